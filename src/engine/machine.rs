@@ -4,6 +4,7 @@
 
 mod action_states;
 mod ask_user;
+mod branch_scheduler;
 mod budgets;
 mod build_prompt;
 mod checkpoints;
@@ -18,9 +19,11 @@ mod finish;
 mod guidance_files;
 mod join;
 mod limits;
+mod machine_core;
 mod model_fallback;
 mod model_substitution;
 mod next;
+mod on_elapsed;
 mod on_failure;
 mod on_interrupt;
 mod on_model_reply;
@@ -49,11 +52,12 @@ pub use checkpoints::POINTS;
 pub use delegated_tasks::DelegatedTask;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::ops::Deref;
 use std::sync::Arc;
 
 use serde_json::Value;
 
+use self::machine_core::MachineCore;
+use self::next::Next;
 use super::branch::{Branch, BranchContinuation, BudgetScope, PendingQuestion, WaitState};
 use super::budget_usage::{AgentBudgetUsage, BudgetUnit, BudgetUsage, CallEstimate};
 use super::call_frame::CallFrame;
@@ -65,14 +69,13 @@ use super::queued_messages::QueuedMessage;
 use super::replay_skips::{ReplaySkips, SkippedCallKind};
 use super::run_spec::RunSpec;
 use super::steering::BreakpointSet;
-use next::Next;
 use synthdev_domain::approval::ApprovalPolicy;
 use synthdev_domain::cost::{CostLedger, TokenPrice};
-use synthdev_domain::ids::{CallId, SnapshotId, StateIx, Timestamp};
+use synthdev_domain::ids::{CallId, SnapshotId, Timestamp};
 use synthdev_domain::journal::{RunProgress, RunStatus};
 use synthdev_domain::run_error::RunError;
 use synthdev_domain::script::{ScriptJob, ScriptTask};
-use synthdev_domain::workflow::{StateSpec, SubAgents, Workflow};
+use synthdev_domain::workflow::SubAgents;
 
 /// What one input led to.
 #[derive(Clone, Debug, Default)]
@@ -84,20 +87,9 @@ pub struct MachineOutput {
 /// A run. Create it with its spec, feed it `Input::Started` first.
 #[derive(Clone, Debug)]
 pub struct Machine {
-    spec: Arc<RunSpec>,
-    now: Timestamp,
-    seed: u64,
-    calls: u64,
-    last_frame_id: u64,
+    core: MachineCore,
     /// Visits of states so far.
     visit_count: u64,
-    /// The branch that the current input is for.
-    branch: Branch,
-    /// All others.
-    branches: BTreeMap<u64, Branch>,
-    last_branch_id: u64,
-    /// Branches that can continue without an input.
-    ready_branches: VecDeque<u64>,
     path: Vec<String>,
     ledger: CostLedger,
     /// What the whole run spent of its budget.
@@ -160,26 +152,9 @@ pub struct Machine {
     restored: BTreeMap<u64, u64>,
     /// Time limits of states are suspended, because a branch is stopped.
     timeouts_suspended: bool,
-    /// Calls that need not be made: see [`Machine::skip_calls`].
-    replay_skips: Arc<ReplaySkips>,
     /// Old parts of conversations are dropped or compressed, and the number of inputs since the last time.
     compacts_history: bool,
     inputs_since_compaction: u32,
-    output: MachineOutput,
-}
-
-/// An existing state with its position.
-struct CurrentState {
-    workflow: Arc<Workflow>,
-    state_ix: StateIx,
-}
-
-impl Deref for CurrentState {
-    type Target = StateSpec;
-
-    fn deref(&self) -> &StateSpec {
-        &self.workflow.states[self.state_ix.0]
-    }
 }
 
 impl Machine {
@@ -187,17 +162,10 @@ impl Machine {
         let (approvals, present) = (spec.approvals.clone(), spec.interactive);
         let sub_agents = spec.program.workflows.first().map_or(SubAgents::None, |root| root.sub_agents);
         let stops = spec.stops.clone();
+        let root = Branch { task_branch: (sub_agents == SubAgents::Run).then_some(0), ..Branch::root() };
         Self {
-            spec,
-            now: Timestamp(0),
-            seed: 0,
-            calls: 0,
-            last_frame_id: 0,
+            core: MachineCore::new(spec, root),
             visit_count: 0,
-            branch: Branch { task_branch: (sub_agents == SubAgents::Run).then_some(0), ..Branch::root() },
-            branches: BTreeMap::new(),
-            last_branch_id: 0,
-            ready_branches: VecDeque::new(),
             path: Vec::new(),
             ledger: CostLedger::default(),
             budget_usage: BudgetUsage::default(),
@@ -234,16 +202,14 @@ impl Machine {
             checkpoints: BTreeMap::new(),
             restored: BTreeMap::new(),
             timeouts_suspended: false,
-            replay_skips: Arc::default(),
             compacts_history: false,
             inputs_since_compaction: 0,
-            output: MachineOutput::default(),
         }
     }
 
     /// Takes one input. An answer to a call that is no longer pending is dropped: it was overtaken by a cancel.
     pub fn handle_input(&mut self, now: Timestamp, input: Input) -> MachineOutput {
-        let before = std::mem::replace(&mut self.now, now);
+        let before = std::mem::replace(&mut self.core.now, now);
         self.granted_budgets.clear();
         if !matches!(input, Input::Stopped { .. }) {
             self.stopped_calls.clear();
@@ -258,14 +224,14 @@ impl Machine {
             self.suspend_if_idle();
         }
         self.compact_periodically();
-        std::mem::take(&mut self.output)
+        std::mem::take(&mut self.core.output)
     }
 
     /// Takes back an output that was read: its room is used again for the next one.
     pub fn recycle_output(&mut self, mut output: MachineOutput) {
         output.effects.clear();
         output.events.clear();
-        self.output = output;
+        self.core.output = output;
     }
 
     fn dispatch_input(&mut self, input: Input) {
@@ -308,7 +274,7 @@ impl Machine {
     /// For a replay: the answers of these calls are known. The machine neither builds what a model or a script would
     /// get for them nor emits an effect; events are the same.
     pub fn skip_calls(&mut self, calls: Arc<ReplaySkips>) {
-        self.replay_skips = calls;
+        self.core.replay_skips = calls;
     }
 
     pub fn status(&self) -> RunStatus {
@@ -317,7 +283,7 @@ impl Machine {
 
     /// The machine makes no further progress: the run has ended, or it is suspended until a process resumes it.
     pub fn is_idle_for_good(&self) -> bool {
-        self.branch.phase == WaitState::Over || self.is_suspended
+        self.core.branches.current.phase == WaitState::Over || self.is_suspended
     }
 
     /// A user can be asked.
@@ -334,8 +300,13 @@ impl Machine {
         (std::mem::take(&mut self.ledger), self)
     }
 
+    /// The run is a conversation, which continues until the user ends it.
+    pub fn is_chat(&self) -> bool {
+        self.core.is_chat()
+    }
+
     pub fn spec(&self) -> &RunSpec {
-        &self.spec
+        &self.core.spec
     }
 
     /// The summary of the run that is stored and shown in lists.
@@ -348,7 +319,7 @@ impl Machine {
             snapshot: self.initial_snapshot.clone(),
             output: self.result.clone(),
             error: self.error.clone(),
-            updated: self.now,
+            updated: self.core.now,
             pauses: if self.is_suspended || self.has_open_question() {
                 self.open_question_previews()
             } else {
@@ -359,62 +330,16 @@ impl Machine {
 
     // ---- shared by the files below -------------------------------------------------------------
 
-    fn next_call(&mut self) -> CallId {
-        self.calls += 1;
-        CallId(self.calls)
-    }
-
-    fn emit_event(&mut self, event: RunEvent) {
-        self.output.events.push(event);
-    }
-
-    fn push_effect(&mut self, effect: Effect) {
-        self.output.effects.push(effect);
-    }
-
-    fn emit_warning(&mut self, code: &str, text: impl Into<String>) {
-        self.emit_event(RunEvent::Warning { code: code.to_owned(), text: text.into() });
-    }
-
-    fn frame(&self) -> Option<&CallFrame> {
-        self.branch.frames.last()
-    }
-
-    fn frame_mut(&mut self) -> Option<&mut CallFrame> {
-        self.branch.frames.last_mut()
-    }
-
-    fn workflow(&self) -> Option<Arc<Workflow>> {
-        let frame = self.frame()?;
-        self.spec.program.workflows.get(frame.workflow.0).cloned()
-    }
-
-    /// The current state with its workflow. Nothing is copied: a state may hold a long list of items.
-    fn current_state(&self) -> Option<(Arc<Workflow>, CurrentState)> {
-        let workflow = self.workflow()?;
-        let at = self.frame()?.state;
-        workflow.state(at)?;
-        Some((Arc::clone(&workflow), CurrentState { workflow, state_ix: at }))
-    }
-
-    /// The current state's path name.
-    fn state_name(&self) -> String {
-        self.frame()
-            .zip(self.workflow())
-            .and_then(|(frame, workflow)| workflow.state(frame.state).map(|state| frame.path_name(state)))
-            .unwrap_or_default()
-    }
-
     fn evaluate_script(&mut self, task: ScriptTask) -> CallId {
-        let call = self.next_call();
+        let call = self.core.next_call();
         let said = self.offer_messages(call);
         let (seed, now, spared) =
-            (self.seed, self.now, self.replay_skips.skips_call(call, SkippedCallKind::Script));
-        if let (Some(workflow), Some(frame), false) = (self.workflow(), self.frame_mut(), spared) {
+            (self.core.seed, self.core.now, self.core.replay_skips.skips_call(call, SkippedCallKind::Script));
+        if let (Some(workflow), Some(frame), false) = (self.core.workflow(), self.core.frame_mut(), spared) {
             let mut scope = Box::new(super::script_scope::build_scope(frame, &workflow, seed, call, now));
             scope.said = said;
             let job = ScriptJob { scripts: Arc::clone(&workflow.scripts), scope, task };
-            self.push_effect(Effect::Evaluate { call, job });
+            self.core.push_effect(Effect::Evaluate { call, job });
         }
         call
     }

@@ -70,3 +70,30 @@ pub struct RunSpec {
     /// A user can be asked (REPL). Otherwise a limit ends the run and a question fails it.
     pub interactive: bool,
 }
+
+impl RunSpec {
+    /// See [`COUNTS_ALL_SINCE`].
+    pub fn charges_every_attempt(&self) -> bool {
+        self.machine_version >= COUNTS_ALL_SINCE
+    }
+
+    /// See [`FORESEES_SINCE`].
+    pub fn checks_budgets_ahead(&self) -> bool {
+        self.machine_version >= FORESEES_SINCE
+    }
+
+    /// See [`MEASURES_SINCE`].
+    pub fn measures_requests(&self) -> bool {
+        self.machine_version >= MEASURES_SINCE
+    }
+
+    /// See [`OFFERS_SINCE`].
+    pub fn offers_messages_once(&self) -> bool {
+        self.machine_version >= OFFERS_SINCE
+    }
+
+    /// See [`RESTS_SINCE`].
+    pub fn suspends_timeouts(&self) -> bool {
+        self.machine_version >= RESTS_SINCE
+    }
+}

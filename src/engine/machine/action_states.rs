@@ -19,7 +19,7 @@ impl Machine {
         let arguments = match build_arguments(step, values) {
             Ok(arguments) => arguments,
             Err(problem) => {
-                let detail = format!("state `{}`: {problem}", self.state_name());
+                let detail = format!("state `{}`: {problem}", self.core.state_name());
                 return Next::fail(
                     RunError::new("input_undefined", "An argument of a step cannot be used", detail)
                         .with_hint(
@@ -33,10 +33,10 @@ impl Machine {
             tool: step.tool.clone(),
             arguments: arguments.into(),
             network: None,
-            loopback_ports: self.loopback_ports(&self.branch),
+            loopback_ports: self.loopback_ports(&self.core.branches.current),
             original: None,
         };
-        if let Some(frame) = self.frame_mut() {
+        if let Some(frame) = self.core.frame_mut() {
             frame.visit.step = Some((invocation, step.risk));
         }
         if self.breaks_before_tool(&step.tool) { Next::Wait } else { self.permit_step() }
@@ -44,7 +44,7 @@ impl Machine {
 
     /// Runs the step at hand, asks, or denies it.
     pub(super) fn permit_step(&mut self) -> Next {
-        let Some((invocation, risk)) = self.frame().and_then(|frame| frame.visit.step.clone()) else {
+        let Some((invocation, risk)) = self.core.frame().and_then(|frame| frame.visit.step.clone()) else {
             return Next::Wait;
         };
         let own = self.approvals.tools.get(&self.approval_name(&invocation.tool)).copied();
@@ -59,13 +59,9 @@ impl Machine {
         }
     }
 
-    pub(super) fn is_step(&self) -> bool {
-        self.frame().is_some_and(|frame| frame.visit.step.is_some())
-    }
-
     /// Under which name "always" is remembered: a tool of agents, or this one step.
     pub(super) fn approval_name(&self, tool: &str) -> String {
-        match self.current_state() {
+        match self.core.current_state() {
             Some((workflow, state)) if matches!(state.work, StateBody::Step(_)) => {
                 format!("step:{}/{}", workflow.name, state.name)
             }
@@ -74,9 +70,9 @@ impl Machine {
     }
 
     pub(super) fn step_denied(&mut self, why: &str) -> Next {
-        let step = self.frame_mut().and_then(|frame| frame.visit.step.take());
+        let step = self.core.frame_mut().and_then(|frame| frame.visit.step.take());
         let tool = step.map(|(invocation, _)| invocation.tool).unwrap_or_default();
-        let detail = format!("state `{}` wants to run `{tool}`: {why}", self.state_name());
+        let detail = format!("state `{}` wants to run `{tool}`: {why}", self.core.state_name());
         Next::fail(
             RunError::new("tool.denied", "A step was not allowed", detail)
                 .with_hint("approve it, run with --yes, or allow it in settings: \"approvals\""),
@@ -85,16 +81,16 @@ impl Machine {
 
     /// The user skips the step without knowing whether it took effect.
     pub(super) fn skip_step(&mut self) -> Next {
-        if let Some(frame) = self.frame_mut() {
+        if let Some(frame) = self.core.frame_mut() {
             frame.visit.step = None;
         }
         Next::WorkDone(false, Value::Null)
     }
 
     pub(super) fn on_step_done(&mut self, outcome: ToolOutcome) -> Next {
-        let Some((_, state)) = self.current_state() else { return Next::Wait };
+        let Some((_, state)) = self.core.current_state() else { return Next::Wait };
         let StateBody::Step(step) = &state.work else { return Next::Wait };
-        if let Some(frame) = self.frame_mut() {
+        if let Some(frame) = self.core.frame_mut() {
             frame.visit.step = None;
         }
         let data = outcome.data.as_ref();

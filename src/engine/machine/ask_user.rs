@@ -15,13 +15,13 @@ impl Machine {
         let message = arguments["question"].as_str().map(str::trim).filter(|text| !text.is_empty());
         let Some(message) = message.map(|text| format!("{agent} asks: {text}")) else {
             self.refuse_tool_call(agent, ASK_PERSON, "`question` is missing: say what you want to know");
-            return Next::NextTool;
+            return Next::ContinueRound;
         };
         let choices: Vec<String> =
             arguments["choices"].as_array().into_iter().flatten().map(plain_text).collect();
         let kind = if choices.is_empty() { PauseKind::Text } else { PauseKind::Choice };
         let question = UserQuestion::Pause {
-            state: self.state_name(),
+            state: self.core.state_name(),
             kind,
             message,
             choices,
@@ -35,18 +35,27 @@ impl Machine {
     }
 
     pub(super) fn on_request_answered(&mut self, call: CallId, given: UserAnswer) -> Next {
-        match self.branch.question.as_ref().map(|question| validate_agent_answer(question, given)) {
+        match self
+            .core
+            .branches
+            .current
+            .question
+            .as_ref()
+            .map(|question| validate_agent_answer(question, given))
+        {
             Some(Ok(value)) => {
                 let content = plain_text(&value);
                 let summary = content.lines().next().unwrap_or_default().to_owned();
-                self.branch.phase = WaitState::New;
+                self.core.branches.current.phase = WaitState::New;
                 if let Some((ToolInvocation { agent, tool, arguments, .. }, _)) = self.current_invocation() {
-                    self.emit_event(RunEvent::ToolStarted { call, agent, tool, arguments });
+                    self.core.emit_event(RunEvent::ToolStarted { call, agent, tool, arguments });
                 }
                 Next::finish_tool(call, ToolOutcome { ok: true, content, summary, ..ToolOutcome::default() })
             }
             Some(Err(why)) => {
-                let Some(mut question) = self.branch.question.take() else { return Next::Wait };
+                let Some(mut question) = self.core.branches.current.question.take() else {
+                    return Next::Wait;
+                };
                 if let UserQuestion::Pause { problem, .. } = &mut question {
                     *problem = Some(why);
                 }

@@ -12,7 +12,6 @@ use super::{Branch, Machine, Next, PendingQuestion, RunEvent, WaitState};
 use crate::branch::BudgetScope;
 use crate::budget_usage::{BudgetUnit, CallEstimate, CallUsageBound};
 use crate::model_caller::ModelCaller;
-use crate::run_spec::{FORESEES_SINCE, MEASURES_SINCE};
 use synthdev_domain::agent::AgentSpec;
 use synthdev_domain::cost::{TokenPrice, TokenUsage};
 use synthdev_domain::model::{ModelChoice, ModelRequest};
@@ -37,19 +36,9 @@ enum BudgetDecision {
 }
 
 impl Machine {
-    /// Calls are judged before they are made by what they can use.
-    pub(super) fn checks_budgets_ahead(&self) -> bool {
-        self.spec.machine_version >= FORESEES_SINCE
-    }
-
-    /// All that a request holds is measured.
-    pub(super) fn measures_requests(&self) -> bool {
-        self.spec.machine_version >= MEASURES_SINCE
-    }
-
     /// Checked before every model call is put together. `Err`: it is not made now, and what follows.
     pub(super) fn check_model_call(&mut self) -> Result<(), Next> {
-        let limits = self.spec.program.workflows.first().map(|root| root.limits).unwrap_or_default();
+        let limits = self.core.spec.program.workflows.first().map(|root| root.limits).unwrap_or_default();
         if let Some(most) = limits.max_model_calls.map(|most| most.saturating_add(self.extra_model_calls))
             && self.model_calls >= most
         {
@@ -57,13 +46,13 @@ impl Machine {
             return Err(Next::limit(PendingQuestion::ModelCalls, "max_model_calls", most, text));
         }
         if self.starts_nothing_new() {
-            self.branch.phase = WaitState::Held;
+            self.core.branches.current.phase = WaitState::Held;
             return Err(Next::Wait);
         }
         self.open_agent_budget();
-        self.branch.next_call_bound = None;
+        self.core.branches.current.next_call_bound = None;
         self.warn_budgets();
-        self.apply_decision(self.budget_decision(&self.branch)).map(|_| ())
+        self.apply_decision(self.budget_decision(&self.core.branches.current)).map(|_| ())
     }
 
     /// Checked before every model call is made. Sets in the request how long its answer may be. `Err`: it is not made
@@ -73,8 +62,9 @@ impl Machine {
         agent: &AgentSpec,
         request: Option<&mut ModelRequest>,
     ) -> Result<(), Next> {
-        let budgets = self.budget_scopes(&self.branch);
-        let Some(request) = request.filter(|_| self.checks_budgets_ahead() && !budgets.is_empty()) else {
+        let budgets = self.budget_scopes(&self.core.branches.current);
+        let Some(request) = request.filter(|_| self.core.spec.checks_budgets_ahead() && !budgets.is_empty())
+        else {
             return Ok(());
         };
         let need = self.usage_bound_for(request);
@@ -83,13 +73,13 @@ impl Machine {
         {
             self.warn_unknown_price(&request.choice.model);
         }
-        self.branch.next_call_bound = Some(need);
-        let answer = self.apply_decision(self.budget_decision(&self.branch))?;
-        self.branch.next_call_bound = Some(CallUsageBound { answer, ..need });
+        self.core.branches.current.next_call_bound = Some(need);
+        let answer = self.apply_decision(self.budget_decision(&self.core.branches.current))?;
+        self.core.branches.current.next_call_bound = Some(CallUsageBound { answer, ..need });
         let ends =
             |kind: BudgetUnit| budgets.iter().any(|(_, budget)| kind.soft_and_hard(budget).1.is_some());
         let counts = ends(BudgetUnit::Tokens) || need.price.is_some() && ends(BudgetUnit::Cost);
-        let open = if self.measures_requests() {
+        let open = if self.core.spec.measures_requests() {
             counts && request.choice.needs_output_limit()
         } else {
             request.choice.may_exceed_default_answer()
@@ -99,7 +89,7 @@ impl Machine {
         }
         if answer < need.answer.min(SHORT) {
             let text = format!("the answer of `{}` may have {answer} tokens: more is not left", agent.id);
-            self.emit_warning("answer_capped", text);
+            self.core.emit_warning("answer_capped", text);
         }
         Ok(())
     }
@@ -107,9 +97,9 @@ impl Machine {
     /// Checked before a state is entered that does not end its workflow; time passes without model calls, too.
     /// `Err`: a budget is used up, and what follows.
     pub(super) fn check_budgets(&mut self) -> Result<(), Next> {
-        self.branch.next_call_bound = None;
+        self.core.branches.current.next_call_bound = None;
         self.warn_budgets();
-        match self.budget_decision(&self.branch) {
+        match self.budget_decision(&self.core.branches.current) {
             BudgetDecision::Over(scope, kind) => Err(self.budget_exceeded(scope, kind)),
             BudgetDecision::Free(_) | BudgetDecision::Wait => Ok(()),
         }
@@ -119,17 +109,18 @@ impl Machine {
     /// where nothing is bounded.
     pub(super) fn reserve_budget(&mut self, request: Option<&ModelRequest>) {
         self.model_calls = self.model_calls.saturating_add(1);
-        self.branch.reserved_usage = match (self.branch.next_call_bound, self.checks_budgets_ahead()) {
-            (Some(need), _) => need.estimate_with_answer(need.answer),
-            (None, true) => CallEstimate::default(),
-            (None, false) => {
-                let own = request.map(estimate_call).unwrap_or_default();
-                CallEstimate {
-                    tokens: own.tokens.max(self.largest_call.tokens),
-                    cost_usd: own.cost_usd.max(self.largest_call.cost_usd),
+        self.core.branches.current.reserved_usage =
+            match (self.core.branches.current.next_call_bound, self.core.spec.checks_budgets_ahead()) {
+                (Some(need), _) => need.estimate_with_answer(need.answer),
+                (None, true) => CallEstimate::default(),
+                (None, false) => {
+                    let own = request.map(estimate_call).unwrap_or_default();
+                    CallEstimate {
+                        tokens: own.tokens.max(self.largest_call.tokens),
+                        cost_usd: own.cost_usd.max(self.largest_call.cost_usd),
+                    }
                 }
-            }
-        };
+            };
     }
 
     /// A model call has reported its usage, or the usage is estimated from what arrived.
@@ -142,18 +133,19 @@ impl Machine {
             purse.add_usage(usage, cost_usd);
         }
         for at in &agent.charged_visits {
-            let frame = self.branch_mut(at.branch_id).and_then(|lane| lane.frames.get_mut(at.frame_id));
+            let frame =
+                self.core.branches.by_id_mut(at.branch_id).and_then(|lane| lane.frames.get_mut(at.frame_id));
             if let Some(frame) = frame.filter(|frame| frame.visit.nth == at.nth) {
                 frame.visit.budget_usage.add_usage(usage, cost_usd);
             }
             self.spend_in_checkpoints(at.nth, usage, cost_usd);
         }
         let counted = || {
-            self.budget_scopes(&self.branch)
+            self.budget_scopes(&self.core.branches.current)
                 .iter()
                 .any(|(_, one)| BudgetUnit::Cost.soft_and_hard(one) != (None, None))
         };
-        if cost_usd.is_none() && !self.checks_budgets_ahead() && counted() {
+        if cost_usd.is_none() && !self.core.spec.checks_budgets_ahead() && counted() {
             self.warn_unknown_price("");
         }
         self.warn_budgets();
@@ -167,7 +159,7 @@ impl Machine {
         let free = |lane: &&Branch| {
             lane.phase == WaitState::Held && self.budget_decision(lane) != BudgetDecision::Wait
         };
-        std::iter::once(&self.branch).chain(self.branches.values()).find(free).map(|lane| lane.id)
+        self.core.branches.all().find(free).map(|lane| lane.id)
     }
 
     /// The longest answer that there is room for. `Err`: the branch waits, or a budget is used up.
@@ -175,7 +167,7 @@ impl Machine {
         match decision {
             BudgetDecision::Free(answer) => Ok(answer),
             BudgetDecision::Wait => {
-                self.branch.phase = WaitState::Held;
+                self.core.branches.current.phase = WaitState::Held;
                 Err(Next::Wait)
             }
             BudgetDecision::Over(scope, kind) => Err(self.budget_exceeded(scope, kind)),
@@ -185,7 +177,7 @@ impl Machine {
     /// What the request can use.
     fn usage_bound_for(&self, request: &ModelRequest) -> CallUsageBound {
         let choice = &request.choice;
-        let (measured, answer, least) = if self.measures_requests() {
+        let (measured, answer, least) = if self.core.spec.measures_requests() {
             (request.tokens_at_most(), choice.longest_answer(), choice.protocol.least_answer())
         } else {
             (request.readable_tokens(), choice.answer_tokens(), 1)
@@ -211,7 +203,9 @@ impl Machine {
 
     /// Some models make more tokens of a text than it is taken for.
     pub(super) fn learn_token_density(&mut self, model: &str, usage: &TokenUsage) {
-        let Some(need) = self.branch.next_call_bound.filter(|need| need.measured_tokens >= TELLING) else {
+        let Some(need) =
+            self.core.branches.current.next_call_bound.filter(|need| need.measured_tokens >= TELLING)
+        else {
             return;
         };
         let real = (usage.prompt.saturating_mul(1_000) / need.measured_tokens).min(DENSEST);
@@ -234,7 +228,7 @@ impl Machine {
                 "no price is known for {model}: the budget in dollars does not count its calls; add the price"
             )
         };
-        self.emit_warning("price_unknown", format!("{what} to models.json, or set a budget of tokens"));
+        self.core.emit_warning("price_unknown", format!("{what} to models.json, or set a budget of tokens"));
     }
 
     /// Whether the call under way could be made as it is. `None`: no hard end counts for it.
@@ -255,7 +249,12 @@ impl Machine {
                 let purse = self.budget_usage(*scope);
                 BudgetUnit::ALL.into_iter().filter_map(move |kind| {
                     let purse = purse?;
-                    Some((*scope, kind, purse.used_amount(kind, self.now), purse.hard_limit(kind, budget)?))
+                    Some((
+                        *scope,
+                        kind,
+                        purse.used_amount(kind, self.core.now),
+                        purse.hard_limit(kind, budget)?,
+                    ))
                 })
             })
         };
@@ -278,22 +277,22 @@ impl Machine {
                 && match own {
                     Some(own) => spent + reserved + own > end,
                     // it is judged once more when it is known what it can use
-                    None => !self.checks_budgets_ahead() && spent + reserved >= end,
+                    None => !self.core.spec.checks_budgets_ahead() && spent + reserved >= end,
                 }
         });
         if waits { BudgetDecision::Wait } else { BudgetDecision::Free(answer) }
     }
 
     fn warn_budgets(&mut self) {
-        let (now, foresees) = (self.now, self.checks_budgets_ahead());
-        for (scope, budget) in self.budget_scopes(&self.branch) {
+        let (now, foresees) = (self.core.now, self.core.spec.checks_budgets_ahead());
+        for (scope, budget) in self.budget_scopes(&self.core.branches.current) {
             for kind in BudgetUnit::ALL {
                 let Some(purse) = self.budget_usage_mut(scope) else { continue };
                 let Some(soft) = purse.reached_soft_limit(kind, &budget, now, foresees) else { continue };
                 let spent = purse.used_amount(kind, now);
                 let hard = kind.soft_and_hard(&budget).1;
                 let (scope, what) = (self.scope_name(scope), kind.name().to_owned());
-                self.emit_event(RunEvent::BudgetWarning { scope, what, spent, soft, hard });
+                self.core.emit_event(RunEvent::BudgetWarning { scope, what, spent, soft, hard });
             }
         }
     }

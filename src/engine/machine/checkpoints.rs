@@ -11,7 +11,6 @@ use serde_json::Map;
 use super::{Branch, BudgetScope, Machine, Next, PendingQuestion, RunEvent, WaitState};
 use crate::budget_usage::{BudgetUnit, BudgetUsage};
 use crate::effect::UserQuestion;
-use crate::run_spec::RESTS_SINCE;
 use synthdev_domain::cost::TokenUsage;
 use synthdev_domain::workflow::StateBody;
 
@@ -33,27 +32,28 @@ impl Machine {
     }
 
     pub(super) fn on_checkpoint(&mut self, lane: u64, name: String) {
-        let open: Vec<u64> = self.all_branches().map(|lane| lane.id).collect();
+        let open: Vec<u64> = self.core.branches.all().map(|lane| lane.id).collect();
         self.checkpoints.retain(|(own, _), _| open.contains(own));
         if self.checkpoint_names(lane).count() >= POINTS
-            || !self.switch_branch(lane)
+            || !self.core.branches.switch_to(lane)
             || !self.waits_for_sub_agent()
         {
             return;
         }
-        let point = Arc::new(self.branch.clone());
+        let point = Arc::new(self.core.branches.current.clone());
         self.checkpoints.insert((lane, name), point);
     }
 
     pub(super) fn on_restore_checkpoint(&mut self, lane: u64, name: &str) -> Next {
         let Some(point) = self.checkpoints.get(&(lane, name.to_owned())).cloned() else { return Next::Wait };
-        if !self.switch_branch(lane) || self.branch.phase == WaitState::Over {
+        if !self.core.branches.switch_to(lane) || self.core.branches.current.phase == WaitState::Over {
             return Next::Wait;
         }
         self.withdraw_pending();
         self.unwind_to(0);
-        self.stop_timers();
-        let (steps, granted_steps) = (self.branch.steps, self.branch.extra_steps);
+        self.core.stop_timers();
+        let (steps, granted_steps) =
+            (self.core.branches.current.steps, self.core.branches.current.extra_steps);
         let back = Branch {
             steps,
             extra_steps: granted_steps,
@@ -65,24 +65,24 @@ impl Machine {
         // drops the second owner of the checkpoint, so that changing its budget usage copies nothing
         drop(point);
         self.pause_checkpoint_clocks();
-        let left = std::mem::replace(&mut self.branch, back);
-        for frame in &mut self.branch.frames {
+        let left = std::mem::replace(&mut self.core.branches.current, back);
+        for frame in &mut self.core.branches.current.frames {
             // they ran out or were stopped since
             frame.take_timers().for_each(drop);
         }
         if self.keeps_checkpoint_spending() {
-            self.record_files_touched(left.frames.first().is_some_and(|frame| frame.files_touched));
+            self.core.record_files_touched(left.frames.first().is_some_and(|frame| frame.files_touched));
             self.resume_checkpoint_clocks();
         }
         *self.restored.entry(lane).or_insert(0) += 1;
         self.emit_restored_data(&left);
-        self.emit_warning("went_back", format!("a sub-agent went back to `{name}` of its task"));
+        self.core.emit_warning("went_back", format!("a sub-agent went back to `{name}` of its task"));
         self.ask_task_again()
     }
 
     /// Only what its sub-agent is to do next is open.
     fn waits_for_sub_agent(&self) -> bool {
-        let lane = &self.branch;
+        let lane = &self.core.branches.current;
         lane.task_branch == Some(lane.id)
             && lane.fork.is_none()
             && match lane.phase {
@@ -108,25 +108,32 @@ impl Machine {
 
     /// Front-ends that show the data get an event with what changed.
     fn emit_restored_data(&mut self, left: &Branch) {
-        let (Some(was), Some(now)) = (left.frames.first(), self.branch.frames.first()) else { return };
+        let (Some(was), Some(now)) = (left.frames.first(), self.core.branches.current.frames.first()) else {
+            return;
+        };
         let changed = now.data.iter().filter(|(key, value)| was.data.get(key.as_str()) != Some(value));
         let set: Map<_, _> = changed.map(|(key, value)| (key.clone(), value.clone())).collect();
         let removed: Vec<String> =
             was.data.keys().filter(|key| !now.data.contains_key(key.as_str())).cloned().collect();
         if !set.is_empty() || !removed.is_empty() {
-            let state = self.state_path_in(&self.branch, 0);
-            self.emit_event(RunEvent::DataChanged { state, set, removed });
+            let state = self.core.state_path_in(&self.core.branches.current, 0);
+            self.core.emit_event(RunEvent::DataChanged { state, set, removed });
         }
     }
 
     /// The same step once more, under a name of its own.
     fn ask_task_again(&mut self) -> Next {
         self.arm_limits();
-        if matches!(self.branch.phase, WaitState::Model(_)) {
+        if matches!(self.core.branches.current.phase, WaitState::Model(_)) {
             return Next::CallModel;
         }
-        let asked =
-            self.branch.question.clone().filter(|_| matches!(self.branch.phase, WaitState::Person(..)));
+        let asked = self
+            .core
+            .branches
+            .current
+            .question
+            .clone()
+            .filter(|_| matches!(self.core.branches.current.phase, WaitState::Person(..)));
         if let Some(question) = asked {
             return self.ask_with_full_timeout(question);
         }
@@ -137,28 +144,29 @@ impl Machine {
     /// Every time limit around the step begins anew.
     fn arm_limits(&mut self) {
         if !self.keeps_checkpoint_spending() {
-            self.arm_workflow_timer();
-            if let Some((_, state)) = self.current_state() {
-                self.arm_state_timer(&state);
+            self.core.arm_workflow_timer();
+            if let Some((_, state)) = self.core.current_state() {
+                self.core.arm_state_timer(&state);
             }
             return;
         }
-        for at in 0..self.branch.frames.len() {
+        for at in 0..self.core.branches.current.frames.len() {
             let (whole, visit) = self.timeouts_of_frame(at);
-            let timer = whole.map(|delay_ms| self.set_timer(delay_ms, false));
-            let state_timer = visit.map(|delay_ms| self.time_limit(delay_ms)).unwrap_or_default();
-            let Some(frame) = self.branch.frames.get_mut(at) else { return };
+            let timer = whole.map(|delay_ms| self.core.set_timer(delay_ms, false));
+            let state_timer = visit.map(|delay_ms| self.core.time_limit(delay_ms)).unwrap_or_default();
+            let Some(frame) = self.core.branches.current.frames.get_mut(at) else { return };
             (frame.timer, frame.state_timer) = (timer, state_timer);
         }
     }
 
     /// The time limits of a workflow in progress and of the state in which it is.
     fn timeouts_of_frame(&self, at: usize) -> (Option<u64>, Option<u64>) {
-        let frame = self.branch.frames.get(at);
-        let found = frame.and_then(|frame| Some((frame, self.spec.program.workflows.get(frame.workflow.0)?)));
+        let frame = self.core.branches.current.frames.get(at);
+        let found =
+            frame.and_then(|frame| Some((frame, self.core.spec.program.workflows.get(frame.workflow.0)?)));
         let Some((frame, workflow)) = found else { return (None, None) };
         // an item belongs to a workflow whose time already runs
-        let item = at == 0 && self.branch.parent.is_some();
+        let item = at == 0 && self.core.branches.current.parent.is_some();
         let visit = workflow.state(frame.state).and_then(|state| state.timeout_ms);
         (workflow.timeout_ms.filter(|_| !item), visit)
     }
@@ -168,7 +176,7 @@ impl Machine {
         if !self.keeps_checkpoint_spending() {
             return self.ask_user(PendingQuestion::Pause, question);
         }
-        let ttl = self.current_state().and_then(|(_, state)| match &state.work {
+        let ttl = self.core.current_state().and_then(|(_, state)| match &state.work {
             StateBody::Pause(pause) => pause.ttl_ms,
             StateBody::None
             | StateBody::Agent { .. }
@@ -180,9 +188,9 @@ impl Machine {
             | StateBody::Fail { .. } => None,
         });
         if let (Some(ttl), UserQuestion::Pause { until, .. }) = (ttl, &mut question) {
-            *until = Some(self.time_after(ttl));
-            let call = self.set_timer(ttl, true);
-            if let Some(frame) = self.frame_mut() {
+            *until = Some(self.core.time_after(ttl));
+            let call = self.core.set_timer(ttl, true);
+            if let Some(frame) = self.core.frame_mut() {
                 frame.visit.pause_timer = Some(call);
             }
         }
@@ -190,7 +198,7 @@ impl Machine {
     }
 
     fn keeps_checkpoint_spending(&self) -> bool {
-        self.spec.machine_version >= RESTS_SINCE
+        self.core.spec.suspends_timeouts()
     }
 
     /// The visit's spending so far is carried into its checkpoints: going back refunds nothing.
@@ -212,8 +220,12 @@ impl Machine {
 
     pub(super) fn grant_in_checkpoints(&mut self, scope: BudgetScope, kind: BudgetUnit, more: f64) {
         let BudgetScope::State { branch_id: lane, frame_id: frame } = scope else { return };
-        let nth =
-            self.branch_by_id(lane).and_then(|lane| lane.frames.get(frame)).map(|frame| frame.visit.nth);
+        let nth = self
+            .core
+            .branches
+            .by_id(lane)
+            .and_then(|lane| lane.frames.get(frame))
+            .map(|frame| frame.visit.nth);
         if let Some(nth) = nth.filter(|_| self.keeps_checkpoint_spending()) {
             self.checkpoint_budgets(nth).for_each(|purse| purse.grant_more(kind, more));
         }
@@ -224,17 +236,17 @@ impl Machine {
         if self.checkpoints.is_empty() || !self.keeps_checkpoint_spending() {
             return;
         }
-        let now = self.now;
-        if let Some(nth) = self.frame().map(|frame| frame.visit.nth) {
+        let now = self.core.now;
+        if let Some(nth) = self.core.frame().map(|frame| frame.visit.nth) {
             self.checkpoint_budgets(nth).for_each(|purse| purse.pause_clock(now));
         }
     }
 
     /// The visits of this branch are open again.
     fn resume_checkpoint_clocks(&mut self) {
-        let now = self.now;
-        let mut open = Vec::with_capacity(self.branch.frames.len());
-        for frame in &mut self.branch.frames {
+        let now = self.core.now;
+        let mut open = Vec::with_capacity(self.core.branches.current.frames.len());
+        for frame in &mut self.core.branches.current.frames {
             frame.visit.budget_usage.resume_clock(now);
             open.push(frame.visit.nth);
         }
@@ -256,6 +268,6 @@ impl Machine {
     /// Leaves the innermost workflow; whether something there has changed files.
     pub(super) fn pop_frame(&mut self) -> bool {
         self.pause_checkpoint_clocks();
-        self.branch.frames.pop().is_some_and(|child| child.files_touched)
+        self.core.branches.current.frames.pop().is_some_and(|child| child.files_touched)
     }
 }

@@ -14,8 +14,9 @@ impl Machine {
         inputs: &[(String, ValueSource)],
         values: &[Option<Value>],
     ) -> Next {
-        let Some(child) = self.spec.program.workflows.get(ix.0).cloned() else { return Next::Wait };
-        let depth = u32::try_from(self.branch.depth + self.branch.frames.len()).unwrap_or(u32::MAX);
+        let Some(child) = self.core.spec.program.workflows.get(ix.0).cloned() else { return Next::Wait };
+        let depth = u32::try_from(self.core.branches.current.depth + self.core.branches.current.frames.len())
+            .unwrap_or(u32::MAX);
         if depth > child.limits.max_depth {
             let failure = RunError::new(
                 "limit",
@@ -31,26 +32,33 @@ impl Machine {
             Ok(given) => given,
             Err(failure) => return Next::fail(*failure),
         };
-        self.emit_event(RunEvent::ChildStarted {
-            state: self.state_name(),
+        self.core.emit_event(RunEvent::ChildStarted {
+            state: self.core.state_name(),
             workflow: child.name.clone(),
             inputs: given.clone(),
         });
-        self.last_frame_id += 1;
+        self.core.last_frame_id += 1;
         let prefix = format!("{}{}/", self.child_path_prefix(), child.name);
-        self.branch.frames.push(CallFrame::new(self.last_frame_id, ix, &child, prefix, given));
-        self.arm_workflow_timer();
-        self.branch.next_state = Some(child.start);
+        self.core.branches.current.frames.push(CallFrame::new(
+            self.core.last_frame_id,
+            ix,
+            &child,
+            prefix,
+            given,
+        ));
+        self.core.arm_workflow_timer();
+        self.core.branches.current.next_state = Some(child.start);
         Next::Wait
     }
 
     /// Prefix of a child's name in paths, including the branch or item that starts it.
     fn child_path_prefix(&self) -> String {
-        let branch = self.branch.parent.is_some() && self.branch.frames.len() == 1;
-        let own = self.state_name();
+        let branch =
+            self.core.branches.current.parent.is_some() && self.core.branches.current.frames.len() == 1;
+        let own = self.core.state_name();
         match own.rsplit_once('/') {
             Some((place, _)) if branch => format!("{place}/"),
-            _ => self.frame().map(|frame| frame.prefix.clone()).unwrap_or_default(),
+            _ => self.core.frame().map(|frame| frame.prefix.clone()).unwrap_or_default(),
         }
     }
 }

@@ -30,7 +30,7 @@ impl Machine {
             if self.inputs_since_compaction >= APART {
                 self.inputs_since_compaction = 0;
                 let scripted =
-                    self.spec.program.workflows.iter().any(|workflow| !workflow.scripts.is_empty());
+                    self.core.spec.program.workflows.iter().any(|workflow| !workflow.scripts.is_empty());
                 self.sort_out(scripted.then_some(TOGETHER));
             }
         }
@@ -49,8 +49,8 @@ impl Machine {
 
     /// `pack`: compresses entries that can be restored, if there are so many at least.
     fn sort_out(&mut self, pack: Option<usize>) -> bool {
-        let program = &self.spec.program;
-        let lanes = std::iter::once(&mut self.branch).chain(self.branches.values_mut());
+        let program = &self.core.spec.program;
+        let lanes = self.core.branches.all_mut();
         let mut gone = false;
         // a branch's entries go to its parent, whose agents have not seen them yet
         for frame in lanes.filter(|lane| lane.parent.is_none()).flat_map(|lane| &mut lane.frames) {

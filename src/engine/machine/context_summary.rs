@@ -20,7 +20,7 @@ impl Machine {
         asked: SummaryRequest,
     ) -> Next {
         let choice = context.summary.as_deref().unwrap_or(&agent.choice);
-        let state = self.state_name();
+        let state = self.core.state_name();
         let mut request = asked.messages.map(|messages| ModelRequest {
             agent: agent.id.clone(),
             state,
@@ -33,13 +33,13 @@ impl Machine {
         if let Err(next) = self.fit_budgets(agent, request.as_mut()) {
             return next;
         }
-        if let Some(turn) = self.frame_mut().and_then(|frame| frame.agent_turn.as_mut()) {
+        if let Some(turn) = self.core.frame_mut().and_then(|frame| frame.agent_turn.as_mut()) {
             turn.summarization = SummarizationState::Asked(asked.coverage);
             turn.requested_model = (!choice.fallback.is_empty()).then(|| Box::new(choice.clone()));
         }
         self.reserve_budget(request.as_ref());
-        let call = self.next_call();
-        self.emit_event(RunEvent::SummaryCalled {
+        let call = self.core.next_call();
+        self.core.emit_event(RunEvent::SummaryCalled {
             call,
             role: self.role_for_event(agent),
             agent: agent.id.clone(),
@@ -48,20 +48,20 @@ impl Machine {
             entries: asked.coverage.replaced_count,
         });
         if let Some(request) = request {
-            self.push_effect(Effect::CallModel { call, request: Box::new(request) });
+            self.core.push_effect(Effect::CallModel { call, request: Box::new(request) });
         }
-        self.branch.phase = WaitState::Model(call);
+        self.core.branches.current.phase = WaitState::Model(call);
         Next::Wait
     }
 
     /// The role of the agent in events; empty for runs older than this field.
     pub(super) fn role_for_event(&self, agent: &AgentSpec) -> String {
-        if self.checks_budgets_ahead() { agent.role.clone() } else { String::new() }
+        if self.core.spec.checks_budgets_ahead() { agent.role.clone() } else { String::new() }
     }
 
     /// The part that the pending model call summarizes; `None` if the call is the agent's own.
     pub(super) fn pending_summary_coverage(&self) -> Option<SummaryCoverage> {
-        match self.frame()?.agent_turn.as_ref()?.summarization {
+        match self.core.frame()?.agent_turn.as_ref()?.summarization {
             SummarizationState::Asked(covering) => Some(covering),
             SummarizationState::Free | SummarizationState::GivenUp => None,
         }
@@ -74,13 +74,13 @@ impl Machine {
         covering: SummaryCoverage,
         reply: &ModelReply,
     ) -> Next {
-        let Some(workflow) = self.workflow() else { return Next::Wait };
+        let Some(workflow) = self.core.workflow() else { return Next::Wait };
         let Some(context) = workflow.contexts.get(agent.context.0) else { return Next::Wait };
         let choice = agent.model_choice();
         let charge = self.charge_reply(agent, reply);
         self.warn_substitution(choice, reply);
         let text = summary::truncate_summary(&reply.text, covering);
-        self.emit_event(RunEvent::ContextSummarized {
+        self.core.emit_event(RunEvent::ContextSummarized {
             call,
             agent: agent.id.clone(),
             side: agent.side,
@@ -96,7 +96,7 @@ impl Machine {
         if text.is_empty() {
             return self.without_summary(&agent.id, &context.name, "the model wrote nothing");
         }
-        let Some(frame) = self.frame_mut() else { return Next::Wait };
+        let Some(frame) = self.core.frame_mut() else { return Next::Wait };
         let summary = Some(ConversationSummary::new(covering.covered_count, covering.replaced_count, text));
         match covering.part {
             SummaryPart::Log => {
@@ -117,20 +117,20 @@ impl Machine {
     }
 
     pub(super) fn on_summary_failed(&mut self, agent: &AgentSpec, error: &ModelError) -> Next {
-        let Some(workflow) = self.workflow() else { return Next::Wait };
+        let Some(workflow) = self.core.workflow() else { return Next::Wait };
         let context = workflow.contexts.get(agent.context.0).map(|context| context.name.clone());
         self.without_summary(&agent.id, &context.unwrap_or_default(), &error.to_string())
     }
 
     /// Leaves out the oldest entries instead, with a warning.
     fn without_summary(&mut self, agent: &str, context: &str, why: &str) -> Next {
-        if let Some(turn) = self.frame_mut().and_then(|frame| frame.agent_turn.as_mut()) {
+        if let Some(turn) = self.core.frame_mut().and_then(|frame| frame.agent_turn.as_mut()) {
             turn.summarization = SummarizationState::GivenUp;
         }
         let text = format!(
             "the beginning of `{context}` could not be summed up for `{agent}`, it is left out: {why}"
         );
-        self.emit_warning("summary_failed", text);
+        self.core.emit_warning("summary_failed", text);
         Next::CallModel
     }
 }

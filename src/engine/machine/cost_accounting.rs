@@ -7,7 +7,6 @@ use super::{Branch, Machine, Next, RunEvent, WaitState};
 use crate::agent_turn::SummarizationState;
 use crate::branch::BudgetScope;
 use crate::model_caller::{ModelCaller, StateVisitRef};
-use crate::run_spec::COUNTS_ALL_SINCE;
 use synthdev_domain::cost::{AttemptUsage, CostEntry, TokenPrice, TokenUsage};
 use synthdev_domain::ids::CallId;
 use synthdev_domain::model::{ModelChoice, ModelReply, add_charge};
@@ -22,25 +21,20 @@ pub(super) struct CallCharge {
 }
 
 impl Machine {
-    /// Every attempt is paid for, at the price of the model that served it, and ends are moved once.
-    pub(super) fn counts_all(&self) -> bool {
-        self.spec.machine_version >= COUNTS_ALL_SINCE
-    }
-
     /// The agent of the visit. Its prompt and tools are not copied.
     pub(super) fn current_caller(&self) -> Option<ModelCaller> {
-        self.caller_in(&self.branch)
+        self.caller_in(&self.core.branches.current)
     }
 
     fn caller_in(&self, lane: &Branch) -> Option<ModelCaller> {
         let frame = lane.frames.last()?;
         let turn = frame.agent_turn.as_ref()?;
-        let workflow = self.spec.program.workflows.get(frame.workflow.0)?;
+        let workflow = self.core.spec.program.workflows.get(frame.workflow.0)?;
         workflow.agent(turn.agent)?;
         Some(ModelCaller {
             workflow: Arc::clone(workflow),
             agent_ix: turn.agent,
-            state: self.state_path_in(lane, lane.frames.len() - 1),
+            state: self.core.state_path_in(lane, lane.frames.len() - 1),
             charged_visits: self.visits_charged(lane),
             sums: matches!(turn.summarization, SummarizationState::Asked(_)),
             requested_model: turn.requested_model.clone(),
@@ -57,7 +51,7 @@ impl Machine {
                 frame_id: at,
                 nth: frame.visit.nth,
             }));
-            current = lane.parent.and_then(|(id, _)| self.branch_by_id(id));
+            current = self.core.branches.parent_of(lane);
         }
         stays
     }
@@ -95,7 +89,7 @@ impl Machine {
                 model: used.model.as_ref().unwrap_or(&agent.model_choice().model).clone(),
                 usage: used.usage,
                 cost_usd,
-                at: self.now,
+                at: self.core.now,
                 estimated: used.estimated,
             };
             add_charge(&mut entries, attempt);
@@ -105,7 +99,7 @@ impl Machine {
         for entry in &charge.entries {
             charge.usage.add(&entry.usage);
             charge.cost_usd = charge.cost_usd.zip(entry.cost_usd).map(|(sum, one)| sum + one);
-            charge.estimated |= entry.estimated && self.counts_all();
+            charge.estimated |= entry.estimated && self.core.spec.charges_every_attempt();
             self.ledger.entries.push(entry);
         }
         charge
@@ -113,7 +107,7 @@ impl Machine {
 
     /// A model that answered in another's place has a price of its own, known or not.
     fn attempt_price(&mut self, asked: &ModelChoice, used: &AttemptUsage) -> Option<TokenPrice> {
-        if !self.counts_all() {
+        if !self.core.spec.charges_every_attempt() {
             return asked.price;
         }
         if asked.is_substituted_by(used.model.as_deref())
@@ -152,24 +146,24 @@ impl Machine {
 
     /// The agent that waits for that answer of a model.
     fn caller_waiting_for(&self, call: CallId) -> Option<ModelCaller> {
-        self.caller_in(self.all_branches().find(|lane| lane.phase == WaitState::Model(call))?)
+        self.caller_in(self.core.branches.all().find(|lane| lane.phase == WaitState::Model(call))?)
     }
 
     fn emit_model_stopped(&mut self, call: CallId, agent: &ModelCaller, used: &[AttemptUsage]) {
         let spent = self.charge_attempts(agent, used).entries;
-        self.emit_event(RunEvent::ModelStopped { call, agent: agent.id.clone(), spent });
+        self.core.emit_event(RunEvent::ModelStopped { call, agent: agent.id.clone(), spent });
     }
 
     /// Whether the same request can be made once more after what it has used until now was entered. `None`: no hard end
     /// counts for it.
     pub fn may_repeat(&self, call: CallId) -> Option<bool> {
-        let lane = self.all_branches().find(|lane| lane.phase == WaitState::Model(call))?;
-        if !self.counts_all() { None } else { self.has_room(lane) }
+        let lane = self.core.branches.all().find(|lane| lane.phase == WaitState::Model(call))?;
+        if !self.core.spec.charges_every_attempt() { None } else { self.has_room(lane) }
     }
 
     /// The last attempt has failed, and the budgets have to be asked first: the call is made shorter, or waits.
     pub(super) fn call_once_more(&mut self) -> Next {
-        if let Some(turn) = self.frame_mut().and_then(|frame| frame.agent_turn.as_mut())
+        if let Some(turn) = self.core.frame_mut().and_then(|frame| frame.agent_turn.as_mut())
             && matches!(turn.summarization, SummarizationState::Asked(_))
         {
             turn.summarization = SummarizationState::Free;
@@ -179,14 +173,15 @@ impl Machine {
 
     /// The current branch's call is about to be stopped.
     pub(super) fn note_stopped_call(&mut self) {
-        self.stopped_calls.extend(self.stopped_call(&self.branch));
+        self.stopped_calls.extend(self.stopped_call(&self.core.branches.current));
     }
 
     /// The calls of all branches below the current one, or of all others, are about to be stopped. Recorded before any
     /// of them is gone, because the charged scopes are found through the branches between.
     pub(super) fn note_stopped_calls(&mut self, all: bool) {
-        let below = BudgetScope::State { branch_id: self.branch.id, frame_id: 0 };
-        let lanes = self.branches.values().filter(|lane| matches!(lane.phase, WaitState::Model(_)));
+        let below = BudgetScope::State { branch_id: self.core.branches.current.id, frame_id: 0 };
+        let lanes =
+            self.core.branches.others.values().filter(|lane| matches!(lane.phase, WaitState::Model(_)));
         let lanes = lanes.filter(|lane| all || self.is_within(lane, below));
         let noted: Vec<_> = lanes.filter_map(|lane| self.stopped_call(lane)).collect();
         for (call, agent) in noted {

@@ -47,7 +47,7 @@ pub(super) fn for_sub_agents(pause: &PauseSpec) -> bool {
 impl Machine {
     /// Drawn when the run started.
     pub fn random_seed(&self) -> u64 {
-        self.seed
+        self.core.seed
     }
 
     /// Sub-agents can be reached.
@@ -59,20 +59,28 @@ impl Machine {
     pub fn open_tasks(&self) -> Vec<u64> {
         let own = |lane: &&Branch| lane.task_branch == Some(lane.id) && lane.phase != WaitState::Over;
         if self.sub_agents {
-            self.all_branches().filter(own).map(|lane| lane.id).collect()
+            self.core.branches.all().filter(own).map(|lane| lane.id).collect()
         } else {
             Vec::new()
         }
     }
 
     pub fn delegated_task(&self, lane: u64) -> Option<DelegatedTask> {
-        let found = self.all_branches().find(|one| one.id == lane)?;
+        let found = self.core.branches.all().find(|one| one.id == lane)?;
         let frame = found.frames.first()?;
-        let Some((parent, index)) = found.parent.and_then(|(id, at)| Some((self.branch_by_id(id)?, at)))
+        let Some((parent, index)) =
+            found.parent.and_then(|(id, at)| Some((self.core.branches.by_id(id)?, at)))
         else {
             return Some(DelegatedTask {
                 owner: String::new(),
-                name: self.spec.program.workflows.first().map(|root| root.name.clone()).unwrap_or_default(),
+                name: self
+                    .core
+                    .spec
+                    .program
+                    .workflows
+                    .first()
+                    .map(|root| root.name.clone())
+                    .unwrap_or_default(),
                 index: None,
                 total: 1,
                 item: Value::Object((*frame.inputs).clone()),
@@ -83,7 +91,7 @@ impl Machine {
             });
         };
         let above = parent.frames.last()?;
-        let state = self.spec.program.workflows.get(above.workflow.0)?.state(above.state)?;
+        let state = self.core.spec.program.workflows.get(above.workflow.0)?.state(above.state)?;
         let StateBody::ForEach(spec) = &state.work else { return None };
         let facts = frame.item.as_deref();
         let fact = |name: &str| facts.map(|facts| facts[name].clone()).unwrap_or_default();
@@ -98,11 +106,11 @@ impl Machine {
         data.insert("item".to_owned(), fact("item"));
         data.insert("index".to_owned(), index.into());
         let called = self.called_by(above.workflow, spec.start.0);
-        let workflow = called.and_then(|called| self.spec.program.workflows.get(called.0));
+        let workflow = called.and_then(|called| self.core.spec.program.workflows.get(called.0));
         let local = state.name.rsplit('/').next().unwrap_or_default();
         Some(DelegatedTask {
             name: workflow.map_or(local, |workflow| &workflow.name).to_owned(),
-            owner: self.state_path_in(parent, parent.frames.len().saturating_sub(1)),
+            owner: self.core.state_path_in(parent, parent.frames.len().saturating_sub(1)),
             index: Some(index),
             total: fact("total").as_u64().and_then(|total| usize::try_from(total).ok()).unwrap_or(0),
             item: fact("item"),
@@ -115,21 +123,21 @@ impl Machine {
 
     /// The task that the answer to a call belongs to, where sub-agents can be reached.
     pub fn task_for_call(&self, call: CallId) -> Option<u64> {
-        let lane = self.all_branches().find(|lane| lane.pending_call() == Some(call))?;
+        let lane = self.core.branches.all().find(|lane| lane.pending_call() == Some(call))?;
         lane.task_branch.filter(|_| self.sub_agents)
     }
 
     /// The path name of the state that waits for the answer to a call.
     pub fn state_for_call(&self, call: CallId) -> Option<String> {
-        let lane = self.all_branches().find(|lane| lane.pending_call() == Some(call))?;
-        Some(self.state_path_in(lane, lane.frames.len().checked_sub(1)?))
+        let lane = self.core.branches.all().find(|lane| lane.pending_call() == Some(call))?;
+        Some(self.core.state_path_in(lane, lane.frames.len().checked_sub(1)?))
     }
 
     /// What the state that waits for the answer to a call takes for its result (`output.schema`).
     pub fn output_schema_for_call(&self, call: CallId) -> Option<Value> {
-        let lane = self.all_branches().find(|lane| lane.pending_call() == Some(call))?;
+        let lane = self.core.branches.all().find(|lane| lane.pending_call() == Some(call))?;
         let frame = lane.frames.last()?;
-        let state = self.spec.program.workflows.get(frame.workflow.0)?.state(frame.state)?;
+        let state = self.core.spec.program.workflows.get(frame.workflow.0)?.state(frame.state)?;
         state.store.as_ref()?.schema.clone()
     }
 
@@ -142,12 +150,12 @@ impl Machine {
 
     /// Questions that sub-agents put to their users, by task.
     pub fn delegated_prompts(&self) -> Vec<(u64, OpenPause)> {
-        let asked = self.all_branches().filter(|lane| self.is_prompt(lane));
+        let asked = self.core.branches.all().filter(|lane| self.is_prompt(lane));
         asked.filter_map(|lane| Some((lane.task_branch?, self.open_pause_for(lane)?))).collect()
     }
 
     pub fn prompts_sub_agents(&self) -> bool {
-        self.sub_agents && self.all_branches().any(|lane| self.is_prompt(lane))
+        self.sub_agents && self.core.branches.all().any(|lane| self.is_prompt(lane))
     }
 
     pub(super) fn is_task_branch(&self, lane: &Branch) -> bool {
@@ -158,7 +166,7 @@ impl Machine {
     pub(super) fn is_prompt(&self, lane: &Branch) -> bool {
         let asks = || {
             let frame = lane.frames.last()?;
-            let state = self.spec.program.workflows.get(frame.workflow.0)?.state(frame.state)?;
+            let state = self.core.spec.program.workflows.get(frame.workflow.0)?.state(frame.state)?;
             let StateBody::Pause(pause) = &state.work else { return None };
             Some(for_sub_agents(pause))
         };
@@ -171,13 +179,17 @@ impl Machine {
     /// in are requested again when the run resumes. The run does not wait for them, because a sub-agent may come late
     /// or never.
     pub(super) fn withdraws_delegation(&self) -> bool {
-        let withdraws = self.spec.machine_version >= WITHDRAWS_SINCE;
-        withdraws && self.sub_agents && !self.user_present && self.failed_branch().is_some()
+        let withdraws = self.core.spec.machine_version >= WITHDRAWS_SINCE;
+        withdraws && self.sub_agents && !self.user_present && self.core.branches.first_failed().is_some()
     }
 
     /// Why sub-agents are given nothing more, although the run may still work.
     pub fn withdrawal_reason(&self) -> Option<RunError> {
-        self.failed_branch().filter(|_| self.withdraws_delegation()).and_then(|lane| self.wait_reason(lane))
+        self.core
+            .branches
+            .first_failed()
+            .filter(|_| self.withdraws_delegation())
+            .and_then(|lane| self.wait_reason(lane))
     }
 
     /// What the branch waits for is a step of a sub-agent.
@@ -207,43 +219,49 @@ impl Machine {
     }
 
     pub(super) fn is_delegated_call(&self, invocation: &ToolInvocation) -> bool {
-        self.is_task_branch(&self.branch) && THEIRS.contains(&invocation.tool.as_str())
+        self.is_task_branch(&self.core.branches.current) && THEIRS.contains(&invocation.tool.as_str())
     }
 
     /// Asks the user about tools that sub-agents would have run without a question where the sub-agents are gone, and
     /// about tools that were allowed elsewhere where the run has `arrived`.
     pub(super) fn set_sub_agents(&mut self, sub_agents: bool, arrived: bool) {
         let left = std::mem::replace(&mut self.sub_agents, sub_agents) && !sub_agents;
-        let judges_held = self.spec.machine_version >= JUDGES_HELD_SINCE;
+        let judges_held = self.core.spec.machine_version >= JUDGES_HELD_SINCE;
         let foreign = |lane: &Branch| arrived && judges_held && lane.phase == WaitState::ToolHeld;
         let handed: Vec<u64> = self
-            .all_branches()
+            .core
+            .branches
+            .all()
             .filter(|lane| left && lane.task_branch.is_some() || foreign(lane))
             .map(|lane| lane.id)
             .collect();
         for id in handed {
-            if !self.switch_branch(id) {
+            if !self.core.branches.switch_to(id) {
                 continue;
             }
-            let held = judges_held && self.branch.phase == WaitState::ToolHeld;
-            let theirs = self.is_step() && (held || matches!(self.branch.phase, WaitState::Tool(_)));
-            if !theirs && !foreign(&self.branch) {
+            let held = judges_held && self.core.branches.current.phase == WaitState::ToolHeld;
+            let theirs = self.core.is_action_state()
+                && (held || matches!(self.core.branches.current.phase, WaitState::Tool(_)));
+            if !theirs && !foreign(&self.core.branches.current) {
                 continue;
             }
             let Some((invocation, risk)) = self.current_invocation() else { continue };
             let own = self.approvals.tools.get(&self.approval_name(&invocation.tool)).copied();
             let rule = own.unwrap_or_else(|| self.approvals.permission_for(&invocation.tool, risk));
             if self.guarded_permission(rule, &invocation, risk) != ToolPermission::Allow {
-                let call = self.next_call();
-                (self.branch.phase, self.branch.waiting_since, self.branch.was_shown) =
-                    (WaitState::Approval(call), self.now, false);
+                let call = self.core.next_call();
+                (
+                    self.core.branches.current.phase,
+                    self.core.branches.current.waiting_since,
+                    self.core.branches.current.was_shown,
+                ) = (WaitState::Approval(call), self.core.now, false);
             }
         }
     }
 
     /// The workflow that the only state of a body calls.
     fn called_by(&self, workflow: WorkflowIx, start: usize) -> Option<WorkflowIx> {
-        let states = &self.spec.program.workflows.get(workflow.0)?.states;
+        let states = &self.core.spec.program.workflows.get(workflow.0)?.states;
         let StateBody::Child { workflow, .. } = states.get(start)?.work else { return None };
         Some(workflow)
     }

@@ -16,22 +16,22 @@ const MOST_NAMES: usize = 500;
 
 impl Machine {
     pub(super) fn enter_state(&mut self, target: StateIx) -> Next {
-        self.stop_visit_timers();
+        self.core.stop_visit_timers();
         self.visit_count += 1;
-        let stay = StateVisit::new(self.visit_count, self.now);
+        let stay = StateVisit::new(self.visit_count, self.core.now);
         self.pause_checkpoint_clocks();
-        let Some(frame) = self.frame_mut() else { return Next::Wait };
+        let Some(frame) = self.core.frame_mut() else { return Next::Wait };
         frame.state = target;
         frame.visit = stay;
-        let Some((workflow, state)) = self.current_state() else { return Next::Wait };
+        let Some((workflow, state)) = self.core.current_state() else { return Next::Wait };
         if let Err(next) = self.check_entry(&workflow, target, &state) {
             return next;
         }
-        self.branch.steps += 1;
+        self.core.branches.current.steps += 1;
         self.step_count = self.step_count.saturating_add(1);
-        let step = self.branch.steps;
-        let name = self.state_name();
-        let Some(frame) = self.frame_mut() else { return Next::Wait };
+        let step = self.core.branches.current.steps;
+        let name = self.core.state_name();
+        let Some(frame) = self.core.frame_mut() else { return Next::Wait };
         let visit = frame.visits.get_mut(target.0).map_or(1, |visits| {
             *visits += 1;
             *visits
@@ -52,8 +52,8 @@ impl Machine {
         };
         let context = agent.and_then(|a| workflow.contexts.get(a.context.0)).map(|c| c.name.clone());
         let agent = agent.map(|agent| agent.id.clone());
-        self.emit_event(RunEvent::StateEntered { state: name, visit, step, agent, context });
-        self.arm_state_timer(&state);
+        self.core.emit_event(RunEvent::StateEntered { state: name, visit, step, agent, context });
+        self.core.arm_state_timer(&state);
         Next::BeginState
     }
 
@@ -68,12 +68,12 @@ impl Machine {
 
     /// The state's script, else its work at once.
     pub(super) fn begin_state(&mut self) -> Next {
-        let Some((_, state)) = self.current_state() else { return Next::Wait };
+        let Some((_, state)) = self.core.current_state() else { return Next::Wait };
         match state.script {
             Some(script) => {
                 let call = self.evaluate_script(ScriptTask::Run { script });
-                self.branch.continuation = BranchContinuation::Work;
-                self.branch.phase = WaitState::Script(call);
+                self.core.branches.current.continuation = BranchContinuation::Work;
+                self.core.branches.current.phase = WaitState::Script(call);
                 Next::Wait
             }
             None => self.begin_work(),
@@ -91,7 +91,7 @@ impl Machine {
 
     /// The state's work, after its script.
     pub(super) fn begin_work(&mut self) -> Next {
-        let Some((_, state)) = self.current_state() else { return Next::Wait };
+        let Some((_, state)) = self.core.current_state() else { return Next::Wait };
         if state.terminal {
             return match &state.output {
                 ValueSource::Script(script) => self.evaluate_values(vec![*script]),
@@ -172,7 +172,7 @@ impl Machine {
 
     fn evaluate_values(&mut self, scripts: Vec<ScriptIx>) -> Next {
         let call = self.evaluate_script(ScriptTask::Values { scripts });
-        self.branch.phase = WaitState::Values(call);
+        self.core.branches.current.phase = WaitState::Values(call);
         Next::Wait
     }
 

@@ -27,12 +27,12 @@ pub(super) enum ErrorRemedy {
 impl Machine {
     /// How the state of a frame of this branch handles an error.
     pub(super) fn error_remedy(&self, at: usize, code: &str) -> Option<ErrorRemedy> {
-        self.error_remedy_in(&self.branch, at, code)
+        self.error_remedy_in(&self.core.branches.current, at, code)
     }
 
     fn error_remedy_in(&self, lane: &Branch, at: usize, code: &str) -> Option<ErrorRemedy> {
         let frame = lane.frames.get(at)?;
-        let workflow = self.spec.program.workflows.get(frame.workflow.0)?;
+        let workflow = self.core.spec.program.workflows.get(frame.workflow.0)?;
         let state = workflow.state(frame.state)?;
         let (stay, rules) = (&frame.visit, &state.recovery);
         // trying again does not lower what was used up, and a state that is left by a `catch` is left
@@ -68,19 +68,21 @@ impl Machine {
 
     /// Whether anything that the workflow says deals with such an error of the current state.
     pub(super) fn is_dealt_with(&self, code: &str) -> bool {
-        let top = self.branch.frames.len().saturating_sub(1);
+        let top = self.core.branches.current.frames.len().saturating_sub(1);
         self.error_remedy(top, code).is_some() || self.is_dealt_with_outside(top)
     }
 
     /// The same for what encloses a frame of the current branch: the workflows that started it, and the states that
     /// forked, which may also tolerate the error.
     pub(super) fn is_dealt_with_outside(&self, top: usize) -> bool {
-        let (mut lane, mut inside) = (&self.branch, top);
+        let (mut lane, mut inside) = (&self.core.branches.current, top);
         loop {
             if (0..inside).any(|at| self.error_remedy_in(lane, at, CHILD_FAILED).is_some()) {
                 return true;
             }
-            let Some(parent) = lane.parent.and_then(|(id, _)| self.branch_by_id(id)) else { return false };
+            let Some(parent) = self.core.branches.parent_of(lane) else {
+                return false;
+            };
             if self.tolerates_another(lane) {
                 return true;
             }
@@ -90,8 +92,8 @@ impl Machine {
 
     /// `on_error` of the current workflow, for an error of the workflow itself.
     pub(super) fn workflow_error_target(&self) -> Option<StateIx> {
-        match self.workflow()?.on_error {
-            OnError::Go(target) if self.frame()?.state != target => Some(target),
+        match self.core.workflow()?.on_error {
+            OnError::Go(target) if self.core.frame()?.state != target => Some(target),
             OnError::Go(_) | OnError::Fail | OnError::Continue => None,
         }
     }
@@ -107,33 +109,33 @@ impl Machine {
     }
 
     fn schedule_retry(&mut self, at: usize, error: RunError) -> Next {
-        let Some((_, state)) = self.current_state() else { return Next::Wait };
+        let Some((_, state)) = self.core.current_state() else { return Next::Wait };
         let Some(rule) = state.recovery.retry.get(at) else { return Next::Wait };
-        let Some(frame) = self.frame_mut() else { return Next::Wait };
+        let Some(frame) = self.core.frame_mut() else { return Next::Wait };
         let failures = frame.visit.count_failure(at);
-        let call = self.next_call();
-        let luck = random_fraction(self.seed ^ call.0.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+        let call = self.core.next_call();
+        let luck = random_fraction(self.core.seed ^ call.0.wrapping_mul(0x9E37_79B9_7F4A_7C15));
         let delay_ms = backoff_delay(&rule.backoff, failures, luck);
-        self.emit_event(RunEvent::Retrying {
-            state: self.state_name(),
+        self.core.emit_event(RunEvent::Retrying {
+            state: self.core.state_name(),
             attempt: failures.saturating_add(1),
             max_attempts: rule.max_attempts,
             delay_ms,
             error: Box::new(error),
         });
-        self.branch.continuation = BranchContinuation::Work;
-        self.branch.phase = WaitState::Timer(call);
-        self.push_effect(Effect::SetTimer { call, delay_ms, is_wall_clock: false });
+        self.core.branches.current.continuation = BranchContinuation::Work;
+        self.core.branches.current.phase = WaitState::Timer(call);
+        self.core.push_effect(Effect::SetTimer { call, delay_ms, is_wall_clock: false });
         Next::Wait
     }
 
     /// The state's work once more, from the script if that is what failed; where the work is done, only the choice of
     /// what follows. No new visit and no new step.
     pub(super) fn retry_state_work(&mut self) -> Next {
-        let Some((_, state)) = self.current_state() else { return Next::Wait };
+        let Some((_, state)) = self.core.current_state() else { return Next::Wait };
         // a time limit that ran out begins anew
-        self.arm_state_timer(&state);
-        let Some(frame) = self.frame_mut() else { return Next::Wait };
+        self.core.arm_state_timer(&state);
+        let Some(frame) = self.core.frame_mut() else { return Next::Wait };
         frame.visit.work_restarted = true;
         if frame.visit.work_done {
             return Next::ChooseTransition;
@@ -142,23 +144,23 @@ impl Machine {
     }
 
     pub(super) fn catch_error(&mut self, at: usize, failure: RunError) -> Next {
-        let Some((_, state)) = self.current_state() else { return Next::Wait };
+        let Some((_, state)) = self.core.current_state() else { return Next::Wait };
         let Some(rule) = state.recovery.catch.get(at) else { return Next::Wait };
-        let name = self.state_name();
-        let Some(frame) = self.frame_mut() else { return Next::Wait };
+        let name = self.core.state_name();
+        let Some(frame) = self.core.frame_mut() else { return Next::Wait };
         frame.visit.error_caught = true;
         if let Some(key) = &rule.key {
             let set = Map::from_iter([(key.clone(), as_data(&failure))]);
             frame.set_data(&set, &[]);
-            self.emit_event(RunEvent::DataChanged { state: name, set, removed: Vec::new() });
+            self.core.emit_event(RunEvent::DataChanged { state: name, set, removed: Vec::new() });
         }
-        let target = self.state_path(rule.target);
-        self.emit_caught(failure, "catch", Some(target));
+        let target = self.core.state_path(rule.target);
+        self.core.emit_caught(failure, "catch", Some(target));
         match rule.before {
             Some(script) => {
                 let call = self.evaluate_script(ScriptTask::Run { script });
-                self.branch.continuation = BranchContinuation::Catch(at);
-                self.branch.phase = WaitState::Script(call);
+                self.core.branches.current.continuation = BranchContinuation::Catch(at);
+                self.core.branches.current.phase = WaitState::Script(call);
                 Next::Wait
             }
             None => self.after_catch(at),
@@ -166,50 +168,43 @@ impl Machine {
     }
 
     pub(super) fn after_catch(&mut self, at: usize) -> Next {
-        let Some((_, state)) = self.current_state() else { return Next::Wait };
+        let Some((_, state)) = self.core.current_state() else { return Next::Wait };
         let Some(rule) = state.recovery.catch.get(at) else { return Next::Wait };
         Next::follow(state.transitions.len() + at, rule.target, Vec::new())
     }
 
     fn fall_back(&mut self, failure: RunError) -> Next {
-        let Some((_, state)) = self.current_state() else { return Next::Wait };
+        let Some((_, state)) = self.core.current_state() else { return Next::Wait };
         let value = state.recovery.fallback.clone().unwrap_or_default();
-        if let Some(frame) = self.frame_mut() {
+        if let Some(frame) = self.core.frame_mut() {
             frame.visit.fallback_used = true;
         }
-        self.emit_caught(failure, "fallback", None);
+        self.core.emit_caught(failure, "fallback", None);
         if state.terminal { Next::FinishFrame(Some(value)) } else { Next::WorkDone(true, value) }
     }
 
     /// `continue`: the transitions are judged as after a visit without an answer.
     fn continue_without_output(&mut self, failure: RunError) -> Next {
-        let Some((_, state)) = self.current_state() else { return Next::Wait };
+        let Some((_, state)) = self.core.current_state() else { return Next::Wait };
         let agent = failure.agent.clone();
-        if let Some(frame) = self.frame_mut() {
+        if let Some(frame) = self.core.frame_mut() {
             frame.visit.continued = true;
             frame.clear_last_answer();
             frame.result = Some(WorkResult::Value(
                 json!({"success": false, "result": null, "agent": agent, "toolCalls": []}),
             ));
         }
-        let text = format!("{} in state `{}`: {}", failure.title, self.state_name(), failure.detail);
-        self.emit_warning("passed_over", text);
-        self.emit_caught(failure, "on_error", None);
+        let text = format!("{} in state `{}`: {}", failure.title, self.core.state_name(), failure.detail);
+        self.core.emit_warning("passed_over", text);
+        self.core.emit_caught(failure, "on_error", None);
         if state.terminal { Next::FinishFrame(None) } else { Next::ChooseTransition }
     }
 
     pub(super) fn follow_error_target(&mut self, failure: RunError, target: StateIx) -> Next {
-        let Some((_, state)) = self.current_state() else { return Next::Wait };
-        let name = self.state_path(target);
-        self.emit_caught(failure, "on_error", Some(name));
+        let Some((_, state)) = self.core.current_state() else { return Next::Wait };
+        let name = self.core.state_path(target);
+        self.core.emit_caught(failure, "on_error", Some(name));
         Next::follow(state.transitions.len(), target, Vec::new())
-    }
-
-    /// The path name of another state of the current workflow.
-    pub(super) fn state_path(&self, target: StateIx) -> String {
-        let workflow = self.workflow();
-        let state = workflow.as_ref().and_then(|workflow| workflow.state(target));
-        state.zip(self.frame()).map(|(state, frame)| frame.path_name(state)).unwrap_or_default()
     }
 }
 

@@ -13,30 +13,30 @@ use synthdev_domain::workflow::Workflow;
 impl Machine {
     /// A terminal state was reached with `given` as its evaluated output.
     pub(super) fn finish_frame(&mut self, given: Option<Value>) -> Next {
-        let Some(workflow) = self.workflow() else { return Next::Wait };
-        if self.branch.frames.len() <= 1 && self.branch.parent.is_some() {
-            let last = self.frame().and_then(|frame| frame.result.as_ref()).map(WorkResult::result);
-            self.stop_timers();
-            self.branch.result = Some(Ok(given.or(last)));
+        let Some(workflow) = self.core.workflow() else { return Next::Wait };
+        if self.core.branches.current.frames.len() <= 1 && self.core.branches.current.parent.is_some() {
+            let last = self.core.frame().and_then(|frame| frame.result.as_ref()).map(WorkResult::result);
+            self.core.stop_timers();
+            self.core.branches.current.result = Some(Ok(given.or(last)));
             return Next::Wait;
         }
         let output = match self.workflow_output(&workflow, given) {
             Ok(output) => output,
             Err(failure) => return Next::fail(*failure),
         };
-        if self.branch.frames.len() <= 1 {
+        if self.core.branches.current.frames.len() <= 1 {
             return self.finish_run(RunStatus::Completed, output);
         }
-        let state = self.state_name();
-        self.stop_timers();
+        let state = self.core.state_name();
+        self.core.stop_timers();
         let touched = self.pop_frame();
-        self.emit_event(RunEvent::ChildFinished {
+        self.core.emit_event(RunEvent::ChildFinished {
             state,
             workflow: workflow.name.clone(),
             output: output.clone(),
         });
         let output = output.unwrap_or(Value::Null);
-        if let Some(parent) = self.frame_mut() {
+        if let Some(parent) = self.core.frame_mut() {
             parent.files_touched |= touched;
             parent.child_result = Some(output.clone());
         }
@@ -49,7 +49,7 @@ impl Machine {
         given: Option<Value>,
     ) -> Result<Option<Value>, Box<RunError>> {
         let declared = workflow.output.as_ref();
-        let stored = || declared.and_then(|output| self.frame()?.data.get(&output.name).cloned());
+        let stored = || declared.and_then(|output| self.core.frame()?.data.get(&output.name).cloned());
         let value = given.or_else(stored).filter(|value| !value.is_null());
         let Some(declared) = declared else { return Ok(value) };
         match value {
@@ -68,7 +68,7 @@ impl Machine {
             None => {
                 let text =
                     format!("nothing set the output `{}` of `{}`: it is null", declared.name, workflow.name);
-                self.emit_warning("missing_output", text);
+                self.core.emit_warning("missing_output", text);
                 Ok(None)
             }
         }
@@ -89,18 +89,18 @@ impl Machine {
         }
         // A cancel does not wait; any other end reports the id of its snapshot.
         if matches!(self.snapshot, SnapshotProgress::Pending(_)) && status != RunStatus::Cancelled {
-            self.branch.phase = WaitState::Ending;
+            self.core.branches.current.phase = WaitState::Ending;
             return Next::Wait;
         }
         self.emit_run_finished()
     }
 
     pub(super) fn emit_run_finished(&mut self) -> Next {
-        self.branch.phase = WaitState::Over;
-        self.branch.next_state = None;
+        self.core.branches.current.phase = WaitState::Over;
+        self.core.branches.current.next_state = None;
         let progress = self.progress();
-        self.emit_event(RunEvent::run_finished(progress));
-        self.push_effect(Effect::Finish);
+        self.core.emit_event(RunEvent::run_finished(progress));
+        self.core.push_effect(Effect::Finish);
         Next::Wait
     }
 }

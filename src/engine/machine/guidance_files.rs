@@ -24,7 +24,7 @@ impl Machine {
     ) -> ToolPermission {
         let path = invocation.arguments.get(PATH).and_then(serde_json::Value::as_str);
         let steers = risk == ToolRisk::Write && path.is_some_and(is_guidance);
-        let counts = steers && self.spec.machine_version >= GUARDS_GUIDANCE_SINCE;
+        let counts = steers && self.core.spec.machine_version >= GUARDS_GUIDANCE_SINCE;
         match rule {
             ToolPermission::Allow if counts && self.user_present => ToolPermission::Ask,
             ToolPermission::Allow if counts => ToolPermission::Deny,

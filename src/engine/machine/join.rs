@@ -23,11 +23,13 @@ enum JoinDecision {
 impl Machine {
     /// The current branch is over: returns to the one that forked.
     pub(super) fn on_branch_ended(&mut self, ended: BranchResult) -> Next {
-        let Some((parent, at)) = self.branch.parent else { return Next::Wait };
-        let Some(finished) = self.switch_and_discard(parent) else { return Next::Wait };
-        let Some((_, state)) = self.current_state() else { return Next::Wait };
+        let Some((parent, at)) = self.core.branches.current.parent else { return Next::Wait };
+        let Some(finished) = self.core.branches.replace_current(parent) else { return Next::Wait };
+        let Some((_, state)) = self.core.current_state() else { return Next::Wait };
         self.emit_branch_finished(&state, at, &ended);
-        let Some((parent, fork)) = self.branch.frames.last().zip(self.branch.fork.as_mut()) else {
+        let Some((parent, fork)) =
+            self.core.branches.current.frames.last().zip(self.core.branches.current.fork.as_mut())
+        else {
             return Next::Wait;
         };
         let inherited = parent.child_result.as_ref().filter(|_| matches!(state.work, StateBody::Parallel(_)));
@@ -64,10 +66,10 @@ impl Machine {
 
     /// Whether the state that forked can continue although this branch, one more than so far, has failed.
     pub(super) fn tolerates_another(&self, lane: &Branch) -> bool {
-        let forked = lane.parent.and_then(|(id, _)| self.branch_by_id(id));
+        let forked = self.core.branches.parent_of(lane);
         let tolerates = forked.and_then(|lane| {
             let (frame, fork) = lane.frames.last().zip(lane.fork.as_ref())?;
-            let workflow = self.spec.program.workflows.get(frame.workflow.0)?;
+            let workflow = self.core.spec.program.workflows.get(frame.workflow.0)?;
             Some(tolerates_failures(&workflow.state(frame.state)?.work, fork, fork.failed_count + 1))
         });
         tolerates.unwrap_or(false)
@@ -78,49 +80,37 @@ impl Machine {
             Ok(output) => (output.clone(), None),
             Err(failure) => (None, Some(failure.clone())),
         };
-        let owner = self.state_name();
+        let owner = self.core.state_name();
         let branch = branch_name(&state.work, at);
-        self.emit_event(RunEvent::BranchFinished { state: owner, branch, index: at, output, error });
+        self.core.emit_event(RunEvent::BranchFinished { state: owner, branch, index: at, output, error });
     }
 
     fn fail_fork(&mut self, state: &StateSpec) -> Next {
-        let Some(fork) = self.branch.fork.take() else { return Next::Wait };
-        self.record_files_touched(fork.files_touched);
-        self.emit_joined(&fork);
+        let Some(fork) = self.core.branches.current.fork.take() else { return Next::Wait };
+        self.core.record_files_touched(fork.files_touched);
+        self.core.emit_joined(&fork);
         let Some((at, cause)) = fork.first_failure else { return Next::Wait };
         let branch = branch_name(&state.work, at);
-        let failure = branch_failure(cause, &state.work, &branch, &self.state_name());
+        let failure = branch_failure(cause, &state.work, &branch, &self.core.state_name());
         Next::fail(failure)
-    }
-
-    pub(super) fn record_files_touched(&mut self, touched: bool) {
-        if let Some(frame) = self.frame_mut() {
-            frame.files_touched |= touched;
-        }
-    }
-
-    pub(super) fn emit_joined(&mut self, fork: &ParallelProgress) {
-        let state = self.state_name();
-        let (succeeded, failed, stopped) = (fork.succeeded_count, fork.failed_count, fork.stopped_count());
-        self.emit_event(RunEvent::Joined { state, succeeded, failed, stopped });
     }
 
     /// All that counts is there: what the branches wrote becomes the parent's, and the state has its result.
     pub(super) fn join_branches(&mut self) -> Next {
-        let Some((_, state)) = self.current_state() else { return Next::Wait };
-        let Some(mut fork) = self.branch.fork.take() else { return Next::Wait };
-        self.record_files_touched(fork.files_touched);
+        let Some((_, state)) = self.core.current_state() else { return Next::Wait };
+        let Some(mut fork) = self.core.branches.current.fork.take() else { return Next::Wait };
+        self.core.record_files_touched(fork.files_touched);
         let left = std::mem::take(&mut fork.branch_writes);
         let merged = if let StateBody::Parallel(spec) = &state.work {
             self.merge_branches(spec, left)
         } else {
             Ok(())
         };
-        self.emit_joined(&fork);
+        self.core.emit_joined(&fork);
         if let Err(conflict) = merged {
             return Next::fail(*conflict);
         }
-        if let Some((frame, (_, output))) = self.frame_mut().zip(fork.child.take()) {
+        if let Some((frame, (_, output))) = self.core.frame_mut().zip(fork.child.take()) {
             frame.child_result = Some(output);
         }
         let success = fork.failed_count == 0;
@@ -139,9 +129,9 @@ impl Machine {
         spec: &ParallelSpec,
         left: std::collections::BTreeMap<usize, BranchWrites>,
     ) -> Result<(), Box<RunError>> {
-        let state = self.state_name();
-        let Some(workflow) = self.workflow() else { return Ok(()) };
-        let Some(frame) = self.frame_mut() else { return Ok(()) };
+        let state = self.core.state_name();
+        let Some(workflow) = self.core.workflow() else { return Ok(()) };
+        let Some(frame) = self.core.frame_mut() else { return Ok(()) };
         let branches: Vec<(&str, &BranchWrites)> = left
             .iter()
             .filter_map(|(at, leaving)| Some((spec.branches.get(*at)?.name.as_str(), leaving)))
@@ -174,7 +164,7 @@ impl Machine {
         let (set, removed) = changes;
         frame.set_data(&set, &removed);
         if !set.is_empty() || !removed.is_empty() {
-            self.emit_event(RunEvent::DataChanged { state, set, removed });
+            self.core.emit_event(RunEvent::DataChanged { state, set, removed });
         }
         Ok(())
     }

@@ -25,19 +25,21 @@ enum LimitExit {
 impl Machine {
     /// `Err`: a limit is reached, and what follows.
     pub(super) fn check_limits(&self, target: StateIx, state: &StateSpec) -> Result<(), Next> {
-        let root = self.spec.program.workflows.first().map(|root| root.limits).unwrap_or_default();
-        let most = root.max_steps.saturating_add(self.branch.extra_steps);
-        if self.branch.steps >= most {
+        let root = self.core.spec.program.workflows.first().map(|root| root.limits).unwrap_or_default();
+        let most = root.max_steps.saturating_add(self.core.branches.current.extra_steps);
+        if self.core.branches.current.steps >= most {
             let text = format!("the run has visited {most} states");
             return Err(Next::limit(PendingQuestion::Steps, "max_steps", most, text));
         }
-        if self.output.events.len() >= RESTLESS {
-            let steps = self.branch.steps;
+        if self.core.output.events.len() >= RESTLESS {
+            let steps = self.core.branches.current.steps;
             let text =
                 format!("the run has visited {steps} states, the last ones without any work in between");
             return Err(Next::limit(PendingQuestion::Steps, "max_steps", steps, text));
         }
-        let Some((frame, workflow)) = self.frame().zip(self.workflow()) else { return Err(Next::Wait) };
+        let Some((frame, workflow)) = self.core.frame().zip(self.core.workflow()) else {
+            return Err(Next::Wait);
+        };
         let at = target.0;
         let visits = frame.visits.get(at).copied().unwrap_or(0);
         let visits = visits.saturating_sub(u32::from(may_continue(frame, &workflow, state)));
@@ -53,16 +55,16 @@ impl Machine {
     /// A limit was reached: the workflow handles it, else the user, else the run pauses.
     pub(super) fn on_limit_reached(&mut self, reached: LimitReached) -> Next {
         let LimitReached { question, limit, value, text } = reached;
-        if !self.is_chat() {
-            let failure = self.with_location(limit_failure(&limit, &text));
+        if !self.core.is_chat() {
+            let failure = self.core.with_location(limit_failure(&limit, &text));
             if let Some(next) = self.take_exit(question, &limit, failure) {
                 return next;
             }
         }
-        if self.is_chat() && !self.user_present {
+        if self.core.is_chat() && !self.user_present {
             // A conversation outlives its answers: this answer ends, with the results of its tools.
             self.drop_visit();
-            self.emit_warning("limit", format!("The limit {limit} was reached: {text}"));
+            self.core.emit_warning("limit", format!("The limit {limit} was reached: {text}"));
             return self.ask_user(PendingQuestion::Message, UserQuestion::Message);
         }
         // without a user the run is suspended: its results stay
@@ -87,28 +89,30 @@ impl Machine {
             | PendingQuestion::Failed
             | PendingQuestion::Uncertain
             | PendingQuestion::Request
-            | PendingQuestion::Break(_) => (self.branch.id, self.branch.frames.len().saturating_sub(1)),
+            | PendingQuestion::Break(_) => {
+                (self.core.branches.current.id, self.core.branches.current.frames.len().saturating_sub(1))
+            }
         };
         let (lane, at, exit) = self.find_exit(id, from, asked, limit, &failure.code)?;
         // the call that this branch waited for has just been answered
-        self.branch.phase = WaitState::New;
-        if !self.switch_branch(lane) {
+        self.core.branches.current.phase = WaitState::New;
+        if !self.core.branches.switch_to(lane) {
             return None;
         }
         self.unwind_to(at);
         self.drop_visit();
-        if !(self.counts_all() && matches!(exit, LimitExit::Fail)) {
+        if !(self.core.spec.charges_every_attempt() && matches!(exit, LimitExit::Fail)) {
             self.raise_limit(asked, limit);
         }
-        if let Some(frame) = self.frame_mut() {
+        if let Some(frame) = self.core.frame_mut() {
             frame.taken_limit_exits.insert(limit_exit_key(asked, limit, frame.state));
         }
         Some(match exit {
             LimitExit::Catch(rule) => self.catch_error(rule, failure),
             LimitExit::OnLimit(target) => {
-                let (_, state) = self.current_state()?;
-                let name = self.state_path(target);
-                self.emit_caught(failure, "on_limit", Some(name));
+                let (_, state) = self.core.current_state()?;
+                let name = self.core.state_path(target);
+                self.core.emit_caught(failure, "on_limit", Some(name));
                 Next::follow(state.transitions.len(), target, Vec::new())
             }
             LimitExit::Fail => self.end_failed(failure),
@@ -124,7 +128,7 @@ impl Machine {
         code: &str,
     ) -> Option<(u64, usize, LimitExit)> {
         loop {
-            let lane = self.branch_by_id(id)?;
+            let lane = self.core.branches.by_id(id)?;
             let found = (0..=from)
                 .rev()
                 .find_map(|at| Some((at, self.limit_exit_for(lane, at, asked, limit, code)?)));
@@ -135,7 +139,7 @@ impl Machine {
                 return Some((id, 0, LimitExit::Fail));
             }
             id = lane.parent?.0;
-            from = self.branch_by_id(id)?.frames.len().checked_sub(1)?;
+            from = self.core.branches.by_id(id)?.frames.len().checked_sub(1)?;
         }
     }
 
@@ -151,7 +155,7 @@ impl Machine {
             !frame.taken_limit_exits.contains(&limit_exit_key(asked, limit, frame.state))
         };
         let frame = lane.frames.get(at).filter(unused)?;
-        let workflow = self.spec.program.workflows.get(frame.workflow.0)?;
+        let workflow = self.core.spec.program.workflows.get(frame.workflow.0)?;
         let state = workflow.state(frame.state)?;
         // a branch cannot leave for a state of the whole workflow; the state that forked can
         let branch = at == 0 && lane.parent.is_some();
@@ -166,12 +170,13 @@ impl Machine {
     /// So that what follows the limit can run: a tenth more, at least ten. Once for each workflow that is led on: its
     /// items and its calls by others share it.
     fn raise_limit(&mut self, asked: PendingQuestion, limit: &str) {
-        let Some(root) = self.spec.program.workflows.first().cloned() else { return };
+        let Some(root) = self.core.spec.program.workflows.first().cloned() else { return };
         let tenth = |limit: u32| (limit / 10).max(10);
         match asked {
-            PendingQuestion::Steps if self.counts_limit_exit(limit, self.branch.id) => {
+            PendingQuestion::Steps if self.counts_limit_exit(limit, self.core.branches.current.id) => {
                 let more = tenth(root.limits.max_steps);
-                self.branch.extra_steps = self.branch.extra_steps.saturating_add(more);
+                self.core.branches.current.extra_steps =
+                    self.core.branches.current.extra_steps.saturating_add(more);
             }
             PendingQuestion::ModelCalls if self.counts_limit_exit(limit, 0) => {
                 let more = tenth(root.limits.max_model_calls.unwrap_or(0));
@@ -203,12 +208,9 @@ impl Machine {
 
     /// Whether an end is moved now: the first time for the workflow that is led on. Runs of before moved it each time.
     fn counts_limit_exit(&mut self, limit: &str, whose: u64) -> bool {
-        let by = self.workflow().map(|workflow| workflow.name.clone()).unwrap_or_default();
-        self.raised_limits.insert(format!("{limit} {whose} by {by}")) || !self.counts_all()
-    }
-
-    pub(super) fn branch_by_id(&self, id: u64) -> Option<&Branch> {
-        if self.branch.id == id { Some(&self.branch) } else { self.branches.get(&id) }
+        let by = self.core.workflow().map(|workflow| workflow.name.clone()).unwrap_or_default();
+        self.raised_limits.insert(format!("{limit} {whose} by {by}"))
+            || !self.core.spec.charges_every_attempt()
     }
 }
 

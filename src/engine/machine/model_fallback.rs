@@ -15,7 +15,9 @@ impl Machine {
         if !error.is_transient() || asked.fallback.is_empty() {
             return false;
         }
-        let Some(turn) = self.frame_mut().and_then(|frame| frame.agent_turn.as_mut()) else { return false };
+        let Some(turn) = self.core.frame_mut().and_then(|frame| frame.agent_turn.as_mut()) else {
+            return false;
+        };
         if turn.fallback_count >= asked.fallback.len() {
             return false;
         }
@@ -24,7 +26,7 @@ impl Machine {
         let Some(now) = self.current_caller().map(|agent| agent.current_model_choice().clone()) else {
             return false;
         };
-        if let Some(turn) = self.frame_mut().and_then(|frame| frame.agent_turn.as_mut())
+        if let Some(turn) = self.core.frame_mut().and_then(|frame| frame.agent_turn.as_mut())
             && matches!(turn.summarization, SummarizationState::Asked(_))
         {
             turn.summarization = SummarizationState::Free;
@@ -34,13 +36,13 @@ impl Machine {
             display_name(&asked),
             display_name(&now)
         );
-        self.emit_warning("model_fallback", text);
+        self.core.emit_warning("model_fallback", text);
         true
     }
 
     /// Agents that already use another model were switched by another branch.
     fn switch_agents_to_fallback(&mut self, down: &ModelChoice) {
-        let mut spec = (*self.spec).clone();
+        let mut spec = (*self.core.spec).clone();
         for workflow in spec.program.workflows.iter_mut().map(Arc::make_mut) {
             let agents = workflow.agents.iter_mut().map(|agent| &mut agent.choice);
             let summaries = workflow.contexts.iter_mut().filter_map(|context| context.summary.as_deref_mut());
@@ -48,7 +50,7 @@ impl Machine {
                 choice.switch_to_fallback();
             });
         }
-        self.spec = Arc::new(spec);
+        self.core.spec = Arc::new(spec);
     }
 }
 

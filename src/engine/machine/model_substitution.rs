@@ -14,10 +14,10 @@ impl Machine {
             let (asked, provider) = (&choice.model, &choice.provider);
             let mut text =
                 format!("{provider} was asked for the model `{asked}` and says that `{served}` answered");
-            if self.counts_all() && reply.price.is_none() && choice.price.is_some() {
+            if self.core.spec.charges_every_attempt() && reply.price.is_none() && choice.price.is_some() {
                 text.push_str(", whose price is not known: its calls are not counted in dollars");
             }
-            self.emit_warning("model_substituted", text);
+            self.core.emit_warning("model_substituted", text);
         }
     }
 }

@@ -24,7 +24,7 @@ pub(super) enum Next {
     DoWork,
     CallModel,
     /// The next call of the reply, or the end of the round.
-    NextTool,
+    ContinueRound,
     RunTool(Box<ToolInvocation>, ToolRisk),
     /// The tool that the branch was kept from.
     RunWaitingTool,
@@ -117,7 +117,7 @@ impl Machine {
                 Next::BeginState => self.begin_state(),
                 Next::DoWork => self.begin_work(),
                 Next::CallModel => self.call_model(),
-                Next::NextTool => self.next_tool(),
+                Next::ContinueRound => self.next_tool(),
                 Next::RunTool(invocation, risk) => self.run_tool(*invocation, risk),
                 Next::RunWaitingTool => self.run_waiting_tool(),
                 Next::FinishTool(call, outcome) => self.finish_tool(call, *outcome),

@@ -3,7 +3,7 @@
 //! `error_recovery` decides how a single state handles an error; this file decides which state does, and what happens
 //! to an unhandled error.
 
-use super::{Machine, Next, PendingQuestion, RunEvent, WaitState};
+use super::{Machine, Next, PendingQuestion, WaitState};
 use crate::effect::UserQuestion;
 use synthdev_domain::run_error::RunError;
 use synthdev_domain::workflow::StateBody;
@@ -14,34 +14,18 @@ pub(super) const CHILD_FAILED: &str = "sub_workflow_failed";
 impl Machine {
     /// The current state fails. A chat shows the error and waits for the next message.
     pub(super) fn fail_state(&mut self, failure: RunError) -> Next {
-        let failure = self.with_location(failure);
+        let failure = self.core.with_location(failure);
         self.drop_visit();
-        if self.is_chat() {
-            self.emit_warning(&failure.code.clone(), error_text(&failure));
+        if self.core.is_chat() {
+            self.core.emit_warning(&failure.code.clone(), error_text(&failure));
             return self.ask_user(PendingQuestion::Message, UserQuestion::Message);
         }
         self.handle_error(failure)
     }
 
-    /// The run is a conversation, which continues until the user ends it.
-    pub fn is_chat(&self) -> bool {
-        self.spec.program.workflows.first().is_some_and(|root| root.conversational)
-    }
-
-    /// With the state and agent in which it happened.
-    pub(super) fn with_location(&self, mut failure: RunError) -> RunError {
-        failure.state = Some(self.state_name());
-        if let Some((frame, workflow)) = self.frame().zip(self.workflow())
-            && let Some(turn) = &frame.agent_turn
-        {
-            failure.agent = workflow.agent(turn.agent).map(|agent| agent.id.clone());
-        }
-        failure
-    }
-
     /// The workflow as a whole ran out of time: no rule of a single state counts any more, `on_error` once.
     pub(super) fn fail_workflow(&mut self, failure: RunError) -> Next {
-        let failure = self.with_location(failure);
+        let failure = self.core.with_location(failure);
         self.drop_visit();
         match self.workflow_error_target() {
             Some(target) => self.follow_error_target(failure, target),
@@ -51,7 +35,7 @@ impl Machine {
 
     /// The innermost state that deals with an error does so.
     fn handle_error(&mut self, failure: RunError) -> Next {
-        let top = self.branch.frames.len().saturating_sub(1);
+        let top = self.core.branches.current.frames.len().saturating_sub(1);
         match self.error_remedy(top, &failure.code) {
             Some(remedy) => self.apply_remedy(remedy, failure),
             None => self.on_unhandled_error(failure),
@@ -61,9 +45,9 @@ impl Machine {
     /// The current state does not handle the error. The user is asked where it happened, so that the work of a child is
     /// not lost, unless an outer state handles it, or the workflow itself fails on purpose.
     fn on_unhandled_error(&mut self, failure: RunError) -> Next {
-        let top = self.branch.frames.len().saturating_sub(1);
+        let top = self.core.branches.current.frames.len().saturating_sub(1);
         let declared =
-            self.current_state().is_some_and(|(_, state)| matches!(state.work, StateBody::Fail { .. }));
+            self.core.current_state().is_some_and(|(_, state)| matches!(state.work, StateBody::Fail { .. }));
         if !declared && !self.is_dealt_with_outside(top) {
             return self.ask_about_failure(failure);
         }
@@ -76,9 +60,9 @@ impl Machine {
 
     /// Without a user the run is suspended as failed, and can be retried later.
     fn ask_about_failure(&mut self, failure: RunError) -> Next {
-        self.stop_visit_timers();
+        self.core.stop_visit_timers();
         let question = UserQuestion::Failed { failure: Box::new(failure) };
-        if let Some(frame) = self.frame_mut() {
+        if let Some(frame) = self.core.frame_mut() {
             frame.visit.question = Some(question.clone());
         }
         self.ask_user(PendingQuestion::Failed, question)
@@ -87,32 +71,32 @@ impl Machine {
     /// The user retries the state: with new retries and a new time limit.
     pub(super) fn retry_failed_state(&mut self) -> Next {
         let speaks =
-            self.current_state().is_some_and(|(_, state)| matches!(state.work, StateBody::Agent { .. }));
-        let Some(frame) = self.frame_mut() else { return Next::Wait };
+            self.core.current_state().is_some_and(|(_, state)| matches!(state.work, StateBody::Agent { .. }));
+        let Some(frame) = self.core.frame_mut() else { return Next::Wait };
         let stay = &mut frame.visit;
         // the same answer would lead nowhere again; anything else that is done must not be done twice
         let unmatched = matches!(&stay.question, Some(UserQuestion::Failed { failure }) if failure.code == "no_transition");
         stay.work_done &= !(speaks && unmatched);
         stay.attempts.clear();
         (stay.error_caught, stay.fallback_used, stay.continued, stay.question) = (false, false, false, None);
-        self.arm_workflow_timer();
+        self.core.arm_workflow_timer();
         self.retry_state_work()
     }
 
     /// Ends a child workflow; returns its error as its parent's state sees it.
     fn abandon_child_workflow(&mut self, failure: RunError) -> RunError {
-        let child = self.workflow().map(|workflow| workflow.name.clone()).unwrap_or_default();
-        self.stop_timers();
+        let child = self.core.workflow().map(|workflow| workflow.name.clone()).unwrap_or_default();
+        self.core.stop_timers();
         let touched = self.pop_frame();
-        self.record_files_touched(touched);
-        child_failure(failure, &child, self.state_name())
+        self.core.record_files_touched(touched);
+        child_failure(failure, &child, self.core.state_name())
     }
 
     /// No state of this branch handles the error.
     pub(super) fn end_failed(&mut self, failure: RunError) -> Next {
-        if self.branch.parent.is_some() {
-            self.stop_timers();
-            self.branch.result = Some(Err(Box::new(failure)));
+        if self.core.branches.current.parent.is_some() {
+            self.core.stop_timers();
+            self.core.branches.current.result = Some(Err(Box::new(failure)));
             return Next::Wait;
         }
         self.end_run(failure)
@@ -120,20 +104,14 @@ impl Machine {
 
     /// Ends the run at once: nothing may deal with this error.
     pub(super) fn abort_run(&mut self, failure: RunError) -> Next {
-        if self.is_chat() {
+        if self.core.is_chat() {
             return self.fail_state(failure);
         }
-        let failure = self.with_location(failure);
+        let failure = self.core.with_location(failure);
         self.drop_visit();
-        self.branch.phase = WaitState::New;
+        self.core.branches.current.phase = WaitState::New;
         self.stop_all();
         self.end_run(failure)
-    }
-
-    /// The error was dealt with; `target` is where the run goes.
-    pub(super) fn emit_caught(&mut self, error: RunError, by: &str, target: Option<String>) {
-        let state = self.state_name();
-        self.emit_event(RunEvent::Caught { state, error: Box::new(error), by: by.to_owned(), target });
     }
 }
 

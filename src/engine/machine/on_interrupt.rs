@@ -13,17 +13,17 @@ use synthdev_domain::message::ChatRole;
 impl Machine {
     /// A conversation is not interrupted: it is cancelled, and waits for the next text.
     pub(super) fn on_interrupted(&mut self, partial: &[(CallId, String)]) {
-        if self.is_chat() {
+        if self.core.is_chat() {
             return;
         }
         (self.step_mode, self.stop_before_model_calls) = (true, true);
         let call = |lane: &Branch| {
             if let WaitState::Model(call) = lane.phase { Some((call, lane.id)) } else { None }
         };
-        let mut under_way: Vec<(CallId, u64)> = self.all_branches().filter_map(call).collect();
+        let mut under_way: Vec<(CallId, u64)> = self.core.branches.all().filter_map(call).collect();
         under_way.sort_unstable_by_key(|(call, _)| *call);
         for (call, lane) in under_way {
-            if self.switch_branch(lane) {
+            if self.core.branches.switch_to(lane) {
                 self.interrupt_call(call, partial);
             }
         }
@@ -32,13 +32,13 @@ impl Machine {
     fn interrupt_call(&mut self, call: CallId, partial: &[(CallId, String)]) {
         self.note_stopped_call();
         self.store_partial_replies(partial.to_vec());
-        if let Some(turn) = self.frame_mut().and_then(|frame| frame.agent_turn.as_mut())
+        if let Some(turn) = self.core.frame_mut().and_then(|frame| frame.agent_turn.as_mut())
             && matches!(turn.summarization, SummarizationState::Asked(_))
         {
             turn.summarization = SummarizationState::Free;
         }
-        self.push_effect(Effect::Abort { call });
-        self.stop_at_breakpoint(BreakSite::Model, self.state_name(), Some(Breakpoint::Now));
+        self.core.push_effect(Effect::Abort { call });
+        self.stop_at_breakpoint(BreakSite::Model, self.core.state_name(), Some(Breakpoint::Now));
     }
 
     /// A branch before a model call continues with the guidance; elsewhere the guidance is queued.
@@ -51,14 +51,14 @@ impl Machine {
         if place != BreakSite::Model {
             return self.queue_message(text);
         }
-        let Some(workflow) = self.workflow() else { return };
-        let Some(turn) = self.frame_mut().and_then(|frame| frame.agent_turn.as_mut()) else { return };
+        let Some(workflow) = self.core.workflow() else { return };
+        let Some(turn) = self.core.frame_mut().and_then(|frame| frame.agent_turn.as_mut()) else { return };
         let mut entry = ContextEntry::text(MessageAuthor::Human, ChatRole::User, text.clone());
         entry.to = Some(turn.agent_id.clone());
         turn.entries.push(TurnEntry { entry, private: false });
         let Some(agent) = workflow.agent(turn.agent) else { return };
         let context = super::run_turn::context_name(&workflow, agent);
-        self.emit_event(RunEvent::MessageAdded {
+        self.core.emit_event(RunEvent::MessageAdded {
             context,
             author: MessageAuthor::Human,
             role: ChatRole::User,
@@ -72,9 +72,9 @@ impl Machine {
         if !self.stop_before_model_calls {
             return false;
         }
-        self.stop_at_breakpoint(BreakSite::Model, self.state_name(), Some(Breakpoint::Now));
+        self.stop_at_breakpoint(BreakSite::Model, self.core.state_name(), Some(Breakpoint::Now));
         debug_assert!(
-            matches!(self.branch.phase, WaitState::Person(_, PendingQuestion::Break(_))),
+            matches!(self.core.branches.current.phase, WaitState::Person(_, PendingQuestion::Break(_))),
             "it stands"
         );
         true

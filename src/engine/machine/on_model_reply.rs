@@ -17,7 +17,7 @@ const MAX_REPAIRS: u32 = 2;
 
 impl Machine {
     pub(super) fn on_replied(&mut self, call: CallId, mut reply: ModelReply) -> Next {
-        if self.branch.phase != WaitState::Model(call) {
+        if self.core.branches.current.phase != WaitState::Model(call) {
             return Next::Wait;
         }
         let Some(agent) = self.current_caller() else { return Next::Wait };
@@ -29,7 +29,7 @@ impl Machine {
         self.warn_substitution(agent.model_choice(), &reply);
         if reply.finish == FinishReason::Length {
             let text = format!("the answer of `{}` was cut at the model's output limit", agent.id);
-            self.emit_warning("output_cut", text);
+            self.core.emit_warning("output_cut", text);
         }
         let (parsing, ordinary): (Vec<&ToolCall>, Vec<&ToolCall>) =
             reply.tool_calls.iter().partition(|call| parsing_tool(&agent, &call.name).is_some());
@@ -52,7 +52,7 @@ impl Machine {
 
     fn account_reply(&mut self, call: CallId, agent: &ModelCaller, reply: &ModelReply) {
         let charge = self.charge_reply(agent, reply);
-        self.emit_event(RunEvent::Replied {
+        self.core.emit_event(RunEvent::Replied {
             call,
             agent: agent.id.clone(),
             side: agent.side,
@@ -69,7 +69,7 @@ impl Machine {
 
     /// The agent's own last response, whichever agent writes next.
     fn remember_last_response(&mut self, text: &str, calls: &[ToolCall], parsing: &[ToolCall]) {
-        let Some(frame) = self.frame_mut() else { return };
+        let Some(frame) = self.core.frame_mut() else { return };
         let Some(ix) = frame.agent_turn.as_ref().map(|turn| turn.agent) else { return };
         if let Some(memory) = frame.agent_memory(ix) {
             memory.replies += 1;
@@ -81,7 +81,7 @@ impl Machine {
 
     /// Ordinary calls run first; a parsing call beside them is put off, except in the last round.
     fn open_reply(&mut self, agent: &AgentSpec, reply: ModelReply) -> Next {
-        let Some(turn) = self.frame_mut().and_then(|frame| frame.agent_turn.as_mut()) else {
+        let Some(turn) = self.core.frame_mut().and_then(|frame| frame.agent_turn.as_mut()) else {
             return Next::Wait;
         };
         let last_round = turn.rounds + 1 >= turn.allowed;
@@ -115,7 +115,7 @@ impl Machine {
             let text = format!("`{}` has used tools in {allowed} rounds of this visit", agent.id);
             return Next::limit(PendingQuestion::ToolRounds, "max_tool_rounds", allowed, text);
         }
-        Next::NextTool
+        Next::ContinueRound
     }
 
     /// Only parsing calls: a decision if all are valid, otherwise the model may repair it twice.
@@ -136,7 +136,7 @@ impl Machine {
             .collect();
         let valid = problems.iter().all(Option::is_none);
         let answered = answer_decisions(&calls, &problems);
-        let Some(turn) = self.frame_mut().and_then(|frame| frame.agent_turn.as_mut()) else {
+        let Some(turn) = self.core.frame_mut().and_then(|frame| frame.agent_turn.as_mut()) else {
             return Next::Wait;
         };
         turn.add_reply(text.clone(), answered, sealed);
@@ -166,7 +166,7 @@ impl Machine {
     pub(super) fn accept_decision(&mut self, agent: &AgentSpec, text: &str, decision: Vec<ToolCall>) -> Next {
         for call in &decision {
             let arguments = serde_json::from_str(&call.arguments).unwrap_or(Value::Null);
-            self.emit_event(RunEvent::Decided {
+            self.core.emit_event(RunEvent::Decided {
                 agent: agent.id.clone(),
                 tool: call.name.clone(),
                 arguments,
@@ -175,17 +175,17 @@ impl Machine {
         if decision.len() > 1 {
             let names: Vec<&str> = decision.iter().map(|call| call.name.as_str()).collect();
             let text = format!("`{}` decided more than once in one answer: {}", agent.id, names.join(", "));
-            self.emit_warning("several_decisions", text);
+            self.core.emit_warning("several_decisions", text);
         }
         Next::end_visit(text.to_owned(), decision.clone(), decision)
     }
 
     /// A text where a decision is needed: one nudge with a forced choice, then an error.
     fn final_text(&mut self, agent: &AgentSpec, text: String) -> Next {
-        let Some((_, state)) = self.current_state() else { return Next::Wait };
+        let Some((_, state)) = self.core.current_state() else { return Next::Wait };
         let offered = |name: &&String| parsing_tool(agent, name).is_some();
         let expected: Vec<String> = state.expects.iter().filter(offered).cloned().collect();
-        let Some(turn) = self.frame_mut().and_then(|frame| frame.agent_turn.as_mut()) else {
+        let Some(turn) = self.core.frame_mut().and_then(|frame| frame.agent_turn.as_mut()) else {
             return Next::Wait;
         };
         turn.add_reply(text.clone(), Vec::new(), Vec::new());
@@ -218,12 +218,12 @@ impl Machine {
         used: &[AttemptUsage],
         again: bool,
     ) -> Next {
-        if self.branch.phase != WaitState::Model(call) {
+        if self.core.branches.current.phase != WaitState::Model(call) {
             return Next::Wait;
         }
         let Some(agent) = self.current_caller() else { return Next::Wait };
         let spent = self.charge_attempts(&agent, used).entries;
-        self.emit_event(RunEvent::ModelFailed {
+        self.core.emit_event(RunEvent::ModelFailed {
             call,
             agent: agent.id.clone(),
             code: error.code().to_owned(),

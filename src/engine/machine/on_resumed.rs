@@ -8,7 +8,6 @@ use super::{CallId, Effect, Input, Machine, Next, PendingQuestion, RunEvent, Wai
 use crate::answer_validation::{self, UncertainCallResolution, parse_resolution};
 use crate::effect::UserQuestion;
 use crate::input::{ResumeInput, UserAnswer};
-use crate::run_spec::RESTS_SINCE;
 use synthdev_domain::ids::Timestamp;
 use synthdev_domain::journal::RunStatus;
 use synthdev_domain::tool::ToolOutcome;
@@ -19,10 +18,10 @@ impl Machine {
         let given = answers_as_inputs(&resumed);
         let ResumeInput { present, approvals, again, unclear, program, arrived, sub_agents, stops, .. } =
             resumed;
-        if self.branch.phase == WaitState::Ending {
+        if self.core.branches.current.phase == WaitState::Ending {
             // the work is done; only the last snapshot is made again
             let again = again.into_iter().map(|(call, _)| call).collect();
-            return self.emit_event(RunEvent::Resumed {
+            return self.core.emit_event(RunEvent::Resumed {
                 present,
                 again,
                 definition: None,
@@ -31,16 +30,16 @@ impl Machine {
         }
         if self.is_halted {
             // the questions of other branches come first, and must not make this branch lose its next state
-            self.ready_branches.push_front(self.branch.id);
-            self.branch.breakpoint_passed = true;
+            self.core.branches.ready.push_front(self.core.branches.current.id);
+            self.core.branches.current.breakpoint_passed = true;
         }
         // a time limit alone is no user: a user may be looking at a stopped branch
-        let by_time = self.spec.machine_version >= RESTS_SINCE && only_time(&given);
+        let by_time = self.core.spec.suspends_timeouts() && only_time(&given);
         // nor does it resume a run that was paused
         let stays = by_time && self.is_suspending;
         (self.is_suspended, self.is_stopping, self.is_halted) = (false, stays, false);
         let left_park = !stays && self.leave_suspension();
-        for lane in std::iter::once(&mut self.branch).chain(self.branches.values_mut()) {
+        for lane in self.core.branches.all_mut() {
             lane.was_shown = false;
         }
         (self.status, self.error, self.user_present) = (RunStatus::Running, None, present);
@@ -51,7 +50,7 @@ impl Machine {
         // the driver has tried it on a copy before it wrote this down
         let notes = program.and_then(|program| self.upgrade_program(program).ok()).unwrap_or_default();
         let again = again.into_iter().map(|(call, _)| call).collect();
-        self.emit_event(RunEvent::Resumed { present, again, definition, notes });
+        self.core.emit_event(RunEvent::Resumed { present, again, definition, notes });
         if arrived {
             self.initial_snapshot = None;
         }
@@ -90,7 +89,7 @@ impl Machine {
     /// # Errors
     /// Every mistake in the answer, as text for the user.
     pub fn validate_answer_to(&self, call: CallId, given: &UserAnswer) -> Result<(), String> {
-        let Some(lane) = self.all_branches().find(|lane| lane.pending_call() == Some(call)) else {
+        let Some(lane) = self.core.branches.all().find(|lane| lane.pending_call() == Some(call)) else {
             return Err("nobody waits for it".to_owned());
         };
         match lane.phase {
@@ -103,7 +102,7 @@ impl Machine {
             }
             WaitState::Person(_, PendingQuestion::Pause) => {
                 let pause = lane.frames.last().and_then(|frame| {
-                    let workflow = self.spec.program.workflows.get(frame.workflow.0)?;
+                    let workflow = self.core.spec.program.workflows.get(frame.workflow.0)?;
                     match &workflow.state(frame.state)?.work {
                         StateBody::Pause(pause) => Some(pause),
                         StateBody::None
@@ -138,7 +137,7 @@ impl Machine {
     }
 
     pub(super) fn skip_time(&mut self, before: Timestamp) {
-        self.skip_budgets(self.now.0.saturating_sub(before.0).max(0));
+        self.skip_budgets(self.core.now.0.saturating_sub(before.0).max(0));
     }
 
     /// Shows the open questions to the user who is present now.
@@ -147,7 +146,9 @@ impl Machine {
             return;
         }
         let mut lanes: Vec<(CallId, u64)> = self
-            .all_branches()
+            .core
+            .branches
+            .all()
             .filter(|lane| matches!(lane.phase, WaitState::Person(..) | WaitState::Approval(_)))
             .filter_map(|lane| Some((lane.pending_call().filter(|call| !answered.contains(call))?, lane.id)))
             .collect();
@@ -158,29 +159,31 @@ impl Machine {
     }
 
     fn reissue_question(&mut self, call: CallId, lane: u64) {
-        if !self.switch_branch(lane) {
+        if !self.core.branches.switch_to(lane) {
             return;
         }
-        self.branch.was_shown = true;
-        if matches!(self.branch.phase, WaitState::Approval(_)) && self.offers_each_once() {
+        self.core.branches.current.was_shown = true;
+        if matches!(self.core.branches.current.phase, WaitState::Approval(_))
+            && self.core.spec.offers_messages_once()
+        {
             self.renew_deadline();
         }
-        let lane = &self.branch;
+        let lane = &self.core.branches.current;
         let asked = lane.question.clone().filter(|_| matches!(lane.phase, WaitState::Person(..)));
         if let Some(question) = asked {
-            self.emit_event(RunEvent::PersonAsked { call, question: question.clone() });
-            return self.push_effect(Effect::AskPerson { call, question });
+            self.core.emit_event(RunEvent::PersonAsked { call, question: question.clone() });
+            return self.core.push_effect(Effect::AskPerson { call, question });
         }
         let Some(top) = lane.frames.len().checked_sub(1) else { return };
-        let state = self.state_path_in(lane, top);
+        let state = self.core.state_path_in(lane, top);
         if let Some((invocation, risk)) = self.pending_invocation(lane) {
             let until = self.approval_deadline(lane);
-            self.push_effect(Effect::AskApproval { call, state, invocation, risk, deadline: until });
+            self.core.push_effect(Effect::AskApproval { call, state, invocation, risk, deadline: until });
         }
     }
 
     fn ask_about_interrupted_call(&mut self, call: CallId, reason: String) {
-        if !self.all_branches().any(|lane| lane.phase == WaitState::Tool(call))
+        if !self.core.branches.all().any(|lane| lane.phase == WaitState::Tool(call))
             || !self.activate_branch_for(&Input::Elapsed { call })
         {
             return;
@@ -188,20 +191,23 @@ impl Machine {
         let Some((invocation, _)) = self.current_invocation() else { return };
         let (tool, arguments) = (invocation.tool, invocation.arguments);
         let question =
-            UserQuestion::Uncertain { began: call, state: self.state_name(), tool, arguments, reason };
+            UserQuestion::Uncertain { began: call, state: self.core.state_name(), tool, arguments, reason };
         // shown with the other open questions
-        self.branch.question = Some(question);
-        self.branch.waiting_since = self.now;
-        self.branch.phase = WaitState::Person(self.next_call(), PendingQuestion::Uncertain);
+        self.core.branches.current.question = Some(question);
+        self.core.branches.current.waiting_since = self.core.now;
+        self.core.branches.current.phase =
+            WaitState::Person(self.core.next_call(), PendingQuestion::Uncertain);
     }
 
     /// The user has checked whether the tool took effect.
     pub(super) fn on_certain(&mut self, answer: UserAnswer) -> Next {
-        let Some(UserQuestion::Uncertain { began, .. }) = self.branch.question else { return Next::Wait };
+        let Some(UserQuestion::Uncertain { began, .. }) = self.core.branches.current.question else {
+            return Next::Wait;
+        };
         let Some((invocation, risk)) = self.current_invocation() else { return Next::Wait };
         let outcome = match parse_resolution(&answer) {
             Ok(UncertainCallResolution::Repeat) => return Next::run_tool(invocation, risk),
-            Ok(UncertainCallResolution::Skip) if self.is_step() => return self.skip_step(),
+            Ok(UncertainCallResolution::Skip) if self.core.is_action_state() => return self.skip_step(),
             Ok(UncertainCallResolution::Skip) => ToolOutcome {
                 content: "interrupted: it is not known whether this took effect, and it was not repeated"
                     .to_owned(),
@@ -210,8 +216,8 @@ impl Machine {
             },
             Ok(UncertainCallResolution::Done(value)) => claimed_outcome(value),
             Err(problem) => {
-                self.emit_warning("answer", problem);
-                let Some(question) = self.branch.question.take() else { return Next::Wait };
+                self.core.emit_warning("answer", problem);
+                let Some(question) = self.core.branches.current.question.take() else { return Next::Wait };
                 return self.ask_user(PendingQuestion::Uncertain, question);
             }
         };

@@ -18,7 +18,7 @@ impl Machine {
 
     /// `common_data` of the workflow whose state comes next.
     pub fn data(&self) -> Map<String, Value> {
-        self.frame().map(|frame| Map::clone(&frame.data)).unwrap_or_default()
+        self.core.frame().map(|frame| Map::clone(&frame.data)).unwrap_or_default()
     }
 
     pub(super) fn on_returned(&mut self, returned: RewindInput) {
@@ -32,8 +32,14 @@ impl Machine {
             self.spent_before(&entry);
             self.ledger.entries.push(&entry);
         }
-        let state = self.branch.next_state.map(|target| self.state_path(target)).unwrap_or_default();
-        self.emit_event(RunEvent::Returned { step, state, fork_of: fork_of.clone(), files });
+        let state = self
+            .core
+            .branches
+            .current
+            .next_state
+            .map(|target| self.core.state_path(target))
+            .unwrap_or_default();
+        self.core.emit_event(RunEvent::Returned { step, state, fork_of: fork_of.clone(), files });
         if let Some((call, info)) = self.pending_snapshot().zip(taken) {
             let next = self.on_snapshot_taken(call, info);
             self.advance(next);
@@ -49,8 +55,8 @@ impl Machine {
     }
 
     pub(super) fn set_data_paths(&mut self, set: Vec<(Vec<String>, Value)>) {
-        let state = self.state_name();
-        let Some(frame) = self.frame_mut() else { return };
+        let state = self.core.state_name();
+        let Some(frame) = self.core.frame_mut() else { return };
         let mut changed = Map::new();
         for (path, value) in set {
             let [key, rest @ ..] = path.as_slice() else { continue };
@@ -61,7 +67,7 @@ impl Machine {
         }
         if !changed.is_empty() {
             frame.set_data(&changed, &[]);
-            self.emit_event(RunEvent::DataChanged { state, set: changed, removed: Vec::new() });
+            self.core.emit_event(RunEvent::DataChanged { state, set: changed, removed: Vec::new() });
         }
     }
 }

@@ -16,19 +16,19 @@ use synthdev_domain::workflow::{NoMatch, StateBody, StateSpec, ValueSource, Work
 impl Machine {
     pub(super) fn on_evaluated(&mut self, call: CallId, outcome: ScriptOutcome) -> Next {
         let expected = [WaitState::Script(call), WaitState::Values(call), WaitState::Choice(call)];
-        if !expected.contains(&self.branch.phase) {
+        if !expected.contains(&self.core.branches.current.phase) {
             return Next::Wait;
         }
-        let state = self.state_name();
+        let state = self.core.state_name();
         for text in outcome.logs {
-            self.emit_event(RunEvent::ScriptLog { state: state.clone(), text });
+            self.core.emit_event(RunEvent::ScriptLog { state: state.clone(), text });
         }
         let applied = self.apply_scope_patch(call, outcome.patch);
         self.release_offer(call);
         if let Err(problem) = applied {
             return Next::fail(RunError::new("script", "A script broke a conversation", problem));
         }
-        match self.branch.phase {
+        match self.core.branches.current.phase {
             WaitState::Script(_) => self.after_run(),
             WaitState::Values(_) => self.after_values(&outcome.values),
             WaitState::Choice(_) => self.after_choice(outcome.chosen, outcome.tried),
@@ -48,10 +48,10 @@ impl Machine {
 
     /// `action.script`, or the `before` of a `catch`, is done.
     fn after_run(&mut self) -> Next {
-        if let BranchContinuation::Catch(rule) = self.branch.continuation {
+        if let BranchContinuation::Catch(rule) = self.core.branches.current.continuation {
             return self.after_catch(rule);
         }
-        if let Some(frame) = self.frame_mut() {
+        if let Some(frame) = self.core.frame_mut() {
             frame.visit.script_succeeded = true;
         }
         Next::DoWork
@@ -62,10 +62,10 @@ impl Machine {
         if patch.is_empty() {
             return Ok(());
         }
-        let state = self.state_name();
+        let state = self.core.state_name();
         self.consume_front(patch.heard);
-        let Some(workflow) = self.workflow() else { return Ok(()) };
-        let Some(frame) = self.frame_mut() else { return Ok(()) };
+        let Some(workflow) = self.core.workflow() else { return Ok(()) };
+        let Some(frame) = self.core.frame_mut() else { return Ok(()) };
         let mut rebuilt = Vec::with_capacity(patch.contexts.len());
         for (name, messages) in &patch.contexts {
             let Some(at) = workflow.contexts.iter().position(|context| context.name == *name) else {
@@ -83,13 +83,13 @@ impl Machine {
         frame.set_data(&patch.set, &patch.removed);
         self.consume_offered(call, patch.heard);
         if !patch.set.is_empty() || !patch.removed.is_empty() {
-            self.emit_event(RunEvent::DataChanged { state, set: patch.set, removed: patch.removed });
+            self.core.emit_event(RunEvent::DataChanged { state, set: patch.set, removed: patch.removed });
         }
         Ok(())
     }
 
     fn after_values(&mut self, values: &[Option<Value>]) -> Next {
-        let Some((_, state)) = self.current_state() else { return Next::Wait };
+        let Some((_, state)) = self.core.current_state() else { return Next::Wait };
         if state.terminal {
             return Next::FinishFrame(values.first().cloned().flatten());
         }
@@ -131,7 +131,10 @@ impl Machine {
         let mut failure = RunError::new(
             "input_undefined",
             "The input of a state is undefined",
-            format!("`{source}` evaluates to undefined, null or blank text in state `{}`", self.state_name()),
+            format!(
+                "`{source}` evaluates to undefined, null or blank text in state `{}`",
+                self.core.state_name()
+            ),
         )
         .with_hint("set the value in an earlier state, or in the `before` of the transition that leads here");
         failure.place = script.map(|script| script.place);
@@ -140,10 +143,10 @@ impl Machine {
 
     /// Judges the transitions of the current state. One that holds always and does nothing needs no script.
     pub(super) fn choose_transition(&mut self) -> Next {
-        if let Some(frame) = self.frame_mut() {
+        if let Some(frame) = self.core.frame_mut() {
             frame.visit.work_done = true;
         }
-        let Some((workflow, state)) = self.current_state() else { return Next::Wait };
+        let Some((workflow, state)) = self.core.current_state() else { return Next::Wait };
         match state.transitions.first() {
             None => self.no_match(&workflow, &state, &[]),
             Some(first) if first.condition.is_none() && first.before.is_none() => {
@@ -161,12 +164,12 @@ impl Machine {
     fn judge_transitions(&mut self, workflow: &Workflow, guards: Vec<TransitionGuard>) -> Next {
         let errors_are_false = workflow.condition_errors_are_false || workflow.lenient;
         let call = self.evaluate_script(ScriptTask::Choose { guards, errors_are_false });
-        self.branch.phase = WaitState::Choice(call);
+        self.core.branches.current.phase = WaitState::Choice(call);
         Next::Wait
     }
 
     fn after_choice(&mut self, chosen: Option<usize>, tried: Vec<TriedGuard>) -> Next {
-        let Some((workflow, state)) = self.current_state() else { return Next::Wait };
+        let Some((workflow, state)) = self.core.current_state() else { return Next::Wait };
         match chosen.and_then(|at| state.transitions.get(at).map(|transition| (at, transition.target))) {
             Some((at, target)) => self.follow_transition(at, target, tried),
             None => self.no_match(&workflow, &state, &tried),
@@ -180,24 +183,25 @@ impl Machine {
         target: StateIx,
         tried: Vec<TriedGuard>,
     ) -> Next {
-        let from = self.state_name();
+        let from = self.core.state_name();
         let (guard, target) = match self.take_resume() {
             Some(resume) => {
-                (self.current_state().map_or(guard, |(_, state)| state.transitions.len()), resume)
+                (self.core.current_state().map_or(guard, |(_, state)| state.transitions.len()), resume)
             }
             None => (guard, target),
         };
-        let to = self.state_path(target);
+        let to = self.core.state_path(target);
         self.snapshot_after_state();
-        self.emit_event(RunEvent::Transitioned { from, to, guard, tried });
-        self.branch.next_state = Some(target);
+        self.core.emit_event(RunEvent::Transitioned { from, to, guard, tried });
+        self.core.branches.current.next_state = Some(target);
         Next::Wait
     }
 
     /// A list of which nothing holds is an error that shows every value, never a silent end.
     fn no_match(&mut self, workflow: &Workflow, state: &StateSpec, tried: &[TriedGuard]) -> Next {
         // a branch cannot continue in a state of the whole workflow; for `stop` a body has its own
-        let branch = self.branch.frames.len() <= 1 && self.branch.parent.is_some();
+        let branch =
+            self.core.branches.current.frames.len() <= 1 && self.core.branches.current.parent.is_some();
         if let (NoMatch::Go(target), false) = (workflow.no_match, branch) {
             return self.follow_transition(state.transitions.len(), target, tried.to_vec());
         }
@@ -215,7 +219,8 @@ impl Machine {
             || "add a transition for this case, or \"on_no_match\": \"stop\"".to_owned(),
             |name| format!("the agent did not call `{name}`: its decision is missing"),
         );
-        let detail = format!("no condition of state `{}` holds:\n{}", self.state_name(), lines.join("\n"));
+        let detail =
+            format!("no condition of state `{}` holds:\n{}", self.core.state_name(), lines.join("\n"));
         Next::fail(
             RunError::new("no_transition", "No transition matches", detail)
                 .with_hint(hint)
@@ -224,12 +229,12 @@ impl Machine {
     }
 
     fn has_decision(&self, name: &str) -> bool {
-        self.frame().is_some_and(|frame| frame.last_parsing_calls.iter().any(|call| call.name == name))
+        self.core.frame().is_some_and(|frame| frame.last_parsing_calls.iter().any(|call| call.name == name))
     }
 
     pub(super) fn on_script_failed(&mut self, call: CallId, error: &ScriptError) -> Next {
         if ![WaitState::Script(call), WaitState::Values(call), WaitState::Choice(call)]
-            .contains(&self.branch.phase)
+            .contains(&self.core.branches.current.phase)
         {
             return Next::Wait;
         }
@@ -242,14 +247,14 @@ impl Machine {
     /// condition has counted as false already.
     /// `None`: the error counts.
     fn tolerate_script_error(&mut self, error: &ScriptError, failure: &RunError) -> Option<Next> {
-        let (workflow, state) = self.current_state().filter(|(workflow, _)| workflow.lenient)?;
+        let (workflow, state) = self.core.current_state().filter(|(workflow, _)| workflow.lenient)?;
         let before = self.script(error.script).is_some_and(|script| script.kind == ScriptKind::Before);
-        let judged = matches!(self.branch.phase, WaitState::Choice(_)) && before;
-        if !judged && !matches!(self.branch.phase, WaitState::Script(_)) {
+        let judged = matches!(self.core.branches.current.phase, WaitState::Choice(_)) && before;
+        if !judged && !matches!(self.core.branches.current.phase, WaitState::Script(_)) {
             return None;
         }
         let at = failure.place.as_ref().map_or_else(String::new, |place| format!("{place}: "));
-        self.emit_warning("script_passed_over", format!("{at}{}: {}", failure.title, failure.detail));
+        self.core.emit_warning("script_passed_over", format!("{at}{}: {}", failure.title, failure.detail));
         if judged {
             let guards = state.transitions.iter();
             let guards = guards.map(|t| TransitionGuard { condition: t.condition, before: None }).collect();
@@ -260,7 +265,7 @@ impl Machine {
     }
 
     fn script(&self, at: ScriptIx) -> Option<WorkflowScript> {
-        self.workflow()?.scripts.get(at.0).cloned()
+        self.core.workflow()?.scripts.get(at.0).cloned()
     }
 
     fn script_failure(&self, error: &ScriptError) -> RunError {

@@ -44,7 +44,7 @@ impl Machine {
             }
             SteeringAction::TakeBack { text } => {
                 if self.take_back(&text) {
-                    self.emit_event(RunEvent::TakenBack { text });
+                    self.core.emit_event(RunEvent::TakenBack { text });
                 }
             }
             SteeringAction::Keep { lane, name } => self.on_checkpoint(lane, name),
@@ -68,25 +68,27 @@ impl Machine {
     /// Reports where the run stops from now on.
     pub(super) fn emit_breakpoints(&mut self) {
         let BreakpointSet { step, points } = self.breakpoints.clone();
-        self.emit_event(RunEvent::Breakpoints { step, points });
+        self.core.emit_event(RunEvent::Breakpoints { step, points });
     }
 
     /// Every stopped branch continues.
     pub(super) fn continue_all_breakpoints(&mut self) {
         (self.step_mode, self.stop_before_model_calls) = (false, false);
         let mut standing: Vec<(CallId, u64)> = self
-            .all_branches()
+            .core
+            .branches
+            .all()
             .filter(|lane| matches!(lane.phase, WaitState::Person(_, PendingQuestion::Break(_))))
             .filter_map(|lane| Some((lane.pending_call()?, lane.id)))
             .collect();
         standing.sort_by_key(|(call, _)| *call);
         for (call, lane) in standing {
-            if self.switch_branch(lane) {
-                if self.branch.was_shown {
-                    self.push_effect(Effect::Abort { call });
-                    self.branch.was_shown = false;
+            if self.core.branches.switch_to(lane) {
+                if self.core.branches.current.was_shown {
+                    self.core.push_effect(Effect::Abort { call });
+                    self.core.branches.current.was_shown = false;
                 }
-                self.emit_event(RunEvent::PersonAnswered { call });
+                self.core.emit_event(RunEvent::PersonAnswered { call });
                 let next = self.continue_from_breakpoint();
                 self.advance(next);
             }
@@ -95,44 +97,44 @@ impl Machine {
 
     /// The current branch continues from its breakpoint.
     pub(super) fn continue_from_breakpoint(&mut self) -> Next {
-        let WaitState::Person(_, PendingQuestion::Break(place)) = self.branch.phase else {
+        let WaitState::Person(_, PendingQuestion::Break(place)) = self.core.branches.current.phase else {
             return Next::Wait;
         };
-        self.branch.phase = WaitState::New;
-        self.ready_branches.push_back(self.branch.id);
+        self.core.branches.current.phase = WaitState::New;
+        self.core.branches.ready.push_back(self.core.branches.current.id);
         match place {
             BreakSite::State => {
-                self.branch.breakpoint_passed = true;
+                self.core.branches.current.breakpoint_passed = true;
                 Next::Wait
             }
             BreakSite::Model => {
-                self.branch.phase = WaitState::Held;
+                self.core.branches.current.phase = WaitState::Held;
                 Next::Wait
             }
-            BreakSite::Tool if self.is_step() => {
+            BreakSite::Tool if self.core.is_action_state() => {
                 // a step does not look at it again: it would count for the next state
-                self.branch.breakpoint_passed = !self.offers_each_once();
+                self.core.branches.current.breakpoint_passed = !self.core.spec.offers_messages_once();
                 Next::PermitStep
             }
             BreakSite::Tool => {
-                self.branch.breakpoint_passed = true;
-                Next::NextTool
+                self.core.branches.current.breakpoint_passed = true;
+                Next::ContinueRound
             }
         }
     }
 
     /// Whether the current branch stops before a state; `false`: it enters the state now.
     pub(super) fn breaks_before_state(&mut self, target: StateIx) -> bool {
-        if std::mem::take(&mut self.branch.breakpoint_passed)
+        if std::mem::take(&mut self.core.branches.current.breakpoint_passed)
             || self.breakpoints.is_empty() && !self.step_mode
         {
             return false;
         }
-        let Some(workflow) = self.workflow().filter(|workflow| !workflow.conversational) else {
+        let Some(workflow) = self.core.workflow().filter(|workflow| !workflow.conversational) else {
             return false;
         };
         let Some(state) = workflow.state(target) else { return false };
-        let path = self.state_path(target);
+        let path = self.core.state_path(target);
         let named = |point: &&Breakpoint| {
             let Breakpoint::State { state: wanted } = point else { return false };
             path.strip_suffix(wanted.as_str())
@@ -148,8 +150,8 @@ impl Machine {
             return false;
         }
         // the visit before is over: its time must not run out meanwhile
-        self.stop_visit_timers();
-        self.branch.next_state = Some(target);
+        self.core.stop_visit_timers();
+        self.core.branches.current.next_state = Some(target);
         self.stop_at_breakpoint(BreakSite::State, path, point);
         true
     }
@@ -163,19 +165,21 @@ impl Machine {
             return false;
         }
         let Some(point) = self.spend_reached() else { return false };
-        self.stop_at_breakpoint(BreakSite::Model, self.state_name(), Some(point));
+        self.stop_at_breakpoint(BreakSite::Model, self.core.state_name(), Some(point));
         true
     }
 
     /// Stops the current branch before a tool.
     pub(super) fn breaks_before_tool(&mut self, tool: &str) -> bool {
-        if std::mem::take(&mut self.branch.breakpoint_passed) || self.breakpoints.points.is_empty() {
+        if std::mem::take(&mut self.core.branches.current.breakpoint_passed)
+            || self.breakpoints.points.is_empty()
+        {
             return false;
         }
         let named =
             |point: &&Breakpoint| matches!(point, Breakpoint::Tool { tool: wanted } if wanted == tool);
         let Some(point) = self.breakpoints.points.iter().find(named).cloned() else { return false };
-        self.stop_at_breakpoint(BreakSite::Tool, self.state_name(), Some(point));
+        self.stop_at_breakpoint(BreakSite::Tool, self.core.state_name(), Some(point));
         true
     }
 
@@ -205,14 +209,16 @@ impl Machine {
     fn on_set(&mut self, call: Option<CallId>, set: Vec<(Vec<String>, Value)>) {
         let waits = |phase: &WaitState| matches!(phase, WaitState::Person(..) | WaitState::Approval(_));
         let lane = self
-            .all_branches()
+            .core
+            .branches
+            .all()
             .filter(|lane| waits(&lane.phase) && (call.is_none() || lane.pending_call() == call))
             .min_by_key(|lane| lane.id)
             .map(|lane| lane.id);
-        match lane.filter(|_| !self.is_chat()) {
-            Some(lane) if self.switch_branch(lane) => self.set_data_paths(set),
+        match lane.filter(|_| !self.core.is_chat()) {
+            Some(lane) if self.core.branches.switch_to(lane) => self.set_data_paths(set),
             Some(_) | None => {
-                self.emit_warning(
+                self.core.emit_warning(
                     "set",
                     "nothing was changed: common_data is set only while the run stands still",
                 );

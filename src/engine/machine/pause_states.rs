@@ -8,16 +8,16 @@ use crate::answer_validation;
 use crate::effect::UserQuestion;
 use crate::input::UserAnswer;
 use crate::run_spec::KEEPS_SINCE;
-use synthdev_domain::ids::Timestamp;
 use synthdev_domain::run_error::RunError;
 use synthdev_domain::workflow::{PauseKind, PauseSpec, StateBody, plain_text};
 
 impl Machine {
     pub(super) fn begin_pause(&mut self, pause: &PauseSpec, message: Option<Value>) -> Next {
-        let state = self.state_name();
+        let state = self.core.state_name();
         let message = message.filter(|message| !message.is_null()).map(|message| plain_text(&message));
         let message = message.unwrap_or_else(|| format!("state `{state}` waits for you"));
-        let can_be_answered = self.user_present || self.is_task_branch(&self.branch) && for_sub_agents(pause);
+        let can_be_answered =
+            self.user_present || self.is_task_branch(&self.core.branches.current) && for_sub_agents(pause);
         let waits = pause.request.as_ref().is_some_and(|request| request.waits);
         if !can_be_answered
             && !waits
@@ -27,11 +27,11 @@ impl Machine {
         }
         self.stop_ttl();
         let until = pause.ttl_ms.filter(|_| can_be_answered).map(|ttl| {
-            let call = self.set_timer(ttl, true);
-            if let Some(frame) = self.frame_mut() {
+            let call = self.core.set_timer(ttl, true);
+            if let Some(frame) = self.core.frame_mut() {
                 frame.visit.pause_timer = Some(call);
             }
-            self.time_after(ttl)
+            self.core.time_after(ttl)
         });
         let question = UserQuestion::Pause {
             message,
@@ -46,17 +46,18 @@ impl Machine {
         };
         let said = if pause.kind == PauseKind::Text { self.take_said() } else { None };
         let asked = self.ask_pause_question(question);
-        let (Some(text), WaitState::Person(call, _)) = (said, self.branch.phase.clone()) else {
+        let (Some(text), WaitState::Person(call, _)) = (said, self.core.branches.current.phase.clone())
+        else {
             return asked;
         };
-        if self.branch.was_shown {
-            self.push_effect(Effect::Abort { call });
+        if self.core.branches.current.was_shown {
+            self.core.push_effect(Effect::Abort { call });
         }
         Next::Answer(call, UserAnswer::Text { text })
     }
 
     pub(super) fn ask_pause_question(&mut self, question: UserQuestion) -> Next {
-        if let Some(frame) = self.frame_mut() {
+        if let Some(frame) = self.core.frame_mut() {
             frame.visit.question = Some(question.clone());
         }
         self.ask_user(PendingQuestion::Pause, question)
@@ -64,7 +65,7 @@ impl Machine {
 
     /// A queued message, if the workflow has no state `resume` for it.
     fn take_said(&mut self) -> Option<String> {
-        let resumes = self.spec.program.workflows.first().is_some_and(|root| root.resume.is_some());
+        let resumes = self.core.spec.program.workflows.first().is_some_and(|root| root.resume.is_some());
         if resumes { None } else { self.next_available_message() }
     }
 
@@ -75,24 +76,20 @@ impl Machine {
             return Some(Next::WorkDone(true, value.clone()));
         }
         let ttl = pause.ttl_ms.filter(|_| pause.on_timeout.is_some())?;
-        let until = self.time_after(ttl);
-        self.emit_event(RunEvent::Waiting { state: self.state_name(), until });
-        let call = self.set_timer(ttl, true);
-        self.branch.continuation = BranchContinuation::Unanswered;
-        self.branch.phase = WaitState::Timer(call);
+        let until = self.core.time_after(ttl);
+        self.core.emit_event(RunEvent::Waiting { state: self.core.state_name(), until });
+        let call = self.core.set_timer(ttl, true);
+        self.core.branches.current.continuation = BranchContinuation::Unanswered;
+        self.core.branches.current.phase = WaitState::Timer(call);
         Some(Next::Wait)
     }
 
-    pub(super) fn time_after(&self, ms: u64) -> Timestamp {
-        Timestamp(self.now.0.saturating_add(i64::try_from(ms).unwrap_or(i64::MAX)))
-    }
-
     pub(super) fn on_pause_answered(&mut self, given: UserAnswer) -> Next {
-        let Some((_, state)) = self.current_state() else { return Next::Wait };
+        let Some((_, state)) = self.core.current_state() else { return Next::Wait };
         let StateBody::Pause(pause) = &state.work else { return Next::Wait };
         if let UserAnswer::Unfit { detail } = given {
             self.stop_ttl();
-            self.branch.phase = WaitState::New;
+            self.core.branches.current.phase = WaitState::New;
             return Next::fail(RunError::new("validation", "No answer fits what the state asks for", detail));
         }
         match answer_validation::validate_answer(pause, given) {
@@ -104,7 +101,7 @@ impl Machine {
                 Next::WorkDone(true, value)
             }
             Err(why) => {
-                let asked = self.frame_mut().and_then(|frame| frame.visit.question.take());
+                let asked = self.core.frame_mut().and_then(|frame| frame.visit.question.take());
                 let Some(mut question) = asked else { return Next::Wait };
                 if let UserQuestion::Pause { problem, .. } = &mut question {
                     *problem = Some(why);
@@ -116,9 +113,9 @@ impl Machine {
 
     /// Stores a default as an answer.
     fn store_pause_default(&mut self, pause: &PauseSpec, value: &Value) {
-        let stored = self.current_state().is_some_and(|(_, state)| state.store.is_some());
+        let stored = self.core.current_state().is_some_and(|(_, state)| state.store.is_some());
         let kept = pause.kind == PauseKind::Outputs && !stored;
-        if kept && self.spec.machine_version >= KEEPS_SINCE {
+        if kept && self.core.spec.machine_version >= KEEPS_SINCE {
             self.store_pause_outputs(value);
         }
     }
@@ -128,32 +125,32 @@ impl Machine {
         let Some(set) = value.as_object().cloned().filter(|set: &Map<String, Value>| !set.is_empty()) else {
             return;
         };
-        let state = self.state_name();
-        if let Some(frame) = self.frame_mut() {
+        let state = self.core.state_name();
+        if let Some(frame) = self.core.frame_mut() {
             frame.set_data(&set, &[]);
-            self.emit_event(RunEvent::DataChanged { state, set, removed: Vec::new() });
+            self.core.emit_event(RunEvent::DataChanged { state, set, removed: Vec::new() });
         }
     }
 
     /// The time for an answer is up: the default, another state, or an error.
     pub(super) fn on_pause_deadline(&mut self) -> Next {
-        if let WaitState::Approval(call) = self.branch.phase {
+        if let WaitState::Approval(call) = self.core.branches.current.phase {
             return self.on_approval_timeout(call);
         }
-        if !matches!(self.branch.phase, WaitState::Person(_, PendingQuestion::Pause)) {
+        if !matches!(self.core.branches.current.phase, WaitState::Person(_, PendingQuestion::Pause)) {
             return Next::Wait;
         }
-        self.withdraw_wait(&self.branch.phase.clone(), self.branch.was_shown);
-        self.branch.phase = WaitState::New;
+        self.withdraw_wait(&self.core.branches.current.phase.clone(), self.core.branches.current.was_shown);
+        self.core.branches.current.phase = WaitState::New;
         self.continue_after_timeout()
     }
 
     pub(super) fn continue_after_timeout(&mut self) -> Next {
-        let Some((_, state)) = self.current_state() else { return Next::Wait };
+        let Some((_, state)) = self.core.current_state() else { return Next::Wait };
         let StateBody::Pause(pause) = &state.work else { return Next::Wait };
-        let detail = format!("nobody answered state `{}` in time", self.state_name());
+        let detail = format!("nobody answered state `{}` in time", self.core.state_name());
         if let Some(value) = &pause.default {
-            self.emit_warning("pause_timeout", format!("{detail}: its default counts"));
+            self.core.emit_warning("pause_timeout", format!("{detail}: its default counts"));
             self.store_pause_default(pause, value);
             return Next::WorkDone(true, value.clone());
         }
@@ -161,9 +158,9 @@ impl Machine {
             .with_hint("give the pause a \"default\" or \"on_timeout\", or more time: \"ttl\"");
         match pause.on_timeout {
             Some(target) => {
-                let failure = self.with_location(failure);
-                let name = self.state_path(target);
-                self.emit_caught(failure, "on_timeout", Some(name));
+                let failure = self.core.with_location(failure);
+                let name = self.core.state_path(target);
+                self.core.emit_caught(failure, "on_timeout", Some(name));
                 Next::follow(state.transitions.len(), target, Vec::new())
             }
             None => Next::fail(failure),
@@ -171,28 +168,28 @@ impl Machine {
     }
 
     pub(super) fn stop_ttl(&mut self) {
-        if let Some(call) = self.frame_mut().and_then(|frame| frame.visit.pause_timer.take()) {
-            self.push_effect(Effect::Abort { call });
+        if let Some(call) = self.core.frame_mut().and_then(|frame| frame.visit.pause_timer.take()) {
+            self.core.push_effect(Effect::Abort { call });
         }
     }
 
     /// A message of the user answers the first branch that waits for text; else it is queued.
     pub(super) fn on_user_message(&mut self, text: String) -> Next {
         if let Some((lane, call)) = self.branch_awaiting_text()
-            && self.switch_branch(lane)
+            && self.core.branches.switch_to(lane)
         {
-            if self.branch.was_shown {
-                self.push_effect(Effect::Abort { call });
+            if self.core.branches.current.was_shown {
+                self.core.push_effect(Effect::Abort { call });
             }
             return self.on_answered(call, UserAnswer::Text { text });
         }
-        self.emit_event(RunEvent::Queued { text: text.clone() });
+        self.core.emit_event(RunEvent::Queued { text: text.clone() });
         self.queue_message(text);
         Next::Wait
     }
 
     fn branch_awaiting_text(&self) -> Option<(u64, CallId)> {
-        let mut lanes: Vec<_> = std::iter::once(&self.branch).chain(self.branches.values()).collect();
+        let mut lanes: Vec<_> = self.core.branches.all().collect();
         lanes.sort_by_key(|lane| lane.id);
         lanes.into_iter().find_map(|lane| {
             let WaitState::Person(call, asked) = lane.phase else { return None };
@@ -204,15 +201,15 @@ impl Machine {
 
     /// At a transition of the whole workflow: a queued message goes to the state `resume`.
     pub(super) fn take_resume(&mut self) -> Option<synthdev_domain::ids::StateIx> {
-        if self.branch.parent.is_some() || self.branch.frames.len() != 1 {
+        if self.core.branches.current.parent.is_some() || self.core.branches.current.frames.len() != 1 {
             return None;
         }
-        let target = self.workflow()?.resume?;
+        let target = self.core.workflow()?.resume?;
         let text = self.next_available_message()?;
-        let state = self.state_name();
+        let state = self.core.state_name();
         let set = Map::from_iter([("resume_input".to_owned(), Value::String(text))]);
-        self.frame_mut()?.set_data(&set, &[]);
-        self.emit_event(RunEvent::DataChanged { state, set, removed: Vec::new() });
+        self.core.frame_mut()?.set_data(&set, &[]);
+        self.core.emit_event(RunEvent::DataChanged { state, set, removed: Vec::new() });
         Some(target)
     }
 }

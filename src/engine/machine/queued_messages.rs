@@ -7,13 +7,8 @@ use std::collections::BTreeSet;
 
 use super::{Branch, CallId, Machine, RunEvent};
 use crate::queued_messages::QueuedMessage;
-use crate::run_spec::OFFERS_SINCE;
 
 impl Machine {
-    pub(super) fn offers_each_once(&self) -> bool {
-        self.spec.machine_version >= OFFERS_SINCE
-    }
-
     pub(super) fn queue_message(&mut self, text: String) {
         self.queued_messages.push_back(QueuedMessage { text, offered_to: None });
     }
@@ -48,7 +43,7 @@ impl Machine {
     /// A script has succeeded and took `count` of the texts that it was offered; another text does not replace one that
     /// was withdrawn meanwhile.
     pub(super) fn consume_offered(&mut self, call: CallId, count: usize) {
-        if !self.offers_each_once() {
+        if !self.core.spec.offers_messages_once() {
             return;
         }
         let mut left = count;
@@ -57,7 +52,7 @@ impl Machine {
             let taken = left > 0 && said.offered_to == Some(call);
             if taken {
                 left -= 1;
-                self.emit_event(RunEvent::Heard { text: said.text.clone() });
+                self.core.emit_event(RunEvent::Heard { text: said.text.clone() });
             }
             !taken
         });
@@ -66,12 +61,12 @@ impl Machine {
 
     /// As older runs did it: so many from the front, whatever becomes of the script's other changes.
     pub(super) fn consume_front(&mut self, count: usize) {
-        if self.offers_each_once() {
+        if self.core.spec.offers_messages_once() {
             return;
         }
         for QueuedMessage { text, .. } in self.queued_messages.drain(..count.min(self.queued_messages.len()))
         {
-            self.output.events.push(RunEvent::Heard { text });
+            self.core.output.events.push(RunEvent::Heard { text });
         }
     }
 
@@ -84,8 +79,8 @@ impl Machine {
 
     /// The pending calls: an abandoned script takes nothing any more.
     fn scripts_reading_queue(&self) -> BTreeSet<CallId> {
-        if self.offers_each_once() {
-            self.all_branches().filter_map(Branch::pending_call).collect()
+        if self.core.spec.offers_messages_once() {
+            self.core.branches.all().filter_map(Branch::pending_call).collect()
         } else {
             BTreeSet::new()
         }

@@ -23,9 +23,9 @@ use synthdev_domain::workflow::{AgentFunction, StateBody};
 
 impl Machine {
     pub(super) fn begin_turn(&mut self, ix: AgentIx, input: Option<String>) -> Next {
-        let Some(workflow) = self.workflow() else { return Next::Wait };
+        let Some(workflow) = self.core.workflow() else { return Next::Wait };
         let Some(agent) = workflow.agent(ix) else { return Next::Wait };
-        let Some(frame) = self.frame_mut() else { return Next::Wait };
+        let Some(frame) = self.core.frame_mut() else { return Next::Wait };
         let length = frame.conversations.get(agent.context.0).map_or(0, LiveConversation::length);
         let continues =
             frame.agent_memory(ix).and_then(|memory| memory.continuation.take()).is_some_and(|earlier| {
@@ -67,7 +67,7 @@ impl Machine {
         };
         frame.agent_turn = Some(turn);
         if let Some(text) = input.filter(|_| stores_input || directive) {
-            self.emit_event(RunEvent::MessageAdded {
+            self.core.emit_event(RunEvent::MessageAdded {
                 context: context_name(&workflow, agent),
                 author: workflow_author(&workflow),
                 role: ChatRole::User,
@@ -80,17 +80,17 @@ impl Machine {
 
     /// One shared entry, no model call; the last replies of the agents stay as they are.
     pub(super) fn add_message(&mut self, ix: AgentIx, text: String) -> Next {
-        let Some(workflow) = self.workflow() else { return Next::Wait };
+        let Some(workflow) = self.core.workflow() else { return Next::Wait };
         let Some(agent) = workflow.agent(ix) else { return Next::Wait };
         let author = match agent.side {
             ConversationSide::User => MessageAuthor::Agent(agent.id.clone()),
             ConversationSide::Assistant => workflow_author(&workflow),
         };
-        if let Some(thread) = self.frame_mut().and_then(|frame| frame.conversation_mut(agent.context)) {
+        if let Some(thread) = self.core.frame_mut().and_then(|frame| frame.conversation_mut(agent.context)) {
             thread.push(ContextEntry::text(author.clone(), ChatRole::User, text.clone()));
         }
         let context = context_name(&workflow, agent);
-        self.emit_event(RunEvent::MessageAdded {
+        self.core.emit_event(RunEvent::MessageAdded {
             context,
             author,
             role: ChatRole::User,
@@ -103,9 +103,9 @@ impl Machine {
 
     /// Resets the whole context, for all its agents, to its starting messages.
     pub(super) fn clear_conversation(&mut self, ix: AgentIx) -> Next {
-        let Some(workflow) = self.workflow() else { return Next::Wait };
+        let Some(workflow) = self.core.workflow() else { return Next::Wait };
         let Some(agent) = workflow.agent(ix) else { return Next::Wait };
-        let Some(frame) = self.frame_mut() else { return Next::Wait };
+        let Some(frame) = self.core.frame_mut() else { return Next::Wait };
         if let Some((thread, spec)) =
             frame.conversation_mut(agent.context).zip(workflow.contexts.get(agent.context.0))
         {
@@ -117,7 +117,7 @@ impl Machine {
 
     fn warn_about_shortening(&mut self, trimmed: Option<String>, shortened: Option<String>) {
         for (code, text) in [("context_trimmed", trimmed), ("context_shortened", shortened)] {
-            text.into_iter().for_each(|text| self.emit_warning(code, text));
+            text.into_iter().for_each(|text| self.core.emit_warning(code, text));
         }
     }
 
@@ -129,11 +129,13 @@ impl Machine {
         if let Err(next) = self.check_model_call() {
             return next;
         }
-        let Some(workflow) = self.workflow() else { return Next::Wait };
-        let state = self.state_name();
-        let spared = self.replay_skips.skips_call(CallId(self.calls + 1), SkippedCallKind::Model);
-        let spec = Arc::clone(&self.spec);
-        let Some(CallFrame { agent_turn: Some(turn), conversations: threads, .. }) = self.frame_mut() else {
+        let Some(workflow) = self.core.workflow() else { return Next::Wait };
+        let state = self.core.state_name();
+        let spared =
+            self.core.replay_skips.skips_call(CallId(self.core.last_call + 1), SkippedCallKind::Model);
+        let spec = Arc::clone(&self.core.spec);
+        let Some(CallFrame { agent_turn: Some(turn), conversations: threads, .. }) = self.core.frame_mut()
+        else {
             return Next::Wait;
         };
         let Some(agent) = workflow.agent(turn.agent) else { return Next::Wait };
@@ -164,8 +166,8 @@ impl Machine {
             return next;
         }
         self.reserve_budget(request.as_ref());
-        let call = self.next_call();
-        self.emit_event(RunEvent::ModelCalled {
+        let call = self.core.next_call();
+        self.core.emit_event(RunEvent::ModelCalled {
             call,
             state,
             role: self.role_for_event(agent),
@@ -176,9 +178,9 @@ impl Machine {
             messages: outline.messages,
         });
         if let Some(request) = request {
-            self.push_effect(Effect::CallModel { call, request: Box::new(request) });
+            self.core.push_effect(Effect::CallModel { call, request: Box::new(request) });
         }
-        self.branch.phase = WaitState::Model(call);
+        self.core.branches.current.phase = WaitState::Model(call);
         Next::Wait
     }
 
@@ -186,10 +188,10 @@ impl Machine {
     /// decision stays private.
     pub(super) fn end_visit(&mut self, end: VisitEnd) -> Next {
         let VisitEnd { text, calls, decision } = end;
-        let Some(workflow) = self.workflow() else { return Next::Wait };
+        let Some(workflow) = self.core.workflow() else { return Next::Wait };
         let asked = self.excludes_from_context();
-        let stores = self.current_state().is_some_and(|(_, state)| state.store.is_some());
-        let Some(frame) = self.frame_mut() else { return Next::Wait };
+        let stores = self.core.current_state().is_some_and(|(_, state)| state.store.is_some());
+        let Some(frame) = self.core.frame_mut() else { return Next::Wait };
         let Some(turn) = frame.agent_turn.take() else { return Next::Wait };
         let Some(agent) = workflow.agent(turn.agent) else { return Next::Wait };
         let (ix, side) = (turn.agent, turn.side);
@@ -212,7 +214,7 @@ impl Machine {
         let result = if stores { turn_result(&text, &decision) } else { Value::Null };
         frame.last_parsing_calls = decision;
         if !text.trim().is_empty() && !private {
-            self.emit_event(RunEvent::MessageAdded {
+            self.core.emit_event(RunEvent::MessageAdded {
                 context: context_name(&workflow, agent),
                 author: MessageAuthor::Agent(agent.id.clone()),
                 role: side.stored_role(),
@@ -226,7 +228,7 @@ impl Machine {
 
     pub(super) fn set_result(&mut self, text: Option<Arc<str>>, agent: Option<&str>, calls: Vec<ToolCall>) {
         let agent = agent.map(str::to_owned);
-        if let Some(frame) = self.frame_mut() {
+        if let Some(frame) = self.core.frame_mut() {
             frame.result = Some(WorkResult::Visit { text, agent, calls });
         }
     }
@@ -235,10 +237,10 @@ impl Machine {
     /// at once leaves no trace. Private work is kept for the next attempt alone, so that it does not repeat what its
     /// tools have done.
     pub(super) fn drop_visit(&mut self) {
-        let Some(workflow) = self.workflow() else { return };
+        let Some(workflow) = self.core.workflow() else { return };
         let asked = self.excludes_from_context();
-        let tells_begun = self.spec.machine_version >= TELLS_BEGUN_SINCE;
-        let Some(frame) = self.frame_mut() else { return };
+        let tells_begun = self.core.spec.machine_version >= TELLS_BEGUN_SINCE;
+        let Some(frame) = self.core.frame_mut() else { return };
         let Some(mut turn) = frame.agent_turn.take() else { return };
         turn.close_open(tells_begun);
         let Some(agent) = workflow.agent(turn.agent) else { return };
@@ -265,7 +267,7 @@ impl Machine {
     /// Whether what the current state's agent says is kept from its context.
     fn excludes_from_context(&self) -> bool {
         let asks = |work: &StateBody| matches!(work, StateBody::Agent { function: AgentFunction::Ask, .. });
-        self.current_state().is_some_and(|(_, state)| asks(&state.work))
+        self.core.current_state().is_some_and(|(_, state)| asks(&state.work))
     }
 }
 

@@ -12,29 +12,16 @@ impl Machine {
         let Some(call) = input.answered_call() else {
             // a rewound run is in the branch that is about to enter its state
             let stands = matches!(input, Input::Returned(_) | Input::Resumed(_) | Input::Stopped { .. });
-            return stands || self.branch.phase == WaitState::Ending || self.switch_branch(0);
+            return stands
+                || self.core.branches.current.phase == WaitState::Ending
+                || self.core.branches.switch_to(0);
         };
-        if self.snapshot == SnapshotProgress::Pending(call) || self.branch.awaits_call(call) {
+        if self.snapshot == SnapshotProgress::Pending(call) || self.core.branches.current.awaits_call(call) {
             return true;
         }
-        let found = self.branches.iter().find(|(_, lane)| lane.awaits_call(call)).map(|(id, _)| *id);
-        found.is_some_and(|id| self.switch_branch(id))
-    }
-
-    pub(super) fn switch_branch(&mut self, id: u64) -> bool {
-        if self.branch.id == id {
-            return true;
-        }
-        let Some(next) = self.branches.remove(&id) else { return false };
-        let previous = std::mem::replace(&mut self.branch, next);
-        self.branches.insert(previous.id, previous);
-        true
-    }
-
-    /// Switches to a branch and discards the current one.
-    pub(super) fn switch_and_discard(&mut self, id: u64) -> Option<Branch> {
-        let next = self.branches.remove(&id)?;
-        Some(std::mem::replace(&mut self.branch, next))
+        let found =
+            self.core.branches.others.iter().find(|(_, lane)| lane.awaits_call(call)).map(|(id, _)| *id);
+        found.is_some_and(|id| self.core.branches.switch_to(id))
     }
 
     /// Runs until every branch waits for an input.
@@ -45,7 +32,7 @@ impl Machine {
         loop {
             while let Some(target) = self.next_state() {
                 if self.halt_before_step == Some(self.step_count + 1) {
-                    self.branch.next_state = Some(target);
+                    self.core.branches.current.next_state = Some(target);
                     (self.halt_before_step, self.is_halted) = (None, true);
                     return;
                 }
@@ -57,19 +44,19 @@ impl Machine {
                     self.advance(next);
                 }
             }
-            if let Some(ended) = self.branch.result.take() {
+            if let Some(ended) = self.core.branches.current.result.take() {
                 let next = self.on_branch_ended(ended);
                 self.advance(next);
                 continue;
             }
-            let next = self.ready_branches.pop_front().or_else(|| self.released_branch());
+            let next = self.core.branches.ready.pop_front().or_else(|| self.released_branch());
             let Some(next) = next else { return };
-            if self.branch.phase == WaitState::Over || !self.switch_branch(next) {
+            if self.core.branches.current.phase == WaitState::Over || !self.core.branches.switch_to(next) {
                 continue;
             }
-            if self.branch.phase == WaitState::ToolHeld {
+            if self.core.branches.current.phase == WaitState::ToolHeld {
                 self.advance(Next::RunWaitingTool);
-            } else if self.branch.phase == WaitState::Held {
+            } else if self.core.branches.current.phase == WaitState::Held {
                 self.advance(Next::CallModel);
             }
         }
@@ -77,44 +64,53 @@ impl Machine {
 
     /// Where the current branch continues, unless it stops before that.
     fn next_state(&mut self) -> Option<StateIx> {
-        if matches!(self.branch.phase, WaitState::Person(_, PendingQuestion::Break(_))) {
+        if matches!(self.core.branches.current.phase, WaitState::Person(_, PendingQuestion::Break(_))) {
             None
         } else {
-            self.branch.next_state.take()
+            self.core.branches.current.next_state.take()
         }
     }
 
     /// Lets everything that waits for the snapshot try again.
     pub(super) fn wake_waiting_branches(&mut self) -> Next {
-        let held =
-            self.branches.values().filter(|lane| lane.phase == WaitState::ToolHeld).map(|lane| lane.id);
-        self.ready_branches.extend(held);
-        if self.branch.phase == WaitState::ToolHeld { Next::RunWaitingTool } else { Next::Wait }
+        let held = self
+            .core
+            .branches
+            .others
+            .values()
+            .filter(|lane| lane.phase == WaitState::ToolHeld)
+            .map(|lane| lane.id);
+        self.core.branches.ready.extend(held);
+        if self.core.branches.current.phase == WaitState::ToolHeld {
+            Next::RunWaitingTool
+        } else {
+            Next::Wait
+        }
     }
 
     /// Stops everything but the call that the current branch waits for: the current input has answered that one.
     pub(super) fn stop_other_work(&mut self) {
-        for frame in &mut self.branch.frames {
+        for frame in &mut self.core.branches.current.frames {
             for call in frame.take_timers() {
-                self.output.effects.push(Effect::Abort { call });
+                self.core.output.effects.push(Effect::Abort { call });
             }
         }
         self.note_stopped_calls(true);
-        self.branch.fork = None;
-        for lane in std::mem::take(&mut self.branches).into_values() {
+        self.core.branches.current.fork = None;
+        for lane in std::mem::take(&mut self.core.branches.others).into_values() {
             self.stop_branch(&lane);
         }
-        self.ready_branches.clear();
+        self.core.branches.ready.clear();
     }
 
     /// Stops everything everywhere and makes the root current: the run itself is about to end.
     pub(super) fn stop_all(&mut self) {
         self.withdraw_pending();
         self.note_stopped_calls(true);
-        if let Some(root) = self.branches.remove(&0) {
-            let branch = std::mem::replace(&mut self.branch, root);
+        if let Some(root) = self.core.branches.others.remove(&0) {
+            let branch = std::mem::replace(&mut self.core.branches.current, root);
             for call in branch.timers() {
-                self.push_effect(Effect::Abort { call });
+                self.core.push_effect(Effect::Abort { call });
             }
         }
         self.stop_other_work();
@@ -122,14 +118,14 @@ impl Machine {
 
     /// Stops every branch and item of the current branch, with all that they have started.
     pub(super) fn stop_branches(&mut self) {
-        if self.branch.fork.as_ref().is_some_and(|fork| !fork.running_branches.is_empty()) {
+        if self.core.branches.current.fork.as_ref().is_some_and(|fork| !fork.running_branches.is_empty()) {
             self.note_stopped_calls(false);
         }
-        let Some(fork) = self.branch.fork.as_mut() else { return };
+        let Some(fork) = self.core.branches.current.fork.as_mut() else { return };
         let mut open: Vec<u64> = std::mem::take(&mut fork.running_branches).into_values().collect();
         let mut touched = false;
         while let Some(id) = open.pop() {
-            let Some(mut lane) = self.branches.remove(&id) else { continue };
+            let Some(mut lane) = self.core.branches.others.remove(&id) else { continue };
             touched |= lane.frames.iter().any(|frame| frame.files_touched);
             self.stop_branch(&lane);
             if let Some(inner) = lane.fork.take() {
@@ -137,7 +133,7 @@ impl Machine {
                 open.extend(inner.running_branches.into_values());
             }
         }
-        if let Some(fork) = self.branch.fork.as_mut() {
+        if let Some(fork) = self.core.branches.current.fork.as_mut() {
             fork.files_touched |= touched;
         }
     }
@@ -145,7 +141,7 @@ impl Machine {
     fn stop_branch(&mut self, lane: &Branch) {
         self.withdraw_wait(&lane.phase, lane.was_shown);
         for call in lane.timers() {
-            self.push_effect(Effect::Abort { call });
+            self.core.push_effect(Effect::Abort { call });
         }
     }
 }

@@ -12,9 +12,9 @@ const NAMED: usize = 3;
 
 impl Machine {
     pub(super) fn take_snapshot(&mut self, label: String, note: String) {
-        let call = self.next_call();
+        let call = self.core.next_call();
         self.snapshot = SnapshotProgress::Pending(call);
-        self.push_effect(Effect::TakeSnapshot { call, label, note });
+        self.core.push_effect(Effect::TakeSnapshot { call, label, note });
     }
 
     /// The snapshot that is being taken.
@@ -25,18 +25,18 @@ impl Machine {
     /// A state that may have changed files ends: takes a snapshot to which a rewind can return. Branches run beside
     /// others, so their changes count for the state that forked.
     pub(super) fn snapshot_after_state(&mut self) {
-        if self.branch.parent.is_some() {
+        if self.core.branches.current.parent.is_some() {
             return;
         }
-        let touched = self.frame_mut().is_some_and(|frame| std::mem::take(&mut frame.files_touched));
+        let touched = self.core.frame_mut().is_some_and(|frame| std::mem::take(&mut frame.files_touched));
         // one that is being taken holds all changes so far: whatever changes files has waited for it
         let pending = matches!(self.snapshot, SnapshotProgress::Pending(_));
         let off = self.snapshot == SnapshotProgress::None
             || matches!(self.snapshot, SnapshotProgress::Failed(_))
             || pending;
         if touched && !off {
-            let state = self.state_name();
-            let workflow = self.spec.program.workflows.first().map(|root| root.name.clone());
+            let state = self.core.state_name();
+            let workflow = self.core.spec.program.workflows.first().map(|root| root.name.clone());
             self.take_snapshot(
                 format!("Workflow: {} after {state}", workflow.unwrap_or_default()),
                 String::new(),
@@ -58,7 +58,9 @@ impl Machine {
     pub fn waits_for_snapshot(&self) -> bool {
         let stops = || (!self.user_present || self.is_stopping) && self.is_idle();
         matches!(self.snapshot, SnapshotProgress::Pending(_))
-            && (self.branch.phase == WaitState::Ending || self.awaits_a_snapshot(true) || stops())
+            && (self.core.branches.current.phase == WaitState::Ending
+                || self.awaits_a_snapshot(true)
+                || stops())
     }
 
     fn awaits_a_snapshot(&self, theirs: bool) -> bool {
@@ -67,7 +69,7 @@ impl Machine {
         };
         matches!(self.snapshot, SnapshotProgress::Pending(_))
             && !self.starts_nothing_new()
-            && self.all_branches().any(held)
+            && self.core.branches.all().any(held)
     }
 
     pub(super) fn on_snapshot_taken(&mut self, call: CallId, info: SnapshotInfo) -> Next {
@@ -79,7 +81,7 @@ impl Machine {
         if self.initial_snapshot.is_none() {
             self.initial_snapshot = Some(info.id.clone());
         }
-        self.emit_event(RunEvent::SnapshotTaken {
+        self.core.emit_event(RunEvent::SnapshotTaken {
             id: info.id,
             label: info.label,
             files: info.files,
@@ -93,24 +95,24 @@ impl Machine {
                             \"auto\" in the workflow";
                 return self.refuse_without(reason, hint);
             }
-            self.emit_warning("snapshot_partial", format!("going back will not bring back {lacks}"));
+            self.core.emit_warning("snapshot_partial", format!("going back will not bring back {lacks}"));
         }
         self.after_snapshot()
     }
 
     fn requires_snapshot(&self) -> bool {
-        self.spec.program.workflows.first().is_some_and(|root| root.snapshot == SnapshotPolicy::Required)
+        self.core.spec.program.workflows.first().is_some_and(|root| root.snapshot == SnapshotPolicy::Required)
     }
 
     /// Ends the run: a snapshot is required, and it is missing or incomplete.
     fn refuse_without(&mut self, reason: String, hint: &str) -> Next {
         self.stop_all();
         let mut failure = RunError::new("snapshot", "No snapshot could be taken", reason).with_hint(hint);
-        if self.spec.program.workflows.first().is_some_and(|root| root.conversational) {
+        if self.core.spec.program.workflows.first().is_some_and(|root| root.conversational) {
             return Next::fail(failure);
         }
         // no `catch` applies: nothing may continue without it
-        failure.state = Some(self.state_name());
+        failure.state = Some(self.core.state_name());
         self.drop_visit();
         self.end_run(failure)
     }
@@ -119,7 +121,7 @@ impl Machine {
         if self.snapshot != SnapshotProgress::Pending(call) {
             return Next::Wait;
         }
-        self.emit_event(RunEvent::SnapshotFailed { reason: reason.clone() });
+        self.core.emit_event(RunEvent::SnapshotFailed { reason: reason.clone() });
         if self.initial_snapshot.is_some() {
             // The run can still be undone as a whole; only this state has no point of its own.
             self.snapshot = SnapshotProgress::Taken;
@@ -134,7 +136,7 @@ impl Machine {
     }
 
     fn after_snapshot(&mut self) -> Next {
-        if self.branch.phase == WaitState::Ending {
+        if self.core.branches.current.phase == WaitState::Ending {
             return self.emit_run_finished();
         }
         self.wake_waiting_branches()
@@ -145,7 +147,7 @@ impl Machine {
         match self.snapshot.clone() {
             SnapshotProgress::None | SnapshotProgress::Taken => Ok(()),
             SnapshotProgress::Pending(_) => {
-                self.branch.phase = WaitState::ToolHeld;
+                self.core.branches.current.phase = WaitState::ToolHeld;
                 Err(Next::Wait)
             }
             SnapshotProgress::Failed(reason) if self.user_present => {
@@ -153,7 +155,7 @@ impl Machine {
             }
             SnapshotProgress::Failed(reason) => {
                 self.snapshot = SnapshotProgress::None;
-                self.emit_warning("no_snapshot", format!("this run cannot be undone: {reason}"));
+                self.core.emit_warning("no_snapshot", format!("this run cannot be undone: {reason}"));
                 Ok(())
             }
         }

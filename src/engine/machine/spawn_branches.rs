@@ -31,8 +31,10 @@ impl Machine {
             }
             other => {
                 let found = other.as_ref().map_or("undefined", value_kind);
-                let detail =
-                    format!("`in` of state `{}` must give an array, it gives {found}", self.state_name());
+                let detail = format!(
+                    "`in` of state `{}` must give an array, it gives {found}",
+                    self.core.state_name()
+                );
                 Next::fail(RunError::new("validation", "There is nothing to loop over", detail).with_hint(
                     "write an expression that gives an array, for example `common_data.files ?? []`",
                 ))
@@ -47,12 +49,12 @@ impl Machine {
         most: Option<u32>,
         branches: Vec<String>,
     ) -> Next {
-        let Some(workflow) = self.workflow() else { return Next::Wait };
-        let depth = self.branch.depth + self.branch.frames.len();
+        let Some(workflow) = self.core.workflow() else { return Next::Wait };
+        let depth = self.core.branches.current.depth + self.core.branches.current.frames.len();
         if depth > workflow.limits.max_depth as usize {
             let detail = format!(
                 "state `{}` would be level {depth}, at most {} are allowed",
-                self.state_name(),
+                self.core.state_name(),
                 workflow.limits.max_depth
             );
             return Next::fail(
@@ -60,32 +62,36 @@ impl Machine {
                     .with_hint("raise \"limits\": {\"max_depth\": …}, or nest less"),
             );
         }
-        let allowed = self.spec.program.workflows.first().map_or(1, |root| root.limits.max_concurrency);
+        let allowed = self.core.spec.program.workflows.first().map_or(1, |root| root.limits.max_concurrency);
         let places = most.map_or(allowed, |most| most.min(allowed));
-        self.emit_event(RunEvent::Forked { state: self.state_name(), branches, total });
-        self.branch.fork = Some(ParallelProgress::new(kind, total, places as usize));
-        self.branch.phase = WaitState::Fork;
+        self.core.emit_event(RunEvent::Forked { state: self.core.state_name(), branches, total });
+        self.core.branches.current.fork = Some(ParallelProgress::new(kind, total, places as usize));
+        self.core.branches.current.phase = WaitState::Fork;
         self.fill_places()
     }
 
     /// Begins what there is room for; joins when nothing is left.
     pub(super) fn fill_places(&mut self) -> Next {
-        while let Some(at) = self.branch.fork.as_mut().and_then(ParallelProgress::start_next) {
+        while let Some(at) = self.core.branches.current.fork.as_mut().and_then(ParallelProgress::start_next) {
             self.spawn_branch(at);
         }
-        if self.branch.fork.as_ref().is_some_and(ParallelProgress::is_done) {
+        if self.core.branches.current.fork.as_ref().is_some_and(ParallelProgress::is_done) {
             return Next::JoinBranches;
         }
         Next::Wait
     }
 
     fn spawn_branch(&mut self, at: usize) {
-        let Some((workflow, state)) = self.current_state() else { return };
-        let owner = self.state_name();
-        self.last_frame_id += 1;
-        self.last_branch_id += 1;
-        let (id, frame_id) = (self.last_branch_id, self.last_frame_id);
-        let Some((frame, fork)) = self.branch.frames.last().zip(self.branch.fork.as_mut()) else { return };
+        let Some((workflow, state)) = self.core.current_state() else { return };
+        let owner = self.core.state_name();
+        self.core.last_frame_id += 1;
+        self.core.branches.last_id += 1;
+        let (id, frame_id) = (self.core.branches.last_id, self.core.last_frame_id);
+        let Some((frame, fork)) =
+            self.core.branches.current.frames.last().zip(self.core.branches.current.fork.as_mut())
+        else {
+            return;
+        };
         let (frame, start) = match (&state.work, &fork.kind) {
             (StateBody::Parallel(spec), ParallelKind::Branches) => {
                 let Some(branch) = spec.branches.get(at) else { return };
@@ -107,19 +113,22 @@ impl Machine {
         let handed_out = matches!(&state.work, StateBody::ForEach(spec) if spec.handed_out.is_some());
         fork.running_branches.insert(at, id);
         let branch = branch_name(&state.work, at);
-        self.emit_event(RunEvent::BranchStarted { state: owner, branch, index: at });
-        let errand = if handed_out { Some(id) } else { self.branch.task_branch };
+        self.core.emit_event(RunEvent::BranchStarted { state: owner, branch, index: at });
+        let errand = if handed_out { Some(id) } else { self.core.branches.current.task_branch };
         self.start_branch(id, at, frame, start, errand);
     }
 
     fn start_branch(&mut self, id: u64, at: usize, frame: CallFrame, start: StateIx, errand: Option<u64>) {
-        let mut lane =
-            Branch::new(id, Some((self.branch.id, at)), self.branch.depth + self.branch.frames.len());
+        let mut lane = Branch::new(
+            id,
+            Some((self.core.branches.current.id, at)),
+            self.core.branches.current.depth + self.core.branches.current.frames.len(),
+        );
         lane.task_branch = errand;
         lane.frames.push(frame);
         lane.next_state = Some(start);
-        self.branches.insert(id, lane);
-        self.ready_branches.push_back(id);
+        self.core.branches.others.insert(id, lane);
+        self.core.branches.ready.push_back(id);
     }
 }
 

@@ -10,7 +10,7 @@ use synthdev_domain::workflow::StateOutputSpec;
 impl Machine {
     /// Work without an agent is done.
     pub(super) fn work_done(&mut self, success: bool, value: Value) -> Next {
-        if let Some(frame) = self.frame_mut() {
+        if let Some(frame) = self.core.frame_mut() {
             frame.result = Some(WorkResult::Value(
                 json!({"success": success, "result": value, "agent": null, "toolCalls": []}),
             ));
@@ -20,12 +20,12 @@ impl Machine {
 
     /// Checks and stores the result by the rules of `output`, then evaluates the transitions.
     pub(super) fn store_result(&mut self, value: Value) -> Next {
-        let Some((_, state)) = self.current_state() else { return Next::Wait };
+        let Some((_, state)) = self.core.current_state() else { return Next::Wait };
         if let Some(store) = &state.store {
             match fit_output(store, value) {
                 Ok(value) => self.store_output(store, value),
                 Err(problem) => {
-                    let detail = format!("the result of state `{}`: {problem}", self.state_name());
+                    let detail = format!("the result of state `{}`: {problem}", self.core.state_name());
                     return Next::fail(
                         RunError::new("validation", "A result does not fit its schema", detail)
                             .with_hint("see \"output\" of the state; \"retry\": [{\"errors\": [\"validation\"]}] asks again"),
@@ -38,12 +38,12 @@ impl Machine {
 
     fn store_output(&mut self, store: &StateOutputSpec, value: Value) {
         let Some(key) = store.key.clone() else { return };
-        let state = self.state_name();
-        let Some(frame) = self.frame_mut() else { return };
+        let state = self.core.state_name();
+        let Some(frame) = self.core.frame_mut() else { return };
         let set = serde_json::Map::from_iter([(key.clone(), value.clone())]);
         frame.set_data(&set, &[]);
-        self.emit_event(RunEvent::Stored { state: state.clone(), key, value });
-        self.emit_event(RunEvent::DataChanged { state, set, removed: Vec::new() });
+        self.core.emit_event(RunEvent::Stored { state: state.clone(), key, value });
+        self.core.emit_event(RunEvent::DataChanged { state, set, removed: Vec::new() });
     }
 }
 

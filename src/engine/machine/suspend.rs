@@ -26,22 +26,22 @@ impl Machine {
     /// Whether a branch or the run waits for the answer to a call; the driver need not perform any other.
     pub fn awaits_call(&self, call: CallId) -> bool {
         self.snapshot == SnapshotProgress::Pending(call)
-            || self.all_branches().any(|lane| lane.awaits_call(call))
+            || self.core.branches.all().any(|lane| lane.awaits_call(call))
     }
 
     /// What the run waits for, in the order of its branches.
     pub fn open_pauses(&self) -> Vec<OpenPause> {
-        if let Some(target) = self.branch.next_state.filter(|_| self.is_halted) {
+        if let Some(target) = self.core.branches.current.next_state.filter(|_| self.is_halted) {
             let message = format!("stands before step {}", self.step_count + 1);
             return vec![open_pause(
                 CallId(0),
-                self.state_path(target),
+                self.core.state_path(target),
                 PauseReason::User,
                 message,
-                self.now,
+                self.core.now,
             )];
         }
-        let mut lanes: Vec<&Branch> = self.all_branches().collect();
+        let mut lanes: Vec<&Branch> = self.core.branches.all().collect();
         lanes.sort_by_key(|lane| lane.id);
         let mut pauses: Vec<OpenPause> = lanes.iter().filter_map(|lane| self.open_pause_for(lane)).collect();
         if let (true, true, Some(first)) = (self.is_suspended, pauses.is_empty(), lanes.first()) {
@@ -53,11 +53,14 @@ impl Machine {
 
     /// A pause without a question: the run was stopped.
     fn plain_pause(&self, lane: &Branch) -> OpenPause {
-        let enters =
-            lane.next_state.filter(|_| lane.id == self.branch.id).map(|target| self.state_path(target));
-        let state = enters.unwrap_or_else(|| self.state_path_in(lane, lane.frames.len().saturating_sub(1)));
+        let enters = lane
+            .next_state
+            .filter(|_| lane.id == self.core.branches.current.id)
+            .map(|target| self.core.state_path(target));
+        let state =
+            enters.unwrap_or_else(|| self.core.state_path_in(lane, lane.frames.len().saturating_sub(1)));
         let message = if self.is_suspending { "paused" } else { BY_YOU };
-        let pause = open_pause(CallId(0), state, PauseReason::User, message.to_owned(), self.now);
+        let pause = open_pause(CallId(0), state, PauseReason::User, message.to_owned(), self.core.now);
         // if a user was present, or stops the run step by step, the user decides how it continues
         let free = self.is_suspending && !self.user_present && !self.step_mode;
         OpenPause { kind: free.then(|| FREE.to_owned()), ..pause }
@@ -65,7 +68,7 @@ impl Machine {
 
     /// A user who is present has an open question: lists show that, too.
     pub(super) fn has_open_question(&self) -> bool {
-        self.user_present && self.all_branches().any(|lane| is_waiting(&lane.phase))
+        self.user_present && self.core.branches.all().any(|lane| is_waiting(&lane.phase))
     }
 
     /// The open questions, for lists; these need not show all of a question.
@@ -96,33 +99,37 @@ impl Machine {
         if matches!(input, Input::Returned(_)) {
             return self.is_halted;
         }
-        if self.is_suspended || self.is_halted { wakes } else { self.branch.phase != WaitState::Over }
+        if self.is_suspended || self.is_halted {
+            wakes
+        } else {
+            self.core.branches.current.phase != WaitState::Over
+        }
     }
 
     /// Nothing new may begin: the run is about to be parked.
     pub(super) fn starts_nothing_new(&self) -> bool {
-        self.is_stopping || !self.user_present && self.failed_branch().is_some()
+        self.is_stopping || !self.user_present && self.core.branches.first_failed().is_some()
     }
 
     /// The user leaves a question open: a chat waits again, a workflow is suspended.
     pub(super) fn suspend_for_user(&mut self) -> Next {
-        if !self.is_chat() {
+        if !self.core.is_chat() {
             self.is_stopping = true;
             // it is open under a name of its own: a second answer to the old one comes too late
-            if let WaitState::Person(_, asked) = self.branch.phase {
-                self.branch.phase = WaitState::Person(self.next_call(), asked);
+            if let WaitState::Person(_, asked) = self.core.branches.current.phase {
+                self.core.branches.current.phase = WaitState::Person(self.core.next_call(), asked);
             }
             return Next::Wait;
         }
         // A conversation outlives its answers: this answer ends, with the results of its tools.
         self.drop_visit();
-        self.emit_warning("limit", BY_YOU);
+        self.core.emit_warning("limit", BY_YOU);
         self.ask_user(PendingQuestion::Message, UserQuestion::Message)
     }
 
     /// Another process wants to resume the run.
     pub(super) fn suspend_for_handover(&mut self) {
-        if self.is_chat() {
+        if self.core.is_chat() {
             return;
         }
         (self.is_stopping, self.is_suspending) = (true, true);
@@ -131,16 +138,18 @@ impl Machine {
     /// An end is no new beginning.
     pub(super) fn suspends_before(&mut self, target: StateIx) -> bool {
         let ends = || {
-            self.workflow().is_some_and(|workflow| workflow.state(target).is_some_and(|state| state.terminal))
+            self.core
+                .workflow()
+                .is_some_and(|workflow| workflow.state(target).is_some_and(|state| state.terminal))
         };
         if !self.is_suspending || ends() {
             return false;
         }
         // the visit before is over: its time must not run out meanwhile
-        self.stop_visit_timers();
-        self.branch.next_state = Some(target);
+        self.core.stop_visit_timers();
+        self.core.branches.current.next_state = Some(target);
         // what it waited for has been answered
-        (self.branch.phase, self.branch.was_shown) = (WaitState::New, false);
+        (self.core.branches.current.phase, self.core.branches.current.was_shown) = (WaitState::New, false);
         true
     }
 
@@ -148,10 +157,15 @@ impl Machine {
     pub(super) fn leave_suspension(&mut self) -> bool {
         let parking = std::mem::take(&mut self.is_suspending);
         if parking {
-            let mut held: Vec<u64> =
-                self.all_branches().filter(|lane| lane.next_state.is_some()).map(|lane| lane.id).collect();
+            let mut held: Vec<u64> = self
+                .core
+                .branches
+                .all()
+                .filter(|lane| lane.next_state.is_some())
+                .map(|lane| lane.id)
+                .collect();
             held.sort_unstable();
-            self.ready_branches.extend(held);
+            self.core.branches.ready.extend(held);
         }
         parking
     }
@@ -162,16 +176,18 @@ impl Machine {
         if !alone || self.is_suspended || self.is_halted || !taken || !self.is_idle() {
             return;
         }
-        let failed = self.failed_branch();
-        let first = self.all_branches().filter(|lane| is_waiting(&lane.phase)).min_by_key(|lane| lane.id);
+        let failed = self.core.branches.first_failed();
+        let first =
+            self.core.branches.all().filter(|lane| is_waiting(&lane.phase)).min_by_key(|lane| lane.id);
         let error = failed.or(first).and_then(|lane| self.wait_reason(lane));
         let by = if self.is_suspending { "somebody has paused it" } else { BY_YOU };
-        let error = error.unwrap_or_else(|| self.with_location(RunError::new("paused", "The run waits", by)));
+        let error =
+            error.unwrap_or_else(|| self.core.with_location(RunError::new("paused", "The run waits", by)));
         self.status = if failed.is_some() { RunStatus::Failed } else { RunStatus::Paused };
         (self.is_suspended, self.error) = (true, Some(error));
         let progress = self.progress();
-        self.emit_event(RunEvent::run_finished(progress));
-        self.push_effect(Effect::Finish);
+        self.core.emit_event(RunEvent::run_finished(progress));
+        self.core.push_effect(Effect::Finish);
     }
 
     /// Every branch waits for the user, or for a branch that does.
@@ -191,21 +207,12 @@ impl Machine {
             | WaitState::Ending
             | WaitState::Over => false,
         };
-        self.all_branches().all(still)
-            && (self.is_stopping || self.all_branches().any(|lane| is_waiting(&lane.phase)))
-    }
-
-    pub(super) fn all_branches(&self) -> impl Iterator<Item = &Branch> {
-        std::iter::once(&self.branch).chain(self.branches.values())
-    }
-
-    pub(super) fn failed_branch(&self) -> Option<&Branch> {
-        let failed = |lane: &&Branch| matches!(lane.phase, WaitState::Person(_, PendingQuestion::Failed));
-        self.all_branches().filter(failed).min_by_key(|lane| lane.id)
+        self.core.branches.all().all(still)
+            && (self.is_stopping || self.core.branches.all().any(|lane| is_waiting(&lane.phase)))
     }
 
     pub(super) fn open_pause_for(&self, lane: &Branch) -> Option<OpenPause> {
-        let state = self.state_path_in(lane, lane.frames.len().checked_sub(1)?);
+        let state = self.core.state_path_in(lane, lane.frames.len().checked_sub(1)?);
         let (call, reason) = match lane.phase {
             WaitState::Approval(call) => (call, PauseReason::Approval),
             WaitState::Person(call, asked) => (call, pause_reason(asked)?),
@@ -259,7 +266,7 @@ impl Machine {
     /// Why a branch waits, as an error of the run.
     pub(super) fn wait_reason(&self, lane: &Branch) -> Option<RunError> {
         let top = lane.frames.len().checked_sub(1)?;
-        let state = self.state_path_in(lane, top);
+        let state = self.core.state_path_in(lane, top);
         let mut failure = match (&lane.phase, &lane.question) {
             (WaitState::Approval(_), _) => {
                 RunError::new("tool.denied", "A tool needs approval", self.wanted_tool_text(lane))
@@ -290,7 +297,7 @@ impl Machine {
     /// The request of the `delegate` state that a branch is in.
     fn delegation_request(&self, lane: &Branch, message: &str) -> Option<DelegationRequest> {
         let frame = lane.frames.last()?;
-        let state = self.spec.program.workflows.get(frame.workflow.0)?.state(frame.state)?;
+        let state = self.core.spec.program.workflows.get(frame.workflow.0)?.state(frame.state)?;
         let StateBody::Pause(pause) = &state.work else { return None };
         pause.request.as_ref().map(|request| request.build_request(message, pause.ttl_ms))
     }
@@ -316,37 +323,27 @@ impl Machine {
 
     fn agent_name_in(&self, lane: &Branch) -> Option<String> {
         let frame = lane.frames.last()?;
-        let workflow = self.spec.program.workflows.get(frame.workflow.0)?;
+        let workflow = self.core.spec.program.workflows.get(frame.workflow.0)?;
         frame.agent_turn.as_ref().and_then(|turn| workflow.agent(turn.agent)).map(|agent| agent.id.clone())
-    }
-
-    /// The path name of the state that a frame of a branch is in.
-    pub(super) fn state_path_in(&self, lane: &Branch, at: usize) -> String {
-        let frame = lane.frames.get(at);
-        let named = frame.and_then(|frame| {
-            let workflow = self.spec.program.workflows.get(frame.workflow.0)?;
-            workflow.state(frame.state).map(|state| frame.path_name(state))
-        });
-        named.unwrap_or_default()
     }
 
     /// A failure with the path that the whole run shows: through every child workflow and branch around it.
     fn seen_outside(&self, lane: &Branch, mut failure: RunError) -> RunError {
         for at in (1..lane.frames.len()).rev() {
             let child =
-                lane.frames.get(at).and_then(|frame| self.spec.program.workflows.get(frame.workflow.0));
+                lane.frames.get(at).and_then(|frame| self.core.spec.program.workflows.get(frame.workflow.0));
             let child = child.map(|child| child.name.clone()).unwrap_or_default();
-            failure = child_failure(failure, &child, self.state_path_in(lane, at - 1));
+            failure = child_failure(failure, &child, self.core.state_path_in(lane, at - 1));
         }
-        let forked = lane.parent.and_then(|(id, at)| Some((self.branch_by_id(id)?, at)));
+        let forked = lane.parent.and_then(|(id, at)| Some((self.core.branches.by_id(id)?, at)));
         let Some((parent, at)) = forked else { return failure };
         let Some(top) = parent.frames.len().checked_sub(1) else { return failure };
         let work = parent.frames.get(top).and_then(|frame| {
-            let workflow = self.spec.program.workflows.get(frame.workflow.0)?;
+            let workflow = self.core.spec.program.workflows.get(frame.workflow.0)?;
             workflow.state(frame.state).map(|state| &state.work)
         });
         let Some(work) = work else { return failure };
-        let owner = self.state_path_in(parent, top);
+        let owner = self.core.state_path_in(parent, top);
         let outer = branch_failure(Box::new(failure), work, &branch_name(work, at), &owner);
         self.seen_outside(parent, outer)
     }

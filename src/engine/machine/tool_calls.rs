@@ -16,7 +16,7 @@ use synthdev_domain::tool::{ASK_PERSON, ToolInvocation, ToolOutcome, ToolRisk, T
 impl Machine {
     /// Continues with the next waiting call, or with the turn when none is left.
     pub(super) fn next_tool(&mut self) -> Next {
-        while let Some((agent, call)) = self.pending_tool_call(&self.branch) {
+        while let Some((agent, call)) = self.pending_tool_call(&self.core.branches.current) {
             let (agent_id, name, original) = (agent.id.clone(), call.name.clone(), call.original.clone());
             let network = agent.network;
             match check_tool_call(agent, &name, &call.arguments)
@@ -29,7 +29,7 @@ impl Machine {
                 }
                 Ok((risk, arguments)) => {
                     let (agent, tool) = (agent_id.clone(), name.clone());
-                    let loopback_ports = self.loopback_ports(&self.branch);
+                    let loopback_ports = self.loopback_ports(&self.core.branches.current);
                     let invocation =
                         ToolInvocation { agent, tool, arguments, network, loopback_ports, original };
                     let rule = self.approvals.permission_for(&name, risk);
@@ -54,14 +54,14 @@ impl Machine {
         if !self.user_present && self.is_dealt_with("tool.denied") {
             return self.not_approved(&invocation);
         }
-        let call = self.next_call();
-        self.branch.phase = WaitState::Approval(call);
-        self.branch.waiting_since = self.now;
-        self.branch.was_shown = self.user_present && !self.is_stopping;
-        if self.branch.was_shown {
+        let call = self.core.next_call();
+        self.core.branches.current.phase = WaitState::Approval(call);
+        self.core.branches.current.waiting_since = self.core.now;
+        self.core.branches.current.was_shown = self.user_present && !self.is_stopping;
+        if self.core.branches.current.was_shown {
             let until = self.approval_deadline_from_now();
-            let state = self.state_name();
-            self.push_effect(Effect::AskApproval { call, state, invocation, risk, deadline: until });
+            let state = self.core.state_name();
+            self.core.push_effect(Effect::AskApproval { call, state, invocation, risk, deadline: until });
         }
         Next::Wait
     }
@@ -72,15 +72,15 @@ impl Machine {
         if ms == 0 {
             return None;
         }
-        let timer = self.set_timer(ms, true);
-        self.frame_mut()?.visit.pause_timer = Some(timer);
-        Some(self.time_after(ms))
+        let timer = self.core.set_timer(ms, true);
+        self.core.frame_mut()?.visit.pause_timer = Some(timer);
+        Some(self.core.time_after(ms))
     }
 
     /// A user who is present now has all of the time to answer; time without a user does not count.
     pub(super) fn renew_deadline(&mut self) {
         self.stop_ttl();
-        self.branch.waiting_since = self.now;
+        self.core.branches.current.waiting_since = self.core.now;
         self.approval_deadline_from_now();
     }
 
@@ -93,16 +93,16 @@ impl Machine {
 
     /// The deadline has passed without an answer: the call is denied.
     pub(super) fn on_approval_timeout(&mut self, call: CallId) -> Next {
-        if self.branch.was_shown {
-            self.push_effect(Effect::Abort { call });
-            self.branch.was_shown = false;
+        if self.core.branches.current.was_shown {
+            self.core.push_effect(Effect::Abort { call });
+            self.core.branches.current.was_shown = false;
         }
         let reason = Some("nobody answered in time".to_owned());
         self.on_approved(call, ApprovalDecision::Deny { reason })
     }
 
     fn not_approved(&mut self, invocation: &ToolInvocation) -> Next {
-        if self.is_step() {
+        if self.core.is_action_state() {
             return Next::step_denied("nobody is there to approve it");
         }
         let ToolInvocation { agent, tool, .. } = invocation;
@@ -119,12 +119,12 @@ impl Machine {
         let turn = frame.agent_turn.as_ref()?;
         let open = turn.open_reply.as_ref()?;
         let call = &open.calls.get(*open.pending_calls.front()?)?.call;
-        let agent = self.spec.program.workflows.get(frame.workflow.0)?.agent(turn.agent)?;
+        let agent = self.core.spec.program.workflows.get(frame.workflow.0)?.agent(turn.agent)?;
         Some((agent, call))
     }
 
     pub(super) fn current_invocation(&self) -> Option<(ToolInvocation, ToolRisk)> {
-        self.pending_invocation(&self.branch)
+        self.pending_invocation(&self.core.branches.current)
     }
 
     /// The tool call that a branch is at.
@@ -142,12 +142,13 @@ impl Machine {
 
     /// Ports of the workflow that a branch is in, independent of its caller.
     pub(super) fn loopback_ports(&self, lane: &Branch) -> BTreeSet<u16> {
-        let workflow = lane.frames.last().and_then(|frame| self.spec.program.workflows.get(frame.workflow.0));
+        let workflow =
+            lane.frames.last().and_then(|frame| self.core.spec.program.workflows.get(frame.workflow.0));
         workflow.map(|workflow| workflow.loopback_ports.clone()).unwrap_or_default()
     }
 
     pub(super) fn refuse_tool_call(&mut self, agent: &str, tool: &str, reason: &str) {
-        self.emit_event(RunEvent::ToolRefused {
+        self.core.emit_event(RunEvent::ToolRefused {
             agent: agent.to_owned(),
             tool: tool.to_owned(),
             reason: reason.to_owned(),
@@ -157,7 +158,7 @@ impl Machine {
 
     /// Writes the answer of the call in front and takes it off the queue.
     fn answer_call(&mut self, answer: String, ok: bool) {
-        let Some(turn) = self.frame_mut().and_then(|frame| frame.agent_turn.as_mut()) else { return };
+        let Some(turn) = self.core.frame_mut().and_then(|frame| frame.agent_turn.as_mut()) else { return };
         let Some(open) = turn.open_reply.as_mut() else { return };
         let Some(at) = open.pending_calls.pop_front() else { return };
         open.running_since = None;
@@ -169,30 +170,31 @@ impl Machine {
 
     pub(super) fn run_tool(&mut self, invocation: ToolInvocation, risk: ToolRisk) -> Next {
         if self.starts_nothing_new() {
-            self.branch.phase = WaitState::ToolHeld;
+            self.core.branches.current.phase = WaitState::ToolHeld;
             return Next::Wait;
         }
         if risk != ToolRisk::Read {
             if let Err(next) = self.await_snapshot() {
                 return next;
             }
-            if let Some(frame) = self.frame_mut() {
+            if let Some(frame) = self.core.frame_mut() {
                 frame.files_touched = true;
             }
         }
-        let (call, now) = (self.next_call(), self.now);
-        if let Some(open) = self.frame_mut().and_then(|frame| frame.agent_turn.as_mut()?.open_reply.as_mut())
+        let (call, now) = (self.core.next_call(), self.core.now);
+        if let Some(open) =
+            self.core.frame_mut().and_then(|frame| frame.agent_turn.as_mut()?.open_reply.as_mut())
         {
             open.running_since = Some((now, risk));
         }
-        self.emit_event(RunEvent::ToolStarted {
+        self.core.emit_event(RunEvent::ToolStarted {
             call,
             agent: invocation.agent.clone(),
             tool: invocation.tool.clone(),
             arguments: invocation.arguments.clone(),
         });
-        self.branch.phase = WaitState::Tool(call);
-        self.push_effect(Effect::RunTool { call, invocation, risk });
+        self.core.branches.current.phase = WaitState::Tool(call);
+        self.core.push_effect(Effect::RunTool { call, invocation, risk });
         Next::Wait
     }
 
@@ -203,13 +205,17 @@ impl Machine {
     }
 
     pub(super) fn on_approved(&mut self, call: CallId, decision: ApprovalDecision) -> Next {
-        if self.branch.phase != WaitState::Approval(call) {
+        if self.core.branches.current.phase != WaitState::Approval(call) {
             return Next::Wait;
         }
         let Some((invocation, risk)) = self.current_invocation() else { return Next::Wait };
         self.stop_ttl();
         let tool = invocation.tool.clone();
-        self.emit_event(RunEvent::ApprovalAnswered { call, tool: tool.clone(), decision: decision.clone() });
+        self.core.emit_event(RunEvent::ApprovalAnswered {
+            call,
+            tool: tool.clone(),
+            decision: decision.clone(),
+        });
         match decision {
             ApprovalDecision::Allow => self.run_tool(invocation, risk),
             ApprovalDecision::AllowTool => {
@@ -218,13 +224,13 @@ impl Machine {
             }
             ApprovalDecision::Deny { reason } => {
                 let why = reason.map_or_else(String::new, |reason| format!(": {reason}"));
-                if self.is_step() {
+                if self.core.is_action_state() {
                     return Next::step_denied(&format!("you denied it{why}"));
                 }
                 self.refuse_tool_call(&invocation.agent, &tool, &format!("the user denied this call{why}"));
                 self.next_tool()
             }
-            ApprovalDecision::Refuse { reason } if self.is_step() => {
+            ApprovalDecision::Refuse { reason } if self.core.is_action_state() => {
                 let (content, summary) = (reason.clone(), reason);
                 Next::step_done(ToolOutcome { content, summary, ..ToolOutcome::default() })
             }
@@ -237,12 +243,16 @@ impl Machine {
     }
 
     pub(super) fn on_tool_done(&mut self, call: CallId, outcome: ToolOutcome) -> Next {
-        if self.branch.phase == WaitState::Tool(call) { self.finish_tool(call, outcome) } else { Next::Wait }
+        if self.core.branches.current.phase == WaitState::Tool(call) {
+            self.finish_tool(call, outcome)
+        } else {
+            Next::Wait
+        }
     }
 
     pub(super) fn finish_tool(&mut self, call: CallId, outcome: ToolOutcome) -> Next {
         let Some((invocation, _)) = self.current_invocation() else { return Next::Wait };
-        self.emit_event(RunEvent::ToolFinished {
+        self.core.emit_event(RunEvent::ToolFinished {
             call,
             agent: invocation.agent,
             tool: invocation.tool,
@@ -251,10 +261,10 @@ impl Machine {
             content: outcome.content.clone(),
             duration_ms: outcome.duration_ms,
         });
-        if outcome.lacks_sandbox && (self.is_step() || !self.user_present) {
+        if outcome.lacks_sandbox && (self.core.is_action_state() || !self.user_present) {
             return self.not_sandboxed(outcome.summary);
         }
-        if self.is_step() {
+        if self.core.is_action_state() {
             return Next::step_done(outcome);
         }
         self.answer_call(outcome.content, outcome.ok);
@@ -263,7 +273,7 @@ impl Machine {
 
     /// No sandbox works for a command: where no user can allow it, the run does not continue as if it had been tried.
     fn not_sandboxed(&mut self, why: String) -> Next {
-        if let Some(frame) = self.frame_mut() {
+        if let Some(frame) = self.core.frame_mut() {
             frame.visit.step = None;
         }
         Next::fail(
@@ -275,7 +285,7 @@ impl Machine {
     /// All calls are answered: the round is complete and the model continues, its decision counts, or the workflow
     /// continues.
     fn after_tools(&mut self) -> Next {
-        let Some(turn) = self.frame_mut().and_then(|frame| frame.agent_turn.as_mut()) else {
+        let Some(turn) = self.core.frame_mut().and_then(|frame| frame.agent_turn.as_mut()) else {
             return Next::Wait;
         };
         let Some(open) = turn.open_reply.take() else { return Next::Wait };
@@ -283,7 +293,7 @@ impl Machine {
         let calls: Vec<ToolCall> = open.calls.iter().map(|answered| answered.call.clone()).collect();
         turn.add_reply(open.text.clone(), open.calls, open.opaque_blocks);
         let ix = turn.agent;
-        let Some(workflow) = self.workflow() else { return Next::Wait };
+        let Some(workflow) = self.core.workflow() else { return Next::Wait };
         let Some(agent) = workflow.agent(ix) else { return Next::Wait };
         if !open.decision.is_empty() {
             return self.accept_decision(agent, &open.text, open.decision);

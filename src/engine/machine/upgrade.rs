@@ -34,10 +34,10 @@ impl Machine {
     /// # Errors
     /// Every reason why the run cannot continue under this definition; nothing was changed.
     pub fn upgrade_program(&mut self, program: WorkflowProgram) -> Result<Vec<String>, Vec<String>> {
-        let old = Arc::clone(&self.spec);
+        let old = Arc::clone(&self.core.spec);
         let names = PositionMap::new(&old.program, &program);
         let mut standing = compatibility::CompatibilityCheck::new(&old.program, &program, &names);
-        for lane in self.branches_by_id() {
+        for lane in self.core.branches.sorted() {
             standing.check_branch(lane);
         }
         let mut problems = standing.problems;
@@ -50,7 +50,9 @@ impl Machine {
         }
         let mut notes = differences::program_differences(&old.program, &program, &names);
         notes.extend(
-            self.branches_by_id()
+            self.core
+                .branches
+                .sorted()
                 .into_iter()
                 .flat_map(|lane| compatibility::unused_branch_data(lane, &old.program, &program, &names)),
         );
@@ -73,35 +75,30 @@ impl Machine {
 
     fn move_to(&mut self, old: &RunSpec, spec: Arc<RunSpec>, names: &PositionMap) {
         let branches: BTreeSet<u64> = self
-            .branches_by_id()
+            .core
+            .branches
+            .sorted()
             .into_iter()
             .filter(|lane| self.is_branch(lane))
             .map(|lane| lane.id)
             .collect();
         let moving = ProgramMigration { old_program: &old.program, new_program: &spec.program, names };
         let mut added = Map::new();
-        for lane in std::iter::once(&mut self.branch).chain(self.branches.values_mut()) {
+        for lane in self.core.branches.all_mut() {
             added.extend(moving.migrate_branch(lane, branches.contains(&lane.id)));
         }
-        self.spec = spec;
+        self.core.spec = spec;
         // checkpoints of tasks name states of the old definition
         self.checkpoints.clear();
         if !added.is_empty() {
-            let state = self.state_name();
-            self.emit_event(RunEvent::DataChanged { state, set: added, removed: Vec::new() });
+            let state = self.core.state_name();
+            self.core.emit_event(RunEvent::DataChanged { state, set: added, removed: Vec::new() });
         }
-    }
-
-    /// In the order in which they began.
-    fn branches_by_id(&self) -> Vec<&Branch> {
-        let mut all: Vec<&Branch> = std::iter::once(&self.branch).chain(self.branches.values()).collect();
-        all.sort_by_key(|lane| lane.id);
-        all
     }
 
     /// Whether it is a branch of a `parallel` state, whose conversations are merged at the join.
     fn is_branch(&self, lane: &Branch) -> bool {
-        let forked = lane.parent.and_then(|(id, _)| self.branch_by_id(id));
+        let forked = self.core.branches.parent_of(lane);
         forked
             .and_then(|lane| lane.fork.as_ref())
             .is_some_and(|fork| matches!(fork.kind, ParallelKind::Branches))
@@ -110,7 +107,7 @@ impl Machine {
     /// Scripts and model calls under way are those of the old definition: their answers would be taken for answers to
     /// the new one.
     fn reissue_calls(&mut self) {
-        let current = self.branch.id;
+        let current = self.core.branches.current.id;
         let asks = |lane: &&Branch| {
             let open = matches!(
                 lane.phase,
@@ -119,28 +116,29 @@ impl Machine {
             // a branch that is about to enter a state, or is over, waits for nothing
             open && lane.next_state.is_none() && lane.result.is_none()
         };
-        let open: Vec<u64> = self.branches_by_id().into_iter().filter(asks).map(|lane| lane.id).collect();
+        let open: Vec<u64> =
+            self.core.branches.sorted().into_iter().filter(asks).map(|lane| lane.id).collect();
         for id in open {
-            if self.switch_branch(id) {
+            if self.core.branches.switch_to(id) {
                 let next = self.reissue_branch_call();
                 self.advance(next);
             }
         }
-        self.switch_branch(current);
+        self.core.branches.switch_to(current);
     }
 
     fn reissue_branch_call(&mut self) -> Next {
-        let Some((_, state)) = self.current_state() else { return Next::Wait };
-        let phase = std::mem::replace(&mut self.branch.phase, WaitState::New);
+        let Some((_, state)) = self.core.current_state() else { return Next::Wait };
+        let phase = std::mem::replace(&mut self.core.branches.current.phase, WaitState::New);
         if let Some(call) = phase.pending_call() {
-            self.push_effect(Effect::Abort { call });
+            self.core.push_effect(Effect::Abort { call });
         }
-        match (phase, self.branch.continuation) {
+        match (phase, self.core.branches.current.continuation) {
             (WaitState::Script(_), BranchContinuation::Catch(at)) => {
                 match state.recovery.catch.get(at).and_then(|rule| rule.before) {
                     Some(script) => {
                         let call = self.evaluate_script(ScriptTask::Run { script });
-                        self.branch.phase = WaitState::Script(call);
+                        self.core.branches.current.phase = WaitState::Script(call);
                         Next::Wait
                     }
                     None => self.after_catch(at),
@@ -154,7 +152,7 @@ impl Machine {
             (WaitState::Choice(_), _) => Next::ChooseTransition,
             (WaitState::Model(_), _) => self.reissue_model_call(),
             (other, _) => {
-                self.branch.phase = other;
+                self.core.branches.current.phase = other;
                 Next::Wait
             }
         }
@@ -163,7 +161,7 @@ impl Machine {
     /// The same call, as the agent is now: it was counted already.
     fn reissue_model_call(&mut self) -> Next {
         self.model_calls = self.model_calls.saturating_sub(1);
-        if let Some(turn) = self.frame_mut().and_then(|frame| frame.agent_turn.as_mut()) {
+        if let Some(turn) = self.core.frame_mut().and_then(|frame| frame.agent_turn.as_mut()) {
             turn.summarization = SummarizationState::Free;
         }
         Next::CallModel

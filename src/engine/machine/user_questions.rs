@@ -14,26 +14,29 @@ use synthdev_domain::workflow::StateBody;
 impl Machine {
     /// The branch waits for the user's answer.
     pub(super) fn ask_user(&mut self, asked: PendingQuestion, question: UserQuestion) -> Next {
-        let call = self.next_call();
-        self.branch.phase = WaitState::Person(call, asked);
-        self.branch.question = Some(question.clone());
-        self.branch.waiting_since = self.now;
+        let call = self.core.next_call();
+        self.core.branches.current.phase = WaitState::Person(call, asked);
+        self.core.branches.current.question = Some(question.clone());
+        self.core.branches.current.waiting_since = self.core.now;
         // without a user it is asked when one is present
-        self.branch.was_shown = self.user_present && !self.is_stopping || asked == PendingQuestion::Message;
-        if self.branch.was_shown {
-            self.emit_event(RunEvent::PersonAsked { call, question: question.clone() });
-            self.push_effect(Effect::AskPerson { call, question });
+        self.core.branches.current.was_shown =
+            self.user_present && !self.is_stopping || asked == PendingQuestion::Message;
+        if self.core.branches.current.was_shown {
+            self.core.emit_event(RunEvent::PersonAsked { call, question: question.clone() });
+            self.core.push_effect(Effect::AskPerson { call, question });
         }
         Next::Wait
     }
 
     pub(super) fn on_answered(&mut self, call: CallId, answer: UserAnswer) -> Next {
-        let WaitState::Person(asked_call, asked) = self.branch.phase else { return Next::Wait };
+        let WaitState::Person(asked_call, asked) = self.core.branches.current.phase else {
+            return Next::Wait;
+        };
         if asked_call != call {
             return Next::Wait;
         }
-        self.emit_event(RunEvent::PersonAnswered { call });
-        self.branch.was_shown = false;
+        self.core.emit_event(RunEvent::PersonAnswered { call });
+        self.core.branches.current.was_shown = false;
         if answer == UserAnswer::Stop {
             return self.on_stopped(asked);
         }
@@ -51,12 +54,12 @@ impl Machine {
             PendingQuestion::Uncertain => self.on_certain(answer),
             PendingQuestion::Request => self.on_request_answered(call, answer),
             PendingQuestion::Break(place) => {
-                self.branch.phase = WaitState::Person(call, asked);
+                self.core.branches.current.phase = WaitState::Person(call, asked);
                 self.continue_with_guidance(place, answer);
                 let next = self.continue_from_breakpoint();
                 let stands =
                     |lane: &Branch| matches!(lane.phase, WaitState::Person(_, PendingQuestion::Break(_)));
-                let still = self.all_branches().any(stands);
+                let still = self.core.branches.all().any(stands);
                 self.step_mode = still;
                 next
             }
@@ -102,42 +105,43 @@ impl Machine {
 
     /// The question about a budget comes before a model call, or before a state is entered.
     fn continue_after_budget(&mut self) -> Next {
-        match self.frame() {
+        match self.core.frame() {
             Some(frame) if frame.agent_turn.is_none() => self.enter_after_all(frame.state),
             _ => Next::CallModel,
         }
     }
 
     fn on_message(&mut self, text: String) -> Next {
-        let Some((_, state)) = self.current_state() else { return Next::Wait };
+        let Some((_, state)) = self.core.current_state() else { return Next::Wait };
         let StateBody::Agent { agent, function, .. } = state.work else { return Next::Wait };
         self.begin_agent_turn(agent, function, Some(text))
     }
 
     fn grant_steps(&mut self) -> Next {
-        let more = self.spec.program.workflows.first().map_or(0, |root| root.limits.max_steps);
-        self.branch.extra_steps = self.branch.extra_steps.saturating_add(more);
-        let Some(state) = self.frame().map(|frame| frame.state) else { return Next::Wait };
+        let more = self.core.spec.program.workflows.first().map_or(0, |root| root.limits.max_steps);
+        self.core.branches.current.extra_steps = self.core.branches.current.extra_steps.saturating_add(more);
+        let Some(state) = self.core.frame().map(|frame| frame.state) else { return Next::Wait };
         self.enter_after_all(state)
     }
 
     /// The limit is raised; the branch that reached it enters the state without another check.
     fn enter_after_all(&mut self, state: StateIx) -> Next {
-        (self.branch.next_state, self.branch.breakpoint_passed) = (Some(state), true);
+        (self.core.branches.current.next_state, self.core.branches.current.breakpoint_passed) =
+            (Some(state), true);
         Next::Wait
     }
 
     fn grant_visits(&mut self, target: StateIx) -> Next {
-        let own = self.workflow().and_then(|workflow| workflow.state(target)?.max_visits);
-        let more = own.or_else(|| Some(self.workflow()?.limits.max_visits)).unwrap_or(0).max(1);
-        if let Some(granted) = self.frame_mut().and_then(|frame| frame.extra_visits.get_mut(target.0)) {
+        let own = self.core.workflow().and_then(|workflow| workflow.state(target)?.max_visits);
+        let more = own.or_else(|| Some(self.core.workflow()?.limits.max_visits)).unwrap_or(0).max(1);
+        if let Some(granted) = self.core.frame_mut().and_then(|frame| frame.extra_visits.get_mut(target.0)) {
             *granted = granted.saturating_add(more);
         }
         self.enter_after_all(target)
     }
 
     fn grant_calls(&mut self) -> Next {
-        let most = self.spec.program.workflows.first().and_then(|root| root.limits.max_model_calls);
+        let most = self.core.spec.program.workflows.first().and_then(|root| root.limits.max_model_calls);
         let most = most.unwrap_or(0);
         // another branch that asked the same may have been answered already
         if self.model_calls >= most.saturating_add(self.extra_model_calls) {
@@ -147,24 +151,27 @@ impl Machine {
     }
 
     fn grant_rounds(&mut self) -> Next {
-        let Some(workflow) = self.workflow() else { return Next::Wait };
-        let Some(turn) = self.frame_mut().and_then(|frame| frame.agent_turn.as_mut()) else {
+        let Some(workflow) = self.core.workflow() else { return Next::Wait };
+        let Some(turn) = self.core.frame_mut().and_then(|frame| frame.agent_turn.as_mut()) else {
             return Next::Wait;
         };
         let more = workflow.agent(turn.agent).map_or(1, |agent| agent.max_tool_rounds.max(1));
         turn.allowed = turn.allowed.saturating_add(more);
-        Next::NextTool
+        Next::ContinueRound
     }
 
     /// Esc: a chat waits again, any other run ends. Open calls are closed with an answer, partial text stays, marked.
     pub(super) fn on_cancelled(&mut self, partial: Vec<(CallId, String)>, end: bool) -> Next {
         (self.is_suspended, self.is_halted) = (false, false);
-        if self.branch.phase == WaitState::Ending {
+        if self.core.branches.current.phase == WaitState::Ending {
             // The work is done; only a snapshot was still on its way.
             return self.emit_run_finished();
         }
-        let chat = self.spec.program.workflows.first().is_some_and(|root| root.conversational);
-        if chat && !end && matches!(self.branch.phase, WaitState::Person(_, PendingQuestion::Message)) {
+        let chat = self.core.spec.program.workflows.first().is_some_and(|root| root.conversational);
+        if chat
+            && !end
+            && matches!(self.core.branches.current.phase, WaitState::Person(_, PendingQuestion::Message))
+        {
             return Next::Wait;
         }
         self.store_partial_replies(partial);
@@ -179,10 +186,11 @@ impl Machine {
 
     pub(super) fn store_partial_replies(&mut self, partial: Vec<(CallId, String)>) {
         // The partial text of a summary belongs to no agent.
-        let pending = self.branch.pending_call().filter(|_| self.pending_summary_coverage().is_none());
+        let pending =
+            self.core.branches.current.pending_call().filter(|_| self.pending_summary_coverage().is_none());
         let text = partial.into_iter().find(|(call, _)| Some(*call) == pending).map(|(_, text)| text);
         let Some(text) = text.filter(|text| !text.trim().is_empty()) else { return };
-        let Some(turn) = self.frame_mut().and_then(|frame| frame.agent_turn.as_mut()) else { return };
+        let Some(turn) = self.core.frame_mut().and_then(|frame| frame.agent_turn.as_mut()) else { return };
         let author = MessageAuthor::Agent(turn.agent_id.clone());
         let mut entry = ContextEntry::text(author, turn.side.stored_role(), text);
         entry.interrupted = true;

@@ -14,27 +14,27 @@ impl Machine {
         let delay = match wait {
             WaitSpec::For(_) => duration::duration_ms(&value),
             WaitSpec::Until(_) => duration::instant_ms(&value)
-                .map(|until| u64::try_from(until.saturating_sub(self.now.0)).unwrap_or(0)),
+                .map(|until| u64::try_from(until.saturating_sub(self.core.now.0)).unwrap_or(0)),
         };
         let delay_ms = match delay {
             Ok(delay_ms) => delay_ms,
             Err(problem) => {
-                let detail = format!("state `{}`: {problem}", self.state_name());
+                let detail = format!("state `{}`: {problem}", self.core.state_name());
                 return Next::fail(RunError::new("validation", "It is not clear how long to wait", detail));
             }
         };
-        let until = Timestamp(self.now.0.saturating_add(i64::try_from(delay_ms).unwrap_or(i64::MAX)));
-        self.emit_event(RunEvent::Waiting { state: self.state_name(), until });
-        let call = self.set_timer(delay_ms, true);
-        self.branch.continuation = BranchContinuation::Done;
-        self.branch.phase = WaitState::Timer(call);
+        let until = Timestamp(self.core.now.0.saturating_add(i64::try_from(delay_ms).unwrap_or(i64::MAX)));
+        self.core.emit_event(RunEvent::Waiting { state: self.core.state_name(), until });
+        let call = self.core.set_timer(delay_ms, true);
+        self.core.branches.current.continuation = BranchContinuation::Done;
+        self.core.branches.current.phase = WaitState::Timer(call);
         Next::Wait
     }
 
     /// The author's own error.
     pub(super) fn begin_fail_state(&mut self, error: &str, cause: Option<Value>) -> Next {
         let detail = cause.filter(|cause| !cause.is_null()).map(|cause| plain_text(&cause));
-        let detail = detail.unwrap_or_else(|| format!("state `{}` says so", self.state_name()));
+        let detail = detail.unwrap_or_else(|| format!("state `{}` says so", self.core.state_name()));
         Next::fail(RunError::new(error, format!("The workflow failed with `{error}`"), detail))
     }
 }

@@ -17,7 +17,7 @@ impl Machine {
         let mut current = Some(lane);
         while let Some(lane) = current {
             for (at, frame) in lane.frames.iter().enumerate().rev() {
-                let workflow = self.spec.program.workflows.get(frame.workflow.0);
+                let workflow = self.core.spec.program.workflows.get(frame.workflow.0);
                 let budget =
                     workflow.and_then(|workflow| workflow.state(frame.state)).map(|state| state.budget);
                 let bounded = budget.filter(|budget| !budget.is_unbounded());
@@ -25,9 +25,9 @@ impl Machine {
                     bounded.map(|budget| (BudgetScope::State { branch_id: lane.id, frame_id: at }, budget)),
                 );
             }
-            current = lane.parent.and_then(|(id, _)| self.branch_by_id(id));
+            current = self.core.branches.parent_of(lane);
         }
-        let root = self.spec.program.workflows.first().map(|root| root.budget);
+        let root = self.core.spec.program.workflows.first().map(|root| root.budget);
         found.extend(root.filter(|budget| !budget.is_unbounded()).map(|budget| (BudgetScope::Run, budget)));
         found
     }
@@ -35,16 +35,16 @@ impl Machine {
     /// The budget of a scope as the definition has it now.
     pub(super) fn budget_for(&self, scope: BudgetScope) -> Option<Budget> {
         match scope {
-            BudgetScope::Run => self.spec.program.workflows.first().map(|root| root.budget),
+            BudgetScope::Run => self.core.spec.program.workflows.first().map(|root| root.budget),
             BudgetScope::Agent(at) => {
                 let owner = self.agent_budgets.get(at)?;
-                let workflows = &self.spec.program.workflows;
+                let workflows = &self.core.spec.program.workflows;
                 let workflow = workflows.iter().find(|one| one.name == owner.workflow)?;
                 workflow.agents.iter().find(|one| one.id == owner.agent).map(|agent| agent.budget)
             }
             BudgetScope::State { branch_id: lane, frame_id: frame } => {
-                let frame = self.branch_by_id(lane)?.frames.get(frame)?;
-                let workflow = self.spec.program.workflows.get(frame.workflow.0)?;
+                let frame = self.core.branches.by_id(lane)?.frames.get(frame)?;
+                let workflow = self.core.spec.program.workflows.get(frame.workflow.0)?;
                 workflow.state(frame.state).map(|state| state.budget)
             }
         }
@@ -55,7 +55,7 @@ impl Machine {
             BudgetScope::Run => Some(&self.budget_usage),
             BudgetScope::Agent(at) => self.agent_budgets.get(at).map(|owner| &owner.budget_usage),
             BudgetScope::State { branch_id: lane, frame_id: frame } => {
-                self.branch_by_id(lane)?.frames.get(frame).map(|f| &f.visit.budget_usage)
+                self.core.branches.by_id(lane)?.frames.get(frame).map(|f| &f.visit.budget_usage)
             }
         }
     }
@@ -65,24 +65,20 @@ impl Machine {
             BudgetScope::Run => Some(&mut self.budget_usage),
             BudgetScope::Agent(at) => self.agent_budgets.get_mut(at).map(|owner| &mut owner.budget_usage),
             BudgetScope::State { branch_id: lane, frame_id: frame } => {
-                self.branch_mut(lane)?.frames.get_mut(frame).map(|f| &mut f.visit.budget_usage)
+                self.core.branches.by_id_mut(lane)?.frames.get_mut(frame).map(|f| &mut f.visit.budget_usage)
             }
         }
     }
 
-    pub(in crate::machine) fn branch_mut(&mut self, id: u64) -> Option<&mut Branch> {
-        if self.branch.id == id { Some(&mut self.branch) } else { self.branches.get_mut(&id) }
-    }
-
     /// The agent of the turn has a budget usage from its first call on.
     pub(super) fn open_agent_budget(&mut self) {
-        let Some((workflow, agent)) = self.agent_in(&self.branch) else { return };
+        let Some((workflow, agent)) = self.agent_in(&self.core.branches.current) else { return };
         if !agent.budget.is_unbounded() && self.agent_place(&workflow.name, &agent.id).is_none() {
             let (workflow, agent) = (workflow.name.clone(), agent.id.clone());
             self.agent_budgets.push(AgentBudgetUsage {
                 workflow,
                 agent,
-                budget_usage: BudgetUsage::open(self.now),
+                budget_usage: BudgetUsage::open(self.core.now),
             });
         }
     }
@@ -94,10 +90,11 @@ impl Machine {
 
     /// Cost from before a rewind still counts, for agents too.
     pub(in crate::machine) fn spent_before(&mut self, entry: &synthdev_domain::cost::CostEntry) {
-        let workflows = self.spec.program.workflows.clone();
+        let workflows = self.core.spec.program.workflows.clone();
         let mut asked = workflows.iter().flat_map(|one| &one.agents).filter(|agent| agent.id == entry.agent);
         // as when it was charged: see `pay`
-        let reckoned = asked.find_map(|agent| agent.choice.price).filter(|_| self.counts_all());
+        let reckoned =
+            asked.find_map(|agent| agent.choice.price).filter(|_| self.core.spec.charges_every_attempt());
         let cost_usd = entry.cost_usd.or(reckoned.map(|price| price.cost_usd(&entry.usage)));
         self.budget_usage.add_usage(&entry.usage, cost_usd);
         for workflow in workflows {
@@ -110,7 +107,7 @@ impl Machine {
                 self.agent_budgets.push(AgentBudgetUsage {
                     workflow,
                     agent,
-                    budget_usage: BudgetUsage::open(self.now),
+                    budget_usage: BudgetUsage::open(self.core.now),
                 });
                 self.agent_budgets.len() - 1
             });
@@ -124,7 +121,7 @@ impl Machine {
         for owner in &mut self.agent_budgets {
             owner.budget_usage.exclude_time(gap);
         }
-        for lane in std::iter::once(&mut self.branch).chain(self.branches.values_mut()) {
+        for lane in self.core.branches.all_mut() {
             for frame in &mut lane.frames {
                 frame.visit.budget_usage.exclude_time(gap);
                 frame.state_timer.exclude_time(gap);
@@ -135,7 +132,7 @@ impl Machine {
 
     /// The reservations of calls in progress, without that of this branch.
     pub(super) fn reserved_by_others(&self, scope: BudgetScope, own: u64, kind: BudgetUnit) -> f64 {
-        let lanes = std::iter::once(&self.branch).chain(self.branches.values());
+        let lanes = self.core.branches.all();
         lanes
             .filter(|lane| lane.id != own && matches!(lane.phase, WaitState::Model(_)))
             .filter(|lane| self.is_within(lane, scope))
@@ -150,9 +147,12 @@ impl Machine {
             BudgetScope::Agent(at) => {
                 self.agent_budgets.get(at).map(|owner| format!("agent {}", owner.agent)).unwrap_or_default()
             }
-            BudgetScope::State { branch_id: lane, frame_id: frame } => {
-                self.branch_by_id(lane).map(|lane| self.state_path_in(lane, frame)).unwrap_or_default()
-            }
+            BudgetScope::State { branch_id: lane, frame_id: frame } => self
+                .core
+                .branches
+                .by_id(lane)
+                .map(|lane| self.core.state_path_in(lane, frame))
+                .unwrap_or_default(),
         }
     }
 
@@ -172,7 +172,7 @@ impl Machine {
             if lane.id == owner {
                 return true;
             }
-            current = lane.parent.and_then(|(id, _)| self.branch_by_id(id));
+            current = self.core.branches.parent_of(lane);
         }
         false
     }
@@ -180,7 +180,7 @@ impl Machine {
     /// The agent that a branch calls, with its workflow.
     fn agent_in(&self, lane: &Branch) -> Option<(&Workflow, &AgentSpec)> {
         let frame = lane.frames.last()?;
-        let workflow = self.spec.program.workflows.get(frame.workflow.0)?;
+        let workflow = self.core.spec.program.workflows.get(frame.workflow.0)?;
         Some((workflow, workflow.agent(frame.agent_turn.as_ref()?.agent)?))
     }
 

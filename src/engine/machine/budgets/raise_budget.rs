@@ -17,10 +17,10 @@ impl Machine {
             BudgetScope::Agent(_) => self.scope_name(scope),
             BudgetScope::State { .. } => format!("state `{}`", self.scope_name(scope)),
         };
-        let spent = purse.used_amount(kind, self.now);
+        let spent = purse.used_amount(kind, self.core.now);
         let mut text =
             format!("{owner} has used {} of {}", kind.format_amount(spent), kind.format_amount(end));
-        if let Some(need) = self.branch.next_call_bound.filter(|_| spent < end) {
+        if let Some(need) = self.core.branches.current.next_call_bound.filter(|_| spent < end) {
             let next = need.estimate_with_answer(need.min_useful_answer(kind, end)).amount(kind);
             text.push_str(&format!(
                 "; the next call needs room for {}, which is not left",
@@ -37,7 +37,7 @@ impl Machine {
             return;
         };
         // what the last call used beyond the end is not taken from what is left
-        let over = (purse.used_amount(kind, self.now) - end).max(0.0);
+        let over = (purse.used_amount(kind, self.core.now) - end).max(0.0);
         self.grant_budget(scope, kind, over + hard / 10.0);
     }
 
@@ -48,12 +48,13 @@ impl Machine {
         let (Some(hard), Some(end)) = (kind.soft_and_hard(&budget).1, purse.hard_limit(kind, &budget)) else {
             return;
         };
-        let spent = purse.used_amount(kind, self.now);
-        let next = |end| {
-            self.branch
-                .next_call_bound
-                .map_or(0.0, |need| need.estimate_with_answer(need.min_useful_answer(kind, end)).amount(kind))
-        };
+        let spent = purse.used_amount(kind, self.core.now);
+        let next =
+            |end| {
+                self.core.branches.current.next_call_bound.map_or(0.0, |need| {
+                    need.estimate_with_answer(need.min_useful_answer(kind, end)).amount(kind)
+                })
+            };
         // another branch that asked the same may have been answered already
         if spent < end && spent + next(end) <= end {
             return;
@@ -61,7 +62,7 @@ impl Machine {
         let over = (spent - end).max(0.0);
         let same = hard + over;
         // of a larger budget, only a longer answer is worth its prompt
-        let then = if self.counts_all() { f64::INFINITY } else { end + same };
+        let then = if self.core.spec.charges_every_attempt() { f64::INFINITY } else { end + same };
         let needed = spent + next(then) - end;
         self.grant_budget(scope, kind, same.max(needed));
     }
@@ -75,7 +76,7 @@ impl Machine {
         self.granted_budgets.push((scope, kind));
         let Some((budget, purse)) = self.budget_for(scope).zip(self.budget_usage(scope)) else { return };
         let Some(end) = purse.hard_limit(kind, &budget) else { return };
-        let asked = purse.used_amount(kind, self.now) + more * kind.divisor();
+        let asked = purse.used_amount(kind, self.core.now) + more * kind.divisor();
         if asked > end {
             self.grant_budget(scope, kind, asked - end);
         }
@@ -87,9 +88,9 @@ impl Machine {
         let Some(purse) = self.budget_usage_mut(scope) else { return };
         purse.grant_more(kind, more);
         let end = budget.and_then(|budget| purse.hard_limit(kind, &budget));
-        if let Some(hard) = end.filter(|_| self.checks_budgets_ahead()) {
+        if let Some(hard) = end.filter(|_| self.core.spec.checks_budgets_ahead()) {
             let (scope, what) = (self.scope_name(scope), kind.name().to_owned());
-            self.emit_event(RunEvent::BudgetRaised { scope, what, hard });
+            self.core.emit_event(RunEvent::BudgetRaised { scope, what, hard });
         }
     }
 }

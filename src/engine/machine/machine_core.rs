@@ -1,0 +1,169 @@
+//! What every part of the machine needs: the definition, the time, ids, the branches, and what an input has led to.
+//!
+//! It decides nothing: it finds frames and states, gives ids, and collects events and effects.
+
+use std::ops::Deref;
+use std::sync::Arc;
+
+use super::MachineOutput;
+use super::branch_scheduler::BranchScheduler;
+use crate::branch::Branch;
+use crate::call_frame::CallFrame;
+use crate::effect::Effect;
+use crate::event::RunEvent;
+use crate::parallel::ParallelProgress;
+use crate::replay_skips::ReplaySkips;
+use crate::run_spec::RunSpec;
+use synthdev_domain::ids::{CallId, StateIx, Timestamp};
+use synthdev_domain::run_error::RunError;
+use synthdev_domain::workflow::{StateSpec, Workflow};
+
+/// The definition, time, ids, branches and output of a machine.
+#[derive(Clone, Debug)]
+pub(super) struct MachineCore {
+    pub(super) spec: Arc<RunSpec>,
+    /// When the input at hand came.
+    pub(super) now: Timestamp,
+    /// Drawn when the run started.
+    pub(super) seed: u64,
+    pub(super) last_call: u64,
+    pub(super) last_frame_id: u64,
+    pub(super) branches: BranchScheduler,
+    /// Calls that need not be made: see [`super::Machine::skip_calls`].
+    pub(super) replay_skips: Arc<ReplaySkips>,
+    pub(super) output: MachineOutput,
+}
+
+/// An existing state with its position.
+pub(super) struct CurrentState {
+    workflow: Arc<Workflow>,
+    state_ix: StateIx,
+}
+
+impl Deref for CurrentState {
+    type Target = StateSpec;
+
+    fn deref(&self) -> &StateSpec {
+        &self.workflow.states[self.state_ix.0]
+    }
+}
+
+impl MachineCore {
+    pub(super) fn new(spec: Arc<RunSpec>, root: Branch) -> Self {
+        Self {
+            spec,
+            now: Timestamp(0),
+            seed: 0,
+            last_call: 0,
+            last_frame_id: 0,
+            branches: BranchScheduler::new(root),
+            replay_skips: Arc::default(),
+            output: MachineOutput::default(),
+        }
+    }
+
+    /// The run is a conversation, which continues until the user ends it.
+    pub(super) fn is_chat(&self) -> bool {
+        self.spec.program.workflows.first().is_some_and(|root| root.conversational)
+    }
+
+    pub(super) fn next_call(&mut self) -> CallId {
+        self.last_call += 1;
+        CallId(self.last_call)
+    }
+
+    pub(super) fn emit_event(&mut self, event: RunEvent) {
+        self.output.events.push(event);
+    }
+
+    pub(super) fn push_effect(&mut self, effect: Effect) {
+        self.output.effects.push(effect);
+    }
+
+    pub(super) fn emit_warning(&mut self, code: &str, text: impl Into<String>) {
+        self.emit_event(RunEvent::Warning { code: code.to_owned(), text: text.into() });
+    }
+
+    pub(super) fn frame(&self) -> Option<&CallFrame> {
+        self.branches.current.frames.last()
+    }
+
+    pub(super) fn frame_mut(&mut self) -> Option<&mut CallFrame> {
+        self.branches.current.frames.last_mut()
+    }
+
+    pub(super) fn workflow(&self) -> Option<Arc<Workflow>> {
+        let frame = self.frame()?;
+        self.spec.program.workflows.get(frame.workflow.0).cloned()
+    }
+
+    /// The current state with its workflow. Nothing is copied: a state may hold a long list of items.
+    pub(super) fn current_state(&self) -> Option<(Arc<Workflow>, CurrentState)> {
+        let workflow = self.workflow()?;
+        let at = self.frame()?.state;
+        workflow.state(at)?;
+        Some((Arc::clone(&workflow), CurrentState { workflow, state_ix: at }))
+    }
+
+    /// The current state's path name.
+    pub(super) fn state_name(&self) -> String {
+        self.frame()
+            .zip(self.workflow())
+            .and_then(|(frame, workflow)| workflow.state(frame.state).map(|state| frame.path_name(state)))
+            .unwrap_or_default()
+    }
+
+    /// The path name of another state of the current workflow.
+    pub(super) fn state_path(&self, target: StateIx) -> String {
+        let workflow = self.workflow();
+        let state = workflow.as_ref().and_then(|workflow| workflow.state(target));
+        state.zip(self.frame()).map(|(state, frame)| frame.path_name(state)).unwrap_or_default()
+    }
+
+    /// The path name of the state that a frame of a branch is in.
+    pub(super) fn state_path_in(&self, branch: &Branch, at: usize) -> String {
+        let frame = branch.frames.get(at);
+        let named = frame.and_then(|frame| {
+            let workflow = self.spec.program.workflows.get(frame.workflow.0)?;
+            workflow.state(frame.state).map(|state| frame.path_name(state))
+        });
+        named.unwrap_or_default()
+    }
+
+    /// With the state and agent in which it happened.
+    pub(super) fn with_location(&self, mut failure: RunError) -> RunError {
+        failure.state = Some(self.state_name());
+        if let Some((frame, workflow)) = self.frame().zip(self.workflow())
+            && let Some(turn) = &frame.agent_turn
+        {
+            failure.agent = workflow.agent(turn.agent).map(|agent| agent.id.clone());
+        }
+        failure
+    }
+
+    /// The error was dealt with; `target` is where the run goes.
+    pub(super) fn emit_caught(&mut self, error: RunError, by: &str, target: Option<String>) {
+        let state = self.state_name();
+        self.emit_event(RunEvent::Caught { state, error: Box::new(error), by: by.to_owned(), target });
+    }
+
+    pub(super) fn emit_joined(&mut self, fork: &ParallelProgress) {
+        let state = self.state_name();
+        let (succeeded, failed, stopped) = (fork.succeeded_count, fork.failed_count, fork.stopped_count());
+        self.emit_event(RunEvent::Joined { state, succeeded, failed, stopped });
+    }
+
+    pub(super) fn record_files_touched(&mut self, touched: bool) {
+        if let Some(frame) = self.frame_mut() {
+            frame.files_touched |= touched;
+        }
+    }
+
+    pub(super) fn is_action_state(&self) -> bool {
+        self.frame().is_some_and(|frame| frame.visit.step.is_some())
+    }
+
+    pub(super) fn time_after(&self, ms: u64) -> Timestamp {
+        Timestamp(self.now.0.saturating_add(i64::try_from(ms).unwrap_or(i64::MAX)))
+    }
+}

@@ -1,0 +1,108 @@
+//! Timers: those that fired, and stopping those that are no longer needed. A late one finds no branch that waits.
+
+use super::{BranchContinuation, CallId, Effect, Machine, Next, PendingQuestion, RunEvent, WaitState};
+use synthdev_domain::run_error::RunError;
+
+impl Machine {
+    pub(super) fn on_elapsed(&mut self, call: CallId) -> Next {
+        if self.core.branches.current.phase == WaitState::Timer(call) {
+            return match self.core.branches.current.continuation {
+                BranchContinuation::Work => self.retry_state_work(),
+                BranchContinuation::Done => Next::WorkDone(true, serde_json::Value::Null),
+                BranchContinuation::Catch(rule) => self.after_catch(rule),
+                BranchContinuation::Unanswered => self.continue_after_timeout(),
+            };
+        }
+        if self.core.branches.current.phase == WaitState::Person(call, PendingQuestion::Pause) {
+            // no user or sub-agent is left to answer it
+            return self.on_pause_deadline();
+        }
+        let Some(at) = self
+            .core
+            .branches
+            .current
+            .frames
+            .iter()
+            .position(|frame| frame.timers().any(|timer| timer == call))
+        else {
+            return Next::Wait;
+        };
+        let Some(frame) = self.core.branches.current.frames.get_mut(at) else { return Next::Wait };
+        if frame.visit.pause_timer == Some(call) {
+            frame.visit.pause_timer = None;
+            return self.on_pause_deadline();
+        }
+        let whole = frame.timer == Some(call);
+        if whole {
+            frame.timer.take()
+        } else {
+            frame.state_timer.cancel()
+        };
+        self.stop_pending();
+        self.unwind_to(at);
+        let Some((workflow, state)) = self.core.current_state() else { return Next::Wait };
+        if whole {
+            let detail =
+                format!("`{}` took longer than {}", workflow.name, seconds_text(workflow.timeout_ms));
+            self.fail_workflow(
+                RunError::new("timeout", "A workflow ran out of time", detail)
+                    .with_hint("raise \"timeout\" of the workflow, or give it an \"on_error\" state"),
+            )
+        } else {
+            let detail = format!(
+                "state `{}` took longer than {}",
+                self.core.state_name(),
+                seconds_text(state.timeout_ms)
+            );
+            Next::fail(
+                RunError::new("timeout", "A state ran out of time", detail)
+                    .with_hint("raise \"timeout\" of the state, or say what follows: \"catch\": [{\"errors\": [\"timeout\"], …}]"),
+            )
+        }
+    }
+
+    /// Stops what the current branch itself waits for.
+    fn stop_pending(&mut self) {
+        self.withdraw_pending();
+        self.core.branches.current.phase = WaitState::New;
+        // the branch may have been stopped before a state that it does not enter now
+        self.core.branches.current.next_state = None;
+    }
+
+    pub(super) fn withdraw_pending(&mut self) {
+        self.note_stopped_call();
+        self.withdraw_wait(&self.core.branches.current.phase.clone(), self.core.branches.current.was_shown);
+    }
+
+    /// Stops what a branch waits for. Closes a question or an approval that was shown, because its answer is not
+    /// needed.
+    pub(super) fn withdraw_wait(&mut self, phase: &WaitState, shown: bool) {
+        let Some(call) = phase.pending_call() else { return };
+        if matches!(phase, WaitState::Person(..) | WaitState::Approval(_)) {
+            if !shown {
+                return;
+            }
+            self.core.emit_event(RunEvent::PersonAnswered { call });
+        }
+        self.core.push_effect(Effect::Abort { call });
+    }
+
+    /// Stops everything that was started from the state that a frame of this branch is in.
+    pub(super) fn unwind_to(&mut self, at: usize) {
+        self.stop_branches();
+        if let Some(fork) = self.core.branches.current.fork.take() {
+            self.core.record_files_touched(fork.files_touched);
+            self.core.emit_joined(&fork);
+        }
+        while self.core.branches.current.frames.len() > at + 1 {
+            self.core.stop_timers();
+            let touched = self.pop_frame();
+            self.core.record_files_touched(touched);
+        }
+    }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "milliseconds for people")]
+fn seconds_text(ms: Option<u64>) -> String {
+    format!("{} s", ms.unwrap_or(0) as f64 / 1000.0)
+}
