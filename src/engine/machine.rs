@@ -7,6 +7,7 @@ mod ask_user;
 mod branch_scheduler;
 mod budgets;
 mod build_prompt;
+mod checkpoint_store;
 mod checkpoints;
 mod child_workflow;
 mod compaction;
@@ -34,6 +35,7 @@ mod on_started;
 mod on_steered;
 mod pause_states;
 mod queued_messages;
+mod run_phase;
 mod run_turn;
 mod scheduler;
 mod snapshot_progress;
@@ -44,11 +46,12 @@ mod suspend;
 mod timeout_suspension;
 mod timers;
 mod tool_calls;
+mod unwinding;
 mod upgrade;
 mod user_questions;
 mod wait_states;
 
-pub use checkpoints::POINTS;
+pub use checkpoint_store::MAX_CHECKPOINTS;
 pub use delegated_tasks::DelegatedTask;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -56,10 +59,12 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use self::budgets::BudgetTracker;
+use self::checkpoint_store::CheckpointStore;
 use self::machine_core::MachineCore;
 use self::next::Next;
-use super::branch::{Branch, BranchContinuation, BudgetScope, PendingQuestion, WaitState};
-use super::budget_usage::{AgentBudgetUsage, BudgetUnit, BudgetUsage, CallEstimate};
+use super::branch::{Branch, BranchContinuation, PendingQuestion, WaitState};
+use super::budget_usage::BudgetUsage;
 use super::call_frame::CallFrame;
 use super::effect::Effect;
 use super::event::RunEvent;
@@ -70,7 +75,7 @@ use super::replay_skips::{ReplaySkips, SkippedCallKind};
 use super::run_spec::RunSpec;
 use super::steering::BreakpointSet;
 use synthdev_domain::approval::ApprovalPolicy;
-use synthdev_domain::cost::{CostLedger, TokenPrice};
+use synthdev_domain::cost::CostLedger;
 use synthdev_domain::ids::{CallId, SnapshotId, Timestamp};
 use synthdev_domain::journal::{RunProgress, RunStatus};
 use synthdev_domain::run_error::RunError;
@@ -92,27 +97,9 @@ pub struct Machine {
     visit_count: u64,
     path: Vec<String>,
     ledger: CostLedger,
-    /// What the whole run spent of its budget.
-    budget_usage: BudgetUsage,
-    /// What agents with a budget of their own spent, in the order in which they were first asked.
-    agent_budgets: Vec<AgentBudgetUsage>,
-    /// By model: real prompt tokens per 1,000 estimated ones, the largest ratio so far.
-    token_density: BTreeMap<String, u64>,
-    /// Model calls made, and granted on top of the limit.
-    model_calls: u32,
-    extra_model_calls: u32,
-    /// The largest call so far: the next one may be as large.
-    largest_call: CallEstimate,
-    /// Limits that `on_limit` or `catch` has raised, as `LIMIT OWNER by WORKFLOW`: owner 0 is the run, others are agents.
-    raised_limits: BTreeSet<String>,
-    /// Budgets that the input at hand has given more to.
-    granted_budgets: Vec<(BudgetScope, BudgetUnit)>,
-    /// By requested model: the highest price of the models that answered in its place.
-    substitute_prices: BTreeMap<String, TokenPrice>,
+    budgets: BudgetTracker,
     /// Calls that the last input stopped, each with the caller to charge.
     stopped_calls: BTreeMap<CallId, ModelCaller>,
-    /// A warning has reported that a budget in dollars cannot count calls without a price.
-    unknown_price_reported: bool,
     /// Requested models with those that answered in their place; reported once each.
     reported_substitutions: BTreeSet<(String, String)>,
     approvals: ApprovalPolicy,
@@ -130,26 +117,15 @@ pub struct Machine {
     status: RunStatus,
     result: Option<Value>,
     error: Option<RunError>,
-    /// A user can be asked.
-    user_present: bool,
     /// Sub-agents can be reached.
     sub_agents: bool,
-    /// The user wants to pause the run: effects that have begun complete, none begin.
-    is_stopping: bool,
-    /// Another process wants to resume the run: in addition, it does not wait for timers.
-    is_suspending: bool,
-    /// The run waits and no process drives it; its state stays unchanged.
-    is_suspended: bool,
     /// States entered so far, in all branches: the number of the last step.
     step_count: u32,
     /// The step before which the run stops.
     halt_before_step: Option<u32>,
-    is_halted: bool,
     /// The run was rewound to a step: it takes a snapshot of its own before it continues.
     needs_step_snapshot: bool,
-    /// Checkpoints of delegated tasks, by branch and name, and how often each task was restored.
-    checkpoints: BTreeMap<(u64, String), Arc<Branch>>,
-    restored: BTreeMap<u64, u64>,
+    checkpoints: CheckpointStore,
     /// Time limits of states are suspended, because a branch is stopped.
     timeouts_suspended: bool,
     /// Old parts of conversations are dropped or compressed, and the number of inputs since the last time.
@@ -159,7 +135,7 @@ pub struct Machine {
 
 impl Machine {
     pub fn new(spec: Arc<RunSpec>) -> Self {
-        let (approvals, present) = (spec.approvals.clone(), spec.interactive);
+        let (approvals, _present) = (spec.approvals.clone(), spec.interactive);
         let sub_agents = spec.program.workflows.first().map_or(SubAgents::None, |root| root.sub_agents);
         let stops = spec.stops.clone();
         let root = Branch { task_branch: (sub_agents == SubAgents::Run).then_some(0), ..Branch::root() };
@@ -168,17 +144,8 @@ impl Machine {
             visit_count: 0,
             path: Vec::new(),
             ledger: CostLedger::default(),
-            budget_usage: BudgetUsage::default(),
-            agent_budgets: Vec::new(),
-            token_density: BTreeMap::new(),
-            model_calls: 0,
-            extra_model_calls: 0,
-            largest_call: CallEstimate::default(),
-            raised_limits: BTreeSet::new(),
-            granted_budgets: Vec::new(),
-            substitute_prices: BTreeMap::new(),
+            budgets: BudgetTracker::default(),
             stopped_calls: BTreeMap::new(),
-            unknown_price_reported: false,
             reported_substitutions: BTreeSet::new(),
             approvals,
             queued_messages: VecDeque::new(),
@@ -190,17 +157,11 @@ impl Machine {
             status: RunStatus::Running,
             result: None,
             error: None,
-            user_present: present,
             sub_agents: sub_agents != SubAgents::None,
-            is_stopping: false,
-            is_suspending: false,
-            is_suspended: false,
             step_count: 0,
             halt_before_step: None,
-            is_halted: false,
             needs_step_snapshot: false,
-            checkpoints: BTreeMap::new(),
-            restored: BTreeMap::new(),
+            checkpoints: CheckpointStore::default(),
             timeouts_suspended: false,
             compacts_history: false,
             inputs_since_compaction: 0,
@@ -210,7 +171,7 @@ impl Machine {
     /// Takes one input. An answer to a call that is no longer pending is dropped: it was overtaken by a cancel.
     pub fn handle_input(&mut self, now: Timestamp, input: Input) -> MachineOutput {
         let before = std::mem::replace(&mut self.core.now, now);
-        self.granted_budgets.clear();
+        self.budgets.granted.clear();
         if !matches!(input, Input::Stopped { .. }) {
             self.stopped_calls.clear();
         }
@@ -283,12 +244,12 @@ impl Machine {
 
     /// The machine makes no further progress: the run has ended, or it is suspended until a process resumes it.
     pub fn is_idle_for_good(&self) -> bool {
-        self.core.branches.current.phase == WaitState::Over || self.is_suspended
+        self.core.branches.current.phase == WaitState::Over || self.core.phase.is_suspended()
     }
 
     /// A user can be asked.
     pub fn is_present(&self) -> bool {
-        self.user_present
+        self.core.user_present
     }
 
     pub fn ledger(&self) -> &CostLedger {
@@ -320,12 +281,22 @@ impl Machine {
             output: self.result.clone(),
             error: self.error.clone(),
             updated: self.core.now,
-            pauses: if self.is_suspended || self.has_open_question() {
+            pauses: if self.core.phase.is_suspended() || self.has_open_question() {
                 self.open_question_previews()
             } else {
                 Vec::new()
             },
         }
+    }
+
+    /// The checkpoints of a task, in the order of their names.
+    pub fn checkpoint_names(&self, task: u64) -> impl Iterator<Item = &str> {
+        self.checkpoints.names(task)
+    }
+
+    /// How often a task was restored to a checkpoint.
+    pub fn restore_count(&self, task: u64) -> u64 {
+        self.checkpoints.restore_count(task)
     }
 
     // ---- shared by the files below -------------------------------------------------------------

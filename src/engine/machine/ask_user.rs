@@ -31,7 +31,7 @@ impl Machine {
             until: None,
             problem: None,
         };
-        self.ask_user(PendingQuestion::Request, question)
+        self.core.ask_user(PendingQuestion::Request, question)
     }
 
     pub(super) fn on_request_answered(&mut self, call: CallId, given: UserAnswer) -> Next {
@@ -59,7 +59,7 @@ impl Machine {
                 if let UserQuestion::Pause { problem, .. } = &mut question {
                     *problem = Some(why);
                 }
-                self.ask_user(PendingQuestion::Request, question)
+                self.core.ask_user(PendingQuestion::Request, question)
             }
             None => Next::Wait,
         }

@@ -50,6 +50,18 @@ impl BranchScheduler {
         self.by_id(branch.parent?.0)
     }
 
+    /// Whether a branch is the one with this id, or was started inside it.
+    pub(super) fn is_within(&self, branch: &Branch, id: u64) -> bool {
+        let mut current = Some(branch);
+        while let Some(branch) = current {
+            if branch.id == id {
+                return true;
+            }
+            current = self.parent_of(branch);
+        }
+        false
+    }
+
     /// Makes a branch current. `false`: there is none with this id.
     pub(super) fn switch_to(&mut self, id: u64) -> bool {
         if self.current.id == id {

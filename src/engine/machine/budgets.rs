@@ -8,9 +8,13 @@
 mod budget_scopes;
 mod raise_budget;
 
-use super::{Branch, Machine, Next, PendingQuestion, RunEvent, WaitState};
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::checkpoint_store::CheckpointStore;
+use super::machine_core::MachineCore;
+use super::{Branch, Next, PendingQuestion, RunEvent, WaitState};
 use crate::branch::BudgetScope;
-use crate::budget_usage::{BudgetUnit, CallEstimate, CallUsageBound};
+use crate::budget_usage::{AgentBudgetUsage, BudgetUnit, BudgetUsage, CallEstimate, CallUsageBound};
 use crate::model_caller::ModelCaller;
 use synthdev_domain::agent::AgentSpec;
 use synthdev_domain::cost::{TokenPrice, TokenUsage};
@@ -35,51 +39,76 @@ enum BudgetDecision {
     Over(BudgetScope, BudgetUnit),
 }
 
-impl Machine {
+/// What is spent of each budget, and what is known about the size and price of calls.
+#[derive(Clone, Debug, Default)]
+pub(super) struct BudgetTracker {
+    /// What the whole run spent of its budget.
+    pub(super) run: BudgetUsage,
+    /// What agents with a budget of their own spent, in the order in which they were first asked.
+    agents: Vec<AgentBudgetUsage>,
+    /// By model: real prompt tokens per 1,000 estimated ones, the largest ratio so far.
+    token_density: BTreeMap<String, u64>,
+    /// Model calls made, and granted on top of the limit.
+    pub(super) model_calls: u32,
+    pub(super) extra_model_calls: u32,
+    /// The largest call so far: the next one may be as large.
+    largest_call: CallEstimate,
+    /// Limits that `on_limit` or `catch` has raised, as `LIMIT OWNER by WORKFLOW`: owner 0 is the run, others are agents.
+    pub(super) raised_limits: BTreeSet<String>,
+    /// Budgets that the input at hand has given more to.
+    pub(super) granted: Vec<(BudgetScope, BudgetUnit)>,
+    /// By requested model: the highest price of the models that answered in its place.
+    pub(super) substitute_prices: BTreeMap<String, TokenPrice>,
+    /// A warning has reported that a budget in dollars cannot count calls without a price.
+    unknown_price_reported: bool,
+}
+
+impl BudgetTracker {
     /// Checked before every model call is put together. `Err`: it is not made now, and what follows.
-    pub(super) fn check_model_call(&mut self) -> Result<(), Next> {
-        let limits = self.core.spec.program.workflows.first().map(|root| root.limits).unwrap_or_default();
+    pub(super) fn check_model_call(&mut self, core: &mut MachineCore) -> Result<(), Next> {
+        let limits = core.spec.program.workflows.first().map(|root| root.limits).unwrap_or_default();
         if let Some(most) = limits.max_model_calls.map(|most| most.saturating_add(self.extra_model_calls))
             && self.model_calls >= most
         {
             let text = format!("the run has called models {most} times");
             return Err(Next::limit(PendingQuestion::ModelCalls, "max_model_calls", most, text));
         }
-        if self.starts_nothing_new() {
-            self.core.branches.current.phase = WaitState::Held;
+        if core.starts_nothing_new() {
+            core.branches.current.phase = WaitState::Held;
             return Err(Next::Wait);
         }
-        self.open_agent_budget();
-        self.core.branches.current.next_call_bound = None;
-        self.warn_budgets();
-        self.apply_decision(self.budget_decision(&self.core.branches.current)).map(|_| ())
+        self.open_agent_budget(core);
+        core.branches.current.next_call_bound = None;
+        self.warn_budgets(core);
+        self.apply_decision(core, self.budget_decision(core, &core.branches.current)).map(|_| ())
     }
 
     /// Checked before every model call is made. Sets in the request how long its answer may be. `Err`: it is not made
     /// now, and what follows.
     pub(super) fn fit_budgets(
         &mut self,
+        core: &mut MachineCore,
         agent: &AgentSpec,
         request: Option<&mut ModelRequest>,
     ) -> Result<(), Next> {
-        let budgets = self.budget_scopes(&self.core.branches.current);
-        let Some(request) = request.filter(|_| self.core.spec.checks_budgets_ahead() && !budgets.is_empty())
+        let budgets = self.budget_scopes(core, &core.branches.current);
+        let Some(request) = request.filter(|_| core.spec.checks_budgets_ahead() && !budgets.is_empty())
         else {
             return Ok(());
         };
-        let need = self.usage_bound_for(request);
+        let need = self.usage_bound_for(core, request);
         if need.price.is_none()
             && budgets.iter().any(|(_, budget)| BudgetUnit::Cost.soft_and_hard(budget) != (None, None))
         {
-            self.warn_unknown_price(&request.choice.model);
+            self.warn_unknown_price(core, &request.choice.model);
         }
-        self.core.branches.current.next_call_bound = Some(need);
-        let answer = self.apply_decision(self.budget_decision(&self.core.branches.current))?;
-        self.core.branches.current.next_call_bound = Some(CallUsageBound { answer, ..need });
+        core.branches.current.next_call_bound = Some(need);
+        let answer = self.apply_decision(core, self.budget_decision(core, &core.branches.current))?;
+        core.branches.current.next_call_bound = Some(CallUsageBound { answer, ..need });
         let ends =
             |kind: BudgetUnit| budgets.iter().any(|(_, budget)| kind.soft_and_hard(budget).1.is_some());
         let counts = ends(BudgetUnit::Tokens) || need.price.is_some() && ends(BudgetUnit::Cost);
-        let open = if self.core.spec.measures_requests() {
+        let open = if core.spec.measures_requests() {
             counts && request.choice.needs_output_limit()
         } else {
             request.choice.may_exceed_default_answer()
@@ -89,28 +118,28 @@ impl Machine {
         }
         if answer < need.answer.min(SHORT) {
             let text = format!("the answer of `{}` may have {answer} tokens: more is not left", agent.id);
-            self.core.emit_warning("answer_capped", text);
+            core.emit_warning("answer_capped", text);
         }
         Ok(())
     }
 
     /// Checked before a state is entered that does not end its workflow; time passes without model calls, too.
     /// `Err`: a budget is used up, and what follows.
-    pub(super) fn check_budgets(&mut self) -> Result<(), Next> {
-        self.core.branches.current.next_call_bound = None;
-        self.warn_budgets();
-        match self.budget_decision(&self.core.branches.current) {
-            BudgetDecision::Over(scope, kind) => Err(self.budget_exceeded(scope, kind)),
+    pub(super) fn check_budgets(&mut self, core: &mut MachineCore) -> Result<(), Next> {
+        core.branches.current.next_call_bound = None;
+        self.warn_budgets(core);
+        match self.budget_decision(core, &core.branches.current) {
+            BudgetDecision::Over(scope, kind) => Err(self.budget_exceeded(core, scope, kind)),
             BudgetDecision::Free(_) | BudgetDecision::Wait => Ok(()),
         }
     }
 
     /// A model call begins: it counts, and what it may use is reserved. `None`: it is spared, which is done only
     /// where nothing is bounded.
-    pub(super) fn reserve_budget(&mut self, request: Option<&ModelRequest>) {
+    pub(super) fn reserve_budget(&mut self, core: &mut MachineCore, request: Option<&ModelRequest>) {
         self.model_calls = self.model_calls.saturating_add(1);
-        self.core.branches.current.reserved_usage =
-            match (self.core.branches.current.next_call_bound, self.core.spec.checks_budgets_ahead()) {
+        core.branches.current.reserved_usage =
+            match (core.branches.current.next_call_bound, core.spec.checks_budgets_ahead()) {
                 (Some(need), _) => need.estimate_with_answer(need.answer),
                 (None, true) => CallEstimate::default(),
                 (None, false) => {
@@ -125,59 +154,66 @@ impl Machine {
 
     /// A model call has reported its usage, or the usage is estimated from what arrived.
     #[expect(clippy::cast_precision_loss, reason = "token counts stay far below 2^53")]
-    pub(super) fn spend_budgets(&mut self, agent: &ModelCaller, usage: &TokenUsage, cost_usd: Option<f64>) {
+    pub(super) fn spend_budgets(
+        &mut self,
+        core: &mut MachineCore,
+        checkpoints: &mut CheckpointStore,
+        agent: &ModelCaller,
+        usage: &TokenUsage,
+        cost_usd: Option<f64>,
+    ) {
         self.largest_call.tokens = self.largest_call.tokens.max(usage.total() as f64);
         self.largest_call.cost_usd = self.largest_call.cost_usd.max(cost_usd.unwrap_or(0.0));
-        self.budget_usage.add_usage(usage, cost_usd);
+        self.run.add_usage(usage, cost_usd);
         if let Some(purse) = self.agent_budget_mut(&agent.workflow.name, &agent.id) {
             purse.add_usage(usage, cost_usd);
         }
         for at in &agent.charged_visits {
             let frame =
-                self.core.branches.by_id_mut(at.branch_id).and_then(|lane| lane.frames.get_mut(at.frame_id));
+                core.branches.by_id_mut(at.branch_id).and_then(|lane| lane.frames.get_mut(at.frame_id));
             if let Some(frame) = frame.filter(|frame| frame.visit.nth == at.nth) {
                 frame.visit.budget_usage.add_usage(usage, cost_usd);
             }
-            self.spend_in_checkpoints(at.nth, usage, cost_usd);
+            checkpoints.spend(core, at.nth, usage, cost_usd);
         }
         let counted = || {
-            self.budget_scopes(&self.core.branches.current)
+            self.budget_scopes(core, &core.branches.current)
                 .iter()
                 .any(|(_, one)| BudgetUnit::Cost.soft_and_hard(one) != (None, None))
         };
-        if cost_usd.is_none() && !self.core.spec.checks_budgets_ahead() && counted() {
-            self.warn_unknown_price("");
+        if cost_usd.is_none() && !core.spec.checks_budgets_ahead() && counted() {
+            self.warn_unknown_price(core, "");
         }
-        self.warn_budgets();
+        self.warn_budgets(core);
     }
 
     /// A branch whose held call may continue.
-    pub(super) fn released_branch(&self) -> Option<u64> {
-        if self.starts_nothing_new() {
+    pub(super) fn released_branch(&self, core: &MachineCore) -> Option<u64> {
+        if core.starts_nothing_new() {
             return None;
         }
         let free = |lane: &&Branch| {
-            lane.phase == WaitState::Held && self.budget_decision(lane) != BudgetDecision::Wait
+            lane.phase == WaitState::Held && self.budget_decision(core, lane) != BudgetDecision::Wait
         };
-        self.core.branches.all().find(free).map(|lane| lane.id)
+        core.branches.all().find(free).map(|lane| lane.id)
     }
 
     /// The longest answer that there is room for. `Err`: the branch waits, or a budget is used up.
-    fn apply_decision(&mut self, decision: BudgetDecision) -> Result<u64, Next> {
+    fn apply_decision(&mut self, core: &mut MachineCore, decision: BudgetDecision) -> Result<u64, Next> {
         match decision {
             BudgetDecision::Free(answer) => Ok(answer),
             BudgetDecision::Wait => {
-                self.core.branches.current.phase = WaitState::Held;
+                core.branches.current.phase = WaitState::Held;
                 Err(Next::Wait)
             }
-            BudgetDecision::Over(scope, kind) => Err(self.budget_exceeded(scope, kind)),
+            BudgetDecision::Over(scope, kind) => Err(self.budget_exceeded(core, scope, kind)),
         }
     }
 
     /// What the request can use.
-    fn usage_bound_for(&self, request: &ModelRequest) -> CallUsageBound {
+    fn usage_bound_for(&self, core: &MachineCore, request: &ModelRequest) -> CallUsageBound {
         let choice = &request.choice;
-        let (measured, answer, least) = if self.core.spec.measures_requests() {
+        let (measured, answer, least) = if core.spec.measures_requests() {
             (request.tokens_at_most(), choice.longest_answer(), choice.protocol.least_answer())
         } else {
             (request.readable_tokens(), choice.answer_tokens(), 1)
@@ -202,9 +238,8 @@ impl Machine {
     }
 
     /// Some models make more tokens of a text than it is taken for.
-    pub(super) fn learn_token_density(&mut self, model: &str, usage: &TokenUsage) {
-        let Some(need) =
-            self.core.branches.current.next_call_bound.filter(|need| need.measured_tokens >= TELLING)
+    pub(super) fn learn_token_density(&mut self, core: &MachineCore, model: &str, usage: &TokenUsage) {
+        let Some(need) = core.branches.current.next_call_bound.filter(|need| need.measured_tokens >= TELLING)
         else {
             return;
         };
@@ -216,7 +251,7 @@ impl Machine {
     }
 
     /// `model`: empty in runs of before it was named.
-    fn warn_unknown_price(&mut self, model: &str) {
+    fn warn_unknown_price(&mut self, core: &mut MachineCore, model: &str) {
         if std::mem::replace(&mut self.unknown_price_reported, true) {
             return;
         }
@@ -228,33 +263,28 @@ impl Machine {
                 "no price is known for {model}: the budget in dollars does not count its calls; add the price"
             )
         };
-        self.core.emit_warning("price_unknown", format!("{what} to models.json, or set a budget of tokens"));
+        core.emit_warning("price_unknown", format!("{what} to models.json, or set a budget of tokens"));
     }
 
     /// Whether the call under way could be made as it is. `None`: no hard end counts for it.
-    pub(super) fn has_room(&self, lane: &Branch) -> Option<bool> {
+    pub(super) fn has_room(&self, core: &MachineCore, lane: &Branch) -> Option<bool> {
         let need = lane.next_call_bound?;
         let counts = [BudgetUnit::Tokens, BudgetUnit::Cost];
         let ends = |(_, budget): &(BudgetScope, Budget)| {
             counts.iter().any(|kind| kind.soft_and_hard(budget).1.is_some())
         };
-        let bounded = self.budget_scopes(lane).iter().any(ends);
-        bounded.then(|| self.budget_decision(lane) == BudgetDecision::Free(need.answer))
+        let bounded = self.budget_scopes(core, lane).iter().any(ends);
+        bounded.then(|| self.budget_decision(core, lane) == BudgetDecision::Free(need.answer))
     }
 
-    fn budget_decision(&self, lane: &Branch) -> BudgetDecision {
-        let scopes = self.budget_scopes(lane);
+    fn budget_decision(&self, core: &MachineCore, lane: &Branch) -> BudgetDecision {
+        let scopes = self.budget_scopes(core, lane);
         let ends = || {
             scopes.iter().flat_map(|(scope, budget)| {
-                let purse = self.budget_usage(*scope);
+                let purse = self.budget_usage(core, *scope);
                 BudgetUnit::ALL.into_iter().filter_map(move |kind| {
                     let purse = purse?;
-                    Some((
-                        *scope,
-                        kind,
-                        purse.used_amount(kind, self.core.now),
-                        purse.hard_limit(kind, budget)?,
-                    ))
+                    Some((*scope, kind, purse.used_amount(kind, core.now), purse.hard_limit(kind, budget)?))
                 })
             })
         };
@@ -271,28 +301,28 @@ impl Machine {
             }
         }
         let waits = ends().any(|(scope, kind, spent, end)| {
-            let reserved = self.reserved_by_others(scope, lane.id, kind);
+            let reserved = self.reserved_by_others(core, scope, lane.id, kind);
             let own = lane.next_call_bound.map(|need| need.estimate_with_answer(answer).amount(kind));
             reserved > 0.0
                 && match own {
                     Some(own) => spent + reserved + own > end,
                     // it is judged once more when it is known what it can use
-                    None => !self.core.spec.checks_budgets_ahead() && spent + reserved >= end,
+                    None => !core.spec.checks_budgets_ahead() && spent + reserved >= end,
                 }
         });
         if waits { BudgetDecision::Wait } else { BudgetDecision::Free(answer) }
     }
 
-    fn warn_budgets(&mut self) {
-        let (now, foresees) = (self.core.now, self.core.spec.checks_budgets_ahead());
-        for (scope, budget) in self.budget_scopes(&self.core.branches.current) {
+    fn warn_budgets(&mut self, core: &mut MachineCore) {
+        let (now, foresees) = (core.now, core.spec.checks_budgets_ahead());
+        for (scope, budget) in self.budget_scopes(core, &core.branches.current) {
             for kind in BudgetUnit::ALL {
-                let Some(purse) = self.budget_usage_mut(scope) else { continue };
+                let Some(purse) = self.budget_usage_mut(core, scope) else { continue };
                 let Some(soft) = purse.reached_soft_limit(kind, &budget, now, foresees) else { continue };
                 let spent = purse.used_amount(kind, now);
                 let hard = kind.soft_and_hard(&budget).1;
-                let (scope, what) = (self.scope_name(scope), kind.name().to_owned());
-                self.core.emit_event(RunEvent::BudgetWarning { scope, what, spent, soft, hard });
+                let (scope, what) = (self.scope_name(core, scope), kind.name().to_owned());
+                core.emit_event(RunEvent::BudgetWarning { scope, what, spent, soft, hard });
             }
         }
     }

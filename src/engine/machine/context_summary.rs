@@ -30,14 +30,14 @@ impl Machine {
             parsing_tools: Vec::new(),
             tool_choice: ToolChoice::Auto,
         });
-        if let Err(next) = self.fit_budgets(agent, request.as_mut()) {
+        if let Err(next) = self.budgets.fit_budgets(&mut self.core, agent, request.as_mut()) {
             return next;
         }
         if let Some(turn) = self.core.frame_mut().and_then(|frame| frame.agent_turn.as_mut()) {
             turn.summarization = SummarizationState::Asked(asked.coverage);
             turn.requested_model = (!choice.fallback.is_empty()).then(|| Box::new(choice.clone()));
         }
-        self.reserve_budget(request.as_ref());
+        self.budgets.reserve_budget(&mut self.core, request.as_ref());
         let call = self.core.next_call();
         self.core.emit_event(RunEvent::SummaryCalled {
             call,

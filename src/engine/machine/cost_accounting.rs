@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use super::{Branch, Machine, Next, RunEvent, WaitState};
 use crate::agent_turn::SummarizationState;
-use crate::branch::BudgetScope;
 use crate::model_caller::{ModelCaller, StateVisitRef};
 use synthdev_domain::cost::{AttemptUsage, CostEntry, TokenPrice, TokenUsage};
 use synthdev_domain::ids::CallId;
@@ -58,7 +57,7 @@ impl Machine {
 
     /// Enters an answer, and the attempts before it, into the ledger and the budgets.
     pub(super) fn charge_reply(&mut self, agent: &ModelCaller, reply: &ModelReply) -> CallCharge {
-        self.learn_token_density(&agent.model_choice().model, &reply.usage);
+        self.budgets.learn_token_density(&self.core, &agent.model_choice().model, &reply.usage);
         let own = AttemptUsage {
             usage: reply.usage,
             estimated: reply.usage_estimated,
@@ -81,7 +80,7 @@ impl Machine {
             // the cost of a substitute model may be unknown, but a budget must end: it counts the price of the
             // requested model
             let counted = price.or(agent.model_choice().price).map(|price| price.cost_usd(&used.usage));
-            self.spend_budgets(agent, &used.usage, counted);
+            self.budgets.spend_budgets(&mut self.core, &mut self.checkpoints, agent, &used.usage, counted);
             let attempt = CostEntry {
                 agent: agent.id.clone(),
                 role: agent.role.clone(),
@@ -114,7 +113,7 @@ impl Machine {
             && let Some(price) = used.price
         {
             // the next call may be served by it, too
-            let known = self.substitute_prices.entry(asked.model.clone()).or_insert(price);
+            let known = self.budgets.substitute_prices.entry(asked.model.clone()).or_insert(price);
             *known = known.max_per_part(price);
         }
         asked.price_for(used)
@@ -158,7 +157,7 @@ impl Machine {
     /// counts for it.
     pub fn may_repeat(&self, call: CallId) -> Option<bool> {
         let lane = self.core.branches.all().find(|lane| lane.phase == WaitState::Model(call))?;
-        if !self.core.spec.charges_every_attempt() { None } else { self.has_room(lane) }
+        if !self.core.spec.charges_every_attempt() { None } else { self.budgets.has_room(&self.core, lane) }
     }
 
     /// The last attempt has failed, and the budgets have to be asked first: the call is made shorter, or waits.
@@ -179,10 +178,10 @@ impl Machine {
     /// The calls of all branches below the current one, or of all others, are about to be stopped. Recorded before any
     /// of them is gone, because the charged scopes are found through the branches between.
     pub(super) fn note_stopped_calls(&mut self, all: bool) {
-        let below = BudgetScope::State { branch_id: self.core.branches.current.id, frame_id: 0 };
+        let below = self.core.branches.current.id;
         let lanes =
             self.core.branches.others.values().filter(|lane| matches!(lane.phase, WaitState::Model(_)));
-        let lanes = lanes.filter(|lane| all || self.is_within(lane, below));
+        let lanes = lanes.filter(|lane| all || self.core.branches.is_within(lane, below));
         let noted: Vec<_> = lanes.filter_map(|lane| self.stopped_call(lane)).collect();
         for (call, agent) in noted {
             self.stopped_calls.entry(call).or_insert(agent);

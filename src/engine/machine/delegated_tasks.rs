@@ -171,7 +171,7 @@ impl Machine {
             Some(for_sub_agents(pause))
         };
         let open = matches!(lane.phase, WaitState::Person(_, PendingQuestion::Pause));
-        let wanted = !self.user_present && !self.is_stopping && !self.withdraws_delegation();
+        let wanted = !self.core.can_show_question() && !self.withdraws_delegation();
         open && wanted && self.is_task_branch(lane) && asks() == Some(true)
     }
 
@@ -180,7 +180,7 @@ impl Machine {
     /// or never.
     pub(super) fn withdraws_delegation(&self) -> bool {
         let withdraws = self.core.spec.machine_version >= WITHDRAWS_SINCE;
-        withdraws && self.sub_agents && !self.user_present && self.core.branches.first_failed().is_some()
+        withdraws && self.sub_agents && !self.core.user_present && self.core.branches.first_failed().is_some()
     }
 
     /// Why sub-agents are given nothing more, although the run may still work.

@@ -19,7 +19,7 @@ impl Machine {
         self.core.stop_visit_timers();
         self.visit_count += 1;
         let stay = StateVisit::new(self.visit_count, self.core.now);
-        self.pause_checkpoint_clocks();
+        self.checkpoints.pause_clocks(&self.core);
         let Some(frame) = self.core.frame_mut() else { return Next::Wait };
         frame.state = target;
         frame.visit = stay;
@@ -63,7 +63,7 @@ impl Machine {
             return Ok(());
         }
         self.check_limits(target, state)?;
-        if state.terminal { Ok(()) } else { self.check_budgets() }
+        if state.terminal { Ok(()) } else { self.budgets.check_budgets(&mut self.core) }
     }
 
     /// The state's script, else its work at once.
@@ -116,7 +116,7 @@ impl Machine {
                     self.begin_agent_turn(*agent, *function, Some(plain_text(value)))
                 }
                 ValueSource::Script(script) => self.evaluate_values(vec![*script]),
-                ValueSource::Human => self.ask_user(PendingQuestion::Message, UserQuestion::Message),
+                ValueSource::Human => self.core.ask_user(PendingQuestion::Message, UserQuestion::Message),
             },
             StateBody::Child { workflow, inputs } => {
                 let scripts: Vec<ScriptIx> =

@@ -26,7 +26,7 @@ impl Machine {
         let steers = risk == ToolRisk::Write && path.is_some_and(is_guidance);
         let counts = steers && self.core.spec.machine_version >= GUARDS_GUIDANCE_SINCE;
         match rule {
-            ToolPermission::Allow if counts && self.user_present => ToolPermission::Ask,
+            ToolPermission::Allow if counts && self.core.user_present => ToolPermission::Ask,
             ToolPermission::Allow if counts => ToolPermission::Deny,
             ToolPermission::Allow | ToolPermission::Ask | ToolPermission::Deny => rule,
         }

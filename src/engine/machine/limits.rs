@@ -61,14 +61,14 @@ impl Machine {
                 return next;
             }
         }
-        if self.core.is_chat() && !self.user_present {
+        if self.core.is_chat() && !self.core.user_present {
             // A conversation outlives its answers: this answer ends, with the results of its tools.
             self.drop_visit();
             self.core.emit_warning("limit", format!("The limit {limit} was reached: {text}"));
-            return self.ask_user(PendingQuestion::Message, UserQuestion::Message);
+            return self.core.ask_user(PendingQuestion::Message, UserQuestion::Message);
         }
         // without a user the run is suspended: its results stay
-        self.ask_user(question, UserQuestion::Limit { limit, value, text })
+        self.core.ask_user(question, UserQuestion::Limit { limit, value, text })
     }
 
     /// Follows `on_limit` or a `catch`; the innermost counts. A state's budget concerns that state and what encloses
@@ -135,7 +135,7 @@ impl Machine {
             if let Some((at, exit)) = found {
                 return Some((id, at, exit));
             }
-            if !self.user_present && is_local(asked) && self.tolerates_another(lane) {
+            if !self.core.user_present && is_local(asked) && self.tolerates_another(lane) {
                 return Some((id, 0, LimitExit::Fail));
             }
             id = lane.parent?.0;
@@ -180,15 +180,15 @@ impl Machine {
             }
             PendingQuestion::ModelCalls if self.counts_limit_exit(limit, 0) => {
                 let more = tenth(root.limits.max_model_calls.unwrap_or(0));
-                self.extra_model_calls = self.extra_model_calls.saturating_add(more);
+                self.budgets.extra_model_calls = self.budgets.extra_model_calls.saturating_add(more);
             }
             PendingQuestion::Budget(BudgetScope::Run, kind) if self.counts_limit_exit(limit, 0) => {
-                self.grant_tenth(BudgetScope::Run, kind)
+                self.budgets.grant_tenth(&mut self.core, &mut self.checkpoints, BudgetScope::Run, kind)
             }
             PendingQuestion::Budget(scope @ BudgetScope::Agent(at), kind)
                 if self.counts_limit_exit(limit, 1 + at as u64) =>
             {
-                self.grant_tenth(scope, kind);
+                self.budgets.grant_tenth(&mut self.core, &mut self.checkpoints, scope, kind);
             }
             // it was moved before, or it ends with the visit that is left
             PendingQuestion::Steps
@@ -209,7 +209,7 @@ impl Machine {
     /// Whether an end is moved now: the first time for the workflow that is led on. Runs of before moved it each time.
     fn counts_limit_exit(&mut self, limit: &str, whose: u64) -> bool {
         let by = self.core.workflow().map(|workflow| workflow.name.clone()).unwrap_or_default();
-        self.raised_limits.insert(format!("{limit} {whose} by {by}"))
+        self.budgets.raised_limits.insert(format!("{limit} {whose} by {by}"))
             || !self.core.spec.charges_every_attempt()
     }
 }

@@ -5,11 +5,12 @@
 use std::ops::Deref;
 use std::sync::Arc;
 
-use super::MachineOutput;
 use super::branch_scheduler::BranchScheduler;
-use crate::branch::Branch;
+use super::run_phase::{RunPhase, StopRequest};
+use super::{MachineOutput, Next};
+use crate::branch::{Branch, PendingQuestion, WaitState};
 use crate::call_frame::CallFrame;
-use crate::effect::Effect;
+use crate::effect::{Effect, UserQuestion};
 use crate::event::RunEvent;
 use crate::parallel::ParallelProgress;
 use crate::replay_skips::ReplaySkips;
@@ -29,6 +30,10 @@ pub(super) struct MachineCore {
     pub(super) last_call: u64,
     pub(super) last_frame_id: u64,
     pub(super) branches: BranchScheduler,
+    pub(super) phase: RunPhase,
+    pub(super) stop_request: StopRequest,
+    /// A user can be asked.
+    pub(super) user_present: bool,
     /// Calls that need not be made: see [`super::Machine::skip_calls`].
     pub(super) replay_skips: Arc<ReplaySkips>,
     pub(super) output: MachineOutput,
@@ -50,6 +55,7 @@ impl Deref for CurrentState {
 
 impl MachineCore {
     pub(super) fn new(spec: Arc<RunSpec>, root: Branch) -> Self {
+        let user_present = spec.interactive;
         Self {
             spec,
             now: Timestamp(0),
@@ -57,6 +63,9 @@ impl MachineCore {
             last_call: 0,
             last_frame_id: 0,
             branches: BranchScheduler::new(root),
+            phase: RunPhase::Driven,
+            stop_request: StopRequest::None,
+            user_present,
             replay_skips: Arc::default(),
             output: MachineOutput::default(),
         }
@@ -165,5 +174,39 @@ impl MachineCore {
 
     pub(super) fn time_after(&self, ms: u64) -> Timestamp {
         Timestamp(self.now.0.saturating_add(i64::try_from(ms).unwrap_or(i64::MAX)))
+    }
+
+    /// The run is to be paused: effects that have begun complete, none begin.
+    pub(super) fn is_stopping(&self) -> bool {
+        self.stop_request != StopRequest::None
+    }
+
+    pub(super) fn is_handing_over(&self) -> bool {
+        self.stop_request == StopRequest::Handover
+    }
+
+    /// A question is shown at once. Without a user it is shown when one is present.
+    pub(super) fn can_show_question(&self) -> bool {
+        self.user_present && !self.is_stopping()
+    }
+
+    /// The branch waits for the user's answer.
+    pub(super) fn ask_user(&mut self, asked: PendingQuestion, question: UserQuestion) -> Next {
+        let call = self.next_call();
+        self.branches.current.phase = WaitState::Person(call, asked);
+        self.branches.current.question = Some(question.clone());
+        self.branches.current.waiting_since = self.now;
+        // without a user it is asked when one is present
+        self.branches.current.was_shown = self.can_show_question() || asked == PendingQuestion::Message;
+        if self.branches.current.was_shown {
+            self.emit_event(RunEvent::PersonAsked { call, question: question.clone() });
+            self.push_effect(Effect::AskPerson { call, question });
+        }
+        Next::Wait
+    }
+
+    /// Nothing new may begin: the run is about to be parked.
+    pub(super) fn starts_nothing_new(&self) -> bool {
+        self.is_stopping() || !self.user_present && self.branches.first_failed().is_some()
     }
 }

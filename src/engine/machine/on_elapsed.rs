@@ -1,6 +1,6 @@
 //! Timers: those that fired, and stopping those that are no longer needed. A late one finds no branch that waits.
 
-use super::{BranchContinuation, CallId, Effect, Machine, Next, PendingQuestion, RunEvent, WaitState};
+use super::{BranchContinuation, CallId, Machine, Next, PendingQuestion, WaitState};
 use synthdev_domain::run_error::RunError;
 
 impl Machine {
@@ -67,38 +67,6 @@ impl Machine {
         self.core.branches.current.phase = WaitState::New;
         // the branch may have been stopped before a state that it does not enter now
         self.core.branches.current.next_state = None;
-    }
-
-    pub(super) fn withdraw_pending(&mut self) {
-        self.note_stopped_call();
-        self.withdraw_wait(&self.core.branches.current.phase.clone(), self.core.branches.current.was_shown);
-    }
-
-    /// Stops what a branch waits for. Closes a question or an approval that was shown, because its answer is not
-    /// needed.
-    pub(super) fn withdraw_wait(&mut self, phase: &WaitState, shown: bool) {
-        let Some(call) = phase.pending_call() else { return };
-        if matches!(phase, WaitState::Person(..) | WaitState::Approval(_)) {
-            if !shown {
-                return;
-            }
-            self.core.emit_event(RunEvent::PersonAnswered { call });
-        }
-        self.core.push_effect(Effect::Abort { call });
-    }
-
-    /// Stops everything that was started from the state that a frame of this branch is in.
-    pub(super) fn unwind_to(&mut self, at: usize) {
-        self.stop_branches();
-        if let Some(fork) = self.core.branches.current.fork.take() {
-            self.core.record_files_touched(fork.files_touched);
-            self.core.emit_joined(&fork);
-        }
-        while self.core.branches.current.frames.len() > at + 1 {
-            self.core.stop_timers();
-            let touched = self.pop_frame();
-            self.core.record_files_touched(touched);
-        }
     }
 }
 

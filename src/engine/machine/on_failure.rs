@@ -18,7 +18,7 @@ impl Machine {
         self.drop_visit();
         if self.core.is_chat() {
             self.core.emit_warning(&failure.code.clone(), error_text(&failure));
-            return self.ask_user(PendingQuestion::Message, UserQuestion::Message);
+            return self.core.ask_user(PendingQuestion::Message, UserQuestion::Message);
         }
         self.handle_error(failure)
     }
@@ -65,7 +65,7 @@ impl Machine {
         if let Some(frame) = self.core.frame_mut() {
             frame.visit.question = Some(question.clone());
         }
-        self.ask_user(PendingQuestion::Failed, question)
+        self.core.ask_user(PendingQuestion::Failed, question)
     }
 
     /// The user retries the state: with new retries and a new time limit.

@@ -4,6 +4,7 @@
 
 use serde_json::Value;
 
+use super::run_phase::RunPhase;
 use super::{CallId, Effect, Input, Machine, Next, PendingQuestion, RunEvent, WaitState, ask_user};
 use crate::answer_validation::{self, UncertainCallResolution, parse_resolution};
 use crate::effect::UserQuestion;
@@ -28,7 +29,7 @@ impl Machine {
                 notes: Vec::new(),
             });
         }
-        if self.is_halted {
+        if self.core.phase.is_halted() {
             // the questions of other branches come first, and must not make this branch lose its next state
             self.core.branches.ready.push_front(self.core.branches.current.id);
             self.core.branches.current.breakpoint_passed = true;
@@ -36,13 +37,13 @@ impl Machine {
         // a time limit alone is no user: a user may be looking at a stopped branch
         let by_time = self.core.spec.suspends_timeouts() && only_time(&given);
         // nor does it resume a run that was paused
-        let stays = by_time && self.is_suspending;
-        (self.is_suspended, self.is_stopping, self.is_halted) = (false, stays, false);
+        let stays = by_time && self.core.is_handing_over();
+        self.core.phase = RunPhase::Driven;
         let left_park = !stays && self.leave_suspension();
         for lane in self.core.branches.all_mut() {
             lane.was_shown = false;
         }
-        (self.status, self.error, self.user_present) = (RunStatus::Running, None, present);
+        (self.status, self.error, self.core.user_present) = (RunStatus::Running, None, present);
         if let Some(approvals) = approvals {
             self.approvals = approvals;
         }
@@ -71,7 +72,7 @@ impl Machine {
         self.reissue_open_questions(&given.iter().filter_map(Input::answered_call).collect::<Vec<_>>());
         for input in given {
             self.run_ready_branches();
-            if left_park && self.is_halted {
+            if left_park && self.core.phase.is_halted() {
                 // it is stopped before a step that one of the other branches has reached
                 return;
             }
@@ -137,12 +138,13 @@ impl Machine {
     }
 
     pub(super) fn skip_time(&mut self, before: Timestamp) {
-        self.skip_budgets(self.core.now.0.saturating_sub(before.0).max(0));
+        let gap = self.core.now.0.saturating_sub(before.0).max(0);
+        self.budgets.skip_budgets(&mut self.core, &mut self.checkpoints, gap);
     }
 
     /// Shows the open questions to the user who is present now.
     fn reissue_open_questions(&mut self, answered: &[CallId]) {
-        if !self.user_present {
+        if !self.core.user_present {
             return;
         }
         let mut lanes: Vec<(CallId, u64)> = self
@@ -218,7 +220,7 @@ impl Machine {
             Err(problem) => {
                 self.core.emit_warning("answer", problem);
                 let Some(question) = self.core.branches.current.question.take() else { return Next::Wait };
-                return self.ask_user(PendingQuestion::Uncertain, question);
+                return self.core.ask_user(PendingQuestion::Uncertain, question);
             }
         };
         Next::finish_tool(began, outcome)

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use super::run_phase::RunPhase;
 use super::{Machine, RunEvent};
 use crate::input::RewindInput;
 use synthdev_domain::journal::RunStatus;
@@ -13,7 +14,7 @@ impl Machine {
     }
 
     pub fn is_halted(&self) -> bool {
-        self.is_halted
+        self.core.phase.is_halted()
     }
 
     /// `common_data` of the workflow whose state comes next.
@@ -29,7 +30,7 @@ impl Machine {
             let _ = self.upgrade_program(program);
         }
         for entry in spent {
-            self.spent_before(&entry);
+            self.budgets.spent_before(&mut self.core, &entry);
             self.ledger.entries.push(&entry);
         }
         let state = self
@@ -51,7 +52,8 @@ impl Machine {
         }
         // the user may change files while the run is stopped
         self.needs_step_snapshot = true;
-        (self.status, self.error, self.result, self.is_suspended) = (RunStatus::Paused, None, None, true);
+        (self.status, self.error, self.result) = (RunStatus::Paused, None, None);
+        self.core.phase = RunPhase::Rewound;
     }
 
     pub(super) fn set_data_paths(&mut self, set: Vec<(Vec<String>, Value)>) {

@@ -33,7 +33,7 @@ impl Machine {
             String::new(),
             inputs,
         ));
-        self.budget_usage = BudgetUsage::open(self.core.now);
+        self.budgets.run = BudgetUsage::open(self.core.now);
         self.core.arm_workflow_timer();
         self.core.branches.current.next_state = Some(root.start);
         Next::Wait

@@ -202,7 +202,7 @@ impl Machine {
 
     pub(super) fn stop_at_breakpoint(&mut self, place: BreakSite, state: String, point: Option<Breakpoint>) {
         self.step_mode = true;
-        let _ = self.ask_user(PendingQuestion::Break(place), UserQuestion::Break { state, point });
+        let _ = self.core.ask_user(PendingQuestion::Break(place), UserQuestion::Break { state, point });
     }
 
     /// Changes data only where a branch waits for the user; elsewhere a script may be about to change it.

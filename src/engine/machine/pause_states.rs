@@ -16,8 +16,8 @@ impl Machine {
         let state = self.core.state_name();
         let message = message.filter(|message| !message.is_null()).map(|message| plain_text(&message));
         let message = message.unwrap_or_else(|| format!("state `{state}` waits for you"));
-        let can_be_answered =
-            self.user_present || self.is_task_branch(&self.core.branches.current) && for_sub_agents(pause);
+        let can_be_answered = self.core.user_present
+            || self.is_task_branch(&self.core.branches.current) && for_sub_agents(pause);
         let waits = pause.request.as_ref().is_some_and(|request| request.waits);
         if !can_be_answered
             && !waits
@@ -60,7 +60,7 @@ impl Machine {
         if let Some(frame) = self.core.frame_mut() {
             frame.visit.question = Some(question.clone());
         }
-        self.ask_user(PendingQuestion::Pause, question)
+        self.core.ask_user(PendingQuestion::Pause, question)
     }
 
     /// A queued message, if the workflow has no state `resume` for it.

@@ -126,7 +126,7 @@ impl Machine {
         if self.breaks_before_call() {
             return Next::Wait;
         }
-        if let Err(next) = self.check_model_call() {
+        if let Err(next) = self.budgets.check_model_call(&mut self.core) {
             return next;
         }
         let Some(workflow) = self.core.workflow() else { return Next::Wait };
@@ -162,10 +162,10 @@ impl Machine {
         let tool_choice = turn.choice.clone();
         self.warn_about_shortening(moved, cut);
         let mut request = messages.map(|messages| model_request(agent, state.clone(), messages, tool_choice));
-        if let Err(next) = self.fit_budgets(agent, request.as_mut()) {
+        if let Err(next) = self.budgets.fit_budgets(&mut self.core, agent, request.as_mut()) {
             return next;
         }
-        self.reserve_budget(request.as_ref());
+        self.budgets.reserve_budget(&mut self.core, request.as_ref());
         let call = self.core.next_call();
         self.core.emit_event(RunEvent::ModelCalled {
             call,

@@ -1,7 +1,8 @@
 //! Which branch an input is for, and running every branch as far as it can go.
 
+use super::run_phase::RunPhase;
 use super::snapshot_progress::SnapshotProgress;
-use super::{Branch, Effect, Input, Machine, Next, PendingQuestion, WaitState};
+use super::{Input, Machine, Next, PendingQuestion, WaitState};
 use synthdev_domain::ids::StateIx;
 
 impl Machine {
@@ -26,14 +27,15 @@ impl Machine {
 
     /// Runs until every branch waits for an input.
     pub(super) fn run_ready_branches(&mut self) {
-        if self.is_halted {
+        if self.core.phase.is_halted() {
             return;
         }
         loop {
             while let Some(target) = self.next_state() {
                 if self.halt_before_step == Some(self.step_count + 1) {
                     self.core.branches.current.next_state = Some(target);
-                    (self.halt_before_step, self.is_halted) = (None, true);
+                    self.halt_before_step = None;
+                    self.core.phase = RunPhase::Halted;
                     return;
                 }
                 if self.suspends_before(target) {
@@ -49,7 +51,8 @@ impl Machine {
                 self.advance(next);
                 continue;
             }
-            let next = self.core.branches.ready.pop_front().or_else(|| self.released_branch());
+            let next =
+                self.core.branches.ready.pop_front().or_else(|| self.budgets.released_branch(&self.core));
             let Some(next) = next else { return };
             if self.core.branches.current.phase == WaitState::Over || !self.core.branches.switch_to(next) {
                 continue;
@@ -85,63 +88,6 @@ impl Machine {
             Next::RunWaitingTool
         } else {
             Next::Wait
-        }
-    }
-
-    /// Stops everything but the call that the current branch waits for: the current input has answered that one.
-    pub(super) fn stop_other_work(&mut self) {
-        for frame in &mut self.core.branches.current.frames {
-            for call in frame.take_timers() {
-                self.core.output.effects.push(Effect::Abort { call });
-            }
-        }
-        self.note_stopped_calls(true);
-        self.core.branches.current.fork = None;
-        for lane in std::mem::take(&mut self.core.branches.others).into_values() {
-            self.stop_branch(&lane);
-        }
-        self.core.branches.ready.clear();
-    }
-
-    /// Stops everything everywhere and makes the root current: the run itself is about to end.
-    pub(super) fn stop_all(&mut self) {
-        self.withdraw_pending();
-        self.note_stopped_calls(true);
-        if let Some(root) = self.core.branches.others.remove(&0) {
-            let branch = std::mem::replace(&mut self.core.branches.current, root);
-            for call in branch.timers() {
-                self.core.push_effect(Effect::Abort { call });
-            }
-        }
-        self.stop_other_work();
-    }
-
-    /// Stops every branch and item of the current branch, with all that they have started.
-    pub(super) fn stop_branches(&mut self) {
-        if self.core.branches.current.fork.as_ref().is_some_and(|fork| !fork.running_branches.is_empty()) {
-            self.note_stopped_calls(false);
-        }
-        let Some(fork) = self.core.branches.current.fork.as_mut() else { return };
-        let mut open: Vec<u64> = std::mem::take(&mut fork.running_branches).into_values().collect();
-        let mut touched = false;
-        while let Some(id) = open.pop() {
-            let Some(mut lane) = self.core.branches.others.remove(&id) else { continue };
-            touched |= lane.frames.iter().any(|frame| frame.files_touched);
-            self.stop_branch(&lane);
-            if let Some(inner) = lane.fork.take() {
-                touched |= inner.files_touched;
-                open.extend(inner.running_branches.into_values());
-            }
-        }
-        if let Some(fork) = self.core.branches.current.fork.as_mut() {
-            fork.files_touched |= touched;
-        }
-    }
-
-    fn stop_branch(&mut self, lane: &Branch) {
-        self.withdraw_wait(&lane.phase, lane.was_shown);
-        for call in lane.timers() {
-            self.core.push_effect(Effect::Abort { call });
         }
     }
 }

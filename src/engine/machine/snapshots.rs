@@ -56,7 +56,7 @@ impl Machine {
 
     /// Something else waits for it: an end, a stop, a step of a sub-agent.
     pub fn waits_for_snapshot(&self) -> bool {
-        let stops = || (!self.user_present || self.is_stopping) && self.is_idle();
+        let stops = || (!self.core.user_present || self.core.is_stopping()) && self.is_idle();
         matches!(self.snapshot, SnapshotProgress::Pending(_))
             && (self.core.branches.current.phase == WaitState::Ending
                 || self.awaits_a_snapshot(true)
@@ -68,7 +68,7 @@ impl Machine {
             lane.phase == WaitState::ToolHeld && self.waits_for_sub_agent_result(lane) == theirs
         };
         matches!(self.snapshot, SnapshotProgress::Pending(_))
-            && !self.starts_nothing_new()
+            && !self.core.starts_nothing_new()
             && self.core.branches.all().any(held)
     }
 
@@ -150,8 +150,8 @@ impl Machine {
                 self.core.branches.current.phase = WaitState::ToolHeld;
                 Err(Next::Wait)
             }
-            SnapshotProgress::Failed(reason) if self.user_present => {
-                Err(self.ask_user(PendingQuestion::NoSnapshot, UserQuestion::NoSnapshot { reason }))
+            SnapshotProgress::Failed(reason) if self.core.user_present => {
+                Err(self.core.ask_user(PendingQuestion::NoSnapshot, UserQuestion::NoSnapshot { reason }))
             }
             SnapshotProgress::Failed(reason) => {
                 self.snapshot = SnapshotProgress::None;

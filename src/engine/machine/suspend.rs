@@ -8,6 +8,7 @@ use super::join::branch_failure;
 use super::limits::limit_failure;
 use super::on_failure::child_failure;
 use super::on_steered::{breakpoint_failure, breakpoint_text};
+use super::run_phase::{RunPhase, StopRequest};
 use super::snapshot_progress::SnapshotProgress;
 use super::spawn_branches::branch_name;
 use super::{Branch, Effect, Input, Machine, Next, PendingQuestion, RunEvent, WaitState};
@@ -31,7 +32,7 @@ impl Machine {
 
     /// What the run waits for, in the order of its branches.
     pub fn open_pauses(&self) -> Vec<OpenPause> {
-        if let Some(target) = self.core.branches.current.next_state.filter(|_| self.is_halted) {
+        if let Some(target) = self.core.branches.current.next_state.filter(|_| self.core.phase.is_halted()) {
             let message = format!("stands before step {}", self.step_count + 1);
             return vec![open_pause(
                 CallId(0),
@@ -44,7 +45,8 @@ impl Machine {
         let mut lanes: Vec<&Branch> = self.core.branches.all().collect();
         lanes.sort_by_key(|lane| lane.id);
         let mut pauses: Vec<OpenPause> = lanes.iter().filter_map(|lane| self.open_pause_for(lane)).collect();
-        if let (true, true, Some(first)) = (self.is_suspended, pauses.is_empty(), lanes.first()) {
+        if let (true, true, Some(first)) = (self.core.phase.is_suspended(), pauses.is_empty(), lanes.first())
+        {
             // the questions have timed out meanwhile: the run only waits to be resumed
             pauses.push(self.plain_pause(first));
         }
@@ -59,16 +61,16 @@ impl Machine {
             .map(|target| self.core.state_path(target));
         let state =
             enters.unwrap_or_else(|| self.core.state_path_in(lane, lane.frames.len().saturating_sub(1)));
-        let message = if self.is_suspending { "paused" } else { BY_YOU };
+        let message = if self.core.is_handing_over() { "paused" } else { BY_YOU };
         let pause = open_pause(CallId(0), state, PauseReason::User, message.to_owned(), self.core.now);
         // if a user was present, or stops the run step by step, the user decides how it continues
-        let free = self.is_suspending && !self.user_present && !self.step_mode;
+        let free = self.core.is_handing_over() && !self.core.user_present && !self.step_mode;
         OpenPause { kind: free.then(|| FREE.to_owned()), ..pause }
     }
 
     /// A user who is present has an open question: lists show that, too.
     pub(super) fn has_open_question(&self) -> bool {
-        self.user_present && self.core.branches.all().any(|lane| is_waiting(&lane.phase))
+        self.core.user_present && self.core.branches.all().any(|lane| is_waiting(&lane.phase))
     }
 
     /// The open questions, for lists; these need not show all of a question.
@@ -77,7 +79,7 @@ impl Machine {
         const SHOWN: usize = 16;
         const KEPT: usize = 400;
         let mut open = self.open_pauses();
-        if !self.is_suspended {
+        if !self.core.phase.is_suspended() {
             open.truncate(SHOWN);
             for pause in &mut open {
                 if let Some((end, _)) = pause.message.char_indices().nth(KEPT) {
@@ -93,28 +95,25 @@ impl Machine {
     pub(super) fn accepts_input(&self, input: &Input) -> bool {
         if matches!(input, Input::Stopped { .. }) {
             // cost counts even if the run does not continue
-            return !self.is_halted;
+            return !self.core.phase.is_halted();
         }
         let wakes = matches!(input, Input::Resumed(_) | Input::Cancelled { .. });
         if matches!(input, Input::Returned(_)) {
-            return self.is_halted;
+            return self.core.phase.is_halted();
         }
-        if self.is_suspended || self.is_halted {
+        if self.core.phase.is_suspended() || self.core.phase.is_halted() {
             wakes
         } else {
             self.core.branches.current.phase != WaitState::Over
         }
     }
 
-    /// Nothing new may begin: the run is about to be parked.
-    pub(super) fn starts_nothing_new(&self) -> bool {
-        self.is_stopping || !self.user_present && self.core.branches.first_failed().is_some()
-    }
-
     /// The user leaves a question open: a chat waits again, a workflow is suspended.
     pub(super) fn suspend_for_user(&mut self) -> Next {
         if !self.core.is_chat() {
-            self.is_stopping = true;
+            if !self.core.is_stopping() {
+                self.core.stop_request = StopRequest::Pause;
+            }
             // it is open under a name of its own: a second answer to the old one comes too late
             if let WaitState::Person(_, asked) = self.core.branches.current.phase {
                 self.core.branches.current.phase = WaitState::Person(self.core.next_call(), asked);
@@ -124,7 +123,7 @@ impl Machine {
         // A conversation outlives its answers: this answer ends, with the results of its tools.
         self.drop_visit();
         self.core.emit_warning("limit", BY_YOU);
-        self.ask_user(PendingQuestion::Message, UserQuestion::Message)
+        self.core.ask_user(PendingQuestion::Message, UserQuestion::Message)
     }
 
     /// Another process wants to resume the run.
@@ -132,7 +131,7 @@ impl Machine {
         if self.core.is_chat() {
             return;
         }
-        (self.is_stopping, self.is_suspending) = (true, true);
+        self.core.stop_request = StopRequest::Handover;
     }
 
     /// An end is no new beginning.
@@ -142,7 +141,7 @@ impl Machine {
                 .workflow()
                 .is_some_and(|workflow| workflow.state(target).is_some_and(|state| state.terminal))
         };
-        if !self.is_suspending || ends() {
+        if !self.core.is_handing_over() || ends() {
             return false;
         }
         // the visit before is over: its time must not run out meanwhile
@@ -155,7 +154,8 @@ impl Machine {
 
     /// Branches that were kept from entering a state enter it now. `false`: the run was not being suspended.
     pub(super) fn leave_suspension(&mut self) -> bool {
-        let parking = std::mem::take(&mut self.is_suspending);
+        let parking = self.core.is_handing_over();
+        self.core.stop_request = StopRequest::None;
         if parking {
             let mut held: Vec<u64> = self
                 .core
@@ -171,20 +171,25 @@ impl Machine {
     }
 
     pub(super) fn suspend_if_idle(&mut self) {
-        let alone = !self.user_present || self.is_stopping;
+        let alone = !self.core.user_present || self.core.is_stopping();
         let taken = !matches!(self.snapshot, SnapshotProgress::Pending(_));
-        if !alone || self.is_suspended || self.is_halted || !taken || !self.is_idle() {
+        if !alone
+            || self.core.phase.is_suspended()
+            || self.core.phase.is_halted()
+            || !taken
+            || !self.is_idle()
+        {
             return;
         }
         let failed = self.core.branches.first_failed();
         let first =
             self.core.branches.all().filter(|lane| is_waiting(&lane.phase)).min_by_key(|lane| lane.id);
         let error = failed.or(first).and_then(|lane| self.wait_reason(lane));
-        let by = if self.is_suspending { "somebody has paused it" } else { BY_YOU };
+        let by = if self.core.is_handing_over() { "somebody has paused it" } else { BY_YOU };
         let error =
             error.unwrap_or_else(|| self.core.with_location(RunError::new("paused", "The run waits", by)));
         self.status = if failed.is_some() { RunStatus::Failed } else { RunStatus::Paused };
-        (self.is_suspended, self.error) = (true, Some(error));
+        (self.core.phase, self.error) = (RunPhase::Suspended, Some(error));
         let progress = self.progress();
         self.core.emit_event(RunEvent::run_finished(progress));
         self.core.push_effect(Effect::Finish);
@@ -194,11 +199,11 @@ impl Machine {
     pub(super) fn is_idle(&self) -> bool {
         let withdraws = self.withdraws_delegation();
         let still = |lane: &Branch| match lane.phase {
-            _ if self.is_suspending && lane.next_state.is_some() => true,
+            _ if self.core.is_handing_over() && lane.next_state.is_some() => true,
             WaitState::Person(_, asked) => asked != PendingQuestion::Message && !self.is_prompt(lane),
             WaitState::Approval(_) | WaitState::Fork | WaitState::Held | WaitState::ToolHeld => true,
             // the rest of its time runs after the run is resumed
-            WaitState::Timer(_) => self.is_suspending,
+            WaitState::Timer(_) => self.core.is_handing_over(),
             WaitState::Model(_) | WaitState::Tool(_) => withdraws && self.waits_for_sub_agent_result(lane),
             WaitState::New
             | WaitState::Script(_)
@@ -208,7 +213,7 @@ impl Machine {
             | WaitState::Over => false,
         };
         self.core.branches.all().all(still)
-            && (self.is_stopping || self.core.branches.all().any(|lane| is_waiting(&lane.phase)))
+            && (self.core.is_stopping() || self.core.branches.all().any(|lane| is_waiting(&lane.phase)))
     }
 
     pub(super) fn open_pause_for(&self, lane: &Branch) -> Option<OpenPause> {

@@ -51,13 +51,13 @@ impl Machine {
 
     /// Without a user, and if the workflow itself handles a refusal, the call is refused at once.
     pub(super) fn ask_approval(&mut self, invocation: ToolInvocation, risk: ToolRisk) -> Next {
-        if !self.user_present && self.is_dealt_with("tool.denied") {
+        if !self.core.user_present && self.is_dealt_with("tool.denied") {
             return self.not_approved(&invocation);
         }
         let call = self.core.next_call();
         self.core.branches.current.phase = WaitState::Approval(call);
         self.core.branches.current.waiting_since = self.core.now;
-        self.core.branches.current.was_shown = self.user_present && !self.is_stopping;
+        self.core.branches.current.was_shown = self.core.can_show_question();
         if self.core.branches.current.was_shown {
             let until = self.approval_deadline_from_now();
             let state = self.core.state_name();
@@ -169,7 +169,7 @@ impl Machine {
     }
 
     pub(super) fn run_tool(&mut self, invocation: ToolInvocation, risk: ToolRisk) -> Next {
-        if self.starts_nothing_new() {
+        if self.core.starts_nothing_new() {
             self.core.branches.current.phase = WaitState::ToolHeld;
             return Next::Wait;
         }
@@ -261,7 +261,7 @@ impl Machine {
             content: outcome.content.clone(),
             duration_ms: outcome.duration_ms,
         });
-        if outcome.lacks_sandbox && (self.core.is_action_state() || !self.user_present) {
+        if outcome.lacks_sandbox && (self.core.is_action_state() || !self.core.user_present) {
             return self.not_sandboxed(outcome.summary);
         }
         if self.core.is_action_state() {

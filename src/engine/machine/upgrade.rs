@@ -160,7 +160,7 @@ impl Machine {
 
     /// The same call, as the agent is now: it was counted already.
     fn reissue_model_call(&mut self) -> Next {
-        self.model_calls = self.model_calls.saturating_sub(1);
+        self.budgets.model_calls = self.budgets.model_calls.saturating_sub(1);
         if let Some(turn) = self.core.frame_mut().and_then(|frame| frame.agent_turn.as_mut()) {
             turn.summarization = SummarizationState::Free;
         }

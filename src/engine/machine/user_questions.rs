@@ -1,6 +1,7 @@
 //! Questions to the user, their answers, and cancelling.
 
-use super::{Branch, CallId, Effect, Machine, Next, PendingQuestion, RunEvent, WaitState};
+use super::run_phase::RunPhase;
+use super::{Branch, CallId, Machine, Next, PendingQuestion, RunEvent, WaitState};
 use crate::agent_turn::TurnEntry;
 use crate::answer_validation;
 use crate::effect::UserQuestion;
@@ -12,22 +13,6 @@ use synthdev_domain::run_error::RunError;
 use synthdev_domain::workflow::StateBody;
 
 impl Machine {
-    /// The branch waits for the user's answer.
-    pub(super) fn ask_user(&mut self, asked: PendingQuestion, question: UserQuestion) -> Next {
-        let call = self.core.next_call();
-        self.core.branches.current.phase = WaitState::Person(call, asked);
-        self.core.branches.current.question = Some(question.clone());
-        self.core.branches.current.waiting_since = self.core.now;
-        // without a user it is asked when one is present
-        self.core.branches.current.was_shown =
-            self.user_present && !self.is_stopping || asked == PendingQuestion::Message;
-        if self.core.branches.current.was_shown {
-            self.core.emit_event(RunEvent::PersonAsked { call, question: question.clone() });
-            self.core.push_effect(Effect::AskPerson { call, question });
-        }
-        Next::Wait
-    }
-
     pub(super) fn on_answered(&mut self, call: CallId, answer: UserAnswer) -> Next {
         let WaitState::Person(asked_call, asked) = self.core.branches.current.phase else {
             return Next::Wait;
@@ -47,7 +32,9 @@ impl Machine {
                 | UserAnswer::Value { .. }
                 | UserAnswer::Continue
                 | UserAnswer::Stop
-                | UserAnswer::Unfit { .. } => self.ask_user(PendingQuestion::Message, UserQuestion::Message),
+                | UserAnswer::Unfit { .. } => {
+                    self.core.ask_user(PendingQuestion::Message, UserQuestion::Message)
+                }
             },
             PendingQuestion::Pause => self.on_pause_answered(answer),
             PendingQuestion::Failed => self.retry_failed_state(),
@@ -69,8 +56,12 @@ impl Machine {
             PendingQuestion::ModelCalls => self.grant_calls(),
             PendingQuestion::Budget(scope, kind) => {
                 match answer_validation::requested_increase(&answer) {
-                    Some(more) => self.grant_more(scope, kind, more),
-                    None => self.grant_same_amount(scope, kind),
+                    Some(more) => {
+                        self.budgets.grant_more(&mut self.core, &mut self.checkpoints, scope, kind, more)
+                    }
+                    None => {
+                        self.budgets.grant_same_amount(&mut self.core, &mut self.checkpoints, scope, kind)
+                    }
                 }
                 self.continue_after_budget()
             }
@@ -144,8 +135,8 @@ impl Machine {
         let most = self.core.spec.program.workflows.first().and_then(|root| root.limits.max_model_calls);
         let most = most.unwrap_or(0);
         // another branch that asked the same may have been answered already
-        if self.model_calls >= most.saturating_add(self.extra_model_calls) {
-            self.extra_model_calls = self.extra_model_calls.saturating_add(most.max(1));
+        if self.budgets.model_calls >= most.saturating_add(self.budgets.extra_model_calls) {
+            self.budgets.extra_model_calls = self.budgets.extra_model_calls.saturating_add(most.max(1));
         }
         Next::CallModel
     }
@@ -162,7 +153,7 @@ impl Machine {
 
     /// Esc: a chat waits again, any other run ends. Open calls are closed with an answer, partial text stays, marked.
     pub(super) fn on_cancelled(&mut self, partial: Vec<(CallId, String)>, end: bool) -> Next {
-        (self.is_suspended, self.is_halted) = (false, false);
+        self.core.phase = RunPhase::Driven;
         if self.core.branches.current.phase == WaitState::Ending {
             // The work is done; only a snapshot was still on its way.
             return self.emit_run_finished();
@@ -178,7 +169,7 @@ impl Machine {
         self.stop_all();
         self.drop_visit();
         if chat && !end {
-            return self.ask_user(PendingQuestion::Message, UserQuestion::Message);
+            return self.core.ask_user(PendingQuestion::Message, UserQuestion::Message);
         }
         let idle_chat = chat && end;
         self.finish_run(if idle_chat { RunStatus::Completed } else { RunStatus::Cancelled }, None)

@@ -9,7 +9,7 @@ use super::super::error::{McpCallError, invalid_request_error};
 use super::super::steps::SubAgentError;
 use super::find_task::find_task;
 use super::tool_call::McpToolCall;
-use synthdev_engine::machine::POINTS;
+use synthdev_engine::machine::MAX_CHECKPOINTS;
 use synthdev_engine::steering::SteeringAction;
 use synthdev_runtime::command::RunCommand;
 use synthdev_runtime::task_queue::{DelegatedTaskStatus, SubmitError};
@@ -68,8 +68,8 @@ async fn save_checkpoint(
             format!("there is a checkpoint `{name}` already"),
         ));
     }
-    if look.points.len() >= POINTS {
-        let text = format!("a task has at most {POINTS} checkpoints");
+    if look.points.len() >= MAX_CHECKPOINTS {
+        let text = format!("a task has at most {MAX_CHECKPOINTS} checkpoints");
         return Err(SubAgentError::new("too_many_checkpoints", text));
     }
     let steering = SteeringAction::Keep { lane: look.branch_id, name: name.clone() };

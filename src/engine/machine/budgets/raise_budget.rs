@@ -3,24 +3,27 @@
 use crate::branch::{BudgetScope, PendingQuestion};
 use crate::budget_usage::BudgetUnit;
 use crate::event::RunEvent;
-use crate::machine::{Machine, Next};
+use crate::machine::Next;
+use crate::machine::budgets::BudgetTracker;
+use crate::machine::checkpoint_store::CheckpointStore;
+use crate::machine::machine_core::MachineCore;
 
-impl Machine {
+impl BudgetTracker {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "shown to people, saturates")]
-    pub(super) fn budget_exceeded(&self, scope: BudgetScope, kind: BudgetUnit) -> Next {
-        let Some((budget, purse)) = self.budget_for(scope).zip(self.budget_usage(scope)) else {
+    pub(super) fn budget_exceeded(&self, core: &MachineCore, scope: BudgetScope, kind: BudgetUnit) -> Next {
+        let Some((budget, purse)) = self.budget_for(core, scope).zip(self.budget_usage(core, scope)) else {
             return Next::Wait;
         };
         let end = purse.hard_limit(kind, &budget).unwrap_or_default();
         let owner = match scope {
             BudgetScope::Run => "the run".to_owned(),
-            BudgetScope::Agent(_) => self.scope_name(scope),
-            BudgetScope::State { .. } => format!("state `{}`", self.scope_name(scope)),
+            BudgetScope::Agent(_) => self.scope_name(core, scope),
+            BudgetScope::State { .. } => format!("state `{}`", self.scope_name(core, scope)),
         };
-        let spent = purse.used_amount(kind, self.core.now);
+        let spent = purse.used_amount(kind, core.now);
         let mut text =
             format!("{owner} has used {} of {}", kind.format_amount(spent), kind.format_amount(end));
-        if let Some(need) = self.core.branches.current.next_call_bound.filter(|_| spent < end) {
+        if let Some(need) = core.branches.current.next_call_bound.filter(|_| spent < end) {
             let next = need.estimate_with_answer(need.min_useful_answer(kind, end)).amount(kind);
             text.push_str(&format!(
                 "; the next call needs room for {}, which is not left",
@@ -31,30 +34,46 @@ impl Machine {
     }
 
     /// So that what `on_limit` leads to can run: a tenth more than is used.
-    pub(in crate::machine) fn grant_tenth(&mut self, scope: BudgetScope, kind: BudgetUnit) {
-        let Some((budget, purse)) = self.budget_for(scope).zip(self.budget_usage(scope)) else { return };
+    pub(in crate::machine) fn grant_tenth(
+        &mut self,
+        core: &mut MachineCore,
+        checkpoints: &mut CheckpointStore,
+        scope: BudgetScope,
+        kind: BudgetUnit,
+    ) {
+        let Some((budget, purse)) = self.budget_for(core, scope).zip(self.budget_usage(core, scope)) else {
+            return;
+        };
         let (Some(hard), Some(end)) = (kind.soft_and_hard(&budget).1, purse.hard_limit(kind, &budget)) else {
             return;
         };
         // what the last call used beyond the end is not taken from what is left
-        let over = (purse.used_amount(kind, self.core.now) - end).max(0.0);
-        self.grant_budget(scope, kind, over + hard / 10.0);
+        let over = (purse.used_amount(kind, core.now) - end).max(0.0);
+        self.grant_budget(core, checkpoints, scope, kind, over + hard / 10.0);
     }
 
     /// The user grants the same amount again, counted from what is used up by now, and at least what the next call
     /// needs, so that one "continue" is always enough.
-    pub(in crate::machine) fn grant_same_amount(&mut self, scope: BudgetScope, kind: BudgetUnit) {
-        let Some((budget, purse)) = self.budget_for(scope).zip(self.budget_usage(scope)) else { return };
+    pub(in crate::machine) fn grant_same_amount(
+        &mut self,
+        core: &mut MachineCore,
+        checkpoints: &mut CheckpointStore,
+        scope: BudgetScope,
+        kind: BudgetUnit,
+    ) {
+        let Some((budget, purse)) = self.budget_for(core, scope).zip(self.budget_usage(core, scope)) else {
+            return;
+        };
         let (Some(hard), Some(end)) = (kind.soft_and_hard(&budget).1, purse.hard_limit(kind, &budget)) else {
             return;
         };
-        let spent = purse.used_amount(kind, self.core.now);
-        let next =
-            |end| {
-                self.core.branches.current.next_call_bound.map_or(0.0, |need| {
-                    need.estimate_with_answer(need.min_useful_answer(kind, end)).amount(kind)
-                })
-            };
+        let spent = purse.used_amount(kind, core.now);
+        let next = |end| {
+            core.branches
+                .current
+                .next_call_bound
+                .map_or(0.0, |need| need.estimate_with_answer(need.min_useful_answer(kind, end)).amount(kind))
+        };
         // another branch that asked the same may have been answered already
         if spent < end && spent + next(end) <= end {
             return;
@@ -62,35 +81,51 @@ impl Machine {
         let over = (spent - end).max(0.0);
         let same = hard + over;
         // of a larger budget, only a longer answer is worth its prompt
-        let then = if self.core.spec.charges_every_attempt() { f64::INFINITY } else { end + same };
+        let then = if core.spec.charges_every_attempt() { f64::INFINITY } else { end + same };
         let needed = spent + next(then) - end;
-        self.grant_budget(scope, kind, same.max(needed));
+        self.grant_budget(core, checkpoints, scope, kind, same.max(needed));
     }
 
     /// The user grants an amount on top of what is used by now: dollars, tokens or seconds. That much is left then, or
     /// what was left before if that is more. Branches that wait for the same budget get it once.
-    pub(in crate::machine) fn grant_more(&mut self, scope: BudgetScope, kind: BudgetUnit, more: f64) {
-        if self.granted_budgets.contains(&(scope, kind)) {
+    pub(in crate::machine) fn grant_more(
+        &mut self,
+        core: &mut MachineCore,
+        checkpoints: &mut CheckpointStore,
+        scope: BudgetScope,
+        kind: BudgetUnit,
+        more: f64,
+    ) {
+        if self.granted.contains(&(scope, kind)) {
             return;
         }
-        self.granted_budgets.push((scope, kind));
-        let Some((budget, purse)) = self.budget_for(scope).zip(self.budget_usage(scope)) else { return };
+        self.granted.push((scope, kind));
+        let Some((budget, purse)) = self.budget_for(core, scope).zip(self.budget_usage(core, scope)) else {
+            return;
+        };
         let Some(end) = purse.hard_limit(kind, &budget) else { return };
-        let asked = purse.used_amount(kind, self.core.now) + more * kind.divisor();
+        let asked = purse.used_amount(kind, core.now) + more * kind.divisor();
         if asked > end {
-            self.grant_budget(scope, kind, asked - end);
+            self.grant_budget(core, checkpoints, scope, kind, asked - end);
         }
     }
 
-    fn grant_budget(&mut self, scope: BudgetScope, kind: BudgetUnit, more: f64) {
-        let budget = self.budget_for(scope);
-        self.grant_in_checkpoints(scope, kind, more);
-        let Some(purse) = self.budget_usage_mut(scope) else { return };
+    fn grant_budget(
+        &mut self,
+        core: &mut MachineCore,
+        checkpoints: &mut CheckpointStore,
+        scope: BudgetScope,
+        kind: BudgetUnit,
+        more: f64,
+    ) {
+        let budget = self.budget_for(core, scope);
+        checkpoints.grant(core, scope, kind, more);
+        let Some(purse) = self.budget_usage_mut(core, scope) else { return };
         purse.grant_more(kind, more);
         let end = budget.and_then(|budget| purse.hard_limit(kind, &budget));
-        if let Some(hard) = end.filter(|_| self.core.spec.checks_budgets_ahead()) {
-            let (scope, what) = (self.scope_name(scope), kind.name().to_owned());
-            self.core.emit_event(RunEvent::BudgetRaised { scope, what, hard });
+        if let Some(hard) = end.filter(|_| core.spec.checks_budgets_ahead()) {
+            let (scope, what) = (self.scope_name(core, scope), kind.name().to_owned());
+            core.emit_event(RunEvent::BudgetRaised { scope, what, hard });
         }
     }
 }
