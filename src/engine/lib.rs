@@ -22,7 +22,6 @@ pub mod merge;
 pub mod model_caller;
 pub mod parallel;
 pub mod prompt;
-mod queued_messages;
 pub mod replay;
 pub mod replay_skips;
 pub mod run_spec;

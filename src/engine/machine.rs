@@ -21,6 +21,7 @@ mod guidance_files;
 mod join;
 mod limits;
 mod machine_core;
+mod message_queue;
 mod model_fallback;
 mod model_substitution;
 mod next;
@@ -34,11 +35,10 @@ mod on_script_result;
 mod on_started;
 mod on_steered;
 mod pause_states;
-mod queued_messages;
 mod run_phase;
 mod run_turn;
 mod scheduler;
-mod snapshot_progress;
+mod snapshot_gate;
 mod snapshots;
 mod spawn_branches;
 mod state_output;
@@ -54,7 +54,7 @@ mod wait_states;
 pub use checkpoint_store::MAX_CHECKPOINTS;
 pub use delegated_tasks::DelegatedTask;
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -62,7 +62,9 @@ use serde_json::Value;
 use self::budgets::BudgetTracker;
 use self::checkpoint_store::CheckpointStore;
 use self::machine_core::MachineCore;
+use self::message_queue::MessageQueue;
 use self::next::Next;
+use self::snapshot_gate::SnapshotGate;
 use super::branch::{Branch, BranchContinuation, PendingQuestion, WaitState};
 use super::budget_usage::BudgetUsage;
 use super::call_frame::CallFrame;
@@ -70,13 +72,12 @@ use super::effect::Effect;
 use super::event::RunEvent;
 use super::input::Input;
 use super::model_caller::ModelCaller;
-use super::queued_messages::QueuedMessage;
 use super::replay_skips::{ReplaySkips, SkippedCallKind};
 use super::run_spec::RunSpec;
 use super::steering::BreakpointSet;
 use synthdev_domain::approval::ApprovalPolicy;
 use synthdev_domain::cost::CostLedger;
-use synthdev_domain::ids::{CallId, SnapshotId, Timestamp};
+use synthdev_domain::ids::{CallId, Timestamp};
 use synthdev_domain::journal::{RunProgress, RunStatus};
 use synthdev_domain::run_error::RunError;
 use synthdev_domain::script::{ScriptJob, ScriptTask};
@@ -103,17 +104,14 @@ pub struct Machine {
     /// Requested models with those that answered in their place; reported once each.
     reported_substitutions: BTreeSet<(String, String)>,
     approvals: ApprovalPolicy,
-    /// Messages of the user that no state asked for.
-    queued_messages: VecDeque<QueuedMessage>,
+    messages: MessageQueue,
     /// Where the run stops.
     breakpoints: BreakpointSet,
     /// Every branch stops before its next state.
     step_mode: bool,
     /// Every branch also stops before its next model call.
     stop_before_model_calls: bool,
-    snapshot: snapshot_progress::SnapshotProgress,
-    /// The snapshot taken before the run.
-    initial_snapshot: Option<SnapshotId>,
+    snapshots: SnapshotGate,
     status: RunStatus,
     result: Option<Value>,
     error: Option<RunError>,
@@ -123,8 +121,6 @@ pub struct Machine {
     step_count: u32,
     /// The step before which the run stops.
     halt_before_step: Option<u32>,
-    /// The run was rewound to a step: it takes a snapshot of its own before it continues.
-    needs_step_snapshot: bool,
     checkpoints: CheckpointStore,
     /// Time limits of states are suspended, because a branch is stopped.
     timeouts_suspended: bool,
@@ -148,19 +144,17 @@ impl Machine {
             stopped_calls: BTreeMap::new(),
             reported_substitutions: BTreeSet::new(),
             approvals,
-            queued_messages: VecDeque::new(),
+            messages: MessageQueue::default(),
             breakpoints: stops,
             step_mode: false,
             stop_before_model_calls: false,
-            snapshot: snapshot_progress::SnapshotProgress::None,
-            initial_snapshot: None,
+            snapshots: SnapshotGate::default(),
             status: RunStatus::Running,
             result: None,
             error: None,
             sub_agents: sub_agents != SubAgents::None,
             step_count: 0,
             halt_before_step: None,
-            needs_step_snapshot: false,
             checkpoints: CheckpointStore::default(),
             timeouts_suspended: false,
             compacts_history: false,
@@ -277,7 +271,7 @@ impl Machine {
             path: self.path.clone(),
             usage: self.ledger.usage(),
             cost_usd: self.ledger.cost_usd(),
-            snapshot: self.initial_snapshot.clone(),
+            snapshot: self.snapshots.initial.clone(),
             output: self.result.clone(),
             error: self.error.clone(),
             updated: self.core.now,
@@ -303,7 +297,7 @@ impl Machine {
 
     fn evaluate_script(&mut self, task: ScriptTask) -> CallId {
         let call = self.core.next_call();
-        let said = self.offer_messages(call);
+        let said = self.messages.offer(&self.core, call);
         let (seed, now, spared) =
             (self.core.seed, self.core.now, self.core.replay_skips.skips_call(call, SkippedCallKind::Script));
         if let (Some(workflow), Some(frame), false) = (self.core.workflow(), self.core.frame_mut(), spared) {

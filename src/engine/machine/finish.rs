@@ -3,7 +3,6 @@
 use serde_json::Value;
 
 use super::child_workflow::check_input_value;
-use super::snapshot_progress::SnapshotProgress;
 use super::{Effect, Machine, Next, RunEvent, WaitState};
 use crate::call_frame::WorkResult;
 use synthdev_domain::journal::RunStatus;
@@ -85,10 +84,10 @@ impl Machine {
         self.status = status;
         self.result = output;
         if status == RunStatus::Completed {
-            self.snapshot_after_state();
+            self.snapshots.request_after_state(&mut self.core);
         }
         // A cancel does not wait; any other end reports the id of its snapshot.
-        if matches!(self.snapshot, SnapshotProgress::Pending(_)) && status != RunStatus::Cancelled {
+        if self.snapshots.is_pending() && status != RunStatus::Cancelled {
             self.core.branches.current.phase = WaitState::Ending;
             return Next::Wait;
         }

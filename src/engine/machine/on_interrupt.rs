@@ -49,7 +49,7 @@ impl Machine {
             return;
         }
         if place != BreakSite::Model {
-            return self.queue_message(text);
+            return self.messages.push(text);
         }
         let Some(workflow) = self.core.workflow() else { return };
         let Some(turn) = self.core.frame_mut().and_then(|frame| frame.agent_turn.as_mut()) else { return };

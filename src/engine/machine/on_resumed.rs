@@ -53,9 +53,9 @@ impl Machine {
         let again = again.into_iter().map(|(call, _)| call).collect();
         self.core.emit_event(RunEvent::Resumed { present, again, definition, notes });
         if arrived {
-            self.initial_snapshot = None;
+            self.snapshots.initial = None;
         }
-        if std::mem::take(&mut self.needs_step_snapshot) || arrived {
+        if std::mem::take(&mut self.snapshots.needed_before_step) || arrived {
             self.snapshot_before();
         }
         self.set_sub_agents(sub_agents, arrived);

@@ -48,10 +48,10 @@ impl Machine {
         self.set_data_paths(set);
         if fork_of.is_some() {
             // a fork is a run of its own: it is undone to where it begins
-            self.initial_snapshot = None;
+            self.snapshots.initial = None;
         }
         // the user may change files while the run is stopped
-        self.needs_step_snapshot = true;
+        self.snapshots.needed_before_step = true;
         (self.status, self.error, self.result) = (RunStatus::Paused, None, None);
         self.core.phase = RunPhase::Rewound;
     }

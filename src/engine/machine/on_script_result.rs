@@ -24,7 +24,7 @@ impl Machine {
             self.core.emit_event(RunEvent::ScriptLog { state: state.clone(), text });
         }
         let applied = self.apply_scope_patch(call, outcome.patch);
-        self.release_offer(call);
+        self.messages.release_offer(call);
         if let Err(problem) = applied {
             return Next::fail(RunError::new("script", "A script broke a conversation", problem));
         }
@@ -63,7 +63,7 @@ impl Machine {
             return Ok(());
         }
         let state = self.core.state_name();
-        self.consume_front(patch.heard);
+        self.messages.consume_front(&mut self.core, patch.heard);
         let Some(workflow) = self.core.workflow() else { return Ok(()) };
         let Some(frame) = self.core.frame_mut() else { return Ok(()) };
         let mut rebuilt = Vec::with_capacity(patch.contexts.len());
@@ -81,7 +81,7 @@ impl Machine {
             }
         }
         frame.set_data(&patch.set, &patch.removed);
-        self.consume_offered(call, patch.heard);
+        self.messages.consume_offered(&mut self.core, call, patch.heard);
         if !patch.set.is_empty() || !patch.removed.is_empty() {
             self.core.emit_event(RunEvent::DataChanged { state, set: patch.set, removed: patch.removed });
         }
@@ -191,7 +191,7 @@ impl Machine {
             None => (guard, target),
         };
         let to = self.core.state_path(target);
-        self.snapshot_after_state();
+        self.snapshots.request_after_state(&mut self.core);
         self.core.emit_event(RunEvent::Transitioned { from, to, guard, tried });
         self.core.branches.current.next_state = Some(target);
         Next::Wait
@@ -238,7 +238,7 @@ impl Machine {
         {
             return Next::Wait;
         }
-        self.release_offer(call);
+        self.messages.release_offer(call);
         let failure = self.script_failure(error);
         self.tolerate_script_error(error, &failure).unwrap_or_else(|| Next::fail(failure))
     }

@@ -45,7 +45,7 @@ impl Machine {
         if root.snapshot != SnapshotPolicy::Off {
             let note = self.core.spec.inputs.values().map(plain_text).collect::<Vec<_>>().join("\n");
             let kind = if root.conversational { "Chat" } else { "Workflow" };
-            self.take_snapshot(format!("{kind}: {}", root.name), note);
+            self.snapshots.request(&mut self.core, format!("{kind}: {}", root.name), note);
         }
     }
 }

@@ -43,7 +43,7 @@ impl Machine {
                 }
             }
             SteeringAction::TakeBack { text } => {
-                if self.take_back(&text) {
+                if self.messages.take_back(&text) {
                     self.core.emit_event(RunEvent::TakenBack { text });
                 }
             }

@@ -66,7 +66,7 @@ impl Machine {
     /// A queued message, if the workflow has no state `resume` for it.
     fn take_said(&mut self) -> Option<String> {
         let resumes = self.core.spec.program.workflows.first().is_some_and(|root| root.resume.is_some());
-        if resumes { None } else { self.next_available_message() }
+        if resumes { None } else { self.messages.take_available(&self.core) }
     }
 
     /// Without a user: the default counts at once, `on_timeout` when its time has come. `None`: the run waits.
@@ -184,7 +184,7 @@ impl Machine {
             return self.on_answered(call, UserAnswer::Text { text });
         }
         self.core.emit_event(RunEvent::Queued { text: text.clone() });
-        self.queue_message(text);
+        self.messages.push(text);
         Next::Wait
     }
 
@@ -205,7 +205,7 @@ impl Machine {
             return None;
         }
         let target = self.core.workflow()?.resume?;
-        let text = self.next_available_message()?;
+        let text = self.messages.take_available(&self.core)?;
         let state = self.core.state_name();
         let set = Map::from_iter([("resume_input".to_owned(), Value::String(text))]);
         self.core.frame_mut()?.set_data(&set, &[]);

@@ -1,7 +1,6 @@
 //! Which branch an input is for, and running every branch as far as it can go.
 
 use super::run_phase::RunPhase;
-use super::snapshot_progress::SnapshotProgress;
 use super::{Input, Machine, Next, PendingQuestion, WaitState};
 use synthdev_domain::ids::StateIx;
 
@@ -17,7 +16,7 @@ impl Machine {
                 || self.core.branches.current.phase == WaitState::Ending
                 || self.core.branches.switch_to(0);
         };
-        if self.snapshot == SnapshotProgress::Pending(call) || self.core.branches.current.awaits_call(call) {
+        if self.snapshots.is_pending_call(call) || self.core.branches.current.awaits_call(call) {
             return true;
         }
         let found =

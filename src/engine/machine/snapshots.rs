@@ -1,7 +1,7 @@
 //! Snapshots are taken beside the work; only a tool that changes files waits for them.
 
-use super::snapshot_progress::SnapshotProgress;
-use super::{Branch, CallId, Effect, Machine, Next, PendingQuestion, RunEvent, WaitState};
+use super::snapshot_gate::SnapshotProgress;
+use super::{Branch, CallId, Machine, Next, PendingQuestion, RunEvent, WaitState};
 use crate::effect::UserQuestion;
 use synthdev_domain::run_error::RunError;
 use synthdev_domain::snapshot::{SkippedPath, SnapshotInfo};
@@ -11,42 +11,14 @@ use synthdev_domain::workflow::SnapshotPolicy;
 const NAMED: usize = 3;
 
 impl Machine {
-    pub(super) fn take_snapshot(&mut self, label: String, note: String) {
-        let call = self.core.next_call();
-        self.snapshot = SnapshotProgress::Pending(call);
-        self.core.push_effect(Effect::TakeSnapshot { call, label, note });
-    }
-
     /// The snapshot that is being taken.
     pub fn pending_snapshot(&self) -> Option<CallId> {
-        if let SnapshotProgress::Pending(call) = self.snapshot { Some(call) } else { None }
-    }
-
-    /// A state that may have changed files ends: takes a snapshot to which a rewind can return. Branches run beside
-    /// others, so their changes count for the state that forked.
-    pub(super) fn snapshot_after_state(&mut self) {
-        if self.core.branches.current.parent.is_some() {
-            return;
-        }
-        let touched = self.core.frame_mut().is_some_and(|frame| std::mem::take(&mut frame.files_touched));
-        // one that is being taken holds all changes so far: whatever changes files has waited for it
-        let pending = matches!(self.snapshot, SnapshotProgress::Pending(_));
-        let off = self.snapshot == SnapshotProgress::None
-            || matches!(self.snapshot, SnapshotProgress::Failed(_))
-            || pending;
-        if touched && !off {
-            let state = self.core.state_name();
-            let workflow = self.core.spec.program.workflows.first().map(|root| root.name.clone());
-            self.take_snapshot(
-                format!("Workflow: {} after {state}", workflow.unwrap_or_default()),
-                String::new(),
-            );
-        }
+        self.snapshots.pending_call()
     }
 
     /// Whether the run begins with this snapshot, so that it can be undone.
     pub fn is_first_snapshot(&self, call: CallId) -> bool {
-        self.snapshot == SnapshotProgress::Pending(call) && self.initial_snapshot.is_none()
+        self.snapshots.is_pending_call(call) && self.snapshots.initial.is_none()
     }
 
     /// A tool of the run itself waits for its snapshot, to change files.
@@ -57,7 +29,7 @@ impl Machine {
     /// Something else waits for it: an end, a stop, a step of a sub-agent.
     pub fn waits_for_snapshot(&self) -> bool {
         let stops = || (!self.core.user_present || self.core.is_stopping()) && self.is_idle();
-        matches!(self.snapshot, SnapshotProgress::Pending(_))
+        self.snapshots.is_pending()
             && (self.core.branches.current.phase == WaitState::Ending
                 || self.awaits_a_snapshot(true)
                 || stops())
@@ -67,19 +39,17 @@ impl Machine {
         let held = |lane: &Branch| {
             lane.phase == WaitState::ToolHeld && self.waits_for_sub_agent_result(lane) == theirs
         };
-        matches!(self.snapshot, SnapshotProgress::Pending(_))
-            && !self.core.starts_nothing_new()
-            && self.core.branches.all().any(held)
+        self.snapshots.is_pending() && !self.core.starts_nothing_new() && self.core.branches.all().any(held)
     }
 
     pub(super) fn on_snapshot_taken(&mut self, call: CallId, info: SnapshotInfo) -> Next {
-        if self.snapshot != SnapshotProgress::Pending(call) {
+        if !self.snapshots.is_pending_call(call) {
             return Next::Wait;
         }
-        let lacks = if self.initial_snapshot.is_none() { skipped_files_text(&info.skipped) } else { None };
-        self.snapshot = SnapshotProgress::Taken;
-        if self.initial_snapshot.is_none() {
-            self.initial_snapshot = Some(info.id.clone());
+        let lacks = if self.snapshots.initial.is_none() { skipped_files_text(&info.skipped) } else { None };
+        self.snapshots.progress = SnapshotProgress::Taken;
+        if self.snapshots.initial.is_none() {
+            self.snapshots.initial = Some(info.id.clone());
         }
         self.core.emit_event(RunEvent::SnapshotTaken {
             id: info.id,
@@ -118,16 +88,16 @@ impl Machine {
     }
 
     pub(super) fn on_snapshot_failed(&mut self, call: CallId, reason: String) -> Next {
-        if self.snapshot != SnapshotProgress::Pending(call) {
+        if !self.snapshots.is_pending_call(call) {
             return Next::Wait;
         }
         self.core.emit_event(RunEvent::SnapshotFailed { reason: reason.clone() });
-        if self.initial_snapshot.is_some() {
+        if self.snapshots.initial.is_some() {
             // The run can still be undone as a whole; only this state has no point of its own.
-            self.snapshot = SnapshotProgress::Taken;
+            self.snapshots.progress = SnapshotProgress::Taken;
             return self.after_snapshot();
         }
-        self.snapshot = SnapshotProgress::Failed(reason.clone());
+        self.snapshots.progress = SnapshotProgress::Failed(reason.clone());
         if !self.requires_snapshot() || self.error.is_some() {
             return self.after_snapshot();
         }
@@ -144,7 +114,7 @@ impl Machine {
 
     /// Whether a tool that changes files may run now. `Err`: the branch waits, as its phase says.
     pub(super) fn await_snapshot(&mut self) -> Result<(), Next> {
-        match self.snapshot.clone() {
+        match self.snapshots.progress.clone() {
             SnapshotProgress::None | SnapshotProgress::Taken => Ok(()),
             SnapshotProgress::Pending(_) => {
                 self.core.branches.current.phase = WaitState::ToolHeld;
@@ -154,7 +124,7 @@ impl Machine {
                 Err(self.core.ask_user(PendingQuestion::NoSnapshot, UserQuestion::NoSnapshot { reason }))
             }
             SnapshotProgress::Failed(reason) => {
-                self.snapshot = SnapshotProgress::None;
+                self.snapshots.progress = SnapshotProgress::None;
                 self.core.emit_warning("no_snapshot", format!("this run cannot be undone: {reason}"));
                 Ok(())
             }

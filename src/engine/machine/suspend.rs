@@ -9,7 +9,6 @@ use super::limits::limit_failure;
 use super::on_failure::child_failure;
 use super::on_steered::{breakpoint_failure, breakpoint_text};
 use super::run_phase::{RunPhase, StopRequest};
-use super::snapshot_progress::SnapshotProgress;
 use super::spawn_branches::branch_name;
 use super::{Branch, Effect, Input, Machine, Next, PendingQuestion, RunEvent, WaitState};
 use crate::effect::UserQuestion;
@@ -26,8 +25,7 @@ const BY_YOU: &str = "stopped by you";
 impl Machine {
     /// Whether a branch or the run waits for the answer to a call; the driver need not perform any other.
     pub fn awaits_call(&self, call: CallId) -> bool {
-        self.snapshot == SnapshotProgress::Pending(call)
-            || self.core.branches.all().any(|lane| lane.awaits_call(call))
+        self.snapshots.is_pending_call(call) || self.core.branches.all().any(|lane| lane.awaits_call(call))
     }
 
     /// What the run waits for, in the order of its branches.
@@ -172,7 +170,7 @@ impl Machine {
 
     pub(super) fn suspend_if_idle(&mut self) {
         let alone = !self.core.user_present || self.core.is_stopping();
-        let taken = !matches!(self.snapshot, SnapshotProgress::Pending(_));
+        let taken = !self.snapshots.is_pending();
         if !alone
             || self.core.phase.is_suspended()
             || self.core.phase.is_halted()

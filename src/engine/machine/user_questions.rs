@@ -66,7 +66,7 @@ impl Machine {
                 self.continue_after_budget()
             }
             PendingQuestion::NoSnapshot => {
-                self.snapshot = super::snapshot_progress::SnapshotProgress::None;
+                self.snapshots.progress = super::snapshot_gate::SnapshotProgress::None;
                 Next::RunWaitingTool
             }
         }
