@@ -5,6 +5,7 @@
 mod action_states;
 mod ask_user;
 mod branch_scheduler;
+mod breakpoint_control;
 mod budgets;
 mod build_prompt;
 mod checkpoint_store;
@@ -59,6 +60,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use self::breakpoint_control::BreakpointControl;
 use self::budgets::BudgetTracker;
 use self::checkpoint_store::CheckpointStore;
 use self::machine_core::MachineCore;
@@ -74,7 +76,6 @@ use super::input::Input;
 use super::model_caller::ModelCaller;
 use super::replay_skips::{ReplaySkips, SkippedCallKind};
 use super::run_spec::RunSpec;
-use super::steering::BreakpointSet;
 use synthdev_domain::approval::ApprovalPolicy;
 use synthdev_domain::cost::CostLedger;
 use synthdev_domain::ids::{CallId, Timestamp};
@@ -105,12 +106,7 @@ pub struct Machine {
     reported_substitutions: BTreeSet<(String, String)>,
     approvals: ApprovalPolicy,
     messages: MessageQueue,
-    /// Where the run stops.
-    breakpoints: BreakpointSet,
-    /// Every branch stops before its next state.
-    step_mode: bool,
-    /// Every branch also stops before its next model call.
-    stop_before_model_calls: bool,
+    breakpoints: BreakpointControl,
     snapshots: SnapshotGate,
     status: RunStatus,
     result: Option<Value>,
@@ -119,8 +115,6 @@ pub struct Machine {
     sub_agents: bool,
     /// States entered so far, in all branches: the number of the last step.
     step_count: u32,
-    /// The step before which the run stops.
-    halt_before_step: Option<u32>,
     checkpoints: CheckpointStore,
     /// Time limits of states are suspended, because a branch is stopped.
     timeouts_suspended: bool,
@@ -131,7 +125,7 @@ pub struct Machine {
 
 impl Machine {
     pub fn new(spec: Arc<RunSpec>) -> Self {
-        let (approvals, _present) = (spec.approvals.clone(), spec.interactive);
+        let approvals = spec.approvals.clone();
         let sub_agents = spec.program.workflows.first().map_or(SubAgents::None, |root| root.sub_agents);
         let stops = spec.stops.clone();
         let root = Branch { task_branch: (sub_agents == SubAgents::Run).then_some(0), ..Branch::root() };
@@ -145,16 +139,13 @@ impl Machine {
             reported_substitutions: BTreeSet::new(),
             approvals,
             messages: MessageQueue::default(),
-            breakpoints: stops,
-            step_mode: false,
-            stop_before_model_calls: false,
+            breakpoints: BreakpointControl::new(stops),
             snapshots: SnapshotGate::default(),
             status: RunStatus::Running,
             result: None,
             error: None,
             sub_agents: sub_agents != SubAgents::None,
             step_count: 0,
-            halt_before_step: None,
             checkpoints: CheckpointStore::default(),
             timeouts_suspended: false,
             compacts_history: false,

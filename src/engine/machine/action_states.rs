@@ -39,7 +39,11 @@ impl Machine {
         if let Some(frame) = self.core.frame_mut() {
             frame.visit.step = Some((invocation, step.risk));
         }
-        if self.breaks_before_tool(&step.tool) { Next::Wait } else { self.permit_step() }
+        if self.breakpoints.breaks_before_tool(&mut self.core, &step.tool) {
+            Next::Wait
+        } else {
+            self.permit_step()
+        }
     }
 
     /// Runs the step at hand, asks, or denies it.

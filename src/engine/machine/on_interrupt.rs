@@ -2,11 +2,10 @@
 //!
 //! The partial reply stays in the turn, marked, followed by the guidance; then the model is called again.
 
-use super::{Branch, CallId, Effect, Machine, PendingQuestion, RunEvent, WaitState};
+use super::{Branch, CallId, Effect, Machine, RunEvent, WaitState};
 use crate::agent_turn::{SummarizationState, TurnEntry};
 use crate::branch::BreakSite;
 use crate::input::UserAnswer;
-use crate::steering::Breakpoint;
 use synthdev_domain::context::{ContextEntry, MessageAuthor};
 use synthdev_domain::message::ChatRole;
 
@@ -16,7 +15,7 @@ impl Machine {
         if self.core.is_chat() {
             return;
         }
-        (self.step_mode, self.stop_before_model_calls) = (true, true);
+        (self.breakpoints.step_mode, self.breakpoints.stop_before_model_calls) = (true, true);
         let call = |lane: &Branch| {
             if let WaitState::Model(call) = lane.phase { Some((call, lane.id)) } else { None }
         };
@@ -38,12 +37,12 @@ impl Machine {
             turn.summarization = SummarizationState::Free;
         }
         self.core.push_effect(Effect::Abort { call });
-        self.stop_at_breakpoint(BreakSite::Model, self.core.state_name(), Some(Breakpoint::Now));
+        self.breakpoints.interrupt(&mut self.core);
     }
 
     /// A branch before a model call continues with the guidance; elsewhere the guidance is queued.
     pub(super) fn continue_with_guidance(&mut self, place: BreakSite, answer: UserAnswer) {
-        self.stop_before_model_calls = false;
+        self.breakpoints.stop_before_model_calls = false;
         let UserAnswer::Text { text } = answer else { return };
         if text.trim().is_empty() {
             return;
@@ -65,18 +64,5 @@ impl Machine {
             text,
             private: false,
         });
-    }
-
-    /// Stops the current branch before its next model call, because the run was interrupted.
-    pub(super) fn breaks_for_interrupt(&mut self) -> bool {
-        if !self.stop_before_model_calls {
-            return false;
-        }
-        self.stop_at_breakpoint(BreakSite::Model, self.core.state_name(), Some(Breakpoint::Now));
-        debug_assert!(
-            matches!(self.core.branches.current.phase, WaitState::Person(_, PendingQuestion::Break(_))),
-            "it stands"
-        );
-        true
     }
 }

@@ -67,7 +67,7 @@ impl Machine {
             self.continue_all_breakpoints();
         }
         if let Some(stops) = stops {
-            self.also_stop(stops);
+            self.breakpoints.also_stop(&mut self.core, stops);
         }
         self.reissue_open_questions(&given.iter().filter_map(Input::answered_call).collect::<Vec<_>>());
         for input in given {

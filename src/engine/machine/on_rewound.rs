@@ -10,7 +10,7 @@ use synthdev_domain::journal::RunStatus;
 impl Machine {
     /// Stops before the n-th state is entered. Replays use it for the last input that still counts.
     pub fn halt_before(&mut self, step: u32) {
-        self.halt_before_step = Some(step);
+        self.breakpoints.halt_before_step = Some(step);
     }
 
     pub fn is_halted(&self) -> bool {
@@ -24,7 +24,7 @@ impl Machine {
 
     pub(super) fn on_returned(&mut self, returned: RewindInput) {
         let RewindInput { step, fork_of, set, program, spent, files, taken, .. } = returned;
-        self.halt_before_step = None;
+        self.breakpoints.halt_before_step = None;
         if let Some(program) = program {
             // the driver has tried it on a copy before it wrote this down
             let _ = self.upgrade_program(program);

@@ -21,8 +21,8 @@ impl Machine {
             budget: (self.core.spec.checks_budgets_ahead() && !root.budget.is_unbounded())
                 .then(|| Box::new(root.budget)),
         });
-        if !self.breakpoints.is_empty() {
-            self.emit_breakpoints();
+        if !self.breakpoints.set.is_empty() {
+            self.breakpoints.emit_breakpoints(&mut self.core);
         }
         self.snapshot_before();
         self.core.last_frame_id = 1;

@@ -123,7 +123,7 @@ impl Machine {
 
     /// Asks the agent of the current visit, with its view as of now.
     pub(super) fn call_model(&mut self) -> Next {
-        if self.breaks_before_call() {
+        if self.breakpoints.breaks_before_call(&mut self.core, &self.ledger) {
             return Next::Wait;
         }
         if let Err(next) = self.budgets.check_model_call(&mut self.core) {

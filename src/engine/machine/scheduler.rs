@@ -31,16 +31,16 @@ impl Machine {
         }
         loop {
             while let Some(target) = self.next_state() {
-                if self.halt_before_step == Some(self.step_count + 1) {
+                if self.breakpoints.halt_before_step == Some(self.step_count + 1) {
                     self.core.branches.current.next_state = Some(target);
-                    self.halt_before_step = None;
+                    self.breakpoints.halt_before_step = None;
                     self.core.phase = RunPhase::Halted;
                     return;
                 }
                 if self.suspends_before(target) {
                     break;
                 }
-                if !self.breaks_before_state(target) {
+                if !self.breakpoints.breaks_before_state(&mut self.core, target, &self.ledger) {
                     let next = self.enter_state(target);
                     self.advance(next);
                 }

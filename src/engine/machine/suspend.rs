@@ -62,7 +62,7 @@ impl Machine {
         let message = if self.core.is_handing_over() { "paused" } else { BY_YOU };
         let pause = open_pause(CallId(0), state, PauseReason::User, message.to_owned(), self.core.now);
         // if a user was present, or stops the run step by step, the user decides how it continues
-        let free = self.core.is_handing_over() && !self.core.user_present && !self.step_mode;
+        let free = self.core.is_handing_over() && !self.core.user_present && !self.breakpoints.step_mode;
         OpenPause { kind: free.then(|| FREE.to_owned()), ..pause }
     }
 

@@ -23,7 +23,7 @@ impl Machine {
                 .map(|(spec, arguments)| (spec.risk, arguments))
             {
                 Err(reason) => self.refuse_tool_call(&agent_id, &name, &reason),
-                Ok(_) if self.breaks_before_tool(&name) => return Next::Wait,
+                Ok(_) if self.breakpoints.breaks_before_tool(&mut self.core, &name) => return Next::Wait,
                 Ok((_, arguments)) if name == ASK_PERSON => {
                     return self.show_agent_question(&agent_id, &arguments);
                 }

@@ -47,7 +47,7 @@ impl Machine {
                 let stands =
                     |lane: &Branch| matches!(lane.phase, WaitState::Person(_, PendingQuestion::Break(_)));
                 let still = self.core.branches.all().any(stands);
-                self.step_mode = still;
+                self.breakpoints.step_mode = still;
                 next
             }
             PendingQuestion::Steps => self.grant_steps(),
