@@ -13,6 +13,7 @@ mod checkpoints;
 mod child_workflow;
 mod compaction;
 mod context_summary;
+mod continue_from_breakpoint;
 mod cost_accounting;
 mod delegated_tasks;
 mod enter_state;
@@ -35,10 +36,15 @@ mod on_rewound;
 mod on_script_result;
 mod on_started;
 mod on_steered;
+mod on_user_message;
+mod open_pauses;
+mod partial_replies;
 mod pause_states;
+mod pending_invocation;
 mod run_phase;
 mod run_turn;
 mod scheduler;
+mod script_calls;
 mod snapshot_gate;
 mod snapshots;
 mod spawn_branches;
@@ -47,6 +53,7 @@ mod suspend;
 mod timeout_suspension;
 mod timers;
 mod tool_calls;
+mod uncertain_effects;
 mod unwinding;
 mod upgrade;
 mod user_questions;
@@ -74,14 +81,13 @@ use super::effect::Effect;
 use super::event::RunEvent;
 use super::input::Input;
 use super::model_caller::ModelCaller;
-use super::replay_skips::{ReplaySkips, SkippedCallKind};
+use super::replay_skips::ReplaySkips;
 use super::run_spec::RunSpec;
 use synthdev_domain::approval::ApprovalPolicy;
 use synthdev_domain::cost::CostLedger;
 use synthdev_domain::ids::{CallId, Timestamp};
-use synthdev_domain::journal::{RunProgress, RunStatus};
+use synthdev_domain::journal::RunStatus;
 use synthdev_domain::run_error::RunError;
-use synthdev_domain::script::{ScriptJob, ScriptTask};
 use synthdev_domain::workflow::SubAgents;
 
 /// What one input led to.
@@ -255,25 +261,6 @@ impl Machine {
         &self.core.spec
     }
 
-    /// The summary of the run that is stored and shown in lists.
-    pub fn progress(&self) -> RunProgress {
-        RunProgress {
-            status: self.status,
-            path: self.path.clone(),
-            usage: self.ledger.usage(),
-            cost_usd: self.ledger.cost_usd(),
-            snapshot: self.snapshots.initial.clone(),
-            output: self.result.clone(),
-            error: self.error.clone(),
-            updated: self.core.now,
-            pauses: if self.core.phase.is_suspended() || self.has_open_question() {
-                self.open_question_previews()
-            } else {
-                Vec::new()
-            },
-        }
-    }
-
     /// The checkpoints of a task, in the order of their names.
     pub fn checkpoint_names(&self, task: u64) -> impl Iterator<Item = &str> {
         self.checkpoints.names(task)
@@ -285,20 +272,6 @@ impl Machine {
     }
 
     // ---- shared by the files below -------------------------------------------------------------
-
-    fn evaluate_script(&mut self, task: ScriptTask) -> CallId {
-        let call = self.core.next_call();
-        let said = self.messages.offer(&self.core, call);
-        let (seed, now, spared) =
-            (self.core.seed, self.core.now, self.core.replay_skips.skips_call(call, SkippedCallKind::Script));
-        if let (Some(workflow), Some(frame), false) = (self.core.workflow(), self.core.frame_mut(), spared) {
-            let mut scope = Box::new(super::script_scope::build_scope(frame, &workflow, seed, call, now));
-            scope.said = said;
-            let job = ScriptJob { scripts: Arc::clone(&workflow.scripts), scope, task };
-            self.core.push_effect(Effect::Evaluate { call, job });
-        }
-        call
-    }
 }
 
 #[cfg(test)]

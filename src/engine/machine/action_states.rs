@@ -33,7 +33,7 @@ impl Machine {
             tool: step.tool.clone(),
             arguments: arguments.into(),
             network: None,
-            loopback_ports: self.loopback_ports(&self.core.branches.current),
+            loopback_ports: self.core.loopback_ports(&self.core.branches.current),
             original: None,
         };
         if let Some(frame) = self.core.frame_mut() {
@@ -51,7 +51,7 @@ impl Machine {
         let Some((invocation, risk)) = self.core.frame().and_then(|frame| frame.visit.step.clone()) else {
             return Next::Wait;
         };
-        let own = self.approvals.tools.get(&self.approval_name(&invocation.tool)).copied();
+        let own = self.approvals.tools.get(&self.core.approval_name(&invocation.tool)).copied();
         let rule = own.unwrap_or_else(|| self.approvals.permission_for(&invocation.tool, risk));
         match self.guarded_permission(rule, &invocation, risk) {
             ToolPermission::Allow => Next::run_tool(invocation, risk),
@@ -60,16 +60,6 @@ impl Machine {
             ToolPermission::Ask => self.ask_approval(invocation, risk),
             ToolPermission::Deny if rule == ToolPermission::Allow => self.step_denied(UNASKED),
             ToolPermission::Deny => self.step_denied("the approval policy denies it"),
-        }
-    }
-
-    /// Under which name "always" is remembered: a tool of agents, or this one step.
-    pub(super) fn approval_name(&self, tool: &str) -> String {
-        match self.core.current_state() {
-            Some((workflow, state)) if matches!(state.work, StateBody::Step(_)) => {
-                format!("step:{}/{}", workflow.name, state.name)
-            }
-            _ => tool.to_owned(),
         }
     }
 

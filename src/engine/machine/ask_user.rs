@@ -14,7 +14,7 @@ impl Machine {
     pub(super) fn show_agent_question(&mut self, agent: &str, arguments: &Value) -> Next {
         let message = arguments["question"].as_str().map(str::trim).filter(|text| !text.is_empty());
         let Some(message) = message.map(|text| format!("{agent} asks: {text}")) else {
-            self.refuse_tool_call(agent, ASK_PERSON, "`question` is missing: say what you want to know");
+            self.core.refuse_tool_call(agent, ASK_PERSON, "`question` is missing: say what you want to know");
             return Next::ContinueRound;
         };
         let choices: Vec<String> =
@@ -47,7 +47,9 @@ impl Machine {
                 let content = plain_text(&value);
                 let summary = content.lines().next().unwrap_or_default().to_owned();
                 self.core.branches.current.phase = WaitState::New;
-                if let Some((ToolInvocation { agent, tool, arguments, .. }, _)) = self.current_invocation() {
+                if let Some((ToolInvocation { agent, tool, arguments, .. }, _)) =
+                    self.core.current_invocation()
+                {
                     self.core.emit_event(RunEvent::ToolStarted { call, agent, tool, arguments });
                 }
                 Next::finish_tool(call, ToolOutcome { ok: true, content, summary, ..ToolOutcome::default() })

@@ -67,7 +67,7 @@ impl Machine {
             && lane.fork.is_none()
             && match lane.phase {
                 WaitState::Tool(call) => {
-                    self.current_invocation().is_some_and(|(it, _)| self.delegates_tool(call, &it))
+                    self.core.current_invocation().is_some_and(|(it, _)| self.delegates_tool(call, &it))
                 }
                 WaitState::Model(call) => self.task_for_call(call).is_some(),
                 WaitState::Person(_, PendingQuestion::Pause) => self.is_prompt(lane),
@@ -117,7 +117,7 @@ impl Machine {
         if let Some(question) = asked {
             return self.ask_with_full_timeout(question);
         }
-        let Some((invocation, risk)) = self.current_invocation() else { return Next::Wait };
+        let Some((invocation, risk)) = self.core.current_invocation() else { return Next::Wait };
         Next::run_tool(invocation, risk)
     }
 

@@ -194,8 +194,9 @@ impl Machine {
 
     /// What the branch waits for is a step of a sub-agent.
     pub(super) fn waits_for_sub_agent_result(&self, lane: &Branch) -> bool {
-        let tool =
-            || self.pending_invocation(lane).is_some_and(|(it, _)| self.needs_task_delegation(lane, &it));
+        let tool = || {
+            self.core.pending_invocation(lane).is_some_and(|(it, _)| self.needs_task_delegation(lane, &it))
+        };
         match lane.phase {
             WaitState::Model(_) => self.is_task_branch(lane),
             WaitState::Tool(_) | WaitState::ToolHeld => tool(),
@@ -245,8 +246,8 @@ impl Machine {
             if !theirs && !foreign(&self.core.branches.current) {
                 continue;
             }
-            let Some((invocation, risk)) = self.current_invocation() else { continue };
-            let own = self.approvals.tools.get(&self.approval_name(&invocation.tool)).copied();
+            let Some((invocation, risk)) = self.core.current_invocation() else { continue };
+            let own = self.approvals.tools.get(&self.core.approval_name(&invocation.tool)).copied();
             let rule = own.unwrap_or_else(|| self.approvals.permission_for(&invocation.tool, risk));
             if self.guarded_permission(rule, &invocation, risk) != ToolPermission::Allow {
                 let call = self.core.next_call();

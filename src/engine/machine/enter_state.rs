@@ -6,7 +6,8 @@ use super::{BranchContinuation, Machine, Next, PendingQuestion, RunEvent, WaitSt
 use crate::effect::UserQuestion;
 use crate::state_visit::StateVisit;
 use synthdev_domain::ids::{ScriptIx, StateIx};
-use synthdev_domain::script::ScriptTask;
+use synthdev_domain::run_error::RunError;
+use synthdev_domain::script::{ScriptTask, WorkflowScript};
 use synthdev_domain::workflow::{
     AgentFunction, ForEachSpec, PauseSpec, StateBody, StateSpec, ValueSource, WaitSpec, Workflow, plain_text,
 };
@@ -187,6 +188,37 @@ impl Machine {
             AgentFunction::AddUserMessage => self.add_message(agent, input.unwrap_or_default()),
             AgentFunction::ClearConversation => self.clear_conversation(agent),
         }
+    }
+
+    pub(super) fn undefined_input(&self, state: &StateSpec) -> RunError {
+        let script = match &state.work {
+            StateBody::Agent { input: ValueSource::Script(script), .. } => self.script(*script),
+            StateBody::Agent { .. }
+            | StateBody::Child { .. }
+            | StateBody::None
+            | StateBody::Parallel(_)
+            | StateBody::ForEach(_)
+            | StateBody::Step(_)
+            | StateBody::Pause(_)
+            | StateBody::Wait(_)
+            | StateBody::Fail { .. } => None,
+        };
+        let source = script.as_ref().map_or("", |script| script.source.as_str());
+        let mut failure = RunError::new(
+            "input_undefined",
+            "The input of a state is undefined",
+            format!(
+                "`{source}` evaluates to undefined, null or blank text in state `{}`",
+                self.core.state_name()
+            ),
+        )
+        .with_hint("set the value in an earlier state, or in the `before` of the transition that leads here");
+        failure.place = script.map(|script| script.place);
+        failure
+    }
+
+    pub(super) fn script(&self, at: ScriptIx) -> Option<WorkflowScript> {
+        self.core.workflow()?.scripts.get(at.0).cloned()
     }
 }
 

@@ -209,4 +209,11 @@ impl MachineCore {
     pub(super) fn starts_nothing_new(&self) -> bool {
         self.is_stopping() || !self.user_present && self.branches.first_failed().is_some()
     }
+
+    /// Lets everything that waits for the snapshot try again.
+    pub(super) fn wake_held_tools(&mut self) -> Next {
+        let held = self.branches.others.values().filter(|branch| branch.phase == WaitState::ToolHeld);
+        self.branches.ready.extend(held.map(|branch| branch.id));
+        if self.branches.current.phase == WaitState::ToolHeld { Next::RunWaitingTool } else { Next::Wait }
+    }
 }

@@ -2,12 +2,8 @@
 //!
 //! The partial reply stays in the turn, marked, followed by the guidance; then the model is called again.
 
-use super::{Branch, CallId, Effect, Machine, RunEvent, WaitState};
-use crate::agent_turn::{SummarizationState, TurnEntry};
-use crate::branch::BreakSite;
-use crate::input::UserAnswer;
-use synthdev_domain::context::{ContextEntry, MessageAuthor};
-use synthdev_domain::message::ChatRole;
+use super::{Branch, CallId, Effect, Machine, WaitState};
+use crate::agent_turn::SummarizationState;
 
 impl Machine {
     /// A conversation is not interrupted: it is cancelled, and waits for the next text.
@@ -38,31 +34,5 @@ impl Machine {
         }
         self.core.push_effect(Effect::Abort { call });
         self.breakpoints.interrupt(&mut self.core);
-    }
-
-    /// A branch before a model call continues with the guidance; elsewhere the guidance is queued.
-    pub(super) fn continue_with_guidance(&mut self, place: BreakSite, answer: UserAnswer) {
-        self.breakpoints.stop_before_model_calls = false;
-        let UserAnswer::Text { text } = answer else { return };
-        if text.trim().is_empty() {
-            return;
-        }
-        if place != BreakSite::Model {
-            return self.messages.push(text);
-        }
-        let Some(workflow) = self.core.workflow() else { return };
-        let Some(turn) = self.core.frame_mut().and_then(|frame| frame.agent_turn.as_mut()) else { return };
-        let mut entry = ContextEntry::text(MessageAuthor::Human, ChatRole::User, text.clone());
-        entry.to = Some(turn.agent_id.clone());
-        turn.entries.push(TurnEntry { entry, private: false });
-        let Some(agent) = workflow.agent(turn.agent) else { return };
-        let context = super::run_turn::context_name(&workflow, agent);
-        self.core.emit_event(RunEvent::MessageAdded {
-            context,
-            author: MessageAuthor::Human,
-            role: ChatRole::User,
-            text,
-            private: false,
-        });
     }
 }

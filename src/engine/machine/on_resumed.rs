@@ -2,17 +2,14 @@
 //!
 //! The driver repeats effects without an answer; this file has the decisions of the run itself.
 
-use serde_json::Value;
-
 use super::run_phase::RunPhase;
-use super::{CallId, Effect, Input, Machine, Next, PendingQuestion, RunEvent, WaitState, ask_user};
-use crate::answer_validation::{self, UncertainCallResolution, parse_resolution};
+use super::{CallId, Effect, Input, Machine, PendingQuestion, RunEvent, WaitState, ask_user};
+use crate::answer_validation::{self, parse_resolution};
 use crate::effect::UserQuestion;
 use crate::input::{ResumeInput, UserAnswer};
 use synthdev_domain::ids::Timestamp;
 use synthdev_domain::journal::RunStatus;
-use synthdev_domain::tool::ToolOutcome;
-use synthdev_domain::workflow::{StateBody, plain_text};
+use synthdev_domain::workflow::StateBody;
 
 impl Machine {
     pub(super) fn on_resumed(&mut self, resumed: ResumeInput) {
@@ -81,7 +78,7 @@ impl Machine {
             }
         }
         self.run_ready_branches();
-        let next = self.wake_waiting_branches();
+        let next = self.core.wake_held_tools();
         self.advance(next);
     }
 
@@ -178,7 +175,7 @@ impl Machine {
         }
         let Some(top) = lane.frames.len().checked_sub(1) else { return };
         let state = self.core.state_path_in(lane, top);
-        if let Some((invocation, risk)) = self.pending_invocation(lane) {
+        if let Some((invocation, risk)) = self.core.pending_invocation(lane) {
             let until = self.approval_deadline(lane);
             self.core.push_effect(Effect::AskApproval { call, state, invocation, risk, deadline: until });
         }
@@ -190,7 +187,7 @@ impl Machine {
         {
             return;
         }
-        let Some((invocation, _)) = self.current_invocation() else { return };
+        let Some((invocation, _)) = self.core.current_invocation() else { return };
         let (tool, arguments) = (invocation.tool, invocation.arguments);
         let question =
             UserQuestion::Uncertain { began: call, state: self.core.state_name(), tool, arguments, reason };
@@ -199,31 +196,6 @@ impl Machine {
         self.core.branches.current.waiting_since = self.core.now;
         self.core.branches.current.phase =
             WaitState::Person(self.core.next_call(), PendingQuestion::Uncertain);
-    }
-
-    /// The user has checked whether the tool took effect.
-    pub(super) fn on_certain(&mut self, answer: UserAnswer) -> Next {
-        let Some(UserQuestion::Uncertain { began, .. }) = self.core.branches.current.question else {
-            return Next::Wait;
-        };
-        let Some((invocation, risk)) = self.current_invocation() else { return Next::Wait };
-        let outcome = match parse_resolution(&answer) {
-            Ok(UncertainCallResolution::Repeat) => return Next::run_tool(invocation, risk),
-            Ok(UncertainCallResolution::Skip) if self.core.is_action_state() => return self.skip_step(),
-            Ok(UncertainCallResolution::Skip) => ToolOutcome {
-                content: "interrupted: it is not known whether this took effect, and it was not repeated"
-                    .to_owned(),
-                summary: "interrupted, not repeated".to_owned(),
-                ..ToolOutcome::default()
-            },
-            Ok(UncertainCallResolution::Done(value)) => claimed_outcome(value),
-            Err(problem) => {
-                self.core.emit_warning("answer", problem);
-                let Some(question) = self.core.branches.current.question.take() else { return Next::Wait };
-                return self.core.ask_user(PendingQuestion::Uncertain, question);
-            }
-        };
-        Next::finish_tool(began, outcome)
     }
 }
 
@@ -238,16 +210,4 @@ fn answers_as_inputs(resumed: &ResumeInput) -> Vec<Input> {
 
 fn only_time(given: &[Input]) -> bool {
     !given.is_empty() && given.iter().all(|input| matches!(input, Input::Elapsed { .. }))
-}
-
-/// The result that the user reports.
-fn claimed_outcome(value: Value) -> ToolOutcome {
-    let content = if value.is_null() { "done".to_owned() } else { plain_text(&value) };
-    ToolOutcome {
-        ok: true,
-        content,
-        summary: "done before the interruption".to_owned(),
-        data: value.is_object().then_some(value),
-        ..ToolOutcome::default()
-    }
 }

@@ -4,14 +4,14 @@ use serde_json::Value;
 
 use super::{BranchContinuation, CallId, Machine, Next, RunEvent, WaitState};
 use crate::script_scope;
-use synthdev_domain::ids::{ScriptIx, StateIx};
+use synthdev_domain::ids::StateIx;
 use synthdev_domain::run_error::RunError;
 use synthdev_domain::script::{
     ScopePatch, ScriptError, ScriptErrorKind, ScriptKind, ScriptOutcome, ScriptTask, TransitionGuard,
-    TriedGuard, WorkflowScript,
+    TriedGuard,
 };
 use synthdev_domain::source_location::SourceLocation;
-use synthdev_domain::workflow::{NoMatch, StateBody, StateSpec, ValueSource, Workflow, plain_text};
+use synthdev_domain::workflow::{NoMatch, StateBody, StateSpec, Workflow, plain_text};
 
 impl Machine {
     pub(super) fn on_evaluated(&mut self, call: CallId, outcome: ScriptOutcome) -> Next {
@@ -112,33 +112,6 @@ impl Machine {
             | StateBody::Fail { .. }) => self.with_value(work, values.first().cloned().flatten()),
             StateBody::None | StateBody::Parallel(_) => Next::Wait,
         }
-    }
-
-    pub(super) fn undefined_input(&self, state: &StateSpec) -> RunError {
-        let script = match &state.work {
-            StateBody::Agent { input: ValueSource::Script(script), .. } => self.script(*script),
-            StateBody::Agent { .. }
-            | StateBody::Child { .. }
-            | StateBody::None
-            | StateBody::Parallel(_)
-            | StateBody::ForEach(_)
-            | StateBody::Step(_)
-            | StateBody::Pause(_)
-            | StateBody::Wait(_)
-            | StateBody::Fail { .. } => None,
-        };
-        let source = script.as_ref().map_or("", |script| script.source.as_str());
-        let mut failure = RunError::new(
-            "input_undefined",
-            "The input of a state is undefined",
-            format!(
-                "`{source}` evaluates to undefined, null or blank text in state `{}`",
-                self.core.state_name()
-            ),
-        )
-        .with_hint("set the value in an earlier state, or in the `before` of the transition that leads here");
-        failure.place = script.map(|script| script.place);
-        failure
     }
 
     /// Judges the transitions of the current state. One that holds always and does nothing needs no script.
@@ -262,10 +235,6 @@ impl Machine {
         } else {
             Some(self.after_run())
         }
-    }
-
-    fn script(&self, at: ScriptIx) -> Option<WorkflowScript> {
-        self.core.workflow()?.scripts.get(at.0).cloned()
     }
 
     fn script_failure(&self, error: &ScriptError) -> RunError {

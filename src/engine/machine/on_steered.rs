@@ -7,7 +7,6 @@
 use serde_json::Value;
 
 use super::{CallId, Effect, Machine, Next, PendingQuestion, RunEvent, WaitState};
-use crate::branch::BreakSite;
 use crate::steering::{Breakpoint, SteeringAction};
 use synthdev_domain::run_error::RunError;
 
@@ -61,34 +60,6 @@ impl Machine {
                 self.core.emit_event(RunEvent::PersonAnswered { call });
                 let next = self.continue_from_breakpoint();
                 self.advance(next);
-            }
-        }
-    }
-
-    /// The current branch continues from its breakpoint.
-    pub(super) fn continue_from_breakpoint(&mut self) -> Next {
-        let WaitState::Person(_, PendingQuestion::Break(place)) = self.core.branches.current.phase else {
-            return Next::Wait;
-        };
-        self.core.branches.current.phase = WaitState::New;
-        self.core.branches.ready.push_back(self.core.branches.current.id);
-        match place {
-            BreakSite::State => {
-                self.core.branches.current.breakpoint_passed = true;
-                Next::Wait
-            }
-            BreakSite::Model => {
-                self.core.branches.current.phase = WaitState::Held;
-                Next::Wait
-            }
-            BreakSite::Tool if self.core.is_action_state() => {
-                // a step does not look at it again: it would count for the next state
-                self.core.branches.current.breakpoint_passed = !self.core.spec.offers_messages_once();
-                Next::PermitStep
-            }
-            BreakSite::Tool => {
-                self.core.branches.current.breakpoint_passed = true;
-                Next::ContinueRound
             }
         }
     }

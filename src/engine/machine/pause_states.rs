@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::delegated_tasks::for_sub_agents;
-use super::{BranchContinuation, CallId, Effect, Machine, Next, PendingQuestion, RunEvent, WaitState};
+use super::{BranchContinuation, Effect, Machine, Next, PendingQuestion, RunEvent, WaitState};
 use crate::answer_validation;
 use crate::effect::UserQuestion;
 use crate::input::UserAnswer;
@@ -25,7 +25,7 @@ impl Machine {
         {
             return next;
         }
-        self.stop_ttl();
+        self.core.stop_ttl();
         let until = pause.ttl_ms.filter(|_| can_be_answered).map(|ttl| {
             let call = self.core.set_timer(ttl, true);
             if let Some(frame) = self.core.frame_mut() {
@@ -88,13 +88,13 @@ impl Machine {
         let Some((_, state)) = self.core.current_state() else { return Next::Wait };
         let StateBody::Pause(pause) = &state.work else { return Next::Wait };
         if let UserAnswer::Unfit { detail } = given {
-            self.stop_ttl();
+            self.core.stop_ttl();
             self.core.branches.current.phase = WaitState::New;
             return Next::fail(RunError::new("validation", "No answer fits what the state asks for", detail));
         }
         match answer_validation::validate_answer(pause, given) {
             Ok(value) => {
-                self.stop_ttl();
+                self.core.stop_ttl();
                 if pause.kind == PauseKind::Outputs && state.store.is_none() {
                     self.store_pause_outputs(&value);
                 }
@@ -165,38 +165,6 @@ impl Machine {
             }
             None => Next::fail(failure),
         }
-    }
-
-    pub(super) fn stop_ttl(&mut self) {
-        if let Some(call) = self.core.frame_mut().and_then(|frame| frame.visit.pause_timer.take()) {
-            self.core.push_effect(Effect::Abort { call });
-        }
-    }
-
-    /// A message of the user answers the first branch that waits for text; else it is queued.
-    pub(super) fn on_user_message(&mut self, text: String) -> Next {
-        if let Some((lane, call)) = self.branch_awaiting_text()
-            && self.core.branches.switch_to(lane)
-        {
-            if self.core.branches.current.was_shown {
-                self.core.push_effect(Effect::Abort { call });
-            }
-            return self.on_answered(call, UserAnswer::Text { text });
-        }
-        self.core.emit_event(RunEvent::Queued { text: text.clone() });
-        self.messages.push(text);
-        Next::Wait
-    }
-
-    fn branch_awaiting_text(&self) -> Option<(u64, CallId)> {
-        let mut lanes: Vec<_> = self.core.branches.all().collect();
-        lanes.sort_by_key(|lane| lane.id);
-        lanes.into_iter().find_map(|lane| {
-            let WaitState::Person(call, asked) = lane.phase else { return None };
-            let words = matches!(lane.question, Some(UserQuestion::Pause { kind: PauseKind::Text, .. }));
-            let open = matches!(asked, PendingQuestion::Pause | PendingQuestion::Request);
-            (asked == PendingQuestion::Message || open && words).then_some((lane.id, call))
-        })
     }
 
     /// At a transition of the whole workflow: a queued message goes to the state `resume`.

@@ -72,21 +72,4 @@ impl Machine {
             self.core.branches.current.next_state.take()
         }
     }
-
-    /// Lets everything that waits for the snapshot try again.
-    pub(super) fn wake_waiting_branches(&mut self) -> Next {
-        let held = self
-            .core
-            .branches
-            .others
-            .values()
-            .filter(|lane| lane.phase == WaitState::ToolHeld)
-            .map(|lane| lane.id);
-        self.core.branches.ready.extend(held);
-        if self.core.branches.current.phase == WaitState::ToolHeld {
-            Next::RunWaitingTool
-        } else {
-            Next::Wait
-        }
-    }
 }

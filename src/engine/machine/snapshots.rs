@@ -109,7 +109,7 @@ impl Machine {
         if self.core.branches.current.phase == WaitState::Ending {
             return self.emit_run_finished();
         }
-        self.wake_waiting_branches()
+        self.core.wake_held_tools()
     }
 
     /// Whether a tool that changes files may run now. `Err`: the branch waits, as its phase says.

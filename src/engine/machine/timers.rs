@@ -58,4 +58,11 @@ impl MachineCore {
             self.push_effect(Effect::Abort { call });
         }
     }
+
+    /// Stops the time for an answer to a question or approval.
+    pub(super) fn stop_ttl(&mut self) {
+        if let Some(call) = self.frame_mut().and_then(|frame| frame.visit.pause_timer.take()) {
+            self.push_effect(Effect::Abort { call });
+        }
+    }
 }

@@ -2,11 +2,9 @@
 
 use super::run_phase::RunPhase;
 use super::{Branch, CallId, Machine, Next, PendingQuestion, RunEvent, WaitState};
-use crate::agent_turn::TurnEntry;
 use crate::answer_validation;
 use crate::effect::UserQuestion;
 use crate::input::UserAnswer;
-use synthdev_domain::context::{ContextEntry, MessageAuthor};
 use synthdev_domain::ids::StateIx;
 use synthdev_domain::journal::RunStatus;
 use synthdev_domain::run_error::RunError;
@@ -173,18 +171,5 @@ impl Machine {
         }
         let idle_chat = chat && end;
         self.finish_run(if idle_chat { RunStatus::Completed } else { RunStatus::Cancelled }, None)
-    }
-
-    pub(super) fn store_partial_replies(&mut self, partial: Vec<(CallId, String)>) {
-        // The partial text of a summary belongs to no agent.
-        let pending =
-            self.core.branches.current.pending_call().filter(|_| self.pending_summary_coverage().is_none());
-        let text = partial.into_iter().find(|(call, _)| Some(*call) == pending).map(|(_, text)| text);
-        let Some(text) = text.filter(|text| !text.trim().is_empty()) else { return };
-        let Some(turn) = self.core.frame_mut().and_then(|frame| frame.agent_turn.as_mut()) else { return };
-        let author = MessageAuthor::Agent(turn.agent_id.clone());
-        let mut entry = ContextEntry::text(author, turn.side.stored_role(), text);
-        entry.interrupted = true;
-        turn.entries.push(TurnEntry { entry, private: false });
     }
 }

@@ -1,0 +1,97 @@
+//! The tool call or action that a branch is at.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::machine_core::MachineCore;
+use super::{Branch, RunEvent};
+use synthdev_domain::agent::AgentSpec;
+use synthdev_domain::message::ToolCall;
+use synthdev_domain::tool::{ToolInvocation, ToolRisk, ToolSpec};
+use synthdev_domain::workflow::StateBody;
+
+impl MachineCore {
+    /// The first unanswered call of a branch's reply, and the agent that made it.
+    pub(super) fn pending_tool_call<'a>(&'a self, lane: &'a Branch) -> Option<(&'a AgentSpec, &'a ToolCall)> {
+        let frame = lane.frames.last()?;
+        let turn = frame.agent_turn.as_ref()?;
+        let open = turn.open_reply.as_ref()?;
+        let call = &open.calls.get(*open.pending_calls.front()?)?.call;
+        let agent = self.spec.program.workflows.get(frame.workflow.0)?.agent(turn.agent)?;
+        Some((agent, call))
+    }
+
+    pub(super) fn current_invocation(&self) -> Option<(ToolInvocation, ToolRisk)> {
+        self.pending_invocation(&self.branches.current)
+    }
+
+    /// The tool call that a branch is at.
+    pub(super) fn pending_invocation(&self, lane: &Branch) -> Option<(ToolInvocation, ToolRisk)> {
+        if let Some(step) = lane.frames.last().and_then(|frame| frame.visit.step.clone()) {
+            return Some(step);
+        }
+        let (agent, call) = self.pending_tool_call(lane)?;
+        let (spec, arguments) = check_tool_call(agent, &call.name, &call.arguments).ok()?;
+        let (network, original) = (agent.network, call.original.clone());
+        let (agent, tool) = (agent.id.clone(), call.name.clone());
+        let loopback_ports = self.loopback_ports(lane);
+        Some((ToolInvocation { agent, tool, arguments, network, loopback_ports, original }, spec.risk))
+    }
+
+    /// Ports of the workflow that a branch is in, independent of its caller.
+    pub(super) fn loopback_ports(&self, lane: &Branch) -> BTreeSet<u16> {
+        let workflow = lane.frames.last().and_then(|frame| self.spec.program.workflows.get(frame.workflow.0));
+        workflow.map(|workflow| workflow.loopback_ports.clone()).unwrap_or_default()
+    }
+
+    /// Under which name "always" is remembered: a tool of agents, or this one step.
+    pub(super) fn approval_name(&self, tool: &str) -> String {
+        match self.current_state() {
+            Some((workflow, state)) if matches!(state.work, StateBody::Step(_)) => {
+                format!("step:{}/{}", workflow.name, state.name)
+            }
+            _ => tool.to_owned(),
+        }
+    }
+
+    pub(super) fn refuse_tool_call(&mut self, agent: &str, tool: &str, reason: &str) {
+        self.emit_event(RunEvent::ToolRefused {
+            agent: agent.to_owned(),
+            tool: tool.to_owned(),
+            reason: reason.to_owned(),
+        });
+        self.answer_call(format!("not executed: {reason}"), false);
+    }
+
+    /// Writes the answer of the call in front and takes it off the queue.
+    pub(super) fn answer_call(&mut self, answer: String, ok: bool) {
+        let Some(turn) = self.frame_mut().and_then(|frame| frame.agent_turn.as_mut()) else { return };
+        let Some(open) = turn.open_reply.as_mut() else { return };
+        let Some(at) = open.pending_calls.pop_front() else { return };
+        open.running_since = None;
+        if let Some(call) = open.calls.get_mut(at) {
+            call.answer = answer;
+            call.ok = ok;
+        }
+    }
+}
+
+/// Only tools of the agent's own list run, and only with a JSON object as arguments.
+pub(super) fn check_tool_call<'a>(
+    agent: &'a AgentSpec,
+    name: &str,
+    arguments: &str,
+) -> Result<(&'a ToolSpec, Value), String> {
+    let Some(spec) = agent.tools.iter().find(|tool| tool.name == name) else {
+        let names: Vec<&str> = agent.tools.iter().map(|tool| tool.name.as_str()).collect();
+        let list = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
+        return Err(format!("there is no tool `{name}` for `{}`; available: {list}", agent.id));
+    };
+    let text = if arguments.trim().is_empty() { "{}" } else { arguments };
+    match serde_json::from_str::<Value>(text) {
+        Ok(value) if value.is_object() => Ok((spec, value)),
+        Ok(_) => Err("the arguments must be a JSON object".to_owned()),
+        Err(error) => Err(format!("the arguments are not valid JSON: {error}")),
+    }
+}
