@@ -58,7 +58,7 @@ impl KeyChord {
                 "ctrl" | "control" => KeyModifiers::CONTROL,
                 "alt" | "meta" | "option" => KeyModifiers::ALT,
                 "shift" => KeyModifiers::SHIFT,
-                _ => return Err(format!("`{part}` is no modifier: those are Ctrl, Alt and Shift")),
+                _ => return Err(format!("`{part}` is not a modifier: use Ctrl, Alt or Shift")),
             };
         }
         Ok(Self::without_redundant_shift(parse_key_code(name)?, modifiers))

@@ -258,12 +258,12 @@ pub fn watch_named(model: &mut UiModel, wanted: Option<&str>) {
         (Some(id), None) => watch_run(model, &id),
         (Some(_), Some(_)) => {
             model.add_item(TranscriptItem::warning_item(&format!(
-                "more than one run of this session is {wanted}: /watch lists them"
+                "more than one run of this session matches {wanted}: /watch lists them"
             )));
         }
         (None, _) => {
             model.add_item(TranscriptItem::warning_item(&format!(
-                "no run of this session is {wanted}: /watch lists them"
+                "no run of this session matches {wanted}: /watch lists them"
             )));
         }
     }
@@ -294,7 +294,7 @@ fn open_item(model: &mut UiModel) {
         let (before, next) = (key(KeyAction::PreviousItem), key(KeyAction::NextItem));
         model.hint = Some(match model.transcript.selected_index() {
             Some(_) => "all of it is shown".to_owned(),
-            None => format!("{before} and {next} choose what is to be opened"),
+            None => format!("{before} and {next} choose an entry to open"),
         });
     }
 }

@@ -116,7 +116,7 @@ fn filters_that_mean_nothing_are_refused() {
         (&["--min-cost", "-1"], "an amount of dollars"),
         (&["--max-cost", "-0.5"], "an amount of dollars"),
         (&["--limit=-1"], "--limit"),
-        (&["--limit", "-1"], "a number of runs is wanted"),
+        (&["--limit", "-1"], "expected a number of runs"),
         (&["--limit", "many"], "--limit"),
     ] {
         let refused = world.run_program(&[&["runs", "list"], arguments].concat()).code(2);

@@ -35,7 +35,7 @@ fn a_run_stands_still_survives_a_kill_and_goes_on_with_other_data() {
     terminal.send_signal("KILL");
     terminal.wait_end();
     let mut terminal = terminal.start_in_same_home();
-    terminal.wait_for("1 run can be taken up again");
+    terminal.wait_for("1 run can be resumed");
     terminal.press_keys("/resume\r");
     terminal.wait_for("taken up again");
     terminal.wait_until("it stands there again", |screen| {
