@@ -10,7 +10,8 @@ pub(super) const INDEX: SlashCommand = SlashCommand::new(
     "synthdev shows the cost and asks first. The model of level fast describes each file and directory in \
         a few sentences; later calls only cover changed files. The number is the size in kilobytes above \
         which files \
-     are left out, 50 unless said otherwise. Esc stops it; finished descriptions are kept. The index is kept in .synthdev/index, \
+     are left out, 50 unless said otherwise. Esc stops it; finished descriptions are kept. The index is \
+     kept in .synthdev/index, \
      which git and snapshots leave alone; files that may hold keys are not sent.\nExample: /index 100",
     SlashArgument::Size,
     |rest| {

@@ -58,7 +58,9 @@ pub(super) const CMD: SlashCommand = SlashCommand::new(
     "[COMMAND | ??? WORDS | N | add]",
     "run a shell command here, or let a model write one",
     "The command has no input and ends after the usual timeout; synthdev asks first if it looks dangerous. \
-     /cmd ??? WORDS (or ?WORDS): the model of level fast writes a command for this and puts it into the input box; edit it, and Enter runs it. /cmd lists the last ten commands, /cmd N puts one of them into the input box. \
+     /cmd ??? WORDS (or ?WORDS): the model of level fast writes a command for this and puts it into the \
+     input box; edit it, and Enter runs it. /cmd lists the last ten commands, /cmd N puts one of them into \
+     the input box. \
      /cmd add puts the last command and its answer there, to be sent; with the setting \"cmd\": {\"add_output\": true} \
      answers go along with your next text.\nExample: /cmd ??? the ten largest files below src",
     SlashArgument::Shell,

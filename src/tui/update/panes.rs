@@ -234,7 +234,7 @@ fn run_state_lines(model: &UiModel, wanted: impl Fn(&RunView) -> bool) -> String
         let stands = run
             .stopped_at
             .first()
-            .map(|stand| format!(" · stands {}", stand.stop_location()))
+            .map(|stand| format!(" · stopped {}", stand.stop_location()))
             .unwrap_or_default();
         let asked = model.dialogs.iter().filter(|dialog| dialog.run_id() == Some(&run.id)).count();
         let asked =

@@ -367,7 +367,7 @@ fn status_text(model: &UiModel) -> String {
         [] if run.activity.is_empty() => "working".to_owned(),
         [] => run.activity.clone(),
         stands => {
-            format!("stands {}", stands.iter().map(StoppedAt::stop_location).collect::<Vec<_>>().join(", "))
+            format!("stopped: {}", stands.iter().map(StoppedAt::stop_location).collect::<Vec<_>>().join(", "))
         }
     };
     let _ = write!(text, "\nstate     {} · {doing}", run.state);

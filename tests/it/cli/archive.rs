@@ -106,7 +106,7 @@ fn filters_that_mean_nothing_are_refused() {
     for (arguments, part) in [
         (&["--status", "done"][..], "one of running, paused, completed"),
         (&["--status", "x\u{1b}[2J"], "␛[2J"),
-        (&["--since", "yesterday"], "--since: `yesterday` is no time"),
+        (&["--since", "yesterday"], "--since: `yesterday` is not a time"),
         (&["--until", "7x"], "an age (7d, 12h, 30m)"),
         (&["--since", "1h", "--until", "2h"], "later than --until"),
         (&["--min-cost=-1"], "--min-cost"),

@@ -87,7 +87,7 @@ fn unmerged_work_is_not_thrown_away_unasked() {
     world.run_program(&["runs", "discard", &run]).code(0);
     assert!(!tree.exists());
     let again = world.run_program(&["runs", "discard", &run]).code(0);
-    assert_says(&again, &["gone already"]);
+    assert_says(&again, &["removed already"]);
     assert_says(&world.run_program(&["runs", "merge", &run, "--yes"]).code(2), &["were removed"]);
 
     world.write_file("gone.txt", "x\n");

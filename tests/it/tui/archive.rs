@@ -358,12 +358,8 @@ fn what_is_not_possible_says_why() {
     check(&status(RunStatus::Running), 'r', "is running: pause it first");
     check(&status(RunStatus::Paused), 't', "has not failed: it is paused");
     check(&|row| row.can_retry = false, 't', "failed and cannot be retried");
-    check(&status(RunStatus::Running), 'b', "it cannot go back meanwhile");
-    check(
-        &|row| row.can_undo = false,
-        'u',
-        "cannot be undone: no snapshot was taken before it started started",
-    );
+    check(&status(RunStatus::Running), 'b', "cannot be rewound meanwhile");
+    check(&|row| row.can_undo = false, 'u', "cannot be undone: no snapshot was taken before it started");
     check(&|row| row.other_project = Some("/other".into()), 'r', "synthdev -C /other resume run000000001");
     check(&|row| row.worktree = Some("/tree".into()), 'u', "works in a worktree of its own, /tree");
     check(&|_| {}, 'f', "this needs a step: Enter opens the run");

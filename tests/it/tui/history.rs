@@ -225,7 +225,7 @@ fn resume_without_an_id() {
     send_run_list(&mut desk, RunListPurpose::Resume, vec![one(), paused_run("bb", PauseReason::Limit)]);
     assert_eq!(desk.take_commands(), []);
     let screen = desk.draw_screen(80, 24);
-    assert!(screen.contains("/resume aa goes on") && screen.contains("gate: more of a limit"), "{screen}");
+    assert!(screen.contains("/resume aa continues") && screen.contains("gate: more of a limit"), "{screen}");
     // the run that was left here is meant first
     let mut desk = Desk::new();
     desk.workflow().run_event("r1", run_finished(RunStatus::Paused, None, None));
@@ -909,7 +909,7 @@ fn what_is_typed_before_a_run_is_driven_reaches_it() {
                 // all of it is there, and it is being taken up
                 desk.send_message(full_run_message(stopped_run())).line(line);
             }
-            assert!(desk.draw_screen(120, 40).contains("stands before review"));
+            assert!(desk.draw_screen(120, 40).contains("stopped before review"));
             assert_eq!(sent_commands(&mut desk), [], "{line}: nobody drives it yet");
             if event_first {
                 desk.run_event("r1", resumed_event(vec![]));

@@ -70,7 +70,7 @@ fn a_run_stands_still_and_goes_on() {
     desk.run_event("r1", RunEvent::PersonAnswered { call: CallId(20) });
     desk.run_event("r1", state_entered("review"))
         .run_event("r1", stopped_event(21, "test", Some(breakpoint_at("test"))));
-    assert!(desk.draw_screen(120, 40).contains("stands before test (breakpoint: state test)"));
+    assert!(desk.draw_screen(120, 40).contains("stopped before test (breakpoint: state test)"));
     desk.take_commands();
     for line in ["/continue", "/resume", "/workflow resume"] {
         desk.line(line);
@@ -150,7 +150,7 @@ fn a_variable_is_set_while_it_stands() {
     let screen = desk.draw_screen(120, 40);
     for line in [
         "limit: 3 → 5",
-        "limit is a number, and this is a text: nothing was changed",
+        "limit is a number and the new value is a text: nothing was changed",
         "plan.parts.1: 2 → 7",
         "limti: 1 (it was not there; there is limit)",
     ] {
@@ -324,7 +324,7 @@ fn several_runs_at_once() {
     desk.line("/runs");
     assert_eq!(sent_commands(&mut desk), [runs()]);
     let text = desk.model.transcript.text();
-    assert!(text.contains("  r1 coder_reviewer · code · stands before review\n▸ r2 tick · begin"), "{text}");
+    assert!(text.contains("  r1 coder_reviewer · code · stopped before review\n▸ r2 tick · begin"), "{text}");
     desk.line("for tick");
     assert_eq!(
         desk.take_commands(),
@@ -359,7 +359,7 @@ fn escape_interrupts_a_workflow_and_takes_guidance() {
     desk.run_event("r1", stopped_event(20, "code", Some(Breakpoint::Now)));
     assert!(!desk.model.needs_ticks(), "who stands still wakes nobody");
     let screen = desk.draw_screen(120, 40);
-    assert!(screen.contains("interrupted in code · type what shall be different, or /continue"), "{screen}");
+    assert!(screen.contains("interrupted in code · type new guidance, or /continue"), "{screen}");
     desk.check_frames("interrupted");
     desk.take_commands();
     desk.line("no tests, please");

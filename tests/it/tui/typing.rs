@@ -307,7 +307,7 @@ fn commands_beside_what_goes_on() {
     check(&mut desk, "/models", &[UiCommand::Page(LookupPage::Models(None))], "");
     check(&mut desk, "/config theme", &[UiCommand::Page(LookupPage::Config(Some("theme".into())))], "");
     check(&mut desk, "/export", &[], "/export RUN");
-    check(&mut desk, "/pane grph", &[], "they are conversation, graph");
+    check(&mut desk, "/pane grph", &[], "the panes are conversation, graph");
     check(&mut desk, "/trust maybe", &[], "/trust is yes or no");
     check(&mut desk, "/trust", &[UiCommand::Trusts], "");
     check(&mut desk, "/trust no", &[UiCommand::Trust(false)], "");

@@ -121,6 +121,6 @@ fn what_begins_like_json_is_no_text() {
     }
     let set =
         world.run_program(&["runs", "fork", &run, "--at", "1", "--set", "common_data.x={\"a\""]).code(2);
-    assert!(set.stderr.contains("is no JSON"), "{}", set.stderr);
+    assert!(set.stderr.contains("is not JSON"), "{}", set.stderr);
     assert_eq!(list_runs(&world, &[]).len(), 1);
 }

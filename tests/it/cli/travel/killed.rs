@@ -76,7 +76,9 @@ impl Scene {
         let stays = "never stored, so it stays as it is: seen.log (ignored by git)";
         assert_eq!(told.stderr.contains(stays), midway, "{}", told.stderr);
         assert_eq!(self.world.read_file("seen.log").trim(), format!("{FILES} old"), "{}", told.stderr);
-        assert!(!self.world.run_program(&["runs", "show", &self.run]).stdout.contains("a restore of the files"));
+        assert!(
+            !self.world.run_program(&["runs", "show", &self.run]).stdout.contains("a restore of the files")
+        );
     }
 }
 
