@@ -265,7 +265,7 @@ fn a_run_that_stands_is_gone_on_with_through_pipes() {
             "1 coder_reviewer",
             "stopped before",
             "Status",
-            "stopped before",
+            "stopped: before",
             "coder_reviewer completed",
             "unknown command /st",
         ],
