@@ -152,7 +152,7 @@ mod tests {
         check("ä", Ok("ä"));
         check("", Err("no key is named"));
         check("Ctrl+", Err("no key is named"));
-        check("Hyper+x", Err("`Hyper` is no modifier"));
+        check("Hyper+x", Err("`Hyper` is not a modifier"));
         check("F25", Err("there is no key `F25`"));
         check("Entr", Err("there is no key `Entr`"));
     }

@@ -342,12 +342,12 @@ mod tests {
             ("/break spend -1", "0.50"),
             ("/break tool", "name of a tool"),
             ("/break a b", "not `a b`"),
-            ("/breaks remove", "no number"),
+            ("/breaks remove", "not a number"),
             ("/set a", "NAME = VALUE"),
-            ("/set common_data = 1", "no name"),
-            ("/set a..b = 1", "no name"),
-            ("/set a = {\"b\"", "no JSON"),
-            ("/pending edit 0", "no number"),
+            ("/set common_data = 1", "not a variable name"),
+            ("/set a..b = 1", "not a variable name"),
+            ("/set a = {\"b\"", "not JSON"),
+            ("/pending edit 0", "not a number"),
             ("/approvals 1 perhaps", "perhaps"),
         ] {
             let told = slash::parse_command_line(line).unwrap_err();

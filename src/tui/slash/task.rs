@@ -88,7 +88,7 @@ mod tests {
             ("add", Err("/task add needs words")),
             ("add \"\"", Err("/task add needs words")),
             ("edit 2", Err("/task edit 2 needs the new words")),
-            ("edit two words", Err("`two` is no number of a task")),
+            ("edit two words", Err("`two` is not a task number")),
             ("done", Err("/task done needs the number of a task")),
             ("done 1 2", Err("takes the number of one task, not `2`")),
             ("use 1 a b", Err("not `b`")),
