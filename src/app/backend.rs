@@ -418,7 +418,7 @@ impl SessionBackend for TuiBackend {
         }
         let told = |error: anyhow::Error| format!("{error:#}");
         let changed =
-            || "the files changed while you were asked: leave and start again to see them".to_owned();
+            || "the files changed while the question was open: restart synthdev to review them".to_owned();
         let files = trust::project_files(&self.context.project);
         if !files.same_as(&self.shown_files.lock().unwrap_or_else(PoisonError::into_inner)) {
             return Err(changed());
@@ -480,6 +480,6 @@ fn run_blocking<T: Send + 'static>(
 ) -> BoxFuture<'static, Result<T, String>> {
     Box::pin(async move {
         let done = tokio::task::spawn_blocking(work).await;
-        done.unwrap_or_else(|error| Err(format!("this was broken off: {error}")))
+        done.unwrap_or_else(|error| Err(format!("this operation was aborted: {error}")))
     })
 }

@@ -303,7 +303,7 @@ fn unreadable_diagnostic(name: &str, why: &str) -> Diagnostic {
     let file = SourceFile::new(ConfigLayer::CommandLine, name, "");
     let mut findings = FileDiagnostics::new(&file);
     let what = if name.ends_with(".json") { "JSON" } else { "text" };
-    let hint = format!("it is to be {what} of at most 4 MiB, stored as UTF-8");
+    let hint = format!("it must be {what} of at most 4 MiB, stored as UTF-8");
     findings.add_error("C01", 0..0, format!("the file cannot be read: {why}"), Some(hint));
     findings.list.remove(0)
 }

@@ -40,7 +40,7 @@ impl CliContext {
         }
         if project.iter().any(|part| part.eq_ignore_ascii_case(".git")) {
             anyhow::bail!(
-                "{} is inside git's own directory, where nothing is edited\n\
+                "{} is inside the .git directory, where synthdev does not work\n\
                  hint: start in the project that holds the .git directory, or name it with -C",
                 project.display()
             );

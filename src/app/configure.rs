@@ -34,7 +34,8 @@ pub(super) fn run_configure_command(world: CliContext, args: &ConfigureArgs) -> 
             return backend::run_interactive(world, TuiStartup { setup: true, ..TuiStartup::default() });
         }
         bail!(
-            "nothing says what to save\nhint: synthdev configure --provider NAME --model MODEL --key-stdin; in a \
+            "there is nothing to save: no option names a provider, model or key\nhint: synthdev configure \
+                --provider NAME --model MODEL --key-stdin; in a \
              terminal, without options, it asks"
         );
     }
@@ -72,7 +73,7 @@ fn try_levels(candidate: &ConfigCandidate, setups: &[LevelSetup]) -> Result<bool
             Ok(text) => writeln!(TerminalSafeWriter(&mut stdout), "{}: {text}", setup.level)?,
             Err(text) => {
                 print_stderr(format_args!("error: level {}: {text}", setup.level));
-                print_stderr("nothing was saved; with --no-test it is saved all the same");
+                print_stderr("nothing was saved; use --no-test to save anyway");
                 return Ok(false);
             }
         }

@@ -114,7 +114,7 @@ fn make_project() -> Result<PathBuf> {
         && run_git(&project, &["commit", "-q", "-m", "a sample project"]);
     if !committed {
         print_stderr(
-            "warning: git is not at hand: the sample project is a plain directory (snapshots work all the same)",
+            "warning: git is not installed: the sample project is a plain directory (snapshots still work)",
         );
     }
     Ok(std::fs::canonicalize(&project)?)

@@ -141,7 +141,7 @@ fn configuration_findings(
         });
     }
     for line in unreadable {
-        let fix = "correct the file or its rights";
+        let fix = "correct the file or its permissions";
         lines.push(DoctorFinding::problem(CONFIGURATION, format!("not read: {line}"), fix));
     }
     for name in ["settings.json", KEYS_FILE, ".env"] {
@@ -161,7 +161,7 @@ fn configuration_findings(
         lines.push(DoctorFinding::warning_finding(
             CONFIGURATION,
             notice,
-            "look at it with `synthdev trust`, then start once with --trust",
+            "review it with `synthdev trust`, then start once with --trust",
         ));
     }
     if lines.is_empty() {

@@ -102,7 +102,7 @@ async fn run_test_scenario(
         ..EditorSimulatedRun::default()
     };
     if scenario.cassette.is_some() {
-        return unplayed("not played: it plays a recording, synthdev test does that", Vec::new());
+        return unplayed("skipped: it plays a recording; use synthdev test", Vec::new());
     }
     match ScriptedRun::new(catalog, file, scenario, program, None, None) {
         Ok(scene) => to_editor_run(name, test, scene.play_to_end(&ScriptWorkerPool::default()).await),

@@ -44,9 +44,9 @@ pub(super) fn undo_snapshot(
             Err(format!("there is nothing to undo: run {id} has not begun yet"))
         }
         _ if run.origin.as_ref().is_some_and(RunOrigin::is_imported) => Err(format!(
-            "there is nothing to undo: run {id} was imported, and of the files here nothing was stored for it"
+            "there is nothing to undo: run {id} was imported, and it has no snapshots of the files here"
         )),
-        (None, _) => Err(format!("run {id} cannot be undone: no snapshot was taken before it")),
+        (None, _) => Err(format!("run {id} cannot be undone: no snapshot was taken before it started")),
         (Some(_), Some(error)) => Err(format!("run {id} cannot be undone: {}", error.message)),
     }
 }

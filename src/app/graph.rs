@@ -67,7 +67,11 @@ fn select_workflow(program: &WorkflowProgram, wanted: Option<&str>, run: &str) -
     let Some(wanted) = wanted else { return Ok(0) };
     let names: Vec<String> = program.workflows.iter().map(|workflow| safe_name(&workflow.name)).collect();
     program.workflows.iter().position(|workflow| workflow.name == wanted).with_context(|| {
-        format!("run {run} used no workflow `{}`\nhint: it used {}", safe_name(wanted), names.join(", "))
+        format!(
+            "run {run} did not use a workflow `{}`\nhint: it used {}",
+            safe_name(wanted),
+            names.join(", ")
+        )
     })
 }
 

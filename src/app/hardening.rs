@@ -14,8 +14,9 @@ pub(super) fn close_data(data: &Path) {
         && error.kind() != std::io::ErrorKind::ReadOnlyFilesystem
     {
         print_stderr(format_args!(
-            "warning: others may read the history and the snapshots in {0}, and this cannot be changed: {error}\n\
-             hint: make that directory your own: chmod -R go= {0}; or set XDG_DATA_HOME to another one",
+            "warning: other users may read the history and the snapshots in {0}, and its permissions cannot \
+            be changed: \
+             {error}\nhint: restrict them: chmod -R go= {0}; or set XDG_DATA_HOME to another one",
             safe_name(&data.display().to_string())
         ));
     }

@@ -72,7 +72,7 @@ fn run_query(world: &CliContext, args: &RunFilterArgs, limit: usize, now: Timest
     }
     for (flag, usd) in [("--min-cost", args.min_cost), ("--max-cost", args.max_cost)] {
         if usd.is_some_and(|usd| !usd.is_finite() || usd < 0.0) {
-            bail!("{flag}: an amount of dollars is wanted, such as 0.50");
+            bail!("{flag}: expected an amount of dollars, such as 0.50");
         }
     }
     if args.min_cost.zip(args.max_cost).is_some_and(|(min, max)| min > max) {

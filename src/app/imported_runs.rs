@@ -49,7 +49,10 @@ fn with_local_models(catalog: &ConfigCatalog, mut program: WorkflowProgram) -> R
         for choice in agents.chain(summaries) {
             *choice = catalog.model_for_level(&choice.level).map_err(|missing| {
                 let hint = missing.hint.map(|hint| format!("\nhint: {hint}")).unwrap_or_default();
-                anyhow!("this imported run asks models of this place: {}{hint}", missing.message)
+                anyhow!(
+                    "this imported run calls models configured on this machine: {}{hint}",
+                    missing.message
+                )
             })?;
         }
     }

@@ -46,7 +46,7 @@ pub(super) fn run_index(world: &CliContext, args: &IndexArgs) -> Result<u8> {
     let estimate = plan.estimate_cost(choice.price);
     if estimate.calls > 0 && !args.yes && !confirm_indexing(&proposal_lines(&plan, &choice.model, &estimate))?
     {
-        print_stderr("nothing was asked, nothing was changed");
+        print_stderr("no model was called, nothing was changed");
         return Ok(exit::CANCELLED);
     }
     let wired = bootstrap::wire_runtime(&world.project, &world.dirs.data, &catalog, None);
@@ -74,7 +74,7 @@ fn confirm_indexing(lines: &[String]) -> Result<bool> {
     print_stderr(lines.join("\n"));
     if !std::io::stdin().is_terminal() {
         return Err(anyhow!(
-            "not indexed: no terminal is attached, so you cannot be asked whether to pay for it\nhint: add --yes"
+            "not indexed: no terminal is attached for the question about the cost\nhint: add --yes"
         ));
     }
     print_stderr("index? [y/N]");

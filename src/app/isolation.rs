@@ -93,10 +93,10 @@ pub(super) fn missing_file_lines(
 pub(super) fn merge_worktree(world: &CliContext, id: &str, dry_run: bool, yes: bool) -> Result<u8> {
     let IsolatedRunContext { summary, tree, worktrees: trees, handle } = isolated_run_context(world, id)?;
     if summary.progress.status == RunStatus::Running {
-        bail!("run {} is still running: what it has so far is no result\nhint: stop it first", summary.id);
+        bail!("run {} is still running: its changes are incomplete\nhint: stop it first", summary.id);
     }
     let Some(left) = trees.unmerged(&tree).map_err(snapshot_error)? else {
-        bail!("worktree and branch {} of run {} are gone", safe_name(&tree.branch), summary.id);
+        bail!("worktree and branch {} of run {} were removed", safe_name(&tree.branch), summary.id);
     };
     let half = is_half(&handle, &tree);
     if left.files.is_empty() && !half {
@@ -106,10 +106,10 @@ pub(super) fn merge_worktree(world: &CliContext, id: &str, dry_run: bool, yes: b
         print_stderr(gone);
     }
     if half {
-        print_stderr("a merge of this run was cut off: this brings the rest");
+        print_stderr("a merge of this run was interrupted: this finishes it");
     }
     print_stderr(format_args!(
-        "to bring what run {} changed into {}:\n{}",
+        "to merge the changes of run {} into {}:\n{}",
         summary.id,
         safe_name(&summary.project),
         snapshots::merge_changes_text(&left.files)
@@ -146,12 +146,12 @@ fn merge_changes(trees: &GitWorktrees, tree: &RunWorktree, kept: &WorktreeSource
                 .map_or_else(String::new, |id| format!("; undo: synthdev snapshot restore {id}"));
             print_stderr(format_args!("{} merged{undo}", snapshots::file_count_text(merged.files.len())));
             let stays =
-                if *kept == WorktreeSource::Tree { "the worktree stays" } else { "what was kept stays" };
+                if *kept == WorktreeSource::Tree { "the worktree stays" } else { "the stored files stay" };
             print_stderr(format_args!("{stays} until: synthdev runs discard {}", run));
             Ok(exit::COMPLETED)
         }
         Err(error @ MergeError::Conflicts(_)) if *kept == WorktreeSource::Tree => {
-            bail!("{error}\nhint: nothing was changed; merge by hand: git merge {}", tree.branch)
+            bail!("{error}\nhint: nothing was changed; merge manually: git merge {}", tree.branch)
         }
         Err(error @ MergeError::Conflicts(_)) => {
             bail!(
@@ -218,7 +218,10 @@ pub(super) fn discard_worktree(world: &CliContext, id: &str, force: bool, yes: b
     let (lost, is_there) = match trees.unmerged(&tree) {
         Ok(None) => {
             trees.discard(&tree, force).map_err(snapshot_error)?;
-            print_stderr(format_args!("worktree and branch {} are gone already", safe_name(&tree.branch)));
+            print_stderr(format_args!(
+                "worktree and branch {} were removed already",
+                safe_name(&tree.branch)
+            ));
             return Ok(exit::COMPLETED);
         }
         Ok(Some(left)) => {
@@ -232,7 +235,7 @@ pub(super) fn discard_worktree(world: &CliContext, id: &str, force: bool, yes: b
             ((!left.files.is_empty()).then_some(lost), gone.is_none())
         }
         Err(error) => {
-            (Some(format!("what would be lost cannot be told: {}", safe_name(&error.message))), true)
+            (Some(format!("cannot determine what would be lost: {}", safe_name(&error.message))), true)
         }
     };
     let status = summary.progress.status;
@@ -242,19 +245,18 @@ pub(super) fn discard_worktree(world: &CliContext, id: &str, force: bool, yes: b
         lost.iter().for_each(print_stderr);
         if goes_on {
             print_stderr(format_args!(
-                "run {} is {}: without its worktree it cannot go on afterwards",
+                "run {} is {}: without its worktree it cannot continue",
                 summary.id,
                 status.as_str()
             ));
         }
-        if !yes && !ask_confirmation(&format!("throw away worktree and branch {}?", safe_name(&tree.branch)))?
-        {
+        if !yes && !ask_confirmation(&format!("discard worktree and branch {}?", safe_name(&tree.branch)))? {
             print_stderr("nothing was changed");
             return Ok(exit::CANCELLED);
         }
     }
     trees.discard(&tree, force).map_err(snapshot_error)?;
-    print_stderr(format_args!("worktree and branch {} are gone", safe_name(&tree.branch)));
+    print_stderr(format_args!("worktree and branch {} were removed", safe_name(&tree.branch)));
     Ok(exit::COMPLETED)
 }
 
@@ -285,7 +287,7 @@ pub(super) fn undo_refusal_reason(
         ),
         None => (
             format!("{apart}: the project's files are untouched by it"),
-            format!("throw its files away with: synthdev runs discard {}", run.id),
+            format!("discard its files with: synthdev runs discard {}", run.id),
         ),
     }
 }
@@ -294,7 +296,7 @@ pub(super) fn undo_refusal_reason(
 pub(super) fn ask_confirmation(question: &str) -> Result<bool> {
     if !std::io::stdin().is_terminal() {
         return Err(anyhow!(
-            "nothing was changed: no terminal is attached, so you cannot be asked\nhint: add --yes"
+            "nothing was changed: no terminal is attached for the question\nhint: add --yes"
         ));
     }
     print_stderr(format_args!("{question} [y/N]"));

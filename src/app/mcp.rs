@@ -62,7 +62,7 @@ pub(super) fn run_mcp_server(world: &CliContext, args: &McpArgs) -> Result<u8> {
             _ => {
                 let served =
                     synthdev_mcp::serve_stdio(shop, tokio::io::stdin(), tokio::io::stdout(), stop).await;
-                served.map_err(|error| anyhow!("the client began in a way that is not understood: {error}"))
+                served.map_err(|error| anyhow!("the client sent an invalid first message: {error}"))
             }
         }
     });
@@ -209,7 +209,7 @@ impl McpBackend for ProjectMcpBackend {
             windows::ask_unknown_windows(&providers, &mut spec.program).await;
             match tokio::task::spawn_blocking(move || elsewhere.start_with(spec, around)).await {
                 Ok(begun) => begun.map(|(run, _)| run).map_err(|why| backend_error(why, None)),
-                Err(error) => Err(backend_error(format!("this was broken off: {error}"), None)),
+                Err(error) => Err(backend_error(format!("this operation was aborted: {error}"), None)),
             }
         }
         .boxed()

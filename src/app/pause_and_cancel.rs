@@ -25,7 +25,7 @@ pub(super) async fn control_run(
     match control {
         ControlAction::Cancel => {
             if handle.cancel(id).await? == CancelOutcome::Told {
-                return Ok(format!("run {id} was told to end"));
+                return Ok(format!("run {id} was asked to end"));
             }
             let status = handle.summary(id.as_str())?.progress.status;
             Ok(format!("run {id} is {}", status.as_str()))
@@ -39,14 +39,14 @@ pub(super) async fn control_run(
             PauseOutcome::Told(pid) => {
                 let by = pid.map_or_else(String::new, |pid| format!(" in process {pid}"));
                 format!(
-                    "run {id} was told to pause{by}: it does when what is under way there has come to its end, unless \
-                     it is over then"
+                    "run {id} was asked to pause{by}: it pauses when its calls in progress have finished, \
+                        unless the run ends first"
                 )
             }
             PauseOutcome::Unheard(pid) => {
                 format!(
-                    "process {pid}, which drives run {id}, does not answer: it pauses the run when it works again; ending \
-                     that process leaves the run interrupted"
+                    "process {pid}, which drives run {id}, does not respond: it pauses the run once it \
+                        responds; if you end that process, the run is interrupted"
                 )
             }
         }),
@@ -57,12 +57,12 @@ pub(super) async fn control_run(
 fn paused_text(run: &RunSummary) -> String {
     let (id, status) = (&run.id, run.progress.status);
     match status {
-        RunStatus::Paused => format!("run {id} is paused; it goes on with: synthdev resume {id}"),
+        RunStatus::Paused => format!("run {id} is paused; continue it with: synthdev resume {id}"),
         RunStatus::Interrupted => {
-            format!("run {id} is interrupted: its process has ended; it goes on with: synthdev resume {id}")
+            format!("run {id} is interrupted: its process has ended; continue it with: synthdev resume {id}")
         }
         RunStatus::Failed if !run.progress.pauses.is_empty() => {
-            format!("run {id} stands where it failed; that is tried again with: synthdev resume {id}")
+            format!("run {id} has failed; retry the failed state with: synthdev resume {id}")
         }
         _ => format!("run {id} is {}", status.as_str()),
     }

@@ -80,7 +80,7 @@ pub(super) fn prepare_recording(
     gathered.sources.workflows.extend(more.cloned());
     let plain = catalog_without_models(world, gathered.sources).check_workflow(&workflow);
     let (plain, _) =
-        plain.map_err(|_| anyhow!("the workflow `{workflow}` has changed just now: start again"))?;
+        plain.map_err(|_| anyhow!("the workflow `{workflow}` changed just now: start the command again"))?;
     let tape = RecordingMode::Record {
         file: path.display().to_string(),
         header: recording_header(&plain, &program),
@@ -131,8 +131,9 @@ pub(super) fn attach_to_resumed(
     let file = path.display().to_string();
     if args.record.is_some() && !spec.brief.is_empty() {
         bail!(
-            "run {run} was begun without --record: its agents were told where they work, so a recording of it could \
-             not be played elsewhere\nhint: record a new run: synthdev run {workflow} … --record {file}"
+            "run {run} was started without --record: its prompts describe this machine, so a recording of \
+                it could not be played elsewhere\nhint: record a new run: synthdev run {workflow} … \
+                --record {file}"
         );
     }
     let tree = summary.worktree.as_ref().map(|tree| Path::new(&tree.path));
@@ -242,7 +243,10 @@ pub(super) fn finish_recording(
         Some(ActiveRecording::Player(player)) => {
             report.played = Some(player.name().to_owned());
             if show.progress {
-                print_stderr("played from a recording: no model was asked, the cost is what was paid then");
+                print_stderr(
+                    "played from a recording: no model was called; the cost is that of the \
+                    recorded run",
+                );
             }
             // otherwise the error of the run reports it
             if report.status == RunStatus::Completed { player.missed_requests() } else { Vec::new() }

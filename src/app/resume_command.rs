@@ -189,7 +189,8 @@ fn upgraded_program(
         Err(_) if args.workflow_file.is_none() && catalog.workflow(&summary.workflow).is_none() => {
             let known = safe_name(&summary.workflow);
             bail!(
-                "there is no workflow `{known}` here to go on with\nhint: where it is in a file of its own: --workflow-file FILE"
+                "there is no workflow `{known}` here to continue with\nhint: if it is in another file, \
+                    use --workflow-file FILE"
             )
         }
         Err(found) => Err(diagnostics::definition_error(catalog, &found)),
@@ -278,7 +279,7 @@ fn place_typed_answer(
     if let Some(state) = &args.state {
         chosen.retain(|pause| pause.state == *state);
         if chosen.is_empty() && more.is_none() {
-            bail!("nothing waits in state `{state}`: {}", waiting_states(&open));
+            bail!("state `{state}` has no open question: {}", waiting_states(&open));
         }
     }
     let spends = |pause: &OpenPause| {
@@ -311,7 +312,8 @@ fn place_typed_answer(
     match (chosen.as_slice(), results) {
         ([], None) => {}
         ([], Some(_)) if open.is_empty() && summary.progress.status == RunStatus::Interrupted => bail!(
-            "run {run} asks nothing yet: it was interrupted\nhint: resume it without --results; what it must know then, it asks"
+            "run {run} has no open question: it was interrupted\nhint: resume it without --results; it \
+                asks for what it needs"
         ),
         // `resume` itself refuses a run that has ended
         ([], Some(_)) if open.is_empty() => {}
@@ -344,7 +346,8 @@ fn one_kind<'a>(run: &RunId, spent: impl Iterator<Item = &'a OpenPause>) -> Resu
         format!("{kind} in {}", states.iter().map(String::as_str).collect::<Vec<_>>().join(", "))
     });
     bail!(
-        "run {run} waits for more of different kinds: {}\nhint: say which with --state; where a state waits for both, \
+        "run {run} waits for several kinds of budget: {}\nhint: choose one with --state; where a state \
+            waits for both, \
          answer with the resume token of each",
         each.collect::<Vec<_>>().join("; ")
     )
@@ -377,7 +380,8 @@ fn report_open_questions(run: &RunId, open: &[OpenPause], show: HeadlessOutput) 
         }
         if pause.reason == PauseReason::Budget {
             print_stderr(
-                "    it may use so much more than it has used; as much again as at first: --results '\"continue\"'",
+                "    the amount is added to what it has used; to add the original budget again: --results \
+                    '\"continue\"'",
             );
         }
     }
@@ -387,7 +391,10 @@ fn report_open_questions(run: &RunId, open: &[OpenPause], show: HeadlessOutput) 
 /// JSON, or plain words. What begins like JSON and is none is a mistake, not an answer.
 fn parse_results(text: &str) -> Result<Value> {
     json_or_words(text).map_err(|error| {
-        anyhow!("--results is no JSON: {error}\nhint: plain words need no quotes; a text that begins like JSON is written as \"…\"")
+        anyhow!(
+            "--results is not JSON: {error}\nhint: plain words need no quotes; a text that begins \
+            like JSON is written as \"…\""
+        )
     })
 }
 

@@ -98,7 +98,7 @@ pub(super) fn run_snapshot_subcommand(world: &CliContext, command: SnapshotSubco
         }
         SnapshotSubcommand::Create { label } => {
             wired.handle.accept_present_files().map_err(snapshot_error)?;
-            let label = if label.is_empty() { "by hand".to_owned() } else { label.join(" ") };
+            let label = if label.is_empty() { "manual".to_owned() } else { label.join(" ") };
             snapshots::created_text(
                 &store.take(&SnapshotRequest { label, ..Default::default() }).map_err(snapshot_error)?,
             )
@@ -127,7 +127,7 @@ pub(super) fn run_snapshot_subcommand(world: &CliContext, command: SnapshotSubco
         SnapshotSubcommand::Delete { id } => {
             let info = store.find(&id).map_err(snapshot_error)?;
             store.delete(&info.id).map_err(snapshot_error)?;
-            format!("snapshot {} is forgotten", info.id)
+            format!("snapshot {} was deleted", info.id)
         }
     };
     print_text(text.trim_end())?;
@@ -160,9 +160,7 @@ fn undo_run(wired: &WiredRuntime, id: &str, yes: bool) -> Result<u8> {
         ));
         tell_beyond();
         if !std::io::stdin().is_terminal() {
-            return Err(anyhow!(
-                "not restored: no terminal is attached, so you cannot be asked\nhint: add --yes"
-            ));
+            return Err(anyhow!("not restored: no terminal is attached for the question\nhint: add --yes"));
         }
         print_stderr(format_args!("restore {}? [y/N]", snapshots::file_count_text(changes.len())));
         let mut answer = String::new();

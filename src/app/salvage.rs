@@ -98,7 +98,7 @@ fn report_salvage(history: &Path, away: &Path, json: bool) -> Result<u8> {
     let mut out = TerminalSafeWriter(&mut out);
     writeln!(
         out,
-        "the replacement that was cut off is finished: {} is what was salvaged",
+        "the interrupted replacement is finished: {} is the salvaged history",
         display_path(history)
     )?;
     writeln!(out, "the damaged history is kept as {}", display_path(away))?;

@@ -34,12 +34,12 @@ pub(super) const REVIEW: DefinitionTemplate = DefinitionTemplate {
 };
 pub(super) const PARALLEL: DefinitionTemplate = DefinitionTemplate {
     name: "parallel",
-    description: "two agents at the same time, a third one sums up",
+    description: "two agents in parallel, a third one summarizes",
     text: include_str!("../../config/templates/workflow/parallel.json"),
 };
 pub(super) const APPROVAL: DefinitionTemplate = DefinitionTemplate {
     name: "approval",
-    description: "a plan that you agree to before it is carried out",
+    description: "a plan that you approve before it is carried out",
     text: include_str!("../../config/templates/workflow/approval.json"),
 };
 pub(super) const GATED: DefinitionTemplate = DefinitionTemplate {

@@ -201,7 +201,10 @@ impl TestPlan {
             return self.diagnostics.push(test.unknown_workflow(file, &workflow, &names));
         };
         let scene = if known.layer > file.layer {
-            Err(format!("the {} layer has a workflow of this name that hides the tested one", known.layer))
+            Err(format!(
+                "the {} layer has a workflow of this name that overrides the tested one",
+                known.layer
+            ))
         } else if let Some(path) = &test.cassette {
             match studio.recorded_models(file, test, path, &workflow) {
                 Ok((program, words)) => {

@@ -105,7 +105,8 @@ pub(super) fn rewind_run(world: &CliContext, run: &str, to: u32, keep_files: boo
     let (place, note) = restore_files::travel_target(handle, &run.id, to, !keep_files)?;
     if run.progress.status == RunStatus::Running {
         bail!(
-            "run {} is running: it cannot go back meanwhile\nhint: stop it first, or fork it: synthdev runs fork {} --at {to}",
+            "run {} is running and cannot be rewound meanwhile\nhint: stop it first, or fork it: synthdev \
+                runs fork {} --at {to}",
             run.id,
             run.id
         );
@@ -120,7 +121,7 @@ pub(super) fn rewind_run(world: &CliContext, run: &str, to: u32, keep_files: boo
             &run,
             &place,
             &command,
-            "add --keep-files to leave the files as they are",
+            "add --keep-files to leave the files unchanged",
         )?)
     };
     if let Some(note) = note {
@@ -153,10 +154,7 @@ pub(super) fn rewind_run(world: &CliContext, run: &str, to: u32, keep_files: boo
 pub(super) fn undo_run(world: &CliContext, run: &str, yes: bool) -> Result<u8> {
     let (wired, run) = find_run(world, run)?;
     if run.progress.status == RunStatus::Running {
-        bail!(
-            "run {} is running: its files cannot be brought back under its hands\nhint: stop it first",
-            run.id
-        );
+        bail!("run {} is running: its files cannot be restored meanwhile\nhint: stop it first", run.id);
     }
     if let Some(worktree) = &run.worktree {
         return Err(isolation::not_undone(world, &run, worktree));

@@ -34,7 +34,7 @@ pub struct CliArgs {
     /// Work as if started in this directory
     #[arg(short = 'C', long = "directory", value_name = "DIR", global = true)]
     pub directory: Option<PathBuf>,
-    /// Lines instead of a screen: for screen readers, pipes and plain scrollback (also: synthdev --linear demo)
+    /// Print plain lines instead of drawing a screen (also: synthdev --linear demo)
     #[arg(long)]
     pub linear: bool,
     #[command(flatten)]
@@ -101,13 +101,13 @@ pub struct SettingFlags {
     /// Whether these commands reach the network: off, ask, on
     #[arg(long, value_name = "ACCESS", global = true)]
     pub sandbox_network: Option<String>,
-    /// Commands of agents and workflows run without a sandbox: they reach all that you reach
+    /// Run commands of agents and workflows without a sandbox: they can access everything that you can access
     #[arg(long, global = true, conflicts_with = "sandbox")]
     pub no_sandbox: bool,
     /// A settings file used on top of the others
     #[arg(long, value_name = "FILE", global = true)]
     pub config: Option<PathBuf>,
-    /// Use the project layer (.synthdev, .env) of this directory, and remember that
+    /// Trust the project files of this directory (.synthdev, .env), and remember the decision
     #[arg(long, global = true)]
     pub trust: bool,
 }
@@ -118,7 +118,7 @@ pub enum CliCommand {
     Run(RunArgs),
     /// Check workflows, roles and settings; nothing is run or sent
     Check(CheckArgs),
-    /// Run a workflow on scripted words and tools; nothing is touched
+    /// Simulate a workflow with scripted replies and tool results; nothing is changed
     Simulate(SimulateArgs),
     /// Run the tests beside workflows (NAME.test.json)
     Test(TestArgs),
@@ -127,19 +127,19 @@ pub enum CliCommand {
     /// Past runs: show, search, rewind, export, clean up
     #[command(subcommand)]
     Runs(Box<RunsCommand>),
-    /// Why a run entered a state: the conditions, what they read, and where that came from
+    /// Explain why a run entered a state: the conditions, their values and their sources
     Why {
-        /// Its id, or a beginning of it
+        /// Its id, or a prefix of it
         run: String,
         /// The number of the step, as `runs show` prints it
         step: u32,
-        /// The answer as JSON
+        /// Print the result as JSON
         #[arg(long)]
         json: bool,
     },
-    /// What commands of agents and workflows can reach, and what holds that
+    /// Show what commands of agents and workflows can access, and what enforces it
     Sandbox(SandboxArgs),
-    /// Stored states of the project's files
+    /// Manage snapshots of the project's files
     #[command(subcommand)]
     Snapshot(SnapshotSubcommand),
     /// Offer workflows to other programs: a server of the model context protocol on stdin and stdout, or with --http ADDR over HTTP
@@ -148,67 +148,67 @@ pub enum CliCommand {
     Graph(GraphArgs),
     /// JSON Schemas of workflows, roles, settings and other files, for editors
     Schema {
-        /// Which one is printed; without it they are listed
+        /// The schema to print; without a name, all schemas are listed
         name: Option<SchemaName>,
-        /// Write it, or all of them, as NAME.json into this directory
+        /// Write the schema, or all schemas, as NAME.json into this directory
         #[arg(long, value_name = "DIR")]
         write: Option<PathBuf>,
     },
-    /// Begin a workflow or a role: a commented file that works
+    /// Create a workflow or a role from a commented template
     #[command(subcommand)]
     New(NewCommand),
     /// List workflows
     Workflows {
-        /// The answer as JSON
+        /// Print the result as JSON
         #[arg(long)]
         json: bool,
     },
     /// List roles
     Roles {
-        /// The answer as JSON
+        /// Print the result as JSON
         #[arg(long)]
         json: bool,
     },
     /// List tools, with what needs approval
     Tools {
-        /// The answer as JSON
+        /// Print the result as JSON
         #[arg(long)]
         json: bool,
     },
-    /// Describe the project's files for the tool explain_codebase, by the model of level fast; what has not changed since is not asked about
+    /// Let the fast model describe the project's files for explain_codebase; unchanged files are skipped
     Index(IndexArgs),
     /// Settings
     #[command(subcommand)]
     Config(ConfigCommand),
-    /// Providers, their models with window and price, and what the servers themselves list
+    /// List providers and models with context window and price, including the models that servers report
     Models {
-        /// Only this provider, with everything that it has
+        /// Show only this provider, with all of its models
         #[arg(long, value_name = "NAME")]
         provider: Option<String>,
-        /// The answer as JSON
+        /// Print the result as JSON
         #[arg(long)]
         json: bool,
     },
-    /// Set up a model: provider, key and model; without options in a dialog
+    /// Set up a model: provider, key and model; without options, a dialog asks for them
     Configure(Box<ConfigureArgs>),
-    /// Check that everything is in order, and say how to fix what is not
+    /// Check your setup and suggest fixes
     Doctor {
         /// Ask no server
         #[arg(long)]
         offline: bool,
-        /// The answer as JSON
+        /// Print the result as JSON
         #[arg(long)]
         json: bool,
     },
-    /// What this project's own definitions can do and say; with --trust they are used from then on
+    /// Show what this project's definitions can do and say; --trust enables them
     Trust,
-    /// See it work: a sample project and a scripted model, everything else real
+    /// Run a demo with a sample project and a scripted model; everything else is real
     Demo {
-        /// Without a screen
+        /// Run without the terminal interface
         #[arg(long)]
         headless: bool,
     },
-    /// Every limit there is, its default, and where it is set
+    /// List every limit, its default, and where to set it
     Limits,
     /// Print a completion script for your shell
     Completions {
@@ -224,10 +224,10 @@ pub struct TestArgs {
     /// The report as JSON
     #[arg(long)]
     pub json: bool,
-    /// How many at once; 0 for one a processor
+    /// How many tests run in parallel; 0 means one per processor
     #[arg(long, value_name = "NUMBER", default_value_t = 0)]
     pub jobs: usize,
-    /// Ask the models for the tests that name a recording, and record their answers in it
+    /// Call real models for the tests that name a recording, and record their replies
     #[arg(long)]
     pub record: bool,
 }
@@ -236,7 +236,7 @@ pub struct TestArgs {
 pub struct CheckArgs {
     /// Files, directories or names of workflows; without any, everything that is configured
     pub paths: Vec<PathBuf>,
-    /// What a run can cost at most; always shown for a single file or workflow
+    /// Show the maximum cost of a run; always shown for a single file or workflow
     #[arg(long)]
     pub cost: bool,
     /// Findings and costs as JSON
@@ -253,13 +253,13 @@ pub struct RunArgs {
     /// Take the workflow from this file
     #[arg(long, value_name = "FILE")]
     pub workflow_file: Option<PathBuf>,
-    /// One input by name; repeat for several
+    /// Set one input as NAME=VALUE; repeat for several
     #[arg(long = "input", value_name = "NAME=VALUE")]
     pub inputs: Vec<String>,
     /// Read the input from a file, or `-` for standard input
     #[arg(long, value_name = "FILE|-")]
     pub input_file: Option<PathBuf>,
-    /// Approve every tool that would be asked about
+    /// Approve every tool call that needs approval
     #[arg(long)]
     pub yes: bool,
     /// One final JSON object on stdout
@@ -268,19 +268,19 @@ pub struct RunArgs {
     /// One JSON event a line on stdout, while it runs
     #[arg(long)]
     pub events: bool,
-    /// Answer with this file of scripted replies instead of a model
+    /// Use the scripted replies in this file instead of a model
     #[arg(long, value_name = "FILE")]
     pub replies: Option<PathBuf>,
-    /// Write everything that models are asked and answer into this file
+    /// Record all model requests and replies in this file
     #[arg(long, value_name = "FILE")]
     pub record: Option<PathBuf>,
-    /// Answer from such a file: no model is asked, no key is needed
+    /// Play back a recorded file: no model is called and no key is needed
     #[arg(long, value_name = "FILE", conflicts_with_all = ["record", "replies"])]
     pub replay: Option<PathBuf>,
-    /// Work in a git worktree on a branch of its own; bring it back with `runs merge`
+    /// Work in a separate git worktree and branch; `runs merge` merges the changes
     #[arg(long)]
     pub isolate: bool,
-    /// Run beside another run that works in this project
+    /// Share this project with another active run
     #[arg(long, conflicts_with = "isolate")]
     pub share: bool,
     #[command(flatten)]
@@ -292,10 +292,10 @@ pub struct ConfigureArgs {
     /// Read the key from standard input; it is kept in a file that only you can read
     #[arg(long)]
     pub key_stdin: bool,
-    /// The level that the key is for, where several are set
+    /// The level that the key belongs to, if several levels are set
     #[arg(long, value_name = "LEVEL", default_value = "base")]
     pub level: ModelLevelArg,
-    /// Save without asking the model for a word first
+    /// Save without testing the model
     #[arg(long)]
     pub no_test: bool,
     /// What is saved: the settings of this start.
@@ -319,10 +319,10 @@ pub struct GraphArgs {
     /// How to draw it
     #[arg(long, value_name = "FORMAT", default_value = "terminal")]
     pub format: GraphFormat,
-    /// Mark what this run did: where it is, how often each way was taken, what each state cost
+    /// Annotate the graph with this run: current state, count of each transition, cost of each state
     #[arg(long, value_name = "RUN")]
     pub run: Option<String>,
-    /// Draw the workflows that it calls, too
+    /// Also draw the workflows that it calls
     #[arg(long)]
     pub children: bool,
     /// Columns of the drawing for a terminal; by default the terminal's
@@ -345,7 +345,7 @@ pub enum NewCommand {
     Workflow {
         /// Its name; the file is NAME.json
         name: String,
-        /// What it begins as
+        /// The template to start from
         #[arg(long, value_name = "TEMPLATE", default_value = "minimal")]
         template: WorkflowTemplateArg,
         #[command(flatten)]
@@ -380,9 +380,9 @@ pub enum WorkflowTemplateArg {
     Review,
     /// A coder works until a command succeeds
     Gated,
-    /// Two agents at the same time, a third one sums up
+    /// Two agents in parallel, a third one summarizes
     Parallel,
-    /// A plan that you agree to before it is carried out
+    /// A plan that you approve before it is carried out
     Approval,
     /// Steps one after the other, an agent where one is needed
     Steps,
@@ -397,7 +397,7 @@ pub enum GraphFormat {
     Mermaid,
     /// Graphviz
     Dot,
-    /// States and ways as data
+    /// States and transitions as JSON
     Json,
 }
 
@@ -409,7 +409,7 @@ pub struct SimulateArgs {
     pub replies: PathBuf,
     /// Its input as text, instead of the file's
     pub input: Option<String>,
-    /// One input by name; repeat for several
+    /// Set one input as NAME=VALUE; repeat for several
     #[arg(long = "input", value_name = "NAME=VALUE")]
     pub inputs: Vec<String>,
     /// Read the input from a file, or `-` for standard input
@@ -424,16 +424,16 @@ pub struct SimulateArgs {
 pub enum ConfigCommand {
     /// Effective settings
     Show {
-        /// With the layer and place each value comes from
+        /// Show the layer and location that each value comes from
         #[arg(long)]
         origin: bool,
     },
-    /// One setting: its value, where that comes from, what it shadows, what sets it
+    /// Explain one setting: its value, its source, the values it overrides, and how to set it
     Explain {
         /// Its path (levels.base.model), a name of the environment, or an option without its dashes
         #[arg(value_name = "KEY")]
         key: String,
-        /// The answer as JSON
+        /// Print the result as JSON
         #[arg(long)]
         json: bool,
     },

@@ -13,7 +13,7 @@ pub fn event_line(event: &RunEvent) -> Option<String> {
         RunEvent::ContextSummarized { agent, context, entries, model, usage, .. } => {
             let (agent, context, model, total) =
                 (safe_name(agent), safe_name(context), safe_name(model), usage.total());
-            format!("{agent} summed up {entries} messages of {context} ({model}, {total} tokens)")
+            format!("{agent} summarized {entries} messages of {context} ({model}, {total} tokens)")
         }
         RunEvent::Forked { total, .. } => format!("{total} at once"),
         RunEvent::BranchStarted { branch, .. } => format!("branch {} started", safe_name(branch)),

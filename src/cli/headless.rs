@@ -274,7 +274,7 @@ fn log_progress(event: &RunEvent) {
         }
         RunEvent::ContextSummarized { agent, context, entries, .. } if *entries > 0 => {
             print_stderr(format_args!(
-                "    {}: summed up {entries} messages of {}",
+                "       {}: summarized {entries} messages of {}",
                 safe_name(agent),
                 safe_name(context)
             ));
@@ -364,7 +364,7 @@ pub fn result_text(report: &FinalReport) -> String {
             safe_name(&tree.branch)
         ));
         lines.push(format!("bring them here: synthdev runs merge {run}"));
-        lines.push(format!("throw them away: synthdev runs discard {run}"));
+        lines.push(format!("discard them: synthdev runs discard {run}"));
     } else if let Some(run) = report.run_id.as_ref().filter(|_| report.files_changed) {
         lines.push(format!("undo the file changes: synthdev runs undo {run}"));
     }
@@ -398,7 +398,7 @@ fn resume_hints(run: &RunId, report: &FinalReport) -> Vec<String> {
     if report.played.is_some() && differs {
         // it would only differ again
         return vec![
-            "it cannot go on: change back what is different, or record it again, as is said above".to_owned(),
+            "it cannot continue: revert the difference or record it again, as described above".to_owned(),
         ];
     }
     let play = report.played.as_ref().map_or_else(String::new, |file| format!(" --replay {file}"));

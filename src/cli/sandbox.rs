@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 use synthdev_domain::sandbox::WITHOUT_LAYER;
 
 /// What becomes of commands where no layer works.
-pub const WITHOUT_IT: &str = "on screen you are asked for each command, without a screen none is executed";
+pub const WITHOUT_IT: &str = "on screen, synthdev asks before each command; without a screen, it executes \
+    none";
 
 pub struct SandboxReport {
     pub mode: &'static str,
@@ -27,15 +28,17 @@ pub struct SandboxReport {
 impl SandboxReport {
     pub fn text(&self) -> String {
         if self.mode == "off" {
-            return "sandbox: off. Commands of agents and workflows reach all that you reach.".to_owned();
+            return "sandbox: off. Commands of agents and workflows can access everything that you can \
+                access."
+                .to_owned();
         }
         let held = match (&self.layer, &self.problem) {
-            (Some(layer), _) => format!("held by: {layer}\n"),
-            (None, Some(problem)) => format!("not held: {problem}\n{WITHOUT_IT}\n{WITHOUT_LAYER}\n"),
+            (Some(layer), _) => format!("enforced by: {layer}\n"),
+            (None, Some(problem)) => format!("not enforced: {problem}\n{WITHOUT_IT}\n{WITHOUT_LAYER}\n"),
             (None, None) => String::new(),
         };
         let gaps: String = self.gap_texts.iter().map(|gap| format!("  {gap}\n")).collect();
-        let gaps = if gaps.is_empty() { gaps } else { format!("what it does not hold:\n{gaps}") };
+        let gaps = if gaps.is_empty() { gaps } else { format!("what it does not enforce:\n{gaps}") };
         format!("{held}{}{}{gaps}", self.rules, self.port_lines()).trim_end().to_owned()
     }
 

@@ -44,7 +44,11 @@ pub fn write_run(
     let out = &mut TerminalSafeWriter(out);
     write_heading(&record.summary, ground, out)?;
     if record.program.is_replay() {
-        writeln!(out, "replay     a recording answered: the cost is what was paid then, $0 spent now")?;
+        writeln!(
+            out,
+            "replay     replies come from a recording: the cost is that of the recorded run, $0 \
+            spent now"
+        )?;
     }
     writeln!(out)?;
     let mut timeline = TimelineFormatter::new(&record.answers);
@@ -57,22 +61,22 @@ pub fn write_run(
     if let Some(files) = &record.pending_restore {
         writeln!(
             out,
-            "\nfiles were on their way back to snapshot {} when that was cut off; before, they were those of {}",
+            "\na restore of the files to snapshot {} was interrupted; snapshot {} has the files from \
+                before it",
             files.to, files.safety
         )?;
     }
     if ground.merge_interrupted {
         writeln!(
             out,
-            "\na merge of this run was cut off; the rest comes with: synthdev runs merge {}",
+            "\na merge of this run was interrupted; finish it with: synthdev runs merge {}",
             record.summary.id
         )?;
     }
     write_next_commands(&record.summary, out)?;
     if !record.unanswered_intents.is_empty() {
         let running = record.summary.progress.status == RunStatus::Running;
-        let what =
-            if running { "under way" } else { "this run stopped in the middle; begun and never answered" };
+        let what = if running { "under way" } else { "this run was interrupted; calls that never finished" };
         writeln!(out, "\n{what}:")?;
         for intent in &record.unanswered_intents {
             writeln!(out, "  {}", first_line(intent, 160))?;
@@ -96,7 +100,7 @@ fn write_heading(run: &RunSummary, ground: &RunFilesStatus, out: &mut dyn Write)
             let gone = if ground.worktree_gone { "gone; it was " } else { "" };
             writeln!(out, "worktree   {gone}{} (branch {})", safe_name(&tree.path), safe_name(&tree.branch))?;
         }
-        Some(_) => writeln!(out, "worktree   not known any more: it was lost when the history was salvaged")?,
+        Some(_) => writeln!(out, "worktree   unknown: it was lost when the history was salvaged")?,
         None => {}
     }
     if let Some(origin) = &run.origin {
@@ -116,7 +120,7 @@ fn write_heading(run: &RunSummary, ground: &RunFilesStatus, out: &mut dyn Write)
     if let Some(snapshot) = &progress.snapshot {
         let undo = match &run.worktree {
             Some(tree) if tree.is_known() && !ground.worktree_gone => {
-                format!("   (throw its files away: synthdev runs discard {})", run.id)
+                format!("   (discard its files: synthdev runs discard {})", run.id)
             }
             Some(_) => String::new(),
             None if ground.undo => format!("   (undo: synthdev runs undo {})", run.id),
@@ -167,7 +171,8 @@ fn write_next_commands(run: &RunSummary, out: &mut dyn Write) -> io::Result<()> 
         RunStatus::Running if !pauses.is_empty() => {
             writeln!(
                 out,
-                "\nit is asked where it is driven; to answer here: synthdev runs pause {id}, then synthdev resume {id}"
+                "\nthe process that drives the run asks the user; to answer here: synthdev runs pause \
+                    {id}, then synthdev resume {id}"
             )
         }
         RunStatus::Running | RunStatus::Completed => Ok(()),

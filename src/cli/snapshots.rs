@@ -131,7 +131,7 @@ pub fn unrestored_text(found: &UnrestoredChanges) -> String {
 
 /// Added to the message that the files are restored.
 pub fn unrestored_suffix(found: &UnrestoredChanges) -> &'static str {
-    if found.is_empty() { "" } else { ", but for what is noted" }
+    if found.is_empty() { "" } else { ", except for the notes" }
 }
 
 /// The first of them in one line: `a.txt, b.txt and 3 more`.
@@ -159,8 +159,12 @@ pub fn restored_as_shown(done: &SnapshotRestoreResult) -> String {
 
 fn undo_text(done: &SnapshotRestoreResult) -> String {
     let undo = |safety| format!("\nundo this: synthdev snapshot restore {safety}");
-    let halfway =
-        |id| format!("\nthat is what was there before all of it; what was there just now is snapshot {id}");
+    let halfway = |id| {
+        format!(
+            "\nthis snapshot has the files from before the first attempt; snapshot {id} has the \
+            files from just now"
+        )
+    };
     let undo = done.safety.as_ref().map(undo).unwrap_or_default();
     undo + &done.halfway.as_ref().map(halfway).unwrap_or_default()
 }

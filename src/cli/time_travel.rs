@@ -114,7 +114,7 @@ pub fn write_fork(fork: &ForkReport<'_>, json: bool, out: &mut dyn Write) -> io:
     let out = &mut TerminalSafeWriter(out);
     writeln!(
         out,
-        "run {run} is a fork of {of}: it stands before step {} ({})",
+        "run {run} is a fork of {of}: it starts before step {} ({})",
         place.step,
         safe_name(&place.state)
     )?;
@@ -133,7 +133,7 @@ pub fn write_rewind(
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let out = &mut TerminalSafeWriter(out);
-    writeln!(out, "run {run} stands before step {} ({}) again", place.step, safe_name(&place.state))?;
+    writeln!(out, "run {run} is back before step {} ({})", place.step, safe_name(&place.state))?;
     write_resume_hint(run, elsewhere, out)
 }
 

@@ -277,7 +277,7 @@ fn estimate_notes(program: &WorkflowProgram, known: KnownFigures, keys: &[Progra
         notes.push(format!("no price is known for {}", models.join(", ")));
     }
     if program.workflows.first().is_some_and(|root| root.resume.is_some()) {
-        notes.push("what the person starts again through the state `resume` is counted once".to_owned());
+        notes.push("work that the user restarts through the state `resume` is counted once".to_owned());
     }
     notes
 }

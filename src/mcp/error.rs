@@ -91,7 +91,7 @@ pub(super) fn from_token_error(error: TokenError, missing: &[String]) -> McpCall
         TokenError::Late { run, status, .. } => {
             let detail = "The resume token expired, and the workflow went on without these results.";
             let hint = format!(
-                "the run is {}: get_workflow_status with workflowId {run} tells what came of it",
+                "the run is {}: get_workflow_status with workflowId {run} shows its result",
                 status.as_str()
             );
             ToolResultError::new("token_expired", "The resume token expired", detail)
@@ -115,15 +115,13 @@ pub(super) fn from_token_error(error: TokenError, missing: &[String]) -> McpCall
                 .into()
         }
         TokenError::Forbidden(_) => {
-            ToolResultError::new("not_permitted", "A person must decide this", text).hint(hint).into()
+            ToolResultError::new("not_permitted", "The user must decide this", text).hint(hint).into()
         }
-        TokenError::Spent => {
-            ToolResultError::new("token_spent", "The resume token is worth nothing now", text)
-                .hint(Some("get_workflow_status with the workflowId gives a new token".to_owned()))
-                .into()
-        }
+        TokenError::Spent => ToolResultError::new("token_spent", "The resume token is no longer valid", text)
+            .hint(Some("get_workflow_status with the workflowId gives a new token".to_owned()))
+            .into(),
         TokenError::Stale => ToolResultError::new("token_stale", "The resume token no longer fits", text)
-            .hint(Some("get_workflow_status with the workflowId tells how the run stands".to_owned()))
+            .hint(Some("get_workflow_status with the workflowId shows the status of the run".to_owned()))
             .into(),
         TokenError::Resume(ResumeError::Conflict) => {
             ToolResultError::new("token_conflict", "The resume token was used already", text)

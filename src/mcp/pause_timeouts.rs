@@ -63,7 +63,7 @@ pub(super) async fn run_timeout_loop(backend: Arc<dyn McpBackend>) {
             }
             tried.insert(pause, now);
             if let Err(why) = resume_after_timeout(&*backend, run, *call).await {
-                tracing::warn!(%run, "no answer came in time, and the run cannot go on: {why}");
+                tracing::warn!(%run, "no answer came in time, and the run cannot continue: {why}");
             }
         }
         tokio::time::sleep(LOOK).await;

@@ -86,7 +86,7 @@ fn progress_line(event: &RunEvent) -> Option<String> {
             format!("the model is asked again ({attempt}): {reason}")
         }
         RunEvent::Retrying { state, attempt, .. } => format!("{state} is tried again ({attempt})"),
-        RunEvent::Caught { state, by, .. } => format!("an error of {state} was dealt with ({by})"),
+        RunEvent::Caught { state, by, .. } => format!("an error of {state} was handled ({by})"),
         RunEvent::Waiting { state, .. } => format!("{state} waits"),
         RunEvent::BudgetWarning { what, scope, .. } => {
             format!("budget of {scope}: most of its {what} is used")

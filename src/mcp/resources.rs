@@ -23,7 +23,7 @@ pub(super) fn list_resources(
     backend: &dyn McpBackend,
     cursor: Option<&str>,
 ) -> Result<ListResourcesResult, ErrorData> {
-    let bad = || ErrorData::invalid_params("this cursor is none of ours", None);
+    let bad = || ErrorData::invalid_params("this cursor is unknown", None);
     let offset = cursor.map(|text| text.parse::<usize>().map_err(|_| bad())).transpose()?.unwrap_or(0);
     let project = Some(backend.project().to_owned());
     let query = RunQuery { limit: PAGE + 1, offset, project, ..RunQuery::default() };
@@ -57,7 +57,7 @@ pub(super) fn list_resources(
 pub(super) fn resource_templates() -> ListResourceTemplatesResult {
     ListResourceTemplatesResult::with_all_items(vec![
         ResourceTemplate::new(format!("{RUNS}{{workflowId}}"), "run")
-            .with_title("A run: how it stands, its input and its result")
+            .with_title("A run: its status, its input and its result")
             .with_mime_type(JSON),
         ResourceTemplate::new(format!("{WORKFLOWS}{{name}}"), "workflow")
             .with_title("The definition of a workflow")

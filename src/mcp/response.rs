@@ -44,7 +44,7 @@ pub(super) fn run_status_json(run: &RunSummary, offers: &[PendingAction]) -> Val
             pending_actions::add_running_fields(run, &mut fields);
         }
         RunStatus::Interrupted => {
-            let message = "The run was cut off. continue_workflow takes it up where it stands.";
+            let message = "The run was interrupted. continue_workflow resumes it.";
             fields.insert("message".to_owned(), json!(message));
         }
         RunStatus::Cancelled => {
@@ -69,8 +69,8 @@ pub(super) fn add_lock_wait(told: &mut Value, other: &LockHolder) {
         json!({"workflowId": other.run, "workflowName": other.workflow, "process": other.pid});
     if told["status"] == RunStatus::Running.as_str() {
         told["message"] = json!(format!(
-            "It waits before it changes files: {other}. It goes on when that run has ended; \
-             get_workflow_status with \"wait\": true tells."
+            "It waits before it changes files: {other}. It continues when that run has ended; \
+                get_workflow_status with \"wait\": true reports it."
         ));
     }
 }
@@ -163,7 +163,7 @@ fn add_failure_fields(run: &RunSummary, fields: &mut Map<String, Value>) {
     fields.insert("errors".to_owned(), json!(errors));
     if !run.progress.pauses.is_empty() {
         let message =
-            format!("What failed can be tried again: continue_workflow, or synthdev runs retry {}", run.id);
+            format!("Retry the failed step with continue_workflow, or synthdev runs retry {}", run.id);
         fields.insert("message".to_owned(), json!(message));
     }
 }

@@ -29,7 +29,7 @@ use synthdev_runtime::handle::RuntimeHandle;
 const PATIENCE: Duration = Duration::from_secs(2);
 
 const INSTRUCTIONS: &str = "Each tool that is named after a workflow runs it until it completes, fails or waits for you. \
-    The answer says which: `status` is completed, failed, cancelled, paused (a person must decide) or \
+    The answer says which: `status` is completed, failed, cancelled, paused (the user must decide) or \
     awaiting_llm_action. In the last case do what `action.prompt` says and call resume_workflow with `resumeToken` and \
     `results`, an object with everything that `action.requiredOutputs` names. A run that waits survives a restart of \
     this server; get_workflow_status gives the token for it. awaiting_sub_agents means: start a sub-agent for each of \
@@ -236,7 +236,7 @@ impl ServerHandler for McpServer {
         if !KNOWN.contains(&method.as_str()) {
             return ready(Err(not_found(&method)));
         }
-        let message = format!("Invalid params: they are not those of {method}");
+        let message = format!("Invalid params for {method}");
         ready(Err(ErrorData::invalid_params(message, Some(json!({"type": "wrong_params"})))))
     }
 

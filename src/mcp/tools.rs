@@ -65,50 +65,52 @@ impl SystemTool {
     fn description(self) -> &'static str {
         match self {
             Self::ListWorkflows => {
-                "List the workflows of this project with what they take, and those that are broken"
+                "List the workflows of this project with their inputs, and the broken ones with the reason"
             }
             Self::StartWorkflow => {
-                "Start a workflow by its name. With \"wait\": false it answers at once with a workflowId, which \
-                 get_workflow_status takes: for workflows that run longer than your requests may"
+                "Start a workflow by its name. With \"wait\": false it returns at once with a workflowId \
+                    for get_workflow_status: use this for workflows that run longer than your request timeout"
             }
             Self::ResumeWorkflow => "Resume a paused workflow with results from LLM task",
             Self::GetWorkflowStatus => {
-                "How a workflow that was started stands; for one that waits, what for, with its resumeToken"
+                "Get the status of a workflow that was started; if it waits, also what it waits for and \
+                    its resumeToken"
             }
             Self::ContinueWorkflow => {
-                "Take up a workflow where it stands: one that was paused or cut off, or failed in a step that can be tried \
-                 again"
+                "Continue a workflow that was paused or interrupted, or retry the step in which it failed"
             }
             Self::AgentLlm => {
-                "Hand in the answer of the LLM call that a workflow asked for (pending_agent_llm_action), or the error \
-                 that it ended in"
+                "Submit the reply of the LLM call that a workflow requested (pending_agent_llm_action), \
+                    or the error of that call"
             }
             Self::GetNextStep => {
-                "For sub-agents: the next step of your task. The same step until you have submitted its result"
+                "For sub-agents: get the next step of your task. It returns the same step until you \
+                    submit its result"
             }
             Self::SubmitStepResult => {
-                "For sub-agents: hand in the result of the step that get_next_step gave you"
+                "For sub-agents: submit the result of the step that get_next_step returned"
             }
             Self::GetWorkflowState => {
-                "For sub-agents and their makers: how a task stands, to find out what is wrong"
+                "For sub-agents and the agents that start them: get the state of a task, for debugging"
             }
             Self::CheckpointWorkflow => {
-                "For sub-agents and their makers: keep the state of a task as it is before its next step"
+                "For sub-agents and the agents that start them: save the state of a task before its next step"
             }
             Self::RestoreWorkflow => {
-                "For sub-agents and their makers: bring a task back to a checkpoint; files stay as they are"
+                "For sub-agents and the agents that start them: restore a task to a checkpoint; files do \
+                    not change"
             }
             Self::PauseWorkflow => {
-                "Pause a workflow that runs, here or elsewhere: what is under way ends, then it waits where it stands"
+                "Pause a running workflow, here or in another process: calls in progress finish first"
             }
-            Self::CancelWorkflow => "End a workflow that runs or waits, for good",
-            Self::ListRuns => "List the workflows that ran in this project, newest first",
+            Self::CancelWorkflow => "Cancel a workflow that runs or waits",
+            Self::ListRuns => "List the workflow runs of this project, newest first",
         }
     }
 
     fn schema(self) -> (Value, &'static [&'static str]) {
-        let id =
-            json!({"workflowId": {"type": "string", "description": "The id that a start answered with"}});
+        let id = json!({"workflowId": {"type": "string", "description": "The workflowId that the start \
+                returned"}});
         match self {
             Self::ListWorkflows => (json!({}), &[]),
             Self::StartWorkflow => start_tool_schema(),
@@ -123,7 +125,8 @@ impl SystemTool {
             Self::GetWorkflowStatus => {
                 let mut properties = id;
                 properties["wait"] = json!({"type": "boolean", "default": false,
-                    "description": "Answer when it has ended, waits for you, or has new tasks for sub-agents"});
+                    "description": "Return only when the workflow has ended, waits for you, or has new \
+                        tasks for sub-agents"});
                 (properties, &["workflowId"])
             }
             Self::PauseWorkflow | Self::CancelWorkflow | Self::ContinueWorkflow => (id, &["workflowId"]),
@@ -140,12 +143,14 @@ impl SystemTool {
                         "description": "{\"status\": \"success\", \"data\": {\"text\" or \"object\" or \"toolCalls\", \"usage\"}} or {\"status\": \"error\", \"errorDetails\": {\"message\", \"type\"}}",
                         "properties": {
                             "status": {"type": "string", "enum": ["success", "error"]},
-                            "data": {"description": "Of a success"},
-                            "errorDetails": {"type": "object", "description": "Of an error"},
+                            "data": {"description": "The reply, if the call succeeded"},
+                            "errorDetails": {"type": "object", "description": "The error, if the call \
+                                failed"},
                         },
                         "required": ["status"],
                     },
-                    "projectRoot": {"type": "string", "description": "The project's directory; checked if given"},
+                    "projectRoot": {"type": "string", "description": "The project's directory; if given, \
+                        it must be the one of this server"},
                 }),
                 &["interactionId", "agentLLMResponse"],
             ),
@@ -170,12 +175,13 @@ impl SystemTool {
         }
         if matches!(self, Self::CheckpointWorkflow | Self::RestoreWorkflow) {
             properties["checkpoint"] = json!({"type": "string", "maxLength": 64,
-                "description": "The checkpoint's name; a new one without it gets checkpoint-1, checkpoint-2 …"});
+                "description": "The checkpoint's name; the default for a new checkpoint is checkpoint-1, \
+                    checkpoint-2 …"});
             let named = self == Self::RestoreWorkflow;
             return (properties, if named { &["workflow_id", "checkpoint"] } else { &["workflow_id"] });
         }
         properties["worker_id"] = json!({"type": "string",
-            "description": "If several of you share a task: who you are, the same in every call"});
+            "description": "If several sub-agents share a task: your name, the same in every call"});
         properties["max_steps"] = json!({"type": "integer", "minimum": 1, "maximum": MOST_STEPS, "default": 1,
             "description": MAX_STEPS});
         if self == Self::GetNextStep {
@@ -183,7 +189,9 @@ impl SystemTool {
         }
         properties["further_results"] = further_results();
         properties["step_id"] = json!({"type": "string", "description": "The step_id of that step"});
-        properties["result"] = json!({"description": "What its type asks for: shell {stdout, stderr, exit_code}; mcp_call {data} or {error}; prompt {confirmed}, {input} or {choice}; llm_call {text}, {object} or {toolCalls}; delegate the required outputs"});
+        properties["result"] = json!({"description": "The fields that the type of the step requires: \
+            shell {stdout, stderr, exit_code}; mcp_call {data} or {error}; prompt {confirmed}, {input} or \
+            {choice}; llm_call {text}, {object} or {toolCalls}; delegate the required outputs"});
         properties["expected_version"] = json!({"type": "integer", "minimum": 0,
             "description": "The state_version that came with the step, to be refused if something was done meanwhile"});
         properties["next"] = json!({"type": "boolean", "default": false,

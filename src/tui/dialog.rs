@@ -147,7 +147,7 @@ impl QuestionDialog {
         match question {
             UserQuestion::Message | UserQuestion::Break { .. } => None,
             UserQuestion::Limit { limit, value, text } => {
-                let title = format!("Limit reached: {limit} ({value}). Go on?");
+                let title = format!("Limit reached: {limit} ({value}). Continue?");
                 let keys = if chat {
                     "y continue with more · n or Esc stop"
                 } else {
@@ -182,7 +182,7 @@ impl QuestionDialog {
             }
             UserQuestion::NoSnapshot { reason } => {
                 let body = format!("{reason}\n\nWithout one, this run's changes cannot be undone from here.");
-                let title = "No snapshot could be taken. Go on without?".to_owned();
+                let title = "No snapshot could be taken. Continue without one?".to_owned();
                 Some(Self::new(go_on("y continue · n or Esc stop, the run fails", false), title, &body))
             }
         }
@@ -279,7 +279,7 @@ impl QuestionDialog {
             (DialogKind::Unsandboxed { .. }, None) => "y this call, without a sandbox · n, Esc deny",
             (DialogKind::Network { .. }, None) => "y this call · a this run · 4 always · n, Esc no",
             (DialogKind::Trust, None) => "y trust · n, Esc leave them out",
-            (DialogKind::Confirm(_), None) => "y do it · n, Esc leave it",
+            (DialogKind::Confirm(_), None) => "y confirm · n, Esc cancel",
         }
     }
 
@@ -420,8 +420,8 @@ impl AnswerForm {
             names => match serde_json::from_str(text) {
                 Ok(Value::Object(map)) => Ok(Value::Object(map)),
                 // the expected form comes first, because the line may be cut
-                Ok(_) => Err(format!("wanted is {}, not another kind of JSON", answer_template(names))),
-                Err(error) => Err(format!("wanted is {}; this is no JSON: {error}", answer_template(names))),
+                Ok(_) => Err(format!("expected {}, not another kind of JSON", answer_template(names))),
+                Err(error) => Err(format!("expected {}; this is not JSON: {error}", answer_template(names))),
             },
         }
     }

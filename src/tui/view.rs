@@ -312,7 +312,7 @@ fn activity_text(model: &UiModel) -> Option<String> {
         return Some("waits for you".to_owned());
     }
     if let Some(stand) = run.stopped_at.first() {
-        return Some(format!("stands {}", stand.stop_location()));
+        return Some(format!("stopped: {}", stand.stop_location()));
     }
     let at_once = run.concurrency_label();
     let what = match &at_once {

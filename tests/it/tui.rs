@@ -681,7 +681,7 @@ fn a_summary_is_told_and_not_taken_for_the_agents_words() {
         },
     );
     let screen = desk.draw_screen(80, 24);
-    assert!(screen.contains("coder summed up 7 messages of talk"), "{screen}");
+    assert!(screen.contains("coder summarized 7 messages of talk"), "{screen}");
     assert!(screen.contains("0.25"), "it costs: {screen}");
 }
 
@@ -998,7 +998,7 @@ fn stopping_and_leaving() {
         [UiCommand::Send(RunId::from("r1"), RunCommand::Leave), UiCommand::Quit]
     );
     assert!(desk.model.is_leaving);
-    assert_eq!(desk.model.runs_left, [], "a cancelled run is not taken up again");
+    assert_eq!(desk.model.runs_left, [], "a cancelled run is not resumed again");
 
     // a question of a workflow stays open when the user leaves
     let limit = || UserQuestion::Limit { limit: "max_steps".into(), value: 3, text: "3 steps".into() };
@@ -1006,7 +1006,7 @@ fn stopping_and_leaving() {
     asked.workflow().run_event("r1", user_question(20, limit())).press_control('c');
     assert_eq!(asked.take_commands(), []);
     let screen = asked.draw_screen(80, 24);
-    assert!(screen.contains("Esc: later · Ctrl+C again leaves; /resume takes the run up again"), "{screen}");
+    assert!(screen.contains("Esc: later · Ctrl+C again leaves; /resume continues the run"), "{screen}");
     asked.press_control('c');
     assert_eq!(
         asked.take_commands(),

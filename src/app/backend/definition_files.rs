@@ -206,7 +206,7 @@ impl DefinitionFiles {
         };
         let inside = Path::new(below).components().all(|part| matches!(part, Component::Normal(_)));
         if !inside {
-            bail!("{name} is no file of the configuration");
+            bail!("{name} is not a configuration file");
         }
         Ok(Some(above.join(below)))
     }
@@ -223,7 +223,7 @@ impl DefinitionFiles {
             bail!("a shipped file cannot be changed: save a copy")
         };
         if self.context.shipped_only {
-            bail!("here only shipped files count: start synthdev without `demo` to save your own");
+            bail!("the demo uses only shipped files: start synthdev without `demo` to save your own");
         }
         let now = file_io::read_file_if_exists(&path)
             .with_context(|| format!("{} cannot be read", path.display()))?;
@@ -240,7 +240,7 @@ impl DefinitionFiles {
         let counts = !of_project || trusted && extend_trust(&self.context, &before, Path::new(&file.name))?;
         *self.checker.lock().unwrap_or_else(PoisonError::into_inner) = None;
         let tail = if counts {
-            "used from now on; a run that goes on keeps its own"
+            "used from now on; an active run keeps its own version"
         } else {
             "not used until you trust this project"
         };

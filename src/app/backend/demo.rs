@@ -14,7 +14,7 @@ impl TuiBackend {
         let agents = program.workflows.iter().flat_map(|workflow| &workflow.agents);
         if let Some(unknown) = agents.map(|agent| &agent.id).find(|id| !script.has_replies_for(id)) {
             return Err(format!(
-                "the demo's script has no words for {unknown} of {name}: it plays {played}\n{HOW_TO_SET}"
+                "the demo has no scripted replies for {unknown} of {name}: it plays {played}\n{HOW_TO_SET}"
             ));
         }
         script.rewind_replies();

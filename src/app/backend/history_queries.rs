@@ -41,7 +41,7 @@ const WIDTH: usize = 120;
 const PATH: usize = 12;
 
 /// Of a step.
-const NO_FILES: &str = "none were stored by then: what it changed is not known";
+const NO_FILES: &str = "no files were stored by then: its changes are unknown";
 
 /// Where the questions are answered from.
 pub(super) struct TuiHistoryReader {
@@ -226,8 +226,7 @@ impl TuiHistoryReader {
             steps.iter().skip(at + 1).find(|other| other.within.is_none() && other.files != place.files);
         let after = later.and_then(|place| place.files.clone()).or_else(|| self.last_stored(run, before));
         let Some(after) = after else {
-            return "nothing is known to be changed: no other state of the files was stored after it"
-                .to_owned();
+            return "no known changes: no snapshot was taken after it".to_owned();
         };
         match self.runtime.ports.snapshots.changes(before, Some(&after)) {
             Ok(changes) if changes.is_empty() => "none was changed".to_owned(),

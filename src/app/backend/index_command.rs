@@ -42,9 +42,7 @@ impl TuiBackend {
             .scripted_model()
             .is_some_and(|script| !script.has_replies_for(summary_requests::ASKER))
         {
-            return refused(
-                "the answers of this session are scripted: no model can be asked about files".to_owned(),
-            );
+            return refused("this session uses scripted replies: no model can describe files".to_owned());
         }
         let choice = match catalog.model_for_level(LEVEL) {
             Ok(choice) => choice,
@@ -64,11 +62,11 @@ impl TuiBackend {
     fn make_index(&self) -> BoxFuture<'static, IndexingReply> {
         let taken = self.indexing.proposed_job.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some(work) = taken else {
-            let why = "the index is not made twice: /index looks again".to_owned();
+            let why = "the index was already built: /index checks for changes".to_owned();
             return Box::pin(std::future::ready(IndexingReply::Refused(why)));
         };
         if self.indexing.is_running.swap(true, Ordering::Relaxed) {
-            let why = "an index is being made: wait for its end, then /index".to_owned();
+            let why = "an index is being built: wait until it is done, then use /index".to_owned();
             return Box::pin(std::future::ready(IndexingReply::Refused(why)));
         }
         let (wired, stopped, indexing) =

@@ -22,12 +22,14 @@ impl IndexingSession {
     pub(super) async fn next_progress(&self) -> IndexingReply {
         let mut made = self.running_job.lock().await;
         let told = match made.as_mut() {
-            None => IndexingReply::Refused("no index is being made".to_owned()),
+            None => IndexingReply::Refused("no index is being built".to_owned()),
             Some(watched) => match watched.changed().await {
                 Ok(()) => watched.borrow_and_update().clone(),
-                Err(_) => {
-                    IndexingReply::Refused("making the index was broken off: /index goes on".to_owned())
-                }
+                Err(_) => IndexingReply::Refused(
+                    "building the index was interrupted: /index continues \
+                        it"
+                    .to_owned(),
+                ),
             },
         };
         if !matches!(told, IndexingReply::At(_)) {

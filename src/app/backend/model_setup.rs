@@ -39,7 +39,7 @@ impl TuiBackend {
     pub(super) fn answer_setup_request(&self, asked: SetupRequest) -> BoxFuture<'static, SetupReply> {
         match asked {
             SetupRequest::Open { .. } if self.current_runtime().providers.scripted_model().is_some() => {
-                let why = "here the words are scripted\nhint: `synthdev configure` sets up a model";
+                let why = "this session uses scripted replies\nhint: `synthdev configure` sets up a model";
                 ready_reply(SetupReply::Saved(Err(why.to_owned())))
             }
             SetupRequest::Open { at_first_start: true, .. }

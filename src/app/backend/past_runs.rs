@@ -87,7 +87,7 @@ fn find_resumable_run(
             return Err(is_over_text(id, &format!("is {}", status.as_str())));
         }
         RunStatus::Failed if summary.progress.pauses.is_empty() => {
-            return Err(is_over_text(id, "has failed where nothing can be tried again"));
+            return Err(is_over_text(id, "failed and cannot be retried"));
         }
         RunStatus::Failed | RunStatus::Paused | RunStatus::Interrupted => {}
     }
@@ -207,7 +207,7 @@ fn hit_line(hit: SearchMatch) -> SearchHitLine {
         SearchTextKind::ToolCall => format!("call of{of}"),
         SearchTextKind::ToolResult => "result of a tool".to_owned(),
         SearchTextKind::Variable => format!("variable{of}"),
-        SearchTextKind::Person => "said by a person".to_owned(),
+        SearchTextKind::Person => "message of the user".to_owned(),
         SearchTextKind::Error => "error".to_owned(),
     };
     SearchHitLine { run: hit.run, workflow: hit.workflow, at: hit.at, location: what, text: hit.snippet.text }

@@ -35,7 +35,7 @@ pub(super) fn run_snapshot_command(
         SnapshotOperation::Delete { id } => {
             let info = store.find(&id)?;
             store.delete(&info.id)?;
-            format!("snapshot {} is forgotten", info.id)
+            format!("snapshot {} was deleted", info.id)
         }
     })
 }

@@ -24,9 +24,7 @@ impl TuiBackend {
             .scripted_model()
             .is_some_and(|script| !script.has_replies_for(command_suggestion::ASKER))
         {
-            return refused(
-                "the answers of this session are scripted: no model can be asked for a command".to_owned(),
-            );
+            return refused("this session uses scripted replies: no model can write a command".to_owned());
         }
         let choice = match catalog.model_for_level(LEVEL) {
             Ok(choice) => choice,

@@ -65,8 +65,8 @@ pub(super) fn plan_travel(
             let step = place.step;
             let inside = (step != asked).then(|| {
                 format!(
-                    "Step {asked} is in a branch of `{}`: with its files the run goes back to before all its \
-                     branches, and they are done again.\n\n",
+                    "Step {asked} is in a branch of `{}`: to restore the files, the run goes back to \
+                        before all its branches, and these run again.\n\n",
                     place.state
                 )
             });
@@ -76,8 +76,8 @@ pub(super) fn plan_travel(
             Ok(TimeTravelPreview {
                 title: format!("Rewind {} {run} to before step {step}, {state}?", summary.workflow),
                 body: format!(
-                    "{inside}Conversation and data go back to the moment before `{state}`. What came later no longer \
-                     counts; it stays paid.\n\n{told}"
+                    "{inside}Conversation and data go back to before `{state}`. Later steps \
+                        are discarded, but their cost remains.\n\n{told}"
                 ),
                 travel: TimeTravelRequest::Rewind { run: Some(run.to_string()), step },
             })
@@ -135,7 +135,7 @@ pub(super) fn travel_to_step(
     }
 }
 
-const SAFE: &str = "The present is snapshotted first, so this can be undone.";
+const SAFE: &str = "A snapshot of the current files is taken first, so this can be undone.";
 
 /// The run and its files, or neither.
 fn rewind_run(
@@ -153,7 +153,7 @@ fn rewind_run(
         || "no file had to change".to_owned(),
         |done| to_slash_commands(&snapshots::restored_text(&done)),
     );
-    let text = format!("run {run} stands before step {}, {}\n{files}", place.step, place.state);
+    let text = format!("run {run} is back before step {}, {}\n{files}", place.step, place.state);
     Ok(TimeTravelOutcome { text, resumable_run: Some(run.clone()) })
 }
 
@@ -185,7 +185,7 @@ fn fork_run(
         .map_err(|error| store_error_text(&error))?;
     let with = if changed.is_empty() { String::new() } else { format!(" with {}", changed.join(", ")) };
     let text = format!(
-        "run {fork} stands before step {}, {}, of {}{with}\nthe files stay as they are now{}",
+        "run {fork} starts before step {}, {}, of {}{with}\nthe files stay as they are now{}",
         place.step,
         place.state,
         summary.id,

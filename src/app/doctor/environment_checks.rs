@@ -34,7 +34,7 @@ pub(crate) async fn git_findings(world: &CliContext, outside: OutsideFiles) -> V
         }
         None => DoctorFinding::warning_finding(
             "git",
-            format!("no git program answers; snapshots work all the same (built in: {library})"),
+            format!("no working git program found; snapshots still work (built in: {library})"),
             "install git if agents are to use it",
         ),
     });
@@ -50,7 +50,7 @@ pub(crate) async fn git_findings(world: &CliContext, outside: OutsideFiles) -> V
                 "the repository of {} is not opened, snapshots go to a private one: {why}",
                 world.project.display()
             ),
-            "see all that it names with `synthdev trust`, then start with --trust",
+            "review everything that it names with `synthdev trust`, then start with --trust",
         ),
         FoundRepository::Usable(top) => {
             DoctorFinding::ok_finding("git", format!("{} is a repository", top.display()))
@@ -68,7 +68,13 @@ pub(crate) fn store_findings(world: &CliContext) -> Vec<DoctorFinding> {
     let shown = file.display();
     let mut lines = Vec::new();
     match system_info::file_size(&file) {
-        None => lines.push(DoctorFinding::ok_finding("store", format!("{shown} is made with the first run"))),
+        None => lines.push(DoctorFinding::ok_finding(
+            "store",
+            format!(
+                "{shown} is created with the first \
+            run"
+            ),
+        )),
         Some(size) => match SqliteStore::new(file.clone()).list(&RunQuery::newest(1)) {
             Ok(_) => lines.push(DoctorFinding::ok_finding(
                 "store",
@@ -86,7 +92,7 @@ pub(crate) fn store_findings(world: &CliContext) -> Vec<DoctorFinding> {
         lines.push(DoctorFinding::problem(
             "store",
             text,
-            "change its rights, or set XDG_DATA_HOME to another directory",
+            "change its permissions, or set XDG_DATA_HOME to another directory",
         ));
     }
     if let Some(free) = system_info::free_bytes(&world.dirs.data) {
@@ -114,11 +120,11 @@ pub(crate) fn sandbox_finding(world: &CliContext, catalog: &ConfigCatalog) -> Do
     match (report.mode, report.layer, report.problem) {
         ("off", ..) => DoctorFinding::warning_finding(
             SANDBOX,
-            "off: commands of agents and workflows reach all that you reach",
+            "off: commands of agents and workflows can access everything that you can access",
             "remove `sandbox.mode` from your settings, or --no-sandbox from the command line",
         ),
         (mode, Some(layer), _) => {
-            let mut text = format!("{mode}, held by {layer}; network {}", report.network);
+            let mut text = format!("{mode}, enforced by {layer}; network {}", report.network);
             for gap in &report.gap_texts {
                 text.push_str(&format!("\n{gap}"));
             }

@@ -28,7 +28,7 @@ pub(crate) fn terminal_findings(world: &CliContext) -> Vec<DoctorFinding> {
             lines.push(DoctorFinding::warning_finding(
                 AREA,
                 text,
-                "make the window larger: some lines are cut",
+                "enlarge the window: some lines are truncated",
             ));
         }
         Err(error) => {

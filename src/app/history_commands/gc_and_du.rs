@@ -22,13 +22,13 @@ pub(crate) fn collect_garbage(
 ) -> Result<u8> {
     if older.is_none() && keep.is_none() {
         if yes {
-            bail!("nothing says what to remove\nhint: add --older-than DAYS or --keep NUMBER");
+            bail!("no option says which runs to remove\nhint: add --older-than DAYS or --keep NUMBER");
         }
         if json {
             disk_usage::write_gc_report(&RunsGcReport::default(), true, &mut std::io::stdout().lock())?;
             return Ok(exit::COMPLETED);
         }
-        print_stderr("nothing is removed unless a limit says so: --older-than DAYS, --keep NUMBER");
+        print_stderr("nothing is removed without a limit: --older-than DAYS, --keep NUMBER");
         return show_disk_usage(world, false);
     }
     let wired = open_reader(world)?;

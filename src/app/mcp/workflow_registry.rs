@@ -120,8 +120,8 @@ impl WorkflowRegistry {
                 (Arc::new(catalog), Arc::new(wired.with_store_from(&before.runtime)))
             }
             Some(why) => {
-                tracing::warn!("changed settings do not count: {why}");
-                notes.push(format!("settings and workflows are as they were before this mistake: {why}"));
+                tracing::warn!("changed settings are not used: {why}");
+                notes.push(format!("the previous settings and workflows stay in use: {why}"));
                 (Arc::clone(&before.catalog), Arc::clone(&before.runtime))
             }
         };

@@ -90,8 +90,8 @@ pub(crate) fn write_recording(
     if !handle.visit_portable_model_calls(run, tell).map_err(store_error)? {
         // what was written until here goes with the recorder
         bail!(
-            "run {run} would have gone another way without what its agents were told of this place, so a recording \
-             of it could not be played\nhint: record a new run: synthdev run {name} … --record {file}"
+            "run {run} depends on prompts that describe this machine, so a recording of it could not be \
+                played\nhint: record a new run: synthdev run {name} … --record {file}"
         );
     }
     let calls = recorder.finish_recording().map_err(recording_error)?;

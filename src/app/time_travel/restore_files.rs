@@ -244,18 +244,18 @@ fn foreign_run_error(run: &RunSummary, command: &str) -> anyhow::Error {
     let project = safe_name(&run.project);
     if Path::new(&run.project).is_dir() {
         return anyhow!(
-            "run {} worked in {project}, not here: its files are not brought back\n\
+            "run {} worked in {project}, not here: its files are not restored\n\
              hint: synthdev -C {project} {command}",
             run.id
         );
     }
     anyhow!(
-        "run {} worked in {project}, which is not on this machine: there are no files to bring back\n\
+        "run {} worked in {project}, which is not on this machine: there are no files to restore\n\
          hint: its conversations and data can go back without them",
         run.id
     )
 }
 
 fn unstored_step_error(place: &RunStep, run: &RunSummary, why: &str, hint: &str) -> anyhow::Error {
-    anyhow!("the files of step {} of run {} cannot come back: {why}\nhint: {hint}", place.step, run.id)
+    anyhow!("the files of step {} of run {} cannot be restored: {why}\nhint: {hint}", place.step, run.id)
 }

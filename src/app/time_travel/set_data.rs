@@ -28,7 +28,7 @@ fn parse_assignment(pair: &str) -> Result<(Vec<String>, Value)> {
         bail!("--set {}: a name between two dots is missing", safe_name(pair));
     }
     let value = json_or_words(text)
-        .map_err(|error| anyhow!("--set {}: the value is no JSON: {error}", safe_name(pair)))?;
+        .map_err(|error| anyhow!("--set {}: the value is not JSON: {error}", safe_name(pair)))?;
     Ok((keys.to_vec(), value))
 }
 

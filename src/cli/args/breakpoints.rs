@@ -6,10 +6,11 @@ use synthdev_engine::steering::{Breakpoint, BreakpointSet};
 
 #[derive(Args, Debug, Default)]
 pub struct StopArgs {
-    /// Stand still before every state; `resume` goes on to the next one
+    /// Pause before every state; `resume` runs up to the next one
     #[arg(long)]
     pub step: bool,
-    /// Stand still before this state; tool:NAME before a tool, spend:0.50 when so many dollars were spent; repeat for
+    /// Pause before this state; tool:NAME pauses before a tool, spend:0.50 after that many dollars; repeat
+    /// for
     /// several
     #[arg(long = "break", value_name = "STATE")]
     pub breaks: Vec<String>,

@@ -7,13 +7,13 @@ use synthdev_domain::project_index::SizeLimit;
 
 #[derive(Args, Debug, Default)]
 pub struct IndexArgs {
-    /// Leave out files of more kilobytes
+    /// Skip larger files, in kilobytes
     #[arg(long, value_name = "SIZE", default_value = "50", value_parser = size_parser())]
     pub max_size: SizeLimit,
-    /// Ask nothing before models are asked and paid
+    /// Do not ask for confirmation of the cost
     #[arg(long)]
     pub yes: bool,
-    /// What came of it as JSON
+    /// Print the result as JSON
     #[arg(long)]
     pub json: bool,
 }

@@ -7,25 +7,26 @@ use clap::Args;
 
 #[derive(Args, Debug, Default)]
 pub struct McpArgs {
-    /// Approve every tool that would be asked about
+    /// Approve every tool call that needs approval
     #[arg(long)]
     pub yes: bool,
-    /// Let the client answer what otherwise the user must: tools that need approval, approvals of workflows
+    /// Let the client answer approvals of tools and workflows, which otherwise only the user can answer
     #[arg(long)]
     pub remote_approvals: bool,
-    /// Hand items to sub-agents one at a time, to look for what is wrong
+    /// Hand items to sub-agents one at a time, for debugging
     #[arg(long)]
     pub serial: bool,
-    /// How long a sub-agent may take for a step before another one gets it; 300 if nothing is said
+    /// Seconds until a step of a silent sub-agent goes to another one (default: 300)
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
     pub lease_seconds: Option<u64>,
-    /// How long a task waits for a sub-agent that begins it before it fails; 1800 if nothing is said
+    /// Seconds until a task fails that no sub-agent has started (default: 1800)
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..))]
     pub begin_seconds: Option<u64>,
     /// Serve clients over HTTP on this machine instead of stdin and stdout, such as 127.0.0.1:7331 (port 0: any)
     #[arg(long, value_name = "ADDR", value_parser = parse_loopback_address)]
     pub http: Option<SocketAddr>,
-    /// The file with the token that clients must send; without it a token is made and kept among the user's data
+    /// File with the token that clients must send; by default a token is generated and kept in the data
+    /// directory
     #[arg(long, value_name = "FILE", requires = "http")]
     pub token_file: Option<PathBuf>,
 }

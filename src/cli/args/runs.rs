@@ -7,25 +7,25 @@ use clap::{Args, Subcommand, ValueEnum};
 
 #[derive(Args, Debug, Default)]
 pub struct ResumeArgs {
-    /// Id of the run, or a beginning of it, or a resume token
+    /// Id of the run, a prefix of it, or a resume token
     #[arg(value_name = "RUN|TOKEN")]
     pub run: String,
-    /// The answer to what it waits for: JSON, or a plain word
+    /// The answer to its open question: JSON, or a plain word
     #[arg(long, value_name = "JSON")]
     pub results: Option<String>,
-    /// Which pause is answered, if several are open: its state
+    /// The state of the pause to answer, if several are open
     #[arg(long, value_name = "STATE")]
     pub state: Option<String>,
-    /// How much more of the budget that was reached it may use: dollars, tokens or seconds
+    /// The amount to add to the exhausted budget: dollars, tokens or seconds
     #[arg(long, value_name = "AMOUNT", value_parser = parse_amount, conflicts_with = "results")]
     pub budget: Option<f64>,
-    /// Go on under the workflow as it is now, if it fits; says what is different
+    /// Continue with the current version of the workflow if it is compatible; lists the differences
     #[arg(long)]
     pub upgrade: bool,
     /// Take the changed workflow from this file (with --upgrade)
     #[arg(long, value_name = "FILE", requires = "upgrade")]
     pub workflow_file: Option<PathBuf>,
-    /// Approve every tool that would be asked about
+    /// Approve every tool call that needs approval
     #[arg(long)]
     pub yes: bool,
     #[command(flatten)]
@@ -36,16 +36,16 @@ pub struct ResumeArgs {
     /// One JSON event a line on stdout, while it runs
     #[arg(long)]
     pub events: bool,
-    /// Answer with this file of scripted replies instead of a model
+    /// Use the scripted replies in this file instead of a model
     #[arg(long, value_name = "FILE")]
     pub replies: Option<PathBuf>,
-    /// Write everything that models were asked and answered in the whole run into this file; it was begun with --record
+    /// Record the model calls of the whole run in this file; the run must have been started with --record
     #[arg(long, value_name = "FILE", conflicts_with = "upgrade")]
     pub record: Option<PathBuf>,
-    /// Go on answering from such a file: no model is asked, no key is needed
+    /// Continue playing back a recorded file: no model is called and no key is needed
     #[arg(long, value_name = "FILE", conflicts_with_all = ["record", "replies", "upgrade"])]
     pub replay: Option<PathBuf>,
-    /// Go on beside another run that works in this project
+    /// Share this project with another active run
     #[arg(long)]
     pub share: bool,
 }
@@ -56,33 +56,33 @@ pub enum RunsCommand {
     List(ListArgs),
     /// One run in full
     Show {
-        /// Its id, or a beginning of it
+        /// Its id, or a prefix of it
         id: String,
-        /// Every event as a JSON line; with --request, what was asked and answered
+        /// Print every event as a JSON line; with --request, the request and its reply
         #[arg(long)]
         json: bool,
-        /// The last request to a model of this step, or of the run, as it was sent, and the answer
+        /// Show the last model request of this step, or of the run, as it was sent, with its reply
         #[arg(long, value_name = "STEP|last", value_parser = parse_call_selector)]
         request: Option<ModelRequestSelector>,
-        /// Of this agent (with --request)
+        /// Only requests of this agent (with --request)
         #[arg(long, value_name = "AGENT", requires = "request")]
         agent: Option<String>,
     },
     /// What runs cost: tokens and dollars by model, role, agent and state
     ///
-    /// Without a run, the last one. With --all, a filter or --by day: all runs, or those that the filters let through.
+    /// Without a run, the last one. With --all, a filter or --by day: all runs that match the filters.
     Cost(CostArgs),
     /// The steps of a run: every state it entered, with the files that were stored
     Steps {
-        /// Its id, or a beginning of it
+        /// Its id, or a prefix of it
         run: String,
-        /// The answer as JSON
+        /// Print the result as JSON
         #[arg(long)]
         json: bool,
     },
     /// Find words in messages, tool calls and variables of all runs
     Search {
-        /// All of them must occur; "quotes" make a phrase; the last one may be a beginning
+        /// Words that must all occur; "quotes" make a phrase; the last word matches as a prefix
         words: Vec<String>,
         /// Only in this run
         #[arg(long, value_name = "RUN")]
@@ -90,34 +90,34 @@ pub enum RunsCommand {
         /// Only runs of this workflow
         #[arg(long, value_name = "NAME")]
         workflow: Option<String>,
-        /// How many places are shown; 0 for all
+        /// Maximum number of matches to show; 0 for all
         #[arg(long, default_value_t = 20, allow_negative_numbers = true, value_parser = parse_number)]
         limit: usize,
-        /// The answer as JSON
+        /// Print the result as JSON
         #[arg(long)]
         json: bool,
     },
-    /// What is different between two runs
+    /// Show the differences between two runs
     Diff {
-        /// Id of one run, or a beginning of it
+        /// Id of the first run, or a prefix of it
         first: String,
-        /// Id of the other one
+        /// Id of the second run
         second: String,
-        /// The answer as JSON
+        /// Print the result as JSON
         #[arg(long)]
         json: bool,
     },
-    /// A new run that begins before a step of another one; `resume` sets it going
+    /// Create a new run that starts at a step of another run; `resume` starts it
     Fork {
-        /// Its id, or a beginning of it
+        /// Its id, or a prefix of it
         run: String,
-        /// The step before which it begins
+        /// The step to start from
         #[arg(long, value_name = "STEP")]
         at: u32,
-        /// Change data first; repeat for several
+        /// Change a variable first; repeat for several
         #[arg(long = "set", value_name = "common_data.NAME=JSON")]
         set: Vec<String>,
-        /// Under the workflow in this file
+        /// Use the workflow in this file
         #[arg(long, value_name = "FILE")]
         definition: Option<PathBuf>,
         /// Bring the project's files back to that step, too
@@ -126,15 +126,15 @@ pub enum RunsCommand {
         /// Do not ask
         #[arg(long)]
         yes: bool,
-        /// The answer as JSON
+        /// Print the result as JSON
         #[arg(long)]
         json: bool,
     },
-    /// Take a run itself back to before a step: conversations, data and files together
+    /// Rewind a run to before a step: conversations, data and files
     Rewind {
-        /// Its id, or a beginning of it
+        /// Its id, or a prefix of it
         run: String,
-        /// The step that is entered again
+        /// The step to run again
         #[arg(long, value_name = "STEP")]
         to: u32,
         /// Leave the files as they are
@@ -144,37 +144,37 @@ pub enum RunsCommand {
         #[arg(long)]
         yes: bool,
     },
-    /// Make the project's files as they were before a run; can itself be undone
+    /// Restore the project's files to their state before a run; can itself be undone
     Undo {
-        /// Its id, or a beginning of it
+        /// Its id, or a prefix of it
         run: String,
         /// Do not ask
         #[arg(long)]
         yes: bool,
     },
-    /// Feed a run's journal again: it must lead to the same events
+    /// Replay a run's journal and verify that it produces the same events
     Replay {
-        /// Its id, or a beginning of it
+        /// Its id, or a prefix of it
         run: String,
-        /// The answer as JSON
+        /// Print the result as JSON
         #[arg(long)]
         json: bool,
     },
-    /// Pause a run that works, also in another process; what is under way comes to its end
+    /// Pause an active run, also in another process; calls in progress finish first
     Pause {
-        /// Its id, or a beginning of it
+        /// Its id, or a prefix of it
         run: String,
     },
-    /// End a run for good: one that waits, was interrupted, or works in another process
+    /// Cancel a run that is paused, interrupted, or active in another process
     Cancel {
-        /// Its id, or a beginning of it
+        /// Its id, or a prefix of it
         run: String,
     },
-    /// Try the state again in which a run failed
+    /// Retry the state in which a run failed
     Retry(ResumeArgs),
-    /// Bring what an isolated run changed since its last merge into the project
+    /// Merge the changes of an isolated run since its last merge into the project
     Merge {
-        /// Its id, or a beginning of it
+        /// Its id, or a prefix of it
         run: String,
         /// Only show what would change
         #[arg(long)]
@@ -185,61 +185,61 @@ pub enum RunsCommand {
     },
     /// Throw away the worktree and branch of an isolated run
     Discard {
-        /// Its id, or a beginning of it
+        /// Its id, or a prefix of it
         run: String,
-        /// Even if commits on its branch are nowhere else; asks nothing
+        /// Discard even commits that exist only on its branch, without asking
         #[arg(long)]
         force: bool,
-        /// Do not ask whether changes that were not merged may be lost
+        /// Discard unmerged changes without asking
         #[arg(long)]
         yes: bool,
     },
-    /// Write a run into one file that can be imported elsewhere, or read by a person
+    /// Export a run to one file, for import on another machine or for reading
     Export {
-        /// Its id, or a beginning of it
+        /// Its id, or a prefix of it
         run: String,
-        /// Where to; without it stdout
+        /// The output file (default: stdout)
         #[arg(long, value_name = "FILE")]
         to: Option<PathBuf>,
-        /// For programs or for reading
+        /// The output format
         #[arg(long, value_name = "FORMAT", default_value = "bundle")]
         format: ExportFormat,
     },
-    /// Take in a run that was exported elsewhere
+    /// Import a run that was exported elsewhere
     Import {
         /// The file that `runs export` wrote
         file: PathBuf,
     },
     /// Remove old runs; shows what it would remove unless --yes
     Gc {
-        /// Runs that ended longer ago
+        /// Remove runs that ended more than this many days ago
         #[arg(long, value_name = "DAYS", allow_negative_numbers = true)]
         older_than: Option<u32>,
-        /// All but so many of the newest runs
+        /// Keep this many of the newest runs and remove the others
         #[arg(long, value_name = "NUMBER", allow_negative_numbers = true, value_parser = parse_number)]
         keep: Option<usize>,
         /// Really remove them
         #[arg(long)]
         yes: bool,
-        /// The answer as JSON
+        /// Print the result as JSON
         #[arg(long)]
         json: bool,
     },
-    /// What the history takes on the disk
+    /// Show the disk usage of the history
     Du {
-        /// The answer as JSON
+        /// Print the result as JSON
         #[arg(long)]
         json: bool,
     },
-    /// Save what can be read of a damaged history into a new one
+    /// Recover the readable part of a damaged history into a new file
     ///
     /// Exits with 1 if anything was lost.
     Salvage {
-        /// Put the new one in the place of the damaged one, which is kept under another name; finishes a replacement
-        /// that was cut off
+        /// Replace the damaged history, which is kept under another name; also finishes a replacement
+        /// that was interrupted
         #[arg(long)]
         replace: bool,
-        /// The answer as JSON
+        /// Print the result as JSON
         #[arg(long)]
         json: bool,
     },
@@ -258,21 +258,21 @@ pub enum ExportFormat {
 
 #[derive(Args, Debug, Default)]
 pub struct CostArgs {
-    /// Its id, or a beginning of it
+    /// Its id, or a prefix of it
     #[arg(conflicts_with_all = ["all", "limit", "RunFilterArgs"])]
     pub run: Option<String>,
-    /// Only by this; without it by each but day
+    /// Group only by this; by default, by everything except day
     #[arg(long, value_name = "WHAT")]
     pub by: Option<CostBy>,
-    /// All runs together
+    /// Show the total of all runs
     #[arg(long)]
     pub all: bool,
-    /// Only so many of the newest ones
+    /// Only this many of the newest runs
     #[arg(long, value_name = "NUMBER", allow_negative_numbers = true, value_parser = parse_number)]
     pub limit: Option<usize>,
     #[command(flatten)]
     pub filters: RunFilterArgs,
-    /// The answer as JSON
+    /// Print the result as JSON
     #[arg(long)]
     pub json: bool,
 }
@@ -289,15 +289,15 @@ pub enum CostBy {
 
 #[derive(Args, Debug, Default)]
 pub struct ListArgs {
-    /// How many; 0 for all
+    /// Maximum number of runs to show; 0 for all
     #[arg(long, default_value_t = 20, allow_negative_numbers = true, value_parser = parse_number)]
     pub limit: usize,
     #[command(flatten)]
     pub filters: RunFilterArgs,
-    /// Children and forks below the run that they came from
+    /// Show children and forks below their parent run
     #[arg(long)]
     pub tree: bool,
-    /// The answer as JSON
+    /// Print the result as JSON
     #[arg(long)]
     pub json: bool,
 }
@@ -317,10 +317,10 @@ pub struct RunFilterArgs {
     /// Only runs that began before
     #[arg(long, value_name = "WHEN")]
     pub until: Option<String>,
-    /// Only runs that cost at least so many dollars
+    /// Only runs that cost at least this many dollars
     #[arg(long, value_name = "USD", allow_negative_numbers = true)]
     pub min_cost: Option<f64>,
-    /// Only runs that cost at most so many dollars
+    /// Only runs that cost at most this many dollars
     #[arg(long, value_name = "USD", allow_negative_numbers = true)]
     pub max_cost: Option<f64>,
     /// Only runs of this project
@@ -339,7 +339,7 @@ pub enum ModelRequestSelector {
 }
 
 fn parse_call_selector(typed: &str) -> Result<ModelRequestSelector, String> {
-    let wanted = || "a number of a step is wanted, or the word last".to_owned();
+    let wanted = || "expected the number of a step, or the word last".to_owned();
     if typed == "last" {
         Ok(ModelRequestSelector::Last)
     } else {
@@ -348,7 +348,7 @@ fn parse_call_selector(typed: &str) -> Result<ModelRequestSelector, String> {
 }
 
 fn parse_number(typed: &str) -> Result<usize, String> {
-    typed.parse().map_err(|_| "a number of runs is wanted, such as 20".to_owned())
+    typed.parse().map_err(|_| "expected a number of runs, such as 20".to_owned())
 }
 
 /// `1.50`, `+1.50` or `$1.50`.

@@ -8,7 +8,7 @@ use clap::{Args, Subcommand};
 pub struct SandboxArgs {
     #[command(subcommand)]
     pub question: Option<SandboxQuestion>,
-    /// The answer as JSON
+    /// Print the result as JSON
     #[arg(long, global = true)]
     pub json: bool,
 }

@@ -6,36 +6,36 @@ use clap::Subcommand;
 pub enum SnapshotSubcommand {
     /// Store the files as they are now
     Create {
-        /// A name to find it by
+        /// A label for the snapshot
         label: Vec<String>,
     },
     /// Newest first
     List {
-        /// The answer as JSON
+        /// Print the result as JSON
         #[arg(long)]
         json: bool,
     },
-    /// What it holds, and what differs now
+    /// Show its contents and how the current files differ
     Show {
-        /// Its id, or a beginning of it
+        /// Its id, or a prefix of it
         id: String,
     },
     /// Differences from the snapshot to now
     Diff {
-        /// Its id, or a beginning of it
+        /// Its id, or a prefix of it
         id: String,
     },
-    /// Make the files as they were; the present is stored first
+    /// Restore the files; the current files are stored first
     Restore {
-        /// Its id, or a beginning of it
+        /// Its id, or a prefix of it
         id: String,
         /// Do not ask
         #[arg(long)]
         yes: bool,
     },
-    /// Forget it
+    /// Delete the snapshot
     Delete {
-        /// Its id, or a beginning of it
+        /// Its id, or a prefix of it
         id: String,
     },
 }

@@ -56,11 +56,11 @@ pub fn write_costs(
     match (&spent.scope, spent.replayed_count) {
         (_, 0) => {}
         (CostReportScope::Run(_), _) => {
-            writeln!(out, "replayed: $0 spent; a recording answered, and the tokens are those of then")?;
+            writeln!(out, "replayed: $0 spent; replies and token counts come from a recording")?;
         }
         (CostReportScope::Runs(_), replayed) => {
             let runs = count_text(replayed, "replayed run");
-            writeln!(out, "{runs} not counted: recordings answered, $0 spent")?;
+            writeln!(out, "{runs} not counted: replies came from recordings, $0 spent")?;
         }
     }
     if spent.entries.is_empty() {
@@ -86,7 +86,7 @@ fn write_cost_remarks(entries: &[CostEntry], out: &mut dyn Write) -> io::Result<
         writeln!(out, "cached and written are parts of the prompt")?;
     }
     if whole.estimated > 0 {
-        writeln!(out, "{} estimated: the server did not say all of what was used", calls(whole.estimated))?;
+        writeln!(out, "{} estimated: the server did not report the full usage", calls(whole.estimated))?;
     }
     for unknown in group_costs(entries, CostGrouping::Model).iter().filter(|sum| sum.unpriced_calls > 0) {
         let (calls, model) = (calls(unknown.unpriced_calls), safe_name(&unknown.name));

@@ -10,7 +10,7 @@ use crate::output::{TerminalSafeWriter, safe_name, time_text};
 use synthdev_domain::ids::{RunId, Timestamp};
 use synthdev_domain::journal::{HistoryStorageUsage, ReclaimedSpace};
 
-/// What the history takes on the disk, with what hangs on it elsewhere.
+/// Show the disk usage of the history, with what hangs on it elsewhere.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct DiskUsageReport {
     pub file: String,

@@ -11,16 +11,17 @@ pub fn export_lines(done: &ExportedRun, to: Option<&str>) -> Vec<String> {
     let place = to.map_or_else(|| "stdout".to_owned(), safe_name);
     let rows = count_text(done.rows, "row");
     let mut lines = vec![format!("run {} with {rows} in {place}: {}", done.run, bytes_text(done.bytes))];
-    lines.push("stored files (snapshots) are not in it".to_owned());
+    lines.push("snapshots of files are not included".to_owned());
     if done.keys_hidden {
-        lines.push("keys that this machine knows were found in it and hidden".to_owned());
+        lines.push("keys of this machine were found in it and redacted".to_owned());
     }
     if done.bytes > LARGEST {
         lines.push(format!("warning: files above {} MiB are not imported", LARGEST >> 20));
     }
     if done.diverges {
         lines.push(format!(
-            "warning: it does not lead to what was recorded, so it cannot be imported (`synthdev runs replay {}`)",
+            "warning: its replay differs from the recorded events, so it cannot be imported (`synthdev \
+                runs replay {}`)",
             done.run
         ));
     }
@@ -32,7 +33,7 @@ pub fn import_line(done: &ImportedRun) -> String {
     let id = &run.id;
     let status = run.progress.status;
     let mut text = format!(
-        "run {id} of {} is here: {}, {}",
+        "imported run {id} of {}: {}, {}",
         safe_name(&run.workflow),
         status.as_str(),
         count_text(done.rows, "row")
@@ -40,15 +41,16 @@ pub fn import_line(done: &ImportedRun) -> String {
     if let Some(origin) = run.origin.as_ref().filter(|origin| origin.run != *id) {
         text += &format!("\n{}", origin_text(origin, id));
     }
-    text += "\nstored files (snapshots) did not travel: files cannot be brought back to its steps";
+    text += "\nsnapshots are not part of an export: files cannot be restored to its steps";
     if done.isolated {
-        text += "\nits worktree did not travel either: it would go on in this project";
+        text += "\nits worktree is not part of an export either: the run would continue in this project";
     }
     if done.is_older {
-        text += "\nit was made by an older version: it can be looked at, not continued";
+        text += "\nit was made by an older version: it can be viewed, but not continued";
     } else if matches!(status, RunStatus::Interrupted | RunStatus::Paused) {
         text += &format!(
-            "\nwhat it does was decided elsewhere: look at it (`synthdev runs show {id}`) before `synthdev resume {id}`"
+            "\nit was defined on another machine: review it (`synthdev runs show {id}`) before `synthdev \
+                resume {id}`"
         );
     }
     text

@@ -63,7 +63,7 @@ fn hit_location(hit: &SearchMatch) -> String {
         SearchTextKind::ToolCall => format!("call of{of}"),
         SearchTextKind::ToolResult => "result of a tool".to_owned(),
         SearchTextKind::Variable => format!("variable{of}"),
-        SearchTextKind::Person => "said by a person".to_owned(),
+        SearchTextKind::Person => "message of the user".to_owned(),
         SearchTextKind::Error => "error".to_owned(),
     }
 }

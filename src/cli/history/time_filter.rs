@@ -21,7 +21,10 @@ pub fn parse_time(typed: &str, now: Timestamp, day: DayBoundary) -> Result<Times
     let text = typed.trim();
     let found = parse_age(text).and_then(|ms| now.0.checked_sub(ms)).or_else(|| parse_date(text, day));
     found.or_else(|| parse_moment(text)).map(Timestamp).ok_or_else(|| {
-        format!("`{typed}` is no time: a date (2026-01-31), a date with a time (2026-01-31T10:00) or an age (7d, 12h, 30m)")
+        format!(
+            "`{typed}` is not a time: write a date (2026-01-31), a date with a time \
+            (2026-01-31T10:00) or an age (7d, 12h, 30m)"
+        )
     })
 }
 

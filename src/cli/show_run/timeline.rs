@@ -50,7 +50,7 @@ impl<'a> TimelineFormatter<'a> {
 }
 
 fn resumed_lines(again: usize, definition: &Option<String>, notes: &[String]) -> Vec<String> {
-    let calls = if again == 0 { String::new() } else { format!(", {again} calls are made again") };
+    let calls = if again == 0 { String::new() } else { format!(", {again} calls are repeated") };
     let definition = definition
         .as_ref()
         .map(|hash| format!(", under another definition ({})", hash.get(..12).unwrap_or(hash)));
@@ -71,7 +71,7 @@ fn question_line(question: &UserQuestion) -> Option<String> {
     let text = match question {
         UserQuestion::Message => return None,
         UserQuestion::Limit { text, .. } => text.clone(),
-        UserQuestion::NoSnapshot { reason } => format!("no snapshot: {reason}: go on without?"),
+        UserQuestion::NoSnapshot { reason } => format!("no snapshot: {reason}: continue without one?"),
         UserQuestion::Pause { message, .. } => message.clone(),
         UserQuestion::Failed { failure } => format!("{}: {}: try again?", failure.title, failure.detail),
         UserQuestion::Break { state, point } => stopped_text(state, point.as_ref()),
@@ -83,7 +83,7 @@ fn question_line(question: &UserQuestion) -> Option<String> {
 /// `stands still at review: breakpoint state review`
 fn stopped_text(state: &str, point: Option<&Breakpoint>) -> String {
     let why = point.map_or_else(|| "step mode, or paused".to_owned(), |point| format!("breakpoint {point}"));
-    format!("stands still at {state}: {why}")
+    format!("paused at {state}: {why}")
 }
 
 fn answer_text(answer: &UserAnswer) -> Option<String> {

@@ -140,7 +140,7 @@ fn check_visits(expect: &TestExpectation, facts: &SimulationFacts, found: &mut V
     let wrongly =
         names(&mut expect.not_visited_states.iter().map(|s| &s.value).filter(|s| facts.visit_count(s) > 0));
     if !wrongly.is_empty() {
-        let text = format!("not_visited: entered all the same\n{}", mark_lines('+', &wrongly));
+        let text = format!("not_visited: entered anyway\n{}", mark_lines('+', &wrongly));
         found.push(simple_failure("not_visited", json!([]), json!(wrongly), text));
     }
 }

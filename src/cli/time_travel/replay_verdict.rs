@@ -42,7 +42,7 @@ pub fn write_replay_verdict(
             let kind = what["input"].as_str().unwrap_or("input").to_owned();
             writeln!(
                 out,
-                "run {run}: input {input} ({kind}, {} UTC) leads to something else now",
+                "run {run}: input {input} ({kind}, {} UTC) now has a different result",
                 time_text(*at)
             )?;
             writeln!(out, "  the input: {}", first_line(&what.to_string(), 400))?;
@@ -50,13 +50,14 @@ pub fn write_replay_verdict(
             if asks.is_empty() {
                 writeln!(
                     out,
-                    "it asks for the same as then; of its events only a fingerprint was recorded, and it is another one. They are now:"
+                    "the requested effects are the same, but the events differ; only their fingerprint \
+                        was recorded. They are now:"
                 )?;
                 return write_events(now, out);
             }
-            writeln!(out, "what it asked for (-: as recorded, +: now):")?;
+            writeln!(out, "requested effects (-: recorded, +: now):")?;
             write!(out, "{asks}")?;
-            writeln!(out, "its events are now:")?;
+            writeln!(out, "its current events:")?;
             write_events(now, out)
         }
     }

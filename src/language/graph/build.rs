@@ -165,7 +165,7 @@ fn build_handlers(workflow: &Workflow) -> Vec<GraphHandler> {
         add("no condition holds", target);
     }
     if let Some(target) = workflow.resume {
-        add("the person says something", target);
+        add("the user sends a message", target);
     }
     all
 }

@@ -123,7 +123,7 @@ fn input_label(workflow: &Workflow, input: &ValueSource) -> String {
         ValueSource::Script(at) => {
             workflow.scripts.get(at.0).map_or_else(String::new, |script| expression_label(&script.source))
         }
-        ValueSource::Human => "what the person types".to_owned(),
+        ValueSource::Human => "the user's message".to_owned(),
     }
 }
 

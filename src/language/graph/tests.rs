@@ -270,7 +270,7 @@ every␛thing
 Everything that a state can be
 
  any state ╌▸ give_up  an error that nothing catches
- any state ╌▸ resume   the person says something
+ any state ╌▸ resume   the user sends a message
 
  ○ start               script
  ▼

@@ -55,7 +55,7 @@ pub(super) async fn respond_to_call(mut call: McpToolCall<'_>) -> Result<Value, 
         DelegatedAnswerOutcome::Taken => false,
         DelegatedAnswerOutcome::Duplicate => true,
         DelegatedAnswerOutcome::Conflict => {
-            let detail = "this interaction was answered otherwise before: the first answer counts";
+            let detail = "this interaction already has another answer: the first answer counts";
             return Err(ToolResultError::new(
                 "interaction_conflict",
                 "The interaction was answered already",

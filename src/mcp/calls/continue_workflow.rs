@@ -16,12 +16,12 @@ pub(super) async fn continue_workflow(mut call: McpToolCall<'_>) -> Result<Value
     let run = find_run(call.backend, &id)?;
     let failed = retryable_steps(&run);
     if run.progress.status != RunStatus::Interrupted && failed.is_empty() && !is_freely_paused(&run) {
-        let detail = format!("it is {}, and nothing of it can be tried again", run.progress.status.as_str());
+        let detail = format!("it is {}, and it has no step to retry", run.progress.status.as_str());
         let hint = match run.progress.status {
-            RunStatus::Running => "pause_workflow pauses it, wherever it is driven",
-            _ => "get_workflow_status tells what it needs",
+            RunStatus::Running => "pause_workflow pauses it, in whichever process it runs",
+            _ => "get_workflow_status shows what it needs",
         };
-        return Err(ToolResultError::new("not_continued", "The run was not cut off", detail)
+        return Err(ToolResultError::new("not_continued", "The run was not interrupted", detail)
             .hint(Some(hint.to_owned()))
             .into());
     }

@@ -62,7 +62,7 @@ pub(super) async fn find_task(backend: &dyn McpBackend, id: &str) -> Result<Foun
             tokio::time::sleep(LOOK_AGAIN).await;
         }
     }
-    Err(SubAgentError::new("not_running", "the workflow could not be taken up again; try once more"))
+    Err(SubAgentError::new("not_running", "the workflow could not be resumed; try again"))
 }
 
 fn task_in_run(

@@ -86,7 +86,7 @@ fn pending_step(step: &Value, further: Vec<Value>) -> Value {
 fn driven_elsewhere_error(reached: &FoundTask) -> Result<Value, SubAgentError> {
     match reached.run.progress.status {
         RunStatus::Paused => {
-            let message = "a person must decide something before the workflow goes on";
+            let message = "the user must decide something before the workflow continues";
             Ok(json!({"status": "waiting", "retry_after_ms": LATER_MS, "message": message}))
         }
         _ => Err(SubAgentError::new("not_running", "another process works on this workflow; ask its server")),

@@ -14,7 +14,7 @@ use synthdev_runtime::control_requests::PauseOutcome;
 const PATIENCE: Duration = Duration::from_secs(10);
 
 const LATER: &str =
-    "The workflow pauses when what is under way has come to its end. get_workflow_status tells.";
+    "The workflow pauses when its calls in progress have finished. get_workflow_status reports it.";
 
 pub(super) async fn pause_workflow(mut call: McpToolCall<'_>) -> Result<Value, McpCallError> {
     let mut arguments = ToolArguments::from_request(call.arguments.take(), &["workflowId"], &[])?;
@@ -38,7 +38,8 @@ pub(super) async fn pause_workflow(mut call: McpToolCall<'_>) -> Result<Value, M
         PauseOutcome::Told(_) if running => answer["message"] = json!(LATER),
         PauseOutcome::Unheard(pid) if running => {
             let message = format!(
-                "Process {pid}, which drives the workflow, does not answer. It pauses when it works again."
+                "Process {pid}, which drives the workflow, does not respond. It pauses the workflow once \
+                    it responds again."
             );
             answer["message"] = json!(message);
         }

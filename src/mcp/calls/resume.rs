@@ -111,10 +111,10 @@ fn gather_results(mut given: JsonObject) -> JsonObject {
 /// A token gives no right to a decision that only the user may take.
 fn refusal_reason(pause: &OpenPause, results: &Value, remote_approvals: bool) -> Option<McpCallError> {
     if !may_answer(pause, remote_approvals) {
-        let detail = format!("state `{}` waits for a person: {}", pause.state, pause.message);
+        let detail = format!("state `{}` waits for the user: {}", pause.state, pause.message);
         let hint =
             "`synthdev resume` answers it; a server started with --remote-approvals lets clients do so";
-        let problem = ToolResultError::new("not_permitted", "A person must decide this", detail);
+        let problem = ToolResultError::new("not_permitted", "The user must decide this", detail);
         return Some(problem.hint(Some(hint.to_owned())).into());
     }
     if pause.reason == PauseReason::Approval && results["decision"] == "always" {

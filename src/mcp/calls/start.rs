@@ -96,7 +96,7 @@ fn not_offered(name: &str, call: &McpToolCall<'_>) -> McpCallError {
     match call.backend.broken_workflows().iter().find(|broken| broken.name == name) {
         Some(broken) => {
             ToolResultError::new("broken_workflow", "This workflow cannot be started", &broken.reason)
-                .hint(Some("`synthdev check` tells all that is wrong with it".to_owned()))
+                .hint(Some("`synthdev check` lists its errors".to_owned()))
                 .into()
         }
         None => {

@@ -349,7 +349,11 @@ fn auth_rejection(barred: AuthRejection) -> Response<McpResponseBody> {
     let of = |status, text: &str| response_body::error_response(status, &json!({"error": text}));
     match barred {
         AuthRejection::Host => of(StatusCode::FORBIDDEN, "the header Host is not this machine"),
-        AuthRejection::Origin => of(StatusCode::FORBIDDEN, "pages of other machines are not served"),
+        AuthRejection::Origin => of(
+            StatusCode::FORBIDDEN,
+            "requests from web pages of other machines are \
+            refused",
+        ),
         AuthRejection::Token => {
             let text = "the token is missing or wrong: send Authorization: Bearer TOKEN";
             let mut response = of(StatusCode::UNAUTHORIZED, text);

@@ -84,7 +84,7 @@ pub(super) fn session_mode(
     }
     let Some(header) = header else { return Ok(SessionMode::Session) };
     if !ProtocolVersion::KNOWN_VERSIONS.iter().any(|known| known.as_str() == header) {
-        return Err(invalid_request_error(message, "this version of the protocol is not known here"));
+        return Err(invalid_request_error(message, "this version of the protocol is not supported"));
     }
     if header < ProtocolVersion::V_2026_07_28.as_str() {
         return Ok(SessionMode::Session);

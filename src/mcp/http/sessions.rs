@@ -49,7 +49,7 @@ impl McpSession {
         let (backend, present, answers) = (Arc::clone(backend), Arc::clone(&presence), Arc::clone(&desk));
         tokio::spawn(async move {
             if let Err(error) = serve_client(backend, wire, present).await {
-                tracing::debug!(error, "a client began in a way that is not understood");
+                tracing::debug!(error, "a client sent an invalid first message");
             }
             answers.close_all();
         });

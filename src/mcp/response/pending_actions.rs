@@ -37,7 +37,7 @@ pub(crate) fn may_answer(pause: &OpenPause, remote_approvals: bool) -> bool {
 
 pub(super) fn add_action_fields(run: &RunSummary, offers: &[PendingAction], fields: &mut Map<String, Value>) {
     if matches!(offers, [only] if only.pause.needs_no_answer()) {
-        let message = "The workflow was paused. continue_workflow takes it up where it stands.";
+        let message = "The workflow is paused. continue_workflow resumes it.";
         fields.insert("message".to_owned(), json!(message));
         return;
     }
@@ -50,7 +50,8 @@ pub(super) fn add_action_fields(run: &RunSummary, offers: &[PendingAction], fiel
     if let Some(first) = answerable.first().and_then(Value::as_object) {
         fields.extend(first.clone());
     } else {
-        let message = format!("A person must decide before this goes on: synthdev resume {}", run.id);
+        let message =
+            format!("The user must decide before the workflow continues: synthdev resume {}", run.id);
         fields.insert("message".to_owned(), json!(message));
     }
     if answerable.len() > 1 {
@@ -65,9 +66,10 @@ pub(super) fn add_action_fields(run: &RunSummary, offers: &[PendingAction], fiel
 pub(super) fn add_running_fields(run: &RunSummary, fields: &mut Map<String, Value>) {
     let open: Vec<Value> = run.progress.pauses.iter().map(open_pause_json).collect();
     let message = if open.is_empty() {
-        "The workflow runs. Ask get_workflow_status for its result."
+        "The workflow is running. Call get_workflow_status for its result."
     } else {
-        "A person is asked where the workflow is driven. After pause_workflow it can be answered elsewhere."
+        "The process that drives the workflow asks the user. After pause_workflow, the question can be \
+            answered elsewhere."
     };
     fields.insert("message".to_owned(), json!(message));
     if !open.is_empty() {

@@ -46,9 +46,10 @@ const REPLY_FIELDS: &[SchemaField] = &[
     schema_field(
         "sees",
         TEXTS,
-        "Only if all that the agent is shown, its prompt included, holds these texts in this order; then `reply` is the answer.",
+        "Only if the agent's whole request, its prompt included, holds these texts in this order; then \
+            `reply` is the answer.",
     ),
-    schema_field("sees_not", TEXTS, "Only if nothing that the agent is shown holds one of these texts."),
+    schema_field("sees_not", TEXTS, "Only if the agent's request holds none of these texts."),
     schema_field("reply", Ref("spoken"), "The answer if `match`, `sees` and `sees_not` fit."),
     schema_field("text", Text, "What is said."),
     schema_field("reasoning", Text, "What is thought, where a model shows it."),
@@ -102,7 +103,7 @@ fn error_object() -> SchemaObject {
                 Words(&[
                     ("rate_limited", "Too many requests; tried again."),
                     ("rate_limit", "The same."),
-                    ("overloaded", "The server has too much to do; tried again."),
+                    ("overloaded", "The server is overloaded; tried again."),
                     ("transport", "The connection failed; tried again."),
                     ("timeout", "No answer in time; tried again."),
                     ("auth", "The key is refused."),

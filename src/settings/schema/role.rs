@@ -34,7 +34,7 @@ const LEVELS: SchemaShape = Words(&[
     ("fast", "The quickest and cheapest one."),
 ]);
 const NETWORK: SchemaShape = Words(&[
-    ("off", "A loopback of their own and nothing else."),
+    ("off", "A separate loopback and nothing else."),
     ("ask", "Off; on screen the user is asked when a command failed because of it."),
     ("on", "They reach what the user reaches. Counts in the user's own files only."),
 ]);
@@ -83,7 +83,7 @@ fn role_object() -> SchemaObject {
             schema_field(
                 "examples",
                 List(&Ref("example")),
-                "Messages that show how it shall answer, behind the prompt.",
+                "Example messages after the prompt that show how to answer.",
             ),
             schema_field("enabled_agents", LIST, AGENTS),
             schema_field("enabledAgents", LIST, AGENTS),

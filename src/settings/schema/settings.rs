@@ -75,7 +75,7 @@ fn value_shape(wanted: SettingValueType) -> Value {
         SettingValueType::Flag => json!({"type": "boolean"}),
         SettingValueType::Permission => json!({"oneOf": [
             {"const": "allow", "description": "without asking"},
-            {"const": "ask", "description": "a person decides each time"},
+            {"const": "ask", "description": "the user decides each time"},
             {"const": "deny", "description": "never"}
         ]}),
         SettingValueType::OneOf(words) => json!({"type": "string", "enum": words}),

@@ -71,7 +71,12 @@ const SHARED: &[SchemaField] = &[
     schema_field("retry", RETRIES, "Rules for trying again, or names of `use.retries`."),
     schema_field("catch", CATCHES, "Which step to go to when it failed, after the retries."),
     schema_field("fallback", Any, "The result if it failed and nothing catches it; the run goes on."),
-    schema_field("on_error", Text, "For errors that nothing else takes: a step's id, `fail` or `continue`."),
+    schema_field(
+        "on_error",
+        Text,
+        "For errors that nothing else handles: a step's id, `fail` or \
+        `continue`.",
+    ),
     schema_field("timeout", DURATION, "Seconds, ISO 8601 (\"PT5M\"), or a name of `use.timeouts`."),
     schema_field("budget", Ref("budget"), "What it may spend, with everything that it starts."),
     schema_field(
@@ -82,13 +87,8 @@ const SHARED: &[SchemaField] = &[
 ];
 
 const KINDS: &[StepSchemaRow] = &[
-    ("condition", "Steps that are done only if something holds.", CONDITION, &["type", "if"]),
-    (
-        "while",
-        "Steps that are done again as long as something holds.",
-        WHILE,
-        &["type", "condition", "steps"],
-    ),
+    ("condition", "Steps that run only if a condition holds.", CONDITION, &["type", "if"]),
+    ("while", "Steps that repeat as long as a condition holds.", WHILE, &["type", "condition", "steps"]),
     ("foreach", "The same steps for each item of a list.", FOREACH, &["type", "items"]),
     ("parallel", "Branches that run at the same time.", PARALLEL, &["type", "branches"]),
     ("set_state", "Changes the state.", SET_STATE, &["type", "updates"]),
@@ -97,7 +97,7 @@ const KINDS: &[StepSchemaRow] = &[
     ("mcp_call", "Calls a tool of an MCP server.", MCP, &["type", "server", "tool"]),
     ("tool", "Runs a tool, without a model.", TOOL, &["type", "tool"]),
     ("http", "Sends a request.", HTTP, &["type", "url"]),
-    ("prompt", "Asks a person, or tells something.", PROMPT, &["type", "message"]),
+    ("prompt", "Asks the user, or shows a message.", PROMPT, &["type", "message"]),
     ("wait", "Waits for a time.", WAIT, &["type"]),
     (
         "delegate",
@@ -148,11 +148,11 @@ const FOREACH: &[SchemaField] = &[
     schema_field("needs_state", TEXTS, "The parts of the state that the body sees; `*` for all."),
     schema_field("max_concurrency", Count, "How many run at once."),
     schema_field("sequential", Flag, "One after the other."),
-    schema_field("tolerated_failures", Whole, "So many items may fail."),
+    schema_field("tolerated_failures", Whole, "Number of items that may fail."),
     schema_field(
         "tolerated_percent",
         Number { min: 0.0, max: Some(100.0) },
-        "So many of a hundred items may fail.",
+        "Percentage of items that may fail.",
     ),
 ];
 
@@ -192,11 +192,7 @@ const SHELL: &[SchemaField] = &[
     schema_field("args", List(&VALUE), "Its arguments, passed one by one."),
     schema_field("cwd", WORDS, "The directory, inside the project."),
     schema_field("env", TEXTS_BY_NAME, "Variables of its environment."),
-    schema_field(
-        "expect_exit",
-        EXPECTED,
-        "Exit codes that count as done; `any` takes whatever comes. Default: 0.",
-    ),
+    schema_field("expect_exit", EXPECTED, "Exit codes that count as done; `any` accepts all. Default: 0."),
     schema_field("execution", Words(&[("server", "Where this program runs.")]), "Who runs it."),
 ];
 
@@ -220,7 +216,7 @@ const HTTP: &[SchemaField] = &[
     schema_field(
         "expect_status",
         EXPECTED,
-        "Statuses that count as done; `any` takes whatever comes. Default: below 400.",
+        "Statuses that count as done; `any` accepts all. Default: below 400.",
     ),
 ];
 
@@ -237,11 +233,11 @@ const PROMPT: &[SchemaField] = &[
         ]),
         "What is asked for. Default: choice if there are `choices`, else text.",
     ),
-    schema_field("message", VALUE, "What the person reads."),
+    schema_field("message", VALUE, "The text for the user."),
     schema_field("choices", TEXTS, "What can be chosen."),
     schema_field("default", Any, "The answer when the user gave none."),
     schema_field("schema", SCHEMA, "A JSON Schema for the answer, or the name of one in `use.schemas`."),
-    schema_field("ttl", DURATION, "How long is waited for an answer."),
+    schema_field("ttl", DURATION, "How long to wait for an answer."),
 ];
 
 const WAIT: &[SchemaField] = &[
@@ -274,7 +270,7 @@ const DELEGATE: &[SchemaField] = &[
     schema_field("schema", SCHEMA, "A JSON Schema for the values, or the name of one in `use.schemas`."),
     schema_field("available_tools", TEXTS, "Tools that may be used."),
     schema_field("context", Any, "What is good to know."),
-    schema_field("ttl", DURATION, "How long is waited for the result."),
+    schema_field("ttl", DURATION, "How long to wait for the result."),
     schema_field("default", Any, "The values when the user gave none."),
 ];
 

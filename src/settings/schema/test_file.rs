@@ -44,7 +44,7 @@ fn test_file_object() -> SchemaObject {
 }
 
 fn test_object() -> SchemaObject {
-    SchemaObject::new("test", "A run with scripted answers, and what must come of it.", TEST_FIELDS)
+    SchemaObject::new("test", "A run with scripted answers and its expected result.", TEST_FIELDS)
 }
 
 const TEST_FIELDS: &[SchemaField] = &[
@@ -132,7 +132,7 @@ const EXPECT_FIELDS: &[SchemaField] = &[
         Words(&[
             ("completed", "It reached an end."),
             ("failed", "It ended with an error."),
-            ("paused", "It waits for a person."),
+            ("paused", "It waits for the user."),
             ("cancelled", "It was stopped."),
         ]),
         "How it ends. Default: completed, or failed where an error is expected.",

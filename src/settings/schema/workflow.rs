@@ -82,7 +82,7 @@ const WORKFLOW_FIELDS: &[SchemaField] = &[
         "start_condition",
         Words(&[
             ("immediate", "Starts with the input given when it is chosen."),
-            ("on_user_input", "Waits for what the person types next and takes that as its input."),
+            ("on_user_input", "Waits for the user's next message and takes it as its input."),
         ]),
         "When a workflow that was chosen begins. Default: immediate.",
     ),
@@ -120,7 +120,8 @@ const WORKFLOW_FIELDS: &[SchemaField] = &[
     schema_field(
         "on_error",
         Text,
-        "For errors that no state takes: a state's name, `fail` or `continue`. Default: a person is asked, a run without one fails.",
+        "For errors that no state handles: a state's name, `fail` or `continue`. Default: the user is \
+            asked; a run without a user fails.",
     ),
     schema_field(
         "on_limit",
@@ -143,7 +144,7 @@ const WORKFLOW_FIELDS: &[SchemaField] = &[
     schema_field(
         "lenient",
         Flag,
-        "A script, `before` or condition that throws is logged and passed over, instead of failing its state.",
+        "A script, `before` or condition that throws is logged and skipped, instead of failing its state.",
     ),
     schema_field(
         "script_file",
@@ -279,7 +280,7 @@ const CONTEXT_FIELDS: &[SchemaField] = &[
         ]),
         "Which of the configured models writes the summary. Default: the agent's own.",
     ),
-    schema_field("pin_first", Whole, "So many of the first messages of the run are never trimmed."),
+    schema_field("pin_first", Whole, "Number of first messages of the run that are never trimmed."),
     schema_field(
         "tool_visibility",
         Words(&[
@@ -316,9 +317,9 @@ const AGENT_FIELDS: &[SchemaField] = &[
         "role",
         Words(&[
             ("assistant", "It answers what the user's side says."),
-            ("user", "It plays the person: what it says is the next user message."),
+            ("user", "It takes the role of the user: its reply is the next user message."),
         ]),
-        "Its seat in the conversation.",
+        "Its side of the conversation.",
     ),
     schema_field("description", Text, "For readers of the file."),
     schema_field(
@@ -387,7 +388,7 @@ const RETRY_FIELDS: &[SchemaField] = &[
     schema_field("delay", DURATION, "Seconds before the second attempt. Default: 1."),
     schema_field("backoff", Number { min: 1.0, max: None }, "The delay grows by this factor. Default: 2."),
     schema_field("max_delay", DURATION, "Longest delay, in seconds. Default: 60."),
-    schema_field("jitter", Flag, "A random part of the delay, so that several do not try at once."),
+    schema_field("jitter", Flag, "A random part of the delay, so that several retries do not coincide."),
     schema_field("description", Text, "For readers of the file."),
 ];
 

@@ -20,7 +20,7 @@ pub(super) fn state_definitions() -> Vec<SchemaDefinition> {
         |name, about, fields| SchemaObject::new(name, about, fields).retain_keys(keys_of_object(name));
     let others = [
         table("action", "What a state does beside its agent's input.", ACTION),
-        table("transition", "A way out of a state.", TRANSITION).require_keys(&["target"]),
+        table("transition", "A transition out of a state.", TRANSITION).require_keys(&["target"]),
         table(
             "branch",
             "A branch: states of its own from `start` to `stop`, a workflow, or an agent.",
@@ -46,8 +46,7 @@ fn state_union() -> SchemaTaggedUnion {
     }
 }
 
-const TYPE: &str =
-    "The kind of a state that does something else than calling an agent, a script or a workflow.";
+const TYPE: &str = "The kind of a state that does not call an agent, a script or a workflow.";
 
 fn table_name(word: &str) -> String {
     if word.is_empty() { "plain_state".to_owned() } else { format!("{word}_state") }
@@ -76,7 +75,8 @@ const SHARED: &[SchemaField] = &[
     schema_field(
         "name",
         Text,
-        "Its name. The run begins at `start`, ends at `stop`, and enters `resume` when the person says something unasked.",
+        "Its name. The run begins at `start`, ends at `stop`, and enters `resume` when the user sends a \
+            message without a question.",
     ),
     schema_field("type", Text, TYPE),
     schema_field("description", Text, "For readers of the file."),
@@ -101,7 +101,7 @@ const SHARED: &[SchemaField] = &[
     schema_field(
         "on_error",
         Text,
-        "For errors that nothing else takes: a state's name, `fail` or `continue`.",
+        "For errors that nothing else handles: a state's name, `fail` or `continue`.",
     ),
     schema_field(
         "timeout",
@@ -121,7 +121,7 @@ const KINDS: &[StateSchemaRow] = &[
     ("", "Calls an agent, a script or a workflow, or only decides where to go.", PLAIN, &["name"]),
     ("parallel", "Branches that run at the same time.", PARALLEL, &["name", "branches"]),
     ("foreach", "The same body for each item of a list.", FOREACH, &["name", "in"]),
-    ("pause", "Waits for a person.", PAUSE, &["name"]),
+    ("pause", "Waits for the user.", PAUSE, &["name"]),
     ("delegate", "Hands a task to the client that drives the run.", DELEGATE, &["name", "action"]),
     ("tool", "Runs a tool, without a model.", TOOL, &["name", "tool"]),
     ("mcp", "Calls a tool of an MCP server, without a model.", MCP, &["name", "server", "tool"]),
@@ -184,11 +184,11 @@ const FOREACH: &[SchemaField] = &[
     schema_field("input", VALUE, "What that agent is told."),
     schema_field("needs_state", TEXTS, "The parts of `common_data` that the body sees; `*` for all."),
     schema_field("max_concurrency", Count, "How many run at once."),
-    schema_field("tolerated_failures", Whole, "So many items may fail."),
+    schema_field("tolerated_failures", Whole, "Number of items that may fail."),
     schema_field(
         "tolerated_percent",
         Number { min: 0.0, max: Some(100.0) },
-        "So many of a hundred items may fail.",
+        "Percentage of items that may fail.",
     ),
 ];
 
@@ -206,18 +206,18 @@ const PAUSE: &[SchemaField] = &[
         ]),
         "What is asked for. Default: what the other keys say, else approval.",
     ),
-    schema_field("message", VALUE, "What the person reads."),
+    schema_field("message", VALUE, "The text for the user."),
     schema_field("choices", TEXTS, "What can be chosen."),
     schema_field("schema", SCHEMA, "A JSON Schema for the answer, or the name of one in `use.schemas`."),
     schema_field("required_outputs", TEXTS, "Names of values that must be given."),
-    schema_field("ttl", DURATION, "How long is waited for an answer."),
+    schema_field("ttl", DURATION, "How long to wait for an answer."),
     schema_field("default", Any, "The answer when the user gave none."),
     schema_field("on_timeout", Text, "The state to go to when the user did not answer in time."),
 ];
 
 const DELEGATE: &[SchemaField] = &[
     schema_field("action", Ref("request"), "The task."),
-    schema_field("ttl", DURATION, "How long is waited for the result."),
+    schema_field("ttl", DURATION, "How long to wait for the result."),
     schema_field("default", Object, "The values when the user gave none."),
     schema_field("on_timeout", Text, "The state to go to when the user did not answer in time."),
 ];
@@ -332,12 +332,13 @@ const TRANSITION: &[SchemaField] = &[
     schema_field(
         "condition",
         Either(&[Text, Flag]),
-        "JavaScript that must hold; without it the way is always open. `function.TOOL.arguments.X` reads a decision.",
+        "JavaScript that must hold; without it the transition always applies. `function.TOOL.arguments.X` \
+            reads a decision.",
     ),
     schema_field(
         "before",
         Text,
-        "JavaScript that runs when this way is taken, before the target is entered.",
+        "JavaScript that runs when this transition is taken, before the target is entered.",
     ),
     schema_field("description", Text, "For readers of the file."),
 ];

@@ -201,7 +201,7 @@ impl ComposerHistory {
                 format!("history: {} · Enter takes it · Ctrl+R an older one · Esc back", search.search_words)
             }
             (None, true) => "history: type a part of what was sent · Esc back".to_owned(),
-            (None, false) => format!("history: nothing with `{}` · Esc back", search.search_words),
+            (None, false) => format!("history: no match for `{}` · Esc back", search.search_words),
         })
     }
 }

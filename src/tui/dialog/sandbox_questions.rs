@@ -23,8 +23,7 @@ impl QuestionDialog {
     pub fn for_unsandboxed_command(run: RunId, call: CallId, asked: AskedToolCall<'_>, reason: &str) -> Self {
         let (agent, tool) = (escape_invisible_name(asked.agent), escape_invisible_name(asked.tool));
         let mut body = vec![QuestionLine::Danger(
-            "this command runs WITHOUT A SANDBOX: it reaches all that you reach, files and network"
-                .to_owned(),
+            "this command runs WITHOUT A SANDBOX: it can access all your files and the network".to_owned(),
         )];
         body.extend(program_lines(reason));
         body.extend(approval_lines(asked.tool, asked.arguments, asked.preview));

@@ -67,20 +67,20 @@ impl RunAction {
             Self::Retry => elsewhere().or_else(|| not_retried(run)),
             Self::Fork => elsewhere().or_else(|| in_worktree(run, self)),
             Self::Rewind if run.status == RunStatus::Running => {
-                Some(format!("run {id} is running: it cannot go back meanwhile"))
+                Some(format!("run {id} is running and cannot be rewound meanwhile"))
             }
             Self::Rewind => elsewhere().or_else(|| in_worktree(run, self)),
             Self::Undo if run.status == RunStatus::Running => {
-                Some(format!("run {id} is running: its files cannot be changed under its hands"))
+                Some(format!("run {id} is running: its files cannot be restored meanwhile"))
             }
             Self::Undo => elsewhere().or_else(|| in_worktree(run, self)).or_else(|| {
-                let none = || format!("run {id} cannot be undone: no snapshot was taken before it");
+                let none = || format!("run {id} cannot be undone: no snapshot was taken before it started");
                 (!run.can_undo).then(none)
             }),
         };
         let stepless = || match self {
-            Self::Why => "why is asked of a step: Enter opens the run",
-            _ => "that begins at a step: Enter opens the run, and there you choose one",
+            Self::Why => "why needs a step: Enter opens the run",
+            _ => "this needs a step: Enter opens the run, choose one there",
         };
         found.or_else(|| (self.needs_step() && step.is_none()).then(|| stepless().to_owned()))
     }
@@ -117,11 +117,11 @@ fn not_resumed(run: &RunRow) -> Option<String> {
     match run.status {
         RunStatus::Running => Some(format!("run {id} is running: pause it first")),
         status @ (RunStatus::Completed | RunStatus::Cancelled) => {
-            Some(format!("run {id} is {}: fork or rewind begins at one of its steps", status.as_str()))
+            Some(format!("run {id} is {}: fork or rewind it at one of its steps", status.as_str()))
         }
-        RunStatus::Failed if !run.can_retry => Some(format!(
-            "run {id} has failed where nothing can be tried again: fork or rewind begins at one of its steps"
-        )),
+        RunStatus::Failed if !run.can_retry => {
+            Some(format!("run {id} failed and cannot be retried: fork or rewind it at one of its steps"))
+        }
         RunStatus::Failed | RunStatus::Paused | RunStatus::Interrupted => None,
     }
 }

@@ -58,7 +58,7 @@ impl KeyChord {
                 "ctrl" | "control" => KeyModifiers::CONTROL,
                 "alt" | "meta" | "option" => KeyModifiers::ALT,
                 "shift" => KeyModifiers::SHIFT,
-                _ => return Err(format!("`{part}` is no modifier: those are Ctrl, Alt and Shift")),
+                _ => return Err(format!("`{part}` is not a modifier: use Ctrl, Alt or Shift")),
             };
         }
         Ok(Self::without_redundant_shift(parse_key_code(name)?, modifiers))
@@ -152,7 +152,7 @@ mod tests {
         check("ä", Ok("ä"));
         check("", Err("no key is named"));
         check("Ctrl+", Err("no key is named"));
-        check("Hyper+x", Err("`Hyper` is no modifier"));
+        check("Hyper+x", Err("`Hyper` is not a modifier"));
         check("F25", Err("there is no key `F25`"));
         check("Entr", Err("there is no key `Entr`"));
     }

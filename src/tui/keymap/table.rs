@@ -124,7 +124,7 @@ pub const ACTIONS: &[KeyActionRow] = &[
         &["Ctrl+O"],
     ),
     action_row(KeyAction::SidePanel, "side_panel", "side panel", KeyBindingScope::Anywhere, &["F2"]),
-    action_row(KeyAction::Repaint, "repaint", "draw it all anew", KeyBindingScope::Anywhere, &["Ctrl+L"]),
+    action_row(KeyAction::Repaint, "repaint", "redraw the screen", KeyBindingScope::Anywhere, &["Ctrl+L"]),
     action_row(
         KeyAction::Show(PaneKind::Conversation),
         "conversation",
@@ -213,7 +213,7 @@ pub const ACTIONS: &[KeyActionRow] = &[
     action_row(KeyAction::Last, "last", "last row", KeyBindingScope::Pane, &["End", "G"]),
     action_row(KeyAction::Open, "open", "opens or closes", KeyBindingScope::Pane, &["Enter"]),
     action_row(KeyAction::NextItem, "next_item", "next message or call", KeyBindingScope::Pane, &["]"]),
-    action_row(KeyAction::PreviousItem, "previous_item", "the one before", KeyBindingScope::Pane, &["["]),
+    action_row(KeyAction::PreviousItem, "previous_item", "previous one", KeyBindingScope::Pane, &["["]),
     action_row(KeyAction::Search, "search", "search", KeyBindingScope::Pane, &["/"]),
     action_row(KeyAction::NextHit, "next_hit", "next hit", KeyBindingScope::Pane, &["n"]),
     action_row(KeyAction::PreviousHit, "previous_hit", "hit before", KeyBindingScope::Pane, &["N"]),
@@ -351,14 +351,14 @@ pub const ACTIONS: &[KeyActionRow] = &[
     action_row(
         KeyAction::Editor(EditorAction::FindBack),
         "editor_find_back",
-        "the hit before",
+        "previous hit",
         KeyBindingScope::Editor,
         &["Shift+F3", "F15"],
     ),
     action_row(
         KeyAction::Editor(EditorAction::Offer),
         "editor_offer",
-        "what fits here",
+        "completion",
         KeyBindingScope::Editor,
         &["Ctrl+Space"],
     ),
@@ -379,7 +379,7 @@ pub const ACTIONS: &[KeyActionRow] = &[
     action_row(
         KeyAction::Editor(EditorAction::FindingBack),
         "editor_finding_back",
-        "the one before",
+        "previous one",
         KeyBindingScope::Editor,
         &["Shift+F8", "F20"],
     ),

@@ -11,7 +11,7 @@ pub fn exit_message(model: &UiModel) -> Option<String> {
     let spent = (used > 0)
         .then(|| format!("{} tokens · {}", format_thousands(used), format_dollars(model.cost_usd())));
     let left = model.runs_left.iter();
-    let left = left.map(|(name, run)| format!("left: {name} {run}; /resume takes it up again"));
+    let left = left.map(|(name, run)| format!("left: {name} {run}; /resume continues it"));
     let lines: Vec<String> = model.exit_line.clone().into_iter().chain(left).chain(spent).collect();
     (!lines.is_empty()).then(|| lines.join("\n"))
 }

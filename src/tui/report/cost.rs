@@ -48,7 +48,7 @@ pub fn cost_report(
     let _ = write!(text, "\nsession: {tokens} tokens · {}", money_text(&whole));
     if whole.estimated > 0 {
         let calls = format_count(whole.estimated, "call");
-        let _ = write!(text, "\n~ {calls} estimated: the server did not say all of what was used");
+        let _ = write!(text, "\n~ {calls} estimated: the server did not report the full usage");
     }
     for unknown in
         group_costs(session.entries.iter(), CostGrouping::Model).iter().filter(|sum| sum.unpriced_calls > 0)

@@ -331,8 +331,8 @@ impl RunTimeline {
 fn question_text(question: &UserQuestion) -> &str {
     match question {
         UserQuestion::Message => "the next message",
-        UserQuestion::Limit { .. } => "go on past a limit?",
-        UserQuestion::NoSnapshot { .. } => "go on without a snapshot?",
+        UserQuestion::Limit { .. } => "continue past a limit?",
+        UserQuestion::NoSnapshot { .. } => "continue without a snapshot?",
         UserQuestion::Pause { state, .. } => state,
         UserQuestion::Failed { .. } => "try it again?",
         UserQuestion::Break { state, .. } => state,

@@ -32,7 +32,7 @@ pub fn parse_run_step(text: &str) -> Result<RunStepArgument<'_>, String> {
     match parse_step_number(second)? {
         Some(step) => Ok(RunStepArgument { run, step: Some(step), remainder: after }),
         None => {
-            Err(format!("`{second}` is no step: steps are numbers from 1, and /rewind {first} lists them"))
+            Err(format!("`{second}` is not a step: steps are numbers from 1, and /rewind {first} lists them"))
         }
     }
 }
@@ -80,7 +80,7 @@ pub fn parse_changes(text: &str) -> Result<Vec<(Vec<String>, Value)>, String> {
         let path = name.strip_prefix("common_data.").unwrap_or(name);
         let path: Vec<String> = path.split('.').map(str::to_owned).collect();
         if path.iter().any(String::is_empty) {
-            return Err(format!("`{name}` is no name of a variable"));
+            return Err(format!("`{name}` is not a variable name"));
         }
         let (value, rest) = parse_value(after).map_err(|problem| format!("{name}: {problem}"))?;
         set.push((path, value));
@@ -146,7 +146,7 @@ mod tests {
         check("3 x=1 y=2", Ok((None, Some(3), "x=1 y=2")));
         check("123456789012 4", Ok((Some("123456789012"), Some(4), "")));
         check("0", Err("steps are counted from 1"));
-        check("ab x", Err("`x` is no step: steps are numbers from 1, and /rewind ab lists them"));
+        check("ab x", Err("`x` is not a step: steps are numbers from 1, and /rewind ab lists them"));
     }
 
     #[test]

@@ -11,7 +11,7 @@ pub(super) const RUNS: SlashCommand = SlashCommand {
     name: "runs",
     aliases: &[],
     usage: "[STATUS …] [WORDS]",
-    description: "the newest runs, of a status or with words",
+    description: "list the newest runs, also by status or words",
     long_help: "Statuses: running, paused, completed, failed, cancelled, interrupted. Words are a part of the id, \
            the workflow's name or the input.\nExample: /runs failed paused parser",
     argument: SlashArgument::Status,
@@ -22,9 +22,10 @@ pub(super) const HISTORY: SlashCommand = SlashCommand {
     name: "history",
     aliases: &["hist"],
     usage: "",
-    description: "the runs in full: steps, why, compare, undo, fork",
-    long_help: "Opens the list of all runs; / finds words in them, Enter opens a run and then a step of it. The last line \
-           names the keys of what can be done with a run; what cannot says why. Esc goes back one level.",
+    description: "browse all runs: steps, why, compare, undo, fork",
+    long_help: "Opens the list of all runs; / searches them, Enter opens a run and then one of its steps. \
+        The last line lists the available actions and their keys; an unavailable action says why. Esc \
+        goes back one level.",
     argument: SlashArgument::None,
     parse_arguments: |_| Ok(SlashAction::History),
 };
@@ -33,9 +34,9 @@ pub(super) const SEARCH: SlashCommand = SlashCommand {
     name: "search",
     aliases: &[],
     usage: "WORDS",
-    description: "what was said and done in all runs",
-    long_help: "Every word must be there; \"a phrase\" in quotes must be there as it is; of the last word the \
-           beginning is enough.",
+    description: "search messages and tool calls of all runs",
+    long_help: "All words must occur; \"a phrase\" in quotes must occur as written; the last word matches \
+        as a prefix.",
     argument: SlashArgument::None,
     parse_arguments: |rest| match rest {
         "" => Err("/search needs words to look for".to_owned()),
@@ -47,9 +48,9 @@ pub(super) const RESUME: SlashCommand = SlashCommand {
     name: "resume",
     aliases: &[],
     usage: "[RUN]",
-    description: "go on with a run that waits or was interrupted",
-    long_help: "Without an id: the run that was left last, else the one of this project that waits. What it did \
-           before is shown first. An id may be shortened.",
+    description: "resume a paused or interrupted run",
+    long_help: "Without an id: the run that you left last, or else the waiting run of this project. Its \
+        earlier messages appear first. An id may be shortened.",
     argument: SlashArgument::Run,
     parse_arguments: |rest| Ok(SlashAction::Resume(optional_name(rest))),
 };
@@ -58,9 +59,9 @@ pub(super) const UNDO: SlashCommand = SlashCommand {
     name: "undo",
     aliases: &[],
     usage: "[RUN]",
-    description: "bring the files back to before a run",
-    long_help: "Lists the files and asks first; the present is snapshotted before anything changes. Without an id: \
-           the last run.",
+    description: "restore the files to before a run",
+    long_help: "Lists the files and asks first; a snapshot of the current files is taken before anything \
+        changes. Without an id: the last run.",
     argument: SlashArgument::Run,
     parse_arguments: |rest| Ok(SlashAction::Travel(TimeTravelRequest::Undo { run: optional_name(rest) })),
 };
@@ -69,9 +70,9 @@ pub(super) const REWIND: SlashCommand = SlashCommand {
     name: "rewind",
     aliases: &[],
     usage: "[RUN] [STEP]",
-    description: "conversation, data and files as before a step",
-    long_help: "Without a step: lists the steps. Lists the files and asks first; /resume goes on from there. What \
-           came later no longer counts, but stays paid.\nExample: /rewind 3",
+    description: "rewind conversation, data and files to a step",
+    long_help: "Without a step: lists the steps. Lists the files and asks first; /resume goes on from \
+        there. Later steps are discarded, but their cost remains.\nExample: /rewind 3",
     argument: SlashArgument::Run,
     parse_arguments: |rest| {
         let place = arguments::parse_run_step(rest)?;
@@ -89,9 +90,9 @@ pub(super) const FORK: SlashCommand = SlashCommand {
     name: "fork",
     aliases: &[],
     usage: "[RUN] [STEP] [NAME=VALUE …]",
-    description: "a new run from a step, with other data",
-    long_help: "Without a step: lists the steps. Values are JSON or a plain word; names are those of common_data. The \
-           other run stays, and so do the files. /resume sets the new one going.\n\
+    description: "start a new run from a step, with changed data",
+    long_help: "Without a step: lists the steps. Values are JSON or a plain word; names are those of \
+        common_data. The original run and the files do not change. /resume starts the new run.\n\
            Example: /fork 3 limit=5 plan={\"parts\": 2}",
     argument: SlashArgument::Run,
     parse_arguments: |rest| {
@@ -106,9 +107,9 @@ pub(super) const SNAPSHOT: SlashCommand = SlashCommand {
     name: "snapshot",
     aliases: &["snap"],
     usage: "list | create [LABEL] | show ID | diff ID | restore ID | delete ID",
-    description: "stored states of the project's files",
+    description: "manage snapshots of the project's files",
     long_help: "show lists the files that a restore would change, diff shows how. restore asks first, and \
-           snapshots the present before it changes anything. An id may be shortened.",
+        takes a snapshot of the current files before it changes anything. An id may be shortened.",
     argument: SlashArgument::Snapshot,
     parse_arguments: parse_snapshot,
 };
@@ -116,10 +117,10 @@ pub(super) const SNAPSHOT: SlashCommand = SlashCommand {
 pub(super) const EXPORT: SlashCommand = SlashCommand::new(
     "export",
     "[RUN] [FILE]",
-    "write a run into a file, for people or for import",
+    "export a run to a file, for reading or import",
     "FILE ends in .md: a text; in .cassette.jsonl: its model calls, for run --replay and for tests. Anything else: \
          everything of the run, for synthdev runs import. Without a file: RUN.md. Without a run: the one that is \
-         shown. A file that is there is left as it is.",
+         shown. An existing file is never overwritten.",
     SlashArgument::Run,
     |rest| Ok(SlashAction::Page(arguments::parse_export(rest))),
 );

@@ -8,7 +8,7 @@ pub(super) const TOOLS: SlashCommand = SlashCommand {
     name: "tools",
     aliases: &[],
     usage: "",
-    description: "tools of the current role, and which ask first",
+    description: "list the role's tools, and which need approval",
     long_help: "",
     argument: SlashArgument::None,
     parse_arguments: |_| Ok(SlashAction::Tools),
@@ -28,8 +28,8 @@ pub(super) const REVIEW: SlashCommand = SlashCommand {
     name: "review",
     aliases: &[],
     usage: "[AGENT]",
-    description: "what a model was asked last, and its answer",
-    long_help: "Of the run that is shown; without an agent: of the one that was asked last. Keys are left out. \
+    description: "show the last request to a model, and its reply",
+    long_help: "Shows the displayed run; without an agent, the one that was called last. Keys are redacted. \
            synthdev runs show RUN --request STEP shows earlier ones.",
     argument: SlashArgument::Agent,
     parse_arguments: |rest| Ok(SlashAction::Review(optional_name(rest))),
@@ -39,8 +39,9 @@ pub(super) const WATCH: SlashCommand = SlashCommand {
     name: "watch",
     aliases: &[],
     usage: "[RUN]",
-    description: "the run that the panes show; without one: which there are",
-    long_help: "Of the runs of this session; the id may be shortened, the workflow's name will do. Alt+N and Alt+P go \
+    description: "choose the run that the panes show, or list the runs",
+    long_help: "Applies to the runs of this session; a prefix of the id or the workflow's name is enough. \
+        Alt+N and Alt+P go \
            through them.",
     argument: SlashArgument::None,
     parse_arguments: |rest| Ok(SlashAction::Watch(optional_name(rest))),
@@ -49,7 +50,7 @@ pub(super) const WATCH: SlashCommand = SlashCommand {
 pub(super) const AGENTS: SlashCommand = SlashCommand::new(
     "agents",
     "",
-    "agents of this session's runs: what they do, what they used",
+    "list the agents of this session: activity and usage",
     "",
     SlashArgument::None,
     |_| Ok(SlashAction::Agents),
@@ -58,8 +59,8 @@ pub(super) const AGENTS: SlashCommand = SlashCommand::new(
 pub(super) const AGENT: SlashCommand = SlashCommand::new(
     "agent",
     "NAME",
-    "one agent: its state, its model, what it said last",
-    "Of the run that is shown; see /agents and /watch.",
+    "show one agent: state, model, last message",
+    "Applies to the displayed run; see /agents and /watch.",
     SlashArgument::Agent,
     |rest| if rest.is_empty() { Ok(SlashAction::Agents) } else { Ok(SlashAction::Agent(rest.to_owned())) },
 );
@@ -67,7 +68,7 @@ pub(super) const AGENT: SlashCommand = SlashCommand::new(
 pub(super) const GRAPH: SlashCommand = SlashCommand::new(
     "graph",
     "[WORKFLOW]",
-    "the graph of the run that is shown, or of a workflow",
+    "draw the graph of the displayed run or of a workflow",
     "",
     SlashArgument::Workflow,
     |rest| Ok(SlashAction::Graph(optional_name(rest))),
@@ -76,7 +77,7 @@ pub(super) const GRAPH: SlashCommand = SlashCommand::new(
 pub(super) const SIMULATE: SlashCommand = SlashCommand::new(
     "simulate",
     "WORKFLOW",
-    "walk through a workflow without models",
+    "simulate a workflow without models",
     "Plays its tests, or one run with made-up answers: the path, the visits, how it ends. Nothing is sent, no tool \
      runs. F5 does the same in the editor, with the text as it stands.",
     SlashArgument::Workflow,
@@ -89,7 +90,7 @@ pub(super) const SIMULATE: SlashCommand = SlashCommand::new(
 pub(super) const BUDGET: SlashCommand = SlashCommand::new(
     "budget",
     "",
-    "what the run that is shown may spend, and has spent",
+    "show budget and spending of the displayed run",
     "",
     SlashArgument::None,
     |_| Ok(SlashAction::Budget),
@@ -98,7 +99,7 @@ pub(super) const BUDGET: SlashCommand = SlashCommand::new(
 pub(super) const MODELS: SlashCommand = SlashCommand::new(
     "models",
     "[PROVIDER]",
-    "models that can be had, from whom, at which price",
+    "list available models with provider and price",
     "Asks the servers whose keys are known.",
     SlashArgument::None,
     |rest| Ok(SlashAction::Page(LookupPage::Models(optional_name(rest)))),
@@ -107,8 +108,8 @@ pub(super) const MODELS: SlashCommand = SlashCommand::new(
 pub(super) const SANDBOX: SlashCommand = SlashCommand::new(
     "sandbox",
     "[PATH]",
-    "what commands of agents can reach, or what they may do with a path",
-    "The settings below `sandbox` decide it; docs/security.md tells what holds it.",
+    "show what commands of agents can access, or one path",
+    "The settings below `sandbox` control this; docs/security.md describes how it is enforced.",
     SlashArgument::None,
     |rest| Ok(SlashAction::Page(LookupPage::Sandbox(optional_name(rest)))),
 );
@@ -116,7 +117,7 @@ pub(super) const SANDBOX: SlashCommand = SlashCommand::new(
 pub(super) const CONFIG: SlashCommand = SlashCommand::new(
     "config",
     "[SETTING]",
-    "every setting, or where one is from",
+    "show all settings, or the source of one",
     "Keys are never shown. /configure sets up a model.",
     SlashArgument::None,
     |rest| Ok(SlashAction::Page(LookupPage::Config(optional_name(rest)))),

@@ -20,7 +20,7 @@ pub(super) const CLEAR: SlashCommand = SlashCommand {
     name: "clear",
     aliases: &[],
     usage: "",
-    description: "empty the screen, start a new conversation",
+    description: "clear the screen, start a new conversation",
     long_help: "",
     argument: SlashArgument::None,
     parse_arguments: |_| Ok(SlashAction::Clear),
@@ -30,10 +30,10 @@ pub(super) const EDIT: SlashCommand = SlashCommand {
     name: "edit",
     aliases: &[],
     usage: "[NAME | --new [NAME]]",
-    description: "edit a workflow or role; without a name: which there are",
-    long_help: "Findings, the graph and what fits are shown while you type; F1 lists the keys. A run that goes on \
-           keeps its own version.\n/edit NAME --external opens it in $VISUAL or $EDITOR. /edit --new begins another \
-           one, from a pattern or as a copy.",
+    description: "edit a workflow or role; without a name, list them",
+    long_help: "The editor shows findings, the graph and completions while you type; F1 lists the keys. \
+        An active run keeps its own version.\n/edit NAME --external opens it in $VISUAL or $EDITOR. /edit \
+        --new creates one, from a template or as a copy.",
     argument: SlashArgument::Definition,
     parse_arguments: |rest| Ok(SlashAction::edit_action(arguments::parse_edit_target(rest))),
 };
@@ -41,7 +41,7 @@ pub(super) const EDIT: SlashCommand = SlashCommand {
 pub(super) const PANE: SlashCommand = SlashCommand::new(
     "pane",
     "NAME",
-    "show a pane, or take it away",
+    "show or hide a pane",
     "Panes: conversation, graph, agents, data, tools, timeline, costs.",
     SlashArgument::Pane,
     |rest| {
@@ -57,9 +57,10 @@ pub(super) const CMD: SlashCommand = SlashCommand::new(
     "cmd",
     "[COMMAND | ??? WORDS | N | add]",
     "run a shell command here, or let a model write one",
-    "The command has no input and ends after the usual time of commands; you are asked first if it looks dangerous. \
-     /cmd ??? WORDS (or ?WORDS): the model of level fast writes a command that does this; it comes into the input box, \
-     you may change it, and Enter runs it. /cmd lists the last ten commands, /cmd N puts one of them into the input box. \
+    "The command has no input and ends after the usual timeout; synthdev asks first if it looks dangerous. \
+     /cmd ??? WORDS (or ?WORDS): the model of level fast writes a command for this and puts it into the \
+     input box; edit it, and Enter runs it. /cmd lists the last ten commands, /cmd N puts one of them into \
+     the input box. \
      /cmd add puts the last command and its answer there, to be sent; with the setting \"cmd\": {\"add_output\": true} \
      answers go along with your next text.\nExample: /cmd ??? the ten largest files below src",
     SlashArgument::Shell,

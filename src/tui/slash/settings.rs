@@ -9,9 +9,9 @@ pub(super) const CONFIGURE: SlashCommand = SlashCommand {
     aliases: &[],
     usage: "[LEVEL]",
     description: "set up a model: provider, key, model",
-    long_help: "Asks for the provider, the key and the model, tries them and saves them in your settings; the next text \
-           is answered by the new model. Without a level: base, and which models smart and fast use. Esc leaves \
-           everything as it was.\nExample: /configure fast",
+    long_help: "Asks for the provider, the key and the model, tests them and saves them in your settings; \
+        the new model answers your next message. Without a level: base, and which models smart and fast \
+        use. Esc cancels.\nExample: /configure fast",
     argument: SlashArgument::None,
     parse_arguments: parse_level,
 };
@@ -20,9 +20,9 @@ pub(super) const KEYS: SlashCommand = SlashCommand {
     name: "keys",
     aliases: &[],
     usage: "",
-    description: "every key, what it does, where it is from",
-    long_help: "Other keys: keyboard.json beside your settings.json, as {\"graph\": [\"Alt+G\", \"F3\"]}. Two actions \
-           cannot have one key in one place; what is wrong with the file is told at the start.",
+    description: "list all keys with their actions and sources",
+    long_help: "Other keys: keyboard.json beside your settings.json, as {\"graph\": [\"Alt+G\", \"F3\"]}. \
+        Two actions in one area cannot share a key; synthdev reports errors in the file when it starts.",
     argument: SlashArgument::None,
     parse_arguments: |_| Ok(SlashAction::Keys),
 };
@@ -51,8 +51,8 @@ pub(super) const MOUSE: SlashCommand = SlashCommand {
 pub(super) const TRUST: SlashCommand = SlashCommand::new(
     "trust",
     "[yes|no]",
-    "whether this project's own definitions are used",
-    "Without a word: asks, or says what is trusted. no: they are left out in this session.",
+    "choose whether to use this project's definitions",
+    "Without an argument: asks, or shows what is trusted. no: this session ignores the definitions.",
     SlashArgument::None,
     |rest| match rest {
         "" => Ok(SlashAction::Trust(None)),
@@ -65,7 +65,7 @@ pub(super) const TRUST: SlashCommand = SlashCommand::new(
 pub(super) const VIM: SlashCommand = SlashCommand::new(
     "vim",
     "[on|off]",
-    "keys as in vi in the input box",
+    "use vi keys in the input box",
     "For this session; the setting \"vim\" keeps it.",
     SlashArgument::Switch,
     |rest| Ok(SlashAction::Vim(parse_switch("vim", rest)?)),

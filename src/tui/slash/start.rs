@@ -10,8 +10,9 @@ pub(super) const WORKFLOW: SlashCommand = SlashCommand {
     aliases: &["wf"],
     usage: "NAME [\"INPUT\"]",
     description: "start a workflow",
-    long_help: "Everything after the name is the input; one pair of quotes around it is removed. Without an \
-           input the next text is taken, if the workflow wants one. Beside another one that works in this project: \
+    long_help: "Everything after the name is the input; one pair of quotes around it is removed. Without \
+        an input, a workflow that needs one takes your next message. If another run is active in this \
+        project: \
            --share works on the same files, --isolate in a git worktree.\nExample: /workflow coder_reviewer \
            \"add a --json flag\"",
     argument: SlashArgument::Workflow,
@@ -22,7 +23,7 @@ pub(super) const WORKFLOWS: SlashCommand = SlashCommand {
     name: "workflows",
     aliases: &["wfs"],
     usage: "",
-    description: "all workflows, broken ones with the reason",
+    description: "list workflows, broken ones with the reason",
     long_help: "",
     argument: SlashArgument::None,
     parse_arguments: |_| Ok(SlashAction::Workflows),
@@ -32,7 +33,7 @@ pub(super) const ROLE: SlashCommand = SlashCommand {
     name: "role",
     aliases: &[],
     usage: "NAME",
-    description: "talk to another role, in a new conversation",
+    description: "start a new conversation with another role",
     long_help: "Prompt, model and tools change with the role. Without a name: see /roles.",
     argument: SlashArgument::Role,
     parse_arguments: |rest| {
@@ -48,7 +49,7 @@ pub(super) const ROLES: SlashCommand = SlashCommand {
     name: "roles",
     aliases: &[],
     usage: "[GROUP|all]",
-    description: "roles without a group, of one group, or all",
+    description: "list roles: without a group, of one group, or all",
     long_help: "",
     argument: SlashArgument::RoleGroup,
     parse_arguments: |rest| Ok(SlashAction::Roles(rest.to_owned())),

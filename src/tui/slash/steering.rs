@@ -72,9 +72,10 @@ const NONE: SteeringCommand =
 pub const PAUSE: SteeringCommand = SteeringCommand {
     name: "pause",
     usage: "[RUN]",
-    description: "let the state end, then stand still",
-    long_help: "What is under way ends; the run stands before its next state. /step goes one state on, /continue goes on, /set \
-           changes common_data. Esc stops the model in the middle of a word, /stop ends the run at once. A run of another \
+    description: "pause the run after the current state",
+    long_help: "Calls in progress finish; then the run stops before its next state. /step runs one state, \
+        /continue continues, /set changes common_data. Esc stops the model immediately, /stop cancels the \
+        run at once. A run of another \
            process, named by its id, is paused there; /resume takes it up here.",
     run: true,
     ..NONE
@@ -83,37 +84,38 @@ pub const PAUSE: SteeringCommand = SteeringCommand {
 pub const CONTINUE: SteeringCommand = SteeringCommand {
     name: "continue",
     aliases: &["cont"],
-    description: "go on with a run that stands still",
+    description: "continue a run that is stopped",
     long_help: "It leaves step mode; breakpoints stay.",
     ..NONE
 };
 
 pub const STEP: SteeringCommand = SteeringCommand {
     name: "step",
-    description: "go on to the next state, and stand still there",
-    long_help: "While no workflow runs: the next one that is started stands before each of its states.",
+    description: "run to the next state, then stop",
+    long_help: "While no workflow runs: the next workflow stops before each state.",
     ..NONE
 };
 
 pub const STOP: SteeringCommand = SteeringCommand {
     name: "stop",
     usage: "[RUN]",
-    description: "end the workflow that runs",
-    long_help: "What it did stays in its history, and /undo brings the files back. A run that waits, or that another process \
-           drives, is ended by its id.",
+    description: "cancel the running workflow",
+    long_help: "Its history stays, and /undo restores the files. Name the id to cancel a waiting run, or \
+        a run of another process.",
     run: true,
     ..NONE
 };
 
 pub const STATUS: SteeringCommand =
-    SteeringCommand { name: "status", description: "where the run is, what it costs, what waits", ..NONE };
+    SteeringCommand { name: "status", description: "show state, cost and open questions of the run", ..NONE };
 
 pub const BREAK: SteeringCommand = SteeringCommand {
     name: "break",
     usage: "STATE | tool NAME | spend DOLLARS",
-    description: "stand still before a state or tool, or when so much was spent",
-    long_help: "A state is named as in the graph; inside of a called workflow or a branch its own name is enough. An amount \
-           counts once. While no workflow runs: for the next one that is started. /breaks lists them.\n\
+    description: "stop before a state or tool, or at an amount spent",
+    long_help: "A state is named as in the graph; inside of a called workflow or a branch its own name is \
+        enough. An amount counts once. While no workflow runs, the breakpoint is for the next one. \
+        /breaks lists them.\n\
            Examples: /break review · /break tool execute_terminal · /break spend 0.50",
     ..NONE
 };
@@ -121,15 +123,16 @@ pub const BREAK: SteeringCommand = SteeringCommand {
 pub const BREAKS: SteeringCommand = SteeringCommand {
     name: "breaks",
     usage: "[remove NUMBER|all]",
-    description: "breakpoints; take one or all away",
+    description: "list breakpoints; remove one or all",
     ..NONE
 };
 
 pub const SET: SteeringCommand = SteeringCommand {
     name: "set",
     usage: "common_data.NAME = JSON",
-    description: "change a variable while the run stands still",
-    long_help: "What is no JSON is a text. A value of another kind than before is refused; /set --anyway NAME = VALUE takes \
+    description: "change a variable while the run is stopped",
+    long_help: "A value that is not JSON is a text. A value of another type than before is refused; /set \
+        --anyway NAME = VALUE takes \
            it. The change is recorded with the run.\n\
            Examples: /set common_data.limit = 5 · /set task.title = \"a new title\"",
     ..NONE
@@ -138,18 +141,19 @@ pub const SET: SteeringCommand = SteeringCommand {
 pub const PENDING: SteeringCommand = SteeringCommand {
     name: "pending",
     usage: "[edit [N] | drop N|all]",
-    description: "what you typed and the run has not read yet, and what runs wait for",
-    long_help: "Up on an empty line takes the last one back to change it. Of runs that stand still: each question and each \
-           step that was handed to you, with the values that it wants; /resume asks again.",
+    description: "list unread messages to the run, and what runs wait for",
+    long_help: "Up on an empty line takes the last message back for editing. For paused runs, the list \
+        has each question and each step for you, with the required values; /resume asks again.",
     ..NONE
 };
 
 pub const APPROVALS: SteeringCommand = SteeringCommand {
     name: "approvals",
     usage: "[N [allow|run|session|always|deny]]",
-    description: "everything that waits for your answer in this session",
-    long_help: "With a number that question is asked now, or answered: allow (this call), run, session or always (also later \
-           calls of the tool: in this run, until you leave, or saved in your settings), deny. Alt+A goes through the \
+    description: "list the open questions of this session",
+    long_help: "A number opens that question, or answers it: allow (this call), run, session or always \
+        (also later calls of the tool: in this run, until you leave, or saved in your settings), deny. \
+        Alt+A goes through the \
            questions.",
     ..NONE
 };
@@ -240,12 +244,12 @@ fn parse_set(rest: &str) -> Result<SteerAction, String> {
     let path = name.strip_prefix("common_data.").unwrap_or(name);
     let path: Vec<String> = path.split('.').map(str::to_owned).collect();
     if path.iter().any(|key| key.is_empty() || key.contains(char::is_whitespace)) || name == "common_data" {
-        return Err(format!("`{name}` is no name of a variable: {usage}"));
+        return Err(format!("`{name}` is not a variable name: {usage}"));
     }
     let value = match serde_json::from_str(value) {
         Ok(value) => value,
         Err(error) if value.starts_with(['{', '[', '"']) => {
-            return Err(format!("the value of {name} is no JSON: {error}"));
+            return Err(format!("the value of {name} is not JSON: {error}"));
         }
         Err(_) => Value::from(value),
     };
@@ -290,7 +294,7 @@ fn parse_approvals(rest: &str) -> Result<SteerAction, String> {
 fn parse_number(word: &str) -> Result<usize, String> {
     match word.parse::<usize>() {
         Ok(at) if at > 0 => Ok(at),
-        _ => Err(format!("`{word}` is no number of the list")),
+        _ => Err(format!("`{word}` is not a number of the list")),
     }
 }
 
@@ -338,12 +342,12 @@ mod tests {
             ("/break spend -1", "0.50"),
             ("/break tool", "name of a tool"),
             ("/break a b", "not `a b`"),
-            ("/breaks remove", "no number"),
+            ("/breaks remove", "not a number"),
             ("/set a", "NAME = VALUE"),
-            ("/set common_data = 1", "no name"),
-            ("/set a..b = 1", "no name"),
-            ("/set a = {\"b\"", "no JSON"),
-            ("/pending edit 0", "no number"),
+            ("/set common_data = 1", "not a variable name"),
+            ("/set a..b = 1", "not a variable name"),
+            ("/set a = {\"b\"", "not JSON"),
+            ("/pending edit 0", "not a number"),
             ("/approvals 1 perhaps", "perhaps"),
         ] {
             let told = slash::parse_command_line(line).unwrap_err();

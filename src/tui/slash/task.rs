@@ -9,10 +9,10 @@ pub(super) const TASK: SlashCommand = SlashCommand {
     name: "task",
     aliases: &["tasks", "t"],
     usage: "add WORDS | edit N WORDS | done N | remove N | use N [WORKFLOW]",
-    description: "what is to be done in this project",
+    description: "manage the task list of this project",
     long_help: "Without a word: lists the tasks. They are yours, kept for this project in your data directory, not among its \
-           files. done once more opens a task again. use puts the text of a task into the input box, as the input of a \
-           workflow if one is named.\nExample: /task use 2 coder_reviewer",
+           files. done on a finished task reopens it. use puts the text of a task into the input box, or \
+               makes it the input of the named workflow.\nExample: /task use 2 coder_reviewer",
     argument: SlashArgument::Task,
     parse_arguments: |rest| Ok(SlashAction::Task(parse_task_command(rest)?)),
 };
@@ -36,7 +36,7 @@ fn parse_task_command(rest: &str) -> Result<TaskListCommand, String> {
         Err(_) if number.is_empty() => {
             Err(format!("/task {verb} needs the number of a task: /task lists them"))
         }
-        Err(_) => Err(format!("`{number}` is no number of a task: /task lists them")),
+        Err(_) => Err(format!("`{number}` is not a task number: /task lists them")),
     };
     let alone = |deed: TaskListCommand| match after.trim() {
         "" => Ok(deed),
@@ -88,7 +88,7 @@ mod tests {
             ("add", Err("/task add needs words")),
             ("add \"\"", Err("/task add needs words")),
             ("edit 2", Err("/task edit 2 needs the new words")),
-            ("edit two words", Err("`two` is no number of a task")),
+            ("edit two words", Err("`two` is not a task number")),
             ("done", Err("/task done needs the number of a task")),
             ("done 1 2", Err("takes the number of one task, not `2`")),
             ("use 1 a b", Err("not `b`")),

@@ -5,7 +5,7 @@ use super::command::{SlashAction, SlashArgument, SlashCommand};
 pub(super) const VERBOSITY: SlashCommand = SlashCommand::new(
     "verbosity",
     "[0-5]",
-    "how much is shown and logged; without a number: how much is",
+    "set how much is shown and logged, or show it",
     "For this session; the setting \"verbosity\" keeps it. 0 logs nothing, 1 errors, 2 warnings, 3 runs, 4 states, models \
      and tools, 5 everything; what was said is never logged. From 3 on results and data are shown, too, as with Ctrl+O.",
     SlashArgument::Level,

@@ -29,7 +29,8 @@ impl TranscriptList {
         true
     }
 
-    /// Chooses the next item that is to be seen, or the one before; none is chosen at first: then the last on screen.
+    /// Chooses the next item that is to be seen, or the one before; none is chosen at first: then the last
+    /// on screen.
     pub fn select_item(&mut self, step: SelectionStep) {
         let shown = self.window.last().map(|(item, _)| *item);
         let mut at = match (self.selected, step) {

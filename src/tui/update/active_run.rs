@@ -23,7 +23,7 @@ pub fn steer_commands(run: RunId, steering: SteeringAction) -> Vec<UiCommand> {
 
 pub fn report_no_active_run(model: &mut UiModel) -> Vec<UiCommand> {
     model.add_item(TranscriptItem::warning_item(
-        "no workflow runs: /workflow NAME starts one, /resume takes one up again",
+        "no workflow runs: /workflow NAME starts one, /resume continues one",
     ));
     Vec::new()
 }

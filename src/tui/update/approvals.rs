@@ -35,7 +35,7 @@ pub fn approvals_text(model: &UiModel) -> String {
         for stand in &run.stopped_at {
             let _ = writeln!(
                 text,
-                " ‖ {} {} · stands {} (/step, /continue)",
+                " ‖ {} {} · stopped {} (/step, /continue)",
                 run.workflow,
                 run.id,
                 stand.stop_location()

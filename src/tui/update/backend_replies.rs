@@ -249,7 +249,10 @@ fn on_snapshot_done(
     match (command, purpose) {
         (SnapshotOperation::Show { id }, SnapshotPurpose::BeforeRestore) => {
             let title = format!("Restore snapshot {id}?");
-            let body = format!("{text}\n\nThe present is snapshotted first, so this can be undone.");
+            let body = format!(
+                "{text}\n\nA snapshot of the current files is taken first, so this can be \
+                undone."
+            );
             let cmd = UiCommand::Snapshot(SnapshotOperation::Restore { id }, SnapshotPurpose::Show);
             model.dialogs.push_back(QuestionDialog::for_confirmation(&title, &body, cmd));
         }

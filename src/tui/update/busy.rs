@@ -29,7 +29,7 @@ pub fn busy_reason(model: &UiModel, what: &str) -> Option<String> {
     let run = model.busy_run()?;
     if let Some(stand) = run.stopped_at.first() {
         return Some(format!(
-            "cannot {what} while {} stands {} — /continue or /stop",
+            "cannot {what} while {} is stopped {} — /continue or /stop",
             run.workflow,
             stand.stop_location()
         ));

@@ -117,7 +117,7 @@ pub fn on_history_reply(model: &mut UiModel, reply: BackendReply) -> Vec<UiComma
             if let Some(opening) = open_run::take_opening(model, &RunId::from(run.as_str())) {
                 open_run::abort_opening(model, opening);
             }
-            show_error(model, &format!("run {run} is not taken up"), &reason);
+            show_error(model, &format!("run {run} is not resumed"), &reason);
             unread_input::return_to_input(model);
         }
         BackendReply::Earlier { run, before_entry: before, items } => {
@@ -203,7 +203,7 @@ fn on_offer(model: &mut UiModel, wanted: RunListPurpose, mut list: Vec<RunSummar
     match (wanted, list.as_slice()) {
         (RunListPurpose::Resume, []) => {
             let note =
-                "no run of this project waits or was interrupted — /runs lists all, /resume ID takes one";
+                "no run of this project is paused or interrupted — /runs lists all, /resume ID resumes one";
             model.add_item(TranscriptItem::note_item(note));
         }
         (RunListPurpose::Resume, [only]) => return open_run::start_opening(model, only.id.to_string()),
@@ -211,7 +211,7 @@ fn on_offer(model: &mut UiModel, wanted: RunListPurpose, mut list: Vec<RunSummar
         (_, list) => {
             let shown = if wanted == RunListPurpose::Offer { OFFERED } else { LISTED }.min(list.len());
             let least = if most { "at least " } else { "" };
-            let title = format!("{least}{} can be taken up again", format_count(list.len() as u64, "run"));
+            let title = format!("{least}{} can be resumed", format_count(list.len() as u64, "run"));
             let mut text = report::waiting_runs_text(&list[..shown], model.now);
             if list.len() > shown {
                 let lists = if wanted == RunListPurpose::Offer { "/resume" } else { "/runs" };
@@ -219,7 +219,7 @@ fn on_offer(model: &mut UiModel, wanted: RunListPurpose, mut list: Vec<RunSummar
             }
             let hint = match list {
                 [_] => "→ /resume goes on".to_owned(),
-                list => format!("→ /resume {} goes on with the newest", list[0].id),
+                list => format!("→ /resume {} continues the newest", list[0].id),
             };
             model.add_item(TranscriptItem::Block(
                 TranscriptBlock::new(ItemTone::Warning, &title, &text).with_footer(hint),
@@ -287,7 +287,7 @@ fn on_travelled(model: &mut UiModel, done: TimeTravelOutcome) {
     let TimeTravelOutcome { text, resumable_run: stands } = done;
     let mut block = TranscriptBlock::new(ItemTone::Good, "Done", &text);
     if let Some(run) = stands {
-        block = block.with_footer(format!("→ /resume goes on with {run}"));
+        block = block.with_footer(format!("→ /resume continues {run}"));
         model.last_left_run = Some(run);
     }
     model.add_item(TranscriptItem::Block(block));
@@ -309,9 +309,7 @@ pub fn on_resumed(model: &mut UiModel, run: &RunId, at: Timestamp, again: usize,
     model.add_item(TranscriptItem::rule("taken up again"));
     if again > 0 {
         let calls = format_count(again as u64, "call");
-        model.add_item(TranscriptItem::note_item(&format!(
-            "{calls} that had begun and never answered: made once more"
-        )));
+        model.add_item(TranscriptItem::note_item(&format!("{calls} never finished and will be repeated")));
     }
     for note in notes {
         model.add_item(TranscriptItem::note_item(note));

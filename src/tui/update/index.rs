@@ -12,13 +12,13 @@ use synthdev_domain::project_index::SizeLimit;
 use synthdev_domain::project_index::report::{IndexOutcome, IndexReport};
 
 pub fn propose_indexing(model: &mut UiModel, limit: SizeLimit) -> Vec<UiCommand> {
-    start_indexing(model, "the project is looked at", IndexingRequest::Look(limit))
+    start_indexing(model, "examining the project", IndexingRequest::Look(limit))
 }
 
 /// Runs what the user agreed to; making the index gets a number from now on.
 pub fn start_agreed_indexing(model: &mut UiModel, cmd: UiCommand) -> Vec<UiCommand> {
     match cmd {
-        UiCommand::Index(_, asked) => start_indexing(model, "the index is made", asked),
+        UiCommand::Index(_, asked) => start_indexing(model, "building the index", asked),
         other => vec![other],
     }
 }
@@ -41,7 +41,7 @@ pub fn handle_reply(model: &mut UiModel, number: u64, told: IndexingReply, at: T
                     format_thousands(progress.done_count as u64),
                     format_thousands(progress.total_count as u64),
                 );
-                aside.activity_text = format!("the index is made: {done} of {of}");
+                aside.activity_text = format!("building the index: {done} of {of}");
             }
             // also after a stop: the last reply has the cost
             return vec![UiCommand::Index(number, IndexingRequest::More)];
@@ -49,7 +49,7 @@ pub fn handle_reply(model: &mut UiModel, number: u64, told: IndexingReply, at: T
         IndexingReply::Proposal(lines) if model.finish_side_query(number) => {
             let go = UiCommand::Index(0, IndexingRequest::Go);
             model.dialogs.push_back(QuestionDialog::for_confirmation(
-                "Make the index of this project?",
+                "Build the index of this project?",
                 &lines.join("\n"),
                 go,
             ));

@@ -14,7 +14,11 @@ pub(super) fn interrupt_run(model: &mut UiModel, run: RunId) -> Vec<UiCommand> {
     model.hint = Some("interrupting … · Ctrl+C ends it".to_owned());
     if model.find_run(&run).is_some_and(|view| view.is_interrupting) {
         // it was asked already, and what it does cannot be stopped: a tool, a script
-        model.hint = Some("it stands still when what runs now is over · Ctrl+C or /stop ends it".to_owned());
+        model.hint = Some(
+            "the run stops when its current step finishes · Ctrl+C or /stop cancels \
+            it"
+            .to_owned(),
+        );
         return Vec::new();
     }
     if let Some(view) = model.run_mut(&run) {
@@ -38,8 +42,8 @@ pub(super) fn confirm_cancel(model: &mut UiModel) -> Vec<UiCommand> {
     let Some((run, name)) = front.map(|run| (run.id.clone(), run.workflow.clone())) else {
         return Vec::new();
     };
-    let body = "It stands still. No leaves it so: type what shall be different, or /continue, /step, /set.\n\
-                Yes ends the run; what it did stays, and /undo brings the files back.";
+    let body = "The run is stopped. No keeps it so: type new guidance, or use /continue, /step or /set.\n\
+                Yes cancels the run; its history stays, and /undo restores the files.";
     let cmd = UiCommand::Send(run, RunCommand::Cancel);
     model.dialogs.push_back(QuestionDialog::for_confirmation(&format!("End {name}?"), body, cmd));
     Vec::new()

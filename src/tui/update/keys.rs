@@ -87,7 +87,7 @@ fn is_held_back(model: &mut UiModel, key: KeyEvent) -> bool {
     if dialog.is_written() && key.code != KeyCode::Enter {
         return false;
     }
-    dialog.problem = Some("this appeared just now: read it, then press again".to_owned());
+    dialog.problem = Some("this question just appeared: read it, then press again".to_owned());
     true
 }
 
@@ -117,7 +117,7 @@ fn in_question(model: &mut UiModel, key: KeyEvent, typing: bool, beside: bool) -
     let fresh = typing && !dialog.is_armed && !model.line_mode && dialog.reason.is_none();
     if fresh && key.code == KeyCode::Enter && model.composer.is_empty() {
         dialog.is_armed = true;
-        dialog.problem = Some("this appeared just now: read it, then press again".to_owned());
+        dialog.problem = Some("this question just appeared: read it, then press again".to_owned());
         return Some(Vec::new());
     }
     // A letter in the middle of a sentence is no answer.
@@ -132,7 +132,7 @@ fn in_question(model: &mut UiModel, key: KeyEvent, typing: bool, beside: bool) -
     if !surprised && typing && !dialog.is_armed && is_lasting(key) && can_grant_more(model) {
         // what counts beyond this run is never given by a key for something else
         if let Some(dialog) = model.dialogs.front_mut() {
-            dialog.problem = Some("this appeared just now: read it, then press again".to_owned());
+            dialog.problem = Some("this question just appeared: read it, then press again".to_owned());
         }
         return Some(Vec::new());
     }
@@ -279,7 +279,7 @@ fn on_unbound_key(model: &mut UiModel, key: KeyEvent, meant: Option<KeyAction>) 
             model.popup = None;
             let empty = model.composer.is_empty();
             if !model.line_mode && !empty && just_offered(model) {
-                model.hint = Some("this appeared just now: read it, then Enter again".to_owned());
+                model.hint = Some("this question just appeared: read it, then press Enter again".to_owned());
                 return Vec::new();
             }
             if std::mem::take(&mut model.tail) && !empty && !slash::is_command(&model.composer.text()) {
@@ -441,7 +441,7 @@ fn on_interrupt(model: &mut UiModel, at: Timestamp) -> Vec<UiCommand> {
     }
     model.hint = Some(match (taken, escape) {
         (true, _) => "kept in the history: Up brings it back · Ctrl+C again leaves".to_owned(),
-        (false, Some(escape)) => format!("{escape} · Ctrl+C again leaves; /resume takes the run up again"),
+        (false, Some(escape)) => format!("{escape} · Ctrl+C again leaves; /resume continues the run"),
         (false, None) if !asked && !cmds.is_empty() => "stopping … · Ctrl+C again leaves".to_owned(),
         (false, None) => "Ctrl+C again leaves".to_owned(),
     });

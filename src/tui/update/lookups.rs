@@ -14,9 +14,7 @@ use synthdev_language::did_you_mean::closest_word;
 
 pub fn run_lookup(model: &mut UiModel, action: SlashAction) -> Vec<UiCommand> {
     match action {
-        SlashAction::Agents if model.runs.is_empty() => {
-            show_text(model, "no agent has been asked in this session")
-        }
+        SlashAction::Agents if model.runs.is_empty() => show_text(model, "no agent has run in this session"),
         SlashAction::Agents => show_report(model, "Agents", &agents::all_agents_text(&model.runs)),
         SlashAction::Agent(name) => return show_agent(model, &name),
         SlashAction::Graph(wanted) => return show_graph(model, wanted),
@@ -62,7 +60,7 @@ pub fn on_lookup_reply(model: &mut UiModel, reply: BackendReply) {
 
 fn show_agent(model: &mut UiModel, name: &str) -> Vec<UiCommand> {
     let Some(run) = model.watched_run() else {
-        show_text(model, "no agent has been asked in this session");
+        show_text(model, "no agent has run in this session");
         return Vec::new();
     };
     match agents::agent_text(run, name, model.transcript.items()) {
@@ -102,7 +100,7 @@ fn show_pane_by_name(model: &mut UiModel, name: &str) {
         return model.panes.show_pane(pane);
     }
     let names: Vec<&str> = ACTIONS.iter().filter(shown).map(|row| row.name).collect();
-    let text = format!("there is no pane {name}: they are {}", names.join(", "));
+    let text = format!("there is no pane {name}; the panes are {}", names.join(", "));
     model.add_item(TranscriptItem::line(ItemTone::Bad, &text));
 }
 

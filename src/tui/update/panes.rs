@@ -234,7 +234,7 @@ fn run_state_lines(model: &UiModel, wanted: impl Fn(&RunView) -> bool) -> String
         let stands = run
             .stopped_at
             .first()
-            .map(|stand| format!(" · stands {}", stand.stop_location()))
+            .map(|stand| format!(" · stopped {}", stand.stop_location()))
             .unwrap_or_default();
         let asked = model.dialogs.iter().filter(|dialog| dialog.run_id() == Some(&run.id)).count();
         let asked =
@@ -258,12 +258,12 @@ pub fn watch_named(model: &mut UiModel, wanted: Option<&str>) {
         (Some(id), None) => watch_run(model, &id),
         (Some(_), Some(_)) => {
             model.add_item(TranscriptItem::warning_item(&format!(
-                "more than one run of this session is {wanted}: /watch lists them"
+                "more than one run of this session matches {wanted}: /watch lists them"
             )));
         }
         (None, _) => {
             model.add_item(TranscriptItem::warning_item(&format!(
-                "no run of this session is {wanted}: /watch lists them"
+                "no run of this session matches {wanted}: /watch lists them"
             )));
         }
     }
@@ -294,7 +294,7 @@ fn open_item(model: &mut UiModel) {
         let (before, next) = (key(KeyAction::PreviousItem), key(KeyAction::NextItem));
         model.hint = Some(match model.transcript.selected_index() {
             Some(_) => "all of it is shown".to_owned(),
-            None => format!("{before} and {next} choose what is to be opened"),
+            None => format!("{before} and {next} choose an entry to open"),
         });
     }
 }

@@ -366,7 +366,7 @@ fn on_text_queued(model: &mut UiModel, run: &RunId, text: String) {
         view.outbox.push_back(text);
     }
     model.add_item(TranscriptItem::note_item(
-        "queued: the workflow reads it at its next pause; else it comes back when it ends · Up takes it back",
+        "queued: the workflow reads it at its next pause, or gives it back when it ends · Up takes it back",
     ));
 }
 

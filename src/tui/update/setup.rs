@@ -263,7 +263,7 @@ fn go_to_step(setup: &mut SetupDialog, step: SetupStep) -> Vec<UiCommand> {
 
 fn try_model(setup: &mut SetupDialog) -> Vec<UiCommand> {
     setup.outcome = None;
-    setup.waiting_for = Some("asking the model for a word …");
+    setup.waiting_for = Some("testing the model …");
     vec![setup_command(setup, SetupRequest::Try(setup.all_setups()))]
 }
 

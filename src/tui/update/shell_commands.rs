@@ -24,7 +24,7 @@ pub fn run_shell_line(model: &mut UiModel, line: ShellLine) -> Vec<UiCommand> {
         ShellLine::Ask(words) => return ask_suggestion(model, words),
         ShellLine::Add => match model.shell.take_last() {
             Some(text) => model.composer.paste_text(&text),
-            None => drop(model.add_item(TranscriptItem::note_item("no command was run yet: /cmd COMMAND"))),
+            None => drop(model.add_item(TranscriptItem::note_item("no command has run yet: /cmd COMMAND"))),
         },
         ShellLine::Run(command) => {
             model.shell.add_command(&command);
@@ -63,7 +63,7 @@ fn pick_command(model: &mut UiModel, number: usize) {
 fn list_commands(model: &mut UiModel) {
     let commands: Vec<&str> = model.shell.recent_commands().collect();
     if commands.is_empty() {
-        model.add_item(TranscriptItem::note_item("no command was run yet: /cmd COMMAND, or /cmd ??? WORDS"));
+        model.add_item(TranscriptItem::note_item("no command has run yet: /cmd COMMAND, or /cmd ??? WORDS"));
         return;
     }
     let lines: Vec<String> =

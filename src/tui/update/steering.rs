@@ -58,22 +58,20 @@ pub fn run_steer_action(model: &mut UiModel, steer: SteerAction) -> Vec<UiComman
 fn pause_run(model: &mut UiModel) -> Vec<UiCommand> {
     let Some(run) = active_run(model) else { return report_no_active_run(model) };
     if let Some(stand) = run.stopped_at.first() {
-        let text = format!("it stands still already, {}", stand.stop_location());
+        let text = format!("the run is already stopped, {}", stand.stop_location());
         model.add_item(TranscriptItem::note_item(&text));
         return Vec::new();
     }
     let id = run.id.clone();
     let of = if run.state.is_empty() { String::new() } else { format!(" {}", run.state) };
-    model.add_item(TranscriptItem::note_item(&format!("state{of} comes to its end; then it stands still")));
+    model.add_item(TranscriptItem::note_item(&format!("the run stops after state{of}")));
     steer_commands(id, SteeringAction::Pause)
 }
 
 fn step_run(model: &mut UiModel) -> Vec<UiCommand> {
     let Some(run) = active_run(model) else {
         model.breakpoints.step = true;
-        model.add_item(TranscriptItem::note_item(
-            "the next workflow that is started stands before each of its states",
-        ));
+        model.add_item(TranscriptItem::note_item("the next workflow stops before each of its states"));
         return vec![UiCommand::Stops(model.breakpoints.clone())];
     };
     steer_commands(run.id.clone(), SteeringAction::Step)
@@ -84,9 +82,8 @@ pub fn continue_run(model: &mut UiModel) -> Vec<UiCommand> {
         Some(run) => steer_commands(run.id.clone(), SteeringAction::Continue),
         None if model.breakpoints.step => {
             model.breakpoints.step = false;
-            model.add_item(TranscriptItem::note_item(
-                "the next workflow goes on without stopping at each state",
-            ));
+            model
+                .add_item(TranscriptItem::note_item("the next workflow runs without stopping at each state"));
             vec![UiCommand::Stops(model.breakpoints.clone())]
         }
         None => report_no_active_run(model),
@@ -101,7 +98,7 @@ fn control_run_by_id(model: &mut UiModel, run: String, control: ControlAction) -
             ControlAction::Cancel => stop_run(model),
         };
     }
-    model.hint = Some(format!("telling run {}, and waiting up to 10 s …", one_line(&run)));
+    model.hint = Some(format!("contacting run {}, waiting up to 10 s …", one_line(&run)));
     vec![UiCommand::Control(run, control)]
 }
 
@@ -212,7 +209,7 @@ fn breakpoint_list(stops: &BreakpointSet) -> String {
 pub fn stops_changed(model: &mut UiModel, run: &RunId, stops: BreakpointSet) {
     let text = match breakpoint_list(&stops) {
         none if none.is_empty() => "no breakpoints".to_owned(),
-        some => format!("stands still: {some}"),
+        some => format!("breakpoints: {some}"),
     };
     model.add_item(TranscriptItem::note_item(&one_line(&text)));
     if let Some(view) = model.run_mut(run) {
@@ -231,10 +228,10 @@ pub fn on_run_stopped(model: &mut UiModel, run: &RunId, stand: StoppedAt) {
     let who = if several { format!("{} {} ", view.workflow, view.id) } else { String::new() };
     let text = match stand.breakpoint {
         Some(Breakpoint::Now) => format!(
-            "{who}interrupted in {} · type what shall be different, or /continue as it was, or /stop",
+            "{who}interrupted in {} · type new guidance, or /continue without it, or /stop",
             stand.state
         ),
-        _ => format!("{who}stands {}{why} · /step /continue /set /stop", stand.stop_location()),
+        _ => format!("{who}stopped {}{why} · /step /continue /set /stop", stand.stop_location()),
     };
     let interrupted = std::mem::take(&mut view.is_interrupting);
     view.stopped_at.retain(|known| known.call != stand.call);
@@ -362,8 +359,7 @@ fn take_withdrawal(model: &mut UiModel, run: &RunId, text: &str) -> Option<Messa
 fn status_text(model: &UiModel) -> String {
     let Some(run) = active_run(model) else {
         let next = breakpoint_list(&model.breakpoints);
-        let next =
-            if next.is_empty() { String::new() } else { format!("\nthe next workflow stands still: {next}") };
+        let next = if next.is_empty() { String::new() } else { format!("\nthe next workflow stops: {next}") };
         return format!("no workflow runs · mode {}{next}", model.mode());
     };
     let mut text = format!("{} {}", run.workflow, run.id);
@@ -371,7 +367,7 @@ fn status_text(model: &UiModel) -> String {
         [] if run.activity.is_empty() => "working".to_owned(),
         [] => run.activity.clone(),
         stands => {
-            format!("stands {}", stands.iter().map(StoppedAt::stop_location).collect::<Vec<_>>().join(", "))
+            format!("stopped: {}", stands.iter().map(StoppedAt::stop_location).collect::<Vec<_>>().join(", "))
         }
     };
     let _ = write!(text, "\nstate     {} · {doing}", run.state);

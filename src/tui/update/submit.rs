@@ -34,7 +34,7 @@ pub fn submit_input(model: &mut UiModel) -> Vec<UiCommand> {
             StartPreparation::Files => "its files are copied",
             StartPreparation::Windows => "the server of its model is asked for the window",
         };
-        model.add_item(TranscriptItem::warning_item(&format!("{name} has not begun yet: {why}")));
+        model.add_item(TranscriptItem::warning_item(&format!("{name} has not started yet: {why}")));
         model.composer.set_text(&text);
         return Vec::new();
     }

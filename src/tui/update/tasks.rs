@@ -16,7 +16,7 @@ pub fn show_task_result(
         Ok(found) => found,
         Err(reason) => {
             // a user who wrote a long text gets it back with Up
-            model.add_item(TranscriptItem::error("the tasks are as they were", &reason));
+            model.add_item(TranscriptItem::error("the tasks were not changed", &reason));
             return;
         }
     };

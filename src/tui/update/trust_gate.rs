@@ -15,7 +15,7 @@ pub fn hold_until_trusted(model: &mut UiModel, cmds: Vec<UiCommand>) -> Vec<UiCo
     for cmd in begins {
         if let Some(what) = describe_held_command(&cmd) {
             model.add_item(TranscriptItem::note_item(&format!(
-                "{what} waits until you have said whether this project is trusted"
+                "{what} waits until you decide whether to trust this project"
             )));
         }
         // one conversation takes all texts

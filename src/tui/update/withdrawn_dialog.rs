@@ -34,11 +34,11 @@ pub fn hold_back_text(model: &mut UiModel, text: &str) -> bool {
         return false;
     }
     if model.line_mode {
-        let told = format!("not sent, because the question that it may be for is gone: {}", one_line(text));
+        let told = format!("not sent, because its question may have been withdrawn: {}", one_line(text));
         model.add_item(TranscriptItem::warning_item(&told));
     } else {
         model.composer.set_text(text);
-        model.hint = Some("the question is gone: Enter again says this all the same".to_owned());
+        model.hint = Some("the question was withdrawn: press Enter again to send this anyway".to_owned());
     }
     true
 }

@@ -285,7 +285,7 @@ fn status_note(theme: ColorTheme, editor: &DefinitionEditor) -> (String, Style) 
             Some("not saved: s saves and leaves · y leaves without saving · Esc goes on".to_owned())
         }
         Some(EditorPrompt::Force) => {
-            Some("there are errors: y saves all the same · Esc goes on, F8 shows them".to_owned())
+            Some("there are errors: y saves anyway · Esc goes on, F8 shows them".to_owned())
         }
         Some(EditorPrompt::Conflict(_)) => Some(
             "another program changed the file: o overwrites it · r reads it again · Esc goes on".to_owned(),
@@ -318,7 +318,7 @@ fn editor_keys(keymap: &KeyBindings, editor: &DefinitionEditor, room: usize) -> 
     }
     match editor.prompt {
         Some(EditorPrompt::Find(_)) => {
-            "type · ↓ the next · ↑ the one before · Enter stays here · Esc".to_owned()
+            "type · ↓ the next · ↑ the previous one · Enter stays here · Esc".to_owned()
         }
         Some(_) => String::new(),
         None if editor.simulation.is_some() => {

@@ -179,9 +179,7 @@ fn status_note(model: &UiModel, archive: &HistoryBrowser, columns: usize) -> (Ve
         Some(HistoryPrompt::Export { typed_text: typed, .. }) => {
             Some(format!("export to (.json, or .md to read): {typed}"))
         }
-        Some(HistoryPrompt::Cancel { run }) => {
-            Some(format!("end run {run} for good? what it did stays in its history"))
-        }
+        Some(HistoryPrompt::Cancel { run }) => Some(format!("cancel run {run}? its history stays")),
         Some(HistoryPrompt::Agree { .. }) | None => None,
     };
     if let Some(line) = asked {
@@ -240,13 +238,13 @@ fn browser_keys(model: &UiModel, archive: Option<&HistoryBrowser>, columns: usiz
     let key = |action: KeyAction, about: &str| model.keymap.key(action).map(|key| format!("{key} {about}"));
     if let Some(wait) = &archive.pending_wait {
         let line =
-            if matches!(wait.wait_kind, HistoryWaitKind::Answer(_)) { "Esc waits no longer" } else { "" };
+            if matches!(wait.wait_kind, HistoryWaitKind::Answer(_)) { "Esc stops waiting" } else { "" };
         return vec![line.to_owned()];
     }
     match &archive.question {
-        Some(HistoryPrompt::Agree { .. }) => return vec!["y do it · n, Esc leave it · ↑↓ scroll".to_owned()],
-        Some(HistoryPrompt::Cancel { .. }) => return vec!["y do it · n, Esc leave it".to_owned()],
-        Some(_) => return vec!["Enter does it · Esc leaves it".to_owned()],
+        Some(HistoryPrompt::Agree { .. }) => return vec!["y confirm · n, Esc cancel · ↑↓ scroll".to_owned()],
+        Some(HistoryPrompt::Cancel { .. }) => return vec!["y confirm · n, Esc cancel".to_owned()],
+        Some(_) => return vec!["Enter confirms · Esc cancels".to_owned()],
         None => {}
     }
     if archive.list.is_typing {

@@ -133,18 +133,20 @@ fn build_rows(model: &UiModel, pane: PaneKind, columns: usize) -> Vec<PaneRow> {
 fn loading_text(pane: PaneKind) -> &'static str {
     match pane {
         PaneKind::Conversation => "",
-        PaneKind::Graph => "The states of a workflow and where it is. /workflow NAME starts one.",
+        PaneKind::Graph => "The states of a workflow and its current position. /workflow NAME starts one.",
         PaneKind::Agents => {
-            "Who takes part, and what each of them does and costs. Write a message, or start a workflow with /workflow NAME."
+            "The agents, with their activity and cost. Write a message, or start a workflow with \
+                /workflow NAME."
         }
         PaneKind::Data => {
-            "The variables of a workflow, with a dot at what has changed. /workflow NAME starts one."
+            "The variables of a workflow, with a dot at each change. /workflow NAME starts one."
         }
         PaneKind::Tools => {
-            "What the tools were called with and what came back. Write a message, or start a workflow with /workflow NAME."
+            "Tool calls with their arguments and results. Write a message, or start a workflow with \
+                /workflow NAME."
         }
         PaneKind::Timeline => {
-            "What happened when, and how long it took. Write a message, or start a workflow with /workflow NAME."
+            "Events with their times and durations. Write a message, or start a workflow with /workflow NAME."
         }
         PaneKind::Costs => {
             "Tokens and dollars by agent, model and state. Write a message, or start a workflow with /workflow NAME."

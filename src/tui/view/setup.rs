@@ -16,7 +16,7 @@ const DOTS: usize = 24;
 
 pub fn draw_setup(model: &UiModel, setup: &SetupDialog, room: Rect, frame: &mut Frame<'_>) {
     if room.width < 20 || room.height < 8 {
-        let line = Line::raw("make the window larger to set up a model");
+        let line = Line::raw("enlarge the window to set up a model");
         return put_line(frame, room.x, room.y, &line, room.width);
     }
     let theme = model.theme;
@@ -63,7 +63,7 @@ fn step_question(setup: &SetupDialog) -> String {
     let place = setup.chosen_server.clone().unwrap_or_default();
     let name = if place.provider.is_empty() { place.base_url.clone() } else { place.provider.clone() };
     match setup.step {
-        SetupStep::Place => "Who answers? Choose a provider, or type the URL of a server.".to_owned(),
+        SetupStep::Place => "Choose a provider, or type the URL of a server.".to_owned(),
         SetupStep::Key => match &place.key_source {
             Some(from) => format!("The key for {name}. One is set already ({from}): Enter keeps it."),
             None if place.needs_key => format!("The key for {name}. It is not shown."),
@@ -169,14 +169,14 @@ fn footer_lines(model: &UiModel, setup: &SetupDialog, columns: usize) -> Vec<(St
 
 fn step_keys(setup: &SetupDialog) -> &'static str {
     match (setup.step, &setup.outcome) {
-        _ if setup.waiting_for.is_some() => "Esc leaves everything as it was",
-        (SetupStep::Place, _) => "↑↓ or type · Enter takes it · Esc leaves everything as it was",
-        (SetupStep::Key, _) => "Enter goes on · ← back · Esc leaves everything as it was",
+        _ if setup.waiting_for.is_some() => "Esc cancels",
+        (SetupStep::Place, _) => "↑↓ or type · Enter takes it · Esc cancels",
+        (SetupStep::Key, _) => "Enter goes on · ← back · Esc cancels",
         (SetupStep::Model | SetupStep::Smart | SetupStep::Fast, _) => {
-            "↑↓ or type · Enter takes it · ← back · Esc leaves everything as it was"
+            "↑↓ or type · Enter takes it · ← back · Esc cancels"
         }
-        (SetupStep::Trial, Some(Ok(_))) => "Enter saves it · ← back · Esc leaves everything as it was",
-        (SetupStep::Trial, _) => "t tries again · s saves it all the same · ← back · Esc leaves it",
+        (SetupStep::Trial, Some(Ok(_))) => "Enter saves it · ← back · Esc cancels",
+        (SetupStep::Trial, _) => "t tries again · s saves it anyway · ← back · Esc cancels",
     }
 }
 

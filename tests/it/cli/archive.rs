@@ -105,7 +105,7 @@ fn filters_that_mean_nothing_are_refused() {
     for (arguments, part) in [
         (&["--status", "done"][..], "one of running, paused, completed"),
         (&["--status", "x\u{1b}[2J"], "␛[2J"),
-        (&["--since", "yesterday"], "--since: `yesterday` is no time"),
+        (&["--since", "yesterday"], "--since: `yesterday` is not a time"),
         (&["--until", "7x"], "an age (7d, 12h, 30m)"),
         (&["--since", "1h", "--until", "2h"], "later than --until"),
         (&["--min-cost=-1"], "--min-cost"),
@@ -115,7 +115,7 @@ fn filters_that_mean_nothing_are_refused() {
         (&["--min-cost", "-1"], "an amount of dollars"),
         (&["--max-cost", "-0.5"], "an amount of dollars"),
         (&["--limit=-1"], "--limit"),
-        (&["--limit", "-1"], "a number of runs is wanted"),
+        (&["--limit", "-1"], "expected a number of runs"),
         (&["--limit", "many"], "--limit"),
     ] {
         let refused = world.run_program(&[&["runs", "list"], arguments].concat()).code(2);

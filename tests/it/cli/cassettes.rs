@@ -355,7 +355,7 @@ async fn what_is_asked_otherwise_is_shown_as_a_difference() {
     }
     assert!(parts(&world).is_empty(), "{:?}", parts(&world));
     assert!(!other.stderr.contains("synthdev resume"), "it would only differ again: {}", other.stderr);
-    assert!(other.stderr.contains("it cannot go on: change back what is different"), "{}", other.stderr);
+    assert!(other.stderr.contains("it cannot continue: revert the difference"), "{}", other.stderr);
 }
 
 /// Recordings that did not come to their end.
@@ -621,7 +621,7 @@ async fn a_run_that_is_taken_up_is_recorded_and_played_as_a_whole() {
         .code(2)
         .stderr;
     assert!(
-        refused.contains("was begun without --record") && refused.contains("hint: record a new run"),
+        refused.contains("was started without --record") && refused.contains("hint: record a new run"),
         "{refused}"
     );
     assert_eq!(parts(&world).len(), 1, "{refused}");

@@ -51,13 +51,13 @@ fn a_killed_run_is_interrupted_and_shows_what_was_done_and_what_was_open() {
         "✓ write_file",
         "First is done.",
         "● 3 second #1 (coder)",
-        "begun and never answered",
+        "calls that never finished",
         "call_model",
     ];
     for part in finished {
         assert!(shown.contains(part), "no `{part}` in\n{shown}");
     }
-    let open = shown.split_once("never answered").unwrap().1;
+    let open = shown.split_once("never finished").unwrap().1;
     assert_eq!(open.trim().lines().count(), 2, "only the model call was open: {open}");
     assert_eq!(world.read_file("made.txt"), "made");
     let snapshot = list[0]["snapshot"].as_str().unwrap();

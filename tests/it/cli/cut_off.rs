@@ -87,9 +87,9 @@ fn an_undo_is_finished_and_undone_as_one() {
     }
     assert_refused_until(&world, &format!("synthdev runs undo {run_id}"));
     let done = world.run_program(&command).code(0);
-    assert_says(&done.stdout, &["what was there just now is snapshot"]);
+    assert_says(&done.stdout, &["has the files from just now"]);
     assert!(content(&world).iter().all(|bytes| bytes == b"old\n"));
-    assert!(!world.run_program(&["runs", "show", &run_id]).code(0).stdout.contains("on their way"));
+    assert!(!world.run_program(&["runs", "show", &run_id]).code(0).stdout.contains("a restore of the files"));
     world.run_program(&["snapshot", "restore", &undo_id(&done), "--yes"]).code(0);
     assert!(content(&world).iter().all(|bytes| bytes == b"new\n"), "as before the first attempt");
     run_flow(&world, &[]);
@@ -127,14 +127,14 @@ fn a_merge_is_finished_and_undone_as_one() {
     assert_refused_until(&world, &format!("synthdev runs merge {run_id}"));
     assert_says(
         &world.run_program(&["runs", "show", &run_id]).code(0).stdout,
-        &["a merge of this run was cut off"],
+        &["a merge of this run was interrupted"],
     );
     assert_says(
         &world.run_program(&["runs", "discard", &run_id, "--yes"]).code(2).stderr,
         &["of two moments"],
     );
     let done = world.run_program(&command).code(0);
-    assert_says(&done.stderr, &["was cut off: this brings the rest"]);
+    assert_says(&done.stderr, &["was interrupted: this finishes it"]);
     assert!(content(&world).iter().all(|bytes| bytes == b"new\n"));
     assert!(!world.run_program(&["snapshot", "list"]).code(0).stderr.contains("of two moments"));
     world.run_program(&["snapshot", "restore", &undo_id(&done), "--yes"]).code(0);
@@ -162,7 +162,7 @@ fn a_rewind_that_was_cut_off_is_over_when_the_files_are_brought_elsewhere() {
         let done = world.run_program(other).code(0);
         assert!(!done.stderr.contains("error"), "{other:?}: {}", done.stderr);
         let shown = world.run_program(&["runs", "show", &first]).code(0).stdout;
-        assert!(!shown.contains("on their way"), "{other:?}: {shown}");
+        assert!(!shown.contains("a restore of the files"), "{other:?}: {shown}");
         assert!(shown.contains("stands before step 1"), "{other:?}: {shown}");
         // it goes on over the files as they are now
         world.run_program(&["resume", &first, "--yes"]).code(0);

@@ -112,7 +112,8 @@ fn a_run_is_seen_with_counts_costs_and_where_it_ended() {
 
     let other = world.run_program(&["graph", "--run", id, "coder_reviewer"]).code(2);
     assert!(
-        other.stderr.contains("used no workflow `coder_reviewer`") && other.stderr.contains("it used talk")
+        other.stderr.contains("did not use a workflow `coder_reviewer`")
+            && other.stderr.contains("it used talk")
     );
     let other = world.run_program(&["graph", "--run", "nope"]).code(2);
     assert!(other.stderr.contains("nope"), "{}", other.stderr);

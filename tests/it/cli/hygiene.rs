@@ -168,7 +168,7 @@ fn a_run_whose_place_was_lost_is_not_taken_up_in_the_project() {
         let reason = "was lost when the history was salvaged";
         assert!(refused.stderr.contains(reason), "{arguments:?}: {}", refused.stderr);
     }
-    assert!(world.run_program(&["runs", "show", &id]).code(0).stdout.contains("not known any more"));
+    assert!(world.run_program(&["runs", "show", &id]).code(0).stdout.contains("unknown: it was lost"));
     world.run_program(&["runs", "fork", &id, "--at", "1"]).code(0);
 }
 

@@ -152,7 +152,7 @@ async fn nothing_is_paid_before_somebody_agrees() {
         ran.stderr
     );
     assert!(ran.stderr.contains("price unknown"), "{}", ran.stderr);
-    assert!(ran.stderr.ends_with("whether to pay for it\nhint: add --yes\n"), "{}", ran.stderr);
+    assert!(ran.stderr.ends_with("the question about the cost\nhint: add --yes\n"), "{}", ran.stderr);
     let refused = scene.world.run_program(&["index", "--json"]).code(2).json();
     assert_eq!(refused["error"]["hint"], "add --yes");
     assert_eq!(scene.take_asked_paths(), [""; 0]);

@@ -69,12 +69,12 @@ fn unmerged_work_is_not_thrown_away_unasked() {
     let refused = world.run_program(&["runs", "discard", &run]).code(2);
     let list = ["  change       edited.txt", "  delete       gone.txt", "  create       made.txt"];
     assert_says(&refused, &list);
-    assert_says(&refused, &["is paused", "cannot go on", "--yes"]);
+    assert_says(&refused, &["is paused", "cannot continue", "--yes"]);
     assert!(tree.join("made.txt").exists());
     resume_run(&world, &run);
     let refused = world.run_program(&["runs", "discard", &run]).code(2);
     assert_says(&refused, &list);
-    assert!(!refused.stderr.contains("cannot go on"), "{}", refused.stderr);
+    assert!(!refused.stderr.contains("cannot continue"), "{}", refused.stderr);
 
     // a conflicted merge commits to the branch, and merges nothing
     world.write_file("edited.txt", "mine\n");
@@ -87,8 +87,8 @@ fn unmerged_work_is_not_thrown_away_unasked() {
     world.run_program(&["runs", "discard", &run]).code(0);
     assert!(!tree.exists());
     let again = world.run_program(&["runs", "discard", &run]).code(0);
-    assert_says(&again, &["gone already"]);
-    assert_says(&world.run_program(&["runs", "merge", &run, "--yes"]).code(2), &["are gone"]);
+    assert_says(&again, &["removed already"]);
+    assert_says(&world.run_program(&["runs", "merge", &run, "--yes"]).code(2), &["were removed"]);
 
     world.write_file("gone.txt", "x\n");
     let run = run_isolated(&world);
@@ -230,7 +230,7 @@ fn a_worktree_that_is_gone_is_merged_from_its_last_snapshot() {
         &["is gone", "everything that was kept"],
     );
     world.run_program(&["runs", "discard", &run]).code(0);
-    assert_says(&world.run_program(&["runs", "merge", &run]).code(2), &["are gone"]);
+    assert_says(&world.run_program(&["runs", "merge", &run]).code(2), &["were removed"]);
 }
 
 #[test]
@@ -256,7 +256,7 @@ fn a_trial_tells_the_conflicts_and_ends_as_the_merge() {
     // nobody has to agree to what will not happen
     let real = world.run_program(&["runs", "merge", &run]).code(2);
     assert_says(&real, &conflict);
-    assert_says(&real, &["merge by hand: git merge synthdev/"]);
+    assert_says(&real, &["merge manually: git merge synthdev/"]);
 }
 
 #[test]
@@ -275,5 +275,5 @@ fn an_isolated_run_is_undone_by_undoing_its_merge() {
     assert_eq!(world.read_file("edited.txt"), "before\n");
     world.run_program(&["runs", "discard", &run, "--yes"]).code(0);
     let shown = world.run_program(&["runs", "show", &run]).code(0).stdout;
-    assert!(shown.contains("gone; it was") && !shown.contains("throw its files away"), "{shown}");
+    assert!(shown.contains("gone; it was") && !shown.contains("discard its files"), "{shown}");
 }

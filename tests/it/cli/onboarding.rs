@@ -361,7 +361,7 @@ const TYPED: &[(&[&str], &str, &str, &str)] = &[
     ),
     (&["--model", " "], "", "the model's name is empty", ""),
     (&["--verbosity", "9"], "", "--verbosity must be a whole number from 0 to 5", ""),
-    (&[], "", "nothing says what to save", "--key-stdin"),
+    (&[], "", "there is nothing to save: no option names a provider, model or key", "--key-stdin"),
 ];
 
 const BOTH: &str =

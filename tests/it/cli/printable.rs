@@ -194,7 +194,7 @@ fn gits_own_directory_is_no_project() {
     for place in [".git", ".git/inner"] {
         let ran = world.run_program(&["-C", place, "snapshot", "create"]).code(2);
         assert!(
-            ran.stderr.contains("inside git's own directory") && ran.stderr.contains("hint: "),
+            ran.stderr.contains("inside the .git directory") && ran.stderr.contains("hint: "),
             "{}",
             ran.stderr
         );

@@ -128,7 +128,7 @@ fn every_expectation_can_fail_and_says_how() {
             json!({"code": 1, "review": 2}),
             "    visits\n      {\n    -   \"code\": 1\n    +   \"code\": 2\n      }\n",
         ),
-        ("not_visited", json!(["review"]), "    not_visited: entered all the same\n    + review\n"),
+        ("not_visited", json!(["review"]), "    not_visited: entered anyway\n    + review\n"),
         ("status", json!("failed"), "    status\n    - failed\n    + completed\n"),
         (
             "data",
@@ -506,7 +506,7 @@ fn a_hidden_workflow_is_not_tested_by_mistake() {
     let ran = world.run_program(&["--trust", "test", "talk"]).code(0);
     assert_eq!(
         ran.stdout,
-        "skip  talk › one (the project layer has a workflow of this name that hides the tested one)\n0 passed, 1 skipped\n"
+        "skip  talk › one (the project layer has a workflow of this name that overrides the tested one)\n0 passed, 1 skipped\n"
     );
 }
 

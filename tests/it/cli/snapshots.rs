@@ -77,7 +77,7 @@ fn a_restore_asks_and_without_anybody_to_ask_it_refuses() {
     change_files(&world);
     for input in ["", "y\n"] {
         let refused = world.run_with(&["snapshot", "restore", &id], input).code(2);
-        for part in ["revert       edited.txt", "you cannot be asked", "--yes"] {
+        for part in ["revert       edited.txt", "no terminal is attached", "--yes"] {
             assert!(refused.stderr.contains(part), "no `{part}` in\n{}", refused.stderr);
         }
         assert_eq!((refused.stdout.as_str(), world.read_file("edited.txt").as_str()), ("", "after\n"));

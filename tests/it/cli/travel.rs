@@ -443,7 +443,7 @@ fn inside_of_branches_the_files_go_back_to_before_them() {
         "{}",
         told.stderr
     );
-    assert!(told.stdout.contains("stands before step 2 (both) again"), "{}", told.stdout);
+    assert!(told.stdout.contains("is back before step 2 (both)"), "{}", told.stdout);
     let exists = |name: &str| world.project().join(format!("{name}.made")).exists();
     assert_eq!((exists("begun"), exists("left"), exists("right")), (true, false, false));
     world.run_program(&["resume", run, "--yes"]).code(0);

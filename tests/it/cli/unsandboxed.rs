@@ -118,7 +118,7 @@ fn doctor_and_sandbox_say_that_nothing_holds_commands() {
         let told = told.split_whitespace().collect::<Vec<_>>().join(" ");
         for part in [
             "no sandbox works on this machine (`sandbox.layer` is none)",
-            "on screen you are asked for each command, without a screen none is executed",
+            "on screen, synthdev asks before each command; without a screen, it executes none",
             "install bubblewrap",
             "--no-sandbox",
         ] {

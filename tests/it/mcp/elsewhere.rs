@@ -45,7 +45,7 @@ fn a_command_pauses_and_ends_what_the_server_drives() {
     let asked = client.begin_call("nap", json!({}));
     let run = working_run(&world);
     let said = world.run_program(&["runs", "pause", &run]).code(0).stdout;
-    assert_eq!(said.trim(), format!("run {run} is paused; it goes on with: synthdev resume {run}"));
+    assert_eq!(said.trim(), format!("run {run} is paused; continue it with: synthdev resume {run}"));
     let told = client.call_result(asked);
     assert_eq!((&told["status"], &told["workflowId"]), (&json!("paused"), &json!(run)), "{told}");
     let again = world.run_program(&["runs", "pause", &run]).code(2).stderr;

@@ -90,7 +90,7 @@ fn changed_settings_count_for_runs_that_start_later_and_broken_ones_do_not() {
     wait_list_changed(&mut client);
     assert_eq!(client.call_tool("touch", json!({}))["status"], "completed", "as before the mistake");
     let listed = client.call_tool("list_workflows", json!({}));
-    assert!(listed["notes"].to_string().contains("before this mistake"), "{listed}");
+    assert!(listed["notes"].to_string().contains("previous settings and workflows stay in use"), "{listed}");
     settings("{}");
     wait_list_changed(&mut client);
     assert_eq!(client.call_tool("touch", json!({}))["status"], "paused");

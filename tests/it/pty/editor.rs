@@ -55,9 +55,9 @@ fn a_workflow_is_broken_repaired_saved_and_run_without_a_restart() {
     // place and reason of the line
     terminal.wait_until("the finding", |screen| screen.contains("✗ 1:") && screen.contains("sxtop"));
     terminal.press_keys(CTRL_S);
-    terminal.wait_for("y saves all the same");
+    terminal.wait_for("y saves anyway");
     terminal.press_keys(ESC);
-    terminal.wait_until("no question", |screen| !screen.contains("y saves all the same"));
+    terminal.wait_until("no question", |screen| !screen.contains("y saves anyway"));
     terminal.press_keys(CTRL_Z);
     terminal.wait_for("nothing wrong");
     terminal.press_keys(CTRL_F);

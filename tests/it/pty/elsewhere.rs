@@ -29,7 +29,7 @@ fn what_waits_in_one_session_is_answered_in_another() {
     second.press_keys("r");
     second.wait_for("is running: pause it first");
     second.press_keys("P");
-    second.wait_for("it goes on with: /resume");
+    second.wait_for("continue it with: /resume");
     first.wait_for("another process pauses this run");
     first.wait_for("gated paused");
     second.press_keys("r");
@@ -47,11 +47,11 @@ fn what_waits_in_one_session_is_answered_in_another() {
 fn a_run_of_one_session_is_ended_in_another() {
     let (mut first, mut second) = two_sessions();
     second.press_keys("x");
-    second.wait_for("for good? what it did stays in its history");
+    second.wait_for("? its history stays");
     second.press_keys("n");
     second.wait_for("nothing was changed");
     second.press_keys("x");
-    second.wait_for("y do it · n, Esc leave it");
+    second.wait_for("y confirm · n, Esc cancel");
     second.press_keys("y");
     second.wait_for("is cancelled");
     first.wait_for("another process ends this run");
@@ -80,7 +80,7 @@ fn a_run_is_told_by_its_id() {
     second.wait_for(&format!("{run} gated, gate: your approval"));
     second.wait_for("→ /pause RUN, then /resume RUN asks it here");
     second.press_keys(&format!("/pause {run}\r"));
-    second.wait_for(&format!("run {run} is paused; it goes on with: /resume {run}"));
+    second.wait_for(&format!("run {run} is paused; continue it with: /resume {run}"));
     second.press_keys(&format!("/pause {run}\r"));
     second.wait_for(&format!("run {run} is paused: there is nothing to pause"));
     second.press_keys(&format!("/stop {run}\r"));

@@ -71,7 +71,7 @@ fn check_history(terminal: &mut Terminal) {
     terminal.press_keys("/history\r");
     terminal.wait_for("history · 1 run");
     terminal.press_keys("r");
-    terminal.wait_for("is completed: fork or rewind begins at one of its steps");
+    terminal.wait_for("is completed: fork or rewind it at one of its steps");
     terminal.press_keys("u");
     terminal.wait_for("Undo picky");
     terminal.wait_for("wanted.txt");

@@ -13,7 +13,7 @@ async fn an_index_is_made_stopped_and_goes_on() {
     terminal.press_keys("/cmd echo one > one.txt\r");
     terminal.wait_for("$ echo one > one.txt · exit 0");
     terminal.press_keys("/index\r");
-    terminal.wait_for("Make the index of this project?");
+    terminal.wait_for("Build the index of this project?");
     terminal.wait_for("1 file of 1 and 1 directory to describe");
     terminal.press_keys("y");
     terminal.wait_for("indexed 1 of 1 file (0 unchanged, 0 gone), 15 tokens, price unknown");

@@ -263,9 +263,9 @@ fn a_run_that_stands_is_gone_on_with_through_pipes() {
         &[
             "Allow coder to change files",
             "1 coder_reviewer",
-            "stands before",
+            "stopped before",
             "Status",
-            "stands before",
+            "stopped: before",
             "coder_reviewer completed",
             "unknown command /st",
         ],

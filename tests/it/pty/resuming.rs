@@ -43,7 +43,7 @@ pub(super) fn lines(terminal: &Terminal, file: &str) -> usize {
 /// Goes on to the end; the first step is not repeated.
 pub(super) fn assert_resumes(left: &Terminal) {
     let mut terminal = left.start_in_same_home();
-    terminal.wait_for("1 run can be taken up again");
+    terminal.wait_for("1 run can be resumed");
     terminal.wait_for("interrupted in gate");
     terminal.press_keys("/resume\r");
     terminal.wait_for("Go on with limit 1?");
@@ -58,7 +58,7 @@ pub(super) fn assert_resumes(left: &Terminal) {
     let mut terminal = left.start_in_same_home();
     terminal.wait_for("message, or / for commands");
     terminal.press_keys("/resume\r");
-    terminal.wait_for("no run of this project waits");
+    terminal.wait_for("no run of this project is paused");
     terminal.press_keys("\x04");
     terminal.wait_end();
 }
@@ -76,7 +76,7 @@ fn whoever_leaves_can_come_back() {
     let mut terminal = at_the_gate();
     terminal.press_keys("/exit\r");
     let end = terminal.wait_end();
-    assert!(end.contains("left: gated") && end.contains("/resume takes it up again"), "{end}");
+    assert!(end.contains("left: gated") && end.contains("/resume continues it"), "{end}");
     terminal.assert_restored();
     assert_resumes(&terminal);
     let mut terminal = at_the_gate();
@@ -101,12 +101,12 @@ fn a_hang_up_leaves_the_run() {
 fn files_data_and_the_run_go_back() {
     let mut terminal = at_the_gate();
     terminal.press_keys(ESC);
-    terminal.wait_for("nothing is lost: /resume takes it up again");
+    terminal.wait_for("nothing is lost: /resume continues it");
     terminal.press_keys("/rewind 1\r");
     terminal.wait_for("Rewind gated");
     terminal.wait_for("first.txt");
     terminal.press_keys("y");
-    terminal.wait_for("stands before step 1, start");
+    terminal.wait_for("is back before step 1, start");
     assert_eq!(lines(&terminal, "first.txt"), 0);
     terminal.press_keys("/resume\r");
     terminal.wait_for("to execute: shell?");
@@ -155,7 +155,7 @@ fn an_isolated_workflow_works_elsewhere() {
     terminal.press_keys("\x03\x03");
     assert!(terminal.wait_end().contains("exit=0"));
     let mut terminal = terminal.start_in_same_home();
-    terminal.wait_for("1 run can be taken up again");
+    terminal.wait_for("1 run can be resumed");
     terminal.press_keys("/resume\r");
     terminal.wait_for("Go on with limit 1?");
     terminal.press_keys("y");
@@ -222,9 +222,9 @@ fn the_end_of_a_run_is_there_before_its_journal() {
         let left = terminal_left_at_question();
         assert_eq!((left.change_history(BREAK), left.change_history(stale)), (1, 1));
         let mut terminal = left.start_in_same_home();
-        terminal.wait_for("1 run can be taken up again");
+        terminal.wait_for("1 run can be resumed");
         terminal.press_keys("/resume\r");
-        terminal.wait_for("is not taken up");
+        terminal.wait_for("is not resumed");
         let screen = terminal.screen_text();
         assert!(screen.contains("cannot be read"), "{screen}");
         assert_eq!(screen.contains("── round → gate"), seen, "{screen}");

@@ -26,7 +26,7 @@ fn a_run_stands_still_survives_a_kill_and_goes_on_with_other_data() {
     terminal.press_keys("/break second\r");
     terminal.wait_for("for the next workflow that is started: state second");
     terminal.press_keys("/workflow walk\r");
-    terminal.wait_for("stands before second (breakpoint: state second)");
+    terminal.wait_for("stopped before second (breakpoint: state second)");
     terminal.press_keys("/set common_data.limit = 21\r");
     terminal.wait_for("21");
     terminal.press_keys("/status\r");
@@ -34,14 +34,14 @@ fn a_run_stands_still_survives_a_kill_and_goes_on_with_other_data() {
     terminal.send_signal("KILL");
     terminal.wait_end();
     let mut terminal = terminal.start_in_same_home();
-    terminal.wait_for("1 run can be taken up again");
+    terminal.wait_for("1 run can be resumed");
     terminal.press_keys("/resume\r");
     terminal.wait_for("taken up again");
     terminal.wait_until("it stands there again", |screen| {
-        screen.split("taken up again").nth(1).is_some_and(|since| since.contains("stands before second"))
+        screen.split("taken up again").nth(1).is_some_and(|since| since.contains("stopped before second"))
     });
     terminal.press_keys("/step\r");
-    terminal.wait_for("stands before third");
+    terminal.wait_for("stopped before third");
     terminal.press_keys("/continue\r");
     terminal.wait_for("✓ walk completed");
     terminal.wait_for("limit 42");

@@ -354,16 +354,16 @@ fn what_is_not_possible_says_why() {
         assert!(desk.take_commands().is_empty(), "{key}");
     };
     let status = |status: RunStatus| move |row: &mut RunRow| row.status = status;
-    check(&status(RunStatus::Completed), 'r', "is completed: fork or rewind begins at one of its steps");
+    check(&status(RunStatus::Completed), 'r', "is completed: fork or rewind it at one of its steps");
     check(&status(RunStatus::Running), 'r', "is running: pause it first");
     check(&status(RunStatus::Paused), 't', "has not failed: it is paused");
-    check(&|row| row.can_retry = false, 't', "has failed where nothing can be tried again");
-    check(&status(RunStatus::Running), 'b', "it cannot go back meanwhile");
-    check(&|row| row.can_undo = false, 'u', "cannot be undone: no snapshot was taken before it");
+    check(&|row| row.can_retry = false, 't', "failed and cannot be retried");
+    check(&status(RunStatus::Running), 'b', "cannot be rewound meanwhile");
+    check(&|row| row.can_undo = false, 'u', "cannot be undone: no snapshot was taken before it started");
     check(&|row| row.other_project = Some("/other".into()), 'r', "synthdev -C /other resume run000000001");
     check(&|row| row.worktree = Some("/tree".into()), 'u', "works in a worktree of its own, /tree");
-    check(&|_| {}, 'f', "that begins at a step: Enter opens the run");
-    check(&|_| {}, 'w', "why is asked of a step");
+    check(&|_| {}, 'f', "this needs a step: Enter opens the run");
+    check(&|_| {}, 'w', "why needs a step");
     // something works here
     let mut desk = Desk::new();
     desk.workflow();
@@ -409,7 +409,7 @@ fn files_are_listed_before_they_go_back() {
     let plan = || TimeTravelPreview {
         travel: TimeTravelRequest::Undo { run: Some("run000000001".into()) },
         title: "Undo coder_reviewer run000000001: 1 file?".into(),
-        body: "  revert       src/lib.rs\n\nThe present is snapshotted first.".into(),
+        body: "  revert       src/lib.rs\n\nA snapshot of the current files is taken first.".into(),
     };
     desk.key(KeyCode::Char('u'));
     assert_eq!(desk.take_commands(), [UiCommand::Plan(travel.clone())]);

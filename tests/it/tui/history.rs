@@ -169,21 +169,16 @@ fn all_that_can_be_taken_up_is_counted() {
     let mixed = |again: usize| [retried(again), vec![failed("never", false)]].concat();
     for (wanted, list, title, more) in [
         (RunListPurpose::Offer, mixed(0), "", ""),
-        (RunListPurpose::Offer, mixed(1), "1 run can be taken up again", ""),
-        (RunListPurpose::Offer, mixed(7), "7 runs can be taken up again", "… 2 more: /resume"),
-        (RunListPurpose::Resume, mixed(21), "21 runs can be taken up again", "… 1 more: /runs"),
-        (
-            RunListPurpose::Offer,
-            retried(200),
-            "at least 200 runs can be taken up again",
-            "… 195 more: /resume",
-        ),
+        (RunListPurpose::Offer, mixed(1), "1 run can be resumed", ""),
+        (RunListPurpose::Offer, mixed(7), "7 runs can be resumed", "… 2 more: /resume"),
+        (RunListPurpose::Resume, mixed(21), "21 runs can be resumed", "… 1 more: /runs"),
+        (RunListPurpose::Offer, retried(200), "at least 200 runs can be resumed", "… 195 more: /resume"),
     ] {
         let mut desk = Desk::new();
         send_run_list(&mut desk, wanted, list);
         let screen = desk.draw_screen(80, 40);
         assert!(screen.contains(title) && screen.contains(more), "{screen}");
-        assert_eq!(screen.contains("taken up again"), !title.is_empty(), "{screen}");
+        assert_eq!(screen.contains("can be resumed"), !title.is_empty(), "{screen}");
         assert_eq!(screen.contains(" more: /"), !more.is_empty(), "{screen}");
         assert!(!screen.contains("never"), "{screen}");
     }
@@ -223,14 +218,14 @@ fn resume_without_an_id() {
     let Some(UiCommand::Runs(filter, RunListPurpose::Resume)) = ask(&mut desk) else { panic!() };
     assert!(filter.this_project_only && filter.statuses.contains(&RunStatus::Failed));
     send_run_list(&mut desk, RunListPurpose::Resume, vec![]);
-    assert!(desk.draw_screen(80, 24).contains("no run of this project waits"));
+    assert!(desk.draw_screen(80, 24).contains("no run of this project is paused"));
     let one = || summary("aa", "coder_reviewer", RunStatus::Interrupted, 0);
     send_run_list(&mut desk, RunListPurpose::Resume, vec![one()]);
     assert_eq!(desk.take_commands(), [UiCommand::Past("aa".into())]);
     send_run_list(&mut desk, RunListPurpose::Resume, vec![one(), paused_run("bb", PauseReason::Limit)]);
     assert_eq!(desk.take_commands(), []);
     let screen = desk.draw_screen(80, 24);
-    assert!(screen.contains("/resume aa goes on") && screen.contains("gate: more of a limit"), "{screen}");
+    assert!(screen.contains("/resume aa continues") && screen.contains("gate: more of a limit"), "{screen}");
     // the run that was left here is meant first
     let mut desk = Desk::new();
     desk.workflow().run_event("r1", run_finished(RunStatus::Paused, None, None));
@@ -523,7 +518,7 @@ fn a_run_that_does_not_go_on_is_not_in_the_way() {
         run: "zz".into(),
         past_run: Err("there is no run zz".into()),
     }));
-    assert!(desk.draw_screen(80, 24).contains("✗ run zz is not taken up"));
+    assert!(desk.draw_screen(80, 24).contains("✗ run zz is not resumed"));
 }
 
 #[test]
@@ -583,7 +578,7 @@ fn a_question_that_is_left_open_can_be_taken_up() {
         assert!(screen.contains("Esc: later") && !screen.contains("--yes"), "{screen}");
         desk.key(KeyCode::Esc).run_event("r1", end(status));
         let screen = desk.draw_screen(80, 24);
-        assert_eq!(screen.contains("/resume takes it up again"), stands, "{screen}");
+        assert_eq!(screen.contains("/resume continues it"), stands, "{screen}");
         let title = if status == RunStatus::Paused {
             "‖ coder_reviewer paused in"
         } else {
@@ -808,12 +803,12 @@ fn journeys_are_planned_agreed_and_told() {
     desk.check_frames("rewind");
     desk.advance_clock(1_000).key(KeyCode::Char('y'));
     assert_eq!(desk.take_commands(), [UiCommand::Travel(travel)]);
-    let text = "run r1 stands before step 2, code\n2 files restored".to_owned();
+    let text = "run r1 is back before step 2, code\n2 files restored".to_owned();
     desk.send_message(UiMessage::Reply(BackendReply::Travelled(Ok(TimeTravelOutcome {
         text,
         resumable_run: Some(RunId::from("r1")),
     }))));
-    assert!(desk.draw_screen(80, 24).contains("/resume goes on with r1"));
+    assert!(desk.draw_screen(80, 24).contains("/resume continues r1"));
     assert_eq!(desk.line("/resume").take_commands().pop(), Some(UiCommand::Past("r1".into())));
 }
 
@@ -914,7 +909,7 @@ fn what_is_typed_before_a_run_is_driven_reaches_it() {
                 // all of it is there, and it is being taken up
                 desk.send_message(full_run_message(stopped_run())).line(line);
             }
-            assert!(desk.draw_screen(120, 40).contains("stands before review"));
+            assert!(desk.draw_screen(120, 40).contains("stopped before review"));
             assert_eq!(sent_commands(&mut desk), [], "{line}: nobody drives it yet");
             if event_first {
                 desk.run_event("r1", resumed_event(vec![]));

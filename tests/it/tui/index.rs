@@ -58,10 +58,10 @@ fn an_index_is_asked_about_made_and_summed_up() {
     // one at a time
     desk.line("/index");
     assert_eq!(desk.take_index_commands(), []);
-    assert!(desk.last_message_text().contains("not now: the index is made"), "{}", desk.last_message_text());
+    assert!(desk.last_message_text().contains("not now: building the index"), "{}", desk.last_message_text());
     desk.send_index_reply(2, IndexingReply::At(IndexingProgress { done_count: 3, total_count: 16 }));
     assert_eq!(desk.take_index_commands(), [UiCommand::Index(2, IndexingRequest::More)]);
-    assert!(desk.draw_screen(80, 24).contains("the index is made: 3 of 16"), "{}", desk.draw_screen(80, 24));
+    assert!(desk.draw_screen(80, 24).contains("building the index: 3 of 16"), "{}", desk.draw_screen(80, 24));
     desk.send_index_reply(2, done_reply(IndexOutcome::Whole));
     assert_eq!(desk.take_index_commands(), []);
     let line = "indexed 12 of 340 files (328 unchanged, 2 gone), 4,310 tokens, $0.0021";
@@ -84,7 +84,7 @@ fn nothing_is_done_for_who_does_not_want_it() {
     // stopped in the middle: its cost until then is reported and paid
     desk.line("/index").send_index_reply(3, proposal()).key(KeyCode::Char('y')).key(KeyCode::Esc);
     assert_eq!(desk.take_index_commands().last(), Some(&UiCommand::StopAside));
-    assert!(desk.draw_screen(80, 24).contains("stopped: the index is made"), "{}", desk.draw_screen(80, 24));
+    assert!(desk.draw_screen(80, 24).contains("stopped: building the index"), "{}", desk.draw_screen(80, 24));
     desk.send_index_reply(4, IndexingReply::At(IndexingProgress { done_count: 3, total_count: 16 }));
     assert_eq!(desk.take_index_commands(), [UiCommand::Index(4, IndexingRequest::More)]);
     desk.send_index_reply(4, done_reply(IndexOutcome::Stopped));

@@ -493,7 +493,7 @@ fn panes_show_the_run_that_was_chosen() {
         "{screen}"
     );
     desk.line("/watch zz");
-    assert!(desk.draw_screen(80, 24).contains("no run of this session is zz"));
+    assert!(desk.draw_screen(80, 24).contains("no run of this session matches zz"));
     desk.run_event("r2", run_finished(RunStatus::Completed, None, None))
         .run_event("r3", workflow_started("third", "x"));
     desk.press_alt('6');

@@ -119,7 +119,11 @@ fn what_was_meant_for_a_question_that_is_gone_answers_no_other() {
         desk.draw_screen(80, 24);
         desk.advance_clock(waits).key(code);
         assert_eq!(desk.take_commands(), [], "{code:?} after {waits} ms");
-        assert!(desk.draw_screen(80, 24).contains("this appeared just now"), "{}", desk.draw_screen(80, 24));
+        assert!(
+            desk.draw_screen(80, 24).contains("this question just appeared"),
+            "{}",
+            desk.draw_screen(80, 24)
+        );
         // it was read by now
         desk.advance_clock(2_000).key(KeyCode::Char('y'));
         let yes = UserAnswer::Value { value: json!(true) };
@@ -138,7 +142,10 @@ fn what_was_meant_for_a_question_that_is_gone_answers_no_other() {
     desk.run_event("r1", paused()).advance_clock(60_000).take_commands();
     desk.key(KeyCode::Enter);
     assert_eq!(desk.take_commands(), []);
-    assert!(desk.draw_screen(80, 24).contains("the question is gone: Enter again says this all the same"));
+    assert!(desk.draw_screen(80, 24).contains(
+        "the question was withdrawn: press Enter again to send this \
+        anyway"
+    ));
     desk.key(KeyCode::Enter);
     assert!(!desk.take_commands().is_empty(), "who insists says it");
     // what is typed later is a text like others
@@ -192,7 +199,7 @@ fn an_enter_that_belongs_to_the_question_before_answers_none() {
         .run_event("r1", user_question(21, choice(None)));
     desk.advance_clock(500).key(KeyCode::Enter);
     assert_eq!(desk.take_commands(), []);
-    assert!(desk.draw_screen(80, 24).contains("this appeared just now: read it, then press again"));
+    assert!(desk.draw_screen(80, 24).contains("this question just appeared: read it, then press again"));
     desk.key(KeyCode::Enter);
     assert_eq!(desk.take_commands(), [answered_command(21, UserAnswer::Value { value: json!("ship") })]);
 }

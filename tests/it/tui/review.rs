@@ -1,4 +1,4 @@
-//! `/review`: what a model was asked last, and what it answered.
+//! `/review`: show the last request to a model, and what it answered.
 
 use super::*;
 

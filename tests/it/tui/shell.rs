@@ -65,7 +65,10 @@ fn a_command_of_a_model_comes_into_the_input_box_and_only_the_person_runs_it() {
     desk.key(KeyCode::Enter);
     assert_eq!(desk.take_commands(), []);
     assert_eq!(desk.model.composer.text(), "/cmd du -a . | sort -nr");
-    assert!(desk.draw_screen(80, 24).contains("this appeared just now: read it, then Enter again"));
+    assert!(desk.draw_screen(80, 24).contains(
+        "this question just appeared: read it, then press Enter \
+        again"
+    ));
     // nor for longer if the clock is set back meanwhile
     desk.advance_clock(-60_000).key(KeyCode::Enter);
     let run = desk.take_commands().into_iter().find(|cmd| matches!(cmd, UiCommand::Shell(..)));
@@ -183,7 +186,7 @@ fn what_is_chosen_behind_it_is_not_run_by_that() {
     // this one is whole
     let mut desk = Desk::new();
     desk.type_text("/cmd ad").key(KeyCode::Down).key(KeyCode::Enter);
-    assert!(desk.last_message_text().contains("no command was run yet"), "{}", desk.last_message_text());
+    assert!(desk.last_message_text().contains("no command has run yet"), "{}", desk.last_message_text());
 }
 
 #[test]

@@ -58,7 +58,7 @@ fn a_run_stands_still_and_goes_on() {
     assert_eq!(sent_commands(&mut desk), [steer_command("r1", SteeringAction::Pause)]);
     desk.run_event("r1", stopped_event(20, "review", None));
     let screen = desk.draw_screen(120, 40);
-    assert!(screen.contains("stands before review · /step /continue /set /stop"), "{screen}");
+    assert!(screen.contains("stopped before review · /step /continue /set /stop"), "{screen}");
     assert!(desk.model.dialogs.is_empty() && !desk.model.needs_ticks(), "nothing asks, nothing moves");
     assert!(screen.contains("/step · /continue"), "{screen}");
     desk.take_commands();
@@ -70,7 +70,7 @@ fn a_run_stands_still_and_goes_on() {
     desk.run_event("r1", RunEvent::PersonAnswered { call: CallId(20) });
     desk.run_event("r1", state_entered("review"))
         .run_event("r1", stopped_event(21, "test", Some(breakpoint_at("test"))));
-    assert!(desk.draw_screen(120, 40).contains("stands before test (breakpoint: state test)"));
+    assert!(desk.draw_screen(120, 40).contains("stopped before test (breakpoint: state test)"));
     desk.take_commands();
     for line in ["/continue", "/resume", "/workflow resume"] {
         desk.line(line);
@@ -133,7 +133,7 @@ fn a_variable_is_set_while_it_stands() {
     let limit = |value| (vec!["limit".to_owned()], value);
     desk.line("/set limit = 5");
     assert_eq!(desk.take_commands(), [], "it runs");
-    assert!(desk.draw_screen(80, 24).contains("only while the run stands still"));
+    assert!(desk.draw_screen(80, 24).contains("only while the run is stopped"));
     desk.run_event("r1", stopped_event(20, "review", None));
     desk.take_commands();
     desk.line("/set common_data.limit = 5").line("/set limit = many").line("/set --anyway limit = many");
@@ -150,7 +150,7 @@ fn a_variable_is_set_while_it_stands() {
     let screen = desk.draw_screen(120, 40);
     for line in [
         "limit: 3 → 5",
-        "limit is a number, and this is a text: nothing was changed",
+        "limit is a number and the new value is a text: nothing was changed",
         "plan.parts.1: 2 → 7",
         "limti: 1 (it was not there; there is limit)",
     ] {
@@ -319,12 +319,12 @@ fn several_runs_at_once() {
     );
     // a question of another run comes with its name
     desk.run_event("r1", stopped_event(20, "review", None));
-    assert!(desk.draw_screen(120, 40).contains("coder_reviewer r1 stands before review"));
+    assert!(desk.draw_screen(120, 40).contains("coder_reviewer r1 stopped before review"));
     desk.take_commands();
     desk.line("/runs");
     assert_eq!(sent_commands(&mut desk), [runs()]);
     let text = desk.model.transcript.text();
-    assert!(text.contains("  r1 coder_reviewer · code · stands before review\n▸ r2 tick · begin"), "{text}");
+    assert!(text.contains("  r1 coder_reviewer · code · stopped before review\n▸ r2 tick · begin"), "{text}");
     desk.line("for tick");
     assert_eq!(
         desk.take_commands(),
@@ -355,11 +355,11 @@ fn escape_interrupts_a_workflow_and_takes_guidance() {
     // a tool that runs is not cut off: it is not asked twice
     desk.key(KeyCode::Esc);
     assert_eq!(desk.take_commands(), []);
-    assert!(desk.draw_screen(120, 40).contains("it stands still when what runs now is over"));
+    assert!(desk.draw_screen(120, 40).contains("the run stops when its current step finishes"));
     desk.run_event("r1", stopped_event(20, "code", Some(Breakpoint::Now)));
     assert!(!desk.model.needs_ticks(), "who stands still wakes nobody");
     let screen = desk.draw_screen(120, 40);
-    assert!(screen.contains("interrupted in code · type what shall be different, or /continue"), "{screen}");
+    assert!(screen.contains("interrupted in code · type new guidance, or /continue"), "{screen}");
     desk.check_frames("interrupted");
     desk.take_commands();
     desk.line("no tests, please");
@@ -396,7 +396,7 @@ fn escape_where_it_stands_asks_whether_it_ends() {
     desk.key(KeyCode::Esc);
     assert_eq!(desk.take_commands(), []);
     let screen = desk.draw_screen(120, 40);
-    assert!(screen.contains("End coder_reviewer?") && screen.contains("No leaves it so"), "{screen}");
+    assert!(screen.contains("End coder_reviewer?") && screen.contains("No keeps it so"), "{screen}");
     desk.advance_clock(2_000).key(KeyCode::Char('n'));
     assert_eq!(desk.take_commands(), []);
     desk.key(KeyCode::Esc).advance_clock(2_000).key(KeyCode::Char('y'));

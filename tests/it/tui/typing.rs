@@ -130,7 +130,7 @@ fn what_was_sent_is_searched() {
     check("draft^rFIRST^r", "/help first|", Some("history: FIRST"));
     check("draft^rfirst^r^s", "/cost first|", Some("history: first"));
     check("draft^rsecond<bs><bs>", "/help second|", Some("history: seco"));
-    check("draft^rnowhere", "draft|", Some("history: nothing with `nowhere`"));
+    check("draft^rnowhere", "draft|", Some("history: no match for `nowhere`"));
     check("draft^rfirst<esc>", "draft|", None);
     check("draft^rfirst^c", "draft|", None);
     check("draft^rfirst<cr>", "/cost first|", None);
@@ -300,19 +300,19 @@ fn commands_beside_what_goes_on() {
         assert_eq!(wanted, expected, "{line}");
         assert!(desk.last_message_text().contains(said), "{line}: {}", desk.last_message_text());
     };
-    check(&mut desk, "/agents", &[], "no agent has been asked");
+    check(&mut desk, "/agents", &[], "no agent has run");
     check(&mut desk, "/budget", &[], "nothing has run");
     check(&mut desk, "/graph", &[], "/graph WORKFLOW draws one");
     check(&mut desk, "/graph tick", &[UiCommand::Page(LookupPage::Graph("tick".into()))], "");
     check(&mut desk, "/models", &[UiCommand::Page(LookupPage::Models(None))], "");
     check(&mut desk, "/config theme", &[UiCommand::Page(LookupPage::Config(Some("theme".into())))], "");
     check(&mut desk, "/export", &[], "/export RUN");
-    check(&mut desk, "/pane grph", &[], "they are conversation, graph");
+    check(&mut desk, "/pane grph", &[], "the panes are conversation, graph");
     check(&mut desk, "/trust maybe", &[], "/trust is yes or no");
     check(&mut desk, "/trust", &[UiCommand::Trusts], "");
     check(&mut desk, "/trust no", &[UiCommand::Trust(false)], "");
     check(&mut desk, "/cmd ???", &[], "say what the command shall do");
-    check(&mut desk, "/cmd add", &[], "no command was run yet");
+    check(&mut desk, "/cmd add", &[], "no command has run yet");
     check(&mut desk, "/cmd git status", &[UiCommand::Shell("git status".into(), false)], "$ git status");
     let told = ShellOutcome::Done {
         succeeded: true,
@@ -398,10 +398,7 @@ fn what_begins_something_waits_for_the_answer_about_trust() {
         desk.model.transcript.text()
     };
     let text = check(None, &["/workflow own \"x\""], "y", &[UiCommand::Status, start("own")]);
-    assert!(
-        text.contains("workflow own waits until you have said whether this project is trusted"),
-        "{text}"
-    );
+    assert!(text.contains("workflow own waits until you decide whether to trust this project"), "{text}");
     check(None, &["/workflow own \"x\""], "<esc>", &[UiCommand::Status, start("own")]);
     check(None, &["/workflow own"], "y", &[UiCommand::Status, UiCommand::ChooseWorkflow("own".into())]);
     check(None, &["/role own"], "y", &[UiCommand::Status, UiCommand::Role("own".into())]);

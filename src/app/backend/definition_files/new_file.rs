@@ -51,7 +51,7 @@ impl DefinitionFiles {
         let word = kind_word(pattern.file_kind);
         check_name(word, name)?;
         let file = file_name(pattern.file_kind, *layer, name);
-        let path = self.path(&file)?.ok_or_else(|| anyhow!("{file} is no file of yours"))?;
+        let path = self.path(&file)?.ok_or_else(|| anyhow!("{file} is not one of your files"))?;
         if path.exists() {
             bail!("{file} is already there: choose another name");
         }

@@ -117,7 +117,7 @@ fn write_event(event: &RunEvent, out: &mut dyn Write) -> io::Result<()> {
         RunEvent::ChildFinished { workflow, .. } => {
             writeln!(out, "Workflow {} ends\n", escape_code(workflow))
         }
-        RunEvent::Resumed { .. } => writeln!(out, "*The run is taken up again*\n"),
+        RunEvent::Resumed { .. } => writeln!(out, "*The run is resumed*\n"),
         RunEvent::Returned { step, state, fork_of, .. } => {
             let of = fork_of.as_ref().map(|run| format!(", as a fork of {run}")).unwrap_or_default();
             writeln!(

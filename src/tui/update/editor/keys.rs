@@ -77,7 +77,7 @@ fn perform_action(editor: &mut DefinitionEditor, act: EditorAction, help: &str) 
         EditorAction::Describe => {
             let found = describe_at(&editor.buffer.text(), editor.buffer.offset(), &editor.schema);
             editor.help_text =
-                Some(found.unwrap_or_else(|| "the schema says nothing about this place".to_owned()));
+                Some(found.unwrap_or_else(|| "the schema does not describe this place".to_owned()));
         }
         EditorAction::NextFinding => to_finding(editor, false),
         EditorAction::FindingBack => to_finding(editor, true),
@@ -125,7 +125,7 @@ fn leave_editor(editor: &mut DefinitionEditor) {
 fn offer_completion(editor: &mut DefinitionEditor) {
     editor.completion = refresh_completion(editor, 0);
     match &editor.completion {
-        None => editor.status_note = Some("nothing is known to fit here".to_owned()),
+        None => editor.status_note = Some("no completions here".to_owned()),
         Some(offer) if offer.list.len() == 1 => accept_completion(editor),
         Some(_) => {}
     }

@@ -9,7 +9,7 @@ use synthdev_domain::diagnostic::DiagnosticSeverity;
 pub(super) fn start_simulation(editor: &mut DefinitionEditor) -> Option<UiCommand> {
     let waits = editor.simulation.as_ref().is_some_and(|simulation| simulation.result.is_none());
     let trouble = match editor.file.file_kind {
-        EditFileKind::Role => Some("a role is not simulated: simulate a workflow that uses it"),
+        EditFileKind::Role => Some("a role cannot be simulated: simulate a workflow that uses it"),
         EditFileKind::Workflow if waits => Some("still simulating"),
         EditFileKind::Workflow
             if editor.is_checked() && editor.count_findings(DiagnosticSeverity::Error) > 0 =>

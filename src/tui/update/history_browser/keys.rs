@@ -212,7 +212,7 @@ fn on_list(archive: &mut HistoryBrowser, change: impl FnOnce(&mut HistoryBrowser
     if archive.page.is_none() && archive.run.is_none() {
         change(archive);
     } else {
-        archive.show_note("the list has that: Esc goes back to it");
+        archive.show_note("that key works in the list: Esc goes back to it");
     }
 }
 

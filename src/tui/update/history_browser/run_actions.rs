@@ -49,12 +49,12 @@ pub(super) fn run_action(model: &mut UiModel, deed: RunAction) -> Vec<UiCommand>
         }
         RunAction::Undo => plan_travel(model, TimeTravelRequest::Undo { run: Some(run.to_string()) }),
         RunAction::Why => {
-            let about = format!("looking why step {step} was taken");
+            let about = format!("finding out why the run entered step {step}");
             wait_for(model, HistoryRequest::Why { run, step }, &about)
         }
         RunAction::Compare => compare_runs(model, run),
         RunAction::Pause => {
-            let about = format!("pausing {run} when what is under way has ended");
+            let about = format!("pausing {run} when its calls in progress have finished");
             wait_for(model, HistoryRequest::Control { run, control: ControlAction::Pause }, &about)
         }
         RunAction::Cancel => ask_question(model, HistoryPrompt::Cancel { run }),
@@ -85,12 +85,15 @@ fn compare_runs(model: &mut UiModel, run: RunId) -> Vec<UiCommand> {
     let Some(archive) = &mut model.history_browser else { return Vec::new() };
     match archive.compare_with.take() {
         None => {
-            archive.show_note(&format!("{run} is marked: the same key on another run compares the two"));
+            archive.show_note(&format!(
+                "{run} is marked: press the same key on another run to compare the \
+                two"
+            ));
             archive.compare_with = Some(run);
             Vec::new()
         }
         Some(first) if first == run => {
-            archive.show_note(&format!("{run} is marked no longer"));
+            archive.show_note(&format!("{run} is no longer marked"));
             Vec::new()
         }
         Some(first) => wait_for(model, HistoryRequest::Compare(first, run), "comparing the two runs"),

@@ -151,9 +151,12 @@ impl StepDetailsBuilder {
             RunEvent::PersonAsked { question, .. } => match question {
                 UserQuestion::Message => return,
                 UserQuestion::Limit { text, .. } => text.clone(),
-                UserQuestion::NoSnapshot { reason } => format!("no snapshot: {reason}: go on without?"),
+                UserQuestion::NoSnapshot { reason } => format!(
+                    "no snapshot: {reason}: continue without \
+                    one?"
+                ),
                 UserQuestion::Pause { message, .. } => message.clone(),
-                UserQuestion::Break { state, .. } => format!("it stood at {state}: go on?"),
+                UserQuestion::Break { state, .. } => format!("stopped at {state}: continue?"),
                 UserQuestion::Failed { failure } => format!("{}: {}", failure.title, failure.detail),
                 UserQuestion::Uncertain { tool, reason, .. } => format!("did {tool} take effect? {reason}"),
             },

@@ -47,7 +47,7 @@ pub(super) fn on_context_summarized(
 ) {
     if entries > 0 {
         model.add_item(TranscriptItem::note_item(&format!(
-            "{agent} summed up {entries} messages of {context}"
+            "{agent} summarized {entries} messages of {context}"
         )));
         model.add_item(TranscriptItem::detail_item(&format!("summary: {text}")));
     }

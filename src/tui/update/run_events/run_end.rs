@@ -166,7 +166,7 @@ fn end_item(
     let style = if good { BlockBodyStyle::Markdown } else { BlockBodyStyle::Plain };
     let mut block = TranscriptBlock::new(tone, &title, &body).style(style);
     if stands {
-        block = block.with_footer("→ nothing is lost: /resume takes it up again, here or after a new start");
+        block = block.with_footer("→ nothing is lost: /resume continues it, now or in a later session");
     }
     if let Some(hint) = hint {
         block = block.with_footer(format!("→ {hint}"));

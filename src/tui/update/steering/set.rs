@@ -24,7 +24,7 @@ pub fn set_value(model: &mut UiModel, path: Vec<String>, value: Value, anyway: b
         (None, Some(dialog)) => (dialog.call_id(), dialog.state.as_str()),
         (None, None) => {
             model.add_item(TranscriptItem::warning_item(
-                "common_data is changed only while the run stands still: /pause, or /break STATE",
+                "common_data can change only while the run is stopped: use /pause or /break STATE",
             ));
             return Vec::new();
         }
@@ -68,7 +68,10 @@ fn value_at<'a>(value: &'a Value, path: &[String]) -> Option<&'a Value> {
 fn type_mismatch(name: &str, before: &Value, value: &Value) -> Option<String> {
     let (old, new) = (value_kind(before)?, value_kind(value)?);
     (old != new).then(|| {
-        format!("{name} is {old}, and this is {new}: nothing was changed — /set --anyway {name} = … takes it")
+        format!(
+            "{name} is {old} and the new value is {new}: nothing was changed — /set --anyway {name} = \
+            … takes it"
+        )
     })
 }
 

@@ -117,10 +117,10 @@ fn what_begins_like_json_is_no_text() {
     let run = super::run_question(&world, "Shall I?");
     for broken in ["{\"answer\": \"x\"", "[1", "\"yes"] {
         let told = world.run_program(&["resume", &run, "--results", broken]).code(2);
-        assert!(told.stderr.contains("--results is no JSON"), "{}", told.stderr);
+        assert!(told.stderr.contains("--results is not JSON"), "{}", told.stderr);
     }
     let set =
         world.run_program(&["runs", "fork", &run, "--at", "1", "--set", "common_data.x={\"a\""]).code(2);
-    assert!(set.stderr.contains("is no JSON"), "{}", set.stderr);
+    assert!(set.stderr.contains("is not JSON"), "{}", set.stderr);
     assert_eq!(list_runs(&world, &[]).len(), 1);
 }

@@ -25,7 +25,7 @@ fn nothing_goes_unless_it_is_asked_for() {
     let all = list_runs(&world, &[]);
     let bare = world.run_program(&["runs", "gc"]).code(0);
     assert!(
-        bare.stderr.contains("nothing is removed unless") && bare.stdout.contains("runs "),
+        bare.stderr.contains("nothing is removed without") && bare.stdout.contains("runs "),
         "{}{}",
         bare.stderr,
         bare.stdout

@@ -64,7 +64,7 @@ impl Scene {
     /// Everything was back before the run went on.
     fn assert_continues(&self, midway: bool, arguments: &[&str]) {
         let shown = self.world.run_program(&["runs", "show", &self.run]).code(0).stdout;
-        assert_eq!(shown.contains("on their way back to snapshot"), midway, "{shown}");
+        assert_eq!(shown.contains("a restore of the files to snapshot"), midway, "{shown}");
         let resume = [&["resume", &self.run, "--yes"], arguments].concat();
         let told = self.world.run_program(&resume);
         assert_eq!(
@@ -76,7 +76,9 @@ impl Scene {
         let stays = "never stored, so it stays as it is: seen.log (ignored by git)";
         assert_eq!(told.stderr.contains(stays), midway, "{}", told.stderr);
         assert_eq!(self.world.read_file("seen.log").trim(), format!("{FILES} old"), "{}", told.stderr);
-        assert!(!self.world.run_program(&["runs", "show", &self.run]).stdout.contains("on their way back"));
+        assert!(
+            !self.world.run_program(&["runs", "show", &self.run]).stdout.contains("a restore of the files")
+        );
     }
 }
 

@@ -92,7 +92,7 @@ fn a_missing_snapshot_is_said_and_needs_keep_files() {
         let ran = past.run_program(&[&["runs"], arguments].concat()).code(2);
         let parts = [
             "files of step 4",
-            "cannot come back",
+            "cannot be restored",
             if arguments[0] == "fork" { "without --restore-files" } else { "--keep-files" },
         ];
         assert!(parts.iter().all(|part| ran.stderr.contains(part)), "{}", ran.stderr);
@@ -222,7 +222,7 @@ fn a_replay_that_comes_out_otherwise_shows_how() {
     )
     .unwrap();
     let told = past.run_program(&["runs", "replay", &past.run]).code(1).stdout;
-    assert!(told.contains("only a fingerprint") && told.contains("first iz done"), "{told}");
+    assert!(told.contains("only their fingerprint") && told.contains("first iz done"), "{told}");
     // a row that is no input any more
     sql.execute(
         "UPDATE rows SET body = replace(body, '{', '[') WHERE kind = 'input' AND body LIKE '%third is done%'",

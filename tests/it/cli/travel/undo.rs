@@ -71,7 +71,7 @@ fn what_does_not_come_back_is_said() {
     {
         assert!(told.stderr.contains(part), "no `{part}` in\n{}", told.stderr);
     }
-    assert!(told.stdout.contains("but for what is noted"), "{}", told.stdout);
+    assert!(told.stdout.contains("except for the notes"), "{}", told.stdout);
     let again = world.run_program(&["runs", "undo", &id, "--yes"]).code(0);
     assert!(again.stdout.contains("nothing to do") && again.stderr.contains("build.log"), "{}", again.stderr);
     // a run that left no such files
@@ -182,10 +182,7 @@ fn what_a_snapshot_lacks_is_said_before_and_after() {
         let told = world.run_program(&command).code(0);
         let all = format!("{}{}", told.stdout, told.stderr);
         assert!(all.contains("stays as it is: large.bin (over the limits"), "{command:?}: {all}");
-        assert!(
-            command[1] == "rewind" || told.stdout.contains("but for what is noted"),
-            "{command:?}: {all}"
-        );
+        assert!(command[1] == "rewind" || told.stdout.contains("except for the notes"), "{command:?}: {all}");
     }
 }
 
