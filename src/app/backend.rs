@@ -24,52 +24,43 @@ mod suggest;
 mod task_command;
 mod time_travel;
 mod transcript_pages;
+mod tui_backend;
 mod ui_settings;
 mod user_commands;
 
-use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, PoisonError};
 
 use futures_util::future::BoxFuture;
 use futures_util::stream::BoxStream;
 use serde_json::Map;
 
-use self::cancel::OneShotCanceller;
-use self::catalog_lines::{first_error, mended_by, missing_models, unreadable_workflows};
-use self::definition_files::DefinitionChecker;
+use self::catalog_lines::{first_error, unreadable_workflows};
 use self::error_text::{HOW_TO_SET, no_model};
-use self::isolated_runs::IsolatedRuns;
-use self::pending_breakpoints::PendingBreakpoints;
 pub(super) use self::startup::{TuiStartup, run_interactive};
-use super::bootstrap::{self, WiredRuntime};
-use super::cli_context::CliContext;
-use super::diagnostics::diagnostics_text;
+use self::tui_backend::TuiBackend;
+use super::bootstrap::{self};
 use super::run_command::run_spec;
-use super::trust::{self, ProjectFiles};
-use super::{logs, system_context, windows};
-use synthdev_adapters::file_io::FileStamp;
+use super::trust::{self};
+use super::{logs, system_context};
 use synthdev_adapters::file_watch;
 use synthdev_domain::cost::TokenPrice;
 use synthdev_domain::diagnostic::{Diagnostic, DiagnosticSeverity};
 use synthdev_domain::ids::RunId;
 use synthdev_domain::journal::RunSummary;
 use synthdev_domain::task_list::{TaskList, TaskListCommand, TaskListItem};
-use synthdev_engine::run_spec::RunSpec;
 use synthdev_engine::steering::BreakpointSet;
 use synthdev_language::model_selector::ModelSelector;
 use synthdev_language::source::NOT_TAKEN;
 use synthdev_language::workflow_file::StartCondition;
 use synthdev_runtime::command::{ControlAction, RunCommand};
-use synthdev_runtime::handle::RuntimeHandle;
 use synthdev_settings::catalog::ConfigCatalog;
-use synthdev_settings::layers::read_layers::SettingOverrides;
 use synthdev_settings::roles::tools_for;
 use synthdev_settings::trust::TrustVerdict;
 use synthdev_tui::backend::{
     ConcurrentRunMode, ConfigReload, IndexingReply, IndexingRequest, LookupPage, RecalledInput, RoleLine,
     RunFilter, RunStepList, SearchHitLine, SessionBackend, ShellOutcome, ShellSuggestionReply,
-    SnapshotOperation, StandingPermission, StartPreparation, StatusFacts, TimeTravelOutcome,
-    TimeTravelPreview, TimeTravelRequest, ToolLine, UntrustedDefinitions, WorkflowLine, WorkflowStart,
+    SnapshotOperation, StandingPermission, StatusFacts, TimeTravelOutcome, TimeTravelPreview,
+    TimeTravelRequest, ToolLine, UntrustedDefinitions, WorkflowLine, WorkflowStart,
 };
 use synthdev_tui::editor::{EditorReply, EditorRequest};
 use synthdev_tui::history_browser::{HistoryReply, HistoryRequest};
@@ -88,92 +79,6 @@ fn config_problems(catalog: &ConfigCatalog) -> Vec<String> {
     let told =
         |finding: &&Diagnostic| finding.severity == DiagnosticSeverity::Error || finding.code == NOT_TAKEN;
     catalog.diagnostics().iter().filter(told).map(synthdev_language::render::compact_line).collect()
-}
-
-/// Everything behind the screen.
-struct TuiBackend {
-    context: CliContext,
-    overrides: SettingOverrides,
-    /// The workflow that the demo's script plays, if this is the demo.
-    demo: Option<String>,
-    /// Replaced as a whole when the project becomes trusted; running runs keep what they started with.
-    catalog: RwLock<Arc<ConfigCatalog>>,
-    runtime: RwLock<Arc<WiredRuntime>>,
-    /// The project's files as the trust question showed them.
-    shown_files: Mutex<ProjectFiles>,
-    branch: Mutex<Option<Option<String>>>,
-    breakpoints: PendingBreakpoints,
-    /// A model was set up in this session.
-    setup_saved: Arc<AtomicBool>,
-    /// A notice has reported that the input history cannot be written.
-    history_failure_reported: AtomicBool,
-    /// The files as they were when they were read last.
-    read_stamps: Mutex<Vec<FileStamp>>,
-    /// What texts are checked with, until files change.
-    checker: Arc<Mutex<Option<Arc<DefinitionChecker>>>>,
-    /// Entries of the long run that was scrolled back in last.
-    entries: Arc<Mutex<Option<transcript_pages::TranscriptPages>>>,
-    /// Ends what models are asked beside the runs.
-    canceller: OneShotCanceller,
-    indexing: Arc<indexing_session::IndexingSession>,
-}
-
-impl TuiBackend {
-    fn project(&self) -> String {
-        self.context.project.display().to_string()
-    }
-
-    fn current_runtime(&self) -> Arc<WiredRuntime> {
-        Arc::clone(&self.runtime.read().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    fn current_catalog(&self) -> Arc<ConfigCatalog> {
-        Arc::clone(&self.catalog.read().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    fn isolated_runs(&self) -> IsolatedRuns {
-        IsolatedRuns::new(&self.context, self.current_catalog(), self.current_runtime())
-    }
-
-    /// Starts a run on this handle: at once, or when the servers have reported the windows of its models. `begun` is
-    /// called when it runs.
-    fn start_run(
-        &self,
-        handle: RuntimeHandle,
-        mut spec: RunSpec,
-        begun: impl FnOnce() + Send + 'static,
-    ) -> Result<WorkflowStart, String> {
-        let providers = Arc::clone(&self.current_runtime().providers);
-        let go = move |spec: RunSpec| {
-            let run = handle
-                .start(spec)
-                .map_err(|error| error_text::to_slash_commands(&past_runs::store_error_text(&error)))?;
-            begun();
-            Ok(run)
-        };
-        if windows::are_windows_known(&providers, &spec.program) {
-            windows::apply_known_windows(&providers, &mut spec.program);
-            return go(spec).map(WorkflowStart::Running);
-        }
-        Ok(WorkflowStart::Later(
-            StartPreparation::Windows,
-            Box::pin(async move {
-                windows::ask_unknown_windows(&providers, &mut spec.program).await;
-                Ok((go(spec)?, None))
-            }),
-        ))
-    }
-
-    /// Why something cannot start. Reports a missing model once, not for every agent that needs it.
-    fn start_error_text(&self, found: &[Diagnostic]) -> String {
-        let catalog = self.current_catalog();
-        let errors: Vec<Diagnostic> =
-            found.iter().filter(|finding| finding.severity == DiagnosticSeverity::Error).cloned().collect();
-        match missing_models(&catalog, &errors) {
-            Some(missing) => format!("{missing}\n{HOW_TO_SET}"),
-            None => mended_by(&catalog, &errors, diagnostics_text(&catalog, &errors, false)),
-        }
-    }
 }
 
 impl SessionBackend for TuiBackend {

@@ -3,6 +3,7 @@
 //! One file for each kind of input and each concern below; this one owns the state and the dispatch.
 
 mod action_states;
+mod advance;
 mod ask_user;
 mod branch_scheduler;
 mod breakpoint_control;
@@ -26,7 +27,7 @@ mod machine_core;
 mod message_queue;
 mod model_fallback;
 mod model_substitution;
-mod next;
+mod next_handler;
 mod on_elapsed;
 mod on_failure;
 mod on_interrupt;
@@ -61,6 +62,7 @@ mod wait_states;
 
 pub use checkpoint_store::MAX_CHECKPOINTS;
 pub use delegated_tasks::DelegatedTask;
+pub use machine_core::MachineOutput;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -72,7 +74,7 @@ use self::budgets::BudgetTracker;
 use self::checkpoint_store::CheckpointStore;
 use self::machine_core::MachineCore;
 use self::message_queue::MessageQueue;
-use self::next::Next;
+use self::next_handler::NextHandler;
 use self::snapshot_gate::SnapshotGate;
 use super::branch::{Branch, BranchContinuation, PendingQuestion, WaitState};
 use super::budget_usage::BudgetUsage;
@@ -89,13 +91,6 @@ use synthdev_domain::ids::{CallId, Timestamp};
 use synthdev_domain::journal::RunStatus;
 use synthdev_domain::run_error::RunError;
 use synthdev_domain::workflow::SubAgents;
-
-/// What one input led to.
-#[derive(Clone, Debug, Default)]
-pub struct MachineOutput {
-    pub effects: Vec<Effect>,
-    pub events: Vec<RunEvent>,
-}
 
 /// A run. Create it with its spec, feed it `Input::Started` first.
 #[derive(Clone, Debug)]
@@ -195,7 +190,7 @@ impl Machine {
             }
             Input::Stopped { call, used } => {
                 self.on_stopped_call(call, &used);
-                Next::Wait
+                NextHandler::Wait
             }
             Input::SnapshotTaken { call, info } => self.on_snapshot_taken(call, info),
             Input::SnapshotFailed { call, reason } => self.on_snapshot_failed(call, reason),
@@ -213,11 +208,11 @@ impl Machine {
             Input::Steered(steering) => self.on_steered(*steering),
             Input::Resumed(resumed) => {
                 self.on_resumed(*resumed);
-                Next::Wait
+                NextHandler::Wait
             }
             Input::Returned(returned) => {
                 self.on_returned(*returned);
-                Next::Wait
+                NextHandler::Wait
             }
         };
         self.advance(next);

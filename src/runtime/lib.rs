@@ -48,6 +48,7 @@ pub mod search;
 mod search_text;
 mod shared_lock;
 pub mod simulation;
+mod start_run;
 mod steps;
 pub mod task_queue;
 pub mod time_travel;

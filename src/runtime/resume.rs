@@ -211,11 +211,6 @@ impl RuntimeHandle {
         Ok(agents.collect())
     }
 
-    /// The claim is over and nothing was changed. A dead process's run stays interrupted.
-    pub(super) fn give_back(&self, run: &RunId, progress: RunProgress) {
-        let _ = self.ports().store.append(run, &[], Some(&progress));
-    }
-
     /// What of the journal is needed beside the machine.
     fn load_scope(&self, going: &ResumeRequest) -> LoadScope {
         match &going.program {

@@ -4,6 +4,7 @@
 //! that prove that it can fail. An exemption is a line in this file, with its reason; one that is no longer needed
 //! fails too.
 
+mod call_circles;
 mod command_files;
 mod cycles;
 mod document_ids;
@@ -21,6 +22,7 @@ mod vocabulary;
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use call_circles::CircleExemption;
 use command_files::CommandRow;
 use cycles::Exemption;
 use lexer::PieceKind;
@@ -39,6 +41,9 @@ const CYCLES: &[Exemption] = &[Exemption {
     ],
     reason: "`update` is one function in several files: a slash command may do what a key does",
 }];
+
+/// Types whose files may call each other in larger circles.
+const CALL_CIRCLES: &[CircleExemption] = &[];
 
 /// What the pages quote that looks like a path of this repository and is none.
 const ELSEWHERE: &[Elsewhere] = &[
@@ -62,6 +67,7 @@ fn the_house_is_in_order() {
     let mut found = layers::manifests(&texts);
     found.extend(layers::check_layers(&tree));
     found.extend(cycles::check_cycles(&tree, CYCLES));
+    found.extend(call_circles::check_call_circles(&tree, CALL_CIRCLES));
     found.extend(sizes::check_sizes(&tree));
     found.extend(manners::check_manners(&tree));
     found.extend(type_names::check_type_names(&tree, type_names::DOMAIN_NOUNS));
@@ -485,5 +491,35 @@ fn machine_paths_are_found() {
         let expected = vec![format!("docs/a.md:2: `{needle}` is a path of one machine")];
         assert_eq!(manners::machine_paths(&text(&format!("\nsee {needle}x"))), expected);
         assert_eq!(manners::machine_paths(&text(&format!("see my{needle}x"))), Vec::<String>::new());
+    }
+}
+
+#[test]
+fn files_of_one_type_call_each_other_in_small_circles_only() {
+    let part = |name: &str, calls: &str| {
+        (
+            format!("src/engine/{name}.rs"),
+            format!("impl crate::Machine {{ fn {name}(&self) {{ self.{calls}(); }} }}"),
+        )
+    };
+    let check = |parts: &[(&str, &str)], exempt: &[CircleExemption]| {
+        let files: Vec<(String, String)> = parts.iter().map(|(name, calls)| part(name, calls)).collect();
+        let files: Vec<(&str, &str)> =
+            files.iter().map(|(path, text)| (path.as_str(), text.as_str())).collect();
+        run_check(|tree| call_circles::check_call_circles(tree, exempt), &files)
+    };
+    let chain: &[(&str, &str)] = &[("a", "b"), ("b", "c"), ("c", "d"), ("d", "x.a")];
+    let three: &[(&str, &str)] = &[("a", "b"), ("b", "c"), ("c", "a"), ("d", "a")];
+    let four: &[(&str, &str)] = &[("a", "b"), ("b", "c"), ("c", "d"), ("d", "a")];
+    let message = "src/engine/a.rs:1: 4 files of `Machine` call each other in a circle, at most 3 may: \
+                   src/engine/a.rs, src/engine/b.rs, src/engine/c.rs, src/engine/d.rs";
+    for (parts, exempt, expected) in [
+        (chain, &[][..], &[][..]),
+        (three, &[], &[]),
+        (four, &[], &[message]),
+        (four, &[("Machine", "why")], &[]),
+        (three, &[("Machine", "why")], &["Machine: this exemption is no longer needed: why"]),
+    ] {
+        assert_eq!(check(parts, exempt), expected, "{parts:?}");
     }
 }

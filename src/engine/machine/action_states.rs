@@ -5,7 +5,7 @@
 use serde_json::{Map, Value};
 
 use super::guidance_files::UNASKED;
-use super::{Machine, Next};
+use super::{Machine, NextHandler};
 use synthdev_domain::approval::ToolPermission;
 use synthdev_domain::run_error::RunError;
 use synthdev_domain::tool::{ASKED_BY, ToolInvocation, ToolOutcome};
@@ -15,12 +15,12 @@ use synthdev_domain::workflow::{ActionExpectation, ActionSpec, StateBody, ValueS
 const HTTP: &str = "http_request";
 
 impl Machine {
-    pub(super) fn begin_action(&mut self, step: &ActionSpec, values: &[Option<Value>]) -> Next {
+    pub(super) fn begin_action(&mut self, step: &ActionSpec, values: &[Option<Value>]) -> NextHandler {
         let arguments = match build_arguments(step, values) {
             Ok(arguments) => arguments,
             Err(problem) => {
                 let detail = format!("state `{}`: {problem}", self.core.state_name());
-                return Next::fail(
+                return NextHandler::fail(
                     RunError::new("input_undefined", "An argument of a step cannot be used", detail)
                         .with_hint(
                             "set the value in an earlier state, or give a default: `common_data.x ?? \"\"`",
@@ -40,50 +40,52 @@ impl Machine {
             frame.visit.step = Some((invocation, step.risk));
         }
         if self.breakpoints.breaks_before_tool(&mut self.core, &step.tool) {
-            Next::Wait
+            NextHandler::Wait
         } else {
             self.permit_step()
         }
     }
 
     /// Runs the step at hand, asks, or denies it.
-    pub(super) fn permit_step(&mut self) -> Next {
+    pub(super) fn permit_step(&mut self) -> NextHandler {
         let Some((invocation, risk)) = self.core.frame().and_then(|frame| frame.visit.step.clone()) else {
-            return Next::Wait;
+            return NextHandler::Wait;
         };
         let own = self.approvals.tools.get(&self.core.approval_name(&invocation.tool)).copied();
         let rule = own.unwrap_or_else(|| self.approvals.permission_for(&invocation.tool, risk));
         match self.guarded_permission(rule, &invocation, risk) {
-            ToolPermission::Allow => Next::run_tool(invocation, risk),
+            ToolPermission::Allow => NextHandler::run_tool(invocation, risk),
             // the client that runs it asks its own users
-            ToolPermission::Ask if self.is_delegated_call(&invocation) => Next::run_tool(invocation, risk),
+            ToolPermission::Ask if self.is_delegated_call(&invocation) => {
+                NextHandler::run_tool(invocation, risk)
+            }
             ToolPermission::Ask => self.ask_approval(invocation, risk),
             ToolPermission::Deny if rule == ToolPermission::Allow => self.step_denied(UNASKED),
             ToolPermission::Deny => self.step_denied("the approval policy denies it"),
         }
     }
 
-    pub(super) fn step_denied(&mut self, why: &str) -> Next {
+    pub(super) fn step_denied(&mut self, why: &str) -> NextHandler {
         let step = self.core.frame_mut().and_then(|frame| frame.visit.step.take());
         let tool = step.map(|(invocation, _)| invocation.tool).unwrap_or_default();
         let detail = format!("state `{}` wants to run `{tool}`: {why}", self.core.state_name());
-        Next::fail(
+        NextHandler::fail(
             RunError::new("tool.denied", "A step was not allowed", detail)
                 .with_hint("approve it, run with --yes, or allow it in settings: \"approvals\""),
         )
     }
 
     /// The user skips the step without knowing whether it took effect.
-    pub(super) fn skip_step(&mut self) -> Next {
+    pub(super) fn skip_step(&mut self) -> NextHandler {
         if let Some(frame) = self.core.frame_mut() {
             frame.visit.step = None;
         }
-        Next::WorkDone(false, Value::Null)
+        NextHandler::WorkDone(false, Value::Null)
     }
 
-    pub(super) fn on_step_done(&mut self, outcome: ToolOutcome) -> Next {
-        let Some((_, state)) = self.core.current_state() else { return Next::Wait };
-        let StateBody::Step(step) = &state.work else { return Next::Wait };
+    pub(super) fn on_step_done(&mut self, outcome: ToolOutcome) -> NextHandler {
+        let Some((_, state)) = self.core.current_state() else { return NextHandler::Wait };
+        let StateBody::Step(step) = &state.work else { return NextHandler::Wait };
         if let Some(frame) = self.core.frame_mut() {
             frame.visit.step = None;
         }
@@ -102,10 +104,16 @@ impl Machine {
             return self.step_failed("tool.failed", "A step failed", step, &outcome);
         }
         let success = outcome.ok || matches!(step.expect, ActionExpectation::OneOf(_));
-        Next::WorkDone(success, outcome.data.unwrap_or(Value::String(outcome.content)))
+        NextHandler::WorkDone(success, outcome.data.unwrap_or(Value::String(outcome.content)))
     }
 
-    fn step_failed(&mut self, code: &str, title: &str, step: &ActionSpec, outcome: &ToolOutcome) -> Next {
+    fn step_failed(
+        &mut self,
+        code: &str,
+        title: &str,
+        step: &ActionSpec,
+        outcome: &ToolOutcome,
+    ) -> NextHandler {
         let came =
             outcome.data.as_ref().and_then(result_code).map_or(String::new(), |code| format!(" ({code})"));
         let summary = outcome.summary.trim();
@@ -117,7 +125,7 @@ impl Machine {
             }
             ActionExpectation::OneOf(_) => "only the codes that the state expects count as success",
         };
-        Next::fail(RunError::new(code, title, detail.trim_end()).with_hint(hint))
+        NextHandler::fail(RunError::new(code, title, detail.trim_end()).with_hint(hint))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{CallId, Machine, Next, PendingQuestion, RunEvent, WaitState};
+use super::{CallId, Machine, NextHandler, PendingQuestion, RunEvent, WaitState};
 use crate::answer_validation;
 use crate::effect::UserQuestion;
 use crate::input::UserAnswer;
@@ -11,11 +11,11 @@ use synthdev_domain::workflow::{PauseKind, PauseSpec, ValueSource, plain_text};
 
 impl Machine {
     /// Shows the question of the call in front and waits.
-    pub(super) fn show_agent_question(&mut self, agent: &str, arguments: &Value) -> Next {
+    pub(super) fn show_agent_question(&mut self, agent: &str, arguments: &Value) -> NextHandler {
         let message = arguments["question"].as_str().map(str::trim).filter(|text| !text.is_empty());
         let Some(message) = message.map(|text| format!("{agent} asks: {text}")) else {
             self.core.refuse_tool_call(agent, ASK_PERSON, "`question` is missing: say what you want to know");
-            return Next::ContinueRound;
+            return NextHandler::ContinueRound;
         };
         let choices: Vec<String> =
             arguments["choices"].as_array().into_iter().flatten().map(plain_text).collect();
@@ -34,7 +34,7 @@ impl Machine {
         self.core.ask_user(PendingQuestion::Request, question)
     }
 
-    pub(super) fn on_request_answered(&mut self, call: CallId, given: UserAnswer) -> Next {
+    pub(super) fn on_request_answered(&mut self, call: CallId, given: UserAnswer) -> NextHandler {
         match self
             .core
             .branches
@@ -52,18 +52,21 @@ impl Machine {
                 {
                     self.core.emit_event(RunEvent::ToolStarted { call, agent, tool, arguments });
                 }
-                Next::finish_tool(call, ToolOutcome { ok: true, content, summary, ..ToolOutcome::default() })
+                NextHandler::finish_tool(
+                    call,
+                    ToolOutcome { ok: true, content, summary, ..ToolOutcome::default() },
+                )
             }
             Some(Err(why)) => {
                 let Some(mut question) = self.core.branches.current.question.take() else {
-                    return Next::Wait;
+                    return NextHandler::Wait;
                 };
                 if let UserQuestion::Pause { problem, .. } = &mut question {
                     *problem = Some(why);
                 }
                 self.core.ask_user(PendingQuestion::Request, question)
             }
-            None => Next::Wait,
+            None => NextHandler::Wait,
         }
     }
 }

@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::checkpoint_store::CheckpointStore;
 use super::machine_core::MachineCore;
-use super::{Branch, Next, PendingQuestion, RunEvent, WaitState};
+use super::{Branch, NextHandler, PendingQuestion, RunEvent, WaitState};
 use crate::branch::BudgetScope;
 use crate::budget_usage::{AgentBudgetUsage, BudgetUnit, BudgetUsage, CallEstimate, CallUsageBound};
 use crate::model_caller::ModelCaller;
@@ -65,17 +65,17 @@ pub(super) struct BudgetTracker {
 
 impl BudgetTracker {
     /// Checked before every model call is put together. `Err`: it is not made now, and what follows.
-    pub(super) fn check_model_call(&mut self, core: &mut MachineCore) -> Result<(), Next> {
+    pub(super) fn check_model_call(&mut self, core: &mut MachineCore) -> Result<(), NextHandler> {
         let limits = core.spec.program.workflows.first().map(|root| root.limits).unwrap_or_default();
         if let Some(most) = limits.max_model_calls.map(|most| most.saturating_add(self.extra_model_calls))
             && self.model_calls >= most
         {
             let text = format!("the run has called models {most} times");
-            return Err(Next::limit(PendingQuestion::ModelCalls, "max_model_calls", most, text));
+            return Err(NextHandler::limit(PendingQuestion::ModelCalls, "max_model_calls", most, text));
         }
         if core.starts_nothing_new() {
             core.branches.current.phase = WaitState::Held;
-            return Err(Next::Wait);
+            return Err(NextHandler::Wait);
         }
         self.open_agent_budget(core);
         core.branches.current.next_call_bound = None;
@@ -90,7 +90,7 @@ impl BudgetTracker {
         core: &mut MachineCore,
         agent: &AgentSpec,
         request: Option<&mut ModelRequest>,
-    ) -> Result<(), Next> {
+    ) -> Result<(), NextHandler> {
         let budgets = self.budget_scopes(core, &core.branches.current);
         let Some(request) = request.filter(|_| core.spec.checks_budgets_ahead() && !budgets.is_empty())
         else {
@@ -125,7 +125,7 @@ impl BudgetTracker {
 
     /// Checked before a state is entered that does not end its workflow; time passes without model calls, too.
     /// `Err`: a budget is used up, and what follows.
-    pub(super) fn check_budgets(&mut self, core: &mut MachineCore) -> Result<(), Next> {
+    pub(super) fn check_budgets(&mut self, core: &mut MachineCore) -> Result<(), NextHandler> {
         core.branches.current.next_call_bound = None;
         self.warn_budgets(core);
         match self.budget_decision(core, &core.branches.current) {
@@ -199,12 +199,16 @@ impl BudgetTracker {
     }
 
     /// The longest answer that there is room for. `Err`: the branch waits, or a budget is used up.
-    fn apply_decision(&mut self, core: &mut MachineCore, decision: BudgetDecision) -> Result<u64, Next> {
+    fn apply_decision(
+        &mut self,
+        core: &mut MachineCore,
+        decision: BudgetDecision,
+    ) -> Result<u64, NextHandler> {
         match decision {
             BudgetDecision::Free(answer) => Ok(answer),
             BudgetDecision::Wait => {
                 core.branches.current.phase = WaitState::Held;
-                Err(Next::Wait)
+                Err(NextHandler::Wait)
             }
             BudgetDecision::Over(scope, kind) => Err(self.budget_exceeded(core, scope, kind)),
         }

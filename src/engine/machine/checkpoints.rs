@@ -6,7 +6,7 @@
 
 use serde_json::Map;
 
-use super::{Branch, Machine, Next, PendingQuestion, RunEvent, WaitState};
+use super::{Branch, Machine, NextHandler, PendingQuestion, RunEvent, WaitState};
 use crate::effect::UserQuestion;
 use synthdev_domain::workflow::StateBody;
 
@@ -23,10 +23,10 @@ impl Machine {
         self.checkpoints.insert(lane, name, self.core.branches.current.clone());
     }
 
-    pub(super) fn on_restore_checkpoint(&mut self, lane: u64, name: &str) -> Next {
-        let Some(checkpoint) = self.checkpoints.get(lane, name).cloned() else { return Next::Wait };
+    pub(super) fn on_restore_checkpoint(&mut self, lane: u64, name: &str) -> NextHandler {
+        let Some(checkpoint) = self.checkpoints.get(lane, name).cloned() else { return NextHandler::Wait };
         if !self.core.branches.switch_to(lane) || self.core.branches.current.phase == WaitState::Over {
-            return Next::Wait;
+            return NextHandler::Wait;
         }
         self.withdraw_pending();
         self.unwind_to(0);
@@ -102,10 +102,10 @@ impl Machine {
     }
 
     /// The same step once more, under a name of its own.
-    fn ask_task_again(&mut self) -> Next {
+    fn ask_task_again(&mut self) -> NextHandler {
         self.arm_limits();
         if matches!(self.core.branches.current.phase, WaitState::Model(_)) {
-            return Next::CallModel;
+            return NextHandler::CallModel;
         }
         let asked = self
             .core
@@ -117,8 +117,8 @@ impl Machine {
         if let Some(question) = asked {
             return self.ask_with_full_timeout(question);
         }
-        let Some((invocation, risk)) = self.core.current_invocation() else { return Next::Wait };
-        Next::run_tool(invocation, risk)
+        let Some((invocation, risk)) = self.core.current_invocation() else { return NextHandler::Wait };
+        NextHandler::run_tool(invocation, risk)
     }
 
     /// Every time limit around the step begins anew.
@@ -152,7 +152,7 @@ impl Machine {
     }
 
     /// The same question, with all the time that it had.
-    fn ask_with_full_timeout(&mut self, mut question: UserQuestion) -> Next {
+    fn ask_with_full_timeout(&mut self, mut question: UserQuestion) -> NextHandler {
         if !self.core.spec.suspends_timeouts() {
             return self.core.ask_user(PendingQuestion::Pause, question);
         }

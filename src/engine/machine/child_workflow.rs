@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{CallFrame, Machine, Next, RunEvent};
+use super::{CallFrame, Machine, NextHandler, RunEvent};
 use synthdev_domain::ids::WorkflowIx;
 use synthdev_domain::run_error::RunError;
 use synthdev_domain::workflow::{ValueSource, Workflow, WorkflowParameter};
@@ -13,8 +13,10 @@ impl Machine {
         ix: WorkflowIx,
         inputs: &[(String, ValueSource)],
         values: &[Option<Value>],
-    ) -> Next {
-        let Some(child) = self.core.spec.program.workflows.get(ix.0).cloned() else { return Next::Wait };
+    ) -> NextHandler {
+        let Some(child) = self.core.spec.program.workflows.get(ix.0).cloned() else {
+            return NextHandler::Wait;
+        };
         let depth = u32::try_from(self.core.branches.current.depth + self.core.branches.current.frames.len())
             .unwrap_or(u32::MAX);
         if depth > child.limits.max_depth {
@@ -26,11 +28,11 @@ impl Machine {
                     child.name, child.limits.max_depth
                 ),
             );
-            return Next::fail(failure.with_hint("check the recursion's end condition"));
+            return NextHandler::fail(failure.with_hint("check the recursion's end condition"));
         }
         let given = match child_input_values(&child, inputs, values) {
             Ok(given) => given,
-            Err(failure) => return Next::fail(*failure),
+            Err(failure) => return NextHandler::fail(*failure),
         };
         self.core.emit_event(RunEvent::ChildStarted {
             state: self.core.state_name(),
@@ -48,7 +50,7 @@ impl Machine {
         ));
         self.core.arm_workflow_timer();
         self.core.branches.current.next_state = Some(child.start);
-        Next::Wait
+        NextHandler::Wait
     }
 
     /// Prefix of a child's name in paths, including the branch or item that starts it.

@@ -1,7 +1,7 @@
 //! Summarizing before a prompt would leave something out (`trim: "summarize"`): one call of the agent's own model
 //! inside its turn. If it fails, the turn continues without a summary.
 
-use super::{CallId, Effect, Machine, Next, RunEvent, WaitState};
+use super::{CallId, Effect, Machine, NextHandler, RunEvent, WaitState};
 use crate::agent_turn::{SummarizationState, SummaryCoverage, SummaryPart};
 use crate::conversation::ConversationSummary;
 use crate::model_caller::ModelCaller;
@@ -18,7 +18,7 @@ impl Machine {
         agent: &AgentSpec,
         context: &ContextSpec,
         asked: SummaryRequest,
-    ) -> Next {
+    ) -> NextHandler {
         let choice = context.summary.as_deref().unwrap_or(&agent.choice);
         let state = self.core.state_name();
         let mut request = asked.messages.map(|messages| ModelRequest {
@@ -51,7 +51,7 @@ impl Machine {
             self.core.push_effect(Effect::CallModel { call, request: Box::new(request) });
         }
         self.core.branches.current.phase = WaitState::Model(call);
-        Next::Wait
+        NextHandler::Wait
     }
 
     /// The role of the agent in events; empty for runs older than this field.
@@ -73,9 +73,9 @@ impl Machine {
         agent: &ModelCaller,
         covering: SummaryCoverage,
         reply: &ModelReply,
-    ) -> Next {
-        let Some(workflow) = self.core.workflow() else { return Next::Wait };
-        let Some(context) = workflow.contexts.get(agent.context.0) else { return Next::Wait };
+    ) -> NextHandler {
+        let Some(workflow) = self.core.workflow() else { return NextHandler::Wait };
+        let Some(context) = workflow.contexts.get(agent.context.0) else { return NextHandler::Wait };
         let choice = agent.model_choice();
         let charge = self.charge_reply(agent, reply);
         self.warn_substitution(choice, reply);
@@ -96,7 +96,7 @@ impl Machine {
         if text.is_empty() {
             return self.without_summary(&agent.id, &context.name, "the model wrote nothing");
         }
-        let Some(frame) = self.core.frame_mut() else { return Next::Wait };
+        let Some(frame) = self.core.frame_mut() else { return NextHandler::Wait };
         let summary = Some(ConversationSummary::new(covering.covered_count, covering.replaced_count, text));
         match covering.part {
             SummaryPart::Log => {
@@ -113,17 +113,17 @@ impl Machine {
         if let Some(turn) = frame.agent_turn.as_mut() {
             turn.summarization = SummarizationState::Free;
         }
-        Next::CallModel
+        NextHandler::CallModel
     }
 
-    pub(super) fn on_summary_failed(&mut self, agent: &AgentSpec, error: &ModelError) -> Next {
-        let Some(workflow) = self.core.workflow() else { return Next::Wait };
+    pub(super) fn on_summary_failed(&mut self, agent: &AgentSpec, error: &ModelError) -> NextHandler {
+        let Some(workflow) = self.core.workflow() else { return NextHandler::Wait };
         let context = workflow.contexts.get(agent.context.0).map(|context| context.name.clone());
         self.without_summary(&agent.id, &context.unwrap_or_default(), &error.to_string())
     }
 
     /// Leaves out the oldest entries instead, with a warning.
-    fn without_summary(&mut self, agent: &str, context: &str, why: &str) -> Next {
+    fn without_summary(&mut self, agent: &str, context: &str, why: &str) -> NextHandler {
         if let Some(turn) = self.core.frame_mut().and_then(|frame| frame.agent_turn.as_mut()) {
             turn.summarization = SummarizationState::GivenUp;
         }
@@ -131,7 +131,7 @@ impl Machine {
             "the beginning of `{context}` could not be summed up for `{agent}`, it is left out: {why}"
         );
         self.core.emit_warning("summary_failed", text);
-        Next::CallModel
+        NextHandler::CallModel
     }
 }
 

@@ -1,6 +1,6 @@
 //! A branch that is stopped at a breakpoint continues, with guidance if the user gives some.
 
-use super::{Machine, Next, PendingQuestion, RunEvent, WaitState};
+use super::{Machine, NextHandler, PendingQuestion, RunEvent, WaitState};
 use crate::agent_turn::TurnEntry;
 use crate::branch::BreakSite;
 use crate::input::UserAnswer;
@@ -9,29 +9,29 @@ use synthdev_domain::message::ChatRole;
 
 impl Machine {
     /// The current branch continues from its breakpoint.
-    pub(super) fn continue_from_breakpoint(&mut self) -> Next {
+    pub(super) fn continue_from_breakpoint(&mut self) -> NextHandler {
         let WaitState::Person(_, PendingQuestion::Break(place)) = self.core.branches.current.phase else {
-            return Next::Wait;
+            return NextHandler::Wait;
         };
         self.core.branches.current.phase = WaitState::New;
         self.core.branches.ready.push_back(self.core.branches.current.id);
         match place {
             BreakSite::State => {
                 self.core.branches.current.breakpoint_passed = true;
-                Next::Wait
+                NextHandler::Wait
             }
             BreakSite::Model => {
                 self.core.branches.current.phase = WaitState::Held;
-                Next::Wait
+                NextHandler::Wait
             }
             BreakSite::Tool if self.core.is_action_state() => {
                 // a step does not look at it again: it would count for the next state
                 self.core.branches.current.breakpoint_passed = !self.core.spec.offers_messages_once();
-                Next::PermitStep
+                NextHandler::PermitStep
             }
             BreakSite::Tool => {
                 self.core.branches.current.breakpoint_passed = true;
-                Next::ContinueRound
+                NextHandler::ContinueRound
             }
         }
     }

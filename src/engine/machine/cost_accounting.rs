@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::{Branch, Machine, Next, RunEvent, WaitState};
+use super::{Branch, Machine, NextHandler, RunEvent, WaitState};
 use crate::agent_turn::SummarizationState;
 use crate::model_caller::{ModelCaller, StateVisitRef};
 use synthdev_domain::cost::{AttemptUsage, CostEntry, TokenPrice, TokenUsage};
@@ -161,13 +161,13 @@ impl Machine {
     }
 
     /// The last attempt has failed, and the budgets have to be asked first: the call is made shorter, or waits.
-    pub(super) fn call_once_more(&mut self) -> Next {
+    pub(super) fn call_once_more(&mut self) -> NextHandler {
         if let Some(turn) = self.core.frame_mut().and_then(|frame| frame.agent_turn.as_mut())
             && matches!(turn.summarization, SummarizationState::Asked(_))
         {
             turn.summarization = SummarizationState::Free;
         }
-        Next::CallModel
+        NextHandler::CallModel
     }
 
     /// The current branch's call is about to be stopped.

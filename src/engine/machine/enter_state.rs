@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{BranchContinuation, Machine, Next, PendingQuestion, RunEvent, WaitState};
+use super::{BranchContinuation, Machine, NextHandler, PendingQuestion, RunEvent, WaitState};
 use crate::effect::UserQuestion;
 use crate::state_visit::StateVisit;
 use synthdev_domain::ids::{ScriptIx, StateIx};
@@ -16,15 +16,15 @@ use synthdev_domain::workflow::{
 const MOST_NAMES: usize = 500;
 
 impl Machine {
-    pub(super) fn enter_state(&mut self, target: StateIx) -> Next {
+    pub(super) fn enter_state(&mut self, target: StateIx) -> NextHandler {
         self.core.stop_visit_timers();
         self.visit_count += 1;
         let stay = StateVisit::new(self.visit_count, self.core.now);
         self.checkpoints.pause_clocks(&self.core);
-        let Some(frame) = self.core.frame_mut() else { return Next::Wait };
+        let Some(frame) = self.core.frame_mut() else { return NextHandler::Wait };
         frame.state = target;
         frame.visit = stay;
-        let Some((workflow, state)) = self.core.current_state() else { return Next::Wait };
+        let Some((workflow, state)) = self.core.current_state() else { return NextHandler::Wait };
         if let Err(next) = self.check_entry(&workflow, target, &state) {
             return next;
         }
@@ -32,7 +32,7 @@ impl Machine {
         self.step_count = self.step_count.saturating_add(1);
         let step = self.core.branches.current.steps;
         let name = self.core.state_name();
-        let Some(frame) = self.core.frame_mut() else { return Next::Wait };
+        let Some(frame) = self.core.frame_mut() else { return NextHandler::Wait };
         let visit = frame.visits.get_mut(target.0).map_or(1, |visits| {
             *visits += 1;
             *visits
@@ -55,11 +55,16 @@ impl Machine {
         let agent = agent.map(|agent| agent.id.clone());
         self.core.emit_event(RunEvent::StateEntered { state: name, visit, step, agent, context });
         self.core.arm_state_timer(&state);
-        Next::BeginState
+        NextHandler::BeginState
     }
 
     /// The limits and budgets that a state is entered under. A conversation has neither.
-    fn check_entry(&mut self, workflow: &Workflow, target: StateIx, state: &StateSpec) -> Result<(), Next> {
+    fn check_entry(
+        &mut self,
+        workflow: &Workflow,
+        target: StateIx,
+        state: &StateSpec,
+    ) -> Result<(), NextHandler> {
         if workflow.conversational {
             return Ok(());
         }
@@ -68,14 +73,14 @@ impl Machine {
     }
 
     /// The state's script, else its work at once.
-    pub(super) fn begin_state(&mut self) -> Next {
-        let Some((_, state)) = self.core.current_state() else { return Next::Wait };
+    pub(super) fn begin_state(&mut self) -> NextHandler {
+        let Some((_, state)) = self.core.current_state() else { return NextHandler::Wait };
         match state.script {
             Some(script) => {
                 let call = self.evaluate_script(ScriptTask::Run { script });
                 self.core.branches.current.continuation = BranchContinuation::Work;
                 self.core.branches.current.phase = WaitState::Script(call);
-                Next::Wait
+                NextHandler::Wait
             }
             None => self.begin_work(),
         }
@@ -91,26 +96,26 @@ impl Machine {
     }
 
     /// The state's work, after its script.
-    pub(super) fn begin_work(&mut self) -> Next {
-        let Some((_, state)) = self.core.current_state() else { return Next::Wait };
+    pub(super) fn begin_work(&mut self) -> NextHandler {
+        let Some((_, state)) = self.core.current_state() else { return NextHandler::Wait };
         if state.terminal {
             return match &state.output {
                 ValueSource::Script(script) => self.evaluate_values(vec![*script]),
-                ValueSource::Text(text) => Next::FinishFrame(Some(Value::String(text.clone()))),
-                ValueSource::Value(value) => Next::FinishFrame(Some(value.clone())),
-                ValueSource::Absent | ValueSource::Human => Next::FinishFrame(None),
+                ValueSource::Text(text) => NextHandler::FinishFrame(Some(Value::String(text.clone()))),
+                ValueSource::Value(value) => NextHandler::FinishFrame(Some(value.clone())),
+                ValueSource::Absent | ValueSource::Human => NextHandler::FinishFrame(None),
             };
         }
         match &state.work {
             StateBody::None => {
                 self.set_result(None, None, Vec::new());
-                Next::ChooseTransition
+                NextHandler::ChooseTransition
             }
             StateBody::Agent { agent, function, input } => match input {
                 ValueSource::Absent => self.begin_agent_turn(*agent, *function, None),
                 ValueSource::Text(text) if text.trim().is_empty() => {
                     let failure = self.undefined_input(&state);
-                    Next::fail(failure)
+                    NextHandler::fail(failure)
                 }
                 ValueSource::Text(text) => self.begin_agent_turn(*agent, *function, Some(text.clone())),
                 ValueSource::Value(value) => {
@@ -146,7 +151,7 @@ impl Machine {
         }
     }
 
-    fn enter_for_each(&mut self, spec: &ForEachSpec) -> Next {
+    fn enter_for_each(&mut self, spec: &ForEachSpec) -> NextHandler {
         match &spec.items {
             ValueSource::Script(script) => self.evaluate_values(vec![*script]),
             ValueSource::Value(items) => self.begin_for_each(spec, Some(items.clone())),
@@ -157,7 +162,7 @@ impl Machine {
     }
 
     /// Begins work that needs a single value, which is known now.
-    pub(super) fn with_value(&mut self, work: &StateBody, value: Option<Value>) -> Next {
+    pub(super) fn with_value(&mut self, work: &StateBody, value: Option<Value>) -> NextHandler {
         match work {
             StateBody::Pause(pause) => self.begin_pause(pause, value),
             StateBody::Wait(wait) => self.begin_wait_state(wait, value),
@@ -167,14 +172,14 @@ impl Machine {
             | StateBody::Agent { .. }
             | StateBody::Child { .. }
             | StateBody::Parallel(_)
-            | StateBody::Step(_) => Next::Wait,
+            | StateBody::Step(_) => NextHandler::Wait,
         }
     }
 
-    fn evaluate_values(&mut self, scripts: Vec<ScriptIx>) -> Next {
+    fn evaluate_values(&mut self, scripts: Vec<ScriptIx>) -> NextHandler {
         let call = self.evaluate_script(ScriptTask::Values { scripts });
         self.core.branches.current.phase = WaitState::Values(call);
-        Next::Wait
+        NextHandler::Wait
     }
 
     pub(super) fn begin_agent_turn(
@@ -182,7 +187,7 @@ impl Machine {
         agent: synthdev_domain::ids::AgentIx,
         function: AgentFunction,
         input: Option<String>,
-    ) -> Next {
+    ) -> NextHandler {
         match function {
             AgentFunction::SendUserMessage | AgentFunction::Ask => self.begin_turn(agent, input),
             AgentFunction::AddUserMessage => self.add_message(agent, input.unwrap_or_default()),

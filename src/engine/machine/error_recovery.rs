@@ -6,7 +6,7 @@
 use serde_json::{Map, Value, json};
 
 use super::on_failure::CHILD_FAILED;
-use super::{Branch, BranchContinuation, Effect, Machine, Next, RunEvent, WaitState};
+use super::{Branch, BranchContinuation, Effect, Machine, NextHandler, RunEvent, WaitState};
 use crate::call_frame::WorkResult;
 use synthdev_domain::ids::StateIx;
 use synthdev_domain::run_error::RunError;
@@ -98,7 +98,7 @@ impl Machine {
         }
     }
 
-    pub(super) fn apply_remedy(&mut self, remedy: ErrorRemedy, failure: RunError) -> Next {
+    pub(super) fn apply_remedy(&mut self, remedy: ErrorRemedy, failure: RunError) -> NextHandler {
         match remedy {
             ErrorRemedy::Retry(rule) => self.schedule_retry(rule, failure),
             ErrorRemedy::Catch(rule) => self.catch_error(rule, failure),
@@ -108,10 +108,10 @@ impl Machine {
         }
     }
 
-    fn schedule_retry(&mut self, at: usize, error: RunError) -> Next {
-        let Some((_, state)) = self.core.current_state() else { return Next::Wait };
-        let Some(rule) = state.recovery.retry.get(at) else { return Next::Wait };
-        let Some(frame) = self.core.frame_mut() else { return Next::Wait };
+    fn schedule_retry(&mut self, at: usize, error: RunError) -> NextHandler {
+        let Some((_, state)) = self.core.current_state() else { return NextHandler::Wait };
+        let Some(rule) = state.recovery.retry.get(at) else { return NextHandler::Wait };
+        let Some(frame) = self.core.frame_mut() else { return NextHandler::Wait };
         let failures = frame.visit.count_failure(at);
         let call = self.core.next_call();
         let luck = random_fraction(self.core.seed ^ call.0.wrapping_mul(0x9E37_79B9_7F4A_7C15));
@@ -126,28 +126,28 @@ impl Machine {
         self.core.branches.current.continuation = BranchContinuation::Work;
         self.core.branches.current.phase = WaitState::Timer(call);
         self.core.push_effect(Effect::SetTimer { call, delay_ms, is_wall_clock: false });
-        Next::Wait
+        NextHandler::Wait
     }
 
     /// The state's work once more, from the script if that is what failed; where the work is done, only the choice of
     /// what follows. No new visit and no new step.
-    pub(super) fn retry_state_work(&mut self) -> Next {
-        let Some((_, state)) = self.core.current_state() else { return Next::Wait };
+    pub(super) fn retry_state_work(&mut self) -> NextHandler {
+        let Some((_, state)) = self.core.current_state() else { return NextHandler::Wait };
         // a time limit that ran out begins anew
         self.core.arm_state_timer(&state);
-        let Some(frame) = self.core.frame_mut() else { return Next::Wait };
+        let Some(frame) = self.core.frame_mut() else { return NextHandler::Wait };
         frame.visit.work_restarted = true;
         if frame.visit.work_done {
-            return Next::ChooseTransition;
+            return NextHandler::ChooseTransition;
         }
-        if frame.visit.script_succeeded { Next::DoWork } else { Next::BeginState }
+        if frame.visit.script_succeeded { NextHandler::DoWork } else { NextHandler::BeginState }
     }
 
-    pub(super) fn catch_error(&mut self, at: usize, failure: RunError) -> Next {
-        let Some((_, state)) = self.core.current_state() else { return Next::Wait };
-        let Some(rule) = state.recovery.catch.get(at) else { return Next::Wait };
+    pub(super) fn catch_error(&mut self, at: usize, failure: RunError) -> NextHandler {
+        let Some((_, state)) = self.core.current_state() else { return NextHandler::Wait };
+        let Some(rule) = state.recovery.catch.get(at) else { return NextHandler::Wait };
         let name = self.core.state_name();
-        let Some(frame) = self.core.frame_mut() else { return Next::Wait };
+        let Some(frame) = self.core.frame_mut() else { return NextHandler::Wait };
         frame.visit.error_caught = true;
         if let Some(key) = &rule.key {
             let set = Map::from_iter([(key.clone(), as_data(&failure))]);
@@ -161,31 +161,35 @@ impl Machine {
                 let call = self.evaluate_script(ScriptTask::Run { script });
                 self.core.branches.current.continuation = BranchContinuation::Catch(at);
                 self.core.branches.current.phase = WaitState::Script(call);
-                Next::Wait
+                NextHandler::Wait
             }
             None => self.after_catch(at),
         }
     }
 
-    pub(super) fn after_catch(&mut self, at: usize) -> Next {
-        let Some((_, state)) = self.core.current_state() else { return Next::Wait };
-        let Some(rule) = state.recovery.catch.get(at) else { return Next::Wait };
-        Next::follow(state.transitions.len() + at, rule.target, Vec::new())
+    pub(super) fn after_catch(&mut self, at: usize) -> NextHandler {
+        let Some((_, state)) = self.core.current_state() else { return NextHandler::Wait };
+        let Some(rule) = state.recovery.catch.get(at) else { return NextHandler::Wait };
+        NextHandler::follow(state.transitions.len() + at, rule.target, Vec::new())
     }
 
-    fn fall_back(&mut self, failure: RunError) -> Next {
-        let Some((_, state)) = self.core.current_state() else { return Next::Wait };
+    fn fall_back(&mut self, failure: RunError) -> NextHandler {
+        let Some((_, state)) = self.core.current_state() else { return NextHandler::Wait };
         let value = state.recovery.fallback.clone().unwrap_or_default();
         if let Some(frame) = self.core.frame_mut() {
             frame.visit.fallback_used = true;
         }
         self.core.emit_caught(failure, "fallback", None);
-        if state.terminal { Next::FinishFrame(Some(value)) } else { Next::WorkDone(true, value) }
+        if state.terminal {
+            NextHandler::FinishFrame(Some(value))
+        } else {
+            NextHandler::WorkDone(true, value)
+        }
     }
 
     /// `continue`: the transitions are judged as after a visit without an answer.
-    fn continue_without_output(&mut self, failure: RunError) -> Next {
-        let Some((_, state)) = self.core.current_state() else { return Next::Wait };
+    fn continue_without_output(&mut self, failure: RunError) -> NextHandler {
+        let Some((_, state)) = self.core.current_state() else { return NextHandler::Wait };
         let agent = failure.agent.clone();
         if let Some(frame) = self.core.frame_mut() {
             frame.visit.continued = true;
@@ -197,14 +201,14 @@ impl Machine {
         let text = format!("{} in state `{}`: {}", failure.title, self.core.state_name(), failure.detail);
         self.core.emit_warning("passed_over", text);
         self.core.emit_caught(failure, "on_error", None);
-        if state.terminal { Next::FinishFrame(None) } else { Next::ChooseTransition }
+        if state.terminal { NextHandler::FinishFrame(None) } else { NextHandler::ChooseTransition }
     }
 
-    pub(super) fn follow_error_target(&mut self, failure: RunError, target: StateIx) -> Next {
-        let Some((_, state)) = self.core.current_state() else { return Next::Wait };
+    pub(super) fn follow_error_target(&mut self, failure: RunError, target: StateIx) -> NextHandler {
+        let Some((_, state)) = self.core.current_state() else { return NextHandler::Wait };
         let name = self.core.state_path(target);
         self.core.emit_caught(failure, "on_error", Some(name));
-        Next::follow(state.transitions.len(), target, Vec::new())
+        NextHandler::follow(state.transitions.len(), target, Vec::new())
     }
 }
 

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::child_workflow::check_input_value;
-use super::{Effect, Machine, Next, RunEvent, WaitState};
+use super::{Effect, Machine, NextHandler, RunEvent, WaitState};
 use crate::call_frame::WorkResult;
 use synthdev_domain::journal::RunStatus;
 use synthdev_domain::run_error::RunError;
@@ -11,17 +11,17 @@ use synthdev_domain::workflow::Workflow;
 
 impl Machine {
     /// A terminal state was reached with `given` as its evaluated output.
-    pub(super) fn finish_frame(&mut self, given: Option<Value>) -> Next {
-        let Some(workflow) = self.core.workflow() else { return Next::Wait };
+    pub(super) fn finish_frame(&mut self, given: Option<Value>) -> NextHandler {
+        let Some(workflow) = self.core.workflow() else { return NextHandler::Wait };
         if self.core.branches.current.frames.len() <= 1 && self.core.branches.current.parent.is_some() {
             let last = self.core.frame().and_then(|frame| frame.result.as_ref()).map(WorkResult::result);
             self.core.stop_timers();
             self.core.branches.current.result = Some(Ok(given.or(last)));
-            return Next::Wait;
+            return NextHandler::Wait;
         }
         let output = match self.workflow_output(&workflow, given) {
             Ok(output) => output,
-            Err(failure) => return Next::fail(*failure),
+            Err(failure) => return NextHandler::fail(*failure),
         };
         if self.core.branches.current.frames.len() <= 1 {
             return self.finish_run(RunStatus::Completed, output);
@@ -39,7 +39,7 @@ impl Machine {
             parent.files_touched |= touched;
             parent.child_result = Some(output.clone());
         }
-        Next::WorkDone(true, output)
+        NextHandler::WorkDone(true, output)
     }
 
     fn workflow_output(
@@ -74,12 +74,12 @@ impl Machine {
     }
 
     /// Not even the root deals with the error: the run is over.
-    pub(super) fn end_run(&mut self, failure: RunError) -> Next {
+    pub(super) fn end_run(&mut self, failure: RunError) -> NextHandler {
         self.error = Some(failure);
         self.finish_run(RunStatus::Failed, None)
     }
 
-    pub(super) fn finish_run(&mut self, status: RunStatus, output: Option<Value>) -> Next {
+    pub(super) fn finish_run(&mut self, status: RunStatus, output: Option<Value>) -> NextHandler {
         self.stop_other_work();
         self.status = status;
         self.result = output;
@@ -89,17 +89,17 @@ impl Machine {
         // A cancel does not wait; any other end reports the id of its snapshot.
         if self.snapshots.is_pending() && status != RunStatus::Cancelled {
             self.core.branches.current.phase = WaitState::Ending;
-            return Next::Wait;
+            return NextHandler::Wait;
         }
         self.emit_run_finished()
     }
 
-    pub(super) fn emit_run_finished(&mut self) -> Next {
+    pub(super) fn emit_run_finished(&mut self) -> NextHandler {
         self.core.branches.current.phase = WaitState::Over;
         self.core.branches.current.next_state = None;
         let progress = self.progress();
         self.core.emit_event(RunEvent::run_finished(progress));
         self.core.push_effect(Effect::Finish);
-        Next::Wait
+        NextHandler::Wait
     }
 }

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::spawn_branches::branch_name;
-use super::{Branch, Machine, Next, RunEvent};
+use super::{Branch, Machine, NextHandler, RunEvent};
 use crate::branch::BranchResult;
 use crate::merge::{self, BranchConflict};
 use crate::parallel::{BranchWrites, ParallelProgress, failed_output};
@@ -22,15 +22,15 @@ enum JoinDecision {
 
 impl Machine {
     /// The current branch is over: returns to the one that forked.
-    pub(super) fn on_branch_ended(&mut self, ended: BranchResult) -> Next {
-        let Some((parent, at)) = self.core.branches.current.parent else { return Next::Wait };
-        let Some(finished) = self.core.branches.replace_current(parent) else { return Next::Wait };
-        let Some((_, state)) = self.core.current_state() else { return Next::Wait };
+    pub(super) fn on_branch_ended(&mut self, ended: BranchResult) -> NextHandler {
+        let Some((parent, at)) = self.core.branches.current.parent else { return NextHandler::Wait };
+        let Some(finished) = self.core.branches.replace_current(parent) else { return NextHandler::Wait };
+        let Some((_, state)) = self.core.current_state() else { return NextHandler::Wait };
         self.emit_branch_finished(&state, at, &ended);
         let Some((parent, fork)) =
             self.core.branches.current.frames.last().zip(self.core.branches.current.fork.as_mut())
         else {
-            return Next::Wait;
+            return NextHandler::Wait;
         };
         let inherited = parent.child_result.as_ref().filter(|_| matches!(state.work, StateBody::Parallel(_)));
         fork.running_branches.remove(&at);
@@ -85,20 +85,20 @@ impl Machine {
         self.core.emit_event(RunEvent::BranchFinished { state: owner, branch, index: at, output, error });
     }
 
-    fn fail_fork(&mut self, state: &StateSpec) -> Next {
-        let Some(fork) = self.core.branches.current.fork.take() else { return Next::Wait };
+    fn fail_fork(&mut self, state: &StateSpec) -> NextHandler {
+        let Some(fork) = self.core.branches.current.fork.take() else { return NextHandler::Wait };
         self.core.record_files_touched(fork.files_touched);
         self.core.emit_joined(&fork);
-        let Some((at, cause)) = fork.first_failure else { return Next::Wait };
+        let Some((at, cause)) = fork.first_failure else { return NextHandler::Wait };
         let branch = branch_name(&state.work, at);
         let failure = branch_failure(cause, &state.work, &branch, &self.core.state_name());
-        Next::fail(failure)
+        NextHandler::fail(failure)
     }
 
     /// All that counts is there: what the branches wrote becomes the parent's, and the state has its result.
-    pub(super) fn join_branches(&mut self) -> Next {
-        let Some((_, state)) = self.core.current_state() else { return Next::Wait };
-        let Some(mut fork) = self.core.branches.current.fork.take() else { return Next::Wait };
+    pub(super) fn join_branches(&mut self) -> NextHandler {
+        let Some((_, state)) = self.core.current_state() else { return NextHandler::Wait };
+        let Some(mut fork) = self.core.branches.current.fork.take() else { return NextHandler::Wait };
         self.core.record_files_touched(fork.files_touched);
         let left = std::mem::take(&mut fork.branch_writes);
         let merged = if let StateBody::Parallel(spec) = &state.work {
@@ -108,7 +108,7 @@ impl Machine {
         };
         self.core.emit_joined(&fork);
         if let Err(conflict) = merged {
-            return Next::fail(*conflict);
+            return NextHandler::fail(*conflict);
         }
         if let Some((frame, (_, output))) = self.core.frame_mut().zip(fork.child.take()) {
             frame.child_result = Some(output);
@@ -121,7 +121,7 @@ impl Machine {
         } else {
             Value::Array(fork.outputs.into_iter().map(Option::unwrap_or_default).collect())
         };
-        Next::WorkDone(success, value)
+        NextHandler::WorkDone(success, value)
     }
 
     fn merge_branches(

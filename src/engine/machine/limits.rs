@@ -1,8 +1,8 @@
 //! Limits of visits and calls: reaching one follows `on_limit`, else a `catch` that names it, else asks the user, else
 //! pauses. Without a user, a branch or item fails alone if that is tolerated.
 
-use super::next::LimitReached;
-use super::{Branch, CallFrame, Machine, Next, PendingQuestion, WaitState};
+use super::next_handler::LimitReached;
+use super::{Branch, CallFrame, Machine, NextHandler, PendingQuestion, WaitState};
 use crate::branch::BudgetScope;
 use crate::conversation::LiveConversation;
 use crate::effect::UserQuestion;
@@ -24,21 +24,21 @@ enum LimitExit {
 
 impl Machine {
     /// `Err`: a limit is reached, and what follows.
-    pub(super) fn check_limits(&self, target: StateIx, state: &StateSpec) -> Result<(), Next> {
+    pub(super) fn check_limits(&self, target: StateIx, state: &StateSpec) -> Result<(), NextHandler> {
         let root = self.core.spec.program.workflows.first().map(|root| root.limits).unwrap_or_default();
         let most = root.max_steps.saturating_add(self.core.branches.current.extra_steps);
         if self.core.branches.current.steps >= most {
             let text = format!("the run has visited {most} states");
-            return Err(Next::limit(PendingQuestion::Steps, "max_steps", most, text));
+            return Err(NextHandler::limit(PendingQuestion::Steps, "max_steps", most, text));
         }
         if self.core.output.events.len() >= RESTLESS {
             let steps = self.core.branches.current.steps;
             let text =
                 format!("the run has visited {steps} states, the last ones without any work in between");
-            return Err(Next::limit(PendingQuestion::Steps, "max_steps", steps, text));
+            return Err(NextHandler::limit(PendingQuestion::Steps, "max_steps", steps, text));
         }
         let Some((frame, workflow)) = self.core.frame().zip(self.core.workflow()) else {
-            return Err(Next::Wait);
+            return Err(NextHandler::Wait);
         };
         let at = target.0;
         let visits = frame.visits.get(at).copied().unwrap_or(0);
@@ -47,13 +47,13 @@ impl Machine {
         let most = state.max_visits.unwrap_or(workflow.limits.max_visits).saturating_add(granted);
         if visits >= most && !state.terminal {
             let text = format!("state `{}` has been visited {most} times", frame.path_name(state));
-            return Err(Next::limit(PendingQuestion::Visits(target), "max_visits", most, text));
+            return Err(NextHandler::limit(PendingQuestion::Visits(target), "max_visits", most, text));
         }
         Ok(())
     }
 
     /// A limit was reached: the workflow handles it, else the user, else the run pauses.
-    pub(super) fn on_limit_reached(&mut self, reached: LimitReached) -> Next {
+    pub(super) fn on_limit_reached(&mut self, reached: LimitReached) -> NextHandler {
         let LimitReached { question, limit, value, text } = reached;
         if !self.core.is_chat() {
             let failure = self.core.with_location(limit_failure(&limit, &text));
@@ -73,7 +73,7 @@ impl Machine {
 
     /// Follows `on_limit` or a `catch`; the innermost counts. A state's budget concerns that state and what encloses
     /// it, not what it has started.
-    fn take_exit(&mut self, asked: PendingQuestion, limit: &str, failure: RunError) -> Option<Next> {
+    fn take_exit(&mut self, asked: PendingQuestion, limit: &str, failure: RunError) -> Option<NextHandler> {
         let (id, from) = match asked {
             PendingQuestion::Budget(BudgetScope::State { branch_id: lane, frame_id: frame }, _) => {
                 (lane, frame)
@@ -113,7 +113,7 @@ impl Machine {
                 let (_, state) = self.core.current_state()?;
                 let name = self.core.state_path(target);
                 self.core.emit_caught(failure, "on_limit", Some(name));
-                Next::follow(state.transitions.len(), target, Vec::new())
+                NextHandler::follow(state.transitions.len(), target, Vec::new())
             }
             LimitExit::Fail => self.end_failed(failure),
         })

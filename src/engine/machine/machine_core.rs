@@ -6,8 +6,8 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use super::branch_scheduler::BranchScheduler;
+use super::next_handler::NextHandler;
 use super::run_phase::{RunPhase, StopRequest};
-use super::{MachineOutput, Next};
 use crate::branch::{Branch, PendingQuestion, WaitState};
 use crate::call_frame::CallFrame;
 use crate::effect::{Effect, UserQuestion};
@@ -18,6 +18,13 @@ use crate::run_spec::RunSpec;
 use synthdev_domain::ids::{CallId, StateIx, Timestamp};
 use synthdev_domain::run_error::RunError;
 use synthdev_domain::workflow::{StateSpec, Workflow};
+
+/// What one input led to.
+#[derive(Clone, Debug, Default)]
+pub struct MachineOutput {
+    pub effects: Vec<Effect>,
+    pub events: Vec<RunEvent>,
+}
 
 /// The definition, time, ids, branches and output of a machine.
 #[derive(Clone, Debug)]
@@ -191,7 +198,7 @@ impl MachineCore {
     }
 
     /// The branch waits for the user's answer.
-    pub(super) fn ask_user(&mut self, asked: PendingQuestion, question: UserQuestion) -> Next {
+    pub(super) fn ask_user(&mut self, asked: PendingQuestion, question: UserQuestion) -> NextHandler {
         let call = self.next_call();
         self.branches.current.phase = WaitState::Person(call, asked);
         self.branches.current.question = Some(question.clone());
@@ -202,7 +209,7 @@ impl MachineCore {
             self.emit_event(RunEvent::PersonAsked { call, question: question.clone() });
             self.push_effect(Effect::AskPerson { call, question });
         }
-        Next::Wait
+        NextHandler::Wait
     }
 
     /// Nothing new may begin: the run is about to be parked.
@@ -211,9 +218,13 @@ impl MachineCore {
     }
 
     /// Lets everything that waits for the snapshot try again.
-    pub(super) fn wake_held_tools(&mut self) -> Next {
+    pub(super) fn wake_held_tools(&mut self) -> NextHandler {
         let held = self.branches.others.values().filter(|branch| branch.phase == WaitState::ToolHeld);
         self.branches.ready.extend(held.map(|branch| branch.id));
-        if self.branches.current.phase == WaitState::ToolHeld { Next::RunWaitingTool } else { Next::Wait }
+        if self.branches.current.phase == WaitState::ToolHeld {
+            NextHandler::RunWaitingTool
+        } else {
+            NextHandler::Wait
+        }
     }
 }

@@ -1,14 +1,14 @@
 //! Timers: those that fired, and stopping those that are no longer needed. A late one finds no branch that waits.
 
-use super::{BranchContinuation, CallId, Machine, Next, PendingQuestion, WaitState};
+use super::{BranchContinuation, CallId, Machine, NextHandler, PendingQuestion, WaitState};
 use synthdev_domain::run_error::RunError;
 
 impl Machine {
-    pub(super) fn on_elapsed(&mut self, call: CallId) -> Next {
+    pub(super) fn on_elapsed(&mut self, call: CallId) -> NextHandler {
         if self.core.branches.current.phase == WaitState::Timer(call) {
             return match self.core.branches.current.continuation {
                 BranchContinuation::Work => self.retry_state_work(),
-                BranchContinuation::Done => Next::WorkDone(true, serde_json::Value::Null),
+                BranchContinuation::Done => NextHandler::WorkDone(true, serde_json::Value::Null),
                 BranchContinuation::Catch(rule) => self.after_catch(rule),
                 BranchContinuation::Unanswered => self.continue_after_timeout(),
             };
@@ -25,9 +25,9 @@ impl Machine {
             .iter()
             .position(|frame| frame.timers().any(|timer| timer == call))
         else {
-            return Next::Wait;
+            return NextHandler::Wait;
         };
-        let Some(frame) = self.core.branches.current.frames.get_mut(at) else { return Next::Wait };
+        let Some(frame) = self.core.branches.current.frames.get_mut(at) else { return NextHandler::Wait };
         if frame.visit.pause_timer == Some(call) {
             frame.visit.pause_timer = None;
             return self.on_pause_deadline();
@@ -40,7 +40,7 @@ impl Machine {
         };
         self.stop_pending();
         self.unwind_to(at);
-        let Some((workflow, state)) = self.core.current_state() else { return Next::Wait };
+        let Some((workflow, state)) = self.core.current_state() else { return NextHandler::Wait };
         if whole {
             let detail =
                 format!("`{}` took longer than {}", workflow.name, seconds_text(workflow.timeout_ms));
@@ -54,7 +54,7 @@ impl Machine {
                 self.core.state_name(),
                 seconds_text(state.timeout_ms)
             );
-            Next::fail(
+            NextHandler::fail(
                 RunError::new("timeout", "A state ran out of time", detail)
                     .with_hint("raise \"timeout\" of the state, or say what follows: \"catch\": [{\"errors\": [\"timeout\"], …}]"),
             )

@@ -3,7 +3,7 @@
 //! `error_recovery` decides how a single state handles an error; this file decides which state does, and what happens
 //! to an unhandled error.
 
-use super::{Machine, Next, PendingQuestion, WaitState};
+use super::{Machine, NextHandler, PendingQuestion, WaitState};
 use crate::effect::UserQuestion;
 use synthdev_domain::run_error::RunError;
 use synthdev_domain::workflow::StateBody;
@@ -13,7 +13,7 @@ pub(super) const CHILD_FAILED: &str = "sub_workflow_failed";
 
 impl Machine {
     /// The current state fails. A chat shows the error and waits for the next message.
-    pub(super) fn fail_state(&mut self, failure: RunError) -> Next {
+    pub(super) fn fail_state(&mut self, failure: RunError) -> NextHandler {
         let failure = self.core.with_location(failure);
         self.drop_visit();
         if self.core.is_chat() {
@@ -24,7 +24,7 @@ impl Machine {
     }
 
     /// The workflow as a whole ran out of time: no rule of a single state counts any more, `on_error` once.
-    pub(super) fn fail_workflow(&mut self, failure: RunError) -> Next {
+    pub(super) fn fail_workflow(&mut self, failure: RunError) -> NextHandler {
         let failure = self.core.with_location(failure);
         self.drop_visit();
         match self.workflow_error_target() {
@@ -34,7 +34,7 @@ impl Machine {
     }
 
     /// The innermost state that deals with an error does so.
-    fn handle_error(&mut self, failure: RunError) -> Next {
+    fn handle_error(&mut self, failure: RunError) -> NextHandler {
         let top = self.core.branches.current.frames.len().saturating_sub(1);
         match self.error_remedy(top, &failure.code) {
             Some(remedy) => self.apply_remedy(remedy, failure),
@@ -44,7 +44,7 @@ impl Machine {
 
     /// The current state does not handle the error. The user is asked where it happened, so that the work of a child is
     /// not lost, unless an outer state handles it, or the workflow itself fails on purpose.
-    fn on_unhandled_error(&mut self, failure: RunError) -> Next {
+    fn on_unhandled_error(&mut self, failure: RunError) -> NextHandler {
         let top = self.core.branches.current.frames.len().saturating_sub(1);
         let declared =
             self.core.current_state().is_some_and(|(_, state)| matches!(state.work, StateBody::Fail { .. }));
@@ -59,7 +59,7 @@ impl Machine {
     }
 
     /// Without a user the run is suspended as failed, and can be retried later.
-    fn ask_about_failure(&mut self, failure: RunError) -> Next {
+    fn ask_about_failure(&mut self, failure: RunError) -> NextHandler {
         self.core.stop_visit_timers();
         let question = UserQuestion::Failed { failure: Box::new(failure) };
         if let Some(frame) = self.core.frame_mut() {
@@ -69,10 +69,10 @@ impl Machine {
     }
 
     /// The user retries the state: with new retries and a new time limit.
-    pub(super) fn retry_failed_state(&mut self) -> Next {
+    pub(super) fn retry_failed_state(&mut self) -> NextHandler {
         let speaks =
             self.core.current_state().is_some_and(|(_, state)| matches!(state.work, StateBody::Agent { .. }));
-        let Some(frame) = self.core.frame_mut() else { return Next::Wait };
+        let Some(frame) = self.core.frame_mut() else { return NextHandler::Wait };
         let stay = &mut frame.visit;
         // the same answer would lead nowhere again; anything else that is done must not be done twice
         let unmatched = matches!(&stay.question, Some(UserQuestion::Failed { failure }) if failure.code == "no_transition");
@@ -93,17 +93,17 @@ impl Machine {
     }
 
     /// No state of this branch handles the error.
-    pub(super) fn end_failed(&mut self, failure: RunError) -> Next {
+    pub(super) fn end_failed(&mut self, failure: RunError) -> NextHandler {
         if self.core.branches.current.parent.is_some() {
             self.core.stop_timers();
             self.core.branches.current.result = Some(Err(Box::new(failure)));
-            return Next::Wait;
+            return NextHandler::Wait;
         }
         self.end_run(failure)
     }
 
     /// Ends the run at once: nothing may deal with this error.
-    pub(super) fn abort_run(&mut self, failure: RunError) -> Next {
+    pub(super) fn abort_run(&mut self, failure: RunError) -> NextHandler {
         if self.core.is_chat() {
             return self.fail_state(failure);
         }

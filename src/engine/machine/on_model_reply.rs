@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{CallId, Machine, Next, PendingQuestion, RunEvent, WaitState};
+use super::{CallId, Machine, NextHandler, PendingQuestion, RunEvent, WaitState};
 use crate::agent_turn::{OpenReply, with_unique_ids};
 use crate::model_caller::ModelCaller;
 use synthdev_domain::agent::AgentSpec;
@@ -16,11 +16,11 @@ use synthdev_domain::tool::ParsingTool;
 const MAX_REPAIRS: u32 = 2;
 
 impl Machine {
-    pub(super) fn on_replied(&mut self, call: CallId, mut reply: ModelReply) -> Next {
+    pub(super) fn on_replied(&mut self, call: CallId, mut reply: ModelReply) -> NextHandler {
         if self.core.branches.current.phase != WaitState::Model(call) {
-            return Next::Wait;
+            return NextHandler::Wait;
         }
-        let Some(agent) = self.current_caller() else { return Next::Wait };
+        let Some(agent) = self.current_caller() else { return NextHandler::Wait };
         if let Some(covering) = self.pending_summary_coverage() {
             return self.on_summary(call, &agent, covering, &reply);
         }
@@ -44,7 +44,9 @@ impl Machine {
             let detail =
                 format!("`{}` answered with neither text nor a tool call", agent.model_choice().model);
             let hint = ModelError::Empty { detail: String::new() }.hint();
-            Next::fail(RunError::new("model.empty", "The model answered nothing", detail).with_hint(hint))
+            NextHandler::fail(
+                RunError::new("model.empty", "The model answered nothing", detail).with_hint(hint),
+            )
         } else {
             self.final_text(&agent, reply.text)
         }
@@ -80,9 +82,9 @@ impl Machine {
     }
 
     /// Ordinary calls run first; a parsing call beside them is put off, except in the last round.
-    fn open_reply(&mut self, agent: &AgentSpec, reply: ModelReply) -> Next {
+    fn open_reply(&mut self, agent: &AgentSpec, reply: ModelReply) -> NextHandler {
         let Some(turn) = self.core.frame_mut().and_then(|frame| frame.agent_turn.as_mut()) else {
-            return Next::Wait;
+            return NextHandler::Wait;
         };
         let last_round = turn.rounds + 1 >= turn.allowed;
         let mut open = OpenReply {
@@ -113,9 +115,9 @@ impl Machine {
         if turn.rounds >= turn.allowed {
             let allowed = turn.allowed;
             let text = format!("`{}` has used tools in {allowed} rounds of this visit", agent.id);
-            return Next::limit(PendingQuestion::ToolRounds, "max_tool_rounds", allowed, text);
+            return NextHandler::limit(PendingQuestion::ToolRounds, "max_tool_rounds", allowed, text);
         }
-        Next::ContinueRound
+        NextHandler::ContinueRound
     }
 
     /// Only parsing calls: a decision if all are valid, otherwise the model may repair it twice.
@@ -126,7 +128,7 @@ impl Machine {
         finish: FinishReason,
         calls: Vec<ToolCall>,
         sealed: Vec<OpaqueBlock>,
-    ) -> Next {
+    ) -> NextHandler {
         let problems: Vec<Option<String>> = calls
             .iter()
             .map(|call| {
@@ -137,7 +139,7 @@ impl Machine {
         let valid = problems.iter().all(Option::is_none);
         let answered = answer_decisions(&calls, &problems);
         let Some(turn) = self.core.frame_mut().and_then(|frame| frame.agent_turn.as_mut()) else {
-            return Next::Wait;
+            return NextHandler::Wait;
         };
         turn.add_reply(text.clone(), answered, sealed);
         if valid {
@@ -145,7 +147,7 @@ impl Machine {
         }
         turn.repair_count += 1;
         if turn.repair_count <= MAX_REPAIRS {
-            return Next::CallModel;
+            return NextHandler::CallModel;
         }
         let detail = calls
             .iter()
@@ -160,10 +162,15 @@ impl Machine {
             "the model was told twice; simplify the tool's schema or use a stronger model"
         };
         let failure = RunError::new("parsing_tool_invalid", "The decision does not fit its schema", detail);
-        Next::fail(failure.with_hint(hint))
+        NextHandler::fail(failure.with_hint(hint))
     }
 
-    pub(super) fn accept_decision(&mut self, agent: &AgentSpec, text: &str, decision: Vec<ToolCall>) -> Next {
+    pub(super) fn accept_decision(
+        &mut self,
+        agent: &AgentSpec,
+        text: &str,
+        decision: Vec<ToolCall>,
+    ) -> NextHandler {
         for call in &decision {
             let arguments = serde_json::from_str(&call.arguments).unwrap_or(Value::Null);
             self.core.emit_event(RunEvent::Decided {
@@ -177,25 +184,25 @@ impl Machine {
             let text = format!("`{}` decided more than once in one answer: {}", agent.id, names.join(", "));
             self.core.emit_warning("several_decisions", text);
         }
-        Next::end_visit(text.to_owned(), decision.clone(), decision)
+        NextHandler::end_visit(text.to_owned(), decision.clone(), decision)
     }
 
     /// A text where a decision is needed: one nudge with a forced choice, then an error.
-    fn final_text(&mut self, agent: &AgentSpec, text: String) -> Next {
-        let Some((_, state)) = self.core.current_state() else { return Next::Wait };
+    fn final_text(&mut self, agent: &AgentSpec, text: String) -> NextHandler {
+        let Some((_, state)) = self.core.current_state() else { return NextHandler::Wait };
         let offered = |name: &&String| parsing_tool(agent, name).is_some();
         let expected: Vec<String> = state.expects.iter().filter(offered).cloned().collect();
         let Some(turn) = self.core.frame_mut().and_then(|frame| frame.agent_turn.as_mut()) else {
-            return Next::Wait;
+            return NextHandler::Wait;
         };
         turn.add_reply(text.clone(), Vec::new(), Vec::new());
         if expected.is_empty() {
-            return Next::end_visit(text, Vec::new(), Vec::new());
+            return NextHandler::end_visit(text, Vec::new(), Vec::new());
         }
         if turn.was_nudged {
             let detail =
                 format!("`{}` answered in words twice and never called {}", agent.id, expected.join(" or "));
-            return Next::fail(
+            return NextHandler::fail(
                 RunError::new("parsing_tool_missing", "The decision is missing", detail).with_hint(
                     "say in the role's systemMessage that this tool must be called, or use another model",
                 ),
@@ -207,7 +214,7 @@ impl Machine {
             _ => ToolChoice::Required,
         };
         turn.push_private_note(&format!("Now give your decision by calling {}.", expected.join(" or ")));
-        Next::CallModel
+        NextHandler::CallModel
     }
 
     pub(super) fn on_model_failed(
@@ -217,11 +224,11 @@ impl Machine {
         attempts: u32,
         used: &[AttemptUsage],
         again: bool,
-    ) -> Next {
+    ) -> NextHandler {
         if self.core.branches.current.phase != WaitState::Model(call) {
-            return Next::Wait;
+            return NextHandler::Wait;
         }
-        let Some(agent) = self.current_caller() else { return Next::Wait };
+        let Some(agent) = self.current_caller() else { return NextHandler::Wait };
         let spent = self.charge_attempts(&agent, used).entries;
         self.core.emit_event(RunEvent::ModelFailed {
             call,
@@ -237,18 +244,18 @@ impl Machine {
         // A script that does not fit the run is no failure of a model.
         if self.pending_summary_coverage().is_some() && !matches!(error, ModelError::Drift { .. }) {
             return if self.try_fallback_model(&agent, error) {
-                Next::CallModel
+                NextHandler::CallModel
             } else {
                 self.on_summary_failed(&agent, error)
             };
         }
         if self.try_fallback_model(&agent, error) {
-            return Next::CallModel;
+            return NextHandler::CallModel;
         }
         let tries = if attempts > 1 { format!(" (after {attempts} attempts)") } else { String::new() };
         let failure = RunError::new(error.code(), "The model call failed", format!("{error}{tries}"))
             .with_hint(error.hint());
-        Next::fail(failure)
+        NextHandler::fail(failure)
     }
 }
 

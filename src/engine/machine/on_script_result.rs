@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{BranchContinuation, CallId, Machine, Next, RunEvent, WaitState};
+use super::{BranchContinuation, CallId, Machine, NextHandler, RunEvent, WaitState};
 use crate::script_scope;
 use synthdev_domain::ids::StateIx;
 use synthdev_domain::run_error::RunError;
@@ -14,10 +14,10 @@ use synthdev_domain::source_location::SourceLocation;
 use synthdev_domain::workflow::{NoMatch, StateBody, StateSpec, Workflow, plain_text};
 
 impl Machine {
-    pub(super) fn on_evaluated(&mut self, call: CallId, outcome: ScriptOutcome) -> Next {
+    pub(super) fn on_evaluated(&mut self, call: CallId, outcome: ScriptOutcome) -> NextHandler {
         let expected = [WaitState::Script(call), WaitState::Values(call), WaitState::Choice(call)];
         if !expected.contains(&self.core.branches.current.phase) {
-            return Next::Wait;
+            return NextHandler::Wait;
         }
         let state = self.core.state_name();
         for text in outcome.logs {
@@ -26,7 +26,7 @@ impl Machine {
         let applied = self.apply_scope_patch(call, outcome.patch);
         self.messages.release_offer(call);
         if let Err(problem) = applied {
-            return Next::fail(RunError::new("script", "A script broke a conversation", problem));
+            return NextHandler::fail(RunError::new("script", "A script broke a conversation", problem));
         }
         match self.core.branches.current.phase {
             WaitState::Script(_) => self.after_run(),
@@ -42,19 +42,19 @@ impl Machine {
             | WaitState::Fork
             | WaitState::Timer(_)
             | WaitState::Ending
-            | WaitState::Over => Next::Wait,
+            | WaitState::Over => NextHandler::Wait,
         }
     }
 
     /// `action.script`, or the `before` of a `catch`, is done.
-    fn after_run(&mut self) -> Next {
+    fn after_run(&mut self) -> NextHandler {
         if let BranchContinuation::Catch(rule) = self.core.branches.current.continuation {
             return self.after_catch(rule);
         }
         if let Some(frame) = self.core.frame_mut() {
             frame.visit.script_succeeded = true;
         }
-        Next::DoWork
+        NextHandler::DoWork
     }
 
     /// Changes count only now that the whole script has succeeded.
@@ -88,10 +88,10 @@ impl Machine {
         Ok(())
     }
 
-    fn after_values(&mut self, values: &[Option<Value>]) -> Next {
-        let Some((_, state)) = self.core.current_state() else { return Next::Wait };
+    fn after_values(&mut self, values: &[Option<Value>]) -> NextHandler {
+        let Some((_, state)) = self.core.current_state() else { return NextHandler::Wait };
         if state.terminal {
-            return Next::FinishFrame(values.first().cloned().flatten());
+            return NextHandler::FinishFrame(values.first().cloned().flatten());
         }
         match &state.work {
             StateBody::Agent { agent, function, .. } => {
@@ -100,7 +100,7 @@ impl Machine {
                     Some(text) => self.begin_agent_turn(*agent, *function, Some(text)),
                     None => {
                         let failure = self.undefined_input(&state);
-                        Next::fail(failure)
+                        NextHandler::fail(failure)
                     }
                 }
             }
@@ -110,16 +110,16 @@ impl Machine {
             | StateBody::Pause(_)
             | StateBody::Wait(_)
             | StateBody::Fail { .. }) => self.with_value(work, values.first().cloned().flatten()),
-            StateBody::None | StateBody::Parallel(_) => Next::Wait,
+            StateBody::None | StateBody::Parallel(_) => NextHandler::Wait,
         }
     }
 
     /// Judges the transitions of the current state. One that holds always and does nothing needs no script.
-    pub(super) fn choose_transition(&mut self) -> Next {
+    pub(super) fn choose_transition(&mut self) -> NextHandler {
         if let Some(frame) = self.core.frame_mut() {
             frame.visit.work_done = true;
         }
-        let Some((workflow, state)) = self.core.current_state() else { return Next::Wait };
+        let Some((workflow, state)) = self.core.current_state() else { return NextHandler::Wait };
         match state.transitions.first() {
             None => self.no_match(&workflow, &state, &[]),
             Some(first) if first.condition.is_none() && first.before.is_none() => {
@@ -134,15 +134,15 @@ impl Machine {
         }
     }
 
-    fn judge_transitions(&mut self, workflow: &Workflow, guards: Vec<TransitionGuard>) -> Next {
+    fn judge_transitions(&mut self, workflow: &Workflow, guards: Vec<TransitionGuard>) -> NextHandler {
         let errors_are_false = workflow.condition_errors_are_false || workflow.lenient;
         let call = self.evaluate_script(ScriptTask::Choose { guards, errors_are_false });
         self.core.branches.current.phase = WaitState::Choice(call);
-        Next::Wait
+        NextHandler::Wait
     }
 
-    fn after_choice(&mut self, chosen: Option<usize>, tried: Vec<TriedGuard>) -> Next {
-        let Some((workflow, state)) = self.core.current_state() else { return Next::Wait };
+    fn after_choice(&mut self, chosen: Option<usize>, tried: Vec<TriedGuard>) -> NextHandler {
+        let Some((workflow, state)) = self.core.current_state() else { return NextHandler::Wait };
         match chosen.and_then(|at| state.transitions.get(at).map(|transition| (at, transition.target))) {
             Some((at, target)) => self.follow_transition(at, target, tried),
             None => self.no_match(&workflow, &state, &tried),
@@ -155,7 +155,7 @@ impl Machine {
         guard: usize,
         target: StateIx,
         tried: Vec<TriedGuard>,
-    ) -> Next {
+    ) -> NextHandler {
         let from = self.core.state_name();
         let (guard, target) = match self.take_resume() {
             Some(resume) => {
@@ -167,11 +167,11 @@ impl Machine {
         self.snapshots.request_after_state(&mut self.core);
         self.core.emit_event(RunEvent::Transitioned { from, to, guard, tried });
         self.core.branches.current.next_state = Some(target);
-        Next::Wait
+        NextHandler::Wait
     }
 
     /// A list of which nothing holds is an error that shows every value, never a silent end.
-    fn no_match(&mut self, workflow: &Workflow, state: &StateSpec, tried: &[TriedGuard]) -> Next {
+    fn no_match(&mut self, workflow: &Workflow, state: &StateSpec, tried: &[TriedGuard]) -> NextHandler {
         // a branch cannot continue in a state of the whole workflow; for `stop` a body has its own
         let branch =
             self.core.branches.current.frames.len() <= 1 && self.core.branches.current.parent.is_some();
@@ -194,7 +194,7 @@ impl Machine {
         );
         let detail =
             format!("no condition of state `{}` holds:\n{}", self.core.state_name(), lines.join("\n"));
-        Next::fail(
+        NextHandler::fail(
             RunError::new("no_transition", "No transition matches", detail)
                 .with_hint(hint)
                 .with_location(state.place.clone()),
@@ -205,21 +205,21 @@ impl Machine {
         self.core.frame().is_some_and(|frame| frame.last_parsing_calls.iter().any(|call| call.name == name))
     }
 
-    pub(super) fn on_script_failed(&mut self, call: CallId, error: &ScriptError) -> Next {
+    pub(super) fn on_script_failed(&mut self, call: CallId, error: &ScriptError) -> NextHandler {
         if ![WaitState::Script(call), WaitState::Values(call), WaitState::Choice(call)]
             .contains(&self.core.branches.current.phase)
         {
-            return Next::Wait;
+            return NextHandler::Wait;
         }
         self.messages.release_offer(call);
         let failure = self.script_failure(error);
-        self.tolerate_script_error(error, &failure).unwrap_or_else(|| Next::fail(failure))
+        self.tolerate_script_error(error, &failure).unwrap_or_else(|| NextHandler::fail(failure))
     }
 
     /// `lenient`: a script that throws is logged and passed over, its changes are dropped. A throwing
     /// condition has counted as false already.
     /// `None`: the error counts.
-    fn tolerate_script_error(&mut self, error: &ScriptError, failure: &RunError) -> Option<Next> {
+    fn tolerate_script_error(&mut self, error: &ScriptError, failure: &RunError) -> Option<NextHandler> {
         let (workflow, state) = self.core.current_state().filter(|(workflow, _)| workflow.lenient)?;
         let before = self.script(error.script).is_some_and(|script| script.kind == ScriptKind::Before);
         let judged = matches!(self.core.branches.current.phase, WaitState::Choice(_)) && before;

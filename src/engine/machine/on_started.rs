@@ -1,16 +1,16 @@
 //! `Input::Started`: the first frame, the snapshot, the start state.
 
-use super::{BudgetUsage, CallFrame, Machine, Next, RunEvent, WaitState};
+use super::{BudgetUsage, CallFrame, Machine, NextHandler, RunEvent, WaitState};
 use synthdev_domain::ids::WorkflowIx;
 use synthdev_domain::workflow::{SnapshotPolicy, plain_text};
 
 impl Machine {
-    pub(super) fn on_started(&mut self, seed: u64) -> Next {
+    pub(super) fn on_started(&mut self, seed: u64) -> NextHandler {
         if self.core.branches.current.phase != WaitState::New {
-            return Next::Wait;
+            return NextHandler::Wait;
         }
         self.core.seed = seed;
-        let Some(root) = self.core.spec.program.workflows.first().cloned() else { return Next::Wait };
+        let Some(root) = self.core.spec.program.workflows.first().cloned() else { return NextHandler::Wait };
         let inputs = self.core.spec.inputs.clone();
         self.core.emit_event(RunEvent::RunStarted {
             workflow: root.name.clone(),
@@ -36,7 +36,7 @@ impl Machine {
         self.budgets.run = BudgetUsage::open(self.core.now);
         self.core.arm_workflow_timer();
         self.core.branches.current.next_state = Some(root.start);
-        Next::Wait
+        NextHandler::Wait
     }
 
     /// What the run is undone to.

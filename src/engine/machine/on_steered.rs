@@ -6,12 +6,12 @@
 
 use serde_json::Value;
 
-use super::{CallId, Effect, Machine, Next, PendingQuestion, RunEvent, WaitState};
+use super::{CallId, Effect, Machine, NextHandler, PendingQuestion, RunEvent, WaitState};
 use crate::steering::{Breakpoint, SteeringAction};
 use synthdev_domain::run_error::RunError;
 
 impl Machine {
-    pub(super) fn on_steered(&mut self, steering: SteeringAction) -> Next {
+    pub(super) fn on_steered(&mut self, steering: SteeringAction) -> NextHandler {
         match steering {
             SteeringAction::Pause => self.breakpoints.step_mode = true,
             SteeringAction::Park => self.suspend_for_handover(),
@@ -37,7 +37,7 @@ impl Machine {
             SteeringAction::GoBack { lane, name } => return self.on_restore_checkpoint(lane, &name),
             SteeringAction::Set { call, set } => self.on_set(call, set),
         }
-        Next::Wait
+        NextHandler::Wait
     }
 
     /// Every stopped branch continues.

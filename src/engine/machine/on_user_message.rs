@@ -1,13 +1,13 @@
 //! `Input::Said`: a message of the user that no dialog asked for.
 
-use super::{CallId, Effect, Machine, Next, PendingQuestion, RunEvent, WaitState};
+use super::{CallId, Effect, Machine, NextHandler, PendingQuestion, RunEvent, WaitState};
 use crate::effect::UserQuestion;
 use crate::input::UserAnswer;
 use synthdev_domain::workflow::PauseKind;
 
 impl Machine {
     /// A message of the user answers the first branch that waits for text; else it is queued.
-    pub(super) fn on_user_message(&mut self, text: String) -> Next {
+    pub(super) fn on_user_message(&mut self, text: String) -> NextHandler {
         if let Some((lane, call)) = self.branch_awaiting_text()
             && self.core.branches.switch_to(lane)
         {
@@ -18,7 +18,7 @@ impl Machine {
         }
         self.core.emit_event(RunEvent::Queued { text: text.clone() });
         self.messages.push(text);
-        Next::Wait
+        NextHandler::Wait
     }
 
     fn branch_awaiting_text(&self) -> Option<(u64, CallId)> {

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::delegated_tasks::for_sub_agents;
-use super::{BranchContinuation, Effect, Machine, Next, PendingQuestion, RunEvent, WaitState};
+use super::{BranchContinuation, Effect, Machine, NextHandler, PendingQuestion, RunEvent, WaitState};
 use crate::answer_validation;
 use crate::effect::UserQuestion;
 use crate::input::UserAnswer;
@@ -12,7 +12,7 @@ use synthdev_domain::run_error::RunError;
 use synthdev_domain::workflow::{PauseKind, PauseSpec, StateBody, plain_text};
 
 impl Machine {
-    pub(super) fn begin_pause(&mut self, pause: &PauseSpec, message: Option<Value>) -> Next {
+    pub(super) fn begin_pause(&mut self, pause: &PauseSpec, message: Option<Value>) -> NextHandler {
         let state = self.core.state_name();
         let message = message.filter(|message| !message.is_null()).map(|message| plain_text(&message));
         let message = message.unwrap_or_else(|| format!("state `{state}` waits for you"));
@@ -53,10 +53,10 @@ impl Machine {
         if self.core.branches.current.was_shown {
             self.core.push_effect(Effect::Abort { call });
         }
-        Next::Answer(call, UserAnswer::Text { text })
+        NextHandler::Answer(call, UserAnswer::Text { text })
     }
 
-    pub(super) fn ask_pause_question(&mut self, question: UserQuestion) -> Next {
+    pub(super) fn ask_pause_question(&mut self, question: UserQuestion) -> NextHandler {
         if let Some(frame) = self.core.frame_mut() {
             frame.visit.question = Some(question.clone());
         }
@@ -70,10 +70,10 @@ impl Machine {
     }
 
     /// Without a user: the default counts at once, `on_timeout` when its time has come. `None`: the run waits.
-    fn continue_without_answer(&mut self, pause: &PauseSpec) -> Option<Next> {
+    fn continue_without_answer(&mut self, pause: &PauseSpec) -> Option<NextHandler> {
         if let Some(value) = &pause.default {
             self.store_pause_default(pause, value);
-            return Some(Next::WorkDone(true, value.clone()));
+            return Some(NextHandler::WorkDone(true, value.clone()));
         }
         let ttl = pause.ttl_ms.filter(|_| pause.on_timeout.is_some())?;
         let until = self.core.time_after(ttl);
@@ -81,16 +81,20 @@ impl Machine {
         let call = self.core.set_timer(ttl, true);
         self.core.branches.current.continuation = BranchContinuation::Unanswered;
         self.core.branches.current.phase = WaitState::Timer(call);
-        Some(Next::Wait)
+        Some(NextHandler::Wait)
     }
 
-    pub(super) fn on_pause_answered(&mut self, given: UserAnswer) -> Next {
-        let Some((_, state)) = self.core.current_state() else { return Next::Wait };
-        let StateBody::Pause(pause) = &state.work else { return Next::Wait };
+    pub(super) fn on_pause_answered(&mut self, given: UserAnswer) -> NextHandler {
+        let Some((_, state)) = self.core.current_state() else { return NextHandler::Wait };
+        let StateBody::Pause(pause) = &state.work else { return NextHandler::Wait };
         if let UserAnswer::Unfit { detail } = given {
             self.core.stop_ttl();
             self.core.branches.current.phase = WaitState::New;
-            return Next::fail(RunError::new("validation", "No answer fits what the state asks for", detail));
+            return NextHandler::fail(RunError::new(
+                "validation",
+                "No answer fits what the state asks for",
+                detail,
+            ));
         }
         match answer_validation::validate_answer(pause, given) {
             Ok(value) => {
@@ -98,11 +102,11 @@ impl Machine {
                 if pause.kind == PauseKind::Outputs && state.store.is_none() {
                     self.store_pause_outputs(&value);
                 }
-                Next::WorkDone(true, value)
+                NextHandler::WorkDone(true, value)
             }
             Err(why) => {
                 let asked = self.core.frame_mut().and_then(|frame| frame.visit.question.take());
-                let Some(mut question) = asked else { return Next::Wait };
+                let Some(mut question) = asked else { return NextHandler::Wait };
                 if let UserQuestion::Pause { problem, .. } = &mut question {
                     *problem = Some(why);
                 }
@@ -133,26 +137,26 @@ impl Machine {
     }
 
     /// The time for an answer is up: the default, another state, or an error.
-    pub(super) fn on_pause_deadline(&mut self) -> Next {
+    pub(super) fn on_pause_deadline(&mut self) -> NextHandler {
         if let WaitState::Approval(call) = self.core.branches.current.phase {
             return self.on_approval_timeout(call);
         }
         if !matches!(self.core.branches.current.phase, WaitState::Person(_, PendingQuestion::Pause)) {
-            return Next::Wait;
+            return NextHandler::Wait;
         }
         self.withdraw_wait(&self.core.branches.current.phase.clone(), self.core.branches.current.was_shown);
         self.core.branches.current.phase = WaitState::New;
         self.continue_after_timeout()
     }
 
-    pub(super) fn continue_after_timeout(&mut self) -> Next {
-        let Some((_, state)) = self.core.current_state() else { return Next::Wait };
-        let StateBody::Pause(pause) = &state.work else { return Next::Wait };
+    pub(super) fn continue_after_timeout(&mut self) -> NextHandler {
+        let Some((_, state)) = self.core.current_state() else { return NextHandler::Wait };
+        let StateBody::Pause(pause) = &state.work else { return NextHandler::Wait };
         let detail = format!("nobody answered state `{}` in time", self.core.state_name());
         if let Some(value) = &pause.default {
             self.core.emit_warning("pause_timeout", format!("{detail}: its default counts"));
             self.store_pause_default(pause, value);
-            return Next::WorkDone(true, value.clone());
+            return NextHandler::WorkDone(true, value.clone());
         }
         let failure = RunError::new("timeout", "Nobody answered in time", detail)
             .with_hint("give the pause a \"default\" or \"on_timeout\", or more time: \"ttl\"");
@@ -161,9 +165,9 @@ impl Machine {
                 let failure = self.core.with_location(failure);
                 let name = self.core.state_path(target);
                 self.core.emit_caught(failure, "on_timeout", Some(name));
-                Next::follow(state.transitions.len(), target, Vec::new())
+                NextHandler::follow(state.transitions.len(), target, Vec::new())
             }
-            None => Next::fail(failure),
+            None => NextHandler::fail(failure),
         }
     }
 

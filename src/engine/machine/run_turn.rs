@@ -5,8 +5,8 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::build_prompt::{PromptBuilder, WindowUpdate};
-use super::next::VisitEnd;
-use super::{CallFrame, CallId, Effect, Machine, Next, RunEvent, WaitState};
+use super::next_handler::VisitEnd;
+use super::{CallFrame, CallId, Effect, Machine, NextHandler, RunEvent, WaitState};
 use crate::agent_turn::{AgentTurn, SummarizationState, TurnEntry};
 use crate::call_frame::{TurnContinuation, WorkResult, workflow_author};
 use crate::conversation::LiveConversation;
@@ -22,10 +22,10 @@ use synthdev_domain::run_error::RunError;
 use synthdev_domain::workflow::{AgentFunction, StateBody};
 
 impl Machine {
-    pub(super) fn begin_turn(&mut self, ix: AgentIx, input: Option<String>) -> Next {
-        let Some(workflow) = self.core.workflow() else { return Next::Wait };
-        let Some(agent) = workflow.agent(ix) else { return Next::Wait };
-        let Some(frame) = self.core.frame_mut() else { return Next::Wait };
+    pub(super) fn begin_turn(&mut self, ix: AgentIx, input: Option<String>) -> NextHandler {
+        let Some(workflow) = self.core.workflow() else { return NextHandler::Wait };
+        let Some(agent) = workflow.agent(ix) else { return NextHandler::Wait };
+        let Some(frame) = self.core.frame_mut() else { return NextHandler::Wait };
         let length = frame.conversations.get(agent.context.0).map_or(0, LiveConversation::length);
         let continues =
             frame.agent_memory(ix).and_then(|memory| memory.continuation.take()).is_some_and(|earlier| {
@@ -79,9 +79,9 @@ impl Machine {
     }
 
     /// One shared entry, no model call; the last replies of the agents stay as they are.
-    pub(super) fn add_message(&mut self, ix: AgentIx, text: String) -> Next {
-        let Some(workflow) = self.core.workflow() else { return Next::Wait };
-        let Some(agent) = workflow.agent(ix) else { return Next::Wait };
+    pub(super) fn add_message(&mut self, ix: AgentIx, text: String) -> NextHandler {
+        let Some(workflow) = self.core.workflow() else { return NextHandler::Wait };
+        let Some(agent) = workflow.agent(ix) else { return NextHandler::Wait };
         let author = match agent.side {
             ConversationSide::User => MessageAuthor::Agent(agent.id.clone()),
             ConversationSide::Assistant => workflow_author(&workflow),
@@ -98,21 +98,21 @@ impl Machine {
             private: false,
         });
         self.set_result(None, Some(&agent.id), Vec::new());
-        Next::ChooseTransition
+        NextHandler::ChooseTransition
     }
 
     /// Resets the whole context, for all its agents, to its starting messages.
-    pub(super) fn clear_conversation(&mut self, ix: AgentIx) -> Next {
-        let Some(workflow) = self.core.workflow() else { return Next::Wait };
-        let Some(agent) = workflow.agent(ix) else { return Next::Wait };
-        let Some(frame) = self.core.frame_mut() else { return Next::Wait };
+    pub(super) fn clear_conversation(&mut self, ix: AgentIx) -> NextHandler {
+        let Some(workflow) = self.core.workflow() else { return NextHandler::Wait };
+        let Some(agent) = workflow.agent(ix) else { return NextHandler::Wait };
+        let Some(frame) = self.core.frame_mut() else { return NextHandler::Wait };
         if let Some((thread, spec)) =
             frame.conversation_mut(agent.context).zip(workflow.contexts.get(agent.context.0))
         {
             thread.reset_to_start(spec);
         }
         self.set_result(None, Some(&agent.id), Vec::new());
-        Next::ChooseTransition
+        NextHandler::ChooseTransition
     }
 
     fn warn_about_shortening(&mut self, trimmed: Option<String>, shortened: Option<String>) {
@@ -122,25 +122,25 @@ impl Machine {
     }
 
     /// Asks the agent of the current visit, with its view as of now.
-    pub(super) fn call_model(&mut self) -> Next {
+    pub(super) fn call_model(&mut self) -> NextHandler {
         if self.breakpoints.breaks_before_call(&mut self.core, &self.ledger) {
-            return Next::Wait;
+            return NextHandler::Wait;
         }
         if let Err(next) = self.budgets.check_model_call(&mut self.core) {
             return next;
         }
-        let Some(workflow) = self.core.workflow() else { return Next::Wait };
+        let Some(workflow) = self.core.workflow() else { return NextHandler::Wait };
         let state = self.core.state_name();
         let spared =
             self.core.replay_skips.skips_call(CallId(self.core.last_call + 1), SkippedCallKind::Model);
         let spec = Arc::clone(&self.core.spec);
         let Some(CallFrame { agent_turn: Some(turn), conversations: threads, .. }) = self.core.frame_mut()
         else {
-            return Next::Wait;
+            return NextHandler::Wait;
         };
-        let Some(agent) = workflow.agent(turn.agent) else { return Next::Wait };
+        let Some(agent) = workflow.agent(turn.agent) else { return NextHandler::Wait };
         let places = workflow.contexts.get(agent.context.0).zip(threads.get_mut(agent.context.0));
-        let Some((context, thread)) = places else { return Next::Wait };
+        let Some((context, thread)) = places else { return NextHandler::Wait };
         let seats = PromptBuilder {
             workflow: &workflow,
             agent,
@@ -155,7 +155,7 @@ impl Machine {
         };
         let (messages, outline) = match seats.build_messages(thread, turn, spared) {
             Ok(seen) => seen,
-            Err(overflow) => return Next::fail(too_long(&overflow, context, &agent.choice)),
+            Err(overflow) => return NextHandler::fail(too_long(&overflow, context, &agent.choice)),
         };
         turn.requested_model = (!agent.choice.fallback.is_empty()).then(|| Box::new(agent.choice.clone()));
         let cut = seats.new_shortening_warning(thread, turn, outline.shortened_count);
@@ -181,19 +181,19 @@ impl Machine {
             self.core.push_effect(Effect::CallModel { call, request: Box::new(request) });
         }
         self.core.branches.current.phase = WaitState::Model(call);
-        Next::Wait
+        NextHandler::Wait
     }
 
     /// Ends the visit: the reply enters the context, scripts can read it, the transitions are evaluated. A user seat's
     /// decision stays private.
-    pub(super) fn end_visit(&mut self, end: VisitEnd) -> Next {
+    pub(super) fn end_visit(&mut self, end: VisitEnd) -> NextHandler {
         let VisitEnd { text, calls, decision } = end;
-        let Some(workflow) = self.core.workflow() else { return Next::Wait };
+        let Some(workflow) = self.core.workflow() else { return NextHandler::Wait };
         let asked = self.excludes_from_context();
         let stores = self.core.current_state().is_some_and(|(_, state)| state.store.is_some());
-        let Some(frame) = self.core.frame_mut() else { return Next::Wait };
-        let Some(turn) = frame.agent_turn.take() else { return Next::Wait };
-        let Some(agent) = workflow.agent(turn.agent) else { return Next::Wait };
+        let Some(frame) = self.core.frame_mut() else { return NextHandler::Wait };
+        let Some(turn) = frame.agent_turn.take() else { return NextHandler::Wait };
+        let Some(agent) = workflow.agent(turn.agent) else { return NextHandler::Wait };
         let (ix, side) = (turn.agent, turn.side);
         let private = asked || (side == ConversationSide::User && !decision.is_empty());
         let ran_tools = decision.is_empty() && !calls.is_empty();
@@ -223,7 +223,7 @@ impl Machine {
             });
         }
         self.set_result(Some(said), Some(&agent.id), calls);
-        Next::StoreResult(result)
+        NextHandler::StoreResult(result)
     }
 
     pub(super) fn set_result(&mut self, text: Option<Arc<str>>, agent: Option<&str>, calls: Vec<ToolCall>) {

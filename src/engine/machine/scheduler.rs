@@ -1,7 +1,7 @@
 //! Which branch an input is for, and running every branch as far as it can go.
 
 use super::run_phase::RunPhase;
-use super::{Input, Machine, Next, PendingQuestion, WaitState};
+use super::{Input, Machine, NextHandler, PendingQuestion, WaitState};
 use synthdev_domain::ids::StateIx;
 
 impl Machine {
@@ -57,9 +57,9 @@ impl Machine {
                 continue;
             }
             if self.core.branches.current.phase == WaitState::ToolHeld {
-                self.advance(Next::RunWaitingTool);
+                self.advance(NextHandler::RunWaitingTool);
             } else if self.core.branches.current.phase == WaitState::Held {
-                self.advance(Next::CallModel);
+                self.advance(NextHandler::CallModel);
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Snapshots are taken beside the work; only a tool that changes files waits for them.
 
 use super::snapshot_gate::SnapshotProgress;
-use super::{Branch, CallId, Machine, Next, PendingQuestion, RunEvent, WaitState};
+use super::{Branch, CallId, Machine, NextHandler, PendingQuestion, RunEvent, WaitState};
 use crate::effect::UserQuestion;
 use synthdev_domain::run_error::RunError;
 use synthdev_domain::snapshot::{SkippedPath, SnapshotInfo};
@@ -42,9 +42,9 @@ impl Machine {
         self.snapshots.is_pending() && !self.core.starts_nothing_new() && self.core.branches.all().any(held)
     }
 
-    pub(super) fn on_snapshot_taken(&mut self, call: CallId, info: SnapshotInfo) -> Next {
+    pub(super) fn on_snapshot_taken(&mut self, call: CallId, info: SnapshotInfo) -> NextHandler {
         if !self.snapshots.is_pending_call(call) {
-            return Next::Wait;
+            return NextHandler::Wait;
         }
         let lacks = if self.snapshots.initial.is_none() { skipped_files_text(&info.skipped) } else { None };
         self.snapshots.progress = SnapshotProgress::Taken;
@@ -75,11 +75,11 @@ impl Machine {
     }
 
     /// Ends the run: a snapshot is required, and it is missing or incomplete.
-    fn refuse_without(&mut self, reason: String, hint: &str) -> Next {
+    fn refuse_without(&mut self, reason: String, hint: &str) -> NextHandler {
         self.stop_all();
         let mut failure = RunError::new("snapshot", "No snapshot could be taken", reason).with_hint(hint);
         if self.core.spec.program.workflows.first().is_some_and(|root| root.conversational) {
-            return Next::fail(failure);
+            return NextHandler::fail(failure);
         }
         // no `catch` applies: nothing may continue without it
         failure.state = Some(self.core.state_name());
@@ -87,9 +87,9 @@ impl Machine {
         self.end_run(failure)
     }
 
-    pub(super) fn on_snapshot_failed(&mut self, call: CallId, reason: String) -> Next {
+    pub(super) fn on_snapshot_failed(&mut self, call: CallId, reason: String) -> NextHandler {
         if !self.snapshots.is_pending_call(call) {
-            return Next::Wait;
+            return NextHandler::Wait;
         }
         self.core.emit_event(RunEvent::SnapshotFailed { reason: reason.clone() });
         if self.snapshots.initial.is_some() {
@@ -105,7 +105,7 @@ impl Machine {
         self.refuse_without(reason, hint)
     }
 
-    fn after_snapshot(&mut self) -> Next {
+    fn after_snapshot(&mut self) -> NextHandler {
         if self.core.branches.current.phase == WaitState::Ending {
             return self.emit_run_finished();
         }
@@ -113,12 +113,12 @@ impl Machine {
     }
 
     /// Whether a tool that changes files may run now. `Err`: the branch waits, as its phase says.
-    pub(super) fn await_snapshot(&mut self) -> Result<(), Next> {
+    pub(super) fn await_snapshot(&mut self) -> Result<(), NextHandler> {
         match self.snapshots.progress.clone() {
             SnapshotProgress::None | SnapshotProgress::Taken => Ok(()),
             SnapshotProgress::Pending(_) => {
                 self.core.branches.current.phase = WaitState::ToolHeld;
-                Err(Next::Wait)
+                Err(NextHandler::Wait)
             }
             SnapshotProgress::Failed(reason) if self.core.user_present => {
                 Err(self.core.ask_user(PendingQuestion::NoSnapshot, UserQuestion::NoSnapshot { reason }))

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use super::{Branch, Machine, Next, RunEvent, WaitState};
+use super::{Branch, Machine, NextHandler, RunEvent, WaitState};
 use crate::call_frame::CallFrame;
 use crate::parallel::{ParallelKind, ParallelProgress};
 use synthdev_domain::ids::StateIx;
@@ -13,12 +13,12 @@ use synthdev_domain::script::LOOPS;
 use synthdev_domain::workflow::{ForEachSpec, ParallelSpec, StateBody, value_kind};
 
 impl Machine {
-    pub(super) fn begin_parallel(&mut self, spec: &ParallelSpec) -> Next {
+    pub(super) fn begin_parallel(&mut self, spec: &ParallelSpec) -> NextHandler {
         let names = spec.branches.iter().map(|branch| branch.name.clone()).collect();
         self.start_parallel(ParallelKind::Branches, spec.branches.len(), spec.max_concurrency, names)
     }
 
-    pub(super) fn begin_for_each(&mut self, spec: &ForEachSpec, items: Option<Value>) -> Next {
+    pub(super) fn begin_for_each(&mut self, spec: &ForEachSpec, items: Option<Value>) -> NextHandler {
         match items {
             Some(Value::Array(items)) => {
                 let total = items.len();
@@ -35,9 +35,11 @@ impl Machine {
                     "`in` of state `{}` must give an array, it gives {found}",
                     self.core.state_name()
                 );
-                Next::fail(RunError::new("validation", "There is nothing to loop over", detail).with_hint(
-                    "write an expression that gives an array, for example `common_data.files ?? []`",
-                ))
+                NextHandler::fail(
+                    RunError::new("validation", "There is nothing to loop over", detail).with_hint(
+                        "write an expression that gives an array, for example `common_data.files ?? []`",
+                    ),
+                )
             }
         }
     }
@@ -48,8 +50,8 @@ impl Machine {
         total: usize,
         most: Option<u32>,
         branches: Vec<String>,
-    ) -> Next {
-        let Some(workflow) = self.core.workflow() else { return Next::Wait };
+    ) -> NextHandler {
+        let Some(workflow) = self.core.workflow() else { return NextHandler::Wait };
         let depth = self.core.branches.current.depth + self.core.branches.current.frames.len();
         if depth > workflow.limits.max_depth as usize {
             let detail = format!(
@@ -57,7 +59,7 @@ impl Machine {
                 self.core.state_name(),
                 workflow.limits.max_depth
             );
-            return Next::fail(
+            return NextHandler::fail(
                 RunError::new("limit", "Branches are nested too deep", detail)
                     .with_hint("raise \"limits\": {\"max_depth\": …}, or nest less"),
             );
@@ -71,14 +73,14 @@ impl Machine {
     }
 
     /// Begins what there is room for; joins when nothing is left.
-    pub(super) fn fill_places(&mut self) -> Next {
+    pub(super) fn fill_places(&mut self) -> NextHandler {
         while let Some(at) = self.core.branches.current.fork.as_mut().and_then(ParallelProgress::start_next) {
             self.spawn_branch(at);
         }
         if self.core.branches.current.fork.as_ref().is_some_and(ParallelProgress::is_done) {
-            return Next::JoinBranches;
+            return NextHandler::JoinBranches;
         }
-        Next::Wait
+        NextHandler::Wait
     }
 
     fn spawn_branch(&mut self, at: usize) {

@@ -2,14 +2,14 @@
 
 use serde_json::{Value, json};
 
-use super::{Machine, Next, RunEvent};
+use super::{Machine, NextHandler, RunEvent};
 use crate::call_frame::WorkResult;
 use synthdev_domain::run_error::RunError;
 use synthdev_domain::workflow::StateOutputSpec;
 
 impl Machine {
     /// Work without an agent is done.
-    pub(super) fn work_done(&mut self, success: bool, value: Value) -> Next {
+    pub(super) fn work_done(&mut self, success: bool, value: Value) -> NextHandler {
         if let Some(frame) = self.core.frame_mut() {
             frame.result = Some(WorkResult::Value(
                 json!({"success": success, "result": value, "agent": null, "toolCalls": []}),
@@ -19,21 +19,21 @@ impl Machine {
     }
 
     /// Checks and stores the result by the rules of `output`, then evaluates the transitions.
-    pub(super) fn store_result(&mut self, value: Value) -> Next {
-        let Some((_, state)) = self.core.current_state() else { return Next::Wait };
+    pub(super) fn store_result(&mut self, value: Value) -> NextHandler {
+        let Some((_, state)) = self.core.current_state() else { return NextHandler::Wait };
         if let Some(store) = &state.store {
             match fit_output(store, value) {
                 Ok(value) => self.store_output(store, value),
                 Err(problem) => {
                     let detail = format!("the result of state `{}`: {problem}", self.core.state_name());
-                    return Next::fail(
+                    return NextHandler::fail(
                         RunError::new("validation", "A result does not fit its schema", detail)
                             .with_hint("see \"output\" of the state; \"retry\": [{\"errors\": [\"validation\"]}] asks again"),
                     );
                 }
             }
         }
-        Next::ChooseTransition
+        NextHandler::ChooseTransition
     }
 
     fn store_output(&mut self, store: &StateOutputSpec, value: Value) {

@@ -6,7 +6,7 @@
 
 use super::open_pauses::{BY_YOU, is_waiting};
 use super::run_phase::{RunPhase, StopRequest};
-use super::{Branch, Effect, Input, Machine, Next, PendingQuestion, RunEvent, WaitState};
+use super::{Branch, Effect, Input, Machine, NextHandler, PendingQuestion, RunEvent, WaitState};
 use crate::effect::UserQuestion;
 use synthdev_domain::ids::{CallId, StateIx};
 use synthdev_domain::journal::RunStatus;
@@ -36,7 +36,7 @@ impl Machine {
     }
 
     /// The user leaves a question open: a chat waits again, a workflow is suspended.
-    pub(super) fn suspend_for_user(&mut self) -> Next {
+    pub(super) fn suspend_for_user(&mut self) -> NextHandler {
         if !self.core.is_chat() {
             if !self.core.is_stopping() {
                 self.core.stop_request = StopRequest::Pause;
@@ -45,7 +45,7 @@ impl Machine {
             if let WaitState::Person(_, asked) = self.core.branches.current.phase {
                 self.core.branches.current.phase = WaitState::Person(self.core.next_call(), asked);
             }
-            return Next::Wait;
+            return NextHandler::Wait;
         }
         // A conversation outlives its answers: this answer ends, with the results of its tools.
         self.drop_visit();

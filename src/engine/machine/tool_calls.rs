@@ -2,7 +2,7 @@
 
 use super::guidance_files::UNASKED;
 use super::pending_invocation::check_tool_call;
-use super::{Branch, CallId, Effect, Machine, Next, RunEvent, WaitState};
+use super::{Branch, CallId, Effect, Machine, NextHandler, RunEvent, WaitState};
 use synthdev_domain::agent::ToolLoop;
 use synthdev_domain::approval::{ApprovalDecision, ToolPermission};
 use synthdev_domain::ids::Timestamp;
@@ -12,7 +12,7 @@ use synthdev_domain::tool::{ASK_PERSON, ToolInvocation, ToolOutcome, ToolRisk};
 
 impl Machine {
     /// Continues with the next waiting call, or with the turn when none is left.
-    pub(super) fn next_tool(&mut self) -> Next {
+    pub(super) fn next_tool(&mut self) -> NextHandler {
         while let Some((agent, call)) = self.core.pending_tool_call(&self.core.branches.current) {
             let (agent_id, name, original) = (agent.id.clone(), call.name.clone(), call.original.clone());
             let network = agent.network;
@@ -20,7 +20,9 @@ impl Machine {
                 .map(|(spec, arguments)| (spec.risk, arguments))
             {
                 Err(reason) => self.core.refuse_tool_call(&agent_id, &name, &reason),
-                Ok(_) if self.breakpoints.breaks_before_tool(&mut self.core, &name) => return Next::Wait,
+                Ok(_) if self.breakpoints.breaks_before_tool(&mut self.core, &name) => {
+                    return NextHandler::Wait;
+                }
                 Ok((_, arguments)) if name == ASK_PERSON => {
                     return self.show_agent_question(&agent_id, &arguments);
                 }
@@ -47,7 +49,7 @@ impl Machine {
     }
 
     /// Without a user, and if the workflow itself handles a refusal, the call is refused at once.
-    pub(super) fn ask_approval(&mut self, invocation: ToolInvocation, risk: ToolRisk) -> Next {
+    pub(super) fn ask_approval(&mut self, invocation: ToolInvocation, risk: ToolRisk) -> NextHandler {
         if !self.core.user_present && self.is_dealt_with("tool.denied") {
             return self.not_approved(&invocation);
         }
@@ -60,7 +62,7 @@ impl Machine {
             let state = self.core.state_name();
             self.core.push_effect(Effect::AskApproval { call, state, invocation, risk, deadline: until });
         }
-        Next::Wait
+        NextHandler::Wait
     }
 
     /// Sets the deadline of an approval, if the policy has one.
@@ -89,7 +91,7 @@ impl Machine {
     }
 
     /// The deadline has passed without an answer: the call is denied.
-    pub(super) fn on_approval_timeout(&mut self, call: CallId) -> Next {
+    pub(super) fn on_approval_timeout(&mut self, call: CallId) -> NextHandler {
         if self.core.branches.current.was_shown {
             self.core.push_effect(Effect::Abort { call });
             self.core.branches.current.was_shown = false;
@@ -98,22 +100,22 @@ impl Machine {
         self.on_approved(call, ApprovalDecision::Deny { reason })
     }
 
-    fn not_approved(&mut self, invocation: &ToolInvocation) -> Next {
+    fn not_approved(&mut self, invocation: &ToolInvocation) -> NextHandler {
         if self.core.is_action_state() {
-            return Next::step_denied("nobody is there to approve it");
+            return NextHandler::step_denied("nobody is there to approve it");
         }
         let ToolInvocation { agent, tool, .. } = invocation;
         let detail = format!("`{agent}` wants to use `{tool}` and nobody is there to approve it");
-        Next::fail(
+        NextHandler::fail(
             RunError::new("tool.denied", "A tool needs approval", detail)
                 .with_hint("approve tools with --yes, or allow this one in settings: \"approvals\""),
         )
     }
 
-    pub(super) fn run_tool(&mut self, invocation: ToolInvocation, risk: ToolRisk) -> Next {
+    pub(super) fn run_tool(&mut self, invocation: ToolInvocation, risk: ToolRisk) -> NextHandler {
         if self.core.starts_nothing_new() {
             self.core.branches.current.phase = WaitState::ToolHeld;
-            return Next::Wait;
+            return NextHandler::Wait;
         }
         if risk != ToolRisk::Read {
             if let Err(next) = self.await_snapshot() {
@@ -137,20 +139,20 @@ impl Machine {
         });
         self.core.branches.current.phase = WaitState::Tool(call);
         self.core.push_effect(Effect::RunTool { call, invocation, risk });
-        Next::Wait
+        NextHandler::Wait
     }
 
     /// The snapshot that a tool waited for is done, or the user agreed to continue without it.
-    pub(super) fn run_waiting_tool(&mut self) -> Next {
-        let Some((invocation, risk)) = self.core.current_invocation() else { return Next::Wait };
+    pub(super) fn run_waiting_tool(&mut self) -> NextHandler {
+        let Some((invocation, risk)) = self.core.current_invocation() else { return NextHandler::Wait };
         self.run_tool(invocation, risk)
     }
 
-    pub(super) fn on_approved(&mut self, call: CallId, decision: ApprovalDecision) -> Next {
+    pub(super) fn on_approved(&mut self, call: CallId, decision: ApprovalDecision) -> NextHandler {
         if self.core.branches.current.phase != WaitState::Approval(call) {
-            return Next::Wait;
+            return NextHandler::Wait;
         }
-        let Some((invocation, risk)) = self.core.current_invocation() else { return Next::Wait };
+        let Some((invocation, risk)) = self.core.current_invocation() else { return NextHandler::Wait };
         self.core.stop_ttl();
         let tool = invocation.tool.clone();
         self.core.emit_event(RunEvent::ApprovalAnswered {
@@ -167,7 +169,7 @@ impl Machine {
             ApprovalDecision::Deny { reason } => {
                 let why = reason.map_or_else(String::new, |reason| format!(": {reason}"));
                 if self.core.is_action_state() {
-                    return Next::step_denied(&format!("you denied it{why}"));
+                    return NextHandler::step_denied(&format!("you denied it{why}"));
                 }
                 self.core.refuse_tool_call(
                     &invocation.agent,
@@ -178,7 +180,7 @@ impl Machine {
             }
             ApprovalDecision::Refuse { reason } if self.core.is_action_state() => {
                 let (content, summary) = (reason.clone(), reason);
-                Next::step_done(ToolOutcome { content, summary, ..ToolOutcome::default() })
+                NextHandler::step_done(ToolOutcome { content, summary, ..ToolOutcome::default() })
             }
             ApprovalDecision::Refuse { reason } => {
                 self.core.refuse_tool_call(&invocation.agent, &tool, &reason);
@@ -188,16 +190,16 @@ impl Machine {
         }
     }
 
-    pub(super) fn on_tool_done(&mut self, call: CallId, outcome: ToolOutcome) -> Next {
+    pub(super) fn on_tool_done(&mut self, call: CallId, outcome: ToolOutcome) -> NextHandler {
         if self.core.branches.current.phase == WaitState::Tool(call) {
             self.finish_tool(call, outcome)
         } else {
-            Next::Wait
+            NextHandler::Wait
         }
     }
 
-    pub(super) fn finish_tool(&mut self, call: CallId, outcome: ToolOutcome) -> Next {
-        let Some((invocation, _)) = self.core.current_invocation() else { return Next::Wait };
+    pub(super) fn finish_tool(&mut self, call: CallId, outcome: ToolOutcome) -> NextHandler {
+        let Some((invocation, _)) = self.core.current_invocation() else { return NextHandler::Wait };
         self.core.emit_event(RunEvent::ToolFinished {
             call,
             agent: invocation.agent,
@@ -211,18 +213,18 @@ impl Machine {
             return self.not_sandboxed(outcome.summary);
         }
         if self.core.is_action_state() {
-            return Next::step_done(outcome);
+            return NextHandler::step_done(outcome);
         }
         self.core.answer_call(outcome.content, outcome.ok);
         self.next_tool()
     }
 
     /// No sandbox works for a command: where no user can allow it, the run does not continue as if it had been tried.
-    fn not_sandboxed(&mut self, why: String) -> Next {
+    fn not_sandboxed(&mut self, why: String) -> NextHandler {
         if let Some(frame) = self.core.frame_mut() {
             frame.visit.step = None;
         }
-        Next::fail(
+        NextHandler::fail(
             RunError::new("tool.denied", "A command needs a sandbox, and none works", why)
                 .with_hint(synthdev_domain::sandbox::WITHOUT_LAYER),
         )
@@ -230,23 +232,23 @@ impl Machine {
 
     /// All calls are answered: the round is complete and the model continues, its decision counts, or the workflow
     /// continues.
-    fn after_tools(&mut self) -> Next {
+    fn after_tools(&mut self) -> NextHandler {
         let Some(turn) = self.core.frame_mut().and_then(|frame| frame.agent_turn.as_mut()) else {
-            return Next::Wait;
+            return NextHandler::Wait;
         };
-        let Some(open) = turn.open_reply.take() else { return Next::Wait };
+        let Some(open) = turn.open_reply.take() else { return NextHandler::Wait };
         turn.rounds += 1;
         let calls: Vec<ToolCall> = open.calls.iter().map(|answered| answered.call.clone()).collect();
         turn.add_reply(open.text.clone(), open.calls, open.opaque_blocks);
         let ix = turn.agent;
-        let Some(workflow) = self.core.workflow() else { return Next::Wait };
-        let Some(agent) = workflow.agent(ix) else { return Next::Wait };
+        let Some(workflow) = self.core.workflow() else { return NextHandler::Wait };
+        let Some(agent) = workflow.agent(ix) else { return NextHandler::Wait };
         if !open.decision.is_empty() {
             return self.accept_decision(agent, &open.text, open.decision);
         }
         match agent.tool_loop {
-            ToolLoop::Auto => Next::CallModel,
-            ToolLoop::Step => Next::end_visit(open.text, calls, Vec::new()),
+            ToolLoop::Auto => NextHandler::CallModel,
+            ToolLoop::Step => NextHandler::end_visit(open.text, calls, Vec::new()),
         }
     }
 }

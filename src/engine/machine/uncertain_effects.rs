@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Machine, Next, PendingQuestion};
+use super::{Machine, NextHandler, PendingQuestion};
 use crate::answer_validation::{UncertainCallResolution, parse_resolution};
 use crate::effect::UserQuestion;
 use crate::input::UserAnswer;
@@ -11,13 +11,13 @@ use synthdev_domain::workflow::plain_text;
 
 impl Machine {
     /// The user has checked whether the tool took effect.
-    pub(super) fn on_certain(&mut self, answer: UserAnswer) -> Next {
+    pub(super) fn on_certain(&mut self, answer: UserAnswer) -> NextHandler {
         let Some(UserQuestion::Uncertain { began, .. }) = self.core.branches.current.question else {
-            return Next::Wait;
+            return NextHandler::Wait;
         };
-        let Some((invocation, risk)) = self.core.current_invocation() else { return Next::Wait };
+        let Some((invocation, risk)) = self.core.current_invocation() else { return NextHandler::Wait };
         let outcome = match parse_resolution(&answer) {
-            Ok(UncertainCallResolution::Repeat) => return Next::run_tool(invocation, risk),
+            Ok(UncertainCallResolution::Repeat) => return NextHandler::run_tool(invocation, risk),
             Ok(UncertainCallResolution::Skip) if self.core.is_action_state() => return self.skip_step(),
             Ok(UncertainCallResolution::Skip) => ToolOutcome {
                 content: "interrupted: it is not known whether this took effect, and it was not repeated"
@@ -28,11 +28,13 @@ impl Machine {
             Ok(UncertainCallResolution::Done(value)) => claimed_outcome(value),
             Err(problem) => {
                 self.core.emit_warning("answer", problem);
-                let Some(question) = self.core.branches.current.question.take() else { return Next::Wait };
+                let Some(question) = self.core.branches.current.question.take() else {
+                    return NextHandler::Wait;
+                };
                 return self.core.ask_user(PendingQuestion::Uncertain, question);
             }
         };
-        Next::finish_tool(began, outcome)
+        NextHandler::finish_tool(began, outcome)
     }
 }
 

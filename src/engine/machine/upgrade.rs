@@ -18,7 +18,7 @@ use serde_json::Map;
 
 use self::migrate::ProgramMigration;
 use self::position_map::PositionMap;
-use super::{Branch, BranchContinuation, Effect, Machine, Next, PendingQuestion, RunEvent, WaitState};
+use super::{Branch, BranchContinuation, Effect, Machine, NextHandler, PendingQuestion, RunEvent, WaitState};
 use crate::agent_turn::SummarizationState;
 use crate::effect::UserQuestion;
 use crate::parallel::ParallelKind;
@@ -127,8 +127,8 @@ impl Machine {
         self.core.branches.switch_to(current);
     }
 
-    fn reissue_branch_call(&mut self) -> Next {
-        let Some((_, state)) = self.core.current_state() else { return Next::Wait };
+    fn reissue_branch_call(&mut self) -> NextHandler {
+        let Some((_, state)) = self.core.current_state() else { return NextHandler::Wait };
         let phase = std::mem::replace(&mut self.core.branches.current.phase, WaitState::New);
         if let Some(call) = phase.pending_call() {
             self.core.push_effect(Effect::Abort { call });
@@ -139,7 +139,7 @@ impl Machine {
                     Some(script) => {
                         let call = self.evaluate_script(ScriptTask::Run { script });
                         self.core.branches.current.phase = WaitState::Script(call);
-                        Next::Wait
+                        NextHandler::Wait
                     }
                     None => self.after_catch(at),
                 }
@@ -147,24 +147,24 @@ impl Machine {
             (
                 WaitState::Script(_),
                 BranchContinuation::Work | BranchContinuation::Done | BranchContinuation::Unanswered,
-            ) => Next::BeginState,
-            (WaitState::Values(_), _) => Next::DoWork,
-            (WaitState::Choice(_), _) => Next::ChooseTransition,
+            ) => NextHandler::BeginState,
+            (WaitState::Values(_), _) => NextHandler::DoWork,
+            (WaitState::Choice(_), _) => NextHandler::ChooseTransition,
             (WaitState::Model(_), _) => self.reissue_model_call(),
             (other, _) => {
                 self.core.branches.current.phase = other;
-                Next::Wait
+                NextHandler::Wait
             }
         }
     }
 
     /// The same call, as the agent is now: it was counted already.
-    fn reissue_model_call(&mut self) -> Next {
+    fn reissue_model_call(&mut self) -> NextHandler {
         self.budgets.model_calls = self.budgets.model_calls.saturating_sub(1);
         if let Some(turn) = self.core.frame_mut().and_then(|frame| frame.agent_turn.as_mut()) {
             turn.summarization = SummarizationState::Free;
         }
-        Next::CallModel
+        NextHandler::CallModel
     }
 }
 

@@ -1,7 +1,7 @@
 //! Questions to the user, their answers, and cancelling.
 
 use super::run_phase::RunPhase;
-use super::{Branch, CallId, Machine, Next, PendingQuestion, RunEvent, WaitState};
+use super::{Branch, CallId, Machine, NextHandler, PendingQuestion, RunEvent, WaitState};
 use crate::answer_validation;
 use crate::effect::UserQuestion;
 use crate::input::UserAnswer;
@@ -11,12 +11,12 @@ use synthdev_domain::run_error::RunError;
 use synthdev_domain::workflow::StateBody;
 
 impl Machine {
-    pub(super) fn on_answered(&mut self, call: CallId, answer: UserAnswer) -> Next {
+    pub(super) fn on_answered(&mut self, call: CallId, answer: UserAnswer) -> NextHandler {
         let WaitState::Person(asked_call, asked) = self.core.branches.current.phase else {
-            return Next::Wait;
+            return NextHandler::Wait;
         };
         if asked_call != call {
-            return Next::Wait;
+            return NextHandler::Wait;
         }
         self.core.emit_event(RunEvent::PersonAnswered { call });
         self.core.branches.current.was_shown = false;
@@ -65,13 +65,13 @@ impl Machine {
             }
             PendingQuestion::NoSnapshot => {
                 self.snapshots.progress = super::snapshot_gate::SnapshotProgress::None;
-                Next::RunWaitingTool
+                NextHandler::RunWaitingTool
             }
         }
     }
 
     /// The run is suspended: the question stays open, and its results stay.
-    fn on_stopped(&mut self, asked: PendingQuestion) -> Next {
+    fn on_stopped(&mut self, asked: PendingQuestion) -> NextHandler {
         match asked {
             PendingQuestion::Message => self.finish_run(RunStatus::Completed, None),
             PendingQuestion::NoSnapshot => self.abort_run(RunError::new(
@@ -93,34 +93,34 @@ impl Machine {
     }
 
     /// The question about a budget comes before a model call, or before a state is entered.
-    fn continue_after_budget(&mut self) -> Next {
+    fn continue_after_budget(&mut self) -> NextHandler {
         match self.core.frame() {
             Some(frame) if frame.agent_turn.is_none() => self.enter_after_all(frame.state),
-            _ => Next::CallModel,
+            _ => NextHandler::CallModel,
         }
     }
 
-    fn on_message(&mut self, text: String) -> Next {
-        let Some((_, state)) = self.core.current_state() else { return Next::Wait };
-        let StateBody::Agent { agent, function, .. } = state.work else { return Next::Wait };
+    fn on_message(&mut self, text: String) -> NextHandler {
+        let Some((_, state)) = self.core.current_state() else { return NextHandler::Wait };
+        let StateBody::Agent { agent, function, .. } = state.work else { return NextHandler::Wait };
         self.begin_agent_turn(agent, function, Some(text))
     }
 
-    fn grant_steps(&mut self) -> Next {
+    fn grant_steps(&mut self) -> NextHandler {
         let more = self.core.spec.program.workflows.first().map_or(0, |root| root.limits.max_steps);
         self.core.branches.current.extra_steps = self.core.branches.current.extra_steps.saturating_add(more);
-        let Some(state) = self.core.frame().map(|frame| frame.state) else { return Next::Wait };
+        let Some(state) = self.core.frame().map(|frame| frame.state) else { return NextHandler::Wait };
         self.enter_after_all(state)
     }
 
     /// The limit is raised; the branch that reached it enters the state without another check.
-    fn enter_after_all(&mut self, state: StateIx) -> Next {
+    fn enter_after_all(&mut self, state: StateIx) -> NextHandler {
         (self.core.branches.current.next_state, self.core.branches.current.breakpoint_passed) =
             (Some(state), true);
-        Next::Wait
+        NextHandler::Wait
     }
 
-    fn grant_visits(&mut self, target: StateIx) -> Next {
+    fn grant_visits(&mut self, target: StateIx) -> NextHandler {
         let own = self.core.workflow().and_then(|workflow| workflow.state(target)?.max_visits);
         let more = own.or_else(|| Some(self.core.workflow()?.limits.max_visits)).unwrap_or(0).max(1);
         if let Some(granted) = self.core.frame_mut().and_then(|frame| frame.extra_visits.get_mut(target.0)) {
@@ -129,28 +129,28 @@ impl Machine {
         self.enter_after_all(target)
     }
 
-    fn grant_calls(&mut self) -> Next {
+    fn grant_calls(&mut self) -> NextHandler {
         let most = self.core.spec.program.workflows.first().and_then(|root| root.limits.max_model_calls);
         let most = most.unwrap_or(0);
         // another branch that asked the same may have been answered already
         if self.budgets.model_calls >= most.saturating_add(self.budgets.extra_model_calls) {
             self.budgets.extra_model_calls = self.budgets.extra_model_calls.saturating_add(most.max(1));
         }
-        Next::CallModel
+        NextHandler::CallModel
     }
 
-    fn grant_rounds(&mut self) -> Next {
-        let Some(workflow) = self.core.workflow() else { return Next::Wait };
+    fn grant_rounds(&mut self) -> NextHandler {
+        let Some(workflow) = self.core.workflow() else { return NextHandler::Wait };
         let Some(turn) = self.core.frame_mut().and_then(|frame| frame.agent_turn.as_mut()) else {
-            return Next::Wait;
+            return NextHandler::Wait;
         };
         let more = workflow.agent(turn.agent).map_or(1, |agent| agent.max_tool_rounds.max(1));
         turn.allowed = turn.allowed.saturating_add(more);
-        Next::ContinueRound
+        NextHandler::ContinueRound
     }
 
     /// Esc: a chat waits again, any other run ends. Open calls are closed with an answer, partial text stays, marked.
-    pub(super) fn on_cancelled(&mut self, partial: Vec<(CallId, String)>, end: bool) -> Next {
+    pub(super) fn on_cancelled(&mut self, partial: Vec<(CallId, String)>, end: bool) -> NextHandler {
         self.core.phase = RunPhase::Driven;
         if self.core.branches.current.phase == WaitState::Ending {
             // The work is done; only a snapshot was still on its way.
@@ -161,7 +161,7 @@ impl Machine {
             && !end
             && matches!(self.core.branches.current.phase, WaitState::Person(_, PendingQuestion::Message))
         {
-            return Next::Wait;
+            return NextHandler::Wait;
         }
         self.store_partial_replies(partial);
         self.stop_all();

@@ -2,14 +2,14 @@
 
 use serde_json::Value;
 
-use super::{BranchContinuation, Machine, Next, RunEvent, WaitState};
+use super::{BranchContinuation, Machine, NextHandler, RunEvent, WaitState};
 use synthdev_domain::duration;
 use synthdev_domain::ids::Timestamp;
 use synthdev_domain::run_error::RunError;
 use synthdev_domain::workflow::{WaitSpec, plain_text};
 
 impl Machine {
-    pub(super) fn begin_wait_state(&mut self, wait: &WaitSpec, value: Option<Value>) -> Next {
+    pub(super) fn begin_wait_state(&mut self, wait: &WaitSpec, value: Option<Value>) -> NextHandler {
         let value = value.unwrap_or_default();
         let delay = match wait {
             WaitSpec::For(_) => duration::duration_ms(&value),
@@ -20,7 +20,11 @@ impl Machine {
             Ok(delay_ms) => delay_ms,
             Err(problem) => {
                 let detail = format!("state `{}`: {problem}", self.core.state_name());
-                return Next::fail(RunError::new("validation", "It is not clear how long to wait", detail));
+                return NextHandler::fail(RunError::new(
+                    "validation",
+                    "It is not clear how long to wait",
+                    detail,
+                ));
             }
         };
         let until = Timestamp(self.core.now.0.saturating_add(i64::try_from(delay_ms).unwrap_or(i64::MAX)));
@@ -28,13 +32,13 @@ impl Machine {
         let call = self.core.set_timer(delay_ms, true);
         self.core.branches.current.continuation = BranchContinuation::Done;
         self.core.branches.current.phase = WaitState::Timer(call);
-        Next::Wait
+        NextHandler::Wait
     }
 
     /// The author's own error.
-    pub(super) fn begin_fail_state(&mut self, error: &str, cause: Option<Value>) -> Next {
+    pub(super) fn begin_fail_state(&mut self, error: &str, cause: Option<Value>) -> NextHandler {
         let detail = cause.filter(|cause| !cause.is_null()).map(|cause| plain_text(&cause));
         let detail = detail.unwrap_or_else(|| format!("state `{}` says so", self.core.state_name()));
-        Next::fail(RunError::new(error, format!("The workflow failed with `{error}`"), detail))
+        NextHandler::fail(RunError::new(error, format!("The workflow failed with `{error}`"), detail))
     }
 }

@@ -16,7 +16,7 @@ pub(super) struct Exemption {
 }
 
 /// From a file to the files it imports, with the first line that does.
-type Graph = BTreeMap<usize, BTreeMap<usize, usize>>;
+pub(super) type Graph = BTreeMap<usize, BTreeMap<usize, usize>>;
 
 pub(super) fn check_cycles(tree: &Tree, exempt: &[Exemption]) -> Vec<String> {
     let graph = graph(tree);
@@ -100,7 +100,7 @@ fn defining_file(tree: &Tree, imported: &BTreeMap<Module, Module>, target: &Modu
 }
 
 /// Groups of files that reach each other (Tarjan's strongly connected components with more than one file).
-fn strong_components(graph: &Graph) -> Vec<BTreeSet<usize>> {
+pub(super) fn strong_components(graph: &Graph) -> Vec<BTreeSet<usize>> {
     let mut search = Search {
         graph,
         discovery_order: BTreeMap::new(),

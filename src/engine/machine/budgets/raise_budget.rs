@@ -3,16 +3,21 @@
 use crate::branch::{BudgetScope, PendingQuestion};
 use crate::budget_usage::BudgetUnit;
 use crate::event::RunEvent;
-use crate::machine::Next;
+use crate::machine::NextHandler;
 use crate::machine::budgets::BudgetTracker;
 use crate::machine::checkpoint_store::CheckpointStore;
 use crate::machine::machine_core::MachineCore;
 
 impl BudgetTracker {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "shown to people, saturates")]
-    pub(super) fn budget_exceeded(&self, core: &MachineCore, scope: BudgetScope, kind: BudgetUnit) -> Next {
+    pub(super) fn budget_exceeded(
+        &self,
+        core: &MachineCore,
+        scope: BudgetScope,
+        kind: BudgetUnit,
+    ) -> NextHandler {
         let Some((budget, purse)) = self.budget_for(core, scope).zip(self.budget_usage(core, scope)) else {
-            return Next::Wait;
+            return NextHandler::Wait;
         };
         let end = purse.hard_limit(kind, &budget).unwrap_or_default();
         let owner = match scope {
@@ -30,7 +35,7 @@ impl BudgetTracker {
                 kind.format_amount(next)
             ));
         }
-        Next::limit(PendingQuestion::Budget(scope, kind), kind.limit(), end.ceil() as u32, text)
+        NextHandler::limit(PendingQuestion::Budget(scope, kind), kind.limit(), end.ceil() as u32, text)
     }
 
     /// So that what `on_limit` leads to can run: a tenth more than is used.

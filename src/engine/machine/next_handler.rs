@@ -1,10 +1,11 @@
-//! What the current branch does next. A handler returns it, and [`Machine::advance`] acts on it until the branch waits.
+//! Which handler runs next for the current branch. A handler returns it, and `Machine::advance` runs that one, until the
+//! branch waits.
 //!
 //! So no handler calls another one that could call it back, and long chains of states need no stack.
 
 use serde_json::Value;
 
-use super::{CallId, Machine, PendingQuestion};
+use super::{CallId, PendingQuestion};
 use crate::input::UserAnswer;
 use synthdev_domain::ids::StateIx;
 use synthdev_domain::message::ToolCall;
@@ -12,10 +13,10 @@ use synthdev_domain::run_error::RunError;
 use synthdev_domain::script::TriedGuard;
 use synthdev_domain::tool::{ToolInvocation, ToolOutcome, ToolRisk};
 
-/// The continuation of the current branch.
+/// What a handler leaves to the next one.
 #[derive(Debug)]
 #[must_use]
-pub(super) enum Next {
+pub(super) enum NextHandler {
     /// The branch waits as its phase says, has a state to enter, or is over.
     Wait,
     /// The current state's script, else its work.
@@ -74,7 +75,7 @@ pub(super) struct LimitReached {
     pub(super) text: String,
 }
 
-impl Next {
+impl NextHandler {
     pub(super) fn fail(failure: RunError) -> Self {
         Self::Fail(Box::new(failure))
     }
@@ -105,36 +106,5 @@ impl Next {
 
     pub(super) fn limit(question: PendingQuestion, limit: &str, value: u32, text: String) -> Self {
         Self::ReachLimit(Box::new(LimitReached { question, limit: limit.to_owned(), value, text }))
-    }
-}
-
-impl Machine {
-    /// Runs handlers one after the other until the current branch waits.
-    pub(super) fn advance(&mut self, mut next: Next) {
-        loop {
-            next = match next {
-                Next::Wait => return,
-                Next::BeginState => self.begin_state(),
-                Next::DoWork => self.begin_work(),
-                Next::CallModel => self.call_model(),
-                Next::ContinueRound => self.next_tool(),
-                Next::RunTool(invocation, risk) => self.run_tool(*invocation, risk),
-                Next::RunWaitingTool => self.run_waiting_tool(),
-                Next::FinishTool(call, outcome) => self.finish_tool(call, *outcome),
-                Next::PermitStep => self.permit_step(),
-                Next::StepDenied(reason) => self.step_denied(&reason),
-                Next::StepDone(outcome) => self.on_step_done(*outcome),
-                Next::EndVisit(end) => self.end_visit(*end),
-                Next::WorkDone(success, value) => self.work_done(success, value),
-                Next::StoreResult(value) => self.store_result(value),
-                Next::ChooseTransition => self.choose_transition(),
-                Next::Follow { guard, target, tried } => self.follow_transition(guard, target, tried),
-                Next::JoinBranches => self.join_branches(),
-                Next::FinishFrame(output) => self.finish_frame(output),
-                Next::Answer(call, answer) => self.on_answered(call, answer),
-                Next::ReachLimit(reached) => self.on_limit_reached(*reached),
-                Next::Fail(failure) => self.fail_state(*failure),
-            }
-        }
     }
 }

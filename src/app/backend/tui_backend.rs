@@ -1,0 +1,110 @@
+//! What the terminal interface holds of the program: catalogue, runtime, and what one session remembers.
+
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+use super::cancel::OneShotCanceller;
+use super::catalog_lines::{mended_by, missing_models};
+use super::definition_files::DefinitionChecker;
+use super::error_text::HOW_TO_SET;
+use super::isolated_runs::IsolatedRuns;
+use super::pending_breakpoints::PendingBreakpoints;
+use super::{error_text, indexing_session, past_runs, transcript_pages};
+use crate::bootstrap::WiredRuntime;
+use crate::cli_context::CliContext;
+use crate::diagnostics::diagnostics_text;
+use crate::trust::ProjectFiles;
+use crate::windows;
+use synthdev_adapters::file_io::FileStamp;
+use synthdev_domain::diagnostic::{Diagnostic, DiagnosticSeverity};
+use synthdev_engine::run_spec::RunSpec;
+use synthdev_runtime::handle::RuntimeHandle;
+use synthdev_settings::catalog::ConfigCatalog;
+use synthdev_settings::layers::read_layers::SettingOverrides;
+use synthdev_tui::backend::{StartPreparation, WorkflowStart};
+
+/// Everything behind the screen.
+pub(super) struct TuiBackend {
+    pub(super) context: CliContext,
+    pub(super) overrides: SettingOverrides,
+    /// The workflow that the demo's script plays, if this is the demo.
+    pub(super) demo: Option<String>,
+    /// Replaced as a whole when the project becomes trusted; running runs keep what they started with.
+    pub(super) catalog: RwLock<Arc<ConfigCatalog>>,
+    pub(super) runtime: RwLock<Arc<WiredRuntime>>,
+    /// The project's files as the trust question showed them.
+    pub(super) shown_files: Mutex<ProjectFiles>,
+    pub(super) branch: Mutex<Option<Option<String>>>,
+    pub(super) breakpoints: PendingBreakpoints,
+    /// A model was set up in this session.
+    pub(super) setup_saved: Arc<AtomicBool>,
+    /// A notice has reported that the input history cannot be written.
+    pub(super) history_failure_reported: AtomicBool,
+    /// The files as they were when they were read last.
+    pub(super) read_stamps: Mutex<Vec<FileStamp>>,
+    /// What texts are checked with, until files change.
+    pub(super) checker: Arc<Mutex<Option<Arc<DefinitionChecker>>>>,
+    /// Entries of the long run that was scrolled back in last.
+    pub(super) entries: Arc<Mutex<Option<transcript_pages::TranscriptPages>>>,
+    /// Ends what models are asked beside the runs.
+    pub(super) canceller: OneShotCanceller,
+    pub(super) indexing: Arc<indexing_session::IndexingSession>,
+}
+
+impl TuiBackend {
+    pub(super) fn project(&self) -> String {
+        self.context.project.display().to_string()
+    }
+
+    pub(super) fn current_runtime(&self) -> Arc<WiredRuntime> {
+        Arc::clone(&self.runtime.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub(super) fn current_catalog(&self) -> Arc<ConfigCatalog> {
+        Arc::clone(&self.catalog.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub(super) fn isolated_runs(&self) -> IsolatedRuns {
+        IsolatedRuns::new(&self.context, self.current_catalog(), self.current_runtime())
+    }
+
+    /// Starts a run on this handle: at once, or when the servers have reported the windows of its models. `begun` is
+    /// called when it runs.
+    pub(super) fn start_run(
+        &self,
+        handle: RuntimeHandle,
+        mut spec: RunSpec,
+        begun: impl FnOnce() + Send + 'static,
+    ) -> Result<WorkflowStart, String> {
+        let providers = Arc::clone(&self.current_runtime().providers);
+        let go = move |spec: RunSpec| {
+            let run = handle
+                .start(spec)
+                .map_err(|error| error_text::to_slash_commands(&past_runs::store_error_text(&error)))?;
+            begun();
+            Ok(run)
+        };
+        if windows::are_windows_known(&providers, &spec.program) {
+            windows::apply_known_windows(&providers, &mut spec.program);
+            return go(spec).map(WorkflowStart::Running);
+        }
+        Ok(WorkflowStart::Later(
+            StartPreparation::Windows,
+            Box::pin(async move {
+                windows::ask_unknown_windows(&providers, &mut spec.program).await;
+                Ok((go(spec)?, None))
+            }),
+        ))
+    }
+
+    /// Why something cannot start. Reports a missing model once, not for every agent that needs it.
+    pub(super) fn start_error_text(&self, found: &[Diagnostic]) -> String {
+        let catalog = self.current_catalog();
+        let errors: Vec<Diagnostic> =
+            found.iter().filter(|finding| finding.severity == DiagnosticSeverity::Error).cloned().collect();
+        match missing_models(&catalog, &errors) {
+            Some(missing) => format!("{missing}\n{HOW_TO_SET}"),
+            None => mended_by(&catalog, &errors, diagnostics_text(&catalog, &errors, false)),
+        }
+    }
+}
