@@ -184,27 +184,28 @@ impl AgentTurn {
 
     /// Moves the turn into the conversation. `private`: the agent's own texts are kept out of the shared log.
     /// `remembers`: private entries are kept for the agent's later prompts.
-    pub fn commit_to(mut self, thread: &mut LiveConversation, private: bool, remembers: bool) {
+    pub fn commit_to(mut self, conversation: &mut LiveConversation, private: bool, remembers: bool) {
         let directive = self.directive_entry().filter(|_| remembers);
         if self.window_start > 0
             && (!private || remembers)
-            && let Some(sight) = thread.context_indexes.get_mut(&self.agent)
+            && let Some(context_index) = conversation.context_indexes.get_mut(&self.agent)
         {
-            sight.set_min_start(self.window_start + usize::from(directive.is_some() || self.stores_input));
+            context_index
+                .set_min_start(self.window_start + usize::from(directive.is_some() || self.stores_input));
         }
         if let Some(directive) = directive {
-            thread.push_private(self.agent, false, directive);
+            conversation.push_private(self.agent, false, directive);
         }
         if let Some(input) = self.take_input() {
-            thread.push(input);
+            conversation.push(input);
         }
         if !private {
             for entry in join_nudged_entries(self.entries) {
-                thread.push(entry);
+                conversation.push(entry);
             }
         } else if remembers {
             for turn in self.entries {
-                thread.push_private(self.agent, turn.is_own(), turn.entry);
+                conversation.push_private(self.agent, turn.is_own(), turn.entry);
             }
         }
     }

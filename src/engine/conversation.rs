@@ -74,11 +74,11 @@ impl ConversationSummary {
 
 impl LiveConversation {
     pub fn from_spec(spec: &ContextSpec) -> Self {
-        let mut thread = Self::default();
+        let mut conversation = Self::default();
         for entry in &spec.starting_messages {
-            thread.push(entry.clone());
+            conversation.push(entry.clone());
         }
-        thread
+        conversation
     }
 
     /// How many entries there were, in the log or gone.
@@ -173,7 +173,8 @@ impl LiveConversation {
         for entry in branch.log.entries.iter().skip(length.saturating_sub(branch.dropped_count)) {
             self.push(entry.clone());
         }
-        let covers = |thread: &Self| thread.summary.as_ref().map_or(0, |summary| summary.covered_count);
+        let covers =
+            |conversation: &Self| conversation.summary.as_ref().map_or(0, |summary| summary.covered_count);
         if covers(branch) > covers(self) && covers(branch) <= length {
             self.summary.clone_from(&branch.summary);
         }
@@ -218,21 +219,21 @@ mod tests {
     }
 
     fn conversation_of(texts: &[&str]) -> LiveConversation {
-        let mut thread = LiveConversation::default();
+        let mut conversation = LiveConversation::default();
         for text in texts {
-            thread.push(text_entry(text));
+            conversation.push(text_entry(text));
         }
-        thread
+        conversation
     }
 
     /// Private messages as `position text`, and the number of entries that the summary covers.
-    fn hidden(thread: &LiveConversation) -> (Vec<String>, Option<usize>) {
-        let asides = thread
+    fn hidden(conversation: &LiveConversation) -> (Vec<String>, Option<usize>) {
+        let asides = conversation
             .private_messages
             .iter()
             .map(|aside| format!("{} {}", aside.log_position, aside.entry.text))
             .collect();
-        (asides, thread.summary.as_ref().map(|summary| summary.covered_count))
+        (asides, conversation.summary.as_ref().map(|summary| summary.covered_count))
     }
 
     #[test]

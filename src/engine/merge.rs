@@ -152,15 +152,17 @@ pub fn merge_conversations(
             .filter_map(|(name, leaving)| Some((*name, leaving.conversations.get(at)?)))
             .collect();
         let asides = before.private_messages.len();
-        let changed = |thread: &LiveConversation| {
-            thread.base.is_none() || thread.length() > length || thread.private_messages.len() > asides
+        let changed = |conversation: &LiveConversation| {
+            conversation.base.is_none()
+                || conversation.length() > length
+                || conversation.private_messages.len() > asides
         };
         let touched: Vec<&(&str, &LiveConversation)> =
-            own.iter().filter(|(_, thread)| changed(thread)).collect();
-        let rewriter = touched.iter().find(|(_, thread)| thread.base.is_none());
+            own.iter().filter(|(_, conversation)| changed(conversation)).collect();
+        let rewriter = touched.iter().find(|(_, conversation)| conversation.base.is_none());
         let mut merged = before.clone();
         match (rewriter, touched.as_slice()) {
-            (Some((_, thread)), [_]) => merged = (*thread).clone(),
+            (Some((_, conversation)), [_]) => merged = (*conversation).clone(),
             (Some((first, _)), many) => {
                 let second = many.iter().find(|(name, _)| name != first).map_or("", |(name, _)| *name);
                 return Err(BranchConflict {
@@ -170,8 +172,8 @@ pub fn merge_conversations(
                 });
             }
             (None, many) => {
-                for (_, thread) in many {
-                    merged.append_branch(thread, length, asides);
+                for (_, conversation) in many {
+                    merged.append_branch(conversation, length, asides);
                 }
             }
         }

@@ -47,24 +47,24 @@ pub struct PromptOutline {
 
 /// Brings the context index of the agent up to date. The caller stores it in the conversation before the prompt is
 /// computed: without it, the computation reads every entry.
-pub fn update_index(mut sight: ContextIndex, scene: &PromptSources<'_>) -> ContextIndex {
-    size::extend_index(&mut sight, scene);
-    sight
+pub fn update_index(mut context_index: ContextIndex, sources: &PromptSources<'_>) -> ContextIndex {
+    size::extend_index(&mut context_index, sources);
+    context_index
 }
 
 /// Computes the agent's prompt, from its start position: see `window`.
 ///
 /// # Errors
 /// What must be shown whole is longer than the limit; with `trim: "error"`, the whole prompt is.
-pub fn build_messages(scene: &PromptSources<'_>) -> Result<PromptMessages, ContextOverflow> {
-    let said = TurnInput::from_turn(scene.agent_turn);
-    let sight = current_index(scene);
-    let window = PromptWindow::measure_window(scene, &said, &sight);
-    let mut groups = log_units(scene, &said, &sight, sight.start());
-    let fit = fit_units(&mut groups, scene, window.left_out_count)?;
-    let mut messages = prompt_and_examples(scene);
+pub fn build_messages(sources: &PromptSources<'_>) -> Result<PromptMessages, ContextOverflow> {
+    let said = TurnInput::from_turn(sources.agent_turn);
+    let context_index = current_index(sources);
+    let window = PromptWindow::measure_window(sources, &said, &context_index);
+    let mut groups = log_units(sources, &said, &context_index, context_index.start());
+    let fit = fit_units(&mut groups, sources, window.left_out_count)?;
+    let mut messages = prompt_and_examples(sources);
     for group in &groups {
-        project_entry(scene, group, &fit, &mut messages);
+        project_entry(sources, group, &fit, &mut messages);
     }
     Ok(PromptMessages { messages, dropped: fit.dropped, shortened_count: shortened_count(&fit, &groups) })
 }
@@ -73,15 +73,15 @@ pub fn build_messages(scene: &PromptSources<'_>) -> Result<PromptMessages, Conte
 ///
 /// # Errors
 /// As there.
-pub fn outline_messages(scene: &PromptSources<'_>) -> Result<PromptOutline, ContextOverflow> {
-    let said = TurnInput::from_turn(scene.agent_turn);
-    let sight = current_index(scene);
-    let window = PromptWindow::measure_window(scene, &said, &sight);
+pub fn outline_messages(sources: &PromptSources<'_>) -> Result<PromptOutline, ContextOverflow> {
+    let said = TurnInput::from_turn(sources.agent_turn);
+    let context_index = current_index(sources);
+    let window = PromptWindow::measure_window(sources, &said, &context_index);
     if let Some(messages) = window.messages {
-        let messages = opening_messages(scene) + messages;
+        let messages = opening_messages(sources) + messages;
         return Ok(PromptOutline { messages, dropped: window.left_out_count, shortened_count: 0 });
     }
-    let view = build_messages(scene)?;
+    let view = build_messages(sources)?;
     Ok(PromptOutline {
         messages: view.messages.len(),
         dropped: view.dropped,

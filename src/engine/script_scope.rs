@@ -65,10 +65,10 @@ fn context_views(frame: &mut CallFrame, workflow: &Workflow) -> Vec<ContextView>
         .iter()
         .zip(&mut frame.conversations)
         .enumerate()
-        .map(|(at, (spec, thread))| ContextView {
+        .map(|(at, (spec, conversation))| ContextView {
             name: spec.name.clone(),
             agents: workflow.agents.iter().filter(|a| a.context.0 == at).map(|a| a.id.clone()).collect(),
-            messages: thread.messages(),
+            messages: conversation.messages(),
         })
         .collect()
 }

@@ -51,7 +51,7 @@ pub async fn call_model(
 /// Where the server of a choice is.
 ///
 /// # Errors
-/// The base URL is none.
+/// The base URL is not a URL.
 pub fn server_address(choice: &ModelChoice) -> Result<ProviderAddress, ModelError> {
     ProviderAddress::parse(&choice.base_url, &[PATH])
 }

@@ -165,12 +165,12 @@ impl BudgetTracker {
         self.largest_call.tokens = self.largest_call.tokens.max(usage.total() as f64);
         self.largest_call.cost_usd = self.largest_call.cost_usd.max(cost_usd.unwrap_or(0.0));
         self.run.add_usage(usage, cost_usd);
-        if let Some(purse) = self.agent_budget_mut(&agent.workflow.name, &agent.id) {
-            purse.add_usage(usage, cost_usd);
+        if let Some(budget_usage) = self.agent_budget_mut(&agent.workflow.name, &agent.id) {
+            budget_usage.add_usage(usage, cost_usd);
         }
         for at in &agent.charged_visits {
             let frame =
-                core.branches.by_id_mut(at.branch_id).and_then(|lane| lane.frames.get_mut(at.frame_id));
+                core.branches.by_id_mut(at.branch_id).and_then(|branch| branch.frames.get_mut(at.frame_id));
             if let Some(frame) = frame.filter(|frame| frame.visit.nth == at.nth) {
                 frame.visit.budget_usage.add_usage(usage, cost_usd);
             }
@@ -192,10 +192,10 @@ impl BudgetTracker {
         if core.starts_nothing_new() {
             return None;
         }
-        let free = |lane: &&Branch| {
-            lane.phase == WaitState::Held && self.budget_decision(core, lane) != BudgetDecision::Wait
+        let free = |branch: &&Branch| {
+            branch.phase == WaitState::Held && self.budget_decision(core, branch) != BudgetDecision::Wait
         };
-        core.branches.all().find(free).map(|lane| lane.id)
+        core.branches.all().find(free).map(|branch| branch.id)
     }
 
     /// The longest answer that there is room for. `Err`: the branch waits, or a budget is used up.
@@ -271,33 +271,38 @@ impl BudgetTracker {
     }
 
     /// Whether the call under way could be made as it is. `None`: no hard end counts for it.
-    pub(super) fn has_room(&self, core: &MachineCore, lane: &Branch) -> Option<bool> {
-        let need = lane.next_call_bound?;
+    pub(super) fn has_room(&self, core: &MachineCore, branch: &Branch) -> Option<bool> {
+        let need = branch.next_call_bound?;
         let counts = [BudgetUnit::Tokens, BudgetUnit::Cost];
         let ends = |(_, budget): &(BudgetScope, Budget)| {
             counts.iter().any(|kind| kind.soft_and_hard(budget).1.is_some())
         };
-        let bounded = self.budget_scopes(core, lane).iter().any(ends);
-        bounded.then(|| self.budget_decision(core, lane) == BudgetDecision::Free(need.answer))
+        let bounded = self.budget_scopes(core, branch).iter().any(ends);
+        bounded.then(|| self.budget_decision(core, branch) == BudgetDecision::Free(need.answer))
     }
 
-    fn budget_decision(&self, core: &MachineCore, lane: &Branch) -> BudgetDecision {
-        let scopes = self.budget_scopes(core, lane);
+    fn budget_decision(&self, core: &MachineCore, branch: &Branch) -> BudgetDecision {
+        let scopes = self.budget_scopes(core, branch);
         let ends = || {
             scopes.iter().flat_map(|(scope, budget)| {
-                let purse = self.budget_usage(core, *scope);
+                let budget_usage = self.budget_usage(core, *scope);
                 BudgetUnit::ALL.into_iter().filter_map(move |kind| {
-                    let purse = purse?;
-                    Some((*scope, kind, purse.used_amount(kind, core.now), purse.hard_limit(kind, budget)?))
+                    let budget_usage = budget_usage?;
+                    Some((
+                        *scope,
+                        kind,
+                        budget_usage.used_amount(kind, core.now),
+                        budget_usage.hard_limit(kind, budget)?,
+                    ))
                 })
             })
         };
-        let mut answer = lane.next_call_bound.map_or(u64::MAX, |need| need.answer);
+        let mut answer = branch.next_call_bound.map_or(u64::MAX, |need| need.answer);
         for (scope, kind, spent, end) in ends() {
             if spent >= end {
                 return BudgetDecision::Over(scope, kind);
             }
-            let Some(need) = lane.next_call_bound else { continue };
+            let Some(need) = branch.next_call_bound else { continue };
             // calls under way can only make it less
             match need.answer_within(kind, end - spent) {
                 Some(longest) if longest >= need.min_useful_answer(kind, end) => answer = answer.min(longest),
@@ -305,8 +310,8 @@ impl BudgetTracker {
             }
         }
         let waits = ends().any(|(scope, kind, spent, end)| {
-            let reserved = self.reserved_by_others(core, scope, lane.id, kind);
-            let own = lane.next_call_bound.map(|need| need.estimate_with_answer(answer).amount(kind));
+            let reserved = self.reserved_by_others(core, scope, branch.id, kind);
+            let own = branch.next_call_bound.map(|need| need.estimate_with_answer(answer).amount(kind));
             reserved > 0.0
                 && match own {
                     Some(own) => spent + reserved + own > end,
@@ -321,9 +326,11 @@ impl BudgetTracker {
         let (now, foresees) = (core.now, core.spec.checks_budgets_ahead());
         for (scope, budget) in self.budget_scopes(core, &core.branches.current) {
             for kind in BudgetUnit::ALL {
-                let Some(purse) = self.budget_usage_mut(core, scope) else { continue };
-                let Some(soft) = purse.reached_soft_limit(kind, &budget, now, foresees) else { continue };
-                let spent = purse.used_amount(kind, now);
+                let Some(budget_usage) = self.budget_usage_mut(core, scope) else { continue };
+                let Some(soft) = budget_usage.reached_soft_limit(kind, &budget, now, foresees) else {
+                    continue;
+                };
+                let spent = budget_usage.used_amount(kind, now);
                 let hard = kind.soft_and_hard(&budget).1;
                 let (scope, what) = (self.scope_name(core, scope), kind.name().to_owned());
                 core.emit_event(RunEvent::BudgetWarning { scope, what, spent, soft, hard });

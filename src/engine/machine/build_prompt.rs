@@ -37,34 +37,35 @@ impl PromptBuilder<'_> {
     /// summary need not be built.
     pub(super) fn update_window(
         &self,
-        thread: &mut LiveConversation,
+        conversation: &mut LiveConversation,
         turn: &mut AgentTurn,
         spared: bool,
     ) -> WindowUpdate {
-        let known = thread.context_indexes.remove(&turn.agent).unwrap_or_default();
-        let sight = self.with_prompt_sources(thread, turn, |scene| prompt::update_index(known, scene));
-        thread.context_indexes.insert(turn.agent, sight);
+        let known = conversation.context_indexes.remove(&turn.agent).unwrap_or_default();
+        let context_index =
+            self.with_prompt_sources(conversation, turn, |sources| prompt::update_index(known, sources));
+        conversation.context_indexes.insert(turn.agent, context_index);
         let free = turn.summarization == SummarizationState::Free;
-        let (begin, settled) = self.with_prompt_sources(thread, turn, |scene| {
-            let (held, begin) = (prompt::current_start(scene), prompt::required_start(scene));
+        let (begin, settled) = self.with_prompt_sources(conversation, turn, |sources| {
+            let (held, begin) = (prompt::current_start(sources), prompt::required_start(sources));
             if begin == held {
                 return (held, WindowUpdate::Stands);
             }
             // each summary covers more than the one before, so this ends
-            if let Some(covering) = free.then(|| summary::summary_coverage(scene)).flatten() {
-                let messages = (!spared).then(|| summary::summary_request_messages(scene, covering));
+            if let Some(covering) = free.then(|| summary::summary_coverage(sources)).flatten() {
+                let messages = (!spared).then(|| summary::summary_request_messages(sources, covering));
                 return (held, WindowUpdate::Sums(SummaryRequest { coverage: covering, messages }));
             }
             (
                 begin,
                 WindowUpdate::Moved(
-                    self.trimmed_warning(&prompt::dropped_between(scene, held, begin), scene.limit().1),
+                    self.trimmed_warning(&prompt::dropped_between(sources, held, begin), sources.limit().1),
                 ),
             )
         });
         turn.window_start = begin.visit;
-        if let Some(sight) = thread.context_indexes.get_mut(&turn.agent) {
-            sight.set_start(begin.log);
+        if let Some(context_index) = conversation.context_indexes.get_mut(&turn.agent) {
+            context_index.set_start(begin.log);
         }
         settled
     }
@@ -75,16 +76,16 @@ impl PromptBuilder<'_> {
     /// What must be shown whole is longer than the limit.
     pub(super) fn build_messages(
         &self,
-        thread: &LiveConversation,
+        conversation: &LiveConversation,
         turn: &AgentTurn,
         spared: bool,
     ) -> Result<(Option<Vec<ChatMessage>>, PromptOutline), ContextOverflow> {
-        self.with_prompt_sources(thread, turn, |scene| {
+        self.with_prompt_sources(conversation, turn, |sources| {
             if spared {
-                return Ok((None, prompt::outline_messages(scene)?));
+                return Ok((None, prompt::outline_messages(sources)?));
             }
             let PromptMessages { messages, dropped, shortened_count: shortened } =
-                prompt::build_messages(scene)?;
+                prompt::build_messages(sources)?;
             let outline = PromptOutline { messages: messages.len(), dropped, shortened_count: shortened };
             Ok((Some(messages), outline))
         })
@@ -92,7 +93,7 @@ impl PromptBuilder<'_> {
 
     fn with_prompt_sources<T>(
         &self,
-        thread: &LiveConversation,
+        conversation: &LiveConversation,
         turn: &AgentTurn,
         work: impl FnOnce(&PromptSources<'_>) -> T,
     ) -> T {
@@ -105,7 +106,7 @@ impl PromptBuilder<'_> {
         work(&PromptSources {
             agent,
             context,
-            conversation: thread,
+            conversation,
             agent_turn: turn,
             system_context: brief,
             other_agent_count: others,
@@ -133,16 +134,16 @@ impl PromptBuilder<'_> {
     /// What to warn of if it is news that `count` entries are shortened in the prompt.
     pub(super) fn new_shortening_warning(
         &self,
-        thread: &LiveConversation,
+        conversation: &LiveConversation,
         turn: &mut AgentTurn,
         count: usize,
     ) -> Option<String> {
         let before = std::mem::replace(&mut turn.shortened_count, count);
-        (count > 0 && count != before).then(|| self.shortened_warning(thread, turn))
+        (count > 0 && count != before).then(|| self.shortened_warning(conversation, turn))
     }
 
-    fn shortened_warning(&self, thread: &LiveConversation, turn: &AgentTurn) -> String {
-        let (limit, field) = self.with_prompt_sources(thread, turn, |scene| scene.limit());
+    fn shortened_warning(&self, conversation: &LiveConversation, turn: &AgentTurn) -> String {
+        let (limit, field) = self.with_prompt_sources(conversation, turn, |sources| sources.limit());
         format!(
             "`{}` sees {} of `{}` without the middle: together they are longer than {limit} characters ({field})",
             self.agent.id,

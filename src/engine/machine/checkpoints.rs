@@ -11,21 +11,21 @@ use crate::effect::UserQuestion;
 use synthdev_domain::workflow::StateBody;
 
 impl Machine {
-    pub(super) fn on_checkpoint(&mut self, lane: u64, name: String) {
-        let open: Vec<u64> = self.core.branches.all().map(|lane| lane.id).collect();
+    pub(super) fn on_checkpoint(&mut self, branch: u64, name: String) {
+        let open: Vec<u64> = self.core.branches.all().map(|branch| branch.id).collect();
         self.checkpoints.retain_open(&open);
-        if !self.checkpoints.has_room(lane)
-            || !self.core.branches.switch_to(lane)
+        if !self.checkpoints.has_room(branch)
+            || !self.core.branches.switch_to(branch)
             || !self.waits_for_sub_agent()
         {
             return;
         }
-        self.checkpoints.insert(lane, name, self.core.branches.current.clone());
+        self.checkpoints.insert(branch, name, self.core.branches.current.clone());
     }
 
-    pub(super) fn on_restore_checkpoint(&mut self, lane: u64, name: &str) -> NextHandler {
-        let Some(checkpoint) = self.checkpoints.get(lane, name).cloned() else { return NextHandler::Wait };
-        if !self.core.branches.switch_to(lane) || self.core.branches.current.phase == WaitState::Over {
+    pub(super) fn on_restore_checkpoint(&mut self, branch: u64, name: &str) -> NextHandler {
+        let Some(checkpoint) = self.checkpoints.get(branch, name).cloned() else { return NextHandler::Wait };
+        if !self.core.branches.switch_to(branch) || self.core.branches.current.phase == WaitState::Over {
             return NextHandler::Wait;
         }
         self.withdraw_pending();
@@ -54,7 +54,7 @@ impl Machine {
                 self.checkpoints.resume_clocks(frame.visit.nth, self.core.now);
             }
         }
-        self.checkpoints.count_restore(lane);
+        self.checkpoints.count_restore(branch);
         self.emit_restored_data(&left);
         self.core.emit_warning("went_back", format!("a sub-agent went back to `{name}` of its task"));
         self.ask_task_again()
@@ -62,15 +62,15 @@ impl Machine {
 
     /// Only what its sub-agent is to do next is open.
     fn waits_for_sub_agent(&self) -> bool {
-        let lane = &self.core.branches.current;
-        lane.task_branch == Some(lane.id)
-            && lane.fork.is_none()
-            && match lane.phase {
+        let branch = &self.core.branches.current;
+        branch.task_branch == Some(branch.id)
+            && branch.fork.is_none()
+            && match branch.phase {
                 WaitState::Tool(call) => {
                     self.core.current_invocation().is_some_and(|(it, _)| self.delegates_tool(call, &it))
                 }
                 WaitState::Model(call) => self.task_for_call(call).is_some(),
-                WaitState::Person(_, PendingQuestion::Pause) => self.is_prompt(lane),
+                WaitState::Person(_, PendingQuestion::Pause) => self.is_prompt(branch),
                 WaitState::New
                 | WaitState::Script(_)
                 | WaitState::Values(_)

@@ -55,11 +55,11 @@ impl Machine {
 
     /// Prefix of a child's name in paths, including the branch or item that starts it.
     fn child_path_prefix(&self) -> String {
-        let branch =
+        let is_branch =
             self.core.branches.current.parent.is_some() && self.core.branches.current.frames.len() == 1;
         let own = self.core.state_name();
         match own.rsplit_once('/') {
-            Some((place, _)) if branch => format!("{place}/"),
+            Some((place, _)) if is_branch => format!("{place}/"),
             _ => self.core.frame().map(|frame| frame.prefix.clone()).unwrap_or_default(),
         }
     }

@@ -50,18 +50,20 @@ impl Machine {
     /// `pack`: compresses entries that can be restored, if there are so many at least.
     fn sort_out(&mut self, pack: Option<usize>) -> bool {
         let program = &self.core.spec.program;
-        let lanes = self.core.branches.all_mut();
+        let branches = self.core.branches.all_mut();
         let mut gone = false;
         // a branch's entries go to its parent, whose agents have not seen them yet
-        for frame in lanes.filter(|lane| lane.parent.is_none()).flat_map(|lane| &mut lane.frames) {
+        for frame in branches.filter(|branch| branch.parent.is_none()).flat_map(|branch| &mut branch.frames) {
             let Some(workflow) = program.workflows.get(frame.workflow.0) else { continue };
-            for (at, (thread, spec)) in frame.conversations.iter_mut().zip(&workflow.contexts).enumerate() {
+            for (at, (conversation, spec)) in
+                frame.conversations.iter_mut().zip(&workflow.contexts).enumerate()
+            {
                 let agents = workflow.agents.iter().enumerate();
                 let seated = agents.filter(|(_, agent)| agent.context == ContextIx(at));
-                if spec.trim == TrimPolicy::DropOldest && thread.base.is_none() {
-                    thread.compact_history(spec, seated.map(|(agent, _)| AgentIx(agent)), pack);
+                if spec.trim == TrimPolicy::DropOldest && conversation.base.is_none() {
+                    conversation.compact_history(spec, seated.map(|(agent, _)| AgentIx(agent)), pack);
                 }
-                gone |= thread.dropped_count > 0;
+                gone |= conversation.dropped_count > 0;
             }
         }
         gone
@@ -76,11 +78,14 @@ impl LiveConversation {
         seated: impl Iterator<Item = AgentIx>,
         pack: Option<usize>,
     ) {
-        let begins = seated
-            .map(|agent| self.context_indexes.get(&agent).map_or(0, |sight| sight.entries_before_start()));
+        let begins = seated.map(|agent| {
+            self.context_indexes.get(&agent).map_or(0, |context_index| context_index.entries_before_start())
+        });
         let until = begins.min().unwrap_or(0).min(self.length());
         if self.summary.is_none() {
-            self.context_indexes.values_mut().for_each(|sight| sight.drop_hidden(spec.pin_first));
+            self.context_indexes
+                .values_mut()
+                .for_each(|context_index| context_index.drop_hidden(spec.pin_first));
         }
         let count = until.saturating_sub(self.dropped_count);
         let old = self.log.entries.get(..count).unwrap_or_default();

@@ -100,8 +100,8 @@ impl Machine {
         let summary = Some(ConversationSummary::new(covering.covered_count, covering.replaced_count, text));
         match covering.part {
             SummaryPart::Log => {
-                if let Some(thread) = frame.conversation_mut(agent.context) {
-                    thread.summary = summary;
+                if let Some(conversation) = frame.conversation_mut(agent.context) {
+                    conversation.summary = summary;
                 }
             }
             SummaryPart::Visit => {

@@ -25,34 +25,34 @@ impl Machine {
         self.caller_in(&self.core.branches.current)
     }
 
-    fn caller_in(&self, lane: &Branch) -> Option<ModelCaller> {
-        let frame = lane.frames.last()?;
+    fn caller_in(&self, branch: &Branch) -> Option<ModelCaller> {
+        let frame = branch.frames.last()?;
         let turn = frame.agent_turn.as_ref()?;
         let workflow = self.core.spec.program.workflows.get(frame.workflow.0)?;
         workflow.agent(turn.agent)?;
         Some(ModelCaller {
             workflow: Arc::clone(workflow),
             agent_ix: turn.agent,
-            state: self.core.state_path_in(lane, lane.frames.len() - 1),
-            charged_visits: self.visits_charged(lane),
+            state: self.core.state_path_in(branch, branch.frames.len() - 1),
+            charged_visits: self.visits_charged(branch),
             sums: matches!(turn.summarization, SummarizationState::Asked(_)),
             requested_model: turn.requested_model.clone(),
         })
     }
 
-    fn visits_charged(&self, lane: &Branch) -> Vec<StateVisitRef> {
-        let mut stays = Vec::new();
-        let mut current = Some(lane);
-        while let Some(lane) = current {
-            let frames = lane.frames.iter().enumerate();
-            stays.extend(frames.map(|(at, frame)| StateVisitRef {
-                branch_id: lane.id,
+    fn visits_charged(&self, branch: &Branch) -> Vec<StateVisitRef> {
+        let mut visits = Vec::new();
+        let mut current = Some(branch);
+        while let Some(branch) = current {
+            let frames = branch.frames.iter().enumerate();
+            visits.extend(frames.map(|(at, frame)| StateVisitRef {
+                branch_id: branch.id,
                 frame_id: at,
                 nth: frame.visit.nth,
             }));
-            current = self.core.branches.parent_of(lane);
+            current = self.core.branches.parent_of(branch);
         }
-        stays
+        visits
     }
 
     /// Enters an answer, and the attempts before it, into the ledger and the budgets.
@@ -145,7 +145,7 @@ impl Machine {
 
     /// The agent that waits for that answer of a model.
     fn caller_waiting_for(&self, call: CallId) -> Option<ModelCaller> {
-        self.caller_in(self.core.branches.all().find(|lane| lane.phase == WaitState::Model(call))?)
+        self.caller_in(self.core.branches.all().find(|branch| branch.phase == WaitState::Model(call))?)
     }
 
     fn emit_model_stopped(&mut self, call: CallId, agent: &ModelCaller, used: &[AttemptUsage]) {
@@ -156,8 +156,8 @@ impl Machine {
     /// Whether the same request can be made once more after what it has used until now was entered. `None`: no hard end
     /// counts for it.
     pub fn may_repeat(&self, call: CallId) -> Option<bool> {
-        let lane = self.core.branches.all().find(|lane| lane.phase == WaitState::Model(call))?;
-        if !self.core.spec.charges_every_attempt() { None } else { self.budgets.has_room(&self.core, lane) }
+        let branch = self.core.branches.all().find(|branch| branch.phase == WaitState::Model(call))?;
+        if !self.core.spec.charges_every_attempt() { None } else { self.budgets.has_room(&self.core, branch) }
     }
 
     /// The last attempt has failed, and the budgets have to be asked first: the call is made shorter, or waits.
@@ -179,18 +179,18 @@ impl Machine {
     /// of them is gone, because the charged scopes are found through the branches between.
     pub(super) fn note_stopped_calls(&mut self, all: bool) {
         let below = self.core.branches.current.id;
-        let lanes =
-            self.core.branches.others.values().filter(|lane| matches!(lane.phase, WaitState::Model(_)));
-        let lanes = lanes.filter(|lane| all || self.core.branches.is_within(lane, below));
-        let noted: Vec<_> = lanes.filter_map(|lane| self.stopped_call(lane)).collect();
+        let branches =
+            self.core.branches.others.values().filter(|branch| matches!(branch.phase, WaitState::Model(_)));
+        let branches = branches.filter(|branch| all || self.core.branches.is_within(branch, below));
+        let noted: Vec<_> = branches.filter_map(|branch| self.stopped_call(branch)).collect();
         for (call, agent) in noted {
             self.stopped_calls.entry(call).or_insert(agent);
         }
     }
 
     /// The call of a branch that is stopped, and the agent that is charged if the call has used something.
-    fn stopped_call(&self, lane: &Branch) -> Option<(CallId, ModelCaller)> {
-        let WaitState::Model(call) = lane.phase else { return None };
-        Some((call, self.caller_in(lane)?))
+    fn stopped_call(&self, branch: &Branch) -> Option<(CallId, ModelCaller)> {
+        let WaitState::Model(call) = branch.phase else { return None };
+        Some((call, self.caller_in(branch)?))
     }
 }

@@ -57,16 +57,16 @@ impl Machine {
 
     /// Tasks that are not done, by their branches.
     pub fn open_tasks(&self) -> Vec<u64> {
-        let own = |lane: &&Branch| lane.task_branch == Some(lane.id) && lane.phase != WaitState::Over;
+        let own = |branch: &&Branch| branch.task_branch == Some(branch.id) && branch.phase != WaitState::Over;
         if self.sub_agents {
-            self.core.branches.all().filter(own).map(|lane| lane.id).collect()
+            self.core.branches.all().filter(own).map(|branch| branch.id).collect()
         } else {
             Vec::new()
         }
     }
 
-    pub fn delegated_task(&self, lane: u64) -> Option<DelegatedTask> {
-        let found = self.core.branches.all().find(|one| one.id == lane)?;
+    pub fn delegated_task(&self, branch: u64) -> Option<DelegatedTask> {
+        let found = self.core.branches.all().find(|one| one.id == branch)?;
         let frame = found.frames.first()?;
         let Some((parent, index)) =
             found.parent.and_then(|(id, at)| Some((self.core.branches.by_id(id)?, at)))
@@ -123,20 +123,20 @@ impl Machine {
 
     /// The task that the answer to a call belongs to, where sub-agents can be reached.
     pub fn task_for_call(&self, call: CallId) -> Option<u64> {
-        let lane = self.core.branches.all().find(|lane| lane.pending_call() == Some(call))?;
-        lane.task_branch.filter(|_| self.sub_agents)
+        let branch = self.core.branches.all().find(|branch| branch.pending_call() == Some(call))?;
+        branch.task_branch.filter(|_| self.sub_agents)
     }
 
     /// The path name of the state that waits for the answer to a call.
     pub fn state_for_call(&self, call: CallId) -> Option<String> {
-        let lane = self.core.branches.all().find(|lane| lane.pending_call() == Some(call))?;
-        Some(self.core.state_path_in(lane, lane.frames.len().checked_sub(1)?))
+        let branch = self.core.branches.all().find(|branch| branch.pending_call() == Some(call))?;
+        Some(self.core.state_path_in(branch, branch.frames.len().checked_sub(1)?))
     }
 
     /// What the state that waits for the answer to a call takes for its result (`output.schema`).
     pub fn output_schema_for_call(&self, call: CallId) -> Option<Value> {
-        let lane = self.core.branches.all().find(|lane| lane.pending_call() == Some(call))?;
-        let frame = lane.frames.last()?;
+        let branch = self.core.branches.all().find(|branch| branch.pending_call() == Some(call))?;
+        let frame = branch.frames.last()?;
         let state = self.core.spec.program.workflows.get(frame.workflow.0)?.state(frame.state)?;
         state.store.as_ref()?.schema.clone()
     }
@@ -150,29 +150,29 @@ impl Machine {
 
     /// Questions that sub-agents put to their users, by task.
     pub fn delegated_prompts(&self) -> Vec<(u64, OpenPause)> {
-        let asked = self.core.branches.all().filter(|lane| self.is_prompt(lane));
-        asked.filter_map(|lane| Some((lane.task_branch?, self.open_pause_for(lane)?))).collect()
+        let asked = self.core.branches.all().filter(|branch| self.is_prompt(branch));
+        asked.filter_map(|branch| Some((branch.task_branch?, self.open_pause_for(branch)?))).collect()
     }
 
     pub fn prompts_sub_agents(&self) -> bool {
-        self.sub_agents && self.core.branches.all().any(|lane| self.is_prompt(lane))
+        self.sub_agents && self.core.branches.all().any(|branch| self.is_prompt(branch))
     }
 
-    pub(super) fn is_task_branch(&self, lane: &Branch) -> bool {
-        self.sub_agents && lane.task_branch.is_some()
+    pub(super) fn is_task_branch(&self, branch: &Branch) -> bool {
+        self.sub_agents && branch.task_branch.is_some()
     }
 
     /// A sub-agent can put the question to its user although no user is present in this process.
-    pub(super) fn is_prompt(&self, lane: &Branch) -> bool {
+    pub(super) fn is_prompt(&self, branch: &Branch) -> bool {
         let asks = || {
-            let frame = lane.frames.last()?;
+            let frame = branch.frames.last()?;
             let state = self.core.spec.program.workflows.get(frame.workflow.0)?.state(frame.state)?;
             let StateBody::Pause(pause) = &state.work else { return None };
             Some(for_sub_agents(pause))
         };
-        let open = matches!(lane.phase, WaitState::Person(_, PendingQuestion::Pause));
+        let open = matches!(branch.phase, WaitState::Person(_, PendingQuestion::Pause));
         let wanted = !self.core.can_show_question() && !self.withdraws_delegation();
-        open && wanted && self.is_task_branch(lane) && asks() == Some(true)
+        open && wanted && self.is_task_branch(branch) && asks() == Some(true)
     }
 
     /// An unhandled failure ends the run for now: sub-agents get no further steps, and steps that they have not handed
@@ -189,16 +189,18 @@ impl Machine {
             .branches
             .first_failed()
             .filter(|_| self.withdraws_delegation())
-            .and_then(|lane| self.wait_reason(lane))
+            .and_then(|branch| self.wait_reason(branch))
     }
 
     /// What the branch waits for is a step of a sub-agent.
-    pub(super) fn waits_for_sub_agent_result(&self, lane: &Branch) -> bool {
+    pub(super) fn waits_for_sub_agent_result(&self, branch: &Branch) -> bool {
         let tool = || {
-            self.core.pending_invocation(lane).is_some_and(|(it, _)| self.needs_task_delegation(lane, &it))
+            self.core
+                .pending_invocation(branch)
+                .is_some_and(|(it, _)| self.needs_task_delegation(branch, &it))
         };
-        match lane.phase {
-            WaitState::Model(_) => self.is_task_branch(lane),
+        match branch.phase {
+            WaitState::Model(_) => self.is_task_branch(branch),
             WaitState::Tool(_) | WaitState::ToolHeld => tool(),
             WaitState::New
             | WaitState::Script(_)
@@ -214,9 +216,9 @@ impl Machine {
         }
     }
 
-    fn needs_task_delegation(&self, lane: &Branch, invocation: &ToolInvocation) -> bool {
+    fn needs_task_delegation(&self, branch: &Branch, invocation: &ToolInvocation) -> bool {
         let theirs = invocation.agent == ASKED_BY && THEIRS.contains(&invocation.tool.as_str());
-        theirs && self.is_task_branch(lane)
+        theirs && self.is_task_branch(branch)
     }
 
     pub(super) fn is_delegated_call(&self, invocation: &ToolInvocation) -> bool {
@@ -228,13 +230,13 @@ impl Machine {
     pub(super) fn set_sub_agents(&mut self, sub_agents: bool, arrived: bool) {
         let left = std::mem::replace(&mut self.sub_agents, sub_agents) && !sub_agents;
         let judges_held = self.core.spec.machine_version >= JUDGES_HELD_SINCE;
-        let foreign = |lane: &Branch| arrived && judges_held && lane.phase == WaitState::ToolHeld;
+        let foreign = |branch: &Branch| arrived && judges_held && branch.phase == WaitState::ToolHeld;
         let handed: Vec<u64> = self
             .core
             .branches
             .all()
-            .filter(|lane| left && lane.task_branch.is_some() || foreign(lane))
-            .map(|lane| lane.id)
+            .filter(|branch| left && branch.task_branch.is_some() || foreign(branch))
+            .map(|branch| branch.id)
             .collect();
         for id in handed {
             if !self.core.branches.switch_to(id) {

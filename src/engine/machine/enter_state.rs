@@ -19,11 +19,11 @@ impl Machine {
     pub(super) fn enter_state(&mut self, target: StateIx) -> NextHandler {
         self.core.stop_visit_timers();
         self.visit_count += 1;
-        let stay = StateVisit::new(self.visit_count, self.core.now);
+        let state_visit = StateVisit::new(self.visit_count, self.core.now);
         self.checkpoints.pause_clocks(&self.core);
         let Some(frame) = self.core.frame_mut() else { return NextHandler::Wait };
         frame.state = target;
-        frame.visit = stay;
+        frame.visit = state_visit;
         let Some((workflow, state)) = self.core.current_state() else { return NextHandler::Wait };
         if let Err(next) = self.check_entry(&workflow, target, &state) {
             return next;

@@ -1,7 +1,8 @@
 //! How a state deals with an error: `retry`, `catch`, `fallback`, `on_error`, in this order; then `on_error` of its
 //! workflow.
 //!
-//! Every way counts once per stay, or leaves the state, so that an error inside a remedy cannot go in circles.
+//! Each remedy is used once in a visit (a retry: as often as its rule says) or leaves the state, so that an error inside a remedy
+//! cannot go in circles.
 
 use serde_json::{Map, Value, json};
 
@@ -30,38 +31,38 @@ impl Machine {
         self.error_remedy_in(&self.core.branches.current, at, code)
     }
 
-    fn error_remedy_in(&self, lane: &Branch, at: usize, code: &str) -> Option<ErrorRemedy> {
-        let frame = lane.frames.get(at)?;
+    fn error_remedy_in(&self, branch: &Branch, at: usize, code: &str) -> Option<ErrorRemedy> {
+        let frame = branch.frames.get(at)?;
         let workflow = self.core.spec.program.workflows.get(frame.workflow.0)?;
         let state = workflow.state(frame.state)?;
-        let (stay, rules) = (&frame.visit, &state.recovery);
+        let (visit, rules) = (&frame.visit, &state.recovery);
         // trying again does not lower what was used up, and a state that is left by a `catch` is left
-        let lasting = stay.error_caught || code == "limit" || code == "budget_exceeded";
+        let lasting = visit.error_caught || code == "limit" || code == "budget_exceeded";
         let retry = rules.retry.iter().position(|rule| rule.matches_error(code)).filter(|_| !lasting);
         if let Some((at, rule)) = retry.and_then(|at| Some((at, rules.retry.get(at)?)))
-            && stay.failure_count(at).saturating_add(1) < rule.max_attempts
+            && visit.failure_count(at).saturating_add(1) < rule.max_attempts
         {
             return Some(ErrorRemedy::Retry(at));
         }
         let catch =
-            rules.catch.iter().position(|rule| rule.matches_error(code)).filter(|_| !stay.error_caught);
+            rules.catch.iter().position(|rule| rule.matches_error(code)).filter(|_| !visit.error_caught);
         if let Some(at) = catch {
             return Some(ErrorRemedy::Catch(at));
         }
-        if rules.fallback.is_some() && !stay.fallback_used {
+        if rules.fallback.is_some() && !visit.fallback_used {
             return Some(ErrorRemedy::Fallback);
         }
-        let branch = at == 0 && lane.parent.is_some();
+        let is_branch = at == 0 && branch.parent.is_some();
         let policy = match rules.on_error {
             Some(own) => own,
             // a branch fails the state that forked; that is where the workflow's policy counts
-            None if branch => OnError::Fail,
+            None if is_branch => OnError::Fail,
             None if workflow.on_error == OnError::Go(frame.state) => OnError::Fail,
             None => workflow.on_error,
         };
         match policy {
             OnError::Fail => None,
-            OnError::Continue => (!stay.continued).then_some(ErrorRemedy::Continue),
+            OnError::Continue => (!visit.continued).then_some(ErrorRemedy::Continue),
             OnError::Go(target) => Some(ErrorRemedy::Go(target)),
         }
     }
@@ -75,18 +76,18 @@ impl Machine {
     /// The same for what encloses a frame of the current branch: the workflows that started it, and the states that
     /// forked, which may also tolerate the error.
     pub(super) fn is_dealt_with_outside(&self, top: usize) -> bool {
-        let (mut lane, mut inside) = (&self.core.branches.current, top);
+        let (mut branch, mut inside) = (&self.core.branches.current, top);
         loop {
-            if (0..inside).any(|at| self.error_remedy_in(lane, at, CHILD_FAILED).is_some()) {
+            if (0..inside).any(|at| self.error_remedy_in(branch, at, CHILD_FAILED).is_some()) {
                 return true;
             }
-            let Some(parent) = self.core.branches.parent_of(lane) else {
+            let Some(parent) = self.core.branches.parent_of(branch) else {
                 return false;
             };
-            if self.tolerates_another(lane) {
+            if self.tolerates_another(branch) {
                 return true;
             }
-            (lane, inside) = (parent, parent.frames.len());
+            (branch, inside) = (parent, parent.frames.len());
         }
     }
 
@@ -114,8 +115,8 @@ impl Machine {
         let Some(frame) = self.core.frame_mut() else { return NextHandler::Wait };
         let failures = frame.visit.count_failure(at);
         let call = self.core.next_call();
-        let luck = random_fraction(self.core.seed ^ call.0.wrapping_mul(0x9E37_79B9_7F4A_7C15));
-        let delay_ms = backoff_delay(&rule.backoff, failures, luck);
+        let random = random_fraction(self.core.seed ^ call.0.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+        let delay_ms = backoff_delay(&rule.backoff, failures, random);
         self.core.emit_event(RunEvent::Retrying {
             state: self.core.state_name(),
             attempt: failures.saturating_add(1),
@@ -230,11 +231,11 @@ fn as_data(failure: &RunError) -> Value {
     clippy::cast_sign_loss,
     reason = "milliseconds, capped"
 )]
-fn backoff_delay(backoff: &RetryBackoff, failures: u32, luck: f64) -> u64 {
+fn backoff_delay(backoff: &RetryBackoff, failures: u32, random: f64) -> u64 {
     let exponent = i32::try_from(failures.saturating_sub(1)).unwrap_or(i32::MAX);
     let grown = backoff.delay_ms as f64 * backoff.factor.powi(exponent);
     let capped = if grown.is_finite() { grown.max(0.0) } else { f64::MAX }.min(backoff.max_delay_ms as f64);
-    (if backoff.jitter { capped * luck } else { capped }).round() as u64
+    (if backoff.jitter { capped * random } else { capped }).round() as u64
 }
 
 /// A number from 0 to below 1 out of a seed (SplitMix64's last steps).

@@ -65,10 +65,10 @@ impl Machine {
     }
 
     /// Whether the state that forked can continue although this branch, one more than so far, has failed.
-    pub(super) fn tolerates_another(&self, lane: &Branch) -> bool {
-        let forked = self.core.branches.parent_of(lane);
-        let tolerates = forked.and_then(|lane| {
-            let (frame, fork) = lane.frames.last().zip(lane.fork.as_ref())?;
+    pub(super) fn tolerates_another(&self, branch: &Branch) -> bool {
+        let forked = self.core.branches.parent_of(branch);
+        let tolerates = forked.and_then(|branch| {
+            let (frame, fork) = branch.frames.last().zip(branch.fork.as_ref())?;
             let workflow = self.core.spec.program.workflows.get(frame.workflow.0)?;
             Some(tolerates_failures(&workflow.state(frame.state)?.work, fork, fork.failed_count + 1))
         });
@@ -145,7 +145,7 @@ impl Machine {
             )
         })?;
         let names: Vec<&str> = workflow.contexts.iter().map(|context| context.name.as_str()).collect();
-        let threads = merge::merge_conversations(&frame.conversations, &names, &branches).map_err(|conflict| {
+        let conversations = merge::merge_conversations(&frame.conversations, &names, &branches).map_err(|conflict| {
             let BranchConflict { subject: what, first_branch: first, second_branch: second } = conflict;
             merge_conflict_error(
                 "Two branches rewrote the same conversation",
@@ -153,7 +153,7 @@ impl Machine {
                 "clear or rewrite a shared context before or after the parallel state, not inside".to_owned(),
             )
         })?;
-        frame.conversations = threads;
+        frame.conversations = conversations;
         frame.agents = merge::merge_memories(&frame.agents, &branches);
         if let Some(last) = branches.iter().rev().find_map(|(_, leaving)| leaving.last_answer.clone()) {
             frame.agent_replied = true;

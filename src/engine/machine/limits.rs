@@ -75,8 +75,8 @@ impl Machine {
     /// it, not what it has started.
     fn take_exit(&mut self, asked: PendingQuestion, limit: &str, failure: RunError) -> Option<NextHandler> {
         let (id, from) = match asked {
-            PendingQuestion::Budget(BudgetScope::State { branch_id: lane, frame_id: frame }, _) => {
-                (lane, frame)
+            PendingQuestion::Budget(BudgetScope::State { branch_id: branch, frame_id: frame }, _) => {
+                (branch, frame)
             }
             PendingQuestion::Budget(BudgetScope::Run | BudgetScope::Agent(_), _)
             | PendingQuestion::Message
@@ -93,10 +93,10 @@ impl Machine {
                 (self.core.branches.current.id, self.core.branches.current.frames.len().saturating_sub(1))
             }
         };
-        let (lane, at, exit) = self.find_exit(id, from, asked, limit, &failure.code)?;
+        let (branch, at, exit) = self.find_exit(id, from, asked, limit, &failure.code)?;
         // the call that this branch waited for has just been answered
         self.core.branches.current.phase = WaitState::New;
-        if !self.core.branches.switch_to(lane) {
+        if !self.core.branches.switch_to(branch) {
             return None;
         }
         self.unwind_to(at);
@@ -128,24 +128,24 @@ impl Machine {
         code: &str,
     ) -> Option<(u64, usize, LimitExit)> {
         loop {
-            let lane = self.core.branches.by_id(id)?;
+            let branch = self.core.branches.by_id(id)?;
             let found = (0..=from)
                 .rev()
-                .find_map(|at| Some((at, self.limit_exit_for(lane, at, asked, limit, code)?)));
+                .find_map(|at| Some((at, self.limit_exit_for(branch, at, asked, limit, code)?)));
             if let Some((at, exit)) = found {
                 return Some((id, at, exit));
             }
-            if !self.core.user_present && is_local(asked) && self.tolerates_another(lane) {
+            if !self.core.user_present && is_local(asked) && self.tolerates_another(branch) {
                 return Some((id, 0, LimitExit::Fail));
             }
-            id = lane.parent?.0;
+            id = branch.parent?.0;
             from = self.core.branches.by_id(id)?.frames.len().checked_sub(1)?;
         }
     }
 
     fn limit_exit_for(
         &self,
-        lane: &Branch,
+        branch: &Branch,
         at: usize,
         asked: PendingQuestion,
         limit: &str,
@@ -154,12 +154,12 @@ impl Machine {
         let unused = |frame: &&CallFrame| {
             !frame.taken_limit_exits.contains(&limit_exit_key(asked, limit, frame.state))
         };
-        let frame = lane.frames.get(at).filter(unused)?;
+        let frame = branch.frames.get(at).filter(unused)?;
         let workflow = self.core.spec.program.workflows.get(frame.workflow.0)?;
         let state = workflow.state(frame.state)?;
         // a branch cannot leave for a state of the whole workflow; the state that forked can
-        let branch = at == 0 && lane.parent.is_some();
-        let target = state.on_limit.or(workflow.on_limit.filter(|_| !branch));
+        let is_branch = at == 0 && branch.parent.is_some();
+        let target = state.on_limit.or(workflow.on_limit.filter(|_| !is_branch));
         let catch = || {
             let rule = state.recovery.catch.iter().position(|rule| rule.matches_error(code));
             rule.filter(|_| !frame.visit.error_caught).map(LimitExit::Catch)

@@ -73,12 +73,13 @@ impl Machine {
         let speaks =
             self.core.current_state().is_some_and(|(_, state)| matches!(state.work, StateBody::Agent { .. }));
         let Some(frame) = self.core.frame_mut() else { return NextHandler::Wait };
-        let stay = &mut frame.visit;
+        let visit = &mut frame.visit;
         // the same answer would lead nowhere again; anything else that is done must not be done twice
-        let unmatched = matches!(&stay.question, Some(UserQuestion::Failed { failure }) if failure.code == "no_transition");
-        stay.work_done &= !(speaks && unmatched);
-        stay.attempts.clear();
-        (stay.error_caught, stay.fallback_used, stay.continued, stay.question) = (false, false, false, None);
+        let unmatched = matches!(&visit.question, Some(UserQuestion::Failed { failure }) if failure.code == "no_transition");
+        visit.work_done &= !(speaks && unmatched);
+        visit.attempts.clear();
+        (visit.error_caught, visit.fallback_used, visit.continued, visit.question) =
+            (false, false, false, None);
         self.core.arm_workflow_timer();
         self.retry_state_work()
     }

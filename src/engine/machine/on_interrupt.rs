@@ -12,13 +12,13 @@ impl Machine {
             return;
         }
         (self.breakpoints.step_mode, self.breakpoints.stop_before_model_calls) = (true, true);
-        let call = |lane: &Branch| {
-            if let WaitState::Model(call) = lane.phase { Some((call, lane.id)) } else { None }
+        let call = |branch: &Branch| {
+            if let WaitState::Model(call) = branch.phase { Some((call, branch.id)) } else { None }
         };
         let mut under_way: Vec<(CallId, u64)> = self.core.branches.all().filter_map(call).collect();
         under_way.sort_unstable_by_key(|(call, _)| *call);
-        for (call, lane) in under_way {
-            if self.core.branches.switch_to(lane) {
+        for (call, branch) in under_way {
+            if self.core.branches.switch_to(branch) {
                 self.interrupt_call(call, partial);
             }
         }

@@ -34,11 +34,11 @@ impl Machine {
         // a time limit alone is no user: a user may be looking at a stopped branch
         let by_time = self.core.spec.suspends_timeouts() && only_time(&given);
         // nor does it resume a run that was paused
-        let stays = by_time && self.core.is_handing_over();
+        let visits = by_time && self.core.is_handing_over();
         self.core.phase = RunPhase::Driven;
-        let left_park = !stays && self.leave_suspension();
-        for lane in self.core.branches.all_mut() {
-            lane.was_shown = false;
+        let left_park = !visits && self.leave_suspension();
+        for branch in self.core.branches.all_mut() {
+            branch.was_shown = false;
         }
         (self.status, self.error, self.core.user_present) = (RunStatus::Running, None, present);
         if let Some(approvals) = approvals {
@@ -87,19 +87,19 @@ impl Machine {
     /// # Errors
     /// Every mistake in the answer, as text for the user.
     pub fn validate_answer_to(&self, call: CallId, given: &UserAnswer) -> Result<(), String> {
-        let Some(lane) = self.core.branches.all().find(|lane| lane.pending_call() == Some(call)) else {
+        let Some(branch) = self.core.branches.all().find(|branch| branch.pending_call() == Some(call)) else {
             return Err("nobody waits for it".to_owned());
         };
-        match lane.phase {
+        match branch.phase {
             WaitState::Person(_, PendingQuestion::Uncertain) => parse_resolution(given).map(|_| ()),
             WaitState::Person(_, PendingQuestion::Request) => {
-                let question = lane.question.as_ref();
+                let question = branch.question.as_ref();
                 question.map_or(Ok(()), |question| {
                     ask_user::validate_agent_answer(question, given.clone()).map(|_| ())
                 })
             }
             WaitState::Person(_, PendingQuestion::Pause) => {
-                let pause = lane.frames.last().and_then(|frame| {
+                let pause = branch.frames.last().and_then(|frame| {
                     let workflow = self.core.spec.program.workflows.get(frame.workflow.0)?;
                     match &workflow.state(frame.state)?.work {
                         StateBody::Pause(pause) => Some(pause),
@@ -144,21 +144,23 @@ impl Machine {
         if !self.core.user_present {
             return;
         }
-        let mut lanes: Vec<(CallId, u64)> = self
+        let mut branches: Vec<(CallId, u64)> = self
             .core
             .branches
             .all()
-            .filter(|lane| matches!(lane.phase, WaitState::Person(..) | WaitState::Approval(_)))
-            .filter_map(|lane| Some((lane.pending_call().filter(|call| !answered.contains(call))?, lane.id)))
+            .filter(|branch| matches!(branch.phase, WaitState::Person(..) | WaitState::Approval(_)))
+            .filter_map(|branch| {
+                Some((branch.pending_call().filter(|call| !answered.contains(call))?, branch.id))
+            })
             .collect();
-        lanes.sort_by_key(|(call, _)| *call);
-        for (call, lane) in lanes {
-            self.reissue_question(call, lane);
+        branches.sort_by_key(|(call, _)| *call);
+        for (call, branch) in branches {
+            self.reissue_question(call, branch);
         }
     }
 
-    fn reissue_question(&mut self, call: CallId, lane: u64) {
-        if !self.core.branches.switch_to(lane) {
+    fn reissue_question(&mut self, call: CallId, branch: u64) {
+        if !self.core.branches.switch_to(branch) {
             return;
         }
         self.core.branches.current.was_shown = true;
@@ -167,22 +169,22 @@ impl Machine {
         {
             self.renew_deadline();
         }
-        let lane = &self.core.branches.current;
-        let asked = lane.question.clone().filter(|_| matches!(lane.phase, WaitState::Person(..)));
+        let branch = &self.core.branches.current;
+        let asked = branch.question.clone().filter(|_| matches!(branch.phase, WaitState::Person(..)));
         if let Some(question) = asked {
             self.core.emit_event(RunEvent::PersonAsked { call, question: question.clone() });
             return self.core.push_effect(Effect::AskPerson { call, question });
         }
-        let Some(top) = lane.frames.len().checked_sub(1) else { return };
-        let state = self.core.state_path_in(lane, top);
-        if let Some((invocation, risk)) = self.core.pending_invocation(lane) {
-            let until = self.approval_deadline(lane);
+        let Some(top) = branch.frames.len().checked_sub(1) else { return };
+        let state = self.core.state_path_in(branch, top);
+        if let Some((invocation, risk)) = self.core.pending_invocation(branch) {
+            let until = self.approval_deadline(branch);
             self.core.push_effect(Effect::AskApproval { call, state, invocation, risk, deadline: until });
         }
     }
 
     fn ask_about_interrupted_call(&mut self, call: CallId, reason: String) {
-        if !self.core.branches.all().any(|lane| lane.phase == WaitState::Tool(call))
+        if !self.core.branches.all().any(|branch| branch.phase == WaitState::Tool(call))
             || !self.activate_branch_for(&Input::Elapsed { call })
         {
             return;

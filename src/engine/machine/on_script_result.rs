@@ -71,13 +71,13 @@ impl Machine {
             let Some(at) = workflow.contexts.iter().position(|context| context.name == *name) else {
                 continue;
             };
-            let Some(thread) = frame.conversations.get_mut(at) else { continue };
-            thread.restore_compressed();
-            rebuilt.push((at, script_scope::entries_from(messages, &thread.log.entries)?));
+            let Some(conversation) = frame.conversations.get_mut(at) else { continue };
+            conversation.restore_compressed();
+            rebuilt.push((at, script_scope::entries_from(messages, &conversation.log.entries)?));
         }
         for (at, entries) in rebuilt {
-            if let Some(thread) = frame.conversations.get_mut(at) {
-                thread.replace_entries(entries);
+            if let Some(conversation) = frame.conversations.get_mut(at) {
+                conversation.replace_entries(entries);
             }
         }
         frame.set_data(&patch.set, &patch.removed);
@@ -173,9 +173,9 @@ impl Machine {
     /// A list of which nothing holds is an error that shows every value, never a silent end.
     fn no_match(&mut self, workflow: &Workflow, state: &StateSpec, tried: &[TriedGuard]) -> NextHandler {
         // a branch cannot continue in a state of the whole workflow; for `stop` a body has its own
-        let branch =
+        let is_branch =
             self.core.branches.current.frames.len() <= 1 && self.core.branches.current.parent.is_some();
-        if let (NoMatch::Go(target), false) = (workflow.no_match, branch) {
+        if let (NoMatch::Go(target), false) = (workflow.no_match, is_branch) {
             return self.follow_transition(state.transitions.len(), target, tried.to_vec());
         }
         let lines: Vec<String> = state

@@ -33,8 +33,10 @@ impl Machine {
                     self.core.emit_event(RunEvent::TakenBack { text });
                 }
             }
-            SteeringAction::Keep { lane, name } => self.on_checkpoint(lane, name),
-            SteeringAction::GoBack { lane, name } => return self.on_restore_checkpoint(lane, &name),
+            SteeringAction::Keep { lane: branch, name } => self.on_checkpoint(branch, name),
+            SteeringAction::GoBack { lane: branch, name } => {
+                return self.on_restore_checkpoint(branch, &name);
+            }
             SteeringAction::Set { call, set } => self.on_set(call, set),
         }
         NextHandler::Wait
@@ -47,12 +49,12 @@ impl Machine {
             .core
             .branches
             .all()
-            .filter(|lane| matches!(lane.phase, WaitState::Person(_, PendingQuestion::Break(_))))
-            .filter_map(|lane| Some((lane.pending_call()?, lane.id)))
+            .filter(|branch| matches!(branch.phase, WaitState::Person(_, PendingQuestion::Break(_))))
+            .filter_map(|branch| Some((branch.pending_call()?, branch.id)))
             .collect();
         standing.sort_by_key(|(call, _)| *call);
-        for (call, lane) in standing {
-            if self.core.branches.switch_to(lane) {
+        for (call, branch) in standing {
+            if self.core.branches.switch_to(branch) {
                 if self.core.branches.current.was_shown {
                     self.core.push_effect(Effect::Abort { call });
                     self.core.branches.current.was_shown = false;
@@ -67,15 +69,15 @@ impl Machine {
     /// Changes data only where a branch waits for the user; elsewhere a script may be about to change it.
     fn on_set(&mut self, call: Option<CallId>, set: Vec<(Vec<String>, Value)>) {
         let waits = |phase: &WaitState| matches!(phase, WaitState::Person(..) | WaitState::Approval(_));
-        let lane = self
+        let branch = self
             .core
             .branches
             .all()
-            .filter(|lane| waits(&lane.phase) && (call.is_none() || lane.pending_call() == call))
-            .min_by_key(|lane| lane.id)
-            .map(|lane| lane.id);
-        match lane.filter(|_| !self.core.is_chat()) {
-            Some(lane) if self.core.branches.switch_to(lane) => self.set_data_paths(set),
+            .filter(|branch| waits(&branch.phase) && (call.is_none() || branch.pending_call() == call))
+            .min_by_key(|branch| branch.id)
+            .map(|branch| branch.id);
+        match branch.filter(|_| !self.core.is_chat()) {
+            Some(branch) if self.core.branches.switch_to(branch) => self.set_data_paths(set),
             Some(_) | None => {
                 self.core.emit_warning(
                     "set",

@@ -8,8 +8,8 @@ use synthdev_domain::workflow::PauseKind;
 impl Machine {
     /// A message of the user answers the first branch that waits for text; else it is queued.
     pub(super) fn on_user_message(&mut self, text: String) -> NextHandler {
-        if let Some((lane, call)) = self.branch_awaiting_text()
-            && self.core.branches.switch_to(lane)
+        if let Some((branch, call)) = self.branch_awaiting_text()
+            && self.core.branches.switch_to(branch)
         {
             if self.core.branches.current.was_shown {
                 self.core.push_effect(Effect::Abort { call });
@@ -22,13 +22,13 @@ impl Machine {
     }
 
     fn branch_awaiting_text(&self) -> Option<(u64, CallId)> {
-        let mut lanes: Vec<_> = self.core.branches.all().collect();
-        lanes.sort_by_key(|lane| lane.id);
-        lanes.into_iter().find_map(|lane| {
-            let WaitState::Person(call, asked) = lane.phase else { return None };
-            let words = matches!(lane.question, Some(UserQuestion::Pause { kind: PauseKind::Text, .. }));
+        let mut branches: Vec<_> = self.core.branches.all().collect();
+        branches.sort_by_key(|branch| branch.id);
+        branches.into_iter().find_map(|branch| {
+            let WaitState::Person(call, asked) = branch.phase else { return None };
+            let words = matches!(branch.question, Some(UserQuestion::Pause { kind: PauseKind::Text, .. }));
             let open = matches!(asked, PendingQuestion::Pause | PendingQuestion::Request);
-            (asked == PendingQuestion::Message || open && words).then_some((lane.id, call))
+            (asked == PendingQuestion::Message || open && words).then_some((branch.id, call))
         })
     }
 }

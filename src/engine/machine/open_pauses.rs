@@ -49,10 +49,12 @@ impl Machine {
                 self.core.now,
             )];
         }
-        let mut lanes: Vec<&Branch> = self.core.branches.all().collect();
-        lanes.sort_by_key(|lane| lane.id);
-        let mut pauses: Vec<OpenPause> = lanes.iter().filter_map(|lane| self.open_pause_for(lane)).collect();
-        if let (true, true, Some(first)) = (self.core.phase.is_suspended(), pauses.is_empty(), lanes.first())
+        let mut branches: Vec<&Branch> = self.core.branches.all().collect();
+        branches.sort_by_key(|branch| branch.id);
+        let mut pauses: Vec<OpenPause> =
+            branches.iter().filter_map(|branch| self.open_pause_for(branch)).collect();
+        if let (true, true, Some(first)) =
+            (self.core.phase.is_suspended(), pauses.is_empty(), branches.first())
         {
             // the questions have timed out meanwhile: the run only waits to be resumed
             pauses.push(self.plain_pause(first));
@@ -61,13 +63,13 @@ impl Machine {
     }
 
     /// A pause without a question: the run was stopped.
-    fn plain_pause(&self, lane: &Branch) -> OpenPause {
-        let enters = lane
+    fn plain_pause(&self, branch: &Branch) -> OpenPause {
+        let enters = branch
             .next_state
-            .filter(|_| lane.id == self.core.branches.current.id)
+            .filter(|_| branch.id == self.core.branches.current.id)
             .map(|target| self.core.state_path(target));
         let state =
-            enters.unwrap_or_else(|| self.core.state_path_in(lane, lane.frames.len().saturating_sub(1)));
+            enters.unwrap_or_else(|| self.core.state_path_in(branch, branch.frames.len().saturating_sub(1)));
         let message = if self.core.is_handing_over() { "paused" } else { BY_YOU };
         let pause = open_pause(CallId(0), state, PauseReason::User, message.to_owned(), self.core.now);
         // if a user was present, or stops the run step by step, the user decides how it continues
@@ -77,7 +79,7 @@ impl Machine {
 
     /// A user who is present has an open question: lists show that, too.
     pub(super) fn has_open_question(&self) -> bool {
-        self.core.user_present && self.core.branches.all().any(|lane| is_waiting(&lane.phase))
+        self.core.user_present && self.core.branches.all().any(|branch| is_waiting(&branch.phase))
     }
 
     /// The open questions, for lists; these need not show all of a question.
@@ -98,9 +100,9 @@ impl Machine {
         open
     }
 
-    pub(super) fn open_pause_for(&self, lane: &Branch) -> Option<OpenPause> {
-        let state = self.core.state_path_in(lane, lane.frames.len().checked_sub(1)?);
-        let (call, reason) = match lane.phase {
+    pub(super) fn open_pause_for(&self, branch: &Branch) -> Option<OpenPause> {
+        let state = self.core.state_path_in(branch, branch.frames.len().checked_sub(1)?);
+        let (call, reason) = match branch.phase {
             WaitState::Approval(call) => (call, PauseReason::Approval),
             WaitState::Person(call, asked) => (call, pause_reason(asked)?),
             WaitState::New
@@ -116,9 +118,9 @@ impl Machine {
             | WaitState::Ending
             | WaitState::Over => return None,
         };
-        let mut pause = open_pause(call, state, reason, String::new(), lane.waiting_since);
-        match (&lane.question, reason) {
-            (_, PauseReason::Approval) => pause.message = self.approval_message(lane),
+        let mut pause = open_pause(call, state, reason, String::new(), branch.waiting_since);
+        match (&branch.question, reason) {
+            (_, PauseReason::Approval) => pause.message = self.approval_message(branch),
             (Some(UserQuestion::Uncertain { tool, arguments, reason, .. }), _) => {
                 pause.message = uncertain_message(tool, arguments, reason);
             }
@@ -134,33 +136,33 @@ impl Machine {
                 pause.schema = schema.as_deref().cloned();
                 pause.required_outputs.clone_from(required_outputs);
                 pause.default = default.as_deref().cloned();
-                pause.action = self.delegation_request(lane, message).map(Box::new);
+                pause.action = self.delegation_request(branch, message).map(Box::new);
             }
             (Some(UserQuestion::Break { state, point }), _) => {
                 pause.state.clone_from(state);
                 pause.message = breakpoint_text(state, point.as_ref());
             }
             (Some(_) | None, _) => {
-                if let WaitState::Person(_, PendingQuestion::Budget(_, kind)) = lane.phase {
+                if let WaitState::Person(_, PendingQuestion::Budget(_, kind)) = branch.phase {
                     pause.kind = Some(kind.name().to_owned());
                 }
-                pause.message = self.wait_reason(lane).map(|failure| failure.detail).unwrap_or_default()
+                pause.message = self.wait_reason(branch).map(|failure| failure.detail).unwrap_or_default()
             }
         }
         Some(pause)
     }
 
     /// Why a branch waits, as an error of the run.
-    pub(super) fn wait_reason(&self, lane: &Branch) -> Option<RunError> {
-        let top = lane.frames.len().checked_sub(1)?;
-        let state = self.core.state_path_in(lane, top);
-        let mut failure = match (&lane.phase, &lane.question) {
+    pub(super) fn wait_reason(&self, branch: &Branch) -> Option<RunError> {
+        let top = branch.frames.len().checked_sub(1)?;
+        let state = self.core.state_path_in(branch, top);
+        let mut failure = match (&branch.phase, &branch.question) {
             (WaitState::Approval(_), _) => {
-                RunError::new("tool.denied", "A tool needs approval", self.wanted_tool_text(lane))
+                RunError::new("tool.denied", "A tool needs approval", self.wanted_tool_text(branch))
                     .with_hint("approve tools with --yes, or allow this one in settings: \"approvals\"")
             }
             (_, Some(UserQuestion::Failed { failure })) => {
-                return Some(self.seen_outside(lane, RunError::clone(failure)));
+                return Some(self.seen_outside(branch, RunError::clone(failure)));
             }
             (_, Some(UserQuestion::Limit { limit, text, .. })) => limit_failure(limit, text),
             (_, Some(UserQuestion::Break { state, point })) => breakpoint_failure(state, point.as_ref()),
@@ -177,29 +179,29 @@ impl Machine {
             (_, Some(UserQuestion::NoSnapshot { .. } | UserQuestion::Message) | None) => return None,
         };
         failure.state = Some(state);
-        failure.agent = self.agent_name_in(lane);
+        failure.agent = self.agent_name_in(branch);
         Some(failure)
     }
 
     /// The request of the `delegate` state that a branch is in.
-    fn delegation_request(&self, lane: &Branch, message: &str) -> Option<DelegationRequest> {
-        let frame = lane.frames.last()?;
+    fn delegation_request(&self, branch: &Branch, message: &str) -> Option<DelegationRequest> {
+        let frame = branch.frames.last()?;
         let state = self.core.spec.program.workflows.get(frame.workflow.0)?.state(frame.state)?;
         let StateBody::Pause(pause) = &state.work else { return None };
         pause.request.as_ref().map(|request| request.build_request(message, pause.ttl_ms))
     }
 
     /// The question, for the user who decides.
-    fn approval_message(&self, lane: &Branch) -> String {
-        let asked = self.core.pending_invocation(lane);
+    fn approval_message(&self, branch: &Branch) -> String {
+        let asked = self.core.pending_invocation(branch);
         asked
             .map(|(asked, _)| approval_message(&asked.agent, &asked.tool, &asked.arguments))
             .unwrap_or_default()
     }
 
     /// `coder` wants to use `execute_terminal`, in the error of a run.
-    fn wanted_tool_text(&self, lane: &Branch) -> String {
-        let Some((invocation, _)) = self.core.pending_invocation(lane) else { return String::new() };
+    fn wanted_tool_text(&self, branch: &Branch) -> String {
+        let Some((invocation, _)) = self.core.pending_invocation(branch) else { return String::new() };
         let who = if invocation.agent == ASKED_BY {
             "the workflow".to_owned()
         } else {
@@ -208,21 +210,23 @@ impl Machine {
         format!("{who} wants to use `{}` {}", invocation.tool, invocation.arguments)
     }
 
-    fn agent_name_in(&self, lane: &Branch) -> Option<String> {
-        let frame = lane.frames.last()?;
+    fn agent_name_in(&self, branch: &Branch) -> Option<String> {
+        let frame = branch.frames.last()?;
         let workflow = self.core.spec.program.workflows.get(frame.workflow.0)?;
         frame.agent_turn.as_ref().and_then(|turn| workflow.agent(turn.agent)).map(|agent| agent.id.clone())
     }
 
     /// A failure with the path that the whole run shows: through every child workflow and branch around it.
-    fn seen_outside(&self, lane: &Branch, mut failure: RunError) -> RunError {
-        for at in (1..lane.frames.len()).rev() {
-            let child =
-                lane.frames.get(at).and_then(|frame| self.core.spec.program.workflows.get(frame.workflow.0));
+    fn seen_outside(&self, branch: &Branch, mut failure: RunError) -> RunError {
+        for at in (1..branch.frames.len()).rev() {
+            let child = branch
+                .frames
+                .get(at)
+                .and_then(|frame| self.core.spec.program.workflows.get(frame.workflow.0));
             let child = child.map(|child| child.name.clone()).unwrap_or_default();
-            failure = child_failure(failure, &child, self.core.state_path_in(lane, at - 1));
+            failure = child_failure(failure, &child, self.core.state_path_in(branch, at - 1));
         }
-        let forked = lane.parent.and_then(|(id, at)| Some((self.core.branches.by_id(id)?, at)));
+        let forked = branch.parent.and_then(|(id, at)| Some((self.core.branches.by_id(id)?, at)));
         let Some((parent, at)) = forked else { return failure };
         let Some(top) = parent.frames.len().checked_sub(1) else { return failure };
         let work = parent.frames.get(top).and_then(|frame| {

@@ -13,8 +13,11 @@ use synthdev_domain::workflow::StateBody;
 
 impl MachineCore {
     /// The first unanswered call of a branch's reply, and the agent that made it.
-    pub(super) fn pending_tool_call<'a>(&'a self, lane: &'a Branch) -> Option<(&'a AgentSpec, &'a ToolCall)> {
-        let frame = lane.frames.last()?;
+    pub(super) fn pending_tool_call<'a>(
+        &'a self,
+        branch: &'a Branch,
+    ) -> Option<(&'a AgentSpec, &'a ToolCall)> {
+        let frame = branch.frames.last()?;
         let turn = frame.agent_turn.as_ref()?;
         let open = turn.open_reply.as_ref()?;
         let call = &open.calls.get(*open.pending_calls.front()?)?.call;
@@ -27,21 +30,22 @@ impl MachineCore {
     }
 
     /// The tool call that a branch is at.
-    pub(super) fn pending_invocation(&self, lane: &Branch) -> Option<(ToolInvocation, ToolRisk)> {
-        if let Some(step) = lane.frames.last().and_then(|frame| frame.visit.step.clone()) {
+    pub(super) fn pending_invocation(&self, branch: &Branch) -> Option<(ToolInvocation, ToolRisk)> {
+        if let Some(step) = branch.frames.last().and_then(|frame| frame.visit.step.clone()) {
             return Some(step);
         }
-        let (agent, call) = self.pending_tool_call(lane)?;
+        let (agent, call) = self.pending_tool_call(branch)?;
         let (spec, arguments) = check_tool_call(agent, &call.name, &call.arguments).ok()?;
         let (network, original) = (agent.network, call.original.clone());
         let (agent, tool) = (agent.id.clone(), call.name.clone());
-        let loopback_ports = self.loopback_ports(lane);
+        let loopback_ports = self.loopback_ports(branch);
         Some((ToolInvocation { agent, tool, arguments, network, loopback_ports, original }, spec.risk))
     }
 
     /// Ports of the workflow that a branch is in, independent of its caller.
-    pub(super) fn loopback_ports(&self, lane: &Branch) -> BTreeSet<u16> {
-        let workflow = lane.frames.last().and_then(|frame| self.spec.program.workflows.get(frame.workflow.0));
+    pub(super) fn loopback_ports(&self, branch: &Branch) -> BTreeSet<u16> {
+        let workflow =
+            branch.frames.last().and_then(|frame| self.spec.program.workflows.get(frame.workflow.0));
         workflow.map(|workflow| workflow.loopback_ports.clone()).unwrap_or_default()
     }
 

@@ -86,8 +86,10 @@ impl Machine {
             ConversationSide::User => MessageAuthor::Agent(agent.id.clone()),
             ConversationSide::Assistant => workflow_author(&workflow),
         };
-        if let Some(thread) = self.core.frame_mut().and_then(|frame| frame.conversation_mut(agent.context)) {
-            thread.push(ContextEntry::text(author.clone(), ChatRole::User, text.clone()));
+        if let Some(conversation) =
+            self.core.frame_mut().and_then(|frame| frame.conversation_mut(agent.context))
+        {
+            conversation.push(ContextEntry::text(author.clone(), ChatRole::User, text.clone()));
         }
         let context = context_name(&workflow, agent);
         self.core.emit_event(RunEvent::MessageAdded {
@@ -106,10 +108,10 @@ impl Machine {
         let Some(workflow) = self.core.workflow() else { return NextHandler::Wait };
         let Some(agent) = workflow.agent(ix) else { return NextHandler::Wait };
         let Some(frame) = self.core.frame_mut() else { return NextHandler::Wait };
-        if let Some((thread, spec)) =
+        if let Some((conversation, spec)) =
             frame.conversation_mut(agent.context).zip(workflow.contexts.get(agent.context.0))
         {
-            thread.reset_to_start(spec);
+            conversation.reset_to_start(spec);
         }
         self.set_result(None, Some(&agent.id), Vec::new());
         NextHandler::ChooseTransition
@@ -134,13 +136,12 @@ impl Machine {
         let spared =
             self.core.replay_skips.skips_call(CallId(self.core.last_call + 1), SkippedCallKind::Model);
         let spec = Arc::clone(&self.core.spec);
-        let Some(CallFrame { agent_turn: Some(turn), conversations: threads, .. }) = self.core.frame_mut()
-        else {
+        let Some(CallFrame { agent_turn: Some(turn), conversations, .. }) = self.core.frame_mut() else {
             return NextHandler::Wait;
         };
         let Some(agent) = workflow.agent(turn.agent) else { return NextHandler::Wait };
-        let places = workflow.contexts.get(agent.context.0).zip(threads.get_mut(agent.context.0));
-        let Some((context, thread)) = places else { return NextHandler::Wait };
+        let places = workflow.contexts.get(agent.context.0).zip(conversations.get_mut(agent.context.0));
+        let Some((context, conversation)) = places else { return NextHandler::Wait };
         let seats = PromptBuilder {
             workflow: &workflow,
             agent,
@@ -148,17 +149,17 @@ impl Machine {
             system_context: &spec.brief,
             version: spec.machine_version,
         };
-        let moved = match seats.update_window(thread, turn, spared) {
+        let moved = match seats.update_window(conversation, turn, spared) {
             WindowUpdate::Sums(asked) => return self.call_for_summary(agent, context, asked),
             WindowUpdate::Moved(text) => Some(text),
             WindowUpdate::Stands => None,
         };
-        let (messages, outline) = match seats.build_messages(thread, turn, spared) {
+        let (messages, outline) = match seats.build_messages(conversation, turn, spared) {
             Ok(seen) => seen,
             Err(overflow) => return NextHandler::fail(too_long(&overflow, context, &agent.choice)),
         };
         turn.requested_model = (!agent.choice.fallback.is_empty()).then(|| Box::new(agent.choice.clone()));
-        let cut = seats.new_shortening_warning(thread, turn, outline.shortened_count);
+        let cut = seats.new_shortening_warning(conversation, turn, outline.shortened_count);
         let tool_choice = turn.choice.clone();
         self.warn_about_shortening(moved, cut);
         let mut request = messages.map(|messages| model_request(agent, state.clone(), messages, tool_choice));
@@ -198,8 +199,8 @@ impl Machine {
         let private = asked || (side == ConversationSide::User && !decision.is_empty());
         let ran_tools = decision.is_empty() && !calls.is_empty();
         let input = turn.input.clone().filter(|_| ran_tools);
-        if let Some(thread) = frame.conversation_mut(agent.context) {
-            turn.commit_to(thread, private, agent.memory == MemoryPolicy::Private);
+        if let Some(conversation) = frame.conversation_mut(agent.context) {
+            turn.commit_to(conversation, private, agent.memory == MemoryPolicy::Private);
         }
         let context_length = frame.conversations.get(agent.context.0).map_or(0, LiveConversation::length);
         if let Some(memory) = frame.agent_memory(ix) {
@@ -248,12 +249,12 @@ impl Machine {
         if turn.side == ConversationSide::User || asked {
             frame.visit.rounds = executed_rounds(turn.entries, agent);
         } else if turn.has_replied()
-            && let Some(thread) = frame.conversation_mut(agent.context)
+            && let Some(conversation) = frame.conversation_mut(agent.context)
         {
-            turn.commit_to(thread, false, agent.memory == MemoryPolicy::Private);
+            turn.commit_to(conversation, false, agent.memory == MemoryPolicy::Private);
             // the same input continues from here
-            let ran_tools = thread.log.entries.last().is_some_and(|entry| !entry.calls.is_empty());
-            let context_length = thread.length();
+            let ran_tools = conversation.log.entries.last().is_some_and(|entry| !entry.calls.is_empty());
+            let context_length = conversation.length();
             if let Some(memory) = frame.agent_memory(ix).filter(|_| ran_tools && !workflow.conversational) {
                 memory.continuation = Some(TurnContinuation { input, context_length });
             }

@@ -20,7 +20,7 @@ impl Machine {
             return true;
         }
         let found =
-            self.core.branches.others.iter().find(|(_, lane)| lane.awaits_call(call)).map(|(id, _)| *id);
+            self.core.branches.others.iter().find(|(_, branch)| branch.awaits_call(call)).map(|(id, _)| *id);
         found.is_some_and(|id| self.core.branches.switch_to(id))
     }
 

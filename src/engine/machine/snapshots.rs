@@ -36,8 +36,8 @@ impl Machine {
     }
 
     fn awaits_a_snapshot(&self, theirs: bool) -> bool {
-        let held = |lane: &Branch| {
-            lane.phase == WaitState::ToolHeld && self.waits_for_sub_agent_result(lane) == theirs
+        let held = |branch: &Branch| {
+            branch.phase == WaitState::ToolHeld && self.waits_for_sub_agent_result(branch) == theirs
         };
         self.snapshots.is_pending() && !self.core.starts_nothing_new() && self.core.branches.all().any(held)
     }

@@ -116,20 +116,20 @@ impl Machine {
         fork.running_branches.insert(at, id);
         let branch = branch_name(&state.work, at);
         self.core.emit_event(RunEvent::BranchStarted { state: owner, branch, index: at });
-        let errand = if handed_out { Some(id) } else { self.core.branches.current.task_branch };
-        self.start_branch(id, at, frame, start, errand);
+        let task = if handed_out { Some(id) } else { self.core.branches.current.task_branch };
+        self.start_branch(id, at, frame, start, task);
     }
 
-    fn start_branch(&mut self, id: u64, at: usize, frame: CallFrame, start: StateIx, errand: Option<u64>) {
-        let mut lane = Branch::new(
+    fn start_branch(&mut self, id: u64, at: usize, frame: CallFrame, start: StateIx, task: Option<u64>) {
+        let mut branch = Branch::new(
             id,
             Some((self.core.branches.current.id, at)),
             self.core.branches.current.depth + self.core.branches.current.frames.len(),
         );
-        lane.task_branch = errand;
-        lane.frames.push(frame);
-        lane.next_state = Some(start);
-        self.core.branches.others.insert(id, lane);
+        branch.task_branch = task;
+        branch.frames.push(frame);
+        branch.next_state = Some(start);
+        self.core.branches.others.insert(id, branch);
         self.core.branches.ready.push_back(id);
     }
 }

@@ -15,7 +15,8 @@ use synthdev_domain::run_error::RunError;
 impl Machine {
     /// Whether a branch or the run waits for the answer to a call; the driver need not perform any other.
     pub fn awaits_call(&self, call: CallId) -> bool {
-        self.snapshots.is_pending_call(call) || self.core.branches.all().any(|lane| lane.awaits_call(call))
+        self.snapshots.is_pending_call(call)
+            || self.core.branches.all().any(|branch| branch.awaits_call(call))
     }
 
     /// A stopped run accepts only inputs that resume it.
@@ -88,8 +89,8 @@ impl Machine {
                 .core
                 .branches
                 .all()
-                .filter(|lane| lane.next_state.is_some())
-                .map(|lane| lane.id)
+                .filter(|branch| branch.next_state.is_some())
+                .map(|branch| branch.id)
                 .collect();
             held.sort_unstable();
             self.core.branches.ready.extend(held);
@@ -109,9 +110,13 @@ impl Machine {
             return;
         }
         let failed = self.core.branches.first_failed();
-        let first =
-            self.core.branches.all().filter(|lane| is_waiting(&lane.phase)).min_by_key(|lane| lane.id);
-        let error = failed.or(first).and_then(|lane| self.wait_reason(lane));
+        let first = self
+            .core
+            .branches
+            .all()
+            .filter(|branch| is_waiting(&branch.phase))
+            .min_by_key(|branch| branch.id);
+        let error = failed.or(first).and_then(|branch| self.wait_reason(branch));
         let by = if self.core.is_handing_over() { "somebody has paused it" } else { BY_YOU };
         let error =
             error.unwrap_or_else(|| self.core.with_location(RunError::new("paused", "The run waits", by)));
@@ -125,13 +130,13 @@ impl Machine {
     /// Every branch waits for the user, or for a branch that does.
     pub(super) fn is_idle(&self) -> bool {
         let withdraws = self.withdraws_delegation();
-        let still = |lane: &Branch| match lane.phase {
-            _ if self.core.is_handing_over() && lane.next_state.is_some() => true,
-            WaitState::Person(_, asked) => asked != PendingQuestion::Message && !self.is_prompt(lane),
+        let still = |branch: &Branch| match branch.phase {
+            _ if self.core.is_handing_over() && branch.next_state.is_some() => true,
+            WaitState::Person(_, asked) => asked != PendingQuestion::Message && !self.is_prompt(branch),
             WaitState::Approval(_) | WaitState::Fork | WaitState::Held | WaitState::ToolHeld => true,
             // the rest of its time runs after the run is resumed
             WaitState::Timer(_) => self.core.is_handing_over(),
-            WaitState::Model(_) | WaitState::Tool(_) => withdraws && self.waits_for_sub_agent_result(lane),
+            WaitState::Model(_) | WaitState::Tool(_) => withdraws && self.waits_for_sub_agent_result(branch),
             WaitState::New
             | WaitState::Script(_)
             | WaitState::Values(_)
@@ -140,6 +145,6 @@ impl Machine {
             | WaitState::Over => false,
         };
         self.core.branches.all().all(still)
-            && (self.core.is_stopping() || self.core.branches.all().any(|lane| is_waiting(&lane.phase)))
+            && (self.core.is_stopping() || self.core.branches.all().any(|branch| is_waiting(&branch.phase)))
     }
 }

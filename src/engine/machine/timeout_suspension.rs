@@ -20,8 +20,8 @@ impl Machine {
         }
         let still = self.stopped_branches();
         self.timeouts_suspended = !still.is_empty();
-        let lanes: BTreeSet<u64> = self.core.branches.all().map(|lane| lane.id).collect();
-        for id in lanes {
+        let branches: BTreeSet<u64> = self.core.branches.all().map(|branch| branch.id).collect();
+        for id in branches {
             if still.contains(&id) { self.suspend_timeouts(id) } else { self.resume_timeouts(id) }
         }
     }
@@ -29,13 +29,13 @@ impl Machine {
     /// Stopped branches, and all branches around them.
     fn stopped_branches(&self) -> BTreeSet<u64> {
         let mut still = BTreeSet::new();
-        for lane in self.core.branches.all() {
-            if !matches!(lane.phase, WaitState::Person(_, PendingQuestion::Break(_))) {
+        for branch in self.core.branches.all() {
+            if !matches!(branch.phase, WaitState::Person(_, PendingQuestion::Break(_))) {
                 continue;
             }
-            let mut around = Some(lane);
-            while let Some(lane) = around.filter(|lane| still.insert(lane.id)) {
-                around = self.core.branches.parent_of(lane);
+            let mut around = Some(branch);
+            while let Some(branch) = around.filter(|branch| still.insert(branch.id)) {
+                around = self.core.branches.parent_of(branch);
             }
         }
         still
@@ -43,21 +43,22 @@ impl Machine {
 
     fn suspend_timeouts(&mut self, id: u64) {
         let now = self.core.now;
-        let Some(lane) = self.core.branches.by_id_mut(id) else { return };
+        let Some(branch) = self.core.branches.by_id_mut(id) else { return };
         let stopped: Vec<_> =
-            lane.frames.iter_mut().filter_map(|frame| frame.state_timer.suspend(now)).collect();
+            branch.frames.iter_mut().filter_map(|frame| frame.state_timer.suspend(now)).collect();
         for call in stopped {
             self.core.push_effect(Effect::Abort { call });
         }
     }
 
     fn resume_timeouts(&mut self, id: u64) {
-        let frames = self.core.branches.by_id(id).map_or(0, |lane| lane.frames.len());
+        let frames = self.core.branches.by_id(id).map_or(0, |branch| branch.frames.len());
         for at in 0..frames {
-            let frame = self.core.branches.by_id_mut(id).and_then(|lane| lane.frames.get_mut(at));
+            let frame = self.core.branches.by_id_mut(id).and_then(|branch| branch.frames.get_mut(at));
             let Some(left_ms) = frame.and_then(|frame| frame.state_timer.resume()) else { continue };
             let again = self.core.time_limit(left_ms);
-            if let Some(frame) = self.core.branches.by_id_mut(id).and_then(|lane| lane.frames.get_mut(at)) {
+            if let Some(frame) = self.core.branches.by_id_mut(id).and_then(|branch| branch.frames.get_mut(at))
+            {
                 frame.state_timer = again;
             }
         }

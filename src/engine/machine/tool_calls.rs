@@ -84,10 +84,10 @@ impl Machine {
     }
 
     /// When the approval that a branch waits for is denied by itself.
-    pub(super) fn approval_deadline(&self, lane: &Branch) -> Option<Timestamp> {
-        lane.frames.last()?.visit.pause_timer?;
+    pub(super) fn approval_deadline(&self, branch: &Branch) -> Option<Timestamp> {
+        branch.frames.last()?.visit.pause_timer?;
         let ms = i64::try_from(self.approvals.deadline_s.saturating_mul(1_000)).unwrap_or(i64::MAX);
-        Some(Timestamp(lane.waiting_since.0.saturating_add(ms)))
+        Some(Timestamp(branch.waiting_since.0.saturating_add(ms)))
     }
 
     /// The deadline has passed without an answer: the call is denied.

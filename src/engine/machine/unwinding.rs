@@ -13,8 +13,8 @@ impl Machine {
         }
         self.note_stopped_calls(true);
         self.core.branches.current.fork = None;
-        for lane in std::mem::take(&mut self.core.branches.others).into_values() {
-            self.stop_branch(&lane);
+        for branch in std::mem::take(&mut self.core.branches.others).into_values() {
+            self.stop_branch(&branch);
         }
         self.core.branches.ready.clear();
     }
@@ -41,10 +41,10 @@ impl Machine {
         let mut open: Vec<u64> = std::mem::take(&mut fork.running_branches).into_values().collect();
         let mut touched = false;
         while let Some(id) = open.pop() {
-            let Some(mut lane) = self.core.branches.others.remove(&id) else { continue };
-            touched |= lane.frames.iter().any(|frame| frame.files_touched);
-            self.stop_branch(&lane);
-            if let Some(inner) = lane.fork.take() {
+            let Some(mut branch) = self.core.branches.others.remove(&id) else { continue };
+            touched |= branch.frames.iter().any(|frame| frame.files_touched);
+            self.stop_branch(&branch);
+            if let Some(inner) = branch.fork.take() {
                 touched |= inner.files_touched;
                 open.extend(inner.running_branches.into_values());
             }
@@ -54,9 +54,9 @@ impl Machine {
         }
     }
 
-    fn stop_branch(&mut self, lane: &Branch) {
-        self.withdraw_wait(&lane.phase, lane.was_shown);
-        for call in lane.timers() {
+    fn stop_branch(&mut self, branch: &Branch) {
+        self.withdraw_wait(&branch.phase, branch.was_shown);
+        for call in branch.timers() {
             self.core.push_effect(Effect::Abort { call });
         }
     }

@@ -37,8 +37,8 @@ impl Machine {
         let old = Arc::clone(&self.core.spec);
         let names = PositionMap::new(&old.program, &program);
         let mut standing = compatibility::CompatibilityCheck::new(&old.program, &program, &names);
-        for lane in self.core.branches.sorted() {
-            standing.check_branch(lane);
+        for branch in self.core.branches.sorted() {
+            standing.check_branch(branch);
         }
         let mut problems = standing.problems;
         let given = migrate_inputs::migrate_input_values(program.workflows.first(), &old.inputs, "")
@@ -54,7 +54,7 @@ impl Machine {
                 .branches
                 .sorted()
                 .into_iter()
-                .flat_map(|lane| compatibility::unused_branch_data(lane, &old.program, &program, &names)),
+                .flat_map(|branch| compatibility::unused_branch_data(branch, &old.program, &program, &names)),
         );
         remove_duplicate_lines(&mut notes);
         let changed = program.hash != old.program.hash || program != old.program;
@@ -79,13 +79,13 @@ impl Machine {
             .branches
             .sorted()
             .into_iter()
-            .filter(|lane| self.is_branch(lane))
-            .map(|lane| lane.id)
+            .filter(|branch| self.is_branch(branch))
+            .map(|branch| branch.id)
             .collect();
         let moving = ProgramMigration { old_program: &old.program, new_program: &spec.program, names };
         let mut added = Map::new();
-        for lane in self.core.branches.all_mut() {
-            added.extend(moving.migrate_branch(lane, branches.contains(&lane.id)));
+        for branch in self.core.branches.all_mut() {
+            added.extend(moving.migrate_branch(branch, branches.contains(&branch.id)));
         }
         self.core.spec = spec;
         // checkpoints of tasks name states of the old definition
@@ -97,10 +97,10 @@ impl Machine {
     }
 
     /// Whether it is a branch of a `parallel` state, whose conversations are merged at the join.
-    fn is_branch(&self, lane: &Branch) -> bool {
-        let forked = self.core.branches.parent_of(lane);
+    fn is_branch(&self, branch: &Branch) -> bool {
+        let forked = self.core.branches.parent_of(branch);
         forked
-            .and_then(|lane| lane.fork.as_ref())
+            .and_then(|branch| branch.fork.as_ref())
             .is_some_and(|fork| matches!(fork.kind, ParallelKind::Branches))
     }
 
@@ -108,16 +108,16 @@ impl Machine {
     /// the new one.
     fn reissue_calls(&mut self) {
         let current = self.core.branches.current.id;
-        let asks = |lane: &&Branch| {
+        let asks = |branch: &&Branch| {
             let open = matches!(
-                lane.phase,
+                branch.phase,
                 WaitState::Script(_) | WaitState::Values(_) | WaitState::Choice(_) | WaitState::Model(_)
             );
             // a branch that is about to enter a state, or is over, waits for nothing
-            open && lane.next_state.is_none() && lane.result.is_none()
+            open && branch.next_state.is_none() && branch.result.is_none()
         };
         let open: Vec<u64> =
-            self.core.branches.sorted().into_iter().filter(asks).map(|lane| lane.id).collect();
+            self.core.branches.sorted().into_iter().filter(asks).map(|branch| branch.id).collect();
         for id in open {
             if self.core.branches.switch_to(id) {
                 let next = self.reissue_branch_call();

@@ -43,7 +43,7 @@ impl Machine {
                 self.continue_with_guidance(place, answer);
                 let next = self.continue_from_breakpoint();
                 let stands =
-                    |lane: &Branch| matches!(lane.phase, WaitState::Person(_, PendingQuestion::Break(_)));
+                    |branch: &Branch| matches!(branch.phase, WaitState::Person(_, PendingQuestion::Break(_)));
                 let still = self.core.branches.all().any(stands);
                 self.breakpoints.step_mode = still;
                 next

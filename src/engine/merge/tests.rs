@@ -69,9 +69,9 @@ fn text_entry(text: &str) -> ContextEntry {
 }
 
 fn conversation_of(texts: &[&str]) -> LiveConversation {
-    let mut thread = LiveConversation::default();
-    texts.iter().for_each(|text| thread.push(text_entry(text)));
-    thread
+    let mut conversation = LiveConversation::default();
+    texts.iter().for_each(|text| conversation.push(text_entry(text)));
+    conversation
 }
 
 #[test]
@@ -84,13 +84,14 @@ fn what_branches_said_follows_in_their_order() {
     };
     let mut rewritten = branch(&[]);
     rewritten.conversations[0].replace_entries(vec![text_entry("new")]);
-    let texts = |threads: &[LiveConversation]| -> Vec<String> {
-        threads[0].log.entries.iter().map(|entry| entry.text.clone()).collect()
+    let texts = |conversations: &[LiveConversation]| -> Vec<String> {
+        conversations[0].log.entries.iter().map(|entry| entry.text.clone()).collect()
     };
     let join = |branches: &[&BranchWrites]| {
         let named: Vec<(&str, &BranchWrites)> =
             ["a", "b"].into_iter().zip(branches.iter().copied()).collect();
-        merge_conversations(std::slice::from_ref(&base), &["talk"], &named).map(|threads| texts(&threads))
+        merge_conversations(std::slice::from_ref(&base), &["talk"], &named)
+            .map(|conversations| texts(&conversations))
     };
     let (one, two, silent) = (branch(&["1", "2"]), branch(&["3"]), branch(&[]));
     assert_eq!(join(&[&one, &two]).unwrap(), ["before", "1", "2", "3"]);

@@ -12,9 +12,9 @@ pub(super) struct PromptBounds {
 }
 
 impl PromptBounds {
-    pub(super) fn from_sources(scene: &PromptSources<'_>) -> Self {
-        let whole = scene.conversation_room().filter(|_| scene.measures_everything());
-        Self { readable_chars: scene.limit().0, total_chars: whole.unwrap_or(usize::MAX) }
+    pub(super) fn from_sources(sources: &PromptSources<'_>) -> Self {
+        let whole = sources.conversation_room().filter(|_| sources.measures_everything());
+        Self { readable_chars: sources.limit().0, total_chars: whole.unwrap_or(usize::MAX) }
     }
 
     /// Whether so much has room.

@@ -51,10 +51,10 @@ pub(super) struct PromptUnit<'a> {
 }
 
 impl<'a> PromptUnit<'a> {
-    pub(super) fn new(entry: &'a ContextEntry, own: bool, scene: &PromptSources<'_>) -> Self {
+    pub(super) fn new(entry: &'a ContextEntry, own: bool, sources: &PromptSources<'_>) -> Self {
         let answers: usize = entry.calls.iter().map(answer_length).sum();
-        let reminder = scene.reminder_text().filter(|_| own && used_tools(entry, scene.agent));
-        let (length, elidable) = match scene.context.tool_visibility {
+        let reminder = sources.reminder_text().filter(|_| own && used_tools(entry, sources.agent));
+        let (length, elidable) = match sources.context.tool_visibility {
             _ if own => {
                 let reminder = reminder.map_or(0, |text| text.chars().count());
                 (entry.length() + reminder, answers)
@@ -66,7 +66,7 @@ impl<'a> PromptUnit<'a> {
             ToolVisibility::None => (entry.text.chars().count(), 0),
         };
         let reminded = reminder.is_some();
-        let sealed = if own { sealed_length(entry, scene) } else { 0 };
+        let sealed = if own { sealed_length(entry, sources) } else { 0 };
         let (keep, lead, summary, at, room) = (false, false, false, None, None);
         Self {
             entry,
@@ -101,8 +101,8 @@ impl<'a> PromptUnit<'a> {
         Self { summary_position: Some((part, at)), ..self }
     }
 
-    pub(super) fn summary(summary: &'a ConversationSummary, scene: &PromptSources<'_>) -> Self {
-        let group = Self::new(&summary.entry, false, scene);
+    pub(super) fn summary(summary: &'a ConversationSummary, sources: &PromptSources<'_>) -> Self {
+        let group = Self::new(&summary.entry, false, sources);
         Self { summary: true, ..group.pinned_if(true).into_directive() }
     }
 }
@@ -114,11 +114,11 @@ fn used_tools(entry: &ContextEntry, agent: &AgentSpec) -> bool {
 }
 
 /// Characters that are sent back to the model's server, unread, with the calls that they led to.
-pub(super) fn sealed_length(entry: &ContextEntry, scene: &PromptSources<'_>) -> usize {
-    if entry.calls.is_empty() || !scene.measures_everything() {
+pub(super) fn sealed_length(entry: &ContextEntry, sources: &PromptSources<'_>) -> usize {
+    if entry.calls.is_empty() || !sources.measures_everything() {
         return 0;
     }
-    let protocol = scene.agent.choice.protocol;
+    let protocol = sources.agent.choice.protocol;
     entry.sealed.iter().filter(|one| one.is_for(protocol)).map(OpaqueBlock::length).sum()
 }
 
@@ -131,69 +131,73 @@ pub(super) fn answer_length(call: &AnsweredCall) -> usize {
     call.answer.chars().count()
 }
 
-pub(super) fn context_range<'a>(scene: &PromptSources<'_>, sight: &'a ContextIndex) -> ContextRange<'a> {
-    let covered = scene.conversation.summary.as_ref().map_or(0, |summary| summary.covered_count);
-    sight.range(covered, scene.context.pin_first)
+pub(super) fn context_range<'a>(
+    sources: &PromptSources<'_>,
+    context_index: &'a ContextIndex,
+) -> ContextRange<'a> {
+    let covered = sources.conversation.summary.as_ref().map_or(0, |summary| summary.covered_count);
+    context_index.range(covered, sources.context.pin_first)
 }
 
 /// The log with the agent's own asides where they happened and the summary in the place of what it covers, all
 /// without what may be left out before `from`; then the input, then what the visit has brought so far.
 pub(super) fn log_units<'a>(
-    scene: &PromptSources<'a>,
+    sources: &PromptSources<'a>,
     said: &'a TurnInput,
-    sight: &ContextIndex,
+    context_index: &ContextIndex,
     from: usize,
 ) -> Vec<PromptUnit<'a>> {
-    let LiveConversation { private_messages: asides, .. } = scene.conversation;
-    let range = context_range(scene, sight);
+    let LiveConversation { private_messages: asides, .. } = sources.conversation;
+    let range = context_range(sources, context_index);
     let mut groups: Vec<PromptUnit<'a>> = Vec::new();
-    let mut summary = placed_summary(scene.conversation);
+    let mut summary = placed_summary(sources.conversation);
     for place in range.shown_items(from) {
-        let Some((spot, shown, entries)) = sight.item(place) else { continue };
+        let Some((spot, shown, entries)) = context_index.item(place) else { continue };
         groups.extend(
             summary
                 .take_if(|summary| summary.covered_count <= entries)
-                .map(|summary| PromptUnit::summary(summary, scene)),
+                .map(|summary| PromptUnit::summary(summary, sources)),
         );
         groups.extend(match spot {
             EntryRef::Aside(at) => asides.get(at).map(|aside| {
-                let group = PromptUnit::new(&aside.entry, shown.is_own, scene);
+                let group = PromptUnit::new(&aside.entry, shown.is_own, sources);
                 if shown.is_own { group } else { group.into_directive() }
             }),
-            EntryRef::Log(at) => scene.conversation.entry(at).map(|entry| {
-                PromptUnit::new(entry, shown.is_own, scene)
+            EntryRef::Log(at) => sources.conversation.entry(at).map(|entry| {
+                PromptUnit::new(entry, shown.is_own, sources)
                     .pinned_if(range.is_pinned(place))
                     .at_summary_part(SummaryPart::Log, at)
             }),
         });
     }
-    groups.extend(summary.map(|summary| PromptUnit::summary(summary, scene)));
-    groups.extend(turn_units(scene, said));
+    groups.extend(summary.map(|summary| PromptUnit::summary(summary, sources)));
+    groups.extend(turn_units(sources, said));
     groups
 }
 
 /// The summary of a log, where there is a place for it.
-pub(super) fn placed_summary(thread: &LiveConversation) -> Option<&ConversationSummary> {
-    thread.summary.as_ref().filter(|summary| summary.covered_count <= thread.length())
+pub(super) fn placed_summary(conversation: &LiveConversation) -> Option<&ConversationSummary> {
+    conversation.summary.as_ref().filter(|summary| summary.covered_count <= conversation.length())
 }
 
 /// The input, then what the visit has brought so far.
-pub(super) fn turn_units<'a>(scene: &PromptSources<'a>, said: &'a TurnInput) -> Vec<PromptUnit<'a>> {
-    let turn = scene.agent_turn;
+pub(super) fn turn_units<'a>(sources: &PromptSources<'a>, said: &'a TurnInput) -> Vec<PromptUnit<'a>> {
+    let turn = sources.agent_turn;
     let mut groups: Vec<PromptUnit<'a>> = Vec::with_capacity(turn.entries.len() + 3);
     if let Some(entry) = &said.input {
         groups.push(
-            PromptUnit::new(entry, is_own_entry(scene.agent, entry, scene.side_of), scene).pinned_if(true),
+            PromptUnit::new(entry, is_own_entry(sources.agent, entry, sources.side_of), sources)
+                .pinned_if(true),
         );
     }
     if let Some(entry) = &said.directive {
-        groups.push(PromptUnit::new(entry, false, scene).pinned_if(true).into_directive());
+        groups.push(PromptUnit::new(entry, false, sources).pinned_if(true).into_directive());
     }
-    groups.extend(turn.record.as_ref().map(|record| PromptUnit::summary(record, scene)));
+    groups.extend(turn.record.as_ref().map(|record| PromptUnit::summary(record, sources)));
     let covered = turn.record.as_ref().map_or(0, |record| record.covered_count);
     for (at, part) in turn.entries.iter().enumerate().skip(covered.max(turn.window_start)) {
         let group =
-            PromptUnit::new(&part.entry, part.is_own(), scene).at_summary_part(SummaryPart::Visit, at);
+            PromptUnit::new(&part.entry, part.is_own(), sources).at_summary_part(SummaryPart::Visit, at);
         groups.push(if part.private { group.into_directive() } else { group });
     }
     groups

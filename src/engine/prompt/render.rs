@@ -11,10 +11,10 @@ use synthdev_domain::message::{ChatMessage, ChatRole};
 pub(super) const CUT: &str = "\n[… cut to fit the context …]\n";
 
 /// The agent's prompt with the run's brief behind it, and the examples.
-pub(super) fn prompt_and_examples(scene: &PromptSources<'_>) -> Vec<ChatMessage> {
-    let agent = scene.agent;
+pub(super) fn prompt_and_examples(sources: &PromptSources<'_>) -> Vec<ChatMessage> {
+    let agent = sources.agent;
     let mut messages = Vec::with_capacity(1 + agent.examples.len());
-    let system: Vec<&str> = system_parts(scene).collect();
+    let system: Vec<&str> = system_parts(sources).collect();
     if !system.is_empty() {
         messages.push(ChatMessage::text(ChatRole::System, system.join("\n\n")));
     }
@@ -23,13 +23,13 @@ pub(super) fn prompt_and_examples(scene: &PromptSources<'_>) -> Vec<ChatMessage>
 }
 
 /// How many messages [`prompt_and_examples`] makes.
-pub(super) fn opening_messages(scene: &PromptSources<'_>) -> usize {
-    usize::from(system_parts(scene).next().is_some()) + scene.agent.examples.len()
+pub(super) fn opening_messages(sources: &PromptSources<'_>) -> usize {
+    usize::from(system_parts(sources).next().is_some()) + sources.agent.examples.len()
 }
 
-fn system_parts<'a>(scene: &PromptSources<'a>) -> impl Iterator<Item = &'a str> {
-    let prompt = Some(scene.agent.system_prompt.as_str()).filter(|text| !text.trim().is_empty());
-    prompt.into_iter().chain(scene.system_context.included_parts(scene.agent.without))
+fn system_parts<'a>(sources: &PromptSources<'a>) -> impl Iterator<Item = &'a str> {
+    let prompt = Some(sources.agent.system_prompt.as_str()).filter(|text| !text.trim().is_empty());
+    prompt.into_iter().chain(sources.system_context.included_parts(sources.agent.without))
 }
 
 fn speaker_name(author: &MessageAuthor) -> Option<&str> {
@@ -43,12 +43,12 @@ fn speaker_name(author: &MessageAuthor) -> Option<&str> {
 /// Texts of others get their names if the agent sees more than one author: in a context with three seats from the first
 /// request on, as a name that came later would change the earlier messages.
 pub(super) fn project_entry(
-    scene: &PromptSources<'_>,
+    sources: &PromptSources<'_>,
     group: &PromptUnit<'_>,
     fit: &TruncationPlan,
     messages: &mut Vec<ChatMessage>,
 ) {
-    let (entry, visibility) = (group.entry, scene.context.tool_visibility);
+    let (entry, visibility) = (group.entry, sources.context.tool_visibility);
     if entry.role == ChatRole::System {
         if !entry.text.trim().is_empty() {
             messages.push(ChatMessage::text(ChatRole::System, elide_middle(&entry.text, group.max_chars)));
@@ -57,7 +57,7 @@ pub(super) fn project_entry(
     }
     if group.is_own {
         project_own_entry(entry, fit, group.max_chars, messages);
-        let reminder = scene.reminder_text().filter(|_| group.has_reminder);
+        let reminder = sources.reminder_text().filter(|_| group.has_reminder);
         return messages.extend(reminder.map(|text| ChatMessage::text(ChatRole::User, text)));
     }
     let mut text = entry_text(entry).into_owned();
@@ -73,7 +73,7 @@ pub(super) fn project_entry(
     if text.trim().is_empty() {
         return;
     }
-    if scene.other_agent_count >= 2
+    if sources.other_agent_count >= 2
         && !group.is_directive
         && let Some(name) = speaker_name(&entry.author)
     {

@@ -80,10 +80,10 @@ pub(super) fn max_prompt_chars(choice: &ModelChoice) -> Option<usize> {
 }
 
 /// Characters of a request that are not the conversation.
-pub(super) fn overhead_chars(scene: &PromptSources<'_>) -> usize {
-    let agent = scene.agent;
+pub(super) fn overhead_chars(sources: &PromptSources<'_>) -> usize {
+    let agent = sources.agent;
     let prompt: usize = agent.system_prompt.len()
-        + scene.system_context.included_parts(agent.without).map(str::len).sum::<usize>();
+        + sources.system_context.included_parts(agent.without).map(str::len).sum::<usize>();
     let examples: usize = agent.examples.iter().map(|message| message.content.len()).sum();
     let tools = agent.tools.iter().map(|tool| (&tool.description, &tool.parameters));
     let decisions = agent.parsing_tools.iter().map(|tool| (&tool.description, &tool.parameters));

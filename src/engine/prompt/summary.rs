@@ -23,25 +23,25 @@ const AROUND: usize = 1_000;
 /// The entries to summarize before the agent is called; `None` if nothing that a summary can cover has to go, or the
 /// context does not want summaries. At most as much as the summarizing model can take at once: the rest is summarized
 /// next.
-pub fn summary_coverage(scene: &PromptSources<'_>) -> Option<SummaryCoverage> {
-    if scene.context.trim != TrimPolicy::Summarize {
+pub fn summary_coverage(sources: &PromptSources<'_>) -> Option<SummaryCoverage> {
+    if sources.context.trim != TrimPolicy::Summarize {
         return None;
     }
-    let said = TurnInput::from_turn(scene.agent_turn);
-    let groups = log_units(scene, &said, &current_index(scene), 0);
-    let (limit, _) = scene.limit();
-    let (mut total, bounds) = (sum_units(&groups), PromptBounds::from_sources(scene));
+    let said = TurnInput::from_turn(sources.agent_turn);
+    let groups = log_units(sources, &said, &current_index(sources), 0);
+    let (limit, _) = sources.limit();
+    let (mut total, bounds) = (sum_units(&groups), PromptBounds::from_sources(sources));
     if bounds.has_room_for(total) {
         return None;
     }
     // Half stays free for what comes next and for the summary itself.
     let target = bounds.lowered_for(total, |limit| limit / 2);
     let newest = groups.len().saturating_sub(1);
-    let most = summary_source_room(scene).unwrap_or(usize::MAX);
+    let most = summary_source_room(sources).unwrap_or(usize::MAX);
     let so_far = |earlier: &Option<ConversationSummary>| {
         earlier.as_ref().map_or(0, |one| earlier_summary_text(one).chars().count())
     };
-    let (summary, record) = (&scene.conversation.summary, &scene.agent_turn.record);
+    let (summary, record) = (&sources.conversation.summary, &sources.agent_turn.record);
     let mut log = SummarySelection { material_chars: so_far(summary), ..SummarySelection::default() };
     let mut visit = SummarySelection { material_chars: so_far(record), ..SummarySelection::default() };
     for group in groups.iter().take(newest).filter(|group| !group.is_pinned) {
@@ -49,7 +49,7 @@ pub fn summary_coverage(scene: &PromptSources<'_>) -> Option<SummaryCoverage> {
             continue;
         };
         let (picked, with_calls) = match part {
-            SummaryPart::Log => (&mut log, scene.context.tool_visibility != ToolVisibility::None),
+            SummaryPart::Log => (&mut log, sources.context.tool_visibility != ToolVisibility::None),
             SummaryPart::Visit => (&mut visit, true),
         };
         let own = || entry_line(group.entry, with_calls).chars().count() + BETWEEN.len();
@@ -97,9 +97,9 @@ struct SummarySelection {
 }
 
 /// Characters that the model that sums up can be given; `None` where its window is not known.
-fn summary_source_room(scene: &PromptSources<'_>) -> Option<usize> {
-    let choice = scene.context.summary.as_deref().unwrap_or(&scene.agent.choice);
-    let prompt = max_prompt_chars(choice).filter(|_| scene.measures_everything())?;
+fn summary_source_room(sources: &PromptSources<'_>) -> Option<usize> {
+    let choice = sources.context.summary.as_deref().unwrap_or(&sources.agent.choice);
+    let prompt = max_prompt_chars(choice).filter(|_| sources.measures_everything())?;
     Some(prompt.saturating_sub(AROUND).max(AROUND))
 }
 
@@ -109,7 +109,7 @@ pub fn truncate_summary(text: &str, covering: SummaryCoverage) -> String {
 }
 
 /// What the model is asked for a summary: valid for any provider, no tools, no agent's own instructions.
-pub fn summary_request_messages(scene: &PromptSources<'_>, covering: SummaryCoverage) -> Vec<ChatMessage> {
+pub fn summary_request_messages(sources: &PromptSources<'_>, covering: SummaryCoverage) -> Vec<ChatMessage> {
     let instructions = format!(
         "You keep the record of a long conversation between a workflow and its agents. The beginning of it has to \
          make room. Write down what the agents must still know of it: the task and its conditions, what was decided \
@@ -120,7 +120,7 @@ pub fn summary_request_messages(scene: &PromptSources<'_>, covering: SummaryCove
     );
     vec![
         ChatMessage::text(ChatRole::System, instructions),
-        ChatMessage::text(ChatRole::User, transcript_text(scene, covering)),
+        ChatMessage::text(ChatRole::User, transcript_text(sources, covering)),
     ]
 }
 
@@ -128,11 +128,11 @@ pub fn summary_request_messages(scene: &PromptSources<'_>, covering: SummaryCove
 const BETWEEN: &str = "\n\n";
 
 /// The part as text, no longer than a view may be: what is too long loses its middle, each part in proportion.
-fn transcript_text(scene: &PromptSources<'_>, covering: SummaryCoverage) -> String {
-    let limit = scene.limit().0.max(MATERIAL).min(summary_source_room(scene).unwrap_or(usize::MAX));
+fn transcript_text(sources: &PromptSources<'_>, covering: SummaryCoverage) -> String {
+    let limit = sources.limit().0.max(MATERIAL).min(summary_source_room(sources).unwrap_or(usize::MAX));
     let lines = match covering.part {
-        SummaryPart::Log => log_lines(scene, covering.covered_count),
-        SummaryPart::Visit => visit_lines(scene.agent_turn, covering.covered_count),
+        SummaryPart::Log => log_lines(sources, covering.covered_count),
+        SummaryPart::Visit => visit_lines(sources.agent_turn, covering.covered_count),
     };
     let whole: usize = lines.iter().map(|line| line.chars().count()).sum();
     let room =
@@ -141,16 +141,16 @@ fn transcript_text(scene: &PromptSources<'_>, covering: SummaryCoverage) -> Stri
     parts.join(BETWEEN)
 }
 
-fn log_lines(scene: &PromptSources<'_>, covers: usize) -> Vec<String> {
-    let LiveConversation { log, summary, .. } = scene.conversation;
-    let mut left = scene.context.pin_first;
+fn log_lines(sources: &PromptSources<'_>, covers: usize) -> Vec<String> {
+    let LiveConversation { log, summary, .. } = sources.conversation;
+    let mut left = sources.context.pin_first;
     let first_free = log.entries.iter().position(|entry| {
         let free = !entry.pinned && left == 0;
         left = left.saturating_sub(usize::from(!entry.pinned));
         free
     });
     let first_free = first_free.unwrap_or(log.entries.len());
-    let with_calls = scene.context.tool_visibility != ToolVisibility::None;
+    let with_calls = sources.context.tool_visibility != ToolVisibility::None;
     let from = summary.as_ref().map_or(0, |summary| summary.covered_count);
     let entries = log.entries.iter().take(covers).skip(from.max(first_free)).filter(|entry| !entry.pinned);
     let so_far = summary.iter().map(earlier_summary_text);

@@ -82,24 +82,24 @@ fn context(limit: usize) -> ContextSpec {
 }
 
 fn conversation_of(entries: &[ContextEntry]) -> LiveConversation {
-    let mut thread = LiveConversation::default();
+    let mut conversation = LiveConversation::default();
     for entry in entries {
-        thread.push(entry.clone());
+        conversation.push(entry.clone());
     }
-    thread
+    conversation
 }
 
 /// The prompt, which is the same with and without the agent's context index, and its outline.
 fn shown_messages(
     agent: &AgentSpec,
     context: &ContextSpec,
-    thread: &LiveConversation,
+    conversation: &LiveConversation,
     turn: &AgentTurn,
 ) -> Result<PromptMessages, ContextOverflow> {
-    let (known, turn) = settle_window(agent, context, thread, turn);
-    let scene = PromptSources { agent_turn: &turn, ..scene(agent, context, &known, &turn) };
-    let view = build_messages(&scene);
-    match (&view, &full_prompt(&PromptSources { conversation: thread, ..scene })) {
+    let (known, turn) = settle_window(agent, context, conversation, turn);
+    let sources = PromptSources { agent_turn: &turn, ..sources(agent, context, &known, &turn) };
+    let view = build_messages(&sources);
+    match (&view, &full_prompt(&PromptSources { conversation, ..sources })) {
         (Ok(one), Ok(other)) => {
             assert_eq!(one.messages, other.messages);
             assert_eq!((one.dropped, one.shortened_count), (other.dropped, other.shortened_count));
@@ -107,7 +107,7 @@ fn shown_messages(
         (one, other) => assert_eq!(one.as_ref().err(), other.as_ref().err()),
     }
     let told = view.as_ref().map(|view| (view.messages.len(), view.dropped, view.shortened_count));
-    let outline = outline_messages(&scene);
+    let outline = outline_messages(&sources);
     let outline =
         outline.as_ref().map(|outline| (outline.messages, outline.dropped, outline.shortened_count));
     assert_eq!(outline, told);
@@ -115,14 +115,14 @@ fn shown_messages(
 }
 
 /// Prompt sources for a context in which every author has a seat.
-fn scene<'a>(
+fn sources<'a>(
     agent: &'a AgentSpec,
     context: &'a ContextSpec,
-    thread: &'a LiveConversation,
+    conversation: &'a LiveConversation,
     turn: &'a AgentTurn,
 ) -> PromptSources<'a> {
     let mut others = BTreeSet::new();
-    for entry in &thread.log.entries {
+    for entry in &conversation.log.entries {
         if let MessageAuthor::Agent(id) = &entry.author {
             others.insert(id);
         }
@@ -131,7 +131,7 @@ fn scene<'a>(
     PromptSources {
         agent,
         context,
-        conversation: thread,
+        conversation,
         agent_turn: turn,
         system_context: &NONE,
         other_agent_count: others.len(),
@@ -144,31 +144,32 @@ fn scene<'a>(
 fn settle_window(
     agent: &AgentSpec,
     context: &ContextSpec,
-    thread: &LiveConversation,
+    conversation: &LiveConversation,
     turn: &AgentTurn,
 ) -> (LiveConversation, AgentTurn) {
-    let (mut known, mut turn) = (thread.clone(), turn.clone());
+    let (mut known, mut turn) = (conversation.clone(), turn.clone());
     let seen = known.context_indexes.remove(&turn.agent).unwrap_or_default();
-    let seen = update_index(seen, &scene(agent, context, &known, &turn));
+    let seen = update_index(seen, &sources(agent, context, &known, &turn));
     known.context_indexes.insert(turn.agent, seen);
-    let begin = required_start(&scene(agent, context, &known, &turn));
+    let begin = required_start(&sources(agent, context, &known, &turn));
     known.context_indexes.get_mut(&turn.agent).unwrap().set_start(begin.log);
     turn.window_start = begin.visit;
     (known, turn)
 }
 
 /// The view from where it began before, found by a look at everything.
-fn full_prompt(scene: &PromptSources<'_>) -> Result<PromptMessages, ContextOverflow> {
-    let turn = AgentTurn { window_start: 0, ..scene.agent_turn.clone() };
-    let scene = &PromptSources { agent_turn: &turn, ..*scene };
-    let said = TurnInput::from_turn(scene.agent_turn);
-    let everything = log_units(scene, &said, &current_index(scene), 0).len();
-    let from = scene.conversation.context_indexes.get(&scene.agent_turn.agent).map_or(0, ContextIndex::start);
-    let mut groups = log_units(scene, &said, &current_index(scene), from);
+fn full_prompt(sources: &PromptSources<'_>) -> Result<PromptMessages, ContextOverflow> {
+    let turn = AgentTurn { window_start: 0, ..sources.agent_turn.clone() };
+    let sources = &PromptSources { agent_turn: &turn, ..*sources };
+    let said = TurnInput::from_turn(sources.agent_turn);
+    let everything = log_units(sources, &said, &current_index(sources), 0).len();
+    let from =
+        sources.conversation.context_indexes.get(&sources.agent_turn.agent).map_or(0, ContextIndex::start);
+    let mut groups = log_units(sources, &said, &current_index(sources), from);
     let mut dropped = everything - groups.len();
-    let (limit, _) = scene.limit();
+    let (limit, _) = sources.limit();
     let length = |groups: &[PromptUnit<'_>]| groups.iter().map(|group| group.length).sum::<usize>();
-    let room = scene.conversation_room().unwrap_or(usize::MAX);
+    let room = sources.conversation_room().unwrap_or(usize::MAX);
     let all = |groups: &[PromptUnit<'_>]| {
         length(groups) + groups.iter().map(|group| group.reasoning_chars).sum::<usize>()
     };
@@ -179,7 +180,7 @@ fn full_prompt(scene: &PromptSources<'_>) -> Result<PromptMessages, ContextOverf
     };
     let most = if length(&groups) > limit { low(limit) } else { limit };
     let whole = if all(&groups) > room { low(room) } else { room };
-    if scene.context.trim != TrimPolicy::Error {
+    if sources.context.trim != TrimPolicy::Error {
         while let Some(at) =
             groups[..groups.len().saturating_sub(1)].iter().position(|group| !group.is_pinned)
             && (length(&groups) > most || all(&groups) > whole)
@@ -188,10 +189,10 @@ fn full_prompt(scene: &PromptSources<'_>) -> Result<PromptMessages, ContextOverf
             dropped += 1;
         }
     }
-    let fit = fit_units(&mut groups, scene, dropped)?;
-    let mut messages = prompt_and_examples(scene);
+    let fit = fit_units(&mut groups, sources, dropped)?;
+    let mut messages = prompt_and_examples(sources);
     for group in &groups {
-        project_entry(scene, group, &fit, &mut messages);
+        project_entry(sources, group, &fit, &mut messages);
     }
     Ok(PromptMessages { messages, dropped: fit.dropped, shortened_count: shortened_count(&fit, &groups) })
 }
@@ -239,12 +240,13 @@ fn used_tool(agent: &str) -> ContextEntry {
 
 #[test]
 fn seats_see_the_thread_from_their_own_side() {
-    let thread = [
+    let conversation = [
         text_entry(MessageAuthor::Workflow, ChatRole::User, "task"),
         used_tool("coder"),
         text_entry(MessageAuthor::Agent("coder".into()), ChatRole::Assistant, "done"),
     ];
-    let coder = prompt_messages(&agent("coder", ConversationSide::Assistant), &thread, Some("go on"), 50_000);
+    let coder =
+        prompt_messages(&agent("coder", ConversationSide::Assistant), &conversation, Some("go on"), 50_000);
     assert_eq!(
         coder,
         [
@@ -257,7 +259,7 @@ fn seats_see_the_thread_from_their_own_side() {
         ]
     );
     let reviewer =
-        prompt_messages(&agent("reviewer", ConversationSide::User), &thread, Some("review it"), 50_000);
+        prompt_messages(&agent("reviewer", ConversationSide::User), &conversation, Some("review it"), 50_000);
     assert_eq!(
         reviewer,
         [
@@ -295,10 +297,10 @@ fn trimming_drops_the_oldest_until_it_fits() {
     let rows = [(30, 34, 1_000, 29), (12, 500, 1_000, 2), (3, 10, 1_000, 3), (1, 5_000, 1_000, 1)];
     for (count, length, limit, kept) in rows {
         let text = "x".repeat(length);
-        let thread: Vec<ContextEntry> =
+        let conversation: Vec<ContextEntry> =
             (0..count).map(|_| text_entry(MessageAuthor::Workflow, ChatRole::User, &text)).collect();
         let seat = agent("a", ConversationSide::Assistant);
-        let view = limited_prompt(&seat, &thread, &turn(&seat, None), limit).unwrap();
+        let view = limited_prompt(&seat, &conversation, &turn(&seat, None), limit).unwrap();
         let total: usize = view.messages[1..].iter().map(|m| m.content.chars().count()).sum();
         assert_eq!((view.messages.len() - 1, view.dropped), (kept, count - kept), "{count}×{length}");
         assert!(total <= limit, "{count}×{length}: {total}");
@@ -310,8 +312,8 @@ fn anothers_words_too_long_by_themselves_lose_their_middle_and_that_is_counted()
     let agent = agent("a", ConversationSide::Assistant);
     for (length, shortened) in [(100, 0), (101, 1), (5_000, 1)] {
         let text = "x".repeat(length);
-        let thread = [text_entry(MessageAuthor::Agent("b".into()), ChatRole::Assistant, &text)];
-        let view = limited_prompt(&agent, &thread, &turn(&agent, None), 100).unwrap();
+        let conversation = [text_entry(MessageAuthor::Agent("b".into()), ChatRole::Assistant, &text)];
+        let view = limited_prompt(&agent, &conversation, &turn(&agent, None), 100).unwrap();
         let sent = &view.messages.last().unwrap().content;
         assert_eq!(
             (view.shortened_count, sent.contains(render::CUT.trim())),
@@ -326,13 +328,14 @@ fn anothers_words_too_long_by_themselves_lose_their_middle_and_that_is_counted()
 fn pinned_entries_stay_and_alone_too_long_is_an_error() {
     let mut pinned = text_entry(MessageAuthor::Start, ChatRole::User, &"p".repeat(600));
     pinned.pinned = true;
-    let mut thread = vec![pinned.clone()];
-    thread.extend((0..5).map(|_| text_entry(MessageAuthor::Workflow, ChatRole::User, &"x".repeat(200))));
+    let mut conversation = vec![pinned.clone()];
+    conversation
+        .extend((0..5).map(|_| text_entry(MessageAuthor::Workflow, ChatRole::User, &"x".repeat(200))));
     let seat = agent("a", ConversationSide::Assistant);
-    let view = limited_prompt(&seat, &thread, &turn(&seat, None), 1_000).unwrap();
+    let view = limited_prompt(&seat, &conversation, &turn(&seat, None), 1_000).unwrap();
     assert_eq!(view.dropped, 3);
     assert!(view.messages[1].content.starts_with("ppp"));
-    let overflow = limited_prompt(&seat, &thread, &turn(&seat, None), 500).unwrap_err();
+    let overflow = limited_prompt(&seat, &conversation, &turn(&seat, None), 500).unwrap_err();
     assert_eq!(overflow, ContextOverflow { length: 600, limit: 500, field: "max_length" });
 }
 
@@ -358,10 +361,10 @@ fn an_input_is_never_cut_and_answers_are() {
 fn the_reminder_follows_a_tool_round_and_system_words_stay_system() {
     let mut seat = agent("a", ConversationSide::Assistant);
     seat.reminder = Some("Run the tests.".into());
-    let thread = [text_entry(MessageAuthor::Script, ChatRole::System, "rule")];
+    let conversation = [text_entry(MessageAuthor::Script, ChatRole::System, "rule")];
     let mut visit = turn(&seat, Some("go"));
     let roles = |visit: &AgentTurn| -> Vec<String> {
-        let view = limited_prompt(&seat, &thread, visit, 1_000).unwrap();
+        let view = limited_prompt(&seat, &conversation, visit, 1_000).unwrap();
         view.messages.iter().map(|m| format!("{} {}", m.role.as_str(), m.content)).collect()
     };
     assert_eq!(roles(&visit)[1..], ["system rule", "user go"]);
@@ -373,7 +376,7 @@ fn the_reminder_follows_a_tool_round_and_system_words_stay_system() {
     assert_eq!(second[..first.len()], first, "an earlier round keeps its own");
     assert_eq!(second.iter().filter(|line| *line == "user Run the tests.").count(), 2);
     seat.parsing_tools.push(decision("read_files"));
-    let view = limited_prompt(&seat, &thread, &visit, 1_000).unwrap();
+    let view = limited_prompt(&seat, &conversation, &visit, 1_000).unwrap();
     assert_eq!(view.messages.last().unwrap().role, ChatRole::Tool, "a decision is no round of tools");
 }
 
@@ -385,7 +388,7 @@ fn decision(name: &str) -> ParsingTool {
 #[test]
 fn what_the_run_was_told_stands_behind_the_prompt_unless_the_role_goes_without() {
     let brief = SystemContext { environment: "On linux.".into(), guidance: "Use tabs.".into() };
-    let (thread, context) = (LiveConversation::default(), context(1_000));
+    let (conversation, context) = (LiveConversation::default(), context(1_000));
     for (prompt, without, expected) in [
         ("Be.", SystemContextExclusions::default(), "system: Be.\n\nUse tabs.\n\nOn linux."),
         ("Be.", SystemContextExclusions { environment: true, guidance: false }, "system: Be.\n\nUse tabs."),
@@ -396,24 +399,26 @@ fn what_the_run_was_told_stands_behind_the_prompt_unless_the_role_goes_without()
         let seat =
             AgentSpec { system_prompt: prompt.into(), without, ..agent("a", ConversationSide::Assistant) };
         let visit = turn(&seat, Some("go"));
-        let scene = PromptSources { system_context: &brief, ..scene(&seat, &context, &thread, &visit) };
-        let shown = lines(&build_messages(&scene).unwrap());
+        let sources =
+            PromptSources { system_context: &brief, ..sources(&seat, &context, &conversation, &visit) };
+        let shown = lines(&build_messages(&sources).unwrap());
         let expected: Vec<&str> =
             [expected, "user: go"].into_iter().filter(|line| !line.is_empty()).collect();
         assert_eq!(shown, expected);
-        assert_eq!(outline_messages(&scene).unwrap().messages, expected.len());
+        assert_eq!(outline_messages(&sources).unwrap().messages, expected.len());
     }
 }
 
 #[test]
 fn where_three_sit_everybody_has_a_name_from_the_first_word_on() {
     let (seat, context) = (agent("coder", ConversationSide::Assistant), context(1_000));
-    let thread =
+    let conversation =
         conversation_of(&[text_entry(MessageAuthor::Agent("tester".into()), ChatRole::Assistant, "hm")]);
     let visit = turn(&seat, None);
     for (others, expected) in [(1, "user: hm"), (2, "user: [tester]: hm")] {
-        let scene = PromptSources { other_agent_count: others, ..scene(&seat, &context, &thread, &visit) };
-        assert_eq!(lines(&build_messages(&scene).unwrap())[1], expected);
+        let sources =
+            PromptSources { other_agent_count: others, ..sources(&seat, &context, &conversation, &visit) };
+        assert_eq!(lines(&build_messages(&sources).unwrap())[1], expected);
     }
 }
 
@@ -433,14 +438,14 @@ fn a_large_view_makes_room_at_once_and_keeps_its_beginning() {
             })
             .collect();
         let visit = turn(&seat, None);
-        let mut thread = conversation_of(&entries);
-        let view = shown_messages(&seat, &context, &thread, &visit).unwrap();
+        let mut conversation = conversation_of(&entries);
+        let view = shown_messages(&seat, &context, &conversation, &visit).unwrap();
         assert_eq!((view.messages.len() - 1, view.dropped), (kept, said_first - kept), "limit {limit}");
-        thread = settle_window(&seat, &context, &thread, &visit).0;
+        conversation = settle_window(&seat, &context, &conversation, &visit).0;
         for more in 0..(limit / 100 - kept) {
-            let before = lines(&shown_messages(&seat, &context, &thread, &visit).unwrap());
-            thread.push(text_entry(MessageAuthor::Workflow, ChatRole::User, &"y".repeat(100)));
-            let after = lines(&shown_messages(&seat, &context, &thread, &visit).unwrap());
+            let before = lines(&shown_messages(&seat, &context, &conversation, &visit).unwrap());
+            conversation.push(text_entry(MessageAuthor::Workflow, ChatRole::User, &"y".repeat(100)));
+            let after = lines(&shown_messages(&seat, &context, &conversation, &visit).unwrap());
             assert_eq!(after[..before.len()], before, "{more} more in {limit}");
         }
     }
@@ -451,10 +456,10 @@ fn what_is_lost_is_told() {
     let (seat, context) = (agent("a", ConversationSide::Assistant), context(200));
     let words = ["the first of all, and it is rather long for a mark", "  ", "second\nline", "third"];
     let entries = words.map(|text| text_entry(MessageAuthor::Workflow, ChatRole::User, text));
-    let thread = conversation_of(&entries);
+    let conversation = conversation_of(&entries);
     let visit = turn(&seat, None);
-    let scene = scene(&seat, &context, &thread, &visit);
-    let lost = dropped_between(&scene, WindowStart::default(), WindowStart { log: 3, visit: 0 });
+    let sources = sources(&seat, &context, &conversation, &visit);
+    let lost = dropped_between(&sources, WindowStart::default(), WindowStart { log: 3, visit: 0 });
     assert_eq!((lost.entries, lost.char_count), (3, 63));
     assert_eq!(
         (lost.first_preview.as_str(), lost.last_preview.as_str()),
@@ -463,9 +468,9 @@ fn what_is_lost_is_told() {
     let mut busy = turn(&seat, None);
     busy.add_reply(String::new(), used_tool("a").calls, Vec::new());
     busy.add_reply("done".into(), Vec::new(), Vec::new());
-    let scene = PromptSources { agent_turn: &busy, ..scene };
+    let sources = PromptSources { agent_turn: &busy, ..sources };
     let lost =
-        super::dropped_between(&scene, WindowStart { log: 4, visit: 0 }, WindowStart { log: 4, visit: 1 });
+        super::dropped_between(&sources, WindowStart { log: 4, visit: 0 }, WindowStart { log: 4, visit: 1 });
     assert_eq!((lost.entries, lost.first_preview.as_str()), (1, "read_files(…)"));
 }
 
@@ -483,7 +488,7 @@ fn sealed_thoughts_take_room_where_they_are_sent() {
     };
     let entries = [thought("coder", 1_000), thought("other", 1_000), thought("coder", 1_000)];
     let length = entries[0].length();
-    let thread = conversation_of(&entries);
+    let conversation = conversation_of(&entries);
     for (about, protocol, version, expected) in [
         ("own ones", ModelProtocol::Anthropic, MACHINE_VERSION, 2_000),
         ("of another protocol", ModelProtocol::Responses, MACHINE_VERSION, 0),
@@ -492,9 +497,9 @@ fn sealed_thoughts_take_room_where_they_are_sent() {
     ] {
         let (seat, visit) = (seat(protocol), turn(&agent("coder", ConversationSide::Assistant), None));
         let context = ContextSpec { tool_visibility: ToolVisibility::Full, ..context(50_000) };
-        let scene = PromptSources { version, ..scene(&seat, &context, &thread, &visit) };
-        let sight = current_index(&scene);
-        let all = sight.range(0, 0).removable_totals_from(0);
+        let sources = PromptSources { version, ..sources(&seat, &context, &conversation, &visit) };
+        let context_index = current_index(&sources);
+        let all = context_index.range(0, 0).removable_totals_from(0);
         assert_eq!((all.reasoning_chars, all.length), (expected, 3 * length), "{about}");
     }
     // 2,000 tokens, of which 400 are for the answer: 6,400 characters without the prompt's
@@ -531,8 +536,8 @@ fn sealed_thoughts_take_room_where_they_are_sent() {
             assert_eq!((overflow.field, overflow.limit), ("the model's window", 6_386), "{about}");
         }
         let sums = ContextSpec { trim: TrimPolicy::Summarize, ..context(limit) };
-        let (thread, turn) = (LiveConversation::default(), visit);
-        let covering = summary::summary_coverage(&scene(&seat, &sums, &thread, &turn));
+        let (conversation, turn) = (LiveConversation::default(), visit);
+        let covering = summary::summary_coverage(&sources(&seat, &sums, &conversation, &turn));
         assert_eq!(covering.is_some(), rounds < 3, "{about}");
     }
 }
@@ -547,13 +552,13 @@ fn thoughts_that_another_server_cannot_read_leave_its_views_alone() {
         seat
     };
     let first = seat(ModelProtocol::Anthropic);
-    let mut thread = conversation_of(&[thought("coder", 2_000), thought("coder", 2_000)]);
-    thread.push_private(AgentIx(0), true, thought("coder", 2_000));
+    let mut conversation = conversation_of(&[thought("coder", 2_000), thought("coder", 2_000)]);
+    conversation.push_private(AgentIx(0), true, thought("coder", 2_000));
     let context = context(50_000);
     let visit = turn(&first, None);
-    let (mut thread, _) = settle_window(&first, &context, &thread, &visit);
-    assert_eq!(thread.context_indexes[&AgentIx(0)].start(), 0);
-    thread.push(thought("coder", 400));
+    let (mut conversation, _) = settle_window(&first, &context, &conversation, &visit);
+    assert_eq!(conversation.context_indexes[&AgentIx(0)].start(), 0);
+    conversation.push(thought("coder", 400));
     for (protocol, sealed) in [
         (ModelProtocol::Anthropic, 6_400),
         (ModelProtocol::Chat, 0),
@@ -561,24 +566,26 @@ fn thoughts_that_another_server_cannot_read_leave_its_views_alone() {
         (ModelProtocol::Anthropic, 6_400),
     ] {
         let seat = seat(protocol);
-        let all =
-            current_index(&scene(&seat, &context, &thread, &visit)).range(0, 0).removable_totals_from(0);
-        let (known, _) = settle_window(&seat, &context, &thread, &visit);
+        let all = current_index(&sources(&seat, &context, &conversation, &visit))
+            .range(0, 0)
+            .removable_totals_from(0);
+        let (known, _) = settle_window(&seat, &context, &conversation, &visit);
         let seen = &known.context_indexes[&AgentIx(0)];
         assert_eq!(
             (all.reasoning_chars, seen.range(0, 0).removable_totals_from(0)),
             (sealed, all),
             "{protocol:?}"
         );
-        let view = shown_messages(&seat, &context, &thread, &visit).unwrap();
+        let view = shown_messages(&seat, &context, &conversation, &visit).unwrap();
         assert_eq!((seen.start() > 0, view.dropped > 0), (sealed > 0, sealed > 0), "{protocol:?}");
         // the sums stay with the thread; where it began does not
-        thread.context_indexes = known.context_indexes;
-        thread.context_indexes.get_mut(&AgentIx(0)).unwrap().set_start(0);
+        conversation.context_indexes = known.context_indexes;
+        conversation.context_indexes.get_mut(&AgentIx(0)).unwrap().set_start(0);
     }
     // a run of an older version continues as before
     let seat = seat(ModelProtocol::Chat);
-    let before = PromptSources { version: RESTS_SINCE - 1, ..scene(&seat, &context, &thread, &visit) };
+    let before =
+        PromptSources { version: RESTS_SINCE - 1, ..sources(&seat, &context, &conversation, &visit) };
     assert_eq!(current_index(&before).range(0, 0).removable_totals_from(0).reasoning_chars, 6_400);
 }
 
@@ -587,7 +594,7 @@ fn thoughts_that_another_server_cannot_read_leave_its_views_alone() {
 fn small_views_are_cut_in_larger_steps() {
     let seat = agent("coder", ConversationSide::Assistant);
     let visit = turn(&seat, None);
-    for (limit, version, stays) in [
+    for (limit, version, visits) in [
         (4_000, MACHINE_VERSION, 40),
         (4_100, MACHINE_VERSION, 20),
         (10_000, MACHINE_VERSION, 50),
@@ -597,10 +604,14 @@ fn small_views_are_cut_in_larger_steps() {
         (10_000, MEASURES_SINCE - 1, 70),
     ] {
         let entry = text_entry(MessageAuthor::Workflow, ChatRole::User, &"x".repeat(100));
-        let thread = conversation_of(&vec![entry; limit / 100 + 1]);
+        let conversation = conversation_of(&vec![entry; limit / 100 + 1]);
         let context = context(limit);
-        let scene = PromptSources { version, ..scene(&seat, &context, &thread, &visit) };
-        assert_eq!(thread.log.entries.len() - required_start(&scene).log, stays, "{limit} {version}");
+        let sources = PromptSources { version, ..sources(&seat, &context, &conversation, &visit) };
+        assert_eq!(
+            conversation.log.entries.len() - required_start(&sources).log,
+            visits,
+            "{limit} {version}"
+        );
     }
 }
 
@@ -626,25 +637,25 @@ fn what_sums_up_is_given_what_its_own_window_takes() {
     ] {
         let summary = summary.map(Box::new);
         let context = ContextSpec { trim: TrimPolicy::Summarize, summary, ..context(10_000) };
-        let mut thread = conversation_of(&entries);
+        let mut conversation = conversation_of(&entries);
         let (mut told, mut made) = (String::new(), 0);
         loop {
-            let scene = PromptSources { version, ..scene(&seat, &context, &thread, &visit) };
-            let Some(covering) = summary::summary_coverage(&scene) else { break };
-            let messages = summary::summary_request_messages(&scene, covering);
+            let sources = PromptSources { version, ..sources(&seat, &context, &conversation, &visit) };
+            let Some(covering) = summary::summary_coverage(&sources) else { break };
+            let messages = summary::summary_request_messages(&sources, covering);
             let length: usize = messages.iter().map(|one| one.content.chars().count()).sum();
             assert!(length <= most, "{length} of {most}");
             assert!(made == 0 || messages[1].content.starts_with("[record so far]: "), "{messages:?}");
             told.push_str(&messages[1].content);
             made += 1;
             let text = summary::truncate_summary(&"s".repeat(9_000), covering);
-            thread.summary =
+            conversation.summary =
                 Some(ConversationSummary::new(covering.covered_count, covering.replaced_count, text));
         }
-        let covers = thread.summary.as_ref().unwrap().covered_count;
+        let covers = conversation.summary.as_ref().unwrap().covered_count;
         assert_eq!(made, calls, "{most}");
         assert!((0..covers).all(|at| told.contains(&format!("<{at}>"))), "each is told once: {covers}");
-        assert!(shown_messages(&seat, &context, &thread, &visit).unwrap().dropped == 0);
+        assert!(shown_messages(&seat, &context, &conversation, &visit).unwrap().dropped == 0);
     }
 }
 
@@ -652,14 +663,14 @@ fn what_sums_up_is_given_what_its_own_window_takes() {
 fn a_run_of_before_knows_no_window() {
     let mut seat = agent("a", ConversationSide::Assistant);
     seat.choice.context_size = Some(500);
-    let (context, thread, visit) = (context(50_000), LiveConversation::default(), turn(&seat, None));
+    let (context, conversation, visit) = (context(50_000), LiveConversation::default(), turn(&seat, None));
     for (version, field) in [
         (WINDOWED_SINCE - 1, "max_length"),
         (WINDOWED_SINCE, "the model's window"),
         (MACHINE_VERSION, "the model's window"),
     ] {
-        let scene = PromptSources { version, ..scene(&seat, &context, &thread, &visit) };
-        assert_eq!(scene.limit().1, field, "{version}");
+        let sources = PromptSources { version, ..sources(&seat, &context, &conversation, &visit) };
+        assert_eq!(sources.limit().1, field, "{version}");
     }
 }
 
@@ -667,7 +678,7 @@ fn a_run_of_before_knows_no_window() {
 fn what_the_model_cannot_take_is_not_sent() {
     let entries: Vec<ContextEntry> =
         (0..20).map(|_| text_entry(MessageAuthor::Workflow, ChatRole::User, &"x".repeat(100))).collect();
-    let thread = conversation_of(&entries);
+    let conversation = conversation_of(&entries);
     for (size, answer, prompt, kept) in [
         (None, None, 10, 20),
         (Some(100_000), Some(50_000), 10, 20),
@@ -681,7 +692,7 @@ fn what_the_model_cannot_take_is_not_sent() {
         seat.choice.context_size = size;
         seat.choice.parameters.max_output_tokens = answer;
         let visit = turn(&seat, None);
-        let view = shown_messages(&seat, &context(50_000), &thread, &visit).unwrap();
+        let view = shown_messages(&seat, &context(50_000), &conversation, &visit).unwrap();
         assert_eq!(view.messages.len() - 1, kept, "{size:?} {answer:?}");
     }
     let mut seat = agent("a", ConversationSide::Assistant);
@@ -707,11 +718,11 @@ fn others_see_of_a_call_what_the_context_says_and_it_counts_as_shown() {
     for (tool_visibility, text, length) in rows {
         for (limit, dropped) in [(length + 4, 0), (length + 3, 1)] {
             let context = ContextSpec { tool_visibility, ..context(limit) };
-            let thread = conversation_of(&[
+            let conversation = conversation_of(&[
                 used.clone(),
                 text_entry(MessageAuthor::Agent("coder".into()), ChatRole::Assistant, "done"),
             ]);
-            let view = shown_messages(&seat, &context, &thread, &turn(&seat, None)).unwrap();
+            let view = shown_messages(&seat, &context, &conversation, &turn(&seat, None)).unwrap();
             assert_eq!(view.dropped, dropped, "{tool_visibility:?} {limit}");
             if dropped == 0 {
                 assert_eq!(view.messages[1].content, text);
@@ -757,7 +768,7 @@ fn the_first_messages_can_be_pinned() {
 #[test]
 fn a_limit_in_tokens_and_trim_error() {
     let seat = agent("a", ConversationSide::Assistant);
-    let thread = conversation_of(&[
+    let conversation = conversation_of(&[
         text_entry(MessageAuthor::Workflow, ChatRole::User, &"x".repeat(50)),
         text_entry(MessageAuthor::Workflow, ChatRole::User, "y"),
     ]);
@@ -783,7 +794,7 @@ fn a_limit_in_tokens_and_trim_error() {
     ];
     for (max_length, max_tokens, trim, expected, field) in rows {
         let context = ContextSpec { max_tokens, trim, ..context(max_length) };
-        let view = shown_messages(&seat, &context, &thread, &turn(&seat, None));
+        let view = shown_messages(&seat, &context, &conversation, &turn(&seat, None));
         assert_eq!(view.map(|view| view.dropped), expected, "{max_length} {max_tokens:?}");
         assert_eq!(context.limit().1, field);
     }
@@ -803,17 +814,17 @@ fn an_input_is_heard_as_its_visibility_says() {
     ];
     for (agent, last, stored) in rows {
         let visit = turn(&agent, Some("do"));
-        let mut thread = LiveConversation::default();
-        let view = shown_messages(&agent, &context(1_000), &thread, &visit).unwrap();
+        let mut conversation = LiveConversation::default();
+        let view = shown_messages(&agent, &context(1_000), &conversation, &visit).unwrap();
         assert_eq!(lines(&view)[1..], [last]);
-        visit.commit_to(&mut thread, false, false);
-        assert_eq!(thread.log.entries.len(), usize::from(stored));
+        visit.commit_to(&mut conversation, false, false);
+        assert_eq!(conversation.log.entries.len(), usize::from(stored));
         // It stays what it was; another agent on the user side sees it as the user's message, as any other of the
         // workflow.
-        let later = shown_messages(&agent, &context(1_000), &thread, &turn(&agent, None)).unwrap();
+        let later = shown_messages(&agent, &context(1_000), &conversation, &turn(&agent, None)).unwrap();
         assert_eq!(lines(&later)[1..], [last][usize::from(!stored)..]);
         let other = AgentSpec { id: "review2".into(), ..agent.clone() };
-        let other_view = shown_messages(&other, &context(1_000), &thread, &turn(&other, None)).unwrap();
+        let other_view = shown_messages(&other, &context(1_000), &conversation, &turn(&other, None)).unwrap();
         let role = if agent.side == ConversationSide::User { "assistant: do" } else { "user: do" };
         assert_eq!(lines(&other_view)[1..], [role][usize::from(!stored)..]);
     }
@@ -822,21 +833,22 @@ fn an_input_is_heard_as_its_visibility_says() {
 #[test]
 fn private_words_stay_where_they_happened_and_only_for_their_agent() {
     let reviewer = agent("reviewer", ConversationSide::User);
-    let mut thread = conversation_of(&[text_entry(MessageAuthor::Workflow, ChatRole::User, "task")]);
+    let mut conversation = conversation_of(&[text_entry(MessageAuthor::Workflow, ChatRole::User, "task")]);
     let mut visit = turn(&reviewer, Some("be strict"));
     visit.add_reply("hm".into(), Vec::new(), Vec::new());
     visit.push_private_note("decide");
     visit.add_reply(String::new(), used_tool("reviewer").calls, Vec::new());
-    let during = shown_messages(&reviewer, &context(1_000), &thread, &visit).unwrap();
-    visit.commit_to(&mut thread, true, true);
-    thread.push(text_entry(MessageAuthor::Agent("coder".into()), ChatRole::Assistant, "next"));
-    let after =
-        lines(&shown_messages(&reviewer, &context(1_000), &thread, &turn(&reviewer, Some("again"))).unwrap());
+    let during = shown_messages(&reviewer, &context(1_000), &conversation, &visit).unwrap();
+    visit.commit_to(&mut conversation, true, true);
+    conversation.push(text_entry(MessageAuthor::Agent("coder".into()), ChatRole::Assistant, "next"));
+    let after = lines(
+        &shown_messages(&reviewer, &context(1_000), &conversation, &turn(&reviewer, Some("again"))).unwrap(),
+    );
     assert_eq!(after[..during.messages.len()], lines(&during), "the beginning can be cached");
     assert_eq!(after[during.messages.len()..], ["user: next", "user: again"]);
     let coder = agent("coder", ConversationSide::Assistant);
     let other = AgentTurn { agent: AgentIx(1), ..turn(&coder, None) };
-    let seen = lines(&shown_messages(&coder, &context(1_000), &thread, &other).unwrap());
+    let seen = lines(&shown_messages(&coder, &context(1_000), &conversation, &other).unwrap());
     assert_eq!(seen[1..], ["user: task", "assistant: next"]);
 }
 
@@ -846,11 +858,11 @@ fn a_summary_stands_behind_what_is_pinned_and_is_the_first_to_be_cut() {
     let entries: Vec<ContextEntry> = ["p", "old", "older", "new"]
         .map(|text| text_entry(MessageAuthor::Workflow, ChatRole::User, text))
         .to_vec();
-    let mut thread = conversation_of(&entries);
-    thread.summary = Some(ConversationSummary::new(3, 2, "s".repeat(100)));
+    let mut conversation = conversation_of(&entries);
+    conversation.summary = Some(ConversationSummary::new(3, 2, "s".repeat(100)));
     let text = format!("user: [summary of 2 earlier messages] {}", "s".repeat(100));
     let spec = |limit| ContextSpec { pin_first: 1, trim: TrimPolicy::Summarize, ..context(limit) };
-    let view = |limit| shown_messages(&seat, &spec(limit), &thread, &turn(&seat, Some("go"))).unwrap();
+    let view = |limit| shown_messages(&seat, &spec(limit), &conversation, &turn(&seat, Some("go"))).unwrap();
     assert_eq!(lines(&view(1_000))[1..], ["user: p", &text, "user: new", "user: go"]);
     let cut = view(100);
     let room = cut.messages[2].content.chars().count();
@@ -861,29 +873,29 @@ fn a_summary_stands_behind_what_is_pinned_and_is_the_first_to_be_cut() {
 #[test]
 fn what_has_to_go_is_summed_up_with_more_and_without_private_words() {
     let seat = agent("coder", ConversationSide::Assistant);
-    let mut thread = LiveConversation::default();
+    let mut conversation = LiveConversation::default();
     for at in 0..10 {
-        thread.push(text_entry(
+        conversation.push(text_entry(
             MessageAuthor::Agent("reviewer".into()),
             ChatRole::User,
             &format!("{at}{}", "x".repeat(99)),
         ));
-        thread.push_private(
+        conversation.push_private(
             AgentIx(0),
             true,
             text_entry(MessageAuthor::Agent("coder".into()), ChatRole::Assistant, "secret"),
         );
     }
     let visit = turn(&seat, Some("go"));
-    let covered = |trim, limit, thread: &LiveConversation| {
+    let covered = |trim, limit, conversation: &LiveConversation| {
         let context = ContextSpec { trim, ..context(limit) };
-        let scene = scene(&seat, &context, thread, &visit);
-        summary::summary_coverage(&scene)
-            .map(|covering| (covering, summary::summary_request_messages(&scene, covering)))
+        let sources = sources(&seat, &context, conversation, &visit);
+        summary::summary_coverage(&sources)
+            .map(|covering| (covering, summary::summary_request_messages(&sources, covering)))
     };
-    assert_eq!(covered(TrimPolicy::Summarize, 1_062, &thread), None, "it fits");
-    assert_eq!(covered(TrimPolicy::DropOldest, 900, &thread), None);
-    let (covering, messages) = covered(TrimPolicy::Summarize, 900, &thread).unwrap();
+    assert_eq!(covered(TrimPolicy::Summarize, 1_062, &conversation), None, "it fits");
+    assert_eq!(covered(TrimPolicy::DropOldest, 900, &conversation), None);
+    let (covering, messages) = covered(TrimPolicy::Summarize, 900, &conversation).unwrap();
     assert_eq!(
         (covering.part, covering.covered_count, covering.replaced_count),
         (SummaryPart::Log, 7, 7),
@@ -894,11 +906,11 @@ fn what_has_to_go_is_summed_up_with_more_and_without_private_words() {
     assert!(system.content.contains("at most 225 characters"), "{}", system.content);
     assert!(user.content.starts_with("[reviewer]: 0xx") && user.content.contains("[reviewer]: 6xx"));
     assert!(!user.content.contains("secret") && !user.content.contains("7xx"));
-    thread.summary = Some(ConversationSummary::new(7, 7, "the record".into()));
+    conversation.summary = Some(ConversationSummary::new(7, 7, "the record".into()));
     for _ in 0..6 {
-        thread.push(text_entry(MessageAuthor::Human, ChatRole::User, &"y".repeat(100)));
+        conversation.push(text_entry(MessageAuthor::Human, ChatRole::User, &"y".repeat(100)));
     }
-    let (covering, messages) = covered(TrimPolicy::Summarize, 900, &thread).unwrap();
+    let (covering, messages) = covered(TrimPolicy::Summarize, 900, &conversation).unwrap();
     assert_eq!((covering.covered_count, covering.replaced_count), (13, 13));
     assert!(messages[1].content.starts_with("[record so far]: the record\n\n[reviewer]: 7xx"));
     let short = SummaryCoverage { length: 100, ..covering };
@@ -913,28 +925,28 @@ fn a_long_visit_has_a_record_of_its_own() {
         visit.add_reply("w".repeat(70), used_tool("coder").calls, Vec::new());
     }
     let context = ContextSpec { trim: TrimPolicy::Summarize, ..context(500) };
-    let mut thread = conversation_of(&[text_entry(MessageAuthor::Human, ChatRole::User, "short")]);
-    let asked = |thread: &LiveConversation, visit: &AgentTurn| {
-        let scene = scene(&seat, &context, thread, visit);
-        summary::summary_coverage(&scene).map(|covering| {
-            (covering, summary::summary_request_messages(&scene, covering)[1].content.clone())
+    let mut conversation = conversation_of(&[text_entry(MessageAuthor::Human, ChatRole::User, "short")]);
+    let asked = |conversation: &LiveConversation, visit: &AgentTurn| {
+        let sources = sources(&seat, &context, conversation, visit);
+        summary::summary_coverage(&sources).map(|covering| {
+            (covering, summary::summary_request_messages(&sources, covering)[1].content.clone())
         })
     };
-    let (covering, material) = asked(&thread, &visit).unwrap();
+    let (covering, material) = asked(&conversation, &visit).unwrap();
     assert_eq!((covering.part, covering.covered_count, covering.replaced_count), (SummaryPart::Visit, 4, 4));
     assert_eq!(material.matches("[coder]: ww").count(), 4, "{material}");
     assert!(material.contains("[used read_files") && !material.contains("short"), "{material}");
     visit.record =
         Some(ConversationSummary::new(covering.covered_count, covering.replaced_count, "done much".into()));
-    let view = lines(&shown_messages(&seat, &context, &thread, &visit).unwrap());
+    let view = lines(&shown_messages(&seat, &context, &conversation, &visit).unwrap());
     assert_eq!(view[1..4], ["user: short", "user: go", "user: [summary of 4 earlier messages] done much"]);
     assert_eq!(view.len(), 4 + 2 * 2);
     visit.add_reply("w".repeat(300), Vec::new(), Vec::new());
-    let (covering, material) = asked(&thread, &visit).unwrap();
+    let (covering, material) = asked(&conversation, &visit).unwrap();
     assert_eq!((covering.part, covering.covered_count, covering.replaced_count), (SummaryPart::Visit, 6, 6));
     assert!(material.starts_with("[record so far]: done much"), "{material}");
-    visit.commit_to(&mut thread, false, false);
-    assert_eq!(thread.log.entries.len(), 1 + 1 + 7, "what it leaves behind is whole");
+    visit.commit_to(&mut conversation, false, false);
+    assert_eq!(conversation.log.entries.len(), 1 + 1 + 7, "what it leaves behind is whole");
 }
 
 mod properties {
@@ -981,21 +993,21 @@ mod properties {
     }
 
     /// A log with asides of this agent and perhaps a summary.
-    fn thread() -> impl Strategy<Value = LiveConversation> {
+    fn conversation() -> impl Strategy<Value = LiveConversation> {
         let said = prop::collection::vec((entry(), any::<bool>()), 0..30);
         (said, 0..40_usize, 0..600_usize).prop_map(|(entries, covers, length)| {
-            let mut thread = LiveConversation::default();
+            let mut conversation = LiveConversation::default();
             for (entry, aside) in entries {
                 if aside {
-                    thread.push_private(AgentIx(0), !entry.calls.is_empty(), entry);
+                    conversation.push_private(AgentIx(0), !entry.calls.is_empty(), entry);
                 } else {
-                    thread.push(entry);
+                    conversation.push(entry);
                 }
             }
-            let covers = covers.min(thread.log.entries.len());
-            thread.summary =
+            let covers = covers.min(conversation.log.entries.len());
+            conversation.summary =
                 (covers > 0).then(|| ConversationSummary::new(covers, covers, "s".repeat(length)));
-            thread
+            conversation
         })
     }
 
@@ -1053,69 +1065,69 @@ mod properties {
             let mut seat = if user { agent("reviewer", ConversationSide::User) } else { agent("coder", ConversationSide::Assistant) };
             (seat.choice.context_size, seat.choice.protocol) = (window, ModelProtocol::Anthropic);
             let mut visit = turn(&seat, input.then_some("go"));
-            let (mut thread, mut sight) = (LiveConversation::default(), ContextIndex::default());
+            let (mut conversation, mut context_index) = (LiveConversation::default(), ContextIndex::default());
             let mut brief = ContextIndex::default();
             for (at, (entry, kind)) in said.into_iter().enumerate() {
                 // for some time another server answers, which reads no thoughts
                 let away = (elsewhere..elsewhere + 5).contains(&at);
                 seat.choice.protocol = if away { ModelProtocol::Chat } else { ModelProtocol::Anthropic };
                 match kind {
-                    0 => thread.push_private(AgentIx(at % 2), !entry.calls.is_empty(), entry),
+                    0 => conversation.push_private(AgentIx(at % 2), !entry.calls.is_empty(), entry),
                     1 => visit.entries = vec![TurnEntry { entry, private: at % 2 == 0 }],
-                    _ => thread.push(entry),
+                    _ => conversation.push(entry),
                 }
-                if at == covers && !thread.log.entries.is_empty() {
-                    let covers = thread.log.entries.len() - 1;
-                    thread.summary = Some(ConversationSummary::new(covers, covers, "s".repeat(at * 9)));
+                if at == covers && !conversation.log.entries.is_empty() {
+                    let covers = conversation.log.entries.len() - 1;
+                    conversation.summary = Some(ConversationSummary::new(covers, covers, "s".repeat(at * 9)));
                 }
-                sight = update_index(sight, &scene(&seat, &context, &thread, &visit));
-                let place = sight.start();
-                let mut fresh = update_index(ContextIndex::default(), &scene(&seat, &context, &thread, &visit));
+                context_index = update_index(context_index, &sources(&seat, &context, &conversation, &visit));
+                let place = context_index.start();
+                let mut fresh = update_index(ContextIndex::default(), &sources(&seat, &context, &conversation, &visit));
                 fresh.set_start(place);
-                let seen = |sight: &ContextIndex| {
-                    let mut known = thread.clone();
-                    known.context_indexes.insert(AgentIx(0), sight.clone());
+                let seen = |context_index: &ContextIndex| {
+                    let mut known = conversation.clone();
+                    known.context_indexes.insert(AgentIx(0), context_index.clone());
                     // both compare with a look at everything
                     let view = shown_messages(&seat, &context, &known, &visit).map(|view| view.messages);
                     (view, settle_window(&seat, &context, &known, &visit).0.context_indexes[&AgentIx(0)].start())
                 };
-                let (grown, anew) = (seen(&sight), seen(&fresh));
+                let (grown, anew) = (seen(&context_index), seen(&fresh));
                 prop_assert_eq!(&grown.0, &anew.0);
                 prop_assert_eq!(grown.1, anew.1);
                 // one that has forgotten what no view shows any more
-                brief = update_index(brief, &scene(&seat, &context, &thread, &visit));
-                match &thread.summary {
-                    Some(_) => brief = sight.clone(),
+                brief = update_index(brief, &sources(&seat, &context, &conversation, &visit));
+                match &conversation.summary {
+                    Some(_) => brief = context_index.clone(),
                     None => brief.drop_hidden(context.pin_first),
                 }
-                let told = |sight: &ContextIndex| {
-                    let mut known = thread.clone();
-                    known.context_indexes.insert(AgentIx(0), sight.clone());
-                    let scene = scene(&seat, &context, &known, &visit);
-                    let (held, begin) = (current_start(&scene), required_start(&scene));
-                    let view = build_messages(&scene).map(|view| (view.messages, view.dropped, view.shortened_count));
-                    (held, begin, dropped_between(&scene, held, begin), outline_messages(&scene), view)
+                let told = |context_index: &ContextIndex| {
+                    let mut known = conversation.clone();
+                    known.context_indexes.insert(AgentIx(0), context_index.clone());
+                    let sources = sources(&seat, &context, &known, &visit);
+                    let (held, begin) = (current_start(&sources), required_start(&sources));
+                    let view = build_messages(&sources).map(|view| (view.messages, view.dropped, view.shortened_count));
+                    (held, begin, dropped_between(&sources, held, begin), outline_messages(&sources), view)
                 };
-                prop_assert_eq!(told(&brief), told(&sight));
-                [&mut sight, &mut brief].into_iter().for_each(|sight| sight.set_start(grown.1));
+                prop_assert_eq!(told(&brief), told(&context_index));
+                [&mut context_index, &mut brief].into_iter().for_each(|context_index| context_index.set_start(grown.1));
             }
         }
 
         #[test]
         fn a_view_is_always_valid_for_a_strict_provider(
-            thread in thread(),
+            conversation in conversation(),
             context in options(),
             user in any::<bool>(),
         ) {
             let seat = if user { agent("reviewer", ConversationSide::User) } else { agent("coder", ConversationSide::Assistant) };
             let visit = turn(&seat, Some("go"));
             let (limit, _) = context.limit();
-            let Ok(view) = shown_messages(&seat, &context, &thread, &visit) else {
+            let Ok(view) = shown_messages(&seat, &context, &conversation, &visit) else {
                 prop_assert!(context.pin_first > 0, "only pinned messages can be too much here");
                 return Ok(());
             };
-            let newest = thread.log.entries.last().map_or(0, ContextEntry::length);
-            let newest = thread.private_messages.last().map_or(0, |aside| aside.entry.length()).max(newest);
+            let newest = conversation.log.entries.last().map_or(0, ContextEntry::length);
+            let newest = conversation.private_messages.last().map_or(0, |aside| aside.entry.length()).max(newest);
             let shown: usize = view.messages[1..].iter().map(|m| m.content.chars().count()).sum();
             prop_assert!(shown <= limit + newest + 40 * 60, "{shown} of {limit}");
             valid(&view)?;
@@ -1129,24 +1141,24 @@ mod properties {
             memory in any::<bool>(),
         ) {
             let seats = [agent("coder", ConversationSide::Assistant), agent("reviewer", ConversationSide::User)];
-            let mut thread = LiveConversation::default();
+            let mut conversation = LiveConversation::default();
             let mut before: [Vec<String>; 2] = Default::default();
             for (user, input, decides, rounds, length) in visits {
                 let at = usize::from(user);
                 let seat = &seats[at];
                 let input = input.then(|| "i".repeat(length));
                 let mut visit = AgentTurn { agent: AgentIx(at), ..turn(seat, input.as_deref()) };
-                let start = lines(&shown_messages(seat, &context(50_000), &thread, &visit).unwrap());
+                let start = lines(&shown_messages(seat, &context(50_000), &conversation, &visit).unwrap());
                 prop_assert!(start.starts_with(&before[at]), "{:?} then {:?}", before[at], start);
                 for _ in 0..rounds {
                     visit.add_reply(String::new(), used_tool(&seat.id).calls, Vec::new());
                 }
                 visit.add_reply("t".repeat(length), Vec::new(), Vec::new());
-                let end = lines(&shown_messages(seat, &context(50_000), &thread, &visit).unwrap());
+                let end = lines(&shown_messages(seat, &context(50_000), &conversation, &visit).unwrap());
                 prop_assert!(end.starts_with(&start));
                 let private = user && decides;
                 let loses = !memory && (private || visit.directive);
-                visit.commit_to(&mut thread, private, memory);
+                visit.commit_to(&mut conversation, private, memory);
                 before[at] = if loses { start[..start.len() - usize::from(user && input.is_some())].to_vec() } else { end };
             }
         }
@@ -1156,29 +1168,29 @@ mod properties {
         fn a_summary_is_not_due_again_at_once(lengths in prop::collection::vec(1..120_usize, 20..60)) {
             let seat = agent("coder", ConversationSide::Assistant);
             let context = ContextSpec { trim: TrimPolicy::Summarize, ..context(1_000) };
-            let mut thread = LiveConversation::default();
+            let mut conversation = LiveConversation::default();
             let (mut before, mut said_since): (Vec<String>, Option<usize>) = (Vec::new(), None);
             for length in lengths {
-                thread.push(text_entry(MessageAuthor::Human, ChatRole::User, &"w".repeat(length)));
+                conversation.push(text_entry(MessageAuthor::Human, ChatRole::User, &"w".repeat(length)));
                 said_since = said_since.map(|since| since + length);
                 let visit = turn(&seat, None);
                 let covering = {
-                    let scene = scene(&seat, &context, &thread, &visit);
-                    summary::summary_coverage(&scene)
+                    let sources = sources(&seat, &context, &conversation, &visit);
+                    summary::summary_coverage(&sources)
                 };
                 if let Some(covering) = covering {
                     prop_assert!(said_since.is_none_or(|since| since > 200), "{said_since:?} characters after the last");
                     let text = summary::truncate_summary(&"s".repeat(2_000), covering);
-                    thread.summary = Some(ConversationSummary::new(covering.covered_count, covering.replaced_count, text));
+                    conversation.summary = Some(ConversationSummary::new(covering.covered_count, covering.replaced_count, text));
                     said_since = Some(0);
                     before.clear();
                 }
-                let view = shown_messages(&seat, &context, &thread, &visit).unwrap();
+                let view = shown_messages(&seat, &context, &conversation, &visit).unwrap();
                 prop_assert_eq!((view.dropped, view.shortened_count), (0, 0));
                 prop_assert!(lines(&view).starts_with(&before));
                 before = lines(&view);
             }
-            prop_assert!(thread.summary.is_some() || thread.log.entries.iter().map(ContextEntry::length).sum::<usize>() <= 1_000);
+            prop_assert!(conversation.summary.is_some() || conversation.log.entries.iter().map(ContextEntry::length).sum::<usize>() <= 1_000);
         }
     }
 }

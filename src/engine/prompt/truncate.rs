@@ -38,13 +38,13 @@ impl TruncationPlan {
 /// whole and does not fit is an overflow, not a silent cut.
 pub(super) fn fit_units(
     groups: &mut Vec<PromptUnit<'_>>,
-    scene: &PromptSources<'_>,
+    sources: &PromptSources<'_>,
     left_out: usize,
 ) -> Result<TruncationPlan, ContextOverflow> {
-    let (limit, field) = scene.limit();
-    let (all, bounds) = (sum_units(groups), PromptBounds::from_sources(scene));
+    let (limit, field) = sources.limit();
+    let (all, bounds) = (sum_units(groups), PromptBounds::from_sources(sources));
     let total = all.length;
-    if scene.context.trim == TrimPolicy::Error
+    if sources.context.trim == TrimPolicy::Error
         && bounds.has_readable_room_for(all)
         && !bounds.has_room_for(all)
     {
@@ -57,7 +57,7 @@ pub(super) fn fit_units(
     if total <= limit {
         return Ok(TruncationPlan { dropped: left_out, ..TruncationPlan::WHOLE });
     }
-    if scene.context.trim == TrimPolicy::Error {
+    if sources.context.trim == TrimPolicy::Error {
         return Err(ContextOverflow { length: total, limit, field });
     }
     let whole_texts = |group: &&PromptUnit<'_>| group.is_pinned && !group.summary;

@@ -44,27 +44,27 @@ pub struct DroppedEntries {
 }
 
 /// Where the agent's prompt starts so far.
-pub fn current_start(scene: &PromptSources<'_>) -> WindowStart {
-    WindowStart { log: current_index(scene).start(), visit: scene.agent_turn.window_start }
+pub fn current_start(sources: &PromptSources<'_>) -> WindowStart {
+    WindowStart { log: current_index(sources).start(), visit: sources.agent_turn.window_start }
 }
 
 /// Where it has to begin now: there as well, as long as everything since fits.
-pub fn required_start(scene: &PromptSources<'_>) -> WindowStart {
-    let spoken = TurnInput::from_turn(scene.agent_turn);
-    let sight = current_index(scene);
-    let held = WindowStart { log: sight.start(), visit: scene.agent_turn.window_start };
-    let bounds = PromptBounds::from_sources(scene);
-    let range = context_range(scene, &sight);
-    let visit = turn_units(scene, &spoken);
-    let fixed = range.pinned_totals().sum_with(summary_totals(scene)).sum_with(sum_units(&visit));
-    let start = held.log.max(sight.min_start());
+pub fn required_start(sources: &PromptSources<'_>) -> WindowStart {
+    let spoken = TurnInput::from_turn(sources.agent_turn);
+    let context_index = current_index(sources);
+    let held = WindowStart { log: context_index.start(), visit: sources.agent_turn.window_start };
+    let bounds = PromptBounds::from_sources(sources);
+    let range = context_range(sources, &context_index);
+    let visit = turn_units(sources, &spoken);
+    let fixed = range.pinned_totals().sum_with(summary_totals(sources)).sum_with(sum_units(&visit));
+    let start = held.log.max(context_index.min_start());
     let all = fixed.sum_with(range.removable_totals_from(start));
-    if scene.context.trim == TrimPolicy::Error || bounds.has_room_for(all) {
+    if sources.context.trim == TrimPolicy::Error || bounds.has_room_for(all) {
         return WindowStart { log: start, ..held };
     }
-    let low = bounds.lowered_for(all, |limit| reduced_limit(limit, scene));
+    let low = bounds.lowered_for(all, |limit| reduced_limit(limit, sources));
     // the newest is never left out
-    let most = if visit.is_empty() { sight.len().saturating_sub(1) } else { sight.len() };
+    let most = if visit.is_empty() { context_index.len().saturating_sub(1) } else { context_index.len() };
     let log = range.first_fitting(|rest| low.has_room_for(fixed.sum_with(rest)), most).max(start);
     let mut total = fixed.sum_with(range.removable_totals_from(log));
     let mut begin = WindowStart { log, ..held };
@@ -80,18 +80,18 @@ pub fn required_start(scene: &PromptSources<'_>) -> WindowStart {
 }
 
 /// How long a view may be that has to lose something.
-fn reduced_limit(limit: usize, scene: &PromptSources<'_>) -> usize {
+fn reduced_limit(limit: usize, sources: &PromptSources<'_>) -> usize {
     match limit {
         0..CACHED => limit,
-        CACHED..SMALL if scene.measures_everything() => limit / 100 * KEPT_OF_SMALL,
+        CACHED..SMALL if sources.measures_everything() => limit / 100 * KEPT_OF_SMALL,
         _ => limit / 100 * KEPT,
     }
 }
 
 /// What a view loses that begins at `to` and no longer at `from`.
-pub fn dropped_between(scene: &PromptSources<'_>, from: WindowStart, to: WindowStart) -> DroppedEntries {
-    let sight = current_index(scene);
-    let range = context_range(scene, &sight);
+pub fn dropped_between(sources: &PromptSources<'_>, from: WindowStart, to: WindowStart) -> DroppedEntries {
+    let context_index = current_index(sources);
+    let range = context_range(sources, &context_index);
     let gone = range
         .removable_totals_from(from.log)
         .length
@@ -100,19 +100,19 @@ pub fn dropped_between(scene: &PromptSources<'_>, from: WindowStart, to: WindowS
     let mut last = None;
     let before = range.shown_items(from.log).take_while(|place| *place < to.log);
     for place in before.filter(|place| !range.is_pinned(*place)) {
-        let Some((spot, ..)) = sight.item(place) else { continue };
+        let Some((spot, ..)) = context_index.item(place) else { continue };
         lost.entries += 1;
         let entry = match spot {
-            EntryRef::Aside(at) => scene.conversation.private_messages.get(at).map(|aside| &aside.entry),
-            EntryRef::Log(at) => scene.conversation.entry(at),
+            EntryRef::Aside(at) => sources.conversation.private_messages.get(at).map(|aside| &aside.entry),
+            EntryRef::Log(at) => sources.conversation.entry(at),
         };
         lost.record_entry(entry, &mut last);
     }
-    let covered = scene.agent_turn.record.as_ref().map_or(0, |record| record.covered_count);
-    let visit = scene.agent_turn.entries.iter().take(to.visit).skip(from.visit.max(covered));
+    let covered = sources.agent_turn.record.as_ref().map_or(0, |record| record.covered_count);
+    let visit = sources.agent_turn.entries.iter().take(to.visit).skip(from.visit.max(covered));
     for part in visit {
         lost.entries += 1;
-        lost.char_count += PromptUnit::new(&part.entry, part.is_own(), scene).length;
+        lost.char_count += PromptUnit::new(&part.entry, part.is_own(), sources).length;
         lost.record_entry(Some(&part.entry), &mut last);
     }
     lost.last_preview = last.map(entry_preview).unwrap_or_default();
@@ -159,25 +159,29 @@ pub(super) struct PromptWindow {
 }
 
 impl PromptWindow {
-    pub(super) fn measure_window(scene: &PromptSources<'_>, said: &TurnInput, sight: &ContextIndex) -> Self {
-        let range = context_range(scene, sight);
-        let visit = units_size(&turn_units(scene, said), scene);
-        let rest = range.removable_totals_from(sight.start());
-        let all = range.pinned_totals().sum_with(summary_totals(scene)).sum_with(visit).sum_with(rest);
-        let bounds = PromptBounds::from_sources(scene);
+    pub(super) fn measure_window(
+        sources: &PromptSources<'_>,
+        said: &TurnInput,
+        context_index: &ContextIndex,
+    ) -> Self {
+        let range = context_range(sources, context_index);
+        let visit = units_size(&turn_units(sources, said), sources);
+        let rest = range.removable_totals_from(context_index.start());
+        let all = range.pinned_totals().sum_with(summary_totals(sources)).sum_with(visit).sum_with(rest);
+        let bounds = PromptBounds::from_sources(sources);
         let fits = bounds.has_readable_room_for(all)
-            && (scene.context.trim != TrimPolicy::Error || bounds.has_room_for(all));
-        let covered = scene.agent_turn.record.as_ref().map_or(0, |record| record.covered_count);
+            && (sources.context.trim != TrimPolicy::Error || bounds.has_room_for(all));
+        let covered = sources.agent_turn.record.as_ref().map_or(0, |record| record.covered_count);
         let left_out = range.removable_totals_from(0).groups - rest.groups
-            + scene.agent_turn.window_start.saturating_sub(covered);
+            + sources.agent_turn.window_start.saturating_sub(covered);
         Self { left_out_count: left_out, messages: fits.then_some(all.messages) }
     }
 }
 
 /// The summary of the log.
-fn summary_totals(scene: &PromptSources<'_>) -> SpanTotals {
-    placed_summary(scene.conversation).map_or_else(SpanTotals::default, |summary| {
-        let group = PromptUnit::summary(summary, scene);
+fn summary_totals(sources: &PromptSources<'_>) -> SpanTotals {
+    placed_summary(sources.conversation).map_or_else(SpanTotals::default, |summary| {
+        let group = PromptUnit::summary(summary, sources);
         let messages = super::render::projected_count(&group, ToolVisibility::None);
         SpanTotals { messages, ..group.size() }
     })

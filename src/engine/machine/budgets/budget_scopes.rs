@@ -10,24 +10,24 @@ use synthdev_domain::workflow::{Budget, Workflow};
 
 impl BudgetTracker {
     /// The budgets that a branch's work counts for, the innermost first.
-    pub(super) fn budget_scopes(&self, core: &MachineCore, lane: &Branch) -> Vec<(BudgetScope, Budget)> {
-        let agent = Self::agent_in(core, lane).and_then(|(workflow, agent)| {
+    pub(super) fn budget_scopes(&self, core: &MachineCore, branch: &Branch) -> Vec<(BudgetScope, Budget)> {
+        let agent = Self::agent_in(core, branch).and_then(|(workflow, agent)| {
             let at = self.agent_place(&workflow.name, &agent.id)?;
             (!agent.budget.is_unbounded()).then_some((BudgetScope::Agent(at), agent.budget))
         });
         let mut found: Vec<(BudgetScope, Budget)> = agent.into_iter().collect();
-        let mut current = Some(lane);
-        while let Some(lane) = current {
-            for (at, frame) in lane.frames.iter().enumerate().rev() {
+        let mut current = Some(branch);
+        while let Some(branch) = current {
+            for (at, frame) in branch.frames.iter().enumerate().rev() {
                 let workflow = core.spec.program.workflows.get(frame.workflow.0);
                 let budget =
                     workflow.and_then(|workflow| workflow.state(frame.state)).map(|state| state.budget);
                 let bounded = budget.filter(|budget| !budget.is_unbounded());
                 found.extend(
-                    bounded.map(|budget| (BudgetScope::State { branch_id: lane.id, frame_id: at }, budget)),
+                    bounded.map(|budget| (BudgetScope::State { branch_id: branch.id, frame_id: at }, budget)),
                 );
             }
-            current = core.branches.parent_of(lane);
+            current = core.branches.parent_of(branch);
         }
         let root = core.spec.program.workflows.first().map(|root| root.budget);
         found.extend(root.filter(|budget| !budget.is_unbounded()).map(|budget| (BudgetScope::Run, budget)));
@@ -44,8 +44,8 @@ impl BudgetTracker {
                 let workflow = workflows.iter().find(|one| one.name == owner.workflow)?;
                 workflow.agents.iter().find(|one| one.id == owner.agent).map(|agent| agent.budget)
             }
-            BudgetScope::State { branch_id: lane, frame_id: frame } => {
-                let frame = core.branches.by_id(lane)?.frames.get(frame)?;
+            BudgetScope::State { branch_id: branch, frame_id: frame } => {
+                let frame = core.branches.by_id(branch)?.frames.get(frame)?;
                 let workflow = core.spec.program.workflows.get(frame.workflow.0)?;
                 workflow.state(frame.state).map(|state| state.budget)
             }
@@ -60,8 +60,8 @@ impl BudgetTracker {
         match scope {
             BudgetScope::Run => Some(&self.run),
             BudgetScope::Agent(at) => self.agents.get(at).map(|owner| &owner.budget_usage),
-            BudgetScope::State { branch_id: lane, frame_id: frame } => {
-                core.branches.by_id(lane)?.frames.get(frame).map(|f| &f.visit.budget_usage)
+            BudgetScope::State { branch_id: branch, frame_id: frame } => {
+                core.branches.by_id(branch)?.frames.get(frame).map(|f| &f.visit.budget_usage)
             }
         }
     }
@@ -74,8 +74,8 @@ impl BudgetTracker {
         match scope {
             BudgetScope::Run => Some(&mut self.run),
             BudgetScope::Agent(at) => self.agents.get_mut(at).map(|owner| &mut owner.budget_usage),
-            BudgetScope::State { branch_id: lane, frame_id: frame } => {
-                core.branches.by_id_mut(lane)?.frames.get_mut(frame).map(|f| &mut f.visit.budget_usage)
+            BudgetScope::State { branch_id: branch, frame_id: frame } => {
+                core.branches.by_id_mut(branch)?.frames.get_mut(frame).map(|f| &mut f.visit.budget_usage)
             }
         }
     }
@@ -136,8 +136,8 @@ impl BudgetTracker {
         for owner in &mut self.agents {
             owner.budget_usage.exclude_time(gap);
         }
-        for lane in core.branches.all_mut() {
-            for frame in &mut lane.frames {
+        for branch in core.branches.all_mut() {
+            for frame in &mut branch.frames {
                 frame.visit.budget_usage.exclude_time(gap);
                 frame.state_timer.exclude_time(gap);
             }
@@ -153,11 +153,11 @@ impl BudgetTracker {
         own: u64,
         kind: BudgetUnit,
     ) -> f64 {
-        let lanes = core.branches.all();
-        lanes
-            .filter(|lane| lane.id != own && matches!(lane.phase, WaitState::Model(_)))
-            .filter(|lane| self.is_within(core, lane, scope))
-            .map(|lane| lane.reserved_usage.amount(kind))
+        let branches = core.branches.all();
+        branches
+            .filter(|branch| branch.id != own && matches!(branch.phase, WaitState::Model(_)))
+            .filter(|branch| self.is_within(core, branch, scope))
+            .map(|branch| branch.reserved_usage.amount(kind))
             .sum()
     }
 
@@ -168,29 +168,31 @@ impl BudgetTracker {
             BudgetScope::Agent(at) => {
                 self.agents.get(at).map(|owner| format!("agent {}", owner.agent)).unwrap_or_default()
             }
-            BudgetScope::State { branch_id: lane, frame_id: frame } => {
-                core.branches.by_id(lane).map(|lane| core.state_path_in(lane, frame)).unwrap_or_default()
-            }
+            BudgetScope::State { branch_id: branch, frame_id: frame } => core
+                .branches
+                .by_id(branch)
+                .map(|branch| core.state_path_in(branch, frame))
+                .unwrap_or_default(),
         }
     }
 
-    fn is_within(&self, core: &MachineCore, lane: &Branch, scope: BudgetScope) -> bool {
+    fn is_within(&self, core: &MachineCore, branch: &Branch, scope: BudgetScope) -> bool {
         let owner = match scope {
             BudgetScope::Run => return true,
             BudgetScope::Agent(at) => {
-                let asked = Self::agent_in(core, lane);
+                let asked = Self::agent_in(core, branch);
                 return asked.is_some_and(|(workflow, agent)| {
                     self.agent_place(&workflow.name, &agent.id) == Some(at)
                 });
             }
-            BudgetScope::State { branch_id: lane, .. } => lane,
+            BudgetScope::State { branch_id: branch, .. } => branch,
         };
-        core.branches.is_within(lane, owner)
+        core.branches.is_within(branch, owner)
     }
 
     /// The agent that a branch calls, with its workflow.
-    fn agent_in<'a>(core: &'a MachineCore, lane: &Branch) -> Option<(&'a Workflow, &'a AgentSpec)> {
-        let frame = lane.frames.last()?;
+    fn agent_in<'a>(core: &'a MachineCore, branch: &Branch) -> Option<(&'a Workflow, &'a AgentSpec)> {
+        let frame = branch.frames.last()?;
         let workflow = core.spec.program.workflows.get(frame.workflow.0)?;
         Some((workflow, workflow.agent(frame.agent_turn.as_ref()?.agent)?))
     }

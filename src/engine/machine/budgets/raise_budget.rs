@@ -16,16 +16,17 @@ impl BudgetTracker {
         scope: BudgetScope,
         kind: BudgetUnit,
     ) -> NextHandler {
-        let Some((budget, purse)) = self.budget_for(core, scope).zip(self.budget_usage(core, scope)) else {
+        let Some((budget, budget_usage)) = self.budget_for(core, scope).zip(self.budget_usage(core, scope))
+        else {
             return NextHandler::Wait;
         };
-        let end = purse.hard_limit(kind, &budget).unwrap_or_default();
+        let end = budget_usage.hard_limit(kind, &budget).unwrap_or_default();
         let owner = match scope {
             BudgetScope::Run => "the run".to_owned(),
             BudgetScope::Agent(_) => self.scope_name(core, scope),
             BudgetScope::State { .. } => format!("state `{}`", self.scope_name(core, scope)),
         };
-        let spent = purse.used_amount(kind, core.now);
+        let spent = budget_usage.used_amount(kind, core.now);
         let mut text =
             format!("{owner} has used {} of {}", kind.format_amount(spent), kind.format_amount(end));
         if let Some(need) = core.branches.current.next_call_bound.filter(|_| spent < end) {
@@ -46,14 +47,16 @@ impl BudgetTracker {
         scope: BudgetScope,
         kind: BudgetUnit,
     ) {
-        let Some((budget, purse)) = self.budget_for(core, scope).zip(self.budget_usage(core, scope)) else {
+        let Some((budget, budget_usage)) = self.budget_for(core, scope).zip(self.budget_usage(core, scope))
+        else {
             return;
         };
-        let (Some(hard), Some(end)) = (kind.soft_and_hard(&budget).1, purse.hard_limit(kind, &budget)) else {
+        let (Some(hard), Some(end)) = (kind.soft_and_hard(&budget).1, budget_usage.hard_limit(kind, &budget))
+        else {
             return;
         };
         // what the last call used beyond the end is not taken from what is left
-        let over = (purse.used_amount(kind, core.now) - end).max(0.0);
+        let over = (budget_usage.used_amount(kind, core.now) - end).max(0.0);
         self.grant_budget(core, checkpoints, scope, kind, over + hard / 10.0);
     }
 
@@ -66,13 +69,15 @@ impl BudgetTracker {
         scope: BudgetScope,
         kind: BudgetUnit,
     ) {
-        let Some((budget, purse)) = self.budget_for(core, scope).zip(self.budget_usage(core, scope)) else {
+        let Some((budget, budget_usage)) = self.budget_for(core, scope).zip(self.budget_usage(core, scope))
+        else {
             return;
         };
-        let (Some(hard), Some(end)) = (kind.soft_and_hard(&budget).1, purse.hard_limit(kind, &budget)) else {
+        let (Some(hard), Some(end)) = (kind.soft_and_hard(&budget).1, budget_usage.hard_limit(kind, &budget))
+        else {
             return;
         };
-        let spent = purse.used_amount(kind, core.now);
+        let spent = budget_usage.used_amount(kind, core.now);
         let next = |end| {
             core.branches
                 .current
@@ -105,11 +110,12 @@ impl BudgetTracker {
             return;
         }
         self.granted.push((scope, kind));
-        let Some((budget, purse)) = self.budget_for(core, scope).zip(self.budget_usage(core, scope)) else {
+        let Some((budget, budget_usage)) = self.budget_for(core, scope).zip(self.budget_usage(core, scope))
+        else {
             return;
         };
-        let Some(end) = purse.hard_limit(kind, &budget) else { return };
-        let asked = purse.used_amount(kind, core.now) + more * kind.divisor();
+        let Some(end) = budget_usage.hard_limit(kind, &budget) else { return };
+        let asked = budget_usage.used_amount(kind, core.now) + more * kind.divisor();
         if asked > end {
             self.grant_budget(core, checkpoints, scope, kind, asked - end);
         }
@@ -125,9 +131,9 @@ impl BudgetTracker {
     ) {
         let budget = self.budget_for(core, scope);
         checkpoints.grant(core, scope, kind, more);
-        let Some(purse) = self.budget_usage_mut(core, scope) else { return };
-        purse.grant_more(kind, more);
-        let end = budget.and_then(|budget| purse.hard_limit(kind, &budget));
+        let Some(budget_usage) = self.budget_usage_mut(core, scope) else { return };
+        budget_usage.grant_more(kind, more);
+        let end = budget.and_then(|budget| budget_usage.hard_limit(kind, &budget));
         if let Some(hard) = end.filter(|_| core.spec.checks_budgets_ahead()) {
             let (scope, what) = (self.scope_name(core, scope), kind.name().to_owned());
             core.emit_event(RunEvent::BudgetRaised { scope, what, hard });

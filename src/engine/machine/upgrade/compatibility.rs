@@ -44,9 +44,9 @@ impl<'a> CompatibilityCheck<'a> {
         self.problems.push(text);
     }
 
-    pub(super) fn check_branch(&mut self, lane: &Branch) {
-        let top = lane.frames.len().saturating_sub(1);
-        for (at, frame) in lane.frames.iter().enumerate() {
+    pub(super) fn check_branch(&mut self, branch: &Branch) {
+        let top = branch.frames.len().saturating_sub(1);
+        for (at, frame) in branch.frames.iter().enumerate() {
             let Some((was, now)) = self.workflows(frame) else { continue };
             if at > 0 {
                 let of = format!(" of the child workflow `{}`", now.name);
@@ -56,12 +56,12 @@ impl<'a> CompatibilityCheck<'a> {
                 }
             }
             self.check_agents(frame, was, now);
-            let entering = lane.next_state.filter(|_| at == top);
-            let Some(here) = self.check_state(frame, was, now, entering.is_some(), lane) else { continue };
+            let entering = branch.next_state.filter(|_| at == top);
+            let Some(here) = self.check_state(frame, was, now, entering.is_some(), branch) else { continue };
             if entering.is_some() {
                 continue;
             }
-            if at == top { self.check_work(lane, frame, &here) } else { self.check_child(&here) }
+            if at == top { self.check_work(branch, frame, &here) } else { self.check_child(&here) }
         }
     }
 
@@ -83,9 +83,9 @@ impl<'a> CompatibilityCheck<'a> {
         was: &'a Workflow,
         now: &'a Workflow,
         enters: bool,
-        lane: &Branch,
+        branch: &Branch,
     ) -> Option<OccupiedState<'a>> {
-        let target = lane.next_state.filter(|_| enters).unwrap_or(frame.state);
+        let target = branch.next_state.filter(|_| enters).unwrap_or(frame.state);
         let state = was.state(target)?;
         let path = frame.path_name(state);
         let found = self.names.state(frame.workflow, target).and_then(|at| now.state(at));
@@ -136,11 +136,11 @@ impl<'a> CompatibilityCheck<'a> {
         }
     }
 
-    fn check_work(&mut self, lane: &Branch, frame: &CallFrame, at: &OccupiedState<'_>) {
-        if let Some(fork) = &lane.fork {
+    fn check_work(&mut self, branch: &Branch, frame: &CallFrame, at: &OccupiedState<'_>) {
+        if let Some(fork) = &branch.fork {
             return self.check_parallel(fork, at);
         }
-        let in_tool = match lane.phase {
+        let in_tool = match branch.phase {
             WaitState::Approval(_) | WaitState::Tool(_) | WaitState::ToolHeld => true,
             WaitState::Person(_, asked) => !matches!(
                 asked,
@@ -171,7 +171,7 @@ impl<'a> CompatibilityCheck<'a> {
         if in_tool {
             return self.check_action(at);
         }
-        match (&lane.phase, lane.continuation) {
+        match (&branch.phase, branch.continuation) {
             (WaitState::Person(_, PendingQuestion::Pause), _)
             | (WaitState::Timer(_), BranchContinuation::Unanswered) => self.check_pause(at),
             (WaitState::Timer(_), BranchContinuation::Done)
@@ -297,13 +297,13 @@ impl<'a> CompatibilityCheck<'a> {
 
 /// Data of a branch that the new definition does not use.
 pub(super) fn unused_branch_data(
-    lane: &Branch,
+    branch: &Branch,
     old: &WorkflowProgram,
     new: &WorkflowProgram,
     names: &PositionMap,
 ) -> Vec<String> {
     let mut notes = Vec::new();
-    for frame in &lane.frames {
+    for frame in &branch.frames {
         let now = names.workflow(frame.workflow).and_then(|at| new.workflows.get(at.0));
         let Some((was, now)) = old.workflows.get(frame.workflow.0).zip(now) else { continue };
         for (at, spec) in was.contexts.iter().enumerate() {

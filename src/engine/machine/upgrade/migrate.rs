@@ -22,30 +22,30 @@ pub(super) struct ProgramMigration<'a> {
 }
 
 impl ProgramMigration<'_> {
-    /// Adds the new defaults to the data of the branch's outermost workflow. `branch`: of a `parallel` state.
-    pub(super) fn migrate_branch(&self, lane: &mut Branch, branch: bool) -> Map<String, Value> {
-        let top = lane.frames.len().saturating_sub(1);
-        if let Some(frame) = lane.frames.last() {
+    /// Adds the new defaults to the data of the branch's outermost workflow. `is_parallel`: it is a branch of a `parallel` state.
+    pub(super) fn migrate_branch(&self, branch: &mut Branch, is_parallel: bool) -> Map<String, Value> {
+        let top = branch.frames.len().saturating_sub(1);
+        if let Some(frame) = branch.frames.last() {
             let (workflow, state) = (frame.workflow, frame.state);
-            lane.next_state = lane.next_state.and_then(|target| self.names.state(workflow, target));
-            lane.continuation = self.migrate_continuation(lane.continuation, workflow, state);
-            if let WaitState::Person(call, PendingQuestion::Visits(target)) = lane.phase
+            branch.next_state = branch.next_state.and_then(|target| self.names.state(workflow, target));
+            branch.continuation = self.migrate_continuation(branch.continuation, workflow, state);
+            if let WaitState::Person(call, PendingQuestion::Visits(target)) = branch.phase
                 && let Some(target) = self.names.state(workflow, target)
             {
-                lane.phase = WaitState::Person(call, PendingQuestion::Visits(target));
+                branch.phase = WaitState::Person(call, PendingQuestion::Visits(target));
             }
-            if let Some((now, question)) = self.state(workflow, state).zip(lane.question.as_mut()) {
+            if let Some((now, question)) = self.state(workflow, state).zip(branch.question.as_mut()) {
                 refresh_pause_question(question, now);
             }
-            if let Some(fork) = &mut lane.fork {
+            if let Some(fork) = &mut branch.fork {
                 self.migrate_parallel(fork, workflow);
             }
         }
         let mut added = Map::new();
-        for (at, frame) in lane.frames.iter_mut().enumerate() {
-            let entering = lane.next_state.filter(|_| at == top);
-            let more = self.migrate_frame(frame, entering, branch && at == 0);
-            if at == 0 && !branch {
+        for (at, frame) in branch.frames.iter_mut().enumerate() {
+            let entering = branch.next_state.filter(|_| at == top);
+            let more = self.migrate_frame(frame, entering, is_parallel && at == 0);
+            if at == 0 && !is_parallel {
                 added = more;
             }
         }
@@ -136,15 +136,15 @@ impl ProgramMigration<'_> {
         &self,
         old: WorkflowIx,
         workflow: &Workflow,
-        threads: Vec<LiveConversation>,
+        conversations: Vec<LiveConversation>,
         branch: bool,
     ) -> Vec<LiveConversation> {
         let mut kept: Vec<Option<LiveConversation>> = vec![None; workflow.contexts.len()];
-        for (at, mut thread) in threads.into_iter().enumerate() {
+        for (at, mut conversation) in conversations.into_iter().enumerate() {
             let Some(slot) = self.names.context(old, ContextIx(at)).and_then(|at| kept.get_mut(at.0)) else {
                 continue;
             };
-            thread.private_messages.retain_mut(|aside| match self.names.agent(old, aside.agent) {
+            conversation.private_messages.retain_mut(|aside| match self.names.agent(old, aside.agent) {
                 Some(agent) => {
                     aside.agent = agent;
                     true
@@ -152,9 +152,9 @@ impl ProgramMigration<'_> {
                 None => false,
             });
             // agents of the new definition read the whole conversation
-            thread.restore_compressed();
-            thread.context_indexes.clear();
-            *slot = Some(thread);
+            conversation.restore_compressed();
+            conversation.context_indexes.clear();
+            *slot = Some(conversation);
         }
         let begin = |spec| {
             if branch {
