@@ -212,15 +212,25 @@ impl From<Vec<CostEntry>> for CostEntries {
     }
 }
 
+/// A list of entries in JSON, the encoded lines in a binary format.
 impl Serialize for CostEntries {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.iter())
+        if serializer.is_human_readable() {
+            return serializer.collect_seq(self.iter());
+        }
+        (&self.lines, &self.names, self.usage, self.cost_usd).serialize(serializer)
     }
 }
 
 impl<'de> Deserialize<'de> for CostEntries {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Vec::<CostEntry>::deserialize(deserializer).map(Self::from)
+        if deserializer.is_human_readable() {
+            return Vec::<CostEntry>::deserialize(deserializer).map(Self::from);
+        }
+        let (lines, names, usage, cost_usd) =
+            <(EncodedLedger, Vec<Arc<str>>, TokenUsage, Option<f64>)>::deserialize(deserializer)?;
+        let name_indexes = names.iter().cloned().zip(0..).collect();
+        Ok(Self { lines, names, name_indexes, usage, cost_usd })
     }
 }
 

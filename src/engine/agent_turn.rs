@@ -2,6 +2,7 @@
 //!
 //! A turn enters the context only when it ends, so a failed call leaves no trace.
 
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 use super::conversation::{ConversationSummary, LiveConversation};
@@ -11,7 +12,7 @@ use synthdev_domain::message::{ChatRole, OpaqueBlock, ToolCall};
 use synthdev_domain::model::{ModelChoice, ToolChoice};
 use synthdev_domain::tool::ToolRisk;
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct AgentTurn {
     pub agent: AgentIx,
     pub agent_id: String,
@@ -45,7 +46,7 @@ pub struct AgentTurn {
 }
 
 /// Whether an old part is being summed up for this visit (`trim: "summarize"`).
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub enum SummarizationState {
     /// A prompt that is too long may ask for a summary.
     #[default]
@@ -57,7 +58,7 @@ pub enum SummarizationState {
 }
 
 /// The entries that a summary replaces.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct SummaryCoverage {
     pub part: SummaryPart,
     /// Entries of the part, from the first.
@@ -68,7 +69,7 @@ pub struct SummaryCoverage {
     pub length: usize,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum SummaryPart {
     /// The log of the context.
     Log,
@@ -77,7 +78,7 @@ pub enum SummaryPart {
 }
 
 /// An entry of the visit; private ones (nudges) never reach the context.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct TurnEntry {
     pub entry: ContextEntry,
     pub private: bool,
@@ -91,7 +92,7 @@ impl TurnEntry {
 }
 
 /// A reply whose ordinary calls are being answered, in order.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct OpenReply {
     pub text: String,
     /// All calls of the reply in their order; the answers of waiting ones are filled in as they come.

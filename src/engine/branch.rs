@@ -4,12 +4,13 @@ use super::budget_usage::{BudgetUnit, CallEstimate, CallUsageBound};
 use super::call_frame::CallFrame;
 use super::effect::UserQuestion;
 use super::parallel::ParallelProgress;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use synthdev_domain::ids::{CallId, StateIx, Timestamp};
 use synthdev_domain::run_error::RunError;
 
 /// What a branch waits for. Exactly one thing, besides timers and a snapshot in progress.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum WaitState {
     New,
     /// `action.script`, or the `before` of a `catch`.
@@ -52,7 +53,7 @@ impl WaitState {
     }
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum PendingQuestion {
     Message,
     Steps,
@@ -71,7 +72,7 @@ pub enum PendingQuestion {
 }
 
 /// What a stopped branch does next.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum BreakSite {
     /// It enters the state of its `next_state`.
     State,
@@ -80,7 +81,7 @@ pub enum BreakSite {
 }
 
 /// Whose budget it is: that of the whole run, of the state that a frame of a branch is in, or of an agent.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum BudgetScope {
     Run,
     /// By its position among the agents' budget usages.
@@ -92,7 +93,7 @@ pub enum BudgetScope {
 }
 
 /// What follows a script or a timer.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub enum BranchContinuation {
     /// The state's work; after a timer, another attempt at it.
     #[default]
@@ -108,7 +109,7 @@ pub enum BranchContinuation {
 /// How a branch or item ended: with its output, or not.
 pub type BranchResult = Result<Option<Value>, Box<RunError>>;
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Branch {
     pub id: u64,
     /// The parent branch, and the position among its branches or items. `None` is the root.

@@ -1,13 +1,14 @@
 //! What was spent of a budget, by the whole run, an agent or one stay in a state; when a hard end is reached, and how
 //! much of an answer there is room for before it.
 
+use serde::{Deserialize, Serialize};
 use synthdev_domain::cost::{TokenPrice, TokenUsage};
 use synthdev_domain::ids::Timestamp;
 use synthdev_domain::model::LEAST_ANSWER;
 use synthdev_domain::workflow::Budget;
 
 /// The three kinds of a budget.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum BudgetUnit {
     Tokens,
     Cost,
@@ -78,7 +79,7 @@ const WARNS_AT: f64 = 0.8;
 const WORTH: f64 = 0.1;
 
 /// The most that a model call can use.
-#[derive(Clone, Copy, PartialEq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct CallUsageBound {
     /// Tokens, with what is known of how its model counts.
     pub prompt: u64,
@@ -136,7 +137,7 @@ impl CallUsageBound {
 }
 
 /// What a model call will use, as far as it can be known before.
-#[derive(Clone, Copy, PartialEq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct CallEstimate {
     pub tokens: f64,
     pub cost_usd: f64,
@@ -152,7 +153,7 @@ impl CallEstimate {
     }
 }
 
-#[derive(Clone, Copy, PartialEq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct BudgetUsage {
     pub started_at: Timestamp,
     /// No time has counted since.
@@ -165,7 +166,7 @@ pub struct BudgetUsage {
 }
 
 /// What an agent spent, wherever it was asked. Names survive a change of the definition.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct AgentBudgetUsage {
     pub workflow: String,
     pub agent: String,

@@ -1,5 +1,6 @@
 //! One workflow in progress: its own data, contexts and agents. A child's frame is on top of its parent's.
 
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -15,7 +16,7 @@ use synthdev_domain::message::ToolCall;
 use synthdev_domain::workflow::{StateSpec, Workflow};
 
 /// The last response of an agent in this run, and how its last turn ended.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct AgentMemory {
     pub last_response: Option<Arc<str>>,
     pub last_tool_calls: Vec<ToolCall>,
@@ -27,7 +28,7 @@ pub struct AgentMemory {
 
 /// A turn that ended with executed tool calls: the same input again continues it, unless the context has new entries
 /// since.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct TurnContinuation {
     pub input: Option<String>,
     pub context_length: usize,
@@ -35,7 +36,7 @@ pub struct TurnContinuation {
 
 /// `context` in conditions: {success, result, agent, toolCalls}. What a visit left becomes JSON only when a script
 /// is run.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum WorkResult {
     Visit { text: Option<Arc<str>>, agent: Option<String>, calls: Vec<ToolCall> },
     Value(Value),
@@ -58,7 +59,7 @@ impl WorkResult {
     }
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct CallFrame {
     /// Unique within the run; scripts of different frames never share a world.
     pub id: u64,
@@ -74,6 +75,7 @@ pub struct CallFrame {
     /// Per state: visits made, and visits granted on top of the limit.
     pub visits: Vec<u32>,
     pub extra_visits: Vec<u32>,
+    #[serde(with = "crate::optional_value")]
     pub child_result: Option<Value>,
     pub last_response: Option<Arc<str>>,
     pub last_tool_calls: Vec<ToolCall>,

@@ -3,10 +3,11 @@
 //!
 //! Owns positions and sums; the prompt decides what an entry is to the agent, and how long it is then.
 
+use serde::{Deserialize, Serialize};
 use synthdev_domain::protocol::ModelProtocol;
 
 /// The entries of a log and of this agent's private messages, in the order of its prompts.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct ContextIndex {
     /// Without the first `gone`.
     items: Vec<IndexedItem>,
@@ -52,7 +53,7 @@ pub enum EntryRef {
 }
 
 /// There is one for each entry and agent: kept small.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct IndexedItem {
     length: u32,
     reasoning_chars: u32,
@@ -68,21 +69,21 @@ struct IndexedItem {
 }
 
 /// A private message of this agent: its position, and the sums of such items before it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct PrivateItem {
     position: usize,
     totals_before: SpanTotals,
 }
 
 /// Sums over a part of the items: of all, and of the private messages among them.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct PrefixSums {
     all_items: SpanTotals,
     private_items: SpanTotals,
 }
 
 /// The sums of a part of a prompt.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct SpanTotals {
     pub groups: usize,
     pub length: usize,

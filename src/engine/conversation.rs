@@ -1,6 +1,7 @@
 //! A live conversation: its log, its copy for scripts, and what only prompts use: private messages to one agent, and
 //! the summary of an old part. A prompt never shortens the log itself.
 
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -14,10 +15,11 @@ use synthdev_domain::script::messages::ContextMessages;
 use super::context_index::ContextIndex;
 
 /// A context and its mirror for scripts; the mirror grows with the log, so a scope costs no copy.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct LiveConversation {
     pub log: Context,
     /// Of the log, for scripts: see [`LiveConversation::messages`].
+    #[serde(skip)]
     script_messages: Arc<Vec<ScriptMessage>>,
     /// Context indexes of agents; cleared when entries change in another way than by appending.
     pub context_indexes: BTreeMap<AgentIx, ContextIndex>,
@@ -36,7 +38,7 @@ pub struct LiveConversation {
 }
 
 /// A message to or from one agent with `memory: "private"`, outside of the shared log.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct PrivateMessage {
     pub agent: AgentIx,
     /// Number of log entries before it.
@@ -47,7 +49,7 @@ pub struct PrivateMessage {
 }
 
 /// Replaces the oldest part of a log, or of a turn, in prompts (`trim: "summarize"`).
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct ConversationSummary {
     /// Number of entries, from the first, that it covers; pinned ones are shown beside it.
     pub covered_count: usize,

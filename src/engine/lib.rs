@@ -20,6 +20,7 @@ pub mod input;
 pub mod machine;
 pub mod merge;
 pub mod model_caller;
+mod optional_value;
 pub mod parallel;
 pub mod prompt;
 pub mod replay;

@@ -64,6 +64,7 @@ pub use checkpoint_store::MAX_CHECKPOINTS;
 pub use delegated_tasks::DelegatedTask;
 pub use machine_core::MachineOutput;
 
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -93,7 +94,7 @@ use synthdev_domain::run_error::RunError;
 use synthdev_domain::workflow::SubAgents;
 
 /// A run. Create it with its spec, feed it `Input::Started` first.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Machine {
     core: MachineCore,
     /// Visits of states so far.
@@ -110,6 +111,7 @@ pub struct Machine {
     breakpoints: BreakpointControl,
     snapshots: SnapshotGate,
     status: RunStatus,
+    #[serde(with = "crate::optional_value")]
     result: Option<Value>,
     error: Option<RunError>,
     /// Sub-agents can be reached.

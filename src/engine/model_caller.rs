@@ -1,5 +1,6 @@
 //! The agent that makes a model call in a branch, and the scopes that are charged. Does not copy its prompt and tools.
 
+use serde::{Deserialize, Serialize};
 use std::ops::Deref;
 use std::sync::Arc;
 
@@ -9,7 +10,7 @@ use synthdev_domain::model::ModelChoice;
 use synthdev_domain::workflow::Workflow;
 
 /// An existing agent, in the branch in which it runs.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ModelCaller {
     pub workflow: Arc<Workflow>,
     pub agent_ix: AgentIx,
@@ -23,7 +24,7 @@ pub struct ModelCaller {
 }
 
 /// One stay in a state. Its place may hold another one by the time a call is paid for that was stopped.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct StateVisitRef {
     pub branch_id: u64,
     pub frame_id: usize,

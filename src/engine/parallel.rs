@@ -2,6 +2,7 @@
 //!
 //! Items are begun as places become free, so that ten thousand of them need the memory of a few.
 
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -11,7 +12,7 @@ use super::call_frame::{AgentMemory, CallFrame};
 use super::conversation::LiveConversation;
 use synthdev_domain::run_error::RunError;
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ParallelProgress {
     pub kind: ParallelKind,
     /// The next branch or item to begin.
@@ -21,6 +22,7 @@ pub struct ParallelProgress {
     pub running_branches: BTreeMap<usize, u64>,
     pub max_running: usize,
     /// By position; `None` while it has not ended.
+    #[serde(with = "crate::optional_value::list")]
     pub outputs: Vec<Option<Value>>,
     pub succeeded_count: usize,
     pub failed_count: usize,
@@ -33,14 +35,14 @@ pub struct ParallelProgress {
     pub child: Option<(usize, Value)>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum ParallelKind {
     Branches,
     Items(Arc<Vec<Value>>),
 }
 
 /// What a branch wrote, to be merged at the join.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct BranchWrites {
     pub data: Arc<Map<String, Value>>,
     pub written_keys: BTreeSet<String>,
@@ -51,7 +53,7 @@ pub struct BranchWrites {
 }
 
 /// `last_agent_response` and its like.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct LastAnswer {
     pub response: Option<Arc<str>>,
     pub calls: Vec<synthdev_domain::message::ToolCall>,

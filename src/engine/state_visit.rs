@@ -4,10 +4,11 @@
 use super::agent_turn::TurnEntry;
 use super::budget_usage::BudgetUsage;
 use super::effect::UserQuestion;
+use serde::{Deserialize, Serialize};
 use synthdev_domain::ids::{CallId, Timestamp};
 use synthdev_domain::tool::{ToolInvocation, ToolRisk};
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct StateVisit {
     /// Number of the visit among all visits of a run, from 1.
     pub nth: u64,

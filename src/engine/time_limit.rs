@@ -1,8 +1,9 @@
 //! The time limit of a visit: it runs, or it is suspended while its branch is stopped.
 
+use serde::{Deserialize, Serialize};
 use synthdev_domain::ids::{CallId, Timestamp};
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct TimeLimit {
     call: Option<CallId>,
     ends: Timestamp,

@@ -43,6 +43,8 @@ use synthdev::engine::replay::{ReplayResult, replay_inputs};
 use synthdev::engine::run_spec::{MACHINE_VERSION, RunSpec};
 use synthdev::engine::steering::SteeringAction;
 
+use super::support;
+
 /// What the world does next.
 #[derive(Clone, Debug)]
 enum Act {
@@ -105,6 +107,7 @@ impl Play {
     fn feed_input(&mut self, input: Input) {
         let at = Timestamp(self.clock);
         self.inputs.push((at, input.clone()));
+        self.machine = support::restored_machine(&self.machine);
         let output = self.machine.handle_input(at, input);
         self.lines.extend(output.events.iter().filter_map(line));
         for event in output.events {

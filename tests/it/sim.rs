@@ -24,7 +24,7 @@ use synthdev::engine::machine::{Machine, MachineOutput};
 use synthdev::engine::replay::{ReplayResult, replay_inputs};
 use synthdev::engine::run_spec::RunSpec;
 
-use super::support::requests;
+use super::support::{self, requests};
 use luck::Luck;
 
 const WORLDS: u64 = 300;
@@ -213,7 +213,7 @@ impl Weather {
         let now = Timestamp(i64::try_from(self.inputs.len()).unwrap() * 3);
         self.inputs.push((now, input.clone()));
         let waited = input.answered_call().is_none_or(|call| !self.is_dropped(&input, call));
-        let output = self.machine.handle_input(now, input.clone());
+        let output = self.feed_restored(now, &input);
         assert!(waited || (output.events.is_empty() && output.effects.is_empty()), "not dropped: {input:?}");
         self.take_output(output, now);
         let over = self.machine.is_idle_for_good();
@@ -231,6 +231,18 @@ impl Weather {
                 )
         };
         assert!(!over || !self.pending.iter().any(left), "over, and still waiting: {:?}", self.pending);
+    }
+
+    /// Continues with a machine that was restored from its stored state, and answers as the one before does.
+    fn feed_restored(&mut self, now: Timestamp, input: &Input) -> MachineOutput {
+        let mut restored = support::restored_machine(&self.machine);
+        let expected = self.machine.handle_input(now, input.clone());
+        let output = restored.handle_input(now, input.clone());
+        assert!(output.events == expected.events, "a restored machine reports otherwise after {input:?}");
+        let effects = [&output, &expected].map(|output| format!("{:?}", output.effects));
+        assert!(effects[0] == effects[1], "a restored machine asks otherwise after {input:?}: {effects:#?}");
+        self.machine = restored;
+        output
     }
 
     /// Whether an answer is one that must change nothing: too late, or of another kind than what is asked.

@@ -4,20 +4,22 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::ContextEntry;
 
 /// Entries from the first on, in the order in which they were added.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct CompressedEntries {
     parts: Arc<Vec<Arc<CompressedChunk>>>,
     length: usize,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 struct CompressedChunk {
     entries: usize,
+    #[serde(with = "serde_bytes")]
     bytes: Vec<u8>,
 }
 

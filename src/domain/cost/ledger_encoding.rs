@@ -3,6 +3,8 @@
 //!
 //! Numbers are variable-length, seven bits a byte; a time is the difference to the previous one.
 
+use serde::{Deserialize, Serialize};
+
 use super::token_usage::TokenUsage;
 use crate::ids::Timestamp;
 
@@ -16,8 +18,9 @@ pub(super) struct LedgerLine {
     pub(super) estimated: bool,
 }
 
-#[derive(Clone, PartialEq, Debug, Default)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub(super) struct EncodedLedger {
+    #[serde(with = "serde_bytes")]
     bytes: Vec<u8>,
     count: usize,
     /// Of the last line.

@@ -1,12 +1,13 @@
 //! The branches of a run: the one that the input at hand is for, all others, and those that can continue without an
 //! input.
 
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::branch::{Branch, PendingQuestion, WaitState};
 
 /// All branches; exactly one of them is current.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct BranchScheduler {
     /// The branch that the current input is for.
     pub(super) current: Branch,

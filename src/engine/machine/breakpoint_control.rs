@@ -5,11 +5,12 @@ use super::{PendingQuestion, RunEvent};
 use crate::branch::BreakSite;
 use crate::effect::UserQuestion;
 use crate::steering::{Breakpoint, BreakpointSet};
+use serde::{Deserialize, Serialize};
 use synthdev_domain::cost::CostLedger;
 use synthdev_domain::ids::StateIx;
 
 /// Where the run stops.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct BreakpointControl {
     pub(super) set: BreakpointSet,
     /// Every branch stops before its next state.

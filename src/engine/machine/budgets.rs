@@ -8,6 +8,7 @@
 mod budget_scopes;
 mod raise_budget;
 
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::checkpoint_store::CheckpointStore;
@@ -40,7 +41,7 @@ enum BudgetDecision {
 }
 
 /// What is spent of each budget, and what is known about the size and price of calls.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct BudgetTracker {
     /// What the whole run spent of its budget.
     pub(super) run: BudgetUsage,

@@ -2,6 +2,7 @@
 //!
 //! The spending of a visit is added to each checkpoint that holds it: a restored task gets nothing refunded.
 
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -15,7 +16,7 @@ use synthdev_domain::ids::Timestamp;
 pub const MAX_CHECKPOINTS: usize = 20;
 
 /// The checkpoints of all tasks, by branch and name, and how often each task was restored.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct CheckpointStore {
     checkpoints: BTreeMap<(u64, String), Arc<Branch>>,
     restore_counts: BTreeMap<u64, u64>,

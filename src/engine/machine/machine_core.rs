@@ -2,6 +2,7 @@
 //!
 //! It decides nothing: it finds frames and states, gives ids, and collects events and effects.
 
+use serde::{Deserialize, Serialize};
 use std::ops::Deref;
 use std::sync::Arc;
 
@@ -27,7 +28,7 @@ pub struct MachineOutput {
 }
 
 /// The definition, time, ids, branches and output of a machine.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct MachineCore {
     pub(super) spec: Arc<RunSpec>,
     /// When the input at hand came.
@@ -42,7 +43,9 @@ pub(super) struct MachineCore {
     /// A user can be asked.
     pub(super) user_present: bool,
     /// Calls that need not be made: see [`super::Machine::skip_calls`].
+    #[serde(skip)]
     pub(super) replay_skips: Arc<ReplaySkips>,
+    #[serde(skip)]
     pub(super) output: MachineOutput,
 }
 

@@ -3,6 +3,7 @@
 //! A script gets a copy and reports afterwards how many it took. Until then these are not offered to another script, so
 //! that no text is taken twice; the rest stays queued.
 
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeSet, VecDeque};
 
 use super::machine_core::MachineCore;
@@ -11,7 +12,7 @@ use crate::event::RunEvent;
 use synthdev_domain::ids::CallId;
 
 /// A message of the user that no state asked for.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct QueuedMessage {
     text: String,
     /// The script that may take it.
@@ -26,7 +27,7 @@ impl QueuedMessage {
 }
 
 /// The messages of the user that no state asked for, the oldest first.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct MessageQueue {
     messages: VecDeque<QueuedMessage>,
 }

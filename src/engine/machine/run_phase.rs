@@ -1,7 +1,8 @@
 //! Whether a process drives the run, and who asks it to stop.
 
+use serde::{Deserialize, Serialize};
 /// Whether a process drives the run.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(super) enum RunPhase {
     /// Inputs continue it.
     Driven,
@@ -26,7 +27,7 @@ impl RunPhase {
 }
 
 /// Who asks the run to stop. Effects that have begun complete, none begin.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(super) enum StopRequest {
     None,
     /// The user pauses it.

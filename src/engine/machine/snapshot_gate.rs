@@ -2,10 +2,11 @@
 
 use super::machine_core::MachineCore;
 use crate::effect::Effect;
+use serde::{Deserialize, Serialize};
 use synthdev_domain::ids::{CallId, SnapshotId};
 
 /// How far the snapshot is that a tool which changes files waits for.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(super) enum SnapshotProgress {
     /// None was requested, or the user agreed to continue without one.
     None,
@@ -15,7 +16,7 @@ pub(super) enum SnapshotProgress {
 }
 
 /// The run's snapshots, as far as tools and the end of the run wait for them.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct SnapshotGate {
     pub(super) progress: SnapshotProgress,
     /// The snapshot taken before the run.
