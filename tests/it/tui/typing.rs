@@ -28,6 +28,9 @@ impl Desk {
     }
 
     fn name_workflow(&mut self, name: &str) -> &mut Self {
+        if name == "paste" {
+            return self.send_message(UiMessage::Paste("a line\n".repeat(120)));
+        }
         let plain = KeyModifiers::NONE;
         let (code, modifiers) = match name {
             "cr" => (KeyCode::Enter, plain),
@@ -43,6 +46,7 @@ impl Desk {
             "end" => (KeyCode::End, plain),
             "tab" => (KeyCode::Tab, plain),
             "hat" => (KeyCode::Char('^'), plain),
+            "lt" => (KeyCode::Char('<'), plain),
             "wordleft" => (KeyCode::Left, KeyModifiers::CONTROL),
             "wordright" => (KeyCode::Right, KeyModifiers::CONTROL),
             other => panic!("no key {other}"),
@@ -94,6 +98,10 @@ fn keys_edit_the_text() {
     check_keys("one<nl>two<up><end>^k", "one|two");
     check_keys("one two^w!y!y", "one twotwo|");
     check_keys("x<bs>one two^w<left><bs>!y", "ontwo| ");
+    check_keys("a <paste>^w", "a |");
+    check_keys("<paste> b<home>!d", "| b");
+    check_keys("<paste> b<home><del>", "| b");
+    check_keys("<paste> b<home>^d", "| b");
     check_keys("é<left>x", "x|é");
     check_keys("e\u{301}x<left><left>a", "a|e\u{301}x");
     check_keys("e\u{301}x<bs><bs>", "|");
@@ -215,6 +223,71 @@ fn keys_as_in_vi() {
     check("x<cr>", "|");
     check("e\u{301}a<esc>h", "|e\u{301}a");
     check("e\u{301}a<esc>hx", "|a");
+    // a folded paste is one letter
+    let paste = "[pasted 120 lines #1]";
+    check("a<paste><esc>x", "|a");
+    check("<paste>a<esc>0x", "|a");
+    check("<paste>a<esc>0rx", "|xa");
+    check("<paste>a<esc>0l<del>", &format!("|{paste}"));
+    check("a <paste><esc>diw", "a| ");
+    check("a<paste>b<esc>0vly", &format!("|a{paste}b"));
+    check("a<paste>b<esc>0vld", "|b");
+    check("<paste><esc>yyp", &format!("{paste}\n|{paste}"));
+    // where a motion ends
+    check("ab cd<esc>0ecwx", "ax| cd");
+    check("ab<esc>0dtb", "|b");
+    check("a-b c<esc>0cwx", "x|-b c");
+    check("a<nl>b<nl>c<esc>2kdj", "|c");
+    check("one<nl><esc>ggG", "one\n|");
+    check("one<nl>two<nl><esc>ggdG", "|");
+    check("one two<esc>ge", "on|e two");
+    check("f(a, b)<esc>%", "f|(a, b)");
+    check("f(a, b)<esc>di(", "f(|)");
+    check("\"a b\" c<esc>0ci\"x", "\"x|\" c");
+    // counts
+    check("one<esc>3ix", "onx|e");
+    check("one<esc>3ix<esc>", "onxx|xe");
+    check("one<esc>02ax<esc>", "ox|xne");
+    check("  one<esc>2Ix<esc>", "  x|xone");
+    check("one<esc>02Ax<esc>", "onex|x");
+    check("one<esc>2ox<esc>", "one\nx\n|x");
+    check("one<esc>2Ox<esc>", "x\n|x\none");
+    check("a<nl>b<nl>c<esc>gg3J", "a b| c");
+    check("a<nl>b<nl>c<esc>gg2Sx", "x|\nc");
+    let many = "y".repeat(999);
+    check("<esc>999iy<esc>yy9999p", &format!("{}|y", &many[1..]));
+    check(&format!("<esc>2000i{many}<esc>"), &format!("{}|y", &many[1..]));
+    check(&format!("{many}<esc>2000."), &format!("{}|y", &many[1..]));
+    check("x<esc>yy10000000000p1G", &format!("|x{}", "\nx".repeat(10_000)));
+    // what is one change, and is done once more
+    check("one<nl>two<esc>kJu", "on|e\ntwo");
+    check("a<esc>ob<nl>c<bs>d e^w<esc>u", "|a");
+    check("a<esc>ob<nl>cx<bs><esc>.", "a\nb\nc\nb\n|c");
+    check("one<esc>A<bs>x<esc>.", "on|x");
+    check("one two<esc>0cwa<left>b<esc>.", "|bba two");
+    check("a<esc>op<paste>q<esc>ggx.", &format!("|\np{paste}q"));
+    check("one two three<esc>0dw2.", "|");
+    check("abcdef<esc>0vld.", "|ef");
+    check("one<esc>x<up>ix<esc>.", "/vi|xxm");
+    // lines below the last one
+    check("one<esc>ddp", "\n|one");
+    check("one<nl><esc>kyyjp", "one\n\n|one");
+    check("one<nl>two<esc>ddp", "one\n|two");
+    check("one<nl>two<esc>kddp", "two\n|one");
+    // more of what is marked
+    check("one two<esc>0vU", "|One two");
+    check("one<nl>two<esc>kvjD", "|");
+    check("one<nl>two<nl>six<esc>ggvY2jp", "one\ntwo\nsix\n|one");
+    check("one<nl>two<esc>ggv<down>d", "|wo");
+    check("one two<esc>0guiwvu~", "O|ne two");
+    check("one<esc>Yp", "one\n|one");
+    // what the box has nothing for
+    for key in ["q", "@", "<lt>", ">", "?", "n", "N", "'", "`", "R", "U", "\"", "m"] {
+        check(&format!("one<esc>{key}x"), "o|n");
+    }
+    check("one<esc>kx", "/v|i");
+    check("/help a<cr>/help b<cr><esc>kkix", "/help x|a");
+    check("one<esc>v^c<esc>ix", "x|");
 }
 
 #[test]
