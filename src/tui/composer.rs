@@ -41,7 +41,7 @@ pub enum ComposerEdit {
     Unfold,
 }
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct InputComposer {
     draft: ComposerDraft,
     history: ComposerHistory,

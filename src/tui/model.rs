@@ -27,7 +27,7 @@ use synthdev_domain::journal::RunStatus;
 use synthdev_engine::steering::BreakpointSet;
 use synthdev_runtime::command::RunCommand;
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct UiModel {
     pub size: (u16, u16),
     pub theme: ColorTheme,

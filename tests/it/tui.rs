@@ -835,23 +835,25 @@ fn a_warning_of_the_start_leaves_the_screen_when_it_no_longer_holds() {
     for asked in [false, true] {
         let trust = asked.then(|| question.clone());
         let missing = facts("no model", Some(MISSING));
-        let begin = || {
-            let (model, commands) =
-                initial_model(missing.clone(), None, trust.clone(), &[], ColorTheme::default());
-            Desk { model, commands, kept_texts: Vec::new(), recall_count: 0, clock: 0 }
-        };
-        let mut desk = begin();
+        let (model, cmds) = initial_model(missing.clone(), None, trust, &[], ColorTheme::default());
+        let mut desk = Desk { model, commands: cmds, kept_texts: Vec::new(), recall_count: 0, clock: 0 };
         let said = |desk: &Desk| desk.model.transcript.items().map(|item| item.text()).collect::<Vec<_>>();
         let warns = |desk: &Desk| said(desk).iter().any(|line| line.contains(MISSING));
         assert_eq!(warns(&desk), !asked, "{asked}: {:?}", said(&desk));
         if asked {
             // the project's settings set none: the warning comes with the answer
-            let mut without = begin();
+            let mut without = Desk {
+                model: desk.model.clone(),
+                commands: vec![],
+                kept_texts: vec![],
+                recall_count: 0,
+                clock: 0,
+            };
             without.send_message(UiMessage::Reply(BackendReply::Trusted {
                 trusted: false,
                 result: Ok(Vec::new()),
             }));
-            without.send_message(UiMessage::Reply(BackendReply::Status(missing.clone())));
+            without.send_message(UiMessage::Reply(BackendReply::Status(missing)));
             assert!(warns(&without), "{:?}", said(&without));
         }
         desk.send_message(UiMessage::Reply(BackendReply::Trusted { trusted: true, result: Ok(Vec::new()) }));

@@ -3,16 +3,18 @@
 //! What is typed while inserting goes into the draft as ever. `vimlet` learns of it when the insertion ends, so that it
 //! can repeat it: a key then costs what it costs without vi.
 
+mod draft_view;
 mod typed;
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use vimlet::{
-    Action, AppliedEdit, Binding, BindingContext, ByteOffset, Command, DEFAULT_GEOMETRY, DocumentVersion,
+    Action, AppliedEdit, Binding, BindingContext, ByteOffset, Capabilities, Command, DocumentVersion,
     DocumentView, EditTarget, EditingState, HistoryCommand, HostOperation, HostOutcome, HostResult, Input,
-    Key, Lifecycle, Mode, Motion, MotionResolver, OperationKind, Operator, Replacement, Selection, Session,
-    Shape, Step, TextRange, TextSource, Transaction,
+    Key, Lifecycle, Mode, Motion, OperationKind, Operator, Replacement, Selection, Session, Shape, Step,
+    TextRange, TextSource, Transaction,
 };
 
+use self::draft_view::DraftView;
 use self::typed::TypedChange;
 use super::draft::ComposerDraft;
 use super::pastes::FoldedPastes;
@@ -48,6 +50,22 @@ pub struct VimInput {
     insertion_start: (String, usize),
     /// What the last insertion weighs.
     inserted_bytes: usize,
+}
+
+/// A session of `vimlet` cannot be copied: a copy has its mode and its registers, but no command that was begun, and
+/// nothing to repeat.
+impl Clone for VimInput {
+    fn clone(&self) -> Self {
+        let mut session = Session::new();
+        *session.registers_mut() = self.session.registers().clone();
+        Self {
+            session,
+            state: EditingState::new(self.state.mode(), Capabilities::default()),
+            selection: self.selection,
+            insertion_start: self.insertion_start.clone(),
+            ..Self::default()
+        }
+    }
 }
 
 impl VimInput {
@@ -125,7 +143,7 @@ impl VimInput {
     /// The cursor of the normal mode stands on a letter, not behind the last one nor inside of a placeholder. What was
     /// marked is forgotten if the text does not have it any more.
     pub fn settle_cursor(&mut self, draft: &mut ComposerDraft, pastes: &FoldedPastes) {
-        let shown = DraftView::new(draft, pastes, self);
+        let shown = self.view_of(draft, pastes);
         if let Some(selection) = &mut self.selection {
             selection.cursor = shown.cursor;
             if !shown.has_edge(selection.anchor.0) {
@@ -213,11 +231,11 @@ impl VimInput {
     }
 
     fn run_input(&mut self, input: Input, draft: &mut ComposerDraft, pastes: &FoldedPastes) {
-        let mut shown = DraftView::new(draft, pastes, self);
+        let mut shown = self.view_of(draft, pastes);
         let mut step = self.session.handle(&mut self.state, input, shown.view());
         while let Step::HostOperation(operation) = step {
             let result = self.run_operation(operation, &shown, draft, pastes);
-            shown = DraftView::new(draft, pastes, self);
+            shown = self.view_of(draft, pastes);
             step = self.session.resume(&mut self.state, result, shown.view());
         }
         if matches!(step, Step::Error(_)) {
@@ -252,7 +270,7 @@ impl VimInput {
                 draft.begin_joined_changes(matches!(transaction, Transaction::Atomic | Transaction::Begin));
                 let done = replace_all(replacements, &shown.text, draft);
                 let ends = matches!(transaction, Transaction::Atomic | Transaction::End);
-                let now = DraftView::new(draft, pastes, self);
+                let now = self.view_of(draft, pastes);
                 draft.move_to_byte(if ends { now.normal_place(cursor.0) } else { cursor.0 });
                 if !matches!(transaction, Transaction::Begin | Transaction::Continue) {
                     draft.end_undo_group();
@@ -260,7 +278,7 @@ impl VimInput {
                 done
             }
             OperationKind::History { command, count } => run_history(command, count, draft).then(|| {
-                let now = DraftView::new(draft, pastes, self);
+                let now = self.view_of(draft, pastes);
                 draft.move_to_byte(now.normal_place(now.cursor.0));
                 Vec::new()
             }),
@@ -380,63 +398,12 @@ impl VimInput {
         once * if count > 0 { count } else { own_count.max(1) }
     }
 
+    fn view_of(&self, draft: &ComposerDraft, pastes: &FoldedPastes) -> DraftView {
+        DraftView::new(draft, pastes, self.selection, self.version())
+    }
+
     fn version(&self) -> DocumentVersion {
         DocumentVersion { id: 0, revision: self.revision }
-    }
-}
-
-/// The draft as `vimlet` looks at it: one text, places in bytes, placeholders as one letter each.
-struct DraftView {
-    text: String,
-    cursor: ByteOffset,
-    selection: Option<Selection>,
-    placeholders: Vec<TextRange>,
-    version: DocumentVersion,
-}
-
-impl DraftView {
-    fn new(draft: &ComposerDraft, pastes: &FoldedPastes, vim: &VimInput) -> Self {
-        let text = draft.text();
-        let spans =
-            pastes.placeholder_ranges(&text).map(|span| TextRange::new(span.start, span.end)).collect();
-        let mut shown = Self {
-            text,
-            cursor: ByteOffset(draft.cursor_byte()),
-            selection: vim.selection,
-            placeholders: spans,
-            version: vim.version(),
-        };
-        let placeholders = std::mem::take(&mut shown.placeholders);
-        // a mark that joins the letter before it makes both something else
-        shown.placeholders = placeholders
-            .into_iter()
-            .filter(|span| shown.has_edge(span.start.0) && shown.has_edge(span.end.0))
-            .collect();
-        shown
-    }
-
-    fn view(&self) -> DocumentView<'_> {
-        DocumentView {
-            text: &self.text,
-            version: self.version,
-            cursor: self.cursor,
-            selection: self.selection,
-            opaque: &self.placeholders,
-            geometry: &DEFAULT_GEOMETRY,
-        }
-    }
-
-    fn resolver(&self) -> MotionResolver<'_> {
-        MotionResolver::from_view(self.view())
-    }
-
-    fn normal_place(&self, byte: usize) -> usize {
-        self.resolver().normal_cursor(byte)
-    }
-
-    /// Between two letters, or at an end of the text.
-    fn has_edge(&self, byte: usize) -> bool {
-        DocumentView::new(&self.text, self.version, ByteOffset(byte)).is_valid()
     }
 }
 
