@@ -388,7 +388,7 @@ impl InputComposer {
         draft.is_some()
     }
 
-    /// Takes the letter before the cursor away, or the one behind it; a placeholder goes as a whole.
+    /// Deletes the letter before or after the cursor, or a whole placeholder.
     fn delete_letter(&mut self, forward: bool) {
         let (text, at) = (self.text(), self.draft.cursor_byte());
         let is_beside = |span: &Range<usize>| {
@@ -405,7 +405,7 @@ impl InputComposer {
         }
     }
 
-    /// Takes out what stands between two places; a placeholder goes as a whole.
+    /// Deletes the text between two positions; a placeholder only as a whole.
     fn cut_range(&mut self, from: usize, to: usize) {
         let text = self.text();
         let byte = |place: usize| text.char_indices().nth(place).map_or(text.len(), |(at, _)| at);

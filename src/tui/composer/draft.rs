@@ -51,7 +51,7 @@ impl ComposerDraft {
         self.area.lines()[..row].iter().map(|line| line.chars().count() + 1).sum::<usize>() + column
     }
 
-    /// The place of the cursor in the whole text, in bytes.
+    /// The position of the cursor in the whole text, in bytes.
     pub fn cursor_byte(&self) -> usize {
         let before = &self.area.lines()[..self.cursor().0];
         before.iter().map(|line| line.len() + 1).sum::<usize>() + self.line_before().len()
@@ -148,7 +148,7 @@ impl ComposerDraft {
         taken
     }
 
-    /// Puts a text in the place of these bytes; `false`: the cursor cannot get there.
+    /// Replaces these bytes by a text; `false`: the cursor cannot get there.
     pub fn replace_bytes(&mut self, range: Range<usize>, text: &str) -> bool {
         let whole = self.text();
         let (Some(before), Some(taken)) = (whole.get(..range.start), whole.get(range)) else { return false };
@@ -258,12 +258,12 @@ impl ComposerDraft {
         self.undo.end_undo_group();
     }
 
-    /// Whatever changes from now on is one change, until a group ends; or not any more.
+    /// Whether the following changes are one change, until a group ends.
     pub fn join_changes(&mut self, on: bool) {
         self.undo.join_changes(on);
     }
 
-    /// The same, perhaps apart from what was before.
+    /// Joins the following changes; `apart` separates them from the change before.
     pub fn begin_joined_changes(&mut self, apart: bool) {
         if apart {
             self.end_undo_group();

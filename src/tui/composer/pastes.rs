@@ -49,7 +49,7 @@ impl FoldedPastes {
         text
     }
 
-    /// Where the placeholders of a text stand, in bytes.
+    /// The byte ranges of the placeholders in a text.
     pub fn placeholder_ranges(&self, shown: &str) -> impl Iterator<Item = Range<usize>> {
         self.find_placeholders(shown).map(|(at, (name, _))| at..at + name.len())
     }

@@ -38,7 +38,7 @@ pub struct UndoHistory {
     undo_records: Vec<UndoRecord>,
     future: Vec<UndoRecord>,
     last_change: DraftChangeKind,
-    /// Whatever changes belongs to the change before, as in vi's insert mode.
+    /// Every change joins the one before, as in vi's insert mode.
     joins_changes: bool,
 }
 
@@ -103,7 +103,7 @@ impl UndoHistory {
         self.joins_changes = on;
     }
 
-    /// Nothing of before can be brought back.
+    /// Drops all records.
     pub fn forget_all(&mut self) {
         *self = Self { joins_changes: self.joins_changes, ..Self::default() };
     }

@@ -1,7 +1,7 @@
-//! Keys as in vi: the crate `vimlet` reads them and says what to change. Text, cursor and undo stay those of the draft.
+//! Vi keys: the crate `vimlet` interprets them and requests changes. The draft keeps the text, the cursor and undo.
 //!
-//! What is typed while inserting goes into the draft as ever. `vimlet` learns of it when the insertion ends, so that it
-//! can repeat it: a key then costs what it costs without vi.
+//! In insert mode typed text goes directly into the draft. `vimlet` gets it when the insertion ends, to repeat it: typing
+//! costs as much as without vi keys.
 
 mod draft_view;
 mod typed;
@@ -19,11 +19,11 @@ use self::typed::TypedChange;
 use super::draft::ComposerDraft;
 use super::pastes::FoldedPastes;
 
-/// No count is larger, and no repetition makes more bytes: it would only keep the screen waiting.
+/// The largest count, and the most bytes that one repetition may insert: more would only block the screen.
 const MOST: usize = 10_000;
 const MOST_BYTES: usize = 1 << 20;
 
-/// Keys that `vimlet` knows and the input box has nothing for: macros, indents, searches, marks, overwriting.
+/// Keys of `vimlet` that the input box does not support: macros, indents, searches, marks, overwriting.
 const UNSUPPORTED: &str = "q@<>/?nN'`R";
 
 /// What the input box has to do beside the change of its text.
@@ -40,20 +40,20 @@ pub struct VimInput {
     session: Session,
     state: EditingState,
     selection: Option<Selection>,
-    /// How often the text has changed: what `vimlet` compares.
+    /// Counts the changes of the text, as `vimlet` requires.
     revision: u64,
-    /// The count that is being typed.
+    /// The count typed so far.
     typed_count: usize,
-    /// What changed the text last, or does so now.
+    /// The last command that changed the text, or the current one.
     last_change: Option<Command>,
     /// The text and the cursor in it when the insertion began.
     insertion_start: (String, usize),
-    /// What the last insertion weighs.
+    /// The length of the last insertion.
     inserted_bytes: usize,
 }
 
-/// A session of `vimlet` cannot be copied: a copy has its mode and its registers, but no command that was begun, and
-/// nothing to repeat.
+/// A session of `vimlet` cannot be cloned: a clone keeps the mode and the registers, but no pending command and no
+/// command to repeat.
 impl Clone for VimInput {
     fn clone(&self) -> Self {
         let mut session = Session::new();
@@ -96,14 +96,14 @@ impl VimInput {
         self.state.owns_escape()
     }
 
-    /// Inserts from now on, whatever was begun.
+    /// Enters insert mode and drops a pending command.
     pub fn begin_insertion(&mut self, draft: &mut ComposerDraft) {
         self.session.lifecycle(&mut self.state, Lifecycle::NewDraft);
         (self.selection, self.typed_count, self.last_change) = (None, 0, None);
         self.note_insertion_start(draft);
     }
 
-    /// The cursor was moved while inserting: what is typed next is a change of its own.
+    /// The cursor moved in insert mode: the next typed text is a change of its own.
     pub fn break_insertion(&mut self, draft: &mut ComposerDraft) {
         self.record_insertion(draft);
         self.record_key(Key::Left, "");
@@ -140,8 +140,8 @@ impl VimInput {
         VimKeyOutcome::Done
     }
 
-    /// The cursor of the normal mode stands on a letter, not behind the last one nor inside of a placeholder. What was
-    /// marked is forgotten if the text does not have it any more.
+    /// In normal mode the cursor is on a letter, not after the last one nor inside of a placeholder. Drops a selection
+    /// that is not in the text any more.
     pub fn settle_cursor(&mut self, draft: &mut ComposerDraft, pastes: &FoldedPastes) {
         let shown = self.view_of(draft, pastes);
         if let Some(selection) = &mut self.selection {
@@ -161,13 +161,13 @@ impl VimInput {
         outcome
     }
 
-    /// Back to the normal mode, without the command that was begun.
+    /// Returns to normal mode and drops a pending command.
     fn give_up(&mut self) {
         self.session.lifecycle(&mut self.state, Lifecycle::LeaveMode);
         (self.selection, self.typed_count) = (None, 0);
     }
 
-    /// What a key means to `vimlet`. `None`: nothing.
+    /// The input for `vimlet`. `None`: the key does nothing.
     fn read_key(&mut self, key: Key, draft: &ComposerDraft) -> Option<Input> {
         let context = self.state.binding_context();
         let count = std::mem::take(&mut self.typed_count);
@@ -201,7 +201,7 @@ impl VimInput {
         Some(input)
     }
 
-    /// Where the input box differs from `vimlet`, which does as Neovim.
+    /// Keys for which the input box differs from `vimlet`, which follows Neovim.
     fn own_meaning(
         &mut self,
         letter: char,
@@ -296,7 +296,7 @@ impl VimInput {
         }
     }
 
-    /// For `vimlet` an empty line at the end of the text is none: what is put below it would come above it.
+    /// `vimlet` does not count an empty line at the end of the text and would put lines above it instead of below.
     fn fit_last_line(
         &self,
         mut replacements: Vec<Replacement>,
@@ -319,7 +319,7 @@ impl VimInput {
         (replacements, cursor)
     }
 
-    /// The letter under the cursor is shown by the cursor.
+    /// The cursor itself shows the letter under it.
     fn show_selection(&self, shown: &DraftView, draft: &mut ComposerDraft) {
         let Some(Selection { anchor, cursor, shape }) = self.selection else { return };
         let from = match shape {
@@ -337,7 +337,7 @@ impl VimInput {
         self.insertion_start = (draft.text(), draft.cursor_byte());
     }
 
-    /// Tells `vimlet` what was typed since the insertion began.
+    /// Passes the text typed since the insertion began to `vimlet`.
     fn record_insertion(&mut self, draft: &ComposerDraft) {
         let (before, place) = std::mem::take(&mut self.insertion_start);
         let change = TypedChange::between(&before, place, &draft.text());
@@ -356,7 +356,7 @@ impl VimInput {
         }
     }
 
-    /// A key of the insert mode that the draft has had already: it happens once more beside a text of its own.
+    /// A key of insert mode that the draft has handled already: `vimlet` applies it to a text of its own.
     fn record_key(&mut self, key: Key, inserted: &str) {
         let beside = "--";
         let view = |version| DocumentView::new(&beside, version, ByteOffset(1));
@@ -387,7 +387,7 @@ impl VimInput {
         self.session.registers().get('"').map_or(0, |held| held.text().len())
     }
 
-    /// What the last change puts into the text when it is done once more; a count replaces its own.
+    /// The bytes that repeating the last change would insert; a count replaces its own.
     fn repeated_bytes(&self, count: usize) -> usize {
         let once = match self.last_change.map(|command| command.action) {
             Some(Action::Paste { .. }) => self.register_bytes(),
@@ -407,7 +407,7 @@ impl VimInput {
     }
 }
 
-/// Puts texts in the place of others, the last first; what was done. `None`: a place cannot be reached.
+/// Applies the replacements from the last to the first and returns them. `None`: the cursor cannot get there.
 fn replace_all(
     replacements: Vec<Replacement>,
     text: &str,
@@ -421,7 +421,7 @@ fn replace_all(
     reached.then(|| done.collect())
 }
 
-/// Whether there was something to go back to.
+/// Returns whether undo or redo changed anything.
 fn run_history(command: HistoryCommand, count: usize, draft: &mut ComposerDraft) -> bool {
     let step = match command {
         HistoryCommand::Undo => ComposerDraft::undo,

@@ -1,4 +1,4 @@
-//! The draft as `vimlet` looks at it.
+//! The draft as `vimlet` reads it.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use vimlet::{
 use crate::composer::draft::ComposerDraft;
 use crate::composer::pastes::FoldedPastes;
 
-/// One text, places in bytes, placeholders as one letter each.
+/// One text with positions in bytes; each placeholder is one unit.
 pub(super) struct DraftView {
     pub(super) text: String,
     pub(super) cursor: ByteOffset,
@@ -27,7 +27,7 @@ impl DraftView {
     ) -> Self {
         let (text, cursor) = (draft.text(), ByteOffset(draft.cursor_byte()));
         let mut shown = Self { text, cursor, selection, placeholders: Vec::new(), version };
-        // a mark that joins the letter before it makes both something else
+        // a placeholder that a combining mark joins is not one any more
         let whole = |span: &Range<usize>| shown.has_edge(span.start) && shown.has_edge(span.end);
         let spans = pastes.placeholder_ranges(&shown.text).filter(whole);
         shown.placeholders = spans.map(|span| TextRange::new(span.start, span.end)).collect();
@@ -53,7 +53,7 @@ impl DraftView {
         self.resolver().normal_cursor(byte)
     }
 
-    /// Between two letters, or at an end of the text.
+    /// Whether a position is between two graphemes or at an end of the text.
     pub(super) fn has_edge(&self, byte: usize) -> bool {
         DocumentView::new(&self.text, self.version, ByteOffset(byte)).is_valid()
     }

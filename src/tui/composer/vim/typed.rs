@@ -1,14 +1,14 @@
-//! What was typed into a text, from the text before and the text after.
+//! Finds the typed change between two versions of a text.
 
 use unicode_segmentation::UnicodeSegmentation;
 
-/// Who deletes more letters while inserting has begun anew: that is no change to repeat.
+/// An insertion that deletes more graphemes is not repeated.
 const MOST_DELETED: usize = 500;
 
 /// A change around one place. Pure: knows no widget and no key.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct TypedChange {
-    /// Letters that are gone before the place, and behind it.
+    /// Graphemes deleted before the place, and after it.
     pub(super) deleted_before: usize,
     pub(super) deleted_after: usize,
     pub(super) inserted: String,
