@@ -1,5 +1,7 @@
 //! The input box: text of several lines, earlier input, pastes folded to a placeholder, optional vi keys.
 
+use std::ops::Range;
+
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui_textarea::{CursorMove, TextArea};
 
@@ -8,7 +10,7 @@ use self::history::ComposerHistory;
 use self::motion::{rest_of_word, word_after, word_before};
 use self::pastes::FoldedPastes;
 use self::undo::DraftChangeKind;
-use self::vim::{VimHostAction, VimMode, VimState};
+use self::vim::{VimInput, VimKeyOutcome};
 use crate::text::{clean_text, wrap_line};
 
 mod draft;
@@ -44,9 +46,7 @@ pub struct InputComposer {
     draft: ComposerDraft,
     history: ComposerHistory,
     pastes: FoldedPastes,
-    vim: Option<VimState>,
-    /// The keys since insert mode began, to repeat them.
-    inserted_keys: Vec<KeyEvent>,
+    vim: Option<VimInput>,
 }
 
 impl InputComposer {
@@ -95,6 +95,9 @@ impl InputComposer {
 
     pub fn set_text(&mut self, text: &str) {
         self.draft.set_text(text);
+        if let Some(vim) = self.vim.as_mut().filter(|vim| vim.is_inserting()) {
+            vim.begin_insertion(&mut self.draft);
+        }
     }
 
     /// Replaces the first characters of the text and puts the cursor after them; can be undone.
@@ -142,7 +145,7 @@ impl InputComposer {
         }
         self.set_text("");
         if let Some(vim) = &mut self.vim {
-            vim.mode = VimMode::Insert;
+            vim.begin_insertion(&mut self.draft);
         }
         Some(text)
     }
@@ -173,7 +176,7 @@ impl InputComposer {
         self.history.add_recalled_texts(texts);
         if self.is_searching() {
             let hit = self.history.update_search(|_| {}).map(str::to_owned);
-            hit.into_iter().for_each(|hit| self.draft.set_text(&hit));
+            hit.into_iter().for_each(|hit| self.set_text(&hit));
         } else if waits {
             self.show_older();
         }
@@ -212,17 +215,17 @@ impl InputComposer {
         match edit {
             ComposerEdit::Undo => return nothing("undo", self.draft.undo()),
             ComposerEdit::Redo => return nothing("redo", self.draft.redo()),
-            ComposerEdit::WordBack => drop(self.draft.move_to(word_before(&text, at, false))),
-            ComposerEdit::WordForward => drop(self.draft.move_to(word_after(&text, at, false))),
-            ComposerEdit::DeleteWord => drop(self.draft.cut_range(word_before(&text, at, false), at)),
-            ComposerEdit::DeleteNextWord => drop(self.draft.cut_range(at, rest_of_word(&text, at, false))),
+            ComposerEdit::WordBack => drop(self.draft.move_to(word_before(&text, at))),
+            ComposerEdit::WordForward => drop(self.draft.move_to(word_after(&text, at))),
+            ComposerEdit::DeleteWord => self.cut_range(word_before(&text, at), at),
+            ComposerEdit::DeleteNextWord => self.cut_range(at, rest_of_word(&text, at)),
             ComposerEdit::DeleteToStart => {
                 let start = motion::line_start(&text, at);
-                drop(self.draft.cut_range(if start == at { at.saturating_sub(1) } else { start }, at));
+                self.cut_range(if start == at { at.saturating_sub(1) } else { start }, at);
             }
             ComposerEdit::DeleteToEnd => {
                 let end = motion::line_end(&text, at);
-                drop(self.draft.cut_range(at, if end == at { at + 1 } else { end }.min(text.len())));
+                self.cut_range(at, if end == at { at + 1 } else { end }.min(text.len()));
             }
             ComposerEdit::Yank => self.draft.paste_cut_text(),
             ComposerEdit::SearchHistory if self.history.is_known_empty() => {
@@ -239,9 +242,6 @@ impl InputComposer {
 
     /// Any other key.
     pub fn on_key(&mut self, key: KeyEvent) {
-        if self.is_inserting() {
-            self.inserted_keys.push(key);
-        }
         match (key.code, key.modifiers) {
             (KeyCode::Up, KeyModifiers::NONE) if self.draft.cursor().0 == 0 => self.show_older(),
             (KeyCode::Down, KeyModifiers::NONE)
@@ -252,8 +252,9 @@ impl InputComposer {
             (KeyCode::Left, KeyModifiers::NONE) => drop(self.draft.move_back()),
             (KeyCode::Right, KeyModifiers::NONE) => self.draft.move_forward(),
             (KeyCode::Backspace, KeyModifiers::NONE | KeyModifiers::SHIFT)
-            | (KeyCode::Char('h'), KeyModifiers::CONTROL) => self.delete_before_cursor(),
-            (KeyCode::Delete, KeyModifiers::NONE) => self.draft.delete_forward(),
+            | (KeyCode::Char('h'), KeyModifiers::CONTROL) => return self.delete_letter(false),
+            (KeyCode::Delete, KeyModifiers::NONE | KeyModifiers::SHIFT)
+            | (KeyCode::Char('d'), KeyModifiers::CONTROL) => return self.delete_letter(true),
             (KeyCode::Char(c), KeyModifiers::NONE | KeyModifiers::SHIFT) => {
                 // a slash command that was begun in another mode continues as text
                 self.to_insert();
@@ -261,17 +262,22 @@ impl InputComposer {
                 if c.is_whitespace() && self.vim.is_none() {
                     self.draft.end_undo_group();
                 }
-                self.draft.on_key(key, DraftChangeKind::Typed);
+                return self.draft.on_key(key, DraftChangeKind::Typed);
             }
             _ => self.draft.on_widget_key(key),
+        }
+        if let Some(vim) = self.vim.as_mut().filter(|vim| vim.is_inserting()) {
+            vim.break_insertion(&mut self.draft);
         }
     }
 
     /// Keys as in vi, or not.
     pub fn use_vim(&mut self, on: bool) {
         if on != self.vim.is_some() {
-            self.vim = on.then(VimState::default);
             self.draft.end_undo_group();
+            self.draft.join_changes(false);
+            self.vim = on.then(VimInput::default);
+            self.to_insert();
         }
     }
 
@@ -281,7 +287,7 @@ impl InputComposer {
 
     /// The sign before the text: the mode, if there are several.
     pub fn prompt_sign(&self) -> &'static str {
-        self.vim.as_ref().map_or("❯", VimState::mode_sign)
+        self.vim.as_ref().map_or("❯", VimInput::mode_sign)
     }
 
     /// Handles a key in vi mode; whether it was one of vi's.
@@ -290,15 +296,13 @@ impl InputComposer {
             return false;
         }
         let Some(vim) = &mut self.vim else { return false };
-        match key.code {
-            KeyCode::Esc => return vim.on_escape(&mut self.draft),
-            KeyCode::Char('r') if key.modifiers.contains(KeyModifiers::CONTROL) => {
-                self.run_vim_action(VimHostAction::Redo)
-            }
-            KeyCode::Char(c) => self.insert_letter(c),
-            KeyCode::Backspace | KeyCode::Left => self.insert_letter('h'),
-            KeyCode::Right => self.insert_letter('l'),
-            _ => return false,
+        match vim.on_key(key, &mut self.draft, &self.pastes) {
+            VimKeyOutcome::Done => return true,
+            VimKeyOutcome::Older => self.show_older(),
+            VimKeyOutcome::Newer => self.show_newer(),
+        }
+        if let Some(vim) = &mut self.vim {
+            vim.settle_cursor(&mut self.draft, &self.pastes);
         }
         true
     }
@@ -307,22 +311,27 @@ impl InputComposer {
     pub fn is_vim_key(&self, key: KeyEvent) -> bool {
         let Some(vim) = &self.vim else { return false };
         let plain = !key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT);
-        let insert = vim.mode == VimMode::Insert;
+        let commands = !vim.is_inserting();
         match key.code {
-            KeyCode::Esc => insert || vim.is_command_pending() || vim.mode != VimMode::Normal,
-            KeyCode::Char('r') if key.modifiers == KeyModifiers::CONTROL => !insert,
+            KeyCode::Esc => vim.owns_escape(),
+            KeyCode::Char('r') if key.modifiers == KeyModifiers::CONTROL => commands,
             // a slash command begins with it
             KeyCode::Char('/') if self.is_empty() && !vim.is_command_pending() => false,
-            KeyCode::Char(_) => !insert && plain,
-            KeyCode::Backspace | KeyCode::Left | KeyCode::Right => !insert && key.modifiers.is_empty(),
+            KeyCode::Char(_) => commands && plain,
+            KeyCode::Backspace | KeyCode::Delete | KeyCode::Left | KeyCode::Right => {
+                commands && key.modifiers.is_empty()
+            }
+            KeyCode::Up | KeyCode::Down | KeyCode::Home | KeyCode::End => {
+                vim.is_marking() && key.modifiers.is_empty()
+            }
             _ => false,
         }
     }
 
     /// Returns to insert mode.
     pub fn to_insert(&mut self) {
-        if let Some(vim) = &mut self.vim {
-            vim.mode = VimMode::Insert;
+        if let Some(vim) = self.vim.as_mut().filter(|vim| !vim.is_inserting()) {
+            vim.begin_insertion(&mut self.draft);
         }
     }
 
@@ -360,7 +369,7 @@ impl InputComposer {
             }
         };
         if let Some(hit) = hit.map(str::to_owned) {
-            self.draft.set_text(&hit);
+            self.set_text(&hit);
         }
         true
     }
@@ -374,74 +383,46 @@ impl InputComposer {
     pub fn close_search(&mut self) -> bool {
         let draft = self.history.end_search();
         if let Some(draft) = &draft {
-            self.draft.set_text(draft);
+            self.set_text(draft);
         }
         draft.is_some()
     }
 
-    fn is_inserting(&self) -> bool {
-        self.vim.as_ref().is_some_and(|vim| vim.mode == VimMode::Insert) && self.inserted_keys.len() < 10_000
-    }
-
-    fn insert_letter(&mut self, c: char) {
-        let Some(vim) = &mut self.vim else { return };
-        let wish = vim.on_letter(c, &mut self.draft);
-        if vim.mode == VimMode::Insert {
-            self.inserted_keys.clear();
+    /// Deletes the letter before or after the cursor, or a whole placeholder.
+    fn delete_letter(&mut self, forward: bool) {
+        let (text, at) = (self.text(), self.draft.cursor_byte());
+        let is_beside = |span: &Range<usize>| {
+            if forward {
+                (span.start..span.end).contains(&at)
+            } else {
+                (span.start + 1..=span.end).contains(&at)
+            }
+        };
+        match self.pastes.placeholder_ranges(&text).find(is_beside) {
+            Some(span) if !self.draft.area().is_selecting() => drop(self.draft.replace_bytes(span, "")),
+            _ if forward => self.draft.delete_forward(),
+            _ => self.draft.delete_before_cursor(),
         }
-        self.run_vim_action(wish);
     }
 
-    fn run_vim_action(&mut self, wish: VimHostAction) {
-        match wish {
-            VimHostAction::Nothing => {}
-            VimHostAction::Undo => drop(self.draft.undo()),
-            VimHostAction::Redo => drop(self.draft.redo()),
-            VimHostAction::Older => self.show_older(),
-            VimHostAction::Newer => self.show_newer(),
-            VimHostAction::Again(times) => {
-                // every time costs as much as typing it
-                for _ in 0..times.min(100) {
-                    self.repeat_last_change();
-                }
+    /// Deletes the text between two positions; a placeholder only as a whole.
+    fn cut_range(&mut self, from: usize, to: usize) {
+        let text = self.text();
+        let byte = |place: usize| text.char_indices().nth(place).map_or(text.len(), |(at, _)| at);
+        let mut range = byte(from)..byte(to);
+        for span in self.pastes.placeholder_ranges(&text) {
+            if span.start < range.end && range.start < span.end {
+                range = range.start.min(span.start)..range.end.max(span.end);
             }
         }
-        if let Some(vim) = &self.vim {
-            vim.settle_cursor(&mut self.draft);
-        }
-    }
-
-    fn repeat_last_change(&mut self) {
-        let Some(vim) = &mut self.vim else { return };
-        for c in vim.last_change().to_owned().chars() {
-            vim.on_letter(c, &mut self.draft);
-        }
-        if vim.mode == VimMode::Insert {
-            let typed = std::mem::take(&mut self.inserted_keys);
-            typed.iter().for_each(|key| self.on_key(*key));
-            self.inserted_keys = typed;
-            if let Some(vim) = &mut self.vim {
-                vim.on_escape(&mut self.draft);
-            }
-        }
-    }
-
-    /// A placeholder goes as a whole.
-    fn delete_before_cursor(&mut self) {
-        let selecting = self.draft.area().is_selecting();
-        let name = self.pastes.placeholder_before(self.draft.line_before()).filter(|_| !selecting);
-        match name.map(|name| name.chars().count()) {
-            Some(length) => {
-                let place = self.draft.cursor_offset();
-                self.draft.cut_range(place - length, place);
-            }
-            None => self.draft.delete_before_cursor(),
+        if !range.is_empty() {
+            self.draft.replace_bytes(range, "");
         }
     }
 
     fn unfold_paste(&mut self) -> Result<(), String> {
         let text = self.text();
-        let byte = text.char_indices().nth(self.draft.cursor_offset()).map_or(text.len(), |(at, _)| at);
+        let byte = self.draft.cursor_byte();
         let (at, name, whole) = self.pastes.placeholder_at(&text, byte)?;
         let (before, after) = (&text[..at], &text[at + name.len()..]);
         let middle = clean_text(whole);
@@ -454,7 +435,7 @@ impl InputComposer {
         let shown = self.text();
         match self.history.older_entry(&shown).map(str::to_owned) {
             Some(text) => {
-                self.draft.set_text(&text);
+                self.set_text(&text);
                 // The next Up must go to an older text, not through the lines of this one.
                 self.draft.move_cursor(CursorMove::Top);
                 self.draft.move_cursor(CursorMove::End);
@@ -465,7 +446,7 @@ impl InputComposer {
 
     fn show_newer(&mut self) {
         match self.history.newer_entry() {
-            Some(text) => self.draft.set_text(&text),
+            Some(text) => self.set_text(&text),
             None => self.draft.move_cursor(CursorMove::End),
         }
     }

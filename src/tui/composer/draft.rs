@@ -1,6 +1,8 @@
 //! The text of the input box and the cursor in it. Positions count characters of the whole text, newlines included; the
 //! cursor is never inside of a grapheme.
 
+use std::ops::Range;
+
 use ratatui::crossterm::event::{KeyCode, KeyEvent};
 use ratatui::style::{Modifier, Style};
 use ratatui_textarea::{CursorMove, TextArea, WrapMode};
@@ -49,6 +51,17 @@ impl ComposerDraft {
         self.area.lines()[..row].iter().map(|line| line.chars().count() + 1).sum::<usize>() + column
     }
 
+    /// The position of the cursor in the whole text, in bytes.
+    pub fn cursor_byte(&self) -> usize {
+        let before = &self.area.lines()[..self.cursor().0];
+        before.iter().map(|line| line.len() + 1).sum::<usize>() + self.line_before().len()
+    }
+
+    pub fn move_to_byte(&mut self, byte: usize) {
+        let text = self.text();
+        self.move_to(text.get(..byte).unwrap_or(&text).chars().count());
+    }
+
     /// The text of the cursor's line before the cursor.
     pub fn line_before(&self) -> &str {
         let (row, column) = self.cursor();
@@ -65,7 +78,7 @@ impl ComposerDraft {
         self.area = new_area(text);
         self.area.move_cursor(CursorMove::Bottom);
         self.area.move_cursor(CursorMove::End);
-        self.undo = UndoHistory::default();
+        self.undo.forget_all();
     }
 
     /// Another text, as a change that can be undone.
@@ -135,6 +148,25 @@ impl ComposerDraft {
         taken
     }
 
+    /// Replaces these bytes by a text; `false`: the cursor cannot get there.
+    pub fn replace_bytes(&mut self, range: Range<usize>, text: &str) -> bool {
+        let whole = self.text();
+        let (Some(before), Some(taken)) = (whole.get(..range.start), whole.get(range)) else { return false };
+        let (place, count) = (before.chars().count(), taken.chars().count());
+        let cursor = self.cursor();
+        self.area.cancel_selection();
+        if !self.jump_to_offset(place) {
+            return false;
+        }
+        self.area.delete_str(count);
+        self.area.insert_str(text);
+        self.snap_to_letter();
+        if self.text() != whole {
+            self.undo.note_change(whole, cursor, DraftChangeKind::Other);
+        }
+        true
+    }
+
     pub fn insert_text(&mut self, text: &str) {
         self.record_change(DraftChangeKind::Other, |area| area.insert_str(text));
     }
@@ -170,16 +202,6 @@ impl ComposerDraft {
         self.area.cancel_selection();
         self.area.move_cursor(movement);
         self.snap_to_letter();
-    }
-
-    /// A place, or the nearest one behind it (before it) that is not inside of a letter.
-    pub fn nearest_boundary(&self, place: usize, behind: bool) -> usize {
-        let text = self.text();
-        let byte = byte_at(&text, place);
-        let mut ends = text.grapheme_indices(true).map(|(at, _)| at).chain([text.len()]);
-        let found =
-            if behind { ends.find(|at| *at >= byte) } else { ends.take_while(|at| *at <= byte).last() };
-        found.map_or(place, |at| text[..at].chars().count())
     }
 
     /// One letter back; whether there was one.
@@ -236,9 +258,17 @@ impl ComposerDraft {
         self.undo.end_undo_group();
     }
 
-    /// What is typed next is undone together with the change before.
-    pub fn merge_next_change(&mut self) {
-        self.undo.merge_next_change();
+    /// Whether the following changes are one change, until a group ends.
+    pub fn join_changes(&mut self, on: bool) {
+        self.undo.join_changes(on);
+    }
+
+    /// Joins the following changes; `apart` separates them from the change before.
+    pub fn begin_joined_changes(&mut self, apart: bool) {
+        if apart {
+            self.end_undo_group();
+        }
+        self.join_changes(true);
     }
 
     /// The record that redoes a change after `held` has undone it.

@@ -1,6 +1,11 @@
 //! Long pastes: a placeholder in the text, the whole of it when the text is sent.
 
+use std::ops::Range;
+
 use crate::text::format_count;
+
+/// Every placeholder begins so.
+const BEGINNING: &str = "[pasted ";
 
 /// A paste of this many lines or bytes is folded.
 const FOLD_LINES: usize = 30;
@@ -26,7 +31,7 @@ impl FoldedPastes {
             return None;
         }
         self.fold_count += 1;
-        let name = format!("[pasted {} #{}]", format_count(lines as u64, "line"), self.fold_count);
+        let name = format!("{BEGINNING}{} #{}]", format_count(lines as u64, "line"), self.fold_count);
         self.list.push((name.clone(), text.to_owned()));
         Some(name)
     }
@@ -34,25 +39,29 @@ impl FoldedPastes {
     /// The text with everything that was pasted into it.
     pub fn expand_all(&self, shown: &str) -> String {
         let mut text = String::with_capacity(shown.len());
-        let mut rest = shown;
-        // One pass from the left, so that a placeholder inside a pasted text stays as it is.
-        while let Some((at, paste)) = self
-            .list
-            .iter()
-            .filter_map(|paste| rest.find(&paste.0).map(|at| (at, paste)))
-            .min_by_key(|(at, _)| *at)
-        {
-            text.push_str(&rest[..at]);
+        let mut done = 0;
+        for (at, paste) in self.find_placeholders(shown) {
+            text.push_str(&shown[done..at]);
             text.push_str(&paste.1);
-            rest = &rest[at + paste.0.len()..];
+            done = at + paste.0.len();
         }
-        text.push_str(rest);
+        text.push_str(&shown[done..]);
         text
     }
 
-    /// The placeholder that ends at the end of `before`.
-    pub fn placeholder_before(&self, before: &str) -> Option<&str> {
-        self.list.iter().map(|(name, _)| name.as_str()).find(|name| before.ends_with(name))
+    /// The byte ranges of the placeholders in a text.
+    pub fn placeholder_ranges(&self, shown: &str) -> impl Iterator<Item = Range<usize>> {
+        self.find_placeholders(shown).map(|(at, (name, _))| at..at + name.len())
+    }
+
+    /// One pass from the left, so that a placeholder inside a pasted text stays as it is.
+    fn find_placeholders(&self, shown: &str) -> impl Iterator<Item = (usize, &(String, String))> {
+        let mut behind = 0;
+        shown.match_indices(BEGINNING).filter_map(move |(at, _)| {
+            let paste = self.list.iter().find(|(name, _)| at >= behind && shown[at..].starts_with(name))?;
+            behind = at + paste.0.len();
+            Some((at, paste))
+        })
     }
 
     /// The text behind a placeholder: the one at this byte, else the last; with its position.

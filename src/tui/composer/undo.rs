@@ -38,6 +38,8 @@ pub struct UndoHistory {
     undo_records: Vec<UndoRecord>,
     future: Vec<UndoRecord>,
     last_change: DraftChangeKind,
+    /// Every change joins the one before, as in vi's insert mode.
+    joins_changes: bool,
 }
 
 impl UndoHistory {
@@ -74,6 +76,7 @@ impl UndoHistory {
     /// Whether a change belongs to the one before; it is the last one from now on.
     fn continues_last_change(&mut self, change: DraftChangeKind) -> bool {
         self.future.clear();
+        let change = if self.joins_changes { DraftChangeKind::Typed } else { change };
         let goes_on = change == DraftChangeKind::Typed
             && self.last_change == DraftChangeKind::Typed
             && !self.undo_records.is_empty();
@@ -96,9 +99,13 @@ impl UndoHistory {
         self.last_change = DraftChangeKind::Other;
     }
 
-    /// What comes next belongs to the change before.
-    pub fn merge_next_change(&mut self) {
-        self.last_change = DraftChangeKind::Typed;
+    pub fn join_changes(&mut self, on: bool) {
+        self.joins_changes = on;
+    }
+
+    /// Drops all records.
+    pub fn forget_all(&mut self) {
+        *self = Self { joins_changes: self.joins_changes, ..Self::default() };
     }
 
     /// `now` gives what brings back what is there now.

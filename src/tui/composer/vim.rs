@@ -1,443 +1,449 @@
-//! Keys as in vi: commands of the normal and the visual mode. What is typed while inserting is not its business.
+//! Vi keys: the crate `vimlet` interprets them and requests changes. The draft keeps the text, the cursor and undo.
 //!
-//! A command is read as a whole (`2d3w`); until it is one, its letters wait.
+//! In insert mode typed text goes directly into the draft. `vimlet` gets it when the insertion ends, to repeat it: typing
+//! costs as much as without vi keys.
 
-mod command;
+mod draft_view;
+mod typed;
 
-use std::ops::Range;
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use vimlet::{
+    Action, AppliedEdit, Binding, BindingContext, ByteOffset, Capabilities, Command, DocumentVersion,
+    DocumentView, EditTarget, EditingState, HistoryCommand, HostOperation, HostOutcome, HostResult, Input,
+    Key, Lifecycle, Mode, Motion, OperationKind, Operator, Replacement, Selection, Session, Shape, Step,
+    TextRange, TextSource, Transaction,
+};
 
-use self::command::{VimCommandParse, VimVerb, parse_vim_command};
+use self::draft_view::DraftView;
+use self::typed::TypedChange;
 use super::draft::ComposerDraft;
-use super::motion::{MotionReach, VimMotion, first_letter, line_end, line_start, word_at};
+use super::pastes::FoldedPastes;
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum VimMode {
-    #[default]
-    Insert,
-    Normal,
-    Visual {
-        anchor: usize,
-        lines: bool,
-    },
-}
+/// The largest count, and the most bytes that one repetition may insert: more would only block the screen.
+const MOST: usize = 10_000;
+const MOST_BYTES: usize = 1 << 20;
+
+/// Keys of `vimlet` that the input box does not support: macros, indents, searches, marks, overwriting.
+const UNSUPPORTED: &str = "q@<>/?nN'`R";
 
 /// What the input box has to do beside the change of its text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum VimHostAction {
-    Nothing,
-    Undo,
-    Redo,
+pub enum VimKeyOutcome {
+    Done,
     /// The entry of the history before this one, or after it.
     Older,
     Newer,
-    /// The last change once more, so often.
-    Again(usize),
 }
 
-#[derive(Clone, Debug, Default)]
-pub struct VimState {
-    pub mode: VimMode,
-    /// Letters of a command that is not complete.
-    pending_letters: String,
-    /// What was cut or copied last; with a newline at its end it is lines.
-    register: String,
-    last_find: Option<VimMotion>,
-    /// The command that changed the text last, and the one that is being read.
-    last_change: String,
+#[derive(Debug, Default)]
+pub struct VimInput {
+    session: Session,
+    state: EditingState,
+    selection: Option<Selection>,
+    /// Counts the changes of the text, as `vimlet` requires.
+    revision: u64,
+    /// The count typed so far.
+    typed_count: usize,
+    /// The last command that changed the text, or the current one.
+    last_change: Option<Command>,
+    /// The text and the cursor in it when the insertion began.
+    insertion_start: (String, usize),
+    /// The length of the last insertion.
+    inserted_bytes: usize,
 }
 
-impl VimState {
+/// A session of `vimlet` cannot be cloned: a clone keeps the mode and the registers, but no pending command and no
+/// command to repeat.
+impl Clone for VimInput {
+    fn clone(&self) -> Self {
+        let mut session = Session::new();
+        *session.registers_mut() = self.session.registers().clone();
+        Self {
+            session,
+            state: EditingState::new(self.state.mode(), Capabilities::default()),
+            selection: self.selection,
+            insertion_start: self.insertion_start.clone(),
+            ..Self::default()
+        }
+    }
+}
+
+impl VimInput {
     /// For the prompt.
     pub fn mode_sign(&self) -> &'static str {
-        match self.mode {
-            VimMode::Insert => "I",
-            VimMode::Normal => "N",
-            VimMode::Visual { .. } => "V",
+        match self.state.mode() {
+            Mode::Insert | Mode::Replace => "I",
+            Mode::Normal => "N",
+            Mode::Visual | Mode::VisualLine | Mode::VisualBlock => "V",
         }
+    }
+
+    pub fn is_inserting(&self) -> bool {
+        self.state.mode() == Mode::Insert
+    }
+
+    pub fn is_marking(&self) -> bool {
+        self.state.mode().is_visual()
     }
 
     /// A command has begun.
     pub fn is_command_pending(&self) -> bool {
-        !self.pending_letters.is_empty()
+        self.state.has_pending_input()
     }
 
-    /// The command that changed the text last.
-    pub fn last_change(&self) -> &str {
-        &self.last_change
+    /// Esc has something to leave.
+    pub fn owns_escape(&self) -> bool {
+        self.state.owns_escape()
     }
 
-    /// Esc: out of what was begun. `false`: there was nothing to leave.
-    pub fn on_escape(&mut self, draft: &mut ComposerDraft) -> bool {
-        let begun = !std::mem::take(&mut self.pending_letters).is_empty();
-        match self.mode {
-            VimMode::Insert => {
-                self.mode = VimMode::Normal;
-                if draft.cursor().1 > 0 {
-                    draft.move_back();
-                }
-                draft.end_undo_group();
-                true
-            }
-            VimMode::Visual { .. } => {
-                self.enter_normal_mode(draft, draft.cursor_offset());
-                true
-            }
-            VimMode::Normal => begun,
-        }
+    /// Enters insert mode and drops a pending command.
+    pub fn begin_insertion(&mut self, draft: &mut ComposerDraft) {
+        self.session.lifecycle(&mut self.state, Lifecycle::NewDraft);
+        (self.selection, self.typed_count, self.last_change) = (None, 0, None);
+        self.note_insertion_start(draft);
     }
 
-    /// A letter in the normal or the visual mode.
-    pub fn on_letter(&mut self, c: char, draft: &mut ComposerDraft) -> VimHostAction {
-        self.pending_letters.push(c);
-        let visual = matches!(self.mode, VimMode::Visual { .. });
-        match parse_vim_command(&self.pending_letters, visual) {
-            VimCommandParse::More => VimHostAction::Nothing,
-            VimCommandParse::Nonsense => {
-                self.pending_letters.clear();
-                VimHostAction::Nothing
-            }
-            VimCommandParse::Command { count, verb } => {
-                let typed = std::mem::take(&mut self.pending_letters);
-                let before = draft.text();
-                let wish = if visual {
-                    self.in_visual(count, verb, draft)
-                } else {
-                    self.in_normal(count, verb, draft)
-                };
-                let inserts = self.mode == VimMode::Insert;
-                if !visual && (inserts || draft.text() != before) && wish == VimHostAction::Nothing {
-                    self.last_change = typed;
-                }
-                self.settle_cursor(draft);
-                wish
-            }
-        }
-    }
-
-    /// In normal mode the cursor is on a letter, not after the last one.
-    pub fn settle_cursor(&self, draft: &mut ComposerDraft) {
-        match self.mode {
-            VimMode::Insert => {}
-            VimMode::Normal => {
-                let (text, at) = (draft.to_chars(), draft.cursor_offset());
-                if at == line_end(&text, at) && at > line_start(&text, at) {
-                    draft.move_back();
-                }
-            }
-            VimMode::Visual { anchor, lines } => {
-                let (text, at) = (draft.to_chars(), draft.cursor_offset());
-                let from = marked_range(&text, anchor, at, lines).start;
-                // the letter under the cursor is shown by the cursor
-                draft.mark_range(if at < anchor { anchor + 1 } else { from }.min(text.len()), at);
-            }
-        }
-    }
-
-    fn in_normal(&mut self, count: Option<usize>, verb: VimVerb, draft: &mut ComposerDraft) -> VimHostAction {
-        let (text, at) = (draft.to_chars(), draft.cursor_offset());
-        match verb {
-            VimVerb::Move(motion) => return self.run_motion(motion, count, draft),
-            VimVerb::Over(operator, motion) => {
-                let motion = match (operator, motion.key) {
-                    // as in vi: the blank behind the word stays
-                    ('c', 'w') if text.get(at).is_some_and(|c| !c.is_whitespace()) => {
-                        VimMotion::from_key('e')
-                    }
-                    ('c', 'W') if text.get(at).is_some_and(|c| !c.is_whitespace()) => {
-                        VimMotion::from_key('E')
-                    }
-                    _ => motion,
-                };
-                if let Some(range) = self.passed_range(&text, at, motion, count) {
-                    let lines = motion.motion_reach() == MotionReach::Lines;
-                    self.run_operator(operator, range, lines, draft);
-                }
-            }
-            VimVerb::Lines(operator) => {
-                let last =
-                    VimMotion::from_key('j').target(&text, at, Some(count.unwrap_or(1).saturating_sub(1)));
-                let last = last.unwrap_or(text.len());
-                self.run_operator(operator, line_start(&text, at)..line_end(&text, last), true, draft);
-            }
-            VimVerb::Word(operator, around) => {
-                if let Some(word) = word_at(&text, at, around) {
-                    self.run_operator(operator, word, false, draft);
-                }
-            }
-            VimVerb::Replace(c) => {
-                let end = at + count.unwrap_or(1);
-                if end <= line_end(&text, at) {
-                    draft.cut_range(at, end);
-                    draft.insert_text(&c.to_string().repeat(end - at));
-                    draft.move_to(end - 1);
-                }
-            }
-            VimVerb::Single(c) => return self.run_single_command(c, count, draft),
-        }
-        VimHostAction::Nothing
-    }
-
-    fn in_visual(&mut self, count: Option<usize>, verb: VimVerb, draft: &mut ComposerDraft) -> VimHostAction {
-        let VimMode::Visual { anchor, lines } = self.mode else { return VimHostAction::Nothing };
-        let (text, at) = (draft.to_chars(), draft.cursor_offset());
-        let range = marked_range(&text, anchor, at, lines);
-        match verb {
-            VimVerb::Move(motion) => {
-                if let Some(to) = self.resolve_repeat_find(motion).target(&text, at, count) {
-                    draft.move_to(to);
-                }
-            }
-            VimVerb::Lines(operator) => self.run_operator(operator, range, lines, draft),
-            VimVerb::Single('v') if !lines => self.enter_normal_mode(draft, at),
-            VimVerb::Single('V') if lines => self.enter_normal_mode(draft, at),
-            VimVerb::Single('v') => self.mode = VimMode::Visual { anchor, lines: false },
-            VimVerb::Single('V') => self.mode = VimMode::Visual { anchor, lines: true },
-            VimVerb::Single('o') => {
-                draft.move_to(anchor);
-                self.mode = VimMode::Visual { anchor: at, lines };
-            }
-            VimVerb::Single('x') => self.run_operator('d', range, lines, draft),
-            VimVerb::Single('s') => self.run_operator('c', range, lines, draft),
-            VimVerb::Single('~') => {
-                let start = range.start;
-                swap_case(draft, range);
-                self.enter_normal_mode(draft, start);
-            }
-            VimVerb::Single('p') => {
-                let put = self.register.clone();
-                self.run_operator('d', range, lines, draft);
-                draft.insert_text(put.trim_end_matches('\n'));
-            }
-            VimVerb::Over(..) | VimVerb::Word(..) | VimVerb::Replace(_) | VimVerb::Single(_) => {}
-        }
-        VimHostAction::Nothing
-    }
-
-    /// A command of one letter.
-    fn run_single_command(
-        &mut self,
-        c: char,
-        count: Option<usize>,
-        draft: &mut ComposerDraft,
-    ) -> VimHostAction {
-        let (text, at) = (draft.to_chars(), draft.cursor_offset());
-        let times = count.unwrap_or(1);
-        let (start, end) = (line_start(&text, at), line_end(&text, at));
-        match c {
-            'x' => self.run_operator('d', at..(at + times).min(end), false, draft),
-            's' => self.run_operator('c', at..(at + times).min(end), false, draft),
-            'X' => self.run_operator('d', at.saturating_sub(times).max(start)..at, false, draft),
-            'D' => self.run_operator('d', at..end, false, draft),
-            'C' => self.run_operator('c', at..end, false, draft),
-            'S' => self.run_operator('c', start..end, true, draft),
-            'Y' => self.run_operator('y', start..end, true, draft),
-            'p' | 'P' => self.put_text(c == 'P', times, draft),
-            'i' => self.enter_insert_mode(draft, at),
-            'I' => self.enter_insert_mode(draft, first_letter(&text, at)),
-            'a' => self.enter_insert_mode(draft, (at + 1).min(end)),
-            'A' => self.enter_insert_mode(draft, end),
-            'o' => {
-                draft.move_to(end);
-                draft.insert_newline();
-                self.enter_insert_mode(draft, end + 1);
-            }
-            'O' => {
-                draft.move_to(start);
-                draft.insert_newline();
-                self.enter_insert_mode(draft, start);
-            }
-            'v' | 'V' => self.mode = VimMode::Visual { anchor: at, lines: c == 'V' },
-            '~' => {
-                let to = (at + times).min(end);
-                swap_case(draft, at..to);
-                draft.move_to(to);
-            }
-            'J' => join_lines(draft, &text, at),
-            'u' => return VimHostAction::Undo,
-            '.' => return VimHostAction::Again(times),
-            _ => {}
-        }
-        VimHostAction::Nothing
-    }
-
-    fn run_motion(
-        &mut self,
-        motion: VimMotion,
-        count: Option<usize>,
-        draft: &mut ComposerDraft,
-    ) -> VimHostAction {
-        let (text, at) = (draft.to_chars(), draft.cursor_offset());
+    /// The cursor moved in insert mode: the next typed text is a change of its own.
+    pub fn break_insertion(&mut self, draft: &mut ComposerDraft) {
+        self.record_insertion(draft);
+        self.record_key(Key::Left, "");
         draft.end_undo_group();
-        if matches!(motion.key, 'h' | 'l') {
-            move_letters(motion.key == 'l', count.unwrap_or(1), draft);
-            return VimHostAction::Nothing;
-        }
-        match self.resolve_repeat_find(motion).target(&text, at, count) {
-            Some(to) => {
-                draft.move_to(to);
-            }
-            // as the arrow keys do
-            None if motion.key == 'k' => return VimHostAction::Older,
-            None if motion.key == 'j' => return VimHostAction::Newer,
-            None => {}
-        }
-        VimHostAction::Nothing
+        self.last_change = None;
+        self.note_insertion_start(draft);
     }
 
-    /// What a motion passes.
-    fn passed_range(
+    /// Handles a key of the normal or the visual mode, or Esc.
+    pub fn on_key(
         &mut self,
-        text: &[char],
-        at: usize,
-        motion: VimMotion,
-        count: Option<usize>,
-    ) -> Option<Range<usize>> {
-        let motion = self.resolve_repeat_find(motion);
-        let to = motion.target(text, at, count)?;
-        let (from, to) = (at.min(to), at.max(to));
-        Some(match motion.motion_reach() {
-            MotionReach::Before if matches!(motion.key, 'w' | 'W') && text[from..to].contains(&'\n') => {
-                // the last word of a line does not take the line with it
-                let end = line_end(text, from);
-                from..if end > from { end } else { to }
+        key: KeyEvent,
+        draft: &mut ComposerDraft,
+        pastes: &FoldedPastes,
+    ) -> VimKeyOutcome {
+        if self.is_inserting() {
+            self.record_insertion(draft);
+        } else {
+            self.settle_cursor(draft, pastes);
+        }
+        let Some(key) = named_key(key) else { return VimKeyOutcome::Done };
+        let (row, last_row) = (draft.cursor().0, draft.area().lines().len() - 1);
+        if self.state.binding_context() == BindingContext::Normal {
+            // as the arrow keys do
+            match key {
+                Key::Char('k') if row == 0 => return self.leave_text(VimKeyOutcome::Older),
+                Key::Char('j') if row == last_row => return self.leave_text(VimKeyOutcome::Newer),
+                _ => {}
             }
-            MotionReach::Before => from..to,
-            MotionReach::With => from..(to + 1).min(text.len()),
-            MotionReach::Lines => line_start(text, from)..line_end(text, to),
-        })
+        }
+        if let Some(input) = self.read_key(key, draft) {
+            self.run_input(input, draft, pastes);
+        }
+        VimKeyOutcome::Done
     }
 
-    /// `;` and `,` are what was found last, once more and the other way.
-    fn resolve_repeat_find(&mut self, motion: VimMotion) -> VimMotion {
-        match (motion.key, self.last_find) {
-            ('f' | 't' | 'F' | 'T', _) => {
-                self.last_find = Some(motion);
-                motion
+    /// In normal mode the cursor is on a letter, not after the last one nor inside of a placeholder. Drops a selection
+    /// that is not in the text any more.
+    pub fn settle_cursor(&mut self, draft: &mut ComposerDraft, pastes: &FoldedPastes) {
+        let shown = self.view_of(draft, pastes);
+        if let Some(selection) = &mut self.selection {
+            selection.cursor = shown.cursor;
+            if !shown.has_edge(selection.anchor.0) {
+                self.give_up();
             }
-            (';', Some(last)) => last,
-            (',', Some(last)) => {
-                let other = match last.key {
-                    'f' => 'F',
-                    'F' => 'f',
-                    't' => 'T',
-                    _ => 't',
+        }
+        let place = shown.normal_place(shown.cursor.0);
+        if self.state.mode() == Mode::Normal && place != shown.cursor.0 {
+            draft.move_to_byte(place);
+        }
+    }
+
+    fn leave_text(&mut self, outcome: VimKeyOutcome) -> VimKeyOutcome {
+        self.give_up();
+        outcome
+    }
+
+    /// Returns to normal mode and drops a pending command.
+    fn give_up(&mut self) {
+        self.session.lifecycle(&mut self.state, Lifecycle::LeaveMode);
+        (self.selection, self.typed_count) = (None, 0);
+    }
+
+    /// The input for `vimlet`. `None`: the key does nothing.
+    fn read_key(&mut self, key: Key, draft: &ComposerDraft) -> Option<Input> {
+        let context = self.state.binding_context();
+        let count = std::mem::take(&mut self.typed_count);
+        let mut input = Input::key(key);
+        let Key::Char(letter) = input.key else { return Some(input) };
+        if context == BindingContext::Literal {
+            return Some(input);
+        }
+        if let Some(digit) = letter.to_digit(10).filter(|digit| *digit > 0 || count > 0) {
+            let count = count * 10 + digit as usize;
+            self.typed_count = count.min(MOST);
+            return (count <= MOST).then_some(input);
+        }
+        let plain = matches!(context, BindingContext::Normal | BindingContext::Visual);
+        let marking = context == BindingContext::Visual;
+        let idle = match letter {
+            'p' | 'P' => plain && self.register_bytes() * count.max(1) > MOST_BYTES,
+            '.' => plain && self.repeated_bytes(count) > MOST_BYTES,
+            'U' => plain && !marking,
+            'I' | 'A' => marking,
+            _ => plain && UNSUPPORTED.contains(letter),
+        };
+        if idle {
+            self.session.lifecycle(&mut self.state, Lifecycle::CancelPending);
+            return None;
+        }
+        if let Some(action) = self.own_meaning(letter, context, count, draft) {
+            let times = if matches!(action, Action::Move(_)) { usize::MAX } else { 1 };
+            input.binding = Binding::Command(Command::new(action, times));
+        }
+        Some(input)
+    }
+
+    /// Keys for which the input box differs from `vimlet`, which follows Neovim.
+    fn own_meaning(
+        &mut self,
+        letter: char,
+        context: BindingContext,
+        count: usize,
+        draft: &ComposerDraft,
+    ) -> Option<Action> {
+        let lines = |operator| Action::Operate { operator, target: EditTarget::Lines };
+        match (context, letter) {
+            (BindingContext::Normal, 'Y') => Some(lines(Operator::Yank)),
+            (BindingContext::Visual, 'C' | 'D' | 'S' | 'X' | 'Y') => {
+                let marked = self.selection.as_mut()?;
+                marked.shape = Shape::Line;
+                let operator = match letter {
+                    'C' | 'S' => Operator::Change,
+                    'Y' => Operator::Yank,
+                    _ => Operator::Delete,
                 };
-                VimMotion { key: other, ..last }
+                Some(Action::Operate { operator, target: EditTarget::Selection })
             }
-            _ => motion,
+            // an empty last line is a line
+            (_, 'G') if count == 0 && draft.area().lines().last().is_some_and(String::is_empty) => {
+                Some(Action::Move(Motion::Down))
+            }
+            _ => None,
         }
     }
 
-    fn run_operator(&mut self, operator: char, range: Range<usize>, lines: bool, draft: &mut ComposerDraft) {
-        let text = draft.to_chars();
-        let (from, to) = (
-            draft.nearest_boundary(range.start, false),
-            draft.nearest_boundary(range.end.min(text.len()), true),
-        );
-        self.register = text[from..to].iter().collect();
-        if lines {
-            self.register.push('\n');
+    fn run_input(&mut self, input: Input, draft: &mut ComposerDraft, pastes: &FoldedPastes) {
+        let mut shown = self.view_of(draft, pastes);
+        let mut step = self.session.handle(&mut self.state, input, shown.view());
+        while let Step::HostOperation(operation) = step {
+            let result = self.run_operation(operation, &shown, draft, pastes);
+            shown = self.view_of(draft, pastes);
+            step = self.session.resume(&mut self.state, result, shown.view());
         }
-        match operator {
-            'y' => self.enter_normal_mode(draft, from),
-            'c' => {
-                draft.cut_range(from, to);
-                self.enter_insert_mode(draft, from);
-                draft.merge_next_change();
-            }
-            _ if lines => {
-                // the newline goes as well: the one behind, at the end of the text the one before
-                let (from, to) = if to < text.len() { (from, to + 1) } else { (from.saturating_sub(1), to) };
-                draft.cut_range(from, to);
-                let text = draft.to_chars();
-                self.enter_normal_mode(draft, first_letter(&text, from.min(text.len())));
-            }
-            _ => {
-                draft.cut_range(from, to);
-                self.enter_normal_mode(draft, from);
-            }
+        if matches!(step, Step::Error(_)) {
+            self.give_up();
+        }
+        self.show_selection(&shown, draft);
+        draft.join_changes(self.is_inserting());
+        if self.is_inserting() {
+            self.note_insertion_start(draft);
         }
     }
 
-    fn put_text(&mut self, before: bool, times: usize, draft: &mut ComposerDraft) {
-        if self.register.is_empty() || self.register.len().saturating_mul(times) > 1 << 20 {
+    fn run_operation(
+        &mut self,
+        operation: HostOperation,
+        shown: &DraftView,
+        draft: &mut ComposerDraft,
+        pastes: &FoldedPastes,
+    ) -> HostResult {
+        let before = shown.version;
+        let outcome = match operation.kind {
+            OperationKind::Move { cursor, selection } => {
+                draft.end_undo_group();
+                draft.move_to_byte(cursor.0);
+                self.selection = selection;
+                Some(Vec::new())
+            }
+            OperationKind::Edit { replacements, cursor, selection, transaction } => {
+                self.selection = selection;
+                self.last_change = self.state.pending_edit_command().copied().or(self.last_change);
+                let (replacements, cursor) = self.fit_last_line(replacements, cursor, shown);
+                draft.begin_joined_changes(matches!(transaction, Transaction::Atomic | Transaction::Begin));
+                let done = replace_all(replacements, &shown.text, draft);
+                let ends = matches!(transaction, Transaction::Atomic | Transaction::End);
+                let now = self.view_of(draft, pastes);
+                draft.move_to_byte(if ends { now.normal_place(cursor.0) } else { cursor.0 });
+                if !matches!(transaction, Transaction::Begin | Transaction::Continue) {
+                    draft.end_undo_group();
+                }
+                done
+            }
+            OperationKind::History { command, count } => run_history(command, count, draft).then(|| {
+                let now = self.view_of(draft, pastes);
+                draft.move_to_byte(now.normal_place(now.cursor.0));
+                Vec::new()
+            }),
+            _ => None,
+        };
+        let changed = draft.text() != shown.text;
+        self.revision += u64::from(changed);
+        HostResult {
+            operation: operation.id,
+            before,
+            after: self.version(),
+            cursor: ByteOffset(draft.cursor_byte()),
+            selection: self.selection,
+            outcome: outcome.map_or(HostOutcome::Rejected, |edits| HostOutcome::Applied { edits, changed }),
+        }
+    }
+
+    /// `vimlet` does not count an empty line at the end of the text and would put lines above it instead of below.
+    fn fit_last_line(
+        &self,
+        mut replacements: Vec<Replacement>,
+        mut cursor: ByteOffset,
+        shown: &DraftView,
+    ) -> (Vec<Replacement>, ByteOffset) {
+        let puts_lines = self.session.registers().get('"').is_some_and(|held| held.shape() == Shape::Line)
+            && self.last_change.map(|command| command.action) == Some(Action::Paste { before: false });
+        let end = shown.text.len();
+        let last_is_empty = shown.text.is_empty() || shown.text.ends_with('\n');
+        if let [Replacement { range, text }] = replacements.as_mut_slice()
+            && puts_lines
+            && last_is_empty
+            && shown.cursor.0 == end
+            && *range == TextRange::new(end, end)
+        {
+            *text = format!("\n{}", text.strip_suffix('\n').unwrap_or(text));
+            cursor.0 += 1;
+        }
+        (replacements, cursor)
+    }
+
+    /// The cursor itself shows the letter under it.
+    fn show_selection(&self, shown: &DraftView, draft: &mut ComposerDraft) {
+        let Some(Selection { anchor, cursor, shape }) = self.selection else { return };
+        let from = match shape {
+            Shape::Line if cursor < anchor => shown.text.line_end(anchor.0),
+            Shape::Line => shown.text.line_start(anchor.0),
+            _ if cursor < anchor => shown.resolver().next(anchor.0),
+            _ => anchor.0,
+        };
+        let place = |byte: usize| shown.text[..byte].chars().count();
+        draft.mark_range(place(from), place(cursor.0));
+    }
+
+    fn note_insertion_start(&mut self, draft: &mut ComposerDraft) {
+        draft.join_changes(true);
+        self.insertion_start = (draft.text(), draft.cursor_byte());
+    }
+
+    /// Passes the text typed since the insertion began to `vimlet`.
+    fn record_insertion(&mut self, draft: &ComposerDraft) {
+        let (before, place) = std::mem::take(&mut self.insertion_start);
+        let change = TypedChange::between(&before, place, &draft.text());
+        self.inserted_bytes = change.inserted.len();
+        if !change.is_repeatable() || self.repeated_bytes(0) > MOST_BYTES {
             return;
         }
-        let (text, at) = (draft.to_chars(), draft.cursor_offset());
-        let put = self.register.repeat(times);
-        match (put.strip_suffix('\n'), before) {
-            (Some(lines), false) => {
-                let end = line_end(&text, at);
-                draft.move_to(end);
-                draft.insert_text(&format!("\n{lines}"));
-                draft.move_to(end + 1);
-            }
-            (Some(_), true) => {
-                let start = line_start(&text, at);
-                draft.move_to(start);
-                draft.insert_text(&put);
-                draft.move_to(start);
-            }
-            (None, _) => {
-                let place = if before { at } else { (at + 1).min(line_end(&text, at)) };
-                draft.move_to(place);
-                draft.insert_text(&put);
-                draft.move_to(place + put.chars().count() - 1);
-            }
+        for _ in 0..change.deleted_before {
+            self.record_key(Key::Backspace, "");
+        }
+        for _ in 0..change.deleted_after {
+            self.record_key(Key::Delete, "");
+        }
+        if !change.inserted.is_empty() {
+            self.record_key(Key::Text(change.inserted.clone()), &change.inserted);
         }
     }
 
-    fn enter_insert_mode(&mut self, draft: &mut ComposerDraft, place: usize) {
-        draft.move_to(place);
-        self.mode = VimMode::Insert;
-    }
-
-    fn enter_normal_mode(&mut self, draft: &mut ComposerDraft, place: usize) {
-        self.mode = VimMode::Normal;
-        draft.move_to(place);
-    }
-}
-
-/// So many letters on or back, in the line.
-fn move_letters(on: bool, times: usize, draft: &mut ComposerDraft) {
-    let (text, at) = (draft.to_chars(), draft.cursor_offset());
-    let (start, end) = (line_start(&text, at), line_end(&text, at));
-    for _ in 0..times {
-        match (draft.cursor_offset(), on) {
-            (at, true) if at < end => draft.move_forward(),
-            (at, false) if at > start => {
-                draft.move_back();
-            }
-            _ => break,
+    /// A key of insert mode that the draft has handled already: `vimlet` applies it to a text of its own.
+    fn record_key(&mut self, key: Key, inserted: &str) {
+        let beside = "--";
+        let view = |version| DocumentView::new(&beside, version, ByteOffset(1));
+        let before = self.version();
+        if let Step::HostOperation(operation) =
+            self.session.handle(&mut self.state, Input::key(key), view(before))
+        {
+            self.revision += 1;
+            let edits = vec![AppliedEdit {
+                range: TextRange::new(1, 1),
+                removed: String::new(),
+                inserted: inserted.to_owned(),
+            }];
+            let result = HostResult {
+                operation: operation.id,
+                before,
+                after: self.version(),
+                cursor: ByteOffset(1),
+                selection: None,
+                outcome: HostOutcome::Applied { edits, changed: true },
+            };
+            let after = result.after;
+            self.session.resume(&mut self.state, result, view(after));
         }
     }
-}
 
-/// What is marked between two places, both with their letter.
-fn marked_range(text: &[char], anchor: usize, at: usize, lines: bool) -> Range<usize> {
-    let (from, to) = (anchor.min(at).min(text.len()), anchor.max(at).min(text.len()));
-    if lines {
-        return line_start(text, from)..line_end(text, to);
+    fn register_bytes(&self) -> usize {
+        self.session.registers().get('"').map_or(0, |held| held.text().len())
     }
-    from..(to + 1).min(text.len())
+
+    /// The bytes that repeating the last change would insert; a count replaces its own.
+    fn repeated_bytes(&self, count: usize) -> usize {
+        let once = match self.last_change.map(|command| command.action) {
+            Some(Action::Paste { .. }) => self.register_bytes(),
+            Some(Action::Insert(_)) | None => self.inserted_bytes,
+            Some(_) => 0,
+        };
+        let own_count = self.last_change.map_or(1, |command| command.count);
+        once * if count > 0 { count } else { own_count.max(1) }
+    }
+
+    fn view_of(&self, draft: &ComposerDraft, pastes: &FoldedPastes) -> DraftView {
+        DraftView::new(draft, pastes, self.selection, self.version())
+    }
+
+    fn version(&self) -> DocumentVersion {
+        DocumentVersion { id: 0, revision: self.revision }
+    }
 }
 
-fn swap_case(draft: &mut ComposerDraft, range: Range<usize>) {
-    let other = |c: char| -> String {
-        if c.is_uppercase() { c.to_lowercase().collect() } else { c.to_uppercase().collect() }
+/// Applies the replacements from the last to the first and returns them. `None`: the cursor cannot get there.
+fn replace_all(
+    replacements: Vec<Replacement>,
+    text: &str,
+    draft: &mut ComposerDraft,
+) -> Option<Vec<AppliedEdit>> {
+    let reached = replacements.iter().rev().all(|one| draft.replace_bytes(one.range.as_range(), &one.text));
+    let done = replacements.into_iter().map(|Replacement { range, text: inserted }| {
+        let removed = text.get(range.as_range()).unwrap_or_default().to_owned();
+        AppliedEdit { range, removed, inserted }
+    });
+    reached.then(|| done.collect())
+}
+
+/// Returns whether undo or redo changed anything.
+fn run_history(command: HistoryCommand, count: usize, draft: &mut ComposerDraft) -> bool {
+    let step = match command {
+        HistoryCommand::Undo => ComposerDraft::undo,
+        HistoryCommand::Redo => ComposerDraft::redo,
+        HistoryCommand::UndoLine => return false,
     };
-    let swapped: String = draft.cut_range(range.start, range.end).chars().map(other).collect();
-    draft.move_to(range.start);
-    draft.insert_text(&swapped);
+    (0..count).take_while(|_| step(draft)).count() > 0
 }
 
-fn join_lines(draft: &mut ComposerDraft, text: &[char], at: usize) {
-    let end = line_end(text, at);
-    if end < text.len() {
-        let next = first_letter(text, end + 1);
-        draft.cut_range(end, next);
-        draft.move_to(end);
-        draft.insert_text(" ");
-        draft.move_to(end);
-    }
+fn named_key(key: KeyEvent) -> Option<Key> {
+    Some(match key.code {
+        KeyCode::Char('r') if key.modifiers == KeyModifiers::CONTROL => Key::Ctrl('r'),
+        KeyCode::Char(letter) => Key::Char(letter),
+        KeyCode::Esc => Key::Escape,
+        KeyCode::Backspace => Key::Backspace,
+        KeyCode::Delete => Key::Delete,
+        KeyCode::Left => Key::Left,
+        KeyCode::Right => Key::Right,
+        KeyCode::Up => Key::Up,
+        KeyCode::Down => Key::Down,
+        KeyCode::Home => Key::Home,
+        KeyCode::End => Key::End,
+        _ => return None,
+    })
 }

@@ -66,7 +66,7 @@ pub(super) const VIM: SlashCommand = SlashCommand::new(
     "vim",
     "[on|off]",
     "use vi keys in the input box",
-    "For this session; the setting \"vim\" keeps it.",
+    "For this session; the setting \"vim\" keeps it. docs/repl.md lists the keys.",
     SlashArgument::Switch,
     |rest| Ok(SlashAction::Vim(parse_switch("vim", rest)?)),
 );

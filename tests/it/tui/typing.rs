@@ -28,6 +28,9 @@ impl Desk {
     }
 
     fn name_workflow(&mut self, name: &str) -> &mut Self {
+        if name == "paste" {
+            return self.send_message(UiMessage::Paste("a line\n".repeat(120)));
+        }
         let plain = KeyModifiers::NONE;
         let (code, modifiers) = match name {
             "cr" => (KeyCode::Enter, plain),
@@ -43,6 +46,7 @@ impl Desk {
             "end" => (KeyCode::End, plain),
             "tab" => (KeyCode::Tab, plain),
             "hat" => (KeyCode::Char('^'), plain),
+            "lt" => (KeyCode::Char('<'), plain),
             "wordleft" => (KeyCode::Left, KeyModifiers::CONTROL),
             "wordright" => (KeyCode::Right, KeyModifiers::CONTROL),
             other => panic!("no key {other}"),
@@ -94,6 +98,10 @@ fn keys_edit_the_text() {
     check_keys("one<nl>two<up><end>^k", "one|two");
     check_keys("one two^w!y!y", "one twotwo|");
     check_keys("x<bs>one two^w<left><bs>!y", "ontwo| ");
+    check_keys("a <paste>^w", "a |");
+    check_keys("<paste> b<home>!d", "| b");
+    check_keys("<paste> b<home><del>", "| b");
+    check_keys("<paste> b<home>^d", "| b");
     check_keys("é<left>x", "x|é");
     check_keys("e\u{301}x<left><left>a", "a|e\u{301}x");
     check_keys("e\u{301}x<bs><bs>", "|");
@@ -158,63 +166,139 @@ fn long_pastes_are_one_thing_until_they_are_unfolded() {
     assert!(desk.draw_screen(80, 24).contains("[pasted 1 line #3]"));
 }
 
+fn check_vim_keys(keys: &str, expected: &str) {
+    let mut desk = Desk::new();
+    desk.line("/vim");
+    desk.keys(keys);
+    assert_eq!(desk.box_now(), expected, "{keys}");
+}
+
 #[test]
 fn keys_as_in_vi() {
-    let check = |keys: &str, expected: &str| {
-        let mut desk = Desk::new();
-        desk.line("/vim");
-        desk.keys(keys);
-        assert_eq!(desk.box_now(), expected, "{keys}");
-    };
-    check("one two", "one two|");
-    check("one two<esc>", "one tw|o");
-    check("one two<esc>0", "|one two");
-    check("one two<esc>bb", "|one two");
-    check("one two<esc>0w", "one |two");
-    check("one two<esc>0e", "on|e two");
-    check("one two<esc>0$", "one tw|o");
-    check("  one<esc>0<hat>", "  |one");
-    check("one two<esc>0ft", "one |two");
-    check("one two<esc>0tt", "one| two");
-    check("a.b.c<esc>0f.;", "a.b|.c");
-    check("a.b.c<esc>0f.;,", "a|.b.c");
-    check("one two three<esc>0dw", "|two three");
-    check("one two three<esc>02dw", "|three");
-    check("one two three<esc>0d2w", "|three");
-    check("one two<esc>0cwsix", "six| two");
-    check("one two<esc>0cwsix<esc>w.", "six si|x");
-    check("one two<esc>0D", "|");
-    check("one two<esc>0x", "|ne two");
-    check("one two<esc>03x", "| two");
-    check("one two<esc>0xp", "n|oe two");
-    check("one<esc>rx", "on|x");
-    check("one<esc>~", "on|E");
-    check("one<nl>two<esc>dd", "|one");
-    check("one<nl>two<esc>kdd", "|two");
-    check("one<nl>two<esc>yyp", "one\ntwo\n|two");
-    check("one<nl>two<esc>ggyyP", "|one\none\ntwo");
-    check("one<nl>two<esc>ggG", "one\n|two");
-    check("one<nl>two<esc>kJ", "one| two");
-    check("one<nl>two<esc>ggdG", "|");
-    check("one two<esc>diw", "one| ");
-    check("one two<esc>0daw", "|two");
-    check("one two<esc>0iX", "X|one two");
-    check("one two<esc>0aX", "oX|ne two");
-    check("one<esc>oX", "one\nX|");
-    check("one<esc>OX", "X|\none");
-    check("one two<esc>0vey", "|one two");
-    check("one two<esc>0ved", "| two");
-    check("one two<esc>0vecsix", "six| two");
-    check("one<nl>two<esc>Vd", "|one");
-    check("one two<esc>0dwu", "|one two");
-    check("one two<esc>u", "|");
-    check("one two<esc>0dwu^r", "|two");
-    check("<esc>/help", "/help|");
-    check("one<esc>99999999999l", "on|e");
-    check("one<esc>dqx", "o|n");
-    check("x<cr>", "|");
-    check("e\u{301}a<esc>h", "|e\u{301}a");
-    check("e\u{301}a<esc>hx", "|a");
+    check_vim_keys("one two", "one two|");
+    check_vim_keys("one two<esc>", "one tw|o");
+    check_vim_keys("one two<esc>0", "|one two");
+    check_vim_keys("one two<esc>bb", "|one two");
+    check_vim_keys("one two<esc>0w", "one |two");
+    check_vim_keys("one two<esc>0e", "on|e two");
+    check_vim_keys("one two<esc>0$", "one tw|o");
+    check_vim_keys("  one<esc>0<hat>", "  |one");
+    check_vim_keys("one two<esc>0ft", "one |two");
+    check_vim_keys("one two<esc>0tt", "one| two");
+    check_vim_keys("a.b.c<esc>0f.;", "a.b|.c");
+    check_vim_keys("a.b.c<esc>0f.;,", "a|.b.c");
+    check_vim_keys("one two three<esc>0dw", "|two three");
+    check_vim_keys("one two three<esc>02dw", "|three");
+    check_vim_keys("one two three<esc>0d2w", "|three");
+    check_vim_keys("one two<esc>0cwsix", "six| two");
+    check_vim_keys("one two<esc>0cwsix<esc>w.", "six si|x");
+    check_vim_keys("one two<esc>0D", "|");
+    check_vim_keys("one two<esc>0x", "|ne two");
+    check_vim_keys("one two<esc>03x", "| two");
+    check_vim_keys("one two<esc>0xp", "n|oe two");
+    check_vim_keys("one<esc>rx", "on|x");
+    check_vim_keys("one<esc>~", "on|E");
+    check_vim_keys("one<nl>two<esc>dd", "|one");
+    check_vim_keys("one<nl>two<esc>kdd", "|two");
+    check_vim_keys("one<nl>two<esc>yyp", "one\ntwo\n|two");
+    check_vim_keys("one<nl>two<esc>ggyyP", "|one\none\ntwo");
+    check_vim_keys("one<nl>two<esc>ggG", "one\n|two");
+    check_vim_keys("one<nl>two<esc>kJ", "one| two");
+    check_vim_keys("one<nl>two<esc>ggdG", "|");
+    check_vim_keys("one two<esc>diw", "one| ");
+    check_vim_keys("one two<esc>0daw", "|two");
+    check_vim_keys("one two<esc>0iX", "X|one two");
+    check_vim_keys("one two<esc>0aX", "oX|ne two");
+    check_vim_keys("one<esc>oX", "one\nX|");
+    check_vim_keys("one<esc>OX", "X|\none");
+    check_vim_keys("one two<esc>0vey", "|one two");
+    check_vim_keys("one two<esc>0ved", "| two");
+    check_vim_keys("one two<esc>0vecsix", "six| two");
+    check_vim_keys("one<nl>two<esc>Vd", "|one");
+    check_vim_keys("one two<esc>0dwu", "|one two");
+    check_vim_keys("one two<esc>u", "|");
+    check_vim_keys("one two<esc>0dwu^r", "|two");
+    check_vim_keys("<esc>/help", "/help|");
+    check_vim_keys("one<esc>99999999999l", "on|e");
+    check_vim_keys("one<esc>dqx", "o|n");
+    check_vim_keys("x<cr>", "|");
+    check_vim_keys("e\u{301}a<esc>h", "|e\u{301}a");
+    check_vim_keys("e\u{301}a<esc>hx", "|a");
+}
+
+#[test]
+fn a_folded_paste_is_one_letter_in_vi() {
+    let paste = "[pasted 120 lines #1]";
+    check_vim_keys("a<paste><esc>x", "|a");
+    check_vim_keys("<paste>a<esc>0x", "|a");
+    check_vim_keys("<paste>a<esc>0rx", "|xa");
+    check_vim_keys("<paste>a<esc>0l<del>", &format!("|{paste}"));
+    check_vim_keys("a <paste><esc>diw", "a| ");
+    check_vim_keys("a<paste>b<esc>0vly", &format!("|a{paste}b"));
+    check_vim_keys("a<paste>b<esc>0vld", "|b");
+    check_vim_keys("<paste><esc>yyp", &format!("{paste}\n|{paste}"));
+}
+
+#[test]
+fn motions_and_counts_as_in_vi() {
+    check_vim_keys("ab cd<esc>0ecwx", "ax| cd");
+    check_vim_keys("ab<esc>0dtb", "|b");
+    check_vim_keys("a-b c<esc>0cwx", "x|-b c");
+    check_vim_keys("a<nl>b<nl>c<esc>2kdj", "|c");
+    check_vim_keys("one<nl><esc>ggG", "one\n|");
+    check_vim_keys("one<nl>two<nl><esc>ggdG", "|");
+    check_vim_keys("one two<esc>ge", "on|e two");
+    check_vim_keys("f(a, b)<esc>%", "f|(a, b)");
+    check_vim_keys("f(a, b)<esc>di(", "f(|)");
+    check_vim_keys("\"a b\" c<esc>0ci\"x", "\"x|\" c");
+    // counts
+    check_vim_keys("one<esc>3ix", "onx|e");
+    check_vim_keys("one<esc>3ix<esc>", "onxx|xe");
+    check_vim_keys("one<esc>02ax<esc>", "ox|xne");
+    check_vim_keys("  one<esc>2Ix<esc>", "  x|xone");
+    check_vim_keys("one<esc>02Ax<esc>", "onex|x");
+    check_vim_keys("one<esc>2ox<esc>", "one\nx\n|x");
+    check_vim_keys("one<esc>2Ox<esc>", "x\n|x\none");
+    check_vim_keys("a<nl>b<nl>c<esc>gg3J", "a b| c");
+    check_vim_keys("a<nl>b<nl>c<esc>gg2Sx", "x|\nc");
+    let many = "y".repeat(999);
+    check_vim_keys("<esc>999iy<esc>yy9999p", &format!("{}|y", &many[1..]));
+    check_vim_keys(&format!("<esc>2000i{many}<esc>"), &format!("{}|y", &many[1..]));
+    check_vim_keys(&format!("{many}<esc>2000."), &format!("{}|y", &many[1..]));
+    check_vim_keys("x<esc>yy10000000000p1G", &format!("|x{}", "\nx".repeat(10_000)));
+}
+
+#[test]
+fn changes_as_in_vi() {
+    // what is one change, and is done once more
+    check_vim_keys("one<nl>two<esc>kJu", "on|e\ntwo");
+    check_vim_keys("a<esc>ob<nl>c<bs>d e^w<esc>u", "|a");
+    check_vim_keys("a<esc>ob<nl>cx<bs><esc>.", "a\nb\nc\nb\n|c");
+    check_vim_keys("one<esc>A<bs>x<esc>.", "on|x");
+    check_vim_keys("one two<esc>0cwa<left>b<esc>.", "|bba two");
+    check_vim_keys("a<esc>op<paste>q<esc>ggx.", "|\np[pasted 120 lines #1]q");
+    check_vim_keys("one two three<esc>0dw2.", "|");
+    check_vim_keys("abcdef<esc>0vld.", "|ef");
+    check_vim_keys("one<esc>x<up>ix<esc>.", "/vi|xxm");
+    // lines below the last one
+    check_vim_keys("one<esc>ddp", "\n|one");
+    check_vim_keys("one<nl><esc>kyyjp", "one\n\n|one");
+    check_vim_keys("one<nl>two<esc>ddp", "one\n|two");
+    check_vim_keys("one<nl>two<esc>kddp", "two\n|one");
+    // more of what is marked
+    check_vim_keys("one two<esc>0vU", "|One two");
+    check_vim_keys("one<nl>two<esc>kvjD", "|");
+    check_vim_keys("one<nl>two<nl>six<esc>ggvY2jp", "one\ntwo\nsix\n|one");
+    check_vim_keys("one<nl>two<esc>ggv<down>d", "|wo");
+    check_vim_keys("one two<esc>0guiwvu~", "O|ne two");
+    check_vim_keys("one<esc>Yp", "one\n|one");
+    // what the box has nothing for
+    for key in ["q", "@", "<lt>", ">", "?", "n", "N", "'", "`", "R", "U", "\"", "m"] {
+        check_vim_keys(&format!("one<esc>{key}x"), "o|n");
+    }
+    check_vim_keys("one<esc>kx", "/v|i");
+    check_vim_keys("/help a<cr>/help b<cr><esc>kkix", "/help x|a");
+    check_vim_keys("one<esc>v^c<esc>ix", "x|");
 }
 
 #[test]

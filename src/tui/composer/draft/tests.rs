@@ -1,7 +1,6 @@
 use std::cell::Cell;
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent};
-use ratatui_textarea::CursorMove;
 
 use super::{ComposerDraft, DraftChangeKind};
 
@@ -80,6 +79,7 @@ fn changes_of_lines_are_undone_like_others() {
     let (mut undone, mut widened) = (0, 0);
     for _ in 0..300 {
         let (mut draft, mut whole) = (ComposerDraft::default(), ReferenceUndo::default());
+        let mut joins = false;
         for _ in 0..60 {
             let before = current_state(&draft);
             let key = draw(12);
@@ -88,11 +88,15 @@ fn changes_of_lines_are_undone_like_others() {
                 4 | 5 => draft.insert_newline(),
                 6 => draft.insert_text("one\ntwo"),
                 7 => draft.delete_before_cursor(),
+                8 if draw(2) == 0 => {
+                    joins = !joins;
+                    draft.join_changes(joins);
+                }
                 8 => {
-                    // as vi does: what follows elsewhere is the same change
-                    draft.move_cursor([CursorMove::Up, CursorMove::Down, CursorMove::Head][draw(3)]);
-                    draft.merge_next_change();
-                    (whole.typing, widened) = (true, widened + 1);
+                    // as going by words does: what follows elsewhere is the same change
+                    let length = draft.to_chars().len();
+                    draft.move_to(draw(length + 1));
+                    widened += 1;
                 }
                 9 => {
                     let length = draft.to_chars().len();
@@ -101,7 +105,7 @@ fn changes_of_lines_are_undone_like_others() {
                 back => undone += usize::from(whole.compare(&mut draft, back == 10)),
             }
             if key < 8 && draft.text() != before.0 {
-                whole.note(before, key < 4);
+                whole.note(before, joins || key < 4);
             }
         }
     }
