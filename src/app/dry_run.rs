@@ -105,7 +105,9 @@ async fn run_test_scenario(
         return unplayed("skipped: it plays a recording; use synthdev test", Vec::new());
     }
     match ScriptedRun::new(catalog, file, scenario, program, None, None) {
-        Ok(scene) => to_editor_run(name, test, scene.play_to_end(&ScriptWorkerPool::default()).await),
+        Ok(scripted_run) => {
+            to_editor_run(name, test, scripted_run.play_to_end(&ScriptWorkerPool::default()).await)
+        }
         Err(found) => {
             unplayed("the test does not fit the workflow", found.iter().map(compact_line).collect())
         }

@@ -49,11 +49,11 @@ pub(super) fn run_simulate_command(world: &CliContext, args: SimulateArgs) -> Re
         Err(found) => return Err(diagnostics::definition_error(&catalog, &found)),
     };
     let inputs = typed_inputs(&program, &args)?;
-    let scene = match ScriptedRun::new(&catalog, &script, &scenario, &program, inputs, None) {
-        Ok(scene) => scene,
+    let scripted_run = match ScriptedRun::new(&catalog, &script, &scenario, &program, inputs, None) {
+        Ok(scripted_run) => scripted_run,
         Err(found) => return Err(report_unusable(&catalog, std::slice::from_ref(&script), &found)),
     };
-    let judged = build_runtime()?.block_on(scene.play_to_end(&ScriptWorkerPool::default()));
+    let judged = build_runtime()?.block_on(scripted_run.play_to_end(&ScriptWorkerPool::default()));
     Ok(write_simulation(&judged, args.json, &mut stdout().lock())?)
 }
 

@@ -200,7 +200,7 @@ impl TestPlan {
             let names: Vec<&str> = catalog.workflows().iter().map(|entry| entry.name.as_str()).collect();
             return self.diagnostics.push(test.unknown_workflow(file, &workflow, &names));
         };
-        let scene = if known.layer > file.layer {
+        let scripted_run = if known.layer > file.layer {
             Err(format!(
                 "the {} layer has a workflow of this name that overrides the tested one",
                 known.layer
@@ -209,7 +209,7 @@ impl TestPlan {
             match studio.recorded_models(file, test, path, &workflow) {
                 Ok((program, words)) => {
                     match ScriptedRun::new(catalog, file, test, &program, None, Some(words)) {
-                        Ok(scene) => Ok(Box::new(scene)),
+                        Ok(scripted_run) => Ok(Box::new(scripted_run)),
                         Err(found) => return self.diagnostics.extend(found),
                     }
                 }
@@ -219,7 +219,7 @@ impl TestPlan {
         } else {
             match programs.entry(workflow.clone()).or_insert_with(|| catalog.check_workflow(&workflow)) {
                 Ok((program, _)) => match ScriptedRun::new(catalog, file, test, program, None, None) {
-                    Ok(scene) => Ok(Box::new(scene)),
+                    Ok(scripted_run) => Ok(Box::new(scripted_run)),
                     Err(found) => return self.diagnostics.extend(found),
                 },
                 Err(found) => return self.new_errors(found.clone()),
@@ -229,7 +229,7 @@ impl TestPlan {
             file: file.name.clone(),
             workflow,
             name: test.name.clone(),
-            scripted_run: scene,
+            scripted_run,
         });
     }
 }
@@ -282,12 +282,12 @@ fn run_tests(entries: Vec<PlannedTest>, jobs: usize) -> Result<Vec<TestCaseRepor
     let scripts = Arc::new(ScriptWorkerPool::default());
     runtime_with_threads(jobs)?.block_on(async {
         let mut tasks = Vec::with_capacity(entries.len());
-        for PlannedTest { file, workflow, name, scripted_run: scene } in entries {
+        for PlannedTest { file, workflow, name, scripted_run } in entries {
             let (turns, scripts) = (Arc::clone(&turns), Arc::clone(&scripts));
             let task = tokio::spawn(async move {
                 let _turn = turns.acquire().await;
-                match scene {
-                    Ok(scene) => TestResult::Ran(Box::new(scene.play_to_end(&scripts).await)),
+                match scripted_run {
+                    Ok(scripted_run) => TestResult::Ran(Box::new(scripted_run.play_to_end(&scripts).await)),
                     Err(why) => TestResult::Skipped(why),
                 }
             });

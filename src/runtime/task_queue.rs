@@ -56,8 +56,8 @@ pub enum TaskOutcome {
 }
 
 /// The id of a task: the same in every process, not guessable, and without information about the run.
-pub(super) fn task_id(run: &RunId, seed: u64, lane: u64) -> String {
-    let mac = hex_digits(&format!("errand {seed:016x} {run} {lane}"), MAC);
+pub(super) fn task_id(run: &RunId, seed: u64, branch_id: u64) -> String {
+    let mac = hex_digits(&format!("errand {seed:016x} {run} {branch_id}"), MAC);
     format!("{BEGINNING}{}{mac}", run_tag(run))
 }
 

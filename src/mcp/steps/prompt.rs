@@ -14,16 +14,22 @@ use synthdev_runtime::task_queue::DelegatedTaskInfo;
 const FACTS: [&str; 5] = ["item", "index", "total", "is_first", "is_last"];
 
 pub(super) fn task_prompt(task: &DelegatedTaskInfo, program: &WorkflowProgram, debug: bool) -> String {
-    let errand = &task.task;
-    let workflow = program.workflows.get(errand.workflow.0);
-    let name = &errand.name;
+    let delegated_task = &task.task;
+    let workflow = program.workflows.get(delegated_task.workflow.0);
+    let name = &delegated_task.name;
     let ack_steps = program.workflows.first().is_some_and(|root| root.ack_steps);
-    let mut parts = vec![prompt_rules(&task.id, name, errand, ack_steps)];
-    parts.push(format!("## Your task\n{}", task_description(errand, workflow.map(|workflow| &**workflow))));
-    let scope = workflow.map(|workflow| TaskStates { workflow, prefix: &errand.scope });
+    let mut parts = vec![prompt_rules(&task.id, name, delegated_task, ack_steps)];
+    parts.push(format!(
+        "## Your task\n{}",
+        task_description(delegated_task, workflow.map(|workflow| &**workflow))
+    ));
+    let scope = workflow.map(|workflow| TaskStates { workflow, prefix: &delegated_task.scope });
     parts.push(format!("## Available tools\n{}", scope.as_ref().map(needed_tools).unwrap_or_default()));
-    parts.push(format!("## State\n{}", visible_state_text(errand)));
-    parts.push(format!("## Success\n{}", success_instructions(errand, workflow.map(|workflow| &**workflow))));
+    parts.push(format!("## State\n{}", visible_state_text(delegated_task)));
+    parts.push(format!(
+        "## Success\n{}",
+        success_instructions(delegated_task, workflow.map(|workflow| &**workflow))
+    ));
     if debug {
         parts.push(HINTS.to_owned());
     }
@@ -35,8 +41,9 @@ const HINTS: &str = "## If something is wrong\n\
     get_workflow_state(workflow_id) shows your state, the step you are at and those that are done. An error has a `code` \
     and says what to do. Tasks are given out one at a time on this server.";
 
-fn prompt_rules(id: &str, name: &str, errand: &DelegatedTask, ack_steps: bool) -> String {
-    let agent = errand.sub_agent.as_ref().map(|agent| format!("- Agent: {agent}\n")).unwrap_or_default();
+fn prompt_rules(id: &str, name: &str, delegated_task: &DelegatedTask, ack_steps: bool) -> String {
+    let agent =
+        delegated_task.sub_agent.as_ref().map(|agent| format!("- Agent: {agent}\n")).unwrap_or_default();
     let own = if ack_steps {
         "- set_state: Acknowledge state updates (server handles internally): submit {}\n\
          \x20  - return: Acknowledge completion: submit {}\n\
@@ -66,20 +73,20 @@ fn prompt_rules(id: &str, name: &str, errand: &DelegatedTask, ack_steps: bool) -
          {agent}\
          - Input: {}\n\
          </workflow-server-rules>",
-        plain_text(&errand.item)
+        plain_text(&delegated_task.item)
     )
 }
 
-fn task_description(errand: &DelegatedTask, workflow: Option<&Workflow>) -> String {
-    let called = workflow.filter(|_| errand.scope.is_empty());
+fn task_description(delegated_task: &DelegatedTask, workflow: Option<&Workflow>) -> String {
+    let called = workflow.filter(|_| delegated_task.scope.is_empty());
     let described = called.map(|workflow| workflow.description.as_str()).filter(|text| !text.is_empty());
-    let name = &errand.name;
+    let name = &delegated_task.name;
     let mut lines = vec![match described {
         Some(text) => format!("{name}: {text}"),
         None => name.clone(),
     }];
-    if let Some(index) = errand.index {
-        lines.push(format!("It is item {} of {}. Do only this one.", index + 1, errand.total));
+    if let Some(index) = delegated_task.index {
+        lines.push(format!("It is item {} of {}. Do only this one.", index + 1, delegated_task.total));
     }
     lines.join("\n")
 }
@@ -140,12 +147,12 @@ fn needed_tools(scope: &TaskStates<'_>) -> String {
 }
 
 /// What the loop lets it see (`needs_state`), and nothing else.
-fn visible_state_text(errand: &DelegatedTask) -> String {
-    let shown: Map<String, Value> = errand
+fn visible_state_text(delegated_task: &DelegatedTask) -> String {
+    let shown: Map<String, Value> = delegated_task
         .data
         .iter()
         .filter(|(key, value)| {
-            errand.index.is_some() && !FACTS.contains(&key.as_str()) && **value != errand.item
+            delegated_task.index.is_some() && !FACTS.contains(&key.as_str()) && **value != delegated_task.item
         })
         .map(|(key, value)| (key.clone(), value.clone()))
         .collect();
@@ -156,13 +163,14 @@ fn visible_state_text(errand: &DelegatedTask) -> String {
     }
 }
 
-fn success_instructions(errand: &DelegatedTask, workflow: Option<&Workflow>) -> String {
+fn success_instructions(delegated_task: &DelegatedTask, workflow: Option<&Workflow>) -> String {
     let mut lines = vec![
         "Every step is done and submitted, and get_next_step answers {status: \"complete\"}. Its final_result is what \
          you return."
             .to_owned(),
     ];
-    let output = workflow.filter(|_| errand.scope.is_empty()).and_then(|workflow| workflow.output.as_ref());
+    let output =
+        workflow.filter(|_| delegated_task.scope.is_empty()).and_then(|workflow| workflow.output.as_ref());
     if let Some(output) = output {
         let about =
             if output.description.is_empty() { String::new() } else { format!(": {}", output.description) };

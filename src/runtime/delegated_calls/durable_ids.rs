@@ -38,13 +38,13 @@ impl<'i> DurableIdParts<'i> {
         let (tag, rest) = fits.then(|| id.split_at(TAG))?;
         let (what, rest) = rest.split_at(WHAT);
         let (seconds, rest) = rest.split_at(SECONDS);
-        let (luck, proof) = rest.split_at(LUCK);
-        Some(Self { tag, content_hash: what, seconds, random_part: luck, proof })
+        let (random_part, proof) = rest.split_at(LUCK);
+        Some(Self { tag, content_hash: what, seconds, random_part, proof })
     }
 
     fn build_id(&self, run: &RunId, seed: u64) -> String {
-        let Self { content_hash: what, seconds, random_part: luck, .. } = self;
-        hex_digits(&format!("interaction {seed:016x} {run} {what} {seconds} {luck}"), PROOF)
+        let Self { content_hash: what, seconds, random_part, .. } = self;
+        hex_digits(&format!("interaction {seed:016x} {run} {what} {seconds} {random_part}"), PROOF)
     }
 }
 
@@ -75,9 +75,9 @@ pub(super) fn recorded_replies(store: &dyn RunStore, run: &RunId) -> Vec<ModelRe
 pub(super) struct RunSeedCache(OnceLock<u64>);
 
 impl RunSeedCache {
-    /// `luck` replaces a seed that cannot be read: the id is then valid in this process only.
-    pub(super) fn get_or_load(&self, store: &dyn RunStore, run: &RunId, luck: u64) -> u64 {
-        *self.0.get_or_init(|| load_seed(store, run).unwrap_or(luck))
+    /// `random_part` replaces a seed that cannot be read: the id is then valid in this process only.
+    pub(super) fn get_or_load(&self, store: &dyn RunStore, run: &RunId, random_part: u64) -> u64 {
+        *self.0.get_or_init(|| load_seed(store, run).unwrap_or(random_part))
     }
 }
 
@@ -86,17 +86,22 @@ pub(super) fn new_durable_id(
     seed: u64,
     request: &ModelRequest,
     now: Timestamp,
-    luck: u64,
+    random_part: u64,
 ) -> String {
     let said: Vec<(&str, &str)> =
         request.messages.iter().map(|message| (message.role.as_str(), message.content.as_str())).collect();
     let what = hex_digits(&format!("{} {} {said:?}", request.state, request.agent), WHAT);
     let seconds = format!("{:08x}", u32::try_from(now.0 / 1_000).unwrap_or(0));
-    let (tag, luck) = (run_tag(run), format!("{:08x}", luck & 0xffff_ffff));
-    let parts =
-        DurableIdParts { tag: &tag, content_hash: &what, seconds: &seconds, random_part: &luck, proof: "" };
+    let (tag, random_part) = (run_tag(run), format!("{:08x}", random_part & 0xffff_ffff));
+    let parts = DurableIdParts {
+        tag: &tag,
+        content_hash: &what,
+        seconds: &seconds,
+        random_part: &random_part,
+        proof: "",
+    };
     let proof = parts.build_id(run, seed);
-    [tag.as_str(), &what, &seconds, &luck, &proof].concat()
+    [tag.as_str(), &what, &seconds, &random_part, &proof].concat()
 }
 
 fn load_seed(store: &dyn RunStore, run: &RunId) -> Option<u64> {

@@ -215,8 +215,8 @@ impl TaskBroker {
     pub fn task_status(&self, id: &str) -> Option<DelegatedTaskStatus> {
         let mut table = self.lock_state();
         let book = table.tasks_mut(id)?;
-        let lane = *book.branch_ids.get(id)?;
-        let entry = book.entries.get(&lane)?;
+        let branch_id = *book.branch_ids.get(id)?;
+        let entry = book.entries.get(&branch_id)?;
         let ended = book.task_outcome(entry);
         let open = entry.open_steps.len() + entry.acks.open_count();
         let known = ended.is_some() || open > 0;
@@ -234,7 +234,7 @@ impl TaskBroker {
             completed,
             remaining_steps: remaining,
             points: entry.points.clone(),
-            branch_id: lane,
+            branch_id,
             version: entry.finished_steps.len() as u64,
             restore_count: entry.restore_count,
             outcome: ended,

@@ -148,8 +148,8 @@ impl BrokerState {
     fn insert_tasks(&mut self, run: &RunId, book: RunTasks) {
         let before = self.runs.insert(run.clone(), book);
         let mut before = before.map(|before| before.entries).unwrap_or_default();
-        for (lane, entry) in self.runs.get_mut(run).into_iter().flat_map(|book| &mut book.entries) {
-            match before.remove(lane) {
+        for (branch_id, entry) in self.runs.get_mut(run).into_iter().flat_map(|book| &mut book.entries) {
+            match before.remove(branch_id) {
                 Some(known) => {
                     // a sub-agent that has asked before is still in contact
                     entry.has_contact |= known.has_contact;

@@ -155,9 +155,9 @@ impl RunTasks {
     }
 
     /// A step was answered, by a sub-agent if there is a mark; looks up the task if `lane` is absent.
-    pub(super) fn complete_step(&mut self, call: CallId, lane: Option<u64>, mark: Option<String>) {
-        let Some(lane) = self.steps.remove(&call).or(lane) else { return };
-        let Some(entry) = self.entries.get_mut(&lane) else { return };
+    pub(super) fn complete_step(&mut self, call: CallId, branch_id: Option<u64>, mark: Option<String>) {
+        let Some(branch_id) = self.steps.remove(&call).or(branch_id) else { return };
+        let Some(entry) = self.entries.get_mut(&branch_id) else { return };
         entry.open_steps.remove(&call);
         entry.in_flight_steps.remove(&call);
         match mark {
@@ -171,8 +171,8 @@ impl RunTasks {
     }
 
     /// A worker that hands in a step of this task has seen the actions before it.
-    pub(super) fn acknowledge_all(&mut self, lane: Option<u64>) {
-        if let Some(entry) = lane.and_then(|lane| self.entries.get_mut(&lane)) {
+    pub(super) fn acknowledge_all(&mut self, branch_id: Option<u64>) {
+        if let Some(entry) = branch_id.and_then(|branch_id| self.entries.get_mut(&branch_id)) {
             entry.acks.clear_open();
         }
     }
@@ -197,15 +197,15 @@ impl RunTasks {
                     }
                 }
                 RunEvent::BranchFinished { state, index, output, error, .. } => {
-                    let Some(lane) = self.item_owners.remove(&(state.clone(), *index)) else { continue };
+                    let Some(branch_id) = self.item_owners.remove(&(state.clone(), *index)) else { continue };
                     let ended = match error {
                         Some(failure) => failure_outcome(failure),
                         None => TaskOutcome::Complete(output.clone().unwrap_or_default()),
                     };
                     if told {
-                        self.ack_result(lane, &ended);
+                        self.ack_result(branch_id, &ended);
                     }
-                    self.end_task(lane, ended);
+                    self.end_task(branch_id, ended);
                 }
                 RunEvent::Finished { status, output, error, .. } => {
                     if told && *status == RunStatus::Completed {
@@ -222,32 +222,32 @@ impl RunTasks {
 
     /// New tasks, withdrawn ones, and questions.
     pub(super) fn sync_with_machine(&mut self, now: Timestamp, machine: &Machine) {
-        let lanes = machine.open_tasks();
-        for lane in &lanes {
-            if self.entries.contains_key(lane) {
+        let branch_ids = machine.open_tasks();
+        for branch_id in &branch_ids {
+            if self.entries.contains_key(branch_id) {
                 continue;
             }
-            if let Some(errand) = machine.delegated_task(*lane) {
-                self.add_task(now, machine.random_seed(), *lane, errand);
+            if let Some(delegated_task) = machine.delegated_task(*branch_id) {
+                self.add_task(now, machine.random_seed(), *branch_id, delegated_task);
             }
         }
         self.failing_outcome = machine.withdrawal_reason().as_ref().map(failure_outcome);
-        for (lane, entry) in &mut self.entries {
-            entry.points = machine.checkpoint_names(*lane).map(str::to_owned).collect();
-            entry.restore_count = machine.restore_count(*lane);
+        for (branch_id, entry) in &mut self.entries {
+            entry.points = machine.checkpoint_names(*branch_id).map(str::to_owned).collect();
+            entry.restore_count = machine.restore_count(*branch_id);
         }
-        let open: BTreeSet<u64> = lanes.into_iter().collect();
-        let gone = |(lane, entry): (&u64, &QueuedTask)| {
-            (entry.outcome.is_none() && !open.contains(lane)).then_some(*lane)
+        let open: BTreeSet<u64> = branch_ids.into_iter().collect();
+        let gone = |(branch_id, entry): (&u64, &QueuedTask)| {
+            (entry.outcome.is_none() && !open.contains(branch_id)).then_some(*branch_id)
         };
         let gone: Vec<u64> = if machine.is_idle_for_good() || !machine.has_sub_agents() {
             Vec::new()
         } else {
             self.entries.iter().filter_map(gone).collect()
         };
-        for lane in gone {
+        for branch_id in gone {
             let text = "the loop went on without this item".to_owned();
-            self.end_task(lane, TaskOutcome::Failed { code: "workflow_cancelled".to_owned(), text });
+            self.end_task(branch_id, TaskOutcome::Failed { code: "workflow_cancelled".to_owned(), text });
         }
         self.sync_prompts(machine);
     }
@@ -271,9 +271,9 @@ impl RunTasks {
             ),
             _ => return,
         };
-        if let Some(lane) = machine.task_for_call(call) {
+        if let Some(branch_id) = machine.task_for_call(call) {
             let schema = machine.output_schema_for_call(call);
-            self.enqueue_step(lane, TaskStep { call, state, work, schema, rejected_answers: 0 });
+            self.enqueue_step(branch_id, TaskStep { call, state, work, schema, rejected_answers: 0 });
         }
     }
 
@@ -287,16 +287,16 @@ impl RunTasks {
         }
     }
 
-    fn add_task(&mut self, now: Timestamp, seed: u64, lane: u64, errand: DelegatedTask) {
-        let id = task_id(&self.run, seed, lane);
-        self.branch_ids.insert(id.clone(), lane);
+    fn add_task(&mut self, now: Timestamp, seed: u64, branch_id: u64, delegated_task: DelegatedTask) {
+        let id = task_id(&self.run, seed, branch_id);
+        self.branch_ids.insert(id.clone(), branch_id);
         self.unannounced_ids.push(id.clone());
-        if let Some(index) = errand.index {
-            self.item_owners.insert((errand.owner.clone(), index), lane);
+        if let Some(index) = delegated_task.index {
+            self.item_owners.insert((delegated_task.owner.clone(), index), branch_id);
         }
         let entry = QueuedTask {
             id,
-            task: errand,
+            task: delegated_task,
             leases: LeaseQueue::default(),
             open_steps: BTreeMap::new(),
             waiting_steps: VecDeque::new(),
@@ -310,11 +310,11 @@ impl RunTasks {
             lost_leases: 0,
             outcome: None,
         };
-        self.entries.insert(lane, entry);
+        self.entries.insert(branch_id, entry);
     }
 
-    fn end_task(&mut self, lane: u64, ended: TaskOutcome) {
-        let Some(entry) = self.entries.get_mut(&lane) else { return };
+    fn end_task(&mut self, branch_id: u64, ended: TaskOutcome) {
+        let Some(entry) = self.entries.get_mut(&branch_id) else { return };
         for call in std::mem::take(&mut entry.open_steps).into_keys() {
             entry.leases.withdraw_step(call);
             self.steps.remove(&call);
@@ -322,8 +322,8 @@ impl RunTasks {
         entry.outcome = Some(ended);
     }
 
-    fn enqueue_step(&mut self, lane: u64, mut step: TaskStep) {
-        let Some(entry) = self.entries.get_mut(&lane) else { return };
+    fn enqueue_step(&mut self, branch_id: u64, mut step: TaskStep) {
+        let Some(entry) = self.entries.get_mut(&branch_id) else { return };
         let own = entry.task.index.map(|index| format!("{}[{index}]/", entry.task.owner));
         let state = own.as_deref().and_then(|own| step.state.strip_prefix(own)).map(str::to_owned);
         step.state = state.unwrap_or(step.state);
@@ -334,7 +334,7 @@ impl RunTasks {
         if entry.queue_step(&step, self.lease_ms) == Err(EnqueueError::Full) {
             entry.waiting_steps.push_back(call);
         }
-        self.steps.insert(call, lane);
+        self.steps.insert(call, branch_id);
         entry.open_steps.insert(call, step);
     }
 
@@ -351,15 +351,15 @@ impl RunTasks {
                 self.complete_step(call, None, None);
             }
         }
-        for (lane, pause) in prompts {
+        for (branch_id, pause) in prompts {
             let (call, state) = (pause.call, pause.state.clone());
             let work = TaskStepWork::Prompt(Box::new(pause));
-            self.enqueue_step(lane, TaskStep { call, state, work, schema: None, rejected_answers: 0 });
+            self.enqueue_step(branch_id, TaskStep { call, state, work, schema: None, rejected_answers: 0 });
         }
     }
 
-    fn ack_result(&mut self, lane: u64, ended: &TaskOutcome) {
-        if let (Some(entry), TaskOutcome::Complete(result)) = (self.entries.get_mut(&lane), ended) {
+    fn ack_result(&mut self, branch_id: u64, ended: &TaskOutcome) {
+        if let (Some(entry), TaskOutcome::Complete(result)) = (self.entries.get_mut(&branch_id), ended) {
             entry.acks.add_ack(String::new(), AckedAction::Returned(result.clone()));
         }
     }
@@ -373,7 +373,7 @@ impl RunTasks {
             None => Some(0),
         };
         let open = self.entries.iter().filter(|(_, entry)| entry.outcome.is_none());
-        let found = open.filter_map(|(lane, entry)| Some((around(entry)?, *lane))).max()?;
+        let found = open.filter_map(|(branch_id, entry)| Some((around(entry)?, *branch_id))).max()?;
         self.entries.get_mut(&found.1)
     }
 }
@@ -414,16 +414,17 @@ impl QueuedTask {
 }
 
 /// The name of a state of a task, if it only changes data.
-fn data_only_state(program: &WorkflowProgram, errand: &DelegatedTask, path: &str) -> Option<String> {
-    let local = match errand.index {
-        Some(index) => path.strip_prefix(&format!("{}[{index}]/", errand.owner))?,
+fn data_only_state(program: &WorkflowProgram, delegated_task: &DelegatedTask, path: &str) -> Option<String> {
+    let local = match delegated_task.index {
+        Some(index) => path.strip_prefix(&format!("{}[{index}]/", delegated_task.owner))?,
         None => path,
     };
-    let workflow = program.workflows.get(errand.workflow.0)?;
-    let name = format!("{}{local}", errand.scope);
+    let workflow = program.workflows.get(delegated_task.workflow.0)?;
+    let name = format!("{}{local}", delegated_task.scope);
     // the state of a called workflow is below the state that calls it
     let inner = local.rsplit('/').next().unwrap_or(local);
-    let named = |state: &&StateSpec| state.name == name || errand.scope.is_empty() && state.name == inner;
+    let named =
+        |state: &&StateSpec| state.name == name || delegated_task.scope.is_empty() && state.name == inner;
     let state = workflow.states.iter().find(named)?;
     (state.script.is_some() && state.work == flow::StateBody::None).then(|| local.to_owned())
 }
