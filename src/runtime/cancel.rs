@@ -124,7 +124,7 @@ impl RuntimeHandle {
         }
         let progress = RunProgress { status: RunStatus::Cancelled, updated: at, ..machine.progress() };
         events.extend(now.into_iter().map(|event| (at, event)));
-        let glance = RecentEvents::from_events(events).to_preview_json();
-        store.append_and_end_tokens(run, &rows, Some(&progress), &[], glance.as_deref())
+        let preview = RecentEvents::from_events(events).to_preview_json();
+        store.append_and_end_tokens(run, &rows, Some(&progress), &[], preview.as_deref())
     }
 }

@@ -66,10 +66,10 @@ enum ControlReply {
 async fn serve_control_requests(
     mut requests: BoxStream<'static, DriverRequest>,
     runs: Weak<ActiveRuns>,
-    desk: Arc<TaskBroker>,
+    broker: Arc<TaskBroker>,
 ) {
     while let Some(DriverRequest { text, answers }) = requests.next().await {
-        let (Some(runs), desk) = (runs.upgrade(), Arc::clone(&desk)) else { return };
+        let (Some(runs), broker) = (runs.upgrade(), Arc::clone(&broker)) else { return };
         tokio::spawn(async move {
             // the requester may have gone
             let tell = |answer: ControlReply| serde_json::to_string(&answer).map(|told| answers.send(told));
@@ -77,7 +77,7 @@ async fn serve_control_requests(
             let told = match serde_json::from_str::<ControlRequest>(&text) {
                 Ok(ControlRequest { run, control }) => {
                     let carried = async {
-                        desk.wait_until_resumed(&run).await;
+                        broker.wait_until_resumed(&run).await;
                         request_control(&runs, &run, control, ControlOrigin::Others).await
                     };
                     tokio::select! {
@@ -112,13 +112,14 @@ async fn request_control(
 impl RuntimeHandle {
     /// From the first run of this process on others may ask for it. A command that is done at once has no use for that.
     pub(super) fn listen_for_control(&self) {
-        let RuntimeContext { ports, runs, task_broker: desk, .. } = &*self.context;
+        let RuntimeContext { ports, runs, task_broker: broker, .. } = &*self.context;
         runs.ensure_listener(|| {
-            let (store, runs, desk) = (Arc::downgrade(&ports.store), Arc::downgrade(runs), Arc::clone(desk));
+            let (store, runs, broker) =
+                (Arc::downgrade(&ports.store), Arc::downgrade(runs), Arc::clone(broker));
             let hearing = async move {
                 sleep(AT_ONCE).await;
                 let Some(requests) = store.upgrade().map(|store| store.requests()) else { return };
-                serve_control_requests(requests, runs, desk).await;
+                serve_control_requests(requests, runs, broker).await;
             };
             tokio::spawn(hearing).abort_handle()
         });

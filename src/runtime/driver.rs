@@ -80,45 +80,49 @@ impl RunDriver {
     /// Runs until the machine is over, or the run is left as it is; `false` if a bug ended it.
     pub(super) async fn run(mut self, opening: DriverStart) -> bool {
         let partial: PartialReplies = Arc::default();
-        let mut tasks = RunningEffects::new(EffectExecutor {
+        let mut running = RunningEffects::new(EffectExecutor {
             run: self.run.clone(),
             context: Arc::clone(&self.context),
             outbox: self.outbox.clone(),
             partial_replies: Arc::clone(&partial),
             is_interactive: self.machine.is_present(),
         });
-        let DriverStart { output, warnings, at, repeated_effects: again, .. } = opening;
+        let DriverStart { output, warnings, at, repeated_effects: repeats, .. } = opening;
         self.update_preview(at, &output.events);
         self.publish_opening(at, output.events, warnings);
-        self.begin_effects(output.effects, &mut tasks);
-        let again: Vec<(Effect, u32)> = again
+        self.begin_effects(output.effects, &mut running);
+        let repeats: Vec<(Effect, u32)> = repeats
             .into_iter()
             .filter(|(effect, _)| effect.call().is_some_and(|call| self.machine.awaits_call(call)))
             .collect();
         let recorded =
-            self.journal.record_repeats(at, again.iter().map(|(effect, attempt)| (effect, *attempt)));
+            self.journal.record_repeats(at, repeats.iter().map(|(effect, attempt)| (effect, *attempt)));
         let held_back = self.handle_journal_write(recorded);
-        let again = again.into_iter().map(|(effect, _)| effect);
-        self.begin_effects(held_back.into_iter().chain(again), &mut tasks);
-        let ending = self.drive_until_exit(&mut tasks, &partial).await;
-        drop(tasks);
-        self.finish_run(&ending)
+        let repeats = repeats.into_iter().map(|(effect, _)| effect);
+        self.begin_effects(held_back.into_iter().chain(repeats), &mut running);
+        let exit = self.drive_until_exit(&mut running, &partial).await;
+        drop(running);
+        self.finish_run(&exit)
     }
 
-    async fn drive_until_exit(&mut self, tasks: &mut RunningEffects, partial: &PartialReplies) -> DriverExit {
+    async fn drive_until_exit(
+        &mut self,
+        running: &mut RunningEffects,
+        partial: &PartialReplies,
+    ) -> DriverExit {
         loop {
-            if let Some(ending) = self.exit_reason(tasks) {
-                return ending;
+            if let Some(exit) = self.exit_reason(running) {
+                return exit;
             }
-            let mail = tokio::select! {
-                mail = self.inbox.recv() => mail,
+            let message = tokio::select! {
+                message = self.inbox.recv() => message,
                 () = self.held_effects.next_try() => {
                     let effects = self.retry_journal_write();
-                    self.begin_effects(effects, tasks);
+                    self.begin_effects(effects, running);
                     continue;
                 }
             };
-            match mail {
+            match message {
                 None | Some(DriverMessage::Command(RunCommand::Leave)) => {
                     self.charge_abandoned_calls(partial);
                     return DriverExit::Left;
@@ -144,29 +148,29 @@ impl RunDriver {
                     }
                 }
                 Some(DriverMessage::Submitted(submitted)) => {
-                    self.apply_submission(*submitted, tasks, partial)
+                    self.apply_submission(*submitted, running, partial)
                 }
-                Some(DriverMessage::Files(taken)) => self.apply_lock_result(taken, tasks, partial),
+                Some(DriverMessage::Files(taken)) => self.apply_lock_result(taken, running, partial),
                 Some(DriverMessage::Control(control, whose, answer)) => {
-                    let _ = answer.send(self.apply_control(control, whose, tasks, partial));
+                    let _ = answer.send(self.apply_control(control, whose, running, partial));
                 }
                 Some(DriverMessage::Repeats { call, answer }) => {
-                    let allowed = self.charge_failed_attempts(call, tasks, partial);
+                    let allowed = self.charge_failed_attempts(call, running, partial);
                     let _ = answer.send(allowed);
                 }
-                Some(mail) => {
-                    if let Some(input) = message_to_input(mail, partial, &self.context.redactor) {
-                        self.apply_input(input, tasks, partial);
+                Some(message) => {
+                    if let Some(input) = message_to_input(message, partial, &self.context.redactor) {
+                        self.apply_input(input, running, partial);
                     }
                 }
             }
         }
     }
 
-    fn apply_input(&mut self, input: Input, tasks: &mut RunningEffects, partial: &PartialReplies) {
+    fn apply_input(&mut self, input: Input, running: &mut RunningEffects, partial: &PartialReplies) {
         let effects = self.process_input(input);
         let paid = self.charge_aborted_calls(&effects, partial);
-        self.begin_effects(effects.into_iter().chain(paid), tasks);
+        self.begin_effects(effects.into_iter().chain(paid), running);
     }
 
     /// `false`: the run is a conversation, which other processes must not control.
@@ -174,13 +178,13 @@ impl RunDriver {
         &mut self,
         control: ControlAction,
         whose: ControlOrigin,
-        tasks: &mut RunningEffects,
+        running: &mut RunningEffects,
         partial: &PartialReplies,
     ) -> bool {
         if self.machine.is_chat() {
             return false;
         }
-        let (command, told) = match control {
+        let (command, notice) = match control {
             ControlAction::Cancel => (RunCommand::End, "another process ends this run"),
             ControlAction::Pause => (
                 RunCommand::Steer(SteeringAction::Park),
@@ -188,12 +192,12 @@ impl RunDriver {
             ),
         };
         if whose == ControlOrigin::Others {
-            self.emit_warning("control", told.to_owned());
+            self.emit_warning("control", notice.to_owned());
         }
         if let Some(input) =
             message_to_input(DriverMessage::Command(command), partial, &self.context.redactor)
         {
-            self.apply_input(input, tasks, partial);
+            self.apply_input(input, running, partial);
         }
         true
     }
@@ -202,14 +206,14 @@ impl RunDriver {
     fn apply_submission(
         &mut self,
         submitted: SubmittedResult,
-        tasks: &mut RunningEffects,
+        running: &mut RunningEffects,
         partial: &PartialReplies,
     ) {
         let SubmittedResult { call, input, dedup_mark: mark, answer } = submitted;
         let wanted = self.machine.awaits_call(call);
         if wanted {
             self.journal.set_mark(mark);
-            self.apply_input(input, tasks, partial);
+            self.apply_input(input, running, partial);
         }
         let _ = answer.send(wanted && !self.journal.is_behind());
     }
@@ -218,7 +222,7 @@ impl RunDriver {
     fn charge_failed_attempts(
         &mut self,
         call: CallId,
-        tasks: &mut RunningEffects,
+        running: &mut RunningEffects,
         partial: &PartialReplies,
     ) -> bool {
         if self.machine.may_repeat(call).is_none() {
@@ -228,13 +232,13 @@ impl RunDriver {
         let used = streamed.get_mut(&call).map(PartialReply::drain_failed_usage).unwrap_or_default();
         drop(streamed);
         if !used.is_empty() {
-            self.apply_input(Input::Stopped { call, used }, tasks, partial);
+            self.apply_input(Input::Stopped { call, used }, running, partial);
         }
         self.machine.may_repeat(call).unwrap_or(false)
     }
 
     /// Why the driver should exit now, if it should.
-    fn exit_reason(&self, tasks: &RunningEffects) -> Option<DriverExit> {
+    fn exit_reason(&self, running: &RunningEffects) -> Option<DriverExit> {
         let over = self.machine.is_idle_for_good();
         if self.claim_lost {
             return Some(DriverExit::TakenOver);
@@ -242,7 +246,7 @@ impl RunDriver {
         if over && !self.journal.is_behind() {
             return Some(DriverExit::Over);
         }
-        let stuck = over || !self.held_effects.is_empty() && !tasks.are_at_work();
+        let stuck = over || !self.held_effects.is_empty() && !running.are_at_work();
         let hopeless = self.journal.is_full() || stuck && self.held_effects.is_spent();
         hopeless.then_some(DriverExit::Unrecorded)
     }
@@ -329,7 +333,7 @@ impl RunDriver {
     }
 
     /// Begins what may begin, and keeps what has to wait for the journal.
-    fn begin_effects(&mut self, effects: impl IntoIterator<Item = Effect>, tasks: &mut RunningEffects) {
+    fn begin_effects(&mut self, effects: impl IntoIterator<Item = Effect>, running: &mut RunningEffects) {
         for effect in effects {
             if let Effect::Abort { call } = &effect {
                 self.held_effects.drop_call(*call);
@@ -340,23 +344,23 @@ impl RunDriver {
             if self.journal.is_behind() && needs_intent(&effect) {
                 self.held_effects.hold_effect(effect);
             } else if let Some(effect) = self.files.admit_effect(effect, &self.machine) {
-                tasks.begin_effect(effect);
+                running.begin_effect(effect);
             }
         }
         let free = self.files.request_when_needed(&self.machine, &self.outbox);
-        free.into_iter().for_each(|effect| tasks.begin_effect(effect));
+        free.into_iter().for_each(|effect| running.begin_effect(effect));
     }
 
     /// The project's files may be changed from now on, or it is not known whether they may.
     fn apply_lock_result(
         &mut self,
         taken: Result<ProjectLockGuard, LockError>,
-        tasks: &mut RunningEffects,
+        running: &mut RunningEffects,
         partial: &PartialReplies,
     ) {
         match self.files.handle_lock_result(taken) {
-            Ok(effects) => self.begin_effects(effects, tasks),
-            Err(inputs) => inputs.into_iter().for_each(|input| self.apply_input(input, tasks, partial)),
+            Ok(effects) => self.begin_effects(effects, running),
+            Err(inputs) => inputs.into_iter().for_each(|input| self.apply_input(input, running, partial)),
         }
     }
 
@@ -429,12 +433,12 @@ impl RunDriver {
     }
 
     /// Publishes how the run ended; `false` after a bug.
-    fn finish_run(mut self, ending: &DriverExit) -> bool {
+    fn finish_run(mut self, exit: &DriverExit) -> bool {
         let trouble = self.store_error.take();
         if self.claim_lost {
             self.context.task_broker.forget_run(&self.run);
         }
-        match ending {
+        match exit {
             DriverExit::Bug => return false,
             DriverExit::Over => drop(self.journal.flush()),
             DriverExit::Left => {

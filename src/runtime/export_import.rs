@@ -97,9 +97,9 @@ impl RuntimeHandle {
         // a file from elsewhere may make the engine panic where no checked definition could
         let checked = catch_unwind(AssertUnwindSafe(|| check_bundle(&header, rows, progress)));
         let refusal = "its definition and its journal do not fit together";
-        let CheckedBundle { rows, progress, is_older: older, preview: glance } =
+        let CheckedBundle { rows, progress, is_older: older, preview } =
             checked.map_err(|_| BundleError::Refused(refusal.to_owned()))??;
-        self.ports().store.import(&header, &rows, &progress, glance.as_deref())?;
+        self.ports().store.import(&header, &rows, &progress, preview.as_deref())?;
         let summary = self.ports().store.find(header.id.as_str())?;
         Ok(ImportedRun { summary, rows: rows.len(), is_older: older, isolated })
     }
@@ -168,10 +168,10 @@ fn recompute_digests(header: &RunHeader, rows: Vec<JournalRow>) -> Result<Vec<Jo
     let inputs = rows.iter().enumerate().filter(|(_, row)| row.kind == JournalRowKind::Input);
     let inputs = inputs.filter_map(|(at, row)| Some((at, serde_json::from_str::<Input>(&row.body).ok()?)));
     let kept: Vec<usize> = drop_rewound(inputs, |(_, input)| input).into_iter().map(|(at, _)| at).collect();
-    let story = journal_replay::parse_rows(header.clone(), rows.clone())?;
+    let journaled_run = journal_replay::parse_rows(header.clone(), rows.clone())?;
     // inputs that a rewind discarded are not replayed, so they have no digest
     let mut rows: Vec<JournalRow> = rows.into_iter().map(|row| JournalRow { digest: None, ..row }).collect();
-    story.replay_until(story.entries.len(), |at, entry, events| {
+    journaled_run.replay_until(journaled_run.entries.len(), |at, entry, events| {
         let events: Vec<RunEvent> = events.iter().map(|(_, event)| event.clone()).collect();
         if let Some(row) = kept.get(at).and_then(|at| rows.get_mut(*at)) {
             row.digest = entry.digest.map(|_| event_digest::digest_events(&events));
@@ -208,17 +208,17 @@ fn check_bundle(
         }
         row.words = search_text::input_search_text(&input);
     }
-    let story = journal_replay::parse_rows(header.clone(), rows.clone())
+    let journaled_run = journal_replay::parse_rows(header.clone(), rows.clone())
         .map_err(|error| BundleError::Refused(error.message))?;
-    let older = story.spec.machine_version < CONTINUED_SINCE;
-    if !older && let Some(found) = story.first_divergence() {
+    let older = journaled_run.spec.machine_version < CONTINUED_SINCE;
+    if !older && let Some(found) = journaled_run.first_divergence() {
         return Err(BundleError::Refused(format!(
             "replaying it does not lead to what was recorded: input {} of {} leads to other events",
             found.index + 1,
-            story.entries.len()
+            journaled_run.entries.len()
         )));
     }
-    let journal_replay::ReplayedState { machine, events, .. } = story.replay();
+    let journal_replay::ReplayedState { machine, events, .. } = journaled_run.replay();
     let progress = imported_progress(machine.progress(), told)?;
     Ok(CheckedBundle {
         rows,

@@ -33,7 +33,8 @@ pub struct RuntimeHandle {
 impl RuntimeHandle {
     pub fn new(ports: RuntimePorts, mut options: RuntimeOptions) -> Self {
         let redactor = SecretRedactor::new(std::mem::take(&mut options.secrets));
-        let (bus, runs, desk, exceptions) = (Arc::default(), Arc::default(), Arc::default(), Arc::default());
+        let (bus, runs, broker, exceptions) =
+            (Arc::default(), Arc::default(), Arc::default(), Arc::default());
         Self {
             context: Arc::new(RuntimeContext {
                 ports,
@@ -42,7 +43,7 @@ impl RuntimeHandle {
                 sandbox_exceptions: exceptions,
                 bus,
                 runs,
-                task_broker: desk,
+                task_broker: broker,
             }),
         }
     }
@@ -51,9 +52,9 @@ impl RuntimeHandle {
     #[must_use]
     pub fn with_replaced_ports(&self, ports: RuntimePorts, mut options: RuntimeOptions) -> Self {
         let redactor = SecretRedactor::new(std::mem::take(&mut options.secrets));
-        let RuntimeContext { bus, runs, task_broker: desk, sandbox_exceptions: exceptions, .. } =
+        let RuntimeContext { bus, runs, task_broker: broker, sandbox_exceptions: exceptions, .. } =
             &*self.context;
-        let (bus, runs, desk) = (Arc::clone(bus), Arc::clone(runs), Arc::clone(desk));
+        let (bus, runs, broker) = (Arc::clone(bus), Arc::clone(runs), Arc::clone(broker));
         let exceptions = Arc::clone(exceptions);
         Self {
             context: Arc::new(RuntimeContext {
@@ -63,7 +64,7 @@ impl RuntimeHandle {
                 sandbox_exceptions: exceptions,
                 bus,
                 runs,
-                task_broker: desk,
+                task_broker: broker,
             }),
         }
     }
@@ -90,9 +91,9 @@ impl RuntimeHandle {
             sandbox_exceptions: exceptions,
             bus,
             runs,
-            task_broker: desk,
+            task_broker: broker,
         } = &*self.context;
-        let (bus, runs, desk) = (Arc::clone(bus), Arc::clone(runs), Arc::clone(desk));
+        let (bus, runs, broker) = (Arc::clone(bus), Arc::clone(runs), Arc::clone(broker));
         let options = RuntimeOptions { lock_timing: locking, ..options.clone() };
         let (ports, redactor, exceptions) = (ports.clone(), redactor.clone(), Arc::clone(exceptions));
         Self {
@@ -103,7 +104,7 @@ impl RuntimeHandle {
                 sandbox_exceptions: exceptions,
                 bus,
                 runs,
-                task_broker: desk,
+                task_broker: broker,
             }),
         }
     }
@@ -132,11 +133,11 @@ impl RuntimeHandle {
             sandbox_exceptions: exceptions,
             bus,
             runs,
-            task_broker: desk,
+            task_broker: broker,
             ..
         } = &*self.context;
         let (options, redactor, exceptions) = (options.clone(), redactor.clone(), Arc::clone(exceptions));
-        let (bus, runs, desk) = (Arc::clone(bus), Arc::clone(runs), Arc::clone(desk));
+        let (bus, runs, broker) = (Arc::clone(bus), Arc::clone(runs), Arc::clone(broker));
         Self {
             context: Arc::new(RuntimeContext {
                 ports,
@@ -145,7 +146,7 @@ impl RuntimeHandle {
                 sandbox_exceptions: exceptions,
                 bus,
                 runs,
-                task_broker: desk,
+                task_broker: broker,
             }),
         }
     }

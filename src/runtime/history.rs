@@ -139,13 +139,14 @@ impl RuntimeHandle {
 }
 
 /// Replays the whole journal at once, for a rewound run and the like.
-fn replay_history(story: &JournaledRun) -> (ReplayedHistory, Vec<(Timestamp, RunEvent)>) {
-    let journal_replay::ReplayedState { machine, events, pending } = story.replay();
+fn replay_history(journaled_run: &JournaledRun) -> (ReplayedHistory, Vec<(Timestamp, RunEvent)>) {
+    let journal_replay::ReplayedState { machine, events, pending } = journaled_run.replay();
     let waits = pending.iter().filter_map(|one| one.effect.call()).collect::<Vec<_>>();
-    let open = story.intents.iter().filter(|(call, _)| !machine.is_idle_for_good() && waits.contains(call));
+    let open =
+        journaled_run.intents.iter().filter(|(call, _)| !machine.is_idle_for_good() && waits.contains(call));
     let open = open.map(|(_, body)| body.clone()).collect();
     let mut answers = BTreeMap::new();
-    for entry in &story.entries {
+    for entry in &journaled_run.entries {
         read_history::note_answers(&entry.input, &mut answers);
     }
     (
@@ -153,7 +154,7 @@ fn replay_history(story: &JournaledRun) -> (ReplayedHistory, Vec<(Timestamp, Run
             machine,
             answers,
             unanswered_intents: open,
-            pending_restore: story.pending_restore.clone(),
+            pending_restore: journaled_run.pending_restore.clone(),
         },
         events,
     )

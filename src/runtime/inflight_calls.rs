@@ -21,13 +21,17 @@ pub(super) struct InflightCalls {
 }
 
 /// The calls in flight at the position of a replay that has consumed the first `kept` inputs.
-pub(super) fn inflight_calls_at(story: &JournaledRun, kept: usize, tape: &StepwiseReplay) -> InflightCalls {
-    let asked = tape.open_effects().filter(|effect| is_carried(effect));
+pub(super) fn inflight_calls_at(
+    journaled_run: &JournaledRun,
+    kept: usize,
+    replay: &StepwiseReplay,
+) -> InflightCalls {
+    let asked = replay.open_effects().filter(|effect| is_carried(effect));
     let mut open: Vec<CallId> = asked.filter_map(Effect::call).collect();
     // the answer that led to the step counts as taken, although its branch is still in the middle of the step
-    let answered = story.entries.iter().take(kept).filter_map(|entry| entry.input.answered_call());
+    let answered = journaled_run.entries.iter().take(kept).filter_map(|entry| entry.input.answered_call());
     answered.for_each(|answered| open.retain(|call| *call != answered));
-    let answers = open.iter().filter_map(|call| recorded_answer(story, *call).cloned()).collect();
+    let answers = open.iter().filter_map(|call| recorded_answer(journaled_run, *call).cloned()).collect();
     InflightCalls { open_calls: open, answers }
 }
 
@@ -47,13 +51,14 @@ impl InflightCalls {
     ///
     /// # Errors
     /// A value that has no JSON form.
-    pub(super) fn to_rows(&self, story: &JournaledRun) -> Result<Vec<JournalRow>, StoreError> {
-        let at = story.entries.last().map(|entry| entry.at).unwrap_or_default();
-        let of_open = story.intents.iter().filter(|(call, _)| self.open_calls.contains(call));
+    pub(super) fn to_rows(&self, journaled_run: &JournaledRun) -> Result<Vec<JournalRow>, StoreError> {
+        let at = journaled_run.entries.last().map(|entry| entry.at).unwrap_or_default();
+        let of_open = journaled_run.intents.iter().filter(|(call, _)| self.open_calls.contains(call));
         let mut rows: Vec<JournalRow> = of_open
             .map(|(call, body)| JournalRow::new(JournalRowKind::Intent, at, Some(*call), body.clone()))
             .collect();
-        for (call, foreseen) in story.begun_effects.iter().filter(|(call, _)| self.open_calls.contains(call))
+        for (call, foreseen) in
+            journaled_run.begun_effects.iter().filter(|(call, _)| self.open_calls.contains(call))
         {
             let body = serde_json::to_string(foreseen).map_err(|error| StoreError {
                 message: format!("what had begun cannot be written: {error}"),
@@ -81,11 +86,11 @@ fn is_carried(effect: &Effect) -> bool {
 }
 
 /// A model that could not answer is asked again.
-fn recorded_answer(story: &JournaledRun, call: CallId) -> Option<&Input> {
-    let own = story.entries.iter().map(|entry| &entry.input).find(|input| {
+fn recorded_answer(journaled_run: &JournaledRun, call: CallId) -> Option<&Input> {
+    let own = journaled_run.entries.iter().map(|entry| &entry.input).find(|input| {
         matches!(input, Input::Replied { .. } | Input::ToolDone { .. }) && input.answered_call() == Some(call)
     });
-    own.or_else(|| story.answer_before_rewind(call))
+    own.or_else(|| journaled_run.answer_before_rewind(call))
 }
 
 #[cfg(test)]

@@ -61,15 +61,15 @@ impl RuntimeHandle {
         let Some(found) = all.iter().rev().find(fits) else {
             return Err(no_such_call_error(&run, which, &all));
         };
-        let story = journal_replay::load_journaled_run(&*self.ports().store, &run)?;
-        let request = rebuild_request(&story, found.call).ok_or_else(|| StoreError {
+        let journaled_run = journal_replay::load_journaled_run(&*self.ports().store, &run)?;
+        let request = rebuild_request(&journaled_run, found.call).ok_or_else(|| StoreError {
             message: format!("the request cannot be put together again: run {run} went back behind it"),
             hint: None,
         })?;
         let request = self.context.redactor.clean_data(request);
         let body = self.ports().models.request_body(&request);
-        let answer =
-            recorded_answer(&story, found.call).map(|answer| self.context.redactor.clean_data(answer));
+        let answer = recorded_answer(&journaled_run, found.call)
+            .map(|answer| self.context.redactor.clean_data(answer));
         Ok(InspectedCall { run, step: found.step, at: found.at, request, body, answer })
     }
 }
@@ -105,14 +105,14 @@ fn no_such_call_error(run: &RunId, which: &ModelCallSelector, all: &[ModelCallRe
 }
 
 /// The journal is fed again; of what is asked, only this call is put together.
-fn rebuild_request(story: &JournaledRun, wanted: CallId) -> Option<ModelRequest> {
-    let inputs = || story.entries.iter().map(|entry| &entry.input);
-    let mut tape = StepwiseReplay::skipping_all_but(Arc::clone(&story.spec), inputs(), wanted);
+fn rebuild_request(journaled_run: &JournaledRun, wanted: CallId) -> Option<ModelRequest> {
+    let inputs = || journaled_run.entries.iter().map(|entry| &entry.input);
+    let mut replay = StepwiseReplay::skipping_all_but(Arc::clone(&journaled_run.spec), inputs(), wanted);
     let mut found = None;
-    for (at, entry) in story.entries.iter().enumerate() {
-        let next = story.entries.get(at + 1).map(|entry| &entry.input);
-        tape.feed_input(entry.at, entry.input.clone(), next);
-        let request = tape.open_effects().find_map(|effect| match effect {
+    for (at, entry) in journaled_run.entries.iter().enumerate() {
+        let next = journaled_run.entries.get(at + 1).map(|entry| &entry.input);
+        replay.feed_input(entry.at, entry.input.clone(), next);
+        let request = replay.open_effects().find_map(|effect| match effect {
             Effect::CallModel { call, request } if *call == wanted => Some(request),
             _ => None,
         });
@@ -125,8 +125,8 @@ fn rebuild_request(story: &JournaledRun, wanted: CallId) -> Option<ModelRequest>
     found
 }
 
-fn recorded_answer(story: &JournaledRun, wanted: CallId) -> Option<Result<ModelReply, ModelError>> {
-    story.entries.iter().rev().find_map(|entry| match &entry.input {
+fn recorded_answer(journaled_run: &JournaledRun, wanted: CallId) -> Option<Result<ModelReply, ModelError>> {
+    journaled_run.entries.iter().rev().find_map(|entry| match &entry.input {
         Input::Replied { call, reply } if *call == wanted => Some(Ok(reply.clone())),
         Input::ModelFailed { call, error, .. } if *call == wanted => Some(Err(error.clone())),
         _ => None,

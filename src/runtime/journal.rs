@@ -73,8 +73,8 @@ impl RunJournal {
     }
 
     /// Sets the preview that goes with the next write; no input comes between.
-    pub(super) fn set_preview(&mut self, glance: Option<String>) {
-        self.next_preview = glance;
+    pub(super) fn set_preview(&mut self, preview: Option<String>) {
+        self.next_preview = preview;
     }
 
     /// # Errors
@@ -143,8 +143,8 @@ impl RunJournal {
     fn write_pending(&mut self, progress: Option<RunProgress>) -> Result<JournalWrite, StoreError> {
         let progress = progress.or_else(|| self.unwritten_progress.take());
         let written = match &self.next_preview {
-            Some(glance) => {
-                self.store.append_with_preview(&self.run, &self.pending_rows, progress.as_ref(), glance)
+            Some(preview) => {
+                self.store.append_with_preview(&self.run, &self.pending_rows, progress.as_ref(), preview)
             }
             None => self.store.append(&self.run, &self.pending_rows, progress.as_ref()),
         };

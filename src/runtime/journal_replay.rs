@@ -71,30 +71,30 @@ pub(super) fn load_journaled_run(store: &dyn RunStore, run: &RunId) -> Result<Jo
 /// Unreadable rows, or a run of a newer program.
 pub(super) fn parse_rows(header: RunHeader, rows: Vec<JournalRow>) -> Result<JournaledRun, StoreError> {
     let spec = load_definition(&header)?;
-    let mut story =
+    let mut journaled_run =
         JournaledRun { entries: Vec::with_capacity(rows.len()), ..JournaledRun::without_rows(header, spec) };
     for row in rows {
         match (row.kind, row.call) {
             (JournalRowKind::Intent, Some(call)) => {
-                *story.attempts.entry(call).or_insert(0) += 1;
-                if let Some(entry) = story.entries.last_mut() {
+                *journaled_run.attempts.entry(call).or_insert(0) += 1;
+                if let Some(entry) = journaled_run.entries.last_mut() {
                     entry.intents.push((call, row.body.clone()));
                 }
-                story.intents.push((call, row.body));
+                journaled_run.intents.push((call, row.body));
             }
             (JournalRowKind::Begun, Some(call)) => {
-                story.begun_effects.insert(call, planned_edit(&row.body)?);
+                journaled_run.begun_effects.insert(call, planned_edit(&row.body)?);
             }
             (JournalRowKind::Input, _) => {
                 let input = parse_stored("journal", &row.body)?;
                 if let Input::Returned(returned) = &input {
                     // what had begun there is not what begins under the same ids from now on
-                    story.attempts.retain(|call, _| returned.open.contains(call));
-                    story.begun_effects.retain(|call, _| returned.open.contains(call));
-                    story.intents.retain(|(call, _)| returned.open.contains(call));
+                    journaled_run.attempts.retain(|call, _| returned.open.contains(call));
+                    journaled_run.begun_effects.retain(|call, _| returned.open.contains(call));
+                    journaled_run.intents.retain(|(call, _)| returned.open.contains(call));
                 }
                 let submitted = journal::mark_in(&row.body);
-                story.entries.push(JournalEntry {
+                journaled_run.entries.push(JournalEntry {
                     at: row.at,
                     input,
                     digest: row.digest,
@@ -103,13 +103,14 @@ pub(super) fn parse_rows(header: RunHeader, rows: Vec<JournalRow>) -> Result<Jou
                 });
             }
             (JournalRowKind::Begun, None) => {
-                story.pending_restore = file_restore::pending_restore(parse_stored("journal", &row.body)?)
+                journaled_run.pending_restore =
+                    file_restore::pending_restore(parse_stored("journal", &row.body)?)
             }
             (JournalRowKind::Intent, None) => {}
         }
     }
-    story.entries = drop_rewound(story.entries, |entry| &entry.input);
-    Ok(story)
+    journaled_run.entries = drop_rewound(journaled_run.entries, |entry| &entry.input);
+    Ok(journaled_run)
 }
 
 /// # Errors
@@ -147,11 +148,11 @@ impl JournaledRun {
 
     /// Feeds all of it to a new machine. What was answered is not asked for again.
     pub(super) fn replay(&self) -> ReplayedState {
-        let tape = StepwiseReplay::skipping_answered(
+        let replay = StepwiseReplay::skipping_answered(
             Arc::clone(&self.spec),
             self.entries.iter().map(|entry| &entry.input),
         );
-        self.play_on(tape, self.entries.len(), |_, _, _| true)
+        self.play_on(replay, self.entries.len(), |_, _, _| true)
     }
 
     /// Feeds the first inputs; `told` gets each with the events that it caused, and may stop the replay.
@@ -165,18 +166,18 @@ impl JournaledRun {
 
     fn play_on(
         &self,
-        mut tape: StepwiseReplay,
+        mut replay: StepwiseReplay,
         end: usize,
         mut told: impl FnMut(usize, &JournalEntry, &[(Timestamp, RunEvent)]) -> bool,
     ) -> ReplayedState {
         for (at, entry) in self.entries.iter().take(end).enumerate() {
             let next = self.entries.get(at + 1).map(|entry| &entry.input);
-            let events = tape.feed_input(entry.at, entry.input.clone(), next);
+            let events = replay.feed_input(entry.at, entry.input.clone(), next);
             if !told(at, entry, events) {
                 break;
             }
         }
-        let ended = tape.finish();
+        let ended = replay.finish();
         ReplayedState { machine: ended.machine, events: ended.events, pending: ended.pending }
     }
 

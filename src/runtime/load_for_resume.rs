@@ -52,11 +52,11 @@ pub(super) fn load_for_resume(
     {
         return Ok(risen);
     }
-    let story = journal_replay::load_journaled_run(store, run)?;
-    let ReplayedState { machine, events, pending } = story.replay();
-    let begun = !story.entries.is_empty();
+    let journaled_run = journal_replay::load_journaled_run(store, run)?;
+    let ReplayedState { machine, events, pending } = journaled_run.replay();
+    let begun = !journaled_run.entries.is_empty();
     Ok(LoadedRun {
-        journaled_run: story,
+        journaled_run,
         has_begun: begun,
         machine,
         pending,
@@ -75,17 +75,18 @@ fn stream_for_resume(
     if let Some(failed) = skim.store_error {
         return Err(failed);
     }
-    let (Some(story), Some(answered), false) = (skim.journaled_run, skim.replay_answers, skim.was_rewound)
+    let (Some(journaled_run), Some(answered), false) =
+        (skim.journaled_run, skim.replay_answers, skim.was_rewound)
     else {
         return Ok(None);
     };
-    let mut tape = StepwiseReplay::with_answers(Arc::clone(&story.spec), answered);
+    let mut replay = StepwiseReplay::with_answers(Arc::clone(&journaled_run.spec), answered);
     if wanted == LoadScope::Nothing && !skim.was_upgraded {
-        tape.machine.compacts_history();
+        replay.machine.compacts_history();
     }
     let mut play = ResumeReplay {
-        journaled_run: story,
-        replay: tape,
+        journaled_run,
+        replay,
         recent_events: RecentEvents::default(),
         inputs: 0,
         store_error: None,
@@ -94,13 +95,13 @@ fn stream_for_resume(
     if let Some(failed) = play.store_error {
         return Err(failed);
     }
-    let ResumeReplay { journaled_run: mut story, replay: tape, recent_events: ring, inputs, .. } = play;
-    let ended = tape.finish();
+    let ResumeReplay { mut journaled_run, replay, recent_events: ring, inputs, .. } = play;
+    let ended = replay.finish();
     // answered calls are not pending any more
-    story.attempts.retain(|call, _| ended.machine.awaits_call(*call));
-    story.begun_effects.retain(|call, _| ended.machine.awaits_call(*call));
+    journaled_run.attempts.retain(|call, _| ended.machine.awaits_call(*call));
+    journaled_run.begun_effects.retain(|call, _| ended.machine.awaits_call(*call));
     Ok(Some(LoadedRun {
-        journaled_run: story,
+        journaled_run,
         has_begun: inputs > 0,
         machine: ended.machine,
         pending: ended.pending,

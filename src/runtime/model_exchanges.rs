@@ -40,8 +40,8 @@ impl RuntimeHandle {
         run: &RunId,
         tell: &mut dyn FnMut(ModelRequest, ModelCallEnd, Option<AttemptUsage>),
     ) -> Result<(), StoreError> {
-        let story = journal_replay::load_journaled_run(&*self.ports().store, run)?;
-        self.replay_model_calls(&story, Arc::clone(&story.spec), tell);
+        let journaled_run = journal_replay::load_journaled_run(&*self.ports().store, run)?;
+        self.replay_model_calls(&journaled_run, Arc::clone(&journaled_run.spec), tell);
         Ok(())
     }
 
@@ -55,31 +55,36 @@ impl RuntimeHandle {
         run: &RunId,
         tell: &mut dyn FnMut(ModelRequest, ModelCallEnd, Option<AttemptUsage>),
     ) -> Result<bool, StoreError> {
-        let story = journal_replay::load_journaled_run(&*self.ports().store, run)?;
-        let bare = RunSpec { brief: SystemContext::default(), ..(*story.spec).clone() };
-        let way = self.replay_model_calls(&story, Arc::new(bare), tell);
-        Ok(story.spec.brief.is_empty()
-            || way == self.replay_model_calls(&story, Arc::clone(&story.spec), &mut |_, _, _| {}))
+        let journaled_run = journal_replay::load_journaled_run(&*self.ports().store, run)?;
+        let bare = RunSpec { brief: SystemContext::default(), ..(*journaled_run.spec).clone() };
+        let way = self.replay_model_calls(&journaled_run, Arc::new(bare), tell);
+        Ok(journaled_run.spec.brief.is_empty()
+            || way
+                == self.replay_model_calls(
+                    &journaled_run,
+                    Arc::clone(&journaled_run.spec),
+                    &mut |_, _, _| {},
+                ))
     }
 
     /// The kinds of what happened, without warnings.
     fn replay_model_calls(
         &self,
-        story: &JournaledRun,
+        journaled_run: &JournaledRun,
         spec: Arc<RunSpec>,
         tell: &mut dyn FnMut(ModelRequest, ModelCallEnd, Option<AttemptUsage>),
     ) -> Vec<Discriminant<RunEvent>> {
-        let mut tape = StepwiseReplay::new(spec);
+        let mut replay = StepwiseReplay::new(spec);
         let mut open = BTreeMap::<CallId, (ModelRequest, Timestamp)>::new();
-        for (at, entry) in story.entries.iter().enumerate() {
+        for (at, entry) in journaled_run.entries.iter().enumerate() {
             let (now, input) = (entry.at, &entry.input);
-            let next = story.entries.get(at + 1).map(|entry| &entry.input);
-            tape.feed_input(now, input.clone(), next);
-            let asked = open_requests(&tape);
+            let next = journaled_run.entries.get(at + 1).map(|entry| &entry.input);
+            replay.feed_input(now, input.clone(), next);
+            let asked = open_requests(&replay);
             let gone: Vec<CallId> = open.keys().filter(|call| !asked.contains_key(call)).copied().collect();
             for call in gone {
                 let Some((request, since)) = open.remove(&call) else { continue };
-                let later = story.entries[at..].iter().map(|entry| &entry.input);
+                let later = journaled_run.entries[at..].iter().map(|entry| &entry.input);
                 // one that does not fit its window was refused unasked
                 let Ok(request) = context_window::fit_to_window(&request) else { continue };
                 let request = self.context.redactor.clean_data(request.into_owned());
@@ -90,14 +95,14 @@ impl RuntimeHandle {
                 open.entry(call).or_insert_with(|| (request.clone(), now));
             }
         }
-        let told = tape.events.iter().filter(|(_, event)| !matches!(event, RunEvent::Warning { .. }));
+        let told = replay.events.iter().filter(|(_, event)| !matches!(event, RunEvent::Warning { .. }));
         told.map(|(_, event)| discriminant(event)).collect()
     }
 }
 
 /// The model calls that are waited for.
-fn open_requests(tape: &StepwiseReplay) -> BTreeMap<CallId, &ModelRequest> {
-    let models = tape.open_effects().filter_map(|effect| match effect {
+fn open_requests(replay: &StepwiseReplay) -> BTreeMap<CallId, &ModelRequest> {
+    let models = replay.open_effects().filter_map(|effect| match effect {
         Effect::CallModel { call, request } => Some((*call, &**request)),
         _ => None,
     });

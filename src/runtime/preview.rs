@@ -56,8 +56,8 @@ pub struct OmittedEvents {
 impl RunPreview {
     /// As it was stored. `None`: it is damaged, or too old.
     pub fn parse(text: &str, since: u64) -> Option<Self> {
-        let glance: Self = serde_json::from_str(text).ok().filter(|_| since <= OLDEST)?;
-        Some(Self { since, ..glance })
+        let preview: Self = serde_json::from_str(text).ok().filter(|_| since <= OLDEST)?;
+        Some(Self { since, ..preview })
     }
 }
 

@@ -200,14 +200,15 @@ impl RuntimeHandle {
     /// # Errors
     /// Unknown or unreadable.
     pub fn agents_answered_before_rewind(&self, run: &RunId) -> Result<Vec<String>, StoreError> {
-        let story = journal_replay::load_journaled_run(&*self.ports().store, run)?;
-        let agents =
-            story.replay().pending.into_iter().filter_map(|PendingEffect { effect, .. }| match effect {
+        let journaled_run = journal_replay::load_journaled_run(&*self.ports().store, run)?;
+        let agents = journaled_run.replay().pending.into_iter().filter_map(
+            |PendingEffect { effect, .. }| match effect {
                 Effect::CallModel { call, request } => {
-                    story.answer_before_rewind(call).map(|_| request.agent)
+                    journaled_run.answer_before_rewind(call).map(|_| request.agent)
                 }
                 _ => None,
-            });
+            },
+        );
         Ok(agents.collect())
     }
 
@@ -232,12 +233,12 @@ impl RuntimeHandle {
         }
         let store = &*self.ports().store;
         let wanted = self.load_scope(&going);
-        let LoadedRun { journaled_run: story, has_begun, mut machine, pending, recent_events } =
+        let LoadedRun { journaled_run, has_begun, mut machine, pending, recent_events } =
             load_for_resume(store, run, wanted)?;
         // a process that died between taking the run and writing what for has left only `interrupted`
         let unsaid = was.progress.status == RunStatus::Interrupted;
         let status = if unsaid { machine.status() } else { was.progress.status };
-        check_resumable(run, status, &story, &machine).map_err(|error| {
+        check_resumable(run, status, &journaled_run, &machine).map_err(|error| {
             let over = unsaid && status.is_over() && matches!(error, ResumeError::Over { .. });
             ResumeRefusal { error, progress: over.then(|| machine.progress()) }
         })?;
@@ -245,11 +246,11 @@ impl RuntimeHandle {
         if let Some(program) = &going.program {
             self.reject_keys_in_definition(program)?;
         }
-        let files = self.take_files(run, &story, foreign).await?;
-        let crashed = self.classify_pending(&story, pending, foreign).await;
-        self.recover_resumed_tasks(&story);
+        let files = self.take_files(run, &journaled_run, foreign).await?;
+        let crashed = self.classify_pending(&journaled_run, pending, foreign).await;
+        self.recover_resumed_tasks(&journaled_run);
         let warnings = going.take_start_warnings();
-        let arrived = self.is_new_here(&story, machine.progress().snapshot).await;
+        let arrived = self.is_new_here(&journaled_run, machine.progress().snapshot).await;
         let input = Input::Resumed(Box::new(ResumeInput {
             present: going.user_present,
             approvals: going.approvals,
@@ -288,28 +289,28 @@ impl RuntimeHandle {
     async fn take_files(
         &self,
         run: &RunId,
-        story: &JournaledRun,
+        journaled_run: &JournaledRun,
         foreign: bool,
     ) -> Result<RunProjectLock, ResumeError> {
-        let Some(restoring) = &story.pending_restore else {
-            let files = self.lock_for_run(run, &story.spec, false)?;
-            if story.spec.program.changes_files() {
+        let Some(restoring) = &journaled_run.pending_restore else {
+            let files = self.lock_for_run(run, &journaled_run.spec, false)?;
+            if journaled_run.spec.program.changes_files() {
                 self.ensure_files_consistent()?;
             }
             return Ok(files);
         };
         // a restore is pending: no other run may work meanwhile
-        let files = RunProjectLock::acquired_at_start(self.lock(run, &story.spec)?);
+        let files = RunProjectLock::acquired_at_start(self.lock(run, &journaled_run.spec)?);
         self.finish_files(run, restoring, foreign).await?;
         Ok(files)
     }
 
     /// Whether an imported run has no snapshot of this project yet: its own snapshots are on another machine.
-    async fn is_new_here(&self, story: &JournaledRun, before: Option<SnapshotId>) -> bool {
+    async fn is_new_here(&self, journaled_run: &JournaledRun, before: Option<SnapshotId>) -> bool {
         let imported =
-            story.header.origin.as_ref().is_some_and(|origin| origin.kind == RunOriginKind::Import);
+            journaled_run.header.origin.as_ref().is_some_and(|origin| origin.kind == RunOriginKind::Import);
         let (Some(before), true) = (before, imported) else { return imported };
-        let (snapshots, run) = (self.ports().snapshots.clone(), story.header.id.clone());
+        let (snapshots, run) = (self.ports().snapshots.clone(), journaled_run.header.id.clone());
         let own = move || snapshots.find(before.as_str()).is_ok_and(|info| info.run == Some(run));
         !tokio::task::spawn_blocking(own).await.unwrap_or(false)
     }
@@ -337,19 +338,20 @@ impl RuntimeHandle {
     /// The crash rule: repeats safe calls, takes finished ones as done, and asks about the rest.
     async fn classify_pending(
         &self,
-        story: &JournaledRun,
+        journaled_run: &JournaledRun,
         pending: Vec<PendingEffect>,
         foreign: bool,
     ) -> OrphanedCalls {
         let mut crashed = OrphanedCalls::default();
         let now = self.ports().clock.now();
         for PendingEffect { effect, at, driven_ms } in pending {
-            let known = effect.call().and_then(|call| story.answer_before_rewind(call));
+            let known = effect.call().and_then(|call| journaled_run.answer_before_rewind(call));
             if let Some(answer) = known {
                 crashed.finished_inputs.push(answer.clone());
                 continue;
             }
-            let attempt = effect.call().and_then(|call| story.attempts.get(&call)).map_or(1, |made| made + 1);
+            let attempt =
+                effect.call().and_then(|call| journaled_run.attempts.get(&call)).map_or(1, |made| made + 1);
             match effect {
                 // asked anew by the run itself
                 Effect::AskPerson { .. } | Effect::AskApproval { .. } => {}
@@ -365,7 +367,9 @@ impl RuntimeHandle {
                 {
                     crashed.uncertain_calls.push((call, FOREIGN.to_owned()));
                 }
-                effect @ Effect::RunTool { .. } => self.sort_tool(story, effect, attempt, &mut crashed).await,
+                effect @ Effect::RunTool { .. } => {
+                    self.sort_tool(journaled_run, effect, attempt, &mut crashed).await
+                }
                 effect => crashed.repeated_effects.push((effect, attempt)),
             }
         }
@@ -374,14 +378,14 @@ impl RuntimeHandle {
 
     async fn sort_tool(
         &self,
-        story: &JournaledRun,
+        journaled_run: &JournaledRun,
         effect: Effect,
         attempt: u32,
         crashed: &mut OrphanedCalls,
     ) {
         let Effect::RunTool { call, invocation, .. } = &effect else { return };
         let tools = &self.ports().tools;
-        let standing = match (tools.rerun_policy(invocation), story.begun_effects.get(call)) {
+        let standing = match (tools.rerun_policy(invocation), journaled_run.begun_effects.get(call)) {
             (RerunPolicy::Safe, _) | (_, None) | (RerunPolicy::Compare, Some(None)) => {
                 InterruptedCallStatus::NotBegun
             }
@@ -415,13 +419,13 @@ fn repeated_calls(effects: &[(Effect, u32)]) -> Vec<(CallId, u32)> {
 fn check_resumable(
     run: &RunId,
     status: RunStatus,
-    story: &JournaledRun,
+    journaled_run: &JournaledRun,
     machine: &Machine,
 ) -> Result<(), ResumeError> {
     let over =
         |why: &str, hint: String| Err(ResumeError::Over { run: run.clone(), reason: why.to_owned(), hint });
     let back = format!("go back to one of its steps: synthdev runs rewind {run} --to STEP, or fork it");
-    if story.spec.machine_version < CONTINUED_SINCE {
+    if journaled_run.spec.machine_version < CONTINUED_SINCE {
         return over(
             "was made by an older version of the program, which cannot be continued exactly",
             "start it again; `synthdev runs show` still tells what it did".to_owned(),

@@ -52,7 +52,7 @@ impl JournaledRun {
     /// Every state that was entered, in order: the n-th is step n. After those, the state before which a rewind
     /// stopped, if the run did not continue from there.
     pub(super) fn steps(&self) -> Vec<RunStep> {
-        let mut tape = StepwiseReplay::new(Arc::clone(&self.spec));
+        let mut replay = StepwiseReplay::new(Arc::clone(&self.spec));
         let mut walk = StepCollector::default();
         for (index, entry) in self.entries.iter().enumerate() {
             match &entry.input {
@@ -60,17 +60,17 @@ impl JournaledRun {
                     walk.snapshots_taken.insert(*call, info.id.clone());
                 }
                 Input::Returned(returned) => {
-                    let known = tape.machine.pending_snapshot().zip(returned.taken.as_ref());
+                    let known = replay.machine.pending_snapshot().zip(returned.taken.as_ref());
                     walk.snapshots_taken.extend(known.map(|(call, info)| (call, info.id.clone())));
                 }
                 _ => {}
             }
             let next = self.entries.get(index + 1).map(|entry| &entry.input);
             let first = walk.steps.len();
-            for (at, event) in tape.feed_input(entry.at, entry.input.clone(), next) {
+            for (at, event) in replay.feed_input(entry.at, entry.input.clone(), next) {
                 walk.add_event(*at, event, index + 1);
             }
-            walk.pending_snapshot = tape.machine.pending_snapshot().or(walk.pending_snapshot);
+            walk.pending_snapshot = replay.machine.pending_snapshot().or(walk.pending_snapshot);
             for (_, asked) in walk.steps.iter_mut().skip(first) {
                 *asked = walk.pending_snapshot;
             }

@@ -73,11 +73,11 @@ impl RuntimeHandle {
     /// # Errors
     /// As `step`.
     pub fn explain_step(&self, run: &RunId, step: u32) -> Result<StepExplanation, StoreError> {
-        let story = self.load_journaled_run(run)?;
-        let place = story.find_step(step)?;
+        let journaled_run = self.load_journaled_run(run)?;
+        let place = journaled_run.find_step(step)?;
         let inputs: Vec<(Timestamp, Input)> =
-            story.entries.iter().map(|entry| (entry.at, entry.input.clone())).collect();
-        explain_step(Arc::clone(&story.spec), &inputs, step).ok_or_else(|| StoreError {
+            journaled_run.entries.iter().map(|entry| (entry.at, entry.input.clone())).collect();
+        explain_step(Arc::clone(&journaled_run.spec), &inputs, step).ok_or_else(|| StoreError {
             message: format!("run {run} stands before step {step} ({}) and did not take it yet", place.state),
             hint: Some(format!("synthdev resume {run}")),
         })
@@ -88,8 +88,8 @@ impl RuntimeHandle {
     /// # Errors
     /// As `step`, or the run was made by another version.
     pub fn data_before(&self, run: &RunId, step: u32) -> Result<Map<String, Value>, StoreError> {
-        let story = self.load_journaled_run(run)?;
-        Ok(replay_before(&story, &story.find_step(step)?)?.0.machine.data())
+        let journaled_run = self.load_journaled_run(run)?;
+        Ok(replay_before(&journaled_run, &journaled_run.find_step(step)?)?.0.machine.data())
     }
 
     /// The step to which a run can be rewound together with its files: inside of branches it is the one that forked, as
@@ -98,9 +98,9 @@ impl RuntimeHandle {
     /// # Errors
     /// As `step`.
     pub fn step_with_files(&self, run: &RunId, step: u32) -> Result<RunStep, StoreError> {
-        let story = self.load_journaled_run(run)?;
-        let place = story.find_step(step)?;
-        place.forked.map_or(Ok(place), |owner| story.find_step(owner))
+        let journaled_run = self.load_journaled_run(run)?;
+        let place = journaled_run.find_step(step)?;
+        place.forked.map_or(Ok(place), |owner| journaled_run.find_step(owner))
     }
 
     /// States that other branches entered after a step of one: a rewind to the step repeats them.
@@ -108,8 +108,8 @@ impl RuntimeHandle {
     /// # Errors
     /// As `step`.
     pub fn concurrent_states_after(&self, run: &RunId, step: u32) -> Result<Vec<String>, StoreError> {
-        let story = self.load_journaled_run(run)?;
-        Ok(story.concurrent_states_after(&story.find_step(step)?))
+        let journaled_run = self.load_journaled_run(run)?;
+        Ok(journaled_run.concurrent_states_after(&journaled_run.find_step(step)?))
     }
 
     /// Forks a run: a new run before a step of another one, with its conversations and data as they were then; the
@@ -127,43 +127,43 @@ impl RuntimeHandle {
         changes: StepChanges,
         snapshots: &dyn SnapshotPort,
     ) -> Result<(RunId, Option<SnapshotRestoreResult>), StoreError> {
-        let story = self.load_journaled_run(run)?;
-        let place = story.find_step(step)?;
+        let journaled_run = self.load_journaled_run(run)?;
+        let place = journaled_run.find_step(step)?;
         let new = self.draw_run_id();
-        let (mut tape, mut rows) = replay_before(&story, &place)?;
+        let (mut replay, mut rows) = replay_before(&journaled_run, &place)?;
         let to = changes.files.clone();
         judge_files(&place, to.is_some())?;
         if to.is_none() {
-            file_restore::ensure_files_restored(run, story.pending_restore.as_ref())?;
+            file_restore::ensure_files_restored(run, journaled_run.pending_restore.as_ref())?;
         }
-        let taken = later_snapshot(&story, &place, &tape);
-        let carried = inflight_calls::inflight_calls_at(&story, place.kept, &tape);
-        rows.extend(carried.to_rows(&story)?);
+        let taken = later_snapshot(&journaled_run, &place, &replay);
+        let carried = inflight_calls::inflight_calls_at(&journaled_run, place.kept, &replay);
+        rows.extend(carried.to_rows(&journaled_run)?);
         let returned = RewindInput {
             fork_of: Some(run.clone()),
             taken,
             ..self.rewind_input(&place, changes, Vec::new(), carried)
         };
-        let (machine, row) = self.rewind_machine(&mut tape, returned)?;
+        let (machine, row) = self.rewind_machine(&mut replay, returned)?;
         rows.extend(row);
         let header = RunHeader {
             id: new.clone(),
             definition_hash: machine.spec().program.hash.clone(),
             started: self.ports().clock.now(),
-            origin: Some(RunOrigin::from_fork(story.header.origin.as_ref(), run.clone(), step)),
+            origin: Some(RunOrigin::from_fork(journaled_run.header.origin.as_ref(), run.clone(), step)),
             worktree: None,
-            ..story.header
+            ..journaled_run.header
         };
         let (store, progress) = (&self.ports().store, machine.progress());
-        let glance = RecentEvents::from_events(tape.events).to_preview_json();
+        let preview = RecentEvents::from_events(replay.events).to_preview_json();
         let Some(to) = to else {
-            store.import(&header, &rows, &progress, glance.as_deref())?;
+            store.import(&header, &rows, &progress, preview.as_deref())?;
             return Ok((new, None));
         };
         let _held = self.lock_files(&new, &header.workflow)?;
         let write = &mut |mark: JournalRow| {
             rows.push(mark);
-            store.import(&header, &rows, &progress, glance.as_deref())
+            store.import(&header, &rows, &progress, preview.as_deref())
         };
         let done = self.restore_run_files(snapshots, &new, &to, false, write);
         let restored = done.map_err(|stopped| {
@@ -195,31 +195,32 @@ impl RuntimeHandle {
     ) -> Result<Option<SnapshotRestoreResult>, StoreError> {
         let store = &self.ports().store;
         let seen = store.find(run.as_str())?;
-        let story = self.load_journaled_run(run)?;
-        let place = story.find_step(step)?;
-        let (mut tape, _) = replay_before(&story, &place)?;
+        let journaled_run = self.load_journaled_run(run)?;
+        let place = journaled_run.find_step(step)?;
+        let (mut replay, _) = replay_before(&journaled_run, &place)?;
         let to = changes.files.clone();
         judge_files(&place, to.is_some())?;
-        let standing = story.replay();
-        let kept = tape.machine.ledger().entries.len();
+        let standing = journaled_run.replay();
+        let kept = replay.machine.ledger().entries.len();
         let spent = standing.machine.ledger().entries.iter().skip(kept).collect();
-        let (taken, void) = (later_snapshot(&story, &place, &tape), voided_answers(&story, &place));
-        let carried = inflight_calls::inflight_calls_at(&story, place.kept, &tape).without_costs();
+        let (taken, void) =
+            (later_snapshot(&journaled_run, &place, &replay), voided_answers(&journaled_run, &place));
+        let carried = inflight_calls::inflight_calls_at(&journaled_run, place.kept, &replay).without_costs();
         let returned = RewindInput { taken, ..self.rewind_input(&place, changes, spent, carried) };
-        let (machine, mut rows) = self.rewind_machine(&mut tape, returned)?;
-        let (progress, glance) =
-            (machine.progress(), RecentEvents::from_events(tape.events).to_preview_json());
+        let (machine, mut rows) = self.rewind_machine(&mut replay, returned)?;
+        let (progress, preview) =
+            (machine.progress(), RecentEvents::from_events(replay.events).to_preview_json());
         let mut write = |mark: Option<JournalRow>| {
             rows.extend(mark);
             self.claim_as_seen(&seen)?;
-            let written = store.append_and_end_tokens(run, &rows, Some(&progress), &void, glance.as_deref());
+            let written = store.append_and_end_tokens(run, &rows, Some(&progress), &void, preview.as_deref());
             if written.is_err() {
                 self.give_back(run, seen.progress.clone());
             }
             written
         };
         let restored = if let Some(to) = to {
-            let _held = self.lock_files(run, &story.header.workflow)?;
+            let _held = self.lock_files(run, &journaled_run.header.workflow)?;
             let done = self.restore_run_files(snapshots, run, &to, false, &mut |mark| write(Some(mark)));
             let done = done.map_err(|stopped| {
                 file_restore::restore_failure_error(stopped, &format!("synthdev resume {run}"))
@@ -227,8 +228,10 @@ impl RuntimeHandle {
             self.record_restored(run, &done)?;
             Some(done)
         } else {
-            let settled =
-                story.pending_restore.is_some().then(|| file_restore::restored_row(self.ports().clock.now()));
+            let settled = journaled_run
+                .pending_restore
+                .is_some()
+                .then(|| file_restore::restored_row(self.ports().clock.now()));
             write(settled.transpose()?)?;
             None
         };
@@ -261,12 +264,12 @@ impl RuntimeHandle {
     /// The machine before the step, with its changes, and the row of the rewind.
     fn rewind_machine(
         &self,
-        tape: &mut StepwiseReplay,
+        replay: &mut StepwiseReplay,
         returned: RewindInput,
     ) -> Result<(Machine, Vec<JournalRow>), StoreError> {
         if let Some(program) = &returned.program {
             self.reject_keys_in_definition(program)?;
-            tape.machine.clone().upgrade_program(program.clone()).map_err(|problems| StoreError {
+            replay.machine.clone().upgrade_program(program.clone()).map_err(|problems| StoreError {
                 message: format!("the definition cannot take the run over:\n{}", problems.join("\n")),
                 hint: Some("nothing was changed".to_owned()),
             })?;
@@ -274,10 +277,10 @@ impl RuntimeHandle {
         let at = self.ports().clock.now();
         let input = Input::Returned(Box::new(returned));
         let events: Vec<RunEvent> =
-            tape.feed_input(at, input.clone(), None).iter().map(|(_, event)| event.clone()).collect();
+            replay.feed_input(at, input.clone(), None).iter().map(|(_, event)| event.clone()).collect();
         let mut rows = Vec::new();
         journal::input_rows(at, &input, &[], &events, &mut rows)?;
-        Ok((tape.machine.clone(), rows))
+        Ok((replay.machine.clone(), rows))
     }
 
     /// Feeds the journal again: it must lead to the same events.
@@ -285,9 +288,10 @@ impl RuntimeHandle {
     /// # Errors
     /// Unknown or unreadable, or made by another version.
     pub fn verify_replay(&self, run: &RunId) -> Result<ReplayVerdict, StoreError> {
-        let story = self.load_journaled_run(run)?;
-        if let Some(ReplayDivergence { index, events, recorded, intents }) = story.first_divergence() {
-            let entry = &story.entries[index];
+        let journaled_run = self.load_journaled_run(run)?;
+        if let Some(ReplayDivergence { index, events, recorded, intents }) = journaled_run.first_divergence()
+        {
+            let entry = &journaled_run.entries[index];
             let what = Box::new(entry.input.clone());
             let (input, at) = (index + 1, entry.at);
             return Ok(ReplayVerdict::Differs {
@@ -299,8 +303,8 @@ impl RuntimeHandle {
                 replayed_events: events,
             });
         }
-        let inputs = story.entries.len();
-        Ok(ReplayVerdict::Same { inputs, events: story.replay().events.len() })
+        let inputs = journaled_run.entries.len();
+        Ok(ReplayVerdict::Same { inputs, events: journaled_run.replay().events.len() })
     }
 
     fn load_journaled_run(&self, run: &RunId) -> Result<JournaledRun, StoreError> {
@@ -323,18 +327,22 @@ fn judge_files(place: &RunStep, with_files: bool) -> Result<(), StoreError> {
 }
 
 /// The snapshot that was on its way when the step began, if it was taken later.
-fn later_snapshot(story: &JournaledRun, place: &RunStep, tape: &StepwiseReplay) -> Option<SnapshotInfo> {
-    let asked = tape.machine.pending_snapshot()?;
-    story.entries.iter().skip(place.kept).find_map(|entry| match &entry.input {
+fn later_snapshot(
+    journaled_run: &JournaledRun,
+    place: &RunStep,
+    replay: &StepwiseReplay,
+) -> Option<SnapshotInfo> {
+    let asked = replay.machine.pending_snapshot()?;
+    journaled_run.entries.iter().skip(place.kept).find_map(|entry| match &entry.input {
         Input::SnapshotTaken { call, info } if *call == asked => Some(info.clone()),
         _ => None,
     })
 }
 
 /// Calls that the user answered after the step began: their answers are void.
-fn voided_answers(story: &JournaledRun, place: &RunStep) -> Vec<CallId> {
+fn voided_answers(journaled_run: &JournaledRun, place: &RunStep) -> Vec<CallId> {
     let mut calls = Vec::new();
-    for entry in story.entries.iter().skip(place.kept) {
+    for entry in journaled_run.entries.iter().skip(place.kept) {
         match &entry.input {
             Input::Resumed(resumed) => {
                 calls.extend(resumed.answers.iter().map(|(call, _)| *call));
@@ -349,25 +357,25 @@ fn voided_answers(story: &JournaledRun, place: &RunStep) -> Vec<CallId> {
 
 /// The machine before the step, and the rows that lead there.
 fn replay_before(
-    story: &JournaledRun,
+    journaled_run: &JournaledRun,
     place: &RunStep,
 ) -> Result<(StepwiseReplay, Vec<JournalRow>), StoreError> {
-    if story.spec.machine_version < CONTINUED_SINCE {
+    if journaled_run.spec.machine_version < CONTINUED_SINCE {
         return Err(StoreError {
-            message: format!("run {} was made by an older version of the program", story.header.id),
+            message: format!("run {} was made by an older version of the program", journaled_run.header.id),
             hint: Some("it can be looked at, not continued: start it again".to_owned()),
         });
     }
     let marker = Input::Returned(Box::new(RewindInput { step: place.step, ..RewindInput::default() }));
-    let mut tape = StepwiseReplay::new(Arc::clone(&story.spec));
+    let mut replay = StepwiseReplay::new(Arc::clone(&journaled_run.spec));
     let mut rows = Vec::new();
-    for (at, entry) in story.entries.iter().take(place.kept).enumerate() {
+    for (at, entry) in journaled_run.entries.iter().take(place.kept).enumerate() {
         let next = if at + 1 == place.kept {
             Some(&marker)
         } else {
-            story.entries.get(at + 1).map(|entry| &entry.input)
+            journaled_run.entries.get(at + 1).map(|entry| &entry.input)
         };
-        tape.feed_input(entry.at, entry.input.clone(), next);
+        replay.feed_input(entry.at, entry.input.clone(), next);
         let body = serde_json::to_string(&entry.input).map_err(|error| StoreError {
             message: format!("an input cannot be written: {error}"),
             hint: None,
@@ -378,5 +386,5 @@ fn replay_before(
             ..JournalRow::new(JournalRowKind::Input, entry.at, entry.input.answered_call(), body)
         });
     }
-    Ok((tape, rows))
+    Ok((replay, rows))
 }

@@ -125,14 +125,14 @@ async fn steer_and_wait(
     there: impl Fn(&DelegatedTaskStatus) -> bool,
 ) -> Result<DelegatedTaskStatus, SubAgentError> {
     let handle = call.backend.handle();
-    let desk = handle.task_broker();
-    let mut news = desk.watch();
-    let run = desk.run_for_task(id).ok_or_else(SubAgentError::unknown_workflow)?;
+    let broker = handle.task_broker();
+    let mut news = broker.watch();
+    let run = broker.run_for_task(id).ok_or_else(SubAgentError::unknown_workflow)?;
     handle.send_command(&run, RunCommand::Steer(steering));
     let wait = async {
         loop {
             news.mark_unchanged();
-            let now = desk.task_status(id).ok_or_else(SubAgentError::unknown_workflow)?;
+            let now = broker.task_status(id).ok_or_else(SubAgentError::unknown_workflow)?;
             if there(&now) {
                 return Ok(now);
             }

@@ -23,8 +23,8 @@ pub(super) struct FoundTask {
 /// # Errors
 /// This project has no such task, or its run cannot be resumed.
 pub(super) async fn find_task(backend: &dyn McpBackend, id: &str) -> Result<FoundTask, SubAgentError> {
-    let desk = backend.handle().task_broker();
-    let run = desk
+    let broker = backend.handle().task_broker();
+    let run = broker
         .run_for_task(id)
         .or_else(|| search_runs(backend, |run| may_belong_to_run(id, run)).map(|run| run.id))
         .ok_or_else(SubAgentError::unknown_workflow)?;
@@ -40,12 +40,12 @@ pub(super) async fn find_task(backend: &dyn McpBackend, id: &str) -> Result<Foun
         }
         let stands = run.progress.status != RunStatus::Interrupted;
         // an id that is none of the run's sets nothing going
-        if stands || desk.run_for_task(id).is_none() {
+        if stands || broker.run_for_task(id).is_none() {
             if !recover_task(backend, &run).await? {
                 tokio::time::sleep(LOOK_AGAIN).await;
                 continue;
             }
-            if desk.run_for_task(id).is_none() {
+            if broker.run_for_task(id).is_none() {
                 return Err(SubAgentError::unknown_workflow());
             }
         }

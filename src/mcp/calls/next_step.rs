@@ -36,12 +36,12 @@ pub(super) async fn next_steps(
 ) -> Result<Value, SubAgentError> {
     let reached = find_task(call.backend, id).await?;
     let handle = call.backend.handle();
-    let desk = handle.task_broker();
-    let mut news = desk.watch();
+    let broker = handle.task_broker();
+    let mut news = broker.watch();
     let soon = tokio::time::Instant::now() + SOON;
     loop {
         news.mark_unchanged();
-        match desk.next_assignment(id, worker, most, handle.now()) {
+        match broker.next_assignment(id, worker, most, handle.now()) {
             NextAssignment::Unknown => return Err(SubAgentError::unknown_workflow()),
             NextAssignment::Ended(TaskOutcome::Complete(result)) => {
                 return Ok(json!({"status": "complete", "final_result": result}));
@@ -59,7 +59,7 @@ pub(super) async fn next_steps(
                 return driven_elsewhere_error(&reached);
             }
             NextAssignment::Step(handed, further) => {
-                let task = desk.task_status(id).map(|look| look.task.name).unwrap_or_default();
+                let task = broker.task_status(id).map(|look| look.task.name).unwrap_or_default();
                 let further = further.iter().map(|handed| step_json(handed, id, &task)).collect();
                 return Ok(pending_step(&step_json(&handed, id, &task), further));
             }

@@ -80,11 +80,11 @@ fn the_last_events_are_kept_and_the_others_counted() {
         [(0, None), (1, None), (EVENTS, None), (EVENTS + 1, Some(EVENTS)), (5_000, Some(EVENTS))]
     {
         let events: Vec<RunEvent> = (0..heard).map(|at| message_event(&at.to_string())).collect();
-        let glance = stored_preview(&at_each_second(events.clone()));
-        assert_eq!(glance.as_ref().map(|glance| glance.events.len()), kept, "{heard}");
-        let Some(glance) = glance else { continue };
-        assert_eq!(glance.before.events as usize, heard - EVENTS);
-        let left: Vec<RunEvent> = glance.events.into_iter().map(|(_, event)| event).collect();
+        let preview = stored_preview(&at_each_second(events.clone()));
+        assert_eq!(preview.as_ref().map(|preview| preview.events.len()), kept, "{heard}");
+        let Some(preview) = preview else { continue };
+        assert_eq!(preview.before.events as usize, heard - EVENTS);
+        let left: Vec<RunEvent> = preview.events.into_iter().map(|(_, event)| event).collect();
         assert_eq!(left, events[heard - EVENTS..]);
     }
 }
@@ -113,11 +113,11 @@ fn it_is_no_larger_than_allowed_whatever_happened() {
         ([many(&message_event("early")), vec![run_finished(100_000)]].concat(), Some(EVENTS)),
     ] {
         let heard = events.len();
-        let glance = stored_preview(&at_each_second(events));
-        assert_eq!(glance.is_some(), least.is_some(), "{least:?}");
-        let Some((glance, least)) = glance.zip(least) else { continue };
-        assert!(glance.events.len() >= least, "{} of {least}", glance.events.len());
-        assert_eq!(glance.events.len() + glance.before.events as usize, heard);
+        let preview = stored_preview(&at_each_second(events));
+        assert_eq!(preview.is_some(), least.is_some(), "{least:?}");
+        let Some((preview, least)) = preview.zip(least) else { continue };
+        assert!(preview.events.len() >= least, "{} of {least}", preview.events.len());
+        assert_eq!(preview.events.len() + preview.before.events as usize, heard);
     }
 }
 

@@ -143,8 +143,8 @@ impl TaskBroker {
     /// Open tasks of a run, in the order of their items.
     pub fn open_tasks(&self, run: &RunId) -> Vec<DelegatedTaskInfo> {
         let table = self.lock_state();
-        let Some(book) = table.runs.get(run) else { return Vec::new() };
-        let open = book.entries.values().filter(|entry| book.task_outcome(entry).is_none());
+        let Some(run_tasks) = table.runs.get(run) else { return Vec::new() };
+        let open = run_tasks.entries.values().filter(|entry| run_tasks.task_outcome(entry).is_none());
         let task = |entry: &QueuedTask| DelegatedTaskInfo {
             id: entry.id.clone(),
             task: entry.task.clone(),
@@ -161,9 +161,9 @@ impl TaskBroker {
     /// Whether a task has open steps and no sub-agent that has asked for one.
     pub fn has_unclaimed_task(&self, run: &RunId) -> bool {
         let table = self.lock_state();
-        let Some(book) = table.runs.get(run) else { return false };
-        book.entries.values().any(|entry| {
-            !entry.has_contact && !entry.open_steps.is_empty() && book.task_outcome(entry).is_none()
+        let Some(run_tasks) = table.runs.get(run) else { return false };
+        run_tasks.entries.values().any(|entry| {
+            !entry.has_contact && !entry.open_steps.is_empty() && run_tasks.task_outcome(entry).is_none()
         })
     }
 
@@ -172,9 +172,9 @@ impl TaskBroker {
     pub fn next_assignment(&self, id: &str, worker: &str, most: usize, now: Timestamp) -> NextAssignment {
         let mut table = self.lock_state();
         let lasts_ms = table.lease_ms;
-        let Some(book) = table.tasks_mut(id) else { return NextAssignment::Unknown };
-        let (over, ending) = (book.run_outcome(), book.is_ending);
-        let Some(entry) = book.task_mut(id) else { return NextAssignment::Unknown };
+        let Some(run_tasks) = table.tasks_mut(id) else { return NextAssignment::Unknown };
+        let (over, ending) = (run_tasks.run_outcome(), run_tasks.is_ending);
+        let Some(entry) = run_tasks.task_mut(id) else { return NextAssignment::Unknown };
         (entry.last_contact, entry.has_contact) = (now, true);
         if ending {
             return NextAssignment::Waiting;
@@ -214,14 +214,14 @@ impl TaskBroker {
     /// The state of a task, for diagnosis.
     pub fn task_status(&self, id: &str) -> Option<DelegatedTaskStatus> {
         let mut table = self.lock_state();
-        let book = table.tasks_mut(id)?;
-        let branch_id = *book.branch_ids.get(id)?;
-        let entry = book.entries.get(&branch_id)?;
-        let ended = book.task_outcome(entry);
+        let run_tasks = table.tasks_mut(id)?;
+        let branch_id = *run_tasks.branch_ids.get(id)?;
+        let entry = run_tasks.entries.get(&branch_id)?;
+        let ended = run_tasks.task_outcome(entry);
         let open = entry.open_steps.len() + entry.acks.open_count();
         let known = ended.is_some() || open > 0;
         // while the end is being written, no more steps are leased
-        let remaining = if book.is_ending { Some(0) } else { known.then_some(open) };
+        let remaining = if run_tasks.is_ending { Some(0) } else { known.then_some(open) };
         let current = entry
             .acks
             .first_open()
@@ -230,7 +230,7 @@ impl TaskBroker {
         let completed = entry.finished_steps.iter().map(|(call, _)| step_id(*call)).collect();
         Some(DelegatedTaskStatus {
             task: entry.task.clone(),
-            current_step: current.filter(|_| !book.is_ending),
+            current_step: current.filter(|_| !run_tasks.is_ending),
             completed,
             remaining_steps: remaining,
             points: entry.points.clone(),
@@ -244,7 +244,8 @@ impl TaskBroker {
     /// Counts an answer that does not fit; returns how many more are allowed. After the last one the step fails.
     pub fn count_misfit(&self, id: &str, call: CallId) -> u32 {
         let mut table = self.lock_state();
-        let step = table.tasks_mut(id).and_then(|book| book.task_mut(id)?.open_steps.get_mut(&call));
+        let step =
+            table.tasks_mut(id).and_then(|run_tasks| run_tasks.task_mut(id)?.open_steps.get_mut(&call));
         step.map_or(0, |step| {
             step.rejected_answers += 1;
             super::TRIES.saturating_sub(step.rejected_answers)
@@ -265,19 +266,19 @@ impl TaskBroker {
         if lease_ms == 0 || !machine.has_sub_agents() && !table.runs.contains_key(run) {
             return;
         }
-        let book = table.runs.entry(run.clone()).or_insert_with(|| RunTasks::new(run.clone(), lease_ms));
-        (book.journal_revision, book.is_ending) = (None, false);
+        let run_tasks = table.runs.entry(run.clone()).or_insert_with(|| RunTasks::new(run.clone(), lease_ms));
+        (run_tasks.journal_revision, run_tasks.is_ending) = (None, false);
         let AppliedAnswer { call, dedup_mark: mark, is_unwritten: unwritten } = answered;
         if let Some(call) = call {
             if unwritten && mark.is_some() {
-                book.unwritten_steps.insert(call);
+                run_tasks.unwritten_steps.insert(call);
             }
-            book.complete_step(call, None, mark);
+            run_tasks.complete_step(call, None, mark);
         }
-        book.apply_events(&machine.spec().program, output.events.iter());
-        book.sync_with_machine(now, machine);
+        run_tasks.apply_events(&machine.spec().program, output.events.iter());
+        run_tasks.sync_with_machine(now, machine);
         for effect in &output.effects {
-            book.offer_effect(machine, effect);
+            run_tasks.offer_effect(machine, effect);
         }
         table.register_ids(run);
         drop(table);
@@ -287,15 +288,15 @@ impl TaskBroker {
     /// The end of a run is about to be written: a reader who sees it in the store gets no step any more, and learns of
     /// the end from this process once it is written.
     pub(crate) fn mark_ending(&self, run: &RunId) {
-        if let Some(book) = self.lock_state().runs.get_mut(run) {
-            book.is_ending = true;
+        if let Some(run_tasks) = self.lock_state().runs.get_mut(run) {
+            run_tasks.is_ending = true;
         }
     }
 
     /// The journal has everything about the run.
     pub(crate) fn mark_written(&self, run: &RunId) {
-        if let Some(book) = self.lock_state().runs.get_mut(run) {
-            book.unwritten_steps.clear();
+        if let Some(run_tasks) = self.lock_state().runs.get_mut(run) {
+            run_tasks.unwritten_steps.clear();
         }
     }
 
@@ -310,8 +311,8 @@ impl TaskBroker {
         let begin_ms = table.begin_timeout_ms;
         let swept = table.runs.iter_mut();
         let failing: Vec<(RunId, Input)> = swept
-            .flat_map(|(run, book)| {
-                book.fail_overdue_steps(now, begin_ms).into_iter().map(|input| (run.clone(), input))
+            .flat_map(|(run, run_tasks)| {
+                run_tasks.fail_overdue_steps(now, begin_ms).into_iter().map(|input| (run.clone(), input))
             })
             .collect();
         drop(table);
@@ -327,7 +328,7 @@ impl BrokerState {
     }
 
     pub(super) fn register_ids(&mut self, run: &RunId) {
-        let Some(book) = self.runs.get_mut(run) else { return };
-        self.ids.extend(book.unannounced_ids.drain(..).map(|id| (id, run.clone())));
+        let Some(run_tasks) = self.runs.get_mut(run) else { return };
+        self.ids.extend(run_tasks.unannounced_ids.drain(..).map(|id| (id, run.clone())));
     }
 }

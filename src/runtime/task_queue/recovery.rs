@@ -71,10 +71,10 @@ impl TaskBroker {
         spec: &Arc<RunSpec>,
         journal: impl Iterator<Item = JournaledInput<'j>> + Clone,
     ) {
-        let Some(book) = self.replay_tasks(now, run, spec, journal) else { return };
+        let Some(run_tasks) = self.replay_tasks(now, run, spec, journal) else { return };
         let mut table = self.lock_state();
         table.idle_runs.retain(|idle| idle != run);
-        table.insert_tasks(run, book);
+        table.insert_tasks(run, run_tasks);
         drop(table);
         self.notify_watchers();
     }
@@ -90,13 +90,13 @@ impl TaskBroker {
         journal: impl Iterator<Item = JournaledInput<'j>> + Clone,
         driven: impl Fn(&RunId) -> bool,
     ) -> bool {
-        let Some(mut book) = self.replay_tasks(now, run, spec, journal) else { return true };
-        book.journal_revision = Some(stand);
+        let Some(mut run_tasks) = self.replay_tasks(now, run, spec, journal) else { return true };
+        run_tasks.journal_revision = Some(stand);
         let mut table = self.lock_state();
         if table.resuming.contains_key(run) || driven(run) {
             return false;
         }
-        table.insert_tasks(run, book);
+        table.insert_tasks(run, run_tasks);
         table.keep_idle(run, driven);
         drop(table);
         self.notify_watchers();
@@ -105,7 +105,7 @@ impl TaskBroker {
 
     /// Whether nothing has happened to a run since its journal was read.
     pub(crate) fn is_current(&self, run: &RunId, stand: RunRevision) -> bool {
-        self.lock_state().runs.get(run).is_some_and(|book| book.journal_revision == Some(stand))
+        self.lock_state().runs.get(run).is_some_and(|run_tasks| run_tasks.journal_revision == Some(stand))
     }
 
     /// This process does not drive the run any more.
@@ -121,34 +121,36 @@ impl TaskBroker {
         journal: impl Iterator<Item = JournaledInput<'j>> + Clone,
     ) -> Option<RunTasks> {
         let lease_ms = Some(self.lock_state().lease_ms).filter(|lease_ms| *lease_ms > 0)?;
-        let mut book = RunTasks::new(run.clone(), lease_ms);
-        let mut tape =
+        let mut run_tasks = RunTasks::new(run.clone(), lease_ms);
+        let mut replay =
             StepwiseReplay::skipping_answered(Arc::clone(spec), journal.clone().map(|past| past.input));
         let mut journal = journal.peekable();
         while let Some(JournaledInput { at, input, dedup_mark: submitted }) = journal.next() {
             let answered = input.answered_call().zip(submitted);
-            let whose = answered.and_then(|(call, _)| tape.machine.task_for_call(call));
+            let whose = answered.and_then(|(call, _)| replay.machine.task_for_call(call));
             let next = journal.peek().map(|next| next.input);
-            let told = tape.feed_input(at, input.clone(), next).iter().map(|(_, event)| event);
+            let told = replay.feed_input(at, input.clone(), next).iter().map(|(_, event)| event);
             let events: Vec<RunEvent> = told.filter(|event| affects_tasks(event)).cloned().collect();
             if let Some((call, mark)) = answered {
-                book.complete_step(call, whose, Some(mark.to_owned()));
-                book.acknowledge_all(whose);
+                run_tasks.complete_step(call, whose, Some(mark.to_owned()));
+                run_tasks.acknowledge_all(whose);
             }
-            book.apply_events(&spec.program, events.iter());
-            book.sync_with_machine(now, &tape.machine);
+            run_tasks.apply_events(&spec.program, events.iter());
+            run_tasks.sync_with_machine(now, &replay.machine);
         }
-        let machine = &tape.machine;
-        tape.open_effects().for_each(|effect| book.offer_effect(machine, effect));
-        Some(book)
+        let machine = &replay.machine;
+        replay.open_effects().for_each(|effect| run_tasks.offer_effect(machine, effect));
+        Some(run_tasks)
     }
 }
 
 impl BrokerState {
-    fn insert_tasks(&mut self, run: &RunId, book: RunTasks) {
-        let before = self.runs.insert(run.clone(), book);
+    fn insert_tasks(&mut self, run: &RunId, run_tasks: RunTasks) {
+        let before = self.runs.insert(run.clone(), run_tasks);
         let mut before = before.map(|before| before.entries).unwrap_or_default();
-        for (branch_id, entry) in self.runs.get_mut(run).into_iter().flat_map(|book| &mut book.entries) {
+        for (branch_id, entry) in
+            self.runs.get_mut(run).into_iter().flat_map(|run_tasks| &mut run_tasks.entries)
+        {
             match before.remove(branch_id) {
                 Some(known) => {
                     // a sub-agent that has asked before is still in contact
@@ -177,8 +179,8 @@ impl BrokerState {
         if self.resuming.contains_key(&oldest) || driven(&oldest) {
             return;
         }
-        let book = self.runs.remove(&oldest);
-        for id in book.iter().flat_map(|book| book.branch_ids.keys()) {
+        let run_tasks = self.runs.remove(&oldest);
+        for id in run_tasks.iter().flat_map(|run_tasks| run_tasks.branch_ids.keys()) {
             self.ids.remove(id);
         }
     }

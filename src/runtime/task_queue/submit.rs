@@ -99,7 +99,7 @@ impl TaskBroker {
     ) -> Option<Result<SubmitOutcome, SubmitError>> {
         let number = parse_ack_id(step_id)?;
         let mut table = self.lock_state();
-        let Some(entry) = table.tasks_mut(id).and_then(|book| book.task_mut(id)) else {
+        let Some(entry) = table.tasks_mut(id).and_then(|run_tasks| run_tasks.task_mut(id)) else {
             return Some(Err(SubmitError::UnknownWorkflow));
         };
         (entry.last_contact, entry.has_contact) = (now, true);
@@ -124,10 +124,10 @@ impl TaskBroker {
     ) -> Result<SubmissionClaim, SubmitError> {
         let StepSubmitter { worker, expected_version: expected } = who;
         let mut table = self.lock_state();
-        let book = table.tasks_mut(id).ok_or(SubmitError::UnknownWorkflow)?;
-        let (over, ending) = (book.run_outcome(), book.is_ending);
-        let unwritten = parse_step_id(step_id).is_some_and(|call| book.unwritten_steps.contains(&call));
-        let entry = book.task_mut(id).ok_or(SubmitError::UnknownWorkflow)?;
+        let run_tasks = table.tasks_mut(id).ok_or(SubmitError::UnknownWorkflow)?;
+        let (over, ending) = (run_tasks.run_outcome(), run_tasks.is_ending);
+        let unwritten = parse_step_id(step_id).is_some_and(|call| run_tasks.unwritten_steps.contains(&call));
+        let entry = run_tasks.task_mut(id).ok_or(SubmitError::UnknownWorkflow)?;
         (entry.last_contact, entry.has_contact) = (now, true);
         let call = parse_step_id(step_id).ok_or(SubmitError::UnknownStep)?;
         if let Some((_, mark)) = entry.finished_steps.iter().find(|(done, _)| *done == call) {
@@ -162,7 +162,7 @@ impl TaskBroker {
     }
 
     fn unclaim_step(&self, id: &str, call: CallId) {
-        if let Some(entry) = self.lock_state().tasks_mut(id).and_then(|book| book.task_mut(id)) {
+        if let Some(entry) = self.lock_state().tasks_mut(id).and_then(|run_tasks| run_tasks.task_mut(id)) {
             entry.in_flight_steps.remove(&call);
         }
     }
@@ -203,24 +203,31 @@ impl RuntimeHandle {
     /// # Errors
     /// Unknown or unreadable.
     pub fn load_tasks(&self, run: &RunSummary) -> Result<bool, StoreError> {
-        let (desk, stand) = (&self.context.task_broker, RunRevision::from_progress(&run.progress));
+        let (broker, stand) = (&self.context.task_broker, RunRevision::from_progress(&run.progress));
         // a run that another process drives changes without a trace in its summary
-        if run.progress.status != RunStatus::Running && desk.is_current(&run.id, stand) {
+        if run.progress.status != RunStatus::Running && broker.is_current(&run.id, stand) {
             return Ok(true);
         }
-        let story = journal_replay::load_journaled_run(&*self.ports().store, &run.id)?;
+        let journaled_run = journal_replay::load_journaled_run(&*self.ports().store, &run.id)?;
         let now = self.ports().clock.now();
         let driven = |run: &RunId| self.context.drives_run(run);
-        Ok(desk.recover_idle_tasks(now, &run.id, stand, &story.spec, journaled_inputs(&story), driven))
+        Ok(broker.recover_idle_tasks(
+            now,
+            &run.id,
+            stand,
+            &journaled_run.spec,
+            journaled_inputs(&journaled_run),
+            driven,
+        ))
     }
 
     /// Passes the tasks of a resumed run to the broker.
-    pub(crate) fn recover_resumed_tasks(&self, story: &JournaledRun) {
+    pub(crate) fn recover_resumed_tasks(&self, journaled_run: &JournaledRun) {
         self.context.task_broker.recover_tasks(
             self.now(),
-            &story.header.id,
-            &story.spec,
-            journaled_inputs(story),
+            &journaled_run.header.id,
+            &journaled_run.spec,
+            journaled_inputs(journaled_run),
         );
     }
 
@@ -236,17 +243,17 @@ impl RuntimeHandle {
         result: &Value,
         input: Input,
     ) -> Result<SubmitOutcome, SubmitError> {
-        let desk = &self.context.task_broker;
-        let run = desk.run_for_task(id).ok_or(SubmitError::UnknownWorkflow)?;
+        let broker = &self.context.task_broker;
+        let run = broker.run_for_task(id).ok_or(SubmitError::UnknownWorkflow)?;
         for _ in 0..LOOKS {
             let now = self.ports().clock.now();
-            match desk.claim_step(id, step_id, who, result, now, true)? {
+            match broker.claim_step(id, step_id, who, result, now, true)? {
                 SubmissionClaim::Duplicate => return Ok(SubmitOutcome::Duplicate),
                 SubmissionClaim::Busy => tokio::time::sleep(Duration::from_millis(LOOK_AGAIN_MS)).await,
                 SubmissionClaim::Open(step) => {
                     let written = self.deliver_result(&run, step.call, result_hash(result), input).await;
                     if written.is_err() {
-                        desk.unclaim_step(id, step.call);
+                        broker.unclaim_step(id, step.call);
                     }
                     return written.map(|()| SubmitOutcome::Accepted);
                 }
@@ -287,8 +294,8 @@ impl RuntimeHandle {
     }
 }
 
-fn journaled_inputs(story: &JournaledRun) -> impl Iterator<Item = JournaledInput<'_>> + Clone {
-    story.entries.iter().map(|entry| JournaledInput {
+fn journaled_inputs(journaled_run: &JournaledRun) -> impl Iterator<Item = JournaledInput<'_>> + Clone {
+    journaled_run.entries.iter().map(|entry| JournaledInput {
         at: entry.at,
         input: &entry.input,
         dedup_mark: entry.dedup_mark.as_deref(),
