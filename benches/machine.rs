@@ -89,7 +89,7 @@ fn run(
         let (call, job) = job.unwrap();
         input = Input::Evaluated { call, outcome: world.evaluate_job(job).unwrap() };
     }
-    assert!(!machine.is_idle_for_good());
+    assert!(!machine.is_over_or_suspended());
 }
 
 fn header(spec: &RunSpec, run: &RunId) -> RunHeader {
@@ -209,7 +209,7 @@ fn branches(criterion: &mut Criterion) {
             || Machine::new(Arc::clone(&spec)),
             |mut machine| {
                 black_box(machine.handle_input(Timestamp(0), Input::Started { seed: 7 }));
-                assert!(machine.is_idle_for_good());
+                assert!(machine.is_over_or_suspended());
             },
             BatchSize::SmallInput,
         );

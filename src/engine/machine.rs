@@ -231,12 +231,12 @@ impl Machine {
     }
 
     /// The machine makes no further progress: the run has ended, or it is suspended until a process resumes it.
-    pub fn is_idle_for_good(&self) -> bool {
+    pub fn is_over_or_suspended(&self) -> bool {
         self.core.branches.current.phase == WaitState::Over || self.core.phase.is_suspended()
     }
 
     /// A user can be asked.
-    pub fn is_present(&self) -> bool {
+    pub fn is_user_present(&self) -> bool {
         self.core.user_present
     }
 

@@ -15,7 +15,7 @@ use synthdev_domain::project_lock::LockHolder;
 
 #[derive(Default)]
 pub(super) struct ActiveRuns {
-    outboxes: Mutex<HashMap<RunId, UnboundedSender<DriverMessage>>>,
+    inbox_senders: Mutex<HashMap<RunId, UnboundedSender<DriverMessage>>>,
     /// Notified when this process stops driving a run.
     run_left: Notify,
     listener: Mutex<Option<ControlListenerTask>>,
@@ -33,7 +33,7 @@ impl Drop for ControlListenerTask {
 
 impl ActiveRuns {
     fn lock_outboxes(&self) -> MutexGuard<'_, HashMap<RunId, UnboundedSender<DriverMessage>>> {
-        self.outboxes.lock().unwrap_or_else(PoisonError::into_inner)
+        self.inbox_senders.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Starts the listener for requests of other processes, unless it runs already.
@@ -45,18 +45,18 @@ impl ActiveRuns {
     }
 
     /// Registers a run as driven by this process.
-    pub(super) fn insert_run(&self, run: RunId, outbox: UnboundedSender<DriverMessage>) {
-        self.lock_outboxes().insert(run, outbox);
+    pub(super) fn insert_run(&self, run: RunId, inbox_sender: UnboundedSender<DriverMessage>) {
+        self.lock_outboxes().insert(run, inbox_sender);
     }
 
     /// `false`: this process resumed the run again meanwhile.
-    pub(super) fn remove_run(&self, run: &RunId, outbox: &UnboundedSender<DriverMessage>) -> bool {
-        let mut outboxes = self.lock_outboxes();
-        let left = outboxes.get(run).is_some_and(|known| known.same_channel(outbox));
+    pub(super) fn remove_run(&self, run: &RunId, inbox_sender: &UnboundedSender<DriverMessage>) -> bool {
+        let mut inbox_senders = self.lock_outboxes();
+        let left = inbox_senders.get(run).is_some_and(|known| known.same_channel(inbox_sender));
         if left {
-            outboxes.remove(run);
+            inbox_senders.remove(run);
         }
-        drop(outboxes);
+        drop(inbox_senders);
         self.run_left.notify_waiters();
         left
     }
@@ -85,7 +85,7 @@ impl ActiveRuns {
 
     /// `false`: this process does not drive the run.
     pub(super) fn send(&self, run: &RunId, mail: DriverMessage) -> bool {
-        self.lock_outboxes().get(run).is_some_and(|outbox| outbox.send(mail).is_ok())
+        self.lock_outboxes().get(run).is_some_and(|inbox_sender| inbox_sender.send(mail).is_ok())
     }
 
     pub(super) fn drives_run(&self, run: &RunId) -> bool {
@@ -97,11 +97,11 @@ impl ActiveRuns {
     }
 
     /// Until this drive of the run is over; there may be another one by then.
-    pub(super) async fn wait_until_left(&self, run: &RunId, outbox: &UnboundedSender<DriverMessage>) {
+    pub(super) async fn wait_until_left(&self, run: &RunId, inbox_sender: &UnboundedSender<DriverMessage>) {
         loop {
             let mut left = pin!(self.run_left.notified());
             left.as_mut().enable();
-            if !self.lock_outboxes().get(run).is_some_and(|known| known.same_channel(outbox)) {
+            if !self.lock_outboxes().get(run).is_some_and(|known| known.same_channel(inbox_sender)) {
                 return;
             }
             left.await;

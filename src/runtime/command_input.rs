@@ -15,12 +15,12 @@ pub(super) fn message_to_input(
     redactor: &SecretRedactor,
 ) -> Option<Input> {
     Some(match mail {
-        DriverMessage::Broken
-        | DriverMessage::Unbegun(..)
+        DriverMessage::EffectPanicked
+        | DriverMessage::NotBegun(..)
         | DriverMessage::Submitted(_)
-        | DriverMessage::Repeats { .. }
+        | DriverMessage::MayRepeat { .. }
         | DriverMessage::Control(..)
-        | DriverMessage::Files(_)
+        | DriverMessage::ProjectLock(_)
         | DriverMessage::Command(
             RunCommand::Leave | RunCommand::AllowNetwork { .. } | RunCommand::AllowUnsandboxed { .. },
         ) => {

@@ -99,13 +99,13 @@ async fn request_control(
     control: ControlAction,
     whose: ControlOrigin,
 ) -> ControlReply {
-    let Some(outbox) = runs.outbox_for(run) else { return ControlReply::NotDriven };
+    let Some(inbox_sender) = runs.outbox_for(run) else { return ControlReply::NotDriven };
     let (answer, taken) = oneshot::channel();
     // one that ends in that moment does not answer
-    if outbox.send(DriverMessage::Control(control, whose, answer)).is_ok() && taken.await == Ok(false) {
+    if inbox_sender.send(DriverMessage::Control(control, whose, answer)).is_ok() && taken.await == Ok(false) {
         return ControlReply::Conversation;
     }
-    runs.wait_until_left(run, &outbox).await;
+    runs.wait_until_left(run, &inbox_sender).await;
     ControlReply::Done
 }
 

@@ -37,7 +37,7 @@ pub(super) struct RunDriver {
     pub(super) journal: RunJournal,
     pub(super) recent_events: RecentEvents,
     pub(super) inbox: UnboundedReceiver<DriverMessage>,
-    pub(super) outbox: UnboundedSender<DriverMessage>,
+    pub(super) inbox_sender: UnboundedSender<DriverMessage>,
     pub(super) held_effects: HeldEffects,
     /// Why the store cannot be written.
     pub(super) store_error: Option<StoreError>,
@@ -66,9 +66,11 @@ pub(super) struct DriverStart {
 
 /// Why a driver releases its run.
 enum DriverExit {
+    /// The run has ended or is suspended, and all of it is recorded.
     Over,
     /// Its status stays as it is: the history shows it as interrupted, and it can be resumed.
     Left,
+    /// The task of an effect panicked.
     Bug,
     /// Another process has claimed it: two drivers would do everything twice.
     TakenOver,
@@ -77,15 +79,15 @@ enum DriverExit {
 }
 
 impl RunDriver {
-    /// Runs until the machine is over, or the run is left as it is; `false` if a bug ended it.
+    /// Drives the run until it ends, is suspended or is left; `false` after a panic.
     pub(super) async fn run(mut self, opening: DriverStart) -> bool {
         let partial: PartialReplies = Arc::default();
         let mut running = RunningEffects::new(EffectExecutor {
             run: self.run.clone(),
             context: Arc::clone(&self.context),
-            outbox: self.outbox.clone(),
+            inbox_sender: self.inbox_sender.clone(),
             partial_replies: Arc::clone(&partial),
-            is_interactive: self.machine.is_present(),
+            is_interactive: self.machine.is_user_present(),
         });
         let DriverStart { output, warnings, at, repeated_effects: repeats, .. } = opening;
         self.update_preview(at, &output.events);
@@ -127,7 +129,7 @@ impl RunDriver {
                     self.charge_abandoned_calls(partial);
                     return DriverExit::Left;
                 }
-                Some(DriverMessage::Broken) => return DriverExit::Bug,
+                Some(DriverMessage::EffectPanicked) => return DriverExit::Bug,
                 Some(DriverMessage::Command(RunCommand::AllowNetwork { call, answer })) => {
                     self.context.sandbox_exceptions.network.answer_network(&self.run, call, answer);
                 }
@@ -137,11 +139,11 @@ impl RunDriver {
                         .unsandboxed_commands
                         .answer_permission(&self.run, call, allowed);
                 }
-                Some(DriverMessage::Command(_)) if self.machine.is_idle_for_good() => {
+                Some(DriverMessage::Command(_)) if self.machine.is_over_or_suspended() => {
                     return DriverExit::Unrecorded;
                 }
-                Some(_) if self.machine.is_idle_for_good() => {}
-                Some(DriverMessage::Unbegun(effect, error)) => {
+                Some(_) if self.machine.is_over_or_suspended() => {}
+                Some(DriverMessage::NotBegun(effect, error)) => {
                     if effect.call().is_some_and(|call| self.machine.awaits_call(call)) {
                         self.held_effects.hold_effect(*effect);
                         self.handle_journal_error(error);
@@ -150,11 +152,11 @@ impl RunDriver {
                 Some(DriverMessage::Submitted(submitted)) => {
                     self.apply_submission(*submitted, running, partial)
                 }
-                Some(DriverMessage::Files(taken)) => self.apply_lock_result(taken, running, partial),
+                Some(DriverMessage::ProjectLock(taken)) => self.apply_lock_result(taken, running, partial),
                 Some(DriverMessage::Control(control, whose, answer)) => {
                     let _ = answer.send(self.apply_control(control, whose, running, partial));
                 }
-                Some(DriverMessage::Repeats { call, answer }) => {
+                Some(DriverMessage::MayRepeat { call, answer }) => {
                     let allowed = self.charge_failed_attempts(call, running, partial);
                     let _ = answer.send(allowed);
                 }
@@ -218,7 +220,7 @@ impl RunDriver {
         let _ = answer.send(wanted && !self.journal.is_behind());
     }
 
-    /// Where a hard budget counts, each attempt is paid for before there is another one, and only if that has room.
+    /// With a hard budget, a failed attempt is charged first, and the call is repeated only if the budget has room for it.
     fn charge_failed_attempts(
         &mut self,
         call: CallId,
@@ -239,7 +241,7 @@ impl RunDriver {
 
     /// Why the driver should exit now, if it should.
     fn exit_reason(&self, running: &RunningEffects) -> Option<DriverExit> {
-        let over = self.machine.is_idle_for_good();
+        let over = self.machine.is_over_or_suspended();
         if self.claim_lost {
             return Some(DriverExit::TakenOver);
         }
@@ -281,7 +283,7 @@ impl RunDriver {
         };
         self.context.task_broker.apply_output(now, &self.run, &self.machine, answered, &output);
         effects.extend(output.effects);
-        if self.machine.is_idle_for_good() {
+        if self.machine.is_over_or_suspended() {
             self.unpublished_end.get_or_insert((now, Vec::new())).1.extend(output.events);
         } else {
             self.publish_events(now, output.events);
@@ -347,7 +349,7 @@ impl RunDriver {
                 running.begin_effect(effect);
             }
         }
-        let free = self.files.request_when_needed(&self.machine, &self.outbox);
+        let free = self.files.request_when_needed(&self.machine, &self.inbox_sender);
         free.into_iter().for_each(|effect| running.begin_effect(effect));
     }
 
@@ -371,7 +373,7 @@ impl RunDriver {
     /// Updates the preview for later readers. It is written with the next rows when the run stops, and periodically.
     fn update_preview(&mut self, at: Timestamp, events: &[RunEvent]) {
         self.recent_events.record_events(at, events);
-        let wanted = self.recent_events.is_due() || self.machine.is_idle_for_good();
+        let wanted = self.recent_events.is_due() || self.machine.is_over_or_suspended();
         self.journal.set_preview(wanted.then(|| self.recent_events.to_preview_json()).flatten());
     }
 

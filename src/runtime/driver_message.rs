@@ -20,20 +20,20 @@ pub(super) enum DriverMessage {
     Command(RunCommand),
     Input(Input),
     /// An effect did not begin, because the store refused to take down that it would.
-    Unbegun(Box<Effect>, StoreError),
+    NotBegun(Box<Effect>, StoreError),
     /// An attempt at a model call has failed that is paid for: may there be another one?
-    Repeats {
+    MayRepeat {
         call: CallId,
         answer: Sender<bool>,
     },
     /// It is to be paused or ended: whether that is done.
     Control(ControlAction, ControlOrigin, Sender<bool>),
     /// The project's files are the run's to change, or the lock cannot be asked.
-    Files(Result<ProjectLockGuard, LockError>),
+    ProjectLock(Result<ProjectLockGuard, LockError>),
     /// A sub-agent's result.
     Submitted(Box<SubmittedResult>),
     /// A task that performed an effect panicked: its answer will never come.
-    Broken,
+    EffectPanicked,
 }
 
 /// The result of a sub-agent's step.

@@ -35,7 +35,7 @@ use synthdev_ports::run_store::StoreError;
 pub(super) struct EffectExecutor {
     pub(super) run: RunId,
     pub(super) context: Arc<RuntimeContext>,
-    pub(super) outbox: UnboundedSender<DriverMessage>,
+    pub(super) inbox_sender: UnboundedSender<DriverMessage>,
     pub(super) partial_replies: PartialReplies,
     pub(super) is_interactive: bool,
 }
@@ -80,10 +80,10 @@ impl EffectExecutor {
     }
 
     fn spawn_effect(&self, work: impl Future<Output = ()> + Send + 'static) -> AbortHandle {
-        let outbox = self.outbox.clone();
+        let inbox_sender = self.inbox_sender.clone();
         let guarded = async move {
             if AssertUnwindSafe(work).catch_unwind().await.is_err() {
-                let _ = outbox.send(DriverMessage::Broken);
+                let _ = inbox_sender.send(DriverMessage::EffectPanicked);
             }
         };
         tokio::spawn(guarded).abort_handle()
@@ -91,7 +91,7 @@ impl EffectExecutor {
 
     fn send_input(&self, input: Input) {
         // A closed inbox means that the run is over and the answer is not needed.
-        let _ = self.outbox.send(DriverMessage::Input(input));
+        let _ = self.inbox_sender.send(DriverMessage::Input(input));
     }
 
     fn publish_event(&self, event: RunEvent) {
@@ -134,7 +134,7 @@ impl EffectExecutor {
             return ready(true).boxed();
         }
         let (answer, allowed) = oneshot::channel();
-        let _ = self.outbox.send(DriverMessage::Repeats { call, answer });
+        let _ = self.inbox_sender.send(DriverMessage::MayRepeat { call, answer });
         // there is no answer when the run is over
         async move { allowed.await.unwrap_or(false) }.boxed()
     }
@@ -208,7 +208,7 @@ impl EffectExecutor {
         };
         if let Err(error) = self.write_planned_edit(call, &decided).await {
             let effect = Effect::RunTool { call, invocation, risk };
-            let _ = self.outbox.send(DriverMessage::Unbegun(Box::new(effect), error));
+            let _ = self.inbox_sender.send(DriverMessage::NotBegun(Box::new(effect), error));
             return;
         }
         let mut outcome = if unsandboxed {

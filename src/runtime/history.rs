@@ -142,8 +142,10 @@ impl RuntimeHandle {
 fn replay_history(journaled_run: &JournaledRun) -> (ReplayedHistory, Vec<(Timestamp, RunEvent)>) {
     let journal_replay::ReplayedState { machine, events, pending } = journaled_run.replay();
     let waits = pending.iter().filter_map(|one| one.effect.call()).collect::<Vec<_>>();
-    let open =
-        journaled_run.intents.iter().filter(|(call, _)| !machine.is_idle_for_good() && waits.contains(call));
+    let open = journaled_run
+        .intents
+        .iter()
+        .filter(|(call, _)| !machine.is_over_or_suspended() && waits.contains(call));
     let open = open.map(|(_, body)| body.clone()).collect();
     let mut answers = BTreeMap::new();
     for entry in &journaled_run.entries {

@@ -217,7 +217,7 @@ impl OpenIntents {
         machine: Machine,
         answers: BTreeMap<CallId, UserAnswer>,
     ) -> Option<ReplayedHistory> {
-        if machine.is_idle_for_good() {
+        if machine.is_over_or_suspended() {
             return Some(ReplayedHistory {
                 machine,
                 answers,

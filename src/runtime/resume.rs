@@ -431,7 +431,7 @@ fn check_resumable(
             "start it again; `synthdev runs show` still tells what it did".to_owned(),
         );
     }
-    if !machine.is_idle_for_good() || !machine.open_pauses().is_empty() {
+    if !machine.is_over_or_suspended() || !machine.open_pauses().is_empty() {
         return Ok(());
     }
     match status {

@@ -98,7 +98,7 @@ impl RunProjectLock {
     pub(super) fn request_when_needed(
         &mut self,
         machine: &Machine,
-        outbox: &UnboundedSender<DriverMessage>,
+        inbox_sender: &UnboundedSender<DriverMessage>,
     ) -> Vec<Effect> {
         if self.held_effects.is_empty() {
             self.pending_lock = None;
@@ -107,7 +107,7 @@ impl RunProjectLock {
         let changes = self.held_effects.iter().any(|effect| matches!(effect, Effect::RunTool { .. }));
         if changes || machine.is_to_change() {
             if let (None, Some(late)) = (&self.pending_lock, &self.deferred_lock) {
-                self.pending_lock = Some(late.clone().wait_for_lock(outbox.clone()));
+                self.pending_lock = Some(late.clone().wait_for_lock(inbox_sender.clone()));
             }
             return Vec::new();
         }
@@ -143,13 +143,13 @@ impl RunProjectLock {
 }
 
 impl DeferredProjectLock {
-    fn wait_for_lock(self, outbox: UnboundedSender<DriverMessage>) -> ProjectLockWait {
+    fn wait_for_lock(self, inbox_sender: UnboundedSender<DriverMessage>) -> ProjectLockWait {
         let (shared, run) = (Arc::clone(&self.context), self.holder.run.clone());
-        let task = tokio::spawn(async move { self.request_lock(outbox).await }).abort_handle();
+        let task = tokio::spawn(async move { self.request_lock(inbox_sender).await }).abort_handle();
         ProjectLockWait { task, context: shared, run }
     }
 
-    async fn request_lock(self, outbox: UnboundedSender<DriverMessage>) {
+    async fn request_lock(self, inbox_sender: UnboundedSender<DriverMessage>) {
         let mut looks = 0;
         loop {
             let Self { lock, holder, .. } = self.clone();
@@ -162,11 +162,11 @@ impl DeferredProjectLock {
                     tokio::time::sleep(LOOK).await;
                     continue;
                 }
-                Ok(taken) => DriverMessage::Files(taken),
-                Err(_) => DriverMessage::Broken,
+                Ok(taken) => DriverMessage::ProjectLock(taken),
+                Err(_) => DriverMessage::EffectPanicked,
             };
             // without a receiver the guard is dropped, which releases the lock
-            let _ = outbox.send(taken);
+            let _ = inbox_sender.send(taken);
             return;
         }
     }

@@ -98,7 +98,7 @@ impl RunSimulator<'_> {
     async fn run_scenario(&mut self) {
         self.push(0, Input::Started { seed: 0 });
         for _ in 0..MOST_INPUTS {
-            if self.machine.is_idle_for_good() {
+            if self.machine.is_over_or_suspended() {
                 return;
             }
             let Some(((at, _), input)) = self.scheduled_inputs.pop_first() else {
@@ -115,7 +115,7 @@ impl RunSimulator<'_> {
                 break;
             }
         }
-        if !self.machine.is_idle_for_good() {
+        if !self.machine.is_over_or_suspended() {
             let end = Input::Cancelled { partial: Vec::new(), end: true, used: Vec::new() };
             self.outcome.events.extend(self.machine.handle_input(Timestamp(self.now), end).events);
         }

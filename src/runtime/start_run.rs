@@ -121,13 +121,13 @@ impl RuntimeHandle {
     ) {
         machine.compacts_history();
         let shared = Arc::clone(&self.context);
-        let (outbox, inbox) = unbounded_channel();
+        let (inbox_sender, inbox) = unbounded_channel();
         for input in mail {
-            let _ = outbox.send(DriverMessage::Input(input));
+            let _ = inbox_sender.send(DriverMessage::Input(input));
         }
         let last = Arc::new(Mutex::new(Some(machine.progress())));
-        shared.runs.insert_run(run.clone(), outbox.clone());
-        let mine = outbox.clone();
+        shared.runs.insert_run(run.clone(), inbox_sender.clone());
+        let mine = inbox_sender.clone();
         let driver = RunDriver {
             run: run.clone(),
             context: Arc::clone(&shared),
@@ -135,7 +135,7 @@ impl RuntimeHandle {
             journal: RunJournal::new(run.clone(), Arc::clone(&shared.ports.store)),
             recent_events: std::mem::take(&mut opening.recent_events),
             inbox,
-            outbox,
+            inbox_sender,
             held_effects: HeldEffects::default(),
             store_error: None,
             claim_lost: false,

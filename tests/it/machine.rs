@@ -220,7 +220,7 @@ impl Play {
             self.lines.iter().filter(|line| !line.starts_with("approve ")).cloned().collect();
         assert_eq!(told, own, "replay");
         assert_eq!(machine.progress(), self.machine.progress());
-        if self.machine.is_idle_for_good() {
+        if self.machine.is_over_or_suspended() {
             assert!(
                 self.pending.is_empty() && self.timers.is_empty(),
                 "{:?} {:?}",

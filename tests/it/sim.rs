@@ -127,7 +127,7 @@ impl Weather {
         self.feed_input(Input::Started { seed: 7 });
         loop {
             let more = self.inputs.len() < MOST_INPUTS;
-            if self.machine.is_idle_for_good() {
+            if self.machine.is_over_or_suspended() {
                 let parked = !self.machine.open_pauses().is_empty();
                 if !parked || !more || self.luck.random_chance(40) {
                     break;
@@ -216,7 +216,7 @@ impl Weather {
         let output = self.feed_restored(now, &input);
         assert!(waited || (output.events.is_empty() && output.effects.is_empty()), "not dropped: {input:?}");
         self.take_output(output, now);
-        let over = self.machine.is_idle_for_good();
+        let over = self.machine.is_over_or_suspended();
         assert!(
             over || !self.pending.is_empty() || self.snapshot.is_some(),
             "nothing is waited for after {:#?}",

@@ -1,7 +1,7 @@
 //! OpenAI-compatible chat completions at any base URL: strict in what is sent, lenient in what comes.
 //!
 //! How much of async-openai is used, and why not more: its types make the request and its config the URL and
-//! headers. Its streams, `byot` ones too, are not used: they hide status and content type (a page, a JSON error
+//! headers. Its streams, also those with types of one's own (`byot`), are not used: they hide status and content type (a page, a JSON error
 //! or a whole completion with status 200 give silence), retry by themselves, and pass every event through a task
 //! and a channel, a wake-up per token. Here the body is read with the same reqwest, one wake-up per network read.
 
@@ -24,10 +24,10 @@ pub use request::build_request;
 
 const PATH: &str = "/chat/completions";
 
-/// Asks and reads the whole answer.
+/// Sends the request and reads the whole answer.
 ///
 /// # Errors
-/// Every way in which no whole answer arrived.
+/// The answer did not arrive whole.
 pub async fn call_model(
     http: &ProviderTransport,
     request: &ModelRequest,
@@ -37,12 +37,12 @@ pub async fn call_model(
     let address = server_address(&request.choice)?;
     let body = build_request(request)?;
     let (url, longest) = (client_config(&address).url(PATH), longest_answer(&body, &request.choice));
-    let (headers, turn) = (request_headers(&address, key)?, request.messages.len());
+    let headers = request_headers(&address, key)?;
     let post = ProviderPostRequest {
         url,
         headers,
         body: body.to_string(),
-        message_count: turn,
+        message_count: request.messages.len(),
         max_answer_tokens: longest,
     };
     http.ask_model::<ChatCompletionDecoder>(&address, post, sink).await
@@ -56,7 +56,7 @@ pub fn server_address(choice: &ModelChoice) -> Result<ProviderAddress, ModelErro
     ProviderAddress::parse(&choice.base_url, &[PATH])
 }
 
-/// Set to nothing what it would else take from the environment.
+/// Organisation and project are set empty: async-openai would read them from the environment.
 fn client_config(address: &ProviderAddress) -> OpenAIConfig {
     OpenAIConfig::new().with_org_id("").with_project_id("").with_api_base(&address.base)
 }

@@ -1,4 +1,5 @@
-//! How long a server may keep us waiting.
+//! How long a model call waits for its server. A run gets the values of the settings `timeouts.*`; the defaults here are
+//! for callers without settings.
 
 use std::time::Duration;
 

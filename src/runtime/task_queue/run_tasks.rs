@@ -240,7 +240,7 @@ impl RunTasks {
         let gone = |(branch_id, entry): (&u64, &QueuedTask)| {
             (entry.outcome.is_none() && !open.contains(branch_id)).then_some(*branch_id)
         };
-        let gone: Vec<u64> = if machine.is_idle_for_good() || !machine.has_sub_agents() {
+        let gone: Vec<u64> = if machine.is_over_or_suspended() || !machine.has_sub_agents() {
             Vec::new()
         } else {
             self.entries.iter().filter_map(gone).collect()

@@ -41,7 +41,7 @@ fn a_thousand_steps_with_ten_kilobytes_of_variables_stay_below_a_megabyte() {
     let mut world = ScriptIsolate::new(ScriptLimits::default());
     let (mut written, mut steps) = (0, 0);
     let mut input = Input::Started { seed: 1 };
-    while !machine.is_idle_for_good() {
+    while !machine.is_over_or_suspended() {
         written += serde_json::to_string(&input).unwrap().len();
         let output = machine.handle_input(Timestamp(0), input.clone());
         for effect in output.effects {

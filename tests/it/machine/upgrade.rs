@@ -525,11 +525,11 @@ fn from_anywhere_the_same_definition_in_another_order_leads_to_the_same_end() {
             let task = json!({"task": "t"});
             let mut played = Played::new(old.clone(), task, replies.clone(), std::slice::from_ref(&answer));
             (0..inputs).for_each(|_| {
-                if !played.machine.is_idle_for_good() {
+                if !played.machine.is_over_or_suspended() {
                     played.play_next()
                 }
             });
-            let over = played.machine.is_idle_for_good();
+            let over = played.machine.is_over_or_suspended();
             // and back, at once: what was asked anew is asked anew again
             for program in [&new, &old] {
                 let told = played.machine.clone().upgrade_program(program.clone());

@@ -60,7 +60,7 @@ impl Weather {
 
     pub fn resume_input(&mut self) -> Input {
         self.rebuild_machine();
-        let parked = self.machine.is_idle_for_good();
+        let parked = self.machine.is_over_or_suspended();
         let present = if parked { self.luck.random_chance(70) } else { self.user_present };
         let mut resumed = ResumeInput { present, ..ResumeInput::default() };
         for pause in self.machine.open_pauses() {

@@ -1,5 +1,5 @@
 //! One answer, put together from the chunks of a stream or from a whole completion. Lenient in everything that
-//! does not change what the model said; what is no answer becomes an error, never an empty text.
+//! does not change what the model said; a body that is not an answer is an error, never an empty text.
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -55,7 +55,7 @@ impl ReplyDecoder for ChatCompletionDecoder {
     const KIND: &'static str = "a chat completion";
 
     fn decode_text_event(&mut self, name: &str, data: &str) -> bool {
-        // The first chunk goes the long way: it names the model.
+        // The first chunk is decoded in full: it names the model.
         if !self.reply_builder.has_begun || !name.is_empty() {
             return false;
         }

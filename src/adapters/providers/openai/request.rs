@@ -22,7 +22,7 @@ use synthdev_domain::model::{ModelChoice, ModelError, ModelParameters, ModelRequ
 /// The body of a request.
 ///
 /// # Errors
-/// None that a user could cause: a value that JSON cannot hold.
+/// A value that JSON cannot hold; no input of a user leads there.
 pub fn build_request(request: &ModelRequest) -> Result<Value, ModelError> {
     let messages: Vec<_> = normalize_messages(&request.messages).into_iter().map(chat_message).collect();
     let mut body = Map::new();

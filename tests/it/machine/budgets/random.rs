@@ -164,7 +164,7 @@ fn usage(luck: &mut Luck, request: &ModelRequest) -> TokenUsage {
 fn play_run(seed: u64, workflow: &Workflow, luck: &mut Luck, grants: bool) -> (Play, Judge) {
     let mut play = Play::new(vec![workflow.clone()], grants);
     let mut judge = Judge::new(workflow);
-    while !play.machine.is_idle_for_good() {
+    while !play.machine.is_over_or_suspended() {
         let calls = play.pending.iter().filter(|effect| matches!(effect, Effect::CallModel { .. })).count();
         judge.max_concurrent = judge.max_concurrent.max(calls);
         let at = luck.random_below(play.pending.len());

@@ -133,7 +133,7 @@ impl Played {
 
     /// Goes on until the `nth` (from 1) thing that is called so is next, or to the end.
     pub fn play_until(&mut self, stop: &str, mut nth: usize) {
-        while !self.machine.is_idle_for_good() {
+        while !self.machine.is_over_or_suspended() {
             if self.next_name() == stop {
                 nth -= 1;
                 if nth == 0 {
