@@ -94,6 +94,9 @@ use synthdev_domain::run_error::RunError;
 use synthdev_domain::workflow::SubAgents;
 
 /// A run. Create it with its spec, feed it `Input::Started` first.
+///
+/// Between two inputs it can be written and read again as a whole, in a binary format that describes itself: its maps
+/// have keys that are no texts.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Machine {
     core: MachineCore,

@@ -29,7 +29,6 @@ mod journal_replay;
 pub mod leases;
 mod load_for_resume;
 pub mod lock_timing;
-pub mod machine_state;
 pub mod model_exchanges;
 pub mod network_access;
 pub mod one_shot_query;

@@ -13,10 +13,9 @@ pub mod watched_store;
 pub mod wire;
 
 use synthdev::engine::machine::Machine;
-use synthdev::runtime::machine_state::{decode_machine, encode_machine};
 
-/// The same machine, from its stored state.
+/// The same machine, written and read again.
 pub fn restored_machine(machine: &Machine) -> Machine {
-    let state = encode_machine(machine).expect("every machine can be written");
-    decode_machine(&state).expect("a state of this version can be read")
+    let state = rmp_serde::to_vec_named(machine).expect("every machine can be written");
+    rmp_serde::from_slice(&state).expect("a written machine can be read")
 }
