@@ -52,7 +52,7 @@
 //! | what a workflow file may say: its keys | `language/workflow_file/keys.rs` and its neighbours, then `language/check/` and `language/lower/`; of step lists: `language/workflow_file/steps/keys.rs`; in the JSON Schema: `settings/schema/` |
 //! | a setting, its names and default | the table in `settings/layers/rules.rs` |
 //! | what a branch does next | `engine/machine/{next_handler,advance}.rs` |
-//! | branches and loops | `engine/{branch,parallel,merge}.rs`, `engine/machine/{branch_scheduler,scheduler,spawn_branches,join}.rs` |
+//! | branches and loops | `engine/{branch,parallel,merge}.rs`, `engine/machine/{branch_set,scheduler,spawn_branches,join}.rs` |
 //! | errors of a state: its retry rule and delay, catch, fallback | `engine/machine/{error_recovery,on_failure}.rs` |
 //! | retry of a model call: how often, and the retry delay | `runtime/retry.rs`; the values: `retry.*` in `settings/layers/rules.rs` |
 //! | limits, budgets | `engine/machine/{limits,budgets}.rs` |
@@ -113,7 +113,7 @@
 //! | the index of a project: scan, descriptions, search, storage | `domain/project_index/`, `runtime/indexing.rs`, `adapters/project_index/` |
 //! | `/task` | `domain/task_list.rs`, `adapters/task_list.rs`, `tui/update/tasks.rs` |
 //! | messages on screen: Markdown as it comes, code in colours, diffs, what is folded | `tui/transcript/` |
-//! | panes: their layout, content, drawing, and view of a run | `tui/layout.rs`, `tui/pane/`, `tui/view/pane.rs`, `tui/run_view/` |
+//! | panes: their drawing, content, layout, and view of a run | `tui/view/pane.rs`, `tui/pane/`, `tui/layout.rs`, `tui/run_view/` |
 //! | breakpoints, step mode, values that the user sets | `engine/steering.rs`, `engine/machine/{breakpoint_control,on_steered}.rs`; those of the command line: `app/breakpoints.rs` |
 //! | the history on screen | `tui/history_browser/`, `tui/update/history_browser/`, `app/backend/history_queries.rs` |
 //! | watching the history for writes of other processes | `adapters/file_watch.rs`, `tui/program/store_watch.rs` |

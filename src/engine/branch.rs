@@ -23,9 +23,9 @@ pub enum WaitState {
     Approval(CallId),
     Tool(CallId),
     Person(CallId, PendingQuestion),
-    /// A tool that changes things waits for the snapshot.
+    /// A tool call is held: until the snapshot is taken, or while nothing new may begin.
     ToolHeld,
-    /// A model call waits until other calls have reported their usage (`budget`).
+    /// A model call is held: by a budget, while nothing new may begin, or until the branch runs again after a breakpoint.
     Held,
     /// Branches or items run.
     Fork,
@@ -123,9 +123,9 @@ pub struct Branch {
     pub reserved_usage: CallEstimate,
     /// What the call that is to be made next can use, as far as that was looked at.
     pub next_call_bound: Option<CallUsageBound>,
-    /// Set to enter a state; consumed by the dispatch loop, so that long chains of states need no stack.
+    /// Set to enter a state; consumed by `run_ready_branches`, so that long chains of states need no stack.
     pub next_state: Option<StateIx>,
-    /// The branch has already stopped at its next breakpoint.
+    /// The next check for a breakpoint is skipped, once.
     pub breakpoint_passed: bool,
     pub fork: Option<ParallelProgress>,
     /// Frames below this branch's own, over all its ancestors.
@@ -133,7 +133,7 @@ pub struct Branch {
     /// States visited by this branch, and the steps that are granted on top of the limit.
     pub steps: u32,
     pub extra_steps: u32,
-    /// Set when it is over; consumed by the dispatch loop, which takes it to the parent.
+    /// Set when it is over; consumed by `run_ready_branches`, which takes it to the parent.
     pub result: Option<BranchResult>,
     /// The open question to the user, and since when the branch waits for the answer.
     pub question: Option<UserQuestion>,

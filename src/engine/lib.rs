@@ -1,4 +1,4 @@
-//! The interpreter: `Machine::handle_input(now, Input) -> MachineOutput { effects, events }`.
+//! The machine: `Machine::handle_input(now, Input) -> MachineOutput { effects, events }`.
 //!
 //! Read `input`, `effect` and `event`, then `machine`; `branch` and `call_frame` are its state, `prompt` is what a model gets.
 //!

@@ -1,11 +1,13 @@
-//! The machine: holds the frames of a run and answers each input with effects and events.
+//! The machine: takes the inputs of a run one by one and answers with effects and events.
 //!
-//! One file for each kind of input and each concern below; this one owns the state and the dispatch.
+//! It consists of components (core, budgets, messages, breakpoints, snapshots, checkpoints), each in its file below, and of
+//! handlers: `impl Machine` in one file for each input or concern. A handler returns a `NextHandler`, `advance` runs it,
+//! `scheduler` takes the next branch.
 
 mod action_states;
 mod advance;
 mod ask_user;
-mod branch_scheduler;
+mod branch_set;
 mod breakpoint_control;
 mod budgets;
 mod build_prompt;
@@ -102,6 +104,7 @@ pub struct Machine {
     core: MachineCore,
     /// Visits of states so far.
     visit_count: u64,
+    /// The states entered, for display; bounded.
     path: Vec<String>,
     ledger: CostLedger,
     budgets: BudgetTracker,
@@ -205,7 +208,7 @@ impl Machine {
             Input::ModelFailed { call, error, attempts, used, again } => {
                 self.on_model_failed(call, &error, attempts, &used, again)
             }
-            Input::Approved { call, decision } => self.on_approved(call, decision),
+            Input::Approved { call, decision } => self.on_approval_answered(call, decision),
             Input::ToolDone { call, outcome } => self.on_tool_done(call, outcome),
             Input::Answered { call, answer } => self.on_answered(call, answer),
             Input::Elapsed { call } => self.on_elapsed(call),
@@ -270,8 +273,6 @@ impl Machine {
     pub fn restore_count(&self, task: u64) -> u64 {
         self.checkpoints.restore_count(task)
     }
-
-    // ---- shared by the files below -------------------------------------------------------------
 }
 
 #[cfg(test)]

@@ -39,15 +39,15 @@ impl Machine {
         if let Some(frame) = self.core.frame_mut() {
             frame.visit.step = Some((invocation, step.risk));
         }
-        if self.breakpoints.breaks_before_tool(&mut self.core, &step.tool) {
+        if self.breakpoints.stop_before_tool(&mut self.core, &step.tool) {
             NextHandler::Wait
         } else {
-            self.permit_step()
+            self.permit_action()
         }
     }
 
     /// Runs the step at hand, asks, or denies it.
-    pub(super) fn permit_step(&mut self) -> NextHandler {
+    pub(super) fn permit_action(&mut self) -> NextHandler {
         let Some((invocation, risk)) = self.core.frame().and_then(|frame| frame.visit.step.clone()) else {
             return NextHandler::Wait;
         };
@@ -60,12 +60,12 @@ impl Machine {
                 NextHandler::run_tool(invocation, risk)
             }
             ToolPermission::Ask => self.ask_approval(invocation, risk),
-            ToolPermission::Deny if rule == ToolPermission::Allow => self.step_denied(UNASKED),
-            ToolPermission::Deny => self.step_denied("the approval policy denies it"),
+            ToolPermission::Deny if rule == ToolPermission::Allow => self.action_denied(UNASKED),
+            ToolPermission::Deny => self.action_denied("the approval policy denies it"),
         }
     }
 
-    pub(super) fn step_denied(&mut self, why: &str) -> NextHandler {
+    pub(super) fn action_denied(&mut self, why: &str) -> NextHandler {
         let step = self.core.frame_mut().and_then(|frame| frame.visit.step.take());
         let tool = step.map(|(invocation, _)| invocation.tool).unwrap_or_default();
         let detail = format!("state `{}` wants to run `{tool}`: {why}", self.core.state_name());
@@ -76,14 +76,14 @@ impl Machine {
     }
 
     /// The user skips the step without knowing whether it took effect.
-    pub(super) fn skip_step(&mut self) -> NextHandler {
+    pub(super) fn skip_action(&mut self) -> NextHandler {
         if let Some(frame) = self.core.frame_mut() {
             frame.visit.step = None;
         }
         NextHandler::WorkDone(false, Value::Null)
     }
 
-    pub(super) fn on_step_done(&mut self, outcome: ToolOutcome) -> NextHandler {
+    pub(super) fn on_action_done(&mut self, outcome: ToolOutcome) -> NextHandler {
         let Some((_, state)) = self.core.current_state() else { return NextHandler::Wait };
         let StateBody::Step(step) = &state.work else { return NextHandler::Wait };
         if let Some(frame) = self.core.frame_mut() {
@@ -91,7 +91,7 @@ impl Machine {
         }
         let data = outcome.data.as_ref();
         if data.is_some_and(|data| data["timed_out"] == Value::Bool(true)) {
-            return self.step_failed("tool.timeout", "A step took too long", step, &outcome);
+            return self.action_failed("tool.timeout", "A step took too long", step, &outcome);
         }
         let expected = match &step.expect {
             ActionExpectation::Ok => outcome.ok,
@@ -101,13 +101,13 @@ impl Machine {
             }
         };
         if !expected {
-            return self.step_failed("tool.failed", "A step failed", step, &outcome);
+            return self.action_failed("tool.failed", "A step failed", step, &outcome);
         }
         let success = outcome.ok || matches!(step.expect, ActionExpectation::OneOf(_));
         NextHandler::WorkDone(success, outcome.data.unwrap_or(Value::String(outcome.content)))
     }
 
-    fn step_failed(
+    fn action_failed(
         &mut self,
         code: &str,
         title: &str,

@@ -1,4 +1,4 @@
-//! The loop of a transition: runs one handler after the other until the current branch waits.
+//! The loop of handlers: runs one handler after the other until the current branch waits.
 
 use super::Machine;
 use super::next_handler::NextHandler;
@@ -16,10 +16,10 @@ impl Machine {
                 NextHandler::RunTool(invocation, risk) => self.run_tool(*invocation, risk),
                 NextHandler::RunWaitingTool => self.run_waiting_tool(),
                 NextHandler::FinishTool(call, outcome) => self.finish_tool(call, *outcome),
-                NextHandler::PermitStep => self.permit_step(),
-                NextHandler::StepDenied(reason) => self.step_denied(&reason),
-                NextHandler::StepDone(outcome) => self.on_step_done(*outcome),
-                NextHandler::EndVisit(end) => self.end_visit(*end),
+                NextHandler::PermitAction => self.permit_action(),
+                NextHandler::ActionDenied(reason) => self.action_denied(&reason),
+                NextHandler::ActionDone(outcome) => self.on_action_done(*outcome),
+                NextHandler::EndTurn(end) => self.end_turn(*end),
                 NextHandler::WorkDone(success, value) => self.work_done(success, value),
                 NextHandler::StoreResult(value) => self.store_result(value),
                 NextHandler::ChooseTransition => self.choose_transition(),

@@ -13,7 +13,7 @@ use synthdev_domain::ids::StateIx;
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct BreakpointControl {
     pub(super) set: BreakpointSet,
-    /// Every branch stops before its next state.
+    /// Until the user continues: once one branch has stopped, all others stop before their next state.
     pub(super) step_mode: bool,
     /// Every branch also stops before its next model call.
     pub(super) stop_before_model_calls: bool,
@@ -58,8 +58,8 @@ impl BreakpointControl {
         core.emit_event(RunEvent::Breakpoints { step, points });
     }
 
-    /// Whether the current branch stops before a state; `false`: it enters the state now.
-    pub(super) fn breaks_before_state(
+    /// Stops the current branch before a state if a breakpoint or step mode says so. `true`: it has been stopped.
+    pub(super) fn stop_before_state(
         &mut self,
         core: &mut MachineCore,
         target: StateIx,
@@ -82,7 +82,7 @@ impl BreakpointControl {
         };
         let mut point = self.set.points.iter().find(named).cloned();
         if point.is_none() && !state.terminal {
-            point = self.spend_reached(core, ledger);
+            point = self.take_reached_spend(core, ledger);
             if point.is_none() && !self.step_mode && !self.set.step {
                 return false;
             }
@@ -97,7 +97,7 @@ impl BreakpointControl {
     }
 
     /// Stops the current branch before its next model call if a spending breakpoint is reached.
-    pub(super) fn breaks_before_call(&mut self, core: &mut MachineCore, ledger: &CostLedger) -> bool {
+    pub(super) fn stop_before_call(&mut self, core: &mut MachineCore, ledger: &CostLedger) -> bool {
         if self.stop_before_model_calls {
             self.interrupt(core);
             return true;
@@ -105,14 +105,14 @@ impl BreakpointControl {
         if self.set.points.is_empty() {
             return false;
         }
-        let Some(point) = self.spend_reached(core, ledger) else { return false };
+        let Some(point) = self.take_reached_spend(core, ledger) else { return false };
         let state = core.state_name();
         self.stop_at_breakpoint(core, BreakSite::Model, state, Some(point));
         true
     }
 
     /// Stops the current branch before a tool.
-    pub(super) fn breaks_before_tool(&mut self, core: &mut MachineCore, tool: &str) -> bool {
+    pub(super) fn stop_before_tool(&mut self, core: &mut MachineCore, tool: &str) -> bool {
         if std::mem::take(&mut core.branches.current.breakpoint_passed) || self.set.points.is_empty() {
             return false;
         }
@@ -125,7 +125,7 @@ impl BreakpointControl {
     }
 
     /// The largest amount that was reached; a reached amount does not stop the run again.
-    fn spend_reached(&mut self, core: &mut MachineCore, ledger: &CostLedger) -> Option<Breakpoint> {
+    fn take_reached_spend(&mut self, core: &mut MachineCore, ledger: &CostLedger) -> Option<Breakpoint> {
         if !self.set.points.iter().any(|point| matches!(point, Breakpoint::Spend { .. })) {
             return None;
         }
@@ -149,6 +149,7 @@ impl BreakpointControl {
         point: Option<Breakpoint>,
     ) {
         self.step_mode = true;
+        // always `Wait`
         let _ = core.ask_user(PendingQuestion::Break(place), UserQuestion::Break { state, point });
     }
 

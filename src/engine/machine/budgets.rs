@@ -26,11 +26,13 @@ use synthdev_domain::workflow::Budget;
 const ANSWER_TOKENS: u64 = 4_096;
 /// A warning reports an answer that a budget limits to fewer tokens than this.
 const SHORT: u64 = 4_096;
-/// From prompts of so many tokens it is learned how a model counts, in thousandths, up to so much.
-const TELLING: u64 = 1_000;
-const DENSEST: u64 = 2_000;
+/// Prompts of fewer tokens do not show how a model counts.
+const MIN_MEASURED_TOKENS: u64 = 1_000;
+/// Real tokens per 1,000 estimated ones: as many, and the most that is believed.
+const EVEN_DENSITY: u64 = 1_000;
+const MAX_DENSITY: u64 = 2_000;
 
-/// May the current visit ask its model?
+/// May the current branch call its model?
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum BudgetDecision {
     /// For an answer of so many tokens at most.
@@ -223,7 +225,7 @@ impl BudgetTracker {
         } else {
             (request.readable_tokens(), choice.answer_tokens(), 1)
         };
-        let density = self.token_density.get(&choice.model).copied().unwrap_or(TELLING);
+        let density = self.token_density.get(&choice.model).copied().unwrap_or(EVEN_DENSITY);
         CallUsageBound {
             prompt: measured.saturating_mul(density) / 1_000,
             measured_tokens: measured,
@@ -244,12 +246,13 @@ impl BudgetTracker {
 
     /// Some models make more tokens of a text than it is taken for.
     pub(super) fn learn_token_density(&mut self, core: &MachineCore, model: &str, usage: &TokenUsage) {
-        let Some(need) = core.branches.current.next_call_bound.filter(|need| need.measured_tokens >= TELLING)
+        let Some(need) =
+            core.branches.current.next_call_bound.filter(|need| need.measured_tokens >= MIN_MEASURED_TOKENS)
         else {
             return;
         };
-        let real = (usage.prompt.saturating_mul(1_000) / need.measured_tokens).min(DENSEST);
-        if real > 1_000 {
+        let real = (usage.prompt.saturating_mul(1_000) / need.measured_tokens).min(MAX_DENSITY);
+        if real > EVEN_DENSITY {
             let known = self.token_density.entry(model.to_owned()).or_insert(real);
             *known = real.max(*known);
         }

@@ -57,7 +57,7 @@ impl CheckpointStore {
         self.checkpoints.retain(|(owner, _), _| open_branches.contains(owner));
     }
 
-    /// They name states of another definition.
+    /// Drops all: the definition has changed, and they name its old states.
     pub(super) fn clear(&mut self) {
         self.checkpoints.clear();
     }

@@ -24,10 +24,10 @@ impl Machine {
                 self.core.branches.current.phase = WaitState::Held;
                 NextHandler::Wait
             }
-            BreakSite::Tool if self.core.is_action_state() => {
+            BreakSite::Tool if self.core.has_pending_action() => {
                 // a step does not look at it again: it would count for the next state
                 self.core.branches.current.breakpoint_passed = !self.core.spec.offers_messages_once();
-                NextHandler::PermitStep
+                NextHandler::PermitAction
             }
             BreakSite::Tool => {
                 self.core.branches.current.breakpoint_passed = true;

@@ -243,7 +243,7 @@ impl Machine {
                 continue;
             }
             let held = judges_held && self.core.branches.current.phase == WaitState::ToolHeld;
-            let theirs = self.core.is_action_state()
+            let theirs = self.core.has_pending_action()
                 && (held || matches!(self.core.branches.current.phase, WaitState::Tool(_)));
             if !theirs && !foreign(&self.core.branches.current) {
                 continue;

@@ -1,12 +1,13 @@
 //! What every part of the machine needs: the definition, the time, ids, the branches, and what an input has led to.
 //!
-//! It decides nothing: it finds frames and states, gives ids, and collects events and effects.
+//! It finds frames and states, gives ids, and collects events and effects. It knows no budgets, tools or models; it decides
+//! only whether a question is shown and whether anything new may begin.
 
 use serde::{Deserialize, Serialize};
 use std::ops::Deref;
 use std::sync::Arc;
 
-use super::branch_scheduler::BranchScheduler;
+use super::branch_set::BranchSet;
 use super::next_handler::NextHandler;
 use super::run_phase::{RunPhase, StopRequest};
 use crate::branch::{Branch, PendingQuestion, WaitState};
@@ -37,7 +38,7 @@ pub(super) struct MachineCore {
     pub(super) seed: u64,
     pub(super) last_call: u64,
     pub(super) last_frame_id: u64,
-    pub(super) branches: BranchScheduler,
+    pub(super) branches: BranchSet,
     pub(super) phase: RunPhase,
     pub(super) stop_request: StopRequest,
     /// A user can be asked.
@@ -72,7 +73,7 @@ impl MachineCore {
             seed: 0,
             last_call: 0,
             last_frame_id: 0,
-            branches: BranchScheduler::new(root),
+            branches: BranchSet::new(root),
             phase: RunPhase::Driven,
             stop_request: StopRequest::None,
             user_present,
@@ -178,7 +179,7 @@ impl MachineCore {
         }
     }
 
-    pub(super) fn is_action_state(&self) -> bool {
+    pub(super) fn has_pending_action(&self) -> bool {
         self.frame().is_some_and(|frame| frame.visit.step.is_some())
     }
 
@@ -215,7 +216,7 @@ impl MachineCore {
         NextHandler::Wait
     }
 
-    /// Nothing new may begin: the run is about to be parked.
+    /// Nothing new may begin: the run is about to be suspended.
     pub(super) fn starts_nothing_new(&self) -> bool {
         self.is_stopping() || !self.user_present && self.branches.first_failed().is_some()
     }

@@ -39,7 +39,7 @@ impl MessageQueue {
 
     /// Takes the first text that no script has on offer.
     pub(super) fn take_available(&mut self, core: &MachineCore) -> Option<String> {
-        let held = scripts_reading(core);
+        let held = pending_calls(core);
         let free = self.messages.iter().position(|message| message.is_available(&held))?;
         self.messages.remove(free).map(|message| message.text)
     }
@@ -55,7 +55,7 @@ impl MessageQueue {
         if self.messages.is_empty() {
             return Vec::new();
         }
-        let held = scripts_reading(core);
+        let held = pending_calls(core);
         let free = self.messages.iter_mut().filter(|message| message.is_available(&held));
         free.map(|message| {
             message.offered_to = Some(call);
@@ -99,8 +99,9 @@ impl MessageQueue {
     }
 }
 
-/// The pending calls: an abandoned script takes nothing any more.
-fn scripts_reading(core: &MachineCore) -> BTreeSet<CallId> {
+/// The pending calls of all branches: an abandoned script takes nothing any more. Empty for runs in which every message
+/// is available.
+fn pending_calls(core: &MachineCore) -> BTreeSet<CallId> {
     if core.spec.offers_messages_once() {
         core.branches.all().filter_map(Branch::pending_call).collect()
     } else {

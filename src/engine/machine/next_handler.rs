@@ -31,11 +31,11 @@ pub(super) enum NextHandler {
     RunWaitingTool,
     FinishTool(CallId, Box<ToolOutcome>),
     /// The action of the current state: run it, ask, or deny it.
-    PermitStep,
-    StepDenied(String),
-    StepDone(Box<ToolOutcome>),
+    PermitAction,
+    ActionDenied(String),
+    ActionDone(Box<ToolOutcome>),
     /// The agent's turn ends with this text, these calls and this decision.
-    EndVisit(Box<VisitEnd>),
+    EndTurn(Box<TurnEnd>),
     /// Work without an agent is done: whether it succeeded, and its result.
     WorkDone(bool, Value),
     StoreResult(Value),
@@ -57,7 +57,7 @@ pub(super) enum NextHandler {
 
 /// How an agent's turn ended.
 #[derive(Debug)]
-pub(super) struct VisitEnd {
+pub(super) struct TurnEnd {
     pub(super) text: String,
     pub(super) calls: Vec<ToolCall>,
     pub(super) decision: Vec<ToolCall>,
@@ -88,20 +88,20 @@ impl NextHandler {
         Self::FinishTool(call, Box::new(outcome))
     }
 
-    pub(super) fn step_denied(reason: &str) -> Self {
-        Self::StepDenied(reason.to_owned())
+    pub(super) fn action_denied(reason: &str) -> Self {
+        Self::ActionDenied(reason.to_owned())
     }
 
-    pub(super) fn step_done(outcome: ToolOutcome) -> Self {
-        Self::StepDone(Box::new(outcome))
+    pub(super) fn action_done(outcome: ToolOutcome) -> Self {
+        Self::ActionDone(Box::new(outcome))
     }
 
     pub(super) fn follow(guard: usize, target: StateIx, tried: Vec<TriedGuard>) -> Self {
         Self::Follow { guard, target, tried }
     }
 
-    pub(super) fn end_visit(text: String, calls: Vec<ToolCall>, decision: Vec<ToolCall>) -> Self {
-        Self::EndVisit(Box::new(VisitEnd { text, calls, decision }))
+    pub(super) fn end_turn(text: String, calls: Vec<ToolCall>, decision: Vec<ToolCall>) -> Self {
+        Self::EndTurn(Box::new(TurnEnd { text, calls, decision }))
     }
 
     pub(super) fn limit(question: PendingQuestion, limit: &str, value: u32, text: String) -> Self {

@@ -184,7 +184,7 @@ impl Machine {
             let text = format!("`{}` decided more than once in one answer: {}", agent.id, names.join(", "));
             self.core.emit_warning("several_decisions", text);
         }
-        NextHandler::end_visit(text.to_owned(), decision.clone(), decision)
+        NextHandler::end_turn(text.to_owned(), decision.clone(), decision)
     }
 
     /// A text where a decision is needed: one nudge with a forced choice, then an error.
@@ -197,7 +197,7 @@ impl Machine {
         };
         turn.add_reply(text.clone(), Vec::new(), Vec::new());
         if expected.is_empty() {
-            return NextHandler::end_visit(text, Vec::new(), Vec::new());
+            return NextHandler::end_turn(text, Vec::new(), Vec::new());
         }
         if turn.was_nudged {
             let detail =

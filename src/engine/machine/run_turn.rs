@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::build_prompt::{PromptBuilder, WindowUpdate};
-use super::next_handler::VisitEnd;
+use super::next_handler::TurnEnd;
 use super::{CallFrame, CallId, Effect, Machine, NextHandler, RunEvent, WaitState};
 use crate::agent_turn::{AgentTurn, SummarizationState, TurnEntry};
 use crate::call_frame::{TurnContinuation, WorkResult, workflow_author};
@@ -125,7 +125,7 @@ impl Machine {
 
     /// Asks the agent of the current visit, with its view as of now.
     pub(super) fn call_model(&mut self) -> NextHandler {
-        if self.breakpoints.breaks_before_call(&mut self.core, &self.ledger) {
+        if self.breakpoints.stop_before_call(&mut self.core, &self.ledger) {
             return NextHandler::Wait;
         }
         if let Err(next) = self.budgets.check_model_call(&mut self.core) {
@@ -187,8 +187,8 @@ impl Machine {
 
     /// Ends the visit: the reply enters the context, scripts can read it, the transitions are evaluated. A user seat's
     /// decision stays private.
-    pub(super) fn end_visit(&mut self, end: VisitEnd) -> NextHandler {
-        let VisitEnd { text, calls, decision } = end;
+    pub(super) fn end_turn(&mut self, end: TurnEnd) -> NextHandler {
+        let TurnEnd { text, calls, decision } = end;
         let Some(workflow) = self.core.workflow() else { return NextHandler::Wait };
         let asked = self.excludes_from_context();
         let stores = self.core.current_state().is_some_and(|(_, state)| state.store.is_some());

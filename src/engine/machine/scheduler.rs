@@ -40,7 +40,7 @@ impl Machine {
                 if self.suspends_before(target) {
                     break;
                 }
-                if !self.breakpoints.breaks_before_state(&mut self.core, target, &self.ledger) {
+                if !self.breakpoints.stop_before_state(&mut self.core, target, &self.ledger) {
                     let next = self.enter_state(target);
                     self.advance(next);
                 }

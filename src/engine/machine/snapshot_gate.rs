@@ -8,7 +8,7 @@ use synthdev_domain::ids::{CallId, SnapshotId};
 /// How far the snapshot is that a tool which changes files waits for.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(super) enum SnapshotProgress {
-    /// None was requested, or the user agreed to continue without one.
+    /// None was requested, or the run continues without one: the user agreed, or is not there to be asked.
     None,
     Pending(CallId),
     Taken,
@@ -51,7 +51,7 @@ impl SnapshotGate {
         if let SnapshotProgress::Pending(call) = self.progress { Some(call) } else { None }
     }
 
-    /// The state that ends changed files: what it left behind becomes a point to go back to.
+    /// If the state that ends has changed files, takes a snapshot, to which the run can go back.
     /// Branches run beside others, so their changes count for the state that started them.
     pub(super) fn request_after_state(&mut self, core: &mut MachineCore) {
         if core.branches.current.parent.is_some() {

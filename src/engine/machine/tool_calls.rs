@@ -20,7 +20,7 @@ impl Machine {
                 .map(|(spec, arguments)| (spec.risk, arguments))
             {
                 Err(reason) => self.core.refuse_tool_call(&agent_id, &name, &reason),
-                Ok(_) if self.breakpoints.breaks_before_tool(&mut self.core, &name) => {
+                Ok(_) if self.breakpoints.stop_before_tool(&mut self.core, &name) => {
                     return NextHandler::Wait;
                 }
                 Ok((_, arguments)) if name == ASK_PERSON => {
@@ -48,7 +48,7 @@ impl Machine {
         self.after_tools()
     }
 
-    /// Without a user, and if the workflow itself handles a refusal, the call is refused at once.
+    /// Without a user, and if the workflow handles `tool.denied`, the state fails with it at once.
     pub(super) fn ask_approval(&mut self, invocation: ToolInvocation, risk: ToolRisk) -> NextHandler {
         if !self.core.user_present && self.is_dealt_with("tool.denied") {
             return self.not_approved(&invocation);
@@ -97,12 +97,12 @@ impl Machine {
             self.core.branches.current.was_shown = false;
         }
         let reason = Some("nobody answered in time".to_owned());
-        self.on_approved(call, ApprovalDecision::Deny { reason })
+        self.on_approval_answered(call, ApprovalDecision::Deny { reason })
     }
 
     fn not_approved(&mut self, invocation: &ToolInvocation) -> NextHandler {
-        if self.core.is_action_state() {
-            return NextHandler::step_denied("nobody is there to approve it");
+        if self.core.has_pending_action() {
+            return NextHandler::action_denied("nobody is there to approve it");
         }
         let ToolInvocation { agent, tool, .. } = invocation;
         let detail = format!("`{agent}` wants to use `{tool}` and nobody is there to approve it");
@@ -148,7 +148,7 @@ impl Machine {
         self.run_tool(invocation, risk)
     }
 
-    pub(super) fn on_approved(&mut self, call: CallId, decision: ApprovalDecision) -> NextHandler {
+    pub(super) fn on_approval_answered(&mut self, call: CallId, decision: ApprovalDecision) -> NextHandler {
         if self.core.branches.current.phase != WaitState::Approval(call) {
             return NextHandler::Wait;
         }
@@ -168,8 +168,8 @@ impl Machine {
             }
             ApprovalDecision::Deny { reason } => {
                 let why = reason.map_or_else(String::new, |reason| format!(": {reason}"));
-                if self.core.is_action_state() {
-                    return NextHandler::step_denied(&format!("you denied it{why}"));
+                if self.core.has_pending_action() {
+                    return NextHandler::action_denied(&format!("you denied it{why}"));
                 }
                 self.core.refuse_tool_call(
                     &invocation.agent,
@@ -178,9 +178,9 @@ impl Machine {
                 );
                 self.next_tool()
             }
-            ApprovalDecision::Refuse { reason } if self.core.is_action_state() => {
+            ApprovalDecision::Refuse { reason } if self.core.has_pending_action() => {
                 let (content, summary) = (reason.clone(), reason);
-                NextHandler::step_done(ToolOutcome { content, summary, ..ToolOutcome::default() })
+                NextHandler::action_done(ToolOutcome { content, summary, ..ToolOutcome::default() })
             }
             ApprovalDecision::Refuse { reason } => {
                 self.core.refuse_tool_call(&invocation.agent, &tool, &reason);
@@ -209,11 +209,11 @@ impl Machine {
             content: outcome.content.clone(),
             duration_ms: outcome.duration_ms,
         });
-        if outcome.lacks_sandbox && (self.core.is_action_state() || !self.core.user_present) {
+        if outcome.lacks_sandbox && (self.core.has_pending_action() || !self.core.user_present) {
             return self.not_sandboxed(outcome.summary);
         }
-        if self.core.is_action_state() {
-            return NextHandler::step_done(outcome);
+        if self.core.has_pending_action() {
+            return NextHandler::action_done(outcome);
         }
         self.core.answer_call(outcome.content, outcome.ok);
         self.next_tool()
@@ -248,7 +248,7 @@ impl Machine {
         }
         match agent.tool_loop {
             ToolLoop::Auto => NextHandler::CallModel,
-            ToolLoop::Step => NextHandler::end_visit(open.text, calls, Vec::new()),
+            ToolLoop::Step => NextHandler::end_turn(open.text, calls, Vec::new()),
         }
     }
 }

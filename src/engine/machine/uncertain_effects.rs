@@ -18,7 +18,7 @@ impl Machine {
         let Some((invocation, risk)) = self.core.current_invocation() else { return NextHandler::Wait };
         let outcome = match parse_resolution(&answer) {
             Ok(UncertainCallResolution::Repeat) => return NextHandler::run_tool(invocation, risk),
-            Ok(UncertainCallResolution::Skip) if self.core.is_action_state() => return self.skip_step(),
+            Ok(UncertainCallResolution::Skip) if self.core.has_pending_action() => return self.skip_action(),
             Ok(UncertainCallResolution::Skip) => ToolOutcome {
                 content: "interrupted: it is not known whether this took effect, and it was not repeated"
                     .to_owned(),

@@ -8,6 +8,7 @@ use crate::msg::UiCommand;
 use crate::update::busy::busy_reason;
 use crate::update::open_run;
 use synthdev_domain::ids::RunId;
+use synthdev_domain::journal::RunStatus;
 use synthdev_runtime::command::ControlAction;
 
 pub(super) fn run_action(model: &mut UiModel, deed: RunAction) -> Vec<UiCommand> {
@@ -17,7 +18,10 @@ pub(super) fn run_action(model: &mut UiModel, deed: RunAction) -> Vec<UiCommand>
         return Vec::new();
     };
     let step = archive.selected_step();
-    if let Some(why) = deed.unavailable_reason(&row, step) {
+    // rows are on their way: the run may have been paused since, and resuming looks at its record
+    let may_be_paused =
+        deed == RunAction::Resume && row.status == RunStatus::Running && archive.list.pending_page.is_some();
+    if let Some(why) = deed.unavailable_reason(&row, step).filter(|_| !may_be_paused) {
         archive.show_error(&why);
         return Vec::new();
     }

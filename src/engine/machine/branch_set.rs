@@ -8,7 +8,7 @@ use crate::branch::{Branch, PendingQuestion, WaitState};
 
 /// All branches; exactly one of them is current.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub(super) struct BranchScheduler {
+pub(super) struct BranchSet {
     /// The branch that the current input is for.
     pub(super) current: Branch,
     /// All others, by id.
@@ -18,7 +18,7 @@ pub(super) struct BranchScheduler {
     pub(super) last_id: u64,
 }
 
-impl BranchScheduler {
+impl BranchSet {
     pub(super) fn new(root: Branch) -> Self {
         Self { current: root, others: BTreeMap::new(), ready: VecDeque::new(), last_id: 0 }
     }
