@@ -471,6 +471,20 @@ fn a_fork_takes_other_data_and_a_file_gets_the_run() {
     assert!(desk.draw_screen(80, 24).contains("written to /project/out.md"));
 }
 
+/// The rows that show it as paused may come later than the word that it is.
+#[test]
+fn a_run_that_was_just_paused_is_resumed() {
+    let mut desk = opened_browser(vec![run_row(0, "coder_reviewer", RunStatus::Running)], false);
+    desk.key(KeyCode::Char('P'));
+    let all = take_history_requests(&mut desk);
+    let [(number, HistoryRequest::Control { .. })] = all.as_slice() else { panic!("{all:?}") };
+    send_history_reply(&mut desk, *number, HistoryReply::Done(Ok("run run000000000 is paused".into())));
+    desk.take_commands();
+    desk.key(KeyCode::Char('r'));
+    assert!(desk.draw_screen(80, 24).contains("reading the run"));
+    assert!(!desk.take_commands().is_empty(), "its record is read");
+}
+
 #[test]
 fn two_runs_are_marked_and_compared() {
     let mut desk = opened_browser(many_rows(0, 3), false);
