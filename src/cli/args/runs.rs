@@ -16,7 +16,7 @@ pub struct ResumeArgs {
     /// The state of the pause to answer, if several are open
     #[arg(long, value_name = "STATE")]
     pub state: Option<String>,
-    /// The amount to add to the exhausted budget: dollars, tokens or seconds
+    /// How much more may be used from now on, beyond what the run has used: dollars, tokens or seconds
     #[arg(long, value_name = "AMOUNT", value_parser = parse_amount, conflicts_with = "results")]
     pub budget: Option<f64>,
     /// Continue with the current version of the workflow if it is compatible; lists the differences
