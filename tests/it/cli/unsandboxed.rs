@@ -87,7 +87,7 @@ fn private_directories_are_explained_as_the_layer_makes_them() {
         let settings = format!(r#"{{"sandbox": {{"layer": "{layer}"}}}}"#);
         world.write_user_file("settings.json", &settings);
         let report = world.run_program(&["sandbox"]).stdout;
-        if layer != "none" && !report.contains(&format!("held by: {layer}")) {
+        if layer != "none" && !report.contains(&format!("enforced by: {layer}")) {
             let reason = format!("the layer {layer} does not work here");
             if cfg!(target_os = "linux") {
                 skip_sandbox_row(&reason)
