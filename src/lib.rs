@@ -49,14 +49,14 @@
 //!
 //! | you want to change | look at |
 //! | --- | --- |
-//! | what a workflow file may say: its keys | `language/workflow_file/keys.rs` and its neighbours, then `language/check/` and `language/lower/`; of step lists: `language/workflow_file/steps/keys.rs`; in the JSON Schema: `settings/schema/` |
+//! | where a workflow key is declared: what a workflow file may say | `language/workflow_file/keys.rs` and its neighbours, then `language/check/` and `language/lower/`; of step lists: `language/workflow_file/steps/keys.rs`; in the JSON Schema: `settings/schema/` |
 //! | a setting, its names and default | the table in `settings/layers/rules.rs` |
 //! | what a branch does next | `engine/machine/{next_handler,advance}.rs` |
 //! | branches and loops | `engine/{branch,parallel,merge}.rs`, `engine/machine/{branch_set,scheduler,spawn_branches,join}.rs` |
 //! | errors of a state: its retry rule and delay, catch, fallback | `engine/machine/{error_recovery,on_failure}.rs` |
 //! | retry of a model call: how often, and the retry delay | `runtime/retry.rs`; the values: `retry.*` in `settings/layers/rules.rs` |
 //! | limits, budgets | `engine/machine/{limits,budgets}.rs` |
-//! | approvals, and what a denied tool call does | `engine/machine/tool_calls.rs` (an agent's call), `engine/machine/action_states.rs` (a state's action); their types: `domain/approval.rs` |
+//! | approvals, and what a denied tool call does | `engine/machine/tool_calls.rs` (an agent's call; the text for the model: `pending_invocation.rs`), `engine/machine/action_states.rs` (a state's action); their types: `domain/approval.rs` |
 //! | step lists and handlers | `language/workflow_file/{steps,handlers}.rs`: rewritten as states |
 //! | drawings, schemas | `language/graph/`, `settings/schema/` |
 //! | what a run can cost at most, before it starts | `language/cost_estimate.rs` |
@@ -66,7 +66,8 @@
 //! | the window of a model that only its server knows | `adapters/providers/windows.rs`, `app/windows.rs` |
 //! | which server a key may be sent to | `settings/models/key_scopes.rs`, `adapters/providers/api_keys.rs` |
 //! | `doctor` | `app/doctor/`, `adapters/system_info.rs` |
-//! | the prompt of an agent: which part of a conversation it sees, how that is trimmed to the model's window | `engine/prompt.rs`, `engine/prompt/{window,truncate}.rs`; how long it may be: `engine/prompt/sources.rs`; the last check before sending: `runtime/context_window.rs` |
+//! | how a conversation is trimmed | `engine/prompt/window.rs` (the oldest messages are left out), `engine/prompt/truncate.rs` (tool results and texts are shortened); how long a prompt may be: `engine/prompt/sources.rs`; the last check before sending: `runtime/context_window.rs` |
+//! | the prompt of an agent: which part of a conversation it sees | `engine/prompt.rs` |
 //! | the system context of agents | `settings/system_context.rs`, `config/environment.md` |
 //! | how a model's answer is judged | `engine/machine/on_model_reply.rs` |
 //! | what happens while a server stays down | `engine/machine/model_fallback.rs`, the retries in `runtime/retry.rs` |
@@ -74,8 +75,8 @@
 //! | delegation: which tasks sub-agents do, their queue, leases, results | `engine/machine/delegated_tasks.rs`, `runtime/{task_queue,leases}.rs`, `mcp/steps/` |
 //! | checkpoints of a sub-agent's task | `engine/machine/checkpoints.rs`, `mcp/calls/checkpoint.rs` |
 //! | time limits of states and workflows, and when they are suspended | `engine/time_limit.rs`, `engine/machine/{timers,timeout_suspension}.rs` |
-//! | HTTP time-outs: model servers, `http` steps | `timeouts.*` in `settings/layers/rules.rs` (the values), `adapters/providers/{timeouts,transport}.rs` (how they are kept), `adapters/tools/http_request.rs` |
-//! | loading a run from its journal | `runtime/load_for_resume.rs` |
+//! | HTTP time-outs: model servers, `http` steps | `adapters/providers/{transport,timeouts}.rs`, `adapters/tools/http_request.rs`; the values: `timeouts.*` in `settings/layers/rules.rs` |
+//! | loading a run, from its stored state or its journal | `runtime/load_for_resume.rs`, `runtime/state_snapshot.rs` |
 //! | which process owns a run: the claim | `adapters/sqlite/{run_ownership,liveness_lock}.rs` |
 //! | rewind, fork | `runtime/time_travel.rs`, `engine/machine/on_rewound.rs` |
 //! | when a run takes the project's lock | `runtime/{lock_timing,run_project_lock}.rs`, `adapters/project_lock.rs` |
@@ -97,7 +98,7 @@
 //! | what a repository may open outside of itself | `adapters/{repository_bounds,git_entries}.rs`, `adapters/git/open_repository.rs` |
 //! | where a path leads through its links | `adapters/link_walk.rs` |
 //! | the protocols of model servers | `adapters/providers/{openai,responses,anthropic}/` |
-//! | recordings of model calls (cassettes) | `adapters/providers/recording.rs`, `app/recordings.rs` |
+//! | recordings of model calls (cassettes) | `adapters/providers/recording/{recorder,player,matcher}.rs`, their format: `adapters/providers/recording/format.rs`; `--record` and `--replay`: `app/recordings.rs` |
 //! | `simulate`, `test` and their files | `language/test_file/`, `runtime/simulation.rs`, `cli/simulate/` |
 //! | snapshots and undo | `adapters/git/` |
 //! | what is kept of a run | `runtime/journal.rs`, `adapters/sqlite/` |
@@ -114,7 +115,7 @@
 //! | `/task` | `domain/task_list.rs`, `adapters/task_list.rs`, `tui/update/tasks.rs` |
 //! | messages on screen: Markdown as it comes, code in colours, diffs, what is folded | `tui/transcript/` |
 //! | panes: their drawing, content, layout, and view of a run | `tui/view/pane.rs`, `tui/pane/`, `tui/layout.rs`, `tui/run_view/` |
-//! | breakpoints, step mode, values that the user sets | `engine/steering.rs`, `engine/machine/{breakpoint_control,on_steered}.rs`; those of the command line: `app/breakpoints.rs` |
+//! | breakpoints, step mode, values that the user sets | `engine/machine/{breakpoint_control,on_steered}.rs`, their types: `engine/steering.rs`; those of the command line: `app/breakpoints.rs` |
 //! | the history on screen | `tui/history_browser/`, `tui/update/history_browser/`, `app/backend/history_queries.rs` |
 //! | watching the history for writes of other processes | `adapters/file_watch.rs`, `tui/program/store_watch.rs` |
 //! | lines instead of a screen | `tui/line_mode.rs` |

@@ -73,9 +73,9 @@ pub struct ModelProviders {
 
 impl ModelProviders {
     /// `keys`: the key ring; a `ModelChoice` holds only the name of its key.
-    pub fn new(keys: BTreeMap<String, SecretText>, patience: ModelTimeouts) -> Self {
+    pub fn new(keys: BTreeMap<String, SecretText>, timeouts: ModelTimeouts) -> Self {
         Self {
-            http: ProviderTransport::new(keys, patience),
+            http: ProviderTransport::new(keys, timeouts),
             server_quirks: responses::ServerQuirks::default(),
             scripted_model: None,
             prices: ProviderPriceLists::new(),

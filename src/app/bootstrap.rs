@@ -261,14 +261,14 @@ fn runtime_parts(
     script: Option<ScriptedModel>,
 ) -> (RuntimePorts, RuntimeOptions, Arc<ModelProviders>) {
     let settings = catalog.settings();
-    let patience = ModelTimeouts {
+    let timeouts = ModelTimeouts {
         connect_timeout: Duration::from_secs(settings.connect_seconds()),
         idle_timeout: Duration::from_secs(settings.idle_seconds()),
         call: Duration::from_secs(settings.call_seconds()),
         ..ModelTimeouts::default()
     };
     let providers =
-        ModelProviders::new(catalog.key_ring().clone(), patience).with_key_servers(catalog.key_origins());
+        ModelProviders::new(catalog.key_ring().clone(), timeouts).with_key_servers(catalog.key_origins());
     let mut providers = providers.with_prices(price_lists(catalog));
     if let Some(script) = script {
         providers = providers.with_scripted(script);

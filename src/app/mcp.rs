@@ -49,9 +49,9 @@ pub(super) fn run_mcp_server(world: &CliContext, args: &McpArgs) -> Result<u8> {
         .map(|_| http_server::McpAccessToken::find_or_create(args.token_file.as_deref(), &world.dirs.data))
         .transpose()?;
     let runtime = build_runtime()?;
-    let patience = TaskTimeouts { lease_seconds: args.lease_seconds, begin_seconds: args.begin_seconds };
+    let timeouts = TaskTimeouts { lease_seconds: args.lease_seconds, begin_seconds: args.begin_seconds };
     let served = runtime.block_on(async {
-        shop.handle().serve_sub_agents(patience);
+        shop.handle().serve_sub_agents(timeouts);
         tokio::spawn(workflow_registry::watch_files(Arc::clone(&shop.registry)));
         let mut interrupts = interrupt_receiver();
         let stop = async move {

@@ -35,12 +35,12 @@ impl ServerProbe {
     pub(super) fn new(catalog: &ConfigCatalog) -> Self {
         let homes = catalog.key_origins();
         let to = |connect| {
-            let patience = ModelTimeouts {
+            let timeouts = ModelTimeouts {
                 connect_timeout: connect,
                 idle_timeout: DEADLINE,
                 ..ModelTimeouts::default()
             };
-            ModelProviders::new(catalog.key_ring().clone(), patience).with_key_servers(homes.clone())
+            ModelProviders::new(catalog.key_ring().clone(), timeouts).with_key_servers(homes.clone())
         };
         Self { local_providers: to(NEAR), remote_providers: to(DEADLINE) }
     }

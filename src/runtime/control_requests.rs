@@ -126,15 +126,15 @@ impl RuntimeHandle {
     }
 
     /// Pauses a run, in whichever process it is driven: work in progress completes, and nothing new begins. A run
-    /// without a driver stays as it is. `patience`: how long to wait for the outcome.
+    /// without a driver stays as it is. `max_wait`: how long to wait for the outcome.
     ///
     /// # Errors
     /// It is a conversation, its driver cannot be reached, or the store cannot be read.
-    pub async fn pause(&self, run: &RunId, patience: Duration) -> Result<PauseOutcome, StoreError> {
+    pub async fn pause(&self, run: &RunId, max_wait: Duration) -> Result<PauseOutcome, StoreError> {
         self.task_broker().wait_until_resumed(run).await;
         if self.context.runs.drives_run(run) {
             let here = timeout(
-                patience,
+                max_wait,
                 request_control(&self.context.runs, run, ControlAction::Pause, ControlOrigin::Own),
             )
             .await;
@@ -149,7 +149,7 @@ impl RuntimeHandle {
                 Err(_) => Ok(PauseOutcome::Told(None)),
             };
         }
-        Ok(match self.ask_driver(run, ControlAction::Pause, patience).await? {
+        Ok(match self.ask_driver(run, ControlAction::Pause, max_wait).await? {
             Some(told) => told,
             None => PauseOutcome::Done,
         })
@@ -160,10 +160,10 @@ impl RuntimeHandle {
         &self,
         run: &RunId,
         control: ControlAction,
-        patience: Duration,
+        max_wait: Duration,
     ) -> Result<Option<PauseOutcome>, StoreError> {
         let asked = serde_json::to_string(&ControlRequest { run: run.clone(), control }).unwrap_or_default();
-        let until = Instant::now() + patience;
+        let until = Instant::now() + max_wait;
         let (mut tries, mut asks) = (TRIES, 0_u32);
         while let Some(DriverAnswers { pid, answers }) = self.ports().store.ask_driver(run, asked.clone())? {
             asks += 1;

@@ -1,5 +1,5 @@
-//! Asking a model again after transport errors: 1 s doubled, full jitter, at most 60 s, 5 attempts.
-//! A server that says nothing is asked twice at most: each time takes a whole time-out.
+//! Retries model calls after transport errors. The retry delay starts at 1 s and doubles, with full jitter, up to 60 s;
+//! 5 attempts. A server that stays silent is asked twice at most: each attempt takes a whole time-out.
 
 use std::time::Duration;
 

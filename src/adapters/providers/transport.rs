@@ -58,8 +58,8 @@ pub fn longest_answer(body: &Value, choice: &ModelChoice) -> Option<u64> {
 
 impl ProviderTransport {
     /// Costs nothing: clients come with the first call.
-    pub fn new(keys: BTreeMap<String, SecretText>, patience: ModelTimeouts) -> Self {
-        Self { keys: ApiKeyRing::new(keys), model_timeouts: patience, clients: ProviderClients::default() }
+    pub fn new(keys: BTreeMap<String, SecretText>, model_timeouts: ModelTimeouts) -> Self {
+        Self { keys: ApiKeyRing::new(keys), model_timeouts, clients: ProviderClients::default() }
     }
 
     /// Keys go to these servers only.

@@ -82,30 +82,30 @@ impl StoreWriter {
         let Some((driver, run)) = find_driver(&transaction, &token.run)? else {
             return Ok(Err(StoreRefusal::Unknown));
         };
-        let mine = self.driven_runs.get(&token.run).filter(|desk| desk.claim == driver.claim).copied();
-        let mut desk = match mine {
-            Some(desk) => desk,
+        let mine = self.driven_runs.get(&token.run).filter(|driven| driven.claim == driver.claim).copied();
+        let mut driven = match mine {
+            Some(driven) => driven,
             None if run.progress.status == RunStatus::Running => {
                 return Ok(Err(StoreRefusal::Driven { pid: driver.pid }));
             }
             None => take_over(&transaction, driver.key, &self.own_identity)?,
         };
-        write_rows(&transaction, &desk, rows, progress, &self.own_identity)?;
+        write_rows(&transaction, &driven, rows, progress, &self.own_identity)?;
         transaction
             .prepare_cached(
                 "UPDATE tokens SET used = ?3, results_hash = ?4, answer = ?5
                  WHERE run = ?1 AND call = ?2 AND used IS NULL",
             )?
             .execute(params![
-                desk.key,
+                driven.key,
                 token.call.0.cast_signed(),
                 usage.now.0,
                 usage.results_hash,
                 usage.answer
             ])?;
         transaction.commit()?;
-        desk.on_rows_written(rows, progress, &mut self.queue);
-        self.driven_runs.insert(token.run, desk);
+        driven.on_rows_written(rows, progress, &mut self.queue);
+        self.driven_runs.insert(token.run, driven);
         Ok(Ok(TokenRedeemOutcome::Accepted))
     }
 }

@@ -25,30 +25,30 @@ impl StoreWriter {
         if before.progress.status == RunStatus::Running && !let_go {
             return Ok(Err(StoreRefusal::Driven { pid: driver.pid }));
         }
-        let desk = take_over(&transaction, driver.key, &self.own_identity)?;
+        let driven = take_over(&transaction, driver.key, &self.own_identity)?;
         transaction
             .prepare_cached("UPDATE progress SET status = 'running' WHERE run = ?1")?
             .execute([driver.key])?;
         transaction.commit()?;
-        self.driven_runs.insert(run.clone(), desk);
+        self.driven_runs.insert(run.clone(), driven);
         Ok(Ok(before))
     }
 
     /// Whether the claim still holds.
     pub(super) fn drives_run(&self, run: &RunId) -> rusqlite::Result<bool> {
-        let Some(desk) = self.driven_runs.get(run) else { return Ok(false) };
-        claim_holds(&self.connection, desk)
+        let Some(driven) = self.driven_runs.get(run) else { return Ok(false) };
+        claim_holds(&self.connection, driven)
     }
 
     /// Releases the run as it is: its status is `interrupted`. If that cannot be written, at least this process may
     /// claim it again.
     pub(super) fn release_run(&mut self, run: &RunId) -> rusqlite::Result<()> {
-        let Some(desk) = self.driven_runs.remove(run) else { return Ok(()) };
+        let Some(driven) = self.driven_runs.remove(run) else { return Ok(()) };
         self.connection
             .prepare_cached(
                 "UPDATE progress SET status = 'interrupted' WHERE run = ?1 AND claim = ?2 AND status = 'running'",
             )?
-            .execute([desk.key, desk.claim])?;
+            .execute([driven.key, driven.claim])?;
         Ok(())
     }
 }

@@ -119,31 +119,31 @@ impl StoreWriter {
         progress: Option<&RunProgress>,
         also: AppendExtra<'_>,
     ) -> StoreWriteResult<()> {
-        let Some(desk) = self.driven_runs.get_mut(run) else {
+        let Some(driven) = self.driven_runs.get_mut(run) else {
             return Ok(Err(match find_run_key(&self.connection, run)? {
                 Some(_) => StoreRefusal::NotClaimed,
                 None => StoreRefusal::Unknown,
             }));
         };
-        let unsure = std::mem::replace(&mut desk.must_recheck, true);
+        let unsure = std::mem::replace(&mut driven.must_recheck, true);
         let transaction = begin_write(&mut self.connection)?;
         if unsure {
-            desk.next_row = next_seq(&transaction, desk.key)?;
+            driven.next_row = next_seq(&transaction, driven.key)?;
         }
-        if !write_rows(&transaction, desk, rows, progress, &self.own_identity)? {
+        if !write_rows(&transaction, driven, rows, progress, &self.own_identity)? {
             return write_refusal::lost_claim_refusal(&transaction, run).map(Err);
         }
         match also {
             AppendExtra::Nothing => {}
             AppendExtra::EndTokens(void, glance) => {
-                void_tokens(&transaction, desk.key, void)?;
-                preview::replace_preview(&transaction, desk.key, glance)?;
+                void_tokens(&transaction, driven.key, void)?;
+                preview::replace_preview(&transaction, driven.key, glance)?;
             }
-            AppendExtra::Glance(body) => preview::save_preview(&transaction, desk.key, body)?,
+            AppendExtra::Glance(body) => preview::save_preview(&transaction, driven.key, body)?,
         }
         transaction.commit()?;
-        desk.must_recheck = false;
-        desk.on_rows_written(rows, progress, &mut self.queue);
+        driven.must_recheck = false;
+        driven.on_rows_written(rows, progress, &mut self.queue);
         Ok(Ok(()))
     }
 
@@ -221,19 +221,19 @@ pub(super) fn next_seq(transaction: &Transaction<'_>, key: i64) -> rusqlite::Res
 /// Inside a transaction: rows and progress, if the driver's claim still holds; `false` if not.
 pub(super) fn write_rows(
     transaction: &Transaction<'_>,
-    desk: &DrivenRun,
+    driven: &DrivenRun,
     rows: &[JournalRow],
     progress: Option<&RunProgress>,
     me: &OwnProcessIdentity,
 ) -> rusqlite::Result<bool> {
-    if desk.is_over && !rows.is_empty() {
-        mark_behind(transaction, desk.key, desk.next_row)?;
+    if driven.is_over && !rows.is_empty() {
+        mark_behind(transaction, driven.key, driven.next_row)?;
     }
     let mut insert = transaction.prepare_cached(
         "INSERT INTO rows(run, seq, kind, at, call, body, blob, length, digest)
          SELECT run, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10 FROM progress WHERE run = ?1 AND claim = ?2",
     )?;
-    for (row, seq) in rows.iter().zip(desk.next_row..) {
+    for (row, seq) in rows.iter().zip(driven.next_row..) {
         let long = row.body.len() > INLINE_LIMIT;
         let blob = if long { Some(blob::store_text(transaction, &row.body)?) } else { None };
         let body = if long { preview_prefix(&row.body) } else { row.body.as_str() };
@@ -241,24 +241,24 @@ pub(super) fn write_rows(
         let call = row.call.map(|call| call.0.cast_signed());
         let digest = row.digest.map(u64::cast_signed);
         let length = saturate_to_i64(row.body.len() as u64);
-        let (key, claim) = (desk.key, desk.claim);
+        let (key, claim) = (driven.key, driven.claim);
         let kind = row.kind.as_str();
         if insert.execute(params![key, claim, seq, kind, row.at.0, call, body, blob, length, digest])? == 0 {
             return Ok(false);
         }
     }
     match progress {
-        Some(progress) => update_progress(transaction, desk, progress, me),
-        None if rows.is_empty() => claim_holds(transaction, desk),
+        Some(progress) => update_progress(transaction, driven, progress, me),
+        None if rows.is_empty() => claim_holds(transaction, driven),
         None => Ok(true),
     }
 }
 
 /// Whether the run exists and no other process has claimed it since.
-pub(super) fn claim_holds(connection: &Connection, desk: &DrivenRun) -> rusqlite::Result<bool> {
+pub(super) fn claim_holds(connection: &Connection, driven: &DrivenRun) -> rusqlite::Result<bool> {
     connection
         .prepare_cached("SELECT 1 FROM progress WHERE run = ?1 AND claim = ?2")?
-        .exists([desk.key, desk.claim])
+        .exists([driven.key, driven.claim])
 }
 
 /// Used ones stay: a repeated answer gets its reply, unless a rewind has discarded the answered call.
@@ -344,7 +344,7 @@ fn insert_progress(
 /// `false` if the driver's claim no longer holds.
 fn update_progress(
     transaction: &Transaction<'_>,
-    desk: &DrivenRun,
+    driven: &DrivenRun,
     progress: &RunProgress,
     me: &OwnProcessIdentity,
 ) -> rusqlite::Result<bool> {
@@ -357,8 +357,8 @@ fn update_progress(
              WHERE run = ?1 AND claim = ?2",
         )?
         .execute(params![
-            desk.key,
-            desk.claim,
+            driven.key,
+            driven.claim,
             progress.status.as_str(),
             me.pid,
             me.identity,

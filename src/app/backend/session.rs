@@ -29,8 +29,8 @@ pub(super) async fn play_session(
         synthdev_tui::run_screen(session).await
     };
     // Runs that were cancelled get a moment to write their last row.
-    let patience = std::time::Duration::from_millis(500);
-    let _ = tokio::time::timeout(patience, wait_for_runs(handle)).await;
+    let max_wait = std::time::Duration::from_millis(500);
+    let _ = tokio::time::timeout(max_wait, wait_for_runs(handle)).await;
     ended
 }
 

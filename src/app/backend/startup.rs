@@ -54,7 +54,7 @@ pub(crate) fn run_interactive(world: CliContext, opening: TuiStartup) -> Result<
     let wired = bootstrap::wire_runtime(&world.project, &world.dirs.data, &catalog, script);
     let handle = wired.handle.clone();
     let events = handle.subscribe(true);
-    let desk = TuiBackend {
+    let backend = TuiBackend {
         context: world,
         overrides,
         demo,
@@ -72,7 +72,7 @@ pub(crate) fn run_interactive(world: CliContext, opening: TuiStartup) -> Result<
         indexing: Arc::default(),
     };
     let session = SessionOptions {
-        backend: Arc::new(desk),
+        backend: Arc::new(backend),
         events,
         start: opening.start.map(|(name, input)| FirstAction::Workflow { name, input }),
         trust: question,

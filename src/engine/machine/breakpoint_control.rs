@@ -1,4 +1,4 @@
-//! Where the run stops: breakpoints, step mode, and the stop before model calls after an interrupt.
+//! Stops the run at breakpoints, in step mode, and before model calls after an interrupt.
 
 use super::machine_core::MachineCore;
 use super::{PendingQuestion, RunEvent};

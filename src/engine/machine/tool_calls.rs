@@ -1,4 +1,5 @@
-//! The ordinary calls of a reply, one after the other: permission, approval, snapshot, run, answer.
+//! The ordinary tool calls of a reply, one after the other: permission, approval, snapshot, run, answer. A denied call
+//! is answered with the reason, and the agent goes on.
 
 use super::guidance_files::UNASKED;
 use super::pending_invocation::check_tool_call;

@@ -1,4 +1,4 @@
-//! What a view leaves out to stay below its limit.
+//! Trims a prompt that is still too long: shortens tool results and texts until it stays below its limit.
 
 use super::limits::PromptBounds;
 use super::prompt_unit::{PromptUnit, sum_units};

@@ -1,7 +1,7 @@
-//! Where a view begins: the oldest groups are left out so that the rest stays below the limit. Found by
-//! sums, so that what is left out is not looked at.
+//! Trims the oldest messages: finds where a prompt begins in its conversation, so that the rest stays below the limit.
+//! Adds up stored lengths, so the messages that are left out are not read.
 //!
-//! A view keeps its beginning until it would pass the limit again: requests that begin alike are cached by providers.
+//! A prompt keeps its beginning until it would pass the limit again: providers cache requests that begin alike.
 
 use super::limits::PromptBounds;
 use super::prompt_unit::{PromptUnit, TurnInput, context_range, placed_summary, sum_units, turn_units};

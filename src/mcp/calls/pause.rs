@@ -28,8 +28,8 @@ pub(super) async fn pause_workflow(mut call: McpToolCall<'_>) -> Result<Value, M
     // the client that pauses is the one that would have to answer: waiting would be useless
     let asks = call.backend.interactions().has_unclaimed_call(&run.id)
         || handle.task_broker().has_unclaimed_task(&run.id);
-    let patience = if asks { Duration::ZERO } else { PATIENCE };
-    let told = handle.pause(&run.id, patience).await.map_err(|error| {
+    let max_wait = if asks { Duration::ZERO } else { PATIENCE };
+    let told = handle.pause(&run.id, max_wait).await.map_err(|error| {
         ToolResultError::new("not_paused", "The run was not paused", error.message).hint(error.hint)
     })?;
     let mut answer = call.current_status(&run.id)?;

@@ -110,11 +110,11 @@ impl Default for TaskBroker {
 
 impl TaskBroker {
     /// Sub-agents can be reached from now on.
-    pub(crate) fn enable_tasks(&self, patience: TaskTimeouts) {
+    pub(crate) fn enable_tasks(&self, timeouts: TaskTimeouts) {
         let ms = |given: Option<u64>, usual: u64| given.unwrap_or(usual).max(1).saturating_mul(1_000);
         let mut table = self.lock_state();
-        table.lease_ms = ms(patience.lease_seconds, LEASE_SECONDS);
-        table.begin_timeout_ms = ms(patience.begin_seconds, BEGIN_SECONDS);
+        table.lease_ms = ms(timeouts.lease_seconds, LEASE_SECONDS);
+        table.begin_timeout_ms = ms(timeouts.begin_seconds, BEGIN_SECONDS);
     }
 
     pub(crate) fn is_enabled(&self) -> bool {

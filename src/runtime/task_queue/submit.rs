@@ -181,10 +181,10 @@ impl RuntimeHandle {
     }
 
     /// Sub-agents can be reached from now on: runs that this process starts or resumes queue their steps.
-    pub fn serve_sub_agents(&self, patience: TaskTimeouts) {
-        self.context.task_broker.enable_tasks(patience);
+    pub fn serve_sub_agents(&self, timeouts: TaskTimeouts) {
+        self.context.task_broker.enable_tasks(timeouts);
         let shared = Arc::clone(&self.context);
-        let TaskTimeouts { lease_seconds, begin_seconds } = patience;
+        let TaskTimeouts { lease_seconds, begin_seconds } = timeouts;
         let shortest = lease_seconds.unwrap_or(LEASE_SECONDS).min(begin_seconds.unwrap_or(BEGIN_SECONDS));
         let pace = (Duration::from_secs(shortest) / 8).clamp(SWEEPS.0, SWEEPS.1);
         tokio::spawn(async move {

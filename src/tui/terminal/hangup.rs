@@ -70,10 +70,10 @@ mod linux {
     }
 
     /// Requests no events: then `poll` reports only a hangup.
-    fn is_hung_up(terminal: impl AsFd, patience: Option<&Timespec>) -> bool {
+    fn is_hung_up(terminal: impl AsFd, max_wait: Option<&Timespec>) -> bool {
         loop {
             let mut polled = [PollFd::new(&terminal, PollFlags::empty())];
-            match poll(&mut polled, patience) {
+            match poll(&mut polled, max_wait) {
                 Ok(_) => return polled[0].revents().contains(PollFlags::HUP),
                 Err(Errno::INTR) => {}
                 Err(_) => return false,
