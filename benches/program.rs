@@ -207,10 +207,10 @@ fn answer_all(socket: TcpStream, talk: &Mutex<Talk>) {
     let mut to = socket.try_clone().unwrap();
     let mut from = BufReader::with_capacity(1 << 20, socket);
     while from.fill_buf().is_ok_and(|bytes| !bytes.is_empty()) {
-        let at = Instant::now();
-        if !read_request(&mut from) {
+        if !read_request(&mut from, &mut to) {
             return;
         }
+        let at = Instant::now();
         let mut talk = talk.lock().unwrap();
         talk.requests.push(at);
         let count = talk.requests.len();

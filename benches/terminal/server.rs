@@ -270,7 +270,7 @@ fn answer_all(socket: TcpStream, scene: &Mutex<Arc<Scene>>) {
     socket.set_nodelay(true).unwrap();
     let mut to = socket.try_clone().unwrap();
     let mut from = BufReader::with_capacity(1 << 20, socket);
-    while from.fill_buf().is_ok_and(|bytes| !bytes.is_empty()) && read_request(&mut from) {
+    while from.fill_buf().is_ok_and(|bytes| !bytes.is_empty()) && read_request(&mut from, &mut to) {
         let scene = Arc::clone(&scene.lock().unwrap());
         if scene.answer(&mut from, &mut to).is_err() {
             scene.gone.ring();

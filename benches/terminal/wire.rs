@@ -26,23 +26,34 @@ pub fn event(delta: &str, finish: &str) -> String {
     )
 }
 
-/// Reads one request to its end; `false` if it is none.
-pub fn read_request(from: &mut impl BufRead) -> bool {
-    let mut length = 0;
+/// Reads the next request to a model to its end. Answers others, such as for a list of models, with 404. `false`: the
+/// client has closed the connection.
+pub fn read_request(from: &mut impl BufRead, to: &mut impl Write) -> bool {
     loop {
+        let mut first = String::new();
         let mut line = String::new();
-        if from.read_line(&mut line).is_err() || line.is_empty() {
+        let mut length = 0;
+        while line != "\r\n" {
+            line.clear();
+            if from.read_line(&mut line).is_err() || line.is_empty() {
+                return false;
+            }
+            if first.is_empty() {
+                first.clone_from(&line);
+            }
+            if let Some((name, value)) = line.split_once(':')
+                && name.eq_ignore_ascii_case("content-length")
+            {
+                length = value.trim().parse().unwrap();
+            }
+        }
+        let mut body = vec![0; length];
+        if from.read_exact(&mut body).is_err() {
             return false;
         }
-        if let Some((name, value)) = line.split_once(':')
-            && name.eq_ignore_ascii_case("content-length")
-        {
-            length = value.trim().parse().unwrap();
+        if first.starts_with("POST ") {
+            return true;
         }
-        if line == "\r\n" {
-            break;
-        }
+        to.write_all(b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n").unwrap();
     }
-    let mut body = vec![0; length];
-    from.read_exact(&mut body).is_ok()
 }
