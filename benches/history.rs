@@ -1,6 +1,7 @@
 //! A run with a long history is opened as the product opens it (100,000 messages in 150 ms):
 //!
 //! - at a glance: from a store that was not opened before to the first screen, which shows the stored end of the run;
+//! - to resume it: its machine, from the stored state;
 //! - on the screen: all of it is read, parsed, replayed and folded into what the screen shows;
 //! - as a record (`RuntimeHandle::run`): the same with every event kept.
 //!
@@ -53,7 +54,7 @@ const GLANCES: usize = 21;
 
 /// Opens the run in a file; milliseconds.
 type Way = (&'static str, fn(&Path) -> f64);
-const WAYS: [Way; 3] = [("glance", glance), ("screen", screen), ("record", record)];
+const WAYS: [Way; 4] = [("glance", glance), ("resume", resume), ("screen", screen), ("record", record)];
 
 fn main() {
     let arguments: Vec<String> = std::env::args().collect();
@@ -122,6 +123,16 @@ fn glance(file: &Path) -> f64 {
     terminal.draw(|frame| view::draw_screen(&model, frame)).unwrap();
     let took = milliseconds(began);
     assert_eq!(known, model.transcript.len() > 10, "what was stored is shown");
+    took
+}
+
+/// Its machine, as far as a resume needs it.
+fn resume(file: &Path) -> f64 {
+    let handle = nobody::handle(file);
+    let began = Instant::now();
+    let pauses = handle.open_pauses(&RunId::from(record::RUN), None).unwrap();
+    let took = milliseconds(began);
+    assert!(pauses.len() < 2);
     took
 }
 

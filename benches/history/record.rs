@@ -16,9 +16,11 @@ use synthdev::domain::tool::ToolOutcome;
 use synthdev::engine::effect::Effect;
 use synthdev::engine::input::{Input, UserAnswer};
 use synthdev::engine::machine::Machine;
+use synthdev::engine::pending_requests::PendingRequests;
 use synthdev::engine::run_spec::RunSpec;
 use synthdev::ports::run_store::RunStore;
 use synthdev::runtime::preview::RecentEvents;
+use synthdev::runtime::state_snapshot::StateSnapshot;
 
 use super::shape::Shape;
 
@@ -28,12 +30,14 @@ pub const RUN: &str = "0190aaaa-0000-7000-8000-000000000000";
 pub fn record(shape: Shape, messages: usize, file: &Path, project: &str) -> f64 {
     let spec = shape.spec();
     let mut machine = Machine::new(spec.clone());
+    machine.compacts_history();
+    let mut requests = PendingRequests::default();
     let mut ring = RecentEvents::default();
     let mut rows = Vec::new();
     let mut times = Vec::new();
     let mut count = 0;
     let mut input = Input::Started { seed: 7 };
-    while count < messages {
+    while count < messages || !requests.can_be_stored(&machine) {
         let at = Timestamp(1_700_000_000_000 + i64::try_from(rows.len()).unwrap() * 40);
         let body = serde_json::to_string(&input).unwrap();
         rows.push(JournalRow {
@@ -41,7 +45,7 @@ pub fn record(shape: Shape, messages: usize, file: &Path, project: &str) -> f64 
             ..JournalRow::new(JournalRowKind::Input, at, input.answered_call(), body)
         });
         let began = Instant::now();
-        let output = machine.handle_input(at, input);
+        let output = requests.handle_input(&mut machine, at, input);
         times.push(began.elapsed());
         ring.record_events(at, &output.events);
         let effect = output.effects.into_iter().next_back().expect("the run goes on");
@@ -55,6 +59,17 @@ pub fn record(shape: Shape, messages: usize, file: &Path, project: &str) -> f64 
     store.claim(&header.id).unwrap();
     let glance = ring.to_preview_json();
     store.append_with_preview(&header.id, &[], Some(&progress), &glance.unwrap_or_default()).unwrap();
+    let began = Instant::now();
+    let state = StateSnapshot::encode(&machine, &requests, &ring)
+        .expect("nothing but a model or the user is waited for");
+    let encoded = began.elapsed();
+    store.save_state(&header.id, &state).unwrap();
+    println!(
+        "{shape:?}: a state of {} KB, encoded in {:.1} ms, stored in {:.1} ms",
+        state.len() / 1024,
+        encoded.as_secs_f64() * 1e3,
+        began.elapsed().as_secs_f64() * 1e3
+    );
     store.release(&header.id);
     growth(&times)
 }

@@ -16,6 +16,7 @@ mod process_liveness;
 mod read;
 mod resume_tokens;
 mod run_ownership;
+mod run_state;
 pub mod salvage;
 mod schema;
 mod search;
@@ -40,7 +41,7 @@ use synthdev_domain::journal::{
     RunSummary, SearchHit, SearchQuery, TokenRecord, TokenRedeemOutcome,
 };
 use synthdev_ports::run_store::{
-    DriverAnswers, DriverRequest, RunReader, RunStore, SearchTextOfRow, StoreError,
+    DriverAnswers, DriverRequest, RunReader, RunStore, RunWithState, SearchTextOfRow, StoreError,
 };
 
 use run_ownership::RunOwner;
@@ -229,6 +230,19 @@ impl RunStore for SqliteStore {
 
     fn preview(&self, run: &RunId) -> Result<Option<(String, u64)>, StoreError> {
         Ok(self.with_reader("read", |reader| preview::load_preview(reader, run))?.flatten())
+    }
+
+    fn save_state(&self, run: &RunId, state: &[u8]) -> Result<(), StoreError> {
+        self.with_writer("write to", |writer| writer.save_state(run, state))
+    }
+
+    fn drop_state(&self, run: &RunId) -> Result<(), StoreError> {
+        self.with_writer("write to", |writer| writer.drop_state(run))
+    }
+
+    fn load_with_state(&self, run: &RunId) -> Result<RunWithState, StoreError> {
+        let found = self.with_reader("read", |reader| run_state::load_with_state(reader, run))?;
+        found.flatten().ok_or_else(|| store_errors::unknown_run(run.as_str()))
     }
 
     fn is_driver_of(&self, run: &RunId) -> bool {

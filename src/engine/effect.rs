@@ -1,5 +1,7 @@
 //! Effects that the machine wants performed. Data, never closures, so that any driver can perform them.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -27,20 +29,22 @@ impl Effect {
     }
 }
 
-#[derive(Clone, Debug)]
+/// A script's job has no stored form: its effect cannot be serialized.
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Effect {
     TakeSnapshot {
         call: CallId,
         label: String,
         note: String,
     },
+    #[serde(skip)]
     Evaluate {
         call: CallId,
         job: ScriptJob,
     },
     CallModel {
         call: CallId,
-        request: Box<ModelRequest>,
+        request: Arc<ModelRequest>,
     },
     /// Stop a model call, tool, script or timer that was asked for earlier; its answer would be dropped.
     Abort {

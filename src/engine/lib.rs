@@ -22,6 +22,7 @@ pub mod merge;
 pub mod model_caller;
 mod optional_value;
 pub mod parallel;
+pub mod pending_requests;
 pub mod prompt;
 pub mod replay;
 pub mod replay_skips;

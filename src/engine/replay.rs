@@ -1,12 +1,12 @@
 //! A run from its journal: the same inputs give the same events; no script runs, no model is asked.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::effect::Effect;
 use super::event::RunEvent;
 use super::input::Input;
 use super::machine::Machine;
+use super::pending_requests::{PendingEffect, PendingRequests};
 use super::replay_skips::{ReplaySkips, SkippedCallKind};
 use super::run_spec::RunSpec;
 use synthdev_domain::ids::{CallId, Timestamp};
@@ -17,16 +17,14 @@ use synthdev_domain::workflow::WorkflowProgram;
 pub struct ReplayResult {
     pub machine: Machine,
     pub events: Vec<(Timestamp, RunEvent)>,
-    /// Effects that are still pending, in the order of their requests.
-    pub pending: Vec<PendingEffect>,
+    pub pending_requests: PendingRequests,
 }
 
-#[derive(Clone, Debug)]
-pub struct PendingEffect {
-    pub effect: Effect,
-    pub at: Timestamp,
-    /// Milliseconds since then in which the run was driven.
-    pub driven_ms: i64,
+impl ReplayResult {
+    /// Effects that are still pending, in the order of their requests.
+    pub fn pending(&self) -> Vec<PendingEffect> {
+        self.pending_requests.pending(&self.machine)
+    }
 }
 
 /// Drops the inputs that a rewind (`Input::Returned`) discarded.
@@ -68,79 +66,37 @@ pub fn replay_inputs(
 /// Events of most inputs.
 const EVENTS: usize = 3;
 
-/// Calls of models and scripts whose answers are known, so that their requests need not be built. An answer that came
-/// after a rewind and before the resume does not count. Where a budget is set, a pending call reserves what its request
-/// may use: there, requests are needed.
-#[derive(Clone, Debug, Default)]
-pub struct ReplayAnswers {
-    calls: ReplaySkips,
-    /// The run was rewound and not resumed since.
-    is_stopped_after_rewind: bool,
-    bounded: bool,
-}
-
-impl ReplayAnswers {
-    /// Before the first input.
-    pub fn new(spec: &RunSpec) -> Self {
-        Self { bounded: is_bounded(&spec.program), ..Self::default() }
-    }
-
-    /// A model answered a call, or failed to.
-    pub fn record_model_reply(&mut self, call: CallId) {
-        if !self.is_stopped_after_rewind {
-            self.calls.add_call(call, SkippedCallKind::Model);
-        }
-    }
-
-    /// A script did.
-    pub fn record_script_result(&mut self, call: CallId) {
-        if !self.is_stopped_after_rewind {
-            self.calls.add_call(call, SkippedCallKind::Script);
-        }
-    }
-
-    /// Takes the next input.
-    pub fn record_input(&mut self, input: &Input) {
-        match input {
-            Input::Returned(returned) => {
-                self.is_stopped_after_rewind = true;
-                self.bounded |= returned.program.as_ref().is_some_and(is_bounded);
-            }
-            Input::Resumed(resumed) => {
-                self.is_stopped_after_rewind = false;
-                self.bounded |= resumed.program.as_ref().is_some_and(is_bounded);
-            }
-            Input::Cancelled { .. } => self.is_stopped_after_rewind = false,
-            Input::Evaluated { call, .. } | Input::ScriptFailed { call, .. } => {
-                self.record_script_result(*call)
-            }
-            Input::Replied { call, .. } | Input::ModelFailed { call, .. } => self.record_model_reply(*call),
-            Input::Started { .. }
-            | Input::Said { .. }
-            | Input::Steered(_)
-            | Input::SnapshotTaken { .. }
-            | Input::SnapshotFailed { .. }
-            | Input::Approved { .. }
-            | Input::ToolDone { .. }
-            | Input::Answered { .. }
-            | Input::Stopped { .. }
-            | Input::Elapsed { .. } => {}
-        }
-    }
-
-    fn into_skips(self) -> ReplaySkips {
-        if self.bounded { ReplaySkips::default() } else { self.calls }
-    }
-}
-
+/// The calls of models and scripts that these inputs answer, so that their requests need not be built. An answer that
+/// came after a rewind and before the resume does not count. Where a budget is set, a pending call reserves what its
+/// request may use: there, requests are needed.
 fn skips_for_answered<'a>(spec: &RunSpec, inputs: impl IntoIterator<Item = &'a Input>) -> ReplaySkips {
-    let mut answered = ReplayAnswers::new(spec);
-    inputs.into_iter().for_each(|input| answered.record_input(input));
-    answered.into_skips()
+    let mut skips = ReplaySkips::default();
+    let mut is_bounded = is_program_bounded(&spec.program);
+    let mut is_stopped_after_rewind = false;
+    for input in inputs {
+        if let Input::Returned(returned) = input {
+            is_stopped_after_rewind = true;
+            is_bounded |= returned.program.as_ref().is_some_and(is_program_bounded);
+        } else if let Input::Resumed(resumed) = input {
+            is_stopped_after_rewind = false;
+            is_bounded |= resumed.program.as_ref().is_some_and(is_program_bounded);
+        } else if matches!(input, Input::Cancelled { .. }) {
+            is_stopped_after_rewind = false;
+        }
+        if is_stopped_after_rewind {
+            continue;
+        }
+        if let Input::Evaluated { call, .. } | Input::ScriptFailed { call, .. } = input {
+            skips.add_call(*call, SkippedCallKind::Script);
+        } else if let Input::Replied { call, .. } | Input::ModelFailed { call, .. } = input {
+            skips.add_call(*call, SkippedCallKind::Model);
+        }
+    }
+    if is_bounded { ReplaySkips::default() } else { skips }
 }
 
 /// Whether anything in it has a budget.
-pub(super) fn is_bounded(program: &WorkflowProgram) -> bool {
+pub(super) fn is_program_bounded(program: &WorkflowProgram) -> bool {
     program.workflows.iter().any(|workflow| {
         !workflow.budget.is_unbounded()
             || workflow.states.iter().any(|state| !state.budget.is_unbounded())
@@ -153,15 +109,13 @@ pub(super) fn is_bounded(program: &WorkflowProgram) -> bool {
 pub struct StepwiseReplay {
     pub machine: Machine,
     pub events: Vec<(Timestamp, RunEvent)>,
-    pending_requests: BTreeMap<CallId, (Effect, Timestamp, i64)>,
-    driven_ms: i64,
-    last_time: Option<Timestamp>,
+    pending_requests: PendingRequests,
 }
 
 impl StepwiseReplay {
     pub fn new(spec: Arc<RunSpec>) -> Self {
         let machine = Machine::new(spec);
-        Self { machine, events: Vec::new(), pending_requests: BTreeMap::new(), driven_ms: 0, last_time: None }
+        Self { machine, events: Vec::new(), pending_requests: PendingRequests::default() }
     }
 
     /// A replay that will be fed exactly these inputs, to the last: it skips building the requests that models and
@@ -174,11 +128,15 @@ impl StepwiseReplay {
         tape
     }
 
-    /// The same for a journal that is read in parts: what it answers is known already.
-    pub fn with_answers(spec: Arc<RunSpec>, answered: ReplayAnswers) -> Self {
-        let mut tape = Self::new(spec);
-        tape.machine.skip_calls(Arc::new(answered.into_skips()));
-        tape
+    /// The same from a stored machine on: these inputs came after it was stored.
+    pub fn from_state<'a>(
+        mut machine: Machine,
+        pending_requests: PendingRequests,
+        inputs: impl IntoIterator<Item = &'a Input>,
+    ) -> Self {
+        let answered = skips_for_answered(machine.spec(), inputs);
+        machine.skip_calls(Arc::new(answered));
+        Self { machine, events: Vec::new(), pending_requests }
     }
 
     /// The same, but for one call, which is put together to be looked at.
@@ -205,27 +163,12 @@ impl StepwiseReplay {
         if let Some(Input::Returned(returned)) = next {
             self.machine.halt_before(returned.step);
         }
-        let closed = matches!(input, Input::Resumed(_) | Input::Returned(_));
-        let passed = self.last_time.map_or(0, |last| at.0.saturating_sub(last.0).max(0));
-        self.driven_ms += if closed { 0 } else { passed };
-        self.last_time = Some(at);
-        if matches!(input, Input::Resumed(_)) {
-            // a present user is asked again
-            self.pending_requests.retain(|_, (effect, ..)| {
-                !matches!(effect, Effect::AskPerson { .. } | Effect::AskApproval { .. })
-            });
-        }
+        self.pending_requests.before_input(at, &input);
         let answered = input.answered_call();
         let output = self.machine.handle_input(at, input);
-        if let Some(call) = answered.filter(|call| !self.machine.awaits_call(*call)) {
-            self.pending_requests.remove(&call);
-        }
+        self.pending_requests.after_input(answered, &self.machine);
         for effect in output.effects {
-            if let Effect::Abort { call } = effect {
-                self.pending_requests.remove(&call);
-            } else if let Some(call) = effect.call() {
-                self.pending_requests.insert(call, (effect, at, self.driven_ms));
-            }
+            self.pending_requests.add_effect(effect);
         }
         let from = self.events.len();
         self.events.extend(output.events.into_iter().map(|event| (at, event)));
@@ -234,18 +177,12 @@ impl StepwiseReplay {
 
     /// Effects that are still pending.
     pub fn open_effects(&self) -> impl Iterator<Item = &Effect> {
-        let open = self.pending_requests.iter().filter(|(call, _)| self.machine.awaits_call(**call));
-        open.map(|(_, (effect, ..))| effect)
+        self.pending_requests.effects(&self.machine)
     }
 
     pub fn finish(mut self) -> ReplayResult {
         self.machine.skip_calls(Arc::default());
-        let Self { machine, events, pending_requests: asked, driven_ms, .. } = self;
-        let pending = asked
-            .into_iter()
-            .filter(|(call, _)| machine.awaits_call(*call))
-            .map(|(_, (effect, at, began))| PendingEffect { effect, at, driven_ms: driven_ms - began })
-            .collect();
-        ReplayResult { machine, events, pending }
+        let Self { machine, events, pending_requests } = self;
+        ReplayResult { machine, events, pending_requests }
     }
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::event::RunEvent;
 use super::input::Input;
 use super::machine::Machine;
-use super::replay::is_bounded;
+use super::replay::is_program_bounded;
 use super::replay_skips::ReplaySkips;
 use super::run_spec::RunSpec;
 use synthdev_domain::ids::Timestamp;
@@ -41,7 +41,7 @@ pub struct NeedsFullReplay;
 
 impl StreamingReplay {
     pub fn new(spec: Arc<RunSpec>) -> Self {
-        let spares = !is_bounded(&spec.program);
+        let spares = !is_program_bounded(&spec.program);
         let mut machine = Machine::new(spec);
         if spares {
             machine.skip_calls(Arc::new(ReplaySkips::skip_all()));
@@ -94,7 +94,7 @@ impl StreamingReplay {
             | Input::Elapsed { .. } => (false, None, false),
         };
         let late = self.was_compacted && (rewrites || program.is_some());
-        if void || late || self.skips_requests && program.is_some_and(is_bounded) {
+        if void || late || self.skips_requests && program.is_some_and(is_program_bounded) {
             return Err(NeedsFullReplay);
         }
         self.inputs_fed += 1;

@@ -49,6 +49,15 @@ pub trait RunReader {
     fn row(&mut self, row: JournalRowRef<'_>) -> ControlFlow<()>;
 }
 
+/// A run whose journal need not be read from its beginning.
+#[derive(Clone, Debug)]
+pub struct RunWithState {
+    pub header: RunHeader,
+    pub state: Option<Vec<u8>>,
+    /// In order; without a state, all rows of the run.
+    pub rows_since: Vec<JournalRow>,
+}
+
 /// A request of another process, and the channel for its replies; closed when that process does not wait any more.
 #[derive(Debug)]
 pub struct DriverRequest {
@@ -129,6 +138,26 @@ pub trait RunStore: Send + Sync {
     /// # Errors
     /// The store cannot be read.
     fn preview(&self, run: &RunId) -> Result<Option<(String, u64)>, StoreError>;
+
+    /// Keeps the state of a run as of its last row, in the place of an earlier one. The store does not know what it
+    /// means, and gives it to no other build of the program. Without this process's claim on the run it keeps nothing.
+    ///
+    /// # Errors
+    /// The store cannot be written.
+    fn save_state(&self, run: &RunId, state: &[u8]) -> Result<(), StoreError>;
+
+    /// Removes what `save_state` kept. A run without one stays as it is.
+    ///
+    /// # Errors
+    /// The store cannot be written.
+    fn drop_state(&self, run: &RunId) -> Result<(), StoreError>;
+
+    /// The run's header, its state if this build of the program saved one, and the rows that came after the state, or
+    /// all of them. All of it is of one moment.
+    ///
+    /// # Errors
+    /// Unknown id, unreadable store.
+    fn load_with_state(&self, run: &RunId) -> Result<RunWithState, StoreError>;
 
     /// Whether this process still is the run's driver; called after an append was refused. `true` if the store cannot
     /// be read.

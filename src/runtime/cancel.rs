@@ -11,8 +11,7 @@ use super::control_requests::PauseOutcome;
 use super::driver_message::DriverMessage;
 use super::handle::RuntimeHandle;
 use super::journal;
-use super::journal_replay;
-use super::preview::RecentEvents;
+use super::load_for_resume::{LoadScope, LoadedRun, load_for_resume};
 use synthdev_domain::ids::RunId;
 use synthdev_domain::journal::{RunProgress, RunStatus, RunSummary};
 use synthdev_engine::input::Input;
@@ -112,8 +111,8 @@ impl RuntimeHandle {
 
     fn cancel_claimed(&self, run: &RunId) -> Result<(), StoreError> {
         let (at, store) = (self.ports().clock.now(), Arc::clone(&self.ports().store));
-        let journal_replay::ReplayedState { mut machine, mut events, .. } =
-            journal_replay::load_journaled_run(&*store, run)?.replay();
+        let LoadedRun { mut machine, mut recent_events, .. } =
+            load_for_resume(&*store, run, LoadScope::Machine)?;
         let input = Input::Cancelled { partial: Vec::new(), end: true, used: Vec::new() };
         let MachineOutput { effects: _, events: now } = machine.handle_input(at, input.clone());
         let mut rows = Vec::new();
@@ -123,8 +122,9 @@ impl RuntimeHandle {
             rows.clear();
         }
         let progress = RunProgress { status: RunStatus::Cancelled, updated: at, ..machine.progress() };
-        events.extend(now.into_iter().map(|event| (at, event)));
-        let preview = RecentEvents::from_events(events).to_preview_json();
-        store.append_and_end_tokens(run, &rows, Some(&progress), &[], preview.as_deref())
+        recent_events.record_events(at, &now);
+        let preview = recent_events.to_preview_json();
+        store.append_and_end_tokens(run, &rows, Some(&progress), &[], preview.as_deref())?;
+        store.drop_state(run)
     }
 }

@@ -14,6 +14,7 @@ use synthdev_domain::ids::{RunId, Timestamp};
 use synthdev_domain::journal::RunStatus;
 use synthdev_engine::event::RunEvent;
 use synthdev_engine::machine::Machine;
+use synthdev_engine::replay::ReplayResult;
 use synthdev_ports::run_store::StoreError;
 
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -101,7 +102,7 @@ impl RuntimeHandle {
 
     fn rebuild_run(&self, id: &str) -> Result<ComparedRun, StoreError> {
         let summary = self.ports().store.find(id)?;
-        let journal_replay::ReplayedState { machine, events, .. } =
+        let ReplayResult { machine, events, .. } =
             journal_replay::load_journaled_run(&*self.ports().store, &summary.id)?.replay();
         let (mut path, mut decisions) = (Vec::new(), Vec::new());
         for (_, event) in events {

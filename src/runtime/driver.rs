@@ -1,11 +1,13 @@
 //! Drives one run: takes inputs in order, journals each before anything follows from it, performs effects.
 
+mod event_publisher;
 mod exit_failures;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 
+pub(super) use self::event_publisher::EventPublisher;
 use self::exit_failures::{taken_over_failure, unrecorded_failure};
 use super::command::{ControlAction, ControlOrigin, RunCommand};
 use super::command_input::message_to_input;
@@ -14,18 +16,21 @@ use super::effect_executor::EffectExecutor;
 use super::held_effects::HeldEffects;
 use super::journal::{JournalWrite, RunJournal, needs_intent};
 use super::preview::RecentEvents;
-use super::progress_log::{changed_progress, changes_questions, is_boundary, log_event};
+use super::progress_log::{affects_sub_agents, changed_progress, changes_questions, is_boundary};
 use super::run_project_lock::RunProjectLock;
 use super::running_effects::RunningEffects;
 use super::runtime_context::RuntimeContext;
+use super::state_schedule::StateSchedule;
+use super::state_snapshot::StateSnapshot;
 use super::task_queue::{self, AppliedAnswer};
 use synthdev_domain::ids::{CallId, RunId, Timestamp};
 use synthdev_domain::journal::{RunProgress, RunStatus};
 use synthdev_domain::run_error::RunError;
 use synthdev_engine::effect::Effect;
-use synthdev_engine::event::{DEFINITION_WARNING, RunEvent};
+use synthdev_engine::event::RunEvent;
 use synthdev_engine::input::Input;
 use synthdev_engine::machine::{Machine, MachineOutput};
+use synthdev_engine::pending_requests::PendingRequests;
 use synthdev_engine::steering::SteeringAction;
 use synthdev_ports::lock::{LockError, ProjectLockGuard};
 use synthdev_ports::run_store::StoreError;
@@ -33,7 +38,10 @@ use synthdev_ports::run_store::StoreError;
 pub(super) struct RunDriver {
     pub(super) run: RunId,
     pub(super) context: Arc<RuntimeContext>,
+    pub(super) publisher: EventPublisher,
     pub(super) machine: Machine,
+    pub(super) requests: PendingRequests,
+    pub(super) state_schedule: StateSchedule,
     pub(super) journal: RunJournal,
     pub(super) recent_events: RecentEvents,
     pub(super) inbox: UnboundedReceiver<DriverMessage>,
@@ -53,6 +61,8 @@ pub(super) struct RunDriver {
 
 /// How a run starts or resumes.
 pub(super) struct DriverStart {
+    pub(super) requests: PendingRequests,
+    pub(super) state_schedule: StateSchedule,
     /// What had happened before.
     pub(super) recent_events: RecentEvents,
     /// What its first input led to, which is in the journal already.
@@ -91,7 +101,7 @@ impl RunDriver {
         });
         let DriverStart { output, warnings, at, repeated_effects: repeats, .. } = opening;
         self.update_preview(at, &output.events);
-        self.publish_opening(at, output.events, warnings);
+        self.publisher.publish_opening(at, output.events, warnings);
         self.begin_effects(output.effects, &mut running);
         let repeats: Vec<(Effect, u32)> = repeats
             .into_iter()
@@ -194,7 +204,7 @@ impl RunDriver {
             ),
         };
         if whose == ControlOrigin::Others {
-            self.emit_warning("control", notice.to_owned());
+            self.publisher.publish_warning("control", notice.to_owned());
         }
         if let Some(input) =
             message_to_input(DriverMessage::Command(command), partial, &self.context.redactor)
@@ -258,7 +268,7 @@ impl RunDriver {
     fn process_input(&mut self, input: Input) -> Vec<Effect> {
         let now = self.context.ports.clock.now();
         let input = self.context.redactor.clean_input(input);
-        let output = self.machine.handle_input(now, input.clone());
+        let output = self.requests.handle_input(&mut self.machine, now, input.clone());
         let mark = self.journal.mark();
         if output.events.iter().any(|event| matches!(event, RunEvent::Finished { .. })) {
             self.context.task_broker.mark_ending(&self.run);
@@ -282,11 +292,13 @@ impl RunDriver {
             is_unwritten: self.journal.is_behind(),
         };
         self.context.task_broker.apply_output(now, &self.run, &self.machine, answered, &output);
+        self.state_schedule.count_input(self.journal.take_recorded_bytes());
+        effects.extend(self.store_state_if_due(self.machine.is_over_or_suspended()));
         effects.extend(output.effects);
         if self.machine.is_over_or_suspended() {
             self.unpublished_end.get_or_insert((now, Vec::new())).1.extend(output.events);
         } else {
-            self.publish_events(now, output.events);
+            self.publisher.publish_events(now, output.events);
         }
         effects
     }
@@ -370,33 +382,34 @@ impl RunDriver {
         self.context.task_broker.is_enabled() && task_queue::is_delegated(&self.machine, effect)
     }
 
+    /// Nothing can follow.
+    fn has_ended(&self) -> bool {
+        matches!(self.machine.status(), RunStatus::Completed | RunStatus::Cancelled)
+    }
+
+    /// Stores the state of the run when it is time to. Returns effects that waited for the journal.
+    fn store_state_if_due(&mut self, is_stopping: bool) -> Vec<Effect> {
+        if self.claim_lost || self.has_ended() || !self.state_schedule.is_due(is_stopping) {
+            return Vec::new();
+        }
+        let Some(state) = StateSnapshot::encode(&self.machine, &self.requests, &self.recent_events) else {
+            return Vec::new();
+        };
+        let recorded = self.journal.flush();
+        let effects = self.handle_journal_write(recorded);
+        if !self.journal.is_behind() {
+            // without a state the journal is replayed
+            let stored = self.context.ports.store.save_state(&self.run, &state);
+            self.state_schedule.on_attempt(stored.is_ok().then_some(state.len()));
+        }
+        effects
+    }
+
     /// Updates the preview for later readers. It is written with the next rows when the run stops, and periodically.
     fn update_preview(&mut self, at: Timestamp, events: &[RunEvent]) {
         self.recent_events.record_events(at, events);
         let wanted = self.recent_events.is_due() || self.machine.is_over_or_suspended();
         self.journal.set_preview(wanted.then(|| self.recent_events.to_preview_json()).flatten());
-    }
-
-    fn publish_events(&self, at: Timestamp, events: Vec<RunEvent>) {
-        for event in events {
-            log_event(&self.run, &event);
-            self.context.bus.publish(&self.run, at, event);
-        }
-    }
-
-    /// Warnings of the definition come after the event that starts or resumes the run.
-    fn publish_opening(&self, at: Timestamp, mut events: Vec<RunEvent>, warnings: Vec<String>) {
-        let opens =
-            |event: &RunEvent| matches!(event, RunEvent::RunStarted { .. } | RunEvent::Resumed { .. });
-        let rest = events.split_off(events.iter().rposition(opens).map_or(0, |at| at + 1));
-        self.publish_events(at, events);
-        warnings.into_iter().for_each(|text| self.emit_warning(DEFINITION_WARNING, text));
-        self.publish_events(at, rest);
-    }
-
-    fn emit_warning(&self, code: &str, text: String) {
-        let now = self.context.ports.clock.now();
-        self.context.bus.publish(&self.run, now, RunEvent::Warning { code: code.into(), text });
     }
 
     /// Handles the outcome of a write to the journal; returns the effects that waited for it.
@@ -408,7 +421,7 @@ impl RunDriver {
                 self.held_effects.on_write_succeeded();
                 if self.store_error.take().is_some() {
                     self.context.task_broker.mark_written(&self.run);
-                    self.emit_warning(
+                    self.publisher.publish_warning(
                         "journal",
                         "this run is recorded again, with all that happened meanwhile".to_owned(),
                     );
@@ -427,7 +440,7 @@ impl RunDriver {
         self.held_effects.on_write_failed();
         self.claim_lost |= !self.context.ports.store.is_driver_of(&self.run);
         if !self.claim_lost && self.store_error.is_none() {
-            self.emit_warning("journal", format!(
+            self.publisher.publish_warning("journal", format!(
                 "this run cannot be recorded: {error}. Until it can, no model is called and no tool is used"
             ));
         }
@@ -442,10 +455,17 @@ impl RunDriver {
         }
         match exit {
             DriverExit::Bug => return false,
-            DriverExit::Over => drop(self.journal.flush()),
+            DriverExit::Over => {
+                drop(self.journal.flush());
+                if self.has_ended() && self.state_schedule.is_stored() {
+                    // what cannot be removed goes with the run
+                    let _ = self.context.ports.store.drop_state(&self.run);
+                }
+            }
             DriverExit::Left => {
                 self.journal.set_preview(self.recent_events.to_preview_json());
                 drop(self.journal.flush());
+                drop(self.store_state_if_due(true));
             }
             DriverExit::TakenOver => return self.release_interrupted(taken_over_failure(trouble)),
             DriverExit::Unrecorded => {
@@ -454,7 +474,7 @@ impl RunDriver {
                     return self.release_interrupted(unrecorded_failure(&self.run, trouble));
                 }
                 self.context.ports.store.release(&self.run);
-                self.emit_warning("journal", format!(
+                self.publisher.publish_warning("journal", format!(
                     "the end of this run could not be recorded: its history shows it as interrupted, and `synthdev \
                      resume {}` does again what is missing there",
                     self.run
@@ -462,23 +482,9 @@ impl RunDriver {
             }
         }
         if let Some((at, events)) = self.unpublished_end.take() {
-            self.publish_end(at, events);
+            self.publisher.publish_end(at, events, &self.machine.progress());
         }
         true
-    }
-
-    /// Subscribers stop reading at the end event, so it comes last. Its sums include calls that the end has stopped.
-    fn publish_end(&self, at: Timestamp, events: Vec<RunEvent>) {
-        let (mut ends, others): (Vec<RunEvent>, Vec<RunEvent>) =
-            events.into_iter().partition(|event| matches!(event, RunEvent::Finished { .. }));
-        let progress = self.machine.progress();
-        for end in &mut ends {
-            if let RunEvent::Finished { usage, cost_usd, .. } = end {
-                (*usage, *cost_usd) = (progress.usage, progress.cost_usd);
-            }
-        }
-        self.publish_events(at, others);
-        self.publish_events(at, ends);
     }
 
     /// Releases the run at the end of its record, as interrupted.
@@ -488,12 +494,7 @@ impl RunDriver {
         let progress = self.machine.progress();
         let progress =
             RunProgress { status: RunStatus::Interrupted, error: Some(failure), output: None, ..progress };
-        self.publish_events(now, vec![RunEvent::run_finished(progress)]);
+        self.publisher.publish_events(now, vec![RunEvent::run_finished(progress)]);
         true
     }
-}
-
-fn affects_sub_agents(machine: &Machine, events: &[RunEvent]) -> bool {
-    let ended = || events.iter().any(|event| matches!(event, RunEvent::BranchFinished { .. }));
-    machine.prompts_sub_agents() || machine.has_sub_agents() && ended()
 }

@@ -22,6 +22,7 @@ use synthdev_domain::journal::{
 use synthdev_domain::workflow::plain_text;
 use synthdev_engine::event::RunEvent;
 use synthdev_engine::input::Input;
+use synthdev_engine::replay::ReplayResult;
 use synthdev_engine::replay::drop_rewound;
 use synthdev_engine::run_spec::{CONTINUED_SINCE, MACHINE_VERSION};
 use synthdev_ports::run_store::StoreError;
@@ -218,7 +219,7 @@ fn check_bundle(
             journaled_run.entries.len()
         )));
     }
-    let journal_replay::ReplayedState { machine, events, .. } = journaled_run.replay();
+    let ReplayResult { machine, events, .. } = journaled_run.replay();
     let progress = imported_progress(machine.progress(), told)?;
     Ok(CheckedBundle {
         rows,

@@ -12,8 +12,10 @@ use synthdev_domain::cost::CostLedger;
 use synthdev_domain::ids::{CallId, RunId, Timestamp};
 use synthdev_domain::journal::{RunQuery, RunSummary};
 use synthdev_domain::workflow::WorkflowProgram;
+use synthdev_engine::effect::Effect;
 use synthdev_engine::event::RunEvent;
 use synthdev_engine::input::UserAnswer;
+use synthdev_engine::replay::ReplayResult;
 use synthdev_ports::run_store::StoreError;
 
 /// One past run, rebuilt.
@@ -140,8 +142,8 @@ impl RuntimeHandle {
 
 /// Replays the whole journal at once, for a rewound run and the like.
 fn replay_history(journaled_run: &JournaledRun) -> (ReplayedHistory, Vec<(Timestamp, RunEvent)>) {
-    let journal_replay::ReplayedState { machine, events, pending } = journaled_run.replay();
-    let waits = pending.iter().filter_map(|one| one.effect.call()).collect::<Vec<_>>();
+    let ReplayResult { machine, events, pending_requests } = journaled_run.replay();
+    let waits = pending_requests.effects(&machine).filter_map(Effect::call).collect::<Vec<_>>();
     let open = journaled_run
         .intents
         .iter()

@@ -43,6 +43,8 @@ pub(super) struct RunJournal {
     next_preview: Option<String>,
     /// Added to the row of the next input.
     next_mark: Option<String>,
+    /// Bytes of the rows recorded since they were last asked for.
+    recorded_bytes: usize,
     /// The last write failed: held rows should be in the store.
     is_behind: bool,
 }
@@ -58,6 +60,7 @@ impl RunJournal {
             unwritten_progress: None,
             next_preview: None,
             next_mark: None,
+            recorded_bytes: 0,
             is_behind: false,
         }
     }
@@ -93,6 +96,7 @@ impl RunJournal {
         if let (Some(mark), Some(row)) = (self.next_mark.take(), self.pending_rows.get_mut(from)) {
             put_mark(&mut row.body, &mark);
         }
+        self.recorded_bytes += self.pending_rows[from..].iter().map(|row| row.body.len()).sum::<usize>();
         self.at_boundary |= boundary;
         let late = at.0.saturating_sub(self.flushed_at.0) >= LONGEST_HELD_MS;
         let can_wait = can_wait(input, effects) && self.next_preview.is_none();
@@ -132,6 +136,11 @@ impl RunJournal {
     /// Something could not be written, and still waits.
     pub(super) fn is_behind(&self) -> bool {
         self.is_behind
+    }
+
+    /// Bytes of the rows since the last call of this.
+    pub(super) fn take_recorded_bytes(&mut self) -> usize {
+        std::mem::take(&mut self.recorded_bytes)
     }
 
     /// More waits than can be kept.

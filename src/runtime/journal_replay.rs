@@ -12,7 +12,7 @@ use synthdev_domain::journal::{JournalRow, JournalRowKind, RunHeader};
 use synthdev_domain::tool::PlannedFileEdit;
 use synthdev_engine::event::RunEvent;
 use synthdev_engine::input::Input;
-use synthdev_engine::replay::{PendingEffect, StepwiseReplay, drop_rewound};
+use synthdev_engine::replay::{ReplayResult, StepwiseReplay, drop_rewound};
 use synthdev_engine::run_spec::{MACHINE_VERSION, RunSpec};
 use synthdev_ports::run_store::{RunStore, StoreError};
 
@@ -51,13 +51,6 @@ pub(super) struct JournaledRun {
     pub(super) intents: Vec<(CallId, String)>,
     /// Files that were on their way back and never arrived.
     pub(super) pending_restore: Option<PendingRestore>,
-}
-
-/// The machine at the end of a replay.
-pub(super) struct ReplayedState {
-    pub(super) machine: synthdev_engine::machine::Machine,
-    pub(super) events: Vec<(Timestamp, RunEvent)>,
-    pub(super) pending: Vec<PendingEffect>,
 }
 
 /// # Errors
@@ -147,7 +140,7 @@ impl JournaledRun {
     }
 
     /// Feeds all of it to a new machine. What was answered is not asked for again.
-    pub(super) fn replay(&self) -> ReplayedState {
+    pub(super) fn replay(&self) -> ReplayResult {
         let replay = StepwiseReplay::skipping_answered(
             Arc::clone(&self.spec),
             self.entries.iter().map(|entry| &entry.input),
@@ -160,7 +153,7 @@ impl JournaledRun {
         &self,
         end: usize,
         told: impl FnMut(usize, &JournalEntry, &[(Timestamp, RunEvent)]) -> bool,
-    ) -> ReplayedState {
+    ) -> ReplayResult {
         self.play_on(StepwiseReplay::new(Arc::clone(&self.spec)), end, told)
     }
 
@@ -169,7 +162,7 @@ impl JournaledRun {
         mut replay: StepwiseReplay,
         end: usize,
         mut told: impl FnMut(usize, &JournalEntry, &[(Timestamp, RunEvent)]) -> bool,
-    ) -> ReplayedState {
+    ) -> ReplayResult {
         for (at, entry) in self.entries.iter().take(end).enumerate() {
             let next = self.entries.get(at + 1).map(|entry| &entry.input);
             let events = replay.feed_input(entry.at, entry.input.clone(), next);
@@ -177,8 +170,7 @@ impl JournaledRun {
                 break;
             }
         }
-        let ended = replay.finish();
-        ReplayedState { machine: ended.machine, events: ended.events, pending: ended.pending }
+        replay.finish()
     }
 
     /// The first input whose events are not those that were recorded.

@@ -49,6 +49,8 @@ mod search_text;
 mod shared_lock;
 pub mod simulation;
 mod start_run;
+mod state_schedule;
+pub mod state_snapshot;
 mod steps;
 pub mod task_queue;
 pub mod time_travel;

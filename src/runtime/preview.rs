@@ -73,7 +73,7 @@ pub struct AgentTotals {
 }
 
 /// The last events of a run that is driven. Each event costs the same, however many there were.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct RecentEvents {
     omitted: OmittedEvents,
     events: VecDeque<(Timestamp, RunEvent)>,

@@ -50,6 +50,12 @@ pub(super) fn is_boundary(event: &RunEvent) -> bool {
     )
 }
 
+/// Sub-agents are prompted, or a branch that has some has ended.
+pub(super) fn affects_sub_agents(machine: &Machine, events: &[RunEvent]) -> bool {
+    let ended = || events.iter().any(|event| matches!(event, RunEvent::BranchFinished { .. }));
+    machine.prompts_sub_agents() || machine.has_sub_agents() && ended()
+}
+
 /// The log file says what happened and when, never the content of messages.
 pub(super) fn log_event(run: &RunId, event: &RunEvent) {
     match event {

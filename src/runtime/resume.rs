@@ -21,7 +21,7 @@ use synthdev_domain::workflow::WorkflowProgram;
 use synthdev_engine::effect::Effect;
 use synthdev_engine::input::{Input, ResumeInput, UserAnswer};
 use synthdev_engine::machine::{Machine, MachineOutput};
-use synthdev_engine::replay::PendingEffect;
+use synthdev_engine::pending_requests::PendingEffect;
 use synthdev_engine::run_spec::CONTINUED_SINCE;
 use synthdev_engine::steering::BreakpointSet;
 use synthdev_ports::run_store::StoreError;
@@ -177,7 +177,8 @@ impl RuntimeHandle {
         run: &RunId,
         program: Option<&WorkflowProgram>,
     ) -> Result<Vec<OpenPause>, ResumeError> {
-        let machine = journal_replay::load_journaled_run(&*self.ports().store, run)?.replay().machine;
+        let scope = LoadScope::for_definition(program);
+        let machine = load_for_resume(&*self.ports().store, run, scope)?.machine;
         Ok(upgraded_machine(&machine, program)?.open_pauses())
     }
 
@@ -201,24 +202,16 @@ impl RuntimeHandle {
     /// Unknown or unreadable.
     pub fn agents_answered_before_rewind(&self, run: &RunId) -> Result<Vec<String>, StoreError> {
         let journaled_run = journal_replay::load_journaled_run(&*self.ports().store, run)?;
-        let agents = journaled_run.replay().pending.into_iter().filter_map(
-            |PendingEffect { effect, .. }| match effect {
-                Effect::CallModel { call, request } => {
-                    journaled_run.answer_before_rewind(call).map(|_| request.agent)
+        let agents =
+            journaled_run.replay().pending().into_iter().filter_map(|PendingEffect { effect, .. }| {
+                match effect {
+                    Effect::CallModel { call, request } => {
+                        journaled_run.answer_before_rewind(call).map(|_| request.agent.clone())
+                    }
+                    _ => None,
                 }
-                _ => None,
-            },
-        );
+            });
         Ok(agents.collect())
-    }
-
-    /// What of the journal is needed beside the machine.
-    fn load_scope(&self, going: &ResumeRequest) -> LoadScope {
-        match &going.program {
-            _ if self.context.task_broker.is_enabled() => LoadScope::Inputs,
-            Some(_) => LoadScope::Conversations,
-            None => LoadScope::Nothing,
-        }
     }
 
     async fn resume_claimed(
@@ -232,9 +225,13 @@ impl RuntimeHandle {
             return Err(ResumeError::Foreign(run.clone()).into());
         }
         let store = &*self.ports().store;
-        let wanted = self.load_scope(&going);
-        let LoadedRun { journaled_run, has_begun, mut machine, pending, recent_events } =
-            load_for_resume(store, run, wanted)?;
+        let scope = match self.context.task_broker.is_enabled() {
+            // the tasks of sub-agents are found in the inputs
+            true => LoadScope::Journal,
+            false => LoadScope::for_definition(going.program.as_ref()),
+        };
+        let LoadedRun { journaled_run, has_begun, mut machine, mut requests, recent_events, state_schedule } =
+            load_for_resume(store, run, scope)?;
         // a process that died between taking the run and writing what for has left only `interrupted`
         let unsaid = was.progress.status == RunStatus::Interrupted;
         let status = if unsaid { machine.status() } else { was.progress.status };
@@ -247,7 +244,7 @@ impl RuntimeHandle {
             self.reject_keys_in_definition(program)?;
         }
         let files = self.take_files(run, &journaled_run, foreign).await?;
-        let crashed = self.classify_pending(&journaled_run, pending, foreign).await;
+        let crashed = self.classify_pending(&journaled_run, requests.pending(&machine), foreign).await;
         self.recover_resumed_tasks(&journaled_run);
         let warnings = going.take_start_warnings();
         let arrived = self.is_new_here(&journaled_run, machine.progress().snapshot).await;
@@ -271,7 +268,7 @@ impl RuntimeHandle {
         // a process that was killed between recording its run and the first row had only promised to begin
         let started = (!has_begun).then(|| Input::Started { seed: self.ports().ids.seed() });
         for input in started.into_iter().chain([input]) {
-            let led = machine.handle_input(at, input.clone());
+            let led = requests.handle_input(&mut machine, at, input.clone());
             self.context.task_broker.apply_output(at, run, &machine, AppliedAnswer::default(), &led);
             let MachineOutput { effects, events } = led;
             journal::input_rows(at, &input, &effects, &events, &mut rows)?;
@@ -280,7 +277,8 @@ impl RuntimeHandle {
         }
         self.write_resumption(run, at, &rows, &machine, going.token)?;
         let repeated_effects = crashed.repeated_effects;
-        let opening = DriverStart { recent_events, output, warnings, at, repeated_effects };
+        let opening =
+            DriverStart { requests, state_schedule, recent_events, output, warnings, at, repeated_effects };
         self.launch_driver(run.clone(), machine, files, opening, crashed.finished_inputs);
         Ok(())
     }

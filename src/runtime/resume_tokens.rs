@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
 use super::handle::RuntimeHandle;
-use super::journal_replay;
+use super::load_for_resume::{LoadScope, load_for_resume};
 use super::resume::{ResumeError, ResumeRequest, SpentToken, upgraded_machine};
 use synthdev_domain::approval::ApprovalDecision;
 use synthdev_domain::ids::{CallId, RunId, Timestamp};
@@ -205,7 +205,8 @@ impl RuntimeHandle {
                 TokenError::Late { at, run, status }
             });
         }
-        let machine = journal_replay::load_journaled_run(&**store, &run)?.replay().machine;
+        let scope = LoadScope::for_definition(given.program.as_ref());
+        let machine = load_for_resume(&**store, &run, scope)?.machine;
         let machine = upgraded_machine(&machine, given.program.as_ref())?;
         let same = store.find(run.as_str())?.definition_hash == record.definition_hash;
         let pause =

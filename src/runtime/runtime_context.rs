@@ -8,6 +8,7 @@ use super::event_bus::EventBus;
 use super::lock_timing::LockTiming;
 use super::redact::SecretRedactor;
 use super::retry::RetryPolicy;
+use super::state_snapshot;
 use super::task_queue::TaskBroker;
 use super::unsandboxed_commands::SandboxExceptions;
 use synthdev_domain::ids::RunId;
@@ -37,7 +38,7 @@ pub struct RuntimePorts {
 }
 
 /// Facts of this process that runs record, and how model calls are repeated.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub struct RuntimeOptions {
     /// The project's directory, as shown in history.
     pub project: String,
@@ -46,6 +47,21 @@ pub struct RuntimeOptions {
     /// Keys to hide wherever a tool prints them.
     pub secrets: Vec<String>,
     pub lock_timing: LockTiming,
+    /// Inputs between two stored states of a run, at least.
+    pub state_interval: u32,
+}
+
+impl Default for RuntimeOptions {
+    fn default() -> Self {
+        Self {
+            project: String::new(),
+            pid: 0,
+            retry: RetryPolicy::default(),
+            secrets: Vec::new(),
+            lock_timing: LockTiming::default(),
+            state_interval: state_snapshot::INPUTS,
+        }
+    }
 }
 
 pub(super) struct RuntimeContext {

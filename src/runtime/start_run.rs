@@ -6,13 +6,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use futures_util::FutureExt;
 use tokio::sync::mpsc::unbounded_channel;
 
-use super::driver::{DriverStart, RunDriver};
+use super::driver::{DriverStart, EventPublisher, RunDriver};
 use super::driver_message::DriverMessage;
 use super::handle::RuntimeHandle;
 use super::held_effects::HeldEffects;
 use super::journal::{self, RunJournal};
 use super::preview::RecentEvents;
 use super::run_project_lock::RunProjectLock;
+use super::state_schedule::StateSchedule;
 use super::task_queue::AppliedAnswer;
 use synthdev_domain::ids::RunId;
 use synthdev_domain::journal::RunHeader;
@@ -20,6 +21,7 @@ use synthdev_domain::snapshot::RunWorktree;
 use synthdev_domain::workflow::{WorkflowProgram, plain_text};
 use synthdev_engine::input::Input;
 use synthdev_engine::machine::Machine;
+use synthdev_engine::pending_requests::PendingRequests;
 use synthdev_engine::run_spec::RunSpec;
 use synthdev_ports::run_store::StoreError;
 
@@ -59,12 +61,15 @@ impl RuntimeHandle {
         let input = Input::Started { seed: shared.ports.ids.seed() };
         let mut machine = Machine::new(Arc::new(spec));
         let at = shared.ports.clock.now();
-        let output = machine.handle_input(at, input.clone());
+        let mut requests = PendingRequests::default();
+        let output = requests.handle_input(&mut machine, at, input.clone());
         shared.task_broker.apply_output(at, &run, &machine, AppliedAnswer::default(), &output);
         let mut rows = Vec::new();
         journal::input_rows(at, &input, &output.effects, &output.events, &mut rows)?;
         shared.ports.store.append(&run, &rows, Some(&machine.progress()))?;
         let opening = DriverStart {
+            requests,
+            state_schedule: StateSchedule::default(),
             recent_events: RecentEvents::default(),
             output,
             warnings,
@@ -131,7 +136,10 @@ impl RuntimeHandle {
         let driver = RunDriver {
             run: run.clone(),
             context: Arc::clone(&shared),
+            publisher: EventPublisher::new(run.clone(), Arc::clone(&shared)),
             machine,
+            requests: std::mem::take(&mut opening.requests),
+            state_schedule: opening.state_schedule.with_interval(shared.options.state_interval),
             journal: RunJournal::new(run.clone(), Arc::clone(&shared.ports.store)),
             recent_events: std::mem::take(&mut opening.recent_events),
             inbox,

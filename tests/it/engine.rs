@@ -10,6 +10,7 @@ mod golden;
 mod growth;
 mod questions;
 mod refusals;
+mod stored_state;
 mod unrecorded;
 
 use std::sync::Arc;

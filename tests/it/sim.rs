@@ -21,6 +21,7 @@ use synthdev::engine::effect::{Effect, UserQuestion};
 use synthdev::engine::event::RunEvent;
 use synthdev::engine::input::Input;
 use synthdev::engine::machine::{Machine, MachineOutput};
+use synthdev::engine::pending_requests::PendingRequests;
 use synthdev::engine::replay::{ReplayResult, replay_inputs};
 use synthdev::engine::run_spec::RunSpec;
 
@@ -88,6 +89,9 @@ struct Weather {
     /// What was asked and not answered, over all lanes.
     pending: Vec<Effect>,
     snapshot: Option<CallId>,
+    /// The same as a driver records it.
+    requests: PendingRequests,
+    stored: Option<resume::StoredState>,
     /// Calls that were answered or stopped: whatever still comes for them must be dropped.
     past_calls: Vec<CallId>,
     allowed: Vec<String>,
@@ -115,6 +119,8 @@ impl Weather {
             events: Vec::new(),
             pending: Vec::new(),
             snapshot: None,
+            requests: PendingRequests::default(),
+            stored: None,
             past_calls: Vec::new(),
             allowed: Vec::new(),
             approved: Vec::new(),
@@ -216,6 +222,7 @@ impl Weather {
         let output = self.feed_restored(now, &input);
         assert!(waited || (output.events.is_empty() && output.effects.is_empty()), "not dropped: {input:?}");
         self.take_output(output, now);
+        self.store_state();
         let over = self.machine.is_over_or_suspended();
         assert!(
             over || !self.pending.is_empty() || self.snapshot.is_some(),
@@ -237,7 +244,7 @@ impl Weather {
     fn feed_restored(&mut self, now: Timestamp, input: &Input) -> MachineOutput {
         let mut restored = support::restored_machine(&self.machine);
         let expected = self.machine.handle_input(now, input.clone());
-        let output = restored.handle_input(now, input.clone());
+        let output = self.requests.handle_input(&mut restored, now, input.clone());
         assert!(output.events == expected.events, "a restored machine reports otherwise after {input:?}");
         let effects = [&output, &expected].map(|output| format!("{:?}", output.effects));
         assert!(effects[0] == effects[1], "a restored machine asks otherwise after {input:?}: {effects:#?}");

@@ -7,6 +7,7 @@ mod migration;
 mod narrowing;
 mod refusal;
 mod room;
+mod run_state;
 mod salvage;
 mod search;
 mod tokens;

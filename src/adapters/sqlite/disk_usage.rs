@@ -8,7 +8,7 @@ use rusqlite::{Connection, Transaction};
 use super::run_ownership::find_driver;
 use super::write::{StoreWriter, begin_write, find_run_key};
 use super::write_refusal::{StoreRefusal, StoreWriteResult};
-use super::{blob, full_text_index, preview, wal_sync};
+use super::{blob, full_text_index, preview, run_state, wal_sync};
 use synthdev_domain::ids::{RunId, Timestamp};
 use synthdev_domain::journal::{HistoryStorageUsage, ReclaimedSpace, RunStatus};
 
@@ -58,7 +58,7 @@ pub(super) fn weigh_runs(connection: &Connection, runs: &[RunId]) -> rusqlite::R
     let mut freed = ReclaimedSpace { runs: keys.len(), bytes: 0 };
     let mut texts = HashSet::new();
     for key in &keys {
-        freed.bytes += row_bytes(&moment, *key)? + preview::weigh_preview(&moment, *key)?;
+        freed.bytes += own_bytes(&moment, *key)?;
         texts.extend(blob::hashes_used_by(&moment, *key)?);
     }
     for text in &texts {
@@ -85,6 +85,7 @@ pub(super) fn read_space(connection: &Connection, path: &Path) -> rusqlite::Resu
              AND name IN ('words_data', 'words_idx', 'words_docsize', 'words_config')",
         )?,
         glances_bytes: number("SELECT coalesce(sum(octet_length(body)), 0) FROM glances")?,
+        states_bytes: number("SELECT coalesce(sum(octet_length(body)), 0) FROM states")?,
         oldest: oldest.map(Timestamp),
     })
 }
@@ -103,21 +104,23 @@ fn removable_key(transaction: &Transaction<'_>, run: &RunId) -> StoreWriteResult
 /// The run with all that hangs on it; the bytes of its rows and of the texts that only it used.
 fn remove_run(transaction: &Transaction<'_>, key: i64) -> rusqlite::Result<u64> {
     let texts = blob::hashes_used_by(transaction, key)?;
-    let rows = row_bytes(transaction, key)? + preview::weigh_preview(transaction, key)?;
+    let own = own_bytes(transaction, key)?;
     full_text_index::remove_run(transaction, key)?;
-    // rows, progress, preview, tokens and the mark of the index are deleted with it
+    // rows, progress, preview, state, tokens and the mark of the index are deleted with it
     transaction.prepare_cached("DELETE FROM runs WHERE key = ?1")?.execute([key])?;
-    let mut bytes = rows;
+    let mut bytes = own;
     for text in &texts {
         bytes += blob::remove_orphan(transaction, text)?;
     }
     Ok(bytes)
 }
 
-fn row_bytes(connection: &Connection, key: i64) -> rusqlite::Result<u64> {
-    connection
+/// Of its rows, preview and state.
+fn own_bytes(connection: &Connection, key: i64) -> rusqlite::Result<u64> {
+    let rows = connection
         .prepare_cached("SELECT coalesce(sum(octet_length(body)), 0) FROM rows WHERE run = ?1")?
-        .query_row([key], |row| row.get(0).map(saturate_to_u64))
+        .query_row([key], |row| row.get(0).map(saturate_to_u64))?;
+    Ok(rows + preview::weigh_preview(connection, key)? + run_state::weigh_state(connection, key)?)
 }
 
 fn saturate_to_u64(number: i64) -> u64 {

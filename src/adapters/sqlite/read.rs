@@ -91,6 +91,20 @@ pub(super) fn load_run(
     Ok(all.header.map(|header| (header, all.rows)))
 }
 
+pub(super) struct HeaderWithKey {
+    pub(super) key: i64,
+    pub(super) header: RunHeader,
+}
+
+/// `None`: there is no such run.
+pub(super) fn find_header(connection: &Connection, run: &RunId) -> rusqlite::Result<Option<HeaderWithKey>> {
+    connection
+        .prepare_cached(&format!("{HEADER} WHERE id = ?1"))?
+        .query_row([run.as_str()], decode::decode_header)
+        .optional()
+        .map(|found| found.map(|(key, header)| HeaderWithKey { key, header }))
+}
+
 /// The same, row by row; `false` if there is no such run.
 pub(super) fn read_rows(
     connection: &Connection,
@@ -98,11 +112,7 @@ pub(super) fn read_rows(
     reader: &mut dyn RunReader,
 ) -> rusqlite::Result<bool> {
     let moment = connection.unchecked_transaction()?;
-    let header = moment
-        .prepare_cached(&format!("{HEADER} WHERE id = ?1"))?
-        .query_row([run.as_str()], decode::decode_header)
-        .optional()?;
-    let Some((key, header)) = header else { return Ok(false) };
+    let Some(HeaderWithKey { key, header }) = find_header(&moment, run)? else { return Ok(false) };
     if reader.header(header).is_break() {
         return Ok(true);
     }

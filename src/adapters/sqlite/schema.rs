@@ -7,7 +7,7 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 /// `PRAGMA application_id`: "SynD". Distinguishes our file from other SQLite files.
 pub(super) const APPLICATION_ID: i32 = 0x5379_6e44;
 /// `PRAGMA user_version` of a file that this program writes.
-pub(super) const VERSION: i32 = 3;
+pub(super) const VERSION: i32 = 4;
 
 /// - `runs` never changes after the start; `progress` is small and rewritten at state boundaries, so a long
 ///   input is not written again with it.
@@ -138,6 +138,17 @@ CREATE TABLE glances(
 );
 ";
 
+/// `states` has what a resume needs of a run up to row `seq`, for the build of the program that wrote it. It has no
+/// information that the rows lack.
+const VERSION_4: &str = "
+CREATE TABLE states(
+  run INTEGER PRIMARY KEY REFERENCES runs(key) ON DELETE CASCADE,
+  build TEXT NOT NULL,
+  seq INTEGER NOT NULL,
+  body BLOB NOT NULL
+);
+";
+
 /// The search index, since version 2.
 pub(super) const WORDS: &str = "CREATE VIRTUAL TABLE words USING fts5(
   text, content='', contentless_delete=1, detail=full, prefix='2 3', tokenize='unicode61 remove_diacritics 2'
@@ -158,6 +169,9 @@ pub(super) fn migrate_schema(connection: &mut Connection) -> rusqlite::Result<()
     }
     if found < 3 {
         transaction.execute_batch(VERSION_3)?;
+    }
+    if found < 4 {
+        transaction.execute_batch(VERSION_4)?;
     }
     if found == 2 {
         // its index took the end of a line for a letter, and a Chinese sentence for a word

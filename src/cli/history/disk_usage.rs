@@ -43,6 +43,7 @@ pub fn write_disk_usage(taken: &DiskUsageReport, json: bool, out: &mut dyn Write
     )?;
     writeln!(out, "index      {:>10}   for the search", bytes_text(space.index_bytes))?;
     writeln!(out, "previews   {:>10}   to show long runs at once", bytes_text(space.glances_bytes))?;
+    writeln!(out, "states     {:>10}   to resume long runs at once", bytes_text(space.states_bytes))?;
     writeln!(out, "runs       {:>10}", space.runs)?;
     writeln!(out, "rows       {:>10}", space.rows)?;
     if let Some(oldest) = space.oldest {

@@ -28,6 +28,9 @@ pub struct HistoryStorageUsage {
     /// Size of the stored previews of long runs.
     #[serde(default)]
     pub glances_bytes: u64,
+    /// Size of the stored states of long runs.
+    #[serde(default)]
+    pub states_bytes: u64,
     /// Start of the oldest run.
     pub oldest: Option<Timestamp>,
 }

@@ -1,6 +1,8 @@
 //! Summarizing before a prompt would leave something out (`trim: "summarize"`): one call of the agent's own model
 //! inside its turn. If it fails, the turn continues without a summary.
 
+use std::sync::Arc;
+
 use super::{CallId, Effect, Machine, NextHandler, RunEvent, WaitState};
 use crate::agent_turn::{SummarizationState, SummaryCoverage, SummaryPart};
 use crate::conversation::ConversationSummary;
@@ -48,7 +50,7 @@ impl Machine {
             entries: asked.coverage.replaced_count,
         });
         if let Some(request) = request {
-            self.core.push_effect(Effect::CallModel { call, request: Box::new(request) });
+            self.core.push_effect(Effect::CallModel { call, request: Arc::new(request) });
         }
         self.core.branches.current.phase = WaitState::Model(call);
         NextHandler::Wait

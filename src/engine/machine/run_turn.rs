@@ -179,7 +179,7 @@ impl Machine {
             messages: outline.messages,
         });
         if let Some(request) = request {
-            self.core.push_effect(Effect::CallModel { call, request: Box::new(request) });
+            self.core.push_effect(Effect::CallModel { call, request: Arc::new(request) });
         }
         self.core.branches.current.phase = WaitState::Model(call);
         NextHandler::Wait

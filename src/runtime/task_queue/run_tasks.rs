@@ -1,6 +1,7 @@
 //! The tasks of one run, built from the effects and events of its machine. Pure: it neither waits nor reads a clock.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -32,7 +33,7 @@ pub struct TaskStep {
 
 #[derive(Clone, PartialEq, Debug)]
 pub enum TaskStepWork {
-    Model(Box<ModelRequest>),
+    Model(Arc<ModelRequest>),
     Tool(ToolInvocation),
     Prompt(Box<OpenPause>),
 }

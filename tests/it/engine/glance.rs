@@ -37,7 +37,7 @@ fn looping_stage(rounds: usize) -> Stage {
     Stage::new(&texts(&more, json!({"writer": [{"text": "Once."}]})))
 }
 
-async fn parked_run(rounds: usize) -> (Stage, RunId) {
+pub(super) async fn parked_run(rounds: usize) -> (Stage, RunId) {
     let mut stage = looping_stage(rounds);
     let program = stage.catalog.program("case").unwrap_or_else(|found| panic!("{found:#?}"));
     let run = stage.start_run(spec(program, serde_json::Map::new()));
@@ -47,13 +47,13 @@ async fn parked_run(rounds: usize) -> (Stage, RunId) {
 }
 
 /// What is written when a run ends is written.
-async fn wait_idle(stage: &Stage) {
+pub(super) async fn wait_idle(stage: &Stage) {
     while !stage.handle.running_runs().is_empty() {
         tokio::task::yield_now().await;
     }
 }
 
-async fn answer_question(stage: &mut Stage, run: &RunId, present: bool) {
+pub(super) async fn answer_question(stage: &mut Stage, run: &RunId, present: bool) {
     let call = open_call(stage, run);
     let answers = vec![(call, UserAnswer::Text { text: "yes".into() })];
     stage

@@ -7,25 +7,72 @@ use synthdev::domain::ids::CallId;
 use synthdev::domain::journal::{PauseReason, RunProgress};
 use synthdev::engine::effect::Effect;
 use synthdev::engine::input::{Input, ResumeInput};
-use synthdev::engine::replay::{ReplayResult, replay_inputs};
+use synthdev::engine::replay::{ReplayResult, StepwiseReplay, replay_inputs};
 use synthdev::engine::streaming_replay::StreamingReplay;
+use synthdev::runtime::preview::RecentEvents;
+use synthdev::runtime::state_snapshot::StateSnapshot;
 
 use super::{Arc, Weather, answers};
+
+/// Inputs between two stored states.
+const STORED_EVERY: usize = 5;
+
+/// The state of a run after so many inputs and events.
+pub struct StoredState {
+    bytes: Vec<u8>,
+    inputs: usize,
+    events: usize,
+}
 
 impl Weather {
     /// What a new process makes of the journal: the same machine, and the same things still to be done.
     pub fn rebuild_machine(&mut self) {
-        let ReplayResult { machine, events, pending } =
-            replay_inputs(Arc::clone(&self.spec), self.inputs.clone());
-        assert!(events == self.events, "the machine that was rebuilt tells another story");
+        let rebuilt = replay_inputs(Arc::clone(&self.spec), self.inputs.clone());
+        assert!(rebuilt.events == self.events, "the machine that was rebuilt tells another story");
+        self.check_requests(&rebuilt);
+        self.check_streaming(&self.machine.progress());
+        let from_state = self.replay_from_state();
+        let ReplayResult { machine, pending_requests, .. } = from_state.unwrap_or(rebuilt);
+        self.machine = machine;
+        self.requests = pending_requests;
+        // as in a long run: scripts, branches and other definitions must not notice
+        self.machine.pack_old();
+    }
+
+    fn check_requests(&self, rebuilt: &ReplayResult) {
+        let pending = rebuilt.pending();
         let rebuilt: BTreeSet<CallId> = pending.iter().filter_map(|one| one.effect.call()).collect();
         let own: BTreeSet<CallId> =
             self.pending.iter().filter_map(answers::effect_call).chain(self.snapshot).collect();
         assert_eq!(rebuilt, own, "what a reopened run would do again");
-        self.check_streaming(&self.machine.progress());
-        self.machine = machine;
-        // as in a long run: scripts, branches and other definitions must not notice
-        self.machine.pack_old();
+    }
+
+    /// Stores the state as a driver does, at some of the moments where it can.
+    pub fn store_state(&mut self) {
+        if self.inputs.len().is_multiple_of(STORED_EVERY) {
+            let recent = RecentEvents::default();
+            let state = StateSnapshot::encode(&self.machine, &self.requests, &recent);
+            let (inputs, events) = (self.inputs.len(), self.events.len());
+            self.stored = state.map(|bytes| StoredState { bytes, inputs, events }).or(self.stored.take());
+        }
+    }
+
+    /// What a new process makes of the last stored state and the inputs since: the same as of the whole journal.
+    fn replay_from_state(&self) -> Option<ReplayResult> {
+        let stored = self.stored.as_ref()?;
+        let StateSnapshot { machine, requests, .. } =
+            StateSnapshot::decode(&stored.bytes).expect("a stored state can be read");
+        let since = &self.inputs[stored.inputs..];
+        let mut replay = StepwiseReplay::from_state(machine, requests, since.iter().map(|(_, input)| input));
+        for (at, input) in since {
+            replay.feed_input(*at, input.clone(), None);
+        }
+        let replayed = replay.finish();
+        assert!(replayed.events == self.events[stored.events..], "a stored state goes on otherwise");
+        assert_eq!(replayed.machine.progress(), self.machine.progress());
+        assert_eq!(replayed.machine.ledger(), self.machine.ledger());
+        self.check_requests(&replayed);
+        Some(replayed)
     }
 
     /// Who only looks sees the same, without knowing what comes next.

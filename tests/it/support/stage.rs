@@ -98,6 +98,8 @@ impl Stage {
             pid: 1,
             retry,
             secrets: keys,
+            // a run of a few steps goes on from its state as a long one does
+            state_interval: 1,
             ..RuntimeOptions::default()
         };
         let handle = RuntimeHandle::new(ports.clone(), options);

@@ -13,7 +13,8 @@ use synthdev::domain::journal::{
     RunSummary, SearchHit, SearchQuery, TokenRecord, TokenRedeemOutcome,
 };
 use synthdev::ports::run_store::{
-    DriverAnswers, DriverRequest, JournalRowRef, RunReader, RunStore, SearchTextOfRow, StoreError,
+    DriverAnswers, DriverRequest, JournalRowRef, RunReader, RunStore, RunWithState, SearchTextOfRow,
+    StoreError,
 };
 
 type Look = Box<dyn Fn() + Send>;
@@ -126,6 +127,20 @@ impl RunStore for Watched {
 
     fn preview(&self, run: &RunId) -> Result<Option<(String, u64)>, StoreError> {
         self.inner.preview(run)
+    }
+
+    fn save_state(&self, run: &RunId, state: &[u8]) -> Result<(), StoreError> {
+        self.inner.save_state(run, state)
+    }
+
+    fn drop_state(&self, run: &RunId) -> Result<(), StoreError> {
+        self.inner.drop_state(run)
+    }
+
+    fn load_with_state(&self, run: &RunId) -> Result<RunWithState, StoreError> {
+        let loaded = self.inner.load_with_state(run)?;
+        self.rows.fetch_add(loaded.rows_since.len(), Ordering::SeqCst);
+        Ok(loaded)
     }
 
     fn requests(&self) -> BoxStream<'static, DriverRequest> {

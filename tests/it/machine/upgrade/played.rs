@@ -167,9 +167,9 @@ impl Played {
         let returned = RewindInput { kept: kept + 1, ..returned };
         self.inputs.push((Timestamp(self.clock), Input::Returned(Box::new(returned))));
         let replayed = replay_inputs(Arc::clone(&self.spec), self.inputs.clone());
+        self.pending = replayed.pending().into_iter().map(|pending| pending.effect).collect();
         self.machine = replayed.machine;
         self.events = replayed.events.into_iter().map(|(_, event)| event).collect();
-        self.pending = replayed.pending.into_iter().map(|pending| pending.effect).collect();
         self.replies = queues(replies);
         self.resume_with(None);
     }

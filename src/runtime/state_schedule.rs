@@ -1,0 +1,78 @@
+//! When the state of a driven run is stored.
+
+use super::journal_replay::JournaledRun;
+use synthdev_engine::input::Input;
+
+/// A state is stored after so many inputs, and after the journal has grown by as much as the
+/// last state took. So all states of a run together take no more time to write than its journal.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct StateSchedule {
+    /// Inputs between two states, at least.
+    interval: u32,
+    inputs: u32,
+    journal_bytes: u64,
+    /// Of the last state.
+    state_bytes: u64,
+    /// The store has a state of the run.
+    is_stored: bool,
+    /// A rewind discarded a part of the journal: what it says of earlier answers is not in the machine.
+    is_rewound: bool,
+}
+
+/// A run that stops is stored after a smaller part of that growth: the user does not wait for it.
+const STOPPING_SHARE: u64 = 4;
+
+impl StateSchedule {
+    /// Of a run that was read from its whole journal.
+    pub(super) fn of_journal(journaled_run: &JournaledRun) -> Self {
+        let mut inputs = journaled_run.entries.iter().map(|entry| &entry.input);
+        Self {
+            inputs: u32::try_from(inputs.len()).unwrap_or(u32::MAX),
+            is_rewound: inputs.any(|input| matches!(input, Input::Returned(_))),
+            ..Self::default()
+        }
+    }
+
+    /// Of a run that was read from a state of so many bytes, and so much of its journal.
+    pub(super) fn of_state(state_bytes: usize, inputs: usize, journal_bytes: u64) -> Self {
+        Self {
+            inputs: u32::try_from(inputs).unwrap_or(u32::MAX),
+            journal_bytes,
+            state_bytes: state_bytes as u64,
+            is_stored: true,
+            ..Self::default()
+        }
+    }
+
+    #[must_use]
+    pub(super) fn with_interval(self, interval: u32) -> Self {
+        Self { interval, ..self }
+    }
+
+    /// Another input was recorded, in so many bytes of rows.
+    pub(super) fn count_input(&mut self, journal_bytes: usize) {
+        self.inputs = self.inputs.saturating_add(1);
+        self.journal_bytes += journal_bytes as u64;
+    }
+
+    /// Whether a state should be stored now. `is_stopping`: the run ends or waits after this input.
+    pub(super) fn is_due(&self, is_stopping: bool) -> bool {
+        let share = if is_stopping { STOPPING_SHARE } else { 1 };
+        !self.is_rewound && self.inputs >= self.interval && self.journal_bytes >= self.state_bytes / share
+    }
+
+    /// A state of so many bytes was stored, or could not be: the next one waits until the journal has grown again.
+    pub(super) fn on_attempt(&mut self, stored_bytes: Option<usize>) {
+        self.inputs = 0;
+        self.journal_bytes = 0;
+        if let Some(bytes) = stored_bytes {
+            self.state_bytes = bytes as u64;
+            self.is_stored = true;
+        }
+    }
+
+    /// The store has a state of the run.
+    pub(super) fn is_stored(&self) -> bool {
+        self.is_stored
+    }
+}
