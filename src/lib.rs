@@ -27,8 +27,9 @@
 //! | [`engine`] | domain | `async`, ports |
 //! | [`ports`] | domain | implementations |
 //! | [`runtime`] | domain, engine, ports | adapters, terminals |
+//! | [`service`] | domain, language, engine, ports, runtime | rules of the screen, text of the command line |
 //! | [`adapters`] | domain, ports | the engine, the runtime |
-//! | [`tui`], [`cli`], [`mcp`] | domain, language, settings, engine, runtime | adapters, ports, each other |
+//! | [`tui`], [`cli`], [`mcp`] | domain, language, settings, engine, runtime, service | adapters, ports, each other |
 //! | [`app`] | all | rules of runs, of file formats or of the screen: it has commands and wiring |
 //!
 //! The compiler enforces this table: the manifest of a member names what it may import. `tests/it/architecture.rs` checks
@@ -78,7 +79,8 @@
 //! | HTTP time-outs: model servers, `http` steps | `adapters/providers/{transport,timeouts}.rs`, `adapters/tools/http_request.rs`; the values: `timeouts.*` in `settings/layers/rules.rs` |
 //! | loading a run, from its stored state or its journal | `runtime/load_for_resume.rs`, `runtime/state_snapshot.rs` |
 //! | which process owns a run: the claim | `adapters/sqlite/{run_ownership,liveness_lock}.rs` |
-//! | rewind, fork | `runtime/time_travel.rs`, `engine/machine/on_rewound.rs` |
+//! | undo, rewind, fork: when each is allowed, what the user is told | `service/time_travel.rs` |
+//! | how a run is rewound or forked | `runtime/time_travel.rs`, `engine/machine/on_rewound.rs`; the files: `runtime/file_restore.rs` |
 //! | when a run takes the project's lock | `runtime/{lock_timing,run_project_lock}.rs`, `adapters/project_lock.rs` |
 //! | compaction of a long run's conversations | `engine/machine/compaction.rs`, `domain/context/compressed_entries.rs` |
 //! | templates, and dry runs with generated answers | `app/templates.rs`, `app/dry_run.rs` |
@@ -158,5 +160,6 @@ pub use synthdev_language as language;
 pub use synthdev_mcp as mcp;
 pub use synthdev_ports as ports;
 pub use synthdev_runtime as runtime;
+pub use synthdev_service as service;
 pub use synthdev_settings as settings;
 pub use synthdev_tui as tui;

@@ -20,7 +20,7 @@ use super::git::{FileChangePlan, GitSnapshots, restore_marker, stat_cache, tree_
 use synthdev_domain::ids::RunId;
 use synthdev_domain::snapshot::{
     ChangedFile, RestoreTarget, RunWorktree, SkippedPath, SnapshotRequest, UnmergedChanges,
-    WorktreeMergeResult, WorktreeSource,
+    WorktreeMergeResult, WorktreeSource, snapshot_label_before_merge,
 };
 use synthdev_ports::snapshot::SnapshotError;
 use synthdev_ports::worktree::{MergeError, WorktreePort};
@@ -111,7 +111,7 @@ impl GitWorktrees {
             restore_marker::remove_marker(&here.location)?;
         } else {
             let request = SnapshotRequest {
-                label: before_merge(&worktree.branch),
+                label: snapshot_label_before_merge(&worktree.branch),
                 run: None,
                 note: "Restore this one to undo the merge.".to_owned(),
             };
@@ -315,11 +315,6 @@ impl WorktreePort for GitWorktrees {
         let _moving = ref_locks::begin_ref_change(&place, &store, &linked)?;
         remove::discard_worktree(&linked, &store, self.snapshots.data(), force)
     }
-}
-
-/// How the snapshot is called that undoes a merge of a branch.
-pub fn before_merge(branch: &str) -> String {
-    format!("Before merge of {branch}")
 }
 
 /// The worktree's side of a merge; the other is the project's present.

@@ -13,7 +13,7 @@ use super::recordings::RecordingMode;
 use super::run_to_end::follow_run;
 use super::{interrupted_restore, system_context};
 use synthdev_adapters::providers::scripted::ScriptedModel;
-use synthdev_adapters::worktree::{GitWorktrees, before_merge};
+use synthdev_adapters::worktree::GitWorktrees;
 use synthdev_cli::headless::{FinalReport, HeadlessOutput};
 use synthdev_cli::output::{print_stderr, safe_name, time_text};
 use synthdev_cli::show_run::RunFilesStatus;
@@ -22,9 +22,10 @@ use synthdev_domain::ids::{RunId, SnapshotId};
 use synthdev_domain::journal::{RunOrigin, RunStatus, RunSummary};
 use synthdev_domain::snapshot::{RestoreTarget, RunWorktree, SkippedPath, WorktreeSource};
 use synthdev_engine::run_spec::RunSpec;
-use synthdev_ports::snapshot::{SnapshotError, SnapshotPort};
+use synthdev_ports::snapshot::SnapshotError;
 use synthdev_ports::worktree::{MergeError, WorktreePort};
 use synthdev_runtime::handle::RuntimeHandle;
+use synthdev_service::time_travel::TimeTravelError;
 use synthdev_settings::catalog::ConfigCatalog;
 
 /// Runs a spec in a new worktree. Without one nothing is started.
@@ -260,38 +261,6 @@ pub(super) fn discard_worktree(world: &CliContext, id: &str, force: bool, yes: b
     Ok(exit::COMPLETED)
 }
 
-/// Why an isolated run is not undone, and what is there instead.
-pub(super) fn not_undone(world: &CliContext, run: &RunSummary, tree: &RunWorktree) -> anyhow::Error {
-    if !tree.is_known() {
-        return worktree_gone_error(run, tree);
-    }
-    let here = Path::new(&run.project) == world.project;
-    let snapshots = open_reader(world).ok().filter(|_| here).map(|wired| wired.ports.snapshots);
-    let (message, hint) = undo_refusal_reason(run, tree, snapshots.as_deref());
-    anyhow!("{message}\nhint: {hint}")
-}
-
-/// The same as a message and a hint; `snapshots` are the project's.
-pub(super) fn undo_refusal_reason(
-    run: &RunSummary,
-    tree: &RunWorktree,
-    snapshots: Option<&dyn SnapshotPort>,
-) -> (String, String) {
-    let apart = format!("run {} worked in a worktree of its own ({})", run.id, safe_name(&tree.path));
-    let label = before_merge(&tree.branch);
-    let taken = snapshots.and_then(|snapshots| snapshots.list().ok()).unwrap_or_default();
-    match taken.into_iter().find(|info| info.label == label) {
-        Some(merge) => (
-            format!("{apart}, and was merged into the project at {} UTC", time_text(merge.created)),
-            format!("undo that merge with: synthdev snapshot restore {}", merge.id),
-        ),
-        None => (
-            format!("{apart}: the project's files are untouched by it"),
-            format!("discard its files with: synthdev runs discard {}", run.id),
-        ),
-    }
-}
-
 /// At a terminal it asks; elsewhere `--yes` is needed.
 pub(super) fn ask_confirmation(question: &str) -> Result<bool> {
     if !std::io::stdin().is_terminal() {
@@ -351,16 +320,6 @@ pub(super) fn worktree_gone_error(run: &RunSummary, tree: &RunWorktree) -> anyho
 
 /// The same as a message and a hint.
 pub(super) fn worktree_gone_reason(run: &RunSummary, tree: &RunWorktree) -> (String, String) {
-    let id = &run.id;
-    let fork = format!("synthdev runs fork {id} --at STEP makes a run of it that works in the project");
-    if tree.is_known() {
-        let message = format!("the worktree of run {id} is gone: {}", safe_name(&tree.path));
-        let merge = format!("synthdev runs merge {id} brings what was kept of it into the project");
-        return (message, format!("{merge}; {fork}"));
-    }
-    let message = format!(
-        "where run {id} worked was lost when the history was salvaged: it may have been a worktree of its own, so it \
-         does not touch the project's files"
-    );
-    (message, fork)
+    let gone = TimeTravelError::WorktreeGone { run: run.id.clone(), tree: tree.clone() };
+    (gone.to_string(), gone.hint().unwrap_or_default())
 }

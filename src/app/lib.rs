@@ -17,7 +17,6 @@ mod demo;
 mod diagnostics;
 mod doctor;
 mod dry_run;
-mod files_changed_by_run;
 mod graph;
 mod hardening;
 mod history_commands;

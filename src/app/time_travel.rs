@@ -3,29 +3,34 @@
 //! Changes files only in the project that the run worked in, and only after showing them.
 
 mod restore_files;
+mod run_snapshots;
 mod set_data;
 
 use std::io::Write;
 use std::path::PathBuf;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow, bail};
 
-use self::restore_files::{FileRestorePlan, other_project};
+use self::restore_files::confirm_restore;
+use self::run_snapshots::{ProjectRunSnapshots, other_project};
 use super::bootstrap::WiredRuntime;
 use super::cli_context::CliContext;
-use super::read_only::{open_reader, snapshot_error, store_error};
+use super::read_only::{open_reader, store_error};
 use super::run_command::{load_catalog, read_workflow};
 use super::run_to_end::build_runtime;
-use super::{diagnostics, isolation, pause_and_cancel, windows};
+use super::{diagnostics, pause_and_cancel, windows};
 use synthdev_cli::output::{TerminalSafeWriter, print_stderr, safe_name};
 use synthdev_cli::time_travel::ForkReport;
 use synthdev_cli::{exit, json_output, snapshots, time_travel};
-use synthdev_domain::journal::{RunStatus, RunSummary};
+use synthdev_domain::journal::RunSummary;
 use synthdev_domain::workflow::WorkflowProgram;
 use synthdev_engine::explain::report_lines;
 use synthdev_runtime::command::ControlAction;
 use synthdev_runtime::handle::RuntimeHandle;
-use synthdev_runtime::time_travel::{ReplayVerdict, StepChanges};
+use synthdev_runtime::time_travel::{ReplayVerdict, RunStep};
+use synthdev_service::time_travel::{
+    FileScope, ForkChanges, ForkOutcome, StepFiles, StepPlan, TimeTravelError, TimeTravelService,
+};
 use synthdev_settings::catalog::windows::copy_known_windows;
 
 pub(super) struct ForkArgs {
@@ -48,49 +53,33 @@ pub(super) fn show_steps(world: &CliContext, run: &str, json: bool) -> Result<u8
 pub(super) fn fork_run(world: &CliContext, fork: &ForkArgs) -> Result<u8> {
     let set = set_data::parse_assignments(&fork.set)?;
     let (wired, run) = find_run(world, &fork.run)?;
-    let handle = &wired.handle;
-    let (place, note) = restore_files::travel_target(handle, &run.id, fork.at, fork.restore_files)?;
-    let known = handle.data_before(&run.id, place.step).map_err(store_error)?;
-    let mut notes = set_data::unknown_key_notes(&set, &known);
-    notes.extend(note);
     let program = match &fork.definition {
         None => None,
-        Some(file) => Some(current_definition(world, handle, &run, file)?),
+        Some(file) => Some(current_definition(world, &wired.handle, &run, file)?),
     };
-    if let (true, Some(tree)) = (fork.restore_files, &run.worktree) {
-        if !tree.is_known() {
-            return Err(isolation::worktree_gone_error(&run, tree));
-        }
-        bail!(
-            "run {} worked in a worktree of its own ({}), its fork works in the project: the files of one are not \
-             those of the other\nhint: fork without --restore-files",
-            run.id,
-            safe_name(&tree.path)
-        );
-    }
-    let files = if fork.restore_files {
-        let command = format!("runs fork {} --at {} --restore-files", run.id, fork.at);
-        let files =
-            FileRestorePlan::at_step(world, handle, &run, &place, &command, "fork without --restore-files")?;
+    let command = format!("runs fork {} --at {} --restore-files", run.id, fork.at);
+    let snapshots = ProjectRunSnapshots::new(world, &wired, command);
+    let service = TimeTravelService::new(&wired.handle, &snapshots);
+    let scope = if fork.restore_files { FileScope::Restored } else { FileScope::Kept };
+    let changes = ForkChanges { set, program };
+    let plan = service.plan_fork(&run, fork.at, scope, changes).map_err(time_travel_error)?;
+    restorable_files(&plan, "fork without --restore-files")?;
+    let notes: Vec<String> = plan.notes.iter().map(ToString::to_string).collect();
+    if let Some(files) = plan.files.restore_plan() {
         notes.iter().for_each(|note| print_stderr(format_args!("note: {note}")));
-        if !files.confirm_restore(fork.yes, "not forked")? {
+        if !confirm_restore(files, &step_moment(&plan.step), fork.yes, "not forked")? {
             return Ok(exit::CANCELLED);
         }
-        Some(files)
-    } else {
-        notes.extend(restore_files::file_difference_text(world, &run, &place));
-        None
-    };
-    let changes = StepChanges { set, program, files: files.as_ref().map(|files| files.snapshot.clone()) };
-    let snapshots = files.as_ref().map_or(&wired.ports.snapshots, |files| &files.store);
-    let (new, restored) = handle.fork(&run.id, place.step, changes, &**snapshots).map_err(store_error)?;
+    }
+    let step = plan.step.clone();
+    let ForkOutcome { run: new, restored } = service.fork(plan).map_err(time_travel_error)?;
     if let (Some(restored), false) = (&restored, fork.json) {
         restore_files::print_restored(restored);
     }
     let forked = ForkReport {
         run: &new,
         forked_from: &run.id,
-        step: &place,
+        step: &step,
         restored: restored.as_ref(),
         notes: &notes,
         other_project: other_project(world, &run),
@@ -101,88 +90,81 @@ pub(super) fn fork_run(world: &CliContext, fork: &ForkArgs) -> Result<u8> {
 
 pub(super) fn rewind_run(world: &CliContext, run: &str, to: u32, keep_files: bool, yes: bool) -> Result<u8> {
     let (wired, run) = find_run(world, run)?;
-    let handle = &wired.handle;
-    let (place, note) = restore_files::travel_target(handle, &run.id, to, !keep_files)?;
-    if run.progress.status == RunStatus::Running {
-        bail!(
-            "run {} is running and cannot be rewound meanwhile\nhint: stop it first, or fork it: synthdev \
-                runs fork {} --at {to}",
-            run.id,
-            run.id
-        );
-    }
-    let files = if keep_files {
-        None
-    } else {
-        let command = format!("runs rewind {} --to {to}", run.id);
-        Some(FileRestorePlan::at_step(
-            world,
-            handle,
-            &run,
-            &place,
-            &command,
-            "add --keep-files to leave the files unchanged",
-        )?)
-    };
-    if let Some(note) = note {
-        print_stderr(format_args!("note: {note}"));
-    }
-    let agreed = match &files {
-        Some(files) => files.confirm_restore(yes, "not rewound")?,
-        None => restore_files::ask_confirmation(
-            yes,
-            "not rewound",
-            &format!("go back before step {} ({})?", place.step, safe_name(&place.state)),
-        )?,
+    let snapshots = ProjectRunSnapshots::new(world, &wired, format!("runs rewind {} --to {to}", run.id));
+    let service = TimeTravelService::new(&wired.handle, &snapshots);
+    let scope = if keep_files { FileScope::Kept } else { FileScope::Restored };
+    let plan = service.plan_rewind(&run, to, scope).map_err(time_travel_error)?;
+    restorable_files(&plan, "add --keep-files to leave the files unchanged")?;
+    plan.notes.iter().for_each(|note| print_stderr(format_args!("note: {note}")));
+    let step = &plan.step;
+    let agreed = match plan.files.restore_plan() {
+        Some(files) => confirm_restore(files, &step_moment(step), yes, "not rewound")?,
+        None => {
+            let question = format!("go back {}?", step_moment(step));
+            restore_files::ask_confirmation(yes, "not rewound", &question)?
+        }
     };
     if !agreed {
         return Ok(exit::CANCELLED);
     }
-    let changes =
-        StepChanges { files: files.as_ref().map(|files| files.snapshot.clone()), ..StepChanges::default() };
-    let snapshots = files.as_ref().map_or(&wired.ports.snapshots, |files| &files.store);
-    let half = keep_files.then(|| restore_files::interrupted_restore_store(world, handle, &run)).flatten();
-    let restored = handle.rewind(&run.id, place.step, changes, &**snapshots).map_err(store_error)?;
-    if let Some(half) = half {
-        half.accept_interrupted_restore().map_err(snapshot_error)?;
-    }
+    let restored = service.rewind(&plan).map_err(time_travel_error)?;
     restored.iter().for_each(restore_files::print_restored);
-    time_travel::write_rewind(&run.id, &place, other_project(world, &run), &mut std::io::stdout().lock())?;
+    time_travel::write_rewind(&run.id, step, other_project(world, &run), &mut std::io::stdout().lock())?;
     Ok(exit::COMPLETED)
 }
 
 pub(super) fn undo_run(world: &CliContext, run: &str, yes: bool) -> Result<u8> {
     let (wired, run) = find_run(world, run)?;
-    if run.progress.status == RunStatus::Running {
-        bail!("run {} is running: its files cannot be restored meanwhile\nhint: stop it first", run.id);
-    }
-    if let Some(worktree) = &run.worktree {
-        return Err(isolation::not_undone(world, &run, worktree));
-    }
-    let files = FileRestorePlan::before_run(world, &wired.handle, &run)?;
-    let half = files.store.interrupted_restore().ok().flatten().is_some();
-    if files.changes.is_empty() && !half {
-        let but = snapshots::unrestored_suffix(&files.unrestored);
+    let snapshots = ProjectRunSnapshots::new(world, &wired, format!("runs undo {}", run.id));
+    let service = TimeTravelService::new(&wired.handle, &snapshots);
+    let plan = service.plan_undo(&run).map_err(time_travel_error)?;
+    let files = &plan.files;
+    let but = snapshots::unrestored_suffix(&files.unrestored);
+    if plan.is_empty() {
         let snapshot = &files.snapshot;
         print_text(&format!(
             "nothing to do: the files are as before run {} (snapshot {snapshot}){but}",
             run.id
         ))?;
-        files.print_unrestored();
+        restore_files::print_unrestored(files);
         return Ok(exit::COMPLETED);
     }
-    if !files.confirm_restore(yes, "not undone")? {
+    let moment = if plan.is_imported() {
+        format!("before run {} began to work here", run.id)
+    } else {
+        format!("before run {}", run.id)
+    };
+    if !confirm_restore(files, &moment, yes, "not undone")? {
         return Ok(exit::CANCELLED);
     }
-    restore_files::print_restored(
-        &wired.handle.undo(&run.id, &files.snapshot, &*files.store).map_err(store_error)?,
-    );
-    let but = snapshots::unrestored_suffix(&files.unrestored);
+    restore_files::print_restored(&service.undo(&plan).map_err(time_travel_error)?);
     print_text(&format!(
         "the files are as before run {}{but}; what it said and did stays in the history",
         run.id
     ))?;
     Ok(exit::COMPLETED)
+}
+
+/// `before step 3 (review)`
+fn step_moment(step: &RunStep) -> String {
+    format!("before step {} ({})", step.step, safe_name(&step.state))
+}
+
+/// Without a choice by the user, files that cannot be restored end the command. `without` is how to choose.
+fn restorable_files(plan: &StepPlan, without: &str) -> Result<()> {
+    let StepFiles::Unknown { reason } = &plan.files else { return Ok(()) };
+    bail!(
+        "the files of step {} of run {} cannot be restored: {reason}\nhint: {without}",
+        plan.step.step,
+        plan.run.id
+    )
+}
+
+fn time_travel_error(error: TimeTravelError) -> anyhow::Error {
+    match error.hint() {
+        Some(hint) => anyhow!("{error}\nhint: {hint}"),
+        None => anyhow!("{error}"),
+    }
 }
 
 pub(super) fn replay_run(world: &CliContext, run: &str, json: bool) -> Result<u8> {

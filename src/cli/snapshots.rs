@@ -1,6 +1,5 @@
 //! `snapshot …`: the words around the snapshot port, shared with nothing else.
 
-use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use super::output::{safe_name, time_text};
@@ -8,6 +7,7 @@ use synthdev_domain::snapshot::{
     ChangedFile, FileChange, MergeConflict, SnapshotInfo, SnapshotRestoreResult, UnrestoredChanges,
     join_first_paths,
 };
+use synthdev_service::time_travel::RunChangedFiles;
 
 /// Files that are listed one by one.
 const SHOWN: usize = 40;
@@ -47,14 +47,6 @@ pub fn snapshot_text(info: &SnapshotInfo, changes: &[ChangedFile]) -> String {
         let _ = write!(text, "\nchanged since; a restore would:\n{}", restore_lines(changes));
     }
     text
-}
-
-/// What a run is known to have changed itself.
-#[derive(Debug, Default)]
-pub struct RunChangedFiles {
-    pub files: BTreeSet<String>,
-    /// It may have changed others, too: what it did last was stored nowhere.
-    pub is_uncertain: bool,
 }
 
 /// What a restore would do, from the reader's point of view.
@@ -176,6 +168,8 @@ pub fn file_count_text(files: usize) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     fn many_changes(count: usize) -> Vec<ChangedFile> {

@@ -177,6 +177,11 @@ pub fn join_first_paths(paths: &[String]) -> String {
     format!("{}{more}", shown.join(", "))
 }
 
+/// Label of the snapshot that is taken before the branch of a worktree is merged into the project.
+pub fn snapshot_label_before_merge(branch: &str) -> String {
+    format!("Before merge of {branch}")
+}
+
 /// A linked git worktree in which one run works apart from the project's own files.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct RunWorktree {

@@ -17,6 +17,7 @@ mod sizes;
 mod source;
 mod syntax;
 mod type_names;
+mod use_cases;
 mod vocabulary;
 
 use std::collections::BTreeSet;
@@ -68,6 +69,7 @@ fn the_house_is_in_order() {
     found.extend(layers::check_layers(&tree));
     found.extend(cycles::check_cycles(&tree, CYCLES));
     found.extend(call_circles::check_call_circles(&tree, CALL_CIRCLES));
+    found.extend(use_cases::check_use_cases(&tree));
     found.extend(sizes::check_sizes(&tree));
     found.extend(manners::check_manners(&tree));
     found.extend(type_names::check_type_names(&tree, type_names::DOMAIN_NOUNS));
@@ -521,5 +523,23 @@ fn files_of_one_type_call_each_other_in_small_circles_only() {
         (three, &[("Machine", "why")], &["Machine: this exemption is no longer needed: why"]),
     ] {
         assert_eq!(check(parts, exempt), expected, "{parts:?}");
+    }
+}
+
+#[test]
+fn front_ends_ask_the_service_for_its_use_cases() {
+    let message =
+        |line: usize| format!("src/app/a.rs:{line}: `rewind` of the runtime is a use case: call the service");
+    let rows: &[(&str, &str, Option<usize>)] = &[
+        ("src/app/a.rs", "fn f(wired: W) {\n wired.handle.rewind(1); }", Some(2)),
+        ("src/app/a.rs", "fn f(wired: W) { (&wired).handle().rewind(1); }", Some(1)),
+        ("src/app/a.rs", "fn f(service: S) { service.rewind(1); }", None),
+        ("src/app/a.rs", "fn f(handle: H) { handle.summary(1); }", None),
+        ("src/service/a.rs", "fn f(handle: H) { handle.rewind(1); }", None),
+        ("src/app/a.rs", "#[cfg(test)] mod tests { fn f(handle: H) { handle.rewind(1); } }", None),
+    ];
+    for (path, text, line) in rows {
+        let expected: Vec<String> = line.iter().map(|line| message(*line)).collect();
+        assert_eq!(run_check(use_cases::check_use_cases, &[(path, text)]), expected, "{text}");
     }
 }

@@ -1,11 +1,10 @@
 //! `--set common_data.NAME=JSON`.
 
 use anyhow::{Result, anyhow, bail};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::resume_command::json_or_words;
 use synthdev_cli::output::safe_name;
-use synthdev_language::did_you_mean::suggestion_hint;
 
 /// Paths below `common_data` with their values; what is no JSON is a text.
 ///
@@ -30,18 +29,6 @@ fn parse_assignment(pair: &str) -> Result<(Vec<String>, Value)> {
     let value = json_or_words(text)
         .map_err(|error| anyhow!("--set {}: the value is not JSON: {error}", safe_name(pair)))?;
     Ok((keys.to_vec(), value))
-}
-
-/// A note for each key that the run has not got at that step.
-pub(super) fn unknown_key_notes(set: &[(Vec<String>, Value)], known: &Map<String, Value>) -> Vec<String> {
-    let keys = set.iter().filter_map(|(path, _)| path.first());
-    let new = keys.filter(|key| !known.contains_key(*key));
-    new.map(|key| {
-        let hint = suggestion_hint(key, known.keys().map(String::as_str));
-        let hint = hint.map(|hint| format!("; {hint}")).unwrap_or_default();
-        format!("common_data had no `{}` at that step: it is new{hint}", safe_name(key))
-    })
-    .collect()
 }
 
 #[cfg(test)]
@@ -77,17 +64,5 @@ mod tests {
         ] {
             assert!(parse_assignment(broken).is_err(), "{broken}");
         }
-    }
-
-    #[test]
-    fn a_new_key_is_noted() {
-        let known = json!({"result": 1}).as_object().cloned().unwrap();
-        let set = parse_assignments(&["common_data.result=2".to_owned(), "common_data.resutl=2".to_owned()])
-            .unwrap();
-        let notes = unknown_key_notes(&set, &known);
-        assert!(
-            matches!(notes.as_slice(), [note] if note.contains("resutl") && note.contains("result")),
-            "{notes:?}"
-        );
     }
 }

@@ -14,13 +14,17 @@ const TABLE: &[(&str, &[&str])] = &[
     ("engine", &["domain"]),
     ("ports", &["domain"]),
     ("runtime", &["domain", "engine", "ports"]),
+    ("service", &["domain", "language", "settings", "engine", "ports", "runtime"]),
     ("adapters", &["domain", "ports"]),
-    ("tui", &["domain", "language", "settings", "engine", "runtime"]),
-    ("cli", &["domain", "language", "settings", "engine", "runtime"]),
-    ("mcp", &["domain", "language", "settings", "engine", "runtime"]),
+    ("tui", &["domain", "language", "settings", "engine", "runtime", "service"]),
+    ("cli", &["domain", "language", "settings", "engine", "runtime", "service"]),
+    ("mcp", &["domain", "language", "settings", "engine", "runtime", "service"]),
     (
         "app",
-        &["domain", "language", "settings", "engine", "ports", "runtime", "adapters", "tui", "cli", "mcp"],
+        &[
+            "domain", "language", "settings", "engine", "ports", "runtime", "service", "adapters", "tui",
+            "cli", "mcp",
+        ],
     ),
 ];
 

@@ -2,12 +2,20 @@
 
 use std::collections::BTreeSet;
 
-use synthdev_cli::snapshots::RunChangedFiles;
+use super::error::TimeTravelError;
 use synthdev_domain::ids::{SnapshotId, Timestamp};
 use synthdev_domain::journal::{RunOrigin, RunSummary};
 use synthdev_engine::event::RunEvent;
 use synthdev_ports::snapshot::SnapshotPort;
 use synthdev_runtime::handle::RuntimeHandle;
+
+/// What a run is known to have changed itself.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct RunChangedFiles {
+    pub files: BTreeSet<String>,
+    /// It may have changed others, too: what it did last was stored nowhere.
+    pub is_uncertain: bool,
+}
 
 /// `None` if this is unknown: a snapshot is missing, or the run cannot be read. Changes by others during the run count
 /// as the run's.
@@ -30,25 +38,26 @@ pub(super) fn changed_files(
 /// The snapshot of this project's files before the run.
 ///
 /// # Errors
-/// Why there is none, as text for the user.
-pub(super) fn undo_snapshot(
+/// There is none.
+pub(super) fn snapshot_before(
     handle: &RuntimeHandle,
     store: &dyn SnapshotPort,
     run: &RunSummary,
-) -> Result<SnapshotId, String> {
-    let (id, taken) = (&run.id, run.progress.snapshot.clone());
+) -> Result<SnapshotId, TimeTravelError> {
+    let (id, taken) = (run.id.clone(), run.progress.snapshot.clone());
     let missing = taken.as_ref().and_then(|taken| store.find(taken.as_str()).err());
-    match (taken, missing) {
-        (Some(taken), None) => Ok(taken),
-        (None, _) if is_before_first_step(handle, run) => {
-            Err(format!("there is nothing to undo: run {id} has not begun yet"))
+    let none_taken = || "no snapshot was taken before it started".to_owned();
+    Err(match (taken, missing) {
+        (Some(taken), None) => return Ok(taken),
+        (None, _) if is_before_first_step(handle, run) => TimeTravelError::NotBegun(id),
+        _ if run.origin.as_ref().is_some_and(RunOrigin::is_imported) => {
+            TimeTravelError::ImportedWithoutFiles(id)
         }
-        _ if run.origin.as_ref().is_some_and(RunOrigin::is_imported) => Err(format!(
-            "there is nothing to undo: run {id} was imported, and it has no snapshots of the files here"
-        )),
-        (None, _) => Err(format!("run {id} cannot be undone: no snapshot was taken before it started")),
-        (Some(_), Some(error)) => Err(format!("run {id} cannot be undone: {}", error.message)),
-    }
+        (_, error) => TimeTravelError::NoSnapshot {
+            run: id,
+            reason: error.map_or_else(none_taken, |error| error.message),
+        },
+    })
 }
 
 /// Whether it has run no step in this project: a fork, or a run that was recorded and never started.

@@ -1,0 +1,236 @@
+//! Undo, rewind and fork.
+//!
+//! Owns when each is allowed, which step and which files are meant, and what the user must know before. Refuses to
+//! change anything before there is a plan.
+
+mod changed_files;
+mod error;
+mod file_restore_plan;
+mod notes;
+mod undo;
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use synthdev_domain::ids::RunId;
+use synthdev_domain::journal::{RunStatus, RunSummary};
+use synthdev_domain::snapshot::SnapshotRestoreResult;
+use synthdev_domain::workflow::WorkflowProgram;
+use synthdev_ports::snapshot::SnapshotPort;
+use synthdev_runtime::handle::RuntimeHandle;
+use synthdev_runtime::time_travel::{RunStep, StepChanges};
+
+pub use changed_files::RunChangedFiles;
+pub use error::TimeTravelError;
+pub use file_restore_plan::{FileRestorePlan, StepFiles};
+pub use notes::TimeTravelNote;
+pub use undo::UndoPlan;
+
+/// Where the snapshots of a run's files are: its project's, or its worktree's.
+pub trait RunSnapshots {
+    /// # Errors
+    /// The files of the run are not to be changed from here; why, and what to do instead.
+    fn of_run(&self, run: &RunSummary) -> Result<Arc<dyn SnapshotPort>, TimeTravelError>;
+
+    /// Those of the project that the program works in.
+    fn of_project(&self) -> Arc<dyn SnapshotPort>;
+}
+
+/// A path below `common_data` with its new value.
+pub type DataAssignment = (Vec<String>, Value);
+
+/// Whether files are restored with a step.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FileScope {
+    Restored,
+    /// They stay as they are.
+    Kept,
+}
+
+/// What a fork has that its origin has not.
+#[derive(Clone, Default)]
+pub struct ForkChanges {
+    pub set: Vec<DataAssignment>,
+    /// Another definition.
+    pub program: Option<WorkflowProgram>,
+}
+
+/// What a rewind or a fork will do.
+pub struct StepPlan {
+    pub run: RunSummary,
+    /// Where it goes to. With files this can be an earlier step than the one that was asked for: see the notes.
+    pub step: RunStep,
+    /// What the user should know before.
+    pub notes: Vec<TimeTravelNote>,
+    pub files: StepFiles,
+    changes: ForkChanges,
+}
+
+/// A new run.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ForkOutcome {
+    pub run: RunId,
+    /// `None`: the files stayed as they were.
+    pub restored: Option<SnapshotRestoreResult>,
+}
+
+/// The use cases, for the runs of one history.
+pub struct TimeTravelService<'s> {
+    handle: &'s RuntimeHandle,
+    snapshots: &'s dyn RunSnapshots,
+}
+
+impl<'s> TimeTravelService<'s> {
+    pub fn new(handle: &'s RuntimeHandle, snapshots: &'s dyn RunSnapshots) -> Self {
+        Self { handle, snapshots }
+    }
+
+    /// Going back to before a step. Changes nothing.
+    ///
+    /// # Errors
+    /// The run is running, there is no such step, or its files are not to be changed from here.
+    pub fn plan_rewind(
+        &self,
+        run: &RunSummary,
+        step: u32,
+        files: FileScope,
+    ) -> Result<StepPlan, TimeTravelError> {
+        if run.progress.status == RunStatus::Running {
+            return Err(TimeTravelError::RewindOfRunning { run: run.id.clone(), step });
+        }
+        self.plan_step(run, step, files, ForkChanges::default())
+    }
+
+    /// Does it: the run and its files, or neither.
+    ///
+    /// # Errors
+    /// The run went on meanwhile, or the files or the history cannot be written; the message says what was changed.
+    pub fn rewind(&self, plan: &StepPlan) -> Result<Option<SnapshotRestoreResult>, TimeTravelError> {
+        let interrupted = self.interrupted_restore(plan);
+        let (run, step) = (&plan.run.id, plan.step.step);
+        let restored = match plan.files.restore_plan() {
+            Some(files) => {
+                let changes = StepChanges { files: Some(files.snapshot.clone()), ..StepChanges::default() };
+                self.handle.rewind(run, step, changes, &*files.store)?
+            }
+            None => {
+                let snapshots = self.snapshots.of_project();
+                self.handle.rewind(run, step, StepChanges::default(), &*snapshots)?
+            }
+        };
+        if let Some(store) = interrupted {
+            store.accept_interrupted_restore()?;
+        }
+        Ok(restored)
+    }
+
+    /// A new run from before a step; the other one stays. Changes nothing.
+    ///
+    /// # Errors
+    /// There is no such step, or the files cannot be those of the fork.
+    pub fn plan_fork(
+        &self,
+        run: &RunSummary,
+        step: u32,
+        files: FileScope,
+        changes: ForkChanges,
+    ) -> Result<StepPlan, TimeTravelError> {
+        if let (FileScope::Restored, Some(tree)) = (files, &run.worktree) {
+            return Err(TimeTravelError::ForkOfWorktree { run: run.id.clone(), tree: tree.clone() });
+        }
+        let mut plan = self.plan_step(run, step, files, changes)?;
+        let known = self.handle.data_before(&run.id, plan.step.step)?;
+        let keys = plan.changes.set.iter().filter_map(|(path, _)| path.first());
+        let mut notes = notes::new_key_notes(keys, &known);
+        notes.append(&mut plan.notes);
+        if files == FileScope::Kept {
+            notes.extend(self.file_difference(run, &plan.step));
+        }
+        Ok(StepPlan { notes, ..plan })
+    }
+
+    /// Does it.
+    ///
+    /// # Errors
+    /// As `rewind`.
+    pub fn fork(&self, plan: StepPlan) -> Result<ForkOutcome, TimeTravelError> {
+        let StepPlan { run, step, files, changes: ForkChanges { set, program }, .. } = plan;
+        let files = files.restore_plan();
+        let changes = StepChanges { set, program, files: files.as_ref().map(|files| files.snapshot.clone()) };
+        let snapshots = files.map_or_else(|| self.snapshots.of_project(), |files| Arc::clone(&files.store));
+        let (run, restored) = self.handle.fork(&run.id, step.step, changes, &*snapshots)?;
+        Ok(ForkOutcome { run, restored })
+    }
+
+    fn plan_step(
+        &self,
+        run: &RunSummary,
+        asked: u32,
+        scope: FileScope,
+        changes: ForkChanges,
+    ) -> Result<StepPlan, TimeTravelError> {
+        let mut step = self.handle.find_step(&run.id, asked)?;
+        let mut notes = Vec::new();
+        if let Some(owner) = step.within.clone() {
+            match scope {
+                FileScope::Restored => {
+                    step = self.handle.step_with_files(&run.id, asked)?;
+                    notes.push(TimeTravelNote::AllBranchesRepeated { asked, owner, step: step.clone() });
+                }
+                FileScope::Kept => {
+                    let states = self.handle.concurrent_states_after(&run.id, asked)?;
+                    if !states.is_empty() {
+                        notes.push(TimeTravelNote::OtherBranchesRepeated { asked, owner, states });
+                    }
+                }
+            }
+        }
+        let files = match scope {
+            FileScope::Restored => self.plan_step_files(run, &step)?,
+            FileScope::Kept => StepFiles::Kept,
+        };
+        if files.restore_plan().is_some() && !step.exact {
+            notes.push(TimeTravelNote::OlderFiles { step: step.step });
+        }
+        Ok(StepPlan { run: run.clone(), step, notes, files, changes })
+    }
+
+    fn plan_step_files(&self, run: &RunSummary, step: &RunStep) -> Result<StepFiles, TimeTravelError> {
+        let store = self.snapshots.of_run(run)?;
+        let Some(snapshot) = step.files.clone() else {
+            return Ok(StepFiles::Unknown { reason: "none were stored by then".to_owned() });
+        };
+        if let Err(error) = store.find(snapshot.as_str()) {
+            return Ok(StepFiles::Unknown { reason: error.message });
+        }
+        FileRestorePlan::new(self.handle, store, run, snapshot)
+            .map(|plan| StepFiles::Restored(Box::new(plan)))
+    }
+
+    /// How the files differ from those of the step, for a run in this project.
+    fn file_difference(&self, run: &RunSummary, step: &RunStep) -> Option<TimeTravelNote> {
+        if run.worktree.is_some() {
+            return Some(TimeTravelNote::ForkLeavesWorktree);
+        }
+        let store = self.snapshots.of_run(run).ok()?;
+        let unknown = Some(TimeTravelNote::KeptFilesUnknown { step: step.step });
+        let Some(snapshot) = step.files.clone() else { return unknown };
+        match store.changes(&snapshot, None) {
+            Ok(changes) if changes.is_empty() => None,
+            Ok(changes) => Some(TimeTravelNote::KeptFilesDiffer { step: step.step, snapshot, changes }),
+            Err(_) => unknown,
+        }
+    }
+
+    /// The store of the run's files, if a restore of them was cut off and a rewind leaves them as they are.
+    fn interrupted_restore(&self, plan: &StepPlan) -> Option<Arc<dyn SnapshotPort>> {
+        if plan.files.restore_plan().is_some() {
+            return None;
+        }
+        let restoring = self.handle.load_record(plan.run.id.as_str()).ok()?.pending_restore?;
+        let store = self.snapshots.of_run(&plan.run).ok()?;
+        let found = store.interrupted_restore().ok()??;
+        (found.safety == restoring.safety).then_some(store)
+    }
+}

@@ -1,0 +1,67 @@
+//! Undo: the files as they were before a run.
+
+use super::TimeTravelService;
+use super::changed_files::snapshot_before;
+use super::error::TimeTravelError;
+use super::file_restore_plan::FileRestorePlan;
+use synthdev_domain::journal::{RunOrigin, RunStatus, RunSummary};
+use synthdev_domain::snapshot::{RunWorktree, SnapshotRestoreResult, snapshot_label_before_merge};
+
+/// What an undo will do.
+pub struct UndoPlan {
+    pub run: RunSummary,
+    pub files: FileRestorePlan,
+    /// An earlier restore was cut off: there is something to do even if no file differs.
+    pub completes_restore: bool,
+}
+
+impl UndoPlan {
+    /// The files are as they were.
+    pub fn is_empty(&self) -> bool {
+        self.files.changes.is_empty() && !self.completes_restore
+    }
+
+    /// An imported run: it goes back to before it began to work in this project.
+    pub fn is_imported(&self) -> bool {
+        self.run.origin.as_ref().is_some_and(RunOrigin::is_imported)
+    }
+}
+
+impl TimeTravelService<'_> {
+    /// The files as before the run. Changes nothing.
+    ///
+    /// # Errors
+    /// The run is running, has no snapshot here, or worked on other files.
+    pub fn plan_undo(&self, run: &RunSummary) -> Result<UndoPlan, TimeTravelError> {
+        if run.progress.status == RunStatus::Running {
+            return Err(TimeTravelError::UndoOfRunning(run.id.clone()));
+        }
+        if let Some(tree) = &run.worktree {
+            return Err(self.undo_of_worktree(run, tree));
+        }
+        let store = self.snapshots.of_run(run)?;
+        let snapshot = snapshot_before(self.handle, &*store, run)?;
+        let completes_restore = store.interrupted_restore().ok().flatten().is_some();
+        let files = FileRestorePlan::new(self.handle, store, run, snapshot)?;
+        Ok(UndoPlan { run: run.clone(), files, completes_restore })
+    }
+
+    /// Does it. The run itself stays as it is.
+    ///
+    /// # Errors
+    /// Another run works in the project, or the files cannot be restored; the message says whether any was changed.
+    pub fn undo(&self, plan: &UndoPlan) -> Result<SnapshotRestoreResult, TimeTravelError> {
+        Ok(self.handle.undo(&plan.run.id, &plan.files.snapshot, &*plan.files.store)?)
+    }
+
+    fn undo_of_worktree(&self, run: &RunSummary, tree: &RunWorktree) -> TimeTravelError {
+        let (id, tree) = (run.id.clone(), tree.clone());
+        if !tree.is_known() {
+            return TimeTravelError::WorktreeGone { run: id, tree };
+        }
+        let label = snapshot_label_before_merge(&tree.branch);
+        let taken = self.snapshots.of_project().list().unwrap_or_default();
+        let merge = taken.into_iter().find(|info| info.label == label).map(Box::new);
+        TimeTravelError::UndoOfWorktree { run: id, tree, merge }
+    }
+}
