@@ -7,6 +7,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::preview::RecentEvents;
+use synthdev_engine::json_text;
 use synthdev_engine::machine::Machine;
 use synthdev_engine::pending_requests::PendingRequests;
 
@@ -19,14 +20,18 @@ const MOST_BYTES: usize = 128 << 20;
 #[derive(Clone, Debug, Deserialize)]
 pub struct StateSnapshot {
     pub machine: Machine,
+    #[serde(with = "json_text")]
     pub requests: PendingRequests,
+    #[serde(with = "json_text")]
     pub recent_events: RecentEvents,
 }
 
 #[derive(Serialize)]
 struct StateSnapshotRef<'a> {
     machine: &'a Machine,
+    #[serde(with = "json_text")]
     requests: &'a PendingRequests,
+    #[serde(with = "json_text")]
     recent_events: &'a RecentEvents,
 }
 
