@@ -46,11 +46,15 @@ impl StateSnapshot {
             return None;
         }
         let state = StateSnapshotRef { machine, requests, recent_events };
-        rmp_serde::to_vec_named(&state).ok().filter(|bytes| bytes.len() <= MOST_BYTES)
+        let mut bytes = Vec::new();
+        let mut serializer = rmp_serde::Serializer::new(&mut bytes).with_struct_map();
+        erased_serde::serialize(&state, &mut serializer).ok()?;
+        (bytes.len() <= MOST_BYTES).then_some(bytes)
     }
 
     /// As it was stored. `None`: it is damaged.
     pub fn decode(bytes: &[u8]) -> Option<Self> {
-        rmp_serde::from_slice(bytes).ok()
+        let mut deserializer = rmp_serde::Deserializer::from_read_ref(bytes);
+        erased_serde::deserialize(&mut <dyn erased_serde::Deserializer<'_>>::erase(&mut deserializer)).ok()
     }
 }
