@@ -93,7 +93,7 @@ fn diagnostic_line(diagnostic: &Diagnostic, word: &str) -> String {
     format!("{at}: {word}[{}]: {}{hint}", diagnostic.code, diagnostic.message)
 }
 
-/// `2 errors, 1 warning`; `nothing found` if there is nothing. Notes count only when alone.
+/// `2 errors, 1 warning`; `no problems` if there is nothing. Notes count only when alone.
 pub fn count_summary(diagnostics: &[Diagnostic]) -> String {
     let count = |severity| diagnostics.iter().filter(|finding| finding.severity == severity).count();
     let parts: Vec<String> = [
@@ -105,7 +105,7 @@ pub fn count_summary(diagnostics: &[Diagnostic]) -> String {
     .filter(|(number, _)| *number > 0)
     .map(|(number, word)| format!("{number} {word}{}", if number == 1 { "" } else { "s" }))
     .collect();
-    if parts.is_empty() { "nothing found".to_owned() } else { parts.join(", ") }
+    if parts.is_empty() { "no problems".to_owned() } else { parts.join(", ") }
 }
 
 fn plain_group<'a>(title: annotate_snippets::Title<'a>, diagnostic: &'a Diagnostic) -> Group<'a> {

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::answer_fields::AnswerFields;
 use crate::msg::UiCommand;
 use crate::report::adapt_hint;
-use crate::text::one_line;
+use crate::text::{format_duration, one_line};
 use synthdev_domain::ids::{CallId, RunId, Timestamp};
 use synthdev_domain::question_text::{
     QuestionLine, approval_lines, indented_as_quoted, program_lines, quoted_lines,
@@ -102,6 +102,22 @@ pub struct AskedToolCall<'a> {
 }
 
 impl QuestionDialog {
+    /// What happens without an answer, and when: `denied in 42 s without an answer`.
+    pub fn deadline_text(&self, now: Timestamp) -> Option<String> {
+        let until = self.deadline?;
+        let seconds = u64::try_from(until.0.saturating_sub(now.0)).unwrap_or(0) / 1_000;
+        let left = format_duration(seconds * 1_000).replace(".0 s", " s");
+        let is_permission = matches!(
+            self.kind,
+            DialogKind::Approval { .. } | DialogKind::Network { .. } | DialogKind::Unsandboxed { .. }
+        );
+        Some(if is_permission {
+            format!("denied in {left} without an answer")
+        } else {
+            format!("answers itself in {left}")
+        })
+    }
+
     fn new(kind: DialogKind, title: String, body: &str) -> Self {
         Self::from_lines(kind, title, program_lines(body))
     }

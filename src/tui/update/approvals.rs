@@ -8,10 +8,10 @@ use crate::dialog::QuestionDialog;
 use crate::model::UiModel;
 use crate::msg::UiCommand;
 use crate::slash::steering::ApprovalAction;
-use crate::text::{format_duration, one_line};
+use crate::text::one_line;
 use crate::transcript::item::TranscriptItem;
 use synthdev_domain::approval::ApprovalDecision;
-use synthdev_domain::ids::{RunId, Timestamp};
+use synthdev_domain::ids::RunId;
 use synthdev_runtime::command::RunCommand;
 
 /// Numbered as `/approvals N` counts, the one on screen first.
@@ -25,10 +25,7 @@ pub fn approvals_text(model: &UiModel) -> String {
         } else {
             format!("in {} · ", one_line(&dialog.state))
         };
-        let left = dialog
-            .deadline
-            .map(|until| format!(" · {}", time_left_text(until, model.now)))
-            .unwrap_or_default();
+        let left = dialog.deadline_text(model.now).map(|text| format!(" · {text}")).unwrap_or_default();
         let _ = writeln!(text, "{:>2} {whose}{state}{}{left}", at + 1, one_line(&dialog.title));
     }
     for run in model.runs.iter().filter(|run| !run.is_over) {
@@ -47,12 +44,6 @@ pub fn approvals_text(model: &UiModel) -> String {
         let _ = writeln!(text, "allowed until you leave: {}", names.join(", "));
     }
     if text.is_empty() { "nothing".to_owned() } else { text.trim_end().to_owned() }
-}
-
-/// `answers itself in 42 s`
-fn time_left_text(until: Timestamp, now: Timestamp) -> String {
-    let seconds = u64::try_from(until.0.saturating_sub(now.0)).unwrap_or(0) / 1_000;
-    format!("answers itself in {}", format_duration(seconds * 1_000).replace(".0 s", " s"))
 }
 
 /// The next question comes in front; the others keep their order.

@@ -8,7 +8,7 @@ use ratatui::widgets::Clear;
 use super::draw_helpers::{draw_box, put_line};
 use crate::dialog::{AnswerForm, DialogKind, QuestionDialog};
 use crate::model::UiModel;
-use crate::text::{display_width, fit_to_columns, format_count, format_duration, visible_tail, wrap_line};
+use crate::text::{display_width, fit_to_columns, format_count, visible_tail, wrap_line};
 use crate::theme::ColorTheme;
 use crate::transcript::diff;
 use crate::transcript::line_wrap::TextLayoutOptions;
@@ -109,9 +109,12 @@ fn draw_notice_line(
                 Some(_) if dialog.has_overflow() => "Space, PgUp",
                 Some(_) => "↑↓",
             };
-            (format!("{more} · {keys} {}", deadline_text(model, dialog)), theme.dim_style())
+            (
+                format!("{more} · {keys} {}", dialog.deadline_text(model.now).unwrap_or_default()),
+                theme.dim_style(),
+            )
         }
-        None => (deadline_text(model, dialog), theme.dim_style()),
+        None => (dialog.deadline_text(model.now).unwrap_or_default(), theme.dim_style()),
     };
     let told = fit_to_columns(&told, columns.saturating_sub(1)).into_owned();
     put_line(frame, area.x + 1, area.y, &Line::styled(told, style), area.width - 1);
@@ -181,13 +184,6 @@ fn dialog_keys(model: &UiModel, dialog: &QuestionDialog) -> &'static str {
         }
         _ => dialog.keys(),
     }
-}
-
-/// How long the question still waits.
-fn deadline_text(model: &UiModel, dialog: &QuestionDialog) -> String {
-    let Some(until) = dialog.deadline else { return String::new() };
-    let left = u64::try_from(until.0.saturating_sub(model.now.0)).unwrap_or(0) / 1_000;
-    format!("answers itself in {}", format_duration(left * 1_000).replace(".0 s", " s"))
 }
 
 /// The whole width where it is narrow: scraps of text beside the frame would only disturb.
