@@ -232,7 +232,7 @@ impl RunStore for SqliteStore {
         Ok(self.with_reader("read", |reader| preview::load_preview(reader, run))?.flatten())
     }
 
-    fn save_state(&self, run: &RunId, state: &[u8]) -> Result<(), StoreError> {
+    fn save_state(&self, run: &RunId, state: &str) -> Result<(), StoreError> {
         self.with_writer("write to", |writer| writer.save_state(run, state))
     }
 

@@ -212,25 +212,39 @@ impl From<Vec<CostEntry>> for CostEntries {
     }
 }
 
-/// A list of entries in JSON, the encoded lines in a binary format.
 impl Serialize for CostEntries {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        if serializer.is_human_readable() {
-            return serializer.collect_seq(self.iter());
-        }
-        (&self.lines, &self.names, self.usage, self.cost_usd).serialize(serializer)
+        serializer.collect_seq(self.iter())
     }
 }
 
 impl<'de> Deserialize<'de> for CostEntries {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        if deserializer.is_human_readable() {
-            return Vec::<CostEntry>::deserialize(deserializer).map(Self::from);
-        }
+        Vec::<CostEntry>::deserialize(deserializer).map(Self::from)
+    }
+}
+
+/// A ledger in the form that it has in memory, for `#[serde(with = …)]`: a tenth of the size.
+pub mod packed_ledger {
+    use super::{
+        Arc, CostEntries, CostLedger, Deserialize, Deserializer, EncodedLedger, Serialize, Serializer,
+        TokenUsage,
+    };
+
+    /// # Errors
+    /// Those of the serializer.
+    pub fn serialize<S: Serializer>(ledger: &CostLedger, serializer: S) -> Result<S::Ok, S::Error> {
+        let CostEntries { lines, names, usage, cost_usd, .. } = &ledger.entries;
+        (lines, names, usage, cost_usd).serialize(serializer)
+    }
+
+    /// # Errors
+    /// It is not of that form.
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<CostLedger, D::Error> {
         let (lines, names, usage, cost_usd) =
             <(EncodedLedger, Vec<Arc<str>>, TokenUsage, Option<f64>)>::deserialize(deserializer)?;
         let name_indexes = names.iter().cloned().zip(0..).collect();
-        Ok(Self { lines, names, name_indexes, usage, cost_usd })
+        Ok(CostLedger { entries: CostEntries { lines, names, name_indexes, usage, cost_usd } })
     }
 }
 

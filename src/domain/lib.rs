@@ -7,6 +7,7 @@
 
 pub mod agent;
 pub mod approval;
+mod base64_text;
 pub mod command_preview;
 pub mod command_suggestion;
 pub mod context;

@@ -17,7 +17,6 @@ pub mod effect;
 pub mod event;
 pub mod explain;
 pub mod input;
-pub mod json_text;
 pub mod machine;
 pub mod merge;
 pub mod model_caller;

@@ -97,8 +97,7 @@ use synthdev_domain::workflow::SubAgents;
 
 /// A run. Create it with its spec, feed it `Input::Started` first.
 ///
-/// Between two inputs it can be written and read again as a whole, in a binary format that describes itself: its maps
-/// have keys that are no texts.
+/// Between two inputs it can be written and read again as a whole, as JSON.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Machine {
     core: MachineCore,
@@ -106,6 +105,7 @@ pub struct Machine {
     visit_count: u64,
     /// The states entered, for display; bounded.
     path: Vec<String>,
+    #[serde(with = "synthdev_domain::cost::packed_ledger")]
     ledger: CostLedger,
     budgets: BudgetTracker,
     /// Calls that the last input stopped, each with the caller to charge.

@@ -53,7 +53,7 @@ pub trait RunReader {
 #[derive(Clone, Debug)]
 pub struct RunWithState {
     pub header: RunHeader,
-    pub state: Option<Vec<u8>>,
+    pub state: Option<String>,
     /// In order; without a state, all rows of the run.
     pub rows_since: Vec<JournalRow>,
 }
@@ -144,7 +144,7 @@ pub trait RunStore: Send + Sync {
     ///
     /// # Errors
     /// The store cannot be written.
-    fn save_state(&self, run: &RunId, state: &[u8]) -> Result<(), StoreError>;
+    fn save_state(&self, run: &RunId, state: &str) -> Result<(), StoreError>;
 
     /// Removes what `save_state` kept. A run without one stays as it is.
     ///

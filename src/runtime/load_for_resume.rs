@@ -97,8 +97,8 @@ fn feed_entries(
 /// `None`: the run has no usable state.
 fn load_from_state(loaded: RunWithState) -> Result<Option<LoadedRun>, StoreError> {
     let RunWithState { header, state, rows_since } = loaded;
-    let Some(bytes) = state else { return Ok(None) };
-    let Some(StateSnapshot { machine, requests, mut recent_events }) = StateSnapshot::decode(&bytes) else {
+    let Some(state) = state else { return Ok(None) };
+    let Some(StateSnapshot { machine, requests, mut recent_events }) = StateSnapshot::decode(&state) else {
         return Ok(None);
     };
     let journal_bytes = rows_since.iter().map(|row| row.body.len() as u64).sum();
@@ -109,7 +109,7 @@ fn load_from_state(loaded: RunWithState) -> Result<Option<LoadedRun>, StoreError
         return Ok(None);
     }
     let attempts_before = requests.attempts();
-    let state_schedule = StateSchedule::of_state(bytes.len(), journaled_run.entries.len(), journal_bytes);
+    let state_schedule = StateSchedule::of_state(state.len(), journaled_run.entries.len(), journal_bytes);
     let replay = StepwiseReplay::from_state(machine, requests, inputs());
     let ReplayResult { machine, pending_requests: requests, .. } =
         feed_entries(replay, &journaled_run.entries, &mut recent_events);

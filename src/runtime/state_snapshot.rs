@@ -7,7 +7,6 @@
 use serde::{Deserialize, Serialize};
 
 use super::preview::RecentEvents;
-use synthdev_engine::json_text;
 use synthdev_engine::machine::Machine;
 use synthdev_engine::pending_requests::PendingRequests;
 
@@ -20,18 +19,14 @@ const MOST_BYTES: usize = 128 << 20;
 #[derive(Clone, Debug, Deserialize)]
 pub struct StateSnapshot {
     pub machine: Machine,
-    #[serde(with = "json_text")]
     pub requests: PendingRequests,
-    #[serde(with = "json_text")]
     pub recent_events: RecentEvents,
 }
 
 #[derive(Serialize)]
 struct StateSnapshotRef<'a> {
     machine: &'a Machine,
-    #[serde(with = "json_text")]
     requests: &'a PendingRequests,
-    #[serde(with = "json_text")]
     recent_events: &'a RecentEvents,
 }
 
@@ -41,20 +36,16 @@ impl StateSnapshot {
         machine: &Machine,
         requests: &PendingRequests,
         recent_events: &RecentEvents,
-    ) -> Option<Vec<u8>> {
+    ) -> Option<String> {
         if !requests.can_be_stored(machine) {
             return None;
         }
         let state = StateSnapshotRef { machine, requests, recent_events };
-        let mut bytes = Vec::new();
-        let mut serializer = rmp_serde::Serializer::new(&mut bytes).with_struct_map();
-        erased_serde::serialize(&state, &mut serializer).ok()?;
-        (bytes.len() <= MOST_BYTES).then_some(bytes)
+        serde_json::to_string(&state).ok().filter(|text| text.len() <= MOST_BYTES)
     }
 
     /// As it was stored. `None`: it is damaged.
-    pub fn decode(bytes: &[u8]) -> Option<Self> {
-        let mut deserializer = rmp_serde::Deserializer::from_read_ref(bytes);
-        erased_serde::deserialize(&mut <dyn erased_serde::Deserializer<'_>>::erase(&mut deserializer)).ok()
+    pub fn decode(text: &str) -> Option<Self> {
+        serde_json::from_str(text).ok()
     }
 }

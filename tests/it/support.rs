@@ -16,6 +16,6 @@ use synthdev::engine::machine::Machine;
 
 /// The same machine, written and read again.
 pub fn restored_machine(machine: &Machine) -> Machine {
-    let state = rmp_serde::to_vec_named(machine).expect("every machine can be written");
-    rmp_serde::from_slice(&state).expect("a written machine can be read")
+    let state = serde_json::to_string(machine).expect("every machine can be written");
+    serde_json::from_str(&state).expect("a written machine can be read")
 }

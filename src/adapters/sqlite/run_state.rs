@@ -14,7 +14,7 @@ use synthdev_ports::run_store::RunWithState;
 
 impl StoreWriter {
     /// Keeps it as of the last row, if this process still drives the run.
-    pub(super) fn save_state(&mut self, run: &RunId, state: &[u8]) -> rusqlite::Result<()> {
+    pub(super) fn save_state(&mut self, run: &RunId, state: &str) -> rusqlite::Result<()> {
         let (Some(build), Some(DrivenRun { key, claim, .. })) = (build_identity(), self.driven_runs.get(run))
         else {
             return Ok(());
@@ -46,14 +46,22 @@ pub(super) fn load_with_state(
 ) -> rusqlite::Result<Option<RunWithState>> {
     let moment = connection.unchecked_transaction()?;
     let Some(HeaderWithKey { key, header }) = find_header(&moment, run)? else { return Ok(None) };
-    let stored: Option<(i64, Vec<u8>)> = moment
+    let stored = moment
         .prepare_cached(
             "SELECT seq, body FROM states WHERE run = ?1 AND build = ?2 AND typeof(seq) = 'integer'
-             AND typeof(body) = 'blob'",
+             AND typeof(body) = 'text'",
         )?
-        .query_row(params![key, build_identity()], |row| Ok((row.get(0)?, row.get(1)?)))
-        .optional()?;
-    let (seq, state) = stored.map_or((0, None), |(seq, state)| (seq, Some(state)));
+        .query_row(params![key, build_identity()], |row| {
+            // what is no text is damage, and the journal has all of it
+            let state = row.get_ref(1)?.as_str().ok().map(str::to_owned);
+            Ok(state.map(|state| (row.get::<_, i64>(0), state)))
+        })
+        .optional()?
+        .flatten();
+    let (seq, state) = match stored {
+        Some((seq, state)) => (seq?, Some(state)),
+        None => (0, None),
+    };
     let mut statement = moment.prepare_cached(ROWS_FROM)?;
     let mut rows = statement.query([key, seq.saturating_add(1)])?;
     let mut rows_since = Vec::new();

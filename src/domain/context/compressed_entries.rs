@@ -19,7 +19,7 @@ pub struct CompressedEntries {
 #[derive(Debug, Serialize, Deserialize)]
 struct CompressedChunk {
     entries: usize,
-    #[serde(with = "serde_bytes")]
+    #[serde(with = "crate::base64_text")]
     bytes: Vec<u8>,
 }
 

@@ -20,7 +20,7 @@ pub(super) struct LedgerLine {
 
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub(super) struct EncodedLedger {
-    #[serde(with = "serde_bytes")]
+    #[serde(with = "crate::base64_text")]
     bytes: Vec<u8>,
     count: usize,
     /// Of the last line.

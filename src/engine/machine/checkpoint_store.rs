@@ -18,17 +18,14 @@ pub const MAX_CHECKPOINTS: usize = 20;
 /// The checkpoints of all tasks, by branch and name, and how often each task was restored.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct CheckpointStore {
-    checkpoints: BTreeMap<(u64, String), Arc<Branch>>,
+    checkpoints: BTreeMap<u64, BTreeMap<String, Arc<Branch>>>,
     restore_counts: BTreeMap<u64, u64>,
 }
 
 impl CheckpointStore {
     /// The checkpoints of a task, in the order of their names.
     pub(super) fn names(&self, task: u64) -> impl Iterator<Item = &str> {
-        self.checkpoints
-            .range((task, String::new())..)
-            .take_while(move |((owner, _), _)| *owner == task)
-            .map(|((_, name), _)| name.as_str())
+        self.checkpoints.get(&task).into_iter().flat_map(BTreeMap::keys).map(String::as_str)
     }
 
     pub(super) fn has_room(&self, task: u64) -> bool {
@@ -45,16 +42,16 @@ impl CheckpointStore {
     }
 
     pub(super) fn insert(&mut self, task: u64, name: String, branch: Branch) {
-        self.checkpoints.insert((task, name), Arc::new(branch));
+        self.checkpoints.entry(task).or_default().insert(name, Arc::new(branch));
     }
 
     pub(super) fn get(&self, task: u64, name: &str) -> Option<&Branch> {
-        self.checkpoints.get(&(task, name.to_owned())).map(Arc::as_ref)
+        self.checkpoints.get(&task)?.get(name).map(Arc::as_ref)
     }
 
     /// Drops the checkpoints of tasks that are over.
     pub(super) fn retain_open(&mut self, open_branches: &[u64]) {
-        self.checkpoints.retain(|(owner, _), _| open_branches.contains(owner));
+        self.checkpoints.retain(|owner, _| open_branches.contains(owner));
     }
 
     /// Drops all: the definition has changed, and they name its old states.
@@ -64,7 +61,7 @@ impl CheckpointStore {
 
     fn usages_of_visit(&mut self, nth: u64) -> impl Iterator<Item = &mut BudgetUsage> {
         let holds = move |branch: &&mut Arc<Branch>| branch.frames.iter().any(|frame| frame.visit.nth == nth);
-        let branches = self.checkpoints.values_mut().filter(holds);
+        let branches = self.checkpoints.values_mut().flat_map(BTreeMap::values_mut).filter(holds);
         let frames = branches.flat_map(|branch| &mut Arc::make_mut(branch).frames);
         frames
             .map(|frame| &mut frame.visit)
@@ -106,7 +103,8 @@ impl CheckpointStore {
         if !core.spec.suspends_timeouts() {
             return;
         }
-        let frames = self.checkpoints.values_mut().flat_map(|branch| &mut Arc::make_mut(branch).frames);
+        let branches = self.checkpoints.values_mut().flat_map(BTreeMap::values_mut);
+        let frames = branches.flat_map(|branch| &mut Arc::make_mut(branch).frames);
         let usages = frames.map(|frame| &mut frame.visit.budget_usage);
         // a paused clock resumes from its own reading
         usages.filter(|spent| !spent.is_clock_paused()).for_each(|spent| spent.exclude_time(gap));

@@ -31,7 +31,6 @@ pub struct MachineOutput {
 /// The definition, time, ids, branches and output of a machine.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct MachineCore {
-    #[serde(with = "crate::json_text")]
     pub(super) spec: Arc<RunSpec>,
     /// When the input at hand came.
     pub(super) now: Timestamp,

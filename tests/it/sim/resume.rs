@@ -19,7 +19,7 @@ const STORED_EVERY: usize = 5;
 
 /// The state of a run after so many inputs and events.
 pub struct StoredState {
-    bytes: Vec<u8>,
+    text: String,
     inputs: usize,
     events: usize,
 }
@@ -53,7 +53,7 @@ impl Weather {
             let recent = RecentEvents::default();
             let state = StateSnapshot::encode(&self.machine, &self.requests, &recent);
             let (inputs, events) = (self.inputs.len(), self.events.len());
-            self.stored = state.map(|bytes| StoredState { bytes, inputs, events }).or(self.stored.take());
+            self.stored = state.map(|text| StoredState { text, inputs, events }).or(self.stored.take());
         }
     }
 
@@ -61,7 +61,7 @@ impl Weather {
     fn replay_from_state(&self) -> Option<ReplayResult> {
         let stored = self.stored.as_ref()?;
         let StateSnapshot { machine, requests, .. } =
-            StateSnapshot::decode(&stored.bytes).expect("a stored state can be read");
+            StateSnapshot::decode(&stored.text).expect("a stored state can be read");
         let since = &self.inputs[stored.inputs..];
         let mut replay = StepwiseReplay::from_state(machine, requests, since.iter().map(|(_, input)| input));
         for (at, input) in since {

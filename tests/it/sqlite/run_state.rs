@@ -11,12 +11,12 @@ fn run_with_state(place: &Place) -> (SqliteStore, RunId) {
     let header = header(RUN, 1);
     store.create(&header).unwrap();
     store.append(&header.id, &[row(None, "1"), row(None, "2")], None).unwrap();
-    store.save_state(&header.id, b"as it was").unwrap();
+    store.save_state(&header.id, "as it was").unwrap();
     (store, header.id)
 }
 
 /// The state, and the bodies of the rows since.
-fn loaded(store: &SqliteStore, run: &RunId) -> (Option<Vec<u8>>, Vec<String>) {
+fn loaded(store: &SqliteStore, run: &RunId) -> (Option<String>, Vec<String>) {
     let loaded = store.load_with_state(run).unwrap();
     assert_eq!(loaded.header.id, *run);
     (loaded.state, loaded.rows_since.into_iter().map(|row| row.body).collect())
@@ -26,11 +26,11 @@ fn loaded(store: &SqliteStore, run: &RunId) -> (Option<Vec<u8>>, Vec<String>) {
 fn it_comes_with_the_rows_since() {
     let place = Place::new();
     let (store, run) = run_with_state(&place);
-    let state = |text: &str| Some(text.as_bytes().to_vec());
+    let state = |text: &str| Some(text.to_owned());
     assert_eq!(loaded(&store, &run), (state("as it was"), vec![]));
     store.append(&run, &[row(None, "3")], None).unwrap();
     assert_eq!(loaded(&place.store(), &run), (state("as it was"), vec!["3".to_owned()]));
-    store.save_state(&run, b"later").unwrap();
+    store.save_state(&run, "later").unwrap();
     assert_eq!(loaded(&store, &run), (state("later"), vec![]));
     store.drop_state(&run).unwrap();
     assert_eq!(loaded(&store, &run), (None, ["1", "2", "3"].map(str::to_owned).to_vec()));
@@ -42,7 +42,8 @@ fn one_of_another_build_or_without_sense_is_none() {
     for sql in [
         "UPDATE states SET build = build || '1'",
         "UPDATE states SET seq = 'two'",
-        "UPDATE states SET body = 'text'",
+        "UPDATE states SET body = x'00ff'",
+        "UPDATE states SET body = CAST(x'c3' AS TEXT)",
         "DELETE FROM states",
     ] {
         let place = Place::new();
@@ -59,8 +60,8 @@ fn a_driver_that_was_replaced_keeps_none() {
     let second = place.store();
     store.release(&run);
     second.claim(&run).unwrap();
-    store.save_state(&run, b"not mine any more").unwrap();
-    assert_eq!(loaded(&second, &run).0, Some(b"as it was".to_vec()));
+    store.save_state(&run, "not mine any more").unwrap();
+    assert_eq!(loaded(&second, &run).0, Some("as it was".to_owned()));
 }
 
 #[test]

@@ -129,7 +129,7 @@ impl RunStore for Watched {
         self.inner.preview(run)
     }
 
-    fn save_state(&self, run: &RunId, state: &[u8]) -> Result<(), StoreError> {
+    fn save_state(&self, run: &RunId, state: &str) -> Result<(), StoreError> {
         self.inner.save_state(run, state)
     }
 
