@@ -206,7 +206,6 @@ fn what_waits_to_be_read_can_be_changed_and_dropped() {
 }
 
 #[test]
-#[expect(clippy::too_many_lines, reason = "one story from its beginning to its end, or one table")]
 fn one_list_of_everything_that_waits() {
     let mut desk = Desk::new();
     desk.workflow().run_event("r1", approval_event(9, "execute_terminal", command_preview("ls")));
