@@ -57,7 +57,7 @@
 //! | errors of a state: its retry rule and delay, catch, fallback | `engine/machine/{error_recovery,on_failure}.rs` |
 //! | retry of a model call: how often, and the retry delay | `runtime/retry.rs`; the values: `retry.*` in `settings/layers/rules.rs` |
 //! | limits, budgets | `engine/machine/{limits,budgets}.rs` |
-//! | approvals, and what a denied tool call does | `engine/machine/tool_calls.rs` (an agent's call; the text for the model: `pending_invocation.rs`), `engine/machine/action_states.rs` (a state's action); their types: `domain/approval.rs` |
+//! | approvals, and what a denied tool call does | `engine/machine/tool_calls.rs` (an agent's call; the text for the model: `engine/machine/pending_invocation.rs`), `engine/machine/action_states.rs` (a state's action); their types: `domain/approval.rs` |
 //! | step lists and handlers | `language/workflow_file/{steps,handlers}.rs`: rewritten as states |
 //! | drawings, schemas | `language/graph/`, `settings/schema/` |
 //! | what a run can cost at most, before it starts | `language/cost_estimate.rs` |
@@ -78,7 +78,7 @@
 //! | time limits of states and workflows, and when they are suspended | `engine/time_limit.rs`, `engine/machine/{timers,timeout_suspension}.rs` |
 //! | HTTP time-outs: model servers, `http` steps | `adapters/providers/{transport,timeouts}.rs`, `adapters/tools/http_request.rs`; the values: `timeouts.*` in `settings/layers/rules.rs` |
 //! | loading a run, from its stored state or its journal | `runtime/load_for_resume.rs`, `runtime/state_snapshot.rs` |
-//! | which process owns a run: the claim | `adapters/sqlite/{run_ownership,liveness_lock}.rs` |
+//! | which process owns a run: the claim | `adapters/sqlite/{run_ownership,process_liveness,liveness_lock}.rs` |
 //! | undo, rewind, fork: when each is allowed, what the user is told | `service/time_travel.rs` |
 //! | how a run is rewound or forked | `runtime/time_travel.rs`, `engine/machine/on_rewound.rs`; the files: `runtime/file_restore.rs` |
 //! | when a run takes the project's lock | `runtime/{lock_timing,run_project_lock}.rs`, `adapters/project_lock.rs` |

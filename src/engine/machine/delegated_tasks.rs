@@ -15,7 +15,7 @@ use synthdev_domain::script::LOOPS;
 use synthdev_domain::tool::{ASKED_BY, ToolInvocation};
 use synthdev_domain::workflow::{PauseKind, PauseSpec, StateBody};
 
-/// Steps that a sub-agent does itself. All others are the run's own.
+/// Tools that a sub-agent runs itself, besides its model calls. All others are the run's own.
 const THEIRS: [&str; 2] = ["shell", "mcp"];
 
 /// The task of one sub-agent.
