@@ -137,7 +137,12 @@ impl<'s> TimeTravelService<'s> {
         changes: ForkChanges,
     ) -> Result<StepPlan, TimeTravelError> {
         if let (FileScope::Restored, Some(tree)) = (files, &run.worktree) {
-            return Err(TimeTravelError::ForkOfWorktree { run: run.id.clone(), tree: tree.clone() });
+            let (run, tree) = (run.id.clone(), tree.clone());
+            return Err(if tree.is_known() {
+                TimeTravelError::ForkOfWorktree { run, tree }
+            } else {
+                TimeTravelError::WorktreeGone { run, tree }
+            });
         }
         let mut plan = self.plan_step(run, step, files, changes)?;
         let known = self.handle.data_before(&run.id, plan.step.step)?;
