@@ -29,7 +29,8 @@ use synthdev_runtime::command::ControlAction;
 use synthdev_runtime::handle::RuntimeHandle;
 use synthdev_runtime::time_travel::{ReplayVerdict, RunStep};
 use synthdev_service::time_travel::{
-    FileScope, ForkChanges, ForkOutcome, StepFiles, StepPlan, TimeTravelError, TimeTravelService,
+    FileScope, ForkChanges, ForkOutcome, StepFiles, StepPlan, TimeTravelError, TimeTravelNote,
+    TimeTravelService,
 };
 use synthdev_settings::catalog::windows::copy_known_windows;
 
@@ -64,7 +65,7 @@ pub(super) fn fork_run(world: &CliContext, fork: &ForkArgs) -> Result<u8> {
     let changes = ForkChanges { set, program };
     let plan = service.plan_fork(&run, fork.at, scope, changes).map_err(time_travel_error)?;
     restorable_files(&plan, "fork without --restore-files")?;
-    let notes: Vec<String> = plan.notes.iter().map(ToString::to_string).collect();
+    let notes: Vec<String> = plan.notes.iter().map(fork_note).collect();
     if let Some(files) = plan.files.restore_plan() {
         notes.iter().for_each(|note| print_stderr(format_args!("note: {note}")));
         if !confirm_restore(files, &step_moment(&plan.step), fork.yes, "not forked")? {
@@ -148,6 +149,19 @@ pub(super) fn undo_run(world: &CliContext, run: &str, yes: bool) -> Result<u8> {
 /// `before step 3 (review)`
 fn step_moment(step: &RunStep) -> String {
     format!("before step {} ({})", step.step, safe_name(&step.state))
+}
+
+/// The note, with the option that does otherwise.
+fn fork_note(note: &TimeTravelNote) -> String {
+    match note {
+        TimeTravelNote::KeptFilesDiffer { .. } => format!("{note} (--restore-files brings them back)"),
+        TimeTravelNote::AllBranchesRepeated { .. }
+        | TimeTravelNote::OtherBranchesRepeated { .. }
+        | TimeTravelNote::OlderFiles { .. }
+        | TimeTravelNote::ForkLeavesWorktree
+        | TimeTravelNote::KeptFilesUnknown { .. }
+        | TimeTravelNote::NewKey { .. } => note.to_string(),
+    }
 }
 
 /// Without a choice by the user, files that cannot be restored end the command. `without` is how to choose.

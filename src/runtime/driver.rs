@@ -21,7 +21,6 @@ use super::run_project_lock::RunProjectLock;
 use super::running_effects::RunningEffects;
 use super::runtime_context::RuntimeContext;
 use super::state_schedule::StateSchedule;
-use super::state_snapshot::StateSnapshot;
 use super::task_queue::{self, AppliedAnswer};
 use synthdev_domain::ids::{CallId, RunId, Timestamp};
 use synthdev_domain::journal::{RunProgress, RunStatus};
@@ -389,10 +388,11 @@ impl RunDriver {
 
     /// Stores the state of the run when it is time to. Returns effects that waited for the journal.
     fn store_state_if_due(&mut self, is_stopping: bool) -> Vec<Effect> {
-        if self.claim_lost || self.has_ended() || !self.state_schedule.is_due(is_stopping) {
+        if self.claim_lost || self.has_ended() {
             return Vec::new();
         }
-        let Some(state) = StateSnapshot::encode(&self.machine, &self.requests, &self.recent_events) else {
+        let (machine, requests, recent) = (&self.machine, &self.requests, &self.recent_events);
+        let Some(state) = self.state_schedule.encode_if_due(machine, requests, recent, is_stopping) else {
             return Vec::new();
         };
         let recorded = self.journal.flush();

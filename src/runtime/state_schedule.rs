@@ -1,10 +1,14 @@
 //! When the state of a driven run is stored.
 
 use super::journal_replay::JournaledRun;
+use super::preview::RecentEvents;
+use super::state_snapshot::StateSnapshot;
 use synthdev_engine::input::Input;
+use synthdev_engine::machine::Machine;
+use synthdev_engine::pending_requests::PendingRequests;
 
 /// A state is stored after so many inputs, and after the journal has grown by as much as the
-/// last state took. So all states of a run together take no more time to write than its journal.
+/// last state took: a state costs about as much to write as the journal since the one before.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct StateSchedule {
     /// Inputs between two states, at least.
@@ -15,8 +19,8 @@ pub(super) struct StateSchedule {
     state_bytes: u64,
     /// The store has a state of the run.
     is_stored: bool,
-    /// A rewind discarded a part of the journal: what it says of earlier answers is not in the machine.
-    is_rewound: bool,
+    /// No state is stored any more. After a rewind, the machine does not have what the journal says of earlier answers.
+    is_disabled: bool,
 }
 
 /// A run that stops is stored after a smaller part of that growth: the user does not wait for it.
@@ -28,7 +32,7 @@ impl StateSchedule {
         let mut inputs = journaled_run.entries.iter().map(|entry| &entry.input);
         Self {
             inputs: u32::try_from(inputs.len()).unwrap_or(u32::MAX),
-            is_rewound: inputs.any(|input| matches!(input, Input::Returned(_))),
+            is_disabled: inputs.any(|input| matches!(input, Input::Returned(_))),
             ..Self::default()
         }
     }
@@ -55,10 +59,26 @@ impl StateSchedule {
         self.journal_bytes += journal_bytes as u64;
     }
 
-    /// Whether a state should be stored now. `is_stopping`: the run ends or waits after this input.
-    pub(super) fn is_due(&self, is_stopping: bool) -> bool {
+    /// The state, if it should be stored now and can be. `is_stopping`: the run ends or waits after this input. Where a
+    /// state is too large, this process makes no other one: such a run is replayed.
+    pub(super) fn encode_if_due(
+        &mut self,
+        machine: &Machine,
+        requests: &PendingRequests,
+        recent_events: &RecentEvents,
+        is_stopping: bool,
+    ) -> Option<String> {
+        if !self.is_due(is_stopping) || !requests.can_be_stored(machine) {
+            return None;
+        }
+        let state = StateSnapshot::encode(machine, requests, recent_events);
+        self.is_disabled |= state.is_none();
+        state
+    }
+
+    fn is_due(&self, is_stopping: bool) -> bool {
         let share = if is_stopping { STOPPING_SHARE } else { 1 };
-        !self.is_rewound && self.inputs >= self.interval && self.journal_bytes >= self.state_bytes / share
+        !self.is_disabled && self.inputs >= self.interval && self.journal_bytes >= self.state_bytes / share
     }
 
     /// A state of so many bytes was stored, or could not be: the next one waits until the journal has grown again.

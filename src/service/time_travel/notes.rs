@@ -84,8 +84,7 @@ impl fmt::Display for TimeTravelNote {
                 let paths: Vec<String> = changes.iter().map(|file| file.path.clone()).collect();
                 write!(
                     to,
-                    "not as at step {step} (snapshot {snapshot}): {}; the fork begins with the files as they are now \
-                     (--restore-files brings them back)",
+                    "not as at step {step} (snapshot {snapshot}): {}; the fork begins with the files as they are now",
                     join_first_paths(&paths)
                 )
             }
