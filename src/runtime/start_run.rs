@@ -57,6 +57,8 @@ impl RuntimeHandle {
         }
         let header = RunHeader { worktree, ..self.run_header(&run, &spec)? };
         self.listen_for_control();
+        // a pause that comes before the driver is there waits for it
+        let _starting = shared.task_broker.begin_resume(&run);
         shared.ports.store.create(&header)?;
         let input = Input::Started { seed: shared.ports.ids.seed() };
         let mut machine = Machine::new(Arc::new(spec));
