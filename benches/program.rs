@@ -222,9 +222,11 @@ fn answer_all(socket: TcpStream, talk: &Mutex<Talk>) {
                 chunk(&mut to, &event("{\"content\":\"done\"}", "null")).unwrap();
             }
             Answers::Text(tokens) => {
-                let token = event("{\"content\":\" token\"}", "null");
-                for left in (0..tokens).step_by(100) {
-                    chunk(&mut to, &token.repeat((tokens - left).min(100))).unwrap();
+                // a text that repeats itself would be stopped
+                let token = |number: usize| event(&format!("{{\"content\":\" t{number}\"}}"), "null");
+                for first in (0..tokens).step_by(100) {
+                    let tokens: String = (first..tokens.min(first + 100)).map(token).collect();
+                    chunk(&mut to, &tokens).unwrap();
                 }
             }
         }

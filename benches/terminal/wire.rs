@@ -26,8 +26,8 @@ pub fn event(delta: &str, finish: &str) -> String {
     )
 }
 
-/// Reads the next request to a model to its end. Answers others, such as for a list of models, with 404. `false`: the
-/// client has closed the connection.
+/// Reads the next chat request to its end. Answers others, such as for a list of models, with 404. `false`: the client
+/// has closed the connection.
 pub fn read_request(from: &mut impl BufRead, to: &mut impl Write) -> bool {
     loop {
         let mut first = String::new();
@@ -51,7 +51,7 @@ pub fn read_request(from: &mut impl BufRead, to: &mut impl Write) -> bool {
         if from.read_exact(&mut body).is_err() {
             return false;
         }
-        if first.starts_with("POST ") {
+        if first.starts_with("POST ") && first.contains("/chat/completions") {
             return true;
         }
         to.write_all(b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n").unwrap();
