@@ -57,7 +57,7 @@ fn once(home: &Home, plan: Plan, shown: &'static str) -> (f64, Option<f64>) {
         |screen| {
             let contents = screen.contents();
             // between two answers it stands before the next state
-            contents.contains("type what shall be different") || contents.contains("stands before")
+            contents.contains("type new guidance") || contents.contains("stands before")
         },
         || {
             pressed = Instant::now();
