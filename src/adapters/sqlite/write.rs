@@ -341,6 +341,16 @@ fn insert_progress(
     Ok(())
 }
 
+/// The status is written only when it changes: it is in an index, and each page that a commit touches costs a write.
+const UPDATE_SAME_STATUS: &str = "UPDATE progress SET pid = ?4, process = ?5, updated = ?6, prompt = ?7,
+   completion = ?8, cached = ?9, reasoning = ?10, cost_usd = ?11, snapshot = ?12, path = ?13, pauses = ?14, error = ?15,
+   output = ?16
+ WHERE run = ?1 AND claim = ?2 AND status = ?3";
+const UPDATE_NEW_STATUS: &str = "UPDATE progress SET status = ?3, pid = ?4, process = ?5, updated = ?6, prompt = ?7,
+   completion = ?8, cached = ?9, reasoning = ?10, cost_usd = ?11, snapshot = ?12, path = ?13, pauses = ?14, error = ?15,
+   output = ?16
+ WHERE run = ?1 AND claim = ?2";
+
 /// `false` if the driver's claim no longer holds.
 fn update_progress(
     transaction: &Transaction<'_>,
@@ -349,14 +359,11 @@ fn update_progress(
     me: &OwnProcessIdentity,
 ) -> rusqlite::Result<bool> {
     let pauses = if progress.pauses.is_empty() { None } else { Some(to_json(&progress.pauses)?) };
-    let changed = transaction
-        .prepare_cached(
-            "UPDATE progress SET status = ?3, pid = ?4, process = ?5, updated = ?6, prompt = ?7, completion = ?8,
-               cached = ?9, reasoning = ?10, cost_usd = ?11, snapshot = ?12, path = ?13, pauses = ?14, error = ?15,
-               output = ?16
-             WHERE run = ?1 AND claim = ?2",
-        )?
-        .execute(params![
+    let path = to_json(&progress.path)?;
+    let error = progress.error.as_ref().map(to_json).transpose()?;
+    let output = progress.output.as_ref().map(to_json).transpose()?;
+    for sql in [UPDATE_SAME_STATUS, UPDATE_NEW_STATUS] {
+        let changed = transaction.prepare_cached(sql)?.execute(params![
             driven.key,
             driven.claim,
             progress.status.as_str(),
@@ -369,12 +376,16 @@ fn update_progress(
             saturate_to_i64(progress.usage.reasoning),
             progress.cost_usd,
             progress.snapshot.as_ref().map(|id| id.as_str()),
-            to_json(&progress.path)?,
+            path,
             pauses,
-            progress.error.as_ref().map(to_json).transpose()?,
-            progress.output.as_ref().map(to_json).transpose()?,
+            error,
+            output,
         ])?;
-    Ok(changed > 0)
+        if changed > 0 {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 fn preview_prefix(text: &str) -> &str {
