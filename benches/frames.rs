@@ -57,7 +57,7 @@ fn key(model: &mut UiModel, code: KeyCode) {
 }
 
 fn published(event: RunEvent) -> UiMessage {
-    UiMessage::Run(PublishedEvent { run: RunId::from("r"), at: Timestamp(0), event })
+    UiMessage::Run(PublishedEvent { run: RunId::from("r"), at: Timestamp(0), at_step: 0, event })
 }
 
 /// A conversation in which an agent begins to speak.

@@ -140,9 +140,11 @@ fn resume(file: &Path) -> f64 {
 fn screen(file: &Path) -> f64 {
     let handle = nobody::handle(file);
     let run = RunId::from(record::RUN);
+    let begin = || PastRunBuilder::new(&run);
     let began = Instant::now();
-    let (record, folding) =
-        handle.replay_events(record::RUN, || PastRunBuilder::new(&run), PastRunBuilder::apply_event).unwrap();
+    let (record, folding) = handle
+        .replay_events(record::RUN, begin, |past, at, event| past.apply_event(at, event.event))
+        .unwrap();
     let past = folding.into_past_run(record.ledger);
     let took = milliseconds(began);
     assert!(past.items.len() > 10 && past.view.ledger.usage().total() > 0);

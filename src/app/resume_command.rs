@@ -155,7 +155,7 @@ pub(super) fn skip_used_replies(wired: &WiredRuntime, run: &RunId) -> Result<()>
     let record = wired.handle.load_record(run.as_str()).map_err(store_error)?;
     let mut had = std::collections::BTreeMap::<&str, usize>::new();
     for (_, event) in &record.events {
-        let (agent, replies) = match event {
+        let (agent, replies) = match &event.event {
             RunEvent::Replied { agent, .. } | RunEvent::ContextSummarized { agent, .. } => (agent, 1),
             RunEvent::ModelFailed { agent, attempts, .. } => (agent, *attempts as usize),
             _ => continue,

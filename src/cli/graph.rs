@@ -30,7 +30,7 @@ pub fn program_graphs(
 ) -> Vec<(usize, WorkflowGraph)> {
     let mut found = WorkflowGraph::with_children(program, at, children);
     if let Some(run) = run {
-        let trail = build_trace(run.events.iter().map(|(_, event)| event));
+        let trail = build_trace(run.events.iter().map(|(_, event)| &event.event));
         for (at, graph) in &mut found {
             let called = graph.workflow.clone();
             graph

@@ -35,7 +35,8 @@ pub fn write_run(
             let line = synthdev_engine::event::PublishedEvent {
                 run: record.summary.id.clone(),
                 at: *at,
-                event: event.clone(),
+                at_step: event.at_step,
+                event: event.event.clone(),
             };
             json_output::write_json_line(&line, out)?;
         }

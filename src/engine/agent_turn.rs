@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 use super::conversation::{ConversationSummary, LiveConversation};
 use synthdev_domain::context::{AnsweredCall, ContextEntry, ConversationSide, MessageAuthor};
-use synthdev_domain::ids::{AgentIx, Timestamp};
+use synthdev_domain::ids::{AgentIx, CallId, Timestamp};
 use synthdev_domain::message::{ChatRole, OpaqueBlock, ToolCall};
 use synthdev_domain::model::{ModelChoice, ToolChoice};
 use synthdev_domain::tool::ToolRisk;
@@ -35,6 +35,8 @@ pub struct AgentTurn {
     pub requested_model: Option<Box<ModelChoice>>,
     /// How often another one took its place in this visit.
     pub fallback_count: usize,
+    /// The model call that was answered last.
+    pub answered_call: Option<CallId>,
     pub open_reply: Option<OpenReply>,
     /// So many entries, from the first, are no longer shown.
     pub window_start: usize,

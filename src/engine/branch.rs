@@ -170,6 +170,11 @@ impl Branch {
         }
     }
 
+    /// The number of the step that is under way, or was last; 0: before the first one.
+    pub fn last_step(&self) -> u32 {
+        self.frames.iter().rev().map(|frame| frame.step).find(|step| *step > 0).unwrap_or(0)
+    }
+
     /// The effect whose answer continues this branch.
     pub fn pending_call(&self) -> Option<CallId> {
         self.phase.pending_call()

@@ -72,6 +72,8 @@ pub struct CallFrame {
     pub conversations: Vec<LiveConversation>,
     pub agents: Vec<AgentMemory>,
     pub state: StateIx,
+    /// The number of the step that entered this state; 0: none was entered.
+    pub step: u32,
     /// Per state: visits made, and visits granted on top of the limit.
     pub visits: Vec<u32>,
     pub extra_visits: Vec<u32>,
@@ -131,6 +133,7 @@ impl CallFrame {
             conversations: workflow.contexts.iter().map(LiveConversation::from_spec).collect(),
             agents: vec![AgentMemory::default(); workflow.agents.len()],
             state: workflow.start,
+            step: 0,
             visits: vec![0; workflow.states.len()],
             extra_visits: vec![0; workflow.states.len()],
             child_result: None,
@@ -176,7 +179,13 @@ impl CallFrame {
     /// One item of a `foreach`: contexts and agents of its own, and only the data in `data`.
     pub fn for_item(&self, id: u64, workflow: &Workflow, start: StateIx, data: Map<String, Value>) -> Self {
         let inputs = Arc::clone(&self.inputs);
-        Self { inputs, state: start, ..Self::bare(id, self.workflow, workflow, self.prefix.clone(), data) }
+        let step = self.step;
+        Self {
+            inputs,
+            step,
+            state: start,
+            ..Self::bare(id, self.workflow, workflow, self.prefix.clone(), data)
+        }
     }
 
     pub fn path_name(&self, state: &StateSpec) -> String {

@@ -1,5 +1,7 @@
 //! The product's public face: what a run did, for the screen, `--events`, MCP progress and history alike.
 
+use std::ops::Deref;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -18,13 +20,44 @@ use synthdev_domain::snapshot::SkippedPath;
 use synthdev_domain::tool::{ToolPreview, ToolRisk};
 use synthdev_domain::workflow::Budget;
 
-/// An event with its run and time; one line of `--events`.
+/// An event with its run, time and step; one line of `--events`.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct PublishedEvent {
     pub run: RunId,
     pub at: Timestamp,
+    /// As in [`StepEvent`]. Pieces and retries of a model call, and notices of the program itself, have none.
+    #[serde(default, skip_serializing_if = "is_before_steps")]
+    pub at_step: u32,
     #[serde(flatten)]
     pub event: RunEvent,
+}
+
+/// An event with the step in which it happened. The step is no part of the event: it follows from the ones before.
+#[derive(Clone, PartialEq, Debug)]
+pub struct StepEvent {
+    /// From 1, as `runs steps` counts; 0: before the first step.
+    pub at_step: u32,
+    pub event: RunEvent,
+}
+
+impl Deref for StepEvent {
+    type Target = RunEvent;
+
+    fn deref(&self) -> &RunEvent {
+        &self.event
+    }
+}
+
+/// Of no step.
+impl From<RunEvent> for StepEvent {
+    fn from(event: RunEvent) -> Self {
+        Self { at_step: 0, event }
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_before_steps(step: &u32) -> bool {
+    *step == 0
 }
 
 /// The code of a [`RunEvent::Warning`] about the definition with which a run starts or resumes.
@@ -222,6 +255,9 @@ pub enum RunEvent {
         role: ChatRole,
         text: String,
         private: bool,
+        /// The model call that said it. Runs of version 10 and before have none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        call: Option<CallId>,
     },
 
     // model calls

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::effect::Effect;
-use super::event::RunEvent;
+use super::event::StepEvent;
 use super::input::Input;
 use super::machine::Machine;
 use super::pending_requests::{PendingEffect, PendingRequests};
@@ -16,7 +16,7 @@ use synthdev_domain::workflow::WorkflowProgram;
 #[derive(Debug)]
 pub struct ReplayResult {
     pub machine: Machine,
-    pub events: Vec<(Timestamp, RunEvent)>,
+    pub events: Vec<(Timestamp, StepEvent)>,
     pub pending_requests: PendingRequests,
 }
 
@@ -108,7 +108,7 @@ pub(super) fn is_program_bounded(program: &WorkflowProgram) -> bool {
 #[derive(Debug)]
 pub struct StepwiseReplay {
     pub machine: Machine,
-    pub events: Vec<(Timestamp, RunEvent)>,
+    pub events: Vec<(Timestamp, StepEvent)>,
     pending_requests: PendingRequests,
 }
 
@@ -159,7 +159,7 @@ impl StepwiseReplay {
         at: Timestamp,
         input: Input,
         next: Option<&Input>,
-    ) -> &[(Timestamp, RunEvent)] {
+    ) -> &[(Timestamp, StepEvent)] {
         if let Some(Input::Returned(returned)) = next {
             self.machine.halt_before(returned.step);
         }

@@ -9,7 +9,7 @@ use synthdev_domain::system_context::SystemContext;
 use synthdev_domain::workflow::WorkflowProgram;
 
 /// Grows when the machine would answer an old journal differently.
-pub const MACHINE_VERSION: u32 = 10;
+pub const MACHINE_VERSION: u32 = 11;
 
 /// Runs since this version continue as they began: the machine checks the version wherever its behaviour has changed.
 pub const CONTINUED_SINCE: u32 = 4;
@@ -54,6 +54,10 @@ pub const TELLS_BEGUN_SINCE: u32 = 10;
 /// Since this version a run whose failure nothing deals with does not wait for steps that sub-agents have not handed in.
 pub const WITHDRAWS_SINCE: u32 = 10;
 
+/// Since this version an agent's message names the model call that said it, and a script that read some of the queued
+/// messages that it was offered takes exactly these, even if the user has taken others back meanwhile.
+pub const NAMES_CALLS_SINCE: u32 = 11;
+
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct RunSpec {
     pub machine_version: u32,
@@ -90,6 +94,16 @@ impl RunSpec {
     /// See [`OFFERS_SINCE`].
     pub fn offers_messages_once(&self) -> bool {
         self.machine_version >= OFFERS_SINCE
+    }
+
+    /// See [`NAMES_CALLS_SINCE`].
+    pub fn names_calls_of_messages(&self) -> bool {
+        self.machine_version >= NAMES_CALLS_SINCE
+    }
+
+    /// See [`NAMES_CALLS_SINCE`].
+    pub fn takes_read_messages(&self) -> bool {
+        self.machine_version >= NAMES_CALLS_SINCE
     }
 
     /// See [`RESTS_SINCE`].

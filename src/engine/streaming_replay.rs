@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use super::event::RunEvent;
+use super::event::StepEvent;
 use super::input::Input;
 use super::machine::Machine;
 use super::replay::is_program_bounded;
@@ -15,7 +15,7 @@ use super::run_spec::RunSpec;
 use synthdev_domain::ids::Timestamp;
 
 /// Gets the events as they come.
-pub type ReplayEventSink<'a> = &'a mut dyn FnMut(Timestamp, RunEvent);
+pub type ReplayEventSink<'a> = &'a mut dyn FnMut(Timestamp, StepEvent);
 
 /// Inputs go in one by one; the events are those of a whole replay. None of them is kept.
 #[derive(Debug)]

@@ -106,7 +106,7 @@ impl RuntimeHandle {
             journal_replay::load_journaled_run(&*self.ports().store, &summary.id)?.replay();
         let (mut path, mut decisions) = (Vec::new(), Vec::new());
         for (_, event) in events {
-            match event {
+            match event.event {
                 RunEvent::StateEntered { state, .. } => path.push(state),
                 RunEvent::Decided { agent, tool, arguments } => {
                     decisions.push(format!("{agent}: {tool} {arguments}"));

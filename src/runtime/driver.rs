@@ -26,7 +26,7 @@ use synthdev_domain::ids::{CallId, RunId, Timestamp};
 use synthdev_domain::journal::{RunProgress, RunStatus};
 use synthdev_domain::run_error::RunError;
 use synthdev_engine::effect::Effect;
-use synthdev_engine::event::RunEvent;
+use synthdev_engine::event::{RunEvent, StepEvent};
 use synthdev_engine::input::Input;
 use synthdev_engine::machine::{Machine, MachineOutput};
 use synthdev_engine::pending_requests::PendingRequests;
@@ -51,7 +51,7 @@ pub(super) struct RunDriver {
     /// Another process has claimed the run.
     pub(super) claim_lost: bool,
     /// The end of the run, published once it is recorded, with the cost of all calls.
-    pub(super) unpublished_end: Option<(Timestamp, Vec<RunEvent>)>,
+    pub(super) unpublished_end: Option<(Timestamp, Vec<StepEvent>)>,
     /// What lists know of the run, for the case that a bug ends it.
     pub(super) last_progress: Arc<Mutex<Option<RunProgress>>>,
     /// The project's lock: no other run changes the files while this one does.
@@ -269,7 +269,7 @@ impl RunDriver {
         let input = self.context.redactor.clean_input(input);
         let output = self.requests.handle_input(&mut self.machine, now, input.clone());
         let mark = self.journal.mark();
-        if output.events.iter().any(|event| matches!(event, RunEvent::Finished { .. })) {
+        if output.events.iter().any(|event| matches!(event.event, RunEvent::Finished { .. })) {
             self.context.task_broker.mark_ending(&self.run);
         }
         self.update_preview(now, &output.events);
@@ -406,7 +406,7 @@ impl RunDriver {
     }
 
     /// Updates the preview for later readers. It is written with the next rows when the run stops, and periodically.
-    fn update_preview(&mut self, at: Timestamp, events: &[RunEvent]) {
+    fn update_preview(&mut self, at: Timestamp, events: &[StepEvent]) {
         self.recent_events.record_events(at, events);
         let wanted = self.recent_events.is_due() || self.machine.is_over_or_suspended();
         self.journal.set_preview(wanted.then(|| self.recent_events.to_preview_json()).flatten());
@@ -494,7 +494,7 @@ impl RunDriver {
         let progress = self.machine.progress();
         let progress =
             RunProgress { status: RunStatus::Interrupted, error: Some(failure), output: None, ..progress };
-        self.publisher.publish_events(now, vec![RunEvent::run_finished(progress)]);
+        self.publisher.publish_events(now, vec![RunEvent::run_finished(progress).into()]);
         true
     }
 }

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::Notify;
 
 use synthdev_domain::ids::{RunId, Timestamp};
-use synthdev_engine::event::{PublishedEvent, RunEvent};
+use synthdev_engine::event::{PublishedEvent, RunEvent, StepEvent};
 
 #[derive(Default)]
 pub(super) struct EventBus {
@@ -53,9 +53,10 @@ impl EventBus {
         self.watchers.lock().unwrap_or_else(PoisonError::into_inner).iter().any(|watcher| watcher.deltas)
     }
 
-    pub(super) fn publish(&self, run: &RunId, at: Timestamp, event: RunEvent) {
+    pub(super) fn publish(&self, run: &RunId, at: Timestamp, event: impl Into<StepEvent>) {
+        let StepEvent { at_step, event } = event.into();
         let delta = matches!(event, RunEvent::Delta { .. });
-        let published = PublishedEvent { run: run.clone(), at, event };
+        let published = PublishedEvent { run: run.clone(), at, at_step, event };
         self.watchers
             .lock()
             .unwrap_or_else(PoisonError::into_inner)

@@ -20,7 +20,7 @@ use synthdev_domain::journal::{
     JournalRow, JournalRowKind, RunHeader, RunOrigin, RunOriginKind, RunProgress, RunStatus, RunSummary,
 };
 use synthdev_domain::workflow::plain_text;
-use synthdev_engine::event::RunEvent;
+use synthdev_engine::event::StepEvent;
 use synthdev_engine::input::Input;
 use synthdev_engine::replay::ReplayResult;
 use synthdev_engine::replay::drop_rewound;
@@ -173,7 +173,7 @@ fn recompute_digests(header: &RunHeader, rows: Vec<JournalRow>) -> Result<Vec<Jo
     // inputs that a rewind discarded are not replayed, so they have no digest
     let mut rows: Vec<JournalRow> = rows.into_iter().map(|row| JournalRow { digest: None, ..row }).collect();
     journaled_run.replay_until(journaled_run.entries.len(), |at, entry, events| {
-        let events: Vec<RunEvent> = events.iter().map(|(_, event)| event.clone()).collect();
+        let events: Vec<StepEvent> = events.iter().map(|(_, event)| event.clone()).collect();
         if let Some(row) = kept.get(at).and_then(|at| rows.get_mut(*at)) {
             row.digest = entry.digest.map(|_| event_digest::digest_events(&events));
         }

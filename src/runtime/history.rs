@@ -13,7 +13,7 @@ use synthdev_domain::ids::{CallId, RunId, Timestamp};
 use synthdev_domain::journal::{RunQuery, RunSummary};
 use synthdev_domain::workflow::WorkflowProgram;
 use synthdev_engine::effect::Effect;
-use synthdev_engine::event::RunEvent;
+use synthdev_engine::event::StepEvent;
 use synthdev_engine::input::UserAnswer;
 use synthdev_engine::replay::ReplayResult;
 use synthdev_ports::run_store::StoreError;
@@ -24,7 +24,7 @@ pub struct RunRecord {
     pub summary: RunSummary,
     /// The definition of the run, as it was then.
     pub program: WorkflowProgram,
-    pub events: Vec<(Timestamp, RunEvent)>,
+    pub events: Vec<(Timestamp, StepEvent)>,
     pub ledger: CostLedger,
     /// Answers of the user, by the call that asked.
     pub answers: BTreeMap<CallId, UserAnswer>,
@@ -95,7 +95,7 @@ impl RuntimeHandle {
         &self,
         id: &str,
         begin: impl Fn() -> T,
-        tell: impl FnMut(&mut T, Timestamp, RunEvent),
+        tell: impl FnMut(&mut T, Timestamp, StepEvent),
     ) -> Result<(RunRecord, T), StoreError> {
         self.replay_record(id, AnswerRetention::Left, begin, tell)
     }
@@ -105,7 +105,7 @@ impl RuntimeHandle {
         id: &str,
         answers: AnswerRetention,
         begin: impl Fn() -> T,
-        mut tell: impl FnMut(&mut T, Timestamp, RunEvent),
+        mut tell: impl FnMut(&mut T, Timestamp, StepEvent),
     ) -> Result<(RunRecord, T), StoreError> {
         let summary = self.ports().store.find(id)?;
         let store = &*self.ports().store;
@@ -141,7 +141,7 @@ impl RuntimeHandle {
 }
 
 /// Replays the whole journal at once, for a rewound run and the like.
-fn replay_history(journaled_run: &JournaledRun) -> (ReplayedHistory, Vec<(Timestamp, RunEvent)>) {
+fn replay_history(journaled_run: &JournaledRun) -> (ReplayedHistory, Vec<(Timestamp, StepEvent)>) {
     let ReplayResult { machine, events, pending_requests } = journaled_run.replay();
     let waits = pending_requests.effects(&machine).filter_map(Effect::call).collect::<Vec<_>>();
     let open = journaled_run

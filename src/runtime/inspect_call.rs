@@ -1,7 +1,7 @@
 //! What a model was asked, and what it answered: put together again from the journal, so that nothing more has to be
 //! kept of a run. Keys are removed, as they are everywhere.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -11,7 +11,7 @@ use super::journal_replay::{self, JournaledRun};
 use synthdev_domain::ids::{CallId, RunId, Timestamp};
 use synthdev_domain::model::{ModelError, ModelReply, ModelRequest};
 use synthdev_engine::effect::Effect;
-use synthdev_engine::event::RunEvent;
+use synthdev_engine::event::{RunEvent, StepEvent};
 use synthdev_engine::input::Input;
 use synthdev_engine::replay::StepwiseReplay;
 use synthdev_ports::run_store::StoreError;
@@ -75,21 +75,14 @@ impl RuntimeHandle {
 }
 
 /// Every request of an agent, in the order in which they were made.
-fn recorded_requests(events: &[(Timestamp, RunEvent)]) -> Vec<ModelCallRef> {
-    let mut steps: BTreeMap<&str, u32> = BTreeMap::new();
-    let mut entered = 0;
-    let mut all = Vec::new();
-    for (at, event) in events {
-        if let RunEvent::StateEntered { state, .. } = event {
-            entered += 1;
-            steps.insert(state, entered);
+fn recorded_requests(events: &[(Timestamp, StepEvent)]) -> Vec<ModelCallRef> {
+    let call_of = |(at, StepEvent { at_step, event }): &(Timestamp, StepEvent)| match event {
+        RunEvent::ModelCalled { call, agent, .. } => {
+            Some(ModelCallRef { call: *call, step: *at_step, agent: agent.clone(), at: *at })
         }
-        if let RunEvent::ModelCalled { call, state, agent, .. } = event {
-            let step = steps.get(state.as_str()).copied().unwrap_or(entered);
-            all.push(ModelCallRef { call: *call, step, agent: agent.clone(), at: *at });
-        }
-    }
-    all
+        _ => None,
+    };
+    events.iter().filter_map(call_of).collect()
 }
 
 fn no_such_call_error(run: &RunId, which: &ModelCallSelector, all: &[ModelCallRef]) -> StoreError {

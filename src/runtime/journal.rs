@@ -11,7 +11,7 @@ use super::{event_digest, search_text};
 use synthdev_domain::ids::{CallId, RunId, Timestamp};
 use synthdev_domain::journal::{JournalRow, JournalRowKind, RunProgress};
 use synthdev_engine::effect::Effect;
-use synthdev_engine::event::RunEvent;
+use synthdev_engine::event::StepEvent;
 use synthdev_engine::input::Input;
 use synthdev_engine::machine::MachineOutput;
 use synthdev_ports::run_store::{RunStore, StoreError};
@@ -176,7 +176,7 @@ pub(super) fn input_rows(
     at: Timestamp,
     input: &Input,
     effects: &[Effect],
-    events: &[RunEvent],
+    events: &[StepEvent],
     into: &mut Vec<JournalRow>,
 ) -> Result<(), StoreError> {
     let body = serde_json::to_string(input).map_err(|error| StoreError {

@@ -10,7 +10,7 @@ use super::{event_digest, journal};
 use synthdev_domain::ids::{CallId, RunId, Timestamp};
 use synthdev_domain::journal::{JournalRow, JournalRowKind, RunHeader};
 use synthdev_domain::tool::PlannedFileEdit;
-use synthdev_engine::event::RunEvent;
+use synthdev_engine::event::StepEvent;
 use synthdev_engine::input::Input;
 use synthdev_engine::replay::{ReplayResult, StepwiseReplay, drop_rewound};
 use synthdev_engine::run_spec::{MACHINE_VERSION, RunSpec};
@@ -31,7 +31,7 @@ pub(super) struct JournalEntry {
 /// An input whose events are not those that were recorded.
 pub(super) struct ReplayDivergence {
     pub(super) index: usize,
-    pub(super) events: Vec<RunEvent>,
+    pub(super) events: Vec<StepEvent>,
     /// What was asked for then, and what is now.
     pub(super) recorded: Vec<String>,
     pub(super) intents: Vec<String>,
@@ -152,7 +152,7 @@ impl JournaledRun {
     pub(super) fn replay_until(
         &self,
         end: usize,
-        told: impl FnMut(usize, &JournalEntry, &[(Timestamp, RunEvent)]) -> bool,
+        told: impl FnMut(usize, &JournalEntry, &[(Timestamp, StepEvent)]) -> bool,
     ) -> ReplayResult {
         self.play_on(StepwiseReplay::new(Arc::clone(&self.spec)), end, told)
     }
@@ -161,7 +161,7 @@ impl JournaledRun {
         &self,
         mut replay: StepwiseReplay,
         end: usize,
-        mut told: impl FnMut(usize, &JournalEntry, &[(Timestamp, RunEvent)]) -> bool,
+        mut told: impl FnMut(usize, &JournalEntry, &[(Timestamp, StepEvent)]) -> bool,
     ) -> ReplayResult {
         for (at, entry) in self.entries.iter().take(end).enumerate() {
             let next = self.entries.get(at + 1).map(|entry| &entry.input);
@@ -179,7 +179,7 @@ impl JournaledRun {
         self.replay_until(self.entries.len(), |at, entry, events| {
             // a rewound run stops in the middle of the input before
             let cut = matches!(self.entries.get(at + 1).map(|next| &next.input), Some(Input::Returned(_)));
-            let now: Vec<RunEvent> = events.iter().map(|(_, event)| event.clone()).collect();
+            let now: Vec<StepEvent> = events.iter().map(|(_, event)| event.clone()).collect();
             if !cut && entry.digest.is_some_and(|recorded| recorded != event_digest::digest_events(&now)) {
                 found = Some((at, now));
             }

@@ -95,8 +95,8 @@ impl RuntimeHandle {
                 open.entry(call).or_insert_with(|| (request.clone(), now));
             }
         }
-        let told = replay.events.iter().filter(|(_, event)| !matches!(event, RunEvent::Warning { .. }));
-        told.map(|(_, event)| discriminant(event)).collect()
+        let told = replay.events.iter().filter(|(_, event)| !matches!(event.event, RunEvent::Warning { .. }));
+        told.map(|(_, event)| discriminant(&event.event)).collect()
     }
 }
 

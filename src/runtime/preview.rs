@@ -12,7 +12,7 @@ use serde_json::Value;
 use synthdev_domain::context::ConversationSide;
 use synthdev_domain::cost::{CostEntry, TokenUsage};
 use synthdev_domain::ids::{SnapshotId, Timestamp};
-use synthdev_engine::event::RunEvent;
+use synthdev_engine::event::{RunEvent, StepEvent};
 
 /// Inputs of a driven run from one stored preview to the next: the most that the preview of a killed run misses. One
 /// costs as much as about twenty inputs.
@@ -83,14 +83,14 @@ pub struct RecentEvents {
 
 impl RecentEvents {
     /// As if it had received all events of a run from its start.
-    pub fn from_events(events: impl IntoIterator<Item = (Timestamp, RunEvent)>) -> Self {
+    pub fn from_events(events: impl IntoIterator<Item = (Timestamp, StepEvent)>) -> Self {
         let mut ring = Self::default();
-        events.into_iter().for_each(|(at, event)| ring.push(at, event));
+        events.into_iter().for_each(|(at, event)| ring.push(at, event.event));
         ring
     }
 
     /// Takes what happened at one moment.
-    pub fn record_events(&mut self, at: Timestamp, events: &[RunEvent]) {
+    pub fn record_events(&mut self, at: Timestamp, events: &[StepEvent]) {
         events.iter().for_each(|event| self.push(at, without_path(event)));
     }
 
@@ -124,8 +124,8 @@ impl RecentEvents {
     }
 
     /// Takes one event.
-    pub fn push_event(&mut self, at: Timestamp, event: RunEvent) {
-        self.push(at, event);
+    pub fn push_event(&mut self, at: Timestamp, event: StepEvent) {
+        self.push(at, event.event);
     }
 
     fn push(&mut self, at: Timestamp, mut event: RunEvent) {

@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use synthdev_domain::ids::RunId;
 use synthdev_domain::journal::RunProgress;
 use synthdev_engine::effect::Effect;
-use synthdev_engine::event::RunEvent;
+use synthdev_engine::event::{RunEvent, StepEvent};
 use synthdev_engine::machine::{Machine, MachineOutput};
 
 /// What lists show, if it is something else than before. Ten thousand items of a loop, each with states of its own,
@@ -33,16 +33,16 @@ const STALE_MS: i64 = 1_000;
 /// Whether a question to the user opens or closes.
 pub(super) fn changes_questions(output: &MachineOutput) -> bool {
     let asks = |effect: &Effect| matches!(effect, Effect::AskApproval { .. } | Effect::AskPerson { .. });
-    let answered = |event: &RunEvent| {
-        matches!(event, RunEvent::PersonAnswered { .. } | RunEvent::ApprovalAnswered { .. })
+    let answered = |event: &StepEvent| {
+        matches!(event.event, RunEvent::PersonAnswered { .. } | RunEvent::ApprovalAnswered { .. })
     };
     output.effects.iter().any(asks) || output.events.iter().any(answered)
 }
 
 /// Where the summary row changes in a way that lists show.
-pub(super) fn is_boundary(event: &RunEvent) -> bool {
+pub(super) fn is_boundary(event: &StepEvent) -> bool {
     matches!(
-        event,
+        event.event,
         RunEvent::StateEntered { .. }
             | RunEvent::Finished { .. }
             | RunEvent::SnapshotTaken { .. }
@@ -51,8 +51,8 @@ pub(super) fn is_boundary(event: &RunEvent) -> bool {
 }
 
 /// Sub-agents are prompted, or a branch that has some has ended.
-pub(super) fn affects_sub_agents(machine: &Machine, events: &[RunEvent]) -> bool {
-    let ended = || events.iter().any(|event| matches!(event, RunEvent::BranchFinished { .. }));
+pub(super) fn affects_sub_agents(machine: &Machine, events: &[StepEvent]) -> bool {
+    let ended = || events.iter().any(|event| matches!(event.event, RunEvent::BranchFinished { .. }));
     machine.prompts_sub_agents() || machine.has_sub_agents() && ended()
 }
 

@@ -107,7 +107,7 @@ impl RunSimulator<'_> {
             };
             self.now = self.now.max(at);
             let output = self.machine.handle_input(Timestamp(self.now), input);
-            self.outcome.events.extend(output.events);
+            self.outcome.events.extend(output.events.into_iter().map(|event| event.event));
             for effect in output.effects {
                 self.perform_effect(effect).await;
             }
@@ -117,7 +117,8 @@ impl RunSimulator<'_> {
         }
         if !self.machine.is_over_or_suspended() {
             let end = Input::Cancelled { partial: Vec::new(), end: true, used: Vec::new() };
-            self.outcome.events.extend(self.machine.handle_input(Timestamp(self.now), end).events);
+            let output = self.machine.handle_input(Timestamp(self.now), end);
+            self.outcome.events.extend(output.events.into_iter().map(|event| event.event));
         }
     }
 

@@ -16,7 +16,7 @@ use synthdev_domain::ids::{CallId, RunId, SnapshotId, Timestamp};
 use synthdev_domain::journal::{JournalRow, JournalRowKind, RunHeader, RunOrigin};
 use synthdev_domain::snapshot::{SnapshotInfo, SnapshotRestoreResult};
 use synthdev_domain::workflow::WorkflowProgram;
-use synthdev_engine::event::RunEvent;
+use synthdev_engine::event::{RunEvent, StepEvent};
 use synthdev_engine::explain::{StepExplanation, explain_step};
 use synthdev_engine::input::{Input, RewindInput};
 use synthdev_engine::machine::Machine;
@@ -276,7 +276,7 @@ impl RuntimeHandle {
         }
         let at = self.ports().clock.now();
         let input = Input::Returned(Box::new(returned));
-        let events: Vec<RunEvent> =
+        let events: Vec<StepEvent> =
             replay.feed_input(at, input.clone(), None).iter().map(|(_, event)| event.clone()).collect();
         let mut rows = Vec::new();
         journal::input_rows(at, &input, &[], &events, &mut rows)?;
@@ -300,7 +300,7 @@ impl RuntimeHandle {
                 diverging_input: what,
                 recorded,
                 recorded_requests: intents,
-                replayed_events: events,
+                replayed_events: events.into_iter().map(|event| event.event).collect(),
             });
         }
         let inputs = journaled_run.entries.len();

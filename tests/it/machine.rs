@@ -115,9 +115,9 @@ impl Play {
             self.machine = support::restored_machine(&self.machine);
         }
         let output = self.machine.handle_input(at, input);
-        self.lines.extend(output.events.iter().filter_map(line));
+        self.lines.extend(output.events.iter().filter_map(|event| line(event)));
         for event in output.events {
-            if let RunEvent::BudgetRaised { scope, what, hard } = event {
+            if let RunEvent::BudgetRaised { scope, what, hard } = event.event {
                 self.raised.push((scope, what, hard));
             }
         }

@@ -399,7 +399,10 @@ async fn what_is_said_early_answers_the_next_question() {
     let (_, status, output) = world.events_to_end().await;
     assert_eq!((status, output), (RunStatus::Completed, Some(json!("go on"))));
     let record = world.handle.load_record(run.as_str()).unwrap();
-    assert!(record.events.iter().any(|(_, event)| matches!(event, RunEvent::Queued { .. })), "it is kept");
+    assert!(
+        record.events.iter().any(|(_, event)| matches!(event.event, RunEvent::Queued { .. })),
+        "it is kept"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

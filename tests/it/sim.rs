@@ -18,7 +18,7 @@ use synthdev::domain::journal::RunStatus;
 use synthdev::domain::tool::{ToolInvocation, ToolRisk};
 use synthdev::domain::workflow::SnapshotPolicy;
 use synthdev::engine::effect::{Effect, UserQuestion};
-use synthdev::engine::event::RunEvent;
+use synthdev::engine::event::{RunEvent, StepEvent};
 use synthdev::engine::input::Input;
 use synthdev::engine::machine::{Machine, MachineOutput};
 use synthdev::engine::pending_requests::PendingRequests;
@@ -85,7 +85,7 @@ struct Weather {
     spec: Arc<RunSpec>,
     machine: Machine,
     inputs: Vec<(Timestamp, Input)>,
-    events: Vec<(Timestamp, RunEvent)>,
+    events: Vec<(Timestamp, StepEvent)>,
     /// What was asked and not answered, over all lanes.
     pending: Vec<Effect>,
     snapshot: Option<CallId>,
@@ -190,7 +190,8 @@ impl Weather {
     }
 
     fn answer_snapshot(&mut self, call: CallId) -> Input {
-        let first = !self.events.iter().any(|(_, event)| matches!(event, RunEvent::SnapshotTaken { .. }));
+        let first =
+            !self.events.iter().any(|(_, event)| matches!(event.event, RunEvent::SnapshotTaken { .. }));
         let answer = answers::snapshot(&mut self.luck, call);
         let root = &self.spec.program.workflows[0];
         if matches!(answer, Input::SnapshotFailed { .. }) && first && !root.conversational {
@@ -309,9 +310,12 @@ impl Weather {
     }
 
     fn check_end(&mut self) {
-        let ends = self.events.iter().filter(|(_, event)| matches!(event, RunEvent::Finished { .. })).count();
+        let ends =
+            self.events.iter().filter(|(_, event)| matches!(event.event, RunEvent::Finished { .. })).count();
         assert_eq!(ends, 1 + self.resume_count, "told each time that it stands still or ended");
-        let Some((_, RunEvent::Finished { status, error, path, .. })) = self.events.last() else {
+        let Some((_, StepEvent { event: RunEvent::Finished { status, error, path, .. }, .. })) =
+            self.events.last()
+        else {
             panic!("the end is the last event")
         };
         assert_eq!(*status, self.machine.status());
@@ -321,6 +325,7 @@ impl Weather {
         assert!(!self.is_chat() || *status == RunStatus::Completed, "only the person ends a conversation");
         assert!(!self.lost_required || *status != RunStatus::Completed, "a required snapshot was missing");
 
+        self.check_steps();
         let progress = self.machine.progress();
         let after = self.machine.handle_input(Timestamp(0), Input::Said { text: "hello?".to_owned() });
         assert!(after.events.is_empty() && after.effects.is_empty(), "over is over");
@@ -333,6 +338,18 @@ impl Weather {
         }
     }
 
+    /// The n-th state that is entered is step n, and nothing happens in a step before it begins.
+    fn check_steps(&self) {
+        let mut last = 0;
+        for (_, event) in &self.events {
+            if matches!(event.event, RunEvent::StateEntered { .. }) {
+                last += 1;
+                assert_eq!(event.at_step, last, "{event:?}");
+            }
+            assert!(event.at_step <= last, "step {last}: {event:?}");
+        }
+    }
+
     /// Every branch and item that began ended once, or was stopped; a join reports how many. Not checked where two
     /// forks of one name may run beside each other: in children that several branches start.
     fn check_forks(&self) -> usize {
@@ -340,7 +357,7 @@ impl Weather {
         let mut twice: BTreeSet<&str> = BTreeSet::new();
         let mut joins = 0;
         for (_, event) in &self.events {
-            match event {
+            match &event.event {
                 RunEvent::Forked { state, total, .. } => {
                     let running = open.insert(state, [*total, 0, 0]);
                     twice.extend(running.map(|_| state.as_str()));

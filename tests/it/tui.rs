@@ -36,7 +36,7 @@ use synthdev::domain::source_location::ConfigLayer;
 use synthdev::domain::tool::{ToolPreview, ToolRisk};
 use synthdev::domain::workflow::Budget;
 use synthdev::engine::effect::UserQuestion;
-use synthdev::engine::event::{PublishedEvent, RunEvent};
+use synthdev::engine::event::{PublishedEvent, RunEvent, StepEvent};
 use synthdev::engine::input::UserAnswer;
 use synthdev::runtime::command::RunCommand;
 use synthdev::tui::backend::{
@@ -132,6 +132,7 @@ impl Desk {
         self.send_message(UiMessage::Run(PublishedEvent {
             run: RunId::from(run),
             at: Timestamp(self.clock),
+            at_step: 0,
             event,
         }))
     }
@@ -281,6 +282,7 @@ fn message_event(author: MessageAuthor, text: &str) -> RunEvent {
         role: ChatRole::User,
         text: text.into(),
         private: false,
+        call: None,
     }
 }
 

@@ -38,8 +38,9 @@ pub(super) fn load_past_run(
 ) -> Result<PastRun, String> {
     let summary = find_resumable_run(wired, here, run, demo)?;
     let id = &summary.id;
+    let begin = || PastRunBuilder::new(id);
     let told =
-        wired.handle.replay_events(id.as_str(), || PastRunBuilder::new(id), PastRunBuilder::apply_event);
+        wired.handle.replay_events(id.as_str(), begin, |past, at, event| past.apply_event(at, event.event));
     let (record, folding) = told.map_err(|error| store_error_text(&error))?;
     Ok(with_location(folding.into_past_run(record.ledger), &summary))
 }

@@ -47,7 +47,7 @@ fn read_run_entries(
     let begin =
         || (PastRunBuilder::before_entry(run, before).keep_forgotten(), TranscriptPages::new(data, run));
     let told = handle.replay_events(run.as_str(), begin, |(folding, entries), at, event| {
-        folding.apply_event(at, event);
+        folding.apply_event(at, event.event);
         write_entries(entries, folding.take_forgotten());
     });
     let (_, (folding, mut entries)) = told.map_err(|error| store_error_text(&error))?;

@@ -112,12 +112,13 @@ impl RunTracer {
             tried_conditions: None,
         };
         // before anything that followed is noted: the `before` of a transition changes what its condition read
-        let left = output.events.iter().find_map(|event| {
+        let events: Vec<RunEvent> = output.events.into_iter().map(|event| event.event).collect();
+        let left = events.iter().find_map(|event| {
             if let RunEvent::Transitioned { from, .. } = event { Some(from.as_str()) } else { None }
         });
         moment.tried_conditions =
             left.and_then(|from| Some((from.to_owned(), self.tried_conditions(&moment, from)?)));
-        (0..output.events.len()).find_map(|at| self.apply_event(&moment, &output.events, at))
+        (0..events.len()).find_map(|at| self.apply_event(&moment, &events, at))
     }
 
     fn apply_event(

@@ -59,6 +59,7 @@ impl Machine {
             role: ChatRole::User,
             text,
             private: false,
+            call: None,
         });
     }
 }

@@ -32,7 +32,9 @@ impl Machine {
         self.step_count = self.step_count.saturating_add(1);
         let step = self.core.branches.current.steps;
         let name = self.core.state_name();
+        let number = self.step_count;
         let Some(frame) = self.core.frame_mut() else { return NextHandler::Wait };
+        frame.step = number;
         let visit = frame.visits.get_mut(target.0).map_or(1, |visits| {
             *visits += 1;
             *visits

@@ -13,7 +13,7 @@ use super::run_phase::{RunPhase, StopRequest};
 use crate::branch::{Branch, PendingQuestion, WaitState};
 use crate::call_frame::CallFrame;
 use crate::effect::{Effect, UserQuestion};
-use crate::event::RunEvent;
+use crate::event::{RunEvent, StepEvent};
 use crate::parallel::ParallelProgress;
 use crate::replay_skips::ReplaySkips;
 use crate::run_spec::RunSpec;
@@ -25,7 +25,7 @@ use synthdev_domain::workflow::{StateSpec, Workflow};
 #[derive(Clone, Debug, Default)]
 pub struct MachineOutput {
     pub effects: Vec<Effect>,
-    pub events: Vec<RunEvent>,
+    pub events: Vec<StepEvent>,
 }
 
 /// The definition, time, ids, branches and output of a machine.
@@ -93,7 +93,8 @@ impl MachineCore {
     }
 
     pub(super) fn emit_event(&mut self, event: RunEvent) {
-        self.output.events.push(event);
+        let at_step = self.branches.current.last_step();
+        self.output.events.push(StepEvent { at_step, event });
     }
 
     pub(super) fn push_effect(&mut self, effect: Effect) {

@@ -15,14 +15,14 @@ use synthdev_domain::ids::CallId;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct QueuedMessage {
     text: String,
-    /// The script that may take it.
-    offered_to: Option<CallId>,
+    /// The script that may take it, and its position among the texts that this script was offered.
+    offered_to: Option<(CallId, usize)>,
 }
 
 impl QueuedMessage {
     /// No pending script has it on offer.
     fn is_available(&self, held: &BTreeSet<CallId>) -> bool {
-        self.offered_to.is_none_or(|call| !held.contains(&call))
+        self.offered_to.is_none_or(|(call, _)| !held.contains(&call))
     }
 }
 
@@ -57,24 +57,28 @@ impl MessageQueue {
         }
         let held = pending_calls(core);
         let free = self.messages.iter_mut().filter(|message| message.is_available(&held));
-        free.map(|message| {
-            message.offered_to = Some(call);
-            message.text.clone()
-        })
-        .collect()
+        free.enumerate()
+            .map(|(position, message)| {
+                message.offered_to = Some((call, position));
+                message.text.clone()
+            })
+            .collect()
     }
 
-    /// A script has succeeded and took `count` of the texts that it was offered; another text does not replace one that
-    /// was withdrawn meanwhile.
+    /// A script has succeeded and took the first `count` of the texts that it was offered; another text does not replace
+    /// one that was withdrawn meanwhile.
     pub(super) fn consume_offered(&mut self, core: &mut MachineCore, call: CallId, count: usize) {
         if !core.spec.offers_messages_once() {
             return;
         }
+        let takes_read = core.spec.takes_read_messages();
         let mut left = count;
         self.messages.retain(|message| {
-            let taken = left > 0 && message.offered_to == Some(call);
+            let position =
+                message.offered_to.filter(|(script, _)| *script == call).map(|(_, position)| position);
+            let taken = position.is_some_and(|position| if takes_read { position < count } else { left > 0 });
             if taken {
-                left -= 1;
+                left = left.saturating_sub(1);
                 core.emit_event(RunEvent::Heard { text: message.text.clone() });
             }
             !taken
@@ -93,7 +97,11 @@ impl MessageQueue {
 
     /// The script has ended: texts that it did not take are available again.
     pub(super) fn release_offer(&mut self, call: CallId) {
-        for message in self.messages.iter_mut().filter(|message| message.offered_to == Some(call)) {
+        for message in self
+            .messages
+            .iter_mut()
+            .filter(|message| message.offered_to.is_some_and(|(script, _)| script == call))
+        {
             message.offered_to = None;
         }
     }

@@ -24,6 +24,9 @@ impl Machine {
         if let Some(covering) = self.pending_summary_coverage() {
             return self.on_summary(call, &agent, covering, &reply);
         }
+        if let Some(turn) = self.core.frame_mut().and_then(|frame| frame.agent_turn.as_mut()) {
+            turn.answered_call = Some(call);
+        }
         reply.tool_calls = with_unique_ids(std::mem::take(&mut reply.tool_calls), call.0);
         self.account_reply(call, &agent, &reply);
         self.warn_substitution(agent.model_choice(), &reply);

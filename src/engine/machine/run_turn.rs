@@ -59,6 +59,7 @@ impl Machine {
             choice: forced.map_or(ToolChoice::Auto, |tool| ToolChoice::Named(tool.name.clone())),
             requested_model: None,
             fallback_count: 0,
+            answered_call: None,
             open_reply: None,
             window_start: 0,
             shortened_count: 0,
@@ -73,6 +74,7 @@ impl Machine {
                 role: ChatRole::User,
                 text,
                 private,
+                call: None,
             });
         }
         self.call_model()
@@ -98,6 +100,7 @@ impl Machine {
             role: ChatRole::User,
             text,
             private: false,
+            call: None,
         });
         self.set_result(None, Some(&agent.id), Vec::new());
         NextHandler::ChooseTransition
@@ -192,10 +195,12 @@ impl Machine {
         let Some(workflow) = self.core.workflow() else { return NextHandler::Wait };
         let asked = self.excludes_from_context();
         let stores = self.core.current_state().is_some_and(|(_, state)| state.store.is_some());
+        let names_call = self.core.spec.names_calls_of_messages();
         let Some(frame) = self.core.frame_mut() else { return NextHandler::Wait };
         let Some(turn) = frame.agent_turn.take() else { return NextHandler::Wait };
         let Some(agent) = workflow.agent(turn.agent) else { return NextHandler::Wait };
         let (ix, side) = (turn.agent, turn.side);
+        let call = turn.answered_call.filter(|_| names_call);
         let private = asked || (side == ConversationSide::User && !decision.is_empty());
         let ran_tools = decision.is_empty() && !calls.is_empty();
         let input = turn.input.clone().filter(|_| ran_tools);
@@ -221,6 +226,7 @@ impl Machine {
                 role: side.stored_role(),
                 text,
                 private: false,
+                call,
             });
         }
         self.set_result(Some(said), Some(&agent.id), calls);

@@ -61,6 +61,7 @@ fn turn(agent: &AgentSpec, input: Option<&str>) -> AgentTurn {
         choice: ToolChoice::Auto,
         requested_model: None,
         fallback_count: 0,
+        answered_call: None,
         open_reply: None,
         window_start: 0,
         shortened_count: 0,

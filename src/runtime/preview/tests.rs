@@ -24,6 +24,7 @@ fn message_event(text: &str) -> RunEvent {
         role: ChatRole::User,
         text: text.to_owned(),
         private: false,
+        call: None,
     }
 }
 
@@ -62,7 +63,7 @@ fn run_finished(path: usize) -> RunEvent {
 fn at_each_second(events: Vec<RunEvent>) -> RecentEvents {
     let mut ring = RecentEvents::default();
     for (second, event) in (0..).zip(events) {
-        ring.record_events(Timestamp(second * 1_000), &[event]);
+        ring.record_events(Timestamp(second * 1_000), &[event.into()]);
     }
     ring
 }
@@ -155,7 +156,8 @@ fn a_run_that_goes_on_keeps_what_it_had() {
     let events: Vec<RunEvent> =
         [vec![run_started(), model_replied("coder", "m", None)], vec![message_event("x"); 400]].concat();
     let told = events.iter().cloned().enumerate();
-    let again =
-        RecentEvents::from_events(told.map(|(second, event)| (Timestamp(second as i64 * 1_000), event)));
+    let again = RecentEvents::from_events(
+        told.map(|(second, event)| (Timestamp(second as i64 * 1_000), event.into())),
+    );
     assert_eq!(again.to_preview_json(), at_each_second(events).to_preview_json());
 }

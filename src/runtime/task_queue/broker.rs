@@ -275,7 +275,7 @@ impl TaskBroker {
             }
             run_tasks.complete_step(call, None, mark);
         }
-        run_tasks.apply_events(&machine.spec().program, output.events.iter());
+        run_tasks.apply_events(&machine.spec().program, output.events.iter().map(|event| &event.event));
         run_tasks.sync_with_machine(now, machine);
         for effect in &output.effects {
             run_tasks.offer_effect(machine, effect);

@@ -129,7 +129,7 @@ impl TaskBroker {
             let answered = input.answered_call().zip(submitted);
             let whose = answered.and_then(|(call, _)| replay.machine.task_for_call(call));
             let next = journal.peek().map(|next| next.input);
-            let told = replay.feed_input(at, input.clone(), next).iter().map(|(_, event)| event);
+            let told = replay.feed_input(at, input.clone(), next).iter().map(|(_, event)| &event.event);
             let events: Vec<RunEvent> = told.filter(|event| affects_tasks(event)).cloned().collect();
             if let Some((call, mark)) = answered {
                 run_tasks.complete_step(call, whose, Some(mark.to_owned()));

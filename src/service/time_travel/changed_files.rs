@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::error::TimeTravelError;
 use synthdev_domain::ids::{SnapshotId, Timestamp};
 use synthdev_domain::journal::{RunOrigin, RunSummary};
-use synthdev_engine::event::RunEvent;
+use synthdev_engine::event::{RunEvent, StepEvent};
 use synthdev_ports::snapshot::SnapshotPort;
 use synthdev_runtime::handle::RuntimeHandle;
 
@@ -64,17 +64,20 @@ pub(super) fn snapshot_before(
 fn is_before_first_step(handle: &RuntimeHandle, run: &RunSummary) -> bool {
     let Ok(record) = handle.load_record(run.id.as_str()) else { return false };
     let last = record.events.iter().rev().find(|(_, event)| {
-        matches!(event, RunEvent::Returned { .. } | RunEvent::Resumed { .. } | RunEvent::RunStarted { .. })
+        matches!(
+            event.event,
+            RunEvent::Returned { .. } | RunEvent::Resumed { .. } | RunEvent::RunStarted { .. }
+        )
     });
-    last.is_none_or(|(_, event)| matches!(event, RunEvent::Returned { fork_of: Some(_), .. }))
+    last.is_none_or(|(_, event)| matches!(event.event, RunEvent::Returned { fork_of: Some(_), .. }))
 }
 
 /// Whether something that may change files had begun since the last stored state: a run that was cut off, or waits in
 /// the middle of a state.
-fn has_unsnapshotted_changes(handle: &RuntimeHandle, events: &[(Timestamp, RunEvent)]) -> bool {
+fn has_unsnapshotted_changes(handle: &RuntimeHandle, events: &[(Timestamp, StepEvent)]) -> bool {
     let mut open = false;
     for (_, event) in events {
-        match event {
+        match &event.event {
             RunEvent::SnapshotTaken { .. } => open = false,
             RunEvent::ToolStarted { tool, .. } if !handle.is_read_only_tool(tool) => open = true,
             // with files: they are those of a snapshot; without: the events do not show earlier changes any more

@@ -1,13 +1,11 @@
 //! The steps of a run with what happened in each, folded from its events one by one.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use synthdev_domain::context::MessageAuthor;
 use synthdev_domain::cost::TokenUsage;
-use synthdev_domain::ids::{CallId, Timestamp};
-use synthdev_engine::effect::UserQuestion;
-use synthdev_engine::event::RunEvent;
+use synthdev_domain::ids::Timestamp;
+use synthdev_engine::event::{RunEvent, StepEvent};
 
 /// A state that the run entered.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -32,119 +30,29 @@ pub struct StepLine {
     pub error_text: Option<Box<str>>,
 }
 
-/// To which step an event belongs: branches run at the same time.
-#[derive(Clone, Debug, Default)]
-pub struct EventStepTracker {
-    steps: u32,
-    states: HashMap<String, u32>,
-    agents: HashMap<String, u32>,
-    calls: HashMap<CallId, u32>,
-}
-
 /// Folds events into steps.
 #[derive(Clone, Debug, Default)]
 pub struct StepListBuilder {
-    step_tracker: EventStepTracker,
     steps: Vec<StepLine>,
     names: BTreeSet<Arc<str>>,
 }
 
-impl EventStepTracker {
-    /// 0: it comes before the first step.
-    #[expect(clippy::too_many_lines, reason = "one match: a case for each kind, a line or two in each")]
-    pub fn step_of_event(&mut self, event: &RunEvent) -> u32 {
-        match event {
-            RunEvent::StateEntered { state, agent, .. } => {
-                self.steps += 1;
-                self.states.insert(state.clone(), self.steps);
-                if let Some(agent) = agent {
-                    self.agents.insert(agent.clone(), self.steps);
-                }
-                self.steps
-            }
-            RunEvent::ModelCalled { call, state, agent, .. } => {
-                let step = self.step_for_state(state);
-                self.agents.insert(agent.clone(), step);
-                self.record_call_start(*call, step)
-            }
-            RunEvent::SummaryCalled { call, agent, .. }
-            | RunEvent::ToolStarted { call, agent, .. }
-            | RunEvent::ApprovalAsked { call, agent, .. } => {
-                let step = self.calls.get(call).copied().unwrap_or_else(|| self.step_for_agent(agent));
-                self.record_call_start(*call, step)
-            }
-            RunEvent::Replied { call, .. }
-            | RunEvent::ContextSummarized { call, .. }
-            | RunEvent::ModelFailed { call, .. }
-            | RunEvent::ModelStopped { call, .. }
-            | RunEvent::ToolFinished { call, .. } => self.calls.remove(call).unwrap_or(self.steps),
-            // the tool that was allowed has the same number
-            RunEvent::ApprovalAnswered { call, .. } => self.calls.get(call).copied().unwrap_or(self.steps),
-            RunEvent::PersonAnswered { call } => self.calls.remove(call).unwrap_or(self.steps),
-            RunEvent::ToolRefused { agent, .. } | RunEvent::Decided { agent, .. } => {
-                self.step_for_agent(agent)
-            }
-            RunEvent::MessageAdded { author: MessageAuthor::Agent(agent), .. } => self.step_for_agent(agent),
-            RunEvent::PersonAsked { call, question } => {
-                let step = match question {
-                    UserQuestion::Pause { state, .. } | UserQuestion::Uncertain { state, .. } => {
-                        self.step_for_state(state)
-                    }
-                    UserQuestion::Failed { failure } => {
-                        failure.state.as_ref().map_or(self.steps, |state| self.step_for_state(state))
-                    }
-                    UserQuestion::Message
-                    | UserQuestion::Limit { .. }
-                    | UserQuestion::NoSnapshot { .. }
-                    | UserQuestion::Break { .. } => self.steps,
-                };
-                self.record_call_start(*call, step)
-            }
-            RunEvent::Transitioned { from: state, .. }
-            | RunEvent::DataChanged { state, .. }
-            | RunEvent::ScriptLog { state, .. }
-            | RunEvent::ChildStarted { state, .. }
-            | RunEvent::ChildFinished { state, .. }
-            | RunEvent::Forked { state, .. }
-            | RunEvent::BranchStarted { state, .. }
-            | RunEvent::BranchFinished { state, .. }
-            | RunEvent::Joined { state, .. }
-            | RunEvent::Retrying { state, .. }
-            | RunEvent::Caught { state, .. }
-            | RunEvent::Stored { state, .. }
-            | RunEvent::Waiting { state, .. } => self.step_for_state(state),
-            _ => self.steps,
-        }
-    }
-
-    fn record_call_start(&mut self, call: CallId, step: u32) -> u32 {
-        self.calls.insert(call, step);
-        step
-    }
-
-    fn step_for_state(&self, state: &str) -> u32 {
-        self.states.get(state).copied().unwrap_or(self.steps)
-    }
-
-    fn step_for_agent(&self, agent: &str) -> u32 {
-        self.agents.get(agent).copied().unwrap_or(self.steps)
-    }
-}
-
 impl StepListBuilder {
-    pub fn apply_event(&mut self, at: Timestamp, event: &RunEvent) {
-        let step = self.step_tracker.step_of_event(event);
+    pub fn apply_event(&mut self, at: Timestamp, step_event: &StepEvent) {
+        let StepEvent { at_step: step, event } = step_event;
         if let RunEvent::StateEntered { state, visit, agent, .. } = event {
             let (state, agent) =
                 (self.intern_name(state), agent.as_ref().map(|agent| self.intern_name(agent)));
-            let line = StepLine { step, at, state, visit: *visit, agent, ..StepLine::default() };
+            let line = StepLine { step: *step, at, state, visit: *visit, agent, ..StepLine::default() };
             return self.steps.push(StepLine { cost_usd: Some(0.0), ..line });
         }
         if let RunEvent::Finished { error, .. } = event {
             return self
                 .on_run_finished(at, error.as_deref().map(|error| (error.state.as_deref(), &error.title)));
         }
-        let Some(line) = (step as usize).checked_sub(1).and_then(|at| self.steps.get_mut(at)) else { return };
+        let Some(line) = (*step as usize).checked_sub(1).and_then(|at| self.steps.get_mut(at)) else {
+            return;
+        };
         match event {
             RunEvent::Transitioned { .. } | RunEvent::Caught { target: Some(_), .. } => line.record_left(at),
             // after a rewind the run is before the state

@@ -175,6 +175,7 @@ mod tests {
             role: ChatRole::User,
             text,
             private: false,
+            call: None,
         }
     }
 
@@ -184,7 +185,8 @@ mod tests {
         let mut printer = LineModePrinter::default();
         let mut hear = |model: &mut UiModel, run: &str, text: &str| {
             let run = RunId::from(run);
-            let event = PublishedEvent { run: run.clone(), at: Timestamp(1), event: message_event(text) };
+            let event =
+                PublishedEvent { run: run.clone(), at: Timestamp(1), at_step: 0, event: message_event(text) };
             update_model(model, UiMessage::Run(event));
             printer.collect_new_items(model, Some(&run));
             std::mem::take(&mut printer.pending_lines)

@@ -7,7 +7,7 @@ use synthdev::domain::ids::Timestamp;
 use synthdev::domain::model::ModelReply;
 use synthdev::domain::script::{ScopePatch, ScriptMessage, ScriptOutcome, TriedGuard};
 use synthdev::engine::effect::Effect;
-use synthdev::engine::event::RunEvent;
+use synthdev::engine::event::{RunEvent, StepEvent};
 use synthdev::engine::input::Input;
 use synthdev::engine::machine::Machine;
 use synthdev::engine::replay::replay_inputs;
@@ -70,8 +70,7 @@ fn play_inputs(inputs: usize, context: &Value) -> (Arc<RunSpec>, Vec<(Timestamp,
 fn old_texts_are_let_go_of_and_nothing_is_told_differently() {
     let (spec, inputs) = play_inputs(800, &short());
     let whole = replay_inputs(Arc::clone(&spec), inputs.clone());
-    let trimmed =
-        |(_, event): &&_| matches!(event, RunEvent::Warning { code, .. } if code == "context_trimmed");
+    let trimmed = |(_, event): &&(_, StepEvent)| matches!(&**event, RunEvent::Warning { code, .. } if code == "context_trimmed");
     assert!(whole.events.iter().filter(trimmed).count() > 5, "views have moved on");
     let mut kept = Vec::new();
     for every in [1, 7, 100_000] {

@@ -451,6 +451,29 @@ fn an_approval_that_nobody_answers_is_a_no_after_its_time() {
 }
 
 #[test]
+fn a_script_takes_what_it_read_and_no_other_text() {
+    use synthdev::domain::script::ScopePatch;
+    for (version, heard) in [(MACHINE_VERSION, &["heard one"][..]), (10, &["heard one", "heard three"])] {
+        let looking = StateSpec { script: Some(ACTION), ..state("start", StateBody::None, 1) };
+        let states = vec![state("first", agent_state(), 1), looking];
+        let spec = RunSpec { machine_version: version, ..spec(vec![workflow(states)], true) };
+        let mut play = Play::from_spec(spec);
+        ["one", "two", "three"].into_iter().for_each(|text| play.perform_act(Act::Said(text)));
+        play.perform_act(SAYS());
+        let offer = play.take_effect(|effect| matches!(effect, Effect::Evaluate { .. }));
+        let Effect::Evaluate { call, .. } = offer else { panic!("{offer:?}") };
+        play.perform_act(Act::Steers(SteeringAction::TakeBack { text: "two".to_owned() }));
+        let patch = ScopePatch { heard: 2, ..ScopePatch::default() };
+        play.feed_input(Input::Evaluated {
+            call,
+            outcome: ScriptOutcome { patch, ..ScriptOutcome::default() },
+        });
+        let read: Vec<&String> = play.lines.iter().filter(|line| line.starts_with("heard")).collect();
+        assert_eq!(read, heard, "{version}");
+    }
+}
+
+#[test]
 fn what_a_script_reads_waits_no_longer() {
     use synthdev::domain::script::ScopePatch;
     let looking = StateSpec { script: Some(ACTION), ..state("start", StateBody::None, 1) };

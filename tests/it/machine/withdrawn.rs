@@ -64,9 +64,10 @@ fn a_question_that_is_overtaken_is_closed_and_every_fork_ends() {
             }
             let ReplayResult { events, .. } = replay_inputs(Arc::clone(&play.spec), play.inputs.clone());
             let closed =
-                events.iter().filter(|(_, event)| *event == RunEvent::PersonAnswered { call: asked });
+                events.iter().filter(|(_, event)| **event == RunEvent::PersonAnswered { call: asked });
             assert_eq!(closed.count(), 1, "{way}: {asks:?}");
-            let joined = events.iter().filter(|(_, event)| matches!(event, RunEvent::Joined { .. })).count();
+            let joined =
+                events.iter().filter(|(_, event)| matches!(**event, RunEvent::Joined { .. })).count();
             assert_eq!(joined, usize::from(way != "cancelled"), "{way}: {asks:?}");
             assert!(!play.pending.iter().any(|effect| effect_call(effect) == Some(asked)), "{way}");
         }

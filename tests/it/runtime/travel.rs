@@ -44,7 +44,7 @@ impl Original {
         let (steps, record) =
             (stage.handle.steps(&run).unwrap(), stage.handle.load_record(run.as_str()).unwrap());
         Self {
-            tools: tools(record.events.iter().map(|(_, event)| event)),
+            tools: tools(record.events.iter().map(|(_, event)| &event.event)),
             events: events(stage, &run),
             output: record.summary.progress.output,
             trees: stage.trees.lock().unwrap().clone(),
@@ -77,7 +77,8 @@ fn tools<'a>(events: impl Iterator<Item = &'a RunEvent>) -> Vec<usize> {
 /// The events of a run, without ids, times, money (what was paid stays paid) and snapshots, which are taken beside it.
 fn events(stage: &Stage, run: &RunId) -> Vec<Value> {
     let told = stage.handle.load_record(run.as_str()).unwrap().events;
-    let mut all: Vec<Value> = told.iter().map(|(_, event)| serde_json::to_value(event).unwrap()).collect();
+    let mut all: Vec<Value> =
+        told.iter().map(|(_, event)| serde_json::to_value(&event.event).unwrap()).collect();
     all.retain(|event| {
         let beside = ["returned", "resumed", "snapshot_taken", "snapshot_failed"];
         !beside.iter().any(|name| event["event"] == *name)

@@ -12,7 +12,7 @@ use synthdev::domain::approval::ApprovalPolicy;
 use synthdev::domain::ids::RunId;
 use synthdev::domain::source_location::ConfigLayer;
 use synthdev::domain::workflow::WorkflowProgram;
-use synthdev::engine::event::{DEFINITION_WARNING, PublishedEvent, RunEvent};
+use synthdev::engine::event::{DEFINITION_WARNING, PublishedEvent, RunEvent, StepEvent};
 use synthdev::engine::run_spec::{MACHINE_VERSION, RunSpec};
 use synthdev::language::source::SourceFile;
 use synthdev::ports::model::ModelPort;
@@ -194,7 +194,11 @@ impl Stage {
             .seen_events
             .iter()
             .filter(|published| published.run == *run && is_journaled(&published.event));
-        let told: Vec<_> = told.map(|published| (published.at, published.event.clone())).collect();
+        let with_step = |published: &PublishedEvent| {
+            let PublishedEvent { at, at_step, event, .. } = published.clone();
+            (at, StepEvent { at_step, event })
+        };
+        let told: Vec<_> = told.map(with_step).collect();
         match self.handle.load_record(run.as_str()) {
             Err(error) => faults.push(format!("the journal cannot be read: {}", error.message)),
             Ok(record) if record.events != told => faults.push(format!(

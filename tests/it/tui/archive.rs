@@ -125,9 +125,19 @@ fn past_events() -> Vec<(Timestamp, RunEvent)> {
     .collect()
 }
 
+/// The same with their steps.
+fn past_step_events() -> Vec<(Timestamp, StepEvent)> {
+    let mut at_step = 0;
+    let with_step = |(at, event): (Timestamp, RunEvent)| {
+        at_step += u32::from(matches!(event, RunEvent::StateEntered { .. }));
+        (at, StepEvent { at_step, event })
+    };
+    past_events().into_iter().map(with_step).collect()
+}
+
 pub(super) fn run_details() -> RunDetails {
     let mut walk = StepListBuilder::default();
-    past_events().iter().for_each(|(at, event)| walk.apply_event(*at, event));
+    past_step_events().iter().for_each(|(at, event)| walk.apply_event(*at, event));
     let facts = vec![
         ("started".to_owned(), "2026-01-31 10:00:00 UTC".to_owned()),
         ("path".to_owned(), "start > code".to_owned()),
@@ -176,7 +186,7 @@ fn a_run_its_steps_and_a_step_look_good() {
     let all = take_history_requests(&mut desk);
     let [(number, HistoryRequest::Step { run, step: 2 })] = all.as_slice() else { panic!("{all:?}") };
     let mut fold = StepDetailsBuilder::new(run, 2);
-    past_events().into_iter().for_each(|(at, event)| fold.apply_event(at, event));
+    past_step_events().into_iter().for_each(|(at, event)| fold.apply_event(at, event));
     let variables =
         serde_json::Map::from_iter([("tries".to_owned(), json!(1)), ("same".to_owned(), json!("x"))]);
     let (title, items) = fold.into_report(&variables, "  create       notes.txt").unwrap();

@@ -9,13 +9,13 @@ use crate::event_lines;
 use crate::output::time_text;
 use synthdev_domain::context::MessageAuthor;
 use synthdev_domain::ids::Timestamp;
-use synthdev_engine::event::RunEvent;
+use synthdev_engine::event::{RunEvent, StepEvent};
 
-pub(super) fn write_all_steps(events: &[(Timestamp, RunEvent)], out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write_all_steps(events: &[(Timestamp, StepEvent)], out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "## Steps\n")?;
     let mut step = 0;
     for (at, event) in events {
-        if let RunEvent::StateEntered { state, visit, agent, .. } = event {
+        if let RunEvent::StateEntered { state, visit, agent, .. } = &event.event {
             step += 1;
             let visit = if *visit > 1 { format!(", visit {visit}") } else { String::new() };
             let agent = agent.as_ref().map(|agent| format!(" ({})", escape_text(agent))).unwrap_or_default();

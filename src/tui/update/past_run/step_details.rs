@@ -6,7 +6,6 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use super::PastRunBuilder;
-use crate::history_browser::step_list::EventStepTracker;
 use crate::json_text::value_text;
 use crate::run_view::common_data::RunCommonData;
 use crate::text::{
@@ -16,7 +15,7 @@ use crate::transcript::item::{ItemTone, TranscriptBlock, TranscriptItem};
 use synthdev_domain::cost::{CostLedger, TokenUsage};
 use synthdev_domain::ids::{RunId, Timestamp};
 use synthdev_engine::effect::UserQuestion;
-use synthdev_engine::event::RunEvent;
+use synthdev_engine::event::{RunEvent, StepEvent};
 
 /// Columns of a variable's value.
 const VALUE: usize = 300;
@@ -27,7 +26,6 @@ const VARIABLES: usize = 500;
 #[derive(Debug)]
 pub struct StepDetailsBuilder {
     wanted_step: u32,
-    step_tracker: EventStepTracker,
     transcript: PastRunBuilder,
     /// Files of the project were stored at some time, or several things happened at once.
     files: bool,
@@ -50,7 +48,6 @@ impl StepDetailsBuilder {
     pub fn new(run: &RunId, wanted: u32) -> Self {
         Self {
             wanted_step: wanted,
-            step_tracker: EventStepTracker::default(),
             transcript: PastRunBuilder::new(run),
             files: false,
             skip_first_entry: wanted != 1,
@@ -67,9 +64,9 @@ impl StepDetailsBuilder {
         }
     }
 
-    pub fn apply_event(&mut self, at: Timestamp, event: RunEvent) {
-        let step = self.step_tracker.step_of_event(&event);
-        let own = step == self.wanted_step;
+    pub fn apply_event(&mut self, at: Timestamp, step_event: StepEvent) {
+        let StepEvent { at_step, event } = step_event;
+        let own = at_step == self.wanted_step;
         self.files |= matches!(event, RunEvent::SnapshotTaken { .. } | RunEvent::Forked { .. });
         if let RunEvent::StateEntered { state, visit, agent, .. } = &event
             && own

@@ -117,7 +117,7 @@ impl Played {
             self.pending.retain(|effect| !asks(effect));
         }
         let output = self.machine.handle_input(at, input);
-        self.events.extend(output.events);
+        self.events.extend(output.events.into_iter().map(|event| event.event));
         for effect in output.effects {
             match effect {
                 Effect::Abort { call } => {
@@ -160,7 +160,8 @@ impl Played {
         let kept = (0..self.inputs.len())
             .find(|at| {
                 let told = replay_inputs(Arc::clone(&self.spec), self.inputs[..=*at].to_vec()).events;
-                let entered = told.iter().filter(|(_, event)| matches!(event, RunEvent::StateEntered { .. }));
+                let entered =
+                    told.iter().filter(|(_, event)| matches!(**event, RunEvent::StateEntered { .. }));
                 entered.count() >= returned.step as usize
             })
             .unwrap();
@@ -169,7 +170,7 @@ impl Played {
         let replayed = replay_inputs(Arc::clone(&self.spec), self.inputs.clone());
         self.pending = replayed.pending().into_iter().map(|pending| pending.effect).collect();
         self.machine = replayed.machine;
-        self.events = replayed.events.into_iter().map(|(_, event)| event).collect();
+        self.events = replayed.events.into_iter().map(|(_, event)| event.event).collect();
         self.replies = queues(replies);
         self.resume_with(None);
     }
@@ -177,7 +178,7 @@ impl Played {
     /// A replay of the inputs gives the same events.
     pub fn assert_replays(&self) {
         let told = replay_inputs(Arc::clone(&self.spec), self.inputs.clone());
-        let told: Vec<RunEvent> = told.events.into_iter().map(|(_, event)| event).collect();
+        let told: Vec<RunEvent> = told.events.into_iter().map(|(_, event)| event.event).collect();
         assert_eq!(told, self.events);
     }
 

@@ -99,8 +99,8 @@ async fn what_other_branches_completed_is_not_done_again() {
         assert_eq!((stage.push_count(), stage.request_count()), (1, 0));
         let record = stage.handle.load_record(run.as_str()).unwrap();
         assert_eq!(
-            tools(record.events.iter().map(|(_, event)| event)),
-            tools(original.events.iter().map(|(_, event)| event))
+            tools(record.events.iter().map(|(_, event)| &event.event)),
+            tools(original.events.iter().map(|(_, event)| &event.event))
         );
         // what was paid is counted once
         assert_eq!(record.summary.progress.usage, original.summary.progress.usage);

@@ -164,7 +164,7 @@ impl Stage {
         self.model.script.rewind_replies();
         let mut had = std::collections::BTreeMap::<String, usize>::new();
         for (_, event) in self.handle.load_record(run.as_str()).unwrap().events {
-            if let RunEvent::Replied { agent, .. } = event {
+            if let RunEvent::Replied { agent, .. } = event.event {
                 *had.entry(agent).or_default() += 1;
             }
         }
