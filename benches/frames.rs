@@ -18,11 +18,12 @@ use synthdev::domain::journal::{RunProgress, RunSummary};
 use synthdev::domain::model::DeltaKind;
 use synthdev::engine::event::{PublishedEvent, RunEvent};
 use synthdev::language::graph::{EdgeKind, GraphEdge, GraphNode, NodeKind, WorkflowGraph};
-use synthdev::tui::backend::StatusFacts;
+use synthdev::service::session::StatusFacts;
+use synthdev::tui::display::{DisplayRequest, DisplayResponse};
 use synthdev::tui::history_browser::run_list::PAGE;
-use synthdev::tui::history_browser::{HistoryReply, HistoryRequest, HistoryRunPage};
+use synthdev::tui::history_browser::{HistoryRequest, HistoryResponse, HistoryRunPage};
 use synthdev::tui::model::UiModel;
-use synthdev::tui::msg::{BackendReply, UiCommand, UiMessage};
+use synthdev::tui::msg::{UiCommand, UiMessage};
 use synthdev::tui::report::history::history_run_row;
 use synthdev::tui::run_view::run_graph::RunDefinitionView;
 use synthdev::tui::theme::ColorTheme;
@@ -244,7 +245,10 @@ fn walked(steps: usize, pane: char) -> UiModel {
     let found = RunDefinitionView { graphs: vec![graph(200)], ..RunDefinitionView::default() };
     update_model(
         &mut model,
-        UiMessage::Reply(BackendReply::Defined { run: RunId::from("r"), definition: Ok(Box::new(found)) }),
+        UiMessage::Displayed(DisplayResponse::Definition {
+            run: RunId::from("r"),
+            definition: Ok(Box::new(found)),
+        }),
     );
     (0..steps).for_each(|at| step(&mut model, at));
     let key = KeyEvent::new(KeyCode::Char(pane), KeyModifiers::ALT);
@@ -298,7 +302,9 @@ fn history(runs: usize) -> (UiModel, u64) {
     );
     let asked = |cmds: &[UiCommand]| {
         let page = |cmd: &UiCommand| match cmd {
-            UiCommand::Archive(number, asked) if matches!(**asked, HistoryRequest::Page { .. }) => {
+            UiCommand::Display(DisplayRequest::History(number, asked))
+                if matches!(**asked, HistoryRequest::Page { .. }) =>
+            {
                 Some(*number)
             }
             _ => None,
@@ -332,8 +338,8 @@ fn page_of(number: u64, from: usize) -> UiMessage {
         history_run_row(run, "/project", None)
     };
     let rows = (from..from + PAGE).map(row).collect();
-    let told = HistoryReply::Page(Ok(HistoryRunPage { rows, has_more: true, at: Timestamp(0) }));
-    UiMessage::Reply(BackendReply::Archive(number, Box::new(told)))
+    let told = HistoryResponse::Page(Ok(HistoryRunPage { rows, has_more: true, at: Timestamp(0) }));
+    UiMessage::Displayed(DisplayResponse::History(number, Box::new(told)))
 }
 
 fn histories(c: &mut Criterion) {

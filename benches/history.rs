@@ -36,8 +36,9 @@ use synthdev::domain::journal::{JournalRowKind, RunStatus};
 use synthdev::engine::replay::{parse_inputs, replay_inputs};
 use synthdev::engine::run_spec::RunSpec;
 use synthdev::ports::run_store::RunStore;
+use synthdev::tui::display::DisplayResponse;
 use synthdev::tui::model::UiModel;
-use synthdev::tui::msg::{BackendReply, UiMessage};
+use synthdev::tui::msg::UiMessage;
 use synthdev::tui::update::past_run::{PastRunBuilder, from_preview};
 use synthdev::tui::update::update_model;
 use synthdev::tui::view;
@@ -116,7 +117,7 @@ fn glance(file: &Path) -> f64 {
     if let Some(seen) = seen {
         update_model(
             &mut model,
-            UiMessage::Reply(BackendReply::Glance(Box::new(from_preview(&summary, seen)))),
+            UiMessage::Displayed(DisplayResponse::Preview(Box::new(from_preview(&summary, seen)))),
         );
     }
     view::arrange_screen(&mut model);

@@ -12,8 +12,8 @@ use synthdev_language::render::compact_line;
 use synthdev_language::source::SourceFile;
 use synthdev_language::test_file;
 use synthdev_language::test_file::TestScenario;
+use synthdev_service::session::EditorSimulatedRun;
 use synthdev_settings::catalog::ConfigCatalog;
-use synthdev_tui::editor::simulation_result::EditorSimulatedRun;
 
 /// Most characters of an output or problem that are shown.
 const SHOWN: usize = 2_000;

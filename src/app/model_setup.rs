@@ -19,6 +19,7 @@ use synthdev_language::model_selector::ModelSelector;
 use synthdev_language::render::compact_line;
 use synthdev_language::source::SourceFile;
 use synthdev_ports::model::{DeltaSink, ModelPort};
+use synthdev_service::session::SetupRequest;
 use synthdev_settings::catalog::ConfigCatalog;
 use synthdev_settings::layers::EffectiveSetting;
 use synthdev_settings::layers::read_layers::SettingOverrides;
@@ -28,7 +29,6 @@ use synthdev_settings::setup::edit_json::apply_changes;
 use synthdev_settings::setup::{
     CurrentLevelSetup, KEYS_FILE, LevelSetup, SavedKey, SettingChange, SetupChanges,
 };
-use synthdev_tui::setup::SetupRequest;
 
 const SETTINGS_FILE: &str = "settings.json";
 /// A model may have to be loaded first.

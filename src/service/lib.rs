@@ -4,4 +4,5 @@
 //! would happen; the front-end shows the plan and asks. Front-ends parse requests and put plans, outcomes and errors
 //! into words; they decide no rule. Hints name commands of the command line; the screen translates them.
 
+pub mod session;
 pub mod time_travel;

@@ -9,12 +9,12 @@ use serde_json::Value;
 
 use self::buffer::EditorBuffer;
 use self::complete::EditorCompletion;
-use self::new_file::{NewFilePicker, NewFileRequest, NewFileTemplates};
-use self::simulation_result::{EditorSimulatedRun, EditorSimulation};
+use self::new_file::NewFilePicker;
+use self::simulation_result::EditorSimulation;
 use crate::run_view::run_graph::RunGraphDrawing;
 use synthdev_domain::diagnostic::{Diagnostic, DiagnosticSeverity};
 use synthdev_domain::source_location::ConfigLayer;
-use synthdev_language::graph::WorkflowGraph;
+use synthdev_service::session::{CatalogSymbols, EditFile, EditFileKind, NewEditFile, OpenedEditFile};
 use synthdev_settings::schema::FileSchema;
 
 pub mod action;
@@ -25,114 +25,9 @@ pub mod json_tree;
 pub mod new_file;
 pub mod schema_lookup;
 pub mod simulation_result;
-pub mod symbols;
-
-pub use symbols::{CatalogSymbols, EditFileKind, ToolSymbol};
 
 /// Larger texts cannot be edited.
 pub const LARGEST: usize = 1 << 20;
-
-/// A file that can be edited.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct EditFile {
-    /// As findings name it.
-    pub name: String,
-    pub layer: ConfigLayer,
-    pub file_kind: EditFileKind,
-    /// The workflows or roles in it.
-    pub definition_names: Vec<String>,
-    /// Its first error, in a line.
-    pub problem: Option<String>,
-}
-
-/// What the editor asks of the rest of the program.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum EditorRequest {
-    Files,
-    /// A workflow, a role or a file, by its name.
-    Open {
-        name: String,
-        /// Open in the user's own editor.
-        in_external_editor: bool,
-    },
-    /// The findings of a text.
-    Check {
-        file: EditFile,
-        text: Arc<str>,
-        version: u64,
-    },
-    /// What a new file can begin with.
-    Patterns,
-    /// The text of a new file, if its name is free.
-    Begin(NewFileRequest),
-    /// A text is played without models.
-    Simulate {
-        file: EditFile,
-        text: Arc<str>,
-        version: u64,
-    },
-    /// `base`: the text as it was read; the file is written only if it still has this text, or if it is to be replaced.
-    Save {
-        file: EditFile,
-        text: Arc<str>,
-        version: u64,
-        base: Option<Arc<str>>,
-        overwrite: bool,
-    },
-}
-
-/// The answers.
-#[derive(Clone, Debug)]
-pub enum EditorReply {
-    Files(Result<Vec<EditFile>, String>),
-    Opened(Result<Box<OpenedEditFile>, String>),
-    Checked { version: u64, report: Box<EditorCheckReport> },
-    Saved(Result<SavedEditFile, EditorSaveError>),
-    Patterns(Result<NewFileTemplates, String>),
-    Begun(Result<Box<NewEditFile>, String>),
-    Simulated { version: u64, result: Result<Vec<EditorSimulatedRun>, String> },
-}
-
-/// A new file that is not written yet.
-#[derive(Clone, Debug)]
-pub struct NewEditFile {
-    pub file: OpenedEditFile,
-    /// What else has that name.
-    pub name_conflict: Option<String>,
-}
-
-#[derive(Clone, Debug)]
-pub struct OpenedEditFile {
-    pub file: EditFile,
-    pub text: Arc<str>,
-    pub symbols: CatalogSymbols,
-    pub in_external_editor: bool,
-}
-
-/// What a check found.
-#[derive(Clone, Debug, Default)]
-pub struct EditorCheckReport {
-    pub findings: Vec<Diagnostic>,
-    /// The graphs of the workflows in the file; empty where an error is in their way.
-    pub graphs: Vec<WorkflowGraph>,
-}
-
-#[derive(Clone, Debug)]
-pub struct SavedEditFile {
-    /// Of the text that was saved.
-    pub version: u64,
-    pub text: Arc<str>,
-    /// What to say.
-    pub message: String,
-}
-
-#[derive(Clone, Debug)]
-pub enum EditorSaveError {
-    /// Another program has changed the file meanwhile: its present text.
-    Changed(Arc<str>),
-    /// The system's error.
-    Failed(String),
-}
 
 /// In front of everything else.
 #[derive(Clone, Debug)]

@@ -4,12 +4,12 @@
 //! backend).
 
 use crate::pane::PaneSearch;
-use crate::time_travel::TimeTravelRequest;
 use crate::transcript::TranscriptList;
 use crate::transcript::item::{ItemTone, TranscriptItem};
 use synthdev_domain::ids::{RunId, Timestamp};
 use synthdev_domain::journal::RunStatus;
 use synthdev_runtime::command::ControlAction;
+use synthdev_service::session::TimeTravelRequest;
 
 pub mod run_action;
 pub mod run_list;
@@ -147,7 +147,7 @@ pub enum HistoryRequest {
 
 /// What it answers.
 #[derive(Clone, Debug)]
-pub enum HistoryReply {
+pub enum HistoryResponse {
     Page(Result<HistoryRunPage, String>),
     Changes(Option<u64>),
     /// `None`: it is as it was.

@@ -2,14 +2,14 @@
 //!
 //! Elm shape: `model` is all state, `msg` what can happen to it, `update` the only place that changes it,
 //! `view` a pure reading of it. `program` is the loop around them, `terminal` the only file that meets the
-//! terminal. Everything the screen wants from the outside goes through `backend`.
+//! terminal. Everything the screen wants from the outside is a request to `synthdev_service::session`, or to `display`.
 //! Refuses: files, clocks, networks, any knowledge of other front-ends.
 
 pub mod answer_fields;
-pub mod backend;
 pub mod complete;
 pub mod composer;
 pub mod dialog;
+pub mod display;
 pub mod editor;
 pub mod history_browser;
 pub mod json_text;
@@ -30,7 +30,6 @@ pub mod slash;
 pub mod terminal;
 pub mod text;
 pub mod theme;
-pub mod time_travel;
 pub mod transcript;
 pub mod update;
 pub mod view;

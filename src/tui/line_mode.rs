@@ -13,6 +13,7 @@ use self::printer::LineModePrinter;
 use self::stdin_lines::StdinLine;
 use crate::answer_fields::AnswerFields;
 use crate::dialog::{DialogKind, QuestionDialog};
+use crate::display::DisplayRequest;
 use crate::model::UiModel;
 use crate::msg::{UiCommand, UiMessage};
 use crate::program::{BATCH, TerminalControl, UiCommandRunner, exit_message, initial_model};
@@ -28,6 +29,7 @@ use synthdev_domain::ids::RunId;
 use synthdev_engine::steering::SteeringAction;
 use synthdev_runtime::command::RunCommand;
 use synthdev_runtime::handle::EventReceiver;
+use synthdev_service::session::{ProjectRequest, SessionRequest};
 
 mod item_lines;
 mod printer;
@@ -39,10 +41,10 @@ mod stdin_lines;
 /// # Errors
 /// Output cannot be written.
 pub async fn run_line_mode(session: SessionOptions) -> io::Result<Option<ExternalShutdown>> {
-    let facts = session.backend.status_line();
     let offer = if session.start.is_none() { vec![history::offer_command()] } else { Vec::new() };
     let plain = ColorTheme { is_plain: true, ..session.theme };
-    let (mut model, first) = initial_model(facts, session.start, session.trust, &session.banner_lines, plain);
+    let (mut model, first) =
+        initial_model(session.facts, session.start, session.trust, &session.banner_lines, plain);
     (model.line_mode, model.reduced_motion, model.keymap) = (true, true, session.keymap);
     model.details = session.details;
     if session.setup.is_some() {
@@ -50,7 +52,7 @@ pub async fn run_line_mode(session: SessionOptions) -> io::Result<Option<Externa
     }
     let typed = stdin_lines::is_interactive();
     let printer = LineModePrinter::new(stdin_lines::is_watched());
-    let wishes = UiCommandRunner::new(session.backend);
+    let wishes = UiCommandRunner::new(session.service);
     let (lines, begun) = (stdin_lines::read_stdin_lines(), String::new());
     let mut linear = LineModeSession {
         model,
@@ -131,7 +133,7 @@ impl LineModeSession {
                     self.on_interrupt();
                 }
                 Some(reply) = self.command_runner.replies.next(), if !self.command_runner.replies.is_empty() => {
-                    self.apply_message(UiMessage::Reply(reply));
+                    self.apply_message(reply);
                 }
                 event = events.recv(), if !gone => match event {
                     Some(event) => self.apply_message(UiMessage::Run(event)),
@@ -246,10 +248,15 @@ impl LineModeSession {
                 stands.filter(|stands| !stands.is_empty()).map(|stands| (id.clone(), stands));
         }
         // lines of a file or a program do not belong into the input history
-        let kept = |cmd: &UiCommand| self.is_interactive || !matches!(cmd, UiCommand::Remember(_));
+        let kept = |cmd: &UiCommand| {
+            self.is_interactive
+                || !matches!(cmd, UiCommand::Ask(SessionRequest::Project(ProjectRequest::Remember(_))))
+        };
         let cmds = cmds.into_iter().filter(kept).map(|cmd| match cmd {
             // a preview would be printed twice
-            UiCommand::Past(run) => UiCommand::Whole(run.as_str().into()),
+            UiCommand::Display(DisplayRequest::Past(run)) => {
+                UiCommand::Display(DisplayRequest::Whole(run.as_str().into()))
+            }
             other => other,
         });
         let cmds = cmds.collect();

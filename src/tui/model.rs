@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use ratatui::layout::Rect;
 
-use crate::backend::StatusFacts;
 use crate::complete::{CompletionNames, CompletionPopup};
 use crate::composer::InputComposer;
 use crate::dialog::QuestionDialog;
@@ -12,7 +11,7 @@ use crate::editor::EditorScreen;
 use crate::history_browser::HistoryBrowser;
 use crate::keymap::{KeyBindings, KeyFocusState};
 use crate::layout::{self, LayoutSlot, PaneKind, WIDE};
-use crate::msg::{PendingStart, UiCommand};
+use crate::msg::UiCommand;
 use crate::pane::PaneSet;
 use crate::past_run::OpeningRun;
 use crate::run_view::RunView;
@@ -26,6 +25,7 @@ use synthdev_domain::ids::{RunId, Timestamp};
 use synthdev_domain::journal::RunStatus;
 use synthdev_engine::steering::BreakpointSet;
 use synthdev_runtime::command::RunCommand;
+use synthdev_service::session::{PendingStart, StatusFacts};
 
 #[derive(Clone, Debug, Default)]
 pub struct UiModel {

@@ -3,9 +3,7 @@
 //! Keys are drawn at once; streams at most 30 times a second, and while such a frame is due further events cause no
 //! wake-up. Without work in progress there is no timer and no wake-up.
 
-mod async_commands;
 mod exit_message;
-mod starting;
 mod store_watch;
 mod terminal_control;
 
@@ -21,15 +19,14 @@ use ratatui::crossterm::event::{Event, KeyEventKind};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::{Instant, sleep_until, timeout_at};
 
-use self::async_commands::start_async_command;
 pub use self::exit_message::exit_message;
 use self::exit_message::print_exit_message;
 use self::store_watch::StoreChangeWatch;
 pub use self::terminal_control::TerminalControl;
-use crate::backend::{SessionBackend, StatusFacts};
 use crate::dialog::QuestionDialog;
+use crate::display::DisplayService;
 use crate::model::{TerminalBackground, UiModel};
-use crate::msg::{BackendReply, UiCommand, UiMessage};
+use crate::msg::{UiCommand, UiMessage};
 use crate::session_options::{FirstAction, SessionOptions, TrustQuestion};
 use crate::terminal::{self, ExternalShutdown, TerminalEvent, TerminalScreen};
 use crate::theme::ColorTheme;
@@ -37,6 +34,10 @@ use crate::transcript::item::{ItemTone, TranscriptItem};
 use crate::update::{history, start_facts, update_model};
 use crate::view;
 use synthdev_runtime::handle::EventReceiver;
+use synthdev_service::session::{
+    EditorRequest, EditorResponse, RunRequest, ServiceAnswer, SessionRequest, SessionResponse,
+    SessionService, StatusFacts,
+};
 
 const FRAME: Duration = Duration::from_millis(33);
 /// With reduced motion a stream is seen twice a second.
@@ -48,11 +49,10 @@ const TICK: Duration = Duration::from_secs(1);
 /// # Errors
 /// There is no terminal, or it cannot be drawn on.
 pub async fn run_screen(session: SessionOptions) -> io::Result<Option<ExternalShutdown>> {
-    let facts = session.backend.status_line();
     // a session that starts a workflow at once needs no offer
     let offer = if session.start.is_none() { vec![history::offer_command()] } else { Vec::new() };
     let (mut model, first) =
-        initial_model(facts, session.start, session.trust, &session.banner_lines, session.theme);
+        initial_model(session.facts, session.start, session.trust, &session.banner_lines, session.theme);
     (model.keymap, model.mouse, model.reduced_motion) =
         (session.keymap, session.mouse, session.reduced_motion);
     model.details = session.details;
@@ -63,7 +63,7 @@ pub async fn run_screen(session: SessionOptions) -> io::Result<Option<ExternalSh
         is_light: None,
         theme: light.unwrap_or_default(),
     };
-    let setup = session.setup.map(|asked| UiCommand::Setup(0, Box::new(asked)));
+    let setup = session.setup.map(|asked| UiCommand::Ask(SessionRequest::Setup(0, Box::new(asked))));
     let mut first = first;
     if model.dialogs.is_empty() {
         first.extend(setup);
@@ -78,7 +78,7 @@ pub async fn run_screen(session: SessionOptions) -> io::Result<Option<ExternalSh
     let mut program = ScreenEventLoop {
         screen,
         store_watch: StoreChangeWatch::default(),
-        command_runner: UiCommandRunner::new(session.backend),
+        command_runner: UiCommandRunner::new(session.service),
         model,
         redraw_deadline: None,
         last_frame_at: Instant::now(),
@@ -135,10 +135,10 @@ pub fn initial_model(
     }
 }
 
-/// Performs the commands of `update` through the backend, and collects the replies.
+/// Performs the commands of `update`, and collects what comes later.
 pub struct UiCommandRunner {
-    backend: Arc<dyn SessionBackend>,
-    pub replies: FuturesUnordered<BoxFuture<'static, BackendReply>>,
+    service: Arc<dyn DisplayService>,
+    pub replies: FuturesUnordered<BoxFuture<'static, UiMessage>>,
 }
 
 struct ScreenEventLoop {
@@ -167,7 +167,7 @@ impl ScreenEventLoop {
         let mut gone = false;
         while !self.model.is_leaving {
             let due = self.redraw_deadline;
-            self.store_watch.set_active(self.model.history_browser.is_some(), &*self.command_runner.backend);
+            self.store_watch.set_active(self.model.history_browser.is_some(), &*self.command_runner.service);
             tokio::select! {
                 biased;
                 by = &mut end => self.apply_quit(by),
@@ -189,7 +189,7 @@ impl ScreenEventLoop {
                 },
                 () = sleep_until(due.unwrap_or(tick)), if due.is_some() => {}
                 Some(reply) = self.command_runner.replies.next(), if !self.command_runner.replies.is_empty() => {
-                    self.apply_message(UiMessage::Reply(reply));
+                    self.apply_message(reply);
                     self.request_frame();
                 }
                 Some(()) = self.store_watch.next_change(), if !self.model.needs_ticks() => {
@@ -310,11 +310,11 @@ impl ScreenEventLoop {
 }
 
 impl UiCommandRunner {
-    pub fn new(backend: Arc<dyn SessionBackend>) -> Self {
-        Self { backend, replies: FuturesUnordered::new() }
+    pub fn new(service: Arc<dyn DisplayService>) -> Self {
+        Self { service, replies: FuturesUnordered::new() }
     }
 
-    /// Performs commands; replies from memory go straight back in. Whether there were any.
+    /// Performs commands; responses from memory go straight back in. Whether there were any.
     pub fn perform_commands(
         &mut self,
         model: &mut UiModel,
@@ -324,143 +324,59 @@ impl UiCommandRunner {
         let mut waiting = VecDeque::from(cmds);
         let mut answered = false;
         while let Some(cmd) = waiting.pop_front() {
-            let reply = match cmd {
-                UiCommand::Copy(text) => {
-                    face.copy_text(&text);
-                    None
-                }
-                UiCommand::Mouse(on) => {
-                    face.set_mouse(on);
-                    None
-                }
-                UiCommand::External { number, name, text } => {
-                    let backend = Arc::clone(&self.backend);
-                    let result = face.run_external(&mut || backend.open_external_editor(&name, &text));
-                    Some(BackendReply::Edited(number, result))
-                }
-                cmd => match self.reload_before(cmd) {
-                    (Some(reply), None) => Some(reply),
-                    (reply, Some(cmd)) => {
-                        if let Some(reply) = reply {
-                            waiting.extend(terminal::run_guarded(|| {
-                                update_model(model, UiMessage::Reply(reply))
-                            }));
-                        }
-                        terminal::run_guarded(|| self.ask_backend(cmd))
-                    }
-                    (None, None) => None,
-                },
-            };
-            if let Some(reply) = reply {
+            for response in self.perform_command(cmd, face) {
                 answered = true;
-                waiting.extend(terminal::run_guarded(|| update_model(model, UiMessage::Reply(reply))));
+                waiting.extend(terminal::run_guarded(|| update_model(model, response)));
             }
         }
         answered
     }
 
-    /// Reloads changed files before a command that starts something. `None`: the user is asked first, but never while
-    /// typing.
-    fn reload_before(&self, cmd: UiCommand) -> (Option<BackendReply>, Option<UiCommand>) {
-        let Some(found) = cmd
-            .reads_definitions()
-            .then(|| self.backend.reload_changed_config(cmd != UiCommand::Names))
-            .flatten()
-        else {
-            return (None, Some(cmd));
-        };
-        let asked = found.question.is_some();
-        let (now, then) = if asked { (None, Some(Box::new(cmd))) } else { (Some(cmd), None) };
-        (Some(BackendReply::Reloaded { reload: found, resumed_command: then }), now)
-    }
-
-    #[expect(clippy::too_many_lines, reason = "one arm for each command")]
-    fn ask_backend(&self, cmd: UiCommand) -> Option<BackendReply> {
-        let backend = &self.backend;
-        let cmd = match start_async_command(&**backend, cmd) {
-            Ok(reply) => {
-                self.replies.push(reply);
-                return None;
+    /// What is known at once; the rest comes with `replies`.
+    fn perform_command(&mut self, cmd: UiCommand, face: &mut dyn TerminalControl) -> Vec<UiMessage> {
+        let service = &*self.service;
+        let ServiceAnswer { now, later, .. } = match cmd {
+            UiCommand::Ask(request) => {
+                terminal::run_guarded(|| service.answer(request)).map(UiMessage::Answered)
             }
-            Err(cmd) => cmd,
-        };
-        Some(match cmd {
-            UiCommand::StartWorkflow { name, input } => self.start_workflow(name, input, None),
-            UiCommand::StartBeside { name, input, sharing_mode: beside } => {
-                self.start_workflow(name, input, Some(beside))
+            UiCommand::Display(request) => {
+                terminal::run_guarded(|| service.answer_display(request)).map(UiMessage::Displayed)
             }
-            UiCommand::Stops(stops) => {
-                backend.set_start_breakpoints(stops);
-                return None;
-            }
-            UiCommand::StartChat { role } => self.start_chat(role),
             UiCommand::Send(run, command) => {
-                backend.send_command(&run, command);
-                return None;
+                let request = RunRequest::Send(run, command).into();
+                terminal::run_guarded(|| service.answer(request)).map(UiMessage::Answered)
             }
-            UiCommand::StopAside => {
-                backend.cancel_side_query();
-                return None;
+            UiCommand::Copy(text) => {
+                face.copy_text(&text);
+                ServiceAnswer::nothing()
             }
-            UiCommand::Remember(text) => match backend.save_input(&text) {
-                Ok(()) => return None,
-                Err(reason) => BackendReply::NotKept(reason),
-            },
-            UiCommand::Names => {
-                BackendReply::Names { workflows: backend.workflows(), roles: backend.roles() }
+            UiCommand::Mouse(on) => {
+                face.set_mouse(on);
+                ServiceAnswer::nothing()
             }
-            UiCommand::Workflows => BackendReply::Workflows(backend.workflows()),
-            UiCommand::ChooseWorkflow(wanted) => {
-                BackendReply::WorkflowChosen { requested_name: wanted, workflows: backend.workflows() }
+            UiCommand::External { number, name, text } => {
+                let request = EditorRequest::EditOutside { name, text };
+                let result = face.run_external(&mut || edit_outside(service, number, &request));
+                let response = SessionResponse::Editor(number, EditorResponse::EditedOutside(result));
+                ServiceAnswer::now(UiMessage::Answered(response))
             }
-            UiCommand::Roles(group) => BackendReply::Roles { group, roles: backend.roles() },
-            UiCommand::Role(wanted) => BackendReply::Role { requested_name: wanted, roles: backend.roles() },
-            UiCommand::Tools(role) => BackendReply::Tools { tools: backend.tools(&role), role },
-            UiCommand::Prices(models) => load_prices(&**backend, models),
-            UiCommand::Trust(yes) => {
-                BackendReply::Trusted { trusted: yes, result: backend.answer_trust_question(yes) }
-            }
-            UiCommand::Trusts => BackendReply::Trusts(backend.trust_question()),
-            UiCommand::Theme(name) => BackendReply::Themed(backend.load_theme(&name)),
-            UiCommand::Verbosity(wanted) => {
-                let (level, log) = backend.verbosity(wanted);
-                BackendReply::Verbosity(level, log)
-            }
-            UiCommand::Status => BackendReply::Status(backend.status_line()),
-            UiCommand::Quit
-            | UiCommand::Copy(_)
-            | UiCommand::Mouse(_)
-            | UiCommand::AllowAlways(_)
-            | UiCommand::Definition(_)
-            | UiCommand::Files
-            | UiCommand::Page(_)
-            | UiCommand::Recall
-            | UiCommand::Shell(..)
-            | UiCommand::Suggest(..)
-            | UiCommand::Task(_)
-            | UiCommand::Index(..)
-            | UiCommand::Runs(..)
-            | UiCommand::Search(_)
-            | UiCommand::Past(_)
-            | UiCommand::Whole(_)
-            | UiCommand::Earlier(..)
-            | UiCommand::Control(..)
-            | UiCommand::Resume(_)
-            | UiCommand::Retry(_)
-            | UiCommand::Archive(..)
-            | UiCommand::Review { .. }
-            | UiCommand::Steps(_)
-            | UiCommand::Plan(_)
-            | UiCommand::Travel(_)
-            | UiCommand::Setup(..)
-            | UiCommand::Edit(..)
-            | UiCommand::External { .. }
-            | UiCommand::Snapshot(..) => return None,
-        })
+            UiCommand::Quit => ServiceAnswer::nothing(),
+        };
+        self.replies.extend(later);
+        now
     }
 }
 
-fn load_prices(backend: &dyn SessionBackend, models: Vec<String>) -> BackendReply {
-    let price = |model: String| (model.clone(), backend.price(&model));
-    BackendReply::Prices(models.into_iter().map(price).collect())
+/// Blocks until the other program ends.
+fn edit_outside(
+    service: &dyn SessionService,
+    number: u64,
+    request: &EditorRequest,
+) -> Result<String, String> {
+    let answer = service.answer(SessionRequest::Editor(number, Box::new(request.clone())));
+    let edited = answer.now.into_iter().find_map(|response| match response {
+        SessionResponse::Editor(_, EditorResponse::EditedOutside(result)) => Some(result),
+        _ => None,
+    });
+    edited.unwrap_or_else(|| Err("no other editor can be started here".to_owned()))
 }

@@ -12,11 +12,11 @@ pub use cost::cost_report;
 
 pub use crate::json_text::{arguments_line, value_text};
 
-use crate::backend::{RoleLine, StatusFacts, ToolLine, WorkflowLine};
 use crate::text::{display_width, one_line};
 use synthdev_domain::approval::ToolPermission;
 use synthdev_domain::tool::ToolRisk;
 use synthdev_language::did_you_mean::closest_word;
+use synthdev_service::session::{RoleLine, StatusFacts, ToolLine, WorkflowLine};
 
 /// A decision's arguments in full: they steer the workflow.
 pub fn decision_text(value: &Value) -> String {

@@ -2,15 +2,16 @@
 
 use std::sync::Arc;
 
-use crate::backend::SessionBackend;
+use crate::display::DisplayService;
 use crate::keymap::KeyBindings;
-use crate::setup::SetupRequest;
 use crate::theme::ColorTheme;
 use synthdev_runtime::handle::EventReceiver;
+use synthdev_service::session::{SetupRequest, StatusFacts};
 
 /// What a session begins with.
 pub struct SessionOptions {
-    pub backend: Arc<dyn SessionBackend>,
+    pub service: Arc<dyn DisplayService>,
+    pub facts: StatusFacts,
     /// Every event of every run, deltas included.
     pub events: EventReceiver,
     pub start: Option<FirstAction>,

@@ -6,67 +6,8 @@
 use std::fmt;
 
 use synthdev_domain::secret::SecretText;
+use synthdev_service::session::{SetupModel, SetupServer};
 use synthdev_settings::setup::LevelSetup;
-
-/// A server that can be chosen.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct SetupServer {
-    /// A provider's name in the catalogue; empty for an address.
-    pub provider: String,
-    pub base_url: String,
-    /// For display: `3 models`, `key set: OPENAI_API_KEY`, `wants a key`.
-    pub note: String,
-    pub needs_key: bool,
-    /// Where its key is set already.
-    pub key_source: Option<String>,
-}
-
-/// A model that can be chosen.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct SetupModel {
-    pub name: String,
-    /// Window and price, for display.
-    pub note: String,
-}
-
-/// What the dialog asks of the rest of the program.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum SetupRequest {
-    /// Which providers there are. `at_first_start`: only if no model can be asked as things are.
-    Open {
-        level: String,
-        at_first_start: bool,
-        exits_after: bool,
-    },
-    /// Which servers run on this machine.
-    Discover,
-    /// Which models a server has.
-    Offers(LevelSetup),
-    /// Whether it works.
-    Try(Vec<LevelSetup>),
-    Save(Vec<LevelSetup>),
-}
-
-/// The answers.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum SetupReply {
-    /// Nothing is missing: no dialog.
-    Unneeded,
-    Opened {
-        level: String,
-        at_first_start: bool,
-        exits_after: bool,
-        servers: Vec<SetupServer>,
-    },
-    Discovered(Vec<SetupServer>),
-    Offers {
-        models: Vec<SetupModel>,
-        problem: Option<String>,
-    },
-    Tried(Result<String, String>),
-    /// What to say.
-    Saved(Result<String, String>),
-}
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SetupStep {

@@ -136,8 +136,8 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
-    use crate::backend::{SnapshotOperation, TimeTravelRequest};
     use synthdev_domain::journal::RunStatus;
+    use synthdev_service::session::{SnapshotOperation, TimeTravelRequest};
 
     fn workflow(name: &str, input: &str) -> Result<SlashAction, String> {
         Ok(SlashAction::Workflow { name: name.into(), input: input.into(), sharing_mode: None })

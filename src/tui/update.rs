@@ -6,15 +6,18 @@ use crate::model::UiModel;
 use crate::msg::{UiCommand, UiMessage};
 use crate::run_view::RunView;
 use synthdev_runtime::command::RunCommand;
+use synthdev_service::session::ProjectRequest;
 
 mod active_run;
+mod answers;
 mod approvals;
-mod backend_replies;
 mod busy;
 mod clipboard;
 mod command_availability;
 mod commands;
+mod definitions;
 mod dialog_keys;
+mod display;
 mod editing_keys;
 mod editor;
 pub mod history;
@@ -27,11 +30,13 @@ mod mention;
 mod open_run;
 mod panes;
 pub mod past_run;
+mod project;
 mod resuming;
 pub mod run_events;
 mod setup;
 mod shell_commands;
 pub mod start_facts;
+mod starting;
 mod steering;
 mod submit;
 mod tasks;
@@ -49,10 +54,11 @@ pub fn update_model(model: &mut UiModel, msg: UiMessage) -> Vec<UiCommand> {
     command_availability::mark_unavailable(model);
     cmds.extend(panes::request_definition(model));
     if model.composer.take_recall_request() {
-        cmds.push(UiCommand::Recall);
+        cmds.push(UiCommand::ask(ProjectRequest::Recall));
     }
     // before anything else: leaving may be among it
-    let kept = model.composer.take_unsaved_texts().into_iter().map(UiCommand::Remember);
+    let kept = model.composer.take_unsaved_texts().into_iter();
+    let kept = kept.map(|text| UiCommand::ask(ProjectRequest::Remember(text)));
     cmds.splice(0..0, kept);
     cmds
 }
@@ -98,7 +104,8 @@ fn apply_message(model: &mut UiModel, msg: UiMessage) -> Vec<UiCommand> {
             model.now = model.now.max(at);
             history_browser::on_store_change(model)
         }
-        UiMessage::Reply(reply) => backend_replies::on_backend_reply(model, reply),
+        UiMessage::Answered(response) => answers::on_response(model, response),
+        UiMessage::Displayed(response) => display::on_response(model, response),
     }
 }
 

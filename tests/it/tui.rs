@@ -39,11 +39,13 @@ use synthdev::engine::effect::UserQuestion;
 use synthdev::engine::event::{PublishedEvent, RunEvent, StepEvent};
 use synthdev::engine::input::UserAnswer;
 use synthdev::runtime::command::RunCommand;
-use synthdev::tui::backend::{
-    RoleLine, RunFilter, SnapshotOperation, StartPreparation, StatusFacts, WorkflowLine,
+use synthdev::service::session::{
+    DefinitionRequest, DefinitionResponse, PendingStart, ProjectRequest, ProjectResponse, RoleLine,
+    RunFilter, RunListPurpose, RunRequest, RunResponse, SessionRequest, SnapshotOperation, SnapshotPurpose,
+    StartPreparation, StartRequest, StartResponse, StatusFacts, WorkflowLine,
 };
 use synthdev::tui::model::UiModel;
-use synthdev::tui::msg::{BackendReply, PendingStart, RunListPurpose, SnapshotPurpose, UiCommand, UiMessage};
+use synthdev::tui::msg::{UiCommand, UiMessage};
 use synthdev::tui::program::initial_model;
 use synthdev::tui::theme::ColorTheme;
 use synthdev::tui::update::update_model;
@@ -80,8 +82,10 @@ impl Desk {
     fn send_message(&mut self, msg: UiMessage) -> &mut Self {
         for cmd in update_model(&mut self.model, msg) {
             match cmd {
-                UiCommand::Remember(text) => self.kept_texts.push(text),
-                UiCommand::Recall => self.recall_count += 1,
+                UiCommand::Ask(SessionRequest::Project(ProjectRequest::Remember(text))) => {
+                    self.kept_texts.push(text)
+                }
+                UiCommand::Ask(SessionRequest::Project(ProjectRequest::Recall)) => self.recall_count += 1,
                 cmd => self.commands.push(cmd),
             }
         }
@@ -188,8 +192,8 @@ impl Desk {
 
     fn start_chat(&mut self) -> &mut Self {
         self.line("hello");
-        assert_eq!(self.take_commands(), [UiCommand::StartChat { role: "coder".into() }]);
-        self.send_message(UiMessage::Reply(BackendReply::ChatStarted {
+        assert_eq!(self.take_commands(), [UiCommand::ask(StartRequest::Chat { role: "coder".into() })]);
+        self.send_message(UiMessage::answered(StartResponse::ChatStarted {
             role: "coder".into(),
             run: Ok(RunId::from("c1")),
         }));
@@ -205,9 +209,9 @@ impl Desk {
         let input = "add a --json flag".to_owned();
         assert_eq!(
             self.take_commands().pop(),
-            Some(UiCommand::StartWorkflow { name: name.clone(), input: input.clone() })
+            Some(UiCommand::ask(StartRequest::Workflow { name: name.clone(), input: input.clone() }))
         );
-        self.send_message(UiMessage::Reply(BackendReply::WorkflowStarted {
+        self.send_message(UiMessage::answered(StartResponse::WorkflowStarted {
             name,
             input,
             run: Ok(RunId::from("r1")),
@@ -374,7 +378,7 @@ fn decision_command(run: &str, call: u64, decision: ApprovalDecision) -> UiComma
 
 /// `/runs`
 fn runs() -> UiCommand {
-    UiCommand::Runs(RunFilter { limit: 20, ..RunFilter::default() }, RunListPurpose::Show)
+    UiCommand::ask(RunRequest::List(RunFilter { limit: 20, ..RunFilter::default() }, RunListPurpose::Show))
 }
 
 fn cancel_command(run: &str) -> UiCommand {
@@ -692,16 +696,21 @@ fn a_summary_is_told_and_not_taken_for_the_agents_words() {
 fn what_is_typed_while_a_conversation_is_prepared_is_said_in_it() {
     let mut desk = Desk::new();
     desk.line("hello");
-    assert_eq!(desk.take_commands(), [UiCommand::StartChat { role: "coder".into() }]);
+    assert_eq!(desk.take_commands(), [UiCommand::ask(StartRequest::Chat { role: "coder".into() })]);
     let beginning = PendingStart { name: "coder".into(), chat: true, preparation: StartPreparation::Windows };
-    desk.send_message(UiMessage::Reply(BackendReply::Beginning(beginning)));
+    desk.send_message(UiMessage::answered(StartResponse::Pending(beginning)));
     desk.line("more").line("/workflow coder_reviewer x");
-    let started =
-        |cmd: &UiCommand| matches!(cmd, UiCommand::StartChat { .. } | UiCommand::StartWorkflow { .. });
+    let started = |cmd: &UiCommand| {
+        matches!(
+            cmd,
+            UiCommand::Ask(SessionRequest::Start(StartRequest::Chat { .. }))
+                | UiCommand::Ask(SessionRequest::Start(StartRequest::Workflow { .. }))
+        )
+    };
     assert!(!desk.take_commands().iter().any(started));
     let screen = desk.draw_screen(80, 24);
     assert!(screen.contains("while a server is asked for the window of coder"), "{screen}");
-    desk.send_message(UiMessage::Reply(BackendReply::ChatStarted {
+    desk.send_message(UiMessage::answered(StartResponse::ChatStarted {
         role: "coder".into(),
         run: Ok(RunId::from("c1")),
     }));
@@ -717,7 +726,7 @@ fn a_text_that_nobody_can_read_is_in_the_history() {
     let mut desk = Desk::new();
     desk.line("hello");
     let run = Err("no model is set".to_owned());
-    desk.send_message(UiMessage::Reply(BackendReply::ChatStarted { role: "coder".into(), run }));
+    desk.send_message(UiMessage::answered(StartResponse::ChatStarted { role: "coder".into(), run }));
     assert!(desk.model.composer.is_empty());
     desk.key(KeyCode::Up);
     assert_eq!(desk.model.composer.text(), "hello");
@@ -816,10 +825,13 @@ fn trust_comes_before_the_first_action() {
             desk.check_frames("trust");
         }
         desk.key(KeyCode::Char(key));
-        assert_eq!(desk.take_commands(), [UiCommand::Trust(yes)]);
-        desk.send_message(UiMessage::Reply(BackendReply::Trusted { trusted: yes, result: Ok(Vec::new()) }));
-        let started = UiCommand::StartWorkflow { name: "demo".into(), input: "go".into() };
-        assert_eq!(desk.take_commands(), [UiCommand::Status, started]);
+        assert_eq!(desk.take_commands(), [UiCommand::ask(ProjectRequest::Trust(yes))]);
+        desk.send_message(UiMessage::answered(ProjectResponse::Trusted {
+            trusted: yes,
+            result: Ok(Vec::new()),
+        }));
+        let started = UiCommand::ask(StartRequest::Workflow { name: "demo".into(), input: "go".into() });
+        assert_eq!(desk.take_commands(), [UiCommand::ask(ProjectRequest::Status), started]);
     }
 }
 
@@ -851,15 +863,18 @@ fn a_warning_of_the_start_leaves_the_screen_when_it_no_longer_holds() {
                 recall_count: 0,
                 clock: 0,
             };
-            without.send_message(UiMessage::Reply(BackendReply::Trusted {
+            without.send_message(UiMessage::answered(ProjectResponse::Trusted {
                 trusted: false,
                 result: Ok(Vec::new()),
             }));
-            without.send_message(UiMessage::Reply(BackendReply::Status(missing)));
+            without.send_message(UiMessage::answered(ProjectResponse::Status(missing)));
             assert!(warns(&without), "{:?}", said(&without));
         }
-        desk.send_message(UiMessage::Reply(BackendReply::Trusted { trusted: true, result: Ok(Vec::new()) }));
-        desk.send_message(UiMessage::Reply(BackendReply::Status(facts("m-base", None))));
+        desk.send_message(UiMessage::answered(ProjectResponse::Trusted {
+            trusted: true,
+            result: Ok(Vec::new()),
+        }));
+        desk.send_message(UiMessage::answered(ProjectResponse::Status(facts("m-base", None))));
         assert!(!warns(&desk), "{asked}: {:?}", said(&desk));
         let line = "role coder · m-base · tools 0/0";
         assert_eq!(said(&desk).iter().filter(|text| *text == line).count(), 1, "{asked}: {:?}", said(&desk));
@@ -873,13 +888,13 @@ fn commands_work_during_a_run() {
     desk.line("/help").line("/cost").line("/tools").line("/runs").line("/workflows").line("/roles all");
     let cmds = desk.take_commands();
     assert_eq!(
-        cmds.iter().filter(|cmd| **cmd != UiCommand::Names).collect::<Vec<_>>(),
+        cmds.iter().filter(|cmd| **cmd != UiCommand::ask(DefinitionRequest::Names)).collect::<Vec<_>>(),
         [
-            &UiCommand::Prices(vec![]),
-            &UiCommand::Tools("coder".into()),
+            &UiCommand::ask(DefinitionRequest::Prices(vec![])),
+            &UiCommand::ask(DefinitionRequest::Tools("coder".into())),
             &runs(),
-            &UiCommand::Workflows,
-            &UiCommand::Roles("all".into())
+            &UiCommand::ask(DefinitionRequest::Workflows),
+            &UiCommand::ask(DefinitionRequest::Roles("all".into()))
         ]
     );
     assert!(desk.draw_screen(80, 140).contains("Commands"));
@@ -889,21 +904,30 @@ fn commands_work_during_a_run() {
 fn what_a_line_asks_for() {
     let rows: &[(&str, &[UiCommand])] = &[
         ("/quit", &[UiCommand::Quit]),
-        ("/role reviewer", &[UiCommand::Role("reviewer".into())]),
-        ("/snapshot", &[UiCommand::Snapshot(SnapshotOperation::List, SnapshotPurpose::Show)]),
+        ("/role reviewer", &[UiCommand::ask(DefinitionRequest::Role("reviewer".into()))]),
+        (
+            "/snapshot",
+            &[UiCommand::ask(RunRequest::Snapshot(SnapshotOperation::List, SnapshotPurpose::Show))],
+        ),
         (
             "/snap diff ab",
-            &[UiCommand::Snapshot(SnapshotOperation::Diff { id: "ab".into() }, SnapshotPurpose::Show)],
+            &[UiCommand::ask(RunRequest::Snapshot(
+                SnapshotOperation::Diff { id: "ab".into() },
+                SnapshotPurpose::Show,
+            ))],
         ),
-        ("/wf tick", &[UiCommand::ChooseWorkflow("tick".into())]),
+        ("/wf tick", &[UiCommand::ask(DefinitionRequest::ChooseWorkflow("tick".into()))]),
         ("/wrkflow x", &[]),
-        ("/usr/bin/env is what?", &[UiCommand::StartChat { role: "coder".into() }]),
+        ("/usr/bin/env is what?", &[UiCommand::ask(StartRequest::Chat { role: "coder".into() })]),
     ];
     for (line, expected) in rows {
         let mut desk = Desk::new();
         desk.line(line);
-        let cmds: Vec<UiCommand> =
-            desk.take_commands().into_iter().filter(|cmd| *cmd != UiCommand::Names).collect();
+        let cmds: Vec<UiCommand> = desk
+            .take_commands()
+            .into_iter()
+            .filter(|cmd| *cmd != UiCommand::ask(DefinitionRequest::Names))
+            .collect();
         assert_eq!(cmds, *expected, "{line}");
     }
     let mut desk = Desk::new();
@@ -914,7 +938,7 @@ fn what_a_line_asks_for() {
 fn a_workflow_without_input_asks_for_it() {
     let mut desk = Desk::new();
     let chosen = |name: &str| {
-        UiMessage::Reply(BackendReply::WorkflowChosen {
+        UiMessage::answered(DefinitionResponse::WorkflowChosen {
             requested_name: name.into(),
             workflows: workflow_lines(),
         })
@@ -923,7 +947,8 @@ fn a_workflow_without_input_asks_for_it() {
     assert_eq!(desk.model.mode(), "workflow:coder_reviewer");
     desk.check_frames("workflow_wants_input");
     desk.line("the task");
-    let started = UiCommand::StartWorkflow { name: "coder_reviewer".into(), input: "the task".into() };
+    let started =
+        UiCommand::ask(StartRequest::Workflow { name: "coder_reviewer".into(), input: "the task".into() });
     assert_eq!(desk.take_commands(), [started]);
     desk.send_message(chosen("tick"));
     assert_eq!(desk.take_commands(), [], "it waits for a text");
@@ -933,7 +958,7 @@ fn a_workflow_without_input_asks_for_it() {
     desk.send_message(chosen("plain"));
     assert_eq!(
         desk.take_commands(),
-        [UiCommand::StartWorkflow { name: "plain".into(), input: String::new() }]
+        [UiCommand::ask(StartRequest::Workflow { name: "plain".into(), input: String::new() })]
     );
     desk.send_message(chosen("coder_reviewr"));
     assert!(desk.draw_screen(80, 24).contains("did you mean coder_reviewer?"));
@@ -943,7 +968,7 @@ fn a_workflow_without_input_asks_for_it() {
 fn a_start_that_fails_shows_the_whole_diagnostic() {
     let mut desk = Desk::new();
     let text = "error[E07]: unknown state `revew`\n --> mine.json:3:5\n  |\n3 |   \"target\": \"revew\"\n  |             ^^^^^^^\nhelp: did you mean `review`?";
-    desk.send_message(UiMessage::Reply(BackendReply::WorkflowStarted {
+    desk.send_message(UiMessage::answered(StartResponse::WorkflowStarted {
         name: "mine".into(),
         input: "x".into(),
         run: Err(text.into()),
@@ -1050,15 +1075,15 @@ fn a_stopped_answer_is_marked() {
 fn roles_change_model_and_conversation() {
     let mut desk = Desk::new();
     desk.start_chat().run_event("c1", user_question(3, UserQuestion::Message));
-    desk.send_message(UiMessage::Reply(BackendReply::Role {
+    desk.send_message(UiMessage::answered(DefinitionResponse::Role {
         requested_name: "reviewer".into(),
         roles: role_lines(),
     }));
     assert_eq!(desk.take_commands(), [UiCommand::Send(RunId::from("c1"), RunCommand::End)]);
     assert!(desk.draw_screen(80, 24).contains("role reviewer · m-smart · tools 3/12"));
     desk.line("look");
-    assert_eq!(desk.take_commands(), [UiCommand::StartChat { role: "reviewer".into() }]);
-    desk.send_message(UiMessage::Reply(BackendReply::Role {
+    assert_eq!(desk.take_commands(), [UiCommand::ask(StartRequest::Chat { role: "reviewer".into() })]);
+    desk.send_message(UiMessage::answered(DefinitionResponse::Role {
         requested_name: "paintre".into(),
         roles: role_lines(),
     }));
@@ -1072,7 +1097,7 @@ fn clear_keeps_the_role_and_ends_the_conversation() {
     assert_eq!(desk.take_commands(), [UiCommand::Send(RunId::from("c1"), RunCommand::End)]);
     assert!(desk.model.transcript.is_empty());
     desk.line("again");
-    assert_eq!(desk.take_commands(), [UiCommand::StartChat { role: "coder".into() }]);
+    assert_eq!(desk.take_commands(), [UiCommand::ask(StartRequest::Chat { role: "coder".into() })]);
 }
 
 #[test]
@@ -1081,8 +1106,8 @@ fn completion_shows_narrows_and_fills() {
     desk.type_text("/w").check_frames("completion_commands");
     desk.key(KeyCode::Tab);
     assert_eq!(desk.model.composer.text(), "/workflow ");
-    assert_eq!(desk.take_commands(), [UiCommand::Names]);
-    desk.send_message(UiMessage::Reply(BackendReply::Names {
+    assert_eq!(desk.take_commands(), [UiCommand::ask(DefinitionRequest::Names)]);
+    desk.send_message(UiMessage::answered(DefinitionResponse::Names {
         workflows: workflow_lines(),
         roles: role_lines(),
     }));
@@ -1090,7 +1115,7 @@ fn completion_shows_narrows_and_fills() {
     desk.type_text("rev").key(KeyCode::Tab);
     assert_eq!(desk.model.composer.text(), "/workflow coder_reviewer ");
     desk.type_text("x").key(KeyCode::Enter);
-    let started = UiCommand::StartWorkflow { name: "coder_reviewer".into(), input: "x".into() };
+    let started = UiCommand::ask(StartRequest::Workflow { name: "coder_reviewer".into(), input: "x".into() });
     assert_eq!(desk.take_commands(), [started]);
 }
 
@@ -1099,7 +1124,7 @@ fn enter_takes_what_was_chosen_by_hand() {
     let mut desk = Desk::new();
     desk.type_text("/cos").key(KeyCode::Down);
     desk.key(KeyCode::Enter);
-    assert_eq!(desk.take_commands(), [UiCommand::Prices(vec![])]);
+    assert_eq!(desk.take_commands(), [UiCommand::ask(DefinitionRequest::Prices(vec![]))]);
 }
 
 #[test]
@@ -1108,8 +1133,11 @@ fn restoring_asks_with_the_list_of_files() {
     desk.line("/snapshot restore ab12");
     let show = SnapshotOperation::Show { id: "ab12".into() };
     let asked = desk.take_commands();
-    assert_eq!(asked.last(), Some(&UiCommand::Snapshot(show.clone(), SnapshotPurpose::BeforeRestore)));
-    desk.send_message(UiMessage::Reply(BackendReply::Snapshot {
+    assert_eq!(
+        asked.last(),
+        Some(&UiCommand::ask(RunRequest::Snapshot(show.clone(), SnapshotPurpose::BeforeRestore)))
+    );
+    desk.send_message(UiMessage::answered(RunResponse::Snapshot {
         command: show,
         purpose: SnapshotPurpose::BeforeRestore,
         text: Ok("M src/main.rs\nA new.txt".into()),
@@ -1117,19 +1145,22 @@ fn restoring_asks_with_the_list_of_files() {
     desk.check_frames("restore");
     desk.key(KeyCode::Char('y'));
     let restore = SnapshotOperation::Restore { id: "ab12".into() };
-    assert_eq!(desk.take_commands(), [UiCommand::Snapshot(restore, SnapshotPurpose::Show)]);
+    assert_eq!(desk.take_commands(), [UiCommand::ask(RunRequest::Snapshot(restore, SnapshotPurpose::Show))]);
 }
 
 #[test]
 fn reports() {
     let mut desk = Desk::new();
-    desk.send_message(UiMessage::Reply(BackendReply::Workflows(workflow_lines())));
-    desk.send_message(UiMessage::Reply(BackendReply::Roles { group: String::new(), roles: role_lines() }));
+    desk.send_message(UiMessage::answered(DefinitionResponse::Workflows(workflow_lines())));
+    desk.send_message(UiMessage::answered(DefinitionResponse::Roles {
+        group: String::new(),
+        roles: role_lines(),
+    }));
     desk.check_frames("lists");
     let mut desk = Desk::new();
     desk.start_chat().run_event("c1", model_replied(2, "coder", ConversationSide::Assistant, "ok", ""));
     let price = TokenPrice { input: 2.0, output: 10.0, cached: Some(0.5), ..TokenPrice::default() };
-    desk.send_message(UiMessage::Reply(BackendReply::Prices(vec![("m-base".into(), Some(price))])));
+    desk.send_message(UiMessage::answered(DefinitionResponse::Prices(vec![("m-base".into(), Some(price))])));
     desk.check_frames("cost");
 }
 
@@ -1170,7 +1201,7 @@ fn pastes_stay_whole() {
     let mut desk = Desk::new();
     desk.send_message(UiMessage::Paste("à\nb\n日本".into())).key(KeyCode::Enter);
     desk.take_commands();
-    desk.send_message(UiMessage::Reply(BackendReply::ChatStarted {
+    desk.send_message(UiMessage::answered(StartResponse::ChatStarted {
         role: "coder".into(),
         run: Ok(RunId::from("c1")),
     }));

@@ -22,6 +22,10 @@ use synthdev_language::render::compact_line;
 use synthdev_language::source::SourceFile;
 use synthdev_language::test_file::ENDING;
 use synthdev_language::workflow_file::read_heads;
+use synthdev_service::session::{
+    CatalogSymbols, EditFile, EditFileKind, EditorCheckReport, EditorRequest, EditorResponse,
+    EditorSaveError, EditorSimulatedRun, OpenedEditFile, SavedEditFile, ToolSymbol,
+};
 use synthdev_settings::catalog::ConfigCatalog;
 use synthdev_settings::catalog::workflow_index::index_workflows;
 use synthdev_settings::role_file::read_roles;
@@ -29,11 +33,6 @@ use synthdev_settings::roles::RoleSet;
 use synthdev_settings::setup::KEYS_FILE;
 use synthdev_settings::system_context::{GUIDANCE, TEMPLATE};
 use synthdev_settings::trust::TrustVerdict;
-use synthdev_tui::editor::simulation_result::EditorSimulatedRun;
-use synthdev_tui::editor::{
-    CatalogSymbols, EditFile, EditFileKind, EditorCheckReport, EditorReply, EditorRequest, EditorSaveError,
-    OpenedEditFile, SavedEditFile, ToolSymbol,
-};
 
 /// How the user's own files are named.
 const USER: &str = "user:";
@@ -72,9 +71,9 @@ pub(crate) fn definition_stamps(world: &CliContext) -> Vec<FileStamp> {
 }
 
 impl DefinitionFiles {
-    pub(super) fn answer_request(&self, asked: EditorRequest) -> EditorReply {
+    pub(super) fn answer_request(&self, asked: EditorRequest) -> EditorResponse {
         match asked {
-            EditorRequest::Files => EditorReply::Files(
+            EditorRequest::Files => EditorResponse::Files(
                 self.reload_checker()
                     .map(|checker| self.files(&checker))
                     .map_err(|error| format!("{error:#}")),
@@ -82,35 +81,38 @@ impl DefinitionFiles {
             EditorRequest::Open { name, in_external_editor: external } => {
                 let opened =
                     self.reload_checker().and_then(|checker| self.open_file(&checker, &name, external));
-                EditorReply::Opened(opened.map(Box::new).map_err(|error| format!("{error:#}")))
+                EditorResponse::Opened(opened.map(Box::new).map_err(|error| format!("{error:#}")))
             }
             EditorRequest::Patterns => {
                 let found = self.reload_checker().map(|checker| self.patterns(&checker));
-                EditorReply::Patterns(found.map_err(|error| format!("{error:#}")))
+                EditorResponse::Patterns(found.map_err(|error| format!("{error:#}")))
             }
             EditorRequest::Begin(wish) => {
                 let begun = self.reload_checker().and_then(|checker| self.draft_file(&checker, &wish));
-                EditorReply::Begun(begun.map(Box::new).map_err(|error| format!("{error:#}")))
+                EditorResponse::Begun(begun.map(Box::new).map_err(|error| format!("{error:#}")))
             }
             EditorRequest::Simulate { file, text, version } => {
                 let result = self.current_checker().map_err(|error| format!("{error:#}"));
                 let result = result.and_then(|checker| simulate_text(&checker, &file, &text));
-                EditorReply::Simulated { version, result }
+                EditorResponse::Simulated { version, result }
             }
             EditorRequest::Check { file, text, version } => {
                 let report = match self.current_checker() {
                     Ok(checker) => check_report(&checker, &file, &text),
                     Err(error) => unchecked_report(&file, &format!("{error:#}")),
                 };
-                EditorReply::Checked { version, report: Box::new(report) }
+                EditorResponse::Checked { version, report: Box::new(report) }
+            }
+            EditorRequest::EditOutside { name, text } => {
+                EditorResponse::EditedOutside(self.edit_externally(&name, &text))
             }
             EditorRequest::Save { file, text, version, base, overwrite: replace } => {
                 let base = base.filter(|_| !replace);
                 match self.save_file(&file, &text, base.as_deref(), replace) {
-                    Ok(Ok(note)) => EditorReply::Saved(Ok(SavedEditFile { version, text, message: note })),
-                    Ok(Err(now)) => EditorReply::Saved(Err(EditorSaveError::Changed(now.into()))),
+                    Ok(Ok(note)) => EditorResponse::Saved(Ok(SavedEditFile { version, text, message: note })),
+                    Ok(Err(now)) => EditorResponse::Saved(Err(EditorSaveError::Changed(now.into()))),
                     Err(error) => {
-                        EditorReply::Saved(Err(EditorSaveError::Failed(format!("not saved: {error:#}"))))
+                        EditorResponse::Saved(Err(EditorSaveError::Failed(format!("not saved: {error:#}"))))
                     }
                 }
             }

@@ -3,34 +3,46 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use futures_util::future::BoxFuture;
-
 use super::definition_files::{DefinitionFiles, unchecked_report};
-use super::{TuiBackend, run_blocking};
+use super::{TuiBackend, answer_blocking};
 use synthdev_adapters as adapters;
-use synthdev_tui::editor::{EditorReply, EditorRequest, EditorSaveError};
+use synthdev_service::session::{
+    EditorRequest, EditorResponse, EditorSaveError, ServiceAnswer, SessionResponse,
+};
 
 impl TuiBackend {
     pub(super) fn definition_files(&self) -> DefinitionFiles {
         DefinitionFiles { context: self.context.clone(), checker: Arc::clone(&self.checker) }
     }
 
-    pub(super) fn answer_editor_request(&self, asked: EditorRequest) -> BoxFuture<'static, EditorReply> {
-        let shelf = self.definition_files();
-        let checked = match &asked {
+    pub(super) fn answer_editor_request(
+        &self,
+        number: u64,
+        request: EditorRequest,
+    ) -> ServiceAnswer<SessionResponse> {
+        let files = self.definition_files();
+        // the screen has lent its terminal until then
+        if matches!(request, EditorRequest::EditOutside { .. }) {
+            return ServiceAnswer::now(SessionResponse::Editor(number, files.answer_request(request)));
+        }
+        let checked = match &request {
             EditorRequest::Check { file, version, .. } => Some((file.clone(), *version)),
             _ => None,
         };
         let lost = move |error: String| match checked {
             Some((file, version)) => {
-                EditorReply::Checked { version, report: Box::new(unchecked_report(&file, &error)) }
+                EditorResponse::Checked { version, report: Box::new(unchecked_report(&file, &error)) }
             }
-            None => EditorReply::Saved(Err(EditorSaveError::Failed(error))),
+            None => EditorResponse::Saved(Err(EditorSaveError::Failed(error))),
         };
-        let work = run_blocking(move || Ok(shelf.answer_request(asked)));
-        Box::pin(async move { work.await.unwrap_or_else(lost) })
+        answer_blocking(
+            move || Ok(files.answer_request(request)),
+            move |response| SessionResponse::Editor(number, response.unwrap_or_else(lost)),
+        )
     }
+}
 
+impl DefinitionFiles {
     pub(super) fn edit_externally(&self, name: &str, text: &str) -> Result<String, String> {
         let variables =
             ["VISUAL", "EDITOR"].into_iter().filter_map(|name| self.context.environment.get(name));

@@ -24,8 +24,8 @@ use synthdev_settings::catalog::ConfigCatalog;
 use synthdev_tui::history_browser::run_list::{FOUND, PAGE};
 use synthdev_tui::history_browser::step_list::StepListBuilder;
 use synthdev_tui::history_browser::{
-    HistoryReply, HistoryRequest, HistoryRunFilter, HistoryRunPage, HistoryText, RunDetails, RunListCursor,
-    RunRow,
+    HistoryRequest, HistoryResponse, HistoryRunFilter, HistoryRunPage, HistoryText, RunDetails,
+    RunListCursor, RunRow,
 };
 use synthdev_tui::report::history::history_run_row;
 use synthdev_tui::transcript::item::{ItemTone, TranscriptBlock, TranscriptItem};
@@ -57,22 +57,26 @@ impl TuiHistoryReader {
         &self.runtime.handle
     }
 
-    pub(super) fn answer_request(&self, asked: HistoryRequest) -> HistoryReply {
+    pub(super) fn answer_request(&self, asked: HistoryRequest) -> HistoryResponse {
         match asked {
             HistoryRequest::Page { filter, after_cursor: after } => {
-                HistoryReply::Page(self.run_page(&filter, after))
+                HistoryResponse::Page(self.run_page(&filter, after))
             }
-            HistoryRequest::Changes => HistoryReply::Changes(self.handle().history_changes()),
+            HistoryRequest::Changes => HistoryResponse::Changes(self.handle().history_changes()),
             HistoryRequest::Open { run, known_state: known } => {
-                HistoryReply::Opened(self.open_run(&run, known).map(|look| look.map(Box::new)))
+                HistoryResponse::Opened(self.open_run(&run, known).map(|look| look.map(Box::new)))
             }
-            HistoryRequest::Step { run, step } => HistoryReply::Text(self.step_text(&run, step)),
-            HistoryRequest::Why { run, step } => HistoryReply::Text(self.explain_step(&run, step)),
-            HistoryRequest::Compare(first, second) => HistoryReply::Text(self.compare_runs(&first, &second)),
-            HistoryRequest::Export { run, target_path: to } => HistoryReply::Done(self.export_run(&run, &to)),
+            HistoryRequest::Step { run, step } => HistoryResponse::Text(self.step_text(&run, step)),
+            HistoryRequest::Why { run, step } => HistoryResponse::Text(self.explain_step(&run, step)),
+            HistoryRequest::Compare(first, second) => {
+                HistoryResponse::Text(self.compare_runs(&first, &second))
+            }
+            HistoryRequest::Export { run, target_path: to } => {
+                HistoryResponse::Done(self.export_run(&run, &to))
+            }
             HistoryRequest::Control { run, control } => {
                 let runtime = tokio::runtime::Handle::current();
-                HistoryReply::Done(runtime.block_on(super::past_runs::control_run(
+                HistoryResponse::Done(runtime.block_on(super::past_runs::control_run(
                     self.handle(),
                     run.as_str(),
                     control,

@@ -17,7 +17,7 @@ use synthdev_domain::model::ModelChoice;
 use synthdev_domain::project_index::report::proposal_lines;
 use synthdev_domain::project_index::{IndexPlan, SizeLimit, summary_requests};
 use synthdev_runtime::indexing::{IndexingJob, IndexingProgress, StopSignal};
-use synthdev_tui::backend::{IndexingReply, IndexingRequest};
+use synthdev_service::session::{IndexingReply, IndexingRequest};
 
 impl TuiBackend {
     pub(super) fn handle_indexing(&self, asked: IndexingRequest) -> BoxFuture<'static, IndexingReply> {

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use tokio::sync::watch;
 
 use synthdev_runtime::indexing::IndexingJob;
-use synthdev_tui::backend::IndexingReply;
+use synthdev_service::session::IndexingReply;
 
 /// The job that the user was shown, and the one that is running.
 #[derive(Default)]

@@ -6,7 +6,7 @@ use futures_util::future::BoxFuture;
 
 use super::{TuiBackend, run_blocking};
 use synthdev_adapters::input_history::InputHistoryFile;
-use synthdev_tui::backend::RecalledInput;
+use synthdev_service::session::RecalledInput;
 
 impl TuiBackend {
     fn input_history_file(&self) -> InputHistoryFile {

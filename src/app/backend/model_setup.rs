@@ -12,14 +12,12 @@ use crate::probe_servers::{ProbeScope, ServerProbe};
 use crate::{bootstrap, config_sources};
 use synthdev_cli::models;
 use synthdev_domain::model::{ModelChoice, ModelError};
+use synthdev_service::session::{SetupModel, SetupRequest, SetupResponse, SetupServer};
 use synthdev_settings::catalog::ConfigCatalog;
 use synthdev_settings::models::resolve::CUSTOM;
 use synthdev_settings::models::server_list::ConfiguredServer;
 use synthdev_settings::setup::LevelSetup;
-use synthdev_tui::backend::SessionBackend;
-use synthdev_tui::msg::UiCommand;
-use synthdev_tui::setup::{SetupModel, SetupReply, SetupRequest, SetupServer};
-use synthdev_tui::update::history::offer_command;
+use synthdev_tui::update::history::waiting_filter;
 
 /// A name for a model that is not chosen yet.
 const NONE_YET: &str = "-";
@@ -36,27 +34,31 @@ impl TuiBackend {
         *self.catalog.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(catalog);
     }
 
-    pub(super) fn answer_setup_request(&self, asked: SetupRequest) -> BoxFuture<'static, SetupReply> {
+    pub(super) fn answer_setup_request(&self, asked: SetupRequest) -> BoxFuture<'static, SetupResponse> {
         match asked {
             SetupRequest::Open { .. } if self.current_runtime().providers.scripted_model().is_some() => {
                 let why = "this session uses scripted replies\nhint: `synthdev configure` sets up a model";
-                ready_reply(SetupReply::Saved(Err(why.to_owned())))
+                ready_reply(SetupResponse::Saved(Err(why.to_owned())))
             }
             SetupRequest::Open { at_first_start: true, .. }
                 if self.current_catalog().model_for_level("base").is_ok() =>
             {
-                ready_reply(SetupReply::Unneeded)
+                ready_reply(SetupResponse::Unneeded)
             }
             SetupRequest::Open { level, at_first_start: first, exits_after: alone } => {
                 let places = self.current_catalog().servers().iter().map(setup_server).collect();
-                let opened =
-                    SetupReply::Opened { level, at_first_start: first, exits_after: alone, servers: places };
+                let opened = SetupResponse::Opened {
+                    level,
+                    at_first_start: first,
+                    exits_after: alone,
+                    servers: places,
+                };
                 if first { self.unless_offered(opened) } else { ready_reply(opened) }
             }
             SetupRequest::Discover => self.discover_servers(),
             SetupRequest::Offers(setup) => match self.server_for_level(&setup) {
                 Ok((candidate, choice)) => list_offered_models(candidate, choice),
-                Err(error) => ready_reply(SetupReply::Offers {
+                Err(error) => ready_reply(SetupResponse::Offers {
                     models: Vec::new(),
                     problem: Some(format!("{error:#}")),
                 }),
@@ -67,22 +69,21 @@ impl TuiBackend {
                     .and_then(|one| model_choices(&one, &setups).map(|list| (one, list)))
                 {
                     Ok((candidate, choices)) => try_setup(candidate, choices, &setups),
-                    Err(error) => ready_reply(SetupReply::Tried(Err(format!("{error:#}")))),
+                    Err(error) => ready_reply(SetupResponse::Tried(Err(format!("{error:#}")))),
                 }
             }
-            SetupRequest::Save(setups) => {
-                ready_reply(SetupReply::Saved(self.save_setup(&setups).map_err(|error| format!("{error:#}"))))
-            }
+            SetupRequest::Save(setups) => ready_reply(SetupResponse::Saved(
+                self.save_setup(&setups).map_err(|error| format!("{error:#}")),
+            )),
         }
     }
 
     /// Runs that the user can resume come first: they are offered instead of the setup dialog.
-    fn unless_offered(&self, opened: SetupReply) -> BoxFuture<'static, SetupReply> {
-        let UiCommand::Runs(filter, _) = offer_command() else { return ready_reply(opened) };
-        let runs = self.runs(filter);
+    fn unless_offered(&self, opened: SetupResponse) -> BoxFuture<'static, SetupResponse> {
+        let runs = self.list_runs(waiting_filter());
         Box::pin(async move {
             let some = runs.await.is_ok_and(|runs| !runs.is_empty());
-            if some { SetupReply::Unneeded } else { opened }
+            if some { SetupResponse::Unneeded } else { opened }
         })
     }
 
@@ -109,7 +110,7 @@ impl TuiBackend {
         Ok((candidate, choice))
     }
 
-    fn discover_servers(&self) -> BoxFuture<'static, SetupReply> {
+    fn discover_servers(&self) -> BoxFuture<'static, SetupResponse> {
         let catalog = self.current_catalog();
         let survey = ServerProbe::new(&catalog);
         let here = catalog.servers().into_iter().filter(|server| server.local && server.provider != CUSTOM);
@@ -125,7 +126,7 @@ impl TuiBackend {
                 };
                 Some(SetupServer { note, ..setup_server(&seen.server) })
             });
-            SetupReply::Discovered(found.collect())
+            SetupResponse::Discovered(found.collect())
         })
     }
 
@@ -180,13 +181,13 @@ fn model_choices(candidate: &ConfigCandidate, setups: &[LevelSetup]) -> Result<V
     Ok(found)
 }
 
-fn list_offered_models(candidate: ConfigCandidate, choice: ModelChoice) -> BoxFuture<'static, SetupReply> {
+fn list_offered_models(candidate: ConfigCandidate, choice: ModelChoice) -> BoxFuture<'static, SetupResponse> {
     let of =
         |server: &ConfiguredServer| server.provider == choice.provider && server.base_url == choice.base_url;
     let server = candidate.catalog.servers().into_iter().find(of);
     Box::pin(async move {
         let Some(server) = server else {
-            return SetupReply::Offers {
+            return SetupResponse::Offers {
                 models: Vec::new(),
                 problem: Some("this server is not known".to_owned()),
             };
@@ -200,7 +201,7 @@ fn list_offered_models(candidate: ConfigCandidate, choice: ModelChoice) -> BoxFu
         let models = rows
             .map(|row| SetupModel { name: row.name.clone(), note: models::window_and_price(row) })
             .collect();
-        SetupReply::Offers { models, problem }
+        SetupResponse::Offers { models, problem }
     })
 }
 
@@ -208,21 +209,21 @@ fn try_setup(
     candidate: ConfigCandidate,
     choices: Vec<ModelChoice>,
     setups: &[LevelSetup],
-) -> BoxFuture<'static, SetupReply> {
+) -> BoxFuture<'static, SetupResponse> {
     let above = setups.iter().find_map(|setup| candidate.override_notice(setup));
     Box::pin(async move {
         let mut told = Vec::new();
         for choice in choices {
             match candidate.try_model(choice).await {
                 Ok(text) => told.push(text),
-                Err(text) => return SetupReply::Tried(Err(text.replace("\nhint: ", "\n→ "))),
+                Err(text) => return SetupResponse::Tried(Err(text.replace("\nhint: ", "\n→ "))),
             }
         }
         told.extend(above);
-        SetupReply::Tried(Ok(told.join("\n")))
+        SetupResponse::Tried(Ok(told.join("\n")))
     })
 }
 
-fn ready_reply(told: SetupReply) -> BoxFuture<'static, SetupReply> {
+fn ready_reply(told: SetupResponse) -> BoxFuture<'static, SetupResponse> {
     Box::pin(std::future::ready(told))
 }

@@ -14,7 +14,7 @@ use synthdev_runtime::handle::RuntimeHandle;
 use synthdev_runtime::inspect_call::ModelCallSelector;
 use synthdev_runtime::resume::{ResumeError, ResumeRequest};
 use synthdev_runtime::search::{SearchMatch, SearchTextKind};
-use synthdev_tui::backend::{RunFilter, SearchHitLine};
+use synthdev_service::session::{RunFilter, SearchHitLine};
 use synthdev_tui::past_run::PastRun;
 use synthdev_tui::update::past_run::{PastRunBuilder, from_preview};
 

@@ -9,9 +9,9 @@ use super::definition_files::definition_stamps;
 use super::{TuiBackend, config_problems};
 use crate::config_sources::{self, GatheredSources};
 use crate::{bootstrap, trust_report};
+use synthdev_service::session::{ConfigReload, UntrustedDefinitions};
 use synthdev_settings::catalog::ConfigCatalog;
 use synthdev_settings::trust::TrustVerdict;
-use synthdev_tui::backend::{ConfigReload, UntrustedDefinitions};
 
 impl TuiBackend {
     pub(super) fn reload_config(&self, asks: bool) -> Option<ConfigReload> {

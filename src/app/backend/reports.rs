@@ -1,4 +1,4 @@
-//! Texts that the screen requests: graphs, models, settings, an exported run; a command of the user; trust.
+//! What the user asks beside the runs, and texts for it: graphs, models, settings, an exported run; a command of the user; trust.
 
 use std::path::Path;
 use std::sync::PoisonError;
@@ -21,12 +21,15 @@ use synthdev_domain::workflow::WorkflowProgram;
 use synthdev_ports::tool::ToolPort as _;
 use synthdev_runtime::handle::RuntimeHandle;
 use synthdev_runtime::history::RunRecord;
+use synthdev_service::session::{
+    EditorSimulatedRun, LookupPage, LookupRequest, LookupResponse, ServiceAnswer, ShellOutcome,
+    UntrustedDefinitions,
+};
 use synthdev_settings::catalog::ConfigCatalog;
 use synthdev_settings::layers::explain::explain_text;
 use synthdev_settings::layers::show_text;
 use synthdev_settings::trust::TrustVerdict;
-use synthdev_tui::backend::{LookupPage, ShellOutcome, UntrustedDefinitions};
-use synthdev_tui::editor::simulation_result::{EditorSimulatedRun, result_lines};
+use synthdev_tui::editor::simulation_result::result_lines;
 
 /// Columns of a drawing in the conversation.
 const COLUMNS: usize = 76;
@@ -34,7 +37,39 @@ const COLUMNS: usize = 76;
 type TextPageResult = Result<(String, String), String>;
 
 impl TuiBackend {
-    pub(super) fn load_page(&self, page: LookupPage) -> BoxFuture<'static, TextPageResult> {
+    pub(super) fn answer_lookup_request(&self, request: LookupRequest) -> ServiceAnswer<LookupResponse> {
+        let clock = self.current_runtime().handle.clone();
+        match request {
+            LookupRequest::Page(page) => {
+                let page = self.load_page(page);
+                ServiceAnswer::later(async move { LookupResponse::Page(page.await) })
+            }
+            LookupRequest::Shell(command, sure) => {
+                let outcome = self.run_shell(command.clone(), sure);
+                ServiceAnswer::later(async move { LookupResponse::Shell { command, outcome: outcome.await } })
+            }
+            LookupRequest::Suggest(number, words) => {
+                let reply = self.suggest_command(words);
+                ServiceAnswer::later(
+                    async move { LookupResponse::Suggested(number, reply.await, clock.now()) },
+                )
+            }
+            LookupRequest::Task(command) => {
+                let outcome = self.run_task_command(command.clone());
+                ServiceAnswer::later(async move { LookupResponse::Tasks { command, outcome: outcome.await } })
+            }
+            LookupRequest::Index(number, request) => {
+                let reply = self.handle_indexing(request);
+                ServiceAnswer::later(async move { LookupResponse::Index(number, reply.await, clock.now()) })
+            }
+            LookupRequest::StopSideQuery => {
+                self.canceller.stop_all();
+                ServiceAnswer::nothing()
+            }
+        }
+    }
+
+    fn load_page(&self, page: LookupPage) -> BoxFuture<'static, TextPageResult> {
         let (catalog, wired) = (self.current_catalog(), self.current_runtime());
         match page {
             LookupPage::Models(provider) => {
@@ -72,11 +107,7 @@ impl TuiBackend {
         }
     }
 
-    pub(super) fn run_shell(
-        &self,
-        command: String,
-        sure: bool,
-    ) -> BoxFuture<'static, Result<ShellOutcome, String>> {
+    fn run_shell(&self, command: String, sure: bool) -> BoxFuture<'static, Result<ShellOutcome, String>> {
         let catalog = self.current_catalog();
         let along = catalog.settings().adds_output();
         let tools = bootstrap::users_tools(&self.context.project, &self.context.dirs.data, &catalog);

@@ -6,7 +6,7 @@ use crate::interrupted_restore;
 use synthdev_cli::snapshots;
 use synthdev_domain::snapshot::SnapshotRequest;
 use synthdev_ports::snapshot::SnapshotError;
-use synthdev_tui::backend::SnapshotOperation;
+use synthdev_service::session::SnapshotOperation;
 
 pub(super) fn run_snapshot_command(
     wired: &WiredRuntime,

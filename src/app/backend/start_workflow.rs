@@ -6,21 +6,76 @@ use anyhow::Result;
 use futures_util::future::BoxFuture;
 
 use super::catalog_lines::unreadable_workflows;
+use super::error_text::HOW_TO_SET;
+use super::tui_backend::{StartedRun, WorkflowStart};
 use super::{TuiBackend, past_runs, run_blocking};
 use crate::cli_context::CliContext;
 use crate::model_setup::ConfigCandidate;
 use crate::run_command::run_spec;
 use crate::windows;
+use serde_json::Map;
 use synthdev_engine::run_spec::RunSpec;
 use synthdev_engine::steering::BreakpointSet;
 use synthdev_language::inputs;
+use synthdev_service::session::{
+    ConcurrentRunMode, PendingStart, ServiceAnswer, StandingPermission, StartPreparation, StartRequest,
+    StartResponse,
+};
 use synthdev_settings::layers::read_layers::SettingOverrides;
 use synthdev_settings::setup::{SettingChange, SetupChanges};
-use synthdev_tui::backend::{ConcurrentRunMode, StandingPermission, StartPreparation, WorkflowStart};
 
 impl TuiBackend {
+    pub(super) fn answer_start_request(&self, request: StartRequest) -> ServiceAnswer<StartResponse> {
+        match request {
+            StartRequest::Workflow { name, input } => self.answer_workflow_start(name, input, None),
+            StartRequest::Beside { name, input, sharing_mode } => {
+                self.answer_workflow_start(name, input, Some(sharing_mode))
+            }
+            StartRequest::Chat { role } => {
+                let (start, name) = (self.start_chat(&role), role.clone());
+                let pending = |preparation| PendingStart { name, chat: true, preparation };
+                answer_start(start, pending, move |run| StartResponse::ChatStarted {
+                    role,
+                    run: run.map(|(run, _)| run),
+                })
+            }
+            StartRequest::Breakpoints(stops) => {
+                self.breakpoints.set_breakpoints(stops);
+                ServiceAnswer::nothing()
+            }
+        }
+    }
+
+    fn answer_workflow_start(
+        &self,
+        name: String,
+        input: String,
+        beside: Option<ConcurrentRunMode>,
+    ) -> ServiceAnswer<StartResponse> {
+        let (start, workflow) = (self.start_workflow_run(&name, &input, beside), name.clone());
+        let pending = |preparation| PendingStart { name: workflow, chat: false, preparation };
+        answer_start(start, pending, move |run| {
+            let (run, note) = run.map_or_else(|error| (Err(error), None), |(run, note)| (Ok(run), note));
+            StartResponse::WorkflowStarted { name, input, run, note }
+        })
+    }
+
+    /// The run asks `Question::Message` when it is ready for text.
+    fn start_chat(&self, role: &str) -> Result<WorkflowStart, String> {
+        if let Some(played) = &self.demo {
+            let again = format!("See the workflow once more: /workflow {played} \"any task\"");
+            return Err(format!(
+                "the demo has no model to talk to: its answers are scripted\n{again}\n{HOW_TO_SET}"
+            ));
+        }
+        let program =
+            self.current_catalog().chat_program(role).map_err(|found| self.start_error_text(&found))?;
+        let spec = run_spec(&self.current_catalog(), &self.context.project, program, Map::new(), false, true);
+        self.start_run(self.current_runtime().handle.clone(), spec, || {})
+    }
+
     /// Starts a workflow; reports errors of its file or its input.
-    pub(super) fn start_workflow_run(
+    fn start_workflow_run(
         &self,
         name: &str,
         input: &str,
@@ -81,6 +136,22 @@ impl TuiBackend {
         run_blocking(move || {
             write_allowed(&world, overrides, &permission).map_err(|error| format!("{error:#}"))
         })
+    }
+}
+
+/// `started` puts into words that it runs, or why not.
+fn answer_start(
+    start: Result<WorkflowStart, String>,
+    pending: impl FnOnce(StartPreparation) -> PendingStart,
+    started: impl FnOnce(StartedRun) -> StartResponse + Send + 'static,
+) -> ServiceAnswer<StartResponse> {
+    match start {
+        Ok(WorkflowStart::Running(run)) => ServiceAnswer::now(started(Ok((run, None)))),
+        Ok(WorkflowStart::Later(preparation, begun)) => {
+            let pending = StartResponse::Pending(pending(preparation));
+            ServiceAnswer::later(async move { started(begun.await) }).after(pending)
+        }
+        Err(error) => ServiceAnswer::now(started(Err(error))),
     }
 }
 

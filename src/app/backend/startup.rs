@@ -72,7 +72,8 @@ pub(crate) fn run_interactive(world: CliContext, opening: TuiStartup) -> Result<
         indexing: Arc::default(),
     };
     let session = SessionOptions {
-        backend: Arc::new(backend),
+        facts: backend.status_facts(),
+        service: Arc::new(backend),
         events,
         start: opening.start.map(|(name, input)| FirstAction::Workflow { name, input }),
         trust: question,

@@ -8,7 +8,7 @@ use crate::bootstrap;
 use synthdev_domain::command_suggestion;
 use synthdev_domain::model::ModelError;
 use synthdev_runtime::one_shot_query::{OneShotOutcome, OneShotReport};
-use synthdev_tui::backend::{ShellSuggestion, ShellSuggestionReply};
+use synthdev_service::session::{ShellSuggestion, ShellSuggestionReply};
 
 /// The level that is asked for small things.
 pub(super) const LEVEL: &str = "fast";

@@ -10,11 +10,11 @@ use synthdev_domain::journal::{RunQuery, RunSummary};
 use synthdev_domain::snapshot::SnapshotRestoreResult;
 use synthdev_ports::snapshot::SnapshotPort;
 use synthdev_runtime::handle::RuntimeHandle;
+use synthdev_service::session::{RunStepList, TimeTravelOutcome, TimeTravelPreview, TimeTravelRequest};
 use synthdev_service::time_travel::{
     DataAssignment, FileRestorePlan, FileScope, ForkChanges, RunSnapshots, StepFiles, StepPlan,
     TimeTravelError, TimeTravelNote, TimeTravelService, UndoPlan,
 };
-use synthdev_tui::backend::{RunStepList, TimeTravelOutcome, TimeTravelPreview, TimeTravelRequest};
 
 /// Runs that are looked through for the last one that could have changed files.
 const LOOKED_THROUGH: usize = 50;

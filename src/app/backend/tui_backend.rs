@@ -3,6 +3,8 @@
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
+use futures_util::future::BoxFuture;
+
 use super::cancel::OneShotCanceller;
 use super::catalog_lines::{mended_by, missing_models};
 use super::definition_files::DefinitionChecker;
@@ -17,11 +19,22 @@ use crate::trust::ProjectFiles;
 use crate::windows;
 use synthdev_adapters::file_io::FileStamp;
 use synthdev_domain::diagnostic::{Diagnostic, DiagnosticSeverity};
+use synthdev_domain::ids::RunId;
 use synthdev_engine::run_spec::RunSpec;
 use synthdev_runtime::handle::RuntimeHandle;
+use synthdev_service::session::StartPreparation;
 use synthdev_settings::catalog::ConfigCatalog;
 use synthdev_settings::layers::read_layers::SettingOverrides;
-use synthdev_tui::backend::{StartPreparation, WorkflowStart};
+
+/// A workflow or a conversation on its way.
+pub(super) enum WorkflowStart {
+    Running(RunId),
+    /// It is prepared first.
+    Later(StartPreparation, BoxFuture<'static, StartedRun>),
+}
+
+/// The run, and what to say about where it works; or why it does not.
+pub(super) type StartedRun = Result<(RunId, Option<String>), String>;
 
 /// Everything behind the screen.
 pub(super) struct TuiBackend {

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::json_tree::{EditorJsonPosition, EditorJsonSlot, EditorJsonStep, EditorJsonTree};
 use super::schema_lookup::SchemaLookup;
-use super::symbols::{CatalogSymbols, EditFileKind};
+use synthdev_service::session::{CatalogSymbols, EditFileKind};
 
 /// Most candidates that are kept: a longer list is not read.
 const MOST: usize = 200;
@@ -248,8 +248,8 @@ fn data_names(tree: Option<&EditorJsonTree>) -> Vec<(String, String)> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::symbols::ToolSymbol;
     use super::*;
+    use synthdev_service::session::ToolSymbol;
     use synthdev_settings::schema::FileSchema;
 
     fn catalog_symbols() -> CatalogSymbols {

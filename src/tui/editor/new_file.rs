@@ -1,33 +1,7 @@
 //! A new workflow or role: the text it begins with is chosen, then it gets a name.
 
-use super::EditFileKind;
 use synthdev_domain::source_location::ConfigLayer;
-
-/// A text that a new file can begin with.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct NewFileTemplate {
-    pub file_kind: EditFileKind,
-    pub name: String,
-    pub description: String,
-    /// The file whose workflow or role is copied; `None`: a small pattern made for this.
-    pub copied_from: Option<String>,
-}
-
-/// What can be begun with.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct NewFileTemplates {
-    pub list: Vec<NewFileTemplate>,
-    /// The project has a directory for definitions of its own.
-    pub project: bool,
-}
-
-/// What becomes of a pattern.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct NewFileRequest {
-    pub pattern: NewFileTemplate,
-    pub name: String,
-    pub layer: ConfigLayer,
-}
+use synthdev_service::session::{NewFileTemplate, NewFileTemplates, definition_file_name};
 
 /// The pattern is chosen, and named.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -70,16 +44,6 @@ impl NewFilePicker {
     /// The name of the resulting file.
     pub fn file(&self) -> Option<String> {
         let naming = self.naming_step.as_ref()?;
-        Some(file_name(naming.pattern.file_kind, self.selected_layer(), &naming.name))
+        Some(definition_file_name(naming.pattern.file_kind, self.selected_layer(), &naming.name))
     }
-}
-
-/// How a file of that name is called in findings.
-pub fn file_name(what: EditFileKind, layer: ConfigLayer, name: &str) -> String {
-    let folder = match what {
-        EditFileKind::Workflow => "workflows",
-        EditFileKind::Role => "roles",
-    };
-    let above = if layer == ConfigLayer::Project { ".synthdev/" } else { "user:" };
-    format!("{above}{folder}/{name}.json")
 }

@@ -3,28 +3,10 @@
 use crate::text::{format_count, wrap_line};
 use crate::transcript::item::ItemTone;
 use synthdev_domain::terminal_safe;
+use synthdev_service::session::EditorSimulatedRun;
 
 /// States of a path that are shown, from its beginning.
 const PATH: usize = 200;
-
-/// One run without models.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct EditorSimulatedRun {
-    pub workflow: String,
-    /// The test whose replies were played; `None`: answers were made up.
-    pub test_name: Option<String>,
-    /// As runs have it, or why it was not played.
-    pub status: String,
-    pub path: Vec<String>,
-    /// In the order of the first ones.
-    pub visits: Vec<(String, u64)>,
-    /// Model calls that there would have been.
-    pub calls: u64,
-    /// What did not come as it should; several lines are fine.
-    pub problems: Vec<String>,
-    /// Output, warnings, logs: a line each.
-    pub notes: Vec<String>,
-}
 
 /// The simulation that was asked for last.
 #[derive(Clone, PartialEq, Eq, Debug)]

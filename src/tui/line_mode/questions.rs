@@ -100,6 +100,7 @@ mod tests {
     use super::*;
     use crate::msg::UiCommand;
     use synthdev_domain::ids::{CallId, RunId};
+    use synthdev_service::session::DefinitionRequest;
 
     #[test]
     fn numbers_stand_for_keys() {
@@ -110,7 +111,11 @@ mod tests {
             choices: vec!["a".into(), "b".into(), "c".into()],
             selected: 1,
         };
-        let mut dialog = QuestionDialog::for_confirmation("Which?", "text\u{1b}[2J", UiCommand::Names);
+        let mut dialog = QuestionDialog::for_confirmation(
+            "Which?",
+            "text\u{1b}[2J",
+            UiCommand::ask(DefinitionRequest::Names),
+        );
         dialog.kind = choose;
         assert_eq!(
             question_lines(&dialog),
@@ -134,7 +139,7 @@ mod tests {
         check("5", Err("`5` is no answer: type a number from 1 to 4"));
         check("0", Err("`0` is no answer: type a number from 1 to 4"));
         check("yes", Err("`yes` is no answer: type a number from 1 to 4"));
-        let confirm = QuestionDialog::for_confirmation("Sure?", "", UiCommand::Names);
+        let confirm = QuestionDialog::for_confirmation("Sure?", "", UiCommand::ask(DefinitionRequest::Names));
         assert_eq!(parse_choice(&confirm, "1"), Ok(vec![KeyCode::Char('y')]));
         assert_eq!(parse_choice(&confirm, "2"), Ok(vec![KeyCode::Char('n')]));
     }

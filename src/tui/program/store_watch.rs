@@ -1,24 +1,27 @@
 //! Watches the history for writes by any process while the history is open.
 
 use futures_util::StreamExt;
-use futures_util::stream::{BoxStream, Fuse};
+use futures_util::stream::{self, BoxStream, Fuse};
 
-use crate::backend::SessionBackend;
+use synthdev_service::session::{RunRequest, SessionResponse, SessionService};
 
 #[derive(Default)]
-pub struct StoreChangeWatch(Option<Fuse<BoxStream<'static, ()>>>);
+pub struct StoreChangeWatch(Option<Fuse<BoxStream<'static, SessionResponse>>>);
 
 impl StoreChangeWatch {
-    pub fn set_active(&mut self, looks: bool, backend: &dyn SessionBackend) {
+    pub fn set_active(&mut self, looks: bool, service: &dyn SessionService) {
         if looks != self.0.is_some() {
-            self.0 = looks.then(|| backend.store_changes().fuse());
+            self.0 = looks.then(|| {
+                let writes = service.answer(RunRequest::Watch.into()).each;
+                writes.unwrap_or_else(|| stream::empty().boxed()).fuse()
+            });
         }
     }
 
     /// `None`: the watch is off, or the system has none.
     pub async fn next_change(&mut self) -> Option<()> {
         match &mut self.0 {
-            Some(stirs) => stirs.next().await,
+            Some(writes) => writes.next().await.map(drop),
             None => None,
         }
     }

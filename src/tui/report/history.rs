@@ -4,11 +4,11 @@ use std::fmt::Write as _;
 
 use super::align_table;
 use crate::answer_fields::AnswerFields;
-use crate::backend::{RunStepList, SearchHitLine};
 use crate::history_browser::RunRow;
 use crate::text::{display_width, fit_to_columns, format_dollars, format_thousands, one_line};
 use synthdev_domain::ids::Timestamp;
 use synthdev_domain::journal::{OpenPause, PauseReason, RunStatus, RunSummary};
+use synthdev_service::session::{RunStepList, SearchHitLine};
 
 /// `just now`, `5 min ago`, `3 h ago`, `2 days ago`. A clock that was set back counts as no time.
 pub fn format_age(then: Timestamp, now: Timestamp) -> String {

@@ -1,8 +1,7 @@
 //! The run, the step and the changes that `/rewind` and `/fork` name.
 
 use serde_json::Value;
-
-use crate::backend::LookupPage;
+use synthdev_service::session::LookupPage;
 
 /// The target of a rewind; without a step the steps are listed.
 #[derive(Clone, PartialEq, Eq, Debug)]

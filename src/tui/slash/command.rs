@@ -3,10 +3,10 @@
 use super::arguments::EditArgument;
 use super::cmd::ShellLine;
 use super::steering::SteerAction;
-use crate::backend::{ConcurrentRunMode, LookupPage, SnapshotOperation, TimeTravelRequest};
 use synthdev_domain::journal::RunStatus;
 use synthdev_domain::project_index::SizeLimit;
 use synthdev_domain::task_list::TaskListCommand;
+use synthdev_service::session::{ConcurrentRunMode, LookupPage, SnapshotOperation, TimeTravelRequest};
 
 /// What completes an argument.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

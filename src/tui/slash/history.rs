@@ -4,8 +4,8 @@ use super::arguments::{self, split_word, strip_quotes};
 use super::command::{SlashAction, SlashArgument, SlashCommand};
 use super::simple_arguments::optional_name;
 use super::snapshots;
-use crate::backend::TimeTravelRequest;
 use synthdev_domain::journal::RunStatus;
+use synthdev_service::session::TimeTravelRequest;
 
 pub(super) const RUNS: SlashCommand = SlashCommand {
     name: "runs",

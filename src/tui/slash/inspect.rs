@@ -2,7 +2,7 @@
 
 use super::command::{SlashAction, SlashArgument, SlashCommand};
 use super::simple_arguments::optional_name;
-use crate::backend::LookupPage;
+use synthdev_service::session::LookupPage;
 
 pub(super) const TOOLS: SlashCommand = SlashCommand {
     name: "tools",

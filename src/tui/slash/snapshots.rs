@@ -1,8 +1,8 @@
 //! What `/snapshot` is asked for.
 
 use super::arguments::{split_word, strip_quotes};
-use crate::backend::SnapshotOperation;
 use synthdev_language::did_you_mean::closest_word;
+use synthdev_service::session::SnapshotOperation;
 
 pub const SNAPSHOT_WORDS: &[&str] = &["list", "create", "show", "diff", "restore", "delete", "help"];
 

@@ -3,7 +3,7 @@
 use super::arguments::{split_word, strip_quotes};
 use super::command::{SlashAction, SlashArgument, SlashCommand};
 use super::steering;
-use crate::backend::ConcurrentRunMode;
+use synthdev_service::session::ConcurrentRunMode;
 
 pub(super) const WORKFLOW: SlashCommand = SlashCommand {
     name: "workflow",

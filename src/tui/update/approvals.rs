@@ -3,7 +3,6 @@
 use std::fmt::Write as _;
 
 use super::dialog_keys;
-use crate::backend::StandingPermission;
 use crate::dialog::QuestionDialog;
 use crate::model::UiModel;
 use crate::msg::UiCommand;
@@ -13,6 +12,7 @@ use crate::transcript::item::TranscriptItem;
 use synthdev_domain::approval::ApprovalDecision;
 use synthdev_domain::ids::RunId;
 use synthdev_runtime::command::RunCommand;
+use synthdev_service::session::{ProjectRequest, StandingPermission};
 
 /// Numbered as `/approvals N` counts, the one on screen first.
 pub fn approvals_text(model: &UiModel) -> String {
@@ -118,7 +118,7 @@ pub fn allow_for_session(model: &mut UiModel) -> Vec<UiCommand> {
 pub fn allow_always(model: &mut UiModel) -> Vec<UiCommand> {
     let Some(tool) = front_tool(model) else { return Vec::new() };
     let mut cmds = allow_for_session(model);
-    cmds.push(UiCommand::AllowAlways(StandingPermission::Tool(tool)));
+    cmds.push(UiCommand::ask(ProjectRequest::AllowAlways(StandingPermission::Tool(tool))));
     cmds
 }
 

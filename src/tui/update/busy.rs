@@ -1,10 +1,10 @@
 //! What has to be over before something else begins.
 
-use crate::backend::StartPreparation;
 use crate::model::UiModel;
-use crate::msg::{PendingStart, UiCommand};
+use crate::msg::UiCommand;
 use crate::transcript::item::TranscriptItem;
 use synthdev_runtime::command::RunCommand;
+use synthdev_service::session::{PendingStart, StartPreparation};
 
 /// Says what is in the way, if something is.
 pub fn refuse_while_busy(model: &mut UiModel, what: &str) -> bool {

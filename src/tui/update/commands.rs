@@ -4,13 +4,16 @@ use std::collections::BTreeSet;
 
 use super::busy::{end_chat, refuse_while_busy};
 use super::{editor, history, history_browser, lookups, panes, setup, steering};
-use crate::backend::{ConcurrentRunMode, SnapshotOperation};
 use crate::dialog::QuestionDialog;
+use crate::display::DisplayRequest;
 use crate::model::UiModel;
-use crate::msg::{SnapshotPurpose, UiCommand};
+use crate::msg::UiCommand;
 use crate::slash::{self, SlashAction};
 use crate::theme;
 use crate::transcript::item::{ItemTone, TranscriptItem};
+use synthdev_service::session::{
+    ConcurrentRunMode, DefinitionRequest, RunRequest, SnapshotOperation, SnapshotPurpose, StartRequest,
+};
 
 /// Runs a command line; one that is not understood says why and changes nothing.
 pub fn run_command_line(model: &mut UiModel, line: &str) -> Vec<UiCommand> {
@@ -30,26 +33,26 @@ fn run_slash_action(model: &mut UiModel, action: SlashAction) -> Vec<UiCommand> 
         SlashAction::Workflow { name, input, sharing_mode: beside } => {
             start_workflow(model, name, input, beside)
         }
-        SlashAction::Workflows => vec![UiCommand::Workflows],
+        SlashAction::Workflows => vec![UiCommand::ask(DefinitionRequest::Workflows)],
         SlashAction::Role(name) => {
             if refuse_while_busy(model, "change the role") {
                 Vec::new()
             } else {
-                vec![UiCommand::Role(name)]
+                vec![UiCommand::ask(DefinitionRequest::Role(name))]
             }
         }
-        SlashAction::Roles(group) => vec![UiCommand::Roles(group)],
-        SlashAction::Tools => vec![UiCommand::Tools(model.facts.role.clone())],
+        SlashAction::Roles(group) => vec![UiCommand::ask(DefinitionRequest::Roles(group))],
+        SlashAction::Tools => vec![UiCommand::ask(DefinitionRequest::Tools(model.facts.role.clone()))],
         SlashAction::Cost => {
             let models: BTreeSet<String> = model.ledger().entries.iter().map(|entry| entry.model).collect();
-            vec![UiCommand::Prices(models.into_iter().collect())]
+            vec![UiCommand::ask(DefinitionRequest::Prices(models.into_iter().collect()))]
         }
         SlashAction::Review(agent) => review_call(model, agent),
         SlashAction::Runs { statuses, search_words: words } => {
             panes::show_live_runs(model);
             vec![history::list_runs_command(statuses, words)]
         }
-        SlashAction::Search(words) => vec![UiCommand::Search(words)],
+        SlashAction::Search(words) => vec![UiCommand::ask(RunRequest::Search(words))],
         // typed twice while a run is being resumed, the second does not continue the run from its position
         SlashAction::Resume(None) if model.is_workflow_stopped() && model.resuming_runs.is_empty() => {
             steering::continue_run(model)
@@ -66,7 +69,7 @@ fn run_slash_action(model: &mut UiModel, action: SlashAction) -> Vec<UiCommand> 
         }
         SlashAction::Theme(Some(name)) => {
             model.terminal_background.follow_background = name == "auto";
-            vec![UiCommand::Theme(name)]
+            vec![UiCommand::Display(DisplayRequest::Theme(name))]
         }
         SlashAction::Theme(None) => {
             model.add_item(TranscriptItem::note_item(&theme::theme_list_text(model.theme)));
@@ -101,7 +104,7 @@ fn review_call(model: &mut UiModel, agent: Option<String>) -> Vec<UiCommand> {
         model.add_item(TranscriptItem::line(ItemTone::Bad, "nothing was asked so far"));
         return Vec::new();
     };
-    vec![UiCommand::Review { run, agent }]
+    vec![UiCommand::ask(RunRequest::Review { run, agent })]
 }
 
 fn show_help(model: &mut UiModel, name: Option<&str>) -> Vec<UiCommand> {
@@ -126,9 +129,9 @@ fn start_workflow(
         return Vec::new();
     }
     vec![match beside {
-        Some(beside) => UiCommand::StartBeside { name, input, sharing_mode: beside },
-        None if input.is_empty() => UiCommand::ChooseWorkflow(name),
-        None => UiCommand::StartWorkflow { name, input },
+        Some(beside) => UiCommand::ask(StartRequest::Beside { name, input, sharing_mode: beside }),
+        None if input.is_empty() => UiCommand::ask(DefinitionRequest::ChooseWorkflow(name)),
+        None => UiCommand::ask(StartRequest::Workflow { name, input }),
     }]
 }
 
@@ -138,11 +141,15 @@ fn run_snapshot_command(model: &mut UiModel, command: SnapshotOperation) -> Vec<
             if refuse_while_busy(model, "restore files") {
                 return Vec::new();
             }
-            vec![UiCommand::Snapshot(SnapshotOperation::Show { id }, SnapshotPurpose::BeforeRestore)]
+            vec![UiCommand::ask(RunRequest::Snapshot(
+                SnapshotOperation::Show { id },
+                SnapshotPurpose::BeforeRestore,
+            ))]
         }
         SnapshotOperation::Delete { id } => {
             let title = format!("Delete snapshot {id}?");
-            let cmd = UiCommand::Snapshot(SnapshotOperation::Delete { id }, SnapshotPurpose::Show);
+            let cmd =
+                UiCommand::ask(RunRequest::Snapshot(SnapshotOperation::Delete { id }, SnapshotPurpose::Show));
             model.dialogs.push_back(QuestionDialog::for_confirmation(
                 &title,
                 "The files of the project stay as they are.",
@@ -150,7 +157,7 @@ fn run_snapshot_command(model: &mut UiModel, command: SnapshotOperation) -> Vec<
             ));
             Vec::new()
         }
-        other => vec![UiCommand::Snapshot(other, SnapshotPurpose::Show)],
+        other => vec![UiCommand::ask(RunRequest::Snapshot(other, SnapshotPurpose::Show))],
     }
 }
 

@@ -3,7 +3,6 @@
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::index;
-use crate::backend::StandingPermission;
 use crate::dialog::{DialogKind, QuestionDialog, REPEAT};
 use crate::model::UiModel;
 use crate::msg::UiCommand;
@@ -14,6 +13,7 @@ use synthdev_domain::ids::{CallId, RunId};
 use synthdev_engine::input::UserAnswer;
 use synthdev_runtime::command::RunCommand;
 use synthdev_runtime::network_access::NetworkAnswer;
+use synthdev_service::session::{ProjectRequest, StandingPermission};
 
 /// Whether a dialog waits for this key; any other letter is the beginning of a text.
 pub fn accepts_key(dialog: &QuestionDialog, key: KeyEvent) -> bool {
@@ -281,7 +281,7 @@ fn answer_network(model: &mut UiModel, answer: NetworkAnswer) -> Vec<UiCommand> 
 /// For this run, and from the settings for every later one.
 fn network_always(model: &mut UiModel) -> Vec<UiCommand> {
     let mut cmds = answer_network(model, NetworkAnswer::Run);
-    cmds.push(UiCommand::AllowAlways(StandingPermission::Network));
+    cmds.push(UiCommand::ask(ProjectRequest::AllowAlways(StandingPermission::Network)));
     cmds
 }
 
@@ -336,7 +336,7 @@ fn answer_yes_or_no(model: &mut UiModel, yes: bool, decision: ApprovalDecision) 
         DialogKind::Unsandboxed { run, call } => {
             vec![UiCommand::Send(run, RunCommand::AllowUnsandboxed { call, allowed: yes })]
         }
-        DialogKind::Trust => vec![UiCommand::Trust(yes)],
+        DialogKind::Trust => vec![UiCommand::ask(ProjectRequest::Trust(yes))],
         DialogKind::Confirm(cmd) => {
             if yes {
                 index::start_agreed_indexing(model, cmd)

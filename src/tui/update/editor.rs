@@ -2,11 +2,9 @@
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseEventKind};
 
+use super::editing_keys;
 use crate::editor::action::EditorAction;
-use crate::editor::{
-    DefinitionEditor, EditFileList, EditorCheckReport, EditorPrompt, EditorReply, EditorRequest,
-    EditorSaveError, EditorScreen, LARGEST, OpenedEditFile, SavedEditFile,
-};
+use crate::editor::{DefinitionEditor, EditFileList, EditorPrompt, EditorScreen, LARGEST};
 use crate::keymap::chord::KeyChord;
 use crate::keymap::{KeyAction, KeyFocusState};
 use crate::model::UiModel;
@@ -15,6 +13,10 @@ use crate::run_view::run_graph::RunGraphDrawing;
 use crate::text::format_count;
 use crate::transcript::item::{ItemTone, TranscriptItem};
 use synthdev_domain::diagnostic::DiagnosticSeverity;
+use synthdev_service::session::{
+    DefinitionRequest, EditorCheckReport, EditorRequest, EditorResponse, EditorSaveError, OpenedEditFile,
+    ProjectRequest, SavedEditFile, SessionRequest,
+};
 
 mod actions;
 mod keys;
@@ -32,7 +34,7 @@ pub fn open_editor(model: &mut UiModel, name: Option<String>, external: bool) ->
     model.edits += 1;
     let asked =
         name.map_or(EditorRequest::Files, |name| EditorRequest::Open { name, in_external_editor: external });
-    vec![UiCommand::Edit(model.edits, Box::new(asked))]
+    vec![UiCommand::Ask(SessionRequest::Editor(model.edits, Box::new(asked)))]
 }
 
 /// A key while the editor is in front.
@@ -63,7 +65,10 @@ pub fn on_key(model: &mut UiModel, key: KeyEvent) -> Vec<UiCommand> {
                 Vec::new()
             }
             new_file::NewFileKeyOutcome::Ask(wish) => {
-                vec![UiCommand::Edit(model.edits, Box::new(EditorRequest::Begin(wish)))]
+                vec![UiCommand::Ask(SessionRequest::Editor(
+                    model.edits,
+                    Box::new(EditorRequest::Begin(wish)),
+                ))]
             }
         },
         Some(EditorScreen::Text(editor)) => {
@@ -118,52 +123,54 @@ pub fn on_wheel(model: &mut UiModel, kind: MouseEventKind) {
 }
 
 /// A reply; one to an editor that was closed is dropped.
-pub fn handle_reply(model: &mut UiModel, number: u64, told: EditorReply) -> Vec<UiCommand> {
-    match told {
-        EditorReply::Files(Ok(files)) if number == model.edits => {
+pub(super) fn on_response(model: &mut UiModel, number: u64, response: EditorResponse) -> Vec<UiCommand> {
+    match response {
+        EditorResponse::Files(Ok(files)) if number == model.edits => {
             model.edit = Some(EditorScreen::List(EditFileList { files, ..EditFileList::default() }));
             Vec::new()
         }
-        EditorReply::Opened(Ok(opened)) if number == model.edits => opened_one(model, number, *opened),
-        EditorReply::Files(Err(reason)) | EditorReply::Opened(Err(reason)) if number == model.edits => {
+        EditorResponse::Opened(Ok(opened)) if number == model.edits => opened_one(model, number, *opened),
+        EditorResponse::Files(Err(reason)) | EditorResponse::Opened(Err(reason)) if number == model.edits => {
             model.edit = None;
             model.add_item(TranscriptItem::line(ItemTone::Bad, &reason));
             Vec::new()
         }
-        EditorReply::Patterns(found) if number == model.edits => {
+        EditorResponse::Patterns(found) if number == model.edits => {
             new_file::on_templates_loaded(model, found);
             Vec::new()
         }
-        EditorReply::Begun(result) if number == model.edits => {
+        EditorResponse::Begun(result) if number == model.edits => {
             match new_file::create_editor(model, number, result) {
                 Some(editor) => show_editor(model, editor),
                 None => Vec::new(),
             }
         }
-        EditorReply::Files(_) | EditorReply::Opened(_) | EditorReply::Patterns(_) | EditorReply::Begun(_) => {
-            Vec::new()
-        }
-        EditorReply::Simulated { version, result } => {
+        EditorResponse::Files(_)
+        | EditorResponse::Opened(_)
+        | EditorResponse::Patterns(_)
+        | EditorResponse::Begun(_) => Vec::new(),
+        EditorResponse::Simulated { version, result } => {
             if let Some(editor) = editor_by_number(model, number) {
                 simulate::finish_simulation(editor, version, result);
             }
             Vec::new()
         }
-        EditorReply::Checked { version, report } => {
+        EditorResponse::Checked { version, report } => {
             let Some(editor) = editor_by_number(model, number) else { return Vec::new() };
             on_checked(editor, version, *report);
             settle_changes(editor)
         }
-        EditorReply::Saved(result) => on_saved(model, number, result),
+        EditorResponse::Saved(result) => on_saved(model, number, result),
+        EditorResponse::EditedOutside(result) if number == editing_keys::ELSEWHERE => {
+            editing_keys::apply_external_text(model, result);
+            Vec::new()
+        }
+        EditorResponse::EditedOutside(result) => on_externally_edited(model, number, result),
     }
 }
 
 /// The text from the user's own editor.
-pub fn on_externally_edited(
-    model: &mut UiModel,
-    number: u64,
-    result: Result<String, String>,
-) -> Vec<UiCommand> {
+fn on_externally_edited(model: &mut UiModel, number: u64, result: Result<String, String>) -> Vec<UiCommand> {
     model.needs_repaint = true;
     let Some(editor) = editor_by_number(model, number) else { return Vec::new() };
     match result {
@@ -230,7 +237,11 @@ fn on_saved(
 ) -> Vec<UiCommand> {
     let note = result.as_ref().ok().map(|saved| saved.message.clone());
     // the workflows and roles have changed: reloads names and the status line
-    let again = if note.is_some() { vec![UiCommand::Names, UiCommand::Status] } else { Vec::new() };
+    let again = if note.is_some() {
+        vec![UiCommand::ask(DefinitionRequest::Names), UiCommand::ask(ProjectRequest::Status)]
+    } else {
+        Vec::new()
+    };
     let Some(editor) = editor_by_number(model, number) else { return again };
     editor.is_saving = false;
     match result {
@@ -265,7 +276,7 @@ fn settle_changes(editor: &mut DefinitionEditor) -> Vec<UiCommand> {
         editor.checking_version = Some(version);
         let text = editor.buffer.text().into();
         let asked = EditorRequest::Check { file: editor.file.clone(), text, version };
-        cmds.push(UiCommand::Edit(editor.number, Box::new(asked)));
+        cmds.push(UiCommand::Ask(SessionRequest::Editor(editor.number, Box::new(asked))));
     }
     if editor.save_when_checked && editor.is_checked() {
         editor.save_when_checked = false;

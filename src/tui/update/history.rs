@@ -2,18 +2,21 @@
 
 use std::fmt::Write as _;
 
-use super::{busy, history_browser, mention, open_run, resuming, unread_input};
-use crate::backend::{RunFilter, TimeTravelOutcome, TimeTravelPreview, TimeTravelRequest};
+use super::{busy, history_browser, mention, open_run, resuming, steering, unread_input};
 use crate::complete::complete_input;
 use crate::dialog::QuestionDialog;
 use crate::model::UiModel;
-use crate::msg::{BackendReply, RunListPurpose, UiCommand};
+use crate::msg::UiCommand;
 use crate::past_run::PastRun;
 use crate::report::history as report;
 use crate::text::format_count;
-use crate::transcript::item::{ItemTone, TranscriptBlock, TranscriptItem};
+use crate::transcript::item::{BlockBodyStyle, ItemTone, TranscriptBlock, TranscriptItem};
 use synthdev_domain::ids::{RunId, Timestamp};
 use synthdev_domain::journal::{RunStatus, RunSummary};
+use synthdev_service::session::{
+    RunFilter, RunListPurpose, RunRequest, RunResponse, SnapshotOperation, SnapshotPurpose,
+    TimeTravelOutcome, TimeTravelPreview, TimeTravelRequest,
+};
 
 /// Runs that `/runs` shows.
 const LISTED: usize = 20;
@@ -24,31 +27,31 @@ const COUNTED: usize = 200;
 
 /// Requests the runs of this project that can be resumed.
 pub fn offer_command() -> UiCommand {
-    UiCommand::Runs(waiting_filter(), RunListPurpose::Offer)
+    UiCommand::ask(RunRequest::List(waiting_filter(), RunListPurpose::Offer))
 }
 
 /// For the completion of ids.
 pub fn run_names_command() -> UiCommand {
-    UiCommand::Runs(
+    UiCommand::ask(RunRequest::List(
         RunFilter { this_project_only: true, limit: LISTED, ..RunFilter::default() },
         RunListPurpose::Names,
-    )
+    ))
 }
 
 pub fn list_runs_command(statuses: Vec<RunStatus>, words: Option<String>) -> UiCommand {
-    UiCommand::Runs(
+    UiCommand::ask(RunRequest::List(
         RunFilter { this_project_only: false, statuses, search_words: words, limit: LISTED },
         RunListPurpose::Show,
-    )
+    ))
 }
 
 /// What runs of this project wait for, step by step.
 pub fn pending_command() -> UiCommand {
     let statuses = vec![RunStatus::Paused, RunStatus::Running];
-    UiCommand::Runs(
+    UiCommand::ask(RunRequest::List(
         RunFilter { this_project_only: true, statuses, search_words: None, limit: LISTED },
         RunListPurpose::Pending,
-    )
+    ))
 }
 
 /// Without an id: the run that was left last in this session, else a waiting one of this project.
@@ -59,7 +62,7 @@ pub fn resume_run(model: &mut UiModel, run: Option<String>) -> Vec<UiCommand> {
     let named = run.or_else(|| model.last_left_run.as_ref().map(ToString::to_string));
     match named {
         Some(name) => open_run::start_opening(model, name),
-        None => vec![UiCommand::Runs(waiting_filter(), RunListPurpose::Resume)],
+        None => vec![UiCommand::ask(RunRequest::List(waiting_filter(), RunListPurpose::Resume))],
     }
 }
 
@@ -78,77 +81,104 @@ pub fn time_travel(model: &mut UiModel, mut travel: TimeTravelRequest) -> Vec<Ui
     }
     // a fork changes nothing that was: it needs no yes
     vec![if matches!(travel, TimeTravelRequest::Fork { .. }) {
-        UiCommand::Travel(travel)
+        UiCommand::ask(RunRequest::Travel(travel))
     } else {
-        UiCommand::Plan(travel)
+        UiCommand::ask(RunRequest::Plan(travel))
     }]
 }
 
 pub fn show_steps(model: &UiModel, run: Option<String>) -> Vec<UiCommand> {
-    vec![UiCommand::Steps(run.or_else(|| default_run_id(model)))]
+    vec![UiCommand::ask(RunRequest::Steps(run.or_else(|| default_run_id(model))))]
 }
 
-pub fn on_history_reply(model: &mut UiModel, reply: BackendReply) -> Vec<UiCommand> {
-    let Some(reply) = history_browser::handle_time_travel_reply(model, reply) else { return Vec::new() };
-    match reply {
-        BackendReply::Runs { list_purpose: wanted, list: Ok(list), at } => {
-            model.now = model.now.max(at);
-            return match wanted {
-                RunListPurpose::Offer | RunListPurpose::Resume => on_offer(model, wanted, list),
-                RunListPurpose::Show | RunListPurpose::Names => on_runs_listed(model, wanted, &list),
-                RunListPurpose::Pending => show_pending(model, &list),
-            };
-        }
-        BackendReply::Runs { list_purpose: RunListPurpose::Names, .. } => {}
-        BackendReply::Runs { list: Err(reason), .. } => {
-            show_error(model, "The runs cannot be listed", &reason)
-        }
-        BackendReply::Found { search_words: words, lines: Ok(lines), at } => {
+pub(super) fn on_response(model: &mut UiModel, response: RunResponse) -> Vec<UiCommand> {
+    let Some(response) = history_browser::take_time_travel_response(model, response) else {
+        return Vec::new();
+    };
+    match response {
+        RunResponse::List { list_purpose, list, at } => return on_list(model, list_purpose, list, at),
+        RunResponse::Found { search_words: words, lines: Ok(lines), at } => {
             let title = format!("Found: {words}");
             model.add_item(TranscriptItem::report_item(&title, &report::search_hits_text(&lines, at)));
         }
-        BackendReply::Found { lines: Err(reason), .. } => {
-            show_error(model, "Nothing could be searched", &reason)
+        RunResponse::Found { lines: Err(reason), .. } => {
+            show_error(model, "Nothing could be searched", &reason);
         }
-        BackendReply::Glance(past) => return open_run::show_preview(model, *past),
-        BackendReply::Past { past_run: Ok(past), .. } => return resume_past_run(model, *past),
-        BackendReply::Past { run, past_run: Err(reason) } => {
-            model.retrying_run = None;
-            if let Some(opening) = open_run::take_opening(model, &RunId::from(run.as_str())) {
-                open_run::abort_opening(model, opening);
-            }
-            show_error(model, &format!("run {run} is not resumed"), &reason);
-            unread_input::return_to_input(model);
-        }
-        BackendReply::Earlier { run, before_entry: before, items } => {
-            open_run::insert_earlier_items(model, &run, before, items)
-        }
-        BackendReply::Resumed { run, result: Ok(()) } => return resuming::release_held_commands(model, &run),
-        BackendReply::Resumed { run, result: Err(reason) } => not_resumed(model, &run, &reason),
-        BackendReply::Steps(Ok(steps)) => {
+        RunResponse::Resumed { run, result: Ok(()) } => return resuming::release_held_commands(model, &run),
+        RunResponse::Resumed { run, result: Err(reason) } => not_resumed(model, &run, &reason),
+        RunResponse::Controlled(control, report) => steering::on_run_controlled(model, control, report),
+        RunResponse::Reviewed(Ok(text)) => model.show_answer("Last request", &text),
+        RunResponse::Reviewed(Err(reason)) => show_error(model, "There is no request", &reason),
+        RunResponse::Steps(Ok(steps)) => {
             let title = format!("Steps of {} {}", steps.workflow, steps.run);
             model.add_item(TranscriptItem::report_item(&title, &report::steps_text(&steps)));
         }
-        BackendReply::Planned(Ok(TimeTravelPreview { travel, title, body })) => {
-            model.dialogs.push_back(QuestionDialog::for_confirmation(
-                &title,
-                &body,
-                UiCommand::Travel(travel),
-            ));
+        RunResponse::Planned(Ok(TimeTravelPreview { travel, title, body })) => {
+            let travel = UiCommand::ask(RunRequest::Travel(travel));
+            model.dialogs.push_back(QuestionDialog::for_confirmation(&title, &body, travel));
         }
-        BackendReply::Travelled(Ok(done)) => on_travelled(model, done),
-        BackendReply::Steps(Err(reason))
-        | BackendReply::Planned(Err(reason))
-        | BackendReply::Travelled(Err(reason)) => {
+        RunResponse::Travelled(Ok(done)) => on_travelled(model, done),
+        RunResponse::Steps(Err(reason))
+        | RunResponse::Planned(Err(reason))
+        | RunResponse::Travelled(Err(reason)) => {
             show_error(model, "Nothing was changed", &reason);
         }
-        _ => {}
+        RunResponse::Snapshot { command, purpose, text } => on_snapshot_done(model, command, purpose, text),
+        // the loop around the screen listens to it
+        RunResponse::Written => {}
+    }
+    Vec::new()
+}
+
+fn on_list(
+    model: &mut UiModel,
+    purpose: RunListPurpose,
+    list: Result<Vec<RunSummary>, String>,
+    at: Timestamp,
+) -> Vec<UiCommand> {
+    match list {
+        Ok(list) => {
+            model.now = model.now.max(at);
+            match purpose {
+                RunListPurpose::Offer | RunListPurpose::Resume => on_offer(model, purpose, list),
+                RunListPurpose::Show | RunListPurpose::Names => on_runs_listed(model, purpose, &list),
+                RunListPurpose::Pending => show_pending(model, &list),
+            }
+        }
+        Err(reason) => {
+            if purpose != RunListPurpose::Names {
+                show_error(model, "The runs cannot be listed", &reason);
+            }
+            Vec::new()
+        }
+    }
+}
+
+/// All of a run that is to be resumed, or why it cannot be.
+pub(super) fn on_past_run(
+    model: &mut UiModel,
+    run: &str,
+    past_run: Result<PastRun, String>,
+) -> Vec<UiCommand> {
+    let opened_from_browser = history_browser::finish_opening(model, run, past_run.as_ref().err());
+    match past_run {
+        Ok(past) => return resume_past_run(model, past),
+        Err(reason) => {
+            model.retrying_run = None;
+            if let Some(opening) = open_run::take_opening(model, &RunId::from(run)) {
+                open_run::abort_opening(model, opening);
+            }
+            if !opened_from_browser {
+                show_error(model, &format!("run {run} is not resumed"), &reason);
+                unread_input::return_to_input(model);
+            }
+        }
     }
     Vec::new()
 }
 
 /// Failed runs are among them that cannot be tried again: see `can_resume`.
-fn waiting_filter() -> RunFilter {
+pub fn waiting_filter() -> RunFilter {
     let statuses = vec![RunStatus::Interrupted, RunStatus::Paused, RunStatus::Failed];
     RunFilter { this_project_only: true, statuses, search_words: None, limit: COUNTED }
 }
@@ -260,7 +290,11 @@ fn resume_past_run(model: &mut UiModel, past: PastRun) -> Vec<UiCommand> {
     model.runs.push(view);
     model.last_left_run = None;
     resuming::start_resuming(model, &run);
-    cmds.push(if retry { UiCommand::Retry(run) } else { UiCommand::Resume(run) });
+    cmds.push(if retry {
+        UiCommand::ask(RunRequest::Retry(run))
+    } else {
+        UiCommand::ask(RunRequest::Resume(run))
+    });
     model.held_lines = lines;
     cmds
 }
@@ -313,5 +347,37 @@ pub fn on_resumed(model: &mut UiModel, run: &RunId, at: Timestamp, again: usize,
     }
     for note in notes {
         model.add_item(TranscriptItem::note_item(note));
+    }
+}
+
+fn on_snapshot_done(
+    model: &mut UiModel,
+    command: SnapshotOperation,
+    purpose: SnapshotPurpose,
+    text: Result<String, String>,
+) {
+    let text = match text {
+        Ok(text) => text,
+        Err(reason) => return show_error(model, "Snapshot", &reason),
+    };
+    match (command, purpose) {
+        (SnapshotOperation::Show { id }, SnapshotPurpose::BeforeRestore) => {
+            let title = format!("Restore snapshot {id}?");
+            let body = format!(
+                "{text}\n\nA snapshot of the current files is taken first, so this can be \
+                undone."
+            );
+            let cmd = UiCommand::ask(RunRequest::Snapshot(
+                SnapshotOperation::Restore { id },
+                SnapshotPurpose::Show,
+            ));
+            model.dialogs.push_back(QuestionDialog::for_confirmation(&title, &body, cmd));
+        }
+        (SnapshotOperation::Diff { id }, _) => {
+            let block = TranscriptBlock::new(ItemTone::Accent, &format!("Since snapshot {id}"), &text)
+                .style(BlockBodyStyle::Diff);
+            model.add_item(TranscriptItem::Block(block));
+        }
+        _ => model.show_answer("Snapshot", &text),
     }
 }

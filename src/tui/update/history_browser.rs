@@ -4,16 +4,15 @@
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::open_run;
-use crate::backend::{TimeTravelOutcome, TimeTravelPreview};
 use crate::history_browser::{
-    HistoryBrowser, HistoryPrompt, HistoryReply, HistoryRequest, HistoryRunPage, HistoryText,
+    HistoryBrowser, HistoryPrompt, HistoryRequest, HistoryResponse, HistoryRunPage, HistoryText,
     HistoryTextView, HistoryWaitKind, RunDetails,
 };
 use crate::model::UiModel;
-use crate::msg::{BackendReply, UiCommand};
+use crate::msg::UiCommand;
 use crate::transcript::item::{ItemTone, TranscriptBlock, TranscriptItem};
-use synthdev_domain::ids::{RunId, Timestamp};
+use synthdev_domain::ids::Timestamp;
+use synthdev_service::session::{RunResponse, TimeTravelOutcome, TimeTravelPreview};
 
 mod cursor;
 mod keys;
@@ -91,16 +90,16 @@ pub fn on_store_change(model: &mut UiModel) -> Vec<UiCommand> {
 }
 
 /// A reply; one that was cancelled is dropped.
-pub fn handle_reply(model: &mut UiModel, number: u64, told: HistoryReply) -> Vec<UiCommand> {
+pub fn handle_reply(model: &mut UiModel, number: u64, told: HistoryResponse) -> Vec<UiCommand> {
     let Some(archive) = &mut model.history_browser else { return Vec::new() };
     let awaited = archive.waits_for(&HistoryWaitKind::Answer(number));
     match told {
-        HistoryReply::Page(result) => {
+        HistoryResponse::Page(result) => {
             let now = on_page_loaded(archive, number, result);
             model.now = model.now.max(now);
         }
-        HistoryReply::Changes(count) => return on_store_changed(model, count),
-        HistoryReply::Opened(result) => {
+        HistoryResponse::Changes(count) => return on_store_changed(model, count),
+        HistoryResponse::Opened(result) => {
             on_run_opened(archive, number, result);
             // the history has changed while it was read
             if archive.run.as_ref().is_some_and(|run| run.is_outdated) {
@@ -109,14 +108,14 @@ pub fn handle_reply(model: &mut UiModel, number: u64, told: HistoryReply) -> Vec
                 return cmds;
             }
         }
-        HistoryReply::Text(result) if awaited => {
+        HistoryResponse::Text(result) if awaited => {
             archive.pending_wait = None;
             match result {
                 Ok(text) => archive.page = Some(Box::new(HistoryTextView::new(text))),
                 Err(why) => archive.show_error(&why),
             }
         }
-        HistoryReply::Done(result) if awaited => {
+        HistoryResponse::Done(result) if awaited => {
             archive.pending_wait = None;
             match result {
                 Ok(text) => {
@@ -131,51 +130,55 @@ pub fn handle_reply(model: &mut UiModel, number: u64, told: HistoryReply) -> Vec
             }
         }
         // the answer to whatever was asked was broken off
-        HistoryReply::Text(Err(why)) => {
+        HistoryResponse::Text(Err(why)) => {
             archive.count_requested = false;
             on_page_loaded(archive, number, Err(why.clone()));
             on_run_opened(archive, number, Err(why));
         }
-        HistoryReply::Text(Ok(_)) | HistoryReply::Done(_) => {}
+        HistoryResponse::Text(Ok(_)) | HistoryResponse::Done(_) => {}
     }
     request_next_page(model)
 }
 
-/// A reply about a rewind, fork or resume, if the history waits for it; else it is returned.
-pub fn handle_time_travel_reply(model: &mut UiModel, reply: BackendReply) -> Option<BackendReply> {
-    let Some(archive) = &mut model.history_browser else { return Some(reply) };
+/// A response about a rewind or fork, if the history waits for it; else it is returned.
+pub(super) fn take_time_travel_response(model: &mut UiModel, response: RunResponse) -> Option<RunResponse> {
+    let Some(archive) = &mut model.history_browser else { return Some(response) };
     let wait = archive.pending_wait.as_ref().map(|wait| &wait.wait_kind);
-    match (reply, wait) {
-        (BackendReply::Planned(plan), Some(HistoryWaitKind::Plan)) => on_travel_planned(archive, plan),
-        (BackendReply::Travelled(Err(why)), Some(HistoryWaitKind::Travel)) => {
+    match (response, wait) {
+        (RunResponse::Planned(plan), Some(HistoryWaitKind::Plan)) => on_travel_planned(archive, plan),
+        (RunResponse::Travelled(Err(why)), Some(HistoryWaitKind::Travel)) => {
             archive.pending_wait = None;
             archive.show_error(&why);
         }
         // the conversation shows it, too
-        (BackendReply::Travelled(Ok(done)), Some(HistoryWaitKind::Travel)) => {
+        (RunResponse::Travelled(Ok(done)), Some(HistoryWaitKind::Travel)) => {
             on_travelled(model, &done);
-            return Some(BackendReply::Travelled(Ok(done)));
+            return Some(RunResponse::Travelled(Ok(done)));
         }
-        (BackendReply::Past { run, past_run: Err(why) }, Some(HistoryWaitKind::TakeUp(wanted)))
-            if wanted.as_str() == run =>
-        {
-            archive.pending_wait = None;
-            archive.show_error(&why);
-            model.retrying_run = None;
-            if let Some(opening) = open_run::take_opening(model, &RunId::from(run.as_str())) {
-                open_run::abort_opening(model, opening);
-            }
-        }
-        (
-            reply @ (BackendReply::Past { past_run: Ok(_), .. } | BackendReply::Glance(_)),
-            Some(HistoryWaitKind::TakeUp(_)),
-        ) => {
-            model.history_browser = None;
-            return Some(reply);
-        }
-        (reply, _) => return Some(reply),
+        (response, _) => return Some(response),
     }
     None
+}
+
+/// A run comes on the screen: the history, if it waits for one, closes.
+pub(super) fn close_for_opening(model: &mut UiModel) {
+    let waits = |archive: &&HistoryBrowser| matches!(&archive.pending_wait, Some(wait) if matches!(wait.wait_kind, HistoryWaitKind::TakeUp(_)));
+    if model.history_browser.as_deref().filter(waits).is_some() {
+        model.history_browser = None;
+    }
+}
+
+/// All of a run was read, or cannot be: whether the history had asked for this run, and shows the error.
+pub(super) fn finish_opening(model: &mut UiModel, run: &str, error: Option<&String>) -> bool {
+    let Some(why) = error else {
+        close_for_opening(model);
+        return false;
+    };
+    let asked = |archive: &&mut Box<HistoryBrowser>| archive.waits_for(&HistoryWaitKind::TakeUp(run.into()));
+    let Some(archive) = model.history_browser.as_mut().filter(asked) else { return false };
+    archive.pending_wait = None;
+    archive.show_error(why);
+    true
 }
 
 fn on_travel_planned(archive: &mut HistoryBrowser, plan: Result<TimeTravelPreview, String>) {

@@ -1,7 +1,6 @@
 //! `/index`: shows the user the cost, asks for consent, and shows the progress.
 
 use super::shell_commands;
-use crate::backend::{IndexingReply, IndexingRequest};
 use crate::dialog::QuestionDialog;
 use crate::model::UiModel;
 use crate::msg::UiCommand;
@@ -10,6 +9,7 @@ use crate::transcript::item::{ItemTone, TranscriptItem};
 use synthdev_domain::ids::Timestamp;
 use synthdev_domain::project_index::SizeLimit;
 use synthdev_domain::project_index::report::{IndexOutcome, IndexReport};
+use synthdev_service::session::{IndexingReply, IndexingRequest, LookupRequest, SessionRequest};
 
 pub fn propose_indexing(model: &mut UiModel, limit: SizeLimit) -> Vec<UiCommand> {
     start_indexing(model, "examining the project", IndexingRequest::Look(limit))
@@ -18,7 +18,9 @@ pub fn propose_indexing(model: &mut UiModel, limit: SizeLimit) -> Vec<UiCommand>
 /// Runs what the user agreed to; making the index gets a number from now on.
 pub fn start_agreed_indexing(model: &mut UiModel, cmd: UiCommand) -> Vec<UiCommand> {
     match cmd {
-        UiCommand::Index(_, asked) => start_indexing(model, "building the index", asked),
+        UiCommand::Ask(SessionRequest::Lookup(LookupRequest::Index(_, asked))) => {
+            start_indexing(model, "building the index", asked)
+        }
         other => vec![other],
     }
 }
@@ -29,7 +31,7 @@ fn start_indexing(model: &mut UiModel, what: &str, asked: IndexingRequest) -> Ve
         model.add_item(TranscriptItem::warning_item(&why));
         return Vec::new();
     }
-    vec![UiCommand::Index(model.start_side_query(what), asked)]
+    vec![UiCommand::ask(LookupRequest::Index(model.start_side_query(what), asked))]
 }
 
 pub fn handle_reply(model: &mut UiModel, number: u64, told: IndexingReply, at: Timestamp) -> Vec<UiCommand> {
@@ -44,10 +46,10 @@ pub fn handle_reply(model: &mut UiModel, number: u64, told: IndexingReply, at: T
                 aside.activity_text = format!("building the index: {done} of {of}");
             }
             // also after a stop: the last reply has the cost
-            return vec![UiCommand::Index(number, IndexingRequest::More)];
+            return vec![UiCommand::ask(LookupRequest::Index(number, IndexingRequest::More))];
         }
         IndexingReply::Proposal(lines) if model.finish_side_query(number) => {
-            let go = UiCommand::Index(0, IndexingRequest::Go);
+            let go = UiCommand::ask(LookupRequest::Index(0, IndexingRequest::Go));
             model.dialogs.push_back(QuestionDialog::for_confirmation(
                 "Build the index of this project?",
                 &lines.join("\n"),

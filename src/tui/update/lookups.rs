@@ -1,16 +1,15 @@
 //! Commands that look something up beside a running workflow: agents, graphs, pages, trust.
 
 use super::{editing_keys, index, shell_commands, tasks, verbosity};
-use crate::backend::LookupPage;
-use crate::dialog::QuestionDialog;
 use crate::keymap::{self, ACTIONS};
 use crate::layout::PaneKind;
 use crate::model::UiModel;
-use crate::msg::{BackendReply, UiCommand};
+use crate::msg::UiCommand;
 use crate::report::agents;
 use crate::slash::SlashAction;
 use crate::transcript::item::{ItemTone, TranscriptItem};
 use synthdev_language::did_you_mean::closest_word;
+use synthdev_service::session::{LookupPage, LookupRequest, LookupResponse, ProjectRequest};
 
 pub fn run_lookup(model: &mut UiModel, action: SlashAction) -> Vec<UiCommand> {
     match action {
@@ -20,15 +19,15 @@ pub fn run_lookup(model: &mut UiModel, action: SlashAction) -> Vec<UiCommand> {
         SlashAction::Graph(wanted) => return show_graph(model, wanted),
         SlashAction::Pane(name) => show_pane_by_name(model, &name),
         SlashAction::Page(LookupPage::Export { run, file }) => return export_run(model, run, file),
-        SlashAction::Page(page) => return vec![UiCommand::Page(page)],
+        SlashAction::Page(page) => return vec![UiCommand::ask(LookupRequest::Page(page))],
         SlashAction::Budget => match model.watched_run().map(agents::budget_text) {
             Some(text) => show_report(model, "Budget", &text),
             None => show_text(model, "nothing has run in this session"),
         },
-        SlashAction::Trust(Some(false)) => return vec![UiCommand::Trust(false)],
-        SlashAction::Trust(_) => return vec![UiCommand::Trusts],
+        SlashAction::Trust(Some(false)) => return vec![UiCommand::ask(ProjectRequest::Trust(false))],
+        SlashAction::Trust(_) => return vec![UiCommand::ask(ProjectRequest::TrustQuestion)],
         SlashAction::Shell(line) => return shell_commands::run_shell_line(model, line),
-        SlashAction::Task(deed) => return vec![UiCommand::Task(deed)],
+        SlashAction::Task(deed) => return vec![UiCommand::ask(LookupRequest::Task(deed))],
         SlashAction::Index(limit) => return index::propose_indexing(model, limit),
         SlashAction::Vim(wanted) => editing_keys::set_vim_mode(model, wanted),
         SlashAction::Verbosity(wanted) => return verbosity::set_verbosity(model, wanted),
@@ -38,24 +37,20 @@ pub fn run_lookup(model: &mut UiModel, action: SlashAction) -> Vec<UiCommand> {
     Vec::new()
 }
 
-pub fn on_lookup_reply(model: &mut UiModel, reply: BackendReply) {
-    match reply {
-        BackendReply::Page(Ok((title, text))) => show_report(model, &title, &text),
-        BackendReply::Page(Err(reason)) | BackendReply::Trusts(Err(reason)) => {
+pub(super) fn on_response(model: &mut UiModel, response: LookupResponse) -> Vec<UiCommand> {
+    match response {
+        LookupResponse::Page(Ok((title, text))) => show_report(model, &title, &text),
+        LookupResponse::Page(Err(reason)) => {
             model.add_item(TranscriptItem::line(ItemTone::Warning, &reason));
         }
-        BackendReply::Trusts(Ok(asked)) => {
-            model.dialogs.push_back(QuestionDialog::for_trust(&asked.files, &asked.changes));
+        LookupResponse::Shell { command, outcome } => shell_commands::on_command_ran(model, command, outcome),
+        LookupResponse::Tasks { command, outcome } => tasks::show_task_result(model, command, outcome),
+        LookupResponse::Suggested(number, suggested, at) => {
+            shell_commands::on_suggestion(model, number, suggested, at);
         }
-        BackendReply::Shell { command, outcome: told } => {
-            shell_commands::on_command_ran(model, command, told)
-        }
-        BackendReply::Tasks { command: deed, outcome: told } => tasks::show_task_result(model, deed, told),
-        BackendReply::Suggested(number, suggested, at) => {
-            shell_commands::on_suggestion(model, number, suggested, at)
-        }
-        _ => {}
+        LookupResponse::Index(number, report, at) => return index::handle_reply(model, number, report, at),
     }
+    Vec::new()
 }
 
 fn show_agent(model: &mut UiModel, name: &str) -> Vec<UiCommand> {
@@ -80,8 +75,10 @@ fn show_agent(model: &mut UiModel, name: &str) -> Vec<UiCommand> {
 fn show_graph(model: &mut UiModel, wanted: Option<String>) -> Vec<UiCommand> {
     let run = model.watched_run().filter(|run| !run.chat).map(|run| run.id.clone());
     match (wanted, run) {
-        (Some(name), _) => vec![UiCommand::Page(LookupPage::Graph(name))],
-        (None, Some(run)) if model.line_mode => vec![UiCommand::Page(LookupPage::RunGraph(run))],
+        (Some(name), _) => vec![UiCommand::ask(LookupRequest::Page(LookupPage::Graph(name)))],
+        (None, Some(run)) if model.line_mode => {
+            vec![UiCommand::ask(LookupRequest::Page(LookupPage::RunGraph(run)))]
+        }
         (None, Some(_)) => {
             model.panes.show_pane(PaneKind::Graph);
             Vec::new()
@@ -110,7 +107,7 @@ fn export_run(model: &mut UiModel, run: Option<String>, file: Option<String>) ->
         show_text(model, "nothing has run in this session: /export RUN");
         return Vec::new();
     }
-    vec![UiCommand::Page(LookupPage::Export { run, file })]
+    vec![UiCommand::ask(LookupRequest::Page(LookupPage::Export { run, file }))]
 }
 
 fn show_text(model: &mut UiModel, text: &str) {

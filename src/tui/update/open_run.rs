@@ -2,6 +2,7 @@
 
 use super::active_run::active_run;
 use super::{busy, resuming};
+use crate::display::DisplayRequest;
 use crate::model::UiModel;
 use crate::msg::UiCommand;
 use crate::past_run::{OpeningRun, PastRun};
@@ -28,7 +29,7 @@ pub fn start_opening(model: &mut UiModel, name: String) -> Vec<UiCommand> {
             lines: Vec::new(),
         });
     }
-    vec![UiCommand::Past(name)]
+    vec![UiCommand::Display(DisplayRequest::Past(name))]
 }
 
 /// Shows the stored preview of a run, unless the run is shown already, and requests all of it.
@@ -56,7 +57,7 @@ pub fn show_preview(model: &mut UiModel, past: PastRun) -> Vec<UiCommand> {
         model.opening_run =
             Some(OpeningRun { run: run.clone(), preview_range: None, view_from_preview: false, lines });
     }
-    vec![UiCommand::Whole(run)]
+    vec![UiCommand::Display(DisplayRequest::Whole(run))]
 }
 
 /// The run is read, or cannot be: it is being opened no longer.
@@ -170,7 +171,7 @@ pub fn request_earlier_items(model: &mut UiModel) -> Vec<UiCommand> {
             .as_mut()
             .filter(|earlier| !earlier.is_requested && shown.contains(&earlier.position))?;
         earlier.is_requested = true;
-        Some(UiCommand::Earlier(view.id.clone(), earlier.left_out_count))
+        Some(UiCommand::Display(DisplayRequest::Earlier(view.id.clone(), earlier.left_out_count)))
     });
     reached.into_iter().collect()
 }

@@ -3,6 +3,7 @@
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 
 use super::clipboard;
+use crate::display::DisplayRequest;
 use crate::keymap::KeyAction;
 use crate::layout::{LayoutSlot, PaneKind};
 use crate::model::UiModel;
@@ -35,7 +36,7 @@ pub fn request_definition(model: &mut UiModel) -> Option<UiCommand> {
         return None;
     }
     model.run_mut(&id)?.pane_data.definition = RunDefinitionState::Asked;
-    Some(UiCommand::Definition(id))
+    Some(UiCommand::Display(DisplayRequest::Definition(id)))
 }
 
 /// A key while a pane has the keys. `None`: it is none of its, and the input box gets it.

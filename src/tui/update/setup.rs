@@ -5,9 +5,10 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use super::busy::{end_chat, refuse_while_busy};
 use crate::model::UiModel;
 use crate::msg::UiCommand;
-use crate::setup::{SetupChoice, SetupDialog, SetupReply, SetupRequest, SetupServer, SetupStep};
+use crate::setup::{SetupChoice, SetupDialog, SetupStep};
 use crate::text::clean_text;
 use crate::transcript::item::TranscriptItem;
+use synthdev_service::session::{ProjectRequest, SessionRequest, SetupRequest, SetupResponse, SetupServer};
 use synthdev_settings::setup::{check_url, parse_key};
 
 /// `/configure [LEVEL]`.
@@ -15,10 +16,10 @@ pub fn open_setup(model: &mut UiModel, level: String) -> Vec<UiCommand> {
     if refuse_while_busy(model, "set up a model") {
         return Vec::new();
     }
-    vec![UiCommand::Setup(
+    vec![UiCommand::Ask(SessionRequest::Setup(
         0,
         Box::new(SetupRequest::Open { level, at_first_start: false, exits_after: false }),
-    )]
+    ))]
 }
 
 /// Closes it; nothing outside has changed. Whether the program ends with it.
@@ -75,11 +76,11 @@ pub fn on_paste(setup: &mut SetupDialog, text: &str) {
 }
 
 /// A reply; one to a closed dialog is dropped.
-pub fn handle_reply(model: &mut UiModel, number: u64, told: SetupReply) -> Vec<UiCommand> {
+pub fn handle_reply(model: &mut UiModel, number: u64, told: SetupResponse) -> Vec<UiCommand> {
     match told {
-        SetupReply::Unneeded => return Vec::new(),
-        SetupReply::Opened { at_first_start: true, .. } if has_unsent_input(model) => return Vec::new(),
-        SetupReply::Opened { level, at_first_start: first, exits_after: alone, servers: places } => {
+        SetupResponse::Unneeded => return Vec::new(),
+        SetupResponse::Opened { at_first_start: true, .. } if has_unsent_input(model) => return Vec::new(),
+        SetupResponse::Opened { level, at_first_start: first, exits_after: alone, servers: places } => {
             model.popup = None;
             model.setups += 1;
             model.setup = Some(SetupDialog {
@@ -89,24 +90,24 @@ pub fn handle_reply(model: &mut UiModel, number: u64, told: SetupReply) -> Vec<U
             });
             return Vec::new();
         }
-        SetupReply::Saved(Ok(text)) => return on_setup_saved(model, number, &text),
-        SetupReply::Saved(Err(reason)) if model.setup.is_none() => {
+        SetupResponse::Saved(Ok(text)) => return on_setup_saved(model, number, &text),
+        SetupResponse::Saved(Err(reason)) if model.setup.is_none() => {
             model.add_item(TranscriptItem::error("no model was set up", &reason));
             return Vec::new();
         }
-        SetupReply::Discovered(_)
-        | SetupReply::Offers { .. }
-        | SetupReply::Tried(_)
-        | SetupReply::Saved(Err(_)) => {}
+        SetupResponse::Discovered(_)
+        | SetupResponse::Offers { .. }
+        | SetupResponse::Tried(_)
+        | SetupResponse::Saved(Err(_)) => {}
     }
     let Some(setup) = model.setup.as_mut().filter(|setup| setup.number == number) else { return Vec::new() };
     setup.waiting_for = None;
     match told {
-        SetupReply::Discovered(places) => on_servers_discovered(setup, places),
-        SetupReply::Offers { models, problem } => (setup.models, setup.problem) = (models, problem),
-        SetupReply::Tried(outcome) => setup.outcome = Some(outcome),
-        SetupReply::Saved(Err(reason)) => setup.problem = Some(reason),
-        SetupReply::Unneeded | SetupReply::Opened { .. } | SetupReply::Saved(Ok(_)) => {}
+        SetupResponse::Discovered(places) => on_servers_discovered(setup, places),
+        SetupResponse::Offers { models, problem } => (setup.models, setup.problem) = (models, problem),
+        SetupResponse::Tried(outcome) => setup.outcome = Some(outcome),
+        SetupResponse::Saved(Err(reason)) => setup.problem = Some(reason),
+        SetupResponse::Unneeded | SetupResponse::Opened { .. } | SetupResponse::Saved(Ok(_)) => {}
     }
     Vec::new()
 }
@@ -148,7 +149,7 @@ fn on_setup_saved(model: &mut UiModel, number: u64, text: &str) -> Vec<UiCommand
         return vec![UiCommand::Quit];
     }
     let mut cmds = end_chat(model);
-    cmds.push(UiCommand::Status);
+    cmds.push(UiCommand::ask(ProjectRequest::Status));
     cmds
 }
 
@@ -285,5 +286,5 @@ fn go_back(setup: &mut SetupDialog) {
 }
 
 fn setup_command(setup: &SetupDialog, asked: SetupRequest) -> UiCommand {
-    UiCommand::Setup(setup.number, Box::new(asked))
+    UiCommand::Ask(SessionRequest::Setup(setup.number, Box::new(asked)))
 }

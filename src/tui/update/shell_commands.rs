@@ -1,6 +1,5 @@
 //! `/cmd`: the user's commands, run beside other work, and those that a model writes, which only the user runs.
 
-use crate::backend::{ShellOutcome, ShellSuggestion, ShellSuggestionReply};
 use crate::dialog::QuestionDialog;
 use crate::model::UiModel;
 use crate::msg::UiCommand;
@@ -8,6 +7,7 @@ use crate::slash::{self, ShellLine, SlashAction};
 use crate::transcript::item::{ItemTone, TranscriptBlock, TranscriptItem};
 use synthdev_domain::cost::CostEntry;
 use synthdev_domain::ids::Timestamp;
+use synthdev_service::session::{LookupRequest, ShellOutcome, ShellSuggestion, ShellSuggestionReply};
 
 pub fn run_shell_line(model: &mut UiModel, line: ShellLine) -> Vec<UiCommand> {
     match line {
@@ -29,7 +29,7 @@ pub fn run_shell_line(model: &mut UiModel, line: ShellLine) -> Vec<UiCommand> {
         ShellLine::Run(command) => {
             model.shell.add_command(&command);
             model.add_item(TranscriptItem::note_item(&format!("$ {command}")));
-            return vec![UiCommand::Shell(command, false)];
+            return vec![UiCommand::ask(LookupRequest::Shell(command, false))];
         }
     }
     Vec::new()
@@ -77,7 +77,7 @@ fn list_commands(model: &mut UiModel) {
 fn offer_command(model: &mut UiModel, command: &str, warning: Option<&str>) {
     if model.line_mode {
         let warning = warning.map(|why| format!("\n\n! {why}")).unwrap_or_default();
-        let run = UiCommand::Shell(command.to_owned(), !warning.is_empty());
+        let run = UiCommand::ask(LookupRequest::Shell(command.to_owned(), !warning.is_empty()));
         model.dialogs.push_back(QuestionDialog::for_confirmation(
             "Run this command?",
             &format!("$ {command}{warning}"),
@@ -103,7 +103,7 @@ fn ask_suggestion(model: &mut UiModel, words: String) -> Vec<UiCommand> {
     }
     model.add_item(TranscriptItem::note_item(&format!("? {words}")));
     let number = model.start_side_query("a command is written");
-    vec![UiCommand::Suggest(number, words)]
+    vec![UiCommand::ask(LookupRequest::Suggest(number, words))]
 }
 
 pub fn on_suggestion(model: &mut UiModel, number: u64, suggested: ShellSuggestionReply, at: Timestamp) {
@@ -138,14 +138,14 @@ pub fn stop_suggestion(model: &mut UiModel) -> Vec<UiCommand> {
     if let Some(aside) = model.side_query.take() {
         model.hint = Some(format!("stopped: {}", aside.activity_text));
     }
-    vec![UiCommand::StopAside]
+    vec![UiCommand::ask(LookupRequest::StopSideQuery)]
 }
 
 pub fn on_command_ran(model: &mut UiModel, command: String, told: Result<ShellOutcome, String>) {
     match told {
         Ok(ShellOutcome::Risky(why)) => {
             let body = format!("$ {command}\n\n! {why}");
-            let again = UiCommand::Shell(command, true);
+            let again = UiCommand::ask(LookupRequest::Shell(command, true));
             model.dialogs.push_back(QuestionDialog::for_confirmation("Run this command?", &body, again));
         }
         Ok(ShellOutcome::Done { succeeded: ok, summary, text, goes_with_next_text: along }) => {

@@ -1,10 +1,10 @@
 //! What a session begins with: role, model and tools, and a warning where something is missing. A warning that no longer
 //! holds leaves the screen.
 
-use crate::backend::StatusFacts;
 use crate::model::UiModel;
 use crate::report;
 use crate::transcript::item::TranscriptItem;
+use synthdev_service::session::StatusFacts;
 
 pub fn say_start_facts(model: &mut UiModel) {
     model.start_facts_wait = false;

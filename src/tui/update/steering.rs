@@ -19,6 +19,7 @@ use synthdev_domain::ids::RunId;
 use synthdev_engine::steering::{Breakpoint, BreakpointSet, SteeringAction};
 use synthdev_language::did_you_mean::closest_word;
 use synthdev_runtime::command::{ControlAction, RunCommand};
+use synthdev_service::session::{RunRequest, StartRequest};
 
 mod set;
 
@@ -72,7 +73,7 @@ fn step_run(model: &mut UiModel) -> Vec<UiCommand> {
     let Some(run) = active_run(model) else {
         model.breakpoints.step = true;
         model.add_item(TranscriptItem::note_item("the next workflow stops before each of its states"));
-        return vec![UiCommand::Stops(model.breakpoints.clone())];
+        return vec![UiCommand::ask(StartRequest::Breakpoints(model.breakpoints.clone()))];
     };
     steer_commands(run.id.clone(), SteeringAction::Step)
 }
@@ -84,7 +85,7 @@ pub fn continue_run(model: &mut UiModel) -> Vec<UiCommand> {
             model.breakpoints.step = false;
             model
                 .add_item(TranscriptItem::note_item("the next workflow runs without stopping at each state"));
-            vec![UiCommand::Stops(model.breakpoints.clone())]
+            vec![UiCommand::ask(StartRequest::Breakpoints(model.breakpoints.clone()))]
         }
         None => report_no_active_run(model),
     }
@@ -99,7 +100,7 @@ fn control_run_by_id(model: &mut UiModel, run: String, control: ControlAction) -
         };
     }
     model.hint = Some(format!("contacting run {}, waiting up to 10 s …", one_line(&run)));
-    vec![UiCommand::Control(run, control)]
+    vec![UiCommand::ask(RunRequest::Control(run, control))]
 }
 
 /// Shows the outcome of pausing or ending a run.
@@ -137,7 +138,7 @@ fn add_breakpoint(model: &mut UiModel, point: Breakpoint) -> Vec<UiCommand> {
     }
     let text = format!("for the next workflow that is started: {}", breakpoint_list(&model.breakpoints));
     model.add_item(TranscriptItem::note_item(&one_line(&text)));
-    vec![UiCommand::Stops(model.breakpoints.clone())]
+    vec![UiCommand::ask(StartRequest::Breakpoints(model.breakpoints.clone()))]
 }
 
 /// A state that the workflow in front does not have, as far as its definition is known.
@@ -176,7 +177,7 @@ fn remove_breakpoint(model: &mut UiModel, which: Option<usize>) -> Vec<UiCommand
         model.breakpoints.points.retain(|point| !gone.contains(point));
         let text = breakpoints_text(model);
         model.add_item(TranscriptItem::report_item("Breakpoints", &text));
-        return vec![UiCommand::Stops(model.breakpoints.clone())];
+        return vec![UiCommand::ask(StartRequest::Breakpoints(model.breakpoints.clone()))];
     };
     gone.into_iter().flat_map(|point| steer_commands(id.clone(), SteeringAction::Unbreak { point })).collect()
 }

@@ -1,14 +1,14 @@
 //! Enter: a command, the input of a workflow, or a text for the chat.
 
 use super::{commands, interrupt, open_run, withdrawn_dialog};
-use crate::backend::StartPreparation;
 use crate::model::UiModel;
-use crate::msg::{PendingStart, UiCommand};
+use crate::msg::UiCommand;
 use crate::slash;
 use crate::transcript::item::{ItemTone, TranscriptBlock, TranscriptItem};
 use synthdev_domain::ids::{CallId, RunId};
 use synthdev_engine::input::UserAnswer;
 use synthdev_runtime::command::RunCommand;
+use synthdev_service::session::{PendingStart, StartPreparation, StartRequest};
 
 pub fn submit_input(model: &mut UiModel) -> Vec<UiCommand> {
     let Some(text) = model.composer.take_text() else { return Vec::new() };
@@ -39,7 +39,7 @@ pub fn submit_input(model: &mut UiModel) -> Vec<UiCommand> {
         return Vec::new();
     }
     if let Some(name) = model.workflow_awaiting_input.take() {
-        return vec![UiCommand::StartWorkflow { name, input: text }];
+        return vec![UiCommand::ask(StartRequest::Workflow { name, input: text })];
     }
     if let Some(run) = model.workflow.clone() {
         if let Some(cmds) = interrupt::send_guidance(model, &run, &text) {
@@ -85,7 +85,7 @@ fn send_to_chat(model: &mut UiModel, text: String) -> Vec<UiCommand> {
         _ => {
             model.chat = None;
             model.queued.push(text);
-            vec![UiCommand::StartChat { role: model.facts.role.clone() }]
+            vec![UiCommand::ask(StartRequest::Chat { role: model.facts.role.clone() })]
         }
     }
 }

@@ -6,6 +6,7 @@ use crate::msg::UiCommand;
 use crate::text::one_line;
 use crate::transcript::item::{ItemTone, TranscriptBlock, TranscriptItem};
 use synthdev_domain::task_list::{TaskList, TaskListCommand, TaskListItem};
+use synthdev_service::session::StartRequest;
 
 pub fn show_task_result(
     model: &mut UiModel,
@@ -57,7 +58,7 @@ fn use_task(model: &mut UiModel, task: &TaskListItem, workflow: Option<String>) 
     let (number, text) = (task.number, task.text.as_str());
     match workflow {
         Some(name) if model.line_mode => {
-            let start = UiCommand::StartWorkflow { name: name.clone(), input: text.to_owned() };
+            let start = UiCommand::ask(StartRequest::Workflow { name: name.clone(), input: text.to_owned() });
             model.dialogs.push_back(QuestionDialog::for_confirmation(
                 &format!("Start {name} with task {number}?"),
                 text,

@@ -4,6 +4,7 @@ use crate::dialog::DialogKind;
 use crate::model::UiModel;
 use crate::msg::UiCommand;
 use crate::transcript::item::TranscriptItem;
+use synthdev_service::session::{DefinitionRequest, SessionRequest, StartRequest};
 
 /// Keeps back what the answer decides about.
 pub fn hold_until_trusted(model: &mut UiModel, cmds: Vec<UiCommand>) -> Vec<UiCommand> {
@@ -28,11 +29,13 @@ pub fn hold_until_trusted(model: &mut UiModel, cmds: Vec<UiCommand>) -> Vec<UiCo
 
 /// What waits, in words; texts that wait are on screen anyway.
 fn describe_held_command(cmd: &UiCommand) -> Option<String> {
-    match cmd {
-        UiCommand::StartWorkflow { name, .. }
-        | UiCommand::StartBeside { name, .. }
-        | UiCommand::ChooseWorkflow(name) => Some(format!("workflow {name}")),
-        UiCommand::Role(name) => Some(format!("role {name}")),
+    let UiCommand::Ask(request) = cmd else { return None };
+    match request {
+        SessionRequest::Start(StartRequest::Workflow { name, .. } | StartRequest::Beside { name, .. })
+        | SessionRequest::Definitions(DefinitionRequest::ChooseWorkflow(name)) => {
+            Some(format!("workflow {name}"))
+        }
+        SessionRequest::Definitions(DefinitionRequest::Role(name)) => Some(format!("role {name}")),
         _ => None,
     }
 }

@@ -3,6 +3,7 @@
 use crate::model::UiModel;
 use crate::msg::UiCommand;
 use crate::transcript::item::TranscriptItem;
+use synthdev_service::session::ProjectRequest;
 
 /// Whether results and data are shown, too.
 pub fn details_at(level: u8) -> bool {
@@ -14,7 +15,7 @@ pub(super) fn set_verbosity(model: &mut UiModel, wanted: Option<u8>) -> Vec<UiCo
     if let Some(level) = wanted {
         model.details = details_at(level);
     }
-    vec![UiCommand::Verbosity(wanted)]
+    vec![UiCommand::ask(ProjectRequest::Verbosity(wanted))]
 }
 
 /// How much is logged, and what that means here.

@@ -2,12 +2,15 @@
 //! backend.
 
 use synthdev::domain::journal::{RunProgress, RunSummary};
-use synthdev::tui::backend::{TimeTravelOutcome, TimeTravelPreview, TimeTravelRequest};
+use synthdev::service::session::{
+    RunRequest, RunResponse, TimeTravelOutcome, TimeTravelPreview, TimeTravelRequest,
+};
+use synthdev::tui::display::{DisplayRequest, DisplayResponse};
 use synthdev::tui::history_browser::run_list::PAGE;
 use synthdev::tui::history_browser::step_list::StepListBuilder;
 use synthdev::tui::history_browser::{
-    HistoryReply, HistoryRequest, HistoryRunFilter, HistoryRunPage, HistoryText, RunDetails, RunListCursor,
-    RunRow,
+    HistoryRequest, HistoryResponse, HistoryRunFilter, HistoryRunPage, HistoryText, RunDetails,
+    RunListCursor, RunRow,
 };
 use synthdev::tui::report::history::history_run_row;
 use synthdev::tui::transcript::item::{ItemTone, TranscriptBlock, TranscriptItem};
@@ -58,26 +61,32 @@ pub(super) fn many_rows(from: usize, count: usize) -> Vec<RunRow> {
 
 /// The questions of the history, with their numbers.
 pub(super) fn take_history_requests(desk: &mut Desk) -> Vec<(u64, HistoryRequest)> {
-    let only = |cmd| if let UiCommand::Archive(number, asked) = cmd { Some((number, *asked)) } else { None };
+    let only = |cmd| {
+        if let UiCommand::Display(DisplayRequest::History(number, asked)) = cmd {
+            Some((number, *asked))
+        } else {
+            None
+        }
+    };
     desk.take_commands().into_iter().filter_map(only).collect()
 }
 
-pub(super) fn send_history_reply(desk: &mut Desk, number: u64, told: HistoryReply) {
-    desk.send_message(UiMessage::Reply(BackendReply::Archive(number, Box::new(told))));
+pub(super) fn send_history_reply(desk: &mut Desk, number: u64, told: HistoryResponse) {
+    desk.send_message(UiMessage::Displayed(DisplayResponse::History(number, Box::new(told))));
 }
 
 /// Answers the page that was asked for last.
 pub(super) fn answer_page(desk: &mut Desk, rows: Vec<RunRow>, more: bool) -> HistoryRequest {
     let all = take_history_requests(desk);
     for (number, _) in all.iter().filter(|(_, asked)| *asked == HistoryRequest::Changes) {
-        send_history_reply(desk, *number, HistoryReply::Changes(Some(1)));
+        send_history_reply(desk, *number, HistoryResponse::Changes(Some(1)));
     }
     let last = all.into_iter().rev().find(|(_, asked)| matches!(asked, HistoryRequest::Page { .. }));
     let (number, asked) = last.expect("no page was asked for");
     send_history_reply(
         desk,
         number,
-        HistoryReply::Page(Ok(HistoryRunPage { rows, has_more: more, at: Timestamp(1_000_000 + HOUR) })),
+        HistoryResponse::Page(Ok(HistoryRunPage { rows, has_more: more, at: Timestamp(1_000_000 + HOUR) })),
     );
     asked
 }
@@ -155,7 +164,7 @@ pub(super) fn in_run() -> Desk {
         panic!("{all:?}")
     };
     assert_eq!(run.as_str(), "run000000001");
-    send_history_reply(&mut desk, *number, HistoryReply::Opened(Ok(Some(Box::new(run_details())))));
+    send_history_reply(&mut desk, *number, HistoryResponse::Opened(Ok(Some(Box::new(run_details())))));
     desk
 }
 
@@ -193,7 +202,7 @@ fn a_run_its_steps_and_a_step_look_good() {
     send_history_reply(
         &mut desk,
         *number,
-        HistoryReply::Text(Ok(HistoryText { title, items, step: Some(2) })),
+        HistoryResponse::Text(Ok(HistoryText { title, items, step: Some(2) })),
     );
     desk.check_shots("history_step");
     let screen = desk.draw_screen(120, 40);
@@ -242,7 +251,7 @@ fn pages_are_read_as_the_cursor_comes_near() {
     desk.key(KeyCode::End);
     assert_eq!(take_history_requests(&mut desk), []);
     let rows = |from| {
-        HistoryReply::Page(Ok(HistoryRunPage {
+        HistoryResponse::Page(Ok(HistoryRunPage {
             rows: many_rows(from, PAGE),
             has_more: from < 4 * PAGE,
             at: Timestamp(0),
@@ -273,7 +282,11 @@ fn words_are_looked_for_while_they_are_typed() {
     send_history_reply(
         &mut desk,
         *number,
-        HistoryReply::Page(Ok(HistoryRunPage { rows: many_rows(0, 4), has_more: false, at: Timestamp(0) })),
+        HistoryResponse::Page(Ok(HistoryRunPage {
+            rows: many_rows(0, 4),
+            has_more: false,
+            at: Timestamp(0),
+        })),
     );
     let mut found = many_rows(3, 1);
     found[0].text = "message: the parser fails".into();
@@ -299,7 +312,7 @@ fn words_are_looked_for_while_they_are_typed() {
     send_history_reply(
         &mut desk,
         number,
-        HistoryReply::Page(Ok(HistoryRunPage { rows: vec![], has_more: false, at: Timestamp(0) })),
+        HistoryResponse::Page(Ok(HistoryRunPage { rows: vec![], has_more: false, at: Timestamp(0) })),
     );
     let HistoryRequest::Page { filter, .. } = answer_page(&mut desk, vec![], false) else { panic!() };
     assert!(filter.this_project_only);
@@ -321,7 +334,7 @@ fn esc_goes_back_one_level_and_the_list_keeps_its_place() {
     }
     desk.key(KeyCode::Enter);
     let (number, _) = take_history_requests(&mut desk)[0].clone();
-    send_history_reply(&mut desk, number, HistoryReply::Opened(Ok(Some(Box::new(run_details())))));
+    send_history_reply(&mut desk, number, HistoryResponse::Opened(Ok(Some(Box::new(run_details())))));
     desk.key(KeyCode::Char('w'));
     let all = take_history_requests(&mut desk);
     let [(number, HistoryRequest::Why { step: 2, .. })] = all.as_slice() else { panic!("{all:?}") };
@@ -333,7 +346,7 @@ fn esc_goes_back_one_level_and_the_list_keeps_its_place() {
     send_history_reply(
         &mut desk,
         *number,
-        HistoryReply::Text(Ok(HistoryText { title: "why step 2".into(), items, step: None })),
+        HistoryResponse::Text(Ok(HistoryText { title: "why step 2".into(), items, step: None })),
     );
     assert!(desk.draw_screen(80, 24).contains("after start (step 1)"));
     desk.key(KeyCode::Esc);
@@ -343,11 +356,11 @@ fn esc_goes_back_one_level_and_the_list_keeps_its_place() {
     // what waits can be left; its answer is nobody's then
     desk.key(KeyCode::Enter).key(KeyCode::Esc);
     let (number, _) = take_history_requests(&mut desk)[0].clone();
-    send_history_reply(&mut desk, number, HistoryReply::Opened(Ok(Some(Box::new(run_details())))));
+    send_history_reply(&mut desk, number, HistoryResponse::Opened(Ok(Some(Box::new(run_details())))));
     assert!(desk.model.history_browser.as_ref().unwrap().run.is_none());
     desk.key(KeyCode::Esc);
     assert!(desk.model.history_browser.is_none());
-    send_history_reply(&mut desk, number, HistoryReply::Opened(Ok(Some(Box::new(run_details())))));
+    send_history_reply(&mut desk, number, HistoryResponse::Opened(Ok(Some(Box::new(run_details())))));
     assert!(desk.model.history_browser.is_none() && desk.take_commands().is_empty());
 }
 
@@ -389,21 +402,22 @@ fn what_is_not_possible_says_why() {
 fn a_failed_run_is_retried_and_the_history_is_left() {
     let mut desk = opened_browser(many_rows(1, 1), false);
     desk.key(KeyCode::Char('t'));
-    assert_eq!(desk.take_commands(), [UiCommand::Past("run000000001".into())]);
-    let refused = BackendReply::Past {
+    assert_eq!(desk.take_commands(), [UiCommand::Display(DisplayRequest::Past("run000000001".into()))]);
+    let refused = DisplayResponse::Past {
         run: "run000000001".into(),
         past_run: Err("run run000000001 is running".into()),
     };
-    desk.send_message(UiMessage::Reply(refused));
+    desk.send_message(UiMessage::Displayed(refused));
     let screen = desk.draw_screen(80, 24);
     assert!(screen.contains("run run000000001 is running") && screen.contains("history · 1 run"), "{screen}");
-    for (key, expected) in
-        [('t', UiCommand::Retry("run000000001".into())), ('r', UiCommand::Resume("run000000001".into()))]
-    {
+    for (key, expected) in [
+        ('t', UiCommand::ask(RunRequest::Retry("run000000001".into()))),
+        ('r', UiCommand::ask(RunRequest::Resume("run000000001".into()))),
+    ] {
         let mut desk = opened_browser(many_rows(1, 1), false);
         desk.key(KeyCode::Char(key)).take_commands();
         let past = fold_events(&RunId::from("run000000001"), past_events(), Default::default());
-        desk.send_message(UiMessage::Reply(BackendReply::Past {
+        desk.send_message(UiMessage::Displayed(DisplayResponse::Past {
             run: "run000000001".into(),
             past_run: Ok(Box::new(past)),
         }));
@@ -422,8 +436,8 @@ fn files_are_listed_before_they_go_back() {
         body: "  revert       src/lib.rs\n\nA snapshot of the current files is taken first.".into(),
     };
     desk.key(KeyCode::Char('u'));
-    assert_eq!(desk.take_commands(), [UiCommand::Plan(travel.clone())]);
-    desk.send_message(UiMessage::Reply(BackendReply::Planned(Ok(plan()))));
+    assert_eq!(desk.take_commands(), [UiCommand::ask(RunRequest::Plan(travel.clone()))]);
+    desk.send_message(UiMessage::answered(RunResponse::Planned(Ok(plan()))));
     assert!(desk.model.dialogs.is_empty());
     desk.check_shots("history_undo");
     // somebody was typing: that is no yes
@@ -432,21 +446,21 @@ fn files_are_listed_before_they_go_back() {
     desk.advance_clock(2_000).key(KeyCode::Char('n'));
     assert!(desk.draw_screen(80, 24).contains("nothing was changed"));
     desk.advance_clock(2_000).key(KeyCode::Char('u')).take_commands();
-    desk.send_message(UiMessage::Reply(BackendReply::Planned(Ok(plan()))));
+    desk.send_message(UiMessage::answered(RunResponse::Planned(Ok(plan()))));
     desk.advance_clock(2_000).key(KeyCode::Char('y'));
-    assert_eq!(desk.take_commands(), [UiCommand::Travel(travel)]);
+    assert_eq!(desk.take_commands(), [UiCommand::ask(RunRequest::Travel(travel))]);
     let done = TimeTravelOutcome {
         text: "1 file restored\nundo this: /snapshot restore cd34".into(),
         resumable_run: None,
     };
-    desk.send_message(UiMessage::Reply(BackendReply::Travelled(Ok(done))));
+    desk.send_message(UiMessage::answered(RunResponse::Travelled(Ok(done))));
     let screen = desk.draw_screen(80, 24);
     assert!(screen.contains("Done") && screen.contains("/snapshot restore cd34"), "{screen}");
     desk.key(KeyCode::Esc).key(KeyCode::Esc);
     assert!(desk.draw_screen(80, 24).contains("/snapshot restore cd34"), "the conversation tells it, too");
     let mut desk = opened_browser(many_rows(1, 1), false);
     desk.key(KeyCode::Char('u'));
-    desk.send_message(UiMessage::Reply(BackendReply::Planned(Err(
+    desk.send_message(UiMessage::answered(RunResponse::Planned(Err(
         "nothing to undo: the files are as they were".into(),
     ))));
     assert!(desk.draw_screen(80, 24).contains("nothing to undo: the files are as they were"));
@@ -461,23 +475,30 @@ fn a_fork_takes_other_data_and_a_file_gets_the_run() {
     let set = vec![(vec!["limit".to_owned()], json!(5)), (vec!["tone".to_owned()], json!("dry wit"))];
     assert_eq!(
         desk.take_commands(),
-        [UiCommand::Travel(TimeTravelRequest::Fork { run: Some("run000000001".into()), step: 2, set })]
+        [UiCommand::ask(RunRequest::Travel(TimeTravelRequest::Fork {
+            run: Some("run000000001".into()),
+            step: 2,
+            set
+        }))]
     );
-    desk.send_message(UiMessage::Reply(BackendReply::Travelled(Err("no such step".into()))));
+    desk.send_message(UiMessage::answered(RunResponse::Travelled(Err("no such step".into()))));
     assert!(desk.draw_screen(80, 24).contains("no such step"));
     desk.key(KeyCode::Char('b'));
     assert_eq!(
         desk.take_commands(),
-        [UiCommand::Plan(TimeTravelRequest::Rewind { run: Some("run000000001".into()), step: 2 })]
+        [UiCommand::ask(RunRequest::Plan(TimeTravelRequest::Rewind {
+            run: Some("run000000001".into()),
+            step: 2
+        }))]
     );
-    desk.send_message(UiMessage::Reply(BackendReply::Planned(Err("it is running".into()))));
+    desk.send_message(UiMessage::answered(RunResponse::Planned(Err("it is running".into()))));
     desk.key(KeyCode::Char('e')).press_control('u').line("out.md");
     let all = take_history_requests(&mut desk);
     let [(number, HistoryRequest::Export { target_path: to, .. })] = all.as_slice() else {
         panic!("{all:?}")
     };
     assert_eq!(to, "out.md");
-    send_history_reply(&mut desk, *number, HistoryReply::Done(Ok("written to /project/out.md".into())));
+    send_history_reply(&mut desk, *number, HistoryResponse::Done(Ok("written to /project/out.md".into())));
     assert!(desk.draw_screen(80, 24).contains("written to /project/out.md"));
 }
 
@@ -488,7 +509,7 @@ fn a_run_that_was_just_paused_is_resumed() {
     desk.key(KeyCode::Char('P'));
     let all = take_history_requests(&mut desk);
     let [(number, HistoryRequest::Control { .. })] = all.as_slice() else { panic!("{all:?}") };
-    send_history_reply(&mut desk, *number, HistoryReply::Done(Ok("run run000000000 is paused".into())));
+    send_history_reply(&mut desk, *number, HistoryResponse::Done(Ok("run run000000000 is paused".into())));
     desk.take_commands();
     desk.key(KeyCode::Char('r'));
     assert!(desk.draw_screen(80, 24).contains("reading the run"));
@@ -512,7 +533,7 @@ fn two_runs_are_marked_and_compared() {
     send_history_reply(
         &mut desk,
         *number,
-        HistoryReply::Text(Ok(HistoryText { title: "two runs".into(), items, step: None })),
+        HistoryResponse::Text(Ok(HistoryText { title: "two runs".into(), items, step: None })),
     );
     assert!(desk.draw_screen(80, 24).contains("≠ completed"));
 }
@@ -527,14 +548,14 @@ fn what_starts_elsewhere_appears() {
     assert!(!desk.model.needs_ticks(), "nothing works");
     let [(number, HistoryRequest::Changes)] = tick(&mut desk)[..] else { panic!() };
     assert_eq!(tick(&mut desk), [], "one question at a time");
-    send_history_reply(&mut desk, number, HistoryReply::Changes(Some(1)));
+    send_history_reply(&mut desk, number, HistoryResponse::Changes(Some(1)));
     assert_eq!(take_history_requests(&mut desk), []);
     let [(number, HistoryRequest::Changes)] = tick(&mut desk)[..] else { panic!() };
-    send_history_reply(&mut desk, number, HistoryReply::Changes(Some(1)));
+    send_history_reply(&mut desk, number, HistoryResponse::Changes(Some(1)));
     assert_eq!(take_history_requests(&mut desk), [], "nobody wrote");
     desk.key(KeyCode::Down);
     let [(number, HistoryRequest::Changes)] = tick(&mut desk)[..] else { panic!() };
-    send_history_reply(&mut desk, number, HistoryReply::Changes(Some(2)));
+    send_history_reply(&mut desk, number, HistoryResponse::Changes(Some(2)));
     let mut rows = many_rows(0, 3);
     rows[2].status = RunStatus::Running;
     answer_page(&mut desk, rows, false);
@@ -547,7 +568,7 @@ fn what_starts_elsewhere_appears() {
     assert!(desk.model.needs_ticks(), "a run that is listed works");
     // it has ended; its row is another, and all stand where they stood
     let [(number, HistoryRequest::Changes)] = tick(&mut desk)[..] else { panic!() };
-    send_history_reply(&mut desk, number, HistoryReply::Changes(Some(3)));
+    send_history_reply(&mut desk, number, HistoryResponse::Changes(Some(3)));
     answer_page(&mut desk, many_rows(0, 3), false);
     assert!(!desk.model.needs_ticks() && !desk.draw_screen(80, 24).contains("running"));
     assert_eq!(
@@ -558,7 +579,7 @@ fn what_starts_elsewhere_appears() {
     desk.clock += 5_000;
     desk.key(KeyCode::Up);
     let [(number, HistoryRequest::Changes)] = take_history_requests(&mut desk)[..] else { panic!() };
-    send_history_reply(&mut desk, number, HistoryReply::Changes(Some(3)));
+    send_history_reply(&mut desk, number, HistoryResponse::Changes(Some(3)));
     desk.key(KeyCode::Down);
     assert_eq!(take_history_requests(&mut desk), []);
     desk.key(KeyCode::Esc);
@@ -573,7 +594,7 @@ fn an_open_run_is_read_again_when_it_went_on() {
         desk.send_message(UiMessage::Tick(Timestamp(2_000_000)));
         let changes = take_history_requests(desk);
         let [(number, HistoryRequest::Changes)] = changes.as_slice() else { panic!("{changes:?}") };
-        send_history_reply(desk, *number, HistoryReply::Changes(Some(count)));
+        send_history_reply(desk, *number, HistoryResponse::Changes(Some(count)));
         take_history_requests(desk)
     };
     let all = tick(&mut desk, 2);
@@ -585,14 +606,14 @@ fn an_open_run_is_read_again_when_it_went_on() {
     });
     let (number, updated) = again.unwrap_or_else(|| panic!("{all:?}"));
     assert_eq!(updated, run_details().row.updated);
-    send_history_reply(&mut desk, number, HistoryReply::Opened(Ok(None)));
+    send_history_reply(&mut desk, number, HistoryResponse::Opened(Ok(None)));
     assert!(desk.draw_screen(80, 24).contains("2 steps"));
     let all = tick(&mut desk, 3);
     let number = all.iter().find(|(_, asked)| matches!(asked, HistoryRequest::Open { .. })).unwrap().0;
     let mut more = run_details();
     more.steps.push(more.steps[1].clone());
     more.row.status = RunStatus::Running;
-    send_history_reply(&mut desk, number, HistoryReply::Opened(Ok(Some(Box::new(more)))));
+    send_history_reply(&mut desk, number, HistoryResponse::Opened(Ok(Some(Box::new(more)))));
     let screen = desk.draw_screen(80, 24);
     assert!(screen.contains("3 steps") && screen.contains("· running"), "{screen}");
     assert_eq!(desk.model.history_browser.as_ref().unwrap().selected_step(), Some(2), "the cursor stays");

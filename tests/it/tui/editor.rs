@@ -7,14 +7,14 @@ use synthdev::domain::diagnostic::{Diagnostic, DiagnosticSeverity};
 use synthdev::domain::source_location::SourceLocation;
 use synthdev::language::graph::WorkflowGraph;
 use synthdev::language::source::SourceFile;
-use synthdev::settings::catalog::{ConfigCatalog, ConfigSources};
-use synthdev::tui::backend::{ConfigReload, UntrustedDefinitions};
-use synthdev::tui::editor::new_file::{NewFileRequest, NewFileTemplate, NewFileTemplates};
-use synthdev::tui::editor::simulation_result::EditorSimulatedRun;
-use synthdev::tui::editor::{
-    CatalogSymbols, DefinitionEditor, EditFile, EditFileKind, EditorCheckReport, EditorReply, EditorRequest,
-    EditorSaveError, EditorScreen, NewEditFile, OpenedEditFile, SavedEditFile, ToolSymbol,
+use synthdev::service::session::{
+    CatalogSymbols, ConfigReload, DefinitionRequest, DefinitionResponse, EditFile, EditFileKind,
+    EditorCheckReport, EditorRequest, EditorResponse, EditorSaveError, EditorSimulatedRun, NewEditFile,
+    NewFileRequest, NewFileTemplate, NewFileTemplates, OpenedEditFile, ProjectRequest, ProjectResponse,
+    RoleLine, SavedEditFile, SessionRequest, SessionResponse, ToolSymbol, UntrustedDefinitions, WorkflowLine,
 };
+use synthdev::settings::catalog::{ConfigCatalog, ConfigSources};
+use synthdev::tui::editor::{DefinitionEditor, EditorScreen};
 
 use super::*;
 
@@ -42,13 +42,14 @@ fn catalog_symbols() -> CatalogSymbols {
     }
 }
 
-pub(super) fn send_editor_reply(desk: &mut Desk, told: EditorReply) {
+pub(super) fn send_editor_reply(desk: &mut Desk, told: EditorResponse) {
     let number = desk.model.edits;
-    desk.send_message(UiMessage::Reply(BackendReply::Edit(number, told)));
+    desk.send_message(UiMessage::Answered(SessionResponse::Editor(number, told)));
 }
 
 fn take_editor_requests(desk: &mut Desk) -> Vec<EditorRequest> {
-    let only = |cmd| if let UiCommand::Edit(_, asked) = cmd { Some(*asked) } else { None };
+    let only =
+        |cmd| if let UiCommand::Ask(SessionRequest::Editor(_, asked)) = cmd { Some(*asked) } else { None };
     desk.take_commands().into_iter().filter_map(only).collect()
 }
 
@@ -65,7 +66,7 @@ pub(super) fn open_in_layer(layer: ConfigLayer, text: &str) -> Desk {
         symbols: catalog_symbols(),
         in_external_editor: false,
     };
-    send_editor_reply(&mut desk, EditorReply::Opened(Ok(Box::new(opened))));
+    send_editor_reply(&mut desk, EditorResponse::Opened(Ok(Box::new(opened))));
     desk
 }
 
@@ -101,17 +102,17 @@ pub(super) fn answer_check(desk: &mut Desk) -> usize {
             }
             Err(findings) => EditorCheckReport { findings, graphs: Vec::new() },
         };
-        send_editor_reply(desk, EditorReply::Checked { version, report: Box::new(report) });
+        send_editor_reply(desk, EditorResponse::Checked { version, report: Box::new(report) });
     }
     count
 }
 
 /// Takes the check out of what was asked for.
 fn take_check_request(desk: &mut Desk) -> Option<EditorRequest> {
-    let is_check = |cmd: &UiCommand| matches!(cmd, UiCommand::Edit(_, asked) if matches!(**asked, EditorRequest::Check { .. }));
+    let is_check = |cmd: &UiCommand| matches!(cmd, UiCommand::Ask(SessionRequest::Editor(_, asked)) if matches!(**asked, EditorRequest::Check { .. }));
     let at = desk.commands.iter().position(is_check)?;
     match desk.commands.remove(at) {
-        UiCommand::Edit(_, asked) => Some(*asked),
+        UiCommand::Ask(SessionRequest::Editor(_, asked)) => Some(*asked),
         _ => None,
     }
 }
@@ -122,7 +123,10 @@ fn take_save_request(desk: &mut Desk) -> (String, bool) {
         Some(EditorRequest::Save { text, overwrite: replace, version, .. }) if all.is_empty() => {
             let note = "saved mine".to_owned();
             let shown = text.to_string();
-            send_editor_reply(desk, EditorReply::Saved(Ok(SavedEditFile { version, text, message: note })));
+            send_editor_reply(
+                desk,
+                EditorResponse::Saved(Ok(SavedEditFile { version, text, message: note })),
+            );
             (shown, replace)
         }
         other => panic!("not saved: {other:?} {all:?}"),
@@ -143,7 +147,7 @@ fn files_are_listed_and_chosen_by_what_is_typed() {
     };
     send_editor_reply(
         &mut desk,
-        EditorReply::Files(Ok(vec![file(ConfigLayer::Project), role, file(ConfigLayer::BuiltIn)])),
+        EditorResponse::Files(Ok(vec![file(ConfigLayer::Project), role, file(ConfigLayer::BuiltIn)])),
     );
     desk.check_frames("editor_files");
     desk.type_text("poe");
@@ -160,9 +164,12 @@ fn files_are_listed_and_chosen_by_what_is_typed() {
     desk.line("/edit x");
     desk.line("/edit y");
     let late = desk.model.edits - 1;
-    desk.send_message(UiMessage::Reply(BackendReply::Edit(late, EditorReply::Files(Ok(Vec::new())))));
+    desk.send_message(UiMessage::Answered(SessionResponse::Editor(
+        late,
+        EditorResponse::Files(Ok(Vec::new())),
+    )));
     assert!(desk.model.edit.is_none());
-    send_editor_reply(&mut desk, EditorReply::Opened(Err("there is no workflow and no role y".into())));
+    send_editor_reply(&mut desk, EditorResponse::Opened(Err("there is no workflow and no role y".into())));
     assert!(desk.draw_screen(80, 24).contains("there is no workflow and no role y"));
 }
 
@@ -172,8 +179,11 @@ fn names_of_both_kinds_are_completed() {
     let workflow = WorkflowLine { name: "mine".into(), ..WorkflowLine::default() };
     let role = RoleLine { name: "poet".into(), ..RoleLine::default() };
     desk.type_text("/edit ");
-    assert_eq!(desk.take_commands().pop(), Some(UiCommand::Names));
-    desk.send_message(UiMessage::Reply(BackendReply::Names { workflows: vec![workflow], roles: vec![role] }));
+    assert_eq!(desk.take_commands().pop(), Some(UiCommand::ask(DefinitionRequest::Names)));
+    desk.send_message(UiMessage::answered(DefinitionResponse::Names {
+        workflows: vec![workflow],
+        roles: vec![role],
+    }));
     let screen = desk.draw_screen(80, 24);
     assert!(screen.contains("mine") && screen.contains("poet"), "{screen}");
 }
@@ -220,7 +230,7 @@ fn newest_text_is_checked_one_at_a_time() {
     // one is on its way: nothing more is asked until it is there
     let first = take_editor_requests(&mut desk);
     assert!(matches!(&first[..], [EditorRequest::Check { version: 0, .. }]), "{first:?}");
-    send_editor_reply(&mut desk, EditorReply::Checked { version: 0, report: Box::default() });
+    send_editor_reply(&mut desk, EditorResponse::Checked { version: 0, report: Box::default() });
     let next = take_editor_requests(&mut desk);
     assert!(matches!(&next[..], [EditorRequest::Check { version: 3, .. }]), "{next:?}");
     desk.key(KeyCode::Right);
@@ -238,7 +248,10 @@ fn sound_texts_are_saved_and_broken_ones_only_if_that_is_meant() {
     assert_eq!(take_save_request(&mut desk), (format!(" {TEXT}"), false));
     assert!(desk.draw_screen(80, 24).contains("saved mine"));
     assert!(!editor(&desk).is_changed());
-    assert_eq!(desk.take_commands(), [UiCommand::Names, UiCommand::Status]);
+    assert_eq!(
+        desk.take_commands(),
+        [UiCommand::ask(DefinitionRequest::Names), UiCommand::ask(ProjectRequest::Status)]
+    );
     desk.type_text("x").press_control('s');
     answer_check(&mut desk);
     desk.key(KeyCode::Char('n')).key(KeyCode::Char('y'));
@@ -253,7 +266,7 @@ fn a_file_that_others_changed_is_not_written_over_unasked() {
     assert!(
         matches!(&take_editor_requests(&mut desk)[..], [EditorRequest::Save { base: Some(base), .. }] if **base == *TEXT)
     );
-    send_editor_reply(&mut desk, EditorReply::Saved(Err(EditorSaveError::Changed("{}".into()))));
+    send_editor_reply(&mut desk, EditorResponse::Saved(Err(EditorSaveError::Changed("{}".into()))));
     let screen = desk.draw_screen(80, 24);
     assert!(screen.contains("o overwrites it · r reads it again"), "{screen}");
     desk.type_text("o");
@@ -261,7 +274,7 @@ fn a_file_that_others_changed_is_not_written_over_unasked() {
     desk.type_text(" ").press_control('s');
     answer_check(&mut desk);
     take_editor_requests(&mut desk);
-    send_editor_reply(&mut desk, EditorReply::Saved(Err(EditorSaveError::Changed("{}".into()))));
+    send_editor_reply(&mut desk, EditorResponse::Saved(Err(EditorSaveError::Changed("{}".into()))));
     desk.type_text("r");
     assert_eq!((text(&desk).as_str(), editor(&desk).is_changed()), ("{}", false));
     desk.press_control('z').press_control('z');
@@ -370,14 +383,17 @@ fn another_editor_gets_the_text_and_gives_it_back() {
     let external = desk.take_commands().pop();
     let Some(UiCommand::External { number, name, text: handed }) = external else { panic!("{external:?}") };
     assert_eq!((name.as_str(), &*handed), ("mine.json", format!(" {TEXT}").as_str()));
-    send_editor_reply(&mut desk, EditorReply::Checked { version: 1, report: Box::default() });
-    desk.send_message(UiMessage::Reply(BackendReply::Edited(number, Ok("{}".into()))));
+    send_editor_reply(&mut desk, EditorResponse::Checked { version: 1, report: Box::default() });
+    desk.send_message(UiMessage::Answered(SessionResponse::Editor(
+        number,
+        EditorResponse::EditedOutside(Ok("{}".into())),
+    )));
     assert_eq!(text(&desk), "{}");
     assert!(editor(&desk).is_changed() && desk.model.needs_repaint);
     assert_eq!(answer_check(&mut desk), 1);
-    desk.send_message(UiMessage::Reply(BackendReply::Edited(
+    desk.send_message(UiMessage::Answered(SessionResponse::Editor(
         number,
-        Err("your editor (vi) could not be used".into()),
+        EditorResponse::EditedOutside(Err("your editor (vi) could not be used".into())),
     )));
     assert!(desk.draw_screen(80, 24).contains("your editor (vi) could not be used"));
     let mut desk = Desk::new();
@@ -392,7 +408,7 @@ fn another_editor_gets_the_text_and_gives_it_back() {
         symbols: catalog_symbols(),
         in_external_editor: true,
     };
-    send_editor_reply(&mut desk, EditorReply::Opened(Ok(Box::new(opened))));
+    send_editor_reply(&mut desk, EditorResponse::Opened(Ok(Box::new(opened))));
     assert!(matches!(desk.take_commands().pop(), Some(UiCommand::External { .. })));
 }
 
@@ -412,20 +428,29 @@ fn changed_files_are_told_and_a_changed_project_is_asked_about_first() {
     let mut desk = Desk::new();
     let found =
         ConfigReload { problems: vec!["user:settings.json:1:1: error[C01]: broken".into()], question: None };
-    desk.send_message(UiMessage::Reply(BackendReply::Reloaded { reload: found, resumed_command: None }));
+    desk.send_message(UiMessage::Answered(SessionResponse::Reloaded { reload: found, held_request: None }));
     assert!(desk.draw_screen(80, 24).contains("error[C01]: broken"));
     let question = Some(UntrustedDefinitions { files: vec![NAME.into()], changes: "+ a line".into() });
-    let then = Some(Box::new(UiCommand::ChooseWorkflow("mine".into())));
-    desk.send_message(UiMessage::Reply(BackendReply::Reloaded {
+    let then = Some(Box::new(DefinitionRequest::ChooseWorkflow("mine".into()).into()));
+    desk.send_message(UiMessage::Answered(SessionResponse::Reloaded {
         reload: ConfigReload { problems: Vec::new(), question },
-        resumed_command: then,
+        held_request: then,
     }));
     let screen = desk.draw_screen(80, 24);
     assert!(screen.contains("Trust this project's definitions?") && screen.contains("+ a line"), "{screen}");
     desk.advance_clock(1_000).key(KeyCode::Char('y'));
-    assert_eq!(desk.take_commands().pop(), Some(UiCommand::Trust(true)));
-    desk.send_message(UiMessage::Reply(BackendReply::Trusted { trusted: true, result: Ok(Vec::new()) }));
-    assert_eq!(desk.take_commands(), [UiCommand::Status, UiCommand::ChooseWorkflow("mine".into())]);
+    assert_eq!(desk.take_commands().pop(), Some(UiCommand::ask(ProjectRequest::Trust(true))));
+    desk.send_message(UiMessage::answered(ProjectResponse::Trusted {
+        trusted: true,
+        result: Ok(Vec::new()),
+    }));
+    assert_eq!(
+        desk.take_commands(),
+        [
+            UiCommand::ask(ProjectRequest::Status),
+            UiCommand::ask(DefinitionRequest::ChooseWorkflow("mine".into()))
+        ]
+    );
 }
 
 #[test]
@@ -446,7 +471,7 @@ fn odd_texts_fit_every_screen() {
     for text in ["", TEXT, long.as_str(), odd, "\n\n\n", "[[[["] {
         let mut desk = open_in_layer(ConfigLayer::Project, text);
         let report = EditorCheckReport { findings: findings(text), graphs: Vec::new() };
-        send_editor_reply(&mut desk, EditorReply::Checked { version: 0, report: Box::new(report) });
+        send_editor_reply(&mut desk, EditorResponse::Checked { version: 0, report: Box::new(report) });
         for keys in [KeyCode::F(4), KeyCode::End, KeyCode::Down, KeyCode::F(8), KeyCode::F(2), KeyCode::F(1)]
         {
             desk.key(keys);
@@ -460,7 +485,7 @@ fn odd_texts_fit_every_screen() {
     }
     let mut desk = Desk::new();
     desk.line("/edit");
-    send_editor_reply(&mut desk, EditorReply::Files(Ok(vec![file(ConfigLayer::User)])));
+    send_editor_reply(&mut desk, EditorResponse::Files(Ok(vec![file(ConfigLayer::User)])));
     desk.draw_screen(20, 5);
     desk.draw_screen(1, 1);
 }
@@ -497,7 +522,7 @@ fn texts_of_a_megabyte_are_edited_and_larger_ones_are_not() {
         symbols: catalog_symbols(),
         in_external_editor: false,
     };
-    send_editor_reply(&mut desk, EditorReply::Opened(Ok(Box::new(opened))));
+    send_editor_reply(&mut desk, EditorResponse::Opened(Ok(Box::new(opened))));
     assert!(desk.model.edit.is_none());
     assert!(desk.draw_screen(80, 24).contains("larger than 1 MB"));
 }
@@ -529,10 +554,10 @@ fn a_new_file_begins_with_a_pattern_and_a_name_that_is_free() {
     let mut desk = Desk::new();
     desk.line("/edit");
     assert_eq!(take_editor_requests(&mut desk), [EditorRequest::Files]);
-    send_editor_reply(&mut desk, EditorReply::Files(Ok(vec![file(ConfigLayer::Project)])));
+    send_editor_reply(&mut desk, EditorResponse::Files(Ok(vec![file(ConfigLayer::Project)])));
     desk.press_control('n');
     assert_eq!(take_editor_requests(&mut desk), [EditorRequest::Patterns]);
-    send_editor_reply(&mut desk, EditorReply::Patterns(Ok(patterns())));
+    send_editor_reply(&mut desk, EditorResponse::Patterns(Ok(patterns())));
     desk.check_frames("editor_new");
     desk.type_text("appr").key(KeyCode::Enter).type_text("mine");
     desk.check_frames("editor_naming");
@@ -543,7 +568,7 @@ fn a_new_file_begins_with_a_pattern_and_a_name_that_is_free() {
     assert_eq!(take_editor_requests(&mut desk), [wish("mine", ConfigLayer::Project)], "asked once");
     send_editor_reply(
         &mut desk,
-        EditorReply::Begun(Err(".synthdev/workflows/mine.json is already there".into())),
+        EditorResponse::Begun(Err(".synthdev/workflows/mine.json is already there".into())),
     );
     assert!(desk.draw_screen(80, 24).contains("✗ .synthdev/workflows/mine.json is already there"));
     // a long reason is read to its end, and so are the keys
@@ -551,7 +576,7 @@ fn a_new_file_begins_with_a_pattern_and_a_name_that_is_free() {
         "`a b` cannot be the name of a workflow\nhint: up to 64 letters, digits, _ and - and nothing else";
     desk.key(KeyCode::Enter);
     take_editor_requests(&mut desk);
-    send_editor_reply(&mut desk, EditorReply::Begun(Err(long.into())));
+    send_editor_reply(&mut desk, EditorResponse::Begun(Err(long.into())));
     let screen = desk.draw_screen(80, 24);
     assert!(screen.contains("and nothing else") && screen.contains("Ctrl+U clears · Esc back"), "{screen}");
     desk.press_control('u').type_text("mine2").key(KeyCode::Tab);
@@ -573,7 +598,7 @@ fn a_new_file_begins_with_a_pattern_and_a_name_that_is_free() {
     };
     send_editor_reply(
         &mut desk,
-        EditorReply::Begun(Ok(Box::new(NewEditFile { file: opened, name_conflict: None }))),
+        EditorResponse::Begun(Ok(Box::new(NewEditFile { file: opened, name_conflict: None }))),
     );
     answer_check(&mut desk);
     let screen = desk.draw_screen(120, 40);
@@ -588,7 +613,7 @@ fn a_new_file_begins_with_a_pattern_and_a_name_that_is_free() {
     // a name can be given with the command
     let mut desk = Desk::new();
     desk.line("/edit --new verse");
-    send_editor_reply(&mut desk, EditorReply::Patterns(Ok(patterns())));
+    send_editor_reply(&mut desk, EditorResponse::Patterns(Ok(patterns())));
     desk.type_text("poet").key(KeyCode::Enter);
     assert!(desk.draw_screen(80, 24).contains(".synthdev/roles/verse.json"));
     desk.key(KeyCode::Esc).key(KeyCode::Esc);
@@ -626,7 +651,7 @@ fn the_text_is_simulated_as_it_stands() {
     };
     send_editor_reply(
         &mut desk,
-        EditorReply::Simulated { version: 0, result: Ok(vec![simulated(), failed]) },
+        EditorResponse::Simulated { version: 0, result: Ok(vec![simulated(), failed]) },
     );
     desk.check_frames("editor_simulated");
     let screen = desk.draw_screen(120, 40);
@@ -645,11 +670,11 @@ fn the_text_is_simulated_as_it_stands() {
         [EditorRequest::Simulate { version: 1, .. }]
     ));
     // what comes late for an older text is nobody's
-    send_editor_reply(&mut desk, EditorReply::Simulated { version: 0, result: Err("late".into()) });
+    send_editor_reply(&mut desk, EditorResponse::Simulated { version: 0, result: Err("late".into()) });
     assert!(desk.draw_screen(120, 40).contains("simulating …"));
     send_editor_reply(
         &mut desk,
-        EditorReply::Simulated { version: 1, result: Err("it cannot be read".into()) },
+        EditorResponse::Simulated { version: 1, result: Err("it cannot be read".into()) },
     );
     assert!(desk.draw_screen(120, 40).contains("it cannot be read"));
     // Esc closes it, and asks about leaving only then
@@ -668,7 +693,7 @@ fn the_text_is_simulated_as_it_stands() {
     assert!(desk.draw_screen(120, 40).contains("■ stop") && editor(&desk).simulation.is_none());
     // on every size
     desk.key(KeyCode::F(5));
-    send_editor_reply(&mut desk, EditorReply::Simulated { version: 1, result: Ok(vec![simulated()]) });
+    send_editor_reply(&mut desk, EditorResponse::Simulated { version: 1, result: Ok(vec![simulated()]) });
     for (width, height) in [(20, 5), (40, 10), (109, 12), (110, 8), (300, 80)] {
         desk.press_key(KeyCode::Down, KeyModifiers::ALT);
         desk.draw_screen(width, height);

@@ -9,11 +9,14 @@ use proptest::test_runner::RngSeed;
 use ratatui::buffer::Buffer;
 use ratatui::crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use synthdev::domain::workflow::PauseKind;
-use synthdev::tui::editor::{
-    CatalogSymbols, EditFile, EditFileKind, EditorCheckReport, EditorReply, EditorRequest, EditorScreen,
-    OpenedEditFile,
+use synthdev::service::session::{
+    CatalogSymbols, DefinitionRequest, DefinitionResponse, EditFile, EditFileKind, EditorCheckReport,
+    EditorRequest, EditorResponse, OpenedEditFile, ProjectRequest, ProjectResponse, SessionRequest,
+    SessionResponse, StartRequest, StartResponse,
 };
-use synthdev::tui::history_browser::{HistoryReply, HistoryRequest, HistoryRunPage};
+use synthdev::tui::display::{DisplayRequest, DisplayResponse};
+use synthdev::tui::editor::EditorScreen;
+use synthdev::tui::history_browser::{HistoryRequest, HistoryResponse, HistoryRunPage};
 use synthdev::tui::layout::PaneKind;
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::UnicodeWidthStr;
@@ -413,31 +416,23 @@ impl Fuzz {
         let cmd = self.desk.commands.remove(at);
         let run = RunId::from("r0");
         let reply = match cmd {
-            UiCommand::StartChat { role } => BackendReply::ChatStarted { role, run: Ok(run) },
-            UiCommand::StartWorkflow { name, input } => {
-                BackendReply::WorkflowStarted { name, input, run: Ok(run), note: None }
-            }
-            UiCommand::ChooseWorkflow(wanted) => {
-                BackendReply::WorkflowChosen { requested_name: wanted, workflows: workflow_lines() }
-            }
-            UiCommand::Names => BackendReply::Names { workflows: workflow_lines(), roles: role_lines() },
-            UiCommand::Files => BackendReply::Files(Ok(vec!["src/größe 日本.rs".into(), "a/b".into()])),
-            UiCommand::Archive(number, asked) => {
-                BackendReply::Archive(number, Box::new(history_reply(*asked)))
-            }
-            UiCommand::Edit(number, asked) => match editor_reply(*asked) {
-                Some(told) => BackendReply::Edit(number, told),
+            UiCommand::Ask(request) => match response_to(request, run) {
+                Some(response) => UiMessage::Answered(response),
                 None => return,
             },
-            UiCommand::External { number, .. } => BackendReply::Edited(number, Ok("{}\n\x1b[2J".into())),
-            UiCommand::Theme(_) => BackendReply::Themed(Ok(ColorTheme::default())),
-            UiCommand::Prices(models) => {
-                BackendReply::Prices(models.into_iter().map(|model| (model, None)).collect())
+            UiCommand::Display(DisplayRequest::History(number, asked)) => {
+                UiMessage::Displayed(DisplayResponse::History(number, Box::new(history_reply(*asked))))
             }
-            UiCommand::Workflows => BackendReply::Workflows(workflow_lines()),
+            UiCommand::Display(DisplayRequest::Theme(_)) => {
+                UiMessage::Displayed(DisplayResponse::Theme(Ok(ColorTheme::default())))
+            }
+            UiCommand::External { number, .. } => {
+                let edited = EditorResponse::EditedOutside(Ok("{}\n\x1b[2J".into()));
+                UiMessage::Answered(SessionResponse::Editor(number, edited))
+            }
             _ => return,
         };
-        self.desk.send_message(UiMessage::Reply(reply));
+        self.desk.send_message(reply);
     }
 
     /// Draws over the last frame and looks at what is there.
@@ -512,23 +507,23 @@ impl Fuzz {
     }
 }
 
-fn history_reply(asked: HistoryRequest) -> HistoryReply {
+fn history_reply(asked: HistoryRequest) -> HistoryResponse {
     match asked {
-        HistoryRequest::Page { .. } => HistoryReply::Page(Ok(HistoryRunPage {
+        HistoryRequest::Page { .. } => HistoryResponse::Page(Ok(HistoryRunPage {
             rows: many_rows(0, 30),
             has_more: true,
             at: Timestamp(2_000_000),
         })),
-        HistoryRequest::Changes => HistoryReply::Changes(Some(2)),
-        HistoryRequest::Open { .. } => HistoryReply::Opened(Ok(Some(Box::new(run_details())))),
+        HistoryRequest::Changes => HistoryResponse::Changes(Some(2)),
+        HistoryRequest::Open { .. } => HistoryResponse::Opened(Ok(Some(Box::new(run_details())))),
         HistoryRequest::Export { .. } | HistoryRequest::Control { .. } => {
-            HistoryReply::Done(Err("no".into()))
+            HistoryResponse::Done(Err("no".into()))
         }
-        _ => HistoryReply::Text(Err("it was removed".into())),
+        _ => HistoryResponse::Text(Err("it was removed".into())),
     }
 }
 
-fn editor_reply(asked: EditorRequest) -> Option<EditorReply> {
+fn editor_reply(asked: EditorRequest) -> Option<EditorResponse> {
     let file = || EditFile {
         name: ".synthdev/workflows/mine.json".into(),
         layer: ConfigLayer::Project,
@@ -537,12 +532,12 @@ fn editor_reply(asked: EditorRequest) -> Option<EditorReply> {
         problem: None,
     };
     Some(match asked {
-        EditorRequest::Files => EditorReply::Files(Ok(vec![file(), file()])),
+        EditorRequest::Files => EditorResponse::Files(Ok(vec![file(), file()])),
         EditorRequest::Open { .. } => {
             let text =
                 "{\n  \"workflow_name\": \"größe 日本\\u0000\",\n\t\"states\": [e\u{301} \u{202e}\n]}\n"
                     .into();
-            EditorReply::Opened(Ok(Box::new(OpenedEditFile {
+            EditorResponse::Opened(Ok(Box::new(OpenedEditFile {
                 file: file(),
                 text,
                 symbols: CatalogSymbols::default(),
@@ -550,14 +545,14 @@ fn editor_reply(asked: EditorRequest) -> Option<EditorReply> {
             })))
         }
         EditorRequest::Check { version, .. } => {
-            EditorReply::Checked { version, report: Box::<EditorCheckReport>::default() }
+            EditorResponse::Checked { version, report: Box::<EditorCheckReport>::default() }
         }
-        EditorRequest::Patterns => EditorReply::Patterns(Err("they cannot be read".into())),
-        EditorRequest::Begin(_) => EditorReply::Begun(Err("the name is taken".into())),
+        EditorRequest::Patterns => EditorResponse::Patterns(Err("they cannot be read".into())),
+        EditorRequest::Begin(_) => EditorResponse::Begun(Err("the name is taken".into())),
         EditorRequest::Simulate { version, .. } => {
-            EditorReply::Simulated { version, result: Err("größe 日本\u{202e}: too long".into()) }
+            EditorResponse::Simulated { version, result: Err("größe 日本\u{202e}: too long".into()) }
         }
-        EditorRequest::Save { .. } => return None,
+        EditorRequest::Save { .. } | EditorRequest::EditOutside { .. } => return None,
     })
 }
 
@@ -619,4 +614,32 @@ proptest! {
         }
         prop_assert_eq!(pieces.draw_screen(columns, 200), whole.draw_screen(columns, 200));
     }
+}
+
+fn response_to(request: SessionRequest, run: RunId) -> Option<SessionResponse> {
+    Some(match request {
+        SessionRequest::Start(StartRequest::Chat { role }) => {
+            StartResponse::ChatStarted { role, run: Ok(run) }.into()
+        }
+        SessionRequest::Start(StartRequest::Workflow { name, input }) => {
+            StartResponse::WorkflowStarted { name, input, run: Ok(run), note: None }.into()
+        }
+        SessionRequest::Definitions(DefinitionRequest::ChooseWorkflow(requested_name)) => {
+            DefinitionResponse::WorkflowChosen { requested_name, workflows: workflow_lines() }.into()
+        }
+        SessionRequest::Definitions(DefinitionRequest::Names) => {
+            DefinitionResponse::Names { workflows: workflow_lines(), roles: role_lines() }.into()
+        }
+        SessionRequest::Definitions(DefinitionRequest::Prices(models)) => {
+            DefinitionResponse::Prices(models.into_iter().map(|model| (model, None)).collect()).into()
+        }
+        SessionRequest::Definitions(DefinitionRequest::Workflows) => {
+            DefinitionResponse::Workflows(workflow_lines()).into()
+        }
+        SessionRequest::Project(ProjectRequest::Files) => {
+            ProjectResponse::Files(Ok(vec!["src/größe 日本.rs".into(), "a/b".into()])).into()
+        }
+        SessionRequest::Editor(number, asked) => SessionResponse::Editor(number, editor_reply(*asked)?),
+        _ => return None,
+    })
 }

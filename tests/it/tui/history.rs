@@ -5,9 +5,11 @@ use synthdev::domain::journal::{OpenPause, PauseReason, RunProgress, RunSummary}
 use synthdev::domain::workflow::PauseKind;
 use synthdev::engine::steering::{Breakpoint, SteeringAction};
 use synthdev::runtime::preview::RunPreview;
-use synthdev::tui::backend::{
-    RunStepList, SearchHitLine, TimeTravelOutcome, TimeTravelPreview, TimeTravelRequest,
+use synthdev::service::session::{
+    DefinitionRequest, RunFilter, RunListPurpose, RunRequest, RunResponse, RunStepList, SearchHitLine,
+    SessionRequest, StartRequest, TimeTravelOutcome, TimeTravelPreview, TimeTravelRequest,
 };
+use synthdev::tui::display::{DisplayRequest, DisplayResponse};
 use synthdev::tui::past_run::{PastRun, SHOWN};
 use synthdev::tui::transcript::item::TranscriptItem;
 use synthdev::tui::update::history::offer_command;
@@ -54,7 +56,7 @@ fn paused_run(id: &str, reason: PauseReason) -> RunSummary {
 }
 
 fn send_run_list(desk: &mut Desk, wanted: RunListPurpose, list: Vec<RunSummary>) {
-    desk.send_message(UiMessage::Reply(BackendReply::Runs {
+    desk.send_message(UiMessage::answered(RunResponse::List {
         list_purpose: wanted,
         list: Ok(list),
         at: Timestamp(10 * HOUR),
@@ -111,11 +113,11 @@ fn resumed_desk() -> Desk {
     let mut desk = Desk::new();
     desk.clock = 100_000;
     let past = fold_events(&RunId::from("r1"), past_events(), ledger(1));
-    desk.send_message(UiMessage::Reply(BackendReply::Past {
+    desk.send_message(UiMessage::Displayed(DisplayResponse::Past {
         run: "r1".into(),
         past_run: Ok(Box::new(past)),
     }));
-    assert_eq!(desk.take_commands(), [UiCommand::Resume(RunId::from("r1"))]);
+    assert_eq!(desk.take_commands(), [UiCommand::ask(RunRequest::Resume(RunId::from("r1")))]);
     desk
 }
 
@@ -127,7 +129,7 @@ fn a_fork_did_not_work_while_nobody_had_made_it_yet() {
     let mut desk = Desk::new();
     desk.clock = 100_000;
     let past = fold_events(&RunId::from("r1"), events, ledger(1));
-    desk.send_message(UiMessage::Reply(BackendReply::Past {
+    desk.send_message(UiMessage::Displayed(DisplayResponse::Past {
         run: "r1".into(),
         past_run: Ok(Box::new(past)),
     }));
@@ -141,7 +143,9 @@ fn a_fork_did_not_work_while_nobody_had_made_it_yet() {
 #[test]
 fn what_can_be_taken_up_is_offered_at_the_start() {
     let mut desk = Desk::new();
-    let UiCommand::Runs(filter, RunListPurpose::Offer) = offer_command() else {
+    let UiCommand::Ask(SessionRequest::Runs(RunRequest::List(filter, RunListPurpose::Offer))) =
+        offer_command()
+    else {
         panic!("{:?}", offer_command())
     };
     assert!(filter.this_project_only);
@@ -187,7 +191,8 @@ fn all_that_can_be_taken_up_is_counted() {
 #[test]
 fn pending_lists_each_question_with_what_it_wants() {
     let mut desk = Desk::new();
-    let Some(UiCommand::Runs(filter, RunListPurpose::Pending)) = desk.line("/pending").take_commands().pop()
+    let Some(UiCommand::Ask(SessionRequest::Runs(RunRequest::List(filter, RunListPurpose::Pending)))) =
+        desk.line("/pending").take_commands().pop()
     else {
         panic!()
     };
@@ -215,13 +220,17 @@ fn pending_lists_each_question_with_what_it_wants() {
 fn resume_without_an_id() {
     let ask = |desk: &mut Desk| desk.line("/resume").take_commands().pop();
     let mut desk = Desk::new();
-    let Some(UiCommand::Runs(filter, RunListPurpose::Resume)) = ask(&mut desk) else { panic!() };
+    let Some(UiCommand::Ask(SessionRequest::Runs(RunRequest::List(filter, RunListPurpose::Resume)))) =
+        ask(&mut desk)
+    else {
+        panic!()
+    };
     assert!(filter.this_project_only && filter.statuses.contains(&RunStatus::Failed));
     send_run_list(&mut desk, RunListPurpose::Resume, vec![]);
     assert!(desk.draw_screen(80, 24).contains("no run of this project is paused"));
     let one = || summary("aa", "coder_reviewer", RunStatus::Interrupted, 0);
     send_run_list(&mut desk, RunListPurpose::Resume, vec![one()]);
-    assert_eq!(desk.take_commands(), [UiCommand::Past("aa".into())]);
+    assert_eq!(desk.take_commands(), [UiCommand::Display(DisplayRequest::Past("aa".into()))]);
     send_run_list(&mut desk, RunListPurpose::Resume, vec![one(), paused_run("bb", PauseReason::Limit)]);
     assert_eq!(desk.take_commands(), []);
     let screen = desk.draw_screen(80, 24);
@@ -229,10 +238,12 @@ fn resume_without_an_id() {
     // the run that was left here is meant first
     let mut desk = Desk::new();
     desk.workflow().run_event("r1", run_finished(RunStatus::Paused, None, None));
-    assert_eq!(ask(&mut desk), Some(UiCommand::Past("r1".into())));
+    assert_eq!(ask(&mut desk), Some(UiCommand::Display(DisplayRequest::Past("r1".into()))));
     let mut busy = Desk::new();
     busy.workflow().line("/resume aa");
-    assert!(!busy.take_commands().iter().any(|cmd| matches!(cmd, UiCommand::Past(_))));
+    assert!(
+        !busy.take_commands().iter().any(|cmd| matches!(cmd, UiCommand::Display(DisplayRequest::Past(_))))
+    );
     assert!(busy.draw_screen(80, 24).contains("cannot take up a run while coder_reviewer is running"));
 }
 
@@ -285,7 +296,7 @@ fn a_long_past_is_bounded() {
     assert_eq!((past.items.len(), past.left_out_count), (SHOWN, 1_006 - SHOWN));
     assert_eq!(past.view.tools.values().copied().collect::<Vec<_>>(), [SHOWN - 1]);
     let mut desk = Desk::new();
-    desk.send_message(UiMessage::Reply(BackendReply::Past {
+    desk.send_message(UiMessage::Displayed(DisplayResponse::Past {
         run: "r1".into(),
         past_run: Ok(Box::new(past)),
     }));
@@ -334,12 +345,15 @@ fn what_was_left_out_comes_when_the_screen_gets_there() {
     assert_eq!(desk.take_commands(), [], "the first of them is far above");
     let mut left = 502 - SHOWN;
     while left > 0 {
-        assert_eq!(desk.key(KeyCode::Home).take_commands(), [UiCommand::Earlier(run.clone(), left)]);
+        assert_eq!(
+            desk.key(KeyCode::Home).take_commands(),
+            [UiCommand::Display(DisplayRequest::Earlier(run.clone(), left))]
+        );
         assert_eq!(desk.key(KeyCode::Home).take_commands(), [], "asked once");
         let screen = desk.draw_screen(80, 24);
         assert!(screen.contains(&format!("… {left} earlier entries: scrolling up reads them")), "{screen}");
         let items = Ok(page(left));
-        desk.send_message(UiMessage::Reply(BackendReply::Earlier {
+        desk.send_message(UiMessage::Displayed(DisplayResponse::Earlier {
             run: run.clone(),
             before_entry: left,
             items,
@@ -357,7 +371,7 @@ fn what_was_left_out_comes_when_the_screen_gets_there() {
     desk.send_message(full_run_message(fold_events(&run, events.clone(), ledger(500))));
     desk.draw_screen(80, 24);
     desk.key(KeyCode::Home);
-    desk.send_message(UiMessage::Reply(BackendReply::Earlier {
+    desk.send_message(UiMessage::Displayed(DisplayResponse::Earlier {
         run: run.clone(),
         before_entry: 302,
         items: Err("no store".into()),
@@ -386,7 +400,7 @@ fn long_past(kept: usize) -> (PastRun, PastRun) {
 }
 
 fn full_run_message(past: PastRun) -> UiMessage {
-    UiMessage::Reply(BackendReply::Past { run: "r1".into(), past_run: Ok(Box::new(past)) })
+    UiMessage::Displayed(DisplayResponse::Past { run: "r1".into(), past_run: Ok(Box::new(past)) })
 }
 
 const READING: &str = "… earlier messages are being read …";
@@ -396,9 +410,13 @@ fn a_glance_comes_first_and_the_rest_slips_in_before_it() {
     let (seen, past) = long_past(20);
     let mut desk = Desk::new();
     desk.line("/resume r1");
-    assert_eq!(desk.take_commands().pop(), Some(UiCommand::Past("r1".into())));
-    desk.send_message(UiMessage::Reply(BackendReply::Glance(Box::new(seen))));
-    assert_eq!(desk.take_commands(), [UiCommand::Whole(RunId::from("r1"))], "it does not go on yet");
+    assert_eq!(desk.take_commands().pop(), Some(UiCommand::Display(DisplayRequest::Past("r1".into()))));
+    desk.send_message(UiMessage::Displayed(DisplayResponse::Preview(Box::new(seen))));
+    assert_eq!(
+        desk.take_commands(),
+        [UiCommand::Display(DisplayRequest::Whole(RunId::from("r1")))],
+        "it does not go on yet"
+    );
     let first = desk.draw_screen(80, 24);
     assert!(first.contains("word 99") && first.contains("coder_reviewer"), "{first}");
     desk.key(KeyCode::Home);
@@ -413,7 +431,7 @@ fn a_glance_comes_first_and_the_rest_slips_in_before_it() {
     let talk = |screen: &str| screen.lines().skip(1).take(20).collect::<Vec<_>>().join("\n");
     let last = desk.draw_screen(80, 24);
     assert_eq!(talk(&last), talk(&first), "nothing moves for who looks at the end");
-    assert_eq!(desk.take_commands(), [UiCommand::Resume(RunId::from("r1"))]);
+    assert_eq!(desk.take_commands(), [UiCommand::ask(RunRequest::Resume(RunId::from("r1")))]);
     let texts: Vec<String> = desk.model.transcript.items().map(|item| format!("{item:?}")).collect();
     assert!(!texts.iter().any(|text| text.contains(READING)));
     let replies = texts.iter().filter(|text| text.contains("word ")).count();
@@ -435,7 +453,7 @@ fn who_reads_further_up_stays_there() {
     for up in [1, 3, 6] {
         let (seen, past) = long_past(20);
         let mut desk = Desk::new();
-        desk.send_message(UiMessage::Reply(BackendReply::Glance(Box::new(seen))));
+        desk.send_message(UiMessage::Displayed(DisplayResponse::Preview(Box::new(seen))));
         desk.draw_screen(80, 24);
         for _ in 0..up {
             desk.key(KeyCode::PageUp);
@@ -460,7 +478,7 @@ fn who_reads_further_up_stays_there() {
 fn what_needs_the_whole_run_waits() {
     let (seen, past) = long_past(20);
     let mut desk = Desk::new();
-    desk.send_message(UiMessage::Reply(BackendReply::Glance(Box::new(seen.clone())))).take_commands();
+    desk.send_message(UiMessage::Displayed(DisplayResponse::Preview(Box::new(seen.clone())))).take_commands();
     desk.line("and now?");
     assert_eq!(desk.take_commands(), [], "nothing begins with it");
     let screen = desk.draw_screen(80, 24);
@@ -469,15 +487,22 @@ fn what_needs_the_whole_run_waits() {
         desk.model.composer.take_text();
         desk.line(line);
         let cmds = desk.take_commands();
-        assert!(cmds.iter().all(|cmd| matches!(cmd, UiCommand::Names | UiCommand::Runs(..))), "{cmds:?}");
+        assert!(
+            cmds.iter().all(|cmd| matches!(
+                cmd,
+                UiCommand::Ask(SessionRequest::Definitions(DefinitionRequest::Names))
+                    | UiCommand::Ask(SessionRequest::Runs(RunRequest::List(..)))
+            )),
+            "{cmds:?}"
+        );
         assert!(desk.draw_screen(80, 24).contains("while run r1 is being read"), "{line}");
     }
     // a second glance does not come between
-    desk.send_message(UiMessage::Reply(BackendReply::Glance(Box::new(seen))));
-    assert_eq!(desk.take_commands(), [UiCommand::Whole(RunId::from("r1"))]);
+    desk.send_message(UiMessage::Displayed(DisplayResponse::Preview(Box::new(seen))));
+    assert_eq!(desk.take_commands(), [UiCommand::Display(DisplayRequest::Whole(RunId::from("r1")))]);
     let lines = desk.model.transcript.len();
     desk.send_message(full_run_message(past));
-    assert!(desk.take_commands().contains(&UiCommand::Resume(RunId::from("r1"))));
+    assert!(desk.take_commands().contains(&UiCommand::ask(RunRequest::Resume(RunId::from("r1")))));
     let warnings =
         desk.model.transcript.items().skip(lines - 23).filter(
             |item| matches!(item, TranscriptItem::Line { text, .. } if text.contains("is being read")),
@@ -489,8 +514,8 @@ fn what_needs_the_whole_run_waits() {
 fn a_run_that_cannot_be_read_leaves_its_glance() {
     let (seen, past) = long_past(20);
     let mut desk = Desk::new();
-    desk.send_message(UiMessage::Reply(BackendReply::Glance(Box::new(seen.clone())))).take_commands();
-    desk.send_message(UiMessage::Reply(BackendReply::Past {
+    desk.send_message(UiMessage::Displayed(DisplayResponse::Preview(Box::new(seen.clone())))).take_commands();
+    desk.send_message(UiMessage::Displayed(DisplayResponse::Past {
         run: "r1".into(),
         past_run: Err("the run's journal cannot be read".into()),
     }));
@@ -499,22 +524,24 @@ fn a_run_that_cannot_be_read_leaves_its_glance() {
     desk.check_frames("glance_only");
     // who has cleared the screen does not get it back
     let mut desk = Desk::new();
-    desk.send_message(UiMessage::Reply(BackendReply::Glance(Box::new(seen)))).line("/clear").take_commands();
+    desk.send_message(UiMessage::Displayed(DisplayResponse::Preview(Box::new(seen))))
+        .line("/clear")
+        .take_commands();
     desk.send_message(full_run_message(past));
-    assert_eq!(desk.take_commands(), [UiCommand::Resume(RunId::from("r1"))]);
+    assert_eq!(desk.take_commands(), [UiCommand::ask(RunRequest::Resume(RunId::from("r1")))]);
     assert!(!desk.model.transcript.items().any(|item| format!("{item:?}").contains("word")));
 }
 
 #[test]
 fn a_run_that_does_not_go_on_is_not_in_the_way() {
     let mut desk = resumed_desk();
-    desk.send_message(UiMessage::Reply(BackendReply::Resumed {
+    desk.send_message(UiMessage::answered(RunResponse::Resumed {
         run: RunId::from("r1"),
         result: Err("another process drives it".into()),
     }));
     assert!(desk.model.workflow.is_none() && desk.model.busy_run().is_none());
     assert!(desk.draw_screen(80, 24).contains("another process drives it"));
-    desk.send_message(UiMessage::Reply(BackendReply::Past {
+    desk.send_message(UiMessage::Displayed(DisplayResponse::Past {
         run: "zz".into(),
         past_run: Err("there is no run zz".into()),
     }));
@@ -527,7 +554,7 @@ fn a_run_of_this_session_is_not_told_twice() {
     desk.workflow().run_event("r1", run_finished(RunStatus::Paused, None, None));
     let before = desk.model.transcript.len();
     let past = fold_events(&RunId::from("r1"), past_events(), ledger(1));
-    desk.send_message(UiMessage::Reply(BackendReply::Past {
+    desk.send_message(UiMessage::Displayed(DisplayResponse::Past {
         run: "r1".into(),
         past_run: Ok(Box::new(past)),
     }));
@@ -549,12 +576,12 @@ fn a_conversation_is_taken_up_as_one() {
         (Timestamp(5), model_replied(2, "reviewer", ConversationSide::Assistant, "A project.", "")),
     ];
     let past = fold_events(&RunId::from("c0"), story, CostLedger::default());
-    desk.send_message(UiMessage::Reply(BackendReply::Past {
+    desk.send_message(UiMessage::Displayed(DisplayResponse::Past {
         run: "c0".into(),
         past_run: Ok(Box::new(past)),
     }));
     let end = UiCommand::Send(RunId::from("c1"), RunCommand::End);
-    assert_eq!(desk.take_commands(), [end, UiCommand::Resume(RunId::from("c0"))]);
+    assert_eq!(desk.take_commands(), [end, UiCommand::ask(RunRequest::Resume(RunId::from("c0")))]);
     desk.run_event("c0", resumed_event(vec![]))
         .run_event("c0", user_question(8, UserQuestion::Message))
         .line("and now?");
@@ -767,19 +794,22 @@ fn what_became_of_a_tool_is_chosen_at_the_end_of_the_text() {
 #[test]
 fn journeys_are_planned_agreed_and_told() {
     let rows: Vec<(&str, UiCommand)> = vec![
-        ("/undo", UiCommand::Plan(TimeTravelRequest::Undo { run: None })),
-        ("/undo ab", UiCommand::Plan(TimeTravelRequest::Undo { run: Some("ab".into()) })),
-        ("/rewind ab 3", UiCommand::Plan(TimeTravelRequest::Rewind { run: Some("ab".into()), step: 3 })),
-        ("/rewind ab", UiCommand::Steps(Some("ab".into()))),
+        ("/undo", UiCommand::ask(RunRequest::Plan(TimeTravelRequest::Undo { run: None }))),
+        ("/undo ab", UiCommand::ask(RunRequest::Plan(TimeTravelRequest::Undo { run: Some("ab".into()) }))),
+        (
+            "/rewind ab 3",
+            UiCommand::ask(RunRequest::Plan(TimeTravelRequest::Rewind { run: Some("ab".into()), step: 3 })),
+        ),
+        ("/rewind ab", UiCommand::ask(RunRequest::Steps(Some("ab".into())))),
         (
             "/fork ab 3 limit=5",
-            UiCommand::Travel(TimeTravelRequest::Fork {
+            UiCommand::ask(RunRequest::Travel(TimeTravelRequest::Fork {
                 run: Some("ab".into()),
                 step: 3,
                 set: vec![(vec!["limit".into()], json!(5))],
-            }),
+            })),
         ),
-        ("/search the parser", UiCommand::Search("the parser".into())),
+        ("/search the parser", UiCommand::ask(RunRequest::Search("the parser".into()))),
     ];
     for (line, expected) in rows {
         let mut desk = Desk::new();
@@ -792,24 +822,27 @@ fn journeys_are_planned_agreed_and_told() {
     desk.take_commands();
     desk.run_event("r1", run_finished(RunStatus::Completed, None, None)).line("/rewind 2");
     let travel = TimeTravelRequest::Rewind { run: Some("r1".into()), step: 2 };
-    assert_eq!(desk.take_commands().pop(), Some(UiCommand::Plan(travel.clone())));
+    assert_eq!(desk.take_commands().pop(), Some(UiCommand::ask(RunRequest::Plan(travel.clone()))));
     let title = "Rewind coder_reviewer r1 to before step 2, code?".to_owned();
     let body = "Conversation and data go back.\n  delete       new.txt\n  revert       a.txt".to_owned();
-    desk.send_message(UiMessage::Reply(BackendReply::Planned(Ok(TimeTravelPreview {
+    desk.send_message(UiMessage::answered(RunResponse::Planned(Ok(TimeTravelPreview {
         travel: travel.clone(),
         title,
         body,
     }))));
     desk.check_frames("rewind");
     desk.advance_clock(1_000).key(KeyCode::Char('y'));
-    assert_eq!(desk.take_commands(), [UiCommand::Travel(travel)]);
+    assert_eq!(desk.take_commands(), [UiCommand::ask(RunRequest::Travel(travel))]);
     let text = "run r1 is back before step 2, code\n2 files restored".to_owned();
-    desk.send_message(UiMessage::Reply(BackendReply::Travelled(Ok(TimeTravelOutcome {
+    desk.send_message(UiMessage::answered(RunResponse::Travelled(Ok(TimeTravelOutcome {
         text,
         resumable_run: Some(RunId::from("r1")),
     }))));
     assert!(desk.draw_screen(80, 24).contains("/resume continues r1"));
-    assert_eq!(desk.line("/resume").take_commands().pop(), Some(UiCommand::Past("r1".into())));
+    assert_eq!(
+        desk.line("/resume").take_commands().pop(),
+        Some(UiCommand::Display(DisplayRequest::Past("r1".into())))
+    );
 }
 
 #[test]
@@ -823,7 +856,7 @@ fn lists_of_the_past() {
         vec![failed, paused_run("7ab0000000aa", PauseReason::Approval)],
     );
     let steps = vec![(1, "start".into(), false), (2, "code".into(), true), (3, "review".into(), true)];
-    desk.send_message(UiMessage::Reply(BackendReply::Steps(Ok(RunStepList {
+    desk.send_message(UiMessage::answered(RunResponse::Steps(Ok(RunStepList {
         run: RunId::from("6s1c9rk2m4tz"),
         workflow: "coder_reviewer".into(),
         steps,
@@ -836,8 +869,8 @@ fn lists_of_the_past() {
         text: "… the parser reads\x1b[2J tokens …".into(),
     };
     let found =
-        BackendReply::Found { search_words: "parser".into(), lines: Ok(vec![hit]), at: Timestamp(10 * HOUR) };
-    desk.send_message(UiMessage::Reply(found)).check_frames("history");
+        RunResponse::Found { search_words: "parser".into(), lines: Ok(vec![hit]), at: Timestamp(10 * HOUR) };
+    desk.send_message(UiMessage::answered(found)).check_frames("history");
     let filter = RunFilter {
         this_project_only: false,
         statuses: vec![RunStatus::Failed, RunStatus::Paused],
@@ -846,10 +879,13 @@ fn lists_of_the_past() {
     };
     assert_eq!(
         desk.line("/runs failed paused the parser").take_commands().pop(),
-        Some(UiCommand::Runs(filter, RunListPurpose::Show))
+        Some(UiCommand::ask(RunRequest::List(filter, RunListPurpose::Show)))
     );
     desk.type_text("/resume ");
-    assert!(matches!(desk.take_commands().pop(), Some(UiCommand::Runs(_, RunListPurpose::Names))));
+    assert!(matches!(
+        desk.take_commands().pop(),
+        Some(UiCommand::Ask(SessionRequest::Runs(RunRequest::List(_, RunListPurpose::Names))))
+    ));
     send_run_list(&mut desk, RunListPurpose::Names, vec![paused_run("7ab0000000aa", PauseReason::Approval)]);
     desk.key(KeyCode::Tab);
     assert_eq!(desk.model.composer.text(), "/resume 7ab0000000aa");
@@ -875,14 +911,21 @@ fn steering_command(steering: SteeringAction) -> UiCommand {
 }
 
 fn resume_reply(result: Result<(), String>) -> UiMessage {
-    UiMessage::Reply(BackendReply::Resumed { run: RunId::from("r1"), result })
+    UiMessage::answered(RunResponse::Resumed { run: RunId::from("r1"), result })
 }
 
 /// What is sent, without what the letters on the way asked for.
 fn sent_commands(desk: &mut Desk) -> Vec<UiCommand> {
     desk.take_commands()
         .into_iter()
-        .filter(|cmd| matches!(cmd, UiCommand::Send(..) | UiCommand::Stops(_) | UiCommand::Quit))
+        .filter(|cmd| {
+            matches!(
+                cmd,
+                UiCommand::Send(..)
+                    | UiCommand::Ask(SessionRequest::Start(StartRequest::Breakpoints(_)))
+                    | UiCommand::Quit
+            )
+        })
         .collect()
 }
 
@@ -903,7 +946,8 @@ fn what_is_typed_before_a_run_is_driven_reaches_it() {
             let mut desk = Desk::new();
             if glance {
                 // its end is on screen, and all of it is still being read
-                desk.send_message(UiMessage::Reply(BackendReply::Glance(Box::new(stopped_run())))).line(line);
+                desk.send_message(UiMessage::Displayed(DisplayResponse::Preview(Box::new(stopped_run()))))
+                    .line(line);
                 desk.send_message(full_run_message(stopped_run()));
             } else {
                 // all of it is there, and it is being taken up
@@ -966,11 +1010,12 @@ fn what_is_typed_while_a_run_is_read_is_for_that_run() {
     }
     for line in ["/pause", "/set common_data.a = 1"] {
         let mut desk = Desk::new();
-        desk.send_message(UiMessage::Reply(BackendReply::Glance(Box::new(stopped_run())))).line(line);
+        desk.send_message(UiMessage::Displayed(DisplayResponse::Preview(Box::new(stopped_run())))).line(line);
         assert!(desk.draw_screen(120, 40).contains("waits until run r1 is read"), "{line}");
     }
     // what is said to a run that cannot be read comes back, and a view of before stays
-    let unread = || UiMessage::Reply(BackendReply::Past { run: "r1".into(), past_run: Err("no".into()) });
+    let unread =
+        || UiMessage::Displayed(DisplayResponse::Past { run: "r1".into(), past_run: Err("no".into()) });
     let mut desk = Desk::new();
     desk.line("/resume r1").line("/step").line("go on").send_message(unread());
     assert!(desk.model.opening_run.is_none());
@@ -1022,8 +1067,8 @@ fn what_is_said_to_a_run_that_does_not_go_on_comes_back() {
     assert_eq!(sent_commands(&mut desk), []);
     // nor one that cannot be read
     let mut desk = Desk::new();
-    desk.send_message(UiMessage::Reply(BackendReply::Glance(Box::new(stopped_run())))).line("/step");
-    desk.send_message(UiMessage::Reply(BackendReply::Past {
+    desk.send_message(UiMessage::Displayed(DisplayResponse::Preview(Box::new(stopped_run())))).line("/step");
+    desk.send_message(UiMessage::Displayed(DisplayResponse::Past {
         run: "r1".into(),
         past_run: Err("it is broken".into()),
     }));

@@ -4,19 +4,27 @@ use synthdev::domain::cost::CostEntry;
 use synthdev::domain::project_index::SizeLimit;
 use synthdev::domain::project_index::report::{IndexOutcome, IndexReport};
 use synthdev::runtime::indexing::IndexingProgress;
-use synthdev::tui::backend::{IndexingReply, IndexingRequest};
+use synthdev::service::session::{
+    IndexingReply, IndexingRequest, LookupRequest, LookupResponse, SessionRequest,
+};
 
 use super::*;
 
 impl Desk {
     fn send_index_reply(&mut self, number: u64, told: IndexingReply) -> &mut Self {
-        self.send_message(UiMessage::Reply(BackendReply::Index(number, told, Timestamp(0))))
+        self.send_message(UiMessage::answered(LookupResponse::Index(number, told, Timestamp(0))))
     }
 
     fn take_index_commands(&mut self) -> Vec<UiCommand> {
         self.take_commands()
             .into_iter()
-            .filter(|cmd| matches!(cmd, UiCommand::Index(..) | UiCommand::StopAside))
+            .filter(|cmd| {
+                matches!(
+                    cmd,
+                    UiCommand::Ask(SessionRequest::Lookup(LookupRequest::Index(..)))
+                        | UiCommand::Ask(SessionRequest::Lookup(LookupRequest::StopSideQuery))
+                )
+            })
             .collect()
     }
 }
@@ -47,20 +55,20 @@ fn an_index_is_asked_about_made_and_summed_up() {
     let mut desk = Desk::new();
     assert_eq!(
         desk.line("/index 100").take_index_commands(),
-        [UiCommand::Index(1, IndexingRequest::Look(SizeLimit::Medium))]
+        [UiCommand::ask(LookupRequest::Index(1, IndexingRequest::Look(SizeLimit::Medium)))]
     );
     desk.send_index_reply(1, proposal());
     desk.check_frames("index_proposed");
     assert_eq!(
         desk.key(KeyCode::Char('y')).take_index_commands(),
-        [UiCommand::Index(2, IndexingRequest::Go)]
+        [UiCommand::ask(LookupRequest::Index(2, IndexingRequest::Go))]
     );
     // one at a time
     desk.line("/index");
     assert_eq!(desk.take_index_commands(), []);
     assert!(desk.last_message_text().contains("not now: building the index"), "{}", desk.last_message_text());
     desk.send_index_reply(2, IndexingReply::At(IndexingProgress { done_count: 3, total_count: 16 }));
-    assert_eq!(desk.take_index_commands(), [UiCommand::Index(2, IndexingRequest::More)]);
+    assert_eq!(desk.take_index_commands(), [UiCommand::ask(LookupRequest::Index(2, IndexingRequest::More))]);
     assert!(desk.draw_screen(80, 24).contains("building the index: 3 of 16"), "{}", desk.draw_screen(80, 24));
     desk.send_index_reply(2, done_reply(IndexOutcome::Whole));
     assert_eq!(desk.take_index_commands(), []);
@@ -78,15 +86,15 @@ fn nothing_is_done_for_who_does_not_want_it() {
     assert!(desk.model.side_query.is_none() && desk.model.dialogs.is_empty());
     // stopped while it was looked at: no question comes any more
     desk.line("/index").key(KeyCode::Esc);
-    assert_eq!(desk.take_index_commands().last(), Some(&UiCommand::StopAside));
+    assert_eq!(desk.take_index_commands().last(), Some(&UiCommand::ask(LookupRequest::StopSideQuery)));
     desk.send_index_reply(2, proposal());
     assert!(desk.model.dialogs.is_empty());
     // stopped in the middle: its cost until then is reported and paid
     desk.line("/index").send_index_reply(3, proposal()).key(KeyCode::Char('y')).key(KeyCode::Esc);
-    assert_eq!(desk.take_index_commands().last(), Some(&UiCommand::StopAside));
+    assert_eq!(desk.take_index_commands().last(), Some(&UiCommand::ask(LookupRequest::StopSideQuery)));
     assert!(desk.draw_screen(80, 24).contains("stopped: building the index"), "{}", desk.draw_screen(80, 24));
     desk.send_index_reply(4, IndexingReply::At(IndexingProgress { done_count: 3, total_count: 16 }));
-    assert_eq!(desk.take_index_commands(), [UiCommand::Index(4, IndexingRequest::More)]);
+    assert_eq!(desk.take_index_commands(), [UiCommand::ask(LookupRequest::Index(4, IndexingRequest::More))]);
     desk.send_index_reply(4, done_reply(IndexOutcome::Stopped));
     assert!(
         desk.last_message_text().contains("stopped: what was done is kept"),

@@ -5,6 +5,7 @@ use serde_json::Map;
 use synthdev::domain::workflow::PauseKind;
 use synthdev::language::graph::{EdgeKind, GraphEdge, GraphNode, NodeKind, WorkflowGraph};
 use synthdev::language::source::SourceFile;
+use synthdev::tui::display::{DisplayRequest, DisplayResponse};
 use synthdev::tui::keymap;
 use synthdev::tui::layout::PaneKind;
 use synthdev::tui::run_view::run_graph::RunDefinitionView;
@@ -63,7 +64,7 @@ pub(super) fn states(names: &[&str]) -> Vec<String> {
 pub(super) fn definition_message(run: &str, graph: WorkflowGraph) -> UiMessage {
     let variables = Map::from_iter([("rounds".to_owned(), json!(0)), ("goal".to_owned(), json!("ship it"))]);
     let found = Ok(Box::new(RunDefinitionView { graphs: vec![graph], variables }));
-    UiMessage::Reply(BackendReply::Defined { run: RunId::from(run), definition: found })
+    UiMessage::Displayed(DisplayResponse::Definition { run: RunId::from(run), definition: found })
 }
 
 pub(super) fn data_changed(state: &str, set: serde_json::Value) -> RunEvent {
@@ -520,14 +521,19 @@ fn questions_of_every_run_are_counted_and_answered_over_any_pane() {
 fn the_definition_is_asked_for_once_and_only_when_it_is_wanted() {
     let mut desk = Desk::new();
     desk.workflow();
-    assert!(!desk.take_commands().contains(&UiCommand::Definition(RunId::from("r1"))));
+    assert!(
+        !desk.take_commands().contains(&UiCommand::Display(DisplayRequest::Definition(RunId::from("r1"))))
+    );
     desk.press_alt('2');
-    assert_eq!(desk.take_commands(), [UiCommand::Definition(RunId::from("r1"))]);
+    assert_eq!(desk.take_commands(), [UiCommand::Display(DisplayRequest::Definition(RunId::from("r1")))]);
     assert!(desk.draw_screen(80, 24).contains("the workflow is being read"));
     desk.run_event("r1", state_entered("review")).press_alt('4').press_alt('2');
     assert_eq!(desk.take_commands(), []);
     let found = Err("run r1 has no definition".to_owned());
-    desk.send_message(UiMessage::Reply(BackendReply::Defined { run: RunId::from("r1"), definition: found }));
+    desk.send_message(UiMessage::Displayed(DisplayResponse::Definition {
+        run: RunId::from("r1"),
+        definition: found,
+    }));
     assert!(desk.draw_screen(80, 24).contains("run r1 has no definition"));
 }
 
@@ -587,11 +593,11 @@ fn themes_are_named() {
     desk.line("/theme");
     assert!(desk.draw_screen(80, 24).contains("dark is used; there are auto, dark, light, light16, plain"));
     desk.line("/theme light");
-    assert_eq!(desk.take_commands(), [UiCommand::Theme("light".into())]);
+    assert_eq!(desk.take_commands(), [UiCommand::Display(DisplayRequest::Theme("light".into()))]);
     let light = ColorTheme::find_theme("light", &Default::default()).unwrap();
-    desk.send_message(UiMessage::Reply(BackendReply::Themed(Ok(light))));
+    desk.send_message(UiMessage::Displayed(DisplayResponse::Theme(Ok(light))));
     assert_eq!(desk.model.theme, light);
-    desk.send_message(UiMessage::Reply(BackendReply::Themed(Err("there is no theme pink".into()))));
+    desk.send_message(UiMessage::Displayed(DisplayResponse::Theme(Err("there is no theme pink".into()))));
     assert!(desk.draw_screen(80, 24).contains("there is no theme pink"));
     assert_eq!(desk.model.theme, light);
 }

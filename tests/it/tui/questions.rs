@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use synthdev::domain::workflow::PauseKind;
 use synthdev::runtime::network_access::NetworkAnswer;
-use synthdev::tui::backend::StandingPermission;
+use synthdev::service::session::{ProjectRequest, StandingPermission};
 
 use super::*;
 
@@ -595,7 +595,7 @@ fn a_command_has_the_network_with_one_key() {
     };
     let allow =
         |answer| UiCommand::Send(RunId::from("r1"), RunCommand::AllowNetwork { call: CallId(9), answer });
-    let always = || UiCommand::AllowAlways(StandingPermission::Network);
+    let always = || UiCommand::ask(ProjectRequest::AllowAlways(StandingPermission::Network));
     for (key, expected) in [
         (KeyCode::Char('y'), vec![allow(NetworkAnswer::Call)]),
         (KeyCode::Char('a'), vec![allow(NetworkAnswer::Run)]),

@@ -1,9 +1,10 @@
 //! `/review`: show the last request to a model, and what it answered.
 
 use super::*;
+use synthdev::service::session::{RunRequest, RunResponse};
 
 fn review(agent: Option<&str>) -> UiCommand {
-    UiCommand::Review { run: RunId::from("r1"), agent: agent.map(str::to_owned) }
+    UiCommand::ask(RunRequest::Review { run: RunId::from("r1"), agent: agent.map(str::to_owned) })
 }
 
 #[test]
@@ -31,7 +32,7 @@ fn a_request_is_shown_with_its_answer_or_why_there_is_none() {
     ] {
         let mut desk = Desk::new();
         let reply = reply.map(str::to_owned).map_err(str::to_owned);
-        desk.workflow().send_message(UiMessage::Reply(BackendReply::Reviewed(reply)));
+        desk.workflow().send_message(UiMessage::answered(RunResponse::Reviewed(reply)));
         let screen = desk.draw_screen(80, 40);
         for part in shown {
             assert!(screen.contains(part), "`{part}` is not in:\n{screen}");

@@ -1,8 +1,11 @@
 //! The dialog that sets up a model, as rows of keys and as frames.
 
 use synthdev::domain::secret::SecretText;
+use synthdev::service::session::{
+    DefinitionRequest, ProjectRequest, SessionRequest, SessionResponse, SetupModel, SetupRequest,
+    SetupResponse, SetupServer,
+};
 use synthdev::settings::setup::LevelSetup;
-use synthdev::tui::setup::{SetupModel, SetupReply, SetupRequest, SetupServer};
 
 use super::*;
 
@@ -21,9 +24,9 @@ fn places() -> Vec<SetupServer> {
     ]
 }
 
-fn send_setup_reply(desk: &mut Desk, told: SetupReply) {
+fn send_setup_reply(desk: &mut Desk, told: SetupResponse) {
     let number = desk.model.setup.as_ref().map_or(0, |setup| setup.number);
-    desk.send_message(UiMessage::Reply(BackendReply::Setup(number, told)));
+    desk.send_message(UiMessage::Answered(SessionResponse::Setup(number, told)));
 }
 
 fn opened_setup(level: &str) -> Desk {
@@ -35,7 +38,7 @@ fn opened_setup(level: &str) -> Desk {
     );
     send_setup_reply(
         &mut desk,
-        SetupReply::Opened {
+        SetupResponse::Opened {
             level: level.to_owned(),
             at_first_start: false,
             exits_after: false,
@@ -46,7 +49,8 @@ fn opened_setup(level: &str) -> Desk {
 }
 
 fn take_setup_requests(desk: &mut Desk) -> Vec<SetupRequest> {
-    let only = |cmd| if let UiCommand::Setup(_, asked) = cmd { Some(*asked) } else { None };
+    let only =
+        |cmd| if let UiCommand::Ask(SessionRequest::Setup(_, asked)) = cmd { Some(*asked) } else { None };
     desk.take_commands().into_iter().filter_map(only).collect()
 }
 
@@ -55,7 +59,7 @@ fn offer_models(desk: &mut Desk) {
         |name: &str| SetupModel { name: name.to_owned(), note: "200k tokens, $3 in, $15 out".to_owned() };
     send_setup_reply(
         desk,
-        SetupReply::Offers { models: vec![model("claude-a"), model("claude-b")], problem: None },
+        SetupResponse::Offers { models: vec![model("claude-a"), model("claude-b")], problem: None },
     );
 }
 
@@ -95,21 +99,27 @@ fn what_was_chosen_is_asked_tried_and_saved() {
         LevelSetup { level: "fast".to_owned(), model: owned_text("claude-a"), ..LevelSetup::default() },
     ];
     assert_eq!(take_setup_requests(&mut desk), [SetupRequest::Try(all.clone())]);
-    send_setup_reply(&mut desk, SetupReply::Tried(Err("the key was refused: no\n→ set it again".to_owned())));
+    send_setup_reply(
+        &mut desk,
+        SetupResponse::Tried(Err("the key was refused: no\n→ set it again".to_owned())),
+    );
     desk.check_frames("setup_failed");
     desk.key(KeyCode::Enter);
     assert_eq!(take_setup_requests(&mut desk), [], "what failed is not saved by habit");
     desk.type_text("t");
     assert_eq!(take_setup_requests(&mut desk), [SetupRequest::Try(all.clone())]);
-    send_setup_reply(&mut desk, SetupReply::Tried(Ok("claude-b of anthropic answered in 0.4 s".to_owned())));
+    send_setup_reply(
+        &mut desk,
+        SetupResponse::Tried(Ok("claude-b of anthropic answered in 0.4 s".to_owned())),
+    );
     assert!(desk.draw_screen(80, 24).contains("✓ claude-b of anthropic answered"));
     desk.key(KeyCode::Enter);
     assert_eq!(take_setup_requests(&mut desk), [SetupRequest::Save(all)]);
     send_setup_reply(
         &mut desk,
-        SetupReply::Saved(Ok("level base asks claude-b of anthropic from now on".to_owned())),
+        SetupResponse::Saved(Ok("level base asks claude-b of anthropic from now on".to_owned())),
     );
-    assert_eq!(desk.take_commands(), [UiCommand::Status]);
+    assert_eq!(desk.take_commands(), [UiCommand::ask(ProjectRequest::Status)]);
     let shown = desk.draw_screen(80, 24);
     assert!(
         !shown.contains("Set up a model") && shown.contains("claude-b of anthropic from now on"),
@@ -126,13 +136,13 @@ fn escape_and_late_answers_change_nothing() {
     let before = desk.draw_screen(80, 24);
     assert!(before.contains("nothing was changed"), "{before}");
     offer_models(&mut desk);
-    send_setup_reply(&mut desk, SetupReply::Tried(Ok("late".to_owned())));
+    send_setup_reply(&mut desk, SetupResponse::Tried(Ok("late".to_owned())));
     assert_eq!((desk.draw_screen(80, 24), desk.take_commands()), (before, vec![]));
     assert_eq!(desk.model.setup, None);
     // a late answer to the dialog before is none to this one
     send_setup_reply(
         &mut desk,
-        SetupReply::Opened {
+        SetupResponse::Opened {
             level: "fast".to_owned(),
             at_first_start: false,
             exits_after: false,
@@ -140,9 +150,9 @@ fn escape_and_late_answers_change_nothing() {
         },
     );
     desk.type_text("ollama").key(KeyCode::Enter);
-    desk.send_message(UiMessage::Reply(BackendReply::Setup(
+    desk.send_message(UiMessage::Answered(SessionResponse::Setup(
         1,
-        SetupReply::Offers { models: Vec::new(), problem: owned_text("late") },
+        SetupResponse::Offers { models: Vec::new(), problem: owned_text("late") },
     )));
     assert!(desk.draw_screen(80, 24).contains("asking the server for its models"));
 }
@@ -154,14 +164,16 @@ fn one_can_go_back_and_choose_again() {
     assert_eq!(take_setup_requests(&mut desk).len(), 1, "the key that is set is kept");
     send_setup_reply(
         &mut desk,
-        SetupReply::Offers { models: Vec::new(), problem: owned_text("cannot connect to x\n→ start it") },
+        SetupResponse::Offers {
+            models: Vec::new(), problem: owned_text("cannot connect to x\n→ start it")
+        },
     );
     assert!(desk.draw_screen(80, 24).contains("✗ cannot connect to x"));
     desk.key(KeyCode::Left).key(KeyCode::Left);
     assert!(desk.draw_screen(80, 24).contains("1 of 4"));
     desk.key(KeyCode::Enter);
     assert_eq!(take_setup_requests(&mut desk), [SetupRequest::Discover]);
-    send_setup_reply(&mut desk, SetupReply::Discovered(Vec::new()));
+    send_setup_reply(&mut desk, SetupResponse::Discovered(Vec::new()));
     assert!(desk.draw_screen(80, 24).contains("no model server answers on this machine"));
     desk.type_text("https://mine.example/v1/").key(KeyCode::Enter).key(KeyCode::Enter);
     let own = LevelSetup {
@@ -182,7 +194,7 @@ fn levels_that_are_none_are_refused() {
 
 #[test]
 fn unbidden_it_gives_way() {
-    let first = || SetupReply::Opened {
+    let first = || SetupResponse::Opened {
         level: "base".to_owned(),
         at_first_start: true,
         exits_after: false,
@@ -191,7 +203,10 @@ fn unbidden_it_gives_way() {
     let mut desk = Desk::new();
     send_setup_reply(&mut desk, first());
     desk.line("/tools");
-    assert_eq!((desk.take_commands(), &desk.model.setup), (vec![UiCommand::Tools("coder".into())], &None));
+    assert_eq!(
+        (desk.take_commands(), &desk.model.setup),
+        (vec![UiCommand::ask(DefinitionRequest::Tools("coder".into()))], &None)
+    );
     desk.type_text("a sentence");
     send_setup_reply(&mut desk, first());
     assert_eq!(desk.model.setup, None, "somebody is writing");

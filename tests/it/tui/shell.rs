@@ -1,18 +1,21 @@
 //! `/cmd`: commands of the user, the last ones, and those that a model writes.
 
 use synthdev::domain::cost::CostEntry;
-use synthdev::tui::backend::{RecalledInput, ShellOutcome, ShellSuggestion, ShellSuggestionReply};
+use synthdev::service::session::{
+    DefinitionRequest, DefinitionResponse, LookupRequest, LookupResponse, ProjectResponse, RecalledInput,
+    SessionRequest, ShellOutcome, ShellSuggestion, ShellSuggestionReply,
+};
 
 use super::*;
 
-fn ran_reply(along: bool) -> BackendReply {
+fn ran_reply(along: bool) -> LookupResponse {
     let told = ShellOutcome::Done {
         succeeded: true,
         summary: "exit 0".into(),
         text: "42\n".into(),
         goes_with_next_text: along,
     };
-    BackendReply::Shell { command: "echo 42".into(), outcome: Ok(told) }
+    LookupResponse::Shell { command: "echo 42".into(), outcome: Ok(told) }
 }
 
 fn suggestion_reply(number: u64, told: Result<(&str, Option<&str>), &str>) -> UiMessage {
@@ -31,7 +34,7 @@ fn suggestion_reply(number: u64, told: Result<(&str, Option<&str>), &str>) -> Ui
         ..CostEntry::default()
     };
     let told = told.map(suggestion).map_err(str::to_owned);
-    UiMessage::Reply(BackendReply::Suggested(
+    UiMessage::answered(LookupResponse::Suggested(
         number,
         ShellSuggestionReply { suggestion: told, costs: vec![entry] },
         Timestamp(0),
@@ -40,10 +43,13 @@ fn suggestion_reply(number: u64, told: Result<(&str, Option<&str>), &str>) -> Ui
 
 impl Desk {
     fn ask_suggestion(&mut self, line: &str) -> Option<UiCommand> {
-        self.line(line)
-            .take_commands()
-            .into_iter()
-            .find(|cmd| matches!(cmd, UiCommand::Suggest(..) | UiCommand::Shell(..)))
+        self.line(line).take_commands().into_iter().find(|cmd| {
+            matches!(
+                cmd,
+                UiCommand::Ask(SessionRequest::Lookup(LookupRequest::Suggest(..)))
+                    | UiCommand::Ask(SessionRequest::Lookup(LookupRequest::Shell(..)))
+            )
+        })
     }
 }
 
@@ -51,7 +57,7 @@ impl Desk {
 fn a_command_of_a_model_comes_into_the_input_box_and_only_the_person_runs_it() {
     let mut desk = Desk::new();
     let asked = desk.ask_suggestion("/cmd ??? the largest files");
-    assert_eq!(asked, Some(UiCommand::Suggest(1, "the largest files".into())));
+    assert_eq!(asked, Some(UiCommand::ask(LookupRequest::Suggest(1, "the largest files".into()))));
     desk.check_frames("shell_asked");
     // one at a time
     assert_eq!(desk.ask_suggestion("/cmd ?another"), None);
@@ -71,13 +77,19 @@ fn a_command_of_a_model_comes_into_the_input_box_and_only_the_person_runs_it() {
     ));
     // nor for longer if the clock is set back meanwhile
     desk.advance_clock(-60_000).key(KeyCode::Enter);
-    let run = desk.take_commands().into_iter().find(|cmd| matches!(cmd, UiCommand::Shell(..)));
-    assert_eq!(run, Some(UiCommand::Shell("du -a . | sort -nr".into(), false)));
+    let run = desk
+        .take_commands()
+        .into_iter()
+        .find(|cmd| matches!(cmd, UiCommand::Ask(SessionRequest::Lookup(LookupRequest::Shell(..)))));
+    assert_eq!(run, Some(UiCommand::ask(LookupRequest::Shell("du -a . | sort -nr".into(), false))));
     // what it cost is in the session's ledger, with nothing else in it
     assert_eq!((desk.model.usage().total(), desk.model.cost_usd()), (210, Some(0.25)));
     desk.line("/cost");
-    assert_eq!(desk.take_commands().pop(), Some(UiCommand::Prices(vec!["m-fast".into()])));
-    desk.send_message(UiMessage::Reply(BackendReply::Prices(Vec::new())));
+    assert_eq!(
+        desk.take_commands().pop(),
+        Some(UiCommand::ask(DefinitionRequest::Prices(vec!["m-fast".into()])))
+    );
+    desk.send_message(UiMessage::answered(DefinitionResponse::Prices(Vec::new())));
     let said = desk.last_message_text();
     assert!(said.contains("beside the runs") && said.contains("m-fast: $0.25"), "{said}");
 }
@@ -91,8 +103,15 @@ fn what_looks_dangerous_is_said_with_the_suggestion_and_asked_about_before_it_ru
     assert!(desk.last_message_text().contains(why), "{}", desk.last_message_text());
     assert!(desk.draw_screen(80, 24).contains("! This command deletes directories for good. · change it"));
     desk.advance_clock(700).key(KeyCode::Enter);
-    let run = desk.take_commands().into_iter().find(|cmd| matches!(cmd, UiCommand::Shell(..)));
-    assert_eq!(run, Some(UiCommand::Shell("rm -rf target".into(), false)), "not as one that was agreed to");
+    let run = desk
+        .take_commands()
+        .into_iter()
+        .find(|cmd| matches!(cmd, UiCommand::Ask(SessionRequest::Lookup(LookupRequest::Shell(..)))));
+    assert_eq!(
+        run,
+        Some(UiCommand::ask(LookupRequest::Shell("rm -rf target".into(), false))),
+        "not as one that was agreed to"
+    );
 }
 
 #[test]
@@ -104,9 +123,9 @@ fn a_suggestion_that_fails_comes_late_or_finds_a_text_disturbs_nothing() {
     assert_eq!(desk.last_message_text().trim_end(), missing);
     assert!(desk.model.composer.is_empty());
     // stopped: the answer is of no interest, its cost is
-    assert_eq!(desk.ask_suggestion("/cmd ?x"), Some(UiCommand::Suggest(2, "x".into())));
+    assert_eq!(desk.ask_suggestion("/cmd ?x"), Some(UiCommand::ask(LookupRequest::Suggest(2, "x".into()))));
     desk.key(KeyCode::Esc);
-    assert_eq!(desk.take_commands(), [UiCommand::StopAside]);
+    assert_eq!(desk.take_commands(), [UiCommand::ask(LookupRequest::StopSideQuery)]);
     assert!(desk.draw_screen(80, 24).contains("stopped: a command is written"));
     desk.send_message(suggestion_reply(2, Ok(("ls", None))));
     assert!(desk.model.composer.is_empty());
@@ -115,7 +134,7 @@ fn a_suggestion_that_fails_comes_late_or_finds_a_text_disturbs_nothing() {
     desk.workflow().take_commands();
     desk.ask_suggestion("/cmd ?x");
     desk.press_control('c');
-    assert_eq!(desk.take_commands(), [UiCommand::StopAside]);
+    assert_eq!(desk.take_commands(), [UiCommand::ask(LookupRequest::StopSideQuery)]);
     desk.advance_clock(10_000);
     // somebody types
     desk.ask_suggestion("/cmd ?x");
@@ -135,7 +154,10 @@ fn the_last_commands_are_listed_and_one_is_picked() {
     // earlier sessions are read when they are wanted first
     assert_eq!(desk.recall_count, 1);
     let texts = ["/cmd ls", "hello", "/cmd ??? x", "/cmd git status", "/cmd 3"].map(str::to_owned).to_vec();
-    desk.send_message(UiMessage::Reply(BackendReply::Recalled(Ok(RecalledInput { texts, note: None }))));
+    desk.send_message(UiMessage::answered(ProjectResponse::Recalled(Ok(RecalledInput {
+        texts,
+        note: None,
+    }))));
     let said = desk.last_message_text();
     let list = "Last commands\n 1  cargo test\n 2  git status\n 3  ls\n→ /cmd N puts it into the input box";
     assert!(said.contains(list), "{said}");
@@ -168,7 +190,10 @@ fn what_is_chosen_behind_it_is_not_run_by_that() {
         desk.type_text(typed).take_commands();
         let said = desk.last_message_text();
         desk.key(KeyCode::Down).key(KeyCode::Enter);
-        let run = desk.take_commands().into_iter().find(|cmd| matches!(cmd, UiCommand::Shell(..)));
+        let run = desk
+            .take_commands()
+            .into_iter()
+            .find(|cmd| matches!(cmd, UiCommand::Ask(SessionRequest::Lookup(LookupRequest::Shell(..)))));
         assert_eq!((desk.model.composer.text().as_str(), run), (expected, None), "{typed}");
         assert_eq!(desk.last_message_text(), said, "{typed}: nothing is wrong yet");
     }
@@ -178,7 +203,9 @@ fn what_is_chosen_behind_it_is_not_run_by_that() {
     desk.key(KeyCode::Enter).type_text("/cmd for").take_commands();
     desk.key(KeyCode::Down).key(KeyCode::Enter);
     assert!(
-        desk.take_commands().iter().all(|cmd| !matches!(cmd, UiCommand::Shell(..))),
+        desk.take_commands()
+            .iter()
+            .all(|cmd| !matches!(cmd, UiCommand::Ask(SessionRequest::Lookup(LookupRequest::Shell(..))))),
         "{}",
         desk.model.composer.text()
     );
@@ -195,13 +222,13 @@ fn answers_go_along_with_the_next_text_where_that_is_set() {
     desk.start_chat();
     desk.run_event("c1", model_replied(2, "coder", ConversationSide::Assistant, "Hi.", ""));
     desk.run_event("c1", user_question(3, UserQuestion::Message)).take_commands();
-    desk.send_message(UiMessage::Reply(ran_reply(false)));
+    desk.send_message(UiMessage::answered(ran_reply(false)));
     assert!(
         desk.last_message_text().contains("/cmd add puts it into the input box"),
         "{}",
         desk.last_message_text()
     );
-    desk.send_message(UiMessage::Reply(ran_reply(true)));
+    desk.send_message(UiMessage::answered(ran_reply(true)));
     assert!(
         desk.last_message_text().contains("goes along with your next text"),
         "{}",
@@ -209,7 +236,7 @@ fn answers_go_along_with_the_next_text_where_that_is_set() {
     );
     desk.line("why?");
     assert_eq!(desk.take_commands().pop(), Some(answer_command("c1", 3, "$ echo 42\n42\n\nwhy?")));
-    desk.send_message(UiMessage::Reply(ran_reply(true)));
+    desk.send_message(UiMessage::answered(ran_reply(true)));
     desk.line("/clear");
     assert_eq!(desk.model.shell.with_pending_output("next".into()), "next");
 }

@@ -3,8 +3,12 @@
 
 use synthdev::domain::message::ToolCall;
 use synthdev::domain::workflow::PauseKind;
-use synthdev::tui::editor::{EditFile, EditFileKind, EditorCheckReport, EditorReply};
-use synthdev::tui::history_browser::{HistoryReply, HistoryText, RunDetails};
+use synthdev::service::session::{
+    DefinitionResponse, EditFile, EditFileKind, EditorCheckReport, EditorResponse, ProjectResponse, RoleLine,
+    WorkflowLine,
+};
+use synthdev::tui::display::DisplayRequest;
+use synthdev::tui::history_browser::{HistoryResponse, HistoryText, RunDetails};
 use synthdev::tui::transcript::item::{ItemTone, TranscriptBlock, TranscriptItem};
 use unicode_width::UnicodeWidthStr;
 
@@ -289,9 +293,9 @@ fn open_history(desk: &mut Desk) {
     desk.line("/history");
 }
 
-fn send_past_reply(desk: &mut Desk, told: HistoryReply) {
+fn send_past_reply(desk: &mut Desk, told: HistoryResponse) {
     let numbers = desk.take_commands().into_iter().filter_map(|cmd| match cmd {
-        UiCommand::Archive(number, asked)
+        UiCommand::Display(DisplayRequest::History(number, asked))
             if !matches!(*asked, synthdev::tui::history_browser::HistoryRequest::Changes) =>
         {
             Some(number)
@@ -330,7 +334,7 @@ const HISTORY: &[Row] = &[
         open_history(desk);
         send_past_reply(
             desk,
-            HistoryReply::Page(Err("the runs cannot be read: the disk is full (os error 28)".into())),
+            HistoryResponse::Page(Err("the runs cannot be read: the disk is full (os error 28)".into())),
         );
     }),
     ("streaming", |desk| {
@@ -371,7 +375,7 @@ const HISTORY: &[Row] = &[
         open_history(desk);
         answer_page(desk, many_rows(0, 2), false);
         desk.key(KeyCode::Enter);
-        send_past_reply(desk, HistoryReply::Opened(Err("run run000000000 was removed".into())));
+        send_past_reply(desk, HistoryResponse::Opened(Err("run run000000000 was removed".into())));
     }),
     ("run_long", |desk| {
         *desk = in_run_of(odd_run_details(120));
@@ -385,7 +389,7 @@ const HISTORY: &[Row] = &[
             TranscriptItem::Block(TranscriptBlock::new(ItemTone::Plain, "", &format!("{at} {ODD}")))
         });
         let text = HistoryText { title: format!("why step 2 {ODD}"), items: items.collect(), step: None };
-        send_past_reply(desk, HistoryReply::Text(Ok(text)));
+        send_past_reply(desk, HistoryResponse::Text(Ok(text)));
         desk.draw_screen(80, 24);
         desk.key(KeyCode::PageDown);
     }),
@@ -405,7 +409,7 @@ fn in_run_of(look: RunDetails) -> Desk {
     open_history(&mut desk);
     answer_page(&mut desk, many_rows(0, 2), false);
     desk.key(KeyCode::Enter);
-    send_past_reply(&mut desk, HistoryReply::Opened(Ok(Some(Box::new(look)))));
+    send_past_reply(&mut desk, HistoryResponse::Opened(Ok(Some(Box::new(look)))));
     desk
 }
 
@@ -428,16 +432,16 @@ const EDITOR: &[Row] = &[
         desk.line("/edit");
         send_editor_reply(
             desk,
-            EditorReply::Files(Err("the directory .synthdev cannot be read (permission denied)".into())),
+            EditorResponse::Files(Err("the directory .synthdev cannot be read (permission denied)".into())),
         );
     }),
     ("files_empty", |desk| {
         desk.line("/edit");
-        send_editor_reply(desk, EditorReply::Files(Ok(Vec::new())));
+        send_editor_reply(desk, EditorResponse::Files(Ok(Vec::new())));
     }),
     ("files_long", |desk| {
         desk.line("/edit");
-        send_editor_reply(desk, EditorReply::Files(Ok(files(90))));
+        send_editor_reply(desk, EditorResponse::Files(Ok(files(90))));
         desk.draw_screen(80, 24);
         for _ in 0..60 {
             desk.key(KeyCode::Down);
@@ -445,7 +449,7 @@ const EDITOR: &[Row] = &[
     }),
     ("files_missing", |desk| {
         desk.line("/edit");
-        send_editor_reply(desk, EditorReply::Files(Ok(files(9))));
+        send_editor_reply(desk, EditorResponse::Files(Ok(files(9))));
         desk.type_text("zzz");
     }),
     ("text_empty", |desk| *desk = open_in_layer(ConfigLayer::Project, "")),
@@ -477,7 +481,7 @@ const EDITOR: &[Row] = &[
             graphs: vec![graph("größer", &states(&["始め", "проверка🧪", "stop"]))],
             findings: Vec::new(),
         };
-        send_editor_reply(desk, EditorReply::Checked { version: 0, report: Box::new(report) });
+        send_editor_reply(desk, EditorResponse::Checked { version: 0, report: Box::new(report) });
         desk.key(KeyCode::Down).key(KeyCode::End);
     }),
     ("graph", |desk| {
@@ -511,10 +515,13 @@ const PAGE: &[Row] = &[
         desk.line("/keys").draw_screen(80, 24);
     }),
     ("roles", |desk| {
-        desk.send_message(UiMessage::Reply(BackendReply::Roles { group: String::new(), roles: odd_roles() }));
+        desk.send_message(UiMessage::answered(DefinitionResponse::Roles {
+            group: String::new(),
+            roles: odd_roles(),
+        }));
     }),
     ("workflows", |desk| {
-        desk.send_message(UiMessage::Reply(BackendReply::Workflows(odd_workflows())));
+        desk.send_message(UiMessage::answered(DefinitionResponse::Workflows(odd_workflows())));
     }),
 ];
 
@@ -550,7 +557,7 @@ fn odd_workflows() -> Vec<WorkflowLine> {
 }
 
 fn names(desk: &mut Desk) {
-    desk.send_message(UiMessage::Reply(BackendReply::Names {
+    desk.send_message(UiMessage::answered(DefinitionResponse::Names {
         workflows: odd_workflows(),
         roles: odd_roles(),
     }));
@@ -581,12 +588,14 @@ const PALETTE: &[Row] = &[
         desk.type_text("look at @");
         let long = format!("src/{}/main.rs", "a_long_directory/".repeat(12));
         let files = ["src/main.rs", "docs/größe 日本語.md", &long].map(str::to_owned).to_vec();
-        desk.send_message(UiMessage::Reply(BackendReply::Files(Ok(files))));
+        desk.send_message(UiMessage::answered(ProjectResponse::Files(Ok(files))));
         names(desk);
     }),
     ("files_error", |desk| {
         desk.type_text("look at @");
-        desk.send_message(UiMessage::Reply(BackendReply::Files(Err("the project cannot be read".into()))));
+        desk.send_message(UiMessage::answered(ProjectResponse::Files(Err(
+            "the project cannot be read".into()
+        ))));
     }),
     ("search", |desk| {
         desk.line("/help first").line("/cost second").press_control('r').type_text("firs");

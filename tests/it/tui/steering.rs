@@ -1,7 +1,11 @@
 //! Workflow mode: standing still and going on, variables, what waits, several runs, leaving at any time.
 
 use synthdev::engine::steering::{Breakpoint, BreakpointSet, SteeringAction};
-use synthdev::tui::backend::{ConcurrentRunMode, StandingPermission};
+use synthdev::service::session::{
+    ConcurrentRunMode, DefinitionRequest, ProjectRequest, SessionRequest, StandingPermission, StartRequest,
+    StartResponse,
+};
+use synthdev::tui::display::DisplayRequest;
 
 use super::*;
 
@@ -26,7 +30,13 @@ fn data(set: serde_json::Value) -> RunEvent {
 fn sent_commands(desk: &mut Desk) -> Vec<UiCommand> {
     desk.take_commands()
         .into_iter()
-        .filter(|cmd| !matches!(cmd, UiCommand::Definition(_) | UiCommand::Names))
+        .filter(|cmd| {
+            !matches!(
+                cmd,
+                UiCommand::Display(DisplayRequest::Definition(_))
+                    | UiCommand::Ask(SessionRequest::Definitions(DefinitionRequest::Names))
+            )
+        })
         .collect()
 }
 
@@ -35,13 +45,13 @@ impl Desk {
     fn start_second_workflow(&mut self) -> &mut Self {
         self.line("/workflow tick --share once");
         let (name, input) = ("tick".to_owned(), "once".to_owned());
-        let begun = UiCommand::StartBeside {
+        let begun = UiCommand::ask(StartRequest::Beside {
             name: name.clone(),
             input: input.clone(),
             sharing_mode: ConcurrentRunMode::Share,
-        };
+        });
         assert_eq!(sent_commands(self), [begun]);
-        self.send_message(UiMessage::Reply(BackendReply::WorkflowStarted {
+        self.send_message(UiMessage::answered(StartResponse::WorkflowStarted {
             name,
             input,
             run: Ok(RunId::from("r2")),
@@ -102,12 +112,15 @@ fn breakpoints_of_the_run_in_front_or_of_the_next_one() {
     desk.line("/break review").line("/step");
     let points = vec![breakpoint_at("review")];
     let expected = [
-        UiCommand::Stops(BreakpointSet { step: false, points: points.clone() }),
-        UiCommand::Stops(BreakpointSet { step: true, points }),
+        UiCommand::ask(StartRequest::Breakpoints(BreakpointSet { step: false, points: points.clone() })),
+        UiCommand::ask(StartRequest::Breakpoints(BreakpointSet { step: true, points })),
     ];
     assert_eq!(sent_commands(&mut desk), expected);
     desk.line("/breaks remove 1").line("/continue");
-    assert_eq!(sent_commands(&mut desk).last(), Some(&UiCommand::Stops(BreakpointSet::default())));
+    assert_eq!(
+        sent_commands(&mut desk).last(),
+        Some(&UiCommand::ask(StartRequest::Breakpoints(BreakpointSet::default())))
+    );
     desk.workflow().line("/break tool execute_terminal");
     let point = Breakpoint::before_tool("execute_terminal");
     assert_eq!(
@@ -266,7 +279,7 @@ fn one_list_of_everything_that_waits() {
         desk.take_commands(),
         [
             decision_command("r1", 13, ApprovalDecision::AllowTool),
-            UiCommand::AllowAlways(StandingPermission::Tool("edit_file".into()))
+            UiCommand::ask(ProjectRequest::AllowAlways(StandingPermission::Tool("edit_file".into())))
         ]
     );
 }

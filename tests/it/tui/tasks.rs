@@ -1,6 +1,7 @@
 //! `/task`: the user's list on screen.
 
 use synthdev::domain::task_list::{TaskList, TaskListCommand};
+use synthdev::service::session::{LookupRequest, LookupResponse, SessionRequest, StartRequest};
 
 use super::*;
 
@@ -24,12 +25,13 @@ impl Tasks {
         self.desk.take_commands();
         self.desk.line(line);
         let wanted = self.desk.take_commands().into_iter().find_map(|cmd| match cmd {
-            UiCommand::Task(deed) => Some(deed),
+            UiCommand::Ask(SessionRequest::Lookup(LookupRequest::Task(deed))) => Some(deed),
             _ => None,
         });
         if let Some(deed) = wanted {
             let told = self.list.perform(&deed).map(|task| (self.list.clone(), task));
-            self.desk.send_message(UiMessage::Reply(BackendReply::Tasks { command: deed, outcome: told }));
+            self.desk
+                .send_message(UiMessage::answered(LookupResponse::Tasks { command: deed, outcome: told }));
         }
         self.desk.last_message_text()
     }
@@ -78,13 +80,13 @@ fn a_task_comes_into_the_input_box() {
     assert_eq!(tasks.desk.model.composer.text(), "/workflow coder_reviewer write the parser");
     tasks.desk.key(KeyCode::Enter);
     let input = "write the parser".to_owned();
-    let start = UiCommand::StartWorkflow { name: "coder_reviewer".into(), input };
+    let start = UiCommand::ask(StartRequest::Workflow { name: "coder_reviewer".into(), input });
     assert!(tasks.desk.take_commands().contains(&start));
     // somebody types meanwhile
     let mut tasks = Tasks::new(&["one"]);
     tasks.desk.line("/task use 1").type_text("a tho");
     let told = tasks.list.perform(&TaskListCommand::Use(1, None)).map(|task| (tasks.list.clone(), task));
-    tasks.desk.send_message(UiMessage::Reply(BackendReply::Tasks {
+    tasks.desk.send_message(UiMessage::answered(LookupResponse::Tasks {
         command: TaskListCommand::Use(1, None),
         outcome: told,
     }));

@@ -3,7 +3,12 @@
 
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
-use synthdev::tui::backend::{LookupPage, ShellOutcome, UntrustedDefinitions};
+use synthdev::service::session::{
+    DefinitionRequest, DefinitionResponse, EditorResponse, LookupPage, LookupRequest, LookupResponse,
+    ProjectRequest, ProjectResponse, RunRequest, SessionRequest, SessionResponse, ShellOutcome, StartRequest,
+    UntrustedDefinitions,
+};
+use synthdev::tui::display::DisplayResponse;
 use synthdev::tui::keymap;
 use unicode_segmentation::UnicodeSegmentation;
 
@@ -159,7 +164,7 @@ fn long_pastes_are_one_thing_until_they_are_unfolded() {
     desk.keys("^z");
     assert_eq!(desk.model.composer.text(), "see [pasted 120 lines #1]");
     desk.keys("<cr>");
-    assert_eq!(desk.take_commands(), [UiCommand::StartChat { role: "coder".into() }]);
+    assert_eq!(desk.take_commands(), [UiCommand::ask(StartRequest::Chat { role: "coder".into() })]);
     assert_eq!(desk.model.queued, [format!("see {long}")]);
     desk.send_message(UiMessage::Paste("x".repeat(1 << 20))).keys("!u");
     assert!(desk.model.hint.as_deref().is_some_and(|hint| hint.contains("too long to be shown here")));
@@ -320,10 +325,16 @@ fn the_mode_stands_before_the_text() {
 fn named_desk() -> Desk {
     let mut desk = Desk::new();
     desk.keys("look at @");
-    assert_eq!(desk.take_commands()[..2], [UiCommand::Files, UiCommand::Names]);
+    assert_eq!(
+        desk.take_commands()[..2],
+        [UiCommand::ask(ProjectRequest::Files), UiCommand::ask(DefinitionRequest::Names)]
+    );
     let files = ["src/main.rs", "src/tui/view.rs", "README.md"].map(str::to_owned).to_vec();
-    desk.send_message(UiMessage::Reply(BackendReply::Files(Ok(files))));
-    desk.send_message(UiMessage::Reply(BackendReply::Names { workflows: workflow_lines(), roles: vec![] }));
+    desk.send_message(UiMessage::answered(ProjectResponse::Files(Ok(files))));
+    desk.send_message(UiMessage::answered(DefinitionResponse::Names {
+        workflows: workflow_lines(),
+        roles: vec![],
+    }));
     desk
 }
 
@@ -342,7 +353,10 @@ fn mentions_become_what_a_model_can_use() {
     desk.keys("zzz");
     assert!(desk.popup_lines().is_empty());
     desk.keys("<cr>");
-    assert_eq!(desk.take_commands().last(), Some(&UiCommand::StartChat { role: "coder".into() }));
+    assert_eq!(
+        desk.take_commands().last(),
+        Some(&UiCommand::ask(StartRequest::Chat { role: "coder".into() }))
+    );
     let mut desk = named_desk();
     desk.press_control('u').press_control('u');
     desk.keys("/wf tick @vie<tab>");
@@ -380,31 +394,52 @@ fn commands_beside_what_goes_on() {
         desk.take_commands();
         desk.line(line);
         let mut wanted = desk.take_commands();
-        wanted.retain(|cmd| !matches!(cmd, UiCommand::Names | UiCommand::Runs(..)));
+        wanted.retain(|cmd| {
+            !matches!(
+                cmd,
+                UiCommand::Ask(SessionRequest::Definitions(DefinitionRequest::Names))
+                    | UiCommand::Ask(SessionRequest::Runs(RunRequest::List(..)))
+            )
+        });
         assert_eq!(wanted, expected, "{line}");
         assert!(desk.last_message_text().contains(said), "{line}: {}", desk.last_message_text());
     };
     check(&mut desk, "/agents", &[], "no agent has run");
     check(&mut desk, "/budget", &[], "nothing has run");
     check(&mut desk, "/graph", &[], "/graph WORKFLOW draws one");
-    check(&mut desk, "/graph tick", &[UiCommand::Page(LookupPage::Graph("tick".into()))], "");
-    check(&mut desk, "/models", &[UiCommand::Page(LookupPage::Models(None))], "");
-    check(&mut desk, "/config theme", &[UiCommand::Page(LookupPage::Config(Some("theme".into())))], "");
+    check(
+        &mut desk,
+        "/graph tick",
+        &[UiCommand::ask(LookupRequest::Page(LookupPage::Graph("tick".into())))],
+        "",
+    );
+    check(&mut desk, "/models", &[UiCommand::ask(LookupRequest::Page(LookupPage::Models(None)))], "");
+    check(
+        &mut desk,
+        "/config theme",
+        &[UiCommand::ask(LookupRequest::Page(LookupPage::Config(Some("theme".into()))))],
+        "",
+    );
     check(&mut desk, "/export", &[], "/export RUN");
     check(&mut desk, "/pane grph", &[], "the panes are conversation, graph");
     check(&mut desk, "/trust maybe", &[], "/trust is yes or no");
-    check(&mut desk, "/trust", &[UiCommand::Trusts], "");
-    check(&mut desk, "/trust no", &[UiCommand::Trust(false)], "");
+    check(&mut desk, "/trust", &[UiCommand::ask(ProjectRequest::TrustQuestion)], "");
+    check(&mut desk, "/trust no", &[UiCommand::ask(ProjectRequest::Trust(false))], "");
     check(&mut desk, "/cmd ???", &[], "say what the command shall do");
     check(&mut desk, "/cmd add", &[], "no command has run yet");
-    check(&mut desk, "/cmd git status", &[UiCommand::Shell("git status".into(), false)], "$ git status");
+    check(
+        &mut desk,
+        "/cmd git status",
+        &[UiCommand::ask(LookupRequest::Shell("git status".into(), false))],
+        "$ git status",
+    );
     let told = ShellOutcome::Done {
         succeeded: true,
         summary: "exit 0".into(),
         text: "clean\n".into(),
         goes_with_next_text: false,
     };
-    desk.send_message(UiMessage::Reply(BackendReply::Shell {
+    desk.send_message(UiMessage::answered(LookupResponse::Shell {
         command: "git status".into(),
         outcome: Ok(told),
     }));
@@ -416,10 +451,13 @@ fn commands_beside_what_goes_on() {
     desk.line("/cmd add");
     assert_eq!(desk.model.composer.text(), "$ git status\nclean\n");
     let risky = Ok(ShellOutcome::Risky("removes files".into()));
-    desk.send_message(UiMessage::Reply(BackendReply::Shell { command: "rm -rf x".into(), outcome: risky }));
+    desk.send_message(UiMessage::answered(LookupResponse::Shell {
+        command: "rm -rf x".into(),
+        outcome: risky,
+    }));
     assert!(desk.draw_screen(80, 24).contains("! removes files"));
     desk.advance_clock(1_000).keys("y");
-    assert_eq!(desk.take_commands(), [UiCommand::Shell("rm -rf x".into(), true)]);
+    assert_eq!(desk.take_commands(), [UiCommand::ask(LookupRequest::Shell("rm -rf x".into(), true))]);
 }
 
 #[test]
@@ -445,15 +483,15 @@ fn agents_and_budget_of_a_run() {
 fn trust_is_asked_when_there_is_something_to_ask() {
     let mut desk = Desk::new();
     desk.line("/trust");
-    desk.send_message(UiMessage::Reply(BackendReply::Trusts(Err(
+    desk.send_message(UiMessage::answered(ProjectResponse::TrustQuestion(Err(
         "this project's own definitions are trusted".into(),
     ))));
     assert!(desk.last_message_text().contains("are trusted"));
     let asked = UntrustedDefinitions { files: vec![".synthdev/settings.json".into()], changes: "+ x".into() };
-    desk.send_message(UiMessage::Reply(BackendReply::Trusts(Ok(asked)))).take_commands();
+    desk.send_message(UiMessage::answered(ProjectResponse::TrustQuestion(Ok(asked)))).take_commands();
     assert!(desk.draw_screen(80, 24).contains(".synthdev/settings.json"));
     desk.advance_clock(1_000).keys("y");
-    assert_eq!(desk.take_commands(), [UiCommand::Trust(true)]);
+    assert_eq!(desk.take_commands(), [UiCommand::ask(ProjectRequest::Trust(true))]);
 }
 
 #[test]
@@ -461,7 +499,7 @@ fn what_begins_something_waits_for_the_answer_about_trust() {
     let facts = Desk::new().model.facts;
     let question =
         || TrustQuestion { files: vec![".synthdev/workflows/own.json".into()], changes: String::new() };
-    let start = |name: &str| UiCommand::StartWorkflow { name: name.into(), input: "x".into() };
+    let start = |name: &str| UiCommand::ask(StartRequest::Workflow { name: name.into(), input: "x".into() });
     let check = |first: Option<FirstAction>, lines: &[&str], answer: &str, expected: &[UiCommand]| {
         let (model, _) = initial_model(facts.clone(), first, Some(question()), &[], ColorTheme::default());
         let mut desk = Desk { model, ..Desk::new() };
@@ -469,27 +507,51 @@ fn what_begins_something_waits_for_the_answer_about_trust() {
         for line in lines {
             desk.advance_clock(1_000).line(line);
         }
-        let early: Vec<UiCommand> =
-            desk.take_commands().into_iter().filter(|cmd| !matches!(cmd, UiCommand::Names)).collect();
+        let early: Vec<UiCommand> = desk
+            .take_commands()
+            .into_iter()
+            .filter(|cmd| {
+                !matches!(cmd, UiCommand::Ask(SessionRequest::Definitions(DefinitionRequest::Names)))
+            })
+            .collect();
         assert_eq!(early, [], "{lines:?}");
         desk.advance_clock(1_000).keys(answer);
-        assert_eq!(desk.take_commands(), [UiCommand::Trust(answer == "y")], "{lines:?}");
-        desk.send_message(UiMessage::Reply(BackendReply::Trusted {
+        assert_eq!(desk.take_commands(), [UiCommand::ask(ProjectRequest::Trust(answer == "y"))], "{lines:?}");
+        desk.send_message(UiMessage::answered(ProjectResponse::Trusted {
             trusted: answer == "y",
             result: Ok(Vec::new()),
         }));
         assert_eq!(desk.take_commands(), expected, "{lines:?}");
         desk.model.transcript.text()
     };
-    let text = check(None, &["/workflow own \"x\""], "y", &[UiCommand::Status, start("own")]);
+    let text =
+        check(None, &["/workflow own \"x\""], "y", &[UiCommand::ask(ProjectRequest::Status), start("own")]);
     assert!(text.contains("workflow own waits until you decide whether to trust this project"), "{text}");
-    check(None, &["/workflow own \"x\""], "<esc>", &[UiCommand::Status, start("own")]);
-    check(None, &["/workflow own"], "y", &[UiCommand::Status, UiCommand::ChooseWorkflow("own".into())]);
-    check(None, &["/role own"], "y", &[UiCommand::Status, UiCommand::Role("own".into())]);
-    let chat = UiCommand::StartChat { role: "coder".into() };
-    check(None, &["hello", "and more"], "y", &[UiCommand::Status, chat]);
+    check(None, &["/workflow own \"x\""], "<esc>", &[UiCommand::ask(ProjectRequest::Status), start("own")]);
+    check(
+        None,
+        &["/workflow own"],
+        "y",
+        &[
+            UiCommand::ask(ProjectRequest::Status),
+            UiCommand::ask(DefinitionRequest::ChooseWorkflow("own".into())),
+        ],
+    );
+    check(
+        None,
+        &["/role own"],
+        "y",
+        &[UiCommand::ask(ProjectRequest::Status), UiCommand::ask(DefinitionRequest::Role("own".into()))],
+    );
+    let chat = UiCommand::ask(StartRequest::Chat { role: "coder".into() });
+    check(None, &["hello", "and more"], "y", &[UiCommand::ask(ProjectRequest::Status), chat]);
     let first = FirstAction::Workflow { name: "a".into(), input: "x".into() };
-    check(Some(first), &["/workflow own x"], "y", &[UiCommand::Status, start("a"), start("own")]);
+    check(
+        Some(first),
+        &["/workflow own x"],
+        "y",
+        &[UiCommand::ask(ProjectRequest::Status), start("a"), start("own")],
+    );
 }
 
 #[test]
@@ -498,8 +560,15 @@ fn verbosity_is_changed_while_it_runs() {
     let check = |desk: &mut Desk, line: &str, asked: Option<u8>, level: u8, said: &str, details: bool| {
         desk.take_commands();
         desk.line(line);
-        assert_eq!(desk.take_commands().pop(), Some(UiCommand::Verbosity(asked)), "{line}");
-        desk.send_message(UiMessage::Reply(BackendReply::Verbosity(level, "/data/synthdev.log".into())));
+        assert_eq!(
+            desk.take_commands().pop(),
+            Some(UiCommand::ask(ProjectRequest::Verbosity(asked))),
+            "{line}"
+        );
+        desk.send_message(UiMessage::answered(ProjectResponse::Verbosity(
+            level,
+            "/data/synthdev.log".into(),
+        )));
         assert!(desk.last_message_text().contains(said), "{line}: {}", desk.last_message_text());
         assert_eq!(desk.model.details, details, "{line}");
     };
@@ -523,7 +592,10 @@ fn the_text_goes_to_another_editor_and_back() {
     desk.keys("half^g");
     let text = "half".into();
     assert_eq!(desk.take_commands(), [UiCommand::External { number: 0, name: "message.md".into(), text }]);
-    desk.send_message(UiMessage::Reply(BackendReply::Edited(0, Ok("whole\u{1b}[2J text\n".into()))));
+    desk.send_message(UiMessage::Answered(SessionResponse::Editor(
+        0,
+        EditorResponse::EditedOutside(Ok("whole\u{1b}[2J text\n".into())),
+    )));
     assert_eq!(desk.box_now(), "whole text|");
     desk.keys("^z");
     assert_eq!(desk.box_now(), "half|");
@@ -545,9 +617,11 @@ fn the_background_decides_the_theme_unless_one_was_chosen() {
     let mut desk = asked(true);
     desk.send_message(UiMessage::Background(true));
     assert_eq!(name(&desk), "light");
-    desk.line("/theme dark").send_message(UiMessage::Reply(BackendReply::Themed(Ok(ColorTheme::default()))));
+    desk.line("/theme dark")
+        .send_message(UiMessage::Displayed(DisplayResponse::Theme(Ok(ColorTheme::default()))));
     assert_eq!(name(&desk), "dark");
-    desk.line("/theme auto").send_message(UiMessage::Reply(BackendReply::Themed(Ok(ColorTheme::default()))));
+    desk.line("/theme auto")
+        .send_message(UiMessage::Displayed(DisplayResponse::Theme(Ok(ColorTheme::default()))));
     assert_eq!(name(&desk), "light");
     for (wanted, answer) in [(true, false), (false, true)] {
         let mut desk = asked(wanted);
@@ -650,7 +724,7 @@ proptest! {
                     desk.model.composer.use_vim(on);
                     &mut desk
                 }
-                Step::Files => desk.send_message(UiMessage::Reply(BackendReply::Files(Ok(vec!["src/é main.rs".into()])))),
+                Step::Files => desk.send_message(UiMessage::answered(ProjectResponse::Files(Ok(vec!["src/é main.rs".into()])))),
             };
             let (row, column) = desk.model.composer.cursor();
             let text = desk.model.composer.text();

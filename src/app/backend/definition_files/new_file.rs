@@ -10,9 +10,11 @@ use crate::trust::FOLDER;
 use synthdev_language::json::JsonNode;
 use synthdev_language::source::{FileDiagnostics, SourceFile};
 use synthdev_language::workflow_file::{workflow_name, workflow_nodes};
+use synthdev_service::session::{
+    EditFile, EditFileKind, NewEditFile, NewFileRequest, NewFileTemplate, NewFileTemplates, OpenedEditFile,
+    definition_file_name,
+};
 use synthdev_settings::role_file::read_roles;
-use synthdev_tui::editor::new_file::{NewFileRequest, NewFileTemplate, NewFileTemplates, file_name};
-use synthdev_tui::editor::{EditFile, EditFileKind, NewEditFile, OpenedEditFile};
 
 impl DefinitionFiles {
     /// Small patterns first, then what there is to copy.
@@ -50,7 +52,7 @@ impl DefinitionFiles {
         let NewFileRequest { pattern, name, layer } = wish;
         let word = kind_word(pattern.file_kind);
         check_name(word, name)?;
-        let file = file_name(pattern.file_kind, *layer, name);
+        let file = definition_file_name(pattern.file_kind, *layer, name);
         let path = self.path(&file)?.ok_or_else(|| anyhow!("{file} is not one of your files"))?;
         if path.exists() {
             bail!("{file} is already there: choose another name");

@@ -2,9 +2,10 @@
 
 use crate::editor::buffer::EditorSearchStart;
 use crate::editor::complete::{EditorCompletion, complete_at};
-use crate::editor::{DefinitionEditor, EditorPrompt, EditorRequest};
+use crate::editor::{DefinitionEditor, EditorPrompt};
 use crate::msg::UiCommand;
 use synthdev_domain::source_location::ConfigLayer;
+use synthdev_service::session::{EditorRequest, SessionRequest};
 
 /// The completion after another key.
 pub(super) fn refresh_completion(editor: &DefinitionEditor, selected: usize) -> Option<EditorCompletion> {
@@ -39,7 +40,7 @@ pub(super) fn save_command(editor: &mut DefinitionEditor, replace: bool) -> UiCo
         base: editor.base.clone(),
         overwrite: replace,
     };
-    UiCommand::Edit(editor.number, Box::new(asked))
+    UiCommand::Ask(SessionRequest::Editor(editor.number, Box::new(asked)))
 }
 
 /// Opens the current text in the user's own editor.

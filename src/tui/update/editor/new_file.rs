@@ -2,11 +2,14 @@
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use crate::editor::new_file::{NewFileNaming, NewFilePicker, NewFileRequest, NewFileTemplates};
-use crate::editor::{DefinitionEditor, EditorRequest, EditorScreen, NewEditFile};
+use crate::editor::new_file::{NewFileNaming, NewFilePicker};
+use crate::editor::{DefinitionEditor, EditorScreen};
 use crate::model::UiModel;
 use crate::msg::UiCommand;
 use crate::transcript::item::{ItemTone, TranscriptItem};
+use synthdev_service::session::{
+    EditorRequest, NewEditFile, NewFileRequest, NewFileTemplates, SessionRequest,
+};
 
 /// Names are never longer.
 const LONGEST: usize = 64;
@@ -24,7 +27,7 @@ pub fn open_picker(model: &mut UiModel, wanted: Option<String>) -> Vec<UiCommand
         requested_name: wanted.unwrap_or_default(),
         ..NewFilePicker::default()
     })));
-    vec![UiCommand::Edit(model.edits, Box::new(EditorRequest::Patterns))]
+    vec![UiCommand::Ask(SessionRequest::Editor(model.edits, Box::new(EditorRequest::Patterns)))]
 }
 
 pub(super) fn on_templates_loaded(model: &mut UiModel, found: Result<NewFileTemplates, String>) {

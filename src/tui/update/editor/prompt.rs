@@ -6,9 +6,10 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::actions::{self, request_save, save_command};
 use crate::editor::buffer::EditorSearchStart;
-use crate::editor::{DefinitionEditor, EditFileKind, EditorPrompt};
+use crate::editor::{DefinitionEditor, EditorPrompt};
 use crate::msg::UiCommand;
 use synthdev_domain::source_location::ConfigLayer;
+use synthdev_service::session::EditFileKind;
 
 pub(super) fn on_key(editor: &mut DefinitionEditor, key: KeyEvent) -> Vec<UiCommand> {
     let Some(prompt) = editor.prompt.take() else { return Vec::new() };

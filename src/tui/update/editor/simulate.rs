@@ -1,9 +1,10 @@
 //! Simulates the text as it is now.
 
-use crate::editor::simulation_result::{EditorSimulatedRun, EditorSimulation};
-use crate::editor::{DefinitionEditor, EditFileKind, EditorRequest};
+use crate::editor::DefinitionEditor;
+use crate::editor::simulation_result::EditorSimulation;
 use crate::msg::UiCommand;
 use synthdev_domain::diagnostic::DiagnosticSeverity;
+use synthdev_service::session::{EditFileKind, EditorRequest, EditorSimulatedRun, SessionRequest};
 
 /// F5: simulates the text; the result is shown beside it.
 pub(super) fn start_simulation(editor: &mut DefinitionEditor) -> Option<UiCommand> {
@@ -26,7 +27,7 @@ pub(super) fn start_simulation(editor: &mut DefinitionEditor) -> Option<UiComman
     editor.simulation = Some(EditorSimulation::new(version));
     let asked =
         EditorRequest::Simulate { file: editor.file.clone(), text: editor.buffer.text().into(), version };
-    Some(UiCommand::Edit(editor.number, Box::new(asked)))
+    Some(UiCommand::Ask(SessionRequest::Editor(editor.number, Box::new(asked))))
 }
 
 pub(super) fn finish_simulation(

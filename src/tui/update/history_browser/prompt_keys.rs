@@ -4,7 +4,6 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::cursor::scroll_rows;
 use super::requests::wait_for;
-use crate::backend::TimeTravelRequest;
 use crate::history_browser::{HistoryBrowser, HistoryPrompt, HistoryRequest, HistoryWait, HistoryWaitKind};
 use crate::model::UiModel;
 use crate::msg::UiCommand;
@@ -12,6 +11,7 @@ use crate::slash;
 use crate::update::busy::busy_reason;
 use synthdev_domain::ids::RunId;
 use synthdev_runtime::command::ControlAction;
+use synthdev_service::session::{RunRequest, TimeTravelRequest};
 
 /// `typing`: the key before was pressed a moment ago, so this one may not be meant for a question that just appeared.
 pub(super) fn on_prompt_key(model: &mut UiModel, key: KeyEvent, typing: bool) -> Vec<UiCommand> {
@@ -93,7 +93,7 @@ fn travel_to(model: &mut UiModel, travel: TimeTravelRequest) -> Vec<UiCommand> {
         TimeTravelRequest::Fork { .. } => "forking",
     };
     archive.pending_wait = Some(HistoryWait { wait_kind: HistoryWaitKind::Travel, label: about.to_owned() });
-    vec![UiCommand::Travel(travel)]
+    vec![UiCommand::ask(RunRequest::Travel(travel))]
 }
 
 fn on_text_key(model: &mut UiModel, key: KeyEvent) -> Vec<UiCommand> {

@@ -1,5 +1,6 @@
 //! Requests of the history to the backend, numbered so that a late reply is recognized.
 
+use crate::display::DisplayRequest;
 use crate::history_browser::{BrowsedRun, HistoryRequest, HistoryWait, HistoryWaitKind};
 use crate::model::UiModel;
 use crate::msg::UiCommand;
@@ -11,7 +12,7 @@ pub(super) fn next_query_number(model: &mut UiModel) -> u64 {
 }
 
 pub(super) fn query_command(number: u64, asked: HistoryRequest) -> UiCommand {
-    UiCommand::Archive(number, Box::new(asked))
+    UiCommand::Display(DisplayRequest::History(number, Box::new(asked)))
 }
 
 /// Asks something that other keys wait for.

@@ -1,7 +1,6 @@
 //! Actions on a run of the history: reports in place why an action is impossible, and shows first what changes files.
 
 use super::requests::wait_for;
-use crate::backend::TimeTravelRequest;
 use crate::history_browser::{HistoryPrompt, HistoryRequest, HistoryWait, HistoryWaitKind, RunAction};
 use crate::model::UiModel;
 use crate::msg::UiCommand;
@@ -10,6 +9,7 @@ use crate::update::open_run;
 use synthdev_domain::ids::RunId;
 use synthdev_domain::journal::RunStatus;
 use synthdev_runtime::command::ControlAction;
+use synthdev_service::session::{RunRequest, TimeTravelRequest};
 
 pub(super) fn run_action(model: &mut UiModel, deed: RunAction) -> Vec<UiCommand> {
     let Some(archive) = &mut model.history_browser else { return Vec::new() };
@@ -81,7 +81,7 @@ fn ask_question(model: &mut UiModel, question: HistoryPrompt) -> Vec<UiCommand> 
 /// The files that would change are listed first.
 fn plan_travel(model: &mut UiModel, travel: TimeTravelRequest) -> Vec<UiCommand> {
     start_waiting(model, HistoryWaitKind::Plan, "comparing the files");
-    vec![UiCommand::Plan(travel)]
+    vec![UiCommand::ask(RunRequest::Plan(travel))]
 }
 
 /// The first run is marked, the second compared with it.

@@ -6,13 +6,14 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use super::super::draw_helpers::{pad_to_columns, put_line};
-use crate::editor::new_file::{NewFileNaming, NewFilePicker, NewFileTemplate};
-use crate::editor::{EditFileKind, EditFileList};
+use crate::editor::EditFileList;
+use crate::editor::new_file::{NewFileNaming, NewFilePicker};
 use crate::model::UiModel;
 use crate::text::{display_width, fit_to_columns, one_line, wrap_line};
 use crate::theme::ColorTheme;
 use synthdev_domain::source_location::ConfigLayer;
 use synthdev_domain::terminal_safe;
+use synthdev_service::session::{EditFileKind, NewFileTemplate};
 
 /// A name, its description, and its style.
 type FileListRow = (String, String, Style);

@@ -1,0 +1,164 @@
+//! Runs, past and present: lists, commands, steps, going back, stored files.
+
+use serde_json::Value;
+
+use synthdev_domain::ids::{RunId, Timestamp};
+use synthdev_domain::journal::{RunStatus, RunSummary};
+use synthdev_runtime::command::{ControlAction, RunCommand};
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum RunRequest {
+    /// To a run that is driven here.
+    Send(RunId, RunCommand),
+    List(RunFilter, RunListPurpose),
+    /// Words in the texts of all runs.
+    Search(String),
+    /// Takes a run up; what it does from then on comes as events.
+    Resume(RunId),
+    /// The same, and what failed is tried again without a question.
+    Retry(RunId),
+    /// Pauses or ends a run by its id, in whichever process it is driven.
+    Control(String, ControlAction),
+    /// The last request of a run, or of one of its agents, with its answer.
+    Review {
+        run: RunId,
+        agent: Option<String>,
+    },
+    Steps(Option<String>),
+    /// The effects of a rewind, fork or undo. Changes nothing.
+    Plan(TimeTravelRequest),
+    Travel(TimeTravelRequest),
+    Snapshot(SnapshotOperation, SnapshotPurpose),
+    /// A response after each possible write to the history, by this process or another; none where the system cannot
+    /// watch.
+    Watch,
+}
+
+#[derive(Clone, Debug)]
+pub enum RunResponse {
+    List {
+        list_purpose: RunListPurpose,
+        list: Result<Vec<RunSummary>, String>,
+        /// Now: lists say how long ago something was.
+        at: Timestamp,
+    },
+    Found {
+        search_words: String,
+        lines: Result<Vec<SearchHitLine>, String>,
+        at: Timestamp,
+    },
+    Resumed {
+        run: RunId,
+        result: Result<(), String>,
+    },
+    /// The outcome as text.
+    Controlled(ControlAction, Result<String, String>),
+    Reviewed(Result<String, String>),
+    Steps(Result<RunStepList, String>),
+    /// An error if there is nothing to do.
+    Planned(Result<TimeTravelPreview, String>),
+    Travelled(Result<TimeTravelOutcome, String>),
+    Snapshot {
+        command: SnapshotOperation,
+        purpose: SnapshotPurpose,
+        text: Result<String, String>,
+    },
+    /// The history may have changed.
+    Written,
+}
+
+/// Which runs are listed, newest first.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct RunFilter {
+    /// Of this project only.
+    pub this_project_only: bool,
+    /// Empty means any.
+    pub statuses: Vec<RunStatus>,
+    /// A part of the id, the workflow's name or the input.
+    pub search_words: Option<String>,
+    /// 0 means all.
+    pub limit: usize,
+}
+
+/// Why runs are listed; comes back with the list.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RunListPurpose {
+    /// `/runs`
+    Show,
+    /// At the start: runs that can be resumed.
+    Offer,
+    /// `/resume` without an id.
+    Resume,
+    /// The completion of ids.
+    Names,
+    /// `/pending`: what each of them waits for.
+    Pending,
+}
+
+/// An occurrence of the words of `/search`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SearchHitLine {
+    pub run: RunId,
+    pub workflow: String,
+    pub at: Timestamp,
+    /// `message`, `result of a tool`.
+    pub location: String,
+    pub text: String,
+}
+
+/// The steps of a run, for a rewind or fork.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RunStepList {
+    pub run: RunId,
+    pub workflow: String,
+    /// Number, state, and whether the files of then are stored.
+    pub steps: Vec<(u32, String, bool)>,
+}
+
+/// Going back. Ids may be unique prefixes; without one the newest run of this project is meant.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum TimeTravelRequest {
+    /// The files as before the run.
+    Undo { run: Option<String> },
+    /// Conversation, data and files as before a step.
+    Rewind { run: Option<String>, step: u32 },
+    /// A new run from there, with something changed in `common_data`; the other one stays, and so do the files.
+    Fork { run: Option<String>, step: u32, set: Vec<(Vec<String>, Value)> },
+}
+
+/// The effects of a rewind, an undo or a fork, for the user to confirm.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TimeTravelPreview {
+    /// With the run's whole id.
+    pub travel: TimeTravelRequest,
+    pub title: String,
+    pub body: String,
+}
+
+/// The result of a rewind, an undo or a fork.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TimeTravelOutcome {
+    pub text: String,
+    /// The run that `/resume` continues from there.
+    pub resumable_run: Option<RunId>,
+}
+
+/// `/snapshot …`. Ids may be unique prefixes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum SnapshotOperation {
+    List,
+    Create { label: String },
+    Show { id: String },
+    Diff { id: String },
+    Restore { id: String },
+    Delete { id: String },
+}
+
+/// Why a snapshot command was sent; comes back with the answer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SnapshotPurpose {
+    /// The answer is shown.
+    Show,
+    /// The answer shows what a restore would change, and the user is asked.
+    BeforeRestore,
+}

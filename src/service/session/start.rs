@@ -1,0 +1,69 @@
+//! Workflows and conversations that start.
+
+use synthdev_domain::ids::RunId;
+use synthdev_engine::steering::BreakpointSet;
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum StartRequest {
+    Workflow {
+        name: String,
+        input: String,
+    },
+    /// A workflow beside those that run: sharing the project's files, or with files of its own.
+    Beside {
+        name: String,
+        input: String,
+        sharing_mode: ConcurrentRunMode,
+    },
+    /// Single-agent mode; the run asks `Question::Message` when it is ready for text.
+    Chat {
+        role: String,
+    },
+    /// Breakpoints of the next workflow that is started.
+    Breakpoints(BreakpointSet),
+}
+
+#[derive(Clone, Debug)]
+pub enum StartResponse {
+    WorkflowStarted {
+        name: String,
+        input: String,
+        /// Or why not: unknown or broken workflow, input that does not fit.
+        run: Result<RunId, String>,
+        /// Where it works, if not in the project.
+        note: Option<String>,
+    },
+    /// `WorkflowStarted` or `ChatStarted` follows.
+    Pending(PendingStart),
+    ChatStarted {
+        role: String,
+        run: Result<RunId, String>,
+    },
+}
+
+/// A start in preparation.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PendingStart {
+    /// The workflow, or the role of a conversation.
+    pub name: String,
+    pub chat: bool,
+    pub preparation: StartPreparation,
+}
+
+/// What a start waits for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum StartPreparation {
+    /// Its files are copied.
+    Files,
+    /// The servers of its models report their windows.
+    Windows,
+}
+
+/// How a workflow works beside others in one project.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ConcurrentRunMode {
+    /// On the same files, knowingly.
+    Share,
+    /// In a worktree of its own.
+    Isolate,
+}

@@ -1,0 +1,91 @@
+//! Lists of workflows, roles and tools, and what is chosen among them.
+
+use super::{busy, keys};
+use crate::complete::CompletionNames;
+use crate::model::UiModel;
+use crate::msg::UiCommand;
+use crate::report;
+use crate::transcript::item::{ItemTone, TranscriptItem};
+use synthdev_language::did_you_mean::closest_word;
+use synthdev_service::session::{DefinitionResponse, RoleLine, StartRequest, WorkflowLine};
+
+pub(super) fn on_response(model: &mut UiModel, response: DefinitionResponse) -> Vec<UiCommand> {
+    match response {
+        DefinitionResponse::Names { workflows, roles } => on_names_loaded(model, workflows, &roles),
+        DefinitionResponse::Workflows(list) => model.show_answer("Workflows", &report::workflow_list(&list)),
+        DefinitionResponse::WorkflowChosen { requested_name, workflows } => {
+            return choose_workflow(model, requested_name, &workflows);
+        }
+        DefinitionResponse::Roles { group, roles } => list_roles(model, &group, &roles),
+        DefinitionResponse::Role { requested_name, roles } => {
+            return choose_role(model, &requested_name, &roles);
+        }
+        DefinitionResponse::Tools { role, tools } => {
+            model.show_answer(&format!("Tools of {role}"), &report::tool_list(&tools));
+        }
+        DefinitionResponse::Prices(prices) => {
+            let text = report::cost_report(&model.ledger(), &model.runs, &model.side_query_costs, &prices);
+            model.show_answer("Cost", &text);
+        }
+    }
+    Vec::new()
+}
+
+fn list_roles(model: &mut UiModel, group: &str, roles: &[RoleLine]) {
+    let item = match report::role_list(roles, group, &model.facts.role) {
+        Ok(text) => TranscriptItem::report_item("Roles", &text),
+        Err(reason) => TranscriptItem::line(ItemTone::Bad, &reason),
+    };
+    model.add_item(item);
+}
+
+fn on_names_loaded(model: &mut UiModel, workflows: Vec<WorkflowLine>, roles: &[RoleLine]) {
+    let mut groups: Vec<String> =
+        roles.iter().map(|role| role.group.clone()).filter(|g| !g.is_empty()).collect();
+    groups.sort();
+    groups.dedup();
+    model.names = CompletionNames {
+        workflows: workflows
+            .into_iter()
+            .map(|line| (line.name, line.error.unwrap_or(line.description)))
+            .collect(),
+        roles: roles.iter().map(|role| (report::role_name(role), role.description.clone())).collect(),
+        groups,
+        ..std::mem::take(&mut model.names)
+    };
+    keys::names_arrived(model);
+}
+
+fn choose_role(model: &mut UiModel, wanted: &str, roles: &[RoleLine]) -> Vec<UiCommand> {
+    let found = roles.iter().find(|role| report::role_name(role) == wanted || role.name == wanted);
+    let Some(role) = found else {
+        let names: Vec<String> = roles.iter().map(report::role_name).collect();
+        let tail = closest_word(wanted, names.iter().map(String::as_str))
+            .map_or_else(|| "/roles all lists them".to_owned(), |name| format!("did you mean {name}?"));
+        model.add_item(TranscriptItem::line(ItemTone::Bad, &format!("no role {wanted} — {tail}")));
+        return Vec::new();
+    };
+    model.facts.role = report::role_name(role);
+    model.facts.model.clone_from(&role.model);
+    model.facts.tools_available = role.tools;
+    let text = report::start_line(&model.facts);
+    model.add_item(TranscriptItem::note_item(&text));
+    busy::end_chat(model)
+}
+
+fn choose_workflow(model: &mut UiModel, wanted: String, list: &[WorkflowLine]) -> Vec<UiCommand> {
+    let Some(line) = list.iter().find(|line| line.name == wanted) else {
+        let tail = closest_word(&wanted, list.iter().map(|line| line.name.as_str()))
+            .map_or_else(|| "/workflows lists them".to_owned(), |name| format!("did you mean {name}?"));
+        model.add_item(TranscriptItem::line(ItemTone::Bad, &format!("no workflow {wanted} — {tail}")));
+        return Vec::new();
+    };
+    if line.error.is_some() || (!line.needs_input && !line.waits_for_input) {
+        return vec![UiCommand::ask(StartRequest::Workflow { name: wanted, input: String::new() })];
+    }
+    let what = if line.input.is_empty() { "a text" } else { &line.input };
+    let note = format!("{wanted} wants an input: {what} — type it, Enter starts, Esc leaves");
+    model.add_item(TranscriptItem::note_item(&note));
+    model.workflow_awaiting_input = Some(wanted);
+    Vec::new()
+}

@@ -1,0 +1,94 @@
+//! The project and the session: its facts, whether it is trusted, its files, and what is kept of the input.
+
+use super::{mention, shell_commands, start_facts, verbosity};
+use crate::dialog::QuestionDialog;
+use crate::model::UiModel;
+use crate::msg::UiCommand;
+use crate::transcript::item::{ItemTone, TranscriptItem};
+use synthdev_service::session::{
+    ConfigReload, ProjectRequest, ProjectResponse, RecalledInput, SessionRequest, StatusFacts,
+};
+
+pub(super) fn on_response(model: &mut UiModel, response: ProjectResponse) -> Vec<UiCommand> {
+    match response {
+        ProjectResponse::Status(facts) => on_status_facts(model, facts),
+        ProjectResponse::TrustQuestion(Ok(asked)) => {
+            model.dialogs.push_back(QuestionDialog::for_trust(&asked.files, &asked.changes));
+        }
+        ProjectResponse::TrustQuestion(Err(reason)) => {
+            model.add_item(TranscriptItem::line(ItemTone::Warning, &reason));
+        }
+        ProjectResponse::Trusted { trusted, result } => return on_trust_decided(model, trusted, result),
+        ProjectResponse::Files(files) => mention::on_files_listed(model, files),
+        ProjectResponse::AllowedAlways(saved) => allowed_always(model, saved),
+        ProjectResponse::Recalled(found) => on_input_recalled(model, found),
+        ProjectResponse::NotKept(reason) => drop(model.add_item(TranscriptItem::warning_item(&reason))),
+        ProjectResponse::Verbosity(level, log) => verbosity::show_level(model, level, &log),
+    }
+    Vec::new()
+}
+
+fn on_trust_decided(model: &mut UiModel, yes: bool, result: Result<Vec<String>, String>) -> Vec<UiCommand> {
+    match result {
+        Ok(problems) if yes => {
+            model.add_item(TranscriptItem::note_item("this project's definitions are used"));
+            for line in problems {
+                model.add_item(TranscriptItem::line(ItemTone::Bad, &line));
+            }
+        }
+        Ok(_) => {
+            model.add_item(TranscriptItem::note_item("this project's definitions are left out"));
+        }
+        Err(reason) => show_error(model, "This project's definitions cannot be used", &reason),
+    }
+    let mut cmds = vec![UiCommand::ask(ProjectRequest::Status)];
+    cmds.append(&mut model.start);
+    cmds
+}
+
+/// Files have changed. The held request waits until the user has answered whether they count.
+pub(super) fn on_config_reloaded(
+    model: &mut UiModel,
+    found: ConfigReload,
+    held_request: Option<Box<SessionRequest>>,
+) {
+    for line in found.problems {
+        model.add_item(TranscriptItem::line(ItemTone::Bad, &line));
+    }
+    if let Some(question) = found.question {
+        model.dialogs.push_back(QuestionDialog::for_trust(&question.files, &question.changes));
+        model.start.extend(held_request.map(|request| UiCommand::Ask(*request)));
+    }
+}
+
+/// New facts keep the role that the user has chosen meanwhile.
+fn on_status_facts(model: &mut UiModel, facts: StatusFacts) {
+    if model.facts.role == facts.role || model.chat.is_none() {
+        let before = std::mem::replace(&mut model.facts, facts);
+        start_facts::renew_start_facts(model, &before);
+    }
+}
+
+fn allowed_always(model: &mut UiModel, saved: Result<String, String>) {
+    match saved {
+        Ok(text) => drop(model.add_item(TranscriptItem::note_item(&text))),
+        Err(reason) => show_error(model, "The tool is allowed until you leave only", &reason),
+    }
+}
+
+/// Adds the input of earlier sessions; without it the history is that of this session.
+fn on_input_recalled(model: &mut UiModel, found: Result<RecalledInput, String>) {
+    let (texts, note) = match found {
+        Ok(found) => (found.texts, found.note),
+        Err(reason) => (Vec::new(), Some(reason)),
+    };
+    shell_commands::add_recalled_commands(model, &texts);
+    model.composer.add_recalled_texts(texts);
+    if let Some(note) = note {
+        model.add_item(TranscriptItem::warning_item(&format!("history of the input: {note}")));
+    }
+}
+
+fn show_error(model: &mut UiModel, title: &str, text: &str) {
+    model.add_item(TranscriptItem::error(title, text));
+}

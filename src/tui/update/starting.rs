@@ -1,0 +1,92 @@
+//! Workflows and conversations that have started, or could not.
+
+use super::submit;
+use crate::model::UiModel;
+use crate::msg::UiCommand;
+use crate::run_view::RunView;
+use crate::transcript::item::TranscriptItem;
+use synthdev_domain::ids::RunId;
+use synthdev_service::session::{PendingStart, StartPreparation, StartResponse};
+
+pub(super) fn on_response(model: &mut UiModel, response: StartResponse) -> Vec<UiCommand> {
+    match response {
+        StartResponse::WorkflowStarted { name, input, run, note } => {
+            if let (Ok(run), Some(note)) = (&run, note) {
+                show_isolated_run(model, run, &name, note);
+            }
+            workflow_started(model, &name, &input, run);
+        }
+        StartResponse::Pending(pending) => on_pending_start(model, pending),
+        StartResponse::ChatStarted { role, run } => return chat_started(model, &role, run),
+    }
+    Vec::new()
+}
+
+fn show_isolated_run(model: &mut UiModel, run: &RunId, name: &str, note: String) {
+    if let Some(view) = model.run_mut(run) {
+        view.worktree_note = Some(note);
+    } else {
+        let mut view = RunView::new(run.clone(), name, false);
+        view.worktree_note = Some(note);
+        model.runs.push(view);
+    }
+}
+
+fn on_pending_start(model: &mut UiModel, beginning: PendingStart) {
+    if beginning.preparation == StartPreparation::Files {
+        model.add_item(TranscriptItem::note_item(&format!(
+            "copying the files for {} into a worktree …",
+            beginning.name
+        )));
+    }
+    model.pending_start = Some(beginning);
+}
+
+fn workflow_started(model: &mut UiModel, name: &str, input: &str, run: Result<RunId, String>) {
+    model.pending_start = None;
+    match run {
+        Ok(id) => {
+            if model.find_run(&id).is_none() {
+                model.runs.push(RunView::new(id.clone(), name, false));
+            }
+            if model.find_run(&id).is_some_and(|view| !view.is_over) {
+                model.workflow = Some(id);
+            }
+        }
+        Err(reason) => {
+            show_error(model, &format!("workflow {name} was not started"), &reason);
+            if !input.is_empty() {
+                model.composer.remember_text(&format!("/workflow {name} {input}"));
+            }
+        }
+    }
+}
+
+fn chat_started(model: &mut UiModel, role: &str, run: Result<RunId, String>) -> Vec<UiCommand> {
+    model.pending_start = None;
+    match run {
+        Ok(id) => {
+            if model.find_run(&id).is_none() {
+                model.runs.push(RunView::new(id.clone(), role, true));
+            }
+            let texts = std::mem::take(&mut model.queued);
+            if let Some(view) = model.run_mut(&id) {
+                view.outbox.extend(texts);
+            }
+            model.chat = Some(id);
+            // Its first question may have come before this answer.
+            submit::deliver_chat_text(model)
+        }
+        Err(reason) => {
+            show_error(model, &format!("no conversation with {role}"), &reason);
+            // It would fail again: it must not block the next command.
+            model.queued.clear();
+            model.hint = Some("what you typed is in the history: Up".to_owned());
+            Vec::new()
+        }
+    }
+}
+
+fn show_error(model: &mut UiModel, title: &str, text: &str) {
+    model.add_item(TranscriptItem::error(title, text));
+}
