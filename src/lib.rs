@@ -27,7 +27,7 @@
 //! | [`engine`] | domain | `async`, ports |
 //! | [`ports`] | domain | implementations |
 //! | [`runtime`] | domain, engine, ports | adapters, terminals |
-//! | [`service`] | domain, language, engine, ports, runtime | rules of the screen, text of the command line |
+//! | [`service`] | domain, language, settings, engine, ports, runtime | rules of the screen, text of the command line |
 //! | [`adapters`] | domain, ports | the engine, the runtime |
 //! | [`tui`], [`cli`], [`mcp`] | domain, language, settings, engine, runtime, service | adapters, ports, each other |
 //! | [`app`] | all | rules of runs, of file formats or of the screen: it has commands and wiring |
@@ -111,6 +111,7 @@
 //! | requests of other processes about a run | `runtime/control_requests.rs`, `adapters/control_socket.rs`, `app/pause_and_cancel.rs` |
 //! | the editor of workflows and roles | `tui/editor/`, `tui/update/editor/`, `app/backend/definition_files.rs` |
 //! | files that change while the screen is open | `app/backend/reload.rs` |
+//! | what the screen can ask the program, the answers, where they are shown | `service/session.rs` and its subjects in `service/session/`, `app/backend.rs` and its answers in `app/backend/`, `tui/update/answers.rs`; what is answered with types of the screen: `tui/display.rs` |
 //! | keys, slash commands, drawing | `tui/keymap.rs`, `tui/update/`, `tui/slash.rs` and its groups in `tui/slash/`, `tui/view/` |
 //! | `/cmd`, and a query to a model outside of the runs | `tui/update/shell_commands.rs`, `domain/command_suggestion.rs`, `runtime/one_shot_query.rs` |
 //! | the index of a project: scan, descriptions, search, storage | `domain/project_index/`, `runtime/indexing.rs`, `adapters/project_index/` |

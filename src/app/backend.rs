@@ -2,6 +2,7 @@
 
 mod cancel;
 mod catalog_lines;
+mod definition_answers;
 pub(super) mod definition_files;
 mod demo;
 mod display_answers;

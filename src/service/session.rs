@@ -96,64 +96,29 @@ impl SessionRequest {
     }
 }
 
-impl From<StartRequest> for SessionRequest {
-    fn from(request: StartRequest) -> Self {
-        Self::Start(request)
-    }
+/// What belongs to a subject is a request, or a response, of a session.
+macro_rules! subject_conversions {
+    ($($subject:ident: $request:ident, $response:ident;)*) => {$(
+        impl From<$request> for SessionRequest {
+            fn from(request: $request) -> Self {
+                Self::$subject(request)
+            }
+        }
+
+        impl From<$response> for SessionResponse {
+            fn from(response: $response) -> Self {
+                Self::$subject(response)
+            }
+        }
+    )*};
 }
 
-impl From<DefinitionRequest> for SessionRequest {
-    fn from(request: DefinitionRequest) -> Self {
-        Self::Definitions(request)
-    }
-}
-
-impl From<RunRequest> for SessionRequest {
-    fn from(request: RunRequest) -> Self {
-        Self::Runs(request)
-    }
-}
-
-impl From<ProjectRequest> for SessionRequest {
-    fn from(request: ProjectRequest) -> Self {
-        Self::Project(request)
-    }
-}
-
-impl From<LookupRequest> for SessionRequest {
-    fn from(request: LookupRequest) -> Self {
-        Self::Lookup(request)
-    }
-}
-
-impl From<StartResponse> for SessionResponse {
-    fn from(response: StartResponse) -> Self {
-        Self::Start(response)
-    }
-}
-
-impl From<DefinitionResponse> for SessionResponse {
-    fn from(response: DefinitionResponse) -> Self {
-        Self::Definitions(response)
-    }
-}
-
-impl From<RunResponse> for SessionResponse {
-    fn from(response: RunResponse) -> Self {
-        Self::Runs(response)
-    }
-}
-
-impl From<ProjectResponse> for SessionResponse {
-    fn from(response: ProjectResponse) -> Self {
-        Self::Project(response)
-    }
-}
-
-impl From<LookupResponse> for SessionResponse {
-    fn from(response: LookupResponse) -> Self {
-        Self::Lookup(response)
-    }
+subject_conversions! {
+    Start: StartRequest, StartResponse;
+    Definitions: DefinitionRequest, DefinitionResponse;
+    Runs: RunRequest, RunResponse;
+    Project: ProjectRequest, ProjectResponse;
+    Lookup: LookupRequest, LookupResponse;
 }
 
 #[cfg(test)]

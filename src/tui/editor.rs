@@ -1,7 +1,7 @@
 //! The editor of workflows and roles: a file's text, its diagnostics, its graph, and completions.
 //!
 //! All of its state; `update::editor` changes it, `view::editor` draws it. Refuses files, clocks and checks: texts and
-//! diagnostics come from the backend.
+//! diagnostics are responses of the service.
 
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! The history in front of everything else: the list of runs, one of them with its steps, and a page of text over both.
 //!
-//! Owns what is looked at and what is waited for. Refuses: keys, drawing, and reading the past (`Asked` is for the
-//! backend).
+//! Owns what is looked at and what is waited for. Refuses: keys, drawing, and reading the past: a
+//! `HistoryRequest` asks for it.
 
 use crate::pane::PaneSearch;
 use crate::transcript::TranscriptList;
@@ -110,7 +110,7 @@ pub enum HistoryWaitKind {
     TakeUp(RunId),
 }
 
-/// What the backend is asked.
+/// What the history asks, as a `DisplayRequest`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum HistoryRequest {
     /// Runs behind those that are known; the newest first.

@@ -380,3 +380,96 @@ fn edit_outside(
     });
     edited.unwrap_or_else(|| Err("no other editor can be started here".to_owned()))
 }
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt as _;
+
+    use super::*;
+    use crate::display::{DisplayRequest, DisplayResponse};
+    use synthdev_service::session::{
+        ConfigReload, DefinitionRequest, DefinitionResponse, ProjectRequest, ProjectResponse,
+    };
+
+    /// Lists from memory, behind files that were read again; the log level after a while.
+    struct FakeService;
+
+    impl SessionService for FakeService {
+        fn answer(&self, request: SessionRequest) -> ServiceAnswer<SessionResponse> {
+            match request {
+                SessionRequest::Definitions(DefinitionRequest::Tools(role)) => {
+                    let problems = vec!["settings.json is broken".to_owned()];
+                    let reload = ConfigReload { problems, question: None };
+                    let tools = DefinitionResponse::Tools { role, tools: Vec::new() };
+                    ServiceAnswer::now(tools.into())
+                        .after(SessionResponse::Reloaded { reload, held_request: None })
+                }
+                SessionRequest::Project(ProjectRequest::Verbosity(_)) => {
+                    ServiceAnswer::later(async { ProjectResponse::Verbosity(2, String::new()).into() })
+                }
+                SessionRequest::Editor(number, request) => match *request {
+                    EditorRequest::EditOutside { text, .. } => ServiceAnswer::now(SessionResponse::Editor(
+                        number,
+                        EditorResponse::EditedOutside(Ok(format!("{text} edited"))),
+                    )),
+                    _ => ServiceAnswer::nothing(),
+                },
+                _ => ServiceAnswer::nothing(),
+            }
+        }
+    }
+
+    impl DisplayService for FakeService {
+        fn answer_display(&self, _request: DisplayRequest) -> ServiceAnswer<DisplayResponse> {
+            ServiceAnswer::nothing()
+        }
+    }
+
+    struct FakeTerminal;
+
+    impl TerminalControl for FakeTerminal {
+        fn copy_text(&mut self, _text: &str) {}
+
+        fn set_mouse(&mut self, _on: bool) {}
+
+        fn run_external(
+            &mut self,
+            act: &mut dyn FnMut() -> Result<String, String>,
+        ) -> Result<String, String> {
+            act()
+        }
+    }
+
+    #[test]
+    fn what_is_in_memory_is_shown_at_once_and_the_rest_when_it_comes() {
+        let tools = UiCommand::ask(DefinitionRequest::Tools("coder".to_owned()));
+        let verbosity = UiCommand::ask(ProjectRequest::Verbosity(None));
+        let edited = UiCommand::External { number: 0, name: "message.md".to_owned(), text: "hi".into() };
+        // what there is at once, in its order, and what there is later
+        let rows: [(UiCommand, &[&str], &[&str]); 4] = [
+            (tools, &["settings.json is broken", "Tools of coder"], &[]),
+            (verbosity, &[], &["verbosity 2"]),
+            (edited, &["hi edited"], &[]),
+            (UiCommand::Quit, &[], &[]),
+        ];
+        for (command, now, later) in rows {
+            let mut model = UiModel::new(StatusFacts::default(), ColorTheme::default());
+            let mut runner = UiCommandRunner::new(Arc::new(FakeService));
+            let shown = runner.perform_commands(&mut model, vec![command.clone()], &mut FakeTerminal);
+            assert_eq!((shown, runner.replies.len()), (!now.is_empty(), later.len()), "{command:?}");
+            check_texts(&model, now, &command);
+            while let Some(Some(message)) = runner.replies.next().now_or_never() {
+                update_model(&mut model, message);
+            }
+            check_texts(&model, &[now, later].concat(), &command);
+        }
+    }
+
+    /// Each text is on screen, behind the one before, or in the input box.
+    fn check_texts(model: &UiModel, texts: &[&str], command: &UiCommand) {
+        let items = model.transcript.items().map(TranscriptItem::text);
+        let all = items.chain([model.composer.text().to_owned()]).collect::<Vec<_>>().join("\n");
+        let places: Vec<Option<usize>> = texts.iter().map(|text| all.find(text)).collect();
+        assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{command:?}: {all}");
+    }
+}

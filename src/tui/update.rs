@@ -33,6 +33,7 @@ pub mod past_run;
 mod project;
 mod resuming;
 pub mod run_events;
+mod runs;
 mod setup;
 mod shell_commands;
 pub mod start_facts;

@@ -13,6 +13,7 @@ mod layers;
 mod lexer;
 mod manners;
 mod page_paths;
+mod session_border;
 mod sizes;
 mod source;
 mod syntax;
@@ -34,10 +35,12 @@ use source::Tree;
 const CYCLES: &[Exemption] = &[Exemption {
     files: &[
         "src/tui/update.rs",
-        "src/tui/update/backend_replies.rs",
+        "src/tui/update/answers.rs",
+        "src/tui/update/definitions.rs",
         "src/tui/update/commands.rs",
         "src/tui/update/keys.rs",
         "src/tui/update/run_events.rs",
+        "src/tui/update/starting.rs",
         "src/tui/update/submit.rs",
     ],
     reason: "`update` is one function in several files: a slash command may do what a key does",
@@ -70,6 +73,7 @@ fn the_house_is_in_order() {
     found.extend(cycles::check_cycles(&tree, CYCLES));
     found.extend(call_circles::check_call_circles(&tree, CALL_CIRCLES));
     found.extend(use_cases::check_use_cases(&tree));
+    found.extend(session_border::check_session_border(&tree));
     found.extend(sizes::check_sizes(&tree));
     found.extend(manners::check_manners(&tree));
     found.extend(type_names::check_type_names(&tree, type_names::DOMAIN_NOUNS));
@@ -541,5 +545,41 @@ fn front_ends_ask_the_service_for_its_use_cases() {
     for (path, text, line) in rows {
         let expected: Vec<String> = line.iter().map(|line| message(*line)).collect();
         assert_eq!(run_check(use_cases::check_use_cases, &[(path, text)]), expected, "{text}");
+    }
+}
+
+#[test]
+fn a_question_of_the_screen_is_a_request() {
+    let commands = |count: usize| {
+        let variants: Vec<String> = (0..count).map(|at| format!("V{at}")).collect();
+        format!("pub enum UiCommand {{ {} }}", variants.join(", "))
+    };
+    let (few, many) = (commands(10), commands(11));
+    let service = "pub trait SessionService { fn answer(&self); fn prices(&self) {} }";
+    let rows: &[FileRow<'_>] = &[
+        ("src/tui/msg.rs", &few, &[]),
+        (
+            "src/tui/msg.rs",
+            &many,
+            &["src/tui/msg.rs: 11 variants of `UiCommand`, at most 10: a question is a request"],
+        ),
+        ("src/service/session.rs", "pub trait SessionService { fn answer(&self); }", &[]),
+        (
+            "src/service/session.rs",
+            service,
+            &[
+                "src/service/session.rs: `SessionService` has 2 methods: a question is a variant of its request",
+            ],
+        ),
+        ("src/tui/program/terminal_control.rs", "pub trait TerminalControl { fn a(); fn b(); }", &[]),
+        (
+            "src/tui/backend.rs",
+            "trait SessionBackend { fn a(); }",
+            &["src/tui/backend.rs: `SessionBackend` is one more trait of the screen: ask the service"],
+        ),
+        ("src/tui/backend.rs", "#[cfg(test)] trait SessionBackend { fn a(); }", &[]),
+    ];
+    for (path, text, expected) in rows {
+        assert_eq!(run_check(session_border::check_session_border, &[(path, text)]), *expected, "{text}");
     }
 }

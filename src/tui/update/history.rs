@@ -2,20 +2,18 @@
 
 use std::fmt::Write as _;
 
-use super::{busy, history_browser, mention, open_run, resuming, steering, unread_input};
+use super::{busy, history_browser, mention, open_run, resuming, unread_input};
 use crate::complete::complete_input;
-use crate::dialog::QuestionDialog;
 use crate::model::UiModel;
 use crate::msg::UiCommand;
 use crate::past_run::PastRun;
 use crate::report::history as report;
 use crate::text::format_count;
-use crate::transcript::item::{BlockBodyStyle, ItemTone, TranscriptBlock, TranscriptItem};
+use crate::transcript::item::{ItemTone, TranscriptBlock, TranscriptItem};
 use synthdev_domain::ids::{RunId, Timestamp};
 use synthdev_domain::journal::{RunStatus, RunSummary};
 use synthdev_service::session::{
-    RunFilter, RunListPurpose, RunRequest, RunResponse, SnapshotOperation, SnapshotPurpose,
-    TimeTravelOutcome, TimeTravelPreview, TimeTravelRequest,
+    RunFilter, RunListPurpose, RunRequest, TimeTravelOutcome, TimeTravelRequest,
 };
 
 /// Runs that `/runs` shows.
@@ -91,46 +89,7 @@ pub fn show_steps(model: &UiModel, run: Option<String>) -> Vec<UiCommand> {
     vec![UiCommand::ask(RunRequest::Steps(run.or_else(|| default_run_id(model))))]
 }
 
-pub(super) fn on_response(model: &mut UiModel, response: RunResponse) -> Vec<UiCommand> {
-    let Some(response) = history_browser::take_time_travel_response(model, response) else {
-        return Vec::new();
-    };
-    match response {
-        RunResponse::List { list_purpose, list, at } => return on_list(model, list_purpose, list, at),
-        RunResponse::Found { search_words: words, lines: Ok(lines), at } => {
-            let title = format!("Found: {words}");
-            model.add_item(TranscriptItem::report_item(&title, &report::search_hits_text(&lines, at)));
-        }
-        RunResponse::Found { lines: Err(reason), .. } => {
-            show_error(model, "Nothing could be searched", &reason);
-        }
-        RunResponse::Resumed { run, result: Ok(()) } => return resuming::release_held_commands(model, &run),
-        RunResponse::Resumed { run, result: Err(reason) } => not_resumed(model, &run, &reason),
-        RunResponse::Controlled(control, report) => steering::on_run_controlled(model, control, report),
-        RunResponse::Reviewed(Ok(text)) => model.show_answer("Last request", &text),
-        RunResponse::Reviewed(Err(reason)) => show_error(model, "There is no request", &reason),
-        RunResponse::Steps(Ok(steps)) => {
-            let title = format!("Steps of {} {}", steps.workflow, steps.run);
-            model.add_item(TranscriptItem::report_item(&title, &report::steps_text(&steps)));
-        }
-        RunResponse::Planned(Ok(TimeTravelPreview { travel, title, body })) => {
-            let travel = UiCommand::ask(RunRequest::Travel(travel));
-            model.dialogs.push_back(QuestionDialog::for_confirmation(&title, &body, travel));
-        }
-        RunResponse::Travelled(Ok(done)) => on_travelled(model, done),
-        RunResponse::Steps(Err(reason))
-        | RunResponse::Planned(Err(reason))
-        | RunResponse::Travelled(Err(reason)) => {
-            show_error(model, "Nothing was changed", &reason);
-        }
-        RunResponse::Snapshot { command, purpose, text } => on_snapshot_done(model, command, purpose, text),
-        // the loop around the screen listens to it
-        RunResponse::Written => {}
-    }
-    Vec::new()
-}
-
-fn on_list(
+pub(super) fn on_list(
     model: &mut UiModel,
     purpose: RunListPurpose,
     list: Result<Vec<RunSummary>, String>,
@@ -299,7 +258,7 @@ fn resume_past_run(model: &mut UiModel, past: PastRun) -> Vec<UiCommand> {
     cmds
 }
 
-fn not_resumed(model: &mut UiModel, run: &RunId, reason: &str) {
+pub(super) fn not_resumed(model: &mut UiModel, run: &RunId, reason: &str) {
     resuming::abort_resuming(model, run);
     if let Some(view) = model.run_mut(run) {
         view.is_over = true;
@@ -317,7 +276,7 @@ fn not_resumed(model: &mut UiModel, run: &RunId, reason: &str) {
     unread_input::return_to_input(model);
 }
 
-fn on_travelled(model: &mut UiModel, done: TimeTravelOutcome) {
+pub(super) fn on_travelled(model: &mut UiModel, done: TimeTravelOutcome) {
     let TimeTravelOutcome { text, resumable_run: stands } = done;
     let mut block = TranscriptBlock::new(ItemTone::Good, "Done", &text);
     if let Some(run) = stands {
@@ -347,37 +306,5 @@ pub fn on_resumed(model: &mut UiModel, run: &RunId, at: Timestamp, again: usize,
     }
     for note in notes {
         model.add_item(TranscriptItem::note_item(note));
-    }
-}
-
-fn on_snapshot_done(
-    model: &mut UiModel,
-    command: SnapshotOperation,
-    purpose: SnapshotPurpose,
-    text: Result<String, String>,
-) {
-    let text = match text {
-        Ok(text) => text,
-        Err(reason) => return show_error(model, "Snapshot", &reason),
-    };
-    match (command, purpose) {
-        (SnapshotOperation::Show { id }, SnapshotPurpose::BeforeRestore) => {
-            let title = format!("Restore snapshot {id}?");
-            let body = format!(
-                "{text}\n\nA snapshot of the current files is taken first, so this can be \
-                undone."
-            );
-            let cmd = UiCommand::ask(RunRequest::Snapshot(
-                SnapshotOperation::Restore { id },
-                SnapshotPurpose::Show,
-            ));
-            model.dialogs.push_back(QuestionDialog::for_confirmation(&title, &body, cmd));
-        }
-        (SnapshotOperation::Diff { id }, _) => {
-            let block = TranscriptBlock::new(ItemTone::Accent, &format!("Since snapshot {id}"), &text)
-                .style(BlockBodyStyle::Diff);
-            model.add_item(TranscriptItem::Block(block));
-        }
-        _ => model.show_answer("Snapshot", &text),
     }
 }

@@ -16,7 +16,6 @@ use crate::slash::{self, SlashArgument};
 use crate::text::clean_text;
 use synthdev_domain::ids::Timestamp;
 use synthdev_runtime::command::RunCommand;
-use synthdev_service::session::DefinitionRequest;
 
 /// Two interrupts within this time leave the program.
 const TWICE_MS: i64 = 3_000;
@@ -406,7 +405,7 @@ fn names_for(before: &str) -> Vec<UiCommand> {
             | SlashArgument::RoleGroup
             | SlashArgument::Definition,
         ) => {
-            vec![UiCommand::ask(DefinitionRequest::Names)]
+            vec![UiCommand::ask(synthdev_service::session::DefinitionRequest::Names)]
         }
         Some(SlashArgument::Run) => vec![history::run_names_command()],
         _ => Vec::new(),

@@ -14,7 +14,7 @@ const TABLE: &[(&str, &[&str])] = &[
     ("engine", &["domain"]),
     ("ports", &["domain"]),
     ("runtime", &["domain", "engine", "ports"]),
-    ("service", &["domain", "language", "engine", "ports", "runtime"]),
+    ("service", &["domain", "language", "settings", "engine", "ports", "runtime"]),
     ("adapters", &["domain", "ports"]),
     ("tui", &["domain", "language", "settings", "engine", "runtime", "service"]),
     ("cli", &["domain", "language", "settings", "engine", "runtime", "service"]),

@@ -1,0 +1,88 @@
+//! Responses about runs: lists, hits, steps, what was done with a run, stored files.
+
+use super::{history, history_browser, resuming, steering};
+use crate::dialog::QuestionDialog;
+use crate::model::UiModel;
+use crate::msg::UiCommand;
+use crate::report::history as report;
+use crate::transcript::item::{BlockBodyStyle, ItemTone, TranscriptBlock, TranscriptItem};
+use synthdev_service::session::{
+    RunRequest, RunResponse, SnapshotOperation, SnapshotPurpose, TimeTravelPreview,
+};
+
+pub(super) fn on_response(model: &mut UiModel, response: RunResponse) -> Vec<UiCommand> {
+    let Some(response) = history_browser::take_time_travel_response(model, response) else {
+        return Vec::new();
+    };
+    match response {
+        RunResponse::List { list_purpose, list, at } => {
+            return history::on_list(model, list_purpose, list, at);
+        }
+        RunResponse::Found { search_words: words, lines: Ok(lines), at } => {
+            let title = format!("Found: {words}");
+            model.add_item(TranscriptItem::report_item(&title, &report::search_hits_text(&lines, at)));
+        }
+        RunResponse::Found { lines: Err(reason), .. } => {
+            show_error(model, "Nothing could be searched", &reason);
+        }
+        RunResponse::Resumed { run, result: Ok(()) } => return resuming::release_held_commands(model, &run),
+        RunResponse::Resumed { run, result: Err(reason) } => history::not_resumed(model, &run, &reason),
+        RunResponse::Controlled(control, report) => steering::on_run_controlled(model, control, report),
+        RunResponse::Reviewed(Ok(text)) => model.show_answer("Last request", &text),
+        RunResponse::Reviewed(Err(reason)) => show_error(model, "There is no request", &reason),
+        RunResponse::Steps(Ok(steps)) => {
+            let title = format!("Steps of {} {}", steps.workflow, steps.run);
+            model.add_item(TranscriptItem::report_item(&title, &report::steps_text(&steps)));
+        }
+        RunResponse::Planned(Ok(TimeTravelPreview { travel, title, body })) => {
+            let travel = UiCommand::ask(RunRequest::Travel(travel));
+            model.dialogs.push_back(QuestionDialog::for_confirmation(&title, &body, travel));
+        }
+        RunResponse::Travelled(Ok(done)) => history::on_travelled(model, done),
+        RunResponse::Steps(Err(reason))
+        | RunResponse::Planned(Err(reason))
+        | RunResponse::Travelled(Err(reason)) => {
+            show_error(model, "Nothing was changed", &reason);
+        }
+        RunResponse::Snapshot { command, purpose, text } => on_snapshot_done(model, command, purpose, text),
+        // the loop around the screen listens to it
+        RunResponse::Written => {}
+    }
+    Vec::new()
+}
+
+fn on_snapshot_done(
+    model: &mut UiModel,
+    command: SnapshotOperation,
+    purpose: SnapshotPurpose,
+    text: Result<String, String>,
+) {
+    let text = match text {
+        Ok(text) => text,
+        Err(reason) => return show_error(model, "Snapshot", &reason),
+    };
+    match (command, purpose) {
+        (SnapshotOperation::Show { id }, SnapshotPurpose::BeforeRestore) => {
+            let title = format!("Restore snapshot {id}?");
+            let body = format!(
+                "{text}\n\nA snapshot of the current files is taken first, so this can be \
+                undone."
+            );
+            let cmd = UiCommand::ask(RunRequest::Snapshot(
+                SnapshotOperation::Restore { id },
+                SnapshotPurpose::Show,
+            ));
+            model.dialogs.push_back(QuestionDialog::for_confirmation(&title, &body, cmd));
+        }
+        (SnapshotOperation::Diff { id }, _) => {
+            let block = TranscriptBlock::new(ItemTone::Accent, &format!("Since snapshot {id}"), &text)
+                .style(BlockBodyStyle::Diff);
+            model.add_item(TranscriptItem::Block(block));
+        }
+        _ => model.show_answer("Snapshot", &text),
+    }
+}
+
+fn show_error(model: &mut UiModel, title: &str, reason: &str) {
+    model.add_item(TranscriptItem::error(title, reason));
+}
