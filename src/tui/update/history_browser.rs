@@ -162,8 +162,11 @@ pub(super) fn take_time_travel_response(model: &mut UiModel, response: RunRespon
 
 /// A run comes on the screen: the history, if it waits for one, closes.
 pub(super) fn close_for_opening(model: &mut UiModel) {
-    let waits = |archive: &&HistoryBrowser| matches!(&archive.pending_wait, Some(wait) if matches!(wait.wait_kind, HistoryWaitKind::TakeUp(_)));
-    if model.history_browser.as_deref().filter(waits).is_some() {
+    let waits = |archive: &HistoryBrowser| {
+        let wait = archive.pending_wait.as_ref().map(|wait| &wait.wait_kind);
+        matches!(wait, Some(HistoryWaitKind::TakeUp(_)))
+    };
+    if model.history_browser.as_deref().is_some_and(waits) {
         model.history_browser = None;
     }
 }

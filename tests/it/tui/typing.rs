@@ -404,22 +404,13 @@ fn commands_beside_what_goes_on() {
         assert_eq!(wanted, expected, "{line}");
         assert!(desk.last_message_text().contains(said), "{line}: {}", desk.last_message_text());
     };
+    let page = |page| UiCommand::ask(LookupRequest::Page(page));
     check(&mut desk, "/agents", &[], "no agent has run");
     check(&mut desk, "/budget", &[], "nothing has run");
     check(&mut desk, "/graph", &[], "/graph WORKFLOW draws one");
-    check(
-        &mut desk,
-        "/graph tick",
-        &[UiCommand::ask(LookupRequest::Page(LookupPage::Graph("tick".into())))],
-        "",
-    );
-    check(&mut desk, "/models", &[UiCommand::ask(LookupRequest::Page(LookupPage::Models(None)))], "");
-    check(
-        &mut desk,
-        "/config theme",
-        &[UiCommand::ask(LookupRequest::Page(LookupPage::Config(Some("theme".into()))))],
-        "",
-    );
+    check(&mut desk, "/graph tick", &[page(LookupPage::Graph("tick".into()))], "");
+    check(&mut desk, "/models", &[page(LookupPage::Models(None))], "");
+    check(&mut desk, "/config theme", &[page(LookupPage::Config(Some("theme".into())))], "");
     check(&mut desk, "/export", &[], "/export RUN");
     check(&mut desk, "/pane grph", &[], "the panes are conversation, graph");
     check(&mut desk, "/trust maybe", &[], "/trust is yes or no");
@@ -433,6 +424,12 @@ fn commands_beside_what_goes_on() {
         &[UiCommand::ask(LookupRequest::Shell("git status".into(), false))],
         "$ git status",
     );
+}
+
+#[test]
+fn a_command_shows_its_output_and_a_risky_one_asks_first() {
+    let mut desk = Desk::new();
+    desk.line("/cmd git status");
     let told = ShellOutcome::Done {
         succeeded: true,
         summary: "exit 0".into(),
@@ -456,6 +453,7 @@ fn commands_beside_what_goes_on() {
         outcome: risky,
     }));
     assert!(desk.draw_screen(80, 24).contains("! removes files"));
+    desk.take_commands();
     desk.advance_clock(1_000).keys("y");
     assert_eq!(desk.take_commands(), [UiCommand::ask(LookupRequest::Shell("rm -rf x".into(), true))]);
 }
