@@ -112,7 +112,8 @@
 //! | the editor of workflows and roles | `tui/editor/`, `tui/update/editor/`, `app/backend/definition_files.rs` |
 //! | files that change while the screen is open | `app/backend/reload.rs` |
 //! | what the screen can ask the program, the answers, where they are shown | `service/session.rs` and its subjects in `service/session/`, `app/backend.rs` and its answers in `app/backend/`, `tui/update/answers.rs`; what is answered with types of the screen: `tui/display.rs` |
-//! | keys, slash commands, drawing | `tui/keymap.rs`, `tui/update/`, `tui/slash.rs` and its groups in `tui/slash/`, `tui/view/` |
+//! | what gets a key, a paste or the mouse first, what is drawn over what, who has the cursor | the order: `tui/layers.rs`; the way down it: `tui/update/layer_input.rs`; up it: `tui/view.rs` |
+//! | keys, slash commands, drawing | `tui/keymap.rs`, `tui/update/{session,question,input}_keys.rs`, `tui/slash.rs` and its groups in `tui/slash/`, `tui/view/` |
 //! | `/cmd`, and a query to a model outside of the runs | `tui/update/shell_commands.rs`, `domain/command_suggestion.rs`, `runtime/one_shot_query.rs` |
 //! | the index of a project: scan, descriptions, search, storage | `domain/project_index/`, `runtime/indexing.rs`, `adapters/project_index/` |
 //! | `/task` | `domain/task_list.rs`, `adapters/task_list.rs`, `tui/update/tasks.rs` |

@@ -14,6 +14,7 @@ pub mod editor;
 pub mod history_browser;
 pub mod json_text;
 pub mod keymap;
+pub mod layers;
 pub mod layout;
 pub mod line_mode;
 pub mod model;

@@ -210,12 +210,7 @@ impl LineModeSession {
             self.deny_unsandboxed();
         }
         // forms and editors need the screen; no command of line mode opens them
-        let fronts = [
-            self.model.setup.take().is_some(),
-            self.model.edit.take().is_some(),
-            self.model.history_browser.take().is_some(),
-        ];
-        if fronts.contains(&true) {
+        if self.model.close_screen_layers() {
             self.model.add_item(TranscriptItem::note_item("this needs the screen: start without --linear"));
         }
     }

@@ -9,7 +9,7 @@ use crate::composer::InputComposer;
 use crate::dialog::QuestionDialog;
 use crate::editor::EditorScreen;
 use crate::history_browser::HistoryBrowser;
-use crate::keymap::{KeyBindings, KeyFocusState};
+use crate::keymap::KeyBindings;
 use crate::layout::{self, LayoutSlot, PaneKind, WIDE};
 use crate::msg::UiCommand;
 use crate::pane::PaneSet;
@@ -37,15 +37,15 @@ pub struct UiModel {
     pub popup: Option<CompletionPopup>,
     pub names: CompletionNames,
     pub dialogs: VecDeque<QuestionDialog>,
-    /// A model is being set up: in front of everything else.
+    /// A model is being set up.
     pub setup: Option<SetupDialog>,
     /// How many such dialogs there were.
     pub setups: u64,
-    /// A workflow or role is edited, or chosen for that: in front of everything but the set-up.
+    /// A workflow or role is edited, or chosen for that.
     pub edit: Option<EditorScreen>,
     /// How often that was asked for.
     pub edits: u64,
-    /// The history is looked at: in front of everything but the two before.
+    /// The history is looked at.
     pub history_browser: Option<Box<HistoryBrowser>>,
     /// What it has asked so far.
     pub history_query_count: u64,
@@ -216,20 +216,6 @@ impl UiModel {
         self.watched_run.as_ref().and_then(|id| self.find_run(id)).or_else(|| self.shown_run())
     }
 
-    /// What decides which keys mean what.
-    pub fn key_focus_state(&self) -> KeyFocusState {
-        let asked = self.setup.is_some() || self.dialogs.front().is_some_and(|dialog| !dialog.is_written());
-        let history = self.history_browser.is_some();
-        let pane = self.keyed_pane().is_some();
-        KeyFocusState { question_open: asked, pane, empty: self.composer.is_empty(), editor: false, history }
-    }
-
-    /// The pane that has the keys: none while an answer is written.
-    pub fn keyed_pane(&self) -> Option<PaneKind> {
-        let written = self.dialogs.front().is_some_and(QuestionDialog::is_written);
-        self.panes.focus.filter(|_| !written && self.setup.is_none())
-    }
-
     /// The areas between the header and the input box.
     pub fn place_slots(&self, area: Rect) -> Vec<(LayoutSlot, Rect)> {
         let graph = self.watched_run().is_some_and(|run| !run.chat);
@@ -323,6 +309,11 @@ impl UiModel {
             .as_ref()
             .and_then(|id| self.find_run(id))
             .is_some_and(|run| !run.is_over && !run.stopped_at.is_empty())
+    }
+
+    /// The question in front wants a text, which is typed into the input box.
+    pub fn is_answer_written(&self) -> bool {
+        self.dialogs.front().is_some_and(QuestionDialog::is_written)
     }
 
     /// The question on screen answers itself at some time.

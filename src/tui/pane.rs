@@ -99,6 +99,11 @@ impl PaneSet {
         &mut self.states[pane as usize]
     }
 
+    /// Letters go into the words that are looked for.
+    pub fn is_search_typed(&self) -> bool {
+        self.search.as_ref().is_some_and(|search| search.is_typing)
+    }
+
     pub fn layout_request(&self, panel: bool, graph: bool) -> LayoutRequest<'_> {
         LayoutRequest {
             open_panes: &self.open_panes,

@@ -25,6 +25,7 @@ use self::store_watch::StoreChangeWatch;
 pub use self::terminal_control::TerminalControl;
 use crate::dialog::QuestionDialog;
 use crate::display::DisplayService;
+use crate::layers::ScreenLayer;
 use crate::model::{TerminalBackground, UiModel};
 use crate::msg::{UiCommand, UiMessage};
 use crate::session_options::{FirstAction, SessionOptions, TrustQuestion};
@@ -167,7 +168,8 @@ impl ScreenEventLoop {
         let mut gone = false;
         while !self.model.is_leaving {
             let due = self.redraw_deadline;
-            self.store_watch.set_active(self.model.history_browser.is_some(), &*self.command_runner.service);
+            let looks_back = self.model.is_open(ScreenLayer::HistoryBrowser);
+            self.store_watch.set_active(looks_back, &*self.command_runner.service);
             tokio::select! {
                 biased;
                 by = &mut end => self.apply_quit(by),

@@ -1,11 +1,7 @@
 //! The only place that changes the model: one message in, wishes out. Reads no clock, waits for nothing.
 
-use ratatui::crossterm::event::MouseEventKind;
-
 use crate::model::UiModel;
 use crate::msg::{UiCommand, UiMessage};
-use crate::run_view::RunView;
-use synthdev_runtime::command::RunCommand;
 use synthdev_service::session::ProjectRequest;
 
 mod active_run;
@@ -15,6 +11,7 @@ mod busy;
 mod clipboard;
 mod command_availability;
 mod commands;
+mod completion;
 mod definitions;
 mod dialog_keys;
 mod display;
@@ -23,17 +20,22 @@ mod editor;
 pub mod history;
 mod history_browser;
 mod index;
+mod input_keys;
 mod interrupt;
-mod keys;
+mod key_press;
+mod layer_input;
+mod leaving;
 mod lookups;
 mod mention;
 mod open_run;
 mod panes;
 pub mod past_run;
 mod project;
+mod question_keys;
 mod resuming;
 pub mod run_events;
 mod runs;
+mod session_keys;
 mod setup;
 mod shell_commands;
 pub mod start_facts;
@@ -45,6 +47,8 @@ mod trust_gate;
 mod unread_input;
 pub mod verbosity;
 pub mod withdrawn_dialog;
+
+pub use leaving::leave_program;
 
 /// Applies one message.
 pub fn update_model(model: &mut UiModel, msg: UiMessage) -> Vec<UiCommand> {
@@ -67,21 +71,12 @@ pub fn update_model(model: &mut UiModel, msg: UiMessage) -> Vec<UiCommand> {
 fn apply_message(model: &mut UiModel, msg: UiMessage) -> Vec<UiCommand> {
     match msg {
         UiMessage::Key(key, at) => {
-            let mut cmds = keys::on_key(model, key, at);
+            let mut cmds = layer_input::handle_key(model, key, at);
             cmds.extend(open_run::request_earlier_items(model));
             cmds
         }
-        UiMessage::Paste(text) => keys::on_paste(model, &text),
-        UiMessage::Mouse(event) if model.edit.is_some() => {
-            editor::on_wheel(model, event.kind);
-            Vec::new()
-        }
-        UiMessage::Mouse(event) if model.history_browser.is_some() => match event.kind {
-            MouseEventKind::ScrollUp => history_browser::on_wheel(model, false),
-            MouseEventKind::ScrollDown => history_browser::on_wheel(model, true),
-            _ => Vec::new(),
-        },
-        UiMessage::Mouse(event) => panes::on_mouse(model, event),
+        UiMessage::Paste(text) => layer_input::handle_paste(model, &text),
+        UiMessage::Mouse(event) => layer_input::handle_mouse(model, event),
         UiMessage::Resize(columns, rows) => {
             model.size = (columns, rows);
             Vec::new()
@@ -108,17 +103,4 @@ fn apply_message(model: &mut UiModel, msg: UiMessage) -> Vec<UiCommand> {
         UiMessage::Answered(response) => answers::on_response(model, response),
         UiMessage::Displayed(response) => display::on_response(model, response),
     }
-}
-
-/// Leaves: conversations end, a workflow stays as it is and can be resumed.
-pub fn leave_program(model: &mut UiModel) -> Vec<UiCommand> {
-    model.is_leaving = true;
-    let open: Vec<&RunView> = model.runs.iter().filter(|run| !run.is_over).collect();
-    let left = open.iter().filter(|run| !run.chat && !run.is_cancelling);
-    let left = left.map(|run| (run.workflow.clone(), run.id.clone())).collect();
-    let how = |run: &&RunView| if run.chat { RunCommand::End } else { RunCommand::Leave };
-    let mut cmds: Vec<UiCommand> = open.iter().map(|run| UiCommand::Send(run.id.clone(), how(run))).collect();
-    model.runs_left = left;
-    cmds.push(UiCommand::Quit);
-    cmds
 }

@@ -5,7 +5,7 @@ use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
 
 use self::draw_helpers::put_line;
-use crate::dialog::QuestionDialog;
+use crate::layers::ScreenLayer;
 use crate::layout::{LayoutSlot, PaneKind};
 use crate::model::UiModel;
 use crate::text::{display_width, fit_to_columns, format_dollars, format_duration, one_line, short_number};
@@ -36,14 +36,24 @@ struct ScreenAreas {
 
 /// Lays out the rows that `draw_screen` will show. Call before every frame.
 pub fn arrange_screen(model: &mut UiModel) {
-    if let Some(edit) = &mut model.edit {
-        let (columns, rows) = model.size;
-        return editor::arrange_editor(edit, Rect { x: 0, y: 0, width: columns, height: rows });
+    for layer in model.visible_layers() {
+        match layer {
+            ScreenLayer::Conversation => arrange_conversation(model),
+            ScreenLayer::KeyQuestion | ScreenLayer::TypedQuestion => {
+                let room = dialog_room(model, &screen_areas(model));
+                dialog::arrange_dialog(model, room);
+            }
+            ScreenLayer::HistoryBrowser => history_browser::arrange_browser(model, whole_screen(model)),
+            ScreenLayer::WorkflowEditor => editor::arrange_editor(model, whole_screen(model)),
+            ScreenLayer::CompletionPopup
+            | ScreenLayer::FocusedPane
+            | ScreenLayer::SessionKeys
+            | ScreenLayer::ModelSetup => {}
+        }
     }
-    if model.history_browser.is_some() {
-        let (columns, rows) = model.size;
-        return history_browser::arrange_browser(model, Rect { x: 0, y: 0, width: columns, height: rows });
-    }
+}
+
+fn arrange_conversation(model: &mut UiModel) {
     let areas = screen_areas(model);
     let look = ItemLayoutOptions {
         columns: usize::from(areas.transcript.width),
@@ -52,11 +62,6 @@ pub fn arrange_screen(model: &mut UiModel) {
     };
     model.transcript.arrange_rows(look, usize::from(areas.transcript.height));
     pane::arrange_panes(model, &areas.slots);
-    let room = dialog_room(model, &areas);
-    let extent = model.dialogs.front().map(|dialog| dialog::text_extent(model, dialog, room));
-    if let (Some(dialog), Some((rows, page))) = (model.dialogs.front_mut(), extent) {
-        dialog.record_visible_rows(rows, page);
-    }
 }
 
 /// Makes the rows of the panes, for keys that come before the next frame.
@@ -65,29 +70,46 @@ pub fn arrange_panes(model: &mut UiModel) {
     pane::arrange_panes(model, &placed);
 }
 
-/// Draws one frame; changes nothing.
+/// Draws one frame, from the lowest layer to the highest; changes nothing.
 pub fn draw_screen(model: &UiModel, frame: &mut Frame<'_>) {
-    draw_parts(model, frame);
+    let (areas, focused) = (screen_areas(model), model.focused_layer());
+    for layer in model.visible_layers() {
+        let cursor = draw_layer(model, layer, &areas, frame);
+        if let Some(cursor) = cursor.filter(|_| layer == focused) {
+            frame.set_cursor_position(cursor);
+        }
+    }
     draw_helpers::cover_wide_cells(frame);
 }
 
-fn draw_parts(model: &UiModel, frame: &mut Frame<'_>) {
-    let areas = screen_areas(model);
-    if let Some(edit) = &model.edit {
-        let (columns, rows) = model.size;
-        editor::draw_editor_screen(model, edit, Rect { x: 0, y: 0, width: columns, height: rows }, frame);
-        return draw_setup(model, &areas, frame);
+/// Where the cursor is if the layer has the keys.
+fn draw_layer(
+    model: &UiModel,
+    layer: ScreenLayer,
+    areas: &ScreenAreas,
+    frame: &mut Frame<'_>,
+) -> Option<Position> {
+    match layer {
+        ScreenLayer::Conversation => draw_conversation(model, areas, frame),
+        ScreenLayer::KeyQuestion | ScreenLayer::TypedQuestion => {
+            dialog::draw_dialog(model, dialog_room(model, areas), frame)
+        }
+        ScreenLayer::CompletionPopup => {
+            completion_popup::draw_popup(model, areas.composer, frame);
+            None
+        }
+        // the conversation is drawn with its panes
+        ScreenLayer::FocusedPane | ScreenLayer::SessionKeys => None,
+        ScreenLayer::HistoryBrowser => history_browser::draw_browser(model, whole_screen(model), frame),
+        ScreenLayer::WorkflowEditor => editor::draw_editor_screen(model, whole_screen(model), frame),
+        ScreenLayer::ModelSetup => {
+            let height = areas.note_area.y.min(areas.status.y);
+            setup::draw_setup(model, Rect { height, ..whole_screen(model) }, frame)
+        }
     }
-    if let Some(archive) = &model.history_browser {
-        let (columns, rows) = model.size;
-        history_browser::draw_browser(
-            model,
-            archive,
-            Rect { x: 0, y: 0, width: columns, height: rows },
-            frame,
-        );
-        return draw_setup(model, &areas, frame);
-    }
+}
+
+fn draw_conversation(model: &UiModel, areas: &ScreenAreas, frame: &mut Frame<'_>) -> Option<Position> {
     draw_transcript(model, areas.transcript, frame);
     for (slot, area) in &areas.slots {
         match slot {
@@ -100,23 +122,14 @@ fn draw_parts(model: &UiModel, frame: &mut Frame<'_>) {
         side_panel::draw_header(model, areas.header, frame);
     }
     draw_note(model, areas.note_area, frame);
-    draw_composer(model, areas.composer, frame);
+    let cursor = draw_composer(model, areas.composer, frame);
     draw_status(model, areas.status, frame);
-    if let Some(dialog) = model.dialogs.front() {
-        dialog::draw_dialog(model, dialog, dialog_room(model, &areas), frame);
-    }
-    if let Some(list) = model.popup.as_ref().filter(|_| is_input_focused(model)) {
-        completion_popup::draw_popup(model, list, areas.composer, frame);
-    }
-    draw_setup(model, &areas, frame);
+    cursor
 }
 
-fn draw_setup(model: &UiModel, areas: &ScreenAreas, frame: &mut Frame<'_>) {
-    if let Some(dialog) = &model.setup {
-        let (columns, rows) = model.size;
-        let room = Rect { x: 0, y: 0, width: columns, height: rows.saturating_sub(areas.status.height) };
-        setup::draw_setup(model, dialog, Rect { height: areas.note_area.y.min(room.height), ..room }, frame);
-    }
+fn whole_screen(model: &UiModel) -> Rect {
+    let (width, height) = model.size;
+    Rect { x: 0, y: 0, width, height }
 }
 
 /// The slot at a cell of the screen, and its area.
@@ -124,24 +137,10 @@ pub fn slot_at(model: &UiModel, column: u16, row: u16) -> Option<(LayoutSlot, Re
     screen_areas(model).slots.into_iter().find(|(_, area)| area.contains(Position { x: column, y: row }))
 }
 
-/// The input box takes keys: nothing is asked, the answer is typed there, or a command is.
-fn is_input_focused(model: &UiModel) -> bool {
-    let pane = model.keyed_pane().is_some() && model.dialogs.is_empty();
-    let typed = |dialog: &QuestionDialog| dialog.is_written() || is_command_typed(model);
-    model.setup.is_none() && !pane && model.dialogs.front().is_none_or(typed)
-}
-
-/// A command is typed beside a question that wants a key.
-fn is_command_typed(model: &UiModel) -> bool {
-    let reason = model.dialogs.front().is_some_and(|dialog| dialog.reason.is_some());
-    !reason && model.composer.first_line().starts_with('/')
-}
-
 /// Everything between the header and the status line, or the input box if something is typed there.
 fn dialog_room(model: &UiModel, areas: &ScreenAreas) -> Rect {
     let top = areas.header.bottom();
-    let written = model.dialogs.front().is_some_and(QuestionDialog::is_written) || is_command_typed(model);
-    let bottom = if written { areas.note_area.y } else { areas.status.y };
+    let bottom = if model.is_open(ScreenLayer::TypedQuestion) { areas.note_area.y } else { areas.status.y };
     Rect { x: 0, y: top, width: model.size.0, height: bottom.saturating_sub(top) }
 }
 
@@ -192,7 +191,7 @@ fn note_text(model: &UiModel) -> Option<String> {
     if let Some(search) = model.composer.search_line() {
         return Some(search);
     }
-    if model.panes.focus == Some(PaneKind::Conversation)
+    if model.keyed_pane() == Some(PaneKind::Conversation)
         && let Some(search) = &model.panes.search
     {
         return Some(search.to_label());
@@ -211,9 +210,9 @@ fn draw_note(model: &UiModel, area: Rect, frame: &mut Frame<'_>) {
     put_line(frame, area.x + 1, area.y, &Line::styled(text, model.theme.warning_style()), area.width);
 }
 
-fn draw_composer(model: &UiModel, area: Rect, frame: &mut Frame<'_>) {
+fn draw_composer(model: &UiModel, area: Rect, frame: &mut Frame<'_>) -> Option<Position> {
     if area.height < 2 || area.width < 4 {
-        return;
+        return None;
     }
     let rule = "─".repeat(usize::from(area.width));
     put_line(frame, area.x, area.y, &Line::styled(rule, model.theme.dim_style()), area.width);
@@ -229,21 +228,16 @@ fn draw_composer(model: &UiModel, area: Rect, frame: &mut Frame<'_>) {
     frame.render_widget(input, text);
     if model.composer.is_empty() {
         let hint = match &model.workflow_awaiting_input {
-            _ if model.dialogs.front().is_some_and(QuestionDialog::is_written) => "your answer".to_owned(),
+            _ if model.is_answer_written() => "your answer".to_owned(),
             Some(name) => format!("input for {name}"),
             None => "message, or / for commands".to_owned(),
         };
         put_line(frame, text.x, text.y, &Line::styled(hint, model.theme.dim_style()), text.width);
     }
-    if is_input_focused(model) {
-        let cursor = input.screen_cursor();
-        let row = u16::try_from(cursor.row).unwrap_or(u16::MAX).saturating_sub(input.scroll_offset().0);
-        let column = u16::try_from(cursor.col).unwrap_or(u16::MAX).min(text.width);
-        frame.set_cursor_position(Position {
-            x: (text.x + column).min(area.right() - 1),
-            y: (text.y + row).min(text.bottom() - 1),
-        });
-    }
+    let cursor = input.screen_cursor();
+    let row = u16::try_from(cursor.row).unwrap_or(u16::MAX).saturating_sub(input.scroll_offset().0);
+    let column = u16::try_from(cursor.col).unwrap_or(u16::MAX).min(text.width);
+    Some(Position { x: (text.x + column).min(area.right() - 1), y: (text.y + row).min(text.bottom() - 1) })
 }
 
 /// Mode, model, tokens, cost, elapsed time; keys on the right.
@@ -331,17 +325,19 @@ fn with_elapsed_time(what: &str, ms: u64, calm: bool) -> String {
 }
 
 fn keys_hint(model: &UiModel) -> String {
-    if let Some(pane) = model.panes.focus.filter(|_| model.setup.is_none() && model.dialogs.is_empty()) {
+    let focused = model.focused_layer();
+    if let Some(pane) = model.keyed_pane().filter(|_| focused == ScreenLayer::FocusedPane) {
         return pane::pane_keys(model, pane);
     }
-    match model.transcript.scroll_percent() {
-        Some(percent) => format!("{percent} % · End: newest"),
-        None if model.setup.is_some() => "Esc leaves it".to_owned(),
-        None => match model.dialogs.front() {
-            Some(dialog) => dialog.escape_hint().to_owned(),
-            None if model.is_workflow_stopped() => "/step · /continue".to_owned(),
-            None if model.side_query.is_some() || model.busy_run().is_some() => "Esc stops".to_owned(),
-            None => "/help".to_owned(),
-        },
+    if let Some(percent) = model.transcript.scroll_percent() {
+        return format!("{percent} % · End: newest");
     }
+    let hint = match dialog::escape_hint(model) {
+        _ if focused == ScreenLayer::ModelSetup => "Esc leaves it",
+        Some(hint) => hint,
+        None if model.is_workflow_stopped() => "/step · /continue",
+        None if model.side_query.is_some() || model.busy_run().is_some() => "Esc stops",
+        None => "/help",
+    };
+    hint.to_owned()
 }

@@ -13,6 +13,7 @@ mod layers;
 mod lexer;
 mod manners;
 mod page_paths;
+mod screen_layers;
 mod session_border;
 mod sizes;
 mod source;
@@ -32,19 +33,7 @@ use page_paths::Elsewhere;
 use source::Tree;
 
 /// Cycles that are meant. Every other cycle inside a layer fails.
-const CYCLES: &[Exemption] = &[Exemption {
-    files: &[
-        "src/tui/update.rs",
-        "src/tui/update/answers.rs",
-        "src/tui/update/definitions.rs",
-        "src/tui/update/commands.rs",
-        "src/tui/update/keys.rs",
-        "src/tui/update/run_events.rs",
-        "src/tui/update/starting.rs",
-        "src/tui/update/submit.rs",
-    ],
-    reason: "`update` is one function in several files: a slash command may do what a key does",
-}];
+const CYCLES: &[Exemption] = &[];
 
 /// Types whose files may call each other in larger circles.
 const CALL_CIRCLES: &[CircleExemption] = &[];
@@ -74,6 +63,7 @@ fn the_house_is_in_order() {
     found.extend(call_circles::check_call_circles(&tree, CALL_CIRCLES));
     found.extend(use_cases::check_use_cases(&tree));
     found.extend(session_border::check_session_border(&tree));
+    found.extend(screen_layers::check_screen_layers(&tree));
     found.extend(sizes::check_sizes(&tree));
     found.extend(manners::check_manners(&tree));
     found.extend(type_names::check_type_names(&tree, type_names::DOMAIN_NOUNS));
@@ -581,5 +571,36 @@ fn a_question_of_the_screen_is_a_request() {
     ];
     for (path, text, expected) in rows {
         assert_eq!(run_check(session_border::check_session_border, &[(path, text)]), *expected, "{text}");
+    }
+}
+
+/// Path, text, line and field of the finding.
+type LayerFieldRow<'a> = (&'a str, &'a str, Option<(usize, &'a str)>);
+
+#[test]
+fn one_list_orders_the_layers_of_the_screen() {
+    let rows: &[LayerFieldRow<'_>] = &[
+        ("src/tui/view.rs", "fn f(model: &M) {\n model.setup.is_some(); }", Some((2, "setup"))),
+        ("src/tui/view.rs", "fn f() { if let Some(e) = &self.model.edit { g(e) } }", Some((1, "edit"))),
+        ("src/tui/a.rs", "fn f() { match model.history_browser {} }", Some((1, "history_browser"))),
+        ("src/tui/view.rs", "fn f() { model.dialogs.front(); }", Some((1, "dialogs.front()"))),
+        ("src/tui/view.rs", "fn f() { model.dialogs.len(); session.setup; model.is_open(a); }", None),
+        ("src/tui/layers.rs", "fn f() { model.setup.is_some(); }", None),
+        ("src/tui/view/setup.rs", "fn f() { model.setup.is_some(); }", None),
+        ("src/tui/view/setup.rs", "fn f() { model.edit.is_some(); }", Some((1, "edit"))),
+        ("src/tui/update/editor/keys.rs", "fn f() { model.edit = None; }", None),
+        ("src/tui/view/dialog.rs", "fn f() { model.dialogs.front_mut(); }", None),
+        ("src/app/a.rs", "fn f() { model.setup.is_some(); }", None),
+    ];
+    for (path, text, place) in rows {
+        let message = |(line, what): &(usize, &str)| {
+            format!("{path}:{line}: `model.{what}` tells what is in front: ask the list in src/tui/layers.rs")
+        };
+        let expected: Vec<String> = place.iter().map(message).collect();
+        assert_eq!(
+            run_check(screen_layers::check_screen_layers, &[(path, text)]),
+            expected,
+            "{path}: {text}"
+        );
     }
 }

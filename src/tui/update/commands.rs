@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::busy::{end_chat, refuse_while_busy};
+use super::leaving::leave_program;
 use super::{editor, history, history_browser, lookups, panes, setup, steering};
 use crate::dialog::QuestionDialog;
 use crate::display::DisplayRequest;
@@ -87,7 +88,7 @@ fn run_slash_action(model: &mut UiModel, action: SlashAction) -> Vec<UiCommand> 
         SlashAction::EditNew(name) => editor::open_fresh(model, name),
         SlashAction::History => history_browser::open_browser(model),
         SlashAction::Clear => clear_conversation(model),
-        SlashAction::Quit => super::leave_program(model),
+        SlashAction::Quit => leave_program(model),
         aside => lookups::run_lookup(model, aside),
     }
 }

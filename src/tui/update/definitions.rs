@@ -1,6 +1,6 @@
 //! Lists of workflows, roles and tools, and what is chosen among them.
 
-use super::{busy, keys};
+use super::{busy, completion};
 use crate::complete::CompletionNames;
 use crate::model::UiModel;
 use crate::msg::UiCommand;
@@ -53,7 +53,7 @@ fn on_names_loaded(model: &mut UiModel, workflows: Vec<WorkflowLine>, roles: &[R
         groups,
         ..std::mem::take(&mut model.names)
     };
-    keys::names_arrived(model);
+    completion::names_arrived(model);
 }
 
 fn choose_role(model: &mut UiModel, wanted: &str, roles: &[RoleLine]) -> Vec<UiCommand> {

@@ -1,12 +1,12 @@
 //! Keys and answers in the editor of workflows and roles.
 
-use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseEventKind};
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseEvent, MouseEventKind};
 
 use super::editing_keys;
 use crate::editor::action::EditorAction;
 use crate::editor::{DefinitionEditor, EditFileList, EditorPrompt, EditorScreen, LARGEST};
+use crate::keymap::KeyAction;
 use crate::keymap::chord::KeyChord;
-use crate::keymap::{KeyAction, KeyFocusState};
 use crate::model::UiModel;
 use crate::msg::UiCommand;
 use crate::run_view::run_graph::RunGraphDrawing;
@@ -44,7 +44,7 @@ pub fn on_key(model: &mut UiModel, key: KeyEvent) -> Vec<UiCommand> {
         model.needs_repaint = true;
         return Vec::new();
     }
-    let meant = model.keymap.action(chord, KeyFocusState { editor: true, ..KeyFocusState::default() });
+    let meant = model.key_action(key);
     let meant = meant.and_then(|action| if let KeyAction::Editor(act) = action { Some(act) } else { None });
     let help = if meant == Some(EditorAction::Help) { model.keymap.editor_help() } else { String::new() };
     match &mut model.edit {
@@ -111,15 +111,17 @@ pub fn on_paste(model: &mut UiModel, text: &str) -> Vec<UiCommand> {
     }
 }
 
-pub fn on_wheel(model: &mut UiModel, kind: MouseEventKind) {
-    let rows = match kind {
+/// The wheel scrolls the text.
+pub fn on_mouse(model: &mut UiModel, event: MouseEvent) -> Vec<UiCommand> {
+    let rows = match event.kind {
         MouseEventKind::ScrollUp => -WHEEL,
         MouseEventKind::ScrollDown => WHEEL,
-        _ => return,
+        _ => return Vec::new(),
     };
     if let Some(EditorScreen::Text(editor)) = &mut model.edit {
         editor.buffer.scroll_rows(rows);
     }
+    Vec::new()
 }
 
 /// A reply; one to an editor that was closed is dropped.

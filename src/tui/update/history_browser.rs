@@ -2,8 +2,9 @@
 //!
 //! Refuses: reading anything itself, and changing a run without the same checks as the slash commands.
 
-use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use ratatui::crossterm::event::{MouseEvent, MouseEventKind};
 
+use super::key_press::KeyPress;
 use crate::history_browser::{
     HistoryBrowser, HistoryPrompt, HistoryRequest, HistoryResponse, HistoryRunPage, HistoryText,
     HistoryTextView, HistoryWaitKind, RunDetails,
@@ -35,22 +36,20 @@ pub fn open_browser(model: &mut UiModel) -> Vec<UiCommand> {
 }
 
 /// A key while the history is in front.
-pub fn on_key(model: &mut UiModel, key: KeyEvent, at: Timestamp, typing: bool) -> Vec<UiCommand> {
-    let control = key.modifiers.contains(KeyModifiers::CONTROL);
-    match key.code {
-        KeyCode::Char('l') if control => model.needs_repaint = true,
-        KeyCode::Char('c') if control => {
-            (model.history_browser, model.last_interrupt) = (None, Some(at));
-            model.hint = Some("left the history · Ctrl+C again leaves".to_owned());
-        }
-        _ => {
-            let mut cmds = keys::on_key(model, key, typing);
-            cmds.extend(request_next_page(model));
-            cmds.extend(poll_changes(model, at));
-            return cmds;
-        }
+pub fn on_key(model: &mut UiModel, press: KeyPress) -> Vec<UiCommand> {
+    if press.is_control('l') {
+        model.needs_repaint = true;
+        return Vec::new();
     }
-    Vec::new()
+    if press.is_control('c') {
+        (model.history_browser, model.last_interrupt) = (None, Some(press.at));
+        model.hint = Some("left the history · Ctrl+C again leaves".to_owned());
+        return Vec::new();
+    }
+    let mut cmds = keys::on_key(model, press);
+    cmds.extend(request_next_page(model));
+    cmds.extend(poll_changes(model, press.at));
+    cmds
 }
 
 /// A paste goes into the open text field.
@@ -63,9 +62,14 @@ pub fn on_paste(model: &mut UiModel, text: &str) -> Vec<UiCommand> {
 }
 
 /// The wheel scrolls the topmost view.
-pub fn on_wheel(model: &mut UiModel, down: bool) -> Vec<UiCommand> {
+pub fn on_mouse(model: &mut UiModel, event: MouseEvent) -> Vec<UiCommand> {
     /// Rows that one step of the wheel moves.
     const WHEEL: usize = 3;
+    let down = match event.kind {
+        MouseEventKind::ScrollUp => false,
+        MouseEventKind::ScrollDown => true,
+        _ => return Vec::new(),
+    };
     if let Some(archive) = &mut model.history_browser {
         cursor::scroll_rows(archive, WHEEL, down);
     }

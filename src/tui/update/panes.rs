@@ -39,21 +39,23 @@ pub fn request_definition(model: &mut UiModel) -> Option<UiCommand> {
     Some(UiCommand::Display(DisplayRequest::Definition(id)))
 }
 
-/// A key while a pane has the keys. `None`: it is none of its, and the input box gets it.
-pub fn on_pane_key(model: &mut UiModel, key: KeyEvent, meant: Option<KeyAction>) -> Option<Vec<UiCommand>> {
-    if model.panes.search.as_ref().is_some_and(|search| search.is_typing) {
+/// A key while a pane has the keys. `None`: it is none of its, and further typing means the input box.
+pub fn on_key(model: &mut UiModel, key: KeyEvent) -> Option<Vec<UiCommand>> {
+    let meant = model.key_action(key);
+    if model.panes.is_search_typed() {
         return Some(type_search(model, key, meant));
+    }
+    if meant.is_none() {
+        model.panes.focus_input();
     }
     meant.map(|action| run_key_action(model, action))
 }
 
-/// A text that was pasted into a search; false: none is typed.
-pub fn paste_into_search(model: &mut UiModel, text: &str) -> bool {
-    let keyed = model.keyed_pane().is_some();
-    let search = model.panes.search.as_mut().filter(|search| search.is_typing && keyed);
-    let Some(search) = search else { return false };
+/// A search that is typed takes the text.
+pub fn on_paste(model: &mut UiModel, text: &str) -> Option<Vec<UiCommand>> {
+    let search = model.panes.search.as_mut().filter(|search| search.is_typing)?;
     search.search_words.push_str(&one_line(text));
-    true
+    Some(Vec::new())
 }
 
 /// What a key means, wherever it was pressed.
@@ -383,9 +385,6 @@ fn row_text(model: &UiModel, pane: PaneKind) -> Option<String> {
 
 /// The wheel scrolls the pane below it, a click focuses it.
 pub fn on_mouse(model: &mut UiModel, event: MouseEvent) -> Vec<UiCommand> {
-    if !model.mouse || model.setup.is_some() || !model.dialogs.is_empty() {
-        return Vec::new();
-    }
     let Some((slot, area)) = view::slot_at(model, event.column, event.row) else {
         if matches!(event.kind, MouseEventKind::Down(MouseButton::Left)) {
             model.panes.focus_input();

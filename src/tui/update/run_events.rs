@@ -34,7 +34,7 @@ pub fn on_published_event(
     let end = speaker_lines::announce_run(model, run);
     let ends = matches!(event, RunEvent::Finished { .. });
     let asked = withdrawn_dialog::front_question(model).filter(|_| ends);
-    let written = model.dialogs.front().is_some_and(QuestionDialog::is_written);
+    let written = model.is_answer_written();
     let cmds = on_run_event(model, run, at, event);
     withdrawn_dialog::note_withdrawal(model, asked, written, at);
     speaker_lines::record_speaker(model, run, end);

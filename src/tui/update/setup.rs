@@ -3,6 +3,8 @@
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::busy::{end_chat, refuse_while_busy};
+use super::key_press::KeyPress;
+use super::leaving::leave_program;
 use crate::model::UiModel;
 use crate::msg::UiCommand;
 use crate::setup::{SetupChoice, SetupDialog, SetupStep};
@@ -23,7 +25,7 @@ pub fn open_setup(model: &mut UiModel, level: String) -> Vec<UiCommand> {
 }
 
 /// Closes it; nothing outside has changed. Whether the program ends with it.
-pub fn close_setup(model: &mut UiModel) -> bool {
+fn close_setup(model: &mut UiModel) -> bool {
     let alone = model.setup.take().is_some_and(|setup| setup.exits_after);
     let told = "nothing was changed";
     if alone {
@@ -33,7 +35,32 @@ pub fn close_setup(model: &mut UiModel) -> bool {
     alone
 }
 
-pub fn on_key(setup: &mut SetupDialog, pressed: KeyEvent) -> Vec<UiCommand> {
+/// It takes every key, unless it gives way to a command.
+pub fn on_key(model: &mut UiModel, press: KeyPress) -> Option<Vec<UiCommand>> {
+    if gives_way(model, press.key.code == KeyCode::Char('/')) {
+        return None;
+    }
+    if press.is_control('l') {
+        model.needs_repaint = true;
+        return Some(Vec::new());
+    }
+    if press.is_control('c') {
+        model.last_interrupt = Some(press.at);
+    } else if press.key.code != KeyCode::Esc {
+        return model.setup.as_mut().map(|setup| on_step_key(setup, press.key));
+    }
+    Some(if close_setup(model) { leave_program(model) } else { Vec::new() })
+}
+
+/// It came unbidden, and a command is typed or pasted into it: it closes.
+fn gives_way(model: &mut UiModel, is_command: bool) -> bool {
+    let untouched = |setup: &SetupDialog| {
+        setup.at_first_start && setup.step == SetupStep::Place && setup.typed_text.is_empty()
+    };
+    model.setup.take_if(|setup| is_command && untouched(setup)).is_some()
+}
+
+fn on_step_key(setup: &mut SetupDialog, pressed: KeyEvent) -> Vec<UiCommand> {
     if setup.waiting_for.is_some() {
         return Vec::new();
     }
@@ -65,7 +92,11 @@ pub fn on_key(setup: &mut SetupDialog, pressed: KeyEvent) -> Vec<UiCommand> {
 }
 
 /// A paste is one line in this dialog: a key or an address.
-pub fn on_paste(setup: &mut SetupDialog, text: &str) {
+pub fn on_paste(model: &mut UiModel, text: &str) -> Option<Vec<UiCommand>> {
+    if gives_way(model, text.starts_with('/')) {
+        return None;
+    }
+    let setup = model.setup.as_mut()?;
     if setup.waiting_for.is_none() && setup.step != SetupStep::Trial {
         setup.problem = None;
         let text =
@@ -73,6 +104,7 @@ pub fn on_paste(setup: &mut SetupDialog, text: &str) {
         let text = format!("{}{}", setup.typed_text, text.trim());
         type_text(setup, text);
     }
+    Some(Vec::new())
 }
 
 /// A reply; one to a closed dialog is dropped.
@@ -115,14 +147,6 @@ pub fn handle_reply(model: &mut UiModel, number: u64, told: SetupResponse) -> Ve
 /// A user who has begun to work is not interrupted by the setup.
 fn has_unsent_input(model: &UiModel) -> bool {
     !model.composer.is_fresh() || !model.runs.is_empty() || !model.dialogs.is_empty()
-}
-
-/// The dialog came unbidden, and a command is typed into it: it gives way.
-pub fn yields_to_command(setup: &SetupDialog, pressed: KeyEvent) -> bool {
-    setup.at_first_start
-        && setup.step == SetupStep::Place
-        && setup.typed_text.is_empty()
-        && pressed.code == KeyCode::Char('/')
 }
 
 fn on_servers_discovered(setup: &mut SetupDialog, places: Vec<SetupServer>) {

@@ -5,14 +5,14 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use super::draw_helpers::{draw_box, put_line};
-use crate::complete::CompletionPopup;
 use crate::layout::WIDE;
 use crate::model::UiModel;
 use crate::text::{display_width, fit_to_columns, one_line};
 
 const MOST: usize = 8;
 
-pub fn draw_popup(model: &UiModel, popup: &CompletionPopup, composer: Rect, frame: &mut Frame<'_>) {
+pub fn draw_popup(model: &UiModel, composer: Rect, frame: &mut Frame<'_>) {
+    let Some(popup) = &model.popup else { return };
     let count = popup.candidates.len().min(MOST).min(usize::from(composer.y.saturating_sub(2)));
     if count == 0 || composer.width < 10 {
         return;

@@ -15,11 +15,14 @@ use crate::transcript::line_wrap::TextLayoutOptions;
 use synthdev_domain::question_text::{MARK, QuestionLine};
 use synthdev_domain::terminal_safe;
 
-pub fn draw_dialog(model: &UiModel, dialog: &QuestionDialog, room: Rect, frame: &mut Frame<'_>) {
+/// Where the cursor is while a reason is typed.
+pub fn draw_dialog(model: &UiModel, room: Rect, frame: &mut Frame<'_>) -> Option<Position> {
+    let dialog = model.dialogs.front()?;
     let theme = model.theme;
     let columns = dialog_columns(room);
     if is_short(room) {
-        return draw_short(model, dialog, room, frame);
+        draw_short(model, dialog, room, frame);
+        return None;
     }
     let text = text_columns(room);
     let rows = body_rows(dialog, text, model);
@@ -54,13 +57,16 @@ pub fn draw_dialog(model: &UiModel, dialog: &QuestionDialog, room: Rect, frame: 
     }
     let hidden = rows.len().saturating_sub(scroll + share.text) + choices.len() - share.choices;
     let last = inside.bottom().saturating_sub(1);
+    let mut cursor = None;
     if fits + 1 < usize::from(inside.height) {
-        draw_notice_line(model, dialog, hidden, scroll, Rect { y: last - 1, height: 1, ..inside }, frame);
+        let area = Rect { y: last - 1, height: 1, ..inside };
+        cursor = draw_notice_line(model, dialog, hidden, scroll, area, frame);
     } else if hidden > 0 || scroll > 0 {
         put_line(frame, inside.right() - 1, last.saturating_sub(1), &Line::styled("↕", theme.dim_style()), 1);
     }
     let keys = fit_to_columns(dialog_keys(model, dialog), text).into_owned();
     put_line(frame, inside.x + 1, last, &Line::styled(keys, theme.bold_style()), inside.width - 1);
+    cursor
 }
 
 /// Where no frame fits: the question, and as much of what it is about as there are rows.
@@ -88,14 +94,13 @@ fn draw_notice_line(
     above: usize,
     area: Rect,
     frame: &mut Frame<'_>,
-) {
+) -> Option<Position> {
     let (theme, columns) = (model.theme, usize::from(area.width.saturating_sub(1)));
     if let Some(reason) = &dialog.reason {
         let line = visible_tail(&format!("reason (optional): {reason}"), columns).into_owned();
         let x = area.x + 1 + u16::try_from(display_width(&line)).unwrap_or(0);
         put_line(frame, area.x + 1, area.y, &Line::raw(line), area.width - 1);
-        frame.set_cursor_position(Position { x: x.min(area.right() - 1), y: area.y });
-        return;
+        return Some(Position { x: x.min(area.right() - 1), y: area.y });
     }
     let (told, style) = match &dialog.problem {
         Some(problem) => (format!("✗ {problem}"), theme.bad_style()),
@@ -118,10 +123,24 @@ fn draw_notice_line(
     };
     let told = fit_to_columns(&told, columns.saturating_sub(1)).into_owned();
     put_line(frame, area.x + 1, area.y, &Line::styled(told, style), area.width - 1);
+    None
+}
+
+/// Lays out the question. Call before every frame.
+pub fn arrange_dialog(model: &mut UiModel, room: Rect) {
+    let extent = model.dialogs.front().map(|dialog| text_extent(model, dialog, room));
+    if let (Some(dialog), Some((rows, page))) = (model.dialogs.front_mut(), extent) {
+        dialog.record_visible_rows(rows, page);
+    }
+}
+
+/// What Esc does to the question that is open.
+pub fn escape_hint(model: &UiModel) -> Option<&'static str> {
+    model.dialogs.front().map(QuestionDialog::escape_hint)
 }
 
 /// How many rows the text has, and how many of them are on screen at once.
-pub fn text_extent(model: &UiModel, dialog: &QuestionDialog, room: Rect) -> (usize, usize) {
+fn text_extent(model: &UiModel, dialog: &QuestionDialog, room: Rect) -> (usize, usize) {
     let choices = dialog.choices().map_or(0, |(choices, _)| choices.len());
     if is_short(room) {
         let rows = body_rows(dialog, usize::from(room.width).max(1), model).len();

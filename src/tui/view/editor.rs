@@ -39,8 +39,8 @@ struct EditorAreas {
 }
 
 /// Keeps the cursor on screen. Call before every frame.
-pub fn arrange_editor(edit: &mut EditorScreen, area: Rect) {
-    let EditorScreen::Text(editor) = edit else { return };
+pub fn arrange_editor(model: &mut UiModel, area: Rect) {
+    let Some(EditorScreen::Text(editor)) = &mut model.edit else { return };
     let areas = editor_areas(editor, area);
     let (_, column) = editor.buffer.cursor();
     let cursor = text::columns_before(editor.buffer.line(), column);
@@ -56,8 +56,9 @@ pub fn arrange_editor(edit: &mut EditorScreen, area: Rect) {
     }
 }
 
-pub fn draw_editor_screen(model: &UiModel, edit: &EditorScreen, area: Rect, frame: &mut Frame<'_>) {
-    match edit {
+/// Where the cursor is.
+pub fn draw_editor_screen(model: &UiModel, area: Rect, frame: &mut Frame<'_>) -> Option<Position> {
+    match model.edit.as_ref()? {
         EditorScreen::List(listing) => file_list::draw_files(model, listing, area, frame),
         EditorScreen::Fresh(fresh) => file_list::draw_fresh(model, fresh, area, frame),
         EditorScreen::Text(editor) => draw_editor(model, editor, area, frame),
@@ -94,7 +95,12 @@ fn editor_areas(editor: &DefinitionEditor, area: Rect) -> EditorAreas {
     }
 }
 
-fn draw_editor(model: &UiModel, editor: &DefinitionEditor, area: Rect, frame: &mut Frame<'_>) {
+fn draw_editor(
+    model: &UiModel,
+    editor: &DefinitionEditor,
+    area: Rect,
+    frame: &mut Frame<'_>,
+) -> Option<Position> {
     let theme = model.theme;
     let areas = editor_areas(editor, area);
     if areas.title.height > 0 {
@@ -145,11 +151,10 @@ fn draw_editor(model: &UiModel, editor: &DefinitionEditor, area: Rect, frame: &m
     match &editor.prompt {
         Some(EditorPrompt::Find(_)) if areas.note_area.height > 0 => {
             let x = u16::try_from(display_width(&note)).unwrap_or(0).min(area.width.saturating_sub(1));
-            frame.set_cursor_position(Position { x: area.x + x, y: areas.note_area.y });
+            Some(Position { x: area.x + x, y: areas.note_area.y })
         }
-        Some(_) => {}
-        None if areas.text.contains(cursor) => frame.set_cursor_position(cursor),
-        None => {}
+        Some(_) => None,
+        None => areas.text.contains(cursor).then_some(cursor),
     }
 }
 

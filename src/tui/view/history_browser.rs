@@ -51,7 +51,9 @@ pub fn arrange_browser(model: &mut UiModel, area: Rect) {
     archive.list.settle_cursor();
 }
 
-pub fn draw_browser(model: &UiModel, archive: &HistoryBrowser, area: Rect, frame: &mut Frame<'_>) {
+/// Where the cursor is while something is typed.
+pub fn draw_browser(model: &UiModel, area: Rect, frame: &mut Frame<'_>) -> Option<Position> {
+    let archive = model.history_browser.as_deref()?;
     let areas = browser_areas(model, area);
     if areas.title.height > 0 {
         let title = browser_title(model, archive, usize::from(area.width));
@@ -85,13 +87,6 @@ pub fn draw_browser(model: &UiModel, archive: &HistoryBrowser, area: Rect, frame
     for (y, line) in (areas.note_area.y..areas.note_area.bottom()).zip(&note) {
         put_line(frame, areas.note_area.x, y, &Line::styled(line.as_str(), style), area.width);
     }
-    if is_typed(archive)
-        && let Some(line) = note.last()
-    {
-        let x = u16::try_from(display_width(line)).unwrap_or(0).min(area.width.saturating_sub(1));
-        let y = areas.note_area.bottom().saturating_sub(1);
-        frame.set_cursor_position(Position { x: area.x + x, y });
-    }
     let keys = browser_keys(model, Some(archive), usize::from(area.width));
     // one row has the most urgent ones, and the way out
     let rows = if areas.keys.height == 1 { &keys[keys.len() - 1..] } else { &keys[..keys.len().min(2)] };
@@ -99,6 +94,9 @@ pub fn draw_browser(model: &UiModel, archive: &HistoryBrowser, area: Rect, frame
         let line = fit_to_columns(line, usize::from(area.width)).into_owned();
         put_line(frame, areas.keys.x, y, &Line::styled(line, model.theme.dim_style()), area.width);
     }
+    let typed = note.last().filter(|_| is_typed(archive))?;
+    let x = u16::try_from(display_width(typed)).unwrap_or(0).min(area.width.saturating_sub(1));
+    Some(Position { x: area.x + x, y: areas.note_area.bottom().saturating_sub(1) })
 }
 
 fn browser_areas(model: &UiModel, area: Rect) -> HistoryBrowserAreas {

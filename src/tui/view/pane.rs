@@ -175,7 +175,7 @@ pub fn draw_pane(model: &UiModel, pane: PaneKind, area: Rect, frame: &mut Frame<
     }
     let inside = inner_area(area);
     let Some(body) = pane_body(model, pane).filter(|_| area.height > 0 && inside.width > 0) else { return };
-    let focused = model.panes.focus == Some(pane);
+    let focused = model.keyed_pane() == Some(pane);
     put_line(
         frame,
         inside.x,
@@ -198,7 +198,7 @@ pub fn draw_pane(model: &UiModel, pane: PaneKind, area: Rect, frame: &mut Frame<
 /// `graph · coder_reviewer ──── /words ── 40 % ─`
 fn pane_title(model: &UiModel, pane: PaneKind, body: &PaneBody<'_>, columns: usize) -> Line<'static> {
     let (theme, state) = (model.theme, model.panes.state(pane));
-    let focused = model.panes.focus == Some(pane);
+    let focused = model.keyed_pane() == Some(pane);
     let style = if focused { theme.accent_style().patch(theme.bold_style()) } else { theme.dim_style() };
     let run = model.watched_run().filter(|run| !run.chat).map(|run| format!(" · {}", run.workflow));
     let asked = model.watched_run().map_or(0, |run| run.pane_data.calls.pending_approval_count());

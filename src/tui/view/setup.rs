@@ -14,10 +14,13 @@ use synthdev_domain::terminal_safe;
 /// Dots that hide a key, however long it is.
 const DOTS: usize = 24;
 
-pub fn draw_setup(model: &UiModel, setup: &SetupDialog, room: Rect, frame: &mut Frame<'_>) {
+/// Where the cursor is while something is typed.
+pub fn draw_setup(model: &UiModel, room: Rect, frame: &mut Frame<'_>) -> Option<Position> {
+    let setup = model.setup.as_ref()?;
     if room.width < 20 || room.height < 8 {
         let line = Line::raw("enlarge the window to set up a model");
-        return put_line(frame, room.x, room.y, &line, room.width);
+        put_line(frame, room.x, room.y, &line, room.width);
+        return None;
     }
     let theme = model.theme;
     let columns = if room.width < 100 { room.width } else { 96 };
@@ -30,11 +33,12 @@ pub fn draw_setup(model: &UiModel, setup: &SetupDialog, room: Rect, frame: &mut 
     let text = usize::from(inside.width.saturating_sub(2));
     let mut lines = wrap_text(&step_question(setup), text);
     lines.push(String::new());
+    let mut cursor = None;
     if let Some(entry) = step_entry(setup) {
         let line = format!("❯ {}", fit_to_columns(&entry, text.saturating_sub(2)));
         let x = inside.x + 1 + u16::try_from(display_width(&line)).unwrap_or(0);
         let y = inside.y + u16::try_from(lines.len()).unwrap_or(0);
-        frame.set_cursor_position(Position { x: x.min(inside.right() - 1), y: y.min(inside.bottom() - 1) });
+        cursor = Some(Position { x: x.min(inside.right() - 1), y: y.min(inside.bottom() - 1) });
         lines.extend([line, String::new()]);
     }
     for (y, line) in (inside.y..inside.bottom()).zip(&lines) {
@@ -56,6 +60,7 @@ pub fn draw_setup(model: &UiModel, setup: &SetupDialog, room: Rect, frame: &mut 
         &Line::styled(keys, theme.bold_style()),
         inside.width - 1,
     );
+    cursor
 }
 
 /// What the step asks.

@@ -7,8 +7,7 @@ use super::requests::{open_selected_run, wait_for};
 use super::{prompt_keys, run_actions};
 use crate::history_browser::step_list::StepLine;
 use crate::history_browser::{HistoryBrowser, HistoryPrompt, HistoryRequest, HistoryWaitKind};
-use crate::keymap::chord::KeyChord;
-use crate::keymap::{KeyAction, KeyFocusState};
+use crate::keymap::KeyAction;
 use crate::model::UiModel;
 use crate::msg::UiCommand;
 use crate::pane::PaneSearch;
@@ -16,9 +15,11 @@ use crate::text::one_line;
 use crate::transcript::SelectionStep;
 use crate::transcript::item::TranscriptItem;
 use crate::update::clipboard;
+use crate::update::key_press::KeyPress;
 use synthdev_domain::journal::RunStatus;
 
-pub(super) fn on_key(model: &mut UiModel, key: KeyEvent, typing: bool) -> Vec<UiCommand> {
+pub(super) fn on_key(model: &mut UiModel, press: KeyPress) -> Vec<UiCommand> {
+    let key = press.key;
     let Some(archive) = &mut model.history_browser else { return Vec::new() };
     if let Some(wait) = &archive.pending_wait {
         // a rewind, a fork and a resume cannot be cancelled any more
@@ -28,17 +29,13 @@ pub(super) fn on_key(model: &mut UiModel, key: KeyEvent, typing: bool) -> Vec<Ui
         return Vec::new();
     }
     if archive.question.is_some() {
-        return prompt_keys::on_prompt_key(model, key, typing);
+        return prompt_keys::on_prompt_key(model, key, press.is_typing);
     }
     archive.status_note = None;
     if archive.list.is_typing || archive.search.as_ref().is_some_and(|search| search.is_typing) {
         return type_words(model, key);
     }
-    let now = KeyFocusState { pane: true, empty: true, history: true, ..KeyFocusState::default() };
-    model
-        .keymap
-        .action(KeyChord::from_event(key), now)
-        .map_or_else(Vec::new, |action| run_action(model, action))
+    model.key_action(key).map_or_else(Vec::new, |action| run_action(model, action))
 }
 
 fn run_action(model: &mut UiModel, action: KeyAction) -> Vec<UiCommand> {

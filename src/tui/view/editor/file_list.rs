@@ -27,7 +27,12 @@ struct FileListView<'a> {
     rows: &'a [FileListRow],
 }
 
-pub fn draw_files(model: &UiModel, listing: &EditFileList, area: Rect, frame: &mut Frame<'_>) {
+pub fn draw_files(
+    model: &UiModel,
+    listing: &EditFileList,
+    area: Rect,
+    frame: &mut Frame<'_>,
+) -> Option<Position> {
     let theme = model.theme;
     let rows: Vec<FileListRow> = listing
         .matching_files()
@@ -47,10 +52,15 @@ pub fn draw_files(model: &UiModel, listing: &EditFileList, area: Rect, frame: &m
     let keys = "↑↓ or type · Enter opens it · Ctrl+N a new one · Esc leaves";
     let shown =
         FileListView { title, keys, typed: &listing.typed_filter, selected: listing.selected, rows: &rows };
-    draw_file_list(theme, shown, area, frame);
+    draw_file_list(theme, shown, area, frame)
 }
 
-pub fn draw_fresh(model: &UiModel, fresh: &NewFilePicker, area: Rect, frame: &mut Frame<'_>) {
+pub fn draw_fresh(
+    model: &UiModel,
+    fresh: &NewFilePicker,
+    area: Rect,
+    frame: &mut Frame<'_>,
+) -> Option<Position> {
     if let Some(naming) = &fresh.naming_step {
         return draw_naming(model.theme, fresh, naming, area, frame);
     }
@@ -69,7 +79,7 @@ pub fn draw_fresh(model: &UiModel, fresh: &NewFilePicker, area: Rect, frame: &mu
     let keys = "↑↓ or type · Enter takes it · Esc leaves";
     let shown =
         FileListView { title, keys, typed: &fresh.typed_filter, selected: fresh.selected, rows: &rows };
-    draw_file_list(model.theme, shown, area, frame);
+    draw_file_list(model.theme, shown, area, frame)
 }
 
 fn draw_naming(
@@ -78,7 +88,7 @@ fn draw_naming(
     naming: &NewFileNaming,
     area: Rect,
     frame: &mut Frame<'_>,
-) {
+) -> Option<Position> {
     let title =
         format!(" A new file from {}: what is its name?", terminal_safe::escape_name(&naming.pattern.name));
     put_line(
@@ -112,17 +122,20 @@ fn draw_naming(
         let text = fit_to_columns(&text, columns).into_owned();
         put_line(frame, area.x, y, &Line::styled(text, style), area.width);
     }
-    cursor_behind(&typed, area, frame);
+    cursor_behind(&typed, area)
 }
 
-fn cursor_behind(typed: &str, area: Rect, frame: &mut Frame<'_>) {
-    if area.height > 1 {
-        let x = u16::try_from(display_width(typed)).unwrap_or(0).min(area.width.saturating_sub(1));
-        frame.set_cursor_position(Position { x: area.x + x, y: area.y + 1 });
-    }
+fn cursor_behind(typed: &str, area: Rect) -> Option<Position> {
+    let x = u16::try_from(display_width(typed)).unwrap_or(0).min(area.width.saturating_sub(1));
+    (area.height > 1).then_some(Position { x: area.x + x, y: area.y + 1 })
 }
 
-fn draw_file_list(theme: ColorTheme, shown: FileListView<'_>, area: Rect, frame: &mut Frame<'_>) {
+fn draw_file_list(
+    theme: ColorTheme,
+    shown: FileListView<'_>,
+    area: Rect,
+    frame: &mut Frame<'_>,
+) -> Option<Position> {
     let FileListView { title, keys, typed, selected, rows } = shown;
     put_line(
         frame,
@@ -134,7 +147,6 @@ fn draw_file_list(theme: ColorTheme, shown: FileListView<'_>, area: Rect, frame:
     let typed = format!("❯ {}", terminal_safe::escape_name(typed));
     if area.height > 1 {
         put_line(frame, area.x, area.y + 1, &Line::raw(typed.as_str()), area.width);
-        cursor_behind(&typed, area, frame);
     }
     let fits = usize::from(area.height.saturating_sub(3));
     if rows.is_empty() && fits > 0 {
@@ -160,4 +172,5 @@ fn draw_file_list(theme: ColorTheme, shown: FileListView<'_>, area: Rect, frame:
     if area.height > 3 {
         put_line(frame, area.x, area.bottom() - 1, &Line::styled(keys, theme.dim_style()), area.width);
     }
+    cursor_behind(&typed, area)
 }

@@ -1,0 +1,132 @@
+//! The layers of the screen, one above the other. This one list decides which part gets a key, a paste and the mouse
+//! first, what is drawn over what, and where the cursor is.
+//!
+//! The order is that of `ScreenLayer`, not that of opening: the backend answers at any time, and an editor whose file
+//! was read late opens below a model setup. What a layer holds is a field of the model. Refuses: acting on input
+//! (`update::layer_input` walks the list from above) and drawing (`view` walks it from below).
+
+use ratatui::crossterm::event::KeyEvent;
+
+use crate::keymap::chord::KeyChord;
+use crate::keymap::{KeyAction, KeyFocusState};
+use crate::layout::PaneKind;
+use crate::model::UiModel;
+
+/// What can be on screen, from the lowest to the highest.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum ScreenLayer {
+    /// The conversation with the panes, the status line and the input box: always there.
+    Conversation,
+    /// A question beside which the input box has the keys: the answer is typed there, or a command is.
+    TypedQuestion,
+    /// What completes the text in the input box.
+    CompletionPopup,
+    /// The pane that has the keys.
+    FocusedPane,
+    /// A question that one key answers.
+    KeyQuestion,
+    /// Keys that no layer below may take: Ctrl+C, those that leave, those that open the history. Nothing to see.
+    SessionKeys,
+    /// The history, over the whole screen.
+    HistoryBrowser,
+    /// A workflow or role is edited, or chosen for that, over the whole screen.
+    WorkflowEditor,
+    /// A model is set up.
+    ModelSetup,
+}
+
+impl ScreenLayer {
+    const ALL: [Self; 9] = [
+        Self::Conversation,
+        Self::TypedQuestion,
+        Self::CompletionPopup,
+        Self::FocusedPane,
+        Self::KeyQuestion,
+        Self::SessionKeys,
+        Self::HistoryBrowser,
+        Self::WorkflowEditor,
+        Self::ModelSetup,
+    ];
+
+    /// Nothing below it is seen.
+    fn covers_screen(self) -> bool {
+        matches!(self, Self::HistoryBrowser | Self::WorkflowEditor)
+    }
+
+    /// Letters that are typed are for a layer below.
+    fn passes_letters(self) -> bool {
+        matches!(self, Self::TypedQuestion | Self::CompletionPopup | Self::SessionKeys)
+    }
+}
+
+impl UiModel {
+    pub fn is_open(&self, layer: ScreenLayer) -> bool {
+        match layer {
+            ScreenLayer::Conversation | ScreenLayer::SessionKeys => true,
+            ScreenLayer::TypedQuestion => self.is_typed_beside_question(),
+            ScreenLayer::CompletionPopup => self.popup.is_some(),
+            ScreenLayer::FocusedPane => self.panes.focus.is_some() && !self.is_answer_written(),
+            ScreenLayer::KeyQuestion => !self.dialogs.is_empty() && !self.is_typed_beside_question(),
+            ScreenLayer::HistoryBrowser => self.history_browser.is_some(),
+            ScreenLayer::WorkflowEditor => self.edit.is_some(),
+            ScreenLayer::ModelSetup => self.setup.is_some(),
+        }
+    }
+
+    /// What is open, from the lowest to the highest.
+    pub fn active_layers(&self) -> Vec<ScreenLayer> {
+        ScreenLayer::ALL.into_iter().filter(|layer| self.is_open(*layer)).collect()
+    }
+
+    /// What is drawn, from the lowest to the highest. A completion is seen where typing continues it.
+    pub fn visible_layers(&self) -> Vec<ScreenLayer> {
+        let (mut layers, focused) = (self.active_layers(), self.focused_layer());
+        let lowest = layers.iter().rposition(|layer| layer.covers_screen()).unwrap_or(0);
+        layers.drain(..lowest);
+        layers.retain(|layer| *layer != ScreenLayer::CompletionPopup || focused == ScreenLayer::Conversation);
+        layers
+    }
+
+    /// The layer that letters are typed into; it places the cursor.
+    pub fn focused_layer(&self) -> ScreenLayer {
+        let mut open = self.active_layers().into_iter().rev();
+        open.find(|layer| !layer.passes_letters()).unwrap_or(ScreenLayer::Conversation)
+    }
+
+    /// What decides which keys mean what.
+    pub fn key_focus_state(&self) -> KeyFocusState {
+        let focused = self.focused_layer();
+        let history = focused == ScreenLayer::HistoryBrowser;
+        KeyFocusState {
+            question_open: matches!(focused, ScreenLayer::KeyQuestion | ScreenLayer::ModelSetup),
+            pane: history || self.keyed_pane().is_some(),
+            empty: history || self.composer.is_empty(),
+            editor: focused == ScreenLayer::WorkflowEditor,
+            history,
+        }
+    }
+
+    /// The action of a key in the layer that has the keys.
+    pub fn key_action(&self, key: KeyEvent) -> Option<KeyAction> {
+        self.keymap.action(KeyChord::from_event(key), self.key_focus_state())
+    }
+
+    /// The pane that has the keys: none while an answer is written.
+    pub fn keyed_pane(&self) -> Option<PaneKind> {
+        self.panes.focus.filter(|_| self.is_open(ScreenLayer::FocusedPane))
+    }
+
+    /// Closes what only a screen can show. Whether there was anything.
+    pub fn close_screen_layers(&mut self) -> bool {
+        let closed =
+            [self.setup.take().is_some(), self.edit.take().is_some(), self.history_browser.take().is_some()];
+        closed.contains(&true)
+    }
+
+    /// A question is open, and the input box has the keys.
+    fn is_typed_beside_question(&self) -> bool {
+        let command = || self.panes.focus.is_none() && self.composer.first_line().starts_with('/');
+        let dialog = self.dialogs.front();
+        dialog.is_some_and(|dialog| dialog.is_written() || dialog.reason.is_none() && command())
+    }
+}

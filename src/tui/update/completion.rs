@@ -1,0 +1,114 @@
+//! The list that completes the text in the input box: its keys, and what it offers after each change of the text.
+
+use ratatui::crossterm::event::{KeyCode, KeyEvent};
+
+use super::{history, mention, submit};
+use crate::complete::complete_input;
+use crate::keymap::KeyAction;
+use crate::model::UiModel;
+use crate::msg::UiCommand;
+use crate::slash::{self, SlashArgument};
+use synthdev_service::session::DefinitionRequest;
+
+/// `None`: the key is not the list's.
+pub fn on_key(model: &mut UiModel, key: KeyEvent) -> Option<Vec<UiCommand>> {
+    if model.key_action(key).is_some_and(KeyAction::is_anywhere) {
+        return None;
+    }
+    let popup = model.popup.as_mut()?;
+    let count = popup.candidates.len();
+    match key.code {
+        KeyCode::Esc => model.popup = None,
+        KeyCode::Up | KeyCode::Down => {
+            let step = if key.code == KeyCode::Down { 1 } else { count - 1 };
+            popup.selected = (popup.selected + step) % count;
+            popup.moved_by_hand = true;
+        }
+        KeyCode::Tab => return Some(accept_input(model)),
+        KeyCode::Enter if popup.moved_by_hand && key.modifiers.is_empty() => {
+            // one that promises more to type
+            let goes_on =
+                popup.candidates.get(popup.selected).is_some_and(|candidate| candidate.line.ends_with(' '));
+            let cmds = accept_input(model);
+            if goes_on || model.composer.first_line().ends_with(' ') {
+                return Some(cmds);
+            }
+            model.popup = None;
+            return Some(submit::submit_input(model));
+        }
+        _ => return None,
+    }
+    Some(Vec::new())
+}
+
+fn accept_input(model: &mut UiModel) -> Vec<UiCommand> {
+    let Some(candidate) = model.popup.take().and_then(|mut popup| {
+        (popup.selected < popup.candidates.len()).then(|| popup.candidates.swap_remove(popup.selected))
+    }) else {
+        return Vec::new();
+    };
+    if candidate.word {
+        model.composer.complete_word(&candidate.line);
+        return Vec::new();
+    }
+    let typed = model.composer.before_cursor().map_or(0, |typed| typed.chars().count());
+    model.composer.complete_prefix(typed, &candidate.line);
+    refresh_popup(model)
+}
+
+/// Opens, narrows or closes the completion after the text changed.
+pub fn refresh_popup(model: &mut UiModel) -> Vec<UiCommand> {
+    let agents =
+        model.watched_run().map(|run| run.agents.iter().map(|a| (a.name.clone(), a.model.clone())).collect());
+    model.names.agents = agents.unwrap_or_default();
+    model.names.commands = model.shell.recent_commands().map(str::to_owned).collect();
+    if let Some(mut cmds) = mention::refresh_mentions(model) {
+        if !cmds.is_empty() {
+            cmds.push(history::run_names_command());
+        }
+        return cmds;
+    }
+    let before = model.composer.before_cursor().filter(|before| slash::is_command(before)).map(str::to_owned);
+    let Some(before) = before else {
+        model.popup = None;
+        return Vec::new();
+    };
+    model.popup = complete_input(&before, &model.names);
+    // A finished word needs no list of itself.
+    let done = model
+        .popup
+        .as_ref()
+        .is_some_and(|popup| popup.candidates.len() == 1 && popup.candidates[0].line.trim_end() == before);
+    if done {
+        model.popup = None;
+    }
+    // Names are asked for whenever an argument begins, so that files changed meanwhile are seen.
+    if before.ends_with(' ') { names_for(&before) } else { Vec::new() }
+}
+
+fn names_for(before: &str) -> Vec<UiCommand> {
+    let mut words = before.split_whitespace();
+    let command = words.next().and_then(|word| slash::find_command(word.trim_start_matches('/')));
+    match command.map(|command| command.argument).filter(|_| words.next().is_none()) {
+        Some(
+            SlashArgument::Workflow
+            | SlashArgument::Role
+            | SlashArgument::RoleGroup
+            | SlashArgument::Definition,
+        ) => {
+            vec![UiCommand::ask(DefinitionRequest::Names)]
+        }
+        Some(SlashArgument::Run) => vec![history::run_names_command()],
+        _ => Vec::new(),
+    }
+}
+
+/// The list of names arrived: show it if it is still wanted.
+pub fn names_arrived(model: &mut UiModel) {
+    if mention::refresh_mentions(model).is_some() {
+        return;
+    }
+    if let Some(before) = model.composer.before_cursor() {
+        model.popup = complete_input(before, &model.names);
+    }
+}

@@ -1,0 +1,76 @@
+//! Keys and pastes that no layer above the conversation has taken: they are for the input box.
+
+use ratatui::crossterm::event::{KeyCode, KeyEvent};
+
+use super::completion::refresh_popup;
+use super::key_press::TYPING_MS;
+use super::leaving::leave_program;
+use super::session_keys::on_stop_key;
+use super::{approvals, editing_keys, panes, steering, submit};
+use crate::keymap::chord::KeyChord;
+use crate::keymap::{KeyAction, KeyFocusState};
+use crate::model::UiModel;
+use crate::msg::UiCommand;
+use crate::slash;
+
+pub fn on_key(model: &mut UiModel, key: KeyEvent) -> Vec<UiCommand> {
+    // a question that the key does not answer is not in its way
+    let now = KeyFocusState { question_open: false, ..model.key_focus_state() };
+    let meant = model.keymap.action(KeyChord::from_event(key), now);
+    if editing_keys::handle_special_key(model, key) {
+        return Vec::new();
+    }
+    match meant {
+        Some(KeyAction::Send) => {
+            model.popup = None;
+            let empty = model.composer.is_empty();
+            if !model.line_mode && !empty && just_offered(model) {
+                model.hint = Some("this question just appeared: read it, then press Enter again".to_owned());
+                return Vec::new();
+            }
+            if std::mem::take(&mut model.tail) && !empty && !slash::is_command(&model.composer.text()) {
+                model.composer.clear_into_history();
+                model.hint = Some("taken as the rest of your answer; Up brings it back".to_owned());
+                return Vec::new();
+            }
+            submit::submit_input(model)
+        }
+        Some(KeyAction::NewLine) => {
+            model.composer.insert_newline();
+            refresh_popup(model)
+        }
+        Some(KeyAction::Leave) => leave_program(model),
+        Some(KeyAction::Stop) => on_stop_key(model),
+        Some(KeyAction::Edit(edit)) => {
+            editing_keys::apply_edit(model, edit);
+            refresh_popup(model)
+        }
+        Some(KeyAction::EditElsewhere) => editing_keys::open_external_editor(model),
+        Some(KeyAction::NextQuestion) => {
+            approvals::show_next_question(model);
+            Vec::new()
+        }
+        Some(action) => panes::run_key_action(model, action),
+        None if key.code == KeyCode::Up && model.composer.is_empty() && model.has_unread() => {
+            steering::withdraw_newest_text(model).unwrap_or_default()
+        }
+        None => {
+            model.composer.on_key(key);
+            refresh_popup(model)
+        }
+    }
+}
+
+pub fn on_paste(model: &mut UiModel, text: &str) -> Vec<UiCommand> {
+    model.tail = false;
+    model.panes.focus_input();
+    model.composer.paste_text(text);
+    refresh_popup(model)
+}
+
+/// A model's command came into the input box too short a time ago to have been read.
+fn just_offered(model: &UiModel) -> bool {
+    let at = model.last_key.unwrap_or_default();
+    // a clock may be set back
+    model.suggestion_offered_at.is_some_and(|offered| (0..TYPING_MS).contains(&(at.0 - offered.0)))
+}

@@ -1,0 +1,64 @@
+//! Keys, pastes and the mouse go down the layers of the screen: each takes what it gets, or passes it on (`None`).
+//!
+//! Owns the way down. Refuses: the order (`layers` has it), and what a layer does with its input.
+
+use ratatui::crossterm::event::{KeyEvent, MouseEvent};
+
+use super::key_press::KeyPress;
+use super::{completion, editor, history_browser, input_keys, panes, question_keys, session_keys, setup};
+use crate::layers::ScreenLayer;
+use crate::model::UiModel;
+use crate::msg::UiCommand;
+use synthdev_domain::ids::Timestamp;
+
+pub fn handle_key(model: &mut UiModel, key: KeyEvent, at: Timestamp) -> Vec<UiCommand> {
+    let press = KeyPress::record(model, key, at);
+    pass_down(model, |model, layer| match layer {
+        ScreenLayer::ModelSetup => setup::on_key(model, press),
+        ScreenLayer::WorkflowEditor => Some(editor::on_key(model, key)),
+        ScreenLayer::HistoryBrowser => Some(history_browser::on_key(model, press)),
+        ScreenLayer::SessionKeys => session_keys::on_key(model, press),
+        ScreenLayer::KeyQuestion | ScreenLayer::TypedQuestion => question_keys::on_key(model, press),
+        ScreenLayer::FocusedPane => panes::on_key(model, key),
+        ScreenLayer::CompletionPopup => completion::on_key(model, key),
+        ScreenLayer::Conversation => Some(input_keys::on_key(model, key)),
+    })
+}
+
+pub fn handle_paste(model: &mut UiModel, text: &str) -> Vec<UiCommand> {
+    pass_down(model, |model, layer| match layer {
+        ScreenLayer::ModelSetup => setup::on_paste(model, text),
+        ScreenLayer::WorkflowEditor => Some(editor::on_paste(model, text)),
+        ScreenLayer::HistoryBrowser => Some(history_browser::on_paste(model, text)),
+        ScreenLayer::KeyQuestion | ScreenLayer::TypedQuestion => question_keys::on_paste(model, text),
+        ScreenLayer::FocusedPane => panes::on_paste(model, text),
+        ScreenLayer::SessionKeys | ScreenLayer::CompletionPopup => None,
+        ScreenLayer::Conversation => Some(input_keys::on_paste(model, text)),
+    })
+}
+
+/// A layer that has no use for the mouse keeps it from what is below.
+pub fn handle_mouse(model: &mut UiModel, event: MouseEvent) -> Vec<UiCommand> {
+    if !model.mouse {
+        return Vec::new();
+    }
+    pass_down(model, |model, layer| match layer {
+        ScreenLayer::WorkflowEditor => Some(editor::on_mouse(model, event)),
+        ScreenLayer::HistoryBrowser => Some(history_browser::on_mouse(model, event)),
+        ScreenLayer::ModelSetup | ScreenLayer::KeyQuestion | ScreenLayer::TypedQuestion => Some(Vec::new()),
+        ScreenLayer::SessionKeys | ScreenLayer::FocusedPane | ScreenLayer::CompletionPopup => None,
+        ScreenLayer::Conversation => Some(panes::on_mouse(model, event)),
+    })
+}
+
+/// From the highest layer down to the one that takes it.
+fn pass_down(
+    model: &mut UiModel,
+    mut take_input: impl FnMut(&mut UiModel, ScreenLayer) -> Option<Vec<UiCommand>>,
+) -> Vec<UiCommand> {
+    let layers = model.active_layers();
+    layers.into_iter().rev().find_map(|layer| take_input(model, layer)).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests;

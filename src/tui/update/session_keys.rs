@@ -1,0 +1,117 @@
+//! Keys that act on the whole session: Ctrl+C, those that leave, the one that opens the history, and Esc where nothing
+//! nearer takes it.
+
+use ratatui::crossterm::event::KeyEvent;
+
+use super::key_press::KeyPress;
+use super::leaving::leave_program;
+use super::{dialog_keys, history_browser, interrupt, question_keys, shell_commands};
+use crate::dialog::QuestionDialog;
+use crate::keymap::chord::KeyChord;
+use crate::keymap::{KeyAction, KeyFocusState};
+use crate::model::UiModel;
+use crate::msg::UiCommand;
+use synthdev_domain::ids::Timestamp;
+use synthdev_runtime::command::RunCommand;
+
+/// Two interrupts within this time leave the program.
+const TWICE_MS: i64 = 3_000;
+
+/// `None`: it is for the layers below.
+pub fn on_key(model: &mut UiModel, press: KeyPress) -> Option<Vec<UiCommand>> {
+    if press.is_control('c') {
+        return Some(on_interrupt(model, press.at));
+    }
+    if is_leave_key(model, press.key) {
+        return Some(leave_program(model));
+    }
+    if question_keys::hold_late_key(model, press) {
+        return Some(Vec::new());
+    }
+    model.last_interrupt = None;
+    (model.key_action(press.key) == Some(KeyAction::History)).then(|| history_browser::open_browser(model))
+}
+
+/// Whether the key leaves the program: a question must not prevent this; it stays open.
+fn is_leave_key(model: &UiModel, key: KeyEvent) -> bool {
+    let free = KeyFocusState { empty: model.composer.is_empty(), ..KeyFocusState::default() };
+    let writes = model.dialogs.front().is_none_or(|dialog| dialog.reason.is_some());
+    !writes && model.keymap.action(KeyChord::from_event(key), free) == Some(KeyAction::Leave)
+}
+
+/// Ctrl+C: cancels work in progress, else clears the text; the second one leaves.
+fn on_interrupt(model: &mut UiModel, at: Timestamp) -> Vec<UiCommand> {
+    if model.last_interrupt.is_some_and(|last| at.0 - last.0 <= TWICE_MS) {
+        return leave_program(model);
+    }
+    if model.composer.close_search() {
+        return Vec::new();
+    }
+    model.last_interrupt = Some(at);
+    let writing = model.is_answer_written() && !model.composer.is_empty();
+    // Leaving keeps a workflow's question open: only Esc means no, or later.
+    let escape = model
+        .dialogs
+        .front()
+        .filter(|dialog| dialog.run_id().and_then(|run| model.find_run(run)).is_some_and(|run| !run.chat))
+        .map(QuestionDialog::escape_hint);
+    let asked = !model.dialogs.is_empty();
+    let cmds = match escape {
+        _ if writing => Vec::new(),
+        Some(_) => Vec::new(),
+        None if asked => dialog_keys::dismiss_dialog(model),
+        None => cancel_or_stop(model),
+    };
+    let taken = cmds.is_empty() && (writing || !asked) && !model.composer.is_empty();
+    if taken {
+        model.composer.clear_into_history();
+    }
+    model.hint = Some(match (taken, escape) {
+        (true, _) => "kept in the history: Up brings it back · Ctrl+C again leaves".to_owned(),
+        (false, Some(escape)) => format!("{escape} · Ctrl+C again leaves; /resume continues the run"),
+        (false, None) if !asked && !cmds.is_empty() => "stopping … · Ctrl+C again leaves".to_owned(),
+        (false, None) => "Ctrl+C again leaves".to_owned(),
+    });
+    cmds
+}
+
+/// Ctrl+C: closes the popup, else ends what runs.
+fn cancel_or_stop(model: &mut UiModel) -> Vec<UiCommand> {
+    let run = model.busy_run().filter(|run| !run.chat).map(|run| run.id.clone());
+    let nearer =
+        model.popup.is_some() || model.side_query.is_some() || model.workflow_awaiting_input.is_some();
+    match run.filter(|_| !nearer && !model.is_workflow_stopped()) {
+        Some(run) => interrupt::cancel_run(model, run),
+        None => on_stop_key(model),
+    }
+}
+
+/// Esc: closes the popup, else stops what runs: an answer ends, a workflow is interrupted and asks.
+pub fn on_stop_key(model: &mut UiModel) -> Vec<UiCommand> {
+    if model.popup.take().is_some() {
+        return Vec::new();
+    }
+    if model.side_query.is_some() {
+        return shell_commands::stop_suggestion(model);
+    }
+    // the question that was asked last is the one that Esc leaves
+    if model.workflow_awaiting_input.take().is_some() {
+        model.hint = Some("left the workflow: nothing was started".to_owned());
+        return Vec::new();
+    }
+    if model.is_workflow_stopped() {
+        return interrupt::confirm_cancel(model);
+    }
+    if let Some(run) = model.busy_run() {
+        let (run, chat) = (run.id.clone(), run.chat);
+        if !chat {
+            return interrupt::interrupt_run(model, run);
+        }
+        model.hint = Some("stopping …".to_owned());
+        if let Some(view) = model.run_mut(&run) {
+            view.is_cancelling = true;
+        }
+        return vec![UiCommand::Send(run, RunCommand::Cancel)];
+    }
+    Vec::new()
+}
