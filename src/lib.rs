@@ -101,6 +101,7 @@
 //! | where a path leads through its links | `adapters/link_walk.rs` |
 //! | the protocols of model servers | `adapters/providers/{openai,responses,anthropic}/` |
 //! | recordings of model calls (cassettes) | `adapters/providers/recording/{recorder,player,matcher}.rs`, their format: `adapters/providers/recording/format.rs`; `--record` and `--replay`: `app/recordings.rs` |
+//! | the words for an event of a run, on the screen, the command line and in MCP | `service/event_description.rs` |
 //! | `simulate`, `test` and their files | `language/test_file/`, `runtime/simulation.rs`, `cli/simulate/` |
 //! | snapshots and undo | `adapters/git/` |
 //! | what is kept of a run | `runtime/journal.rs`, `adapters/sqlite/` |

@@ -6,12 +6,12 @@ use serde::Serialize;
 use serde_json::Value;
 use tokio::sync::mpsc::UnboundedReceiver;
 
-use super::event_lines;
+use super::event_lines::event_line;
 use super::exit;
 use super::json_output;
 use super::output::{
-    TerminalSafeWriter, WIDTH, awaited_answer, cost_text, first_line, join_names, print_stderr,
-    print_stderr_styled, question_rows, safe_name, terminal_safe, tokens_text,
+    TerminalSafeWriter, WIDTH, awaited_answer, cost_text, join_names, print_stderr, print_stderr_styled,
+    question_rows, safe_name, terminal_safe, tokens_text,
 };
 use super::simulate::diff::paint_diff;
 use synthdev_domain::cost::TokenUsage;
@@ -24,6 +24,7 @@ use synthdev_engine::event::{DEFINITION_WARNING, PublishedEvent, RunEvent};
 use synthdev_runtime::command::RunCommand;
 use synthdev_runtime::handle::{EventReceiver, RuntimeHandle};
 use synthdev_runtime::resume_tokens::DEFAULT_TTL_SECONDS;
+use synthdev_service::event_description::{EventKind, describe_event};
 
 /// The error of a request that is not in a recording.
 const DRIFT: &str = "model.drift";
@@ -223,7 +224,7 @@ fn print_event(published: &PublishedEvent) -> io::Result<()> {
 /// Folds one event into the report; `true` at the end.
 fn apply_event(report: &mut FinalReport, published: &PublishedEvent, show: HeadlessOutput) -> bool {
     if show.progress {
-        log_progress(&published.event);
+        log_progress(published);
     }
     match &published.event {
         RunEvent::RunStarted { workflow, .. } => report.workflow.clone_from(workflow),
@@ -256,51 +257,25 @@ fn apply_event(report: &mut FinalReport, published: &PublishedEvent, show: Headl
     false
 }
 
-fn log_progress(event: &RunEvent) {
-    match event {
-        RunEvent::StateEntered { state, agent, .. } => match agent {
-            Some(agent) => print_stderr(format_args!("● {} ({})", safe_name(state), safe_name(agent))),
-            None => print_stderr(format_args!("● {}", safe_name(state))),
-        },
-        RunEvent::ToolFinished { tool, ok, summary, .. } => {
-            let mark = if *ok { "✓" } else { "✗" };
-            print_stderr(format_args!("    {mark} {}: {}", safe_name(tool), first_line(summary, 100)));
-        }
-        RunEvent::ToolRefused { tool, reason, .. } => {
-            print_stderr(format_args!("    ✗ {}: {}", safe_name(tool), first_line(reason, 100)))
-        }
-        RunEvent::Replied { agent, text, .. } if !text.trim().is_empty() => {
-            print_stderr(format_args!("    {}: {}", safe_name(agent), first_line(text, 100)));
-        }
-        RunEvent::ContextSummarized { agent, context, entries, .. } if *entries > 0 => {
-            print_stderr(format_args!(
-                "       {}: summarized {entries} messages of {}",
-                safe_name(agent),
-                safe_name(context)
-            ));
-        }
-        RunEvent::Decided { tool, arguments, .. } => {
-            print_stderr(format_args!(
-                "    → {} {}",
-                safe_name(tool),
-                first_line(&arguments.to_string(), 100)
-            ));
-        }
-        RunEvent::ModelRetry { attempt, delay_ms, reason, .. } => {
-            print_stderr(format_args!(
-                "    model: {}; attempt {attempt} in {delay_ms} ms",
-                first_line(reason, 100)
-            ));
-        }
-        RunEvent::Warning { text, .. } => print_stderr(format_args!("warning: {text}")),
-        RunEvent::SnapshotFailed { reason } => print_stderr(format_args!("warning: no snapshot: {reason}")),
-        // the event of the state that it enters is printed
-        RunEvent::BranchStarted { .. } => {}
-        other => {
-            if let Some(line) = event_lines::event_line(other) {
-                print_stderr(format_args!("    {line}"));
-            }
-        }
+/// What a run does meanwhile: the outcome of each step, and what goes wrong.
+fn log_progress(published: &PublishedEvent) {
+    let words = describe_event(published.at, &published.event);
+    match words.kind {
+        EventKind::State | EventKind::Warning => print_stderr(event_line(&words)),
+        // a turn of calls alone: its calls are shown
+        EventKind::Reply if words.detail.trim().is_empty() => {}
+        EventKind::Nested
+        | EventKind::BranchEnd
+        | EventKind::Recovery
+        | EventKind::Wait
+        | EventKind::Control
+        | EventKind::QueuedText
+        | EventKind::Reply
+        | EventKind::Summary
+        | EventKind::ToolResult
+        | EventKind::ToolRefusal
+        | EventKind::Decision => print_stderr(format_args!("    {}", event_line(&words))),
+        _ => {}
     }
 }
 

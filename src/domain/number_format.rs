@@ -1,4 +1,4 @@
-//! Numbers for display, the same on the screen and on the command line.
+//! Numbers and lengths of time for display, the same on the screen and on the command line.
 
 /// `1234567` → `1,234,567`.
 pub fn format_thousands(number: u64) -> String {
@@ -26,5 +26,16 @@ pub fn format_dollars(cost: Option<f64>) -> String {
         Some(0.0) => "$0".to_owned(),
         Some(cost) if cost < 0.01 => format!("${cost:.4}"),
         Some(cost) => format!("${cost:.2}"),
+    }
+}
+
+/// Milliseconds for display: `0.4 s`, `12 s`, `3 min 05 s`, `2 h 07 min`.
+#[expect(clippy::cast_precision_loss, reason = "one decimal is shown")]
+pub fn format_duration(ms: u64) -> String {
+    match ms {
+        0..10_000 => format!("{:.1} s", ms as f64 / 1e3),
+        10_000..60_000 => format!("{} s", ms / 1_000),
+        60_000..3_600_000 => format!("{} min {:02} s", ms / 60_000, ms / 1_000 % 60),
+        _ => format!("{} h {:02} min", ms / 3_600_000, ms / 60_000 % 60),
     }
 }

@@ -101,7 +101,7 @@ async fn follow_run(
                     last = Some((status, error));
                     break;
                 }
-                progress.queue_event(&published.event);
+                progress.queue_event(&published);
             }
             _ = asked.changed() => {}
             _ = tasks.changed() => {}

@@ -8,7 +8,8 @@ use rmcp::RoleServer;
 use rmcp::model::{ProgressNotificationParam, ProgressToken};
 use rmcp::service::{Peer, RequestContext};
 
-use synthdev_engine::event::RunEvent;
+use synthdev_engine::event::PublishedEvent;
+use synthdev_service::event_description::{EventKind, EventSeverity, describe_event};
 
 /// Steps that wait until the client has read those before them.
 const KEPT: usize = 256;
@@ -32,7 +33,7 @@ impl ProgressNotifier {
     }
 
     /// One step further. A client that reads slowly misses the oldest ones.
-    pub(super) fn queue_event(&mut self, event: &RunEvent) {
+    pub(super) fn queue_event(&mut self, event: &PublishedEvent) {
         let (Some(token), Some(line)) = (&self.token, progress_line(event)) else { return };
         self.count += 1;
         let told = ProgressNotificationParam::new(token.clone(), f64::from(self.count)).with_message(line);
@@ -75,23 +76,12 @@ impl ProgressNotifier {
     }
 }
 
-fn progress_line(event: &RunEvent) -> Option<String> {
-    Some(match event {
-        RunEvent::StateEntered { state, agent: Some(agent), .. } => format!("{state} ({agent})"),
-        RunEvent::StateEntered { state, .. } => state.clone(),
-        RunEvent::ToolStarted { tool, agent, .. } => format!("{agent} uses {tool}"),
-        RunEvent::ToolRefused { tool, reason, .. } => format!("{tool} was refused: {reason}"),
-        RunEvent::Replied { agent, .. } => format!("{agent} answered"),
-        RunEvent::ModelRetry { attempt, reason, .. } => {
-            format!("the model is asked again ({attempt}): {reason}")
-        }
-        RunEvent::Retrying { state, attempt, .. } => format!("{state} is tried again ({attempt})"),
-        RunEvent::Caught { state, by, .. } => format!("an error of {state} was handled ({by})"),
-        RunEvent::Waiting { state, .. } => format!("{state} waits"),
-        RunEvent::BudgetWarning { what, scope, .. } => {
-            format!("budget of {scope}: most of its {what} is used")
-        }
-        RunEvent::Warning { text, .. } => text.clone(),
-        _ => return None,
-    })
+/// Each state, call and reply, and what goes wrong.
+fn progress_line(published: &PublishedEvent) -> Option<String> {
+    let words = describe_event(published.at, &published.event);
+    match (words.kind, words.severity) {
+        (EventKind::State | EventKind::ToolCall | EventKind::Reply | EventKind::Wait, _) => Some(words.title),
+        (_, EventSeverity::Warning | EventSeverity::Bad) => Some(words.line()),
+        _ => None,
+    }
 }

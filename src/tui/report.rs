@@ -2,8 +2,6 @@
 
 use std::fmt::Write as _;
 
-use serde_json::Value;
-
 pub mod agents;
 mod cost;
 pub mod history;
@@ -17,12 +15,6 @@ use synthdev_domain::approval::ToolPermission;
 use synthdev_domain::tool::ToolRisk;
 use synthdev_language::did_you_mean::closest_word;
 use synthdev_service::session::{RoleLine, StatusFacts, ToolLine, WorkflowLine};
-
-/// A decision's arguments in full: they steer the workflow.
-pub fn decision_text(value: &Value) -> String {
-    let Value::Object(map) = value else { return value.to_string() };
-    map.iter().map(|(key, value)| format!("{key} = {}", value_text(value))).collect::<Vec<_>>().join(", ")
-}
 
 /// A hint of the runtime, which knows the command line only, as it is done here.
 pub fn adapt_hint(hint: &str) -> String {

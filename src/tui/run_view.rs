@@ -11,6 +11,7 @@ use synthdev_domain::workflow::Budget;
 use synthdev_engine::effect::UserQuestion;
 use synthdev_engine::event::RunEvent;
 use synthdev_engine::steering::{Breakpoint, BreakpointSet};
+use synthdev_service::event_description::stop_location;
 
 pub mod branch_tree;
 pub mod common_data;
@@ -105,13 +106,9 @@ pub struct StoppedAt {
 }
 
 impl StoppedAt {
-    /// `before review`, `at code: tool execute_terminal`
+    /// `before review`, `at code: tool execute_terminal`, `interrupted in code`
     pub fn stop_location(&self) -> String {
-        match &self.breakpoint {
-            None | Some(Breakpoint::State { .. }) => format!("before {}", self.state),
-            Some(Breakpoint::Now) => format!("interrupted in {}", self.state),
-            Some(point) => format!("at {}: {}", self.state, one_line(&point.to_string())),
-        }
+        one_line(&stop_location(&self.state, self.breakpoint.as_ref()))
     }
 }
 

@@ -9,7 +9,7 @@ use std::ops::Range;
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-pub use synthdev_domain::number_format::{format_count, format_dollars, format_thousands};
+pub use synthdev_domain::number_format::{format_count, format_dollars, format_duration, format_thousands};
 use synthdev_domain::terminal_safe;
 
 /// Drops whole escape sequences (colours of a compiler), shows other control characters, expands tabs.
@@ -171,17 +171,6 @@ pub fn short_number(number: u64) -> String {
         0..1_000 => number.to_string(),
         1_000..1_000_000 => format!("{:.1}k", number as f64 / 1e3),
         _ => format!("{:.1}M", number as f64 / 1e6),
-    }
-}
-
-/// Milliseconds for display: `0.4 s`, `12 s`, `3 min 05 s`, `2 h 07 min`.
-#[expect(clippy::cast_precision_loss, reason = "one decimal is shown")]
-pub fn format_duration(ms: u64) -> String {
-    match ms {
-        0..10_000 => format!("{:.1} s", ms as f64 / 1e3),
-        10_000..60_000 => format!("{} s", ms / 1_000),
-        60_000..3_600_000 => format!("{} min {:02} s", ms / 60_000, ms / 1_000 % 60),
-        _ => format!("{} h {:02} min", ms / 3_600_000, ms / 60_000 % 60),
     }
 }
 

@@ -9,6 +9,7 @@ mod command_files;
 mod cycles;
 mod document_ids;
 mod edges;
+mod event_words;
 mod layers;
 mod lexer;
 mod manners;
@@ -28,6 +29,7 @@ use std::path::Path;
 use call_circles::CircleExemption;
 use command_files::CommandRow;
 use cycles::Exemption;
+use event_words::EventFold;
 use lexer::PieceKind;
 use page_paths::Elsewhere;
 use source::Tree;
@@ -37,6 +39,20 @@ const CYCLES: &[Exemption] = &[];
 
 /// Types whose files may call each other in larger circles.
 const CALL_CIRCLES: &[CircleExemption] = &[];
+
+/// Front-end files that tell many events apart: each folds them into a state.
+const EVENT_FOLDS: &[EventFold] = &[
+    ("src/cli/simulate/run_facts.rs", "the facts that test files can check"),
+    ("src/tui/history_browser/step_list.rs", "the steps of a run, and the step of an event"),
+    ("src/tui/run_view.rs", "what each agent does"),
+    ("src/tui/run_view/branch_tree.rs", "the tree of branches and called workflows"),
+    ("src/tui/run_view/common_data.rs", "the variables of a run"),
+    ("src/tui/run_view/pane_data.rs", "whether the drawing of the workflow is out of date"),
+    ("src/tui/run_view/timeline.rs", "when rows begin and end"),
+    ("src/tui/run_view/tool_calls.rs", "the calls of tools and their status"),
+    ("src/tui/update/past_run/step_details.rs", "one step with its variables and costs"),
+    ("src/tui/update/run_events.rs", "the state of the screen"),
+];
 
 /// What the pages quote that looks like a path of this repository and is none.
 const ELSEWHERE: &[Elsewhere] = &[
@@ -64,6 +80,7 @@ fn the_house_is_in_order() {
     found.extend(use_cases::check_use_cases(&tree));
     found.extend(session_border::check_session_border(&tree));
     found.extend(screen_layers::check_screen_layers(&tree));
+    found.extend(event_words::check_event_words(&tree, EVENT_FOLDS));
     found.extend(sizes::check_sizes(&tree));
     found.extend(manners::check_manners(&tree));
     found.extend(type_names::check_type_names(&tree, type_names::DOMAIN_NOUNS));
@@ -603,4 +620,46 @@ fn one_list_orders_the_layers_of_the_screen() {
             "{path}: {text}"
         );
     }
+}
+
+#[test]
+fn events_are_put_into_words_by_the_service() {
+    let arms =
+        |arms: &str| format!("fn f(event: &RunEvent) -> String {{ match event {{ {arms} _ => g(), }} }}");
+    let words = arms(
+        "RunEvent::Heard { text } => format!(\"{text} was read\"), RunEvent::Queued { .. } => \"not read\".into(),
+         RunEvent::Stored { key, .. } if g() => format!(\"{key} is stored\"),",
+    );
+    let message = "src/cli/a.rs:1: puts events into words: render `describe_event` for Heard, Queued, Stored";
+    let keys = arms(
+        "RunEvent::Heard { text } => format!(\"{text}/\"), RunEvent::Queued { .. } | RunEvent::Delta { .. } => g(),
+         RunEvent::Stored { key, .. } => format!(\"{key}.{key}\"),",
+    );
+    let branches = "fn f(event: &RunEvent) { if let RunEvent::Heard { .. } = event { g(\"it reads\"); }
+        if let Some(RunEvent::Queued { .. }) = event { g(\"it waits\"); }
+        if a() && let RunEvent::Stored { .. } = event { h!(\"a b\"); } }";
+    let many =
+        "fn f(event: &RunEvent) -> bool { matches!(event, RunEvent::A { .. } | RunEvent::B | RunEvent::C
+        | RunEvent::D) || event == RunEvent::E || event == RunEvent::F }";
+    let apart =
+        "src/cli/a.rs:1: tells many events apart: choose by `EventKind`, or say why: A, B, C, D, E, F";
+    let check = |path: &str, text: &str, folds: &[EventFold]| {
+        run_check(|tree| event_words::check_event_words(tree, folds), &[(path, text)])
+    };
+    for (path, text, expected) in [
+        ("src/cli/a.rs", words.as_str(), Some(message)),
+        ("src/cli/a.rs", branches, Some(message)),
+        ("src/cli/a.rs", &keys, None),
+        ("src/cli/a.rs", &words.replace("RunEvent::Queued", "OtherEvent::Queued"), None),
+        ("src/service/a.rs", &words, None),
+        ("src/cli/a.rs", &format!("#[cfg(test)] mod tests {{ {words} }}"), None),
+        ("src/cli/a.rs", many, Some(apart)),
+        ("src/runtime/a.rs", many, None),
+    ] {
+        assert_eq!(check(path, text, &[]), expected.into_iter().collect::<Vec<_>>(), "{path}: {text}");
+    }
+    let folds: &[EventFold] = &[("src/cli/a.rs", "why")];
+    assert_eq!(check("src/cli/a.rs", many, folds), [""; 0]);
+    let unneeded = ["src/cli/a.rs: this exemption is no longer needed: why"];
+    assert_eq!(check("src/cli/a.rs", &keys, folds), unneeded);
 }

@@ -669,7 +669,10 @@ fn a_summary_is_told_and_not_taken_for_the_agents_words() {
         )
         .run_event("r1", delta_event(5, DeltaKind::Text, "the record"));
     let screen = desk.draw_screen(80, 24);
-    assert!(screen.contains("coder sums up talk") && !screen.contains("the record"), "{screen}");
+    assert!(
+        screen.contains("coder summarizes 7 messages of talk") && !screen.contains("the record"),
+        "{screen}"
+    );
     desk.run_event(
         "r1",
         RunEvent::ContextSummarized {
@@ -1190,7 +1193,10 @@ fn a_budget_burns_down_in_the_panel() {
         RunEvent::BudgetRaised { scope: "run".into(), what: "tokens".into(), hard: 4_000.0 },
     );
     let wide = desk.draw_screen(120, 40);
-    assert!(wide.contains("1.5k of 4.0k tok") && wide.contains("it ends at 4,000 tokens now"), "{wide}");
+    assert!(
+        wide.contains("1.5k of 4.0k tok") && wide.contains("budget of run raised to 4,000 tokens"),
+        "{wide}"
+    );
     // the budget of a state is another one
     desk.run_event("r1", RunEvent::BudgetRaised { scope: "code".into(), what: "tokens".into(), hard: 9.0 });
     assert!(desk.draw_screen(120, 40).contains("of 4.0k tok"));

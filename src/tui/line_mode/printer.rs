@@ -192,15 +192,15 @@ mod tests {
             std::mem::take(&mut printer.pending_lines)
         };
         model.runs.push(RunView::new(RunId::from("r1"), "one", false));
-        assert_eq!(hear(&mut model, "r1", "a"), ["script: a"], "alone, it needs no name");
+        assert_eq!(hear(&mut model, "r1", "a"), ["script in main: a"], "alone, it needs no name");
         model.runs.push(RunView::new(RunId::from("r2"), "two", false));
-        assert_eq!(hear(&mut model, "r1", "b"), ["run one r1", "script: b"]);
-        assert_eq!(hear(&mut model, "r1", "c"), ["script: c"]);
-        assert_eq!(hear(&mut model, "r2", "d"), ["run two r2", "script: d"]);
+        assert_eq!(hear(&mut model, "r1", "b"), ["run one r1", "script in main: b"]);
+        assert_eq!(hear(&mut model, "r1", "c"), ["script in main: c"]);
+        assert_eq!(hear(&mut model, "r2", "d"), ["run two r2", "script in main: d"]);
         model.runs[1].is_over = true;
-        assert_eq!(hear(&mut model, "r1", "e"), ["run one r1", "script: e"]);
-        assert_eq!(hear(&mut model, "r1", "f"), ["script: f"]);
+        assert_eq!(hear(&mut model, "r1", "e"), ["run one r1", "script in main: e"]);
+        assert_eq!(hear(&mut model, "r1", "f"), ["script in main: f"]);
         model.add_item(TranscriptItem::note_item("an answer to the person"));
-        assert_eq!(hear(&mut model, "r1", "g"), ["an answer to the person", "script: g"]);
+        assert_eq!(hear(&mut model, "r1", "g"), ["an answer to the person", "script in main: g"]);
     }
 }

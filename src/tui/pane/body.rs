@@ -7,11 +7,12 @@ use std::borrow::Cow;
 use ratatui::text::{Line, Span};
 
 use crate::run_view::run_graph::RunGraphDrawing;
-use crate::run_view::timeline::{RunTimeline, TimelineDuration, TimelineKind};
+use crate::run_view::timeline::{RunTimeline, TimelineDuration};
 use crate::text::{display_width, fit_to_columns, format_duration, format_thousands, wrap_line};
 use crate::theme::ColorTheme;
 use synthdev_domain::ids::Timestamp;
 use synthdev_language::graph::terminal::GraphSheetColumns;
+use synthdev_service::event_description::{EventKind, EventSeverity};
 
 pub type PaneGraphLayout = Vec<GraphSheetColumns>;
 
@@ -176,16 +177,23 @@ fn moment_row(
         TimelineDuration::Ms(ms) => (format_duration(ms), theme.dim_style()),
         TimelineDuration::Never => ("cut off".to_owned(), theme.bad_style()),
     };
-    let style = match row.kind {
-        _ if row.is_failed => theme.bad_style(),
-        TimelineKind::State | TimelineKind::Begin | TimelineKind::End => theme.accent_style(),
-        TimelineKind::Question | TimelineKind::Approval => theme.user_attention(),
-        TimelineKind::Wait | TimelineKind::Retry | TimelineKind::Problem => theme.warning_style(),
-        TimelineKind::Model | TimelineKind::Tool | TimelineKind::Snapshot => theme.text(),
+    let (kind, style) = match row.kind {
+        EventKind::State => ("state", theme.accent_style()),
+        EventKind::Question | EventKind::NextMessage => ("question", theme.user_attention()),
+        EventKind::Approval => ("approval", theme.user_attention()),
+        EventKind::Wait => ("wait", theme.warning_style()),
+        EventKind::Recovery => ("recovery", theme.warning_style()),
+        EventKind::Warning => ("problem", theme.warning_style()),
+        EventKind::BranchEnd => ("branch", theme.text()),
+        EventKind::ModelCall => ("model", theme.text()),
+        EventKind::ToolCall | EventKind::ToolRefusal => ("tool", theme.text()),
+        EventKind::Snapshot => ("files", theme.text()),
+        _ => ("run", theme.accent_style()),
     };
+    let style = if row.severity == EventSeverity::Bad { theme.bad_style() } else { style };
     let start = format_clock(since(timeline.start_time(), row.at));
     let head = if columns < NARROW { String::new() } else { format!("{start:>8} ") };
-    let head = format!("{head}{:<8} ", row.kind.word());
+    let head = format!("{head}{kind:<8} ");
     let tail = if took.is_empty() { 0 } else { display_width(&took) + 2 };
     let room = columns.saturating_sub(display_width(&head) + tail);
     let text = fit_to_columns(&row.text, room).into_owned();

@@ -7,9 +7,8 @@ use std::sync::Arc;
 
 use crate::text::{fit_to_columns, one_line};
 use synthdev_domain::ids::{CallId, Timestamp};
-use synthdev_domain::journal::RunStatus;
-use synthdev_engine::effect::UserQuestion;
 use synthdev_engine::event::RunEvent;
+use synthdev_service::event_description::{EventDescription, EventKind, EventSeverity, describe_event};
 
 /// Rows that are kept.
 pub const MOST: usize = 20_000;
@@ -17,39 +16,6 @@ pub const MOST: usize = 20_000;
 const SHARED: usize = 10_000;
 /// Columns of one text.
 const TEXT: usize = 200;
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum TimelineKind {
-    State,
-    Model,
-    Tool,
-    Question,
-    Approval,
-    Wait,
-    Retry,
-    Snapshot,
-    Problem,
-    Begin,
-    End,
-}
-
-impl TimelineKind {
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::State => "state",
-            Self::Model => "model",
-            Self::Tool => "tool",
-            Self::Question => "question",
-            Self::Approval => "approval",
-            Self::Wait => "wait",
-            Self::Retry => "retry",
-            Self::Snapshot => "snapshot",
-            Self::Problem => "problem",
-            Self::Begin => "run",
-            Self::End => "run",
-        }
-    }
-}
 
 /// How long something took.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -68,10 +34,9 @@ pub enum TimelineDuration {
 pub struct TimelineRow {
     pub at: Timestamp,
     pub duration: TimelineDuration,
-    pub kind: TimelineKind,
+    pub kind: EventKind,
     pub text: Arc<str>,
-    /// It failed or was refused.
-    pub is_failed: bool,
+    pub severity: EventSeverity,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -113,37 +78,30 @@ impl RunTimeline {
         self.started_at.unwrap_or_default()
     }
 
-    #[expect(clippy::too_many_lines, reason = "one arm for each event")]
     pub fn apply_event(&mut self, at: Timestamp, event: &RunEvent) {
         self.started_at.get_or_insert(at);
         match event {
-            RunEvent::RunStarted { workflow, .. } => {
-                self.add_moment(at, TimelineKind::Begin, &format!("{workflow} begins"));
-            }
-            RunEvent::Resumed { .. } => self.add_moment(at, TimelineKind::Begin, "taken up again"),
-            RunEvent::Returned { step, state, .. } => {
+            RunEvent::Returned { .. } | RunEvent::Finished { .. } => {
                 self.close_all(at);
-                self.add_moment(at, TimelineKind::Begin, &format!("back before step {step}: {state}"));
+                self.add_moment(at, event);
             }
-            RunEvent::Finished { status, error, .. } => {
-                self.close_all(at);
-                let why = error.as_ref().map(|error| format!(": {}", error.title)).unwrap_or_default();
-                let bad = !matches!(status, RunStatus::Completed | RunStatus::Paused);
-                self.push(
-                    at,
-                    TimelineKind::End,
-                    &format!("{}{why}", status.as_str()),
-                    TimelineDuration::Moment,
-                    bad,
-                );
+            RunEvent::StateEntered { state, .. } => {
+                self.start_row(at, TimelineKey::State(state.clone()), event);
             }
-            RunEvent::StateEntered { state, visit, .. } => {
-                let text = if *visit > 1 { format!("{state} ×{visit}") } else { state.clone() };
-                self.start_row(at, TimelineKey::State(state.clone()), TimelineKind::State, &text);
-            }
+            RunEvent::ModelCalled { call, .. }
+            | RunEvent::SummaryCalled { call, .. }
+            | RunEvent::ToolStarted { call, .. }
+            | RunEvent::ApprovalAsked { call, .. }
+            | RunEvent::PersonAsked { call, .. } => self.start_row(at, TimelineKey::Call(*call), event),
             RunEvent::Transitioned { from, .. } => self.end_row(at, &TimelineKey::State(from.clone()), false),
-            RunEvent::Caught { state, error, target, .. } => {
-                self.add_failed_moment(at, TimelineKind::Problem, &format!("{state}: {}", error.title));
+            RunEvent::Replied { call, .. }
+            | RunEvent::ContextSummarized { call, .. }
+            | RunEvent::ApprovalAnswered { call, .. }
+            | RunEvent::PersonAnswered { call } => self.end_row(at, &TimelineKey::Call(*call), false),
+            RunEvent::ModelFailed { call, .. } => self.end_row(at, &TimelineKey::Call(*call), true),
+            RunEvent::ToolFinished { call, ok, .. } => self.end_row(at, &TimelineKey::Call(*call), !ok),
+            RunEvent::Caught { state, target, .. } => {
+                self.add_moment(at, event);
                 if target.is_some() {
                     self.end_row(at, &TimelineKey::State(state.clone()), true);
                 }
@@ -155,108 +113,40 @@ impl RunTimeline {
             RunEvent::BranchFinished { state, branch, error, .. } => {
                 let dot = if branch.starts_with('[') { "" } else { "." };
                 self.close_below(at, &format!("{state}{dot}{branch}/"));
-                if let Some(error) = error {
-                    let text = format!("{state}{dot}{branch}: {}", error.title);
-                    self.add_failed_moment(at, TimelineKind::Problem, &text);
+                if error.is_some() {
+                    self.add_moment(at, event);
                 }
             }
             RunEvent::Joined { state, .. } => {
                 self.close_below(at, &format!("{state}["));
                 self.close_below(at, &format!("{state}."));
             }
-            RunEvent::ModelCalled { call, agent, model, .. } => {
-                self.start_row(
-                    at,
-                    TimelineKey::Call(*call),
-                    TimelineKind::Model,
-                    &format!("{agent} asks {model}"),
-                );
-            }
-            RunEvent::SummaryCalled { call, agent, context, .. } => {
-                self.start_row(
-                    at,
-                    TimelineKey::Call(*call),
-                    TimelineKind::Model,
-                    &format!("{agent} sums up {context}"),
-                );
-            }
-            RunEvent::Replied { call, .. } | RunEvent::ContextSummarized { call, .. } => {
-                self.end_row(at, &TimelineKey::Call(*call), false);
-            }
-            RunEvent::ModelFailed { call, .. } => self.end_row(at, &TimelineKey::Call(*call), true),
-            RunEvent::ModelRetry { agent, attempt, reason, .. } => {
-                self.add_moment(at, TimelineKind::Retry, &format!("{agent}, attempt {attempt}: {reason}"));
-            }
-            RunEvent::ToolStarted { call, agent, tool, .. } => {
-                self.start_row(at, TimelineKey::Call(*call), TimelineKind::Tool, &format!("{agent} {tool}"));
-            }
-            RunEvent::ToolFinished { call, ok, .. } => self.end_row(at, &TimelineKey::Call(*call), !ok),
-            RunEvent::ToolRefused { agent, tool, reason } => {
-                let text = format!("{agent} {tool} refused: {reason}");
-                self.add_failed_moment(at, TimelineKind::Tool, &text);
-            }
-            RunEvent::ApprovalAsked { call, agent, tool, .. } => {
-                self.start_row(
-                    at,
-                    TimelineKey::Call(*call),
-                    TimelineKind::Approval,
-                    &format!("{agent} {tool}"),
-                );
-            }
-            RunEvent::PersonAsked { call, question } => {
-                self.start_row(at, TimelineKey::Call(*call), TimelineKind::Question, question_text(question));
-            }
-            RunEvent::ApprovalAnswered { call, .. } | RunEvent::PersonAnswered { call } => {
-                self.end_row(at, &TimelineKey::Call(*call), false);
-            }
-            RunEvent::Waiting { state, until } => {
+            RunEvent::Waiting { until, .. } => {
                 let ms = u64::try_from(until.0.saturating_sub(at.0)).unwrap_or(0);
-                self.push(at, TimelineKind::Wait, state, TimelineDuration::Ms(ms), false);
+                self.push(at, &describe_event(at, event), TimelineDuration::Ms(ms));
             }
-            RunEvent::Retrying { state, attempt, max_attempts, error, .. } => {
-                let text = format!("{state}, attempt {attempt} of {max_attempts}: {}", error.title);
-                self.add_moment(at, TimelineKind::Retry, &text);
-            }
-            RunEvent::SnapshotTaken { label, .. } => self.add_moment(at, TimelineKind::Snapshot, label),
-            RunEvent::SnapshotFailed { reason } => {
-                self.add_failed_moment(at, TimelineKind::Snapshot, &format!("none: {reason}"));
-            }
-            RunEvent::Warning { text, .. } => self.add_failed_moment(at, TimelineKind::Problem, text),
-            RunEvent::BudgetWarning { scope, what, .. } => {
-                let text = format!("budget of {scope}: {what}");
-                self.add_failed_moment(at, TimelineKind::Problem, &text);
-            }
+            RunEvent::RunStarted { .. }
+            | RunEvent::Resumed { .. }
+            | RunEvent::ModelRetry { .. }
+            | RunEvent::ToolRefused { .. }
+            | RunEvent::Retrying { .. }
+            | RunEvent::SnapshotTaken { .. }
+            | RunEvent::SnapshotFailed { .. }
+            | RunEvent::Warning { .. }
+            | RunEvent::BudgetWarning { .. } => self.add_moment(at, event),
             // what has no row of its own: parts of what has, and what other panes show
-            RunEvent::DataChanged { .. }
-            | RunEvent::ScriptLog { .. }
-            | RunEvent::ChildStarted { .. }
-            | RunEvent::Forked { .. }
-            | RunEvent::BranchStarted { .. }
-            | RunEvent::Stored { .. }
-            | RunEvent::BudgetRaised { .. }
-            | RunEvent::Breakpoints { .. }
-            | RunEvent::Queued { .. }
-            | RunEvent::Heard { .. }
-            | RunEvent::TakenBack { .. }
-            | RunEvent::MessageAdded { .. }
-            | RunEvent::Delta { .. }
-            | RunEvent::ModelStopped { .. }
-            | RunEvent::Decided { .. }
-            | RunEvent::NetworkAsked { .. }
-            | RunEvent::UnsandboxedAsked { .. } => {}
+            _ => {}
         }
     }
 
-    fn add_moment(&mut self, at: Timestamp, kind: TimelineKind, text: &str) {
-        self.push(at, kind, text, TimelineDuration::Moment, false);
+    fn add_moment(&mut self, at: Timestamp, event: &RunEvent) {
+        self.push(at, &describe_event(at, event), TimelineDuration::Moment);
     }
 
-    fn add_failed_moment(&mut self, at: Timestamp, kind: TimelineKind, text: &str) {
-        self.push(at, kind, text, TimelineDuration::Moment, true);
-    }
-
-    fn start_row(&mut self, at: Timestamp, key: TimelineKey, kind: TimelineKind, text: &str) {
-        let number = self.push(at, kind, text, TimelineDuration::Open, false);
+    fn start_row(&mut self, at: Timestamp, key: TimelineKey, event: &RunEvent) {
+        // what it is about is shown elsewhere
+        let words = EventDescription { detail: "".into(), ..describe_event(at, event) };
+        let number = self.push(at, &words, TimelineDuration::Open);
         self.open_rows.insert(key, number);
     }
 
@@ -269,7 +159,9 @@ impl RunTimeline {
         let place = number.checked_sub(self.dropped_rows).and_then(|place| usize::try_from(place).ok());
         if let Some(row) = place.and_then(|place| self.rows.get_mut(place)) {
             row.duration = TimelineDuration::Ms(u64::try_from(at.0.saturating_sub(row.at.0)).unwrap_or(0));
-            row.is_failed |= bad;
+            if bad {
+                row.severity = EventSeverity::Bad;
+            }
         }
     }
 
@@ -296,20 +188,14 @@ impl RunTimeline {
     }
 
     /// Returns the row's number, counted from the first of all.
-    fn push(
-        &mut self,
-        at: Timestamp,
-        kind: TimelineKind,
-        text: &str,
-        took: TimelineDuration,
-        bad: bool,
-    ) -> u64 {
-        let text = self.intern_text(text);
+    fn push(&mut self, at: Timestamp, words: &EventDescription<'_>, duration: TimelineDuration) -> u64 {
+        let text = self.intern_text(&words.line());
         if self.rows.len() >= MOST {
             self.rows.pop_front();
             self.dropped_rows += 1;
         }
-        self.rows.push_back(TimelineRow { at, duration: took, kind, text, is_failed: bad });
+        let (kind, severity) = (words.kind, words.severity);
+        self.rows.push_back(TimelineRow { at, duration, kind, text, severity });
         self.dropped_rows + self.rows.len() as u64 - 1
     }
 
@@ -325,17 +211,5 @@ impl RunTimeline {
         let text: Arc<str> = Arc::from(&*line);
         self.texts.insert(Arc::clone(&text));
         text
-    }
-}
-
-fn question_text(question: &UserQuestion) -> &str {
-    match question {
-        UserQuestion::Message => "the next message",
-        UserQuestion::Limit { .. } => "continue past a limit?",
-        UserQuestion::NoSnapshot { .. } => "continue without a snapshot?",
-        UserQuestion::Pause { state, .. } => state,
-        UserQuestion::Failed { .. } => "try it again?",
-        UserQuestion::Break { state, .. } => state,
-        UserQuestion::Uncertain { tool, .. } => tool,
     }
 }

@@ -12,6 +12,7 @@ use crate::text::format_count;
 use crate::transcript::item::{ItemTone, TranscriptBlock, TranscriptItem};
 use synthdev_domain::ids::{RunId, Timestamp};
 use synthdev_domain::journal::{RunStatus, RunSummary};
+use synthdev_service::event_description::EventDescription;
 use synthdev_service::session::{
     RunFilter, RunListPurpose, RunRequest, TimeTravelOutcome, TimeTravelRequest,
 };
@@ -287,7 +288,7 @@ pub(super) fn on_travelled(model: &mut UiModel, done: TimeTravelOutcome) {
 }
 
 /// The run was resumed: updates its view from `at` on.
-pub fn on_resumed(model: &mut UiModel, run: &RunId, at: Timestamp, again: usize, notes: &[String]) {
+pub fn on_resumed(model: &mut UiModel, run: &RunId, at: Timestamp, words: &EventDescription<'_>) {
     let Some(view) = model.run_mut(run) else { return };
     if !view.chat {
         // a process that died left the time open
@@ -299,12 +300,9 @@ pub fn on_resumed(model: &mut UiModel, run: &RunId, at: Timestamp, again: usize,
     view.stopped_at.clear();
     let chat = view.chat;
     *(if chat { &mut model.chat } else { &mut model.workflow }) = Some(run.clone());
-    model.add_item(TranscriptItem::rule("taken up again"));
-    if again > 0 {
-        let calls = format_count(again as u64, "call");
-        model.add_item(TranscriptItem::note_item(&format!("{calls} never finished and will be repeated")));
+    model.add_item(TranscriptItem::rule(&words.title));
+    if !words.detail.is_empty() {
+        model.add_item(TranscriptItem::note_item(&words.detail));
     }
-    for note in notes {
-        model.add_item(TranscriptItem::note_item(note));
-    }
+    model.add_items(words.notes.iter().map(|note| TranscriptItem::note_item(note)));
 }

@@ -1,26 +1,24 @@
 //! Events of runs become items, dialogs and facts of the panel.
 
-use serde_json::{Map, Value};
-
 use super::{approvals, history, resuming, steering, submit, withdrawn_dialog};
 use crate::dialog::{AskedToolCall, QuestionDialog};
 use crate::model::UiModel;
 use crate::msg::UiCommand;
 use crate::report;
 use crate::run_view::{CallCost, CallSpeaker, ReplySpeaker, RunView, StoppedAt};
-use crate::text::{clean_text, format_count, format_duration, one_line};
+use crate::text::{clean_text, one_line};
 use crate::transcript::item::{BlockBodyStyle, ItemTone, TranscriptBlock, TranscriptItem};
 use synthdev_domain::context::MessageAuthor;
-use synthdev_domain::ids::{CallId, RunId, SnapshotId, Timestamp};
-use synthdev_domain::snapshot::SkippedPath;
+use synthdev_domain::ids::{CallId, RunId, Timestamp};
 use synthdev_engine::effect::UserQuestion;
 use synthdev_engine::event::RunEvent;
 use synthdev_engine::steering::BreakpointSet;
+use synthdev_service::event_description::describe_event;
 use synthdev_settings::models::resolve::SCRIPTED;
 
 mod branches;
+mod event_items;
 mod model_calls;
-mod recovery;
 mod run_end;
 pub mod speaker_lines;
 mod tool_events;
@@ -42,16 +40,27 @@ pub fn on_published_event(
 }
 
 fn run_started(model: &mut UiModel, run: &RunId, at: Timestamp, event: RunEvent) -> Vec<UiCommand> {
-    let RunEvent::RunStarted { workflow, inputs, chat, .. } = &event else { return Vec::new() };
-    let commands = on_run_started(model, run, at, workflow, inputs, *chat);
+    let RunEvent::RunStarted { workflow, inputs, chat, budget, .. } = &event else { return Vec::new() };
+    if model.find_run(run).is_none() {
+        model.runs.push(RunView::new(run.clone(), &one_line(workflow), *chat));
+    }
+    if *chat {
+        model.chat = Some(run.clone());
+    } else {
+        model.workflow = Some(run.clone());
+        model.watched_run = None;
+        model.breakpoints = BreakpointSet::default();
+        let title = describe_event(at, &event).title;
+        let input = inputs.values().map(report::value_text).collect::<Vec<_>>().join("\n");
+        model.add_item(TranscriptItem::Block(TranscriptBlock::new(ItemTone::Human, &title, &input)));
+    }
     if let Some(view) = model.run_mut(run) {
+        view.busy_since = Some(at);
+        view.chat = *chat;
         view.apply_event(at, &event);
+        view.budget = budget.as_deref().cloned().unwrap_or_default();
     }
-    let RunEvent::RunStarted { budget, .. } = event else { return commands };
-    if let Some(view) = model.run_mut(run) {
-        view.budget = budget.map(|budget| *budget).unwrap_or_default();
-    }
-    commands
+    Vec::new()
 }
 
 fn on_run_event(model: &mut UiModel, run: &RunId, at: Timestamp, event: RunEvent) -> Vec<UiCommand> {
@@ -61,8 +70,8 @@ fn on_run_event(model: &mut UiModel, run: &RunId, at: Timestamp, event: RunEvent
     if model.find_run(run).is_none() {
         return Vec::new();
     }
-    if let RunEvent::Resumed { again, notes, .. } = &event {
-        history::on_resumed(model, run, at, again.len(), notes);
+    if matches!(event, RunEvent::Resumed { .. }) {
+        history::on_resumed(model, run, at, &describe_event(at, &event));
     }
     if let Some(view) = model.run_mut(run) {
         if matches!(event, RunEvent::Returned { .. }) {
@@ -80,89 +89,65 @@ fn on_run_event(model: &mut UiModel, run: &RunId, at: Timestamp, event: RunEvent
     show_event(model, run, at, event)
 }
 
-#[expect(clippy::too_many_lines, reason = "one arm for each event")]
+/// Adds the line of the event, and what changes with it.
 fn show_event(model: &mut UiModel, run: &RunId, at: Timestamp, event: RunEvent) -> Vec<UiCommand> {
+    let words = describe_event(at, &event);
+    let (line, title) = (event_items::event_item(&words), words.title);
+    match (&event, line) {
+        (RunEvent::ModelRetry { call, .. }, Some(line)) => model_calls::on_retry(model, run, *call, line),
+        // ten thousand good items are no news
+        (RunEvent::BranchFinished { branch, error: None, .. }, _) if branch.starts_with('[') => {
+            model.add_item(TranscriptItem::detail_item(&one_line(&title)));
+        }
+        (_, line) => model.add_items(line),
+    }
+    show_change(model, run, at, event, &title)
+}
+
+/// `title`: the words for the event.
+#[expect(clippy::too_many_lines, reason = "one arm for each event")]
+fn show_change(
+    model: &mut UiModel,
+    run: &RunId,
+    at: Timestamp,
+    event: RunEvent,
+    title: &str,
+) -> Vec<UiCommand> {
     match event {
-        // shown by `run_started`
-        RunEvent::RunStarted { .. } => {}
-        // In a conversation a failed call is no end: it comes as a warning.
-        RunEvent::Warning { code, text } if code.starts_with("model.") => {
-            model.add_item(TranscriptItem::line(ItemTone::Bad, &format!("✗ {text}")));
-        }
-        RunEvent::Warning { text, .. } => {
-            model.add_item(TranscriptItem::warning_item(&text));
-        }
         RunEvent::Finished { status, output, error, path, snapshot, .. } => {
             let error = error.map(|error| *error);
             return run_end::on_run_finished(model, run, status, output, error, path, snapshot);
         }
         RunEvent::Resumed { .. } => return resuming::release_held_commands(model, run),
-        RunEvent::Returned { step, state, fork_of, .. } => {
-            let of = fork_of.map(|run| format!("fork of {run}, ")).unwrap_or_default();
-            model.add_item(TranscriptItem::rule(&format!("{of}back before step {step}: {state}")));
-        }
-        RunEvent::SnapshotTaken { id, files, skipped, .. } => {
-            on_snapshot_taken(model, run, &id, files, &skipped);
-        }
-        RunEvent::SnapshotFailed { reason } => {
-            model.add_item(TranscriptItem::warning_item(&format!("no snapshot: {reason}")));
+        RunEvent::SnapshotTaken { id, .. } => {
+            if let Some(view) = model.run_mut(run) {
+                view.snapshot = Some(one_line(&id.as_str().chars().take(8).collect::<String>()));
+            }
         }
         RunEvent::StateEntered { state, agent, .. } => on_state_entered(model, run, &state, agent),
-        RunEvent::Transitioned { from, to, .. } => on_transition(model, run, &from, &to),
-        RunEvent::DataChanged { set, removed, .. } => on_data_changed(model, run, &set, &removed),
-        RunEvent::ScriptLog { text, .. } => {
-            model.add_item(TranscriptItem::detail_item(&format!("log: {text}")));
-        }
-        RunEvent::ChildStarted { workflow, .. } => {
-            model.add_item(TranscriptItem::rule(&format!("{workflow} begins")));
-        }
-        RunEvent::ChildFinished { workflow, .. } => {
-            model.add_item(TranscriptItem::rule(&format!("{workflow} is done")));
-        }
-        RunEvent::Forked { state, branches, total } => {
-            model.add_item(branches::forked_item(&state, &branches, total));
-        }
+        RunEvent::Transitioned { from, .. } => on_transition(model, run, &from, title),
+        RunEvent::DataChanged { set, .. } => steering::on_resume_input_read(model, run, &set),
         RunEvent::BranchStarted { state, branch, .. } => {
             branches::on_branch_started(model, run, &state, &branch);
         }
-        RunEvent::BranchFinished { state, branch, error, .. } => {
-            branches::on_branch_finished(model, run, &state, &branch, error.as_deref());
+        RunEvent::BranchFinished { state, branch, .. } => {
+            branches::on_branch_over(model, run, &state, Some(&branch));
         }
-        RunEvent::Joined { state, succeeded, failed, stopped } => {
-            branches::on_branch_over(model, run, &state, None);
-            model.add_item(branches::joined_item(&state, succeeded, failed, stopped));
-        }
-        RunEvent::Retrying { state, attempt, max_attempts, delay_ms, error } => {
-            model.add_item(recovery::retrying_item(&state, attempt, max_attempts, delay_ms, &error));
-        }
-        RunEvent::Caught { state, error, by, target } => {
-            model.add_item(recovery::caught_item(&state, &error, &by, target.as_deref()));
-        }
-        RunEvent::Stored { key, value, .. } => {
-            let text = one_line(&format!("{key} = {}", report::value_text(&value)));
-            model.add_item(TranscriptItem::detail_item(&text));
-        }
-        RunEvent::BudgetWarning { scope, what, spent, soft, hard } => {
-            model.add_item(recovery::budget_warning_item(&scope, &what, spent, soft, hard));
-        }
+        RunEvent::Joined { state, .. } => branches::on_branch_over(model, run, &state, None),
         RunEvent::BudgetRaised { scope, what, hard } => {
             if let Some(view) = model.run_mut(run).filter(|_| scope == "run") {
                 view.raise_budget(&what, hard);
             }
-            model.add_item(recovery::budget_raised_item(&scope, &what, hard));
-        }
-        RunEvent::Waiting { state, until } => {
-            let left = u64::try_from(until.0.saturating_sub(at.0)).unwrap_or(0);
-            let text = format!("{state} waits {}", format_duration(left));
-            model.add_item(TranscriptItem::note_item(&text));
         }
         RunEvent::Breakpoints { step, points } => {
-            steering::stops_changed(model, run, BreakpointSet { step, points });
+            if let Some(view) = model.run_mut(run) {
+                view.breakpoints = BreakpointSet { step, points };
+            }
         }
-        RunEvent::Queued { text } => on_text_queued(model, run, text),
+        RunEvent::Queued { text } => on_text_queued(model, run, text, title),
         RunEvent::Heard { text } => steering::on_text_read(model, run, &text),
         RunEvent::TakenBack { text } => steering::on_text_returned(model, run, &text),
-        RunEvent::MessageAdded { author, text, private, .. } => on_message(model, author, &text, private),
+        RunEvent::MessageAdded { author, text, .. } => on_message(model, author, &text, title),
         RunEvent::ModelCalled { call, state, agent, role, side, model: name, provider, .. } => {
             let speaker = CallSpeaker {
                 agent: one_line(&agent),
@@ -175,10 +160,6 @@ fn show_event(model: &mut UiModel, run: &RunId, at: Timestamp, event: RunEvent) 
             model_calls::on_model_called(model, run, at, call, speaker);
         }
         RunEvent::Delta { call, kind, text } => model_calls::on_delta(model, run, call, kind, &text),
-        RunEvent::ModelRetry { call, agent, attempt, delay_ms, reason } => {
-            let text = format!("{agent}: {reason}; attempt {attempt} in {}", format_duration(delay_ms));
-            model_calls::on_retry(model, run, call, &text);
-        }
         RunEvent::Replied {
             call,
             agent,
@@ -189,34 +170,33 @@ fn show_event(model: &mut UiModel, run: &RunId, at: Timestamp, event: RunEvent) 
             usage,
             cost_usd,
             estimated,
-            tool_calls: _,
-            duration_ms: _,
+            ..
         } => {
             let speaker = ReplySpeaker { agent: &agent, side, model: &name };
             let cost = CallCost { usage, cost_usd, estimated };
             model_calls::record_call_cost(model, run, call, speaker, cost);
             model_calls::on_model_reply(model, run, call, speaker, &text, &reasoning);
         }
-        RunEvent::SummaryCalled { call, agent, context, .. } => {
-            model_calls::on_summary_called(model, run, at, call, &agent, &context);
-        }
+        RunEvent::SummaryCalled { call, .. } => model_calls::on_summary_called(model, run, at, call, title),
         RunEvent::ContextSummarized {
             call,
             agent,
             side,
-            context,
             entries,
             text,
             model: name,
             usage,
             cost_usd,
             estimated,
-            duration_ms: _,
+            ..
         } => {
             let speaker = ReplySpeaker { agent: &agent, side, model: &name };
             let cost = CallCost { usage, cost_usd, estimated };
             model_calls::record_call_cost(model, run, call, speaker, cost);
-            model_calls::on_context_summarized(model, &agent, &context, entries, &text);
+            if entries > 0 {
+                model.add_item(TranscriptItem::note_item(&one_line(title)));
+                model.add_item(TranscriptItem::detail_item(&format!("summary: {text}")));
+            }
         }
         // The next event has the reason: the run's end, or the warning of a conversation.
         RunEvent::ModelFailed { call, spent, .. } => {
@@ -235,14 +215,6 @@ fn show_event(model: &mut UiModel, run: &RunId, at: Timestamp, event: RunEvent) 
             if let Some(place) = place {
                 tool_events::finish_tool_item(model, place, ok, &summary, &content, duration_ms);
             }
-        }
-        RunEvent::ToolRefused { agent, tool, reason } => {
-            let text = format!("✗ {tool} refused for {agent}: {reason}");
-            model.add_item(TranscriptItem::line(ItemTone::Bad, &text));
-        }
-        RunEvent::Decided { agent, tool, arguments } => {
-            let text = format!("◆ {agent} decides {tool}: {}", report::decision_text(&arguments));
-            model.add_item(TranscriptItem::line(ItemTone::Accent, &text));
         }
         RunEvent::ApprovalAsked { call, state, agent, tool, risk, arguments, preview, until } => {
             let (arguments, preview) = (&arguments, preview.as_deref());
@@ -273,37 +245,23 @@ fn show_event(model: &mut UiModel, run: &RunId, at: Timestamp, event: RunEvent) 
             steering::on_breakpoint_left(model, run, call);
             model.dialogs.retain(|dialog| !dialog.matches_call(run, call));
         }
-    }
-    Vec::new()
-}
-
-fn on_run_started(
-    model: &mut UiModel,
-    run: &RunId,
-    at: Timestamp,
-    workflow: &str,
-    inputs: &Map<String, Value>,
-    chat: bool,
-) -> Vec<UiCommand> {
-    if model.find_run(run).is_none() {
-        model.runs.push(RunView::new(run.clone(), &one_line(workflow), chat));
-    }
-    if let Some(view) = model.run_mut(run) {
-        view.busy_since = Some(at);
-        view.chat = chat;
-    }
-    if chat {
-        model.chat = Some(run.clone());
-    } else {
-        model.workflow = Some(run.clone());
-        model.watched_run = None;
-        model.breakpoints = BreakpointSet::default();
-        let input = inputs.values().map(report::value_text).collect::<Vec<_>>().join("\n");
-        model.add_item(TranscriptItem::Block(TranscriptBlock::new(
-            ItemTone::Human,
-            &format!("workflow {workflow}"),
-            &input,
-        )));
+        // its line says all
+        RunEvent::RunStarted { .. }
+        | RunEvent::Warning { .. }
+        | RunEvent::Returned { .. }
+        | RunEvent::SnapshotFailed { .. }
+        | RunEvent::ScriptLog { .. }
+        | RunEvent::ChildStarted { .. }
+        | RunEvent::ChildFinished { .. }
+        | RunEvent::Forked { .. }
+        | RunEvent::Retrying { .. }
+        | RunEvent::Caught { .. }
+        | RunEvent::Stored { .. }
+        | RunEvent::BudgetWarning { .. }
+        | RunEvent::Waiting { .. }
+        | RunEvent::ModelRetry { .. }
+        | RunEvent::ToolRefused { .. }
+        | RunEvent::Decided { .. } => {}
     }
     Vec::new()
 }
@@ -333,53 +291,25 @@ fn on_question(model: &mut UiModel, run: &RunId, call: CallId, question: &UserQu
     submit::deliver_chat_text(model)
 }
 
-fn on_snapshot_taken(
-    model: &mut UiModel,
-    run: &RunId,
-    id: &SnapshotId,
-    files: usize,
-    skipped: &[SkippedPath],
-) {
-    let short: String = id.as_str().chars().take(8).collect();
-    let mut text = format!("snapshot {short}, {}", format_count(files as u64, "file"));
-    if let Some(first) = skipped.first() {
-        let more = skipped.len();
-        text.push_str(&format!("; {more} not covered: {} ({})", first.path, first.reason));
-    }
-    model.add_item(TranscriptItem::note_item(&text));
-    if let Some(view) = model.run_mut(run) {
-        view.snapshot = Some(one_line(&short));
-    }
-}
-
-fn on_data_changed(model: &mut UiModel, run: &RunId, set: &Map<String, Value>, removed: &[String]) {
-    steering::on_resume_input_read(model, run, set);
-    let mut parts: Vec<String> =
-        set.iter().map(|(key, value)| format!("{key} = {}", report::value_text(value))).collect();
-    parts.extend(removed.iter().map(|key| format!("{key} removed")));
-    model.add_item(TranscriptItem::detail_item(&format!("data: {}", one_line(&parts.join(", ")))));
-}
-
-fn on_text_queued(model: &mut UiModel, run: &RunId, text: String) {
+fn on_text_queued(model: &mut UiModel, run: &RunId, text: String, title: &str) {
     // a resumed run reports it again
     if let Some(view) = model.run_mut(run).filter(|view| !view.outbox.contains(&text)) {
         view.outbox.push_back(text);
     }
-    model.add_item(TranscriptItem::note_item(
-        "queued: the workflow reads it at its next pause, or gives it back when it ends · Up takes it back",
-    ));
+    model.add_item(TranscriptItem::note_item(&format!(
+        "{title}: the workflow reads it at its next pause, or gives it back when it ends · Up takes it back"
+    )));
 }
 
 /// A step from state to state: a rule, or a quiet line where several threads take steps.
-fn on_transition(model: &mut UiModel, run: &RunId, from: &str, to: &str) {
+fn on_transition(model: &mut UiModel, run: &RunId, from: &str, title: &str) {
     // whatever it had started is over, joined or not
     branches::on_branch_over(model, run, from, None);
     let Some(view) = model.find_run(run).filter(|view| !view.chat) else { return };
-    let text = format!("{from} → {to}");
     let item = match view.branch_for_state(&one_line(from)) {
-        None => TranscriptItem::rule(&text),
-        Some(branch) if branch.is_item() => TranscriptItem::detail_item(&text),
-        Some(_) => TranscriptItem::note_item(&text),
+        None => TranscriptItem::rule(title),
+        Some(branch) if branch.is_item() => TranscriptItem::detail_item(title),
+        Some(_) => TranscriptItem::note_item(title),
     };
     model.add_item(item);
 }
@@ -395,7 +325,7 @@ fn on_state_entered(model: &mut UiModel, run: &RunId, state: &str, agent: Option
     }
 }
 
-fn on_message(model: &mut UiModel, author: MessageAuthor, text: &str, private: bool) {
+fn on_message(model: &mut UiModel, author: MessageAuthor, text: &str, title: &str) {
     let item = match author {
         MessageAuthor::Human => submit::user_message(text),
         // A reply was shown as it came; a message of an agent that is no reply (sent without a call) was not.
@@ -403,16 +333,12 @@ fn on_message(model: &mut UiModel, author: MessageAuthor, text: &str, private: b
             TranscriptBlock::new(ItemTone::Accent, &name, text).style(BlockBodyStyle::Markdown),
         ),
         MessageAuthor::Agent(_) => return,
-        MessageAuthor::Workflow if private => TranscriptItem::Block(
-            TranscriptBlock::new(ItemTone::Dim, "to this agent only", text).style(BlockBodyStyle::Dim),
-        ),
-        MessageAuthor::Workflow => {
-            TranscriptItem::Block(TranscriptBlock::new(ItemTone::Dim, "workflow", text))
+        MessageAuthor::Workflow | MessageAuthor::Script => {
+            TranscriptItem::Block(TranscriptBlock::new(ItemTone::Dim, title, text))
         }
-        MessageAuthor::Script => TranscriptItem::Block(TranscriptBlock::new(ItemTone::Dim, "script", text)),
-        MessageAuthor::Start => TranscriptItem::Block(
-            TranscriptBlock::new(ItemTone::Dim, "start", text).style(BlockBodyStyle::Dim),
-        ),
+        MessageAuthor::Start => {
+            TranscriptItem::Block(TranscriptBlock::new(ItemTone::Dim, title, text).style(BlockBodyStyle::Dim))
+        }
     };
     model.add_item(item);
 }

@@ -16,9 +16,10 @@ use crate::text::{
 };
 use crate::transcript::item::{ItemTone, TranscriptBlock, TranscriptItem};
 use synthdev_domain::ids::RunId;
-use synthdev_engine::steering::{Breakpoint, BreakpointSet, SteeringAction};
+use synthdev_engine::steering::{Breakpoint, SteeringAction};
 use synthdev_language::did_you_mean::closest_word;
 use synthdev_runtime::command::{ControlAction, RunCommand};
+use synthdev_service::event_description::breakpoint_list;
 use synthdev_service::session::{RunRequest, StartRequest};
 
 mod set;
@@ -136,7 +137,10 @@ fn add_breakpoint(model: &mut UiModel, point: Breakpoint) -> Vec<UiCommand> {
     if !model.breakpoints.points.contains(&point) {
         model.breakpoints.points.push(point);
     }
-    let text = format!("for the next workflow that is started: {}", breakpoint_list(&model.breakpoints));
+    let text = format!(
+        "for the next workflow that is started: {}",
+        breakpoint_list(model.breakpoints.step, &model.breakpoints.points)
+    );
     model.add_item(TranscriptItem::note_item(&one_line(&text)));
     vec![UiCommand::ask(StartRequest::Breakpoints(model.breakpoints.clone()))]
 }
@@ -198,24 +202,6 @@ fn breakpoints_text(model: &UiModel) -> String {
         text.push_str("none: /break STATE, /break tool NAME, /break spend 0.50\n");
     }
     format!("{whose}\n{text}").trim_end().to_owned()
-}
-
-/// `before every state, state review, spend $0.50`; empty: nowhere.
-fn breakpoint_list(stops: &BreakpointSet) -> String {
-    let every = stops.step.then(|| "before every state".to_owned());
-    every.into_iter().chain(stops.points.iter().map(Breakpoint::to_string)).collect::<Vec<_>>().join(", ")
-}
-
-/// The breakpoints were changed.
-pub fn stops_changed(model: &mut UiModel, run: &RunId, stops: BreakpointSet) {
-    let text = match breakpoint_list(&stops) {
-        none if none.is_empty() => "no breakpoints".to_owned(),
-        some => format!("breakpoints: {some}"),
-    };
-    model.add_item(TranscriptItem::note_item(&one_line(&text)));
-    if let Some(view) = model.run_mut(run) {
-        view.breakpoints = stops;
-    }
 }
 
 /// The run has stopped. Shows where and why, and the available commands.
@@ -359,7 +345,7 @@ fn take_withdrawal(model: &mut UiModel, run: &RunId, text: &str) -> Option<Messa
 /// `/status`
 fn status_text(model: &UiModel) -> String {
     let Some(run) = active_run(model) else {
-        let next = breakpoint_list(&model.breakpoints);
+        let next = breakpoint_list(model.breakpoints.step, &model.breakpoints.points);
         let next = if next.is_empty() { String::new() } else { format!("\nthe next workflow stops: {next}") };
         return format!("no workflow runs · mode {}{next}", model.mode());
     };
@@ -386,7 +372,7 @@ fn status_text(model: &UiModel) -> String {
         format_dollars(run.ledger.cost_usd())
     );
     let _ = write!(text, "\nsteps     {}", run.path.len());
-    let points = breakpoint_list(&run.breakpoints);
+    let points = breakpoint_list(run.breakpoints.step, &run.breakpoints.points);
     if !points.is_empty() {
         let _ = write!(text, "\nbreaks    {points}");
     }

@@ -50,7 +50,7 @@ fn a_killed_run_is_interrupted_and_shows_what_was_done_and_what_was_open() {
         "common_data: colour",
         "✓ write_file",
         "First is done.",
-        "● 3 second #1 (coder)",
+        "● 3 second (coder)",
         "calls that never finished",
         "call_model",
     ];

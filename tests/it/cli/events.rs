@@ -35,7 +35,7 @@ fn events_are_the_history_in_the_same_order() {
     assert_eq!(lasting, kept.iter().collect::<Vec<_>>());
     let short = world.run_program(&["runs", "show", &id[..id.len() - 2]]).code(0).stdout;
     for part in
-        ["● 2 say #1 (coder)", "✓ write_file", "✗ no_such_tool refused", "completed", "start > say > stop"]
+        ["● 2 say (coder)", "✓ write_file", "✗ no_such_tool refused", "completed", "start > say > stop"]
     {
         assert!(short.contains(part), "no `{part}` in\n{short}");
     }

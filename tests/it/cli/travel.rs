@@ -106,7 +106,7 @@ fn steps_are_numbered_and_shown_alike() {
     assert_eq!(steps[0]["files"], steps[1]["files"]);
     assert!(steps[1]["files"] != steps[2]["files"] && steps[2]["files"] != steps[3]["files"]);
     let shown = past.run_program(&["runs", "show", &past.run]).code(0).stdout;
-    for line in ["● 1 start #1", "● 3 second #1 (coder)", "undo: synthdev runs undo"] {
+    for line in ["● 1 start", "● 3 second (coder)", "undo: synthdev runs undo"] {
         assert!(shown.contains(line), "no `{line}` in\n{shown}");
     }
     let why = past.run_program(&["why", &past.run, "3"]).code(0).stdout;
@@ -160,7 +160,8 @@ fn a_run_goes_back_with_its_files_and_on_again() {
     let steps = past.steps(&past.run);
     assert_eq!((steps.len(), &steps[2]["mark"], &steps[2]["visit"]), (3, &json!("next"), &json!(0)));
     let shown = past.run_program(&["runs", "show", &past.run]).code(0).stdout;
-    for line in ["↩ back before step 3 (second), files as in snapshot", "waits for", "go on: synthdev resume"]
+    for line in
+        ["↩ rewound to before step 3 (second): files as in snapshot", "waits for", "go on: synthdev resume"]
     {
         assert!(shown.contains(line), "no `{line}` in\n{shown}");
     }
@@ -182,7 +183,7 @@ fn a_run_goes_back_with_its_files_and_on_again() {
     assert_eq!(past.tree(), before);
     past.assert_same(&past.run);
     let shown = past.run_program(&["runs", "show", &past.run]).code(0).stdout;
-    assert!(shown.contains("▶ resumed") && shown.contains("● 3 second #1 (coder)"), "{shown}");
+    assert!(shown.contains("▶ resumed") && shown.contains("● 3 second (coder)"), "{shown}");
 
     // and once more, further back
     past.run_program(&["runs", "rewind", &past.run, "--to", "1", "--yes"]).code(0);
@@ -234,9 +235,10 @@ fn a_fork_is_another_run_with_other_data() {
         "the old run stays"
     );
     let shown = past.run_program(&["runs", "show", &new]).code(0).stdout;
-    for part in
-        [format!("from       fork of run {} before step 4", past.run), format!("⑂ fork of run {}", past.run)]
-    {
+    for part in [
+        format!("from       fork of run {} before step 4", past.run),
+        format!("↩ forked from run {}", past.run),
+    ] {
         assert!(shown.contains(&part), "no `{part}` in\n{shown}");
     }
     past.assert_same(&new);
@@ -368,7 +370,7 @@ fn a_pause_is_told_with_its_answer() {
     assert_eq!(world.run_program(&["runs", "steps", run, "--json"]).code(0).json()[0]["mark"], "paused");
     world.run_program(&["resume", run, "--results", "green"]).code(0);
     let told = world.run_program(&["runs", "show", run]).code(0).stdout;
-    for line in ["▶ resumed", "answered: \"green\"", "● 2 stop #1"] {
+    for line in ["▶ resumed", "answered: \"green\"", "● 2 stop"] {
         assert!(told.contains(line), "no `{line}` in\n{told}");
     }
     // back to the question: it is asked again

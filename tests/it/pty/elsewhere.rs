@@ -33,7 +33,7 @@ fn what_waits_in_one_session_is_answered_in_another() {
     first.wait_for("another process pauses this run");
     first.wait_for("gated paused");
     second.press_keys("r");
-    second.wait_for("taken up again");
+    second.wait_for("── resumed");
     second.wait_for("Go on with limit 1?");
     second.press_keys("y");
     second.wait_for("echo second");

@@ -56,7 +56,7 @@ fn a_failed_run_is_looked_at_and_retried() {
     terminal.press_keys("\r");
     std::fs::write(terminal.project().join("wanted.txt"), "here\n").unwrap();
     terminal.press_keys("t");
-    terminal.wait_for("taken up again");
+    terminal.wait_for("── resumed");
     terminal.wait_for("to execute: shell?");
     terminal.press_keys("y");
     terminal.wait_for("✓ picky completed");

@@ -47,7 +47,7 @@ pub(super) fn assert_resumes(left: &Terminal) {
     terminal.wait_for("interrupted in gate");
     terminal.press_keys("/resume\r");
     terminal.wait_for("Go on with limit 1?");
-    terminal.wait_for("taken up again");
+    terminal.wait_for("── resumed");
     terminal.press_keys("y");
     terminal.wait_for("echo second");
     terminal.press_keys("y");
@@ -115,7 +115,7 @@ fn files_data_and_the_run_go_back() {
     assert_eq!(lines(&terminal, "first.txt"), 1);
     terminal.press_keys(ESC);
     terminal.wait_until("it stands still again", |screen| {
-        screen.split("── taken up again").nth(1).is_some_and(|since| since.contains("nothing is lost"))
+        screen.split("── resumed").nth(1).is_some_and(|since| since.contains("nothing is lost"))
     });
     terminal.press_keys("/fork 2 limit=7\r");
     terminal.wait_for("limit = 7");

@@ -36,9 +36,9 @@ fn a_run_stands_still_survives_a_kill_and_goes_on_with_other_data() {
     let mut terminal = terminal.start_in_same_home();
     terminal.wait_for("1 run can be resumed");
     terminal.press_keys("/resume\r");
-    terminal.wait_for("taken up again");
+    terminal.wait_for("── resumed");
     terminal.wait_until("it stands there again", |screen| {
-        screen.split("taken up again").nth(1).is_some_and(|since| since.contains("stopped before second"))
+        screen.split("── resumed").nth(1).is_some_and(|since| since.contains("stopped before second"))
     });
     terminal.press_keys("/step\r");
     terminal.wait_for("stopped before third");

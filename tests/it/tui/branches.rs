@@ -226,19 +226,19 @@ fn what_went_wrong_and_was_dealt_with_is_told_in_a_line() {
     desk.run_event("r1", RunEvent::Queued { text: "later".into() });
     let screen = desk.draw_screen(120, 40);
     for line in [
-        "! code: The model is overloaded — 503; attempt 2 of 4 in 2.0 s",
-        "! code: The model is overloaded — 503; taken by catch → ask_human",
-        "! budget of the run: 8,123 tokens used, it warns at 8,000 tokens",
-        "! budget of the run: $0.50 used, it warns at $0.40",
-        "! budget of the run: 1 min 01 s used, it warns at 1 min 00 s",
+        "! code is tried again in 2.0 s, attempt 2 of 4: The model is overloaded",
+        "! error of code, handled by catch → ask_human: The model is overloaded",
+        "! budget of the run: 8,123 tokens used; it warns at 8,000 tokens",
+        "! budget of the run: $0.50 used; it warns at $0.40",
+        "! budget of the run: 1 min 01 s used; it warns at 1 min 00 s",
         "nap waits 1 min 2",
-        "queued: the workflow reads it at its next pause",
+        "text queued: the workflow reads it at its next pause",
     ] {
         assert!(screen.contains(line), "{line}\n{screen}");
     }
-    assert!(!screen.contains("plan ="), "a stored value is a detail");
+    assert!(!screen.contains("common_data.plan"), "a stored value is a detail");
     desk.press_control('o');
-    assert!(desk.draw_screen(120, 40).contains("plan = {"));
+    assert!(desk.draw_screen(120, 40).contains("common_data.plan: {"));
 }
 
 #[test]

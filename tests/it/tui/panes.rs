@@ -435,7 +435,7 @@ fn what_is_new_stays_in_view_until_somebody_scrolls() {
     desk.press_alt('6');
     assert!(desk.draw_screen(80, 24).contains("state_152"), "the newest row is in view");
     desk.key(KeyCode::Home);
-    assert!(desk.draw_screen(80, 24).contains("coder_reviewer begins"));
+    assert!(desk.draw_screen(80, 24).contains("workflow coder_reviewer started"));
 }
 
 #[test]
@@ -461,13 +461,14 @@ fn rows_are_copied_without_the_screens_line_breaks() {
     check("Alt+4 y", "2");
     check("Alt+5 Home y", "coder read_files file_paths");
     check("Alt+5 Home Enter Down Down y", "src/main.rs");
-    check("Alt+6 Home y", "coder_reviewer begins");
+    check("Alt+6 Home y", "workflow coder_reviewer started");
     check(
         "Alt+6 Home v Down Down y",
-        "begins\n  0:00.0 snapshot Workflow: coder_reviewer\n  0:00.0 state    start",
+        "started\n  0:00.0 files    snapshot ab12cd34, 312 files: 1 not covered, vendor/sub (a \
+         repository of its own)\n  0:00.0 state    start",
     );
-    check("Alt+6 Home Down v Up y", "begins\n  0:00.0 snapshot");
-    check("Alt+6 Home v Down Esc y", "  0:00.0 snapshot");
+    check("Alt+6 Home Down v Up y", "started\n  0:00.0 files");
+    check("Alt+6 Home v Down Esc y", "  0:00.0 files");
     check("Alt+2 Y", "▶● code");
     check("Tab y", "I begin with the parser.");
     check("Tab Y", "I begin with the parser.");

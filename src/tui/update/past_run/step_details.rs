@@ -14,8 +14,8 @@ use crate::text::{
 use crate::transcript::item::{ItemTone, TranscriptBlock, TranscriptItem};
 use synthdev_domain::cost::{CostLedger, TokenUsage};
 use synthdev_domain::ids::{RunId, Timestamp};
-use synthdev_engine::effect::UserQuestion;
 use synthdev_engine::event::{RunEvent, StepEvent};
+use synthdev_service::event_description::{EventKind, describe_event};
 
 /// Columns of a variable's value.
 const VALUE: usize = 300;
@@ -86,7 +86,7 @@ impl StepDetailsBuilder {
         }
         if own {
             self.record_costs(&event);
-            self.record_question(&event);
+            self.record_question(at, &event);
         }
         if own || matches!(event, RunEvent::RunStarted { .. }) {
             self.transcript.apply_event(at, event);
@@ -143,24 +143,11 @@ impl StepDetailsBuilder {
         items
     }
 
-    fn record_question(&mut self, event: &RunEvent) {
-        let text = match event {
-            RunEvent::PersonAsked { question, .. } => match question {
-                UserQuestion::Message => return,
-                UserQuestion::Limit { text, .. } => text.clone(),
-                UserQuestion::NoSnapshot { reason } => format!(
-                    "no snapshot: {reason}: continue without \
-                    one?"
-                ),
-                UserQuestion::Pause { message, .. } => message.clone(),
-                UserQuestion::Break { state, .. } => format!("stopped at {state}: continue?"),
-                UserQuestion::Failed { failure } => format!("{}: {}", failure.title, failure.detail),
-                UserQuestion::Uncertain { tool, reason, .. } => format!("did {tool} take effect? {reason}"),
-            },
-            RunEvent::ApprovalAsked { agent, tool, .. } => format!("may {agent} use {tool}?"),
-            _ => return,
-        };
-        self.questions.push(format!("? {}", one_line(&text)));
+    fn record_question(&mut self, at: Timestamp, event: &RunEvent) {
+        let words = describe_event(at, event);
+        if matches!(words.kind, EventKind::Question | EventKind::Approval) {
+            self.questions.push(format!("{} {}", words.mark(), one_line(&words.line())));
+        }
     }
 
     fn record_costs(&mut self, event: &RunEvent) {

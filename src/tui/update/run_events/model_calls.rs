@@ -24,33 +24,11 @@ pub(super) fn on_model_called(
     view.speaker = Some(speaker);
 }
 
-pub(super) fn on_summary_called(
-    model: &mut UiModel,
-    run: &RunId,
-    at: Timestamp,
-    call: CallId,
-    agent: &str,
-    context: &str,
-) {
+pub(super) fn on_summary_called(model: &mut UiModel, run: &RunId, at: Timestamp, call: CallId, title: &str) {
     let Some(view) = model.run_mut(run) else { return };
-    view.activity = format!("{} sums up {}", one_line(agent), one_line(context));
+    view.activity = one_line(title);
     view.busy_since.get_or_insert(at);
     view.summarizing_calls.insert(call);
-}
-
-pub(super) fn on_context_summarized(
-    model: &mut UiModel,
-    agent: &str,
-    context: &str,
-    entries: usize,
-    text: &str,
-) {
-    if entries > 0 {
-        model.add_item(TranscriptItem::note_item(&format!(
-            "{agent} summarized {entries} messages of {context}"
-        )));
-        model.add_item(TranscriptItem::detail_item(&format!("summary: {text}")));
-    }
 }
 
 /// Attempts that brought no answer are paid for, too.
@@ -76,7 +54,7 @@ pub(super) fn record_call_cost(
 }
 
 /// The call is retried from its start: its streamed text is void. One line counts all attempts.
-pub(super) fn on_retry(model: &mut UiModel, run: &RunId, call: CallId, text: &str) {
+pub(super) fn on_retry(model: &mut UiModel, run: &RunId, call: CallId, item: TranscriptItem) {
     let Some(view) = model.run_mut(run) else { return };
     let (started, told) = (view.replies.get(&call).copied(), view.retry.get(&call).copied());
     if let Some(speaker) = view.speakers.get(&call) {
@@ -91,7 +69,6 @@ pub(super) fn on_retry(model: &mut UiModel, run: &RunId, call: CallId, text: &st
             }
         });
     }
-    let item = TranscriptItem::warning_item(text);
     match told {
         Some(at) => model.transcript.edit_item(at, |old| *old = item),
         None => {
