@@ -80,6 +80,14 @@
 //! | loading a run, from its stored state or its journal | `runtime/load_for_resume.rs`, `runtime/state_snapshot.rs` |
 //! | which process owns a run: the claim | `adapters/sqlite/{run_ownership,process_liveness,liveness_lock}.rs` |
 //! | undo, rewind, fork: when each is allowed, what the user is told | `service/time_travel.rs` |
+//! | pausing and ending a run: when it makes sense, how long is waited | `service/run_control.rs` |
+//! | resuming and retrying: which run, which answer for which question | `service/run_resume.rs`, `service/run_resume/answers.rs`; a run from a file: `service/run_resume/local_models.rs` |
+//! | lists of runs and searches: what can be asked for | `service/run_list.rs` |
+//! | a run as a file, what runs cost, old runs, the files of a step | `service/{run_export,run_costs,history_cleanup,run_files}.rs` |
+//! | starting a run: on which files, with what | `service/run_start.rs` |
+//! | merge and discard of a worktree | `service/worktree_merge.rs` |
+//! | snapshots: what a restore does, and when it may | `service/project_snapshots.rs` |
+//! | what `check` and the editor check | `service/definition_check.rs` |
 //! | how a run is rewound or forked | `runtime/time_travel.rs`, `engine/machine/on_rewound.rs`; the files: `runtime/file_restore.rs` |
 //! | when a run takes the project's lock | `runtime/{lock_timing,run_project_lock}.rs`, `adapters/project_lock.rs` |
 //! | compaction of a long run's conversations | `engine/machine/compaction.rs`, `domain/context/compressed_entries.rs` |
@@ -107,16 +115,16 @@
 //! | what is kept of a run | `runtime/journal.rs`, `adapters/sqlite/` |
 //! | the preview of a long run | `runtime/preview.rs`, `tui/update/open_run.rs` |
 //! | commands to a run that is being read and resumed | `tui/update/open_run.rs`, `tui/update/resuming.rs` |
-//! | a run that is ended for good | `runtime/cancel.rs` |
+//! | a run that is ended for good | `service/run_control.rs`, `runtime/cancel.rs` |
 //! | a question that is withdrawn with its run | `tui/update/withdrawn_dialog.rs` |
-//! | requests of other processes about a run | `runtime/control_requests.rs`, `adapters/control_socket.rs`, `app/pause_and_cancel.rs` |
+//! | requests of other processes about a run | `runtime/control_requests.rs`, `adapters/control_socket.rs` |
 //! | the editor of workflows and roles | `tui/editor/`, `tui/update/editor/`, `app/backend/definition_files.rs` |
 //! | files that change while the screen is open | `app/backend/reload.rs` |
 //! | what the screen can ask the program, the answers, where they are shown | `service/session.rs` and its subjects in `service/session/`, `app/backend.rs` and its answers in `app/backend/`, `tui/update/answers.rs`; what is answered with types of the screen: `tui/display.rs` |
 //! | what gets a key, a paste or the mouse first, what is drawn over what, who has the cursor | the order: `tui/layers.rs`; the way down it: `tui/update/layer_input.rs`; up it: `tui/view.rs` |
 //! | keys, slash commands, drawing | `tui/keymap.rs`, `tui/update/{session,question,input}_keys.rs`, `tui/slash.rs` and its groups in `tui/slash/`, `tui/view/` |
 //! | `/cmd`, and a query to a model outside of the runs | `tui/update/shell_commands.rs`, `domain/command_suggestion.rs`, `runtime/one_shot_query.rs` |
-//! | the index of a project: scan, descriptions, search, storage | `domain/project_index/`, `runtime/indexing.rs`, `adapters/project_index/` |
+//! | the index of a project: scan, descriptions, search, storage | `domain/project_index/`, `service/project_indexing.rs`, `runtime/indexing.rs`, `adapters/project_index/` |
 //! | `/task` | `domain/task_list.rs`, `adapters/task_list.rs`, `tui/update/tasks.rs` |
 //! | messages on screen: Markdown as it comes, code in colours, diffs, what is folded | `tui/transcript/` |
 //! | panes: their drawing, content, layout, and view of a run | `tui/view/pane.rs`, `tui/pane/`, `tui/layout.rs`, `tui/run_view/` |

@@ -15,7 +15,9 @@ use synthdev_cli::exit;
 use synthdev_cli::headless::{FinalReport, HeadlessOutput};
 use synthdev_cli::output::{TerminalSafeWriter, cost_text, print_stderr, tokens_text};
 use synthdev_domain::workflow::plain_text;
+use synthdev_engine::steering::BreakpointSet;
 use synthdev_language::inputs;
+use synthdev_service::run_start::RunStartRequest;
 
 const WORKFLOW: &str = "coder_reviewer";
 const TASK: &str = "Make slug.sh turn any title into a file name: lower case, words joined by single dashes. \
@@ -75,7 +77,14 @@ fn run_headless(world: &CliContext, project: &Path) -> Result<u8> {
     let values = inputs::from_text(&parameters, TASK)?;
     let wired = bootstrap::wire_runtime(&world.project, &world.dirs.data, &catalog, Some(demo_script()?));
     // The user started the demo to see tools at work in a directory made for it: they are approved.
-    let spec = run_spec(&catalog, &world.project, program, values, true, false);
+    let request = RunStartRequest {
+        program,
+        inputs: values,
+        approves_all: true,
+        interactive: false,
+        stops: BreakpointSet::default(),
+    };
+    let spec = run_spec(&catalog, &world.project, request);
     let report = drive_spec(&wired, spec, HeadlessOutput { progress: true, ..HeadlessOutput::default() })?;
     write!(TerminalSafeWriter(&mut std::io::stdout().lock()), "{}", ending_text(&report, project))?;
     Ok(exit::exit_code(report.status, report.error.as_ref()))

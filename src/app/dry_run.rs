@@ -12,6 +12,7 @@ use synthdev_language::render::compact_line;
 use synthdev_language::source::SourceFile;
 use synthdev_language::test_file;
 use synthdev_language::test_file::TestScenario;
+use synthdev_service::definition_check::{UnknownWorkflow, find_workflow};
 use synthdev_service::session::EditorSimulatedRun;
 use synthdev_settings::catalog::ConfigCatalog;
 
@@ -44,17 +45,15 @@ pub(super) async fn dry_run_workflow(
     tests: &[SourceFile],
     name: &str,
 ) -> Result<Vec<EditorSimulatedRun>, String> {
-    if catalog.workflow(name).is_none() {
-        let near = synthdev_language::did_you_mean::closest_word(
-            name,
-            catalog.workflows().iter().map(|one| one.name.as_str()),
-        );
-        let near =
-            near.map_or_else(|| "/workflows lists them".to_owned(), |near| format!("did you mean {near}?"));
-        return Err(format!("there is no workflow {name} — {near}"));
-    }
+    find_workflow(catalog, name).map_err(|unknown| unknown_workflow_text(&unknown))?;
     let (program, _) = catalog.check_workflow(name).map_err(|found| diagnostics_text(&found))?;
     Ok(rehearse_program(catalog, tests, &program).await)
+}
+
+/// In one line, for the screen.
+pub(super) fn unknown_workflow_text(unknown: &UnknownWorkflow) -> String {
+    let hint = unknown.suggestion.as_deref().unwrap_or("/workflows lists them");
+    format!("{unknown} — {hint}")
 }
 
 fn diagnostics_text(found: &[Diagnostic]) -> String {
@@ -204,6 +203,6 @@ mod tests {
         let broken = SourceFile::new(file.layer, file.name.as_str(), "{");
         assert!(dry_run_file(&catalog, &tests, &broken).await.unwrap_err().contains("C01"));
         let unknown = dry_run_workflow(&catalog, &tests, "coder_reviwer").await.unwrap_err();
-        assert!(unknown.ends_with("did you mean coder_reviewer?"), "{unknown}");
+        assert!(unknown.ends_with("did you mean `coder_reviewer`?"), "{unknown}");
     }
 }

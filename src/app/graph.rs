@@ -16,10 +16,9 @@ use synthdev_cli::graph::{GraphTerminalOptions, program_graphs, write_graphs};
 use synthdev_cli::output::{print_stderr, safe_name};
 use synthdev_domain::source_location::ConfigLayer;
 use synthdev_domain::workflow::WorkflowProgram;
-use synthdev_language::did_you_mean::suggestion_hint;
 use synthdev_language::source::SourceFile;
-use synthdev_runtime::history::RunRecord;
-use synthdev_settings::catalog::ConfigCatalog;
+use synthdev_service::definition_check::find_workflow;
+use synthdev_service::run_reports::RunRecord;
 
 /// Columns if the width of the output is unknown.
 const USUAL_WIDTH: usize = 80;
@@ -82,11 +81,12 @@ fn find_program(world: &CliContext, wanted: &str) -> Result<Option<WorkflowProgr
     let path = Path::new(wanted);
     let file = path.is_file().then(|| read_source(path)).transpose()?;
     let (catalog, _) = load_catalog(world, overrides, file.clone())?;
-    let named = catalog.workflow(wanted).is_some();
-    let checked = match file {
-        Some(file) if !named => catalog.check_file(&file).map(|(programs, _)| programs),
-        _ if named => catalog.check_workflow(wanted).map(|(program, _)| vec![program]),
-        _ => bail!("{}", unknown_workflow_text(&catalog, wanted)),
+    let checked = match (find_workflow(&catalog, wanted), file) {
+        (Ok(_), _) => catalog.check_workflow(wanted).map(|(program, _)| vec![program]),
+        (Err(_), Some(file)) => catalog.check_file(&file).map(|(programs, _)| programs),
+        (Err(unknown), None) => {
+            bail!("there is no workflow and no file `{}`\nhint: {}", safe_name(wanted), unknown.hint())
+        }
     };
     let mut programs = match checked {
         Ok(programs) => programs.into_iter(),
@@ -110,10 +110,4 @@ fn find_program(world: &CliContext, wanted: &str) -> Result<Option<WorkflowProgr
 fn read_source(path: &Path) -> Result<SourceFile> {
     let text = file_io::read_text_file(path).with_context(|| format!("{} cannot be read", path.display()))?;
     Ok(SourceFile::new(ConfigLayer::CommandLine, path.display().to_string(), text))
-}
-
-fn unknown_workflow_text(catalog: &ConfigCatalog, wanted: &str) -> String {
-    let names = catalog.workflows().iter().map(|entry| entry.name.as_str());
-    let hint = suggestion_hint(wanted, names).unwrap_or_else(|| "`synthdev workflows` lists them".to_owned());
-    format!("there is no workflow and no file `{}`\nhint: {hint}", safe_name(wanted))
 }

@@ -8,47 +8,33 @@ use futures_util::FutureExt;
 
 use super::cli_context::CliContext;
 use super::load_config::load_catalog;
+use super::read_only::error_with_hint;
 use super::run_to_end::{build_runtime, interrupt_receiver};
 use super::{bootstrap, diagnostics, logs};
-use synthdev_adapters::project_index::ProjectIndex;
 use synthdev_cli::args::IndexArgs;
 use synthdev_cli::output::{TerminalSafeWriter, print_json, print_stderr};
 use synthdev_cli::{exit, index as told};
-use synthdev_domain::project_index::report::{IndexReport, proposal_lines};
-use synthdev_domain::project_index::{IndexPlan, SizeLimit};
-use synthdev_ports::project_index::ProjectIndexPort as _;
-use synthdev_runtime::indexing::{IndexingJob, IndexingProgress};
-
-/// The level that is asked for small things.
-const LEVEL: &str = "fast";
-
-/// What has changed since the index was made. Blocking.
-///
-/// # Errors
-/// The project or its index cannot be read.
-pub(super) fn plan_index(port: &ProjectIndex, limit: SizeLimit) -> Result<IndexPlan, String> {
-    Ok(IndexPlan::from_scan(port.scan(limit)?, &port.load()?, limit))
-}
+use synthdev_domain::project_index::report::IndexReport;
+use synthdev_service::project_indexing::{
+    IndexingError, IndexingProgress, IndexingProposal, build_index, propose_indexing,
+};
 
 pub(super) fn run_index(world: &CliContext, args: &IndexArgs) -> Result<u8> {
     let (catalog, _) = load_catalog(world, world.overrides.clone(), None)?;
     diagnostics::ensure_sound(&catalog)?;
     logs::start_logging(&world.dirs.data, catalog.settings().verbosity());
-    let port = bootstrap::project_index(&world.project, &world.dirs.data, &catalog);
-    let plan = plan_index(&port, args.max_size).map_err(|why| anyhow!(why))?;
-    if plan.is_empty() {
-        return report_indexing(&IndexReport::from_plan(&plan), args.json);
-    }
-    let choice = catalog.model_for_level(LEVEL).map_err(|missing| {
-        let hint = missing.hint.as_deref().map(|hint| format!("\nhint: {hint}")).unwrap_or_default();
-        anyhow!("{}{hint}", missing.message)
-    })?;
-    let estimate = plan.estimate_cost(choice.price);
-    if estimate.calls > 0 && !args.yes && !confirm_indexing(&proposal_lines(&plan, &choice.model, &estimate))?
-    {
-        print_stderr("no model was called, nothing was changed");
-        return Ok(exit::CANCELLED);
-    }
+    let port = Arc::new(bootstrap::project_index(&world.project, &world.dirs.data, &catalog));
+    let job = match propose_indexing(port, args.max_size, &catalog).map_err(indexing_error)? {
+        IndexingProposal::UpToDate(report) => return report_indexing(&report, args.json),
+        IndexingProposal::Free(job) => job,
+        IndexingProposal::Priced { job, lines } => {
+            if !args.yes && !confirm_indexing(&lines)? {
+                print_stderr("no model was called, nothing was changed");
+                return Ok(exit::CANCELLED);
+            }
+            job
+        }
+    };
     let wired = bootstrap::wire_runtime(&world.project, &world.dirs.data, &catalog, None);
     let runtime = build_runtime()?;
     let report = runtime.block_on(async {
@@ -63,10 +49,17 @@ pub(super) fn run_index(world: &CliContext, args: &IndexArgs) -> Result<u8> {
                 print_stderr(format_args!("{} of {} described", at.done_count, at.total_count));
             }
         };
-        wired.handle.build_index(IndexingJob { port: Arc::new(port), plan, choice }, &progress, stopped).await
+        build_index(&wired.handle, job, &progress, stopped).await
     });
     runtime.shutdown_background();
     report_indexing(&report, args.json)
+}
+
+fn indexing_error(error: IndexingError) -> anyhow::Error {
+    match &error {
+        IndexingError::NoModel(missing) => error_with_hint(&missing.message, missing.hint.as_deref()),
+        IndexingError::Unreadable(_) => anyhow!("{error}"),
+    }
 }
 
 /// Shows what it comes to; at a terminal it asks, elsewhere `--yes` is needed.

@@ -4,7 +4,6 @@ mod http_server;
 mod workflow_registry;
 
 use std::collections::HashSet;
-use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Result, anyhow};
@@ -16,25 +15,26 @@ use tokio::sync::watch;
 use self::workflow_registry::{RegistrySnapshot, WorkflowRegistry, first_error};
 use super::bootstrap::{self, WiredRuntime};
 use super::cli_context::CliContext;
+use super::diagnostics;
 use super::load_config::load_quietly;
 use super::run_command::run_spec;
 use super::run_to_end::{build_runtime, interrupt_receiver};
-use super::{diagnostics, imported_runs, isolation, windows};
+use super::windows::{self, KnownWindowLookup};
 use synthdev_cli::args::McpArgs;
 use synthdev_cli::exit;
 use synthdev_domain::ids::RunId;
 use synthdev_domain::journal::RunSummary;
-use synthdev_domain::workflow::{StateBody, WorkflowProgram};
-use synthdev_mcp::backend::{
-    BrokenWorkflow, DelegationOptions, FileSharingMode, McpBackend, McpBackendError, OfferedWorkflow,
-};
+use synthdev_engine::steering::BreakpointSet;
+use synthdev_mcp::backend::{BrokenWorkflow, McpBackend, McpBackendError, OfferedWorkflow};
 use synthdev_mcp::reminders::PauseReminders;
-use synthdev_ports::run_store::StoreError;
 use synthdev_runtime::delegated_calls::DelegatedCalls;
 use synthdev_runtime::handle::{RuntimeHandle, WAIT_OR_SHARE};
 use synthdev_runtime::lock_timing::LockTiming;
-use synthdev_runtime::resume::ResumeRequest;
 use synthdev_runtime::task_queue::TaskTimeouts;
+use synthdev_service::run_resume::{ResumeOptions, ResumeRequest, ResumeService, RunResumeError};
+use synthdev_service::run_start::{
+    DelegationOptions, FileSharingMode, RunStartError, RunStartRequest, delegated_program, start_run_as,
+};
 use synthdev_settings::catalog::ConfigCatalog;
 
 pub(super) fn run_mcp_server(world: &CliContext, args: &McpArgs) -> Result<u8> {
@@ -176,16 +176,21 @@ impl McpBackend for ProjectMcpBackend {
     ) -> BoxFuture<'static, Result<RunId, McpBackendError>> {
         let stock = self.registry_snapshot();
         let program = match stock.catalog.program(name) {
-            Ok(program) => with_sub_agents(answered_by_a_caller(program), handed_out, self.is_serial),
+            Ok(program) => delegated_program(program, handed_out),
             Err(found) => return std::future::ready(Err(backend_error(first_error(&found), None))).boxed(),
         };
-        let isolated = beside == FileSharingMode::Isolated
-            || program.workflows.first().is_some_and(|root| root.isolated);
-        let mut spec =
-            run_spec(&stock.catalog, &self.context.project, program, inputs, self.approve_all, false);
+        let beside = beside.for_program(&program);
+        let request = RunStartRequest {
+            program,
+            inputs,
+            approves_all: self.approve_all,
+            interactive: false,
+            stops: BreakpointSet::default(),
+        };
+        let mut spec = run_spec(&stock.catalog, &self.context.project, request);
         let providers = Arc::clone(&stock.runtime.providers);
         let interactions = Arc::clone(&self.interactions);
-        if !isolated {
+        if beside != FileSharingMode::Isolated {
             let run = self.runtime.handle.draw_run_id();
             let handle = stock.runtime.handle.with_delegated_models(&run, interactions);
             let handle = handle
@@ -198,7 +203,7 @@ impl McpBackend for ProjectMcpBackend {
             };
             return async move {
                 windows::ask_unknown_windows(&providers, &mut spec.program).await;
-                handle.start_as(run, spec, None).map_err(store_error_reason)
+                start_run_as(&handle, run, spec).map_err(start_error)
             }
             .boxed();
         }
@@ -208,7 +213,7 @@ impl McpBackend for ProjectMcpBackend {
         async move {
             windows::ask_unknown_windows(&providers, &mut spec.program).await;
             match tokio::task::spawn_blocking(move || elsewhere.start_with(spec, around)).await {
-                Ok(begun) => begun.map(|(run, _)| run).map_err(|why| backend_error(why, None)),
+                Ok(begun) => begun.map(|(run, _)| run).map_err(start_error),
                 Err(error) => Err(backend_error(format!("this operation was aborted: {error}"), None)),
             }
         }
@@ -217,69 +222,25 @@ impl McpBackend for ProjectMcpBackend {
 
     fn prepare_resume(&self, run: &RunSummary) -> Result<(RuntimeHandle, ResumeRequest), McpBackendError> {
         let stock = self.registry_snapshot();
-        let handle = match &run.worktree {
-            Some(tree) if !Path::new(&tree.path).is_dir() => {
-                let (message, hint) = isolation::worktree_gone_reason(run, tree);
-                return Err(backend_error(message, Some(hint)));
-            }
-            _ => stock
-                .isolated_runs
-                .runtime_for_run(run)
-                .map_err(|why| backend_error(why, None))?
-                .handle
-                .clone(),
-        };
+        let refused = |error: RunResumeError| backend_error(error.to_string(), error.hint());
+        let handle = stock.isolated_runs.runtime_for_run(run).map_err(refused)?.handle.clone();
         let handle = handle.with_delegated_models(&run.id, Arc::clone(&self.interactions));
         let handle = handle.with_lock_timing(LockTiming::BeforeChanges { waits: true });
         let handle = if self.is_shared(&run.id) { handle.with_shared_lock() } else { handle };
-        let stored = || Ok(handle.load_record(run.id.as_str())?.program);
-        let windows = |program: &mut WorkflowProgram| {
-            windows::apply_known_windows(&stock.runtime.providers, program);
-            Ok(())
-        };
-        let going =
-            imported_runs::adapt_imported_run(&stock.catalog, run, stored, windows, ResumeRequest::default());
-        let going = going.map_err(|error| backend_error(format!("{error:#}"), None))?;
-        Ok((handle, going))
+        let windows = KnownWindowLookup(&stock.runtime.providers);
+        let service = ResumeService::new(&handle, &stock.catalog, &windows);
+        let request = service.prepare(run, ResumeOptions::default()).map_err(refused)?;
+        Ok((handle, request))
     }
-}
-
-/// A client can answer `delegate` states: a default or `on_timeout` applies only when their time is up.
-fn answered_by_a_caller(mut program: WorkflowProgram) -> WorkflowProgram {
-    for workflow in program.workflows.iter_mut().map(Arc::make_mut) {
-        for state in &mut workflow.states {
-            if let StateBody::Pause(pause) = &mut state.work
-                && let Some(request) = &mut pause.request
-            {
-                request.waits = pause.default.is_some() || pause.on_timeout.is_some();
-            }
-        }
-    }
-    program
-}
-
-/// `serial`: delegates one task at a time.
-fn with_sub_agents(
-    mut program: WorkflowProgram,
-    handed_out: DelegationOptions,
-    serial: bool,
-) -> WorkflowProgram {
-    if let Some(root) = program.workflows.first_mut().map(Arc::make_mut) {
-        (root.sub_agents, root.ack_steps) = (handed_out.sub_agents, handed_out.ack_steps);
-        if serial {
-            root.limits.max_concurrency = 1;
-        }
-    }
-    program
 }
 
 /// What a client can do where the command line has flags.
 const IN_A_CALL: &str = "wait until that run has ended, or call start_workflow with \"files\": \"wait\" (it waits before its \
     first change), \"share\" (both change the same files) or \"isolate\" (a git worktree of its own)";
 
-fn store_error_reason(error: StoreError) -> McpBackendError {
-    let hint = error.hint.map(|hint| hint.replace(WAIT_OR_SHARE, IN_A_CALL));
-    backend_error(error.message, hint)
+fn start_error(error: RunStartError) -> McpBackendError {
+    let hint = error.hint().map(|hint| hint.replace(WAIT_OR_SHARE, IN_A_CALL));
+    backend_error(error.to_string(), hint)
 }
 
 fn backend_error(message: String, hint: Option<String>) -> McpBackendError {

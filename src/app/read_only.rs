@@ -6,7 +6,6 @@ use super::bootstrap::{self, WiredRuntime};
 use super::cli_context::CliContext;
 use super::load_config::load_catalog;
 use synthdev_ports::run_store::StoreError;
-use synthdev_ports::snapshot::SnapshotError;
 
 /// A runtime to look at the past with.
 pub(super) fn open_reader(world: &CliContext) -> Result<WiredRuntime> {
@@ -18,10 +17,6 @@ pub(super) fn store_error(error: StoreError) -> anyhow::Error {
     error_with_hint(&error.message, error.hint.as_deref())
 }
 
-pub(super) fn snapshot_error(error: SnapshotError) -> anyhow::Error {
-    error_with_hint(&error.message, error.hint.as_deref())
-}
-
-fn error_with_hint(message: &str, hint: Option<&str>) -> anyhow::Error {
+pub(super) fn error_with_hint(message: &str, hint: Option<&str>) -> anyhow::Error {
     hint.map_or_else(|| anyhow!("{message}"), |hint| anyhow!("{message}\nhint: {hint}"))
 }

@@ -36,7 +36,7 @@ use synthdev_settings::catalog::{ConfigCatalog, ConfigSources};
 use synthdev_settings::layers::read_layers::SettingOverrides;
 use synthdev_settings::models::models_file::PARAMETERS;
 
-pub(super) use record_past_run::{is_recordings_path, write_recording};
+pub(super) use record_past_run::write_recording;
 
 /// What `--record` and `--replay` asked for; nothing is opened before the run is.
 pub(super) enum RecordingMode {

@@ -18,11 +18,11 @@ use synthdev_domain::run_error::RunError;
 use synthdev_domain::source_location::ConfigLayer;
 use synthdev_domain::system_context::SystemContext;
 use synthdev_domain::workflow::{WorkflowParameter, WorkflowProgram};
-use synthdev_engine::run_spec::{MACHINE_VERSION, RunSpec};
-use synthdev_engine::steering::BreakpointSet;
+use synthdev_engine::run_spec::RunSpec;
 use synthdev_language::inputs;
 use synthdev_language::json::JsonNode;
 use synthdev_language::source::{FileDiagnostics, SourceFile};
+use synthdev_service::run_start::{FileSharingMode, RunStartRequest};
 use synthdev_settings::catalog::ConfigCatalog;
 use synthdev_settings::file_kind::FileKind;
 
@@ -61,7 +61,11 @@ pub(super) fn run_workflow_command(world: &CliContext, args: RunArgs) -> Result<
     let mut program = program;
     windows::ask_windows_before_recording(&catalog, &mut program)?;
     let (program, tape) = recordings::prepare_recording(world, &args, file.as_ref(), played, program)?;
-    let spec = RunSpec { stops, ..run_spec(&catalog, &world.project, program, values, args.yes, false) };
+    let asked = if args.isolate { FileSharingMode::Isolated } else { FileSharingMode::Refused };
+    let beside = asked.for_program(&program);
+    let request =
+        RunStartRequest { program, inputs: values, approves_all: args.yes, interactive: false, stops };
+    let spec = run_spec(&catalog, &world.project, request);
     let spec = match tape {
         RecordingMode::None => spec,
         // a recording is the same in every directory and on every day
@@ -70,8 +74,7 @@ pub(super) fn run_workflow_command(world: &CliContext, args: RunArgs) -> Result<
         }
     };
     super::logs::start_logging(&world.dirs.data, catalog.settings().verbosity());
-    let isolated = spec.program.workflows.first().is_some_and(|root| root.isolated);
-    let report = if args.isolate || isolated {
+    let report = if beside == FileSharingMode::Isolated {
         isolation::run_in_worktree(world, &catalog, spec, script, tape, show)?
     } else {
         let wired = bootstrap::wire_runtime(&world.project, &world.dirs.data, &catalog, script);
@@ -83,27 +86,8 @@ pub(super) fn run_workflow_command(world: &CliContext, args: RunArgs) -> Result<
 }
 
 /// A run that starts now, in this directory.
-pub(super) fn run_spec(
-    catalog: &ConfigCatalog,
-    directory: &Path,
-    program: WorkflowProgram,
-    inputs: Map<String, Value>,
-    yes: bool,
-    interactive: bool,
-) -> RunSpec {
-    let approvals = catalog.settings().approval_policy();
-    let approvals = if yes { approvals.approving_all() } else { approvals };
-    let (machine_version, brief) =
-        (MACHINE_VERSION, system_context::build_system_context(catalog, directory));
-    RunSpec {
-        machine_version,
-        program,
-        inputs,
-        approvals,
-        brief,
-        stops: BreakpointSet::default(),
-        interactive,
-    }
+pub(super) fn run_spec(catalog: &ConfigCatalog, directory: &Path, request: RunStartRequest) -> RunSpec {
+    request.into_spec(catalog, system_context::build_system_context(catalog, directory))
 }
 
 pub(super) fn read_script(path: &Path) -> Result<ScriptedModel> {

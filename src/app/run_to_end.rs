@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 
 use super::active_recording::ActiveRecording;
 use super::bootstrap::WiredRuntime;
-use super::read_only::store_error;
+use super::read_only::error_with_hint;
 use super::recordings;
 use synthdev_adapters::providers::scripted::ScriptedModel;
 use synthdev_cli::headless::{self, FinalReport, HeadlessOutput, InterruptSource};
@@ -16,10 +16,16 @@ use synthdev_cli::output::print_stderr;
 use synthdev_domain::ids::RunId;
 use synthdev_engine::run_spec::RunSpec;
 use synthdev_runtime::handle::RuntimeHandle;
+use synthdev_service::run_start::{RunStartError, start_run};
 
 /// Runs a spec to its end on a runtime of its own, with Ctrl+C as cancel.
 pub(super) fn drive_spec(wired: &WiredRuntime, spec: RunSpec, show: HeadlessOutput) -> Result<FinalReport> {
-    follow_run(wired, show, async |handle| handle.start(spec).map_err(store_error))
+    follow_run(wired, show, async |handle| start_run(handle, spec).map_err(start_error))
+}
+
+/// Why a run was not started.
+pub(super) fn start_error(error: RunStartError) -> anyhow::Error {
+    error_with_hint(&error.to_string(), error.hint())
 }
 
 /// Starts a run on a runtime of its own and follows it to its end, with Ctrl+C as cancel.

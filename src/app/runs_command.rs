@@ -1,23 +1,26 @@
 //! `runs` and `snapshot`: what was, and going back to it.
 
 use std::io::{IsTerminal, Write};
+use std::path::Path;
+use std::sync::Arc;
 
-use anyhow::{Result, anyhow};
+use anyhow::{Context, Result};
 
-use super::bootstrap::{self, WiredRuntime};
+use super::bootstrap;
 use super::cli_context::CliContext;
 use super::history_commands::RunSearchArgs;
-use super::read_only::{open_reader, snapshot_error, store_error};
+use super::read_only::{error_with_hint, open_reader, store_error};
 use super::run_command::load_catalog;
-use super::{history_commands, interrupted_restore, isolation, resume_command, salvage, time_travel};
+use super::{history_commands, isolation, resume_command, salvage, time_travel};
 use synthdev_cli as cli;
 use synthdev_cli::args::{ModelRequestSelector, RunsCommand, SnapshotSubcommand};
 use synthdev_cli::output::{TerminalSafeWriter, print_stderr, safe_name};
 use synthdev_cli::{exit, json_output, show_run, snapshots};
-use synthdev_domain::ids::RunId;
-use synthdev_domain::snapshot::SnapshotRequest;
-use synthdev_runtime::command::ControlAction;
-use synthdev_runtime::inspect_call::ModelCallSelector;
+use synthdev_service::history_cleanup::CleanupLimits;
+use synthdev_service::project_snapshots::{ProjectSnapshotError, SnapshotService};
+use synthdev_service::run_control::ControlAction;
+use synthdev_service::run_files::RunFiles;
+use synthdev_service::run_reports::ModelCallSelector;
 
 pub(super) fn run_runs_command(world: &CliContext, command: RunsCommand) -> Result<u8> {
     match command {
@@ -58,7 +61,8 @@ pub(super) fn run_runs_command(world: &CliContext, command: RunsCommand) -> Resu
         }
         RunsCommand::Import { file } => history_commands::import_run(world, &file),
         RunsCommand::Gc { older_than, keep, yes, json } => {
-            history_commands::collect_garbage(world, older_than, keep, yes, json)
+            let limits = CleanupLimits { older_than_days: older_than, keep };
+            history_commands::collect_garbage(world, limits, yes, json)
         }
         RunsCommand::Du { json } => history_commands::show_disk_usage(world, json),
         RunsCommand::Salvage { replace, json } => salvage::run_salvage_command(world, replace, json),
@@ -68,7 +72,9 @@ pub(super) fn run_runs_command(world: &CliContext, command: RunsCommand) -> Resu
 fn show_run(world: &CliContext, id: &str, json: bool) -> Result<u8> {
     let wired = open_reader(world)?;
     let record = wired.handle.load_record(id).map_err(store_error)?;
-    let ground = isolation::run_files_status(world, &wired, &record.summary);
+    let project = world.project.display().to_string();
+    let files = RunFiles { handle: &wired.handle, snapshots: &*wired.ports.snapshots, project: &project };
+    let ground = files.status(&record.summary, |path| Path::new(path).is_dir());
     show_run::write_run(&record, &ground, json, &mut std::io::stdout().lock())?;
     Ok(exit::COMPLETED)
 }
@@ -87,35 +93,26 @@ fn review_call(world: &CliContext, id: &str, which: &ModelCallSelector, json: bo
 pub(super) fn run_snapshot_subcommand(world: &CliContext, command: SnapshotSubcommand) -> Result<u8> {
     let (catalog, _) = load_catalog(world, world.overrides.clone(), None)?;
     let wired = bootstrap::wire_runtime(&world.project, &world.dirs.data, &catalog, None);
-    let store = &wired.ports.snapshots;
+    let service = SnapshotService::new(&wired.handle, Arc::clone(&wired.ports.snapshots));
     let text = match command {
-        SnapshotSubcommand::List { json: true } => {
-            json_output::write_pretty_json(
-                &store.list().map_err(snapshot_error)?,
-                &mut std::io::stdout().lock(),
-            )?;
-            return Ok(exit::COMPLETED);
+        SnapshotSubcommand::List { json } => {
+            let list = service.list().map_err(refused)?;
+            if json {
+                json_output::write_pretty_json(&list, &mut std::io::stdout().lock())?;
+                return Ok(exit::COMPLETED);
+            }
+            service.interruption().iter().for_each(|error| print_stderr(refused_text(error)));
+            snapshots::snapshot_lines(&list)
         }
         SnapshotSubcommand::Create { label } => {
-            wired.handle.accept_present_files().map_err(snapshot_error)?;
-            let label = if label.is_empty() { "manual".to_owned() } else { label.join(" ") };
-            snapshots::created_text(
-                &store.take(&SnapshotRequest { label, ..Default::default() }).map_err(snapshot_error)?,
-            )
-        }
-        SnapshotSubcommand::List { json: false } => {
-            let list = snapshots::snapshot_lines(&store.list().map_err(snapshot_error)?);
-            interrupted_restore::interrupted_restore_notice(&wired.handle).iter().for_each(print_stderr);
-            list
+            snapshots::created_text(&service.create(&label.join(" ")).map_err(refused)?)
         }
         SnapshotSubcommand::Show { id } => {
-            let info = store.find(&id).map_err(snapshot_error)?;
-            let changes = store.changes(&info.id, None).map_err(snapshot_error)?;
+            let (info, changes) = service.show(&id).map_err(refused)?;
             snapshots::snapshot_text(&info, &changes)
         }
         SnapshotSubcommand::Diff { id } => {
-            let info = store.find(&id).map_err(snapshot_error)?;
-            let diff = store.diff(&info.id, None).map_err(snapshot_error)?;
+            let diff = service.diff(&id).map_err(refused)?;
             if !std::io::stdout().is_terminal() {
                 // A patch is data: it must apply as it is.
                 std::io::stdout().lock().write_all(diff.as_bytes())?;
@@ -123,32 +120,36 @@ pub(super) fn run_snapshot_subcommand(world: &CliContext, command: SnapshotSubco
             }
             diff
         }
-        SnapshotSubcommand::Restore { id, yes } => return undo_run(&wired, &id, yes),
+        SnapshotSubcommand::Restore { id, yes } => return restore_snapshot(&service, &id, yes),
         SnapshotSubcommand::Delete { id } => {
-            let info = store.find(&id).map_err(snapshot_error)?;
-            store.delete(&info.id).map_err(snapshot_error)?;
-            format!("snapshot {} was deleted", info.id)
+            format!("snapshot {} was deleted", service.delete(&id).map_err(refused)?.id)
         }
     };
     print_text(text.trim_end())?;
     Ok(exit::COMPLETED)
 }
 
+fn refused(error: ProjectSnapshotError) -> anyhow::Error {
+    error_with_hint(&error.to_string(), error.hint())
+}
+
+fn refused_text(error: &ProjectSnapshotError) -> String {
+    format!("{error}\nhint: {}", error.hint().unwrap_or_default())
+}
+
 /// Shows the files first; at a terminal it asks, elsewhere `--yes` is needed.
-fn undo_run(wired: &WiredRuntime, id: &str, yes: bool) -> Result<u8> {
-    let (handle, store) = (&wired.handle, &wired.ports.snapshots);
-    let info = store.find(id).map_err(snapshot_error)?;
-    let changes = store.changes(&info.id, None).map_err(snapshot_error)?;
-    let beyond = store.unrestored_changes(&info.id).map_err(snapshot_error)?;
-    let tell_beyond = || {
-        snapshots::unrestored_text(&beyond)
+fn restore_snapshot(service: &SnapshotService<'_>, id: &str, yes: bool) -> Result<u8> {
+    let plan = service.plan_restore(id).map_err(refused)?;
+    let info = &plan.info;
+    let print_unrestored = || {
+        snapshots::unrestored_text(&plan.unrestored)
             .lines()
             .for_each(|line| print_stderr(format_args!("note: {line}")))
     };
-    if changes.is_empty() && handle.interrupted_restore().is_none() {
-        let but = snapshots::unrestored_suffix(&beyond);
+    if plan.is_empty() {
+        let but = snapshots::unrestored_suffix(&plan.unrestored);
         print_text(&format!("nothing to do: the files are as in snapshot {}{but}", info.id))?;
-        tell_beyond();
+        print_unrestored();
         return Ok(exit::COMPLETED);
     }
     if !yes {
@@ -156,23 +157,16 @@ fn undo_run(wired: &WiredRuntime, id: &str, yes: bool) -> Result<u8> {
             "to go back to snapshot {} ({}):\n{}",
             info.id,
             safe_name(&info.label),
-            snapshots::restore_lines(&changes)
+            snapshots::restore_lines(&plan.changes)
         ));
-        tell_beyond();
-        if !std::io::stdin().is_terminal() {
-            return Err(anyhow!("not restored: no terminal is attached for the question\nhint: add --yes"));
-        }
-        print_stderr(format_args!("restore {}? [y/N]", snapshots::file_count_text(changes.len())));
-        let mut answer = String::new();
-        std::io::stdin().read_line(&mut answer)?;
-        if !matches!(answer.trim(), "y" | "Y" | "yes") {
+        print_unrestored();
+        let question = format!("restore {}?", snapshots::file_count_text(plan.changes.len()));
+        if !isolation::ask_confirmation(&question).context("not restored")? {
             print_stderr("nothing was changed");
             return Ok(exit::CANCELLED);
         }
     }
-    let run = info.run.clone().unwrap_or_else(|| RunId::from(""));
-    let _held = handle.lock_files(&run, "").map_err(store_error)?;
-    let done = handle.restore_snapshot(&info.id).map_err(snapshot_error)?;
+    let done = service.restore(info.id.as_str()).map_err(refused)?;
     print_text(&if yes { snapshots::restored_text(&done) } else { snapshots::restored_as_shown(&done) })?;
     Ok(exit::COMPLETED)
 }

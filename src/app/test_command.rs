@@ -25,8 +25,9 @@ use synthdev_domain::diagnostic::{Diagnostic, DiagnosticSeverity};
 use synthdev_domain::source_location::ConfigLayer;
 use synthdev_language::render::diagnostic_records;
 use synthdev_language::source::SourceFile;
+use synthdev_language::test_file;
 use synthdev_language::test_file::{ENDING, TestScenario};
-use synthdev_language::{did_you_mean, test_file};
+use synthdev_service::definition_check::find_workflow;
 use synthdev_settings::catalog::ConfigCatalog;
 use synthdev_settings::catalog::programs::ProgramCheckResult;
 
@@ -265,13 +266,10 @@ fn unknown_names(catalog: &ConfigCatalog, names: &[String], plan: &TestPlan) -> 
         if plan.entries.iter().any(|entry| entry.workflow == *name) || plan.unusable_count > 0 {
             continue;
         }
-        if catalog.workflow(name).is_some() {
-            bail!("the workflow `{name}` has no tests\nhint: write them beside it, into {name}{ENDING}");
+        if let Err(unknown) = find_workflow(catalog, name) {
+            bail!("{unknown}\nhint: {}", unknown.hint());
         }
-        let known = catalog.workflows().iter().map(|entry| entry.name.as_str());
-        let hint = did_you_mean::suggestion_hint(name, known);
-        let hint = hint.unwrap_or_else(|| "`synthdev workflows` lists them".to_owned());
-        bail!("there is no workflow `{name}`\nhint: {hint}");
+        bail!("the workflow `{name}` has no tests\nhint: write them beside it, into {name}{ENDING}");
     }
     Ok(())
 }

@@ -9,25 +9,25 @@ mod set_data;
 use std::io::Write;
 use std::path::PathBuf;
 
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Result, bail};
 
 use self::restore_files::confirm_restore;
 use self::run_snapshots::{ProjectRunSnapshots, other_project};
 use super::bootstrap::WiredRuntime;
 use super::cli_context::CliContext;
-use super::read_only::{open_reader, store_error};
+use super::read_only::{error_with_hint, open_reader, store_error};
 use super::run_command::{load_catalog, read_workflow};
 use super::run_to_end::build_runtime;
-use super::{diagnostics, pause_and_cancel, windows};
+use super::{diagnostics, windows};
 use synthdev_cli::output::{TerminalSafeWriter, print_stderr, safe_name};
 use synthdev_cli::time_travel::ForkReport;
 use synthdev_cli::{exit, json_output, snapshots, time_travel};
 use synthdev_domain::journal::RunSummary;
 use synthdev_domain::workflow::WorkflowProgram;
 use synthdev_engine::explain::report_lines;
-use synthdev_runtime::command::ControlAction;
 use synthdev_runtime::handle::RuntimeHandle;
 use synthdev_runtime::time_travel::{ReplayVerdict, RunStep};
+use synthdev_service::run_control::{self, ControlAction};
 use synthdev_service::time_travel::{
     FileScope, ForkChanges, ForkOutcome, StepFiles, StepPlan, TimeTravelError, TimeTravelNote,
     TimeTravelService,
@@ -175,10 +175,7 @@ fn restorable_files(plan: &StepPlan, without: &str) -> Result<()> {
 }
 
 fn time_travel_error(error: TimeTravelError) -> anyhow::Error {
-    match error.hint() {
-        Some(hint) => anyhow!("{error}\nhint: {hint}"),
-        None => anyhow!("{error}"),
-    }
+    error_with_hint(&error.to_string(), error.hint().as_deref())
 }
 
 pub(super) fn replay_run(world: &CliContext, run: &str, json: bool) -> Result<u8> {
@@ -190,11 +187,9 @@ pub(super) fn replay_run(world: &CliContext, run: &str, json: bool) -> Result<u8
 
 pub(super) fn control_run(world: &CliContext, run: &str, wanted: ControlAction) -> Result<u8> {
     let (wired, run) = find_run(world, run)?;
-    print_text(
-        &build_runtime()?
-            .block_on(pause_and_cancel::control_run(&wired.handle, &run, wanted))
-            .map_err(store_error)?,
-    )?;
+    let done = build_runtime()?.block_on(run_control::control_run(&wired.handle, &run, wanted));
+    let done = done.map_err(|error| error_with_hint(&error.to_string(), error.hint()))?;
+    print_text(&done.to_string())?;
     Ok(exit::COMPLETED)
 }
 

@@ -7,8 +7,39 @@ use futures_util::future::join_all;
 use super::run_to_end::runtime_with_threads;
 use synthdev_adapters::providers::{ModelProviders, ModelTimeouts};
 use synthdev_domain::workflow::WorkflowProgram;
+use synthdev_service::run_resume::WindowLookup;
 use synthdev_settings::catalog::ConfigCatalog;
 use synthdev_settings::catalog::windows::{choices_with_unknown_window, set_windows};
+
+/// Asks the servers of a configuration, on threads of its own: nothing runs yet.
+pub(super) struct ServerWindowLookup<'c>(pub(super) &'c ConfigCatalog);
+
+/// Asks the servers of a session from one of its blocking threads.
+pub(super) struct SessionWindowLookup<'p>(pub(super) &'p ModelProviders);
+
+/// Asks no server: only what one has reported before.
+pub(super) struct KnownWindowLookup<'p>(pub(super) &'p ModelProviders);
+
+impl WindowLookup for ServerWindowLookup<'_> {
+    fn set_windows(&self, program: &mut WorkflowProgram) -> Result<(), String> {
+        ask_windows_before_recording(self.0, program).map_err(|error| format!("{error:#}"))
+    }
+}
+
+impl WindowLookup for SessionWindowLookup<'_> {
+    fn set_windows(&self, program: &mut WorkflowProgram) -> Result<(), String> {
+        let session = tokio::runtime::Handle::try_current().map_err(|error| error.to_string())?;
+        session.block_on(ask_unknown_windows(self.0, program));
+        Ok(())
+    }
+}
+
+impl WindowLookup for KnownWindowLookup<'_> {
+    fn set_windows(&self, program: &mut WorkflowProgram) -> Result<(), String> {
+        apply_known_windows(self.0, program);
+        Ok(())
+    }
+}
 
 /// Whether no server has to be asked.
 pub(super) fn are_windows_known(providers: &ModelProviders, program: &WorkflowProgram) -> bool {

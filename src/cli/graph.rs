@@ -10,7 +10,7 @@ use synthdev_domain::workflow::WorkflowProgram;
 use synthdev_engine::trace::build_trace;
 use synthdev_language::graph::terminal::{GraphLine, GraphTone, draw_terminal};
 use synthdev_language::graph::{WorkflowGraph, dot, mermaid};
-use synthdev_runtime::history::RunRecord;
+use synthdev_service::run_reports::RunRecord;
 
 /// How the drawing for a terminal is written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

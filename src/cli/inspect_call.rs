@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::output::{safe_name, time_text, tokens_text};
 use synthdev_domain::message::{ChatMessage, ToolCall};
 use synthdev_domain::terminal_safe;
-use synthdev_runtime::inspect_call::InspectedCall;
+use synthdev_service::run_reports::InspectedCall;
 
 /// Everything, message by message.
 pub fn call_text(review: &InspectedCall) -> String {

@@ -1,6 +1,7 @@
 //! The command line without a screen: arguments, headless runs, lists. stdout is for data only.
 
 pub mod args;
+pub mod check;
 pub mod cost_estimate;
 pub mod doctor;
 pub mod event_lines;
@@ -16,6 +17,7 @@ pub mod limits;
 pub mod lists;
 pub mod models;
 pub mod output;
+pub mod resume;
 pub mod sandbox;
 pub mod show_run;
 pub mod simulate;

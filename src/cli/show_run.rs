@@ -11,16 +11,8 @@ use super::output::{
 };
 use synthdev_domain::journal::{RunOriginKind, RunStatus, RunSummary};
 use synthdev_domain::workflow::plain_text;
-use synthdev_runtime::history::RunRecord;
-
-/// The present state of a run's files.
-pub struct RunFilesStatus {
-    pub worktree_gone: bool,
-    /// There is something to undo it to.
-    pub undo: bool,
-    /// A merge of it was cut off.
-    pub merge_interrupted: bool,
-}
+use synthdev_service::run_files::RunFilesStatus;
+use synthdev_service::run_reports::RunRecord;
 
 /// # Errors
 /// stdout cannot be written.

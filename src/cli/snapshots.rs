@@ -3,9 +3,10 @@
 use std::fmt::Write as _;
 
 use super::output::{safe_name, time_text};
+use synthdev_domain::ids::RunId;
 use synthdev_domain::snapshot::{
-    ChangedFile, FileChange, MergeConflict, SnapshotInfo, SnapshotRestoreResult, UnrestoredChanges,
-    join_first_paths,
+    ChangedFile, FileChange, MergeConflict, RunWorktree, SnapshotInfo, SnapshotRestoreResult,
+    UnrestoredChanges, WorktreeSource, join_first_paths,
 };
 use synthdev_service::time_travel::RunChangedFiles;
 
@@ -164,6 +165,20 @@ fn undo_text(done: &SnapshotRestoreResult) -> String {
 /// `1 file`, `2 files`
 pub fn file_count_text(files: usize) -> String {
     format!("{files} file{}", if files == 1 { "" } else { "s" })
+}
+
+/// What is looked at in the place of a worktree that is gone.
+pub fn worktree_source_text(run: &RunId, tree: &RunWorktree, kept: &WorktreeSource) -> Option<String> {
+    let from = match kept {
+        WorktreeSource::Tree => return None,
+        WorktreeSource::Snapshot { id, taken } => {
+            format!("its last snapshot is there, {id} of {} UTC", time_text(*taken))
+        }
+        WorktreeSource::Branch => format!("its branch {} is there", safe_name(&tree.branch)),
+        WorktreeSource::Nothing => "nothing that it changed was kept".to_owned(),
+    };
+    let lost = if *kept == WorktreeSource::Nothing { "" } else { "; what it changed after that is lost" };
+    Some(format!("the worktree of run {run} is gone: {}\n{from}{lost}", safe_name(&tree.path)))
 }
 
 #[cfg(test)]

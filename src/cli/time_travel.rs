@@ -11,7 +11,7 @@ use super::output::{TerminalSafeWriter, safe_name, time_text};
 use synthdev_domain::ids::RunId;
 use synthdev_domain::journal::{RunStatus, RunSummary};
 use synthdev_domain::snapshot::SnapshotRestoreResult;
-use synthdev_runtime::time_travel::RunStep;
+use synthdev_service::run_reports::RunStep;
 
 pub use replay_verdict::write_replay_verdict;
 

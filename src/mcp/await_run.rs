@@ -141,12 +141,7 @@ async fn final_summary(
 /// The end event comes before the run releases the project's files: a client that gets the answer may start the next
 /// run.
 pub(super) async fn await_release(handle: &RuntimeHandle, run: &RunId) {
-    let gone = async {
-        while handle.running_runs().contains(run) {
-            tokio::time::sleep(Duration::from_millis(1)).await;
-        }
-    };
-    let _ = tokio::time::timeout(LOOK_AGAIN, gone).await;
+    let _ = tokio::time::timeout(LOOK_AGAIN, handle.wait_until_released(run)).await;
 }
 
 /// The summary of a run from the store.

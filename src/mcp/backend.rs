@@ -9,10 +9,11 @@ use tokio::sync::watch;
 use super::reminders::PauseReminders;
 use synthdev_domain::ids::RunId;
 use synthdev_domain::journal::RunSummary;
-use synthdev_domain::workflow::{SubAgents, WorkflowParameter};
+use synthdev_domain::workflow::WorkflowParameter;
 use synthdev_runtime::delegated_calls::DelegatedCalls;
 use synthdev_runtime::handle::RuntimeHandle;
-use synthdev_runtime::resume::ResumeRequest;
+use synthdev_service::run_resume::ResumeRequest;
+use synthdev_service::run_start::{DelegationOptions, FileSharingMode};
 
 /// A workflow that can be started.
 #[derive(Clone, PartialEq, Debug)]
@@ -38,28 +39,6 @@ pub struct BrokenWorkflow {
 pub struct McpBackendError {
     pub message: String,
     pub hint: Option<String>,
-}
-
-/// What of a run sub-agents do, and how.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct DelegationOptions {
-    pub sub_agents: SubAgents,
-    /// Sub-agents get a report of each step that the run does itself, and acknowledge it.
-    pub ack_steps: bool,
-}
-
-/// What a run does where another one holds the project's files.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum FileSharingMode {
-    /// It is not started.
-    #[default]
-    Refused,
-    /// It waits before it changes files.
-    Waits,
-    /// Both change the same files.
-    Shares,
-    /// It has files of its own: a git worktree.
-    Isolated,
 }
 
 pub trait McpBackend: Send + Sync {

@@ -5,8 +5,7 @@ use rmcp::ErrorData;
 use serde_json::{Value, json};
 
 use super::backend::McpBackendError;
-use synthdev_runtime::resume::ResumeError;
-use synthdev_runtime::resume_tokens::TokenError;
+use synthdev_service::run_resume::{ResumeError, RunResumeError, TokenError};
 
 /// The text for an invalid token; existing clients match it.
 pub(super) const NO_TOKEN: &str = "Resume token expired or invalid. Please start the workflow again.";
@@ -128,11 +127,11 @@ pub(super) fn from_token_error(error: TokenError, missing: &[String]) -> McpCall
                 .hint(hint)
                 .into()
         }
-        TokenError::Resume(error) => from_resume_error(&error),
+        TokenError::Resume(error) => from_resume_error(&error.into()),
     }
 }
 
-pub(super) fn from_resume_error(error: &ResumeError) -> McpCallError {
+pub(super) fn from_resume_error(error: &RunResumeError) -> McpCallError {
     ToolResultError::new("not_resumed", "The run does not go on", error.to_string()).hint(error.hint()).into()
 }
 

@@ -11,6 +11,8 @@ use super::backend::McpBackend;
 use synthdev_domain::ids::{CallId, RunId, Timestamp};
 use synthdev_domain::journal::{OpenPause, RunQuery, RunStatus, RunSummary};
 use synthdev_runtime::resume_tokens::DEFAULT_TTL_SECONDS;
+use synthdev_service::run_list::find_runs;
+use synthdev_service::run_resume::resume_run;
 
 /// How often it is looked.
 const LOOK: Duration = Duration::from_millis(500);
@@ -77,7 +79,7 @@ fn timed_questions(backend: &dyn McpBackend) -> Vec<(Timestamp, RunId, CallId)> 
         statuses: vec![RunStatus::Paused],
         ..RunQuery::default()
     };
-    let paused = backend.handle().find_runs(&query).unwrap_or_default();
+    let paused = find_runs(backend.handle(), &query).unwrap_or_default();
     let of_run = |run: RunSummary| {
         let timed = |pause: &OpenPause| Some((timeout_at(pause)?, run.id.clone(), pause.call));
         run.progress.pauses.iter().filter_map(timed).collect::<Vec<_>>()
@@ -93,7 +95,7 @@ async fn resume_after_timeout(backend: &dyn McpBackend, run: &RunId, call: CallI
     }
     let (handle, mut going) = backend.prepare_resume(&summary).map_err(|reason| reason.message)?;
     going.timed_out = vec![call];
-    handle.resume(run, going).await.map_err(|error| error.to_string())
+    resume_run(&handle, run, going).await.map_err(|error| error.to_string())
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ use super::error::shorten_text;
 use super::response::{self, PendingAction, RUNS};
 use super::timestamp::to_rfc3339;
 use synthdev_domain::journal::{RunQuery, RunStatus, RunSummary};
+use synthdev_service::run_list::find_runs;
 
 const WORKFLOWS: &str = "synthdev://workflows/";
 const JSON: &str = "application/json";
@@ -27,8 +28,8 @@ pub(super) fn list_resources(
     let offset = cursor.map(|text| text.parse::<usize>().map_err(|_| bad())).transpose()?.unwrap_or(0);
     let project = Some(backend.project().to_owned());
     let query = RunQuery { limit: PAGE + 1, offset, project, ..RunQuery::default() };
-    let found = backend.handle().find_runs(&query);
-    let mut runs = found.map_err(|error| ErrorData::internal_error(error.message, None))?;
+    let found = find_runs(backend.handle(), &query);
+    let mut runs = found.map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
     let more = runs.len() > PAGE;
     runs.truncate(PAGE);
     let workflows = backend.workflows();

@@ -155,6 +155,13 @@ impl RuntimeHandle {
         })
     }
 
+    /// Until this process does not drive the run: it has given back the project's files, too.
+    pub async fn wait_until_released(&self, run: &RunId) {
+        if let Some(inbox_sender) = self.context.runs.outbox_for(run) {
+            self.context.runs.wait_until_left(run, &inbox_sender).await;
+        }
+    }
+
     /// `None`: no other process drives it.
     pub(super) async fn ask_driver(
         &self,

@@ -5,6 +5,20 @@
 //! into words; they decide no rule. Hints name commands of the command line; the screen translates them. What happened in
 //! a run is put into words here, too.
 
+pub mod definition_check;
 pub mod event_description;
+pub mod history_cleanup;
+pub mod project_indexing;
+pub mod project_snapshots;
+pub mod run_control;
+pub mod run_costs;
+pub mod run_export;
+pub mod run_files;
+pub mod run_list;
+pub mod run_reports;
+pub mod run_resume;
+pub mod run_start;
 pub mod session;
 pub mod time_travel;
+mod worktree_gone;
+pub mod worktree_merge;

@@ -81,6 +81,7 @@ fn the_house_is_in_order() {
     found.extend(session_border::check_session_border(&tree));
     found.extend(screen_layers::check_screen_layers(&tree));
     found.extend(event_words::check_event_words(&tree, EVENT_FOLDS));
+    found.extend(use_cases::check_front_end_imports(&tree, use_cases::STILL_IMPORTED));
     found.extend(sizes::check_sizes(&tree));
     found.extend(manners::check_manners(&tree));
     found.extend(type_names::check_type_names(&tree, type_names::DOMAIN_NOUNS));
@@ -539,18 +540,29 @@ fn files_of_one_type_call_each_other_in_small_circles_only() {
 
 #[test]
 fn front_ends_ask_the_service_for_its_use_cases() {
-    let message =
-        |line: usize| format!("src/app/a.rs:{line}: `rewind` of the runtime is a use case: call the service");
-    let rows: &[(&str, &str, Option<usize>)] = &[
-        ("src/app/a.rs", "fn f(wired: W) {\n wired.handle.rewind(1); }", Some(2)),
-        ("src/app/a.rs", "fn f(wired: W) { (&wired).handle().rewind(1); }", Some(1)),
+    let rows: &[(&str, &str, Option<(usize, &str)>)] = &[
+        ("src/app/a.rs", "fn f(wired: W) {\n wired.handle.rewind(1); }", Some((2, "rewind"))),
+        ("src/app/a.rs", "fn f(wired: W) { (&wired).handle().rewind(1); }", Some((1, "rewind"))),
+        ("src/app/a.rs", "fn f(handle: H) { handle.pause(1); }", Some((1, "pause"))),
+        ("src/app/a.rs", "async fn f(handle: H) { handle.cancel(1).await; }", Some((1, "cancel"))),
+        ("src/app/a.rs", "fn f(wired: W) { wired.handle.resume(1); }", Some((1, "resume"))),
+        ("src/app/a.rs", "fn f(handle: H) { handle.redeem(1); }", Some((1, "redeem"))),
+        ("src/app/a.rs", "fn f(call: C) { call.backend.handle().find_runs(1); }", Some((1, "find_runs"))),
+        ("src/app/a.rs", "fn f(handle: H) { handle.search(1); }", Some((1, "search"))),
+        ("src/app/a.rs", "fn f(handle: H) { handle.export(1); }", Some((1, "export"))),
+        ("src/app/a.rs", "fn f(handle: H) { handle.start(1); }", Some((1, "start"))),
+        ("src/app/a.rs", "fn f(handle: H) { handle.lock_files(1); }", Some((1, "lock_files"))),
+        ("src/app/a.rs", "fn f(handle: H) { handle.build_index(1); }", Some((1, "build_index"))),
         ("src/app/a.rs", "fn f(service: S) { service.rewind(1); }", None),
         ("src/app/a.rs", "fn f(handle: H) { handle.summary(1); }", None),
         ("src/service/a.rs", "fn f(handle: H) { handle.rewind(1); }", None),
         ("src/app/a.rs", "#[cfg(test)] mod tests { fn f(handle: H) { handle.rewind(1); } }", None),
     ];
-    for (path, text, line) in rows {
-        let expected: Vec<String> = line.iter().map(|line| message(*line)).collect();
+    for (path, text, found) in rows {
+        let message = |(line, method): &(usize, &str)| {
+            format!("src/app/a.rs:{line}: `{method}` of the runtime is a use case: call the service")
+        };
+        let expected: Vec<String> = found.iter().map(message).collect();
         assert_eq!(run_check(use_cases::check_use_cases, &[(path, text)]), expected, "{text}");
     }
 }
@@ -662,4 +674,30 @@ fn events_are_put_into_words_by_the_service() {
     assert_eq!(check("src/cli/a.rs", many, folds), [""; 0]);
     let unneeded = ["src/cli/a.rs: this exemption is no longer needed: why"];
     assert_eq!(check("src/cli/a.rs", &keys, folds), unneeded);
+}
+
+#[test]
+fn front_ends_import_the_service_and_values() {
+    let rows: &[(&str, &str, &[&str])] = &[
+        ("src/cli/a.rs", "use synthdev_service::a::B; use synthdev_domain::c::D; use crate::e::F;", &[]),
+        (
+            "src/cli/a.rs",
+            "use synthdev_runtime::a::B;",
+            &["src/cli/a.rs:1: cli must not import runtime::a: ask the service"],
+        ),
+        (
+            "src/tui/a.rs",
+            "fn f() { synthdev_engine::a::b(); }",
+            &["src/tui/a.rs:1: tui must not import engine::a: ask the service"],
+        ),
+        ("src/mcp/a.rs", "use synthdev_runtime::known::B;", &[]),
+        ("src/mcp/a.rs", "", &["mcp does not import runtime::known any more: remove its row"]),
+        ("src/app/a.rs", "use synthdev_runtime::a::B;", &[]),
+    ];
+    for (path, text, expected) in rows {
+        let exempt: &[use_cases::ImportRow<'_>] =
+            if path.contains("mcp") { &[("mcp", &["runtime::known"], "an example")] } else { &[] };
+        let check = |tree: &Tree| use_cases::check_front_end_imports(tree, exempt);
+        assert_eq!(run_check(check, &[(path, text)]), *expected, "{text}");
+    }
 }

@@ -6,6 +6,7 @@ mod ending;
 mod executed_arguments;
 mod sub_agents;
 mod travel;
+mod use_cases;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

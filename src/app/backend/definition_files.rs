@@ -22,14 +22,14 @@ use synthdev_language::render::compact_line;
 use synthdev_language::source::SourceFile;
 use synthdev_language::test_file::ENDING;
 use synthdev_language::workflow_file::read_heads;
+use synthdev_service::definition_check::check_among_others;
 use synthdev_service::session::{
     CatalogSymbols, EditFile, EditFileKind, EditorCheckReport, EditorRequest, EditorResponse,
     EditorSaveError, EditorSimulatedRun, OpenedEditFile, SavedEditFile, ToolSymbol,
 };
 use synthdev_settings::catalog::ConfigCatalog;
-use synthdev_settings::catalog::workflow_index::index_workflows;
+use synthdev_settings::file_kind::FileKind;
 use synthdev_settings::role_file::read_roles;
-use synthdev_settings::roles::RoleSet;
 use synthdev_settings::setup::KEYS_FILE;
 use synthdev_settings::system_context::{GUIDANCE, TEMPLATE};
 use synthdev_settings::trust::TrustVerdict;
@@ -329,34 +329,13 @@ fn waited_for<T>(work: impl Future<Output = Result<T, String>>) -> Result<T, Str
 }
 
 fn check_report(checker: &DefinitionChecker, file: &EditFile, text: &str) -> EditorCheckReport {
-    let catalog = &checker.catalog;
-    let source = source_file(checker, file, text);
-    let with = |files: &[SourceFile]| -> Vec<SourceFile> {
-        files.iter().filter(|other| other.name != source.name).cloned().chain([source.clone()]).collect()
+    let kind = match file.file_kind {
+        EditFileKind::Workflow => FileKind::Workflow,
+        EditFileKind::Role => FileKind::Roles,
     };
-    let mut graphs = Vec::new();
-    let (mut findings, more) = match file.file_kind {
-        EditFileKind::Workflow => {
-            let found = match catalog.check_file(&source) {
-                Ok((programs, found)) => {
-                    let own =
-                        programs.iter().flat_map(|program| WorkflowGraph::with_children(program, 0, false));
-                    graphs.extend(own.map(|(_, graph)| graph));
-                    found
-                }
-                Err(found) => found,
-            };
-            (found, index_workflows(&with(catalog.workflow_files())).1)
-        }
-        EditFileKind::Role => (Vec::new(), RoleSet::load(&with(catalog.role_files()), catalog.tools()).1),
-    };
-    let own = |finding: &Diagnostic| finding.place.file == source.name;
-    for finding in more.into_iter().filter(own) {
-        if !findings.contains(&finding) {
-            findings.push(finding);
-        }
-    }
-    EditorCheckReport { findings, graphs }
+    let checked = check_among_others(&checker.catalog, &source_file(checker, file, text), kind);
+    let drawn = checked.programs.iter().flat_map(|program| WorkflowGraph::with_children(program, 0, false));
+    EditorCheckReport { graphs: drawn.map(|(_, graph)| graph).collect(), findings: checked.diagnostics }
 }
 
 /// What completion knows.

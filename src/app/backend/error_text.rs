@@ -2,6 +2,7 @@
 
 use synthdev_ports::run_store::StoreError;
 use synthdev_runtime::handle::WAIT_OR_SHARE;
+use synthdev_service::run_start::RunStartError;
 
 pub(super) fn with_hint(message: &str, hint: Option<&str>) -> String {
     hint.map_or_else(|| message.to_owned(), |hint| format!("{message}\nhint: {hint}"))
@@ -9,6 +10,11 @@ pub(super) fn with_hint(message: &str, hint: Option<&str>) -> String {
 
 pub(super) fn store_error_text(error: &StoreError) -> String {
     with_hint(&error.message, error.hint.as_deref())
+}
+
+/// Why a run does not start, with what to do on the screen.
+pub(super) fn start_error_text(error: &RunStartError) -> String {
+    to_slash_commands(&with_hint(&error.to_string(), error.hint()))
 }
 
 /// How to set up a model; shown wherever a model is missing.
@@ -22,11 +28,12 @@ pub(super) fn no_model(missing: &str) -> String {
 
 /// Rewrites hints for the command line as slash commands.
 pub(super) fn to_slash_commands(text: &str) -> String {
-    const TYPED: [(&str, &str); 5] = [
+    const TYPED: [(&str, &str); 6] = [
         ("`synthdev runs pause`", "/pause with its id"),
         ("synthdev snapshot ", "/snapshot "),
         ("synthdev runs undo ", "/undo "),
         ("synthdev resume ", "/resume "),
+        ("synthdev runs pause ", "/pause "),
         (
             WAIT_OR_SHARE,
             "wait for it, or start this one beside it: /workflow NAME --isolate (a git worktree of its own) or --share \

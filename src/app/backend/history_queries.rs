@@ -5,36 +5,31 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::error_text::to_slash_commands;
-use super::past_runs::{store_error_text, with_hint};
+use super::past_runs::{list_error_text, store_error_text, with_hint};
 use crate::bootstrap::WiredRuntime;
 use crate::cli_context::CliContext;
-use crate::{history_commands, recordings};
-use synthdev_cli::args::ExportFormat;
+use crate::history_commands::RunExporter;
 use synthdev_cli::history::diff;
 use synthdev_cli::history::list::origin_text;
 use synthdev_cli::output::{cost_text, time_text, tokens_text};
 use synthdev_cli::snapshots;
-use synthdev_domain::ids::{RunId, SnapshotId, Timestamp};
-use synthdev_domain::journal::{RunQuery, RunStatus, RunSummary, SearchQuery};
+use synthdev_domain::ids::{RunId, Timestamp};
+use synthdev_domain::journal::{RunQuery, RunStatus, RunSummary};
 use synthdev_domain::workflow::plain_text;
 use synthdev_engine::explain;
 use synthdev_runtime::handle::RuntimeHandle;
-use synthdev_runtime::time_travel::RunStep;
+use synthdev_service::run_files::{RunFiles, StepFileChanges};
+use synthdev_service::run_list::{self, FoundRun, FoundRuns, WordSearch};
 use synthdev_settings::catalog::ConfigCatalog;
 use synthdev_tui::history_browser::run_list::{FOUND, PAGE};
 use synthdev_tui::history_browser::step_list::StepListBuilder;
 use synthdev_tui::history_browser::{
-    HistoryRequest, HistoryResponse, HistoryRunFilter, HistoryRunPage, HistoryText, RunDetails,
-    RunListCursor, RunRow,
+    HistoryRequest, HistoryResponse, HistoryRunFilter, HistoryRunPage, HistoryText, RunDetails, RunListCursor,
 };
 use synthdev_tui::report::history::history_run_row;
 use synthdev_tui::transcript::item::{ItemTone, TranscriptBlock, TranscriptItem};
 use synthdev_tui::update::past_run::step_details::StepDetailsBuilder;
 
-/// Places that a search looks at first; several may be in one run.
-const HITS: usize = 600;
-/// Where so many places are in few runs, older runs are left out.
-const MOST_HITS: usize = HITS * 64;
 /// Characters around the words.
 const WIDTH: usize = 120;
 /// States of a path that are shown: its end.
@@ -99,10 +94,14 @@ impl TuiHistoryReader {
             ..RunQuery::default()
         };
         if !words.is_empty() {
-            let query =
-                RunQuery { words: Some(words.to_owned()), until: after.map(|after| after.started), ..query };
-            let (rows, more) = self.search_runs(words, &query, after.map_or(0, |after| after.known_count))?;
-            return Ok(HistoryRunPage { rows, has_more: more, at });
+            let query = RunQuery { until: after.map(|after| after.started), ..query };
+            // so many of the first ones may be known already
+            let most = FOUND + after.map_or(0, |after| after.known_count);
+            let search = WordSearch { words, query: &query, most, width: WIDTH };
+            let found = run_list::find_runs_by_words(self.handle(), &search);
+            let FoundRuns { runs, has_more } = found.map_err(|error| list_error_text(&error))?;
+            let row = |found: FoundRun| history_run_row(found.run, &self.project, found.text);
+            return Ok(HistoryRunPage { rows: runs.into_iter().map(row).collect(), has_more, at });
         }
         let query = RunQuery {
             limit: PAGE,
@@ -110,65 +109,13 @@ impl TuiHistoryReader {
             offset: after.map_or(0, |after| after.known_count),
             ..query
         };
-        let found = self.handle().find_runs(&query).map_err(|error| store_error_text(&error))?;
+        let found = run_list::find_runs(self.handle(), &query).map_err(|error| list_error_text(&error))?;
         let more = found.len() == PAGE;
         Ok(HistoryRunPage {
             rows: found.into_iter().map(|run| history_run_row(run, &self.project, None)).collect(),
             has_more: more,
             at,
         })
-    }
-
-    /// Runs with the words in their names, inputs, messages or actions; newest first, and whether there are others
-    /// after them. `known`: so many of the first ones may be known already.
-    fn search_runs(
-        &self,
-        words: &str,
-        query: &RunQuery,
-        known: usize,
-    ) -> Result<(Vec<RunRow>, bool), String> {
-        let most = FOUND + known;
-        let named = self
-            .handle()
-            .find_runs(&RunQuery { limit: most + 1, ..query.clone() })
-            .map_err(|error| store_error_text(&error))?;
-        let mut hits = HITS;
-        loop {
-            let said = SearchQuery {
-                text: words.to_owned(),
-                limit: hits,
-                run: None,
-                workflow: query.workflow.clone(),
-            };
-            let places = self.handle().search(&said, WIDTH).map_err(|error| store_error_text(&error))?;
-            let all = places.len() < hits;
-            let mut texts = std::collections::HashMap::new();
-            for hit in places {
-                texts.entry(hit.run).or_insert(hit.snippet.text);
-            }
-            let mut runs = named.clone();
-            for run in texts.keys() {
-                if runs.iter().all(|known| known.id != *run) {
-                    // it may be gone by now
-                    runs.extend(
-                        self.handle().summary(run.as_str()).ok().filter(|run| matches_query(run, query)),
-                    );
-                }
-            }
-            // the newest runs come first: with too few of them, more places are looked at
-            if runs.len() <= most && !all && hits < MOST_HITS {
-                hits *= 4;
-                continue;
-            }
-            runs.sort_by(|one, other| (other.started, &other.id).cmp(&(one.started, &one.id)));
-            let more = runs.len() > most;
-            runs.truncate(most);
-            let mut shown = |run: RunSummary| {
-                let text = texts.remove(&run.id);
-                history_run_row(run, &self.project, text)
-            };
-            return Ok((runs.into_iter().map(&mut shown).collect(), more));
-        }
     }
 
     fn open_run(
@@ -209,43 +156,10 @@ impl TuiHistoryReader {
         Ok(HistoryText { title, items, step: Some(step) })
     }
 
-    /// What the project's files differ in from the beginning of a step to the next stored state.
     fn files(&self, run: &RunId, step: u32) -> String {
-        let steps = match self.handle().steps(run) {
-            Ok(steps) => steps,
-            Err(error) => return store_error_text(&error),
-        };
-        let at = usize::try_from(step).unwrap_or(usize::MAX).saturating_sub(1);
-        let Some(place) = steps.get(at) else { return "not known".to_owned() };
-        if let Some(owner) = &place.within {
-            return format!(
-                "stored before and after all branches of {owner}: see step {}",
-                forked_step_text(place)
-            );
-        }
-        let Some(before) = &place.files else {
-            return NO_FILES.to_owned();
-        };
-        let later =
-            steps.iter().skip(at + 1).find(|other| other.within.is_none() && other.files != place.files);
-        let after = later.and_then(|place| place.files.clone()).or_else(|| self.last_stored(run, before));
-        let Some(after) = after else {
-            return "no known changes: no snapshot was taken after it".to_owned();
-        };
-        match self.runtime.ports.snapshots.changes(before, Some(&after)) {
-            Ok(changes) if changes.is_empty() => "none was changed".to_owned(),
-            Ok(changes) => snapshots::merge_changes_text(&changes),
-            Err(error) => with_hint(&error.message, error.hint.as_deref()),
-        }
-    }
-
-    /// The newest stored state of the run, if it is another one.
-    fn last_stored(&self, run: &RunId, before: &SnapshotId) -> Option<SnapshotId> {
-        let list = self.runtime.ports.snapshots.list().ok()?;
-        list.into_iter()
-            .find(|info| info.run.as_ref() == Some(run))
-            .map(|info| info.id)
-            .filter(|id| id != before)
+        let snapshots = &*self.runtime.ports.snapshots;
+        let files = RunFiles { handle: self.handle(), snapshots, project: &self.project };
+        step_files_text(files.changes_of_step(run, step))
     }
 
     fn explain_step(&self, run: &RunId, step: u32) -> Result<HistoryText, String> {
@@ -272,28 +186,26 @@ impl TuiHistoryReader {
 
     /// A path counts from the project.
     fn export_run(&self, run: &RunId, to: &str) -> Result<String, String> {
+        let exporter = RunExporter { world: &self.context, catalog: &self.catalog, wired: &self.runtime };
         let path = Path::new(&self.project).join(to);
-        if recordings::is_recordings_path(&path) {
-            let told =
-                recordings::write_recording(&self.context, &self.catalog, &self.runtime, run.as_str(), &path);
-            return told.map(|lines| lines.join("\n")).map_err(|error| format!("{error:#}"));
-        }
-        let markdown = path.extension().is_some_and(|end| end.eq_ignore_ascii_case("md"));
-        let format = if markdown { ExportFormat::Markdown } else { ExportFormat::Bundle };
-        let lines = history_commands::export_to(self.handle(), run.as_str(), &path, format);
+        let lines = exporter.write_file(run.as_str(), &path, &path.display().to_string(), None);
         lines.map(|lines| lines.join("\n")).map_err(|error| format!("{error:#}"))
     }
 }
 
-fn forked_step_text(place: &RunStep) -> String {
-    place.forked.map_or_else(|| "before it".to_owned(), |step| step.to_string())
-}
-
-fn matches_query(run: &RunSummary, query: &RunQuery) -> bool {
-    let project = query.project.as_ref().is_none_or(|project| *project == run.project);
-    let status = query.statuses.is_empty() || query.statuses.contains(&run.progress.status);
-    let begun = query.until.is_none_or(|until| run.started <= until);
-    project && status && begun && query.workflow.as_ref().is_none_or(|workflow| *workflow == run.workflow)
+fn step_files_text(changes: StepFileChanges) -> String {
+    match changes {
+        StepFileChanges::Known(changes) if changes.is_empty() => "none was changed".to_owned(),
+        StepFileChanges::Known(changes) => snapshots::merge_changes_text(&changes),
+        StepFileChanges::NoStep => "not known".to_owned(),
+        StepFileChanges::InBranch { owner, forked } => {
+            let step = forked.map_or_else(|| "before it".to_owned(), |step| step.to_string());
+            format!("stored before and after all branches of {owner}: see step {step}")
+        }
+        StepFileChanges::NoneStored => NO_FILES.to_owned(),
+        StepFileChanges::NoneStoredAfter => "no known changes: no snapshot was taken after it".to_owned(),
+        StepFileChanges::Unreadable { message, hint } => with_hint(&message, hint.as_deref()),
+    }
 }
 
 /// What `runs show` says above its timeline.

@@ -7,16 +7,13 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use tokio::sync::watch;
 
-use super::indexing_session::IndexingSession;
-use super::suggest::LEVEL;
 use super::{TuiBackend, run_blocking};
-use crate::bootstrap::{self, WiredRuntime};
-use crate::index::plan_index;
-use synthdev_adapters::project_index::ProjectIndex;
-use synthdev_domain::model::ModelChoice;
-use synthdev_domain::project_index::report::proposal_lines;
-use synthdev_domain::project_index::{IndexPlan, SizeLimit, summary_requests};
-use synthdev_runtime::indexing::{IndexingJob, IndexingProgress, StopSignal};
+use crate::bootstrap;
+use synthdev_domain::project_index::{SizeLimit, summary_requests};
+use synthdev_service::project_indexing::{
+    IndexingError, IndexingProgress, IndexingProposal, SMALL_TASK_LEVEL, StopSignal, build_index,
+    propose_indexing,
+};
 use synthdev_service::session::{IndexingReply, IndexingRequest};
 
 impl TuiBackend {
@@ -44,16 +41,22 @@ impl TuiBackend {
         {
             return refused("this session uses scripted replies: no model can describe files".to_owned());
         }
-        let choice = match catalog.model_for_level(LEVEL) {
-            Ok(choice) => choice,
-            Err(missing) => return refused(format!("{}: /configure {LEVEL} sets one up", missing.message)),
-        };
         let port = bootstrap::project_index(&self.context.project, &self.context.dirs.data, &catalog);
         let (shown, stopped) = (Arc::clone(&self.indexing), self.stop_signal());
         Box::pin(async move {
-            let looked = port.clone();
-            match run_blocking(move || plan_index(&looked, limit)).await {
-                Ok(plan) => propose_indexing(&shown, &wired, port, plan, choice, stopped).await,
+            let proposed = run_blocking(move || {
+                propose_indexing(Arc::new(port), limit, &catalog).map_err(|error| indexing_error_text(&error))
+            });
+            match proposed.await {
+                Ok(IndexingProposal::UpToDate(report)) => IndexingReply::Done(report),
+                Ok(IndexingProposal::Free(job)) => {
+                    // what costs nothing is done at once
+                    IndexingReply::Done(Box::new(build_index(&wired.handle, job, &|_| {}, stopped).await))
+                }
+                Ok(IndexingProposal::Priced { job, lines }) => {
+                    *shown.proposed_job.lock().unwrap_or_else(PoisonError::into_inner) = Some(job);
+                    IndexingReply::Proposal(lines)
+                }
                 Err(why) => IndexingReply::Refused(why),
             }
         })
@@ -78,7 +81,7 @@ impl TuiBackend {
             *indexing.running_job.lock().await = Some(watched);
             tokio::spawn(async move {
                 let told = |at: IndexingProgress| drop(tell.send_replace(IndexingReply::At(at)));
-                let report = wired.handle.build_index(work, &told, stopped).await;
+                let report = build_index(&wired.handle, work, &told, stopped).await;
                 tell.send_replace(IndexingReply::Done(Box::new(report)));
             });
             IndexingReply::At(IndexingProgress { done_count: 0, total_count: of })
@@ -90,21 +93,9 @@ impl TuiBackend {
     }
 }
 
-/// What costs nothing is done at once.
-async fn propose_indexing(
-    indexing: &IndexingSession,
-    wired: &WiredRuntime,
-    port: ProjectIndex,
-    plan: IndexPlan,
-    choice: ModelChoice,
-    stopped: StopSignal,
-) -> IndexingReply {
-    let estimate = plan.estimate_cost(choice.price);
-    let lines = proposal_lines(&plan, &choice.model, &estimate);
-    let work = IndexingJob { port: Arc::new(port), plan, choice };
-    if estimate.calls == 0 {
-        return IndexingReply::Done(Box::new(wired.handle.build_index(work, &|_| {}, stopped).await));
+fn indexing_error_text(error: &IndexingError) -> String {
+    match error {
+        IndexingError::NoModel(_) => format!("{error}: /configure {SMALL_TASK_LEVEL} sets one up"),
+        IndexingError::Unreadable(_) => error.to_string(),
     }
-    *indexing.proposed_job.lock().unwrap_or_else(PoisonError::into_inner) = Some(work);
-    IndexingReply::Proposal(lines)
 }

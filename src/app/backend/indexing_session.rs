@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use tokio::sync::watch;
 
-use synthdev_runtime::indexing::IndexingJob;
+use synthdev_service::project_indexing::IndexingJob;
 use synthdev_service::session::IndexingReply;
 
 /// The job that the user was shown, and the one that is running.

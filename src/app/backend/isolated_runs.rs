@@ -3,16 +3,15 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::error_text::{store_error_text, with_hint};
 use crate::bootstrap::{self, WiredRuntime, WorktreeLocation};
 use crate::{cli_context::CliContext, isolation, system_context};
 use synthdev_domain::ids::RunId;
 use synthdev_domain::journal::RunSummary;
 use synthdev_domain::snapshot::RunWorktree;
 use synthdev_engine::run_spec::RunSpec;
-use synthdev_ports::snapshot::SnapshotError;
-use synthdev_ports::worktree::WorktreePort;
 use synthdev_runtime::handle::RuntimeHandle;
+use synthdev_service::run_resume::{RunResumeError, place_of_run};
+use synthdev_service::run_start::{PreparedWorktree, RunStartError};
 use synthdev_settings::catalog::ConfigCatalog;
 
 /// What a run in another directory is wired with; kept, because making a worktree takes a while.
@@ -38,7 +37,7 @@ impl IsolatedRuns {
     }
 
     /// The run, and where it works. Without a worktree nothing is started. Blocking.
-    pub(crate) fn start_run(&self, spec: RunSpec) -> Result<(RunId, String), String> {
+    pub(crate) fn start_run(&self, spec: RunSpec) -> Result<(RunId, String), RunStartError> {
         self.start_with(spec, |_, handle| handle.clone())
     }
 
@@ -47,44 +46,24 @@ impl IsolatedRuns {
         &self,
         spec: RunSpec,
         around: impl FnOnce(&RunId, &RuntimeHandle) -> RuntimeHandle,
-    ) -> Result<(RunId, String), String> {
-        // its files would begin as they are
-        self.runtime.handle.ensure_files_consistent().map_err(|error| store_error_text(&error))?;
+    ) -> Result<(RunId, String), RunStartError> {
         let trees = bootstrap::git_worktrees(&self.project, &self.data, &self.catalog);
-        let id = self.runtime.handle.draw_run_id();
-        let workflow = spec.program.workflows.first().map(|root| root.name.clone()).unwrap_or_default();
-        let tree = trees.create(&id, &workflow).map_err(|error| snapshot_error_text(&error))?;
-        let spec = RunSpec {
-            brief: system_context::build_system_context(&self.catalog, Path::new(&tree.path)),
-            ..spec
-        };
-        let begun = isolation::missing_file_lines(&trees, &tree)
-            .map_err(|error| snapshot_error_text(&error))
-            .and_then(|missing| {
-                let run = around(&id, &self.runtime_in_worktree(&tree.path).handle);
-                let run = run.start_as(id.clone(), spec, Some(tree.clone()));
-                run.map(|_| missing).map_err(|error| store_error_text(&error))
-            });
-        if begun.is_err() {
-            // nothing was started
-            drop(trees.discard(&tree, false));
-        }
-        let place = worktree_text(&id, &tree);
-        Ok((id, begun?.into_iter().chain([place]).collect::<Vec<_>>().join("\n")))
+        let prepared = PreparedWorktree::create(&self.runtime.handle, &trees, &spec.program)?;
+        let (run, tree) = (prepared.run.clone(), prepared.tree.clone());
+        let brief = system_context::build_system_context(&self.catalog, Path::new(&tree.path));
+        let inside = around(&run, &self.runtime_in_worktree(&tree.path).handle);
+        let mut lines = isolation::missing_file_lines(&prepared.missing);
+        prepared.start(&inside, RunSpec { brief, ..spec })?;
+        lines.push(worktree_text(&run, &tree));
+        Ok((run, lines.join("\n")))
     }
 
     /// The runtime with the files of a run that is resumed.
-    pub(crate) fn runtime_for_run(&self, summary: &RunSummary) -> Result<Arc<WiredRuntime>, String> {
-        match &summary.worktree {
-            None => Ok(Arc::clone(&self.runtime)),
-            Some(tree) if Path::new(&tree.path).is_dir() => {
-                Ok(Arc::new(self.runtime_in_worktree(&tree.path)))
-            }
-            Some(tree) => {
-                let (message, hint) = isolation::worktree_gone_reason(summary, tree);
-                Err(with_hint(&message, Some(&hint)))
-            }
-        }
+    pub(crate) fn runtime_for_run(&self, summary: &RunSummary) -> Result<Arc<WiredRuntime>, RunResumeError> {
+        Ok(match place_of_run(summary, |path| Path::new(path).is_dir())? {
+            None => Arc::clone(&self.runtime),
+            Some(tree) => Arc::new(self.runtime_in_worktree(&tree.path)),
+        })
     }
 
     fn runtime_in_worktree(&self, tree: &str) -> WiredRuntime {
@@ -99,8 +78,4 @@ pub(super) fn worktree_text(run: &RunId, tree: &RunWorktree) -> String {
         "its files: {}\n→ synthdev runs merge {run} brings its changes here, runs discard drops them",
         tree.path
     )
-}
-
-fn snapshot_error_text(error: &SnapshotError) -> String {
-    with_hint(&error.message, error.hint.as_deref())
 }

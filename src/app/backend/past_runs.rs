@@ -4,16 +4,15 @@ use super::error_text::to_slash_commands;
 pub(super) use super::error_text::{store_error_text, with_hint};
 use super::isolated_runs::{self, IsolatedRuns};
 use crate::bootstrap::WiredRuntime;
-use crate::{imported_runs, pause_and_cancel, resume_command, windows};
-use synthdev_domain::ids::{CallId, RunId};
-use synthdev_domain::journal::{OpenPause, PauseReason, RunQuery, RunStatus, RunSummary, SearchQuery};
-use synthdev_domain::workflow::WorkflowProgram;
-use synthdev_engine::input::UserAnswer;
-use synthdev_runtime::command::ControlAction;
+use crate::resume_command;
+use crate::windows::SessionWindowLookup;
+use synthdev_domain::ids::RunId;
+use synthdev_domain::journal::{RunQuery, RunSummary, SearchQuery};
 use synthdev_runtime::handle::RuntimeHandle;
 use synthdev_runtime::inspect_call::ModelCallSelector;
-use synthdev_runtime::resume::{ResumeError, ResumeRequest};
-use synthdev_runtime::search::{SearchMatch, SearchTextKind};
+use synthdev_service::run_control::{self, ControlAction};
+use synthdev_service::run_list::{self, RunListError, SearchMatch, SearchTextKind};
+use synthdev_service::run_resume::{self, ResumeError, ResumeOptions, ResumeService, RunResumeError};
 use synthdev_service::session::{RunFilter, SearchHitLine};
 use synthdev_tui::past_run::PastRun;
 use synthdev_tui::update::past_run::{PastRunBuilder, from_preview};
@@ -26,7 +25,11 @@ pub(super) fn list_runs(
     let RunFilter { this_project_only: only_here, statuses, search_words: words, limit } = filter;
     let project = only_here.then(|| here.to_owned());
     let query = RunQuery { limit, statuses, words, project, ..RunQuery::default() };
-    handle.find_runs(&query).map_err(|error| store_error_text(&error))
+    run_list::find_runs(handle, &query).map_err(|error| list_error_text(&error))
+}
+
+pub(super) fn list_error_text(error: &RunListError) -> String {
+    with_hint(&error.to_string(), error.hint().as_deref())
 }
 
 /// The past of a run that can be resumed here.
@@ -71,27 +74,10 @@ fn find_resumable_run(
     demo: Option<&str>,
 ) -> Result<RunSummary, String> {
     let summary = wired.handle.summary(run).map_err(|error| store_error_text(&error))?;
-    let id = &summary.id;
-    ensure_same_project(&summary, here, &|project| format!("synthdev{project} resume {id}"))?;
     if let Some(demo) = demo.filter(|demo| *demo != summary.workflow) {
         return Err(format!("the demo's script only plays {demo}"));
     }
-    match summary.progress.status {
-        RunStatus::Running if wired.handle.running_runs().contains(id) => {
-            return Err(format!("run {id} is running here"));
-        }
-        RunStatus::Running => {
-            let hint = format!("/pause {id} pauses it there; then /resume {id} takes it up here");
-            return Err(with_hint(&format!("run {id} is running in another process"), Some(&hint)));
-        }
-        status @ (RunStatus::Completed | RunStatus::Cancelled) => {
-            return Err(is_over_text(id, &format!("is {}", status.as_str())));
-        }
-        RunStatus::Failed if summary.progress.pauses.is_empty() => {
-            return Err(is_over_text(id, "failed and cannot be retried"));
-        }
-        RunStatus::Failed | RunStatus::Paused | RunStatus::Interrupted => {}
-    }
+    run_resume::check_resumable(&wired.handle, &summary, here).map_err(|error| resume_error_text(&error))?;
     Ok(summary)
 }
 
@@ -102,42 +88,46 @@ pub(super) async fn control_run(
     control: ControlAction,
 ) -> Result<String, String> {
     let summary = handle.summary(run).map_err(|error| store_error_text(&error))?;
-    let told = pause_and_cancel::control_run(handle, &summary, control).await;
-    told.map(|text| to_slash_commands(&text)).map_err(|error| to_slash_commands(&store_error_text(&error)))
+    let told = run_control::control_run(handle, &summary, control).await;
+    told.map(|done| to_slash_commands(&done.to_string()))
+        .map_err(|error| to_slash_commands(&with_hint(&error.to_string(), error.hint())))
 }
 
 /// Resumes a run with the user at the screen. `retry`: the failed state is tried again without a question.
 pub(super) fn resume_run(elsewhere: &IsolatedRuns, run: &RunId, retry: bool) -> Result<(), String> {
+    let refused = |error: RunResumeError| resume_error_text(&error);
     let summary =
         elsewhere.current_runtime().handle.summary(run.as_str()).map_err(|error| store_error_text(&error))?;
-    let wired = &*elsewhere.runtime_for_run(&summary)?;
+    if retry {
+        run_resume::check_failed(run, summary.progress.status).map_err(refused)?;
+    }
+    let wired = &*elsewhere.runtime_for_run(&summary).map_err(refused)?;
     if let Some(script) = wired.providers.scripted_model() {
         script.rewind_replies();
         resume_command::skip_used_replies(wired, run).map_err(|error| format!("{error:#}"))?;
     }
-    let stored = || Ok(wired.handle.load_record(run.as_str())?.program);
-    let answers = if retry { retry_answers(&wired.handle, run)? } else { Vec::new() };
-    let going = ResumeRequest { user_present: true, answers, ..ResumeRequest::default() };
-    let runtime = tokio::runtime::Handle::current();
-    let windows = |program: &mut WorkflowProgram| {
-        runtime.block_on(windows::ask_unknown_windows(&wired.providers, program));
-        Ok(())
-    };
-    let going =
-        imported_runs::adapt_imported_run(elsewhere.current_catalog(), &summary, stored, windows, going)
-            .map_err(|error| format!("{error:#}"))?;
-    let done = runtime.block_on(wired.handle.resume(run, going));
-    done.map_err(|error| match &error {
-        ResumeError::Over { reason: why, .. } => is_over_text(run, why),
-        _ => to_slash_commands(&with_hint(&error.to_string(), error.hint().as_deref())),
-    })
+    let windows = SessionWindowLookup(&wired.providers);
+    let service = ResumeService::new(&wired.handle, elsewhere.current_catalog(), &windows);
+    let options = ResumeOptions { user_present: true, ..ResumeOptions::default() };
+    let mut request = service.prepare(&summary, options).map_err(refused)?;
+    if retry {
+        request.answers = run_resume::retry_answers(&wired.handle, run).map_err(refused)?;
+    }
+    let resuming = run_resume::resume_run(&wired.handle, run, request);
+    tokio::runtime::Handle::current().block_on(resuming).map_err(refused)
 }
 
-/// Answers that retry a failed state and continue past a limit.
-fn retry_answers(handle: &RuntimeHandle, run: &RunId) -> Result<Vec<(CallId, UserAnswer)>, String> {
-    let open = handle.open_pauses(run, None).map_err(|error| error.to_string())?;
-    let again = |pause: &OpenPause| matches!(pause.reason, PauseReason::Error | PauseReason::Limit);
-    Ok(open.into_iter().filter(again).map(|pause| (pause.call, UserAnswer::Continue)).collect())
+/// Why a run is not resumed, with what to do on the screen.
+fn resume_error_text(error: &RunResumeError) -> String {
+    let back = |run: &RunId| {
+        format!("/rewind {run} goes back to one of its steps, /fork {run} makes a new run from there")
+    };
+    let hint = match error {
+        RunResumeError::Over { run, .. } => Some(back(run)),
+        RunResumeError::Resume(ResumeError::Over { run, .. }) => Some(back(run)),
+        error => error.hint(),
+    };
+    to_slash_commands(&with_hint(&error.to_string(), hint.as_deref()))
 }
 
 /// A run of another project, or one with files of its own, is not for this screen: says what to type instead.
@@ -170,11 +160,6 @@ pub(super) fn ensure_same_project(
     Err(with_hint(&format!("run {run} belongs to {project}"), Some(&command)))
 }
 
-fn is_over_text(run: &RunId, why: &str) -> String {
-    let hint = format!("/rewind {run} goes back to one of its steps, /fork {run} makes a new run from there");
-    with_hint(&format!("run {run} {why}"), Some(&hint))
-}
-
 /// The last request of a run with its answer.
 pub(super) fn review_last_call(
     handle: &RuntimeHandle,
@@ -194,7 +179,7 @@ const WIDTH: usize = 72;
 
 pub(super) fn search_history(handle: &RuntimeHandle, words: &str) -> Result<Vec<SearchHitLine>, String> {
     let query = SearchQuery { text: words.to_owned(), limit: HITS, ..SearchQuery::default() };
-    let found = handle.search(&query, WIDTH).map_err(|error| store_error_text(&error))?;
+    let found = run_list::search_texts(handle, &query, WIDTH).map_err(|error| list_error_text(&error))?;
     Ok(found.into_iter().map(hit_line).collect())
 }
 

@@ -7,20 +7,19 @@ use futures_util::future::BoxFuture;
 
 use super::error_text::store_error_text;
 use super::{TuiBackend, run_blocking, user_commands};
-use crate::bootstrap::WiredRuntime;
-use crate::cli_context::CliContext;
+use crate::dry_run::unknown_workflow_text;
+use crate::history_commands::RunExporter;
 use crate::probe_servers::{ProbeScope, ServerProbe};
-use crate::{bootstrap, recordings, sandbox_setup, system_context, trust, trust_report};
-use synthdev_adapters::file_io;
+use crate::{bootstrap, sandbox_setup, system_context, trust, trust_report};
 use synthdev_cli::args::GraphFormat;
 use synthdev_cli::graph::{GraphTerminalOptions, program_graphs, write_graphs};
-use synthdev_cli::history::{import_export, markdown};
 use synthdev_cli::models;
 use synthdev_domain::ids::RunId;
 use synthdev_domain::workflow::WorkflowProgram;
 use synthdev_ports::tool::ToolPort as _;
 use synthdev_runtime::handle::RuntimeHandle;
 use synthdev_runtime::history::RunRecord;
+use synthdev_service::definition_check::find_workflow;
 use synthdev_service::session::{
     EditorSimulatedRun, LookupPage, LookupRequest, LookupResponse, ServiceAnswer, ShellOutcome,
     UntrustedDefinitions,
@@ -102,7 +101,10 @@ impl TuiBackend {
             }
             LookupPage::Export { run, file } => {
                 let world = self.context.clone();
-                run_blocking(move || export_run(&world, &catalog, &wired, &run.unwrap_or_default(), file))
+                run_blocking(move || {
+                    let exporter = RunExporter { world: &world, catalog: &catalog, wired: &wired };
+                    export_run(&exporter, &run.unwrap_or_default(), file)
+                })
             }
         }
     }
@@ -178,9 +180,7 @@ fn settings_text(catalog: &ConfigCatalog) -> String {
 }
 
 fn workflow_graph(catalog: &ConfigCatalog, name: &str) -> TextPageResult {
-    if catalog.workflow(name).is_none() {
-        return Err(format!("no workflow {name} — /workflows lists them"));
-    }
+    find_workflow(catalog, name).map_err(|unknown| unknown_workflow_text(&unknown))?;
     let program = catalog.program(name).map_err(|found| {
         super::first_error(catalog, &found).unwrap_or_else(|| format!("{name} cannot be drawn: it is broken"))
     })?;
@@ -201,46 +201,13 @@ fn drawn_graph(name: &str, program: &WorkflowProgram, run: Option<&RunRecord>) -
 }
 
 /// Into the project's directory unless another one is named. A file that is there is left as it is.
-fn export_run(
-    world: &CliContext,
-    catalog: &ConfigCatalog,
-    wired: &WiredRuntime,
-    run: &str,
-    file: Option<String>,
-) -> TextPageResult {
-    let handle = &wired.handle;
-    let id = handle.summary(run).map_err(|error| store_error_text(&error))?.id.to_string();
+fn export_run(exporter: &RunExporter<'_>, run: &str, file: Option<String>) -> TextPageResult {
+    let found = exporter.wired.handle.summary(run).map_err(|error| store_error_text(&error))?;
+    let id = found.id.to_string();
     let file = file.unwrap_or_else(|| format!("{id}.md"));
-    let path = world.project.join(&file);
-    if recordings::is_recordings_path(&path) {
-        let told = recordings::write_recording(world, catalog, wired, &id, &path);
-        let told = told.map_err(|error| format!("{error:#}"))?;
-        return Ok((format!("Run {id}"), told.join("\n")));
-    }
-    let refused = |error: std::io::Error| match error.kind() {
-        std::io::ErrorKind::AlreadyExists => {
-            format!("{file} exists: it was left as it is; name another file")
-        }
-        _ => format!("{file} cannot be written: {error}"),
-    };
-    let is_text = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("md"));
-    let told = if is_text {
-        let mut text = Vec::new();
-        let record = handle.load_record(&id).map_err(|error| store_error_text(&error))?;
-        markdown::write_run_markdown(&record, &mut text).map_err(refused)?;
-        let text = handle.without_keys(String::from_utf8_lossy(&text).into_owned());
-        file_io::create_large(&path, |out| out.write_all(text.as_bytes())).map_err(refused)?;
-        format!("written to {file}")
-    } else {
-        let done = file_io::create_large(&path, |out| handle.export(&id, env!("CARGO_PKG_VERSION"), out));
-        let done = done.map_err(|error| match error {
-            synthdev_runtime::export_import::BundleError::Store(error) => store_error_text(&error),
-            synthdev_runtime::export_import::BundleError::Io(error) => refused(error),
-            synthdev_runtime::export_import::BundleError::Refused(reason) => reason,
-        })?;
-        import_export::export_lines(&done, Some(&file)).into_iter().collect::<Vec<String>>().join("\n")
-    };
-    Ok((format!("Run {id}"), told))
+    let told = exporter.write_file(&id, &exporter.world.project.join(&file), &file, None);
+    let told = told.map_err(|error| format!("{error:#}"))?;
+    Ok((format!("Run {id}"), told.join("\n")))
 }
 
 fn simulation_text(name: &str, all: &[EditorSimulatedRun]) -> (String, String) {

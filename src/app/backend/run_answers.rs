@@ -91,10 +91,7 @@ impl TuiBackend {
         purpose: SnapshotPurpose,
     ) -> ServiceAnswer<RunResponse> {
         let (wired, operation) = (self.current_runtime(), command.clone());
-        let work = move || {
-            snapshot_command::run_snapshot_command(&wired, operation)
-                .map_err(|error| past_runs::with_hint(&error.message, error.hint.as_deref()))
-        };
+        let work = move || snapshot_command::run_snapshot_command(&wired, operation);
         answer_blocking(work, move |text| RunResponse::Snapshot { command, purpose, text })
     }
 }

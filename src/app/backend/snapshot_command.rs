@@ -1,41 +1,39 @@
 //! `/snapshot`: stored files of the project, as texts for the screen.
 
-use super::error_text;
+use std::sync::Arc;
+
+use super::error_text::{to_slash_commands, with_hint};
 use crate::bootstrap::WiredRuntime;
-use crate::interrupted_restore;
 use synthdev_cli::snapshots;
-use synthdev_domain::snapshot::SnapshotRequest;
-use synthdev_ports::snapshot::SnapshotError;
+use synthdev_service::project_snapshots::{ProjectSnapshotError, SnapshotService};
 use synthdev_service::session::SnapshotOperation;
 
 pub(super) fn run_snapshot_command(
     wired: &WiredRuntime,
     command: SnapshotOperation,
-) -> Result<String, SnapshotError> {
-    let (handle, store) = (&wired.handle, &*wired.ports.snapshots);
-    Ok(match command {
-        SnapshotOperation::List => {
-            let half = interrupted_restore::interrupted_restore_notice(handle)
-                .map(|half| format!("\n{half}"))
-                .unwrap_or_default();
-            error_text::to_slash_commands(&format!("{}{half}", snapshots::snapshot_lines(&store.list()?)))
-        }
+) -> Result<String, String> {
+    let service = SnapshotService::new(&wired.handle, Arc::clone(&wired.ports.snapshots));
+    let text = match command {
+        SnapshotOperation::List => service.list().map(|list| {
+            let interruption = service.interruption().map(|error| format!("\n{}", error_text(&error)));
+            format!("{}{}", snapshots::snapshot_lines(&list), interruption.unwrap_or_default())
+        }),
         SnapshotOperation::Create { label } => {
-            handle.accept_present_files()?;
-            snapshots::created_text(&store.take(&SnapshotRequest { label, ..SnapshotRequest::default() })?)
+            service.create(&label).map(|info| snapshots::created_text(&info))
         }
         SnapshotOperation::Show { id } => {
-            let info = store.find(&id)?;
-            snapshots::snapshot_text(&info, &store.changes(&info.id, None)?)
+            service.show(&id).map(|(info, changes)| snapshots::snapshot_text(&info, &changes))
         }
-        SnapshotOperation::Diff { id } => store.diff(&store.find(&id)?.id, None)?,
-        SnapshotOperation::Restore { id } => error_text::to_slash_commands(&snapshots::restored_text(
-            &handle.restore_snapshot(&store.find(&id)?.id)?,
-        )),
+        // a patch stays as it is
+        SnapshotOperation::Diff { id } => return service.diff(&id).map_err(|error| error_text(&error)),
+        SnapshotOperation::Restore { id } => service.restore(&id).map(|done| snapshots::restored_text(&done)),
         SnapshotOperation::Delete { id } => {
-            let info = store.find(&id)?;
-            store.delete(&info.id)?;
-            format!("snapshot {} was deleted", info.id)
+            service.delete(&id).map(|info| format!("snapshot {} was deleted", info.id))
         }
-    })
+    };
+    text.map(|text| to_slash_commands(&text)).map_err(|error| to_slash_commands(&error_text(&error)))
+}
+
+fn error_text(error: &ProjectSnapshotError) -> String {
+    with_hint(&error.to_string(), error.hint())
 }

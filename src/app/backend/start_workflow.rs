@@ -6,7 +6,7 @@ use anyhow::Result;
 use futures_util::future::BoxFuture;
 
 use super::catalog_lines::unreadable_workflows;
-use super::error_text::HOW_TO_SET;
+use super::error_text::{HOW_TO_SET, start_error_text};
 use super::tui_backend::{StartedRun, WorkflowStart};
 use super::{TuiBackend, past_runs, run_blocking};
 use crate::cli_context::CliContext;
@@ -14,9 +14,9 @@ use crate::model_setup::ConfigCandidate;
 use crate::run_command::run_spec;
 use crate::windows;
 use serde_json::Map;
-use synthdev_engine::run_spec::RunSpec;
 use synthdev_engine::steering::BreakpointSet;
 use synthdev_language::inputs;
+use synthdev_service::run_start::{FileSharingMode, RunStartRequest};
 use synthdev_service::session::{
     ConcurrentRunMode, PendingStart, ServiceAnswer, StandingPermission, StartPreparation, StartRequest,
     StartResponse,
@@ -70,7 +70,14 @@ impl TuiBackend {
         }
         let program =
             self.current_catalog().chat_program(role).map_err(|found| self.start_error_text(&found))?;
-        let spec = run_spec(&self.current_catalog(), &self.context.project, program, Map::new(), false, true);
+        let request = RunStartRequest {
+            program,
+            inputs: Map::new(),
+            approves_all: false,
+            interactive: true,
+            stops: BreakpointSet::default(),
+        };
+        let spec = run_spec(&self.current_catalog(), &self.context.project, request);
         self.start_run(self.current_runtime().handle.clone(), spec, || {})
     }
 
@@ -95,22 +102,29 @@ impl TuiBackend {
         let values = inputs::from_text(&parameters, input)
             .map_err(|e| past_runs::with_hint(&e.message, Some(&e.hint)))?;
         self.prepare_demo(name, &program)?;
-        let isolated = program.workflows.first().is_some_and(|root| root.isolated);
-        let spec = run_spec(&catalog, &self.context.project, program, values, false, true);
-        let spec = RunSpec { stops: self.breakpoints.get(), ..spec };
+        let beside = beside.map_or(FileSharingMode::Refused, |beside| match beside {
+            ConcurrentRunMode::Share => FileSharingMode::Shares,
+            ConcurrentRunMode::Isolate => FileSharingMode::Isolated,
+        });
+        let beside = beside.for_program(&program);
+        let stops = self.breakpoints.get();
+        let request =
+            RunStartRequest { program, inputs: values, approves_all: false, interactive: true, stops };
+        let spec = run_spec(&catalog, &self.context.project, request);
         // one that is prepared first may still not begin
         let stops = self.breakpoints.clone();
         let begun = move || stops.set_breakpoints(BreakpointSet::default());
         let wired = self.current_runtime();
         match beside {
-            Some(ConcurrentRunMode::Share) => self.start_run(wired.handle.with_shared_lock(), spec, begun),
-            beside if isolated || beside.is_some() => {
+            FileSharingMode::Shares => self.start_run(wired.handle.with_shared_lock(), spec, begun),
+            FileSharingMode::Isolated => {
                 let elsewhere = self.isolated_runs();
                 let copied = async move {
                     let mut spec = spec;
                     windows::ask_unknown_windows(&wired.providers, &mut spec.program).await;
                     let started = run_blocking(move || {
-                        let (run, place) = elsewhere.start_run(spec)?;
+                        let (run, place) =
+                            elsewhere.start_run(spec).map_err(|error| start_error_text(&error))?;
                         begun();
                         Ok((run, Some(place)))
                     });
@@ -118,7 +132,9 @@ impl TuiBackend {
                 };
                 Ok(WorkflowStart::Later(StartPreparation::Files, Box::pin(copied)))
             }
-            _ => self.start_run(wired.handle.clone(), spec, begun),
+            FileSharingMode::Refused | FileSharingMode::Waits => {
+                self.start_run(wired.handle.clone(), spec, begun)
+            }
         }
     }
 

@@ -8,10 +8,8 @@ use crate::bootstrap;
 use synthdev_domain::command_suggestion;
 use synthdev_domain::model::ModelError;
 use synthdev_runtime::one_shot_query::{OneShotOutcome, OneShotReport};
+use synthdev_service::project_indexing::SMALL_TASK_LEVEL;
 use synthdev_service::session::{ShellSuggestion, ShellSuggestionReply};
-
-/// The level that is asked for small things.
-pub(super) const LEVEL: &str = "fast";
 
 impl TuiBackend {
     pub(super) fn suggest_command(&self, words: String) -> BoxFuture<'static, ShellSuggestionReply> {
@@ -26,9 +24,11 @@ impl TuiBackend {
         {
             return refused("this session uses scripted replies: no model can write a command".to_owned());
         }
-        let choice = match catalog.model_for_level(LEVEL) {
+        let choice = match catalog.model_for_level(SMALL_TASK_LEVEL) {
             Ok(choice) => choice,
-            Err(missing) => return refused(format!("{}: /configure {LEVEL} sets one up", missing.message)),
+            Err(missing) => {
+                return refused(format!("{}: /configure {SMALL_TASK_LEVEL} sets one up", missing.message));
+            }
         };
         let model = choice.model.clone();
         let system = format!("{} ({})", std::env::consts::OS, std::env::consts::ARCH);

@@ -3,13 +3,16 @@
 use std::sync::Arc;
 
 use super::error_text::to_slash_commands;
-use super::past_runs::{ensure_runs_in_project, ensure_same_project, store_error_text, with_hint};
+use super::past_runs::{
+    ensure_runs_in_project, ensure_same_project, list_error_text, store_error_text, with_hint,
+};
 use crate::bootstrap::WiredRuntime;
 use synthdev_cli::snapshots;
 use synthdev_domain::journal::{RunQuery, RunSummary};
 use synthdev_domain::snapshot::SnapshotRestoreResult;
 use synthdev_ports::snapshot::SnapshotPort;
 use synthdev_runtime::handle::RuntimeHandle;
+use synthdev_service::run_list::find_runs;
 use synthdev_service::session::{RunStepList, TimeTravelOutcome, TimeTravelPreview, TimeTravelRequest};
 use synthdev_service::time_travel::{
     DataAssignment, FileRestorePlan, FileScope, ForkChanges, RunSnapshots, StepFiles, StepPlan,
@@ -189,7 +192,7 @@ fn find_run(
         return handle.summary(run).map_err(|error| store_error_text(&error));
     }
     let query = RunQuery { project: Some(home.to_owned()), ..RunQuery::newest(LOOKED_THROUGH) };
-    let list = handle.find_runs(&query).map_err(|error| store_error_text(&error))?;
+    let list = find_runs(handle, &query).map_err(|error| list_error_text(&error))?;
     let found = list.into_iter().find(|run| run.worktree.is_none() && will_do(run));
     found.ok_or_else(|| "there is no such run of this project — /runs lists all".to_owned())
 }

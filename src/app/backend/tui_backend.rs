@@ -8,10 +8,10 @@ use futures_util::future::BoxFuture;
 use super::cancel::OneShotCanceller;
 use super::catalog_lines::{mended_by, missing_models};
 use super::definition_files::DefinitionChecker;
-use super::error_text::HOW_TO_SET;
+use super::error_text::{HOW_TO_SET, start_error_text};
 use super::isolated_runs::IsolatedRuns;
 use super::pending_breakpoints::PendingBreakpoints;
-use super::{error_text, indexing_session, past_runs, transcript_pages};
+use super::{indexing_session, transcript_pages};
 use crate::bootstrap::WiredRuntime;
 use crate::cli_context::CliContext;
 use crate::diagnostics::diagnostics_text;
@@ -22,6 +22,7 @@ use synthdev_domain::diagnostic::{Diagnostic, DiagnosticSeverity};
 use synthdev_domain::ids::RunId;
 use synthdev_engine::run_spec::RunSpec;
 use synthdev_runtime::handle::RuntimeHandle;
+use synthdev_service::run_start;
 use synthdev_service::session::StartPreparation;
 use synthdev_settings::catalog::ConfigCatalog;
 use synthdev_settings::layers::read_layers::SettingOverrides;
@@ -91,9 +92,7 @@ impl TuiBackend {
     ) -> Result<WorkflowStart, String> {
         let providers = Arc::clone(&self.current_runtime().providers);
         let go = move |spec: RunSpec| {
-            let run = handle
-                .start(spec)
-                .map_err(|error| error_text::to_slash_commands(&past_runs::store_error_text(&error)))?;
+            let run = run_start::start_run(&handle, spec).map_err(|error| start_error_text(&error))?;
             begun();
             Ok(run)
         };

@@ -21,13 +21,6 @@ use synthdev_language::lower;
 use synthdev_settings::catalog::ConfigCatalog;
 use synthdev_settings::layers::read_layers::SettingOverrides;
 
-/// How the name of such a file ends where nothing else says what is to be written.
-const ENDS: &str = ".cassette.jsonl";
-
-pub(crate) fn is_recordings_path(path: &Path) -> bool {
-    path.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.to_lowercase().ends_with(ENDS))
-}
-
 /// Writes the model calls of a run with their answers, as `run --record` would have; returns notes about it, a line
 /// each.
 ///

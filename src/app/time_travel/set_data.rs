@@ -3,8 +3,8 @@
 use anyhow::{Result, anyhow, bail};
 use serde_json::Value;
 
-use crate::resume_command::json_or_words;
 use synthdev_cli::output::safe_name;
+use synthdev_cli::resume::json_or_words;
 
 /// Paths below `common_data` with their values; what is no JSON is a text.
 ///

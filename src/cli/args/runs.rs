@@ -201,9 +201,9 @@ pub enum RunsCommand {
         /// The output file (default: stdout)
         #[arg(long, value_name = "FILE")]
         to: Option<PathBuf>,
-        /// The output format
-        #[arg(long, value_name = "FORMAT", default_value = "bundle")]
-        format: ExportFormat,
+        /// The output format; by default what the end of the file's name tells: .md, .cassette.jsonl, else a bundle
+        #[arg(long, value_name = "FORMAT")]
+        format: Option<ExportFormat>,
     },
     /// Import a run that was exported elsewhere
     Import {
@@ -245,10 +245,9 @@ pub enum RunsCommand {
     },
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub enum ExportFormat {
     /// One self-contained file: journal, definition, roles
-    #[default]
     Bundle,
     /// For reading
     Markdown,

@@ -9,23 +9,7 @@ use crate::json_output;
 use crate::output::{TerminalSafeWriter, safe_name};
 use synthdev_domain::cost::{CostEntry, TokenUsage};
 use synthdev_domain::cost_breakdown::{CostGrouping, GroupedCost, group_costs, total_cost};
-use synthdev_domain::journal::RunSummary;
-
-/// What is summed up.
-#[derive(Clone, PartialEq, Debug)]
-pub struct RunsCostReport {
-    pub scope: CostReportScope,
-    pub entries: Vec<CostEntry>,
-    /// Runs that were answered from recordings: nothing was spent for them.
-    pub replayed_count: usize,
-}
-
-#[derive(Clone, PartialEq, Debug)]
-pub enum CostReportScope {
-    Run(Box<RunSummary>),
-    /// So many runs together.
-    Runs(usize),
-}
+use synthdev_service::run_costs::{CostReportScope, RunsCostReport};
 
 /// What is shown where nothing is chosen.
 const USUAL: [CostGrouping; 4] =

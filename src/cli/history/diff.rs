@@ -9,7 +9,7 @@ use crate::json_output;
 use crate::output::{TerminalSafeWriter, safe_name, time_text};
 use crate::simulate::diff::diff_values;
 use synthdev_domain::workflow::plain_text;
-use synthdev_runtime::diff_runs::{AlignedSide, AlignedStep, RunDiff, RunDiffSide};
+use synthdev_service::run_reports::{AlignedSide, AlignedStep, RunDiff, RunDiffSide};
 
 /// Lines that both have, next to one that only one has.
 const NEAR: usize = 2;

@@ -7,19 +7,7 @@ use serde_json::json;
 use super::columns::{bytes_text, count_text};
 use crate::json_output;
 use crate::output::{TerminalSafeWriter, safe_name, time_text};
-use synthdev_domain::ids::{RunId, Timestamp};
-use synthdev_domain::journal::{HistoryStorageUsage, ReclaimedSpace};
-
-/// Show the disk usage of the history, with what hangs on it elsewhere.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct DiskUsageReport {
-    pub file: String,
-    pub space: HistoryStorageUsage,
-    /// Stored files of this project; `None` if they cannot be listed.
-    pub snapshots: Option<usize>,
-    /// Worktrees of isolated runs that are still there.
-    pub worktrees: Vec<String>,
-}
+use synthdev_service::history_cleanup::{DiskUsageReport, RunsGcReport};
 
 /// # Errors
 /// stdout cannot be written.
@@ -59,22 +47,6 @@ pub fn write_disk_usage(taken: &DiskUsageReport, json: bool, out: &mut dyn Write
 
 /// Runs that are named before they are removed.
 const SHOWN: usize = 20;
-
-/// What `gc` found.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct RunsGcReport {
-    /// They are gone; else they would go.
-    pub is_removed: bool,
-    pub runs: Vec<RunId>,
-    /// What goes, or went.
-    pub freed: ReclaimedSpace,
-    /// Start of the oldest and the newest of them.
-    pub span: Option<(Timestamp, Timestamp)>,
-    /// Runs within the limits that stay because they are not over.
-    pub open_count: usize,
-    /// Because they have a worktree.
-    pub isolated_count: usize,
-}
 
 /// # Errors
 /// stdout cannot be written.

@@ -4,7 +4,7 @@ use super::columns::{bytes_text, count_text};
 use super::list::origin_text;
 use crate::output::safe_name;
 use synthdev_domain::journal::RunStatus;
-use synthdev_runtime::export_import::{ExportedRun, ImportedRun, LARGEST};
+use synthdev_service::run_export::{ExportedRun, ImportedRun, LARGEST};
 
 /// Lines for display, beside the file.
 pub fn export_lines(done: &ExportedRun, to: Option<&str>) -> Vec<String> {

@@ -11,7 +11,7 @@ use self::escape::{escape_code, escape_text, fenced_block};
 use crate::output::{cost_text, time_text};
 use synthdev_domain::cost::CostEntry;
 use synthdev_domain::workflow::plain_text;
-use synthdev_runtime::history::RunRecord;
+use synthdev_service::run_reports::RunRecord;
 
 /// # Errors
 /// `out` cannot be written.

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use crate::json_output;
 use crate::output::{TerminalSafeWriter, safe_name, terminal_safe, time_text};
-use synthdev_runtime::search::{SearchMatch, SearchSnippet, SearchTextKind};
+use synthdev_service::run_list::{SearchMatch, SearchSnippet, SearchTextKind};
 
 /// Characters of a snippet.
 pub const WIDTH: usize = 76;

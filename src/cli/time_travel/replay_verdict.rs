@@ -9,7 +9,7 @@ use crate::output::{TerminalSafeWriter, first_line, time_text};
 use crate::simulate::diff;
 use synthdev_domain::ids::RunId;
 use synthdev_engine::event::RunEvent;
-use synthdev_runtime::time_travel::ReplayVerdict;
+use synthdev_service::run_reports::ReplayVerdict;
 
 /// Events of a diverging input that are shown.
 const MOST_EVENTS: usize = 5;

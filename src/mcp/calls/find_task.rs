@@ -9,6 +9,8 @@ use super::tool_call::find_run;
 use synthdev_domain::ids::RunId;
 use synthdev_domain::journal::{RunQuery, RunStatus, RunSummary};
 use synthdev_runtime::task_queue::may_belong_to_run;
+use synthdev_service::run_list::find_runs;
+use synthdev_service::run_resume;
 
 /// Waits for another process that resumes the same run at the same time: how long each time, and how often.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
@@ -80,7 +82,7 @@ fn task_in_run(
 /// After a restart, ids are looked for among the runs of the project.
 pub(super) fn search_runs(backend: &dyn McpBackend, fits: impl Fn(&RunId) -> bool) -> Option<RunSummary> {
     let query = RunQuery { project: Some(backend.project().to_owned()), ..RunQuery::default() };
-    let runs = backend.handle().find_runs(&query).ok()?;
+    let runs = find_runs(backend.handle(), &query).ok()?;
     runs.into_iter().find(|run| fits(&run.id))
 }
 
@@ -102,7 +104,7 @@ async fn resume_run(backend: &dyn McpBackend, run: &RunSummary) -> Result<(), Su
     let failed =
         |text: String| SubAgentError::new("not_running", format!("the workflow cannot go on: {text}"));
     let (handle, going) = backend.prepare_resume(run).map_err(|reason| failed(reason.message))?;
-    handle.resume(&run.id, going).await.map_err(|error| failed(error.to_string()))
+    run_resume::resume_run(&handle, &run.id, going).await.map_err(|error| failed(error.to_string()))
 }
 
 /// Errors of the protocol are passed on unchanged; everything else is the tool's own answer.

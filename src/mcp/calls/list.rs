@@ -10,6 +10,7 @@ use super::super::tool_schema;
 use super::super::tools::tool_names;
 use super::tool_call::McpToolCall;
 use synthdev_domain::journal::{RunQuery, RunStatus, RunSummary};
+use synthdev_service::run_list::{self, find_runs};
 
 const RUNS: usize = 20;
 const MOST_RUNS: usize = 200;
@@ -55,8 +56,8 @@ pub(super) fn list_runs(mut call: McpToolCall<'_>) -> Result<Value, McpCallError
         project: Some(call.backend.project().to_owned()),
         ..RunQuery::default()
     };
-    let found = call.backend.handle().find_runs(&query).map_err(|error| {
-        ToolResultError::new("store", "The history cannot be read", error.message).hint(error.hint)
+    let found = find_runs(call.backend.handle(), &query).map_err(|error| {
+        ToolResultError::new("store", "The history cannot be read", error.to_string()).hint(error.hint())
     })?;
     Ok(json!({"runs": found.iter().map(run_json).collect::<Vec<_>>()}))
 }
@@ -78,9 +79,8 @@ pub(super) fn run_json(run: &RunSummary) -> Value {
 }
 
 fn parse_status(word: &str) -> Result<RunStatus, McpCallError> {
-    RunStatus::ALL.into_iter().find(|status| status.as_str() == word).ok_or_else(|| {
-        let known: Vec<&str> = RunStatus::ALL.iter().map(|status| status.as_str()).collect();
-        let message = format!("`status` must be one of {}", known.join(", "));
+    run_list::parse_status(word).map_err(|_| {
+        let message = format!("`status` must be one of {}", RunStatus::ALL.map(RunStatus::as_str).join(", "));
         invalid_request_error(message, json!({"type": "wrong_argument", "argument": "status"}))
     })
 }

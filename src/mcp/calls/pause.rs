@@ -1,17 +1,11 @@
 //! `pause_workflow`: pauses a run in whichever process drives it; any client can resume it then.
 
-use std::time::Duration;
-
 use serde_json::{Value, json};
 
 use super::super::arguments::ToolArguments;
 use super::super::error::{McpCallError, ToolResultError};
 use super::tool_call::{McpToolCall, find_run};
-use synthdev_domain::journal::RunStatus;
-use synthdev_runtime::control_requests::PauseOutcome;
-
-/// How long to wait for work in progress.
-const PATIENCE: Duration = Duration::from_secs(10);
+use synthdev_service::run_control::{PauseWait, RunControlError, RunControlOutcome, pause_run};
 
 const LATER: &str =
     "The workflow pauses when its calls in progress have finished. get_workflow_status reports it.";
@@ -20,23 +14,17 @@ pub(super) async fn pause_workflow(mut call: McpToolCall<'_>) -> Result<Value, M
     let mut arguments = ToolArguments::from_request(call.arguments.take(), &["workflowId"], &[])?;
     let id = arguments.text("workflowId")?.unwrap_or_default();
     let run = find_run(call.backend, &id)?;
-    if run.progress.status != RunStatus::Running {
-        let detail = format!("it is {}", run.progress.status.as_str());
-        return Err(ToolResultError::new("not_paused", "There is nothing to pause", detail).into());
-    }
     let handle = call.backend.handle();
     // the client that pauses is the one that would have to answer: waiting would be useless
     let asks = call.backend.interactions().has_unclaimed_call(&run.id)
         || handle.task_broker().has_unclaimed_task(&run.id);
-    let max_wait = if asks { Duration::ZERO } else { PATIENCE };
-    let told = handle.pause(&run.id, max_wait).await.map_err(|error| {
-        ToolResultError::new("not_paused", "The run was not paused", error.message).hint(error.hint)
-    })?;
+    let wait = if asks { PauseWait::Nothing } else { PauseWait::Work };
+    let told = pause_run(handle, &run, wait).await.map_err(refusal)?;
     let mut answer = call.current_status(&run.id)?;
     let running = answer["status"] == "running";
     match told {
-        PauseOutcome::Told(_) if running => answer["message"] = json!(LATER),
-        PauseOutcome::Unheard(pid) if running => {
+        RunControlOutcome::PauseRequested { .. } if running => answer["message"] = json!(LATER),
+        RunControlOutcome::Unresponsive { pid, .. } if running => {
             let message = format!(
                 "Process {pid}, which drives the workflow, does not respond. It pauses the workflow once \
                     it responds again."
@@ -46,4 +34,16 @@ pub(super) async fn pause_workflow(mut call: McpToolCall<'_>) -> Result<Value, M
         _ => {}
     }
     Ok(answer)
+}
+
+fn refusal(error: RunControlError) -> McpCallError {
+    let (title, detail) = match &error {
+        RunControlError::NothingToPause { status, .. } => {
+            ("There is nothing to pause", format!("it is {}", status.as_str()))
+        }
+        RunControlError::AlreadyOver { .. } | RunControlError::Store(_) => {
+            ("The run was not paused", error.to_string())
+        }
+    };
+    ToolResultError::new("not_paused", title, detail).hint(error.hint().map(str::to_owned)).into()
 }

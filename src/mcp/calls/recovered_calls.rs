@@ -10,6 +10,7 @@ use synthdev_domain::ids::RunId;
 use synthdev_domain::journal::RunStatus;
 use synthdev_domain::model::ModelReply;
 use synthdev_runtime::delegated_calls::may_belong_to_run;
+use synthdev_service::run_resume::resume_run;
 
 /// How long each time, and how often, it is waited for until the run asks.
 const LOOK_AGAIN: Duration = Duration::from_millis(10);
@@ -38,7 +39,7 @@ pub(super) async fn recover_call(
     if run.progress.status == RunStatus::Interrupted {
         let Ok((handle, going)) = backend.prepare_resume(&run) else { return RecoveredCall::Unknown };
         // another process may resume it at the same moment
-        let _ = handle.resume(&run.id, going).await;
+        let _ = resume_run(&handle, &run.id, going).await;
     }
     let answered = || handle.recorded_replies(&run.id).iter().any(|reply| is_same_reply(reply, response));
     for _ in 0..LOOKS {

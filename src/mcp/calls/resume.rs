@@ -9,7 +9,7 @@ use super::super::error::{McpCallError, NO_TOKEN, ToolResultError, from_token_er
 use super::super::response::{ANSWER, action_json, may_answer};
 use super::tool_call::McpToolCall;
 use synthdev_domain::journal::{OpenPause, PauseReason, RunStatus};
-use synthdev_runtime::resume_tokens::{TokenError, answer_key};
+use synthdev_service::run_resume::{TokenError, answer_key, redeem_token};
 
 pub(super) async fn resume_workflow(mut call: McpToolCall<'_>) -> Result<Value, McpCallError> {
     let (token, results) = parse_arguments(&mut call)?;
@@ -30,7 +30,7 @@ pub(super) async fn resume_workflow(mut call: McpToolCall<'_>) -> Result<Value, 
     let remote = backend.remote_approvals();
     let (asked, given) = (results.clone(), results);
     let may = |pause: &OpenPause| refusal_reason(pause, &given, remote).is_none();
-    let redeemed = handle.redeem(&token, asked, going, &may).await.map_err(|error| {
+    let redeemed = redeem_token(&handle, &token, asked, going, &may).await.map_err(|error| {
         let why = if let TokenError::Forbidden(pause) = &error {
             refusal_reason(pause, &given, remote)
         } else {

@@ -3,18 +3,20 @@
 use serde_json::{Map, Value, json};
 
 use super::super::arguments::{ToolArguments, check_size, missing_arguments};
-use super::super::backend::{DelegationOptions, FileSharingMode, OfferedWorkflow};
+use super::super::backend::OfferedWorkflow;
 use super::super::error::{McpCallError, ToolResultError, invalid_request_error, shorten_text};
 use super::tool_call::McpToolCall;
 use synthdev_domain::workflow::{SubAgents, WorkflowParameter};
 use synthdev_language::inputs;
+use synthdev_service::run_start::{DelegationOptions, FileSharingMode};
 
 pub(super) async fn start_workflow_call(
     offered: &OfferedWorkflow,
     mut call: McpToolCall<'_>,
 ) -> Result<Value, McpCallError> {
     let given = call.arguments.take().unwrap_or_default();
-    let handed_out = DelegationOptions { sub_agents: SubAgents::Items, ack_steps: false };
+    let is_serial = call.backend.is_serial();
+    let handed_out = DelegationOptions { sub_agents: SubAgents::Items, ack_steps: false, is_serial };
     start_workflow(offered, &given, true, handed_out, FileSharingMode::default(), &call).await
 }
 
@@ -35,7 +37,8 @@ pub(super) async fn by_name(mut call: McpToolCall<'_>) -> Result<Value, McpCallE
             return Err(invalid_request_error("`agent` must be @task, or left out", data));
         }
     };
-    let handed_out = DelegationOptions { sub_agents, ack_steps: arguments.flag("ack_steps", false)? };
+    let (ack_steps, is_serial) = (arguments.flag("ack_steps", false)?, call.backend.is_serial());
+    let handed_out = DelegationOptions { sub_agents, ack_steps, is_serial };
     let beside = parse_sharing_mode(arguments.text("files")?.as_deref())?;
     let all = call.backend.workflows();
     let Some(offered) = all.iter().find(|one| one.name == name) else {

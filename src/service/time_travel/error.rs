@@ -1,5 +1,6 @@
 //! Why a run is not undone, rewound or forked.
 
+use crate::worktree_gone::{worktree_gone_hint, worktree_gone_text};
 use synthdev_domain::ids::RunId;
 use synthdev_domain::journal::RunSummary;
 use synthdev_domain::snapshot::{RunWorktree, SnapshotInfo};
@@ -97,24 +98,6 @@ fn other_project_text(run: &RunId, project: &str, is_present: bool) -> String {
     } else {
         format!("run {run} worked in {project}, which is not on this machine: there are no files to restore")
     }
-}
-
-fn worktree_gone_text(run: &RunId, tree: &RunWorktree) -> String {
-    if tree.is_known() {
-        return format!("the worktree of run {run} is gone: {}", escape_name(&tree.path));
-    }
-    format!(
-        "where run {run} worked was lost when the history was salvaged: it may have been a worktree of its own, so it \
-         does not touch the project's files"
-    )
-}
-
-fn worktree_gone_hint(run: &RunId, tree: &RunWorktree) -> String {
-    let fork = format!("synthdev runs fork {run} --at STEP makes a run of it that works in the project");
-    if tree.is_known() {
-        return format!("synthdev runs merge {run} brings what was kept of it into the project; {fork}");
-    }
-    fork
 }
 
 fn undo_of_worktree_text(run: &RunId, tree: &RunWorktree, merge: Option<&SnapshotInfo>) -> String {

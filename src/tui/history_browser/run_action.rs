@@ -3,6 +3,8 @@
 
 use super::RunRow;
 use synthdev_domain::journal::RunStatus;
+use synthdev_service::run_control::{ControlAction, check_control};
+use synthdev_service::run_resume::{check_failed, check_open};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RunAction {
@@ -59,10 +61,8 @@ impl RunAction {
         let elsewhere = || self.other_project_hint(run, step);
         let found = match self {
             Self::Export | Self::Compare | Self::Why => None,
-            Self::Pause => (run.status != RunStatus::Running)
-                .then(|| format!("run {id} is {}: there is nothing to pause", run.status.as_str())),
-            Self::Cancel => matches!(run.status, RunStatus::Completed | RunStatus::Cancelled)
-                .then(|| format!("run {id} is {} already", run.status.as_str())),
+            Self::Pause => control_refusal(run, ControlAction::Pause),
+            Self::Cancel => control_refusal(run, ControlAction::Cancel),
             Self::Resume => elsewhere().or_else(|| not_resumed(run)),
             Self::Retry => elsewhere().or_else(|| not_retried(run)),
             Self::Fork => elsewhere().or_else(|| in_worktree(run, self)),
@@ -102,6 +102,10 @@ impl RunAction {
     }
 }
 
+fn control_refusal(run: &RunRow, action: ControlAction) -> Option<String> {
+    check_control(&run.id, run.status, action).err().map(|error| error.to_string())
+}
+
 fn in_worktree(run: &RunRow, deed: RunAction) -> Option<String> {
     let tree = run.worktree.as_ref()?;
     let id = &run.id;
@@ -113,22 +117,14 @@ fn in_worktree(run: &RunRow, deed: RunAction) -> Option<String> {
 }
 
 fn not_resumed(run: &RunRow) -> Option<String> {
-    let id = &run.id;
-    match run.status {
-        RunStatus::Running => Some(format!("run {id} is running: pause it first")),
-        status @ (RunStatus::Completed | RunStatus::Cancelled) => {
-            Some(format!("run {id} is {}: fork or rewind it at one of its steps", status.as_str()))
-        }
-        RunStatus::Failed if !run.can_retry => {
-            Some(format!("run {id} failed and cannot be retried: fork or rewind it at one of its steps"))
-        }
-        RunStatus::Failed | RunStatus::Paused | RunStatus::Interrupted => None,
+    if run.status == RunStatus::Running {
+        return Some(format!("run {} is running: pause it first", run.id));
     }
+    let over = check_open(&run.id, run.status, run.can_retry).err();
+    over.map(|error| format!("{error}: fork or rewind it at one of its steps"))
 }
 
 fn not_retried(run: &RunRow) -> Option<String> {
-    if run.status == RunStatus::Failed {
-        return not_resumed(run);
-    }
-    Some(format!("run {} has not failed: it is {}", run.id, run.status.as_str()))
+    let refused = check_failed(&run.id, run.status).err().map(|error| error.to_string());
+    refused.or_else(|| not_resumed(run))
 }

@@ -4,7 +4,7 @@ use super::arguments::{self, split_word, strip_quotes};
 use super::command::{SlashAction, SlashArgument, SlashCommand};
 use super::simple_arguments::optional_name;
 use super::snapshots;
-use synthdev_domain::journal::RunStatus;
+use synthdev_service::run_list::parse_status;
 use synthdev_service::session::TimeTravelRequest;
 
 pub(super) const RUNS: SlashCommand = SlashCommand {
@@ -130,7 +130,7 @@ fn parse_runs(rest: &str) -> SlashAction {
     let (mut statuses, mut left) = (Vec::new(), rest.trim());
     loop {
         let (word, after) = split_word(left);
-        let Some(status) = RunStatus::ALL.into_iter().find(|status| status.as_str() == word) else { break };
+        let Ok(status) = parse_status(word) else { break };
         statuses.push(status);
         left = after.trim();
     }

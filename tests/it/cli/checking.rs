@@ -347,3 +347,15 @@ fn lists_of_roles_and_tools_say_what_is_there() {
     assert!(reviewer.contains("review_work") && !reviewer.contains("write_file"), "{reviewer}");
     assert!(world.run_program(&["roles", "--json"]).code(0).json().as_array().unwrap().len() >= 5);
 }
+
+#[test]
+fn a_name_means_the_workflow_and_a_path_the_file() {
+    let world = World::new();
+    world.write_file(".synthdev/workflows/talk.json", &talk_workflow().to_string());
+    world.write_file("talk", "{");
+    for (command, code) in [("check", 0), ("graph", 0)] {
+        world.run_program(&["--trust", command, "talk"]).code(code);
+    }
+    let broken = world.run_program(&["--trust", "check", "./talk"]).code(1);
+    assert!(broken.stdout.contains("talk:1"), "{}", broken.stdout);
+}

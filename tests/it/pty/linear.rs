@@ -244,7 +244,7 @@ async fn commands_beside_the_conversation_answer_from_the_real_thing() {
             "nothing was changed",
             "Graph of coder_reviewer",
             "review",
-            "no workflow nothing",
+            "there is no workflow `nothing` — /workflows lists them",
             "this project has no definitions of its own",
             "no end set",
             "there is no provider nobody",

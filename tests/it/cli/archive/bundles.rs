@@ -299,7 +299,7 @@ fn people_read_a_run_as_markdown() {
         "### 2. code \\(coder\\)",
         "**coder calls write\\_file**:\n\n```json\n",
         "\"content\": \"earl grey\"",
-        "◆ **coder decided review\\_work**:\n",
+        "◆ **reviewer decided review\\_work**:\n",
         "**common\\_data**:\n\n`current_task`:\n",
         "## Output",
         "| Agent | coder |",
@@ -324,4 +324,17 @@ fn people_read_a_run_as_markdown() {
         }
     }
     assert_eq!(fence, None, "every fence is closed");
+}
+
+#[test]
+fn the_end_of_the_name_says_what_is_written() {
+    let world = reviewed_world();
+    let run = only_run(&world);
+    for (file, begin) in [("it.md", "# "), ("it.run", "{"), ("it.MD", "# ")] {
+        world.run_program(&["runs", "export", &run, "--to", file]).code(0);
+        let text = std::fs::read_to_string(world.project().join(file)).unwrap();
+        assert!(text.starts_with(begin), "{file}: {}", &text[..20]);
+    }
+    world.run_program(&["runs", "export", &run, "--to", "all.md", "--format", "bundle"]).code(0);
+    assert!(std::fs::read_to_string(world.project().join("all.md")).unwrap().starts_with('{'));
 }

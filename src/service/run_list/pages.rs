@@ -4,16 +4,18 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::vec;
 
+use super::{RunListError, check_query};
 use synthdev_domain::journal::{RunQuery, RunSummary};
-use synthdev_ports::run_store::{RunStore, StoreError};
+use synthdev_ports::run_store::StoreError;
+use synthdev_runtime::handle::RuntimeHandle;
 
 const PAGE: usize = 500;
 
 /// Why a list ended early.
-pub(super) type ListErrorSlot = Rc<RefCell<Option<StoreError>>>;
+pub type ListErrorSlot = Rc<RefCell<Option<StoreError>>>;
 
-pub(super) struct PagedRuns<'a> {
-    store: &'a dyn RunStore,
+pub struct RunPages<'h> {
+    handle: &'h RuntimeHandle,
     query: RunQuery,
     page: vec::IntoIter<RunSummary>,
     /// Runs that may still come.
@@ -21,19 +23,22 @@ pub(super) struct PagedRuns<'a> {
     error_slot: ListErrorSlot,
 }
 
-impl<'a> PagedRuns<'a> {
-    pub(super) fn new(store: &'a dyn RunStore, query: RunQuery) -> Self {
-        let left = if query.limit == 0 { usize::MAX } else { query.limit };
-        Self {
-            store,
+impl<'h> RunPages<'h> {
+    /// # Errors
+    /// No run can be in the list.
+    pub fn new(handle: &'h RuntimeHandle, query: RunQuery) -> Result<Self, RunListError> {
+        check_query(&query)?;
+        let remaining = if query.limit == 0 { usize::MAX } else { query.limit };
+        Ok(Self {
+            handle,
             query,
             page: Vec::new().into_iter(),
-            remaining: left,
+            remaining,
             error_slot: ListErrorSlot::default(),
-        }
+        })
     }
 
-    pub(super) fn list_error_slot(&self) -> ListErrorSlot {
+    pub fn list_error_slot(&self) -> ListErrorSlot {
         Rc::clone(&self.error_slot)
     }
 
@@ -42,7 +47,7 @@ impl<'a> PagedRuns<'a> {
         let walks = self.query.words.is_some() || !self.query.statuses.is_empty();
         let page = if walks { self.remaining } else { self.remaining.min(PAGE) };
         self.query.limit = if page == usize::MAX { 0 } else { page };
-        let found = self.store.list(&self.query)?;
+        let found = self.handle.find_runs(&self.query)?;
         if self.query.offset == 0 && self.query.until.is_none() {
             // runs that start meanwhile do not shift the pages
             self.query.until = found.first().map(|run| run.started);
@@ -54,7 +59,7 @@ impl<'a> PagedRuns<'a> {
     }
 }
 
-impl Iterator for PagedRuns<'_> {
+impl Iterator for RunPages<'_> {
     type Item = RunSummary;
 
     fn next(&mut self) -> Option<RunSummary> {

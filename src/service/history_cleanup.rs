@@ -1,0 +1,122 @@
+//! What the history takes, and removing old runs.
+//!
+//! Owns which runs may be removed. Refuses to remove one that is not over or still has a worktree, or anything without
+//! a limit that the user set.
+
+use synthdev_domain::ids::{RunId, Timestamp};
+use synthdev_domain::journal::{HistoryStorageUsage, ReclaimedSpace, RunOutline};
+use synthdev_ports::run_store::{RunStore, StoreError};
+use synthdev_ports::snapshot::SnapshotPort;
+
+const MS_OF_DAY: i64 = 86_400_000;
+
+/// Which runs are old.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct CleanupLimits {
+    pub older_than_days: Option<u32>,
+    /// So many of the newest ones stay.
+    pub keep: Option<usize>,
+}
+
+impl CleanupLimits {
+    /// Nothing says which runs are old.
+    pub fn is_empty(self) -> bool {
+        self.older_than_days.is_none() && self.keep.is_none()
+    }
+}
+
+/// What was found.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct RunsGcReport {
+    /// They are gone; else they would go.
+    pub is_removed: bool,
+    pub runs: Vec<RunId>,
+    /// What goes, or went.
+    pub freed: ReclaimedSpace,
+    /// Start of the oldest and the newest of them.
+    pub span: Option<(Timestamp, Timestamp)>,
+    /// Runs within the limits that stay because they are not over.
+    pub open_count: usize,
+    /// Because they have a worktree.
+    pub isolated_count: usize,
+}
+
+/// The disk usage of the history, with what hangs on it elsewhere.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct DiskUsageReport {
+    pub file: String,
+    pub space: HistoryStorageUsage,
+    /// Stored files of this project; `None` if they cannot be listed.
+    pub snapshots: Option<usize>,
+    /// Worktrees of isolated runs that are still there.
+    pub worktrees: Vec<String>,
+}
+
+/// The history as a whole.
+pub struct HistoryCleanup<'s> {
+    pub store: &'s dyn RunStore,
+    /// Of this project.
+    pub snapshots: &'s dyn SnapshotPort,
+    pub is_present: &'s dyn Fn(&str) -> bool,
+}
+
+impl HistoryCleanup<'_> {
+    /// Old runs. `removes`: they are removed, too.
+    ///
+    /// # Errors
+    /// The history cannot be read or written.
+    pub fn remove_old_runs(
+        &self,
+        limits: CleanupLimits,
+        now: Timestamp,
+        removes: bool,
+    ) -> Result<RunsGcReport, StoreError> {
+        let mut old = RunsGcReport { is_removed: removes, ..RunsGcReport::default() };
+        if limits.is_empty() {
+            return Ok(old);
+        }
+        let runs = self.store.outlines()?;
+        let before = limits.older_than_days.map(|days| now.0 - i64::from(days) * MS_OF_DAY);
+        // newest first, so what is behind `keep` is older
+        for run in runs.iter().skip(limits.keep.unwrap_or(0)) {
+            if before.is_some_and(|before| run.updated.0 >= before) {
+                continue;
+            }
+            if !run.status.is_over() {
+                old.open_count += 1;
+            } else if self.remaining_worktree(run).is_some() {
+                old.isolated_count += 1;
+            } else {
+                let (oldest, newest) = old.span.unwrap_or((run.started, run.started));
+                old.span = Some((oldest.min(run.started), newest.max(run.started)));
+                old.runs.push(run.id.clone());
+            }
+        }
+        old.freed =
+            if removes { self.store.delete(&old.runs) } else { self.store.measure_deletion(&old.runs) }?;
+        Ok(old)
+    }
+
+    /// `file` is where the history is.
+    ///
+    /// # Errors
+    /// The history cannot be read.
+    pub fn measure(&self, file: String) -> Result<DiskUsageReport, StoreError> {
+        let runs = self.store.outlines()?;
+        Ok(DiskUsageReport {
+            file,
+            space: self.store.storage_usage()?,
+            snapshots: self.snapshots.list().ok().map(|list| list.len()),
+            worktrees: runs
+                .iter()
+                .filter_map(|run| self.remaining_worktree(run))
+                .map(str::to_owned)
+                .collect(),
+        })
+    }
+
+    /// The worktree of a run if it is still there.
+    fn remaining_worktree<'r>(&self, run: &'r RunOutline) -> Option<&'r str> {
+        run.worktree.as_ref().map(|tree| tree.path.as_str()).filter(|path| (self.is_present)(path))
+    }
+}

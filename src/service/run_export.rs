@@ -1,0 +1,132 @@
+//! A run as a file: whole, to be imported elsewhere, or for reading.
+//!
+//! Owns which kind of file is meant. Refuses keys: none that this process knows gets into one.
+
+use std::io::{BufRead, Write};
+use std::path::Path;
+
+use synthdev_ports::run_store::StoreError;
+use synthdev_runtime::handle::RuntimeHandle;
+
+pub use synthdev_runtime::export_import::{BundleError, ExportedRun, ImportedRun, LARGEST};
+use synthdev_runtime::history::RunRecord;
+
+/// How the name of a recording ends.
+const RECORDING: &str = ".cassette.jsonl";
+
+/// What a run is written as.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RunFileFormat {
+    /// One self-contained file: journal, definition, roles.
+    Bundle,
+    /// For reading.
+    Markdown,
+    /// The model calls alone.
+    Recording,
+}
+
+impl RunFileFormat {
+    /// By the end of its name, where nothing else says what is to be written.
+    pub fn of_file(path: &Path) -> Self {
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_lowercase();
+        if name.ends_with(RECORDING) {
+            Self::Recording
+        } else if name.ends_with(".md") {
+            Self::Markdown
+        } else {
+            Self::Bundle
+        }
+    }
+}
+
+/// Why a run is not written.
+#[derive(Debug, thiserror::Error)]
+pub enum RunExportError {
+    #[error("{0} exists: it was left as it is")]
+    FileExists(String),
+    #[error("{file} cannot be written: {error}")]
+    NotWritten { file: String, error: std::io::Error },
+    #[error("{}", .0.message)]
+    Store(StoreError),
+    #[error("{0}")]
+    Refused(String),
+}
+
+impl RunExportError {
+    /// `file` is its name as it is shown.
+    pub fn of_file(error: BundleError, file: &str) -> Self {
+        match error {
+            BundleError::Store(error) => Self::Store(error),
+            BundleError::Refused(reason) => Self::Refused(reason),
+            BundleError::Io(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
+                Self::FileExists(file.to_owned())
+            }
+            BundleError::Io(error) => Self::NotWritten { file: file.to_owned(), error },
+        }
+    }
+
+    /// What to do instead.
+    pub fn hint(&self) -> Option<&str> {
+        match self {
+            Self::FileExists(_) => Some("name another file, or remove it first"),
+            Self::Store(error) => error.hint.as_deref(),
+            Self::NotWritten { .. } | Self::Refused(_) => None,
+        }
+    }
+}
+
+/// Writes the run as one file that can be imported. `program` is this program's version.
+///
+/// # Errors
+/// Unknown or unreadable, or `out` cannot be written.
+pub fn export_bundle(
+    handle: &RuntimeHandle,
+    run: &str,
+    program: &str,
+    out: &mut dyn Write,
+) -> Result<ExportedRun, BundleError> {
+    handle.export(run, program, out)
+}
+
+/// The run for reading, as `render` shows it.
+///
+/// # Errors
+/// Unknown or unreadable.
+pub fn export_text(
+    handle: &RuntimeHandle,
+    run: &str,
+    render: impl FnOnce(&RunRecord, &mut dyn Write) -> std::io::Result<()>,
+) -> Result<String, BundleError> {
+    let mut text = Vec::new();
+    render(&handle.load_record(run)?, &mut text)?;
+    Ok(handle.without_keys(String::from_utf8_lossy(&text).into_owned()))
+}
+
+/// Takes in a run that was exported elsewhere.
+///
+/// # Errors
+/// The file is invalid, or a run with its id exists already: nothing was changed. Or the store cannot be written.
+pub fn import_bundle(handle: &RuntimeHandle, from: &mut dyn BufRead) -> Result<ImportedRun, BundleError> {
+    handle.import(from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_of_a_name_says_what_is_written() {
+        let rows = [
+            ("run.json", RunFileFormat::Bundle),
+            ("run", RunFileFormat::Bundle),
+            ("pages/run.MD", RunFileFormat::Markdown),
+            ("md", RunFileFormat::Bundle),
+            ("it.cassette.jsonl", RunFileFormat::Recording),
+            ("IT.CASSETTE.JSONL", RunFileFormat::Recording),
+            ("cassette.jsonl", RunFileFormat::Bundle),
+        ];
+        for (name, expected) in rows {
+            assert_eq!(RunFileFormat::of_file(Path::new(name)), expected, "{name}");
+        }
+    }
+}

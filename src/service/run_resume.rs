@@ -1,0 +1,272 @@
+//! Resuming and retrying a run.
+//!
+//! Owns which run can be taken up from here, under which definition and approvals, and which of its questions an answer
+//! is for. Refuses to guess: a question that two answers could mean stays open.
+
+mod answers;
+mod error;
+mod local_models;
+mod used_replies;
+
+use synthdev_domain::ids::{CallId, RunId};
+use synthdev_domain::journal::{OpenPause, PauseReason, RunOrigin, RunStatus, RunSummary};
+use synthdev_domain::snapshot::RunWorktree;
+use synthdev_domain::workflow::WorkflowProgram;
+use synthdev_engine::input::UserAnswer;
+use synthdev_runtime::handle::RuntimeHandle;
+use synthdev_settings::catalog::ConfigCatalog;
+use synthdev_settings::catalog::windows::copy_known_windows;
+
+pub use answers::{AnswerError, AnswerPlan, TypedAnswers};
+pub use error::RunResumeError;
+pub use synthdev_runtime::resume::{ResumeError, ResumeRequest};
+pub use synthdev_runtime::resume_tokens::{RedeemOutcome, TokenError, answer_key};
+pub use used_replies::count_used_replies;
+
+/// Asks servers for the windows of their models.
+pub trait WindowLookup {
+    /// Sets the windows of a program that only its servers know.
+    ///
+    /// # Errors
+    /// Nothing can be asked on this machine.
+    fn set_windows(&self, program: &mut WorkflowProgram) -> Result<(), String>;
+}
+
+/// The definition under which a run continues.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum ResumeDefinition {
+    /// Its own.
+    #[default]
+    Stored,
+    /// The present one of its workflow. `from_file`: the user named the file that has it.
+    Present { from_file: bool },
+}
+
+/// How a run is resumed.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ResumeOptions {
+    /// A user can be asked from now on.
+    pub user_present: bool,
+    /// Every call is approved from now on.
+    pub approves_all: bool,
+    pub definition: ResumeDefinition,
+}
+
+/// Whether a run can be taken up from this project, as far as its summary tells.
+///
+/// # Errors
+/// It belongs to another project, is running, or has ended.
+pub fn check_resumable(
+    handle: &RuntimeHandle,
+    run: &RunSummary,
+    project: &str,
+) -> Result<(), RunResumeError> {
+    check_project(run, project)?;
+    let id = run.id.clone();
+    match run.progress.status {
+        RunStatus::Running if handle.running_runs().contains(&id) => Err(RunResumeError::RunningHere(id)),
+        RunStatus::Running => Err(RunResumeError::RunningElsewhere(id)),
+        status => check_open(&id, status, !run.progress.pauses.is_empty()),
+    }
+}
+
+/// Whether a run that does not run can go on. `is_retryable`: it has a failed state that can be tried again.
+///
+/// # Errors
+/// It has ended.
+pub fn check_open(run: &RunId, status: RunStatus, is_retryable: bool) -> Result<(), RunResumeError> {
+    let over = match status {
+        RunStatus::Completed | RunStatus::Cancelled => true,
+        RunStatus::Failed => !is_retryable,
+        RunStatus::Running | RunStatus::Paused | RunStatus::Interrupted => false,
+    };
+    if over { Err(RunResumeError::Over { run: run.clone(), status }) } else { Ok(()) }
+}
+
+/// Only a run that has failed is retried.
+///
+/// # Errors
+/// It has not.
+pub fn check_failed(run: &RunId, status: RunStatus) -> Result<(), RunResumeError> {
+    if status == RunStatus::Failed {
+        return Ok(());
+    }
+    Err(RunResumeError::NotFailed { run: run.clone(), status })
+}
+
+/// A run continues in its own project.
+///
+/// # Errors
+/// That is another one.
+pub fn check_project(run: &RunSummary, project: &str) -> Result<(), RunResumeError> {
+    if run.project == project {
+        return Ok(());
+    }
+    Err(RunResumeError::OtherProject { run: run.id.clone(), project: run.project.clone() })
+}
+
+/// The worktree in which a run continues; `None`: the project itself.
+///
+/// # Errors
+/// It is gone.
+pub fn place_of_run(
+    run: &RunSummary,
+    is_directory: impl Fn(&str) -> bool,
+) -> Result<Option<&RunWorktree>, RunResumeError> {
+    let Some(tree) = &run.worktree else { return Ok(None) };
+    if is_directory(&tree.path) {
+        return Ok(Some(tree));
+    }
+    Err(RunResumeError::WorktreeGone { run: run.id.clone(), tree: tree.clone() })
+}
+
+/// What a client can set going again without an answer of the user: a run that was cut off or merely paused, and the
+/// failed states of one that has failed.
+///
+/// # Errors
+/// The run needs something else.
+pub fn continuation_answers(run: &RunSummary) -> Result<Vec<(CallId, UserAnswer)>, RunResumeError> {
+    let (open, status) = (run.progress.pauses.as_slice(), run.progress.status);
+    let failed =
+        open.iter().filter(|pause| status == RunStatus::Failed && pause.reason == PauseReason::Error);
+    let again: Vec<_> = failed.map(|pause| (pause.call, UserAnswer::Continue)).collect();
+    let freely = status == RunStatus::Paused && matches!(open, [only] if only.needs_no_answer());
+    if status == RunStatus::Interrupted || freely || !again.is_empty() {
+        return Ok(again);
+    }
+    Err(RunResumeError::NotInterrupted { run: run.id.clone(), status })
+}
+
+/// Answers that retry failed states and go on past limits.
+///
+/// # Errors
+/// The run cannot be read.
+pub fn retry_answers(
+    handle: &RuntimeHandle,
+    run: &RunId,
+) -> Result<Vec<(CallId, UserAnswer)>, RunResumeError> {
+    Ok(handle.open_pauses(run, None)?.iter().filter_map(answers::continuing_answer).collect())
+}
+
+/// Resumes runs with the configuration of this place.
+pub struct ResumeService<'s> {
+    handle: &'s RuntimeHandle,
+    catalog: &'s ConfigCatalog,
+    windows: &'s dyn WindowLookup,
+}
+
+impl<'s> ResumeService<'s> {
+    pub fn new(handle: &'s RuntimeHandle, catalog: &'s ConfigCatalog, windows: &'s dyn WindowLookup) -> Self {
+        Self { handle, catalog, windows }
+    }
+
+    /// The request to resume a run with, still without answers. A run that came from a file continues under the
+    /// approvals and with the models of this place. Changes nothing.
+    ///
+    /// # Errors
+    /// There is no such definition, it has errors, or no model is set for a level that an agent of the run uses.
+    pub fn prepare(&self, run: &RunSummary, options: ResumeOptions) -> Result<ResumeRequest, RunResumeError> {
+        let policy = self.catalog.settings().approval_policy();
+        let mut request = ResumeRequest {
+            user_present: options.user_present,
+            program: self.definition(run, options.definition)?,
+            approvals: options.approves_all.then(|| policy.clone().approving_all()),
+            ..ResumeRequest::default()
+        };
+        if run.origin.as_ref().is_some_and(RunOrigin::is_imported) {
+            request.approvals.get_or_insert(policy);
+            if request.program.is_none() {
+                request.program = self.definition_for_here(run)?;
+            }
+        }
+        Ok(request)
+    }
+
+    /// What a changed definition means for the run. Changes nothing.
+    ///
+    /// # Errors
+    /// It cannot take the run over, or the run cannot be read.
+    pub fn upgrade_notes(
+        &self,
+        run: &RunId,
+        program: &WorkflowProgram,
+    ) -> Result<Vec<String>, RunResumeError> {
+        let notes = self.handle.try_upgrade(run, program)?;
+        notes.map_err(|problems| ResumeError::Incompatible(problems).into())
+    }
+
+    /// Puts what the user gave into the request. Changes nothing.
+    ///
+    /// # Errors
+    /// An answer is for no question, or does not fit.
+    pub fn place_answers(
+        &self,
+        run: &RunSummary,
+        typed: TypedAnswers<'_>,
+        request: ResumeRequest,
+    ) -> Result<AnswerPlan, RunResumeError> {
+        let open = self.handle.open_pauses(&run.id, request.program.as_ref())?;
+        Ok(answers::place_answers(run, open, typed, request)?)
+    }
+
+    fn stored(&self, run: &RunSummary) -> Result<WorkflowProgram, RunResumeError> {
+        Ok(self.handle.load_record(run.id.as_str())?.program)
+    }
+
+    fn definition(
+        &self,
+        run: &RunSummary,
+        wanted: ResumeDefinition,
+    ) -> Result<Option<WorkflowProgram>, RunResumeError> {
+        let ResumeDefinition::Present { from_file } = wanted else { return Ok(None) };
+        match self.catalog.check_workflow(&run.workflow) {
+            Ok((mut program, _)) => {
+                self.set_windows(&mut program)?;
+                copy_known_windows(&mut program, &self.stored(run)?);
+                Ok(Some(program))
+            }
+            Err(_) if !from_file && self.catalog.workflow(&run.workflow).is_none() => {
+                Err(RunResumeError::UnknownWorkflow(run.workflow.clone()))
+            }
+            Err(found) => Err(RunResumeError::Definition(found)),
+        }
+    }
+
+    /// `None`: it asks the same models there and here.
+    fn definition_for_here(&self, run: &RunSummary) -> Result<Option<WorkflowProgram>, RunResumeError> {
+        let stored = self.stored(run)?;
+        let mut ours = local_models::with_local_models(self.catalog, stored.clone())?;
+        self.set_windows(&mut ours)?;
+        Ok(Some(ours).filter(|ours| *ours != stored))
+    }
+
+    fn set_windows(&self, program: &mut WorkflowProgram) -> Result<(), RunResumeError> {
+        self.windows.set_windows(program).map_err(RunResumeError::Windows)
+    }
+}
+
+/// Resumes a run.
+///
+/// # Errors
+/// Another living process drives it, it has ended, or an answer does not fit. Then nothing was changed.
+pub async fn resume_run(
+    handle: &RuntimeHandle,
+    run: &RunId,
+    request: ResumeRequest,
+) -> Result<(), RunResumeError> {
+    Ok(handle.resume(run, request).await?)
+}
+
+/// Answers the pause of a token and resumes its run. `may_answer` is asked about the pause in its present state.
+///
+/// # Errors
+/// The token or the results are not accepted: nothing was changed.
+pub async fn redeem_token(
+    handle: &RuntimeHandle,
+    token: &str,
+    results: serde_json::Value,
+    request: ResumeRequest,
+    may_answer: &(dyn Fn(&OpenPause) -> bool + Sync),
+) -> Result<RedeemOutcome, TokenError> {
+    handle.redeem(token, results, request, may_answer).await
+}

@@ -1,0 +1,168 @@
+//! Which open question of a run an answer is for.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+use synthdev_domain::approval::ApprovalDecision;
+use synthdev_domain::ids::{CallId, RunId};
+use synthdev_domain::journal::{OpenPause, PauseReason, RunStatus, RunSummary};
+use synthdev_domain::terminal_safe::escape_name;
+use synthdev_engine::input::UserAnswer;
+use synthdev_runtime::resume::ResumeRequest;
+use synthdev_runtime::resume_tokens::answer_to;
+
+/// What the user gave.
+#[derive(Clone, Debug, Default)]
+pub struct TypedAnswers<'a> {
+    /// The state whose question is meant, if there are several.
+    pub state: Option<&'a str>,
+    /// Every open approval is given.
+    pub approves_all: bool,
+    pub results: Option<Value>,
+    /// An increase of the budget that the run waits for.
+    pub budget: Option<Value>,
+}
+
+/// What comes of it.
+#[derive(Clone, Debug)]
+pub enum AnswerPlan {
+    Ready(Box<ResumeRequest>),
+    /// These need an answer first: nothing can be resumed.
+    Open(Vec<OpenPause>),
+}
+
+/// Why an answer is not taken.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum AnswerError {
+    #[error("state `{state}` has no open question: {}", .waiting.join(", "))]
+    NoQuestion { state: String, waiting: Vec<String> },
+    #[error("run {0} waits for no budget there")]
+    NoBudget(RunId),
+    #[error("run {run} waits for several kinds of budget: {}", .kinds.join("; "))]
+    SeveralBudgets { run: RunId, kinds: Vec<String> },
+    #[error("run {0} has no open question: it was interrupted")]
+    Interrupted(RunId),
+    #[error("run {0} waits for no answer")]
+    NoAnswer(RunId),
+    #[error("{0}")]
+    Unfit(String),
+}
+
+impl AnswerError {
+    /// What to do instead.
+    pub fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::NoQuestion { .. } | Self::Unfit(_) => return None,
+            Self::NoBudget(run) => format!("synthdev runs show {run} says what it waits for"),
+            Self::SeveralBudgets { .. } => {
+                "choose one with --state; where a state waits for both, answer with the resume token of each"
+                    .to_owned()
+            }
+            Self::Interrupted(_) => "resume it without --results; it asks for what it needs".to_owned(),
+            Self::NoAnswer(_) => "resume it without --results".to_owned(),
+        })
+    }
+}
+
+impl TypedAnswers<'_> {
+    fn means_state(&self, pause: &OpenPause) -> bool {
+        self.state.is_none_or(|state| pause.state == state)
+    }
+
+    /// Whether a pause gets the increase of the budget.
+    fn raises(&self, pause: &OpenPause) -> bool {
+        pause.reason == PauseReason::Budget && self.means_state(pause)
+    }
+
+    /// Whether a pause stays open without an answer to it.
+    fn leaves_open(&self, pause: &OpenPause) -> bool {
+        match pause.reason {
+            PauseReason::Approval => !self.approves_all,
+            // a budget is raised only if the user says so
+            PauseReason::Budget => self.budget.is_none(),
+            PauseReason::Input | PauseReason::UncertainEffect => true,
+            PauseReason::Error | PauseReason::Limit | PauseReason::User | PauseReason::Delegate => false,
+        }
+    }
+}
+
+/// The answer to a pause that asks only whether to go on.
+pub(super) fn continuing_answer(pause: &OpenPause) -> Option<(CallId, UserAnswer)> {
+    let continues = matches!(pause.reason, PauseReason::Error | PauseReason::Limit);
+    continues.then_some((pause.call, UserAnswer::Continue))
+}
+
+pub(super) fn place_answers(
+    run: &RunSummary,
+    open: Vec<OpenPause>,
+    mut typed: TypedAnswers<'_>,
+    mut request: ResumeRequest,
+) -> Result<AnswerPlan, AnswerError> {
+    let id = &run.id;
+    let mut chosen: Vec<&OpenPause> = open.iter().filter(|pause| typed.leaves_open(pause)).collect();
+    if let Some(state) = typed.state {
+        chosen.retain(|pause| typed.means_state(pause));
+        if chosen.is_empty() && typed.budget.is_none() {
+            return Err(AnswerError::NoQuestion { state: state.to_owned(), waiting: waiting_states(&open) });
+        }
+    }
+    if typed.budget.is_some() {
+        check_budget(run, &open, &typed)?;
+    }
+    for pause in &open {
+        if pause.reason == PauseReason::Approval && typed.approves_all {
+            request.decisions.push((pause.call, ApprovalDecision::Allow));
+        }
+        request.answers.extend(continuing_answer(pause));
+        let more = typed.budget.clone().filter(|_| typed.raises(pause));
+        request.answers.extend(more.map(|value| (pause.call, UserAnswer::Value { value })));
+    }
+    match (chosen.as_slice(), typed.results.take()) {
+        ([], None) => {}
+        ([], Some(_)) if open.is_empty() && run.progress.status == RunStatus::Interrupted => {
+            return Err(AnswerError::Interrupted(id.clone()));
+        }
+        // `resume` itself refuses a run that has ended
+        ([], Some(_)) if open.is_empty() => {}
+        ([], Some(_)) => return Err(AnswerError::NoAnswer(id.clone())),
+        ([only], Some(results)) => answer_to(only, results, &mut request).map_err(AnswerError::Unfit)?,
+        // resumes what needs no answer; the other pauses stay open
+        (_, None) if !request.answers.is_empty() || !request.decisions.is_empty() => {}
+        (several, _) => return Ok(AnswerPlan::Open(several.iter().map(|pause| (*pause).clone()).collect())),
+    }
+    Ok(AnswerPlan::Ready(Box::new(request)))
+}
+
+/// An amount is of one kind: so many tokens are not as many dollars.
+fn check_budget(run: &RunSummary, open: &[OpenPause], typed: &TypedAnswers<'_>) -> Result<(), AnswerError> {
+    let over = matches!(run.progress.status, RunStatus::Completed | RunStatus::Cancelled);
+    let raised: Vec<&OpenPause> = open.iter().filter(|pause| typed.raises(pause)).collect();
+    if raised.is_empty() && !over {
+        return Err(AnswerError::NoBudget(run.id.clone()));
+    }
+    let mut kinds: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
+    for pause in raised {
+        let kind = match pause.kind.as_deref().unwrap_or_default() {
+            "cost_usd" => "dollars",
+            "duration" => "seconds",
+            other => other,
+        };
+        kinds.entry(kind).or_default().insert(quoted_state(pause));
+    }
+    if kinds.len() < 2 {
+        return Ok(());
+    }
+    let each = kinds
+        .into_iter()
+        .map(|(kind, states)| format!("{kind} in {}", states.into_iter().collect::<Vec<_>>().join(", ")));
+    Err(AnswerError::SeveralBudgets { run: run.id.clone(), kinds: each.collect() })
+}
+
+fn waiting_states(open: &[OpenPause]) -> Vec<String> {
+    open.iter().map(quoted_state).collect()
+}
+
+fn quoted_state(pause: &OpenPause) -> String {
+    format!("`{}`", escape_name(&pause.state))
+}

@@ -1,0 +1,94 @@
+//! Why a run is not resumed or retried.
+
+use super::answers::AnswerError;
+use crate::worktree_gone::{worktree_gone_hint, worktree_gone_text};
+use synthdev_domain::diagnostic::Diagnostic;
+use synthdev_domain::ids::RunId;
+use synthdev_domain::journal::RunStatus;
+use synthdev_domain::snapshot::RunWorktree;
+use synthdev_domain::terminal_safe::escape_name;
+use synthdev_ports::run_store::StoreError;
+use synthdev_runtime::resume::ResumeError;
+
+/// Nothing was changed.
+#[derive(Debug, thiserror::Error)]
+pub enum RunResumeError {
+    #[error("run {run} belongs to {}", escape_name(.project))]
+    OtherProject { run: RunId, project: String },
+    #[error("run {0} is running here")]
+    RunningHere(RunId),
+    #[error("run {0} is running in another process")]
+    RunningElsewhere(RunId),
+    #[error("run {run} {}", over_text(*.status))]
+    Over { run: RunId, status: RunStatus },
+    /// A retry is for what has failed.
+    #[error("run {run} has not failed: it is {}", .status.as_str())]
+    NotFailed { run: RunId, status: RunStatus },
+    /// It cannot be set going without an answer.
+    #[error("it is {}, and it has no step to retry", .status.as_str())]
+    NotInterrupted { run: RunId, status: RunStatus },
+    #[error("{}", worktree_gone_text(.run, .tree))]
+    WorktreeGone { run: RunId, tree: RunWorktree },
+    #[error("there is no workflow `{}` here to continue with", escape_name(.0))]
+    UnknownWorkflow(String),
+    /// The present definition has errors.
+    #[error("the definition has errors")]
+    Definition(Vec<Diagnostic>),
+    #[error("this imported run calls models configured on this machine: {message}")]
+    NoModel { message: String, hint: Option<String> },
+    #[error("{0}")]
+    Windows(String),
+    #[error(transparent)]
+    Answer(#[from] AnswerError),
+    #[error(transparent)]
+    Resume(#[from] ResumeError),
+}
+
+impl RunResumeError {
+    /// What to do instead.
+    pub fn hint(&self) -> Option<String> {
+        Some(match self {
+            Self::OtherProject { run, project } => {
+                format!("synthdev -C {} resume {run}", escape_name(project))
+            }
+            Self::RunningElsewhere(run) => {
+                format!(
+                    "synthdev runs pause {run} pauses it there; then synthdev resume {run} takes it up here"
+                )
+            }
+            Self::NotFailed { run, status: RunStatus::Running } => {
+                format!("look at it: synthdev runs show {run}")
+            }
+            Self::NotFailed { run, status: RunStatus::Paused | RunStatus::Interrupted } => {
+                format!("synthdev resume {run}")
+            }
+            Self::Over { run, .. } | Self::NotFailed { run, .. } => format!(
+                "synthdev runs rewind {run} --to STEP goes back to one of its steps, synthdev runs fork {run} --at STEP \
+                 makes a new run from there"
+            ),
+            Self::NotInterrupted { run, status: RunStatus::Running } => {
+                format!("synthdev runs pause {run} pauses it, in whichever process it runs")
+            }
+            Self::NotInterrupted { run, .. } => format!("synthdev runs show {run} says what it needs"),
+            Self::WorktreeGone { run, tree } => worktree_gone_hint(run, tree),
+            Self::UnknownWorkflow(_) => "if it is in another file, use --workflow-file FILE".to_owned(),
+            Self::NoModel { hint, .. } => return hint.clone(),
+            Self::Answer(error) => return error.hint(),
+            Self::Resume(error) => return error.hint(),
+            Self::RunningHere(_) | Self::Definition(_) | Self::Windows(_) => return None,
+        })
+    }
+}
+
+impl From<StoreError> for RunResumeError {
+    fn from(error: StoreError) -> Self {
+        Self::Resume(ResumeError::Store(error))
+    }
+}
+
+fn over_text(status: RunStatus) -> String {
+    match status {
+        RunStatus::Failed => "failed and cannot be retried".to_owned(),
+        status => format!("is {}", status.as_str()),
+    }
+}

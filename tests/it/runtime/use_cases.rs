@@ -1,0 +1,125 @@
+//! Use cases of the service where a front-end alone once had the rule.
+
+use std::sync::Mutex;
+
+use super::*;
+use synthdev::adapters::project_lock::FileLock;
+use synthdev::domain::journal::SearchQuery;
+use synthdev::domain::snapshot::{
+    ChangedFile, RunWorktree, SkippedPath, UnmergedChanges, WorktreeMergeResult,
+};
+use synthdev::ports::snapshot::SnapshotError;
+use synthdev::ports::worktree::{MergeError, WorktreePort};
+use synthdev::service::project_snapshots::{ProjectSnapshotError, SnapshotService};
+use synthdev::service::run_control::{ControlAction, RunControlOutcome, control_run};
+use synthdev::service::run_list::{RunListError, search_texts};
+use synthdev::service::run_start::{PreparedWorktree, RunStartError};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_run_of_this_process_has_ended_when_its_cancel_is_answered() {
+    let world = World::new();
+    let run = world.start_run(&workflow(
+        ParameterType::String,
+        StateBody::Wait(WaitSpec::For(ValueSource::Value(json!(60)))),
+        Vec::new(),
+        Vec::new(),
+    ));
+    let summary = world.handle.summary(run.as_str()).unwrap();
+    let done = control_run(&world.handle, &summary, ControlAction::Cancel).await.unwrap();
+    assert_eq!(done.to_string(), format!("run {run} is cancelled"));
+    assert!(matches!(done, RunControlOutcome::Released(_)), "{done:?}");
+    assert_eq!(world.handle.running_runs(), []);
+    let summary = world.handle.summary(run.as_str()).unwrap();
+    let again = control_run(&world.handle, &summary, ControlAction::Cancel).await.unwrap_err();
+    assert_eq!(again.to_string(), format!("run {run} is cancelled already"));
+}
+
+#[test]
+fn a_search_without_a_word_is_refused() {
+    let world = World::new();
+    for (text, found) in [("", Err(RunListError::NoWord)), (" …\"", Err(RunListError::NoWord)), ("x", Ok(0))]
+    {
+        let query = SearchQuery { text: text.to_owned(), ..SearchQuery::default() };
+        assert_eq!(search_texts(&world.handle, &query, 9).map(|hits| hits.len()), found, "{text}");
+    }
+}
+
+#[test]
+fn no_files_are_restored_under_the_hands_of_a_run() {
+    let world = World::new();
+    let (project, data) = (world.directory.path().join("project"), world.directory.path().join("data"));
+    let process = || {
+        let lock = Arc::new(FileLock::open(project.clone(), &data));
+        RuntimeHandle::new(
+            RuntimePorts { lock: Some(lock), ..world.ports.clone() },
+            RuntimeOptions::default(),
+        )
+    };
+    let (here, there) = (process(), process());
+    let service = SnapshotService::new(&here, Arc::clone(&world.ports.snapshots));
+    let file = project.join("a.txt");
+    std::fs::write(&file, "before").unwrap();
+    let info = service.create("").unwrap();
+    assert_eq!(info.label, "manual");
+    std::fs::write(&file, "after").unwrap();
+    let works = there.lock_files(&RunId::from("r1"), "other").unwrap();
+    let refused = service.restore(info.id.as_str()).unwrap_err();
+    assert!(matches!(refused, ProjectSnapshotError::Store(_)), "{refused}");
+    assert!(refused.to_string().contains("its files cannot be changed under its hands"), "{refused}");
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "after");
+    drop(works);
+    service.restore(info.id.as_str()).unwrap();
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), "before");
+}
+
+/// A worktree whose missing files cannot be listed.
+#[derive(Default)]
+struct Unlisted {
+    discarded: Mutex<Vec<RunWorktree>>,
+}
+
+fn error<T>() -> Result<T, SnapshotError> {
+    Err(SnapshotError { message: "unreadable".to_owned(), hint: None })
+}
+
+impl WorktreePort for Unlisted {
+    fn create(&self, run: &RunId, _: &str) -> Result<RunWorktree, SnapshotError> {
+        let text = run.to_string();
+        Ok(RunWorktree { path: text.clone(), branch: text.clone(), base: text })
+    }
+
+    fn skipped(&self, _: &RunWorktree) -> Result<Vec<SkippedPath>, SnapshotError> {
+        error()
+    }
+
+    fn changes(&self, _: &RunWorktree) -> Result<Vec<ChangedFile>, SnapshotError> {
+        error()
+    }
+
+    fn unmerged(&self, _: &RunWorktree) -> Result<Option<UnmergedChanges>, SnapshotError> {
+        error()
+    }
+
+    fn diff(&self, _: &RunWorktree) -> Result<String, SnapshotError> {
+        error()
+    }
+
+    fn merge(&self, _: &RunWorktree) -> Result<WorktreeMergeResult, MergeError> {
+        Ok(error()?)
+    }
+
+    fn discard(&self, worktree: &RunWorktree, _: bool) -> Result<(), SnapshotError> {
+        self.discarded.lock().unwrap().push(worktree.clone());
+        Ok(())
+    }
+}
+
+#[test]
+fn nothing_is_left_of_a_worktree_whose_run_does_not_start() {
+    let world = World::new();
+    let trees = Unlisted::default();
+    let program = WorkflowProgram { workflows: Vec::new(), hash: String::new(), start_warnings: Vec::new() };
+    let refused = PreparedWorktree::create(&world.handle, &trees, &program).err();
+    assert!(matches!(refused, Some(RunStartError::Snapshot(_))), "{refused:?}");
+    assert_eq!(trees.discarded.lock().unwrap().len(), 1);
+}
