@@ -72,9 +72,10 @@ recordings:
     UPDATE_WHY=1 cargo test --locked --test it machine::why
     UPDATE_CASSETTE=1 cargo test --locked --test it shipped_recording
 
-# Writes the JSON Schemas in config/schema anew.
+# Writes the JSON Schemas in config/schema and the page of workflow keys (docs/workflow-keys.md) anew.
 schema:
     cargo run --locked -- schema --write config/schema
+    UPDATE_KEYS=1 cargo test --locked --test it docs::key_page
 
 # One benchmark, or all: `just bench machine`. The files are in benches/.
 bench name="":

@@ -50,7 +50,7 @@
 //!
 //! | you want to change | look at |
 //! | --- | --- |
-//! | where a workflow key is declared: what a workflow file may say | `language/workflow_file/keys.rs` and its neighbours, then `language/check/` and `language/lower/`; of step lists: `language/workflow_file/steps/keys.rs`; in the JSON Schema: `settings/schema/` |
+//! | where a workflow key is declared: what a workflow file may say | the file of its object in `language/workflow_file/` (`context.rs`, `agent.rs`, `workflow_object.rs`, `state_form.rs` …; all are listed in `declared_keys.rs`), then `language/check/` and `language/lower/`; of step lists: `language/workflow_file/steps/keys.rs` |
 //! | a setting, its names and default | the table in `settings/layers/rules.rs` |
 //! | what a branch does next | `engine/machine/{next_handler,advance}.rs` |
 //! | branches and loops | `engine/{branch,parallel,merge}.rs`, `engine/machine/{branch_set,scheduler,spawn_branches,join}.rs` |
@@ -59,7 +59,7 @@
 //! | limits, budgets | `engine/machine/{limits,budgets}.rs` |
 //! | approvals, and what a denied tool call does | `engine/machine/tool_calls.rs` (an agent's call; the text for the model: `engine/machine/pending_invocation.rs`), `engine/machine/action_states.rs` (a state's action); their types: `domain/approval.rs` |
 //! | step lists and handlers | `language/workflow_file/{steps,handlers}.rs`: rewritten as states |
-//! | drawings, schemas | `language/graph/`, `settings/schema/` |
+//! | drawings, schemas | `language/graph/`, `settings/schema/` (made of the declarations) |
 //! | what a run can cost at most, before it starts | `language/cost_estimate.rs` |
 //! | what a model call has cost: price, ledger | `domain/cost.rs`, `engine/machine/cost_accounting.rs`; of a model that answered in place of another: `adapters/providers/pricing.rs` |
 //! | what is asked and written when a model is set up | `settings/setup/`, `app/model_setup.rs`, `tui/setup.rs` |

@@ -12,7 +12,7 @@ use super::system_context::SystemContextExclusions;
 use super::tool::{ParsingTool, ToolSpec};
 
 /// Everything the engine needs to run an agent. Resolved once while loading; two agents of one role differ by `id`.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct AgentSpec {
     pub id: String,
     pub role: String,

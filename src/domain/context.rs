@@ -8,10 +8,11 @@ use super::message::{ChatRole, OpaqueBlock, ToolCall};
 use super::model::ModelChoice;
 
 /// Where an agent sits in its context: `assistant` answers, `user` takes the user's part (the seed's `role`).
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ConversationSide {
     User,
+    #[default]
     Assistant,
 }
 

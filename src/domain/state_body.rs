@@ -189,6 +189,23 @@ pub struct PauseSpec {
     pub request: Option<Box<DelegationSpec>>,
 }
 
+impl PauseSpec {
+    /// A question of this kind that says nothing else.
+    pub fn new(kind: PauseKind) -> Self {
+        Self {
+            kind,
+            message: ValueSource::Absent,
+            choices: Vec::new(),
+            schema: None,
+            required_outputs: Vec::new(),
+            default: None,
+            ttl_ms: None,
+            on_timeout: None,
+            request: None,
+        }
+    }
+}
+
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PauseKind {

@@ -158,20 +158,9 @@ fn only_declared(pause: &PauseSpec, value: Value) -> Value {
 mod tests {
     use super::*;
     use serde_json::json;
-    use synthdev_domain::workflow::ValueSource;
 
     fn pause(kind: PauseKind) -> PauseSpec {
-        PauseSpec {
-            kind,
-            message: ValueSource::Absent,
-            choices: vec!["Keep".to_owned(), "Drop".to_owned()],
-            schema: None,
-            required_outputs: Vec::new(),
-            default: None,
-            ttl_ms: None,
-            on_timeout: None,
-            request: None,
-        }
+        PauseSpec { choices: vec!["Keep".to_owned(), "Drop".to_owned()], ..PauseSpec::new(kind) }
     }
 
     fn text(text: &str) -> UserAnswer {

@@ -9,6 +9,7 @@ pub mod fields;
 pub mod graph;
 pub mod inputs;
 pub mod json;
+pub mod key_declaration;
 pub mod lower;
 pub mod model_selector;
 pub mod render;

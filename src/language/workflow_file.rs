@@ -3,44 +3,59 @@
 //! A file holds one workflow or an array of them. One pass finds every unknown key, wrong type and missing field;
 //! scripts are checked elsewhere.
 
+mod action_form;
 mod actions;
 mod agent;
-mod ast;
 mod context;
+pub mod declared_keys;
 mod definitions;
 mod definitions_lookup;
 mod error_policy;
 mod fields;
+mod for_each_form;
 mod handlers;
-mod header;
 mod inputs;
-mod keys;
-pub mod known_keys;
+mod limits;
 mod nested_states;
+mod parallel_form;
+mod parameter;
 mod pauses;
 mod ports;
+mod recovery_forms;
 mod schema;
 mod set_state;
 mod spanned;
+mod state_form;
 mod states;
 mod steps;
+mod transition;
+mod value_shapes;
 mod work_forms;
+mod workflow_object;
 
 use super::json::{JsonNode, JsonNodeKind};
 use super::source::{FileDiagnostics, SourceFile};
 use synthdev_domain::diagnostic::Diagnostic;
 
-pub use ast::{
-    AgentForm, ContextForm, FunctionForm, HandlersForm, LimitsForm, NoMatchForm, ParameterForm,
-    StartCondition, StateForm, TransitionForm, UpdateForm, UpdateOperation, WorkflowDialect, WorkflowForm,
-    WorkflowHead,
-};
+pub use action_form::FunctionForm;
+pub use actions::StepForm;
+pub use agent::AgentForm;
+pub use context::ContextForm;
 pub use fields::offset_in_string;
+pub use for_each_form::ForEachForm;
 pub use handlers::lower_handlers;
-pub use spanned::{InputForm, RequestForm, SpannedText, SpannedValue};
-pub use work_forms::{
-    CatchForm, ForEachForm, OnErrorForm, ParallelForm, PauseForm, RetryForm, StepArguments, StepForm,
-    WaitForm, WorkForm,
+pub use limits::LimitsForm;
+pub use parallel_form::ParallelForm;
+pub use parameter::ParameterForm;
+pub use pauses::{FailForm, PauseForm, WaitForm};
+pub use recovery_forms::{CatchForm, OnErrorForm, RetryForm};
+pub use set_state::{UpdateForm, UpdateOperation};
+pub use spanned::{InputForm, RequestForm, SpannedText, SpannedValue, StepArguments};
+pub use state_form::{HandlersForm, StateForm};
+pub use transition::TransitionForm;
+pub use work_forms::WorkForm;
+pub use workflow_object::{
+    NoMatchForm, StartCondition, WorkflowDialect, WorkflowForm, WorkflowHead, parse_workflow,
 };
 
 /// Names, descriptions and inputs of the workflows of one file. Cheap: states and scripts are not read, so a
@@ -69,50 +84,6 @@ pub fn workflow_name(node: &JsonNode) -> Option<SpannedText> {
     Some(SpannedValue { value: name.as_str()?.to_owned(), span: name.span.clone() })
 }
 
-/// Reads one workflow object completely. Findings of kind error mean that the form has holes.
-pub fn parse_workflow(node: &JsonNode, findings: &mut FileDiagnostics<'_>) -> Option<WorkflowForm> {
-    fields::check_object(node, &keys::WORKFLOW, findings)?;
-    let name = fields::required_text(node, "workflow_name", "the workflow", findings)?;
-    let rewritten = steps::lower_steps(node, findings);
-    let node = rewritten.as_ref().unwrap_or(node);
-    let named = definitions::read_definitions(node, findings);
-    let states = states::StateFormReader::new(&named).read_states(node, findings);
-    let handled = states.iter().any(|state| state.handlers != HandlersForm::default());
-    Some(WorkflowForm {
-        name,
-        dialect: match (&rewritten, handled) {
-            (Some(_), _) => WorkflowDialect::Steps,
-            (None, true) => WorkflowDialect::Handlers,
-            (None, false) => WorkflowDialect::Seed,
-        },
-        script_file: fields::read_text(node, "script_file", findings),
-        description: fields::read_text(node, "description", findings)
-            .map_or_else(String::new, |text| text.value),
-        version: fields::read_text(node, "version", findings).map(|text| text.value),
-        start: header::start_condition(node, findings),
-        inputs: header::read_inputs(node, &named, findings),
-        output: header::read_workflow_output(node, &named, findings),
-        variables: header::read_variables(node, findings),
-        contexts: fields::read_list(node, "contexts", findings, context::read_context),
-        agents: fields::read_list(node, "agents", findings, |one, findings| {
-            agent::read_agent(one, &named, findings)
-        }),
-        states,
-        limits: header::read_limits(node, findings),
-        budget: error_policy::read_budget(node, &named, findings),
-        timeout_ms: error_policy::read_timeout(node, &named, findings),
-        on_error: error_policy::on_error(node, "", findings),
-        on_limit: error_policy::read_target(node, "on_limit", "", findings),
-        no_match: header::no_match(node, findings),
-        lenient: fields::read_flag(node, "lenient", findings).unwrap_or_default(),
-        condition_errors_are_false: header::condition_errors(node, findings),
-        snapshot: header::read_snapshot_policy(node, findings),
-        isolated: header::read_isolated(node, findings),
-        loopback_ports: ports::read_ports(node, findings),
-        span: node.span.clone(),
-    })
-}
-
 fn read_head(node: &JsonNode, findings: &mut FileDiagnostics<'_>) -> Option<WorkflowHead> {
     if node.members().is_none() {
         let message = format!("a workflow must be an object, this is {}", node.kind_name());
@@ -123,17 +94,16 @@ fn read_head(node: &JsonNode, findings: &mut FileDiagnostics<'_>) -> Option<Work
     let named = definitions::read_schemas(node);
     Some(WorkflowHead {
         description: node.get("description").and_then(JsonNode::as_str).unwrap_or_default().to_owned(),
-        inputs: header::read_inputs(node, &named, findings).iter().map(ParameterForm::parameter).collect(),
-        output: header::read_workflow_output(node, &named, findings).as_ref().map(ParameterForm::parameter),
-        start: header::start_condition(node, findings),
+        inputs: parameter::read_inputs(node, &named, findings).iter().map(ParameterForm::parameter).collect(),
+        output: parameter::read_workflow_output(node, &named, findings)
+            .as_ref()
+            .map(ParameterForm::parameter),
+        start: workflow_object::start_condition(node, findings),
         dialect: detect_dialect(node),
         name: name.value,
         span: name.span,
     })
 }
-
-/// Keys of a state that make it one with handlers.
-const HANDLERS: [&str; 3] = ["pre_handler", "post_handler", "transition_handler"];
 
 /// By the keys that only one of them has.
 fn detect_dialect(node: &JsonNode) -> WorkflowDialect {
@@ -141,7 +111,7 @@ fn detect_dialect(node: &JsonNode) -> WorkflowDialect {
     let mut keys = states.flat_map(|state| state.members().into_iter().flatten());
     if node.get("steps").is_some() {
         WorkflowDialect::Steps
-    } else if keys.any(|member| HANDLERS.contains(&member.key.as_str())) {
+    } else if keys.any(|member| state_form::HANDLERS.iter().any(|key| key.name == member.key)) {
         WorkflowDialect::Handlers
     } else {
         WorkflowDialect::Seed

@@ -1,18 +1,15 @@
 //! JSON Schemas of the files that users write, so that an editor completes and checks them while they type.
 //!
-//! Each object of a file is one table: key, shape, meaning. Keys that the readers do not take are left out here, and a
-//! key that they take but no table explains fails a test: what an editor offers is what the program reads. Owns no rule
-//! of its own: what a schema cannot say (names that must exist, scripts) is for `check`.
+//! A schema is made of declarations of keys: those of workflow files stand beside their readers, those of other files here,
+//! and a test fails where these differ from what is read. Owns no rule of its own: what a schema cannot say (names that
+//! must exist, scripts) is for `check`.
 
 mod replies;
 mod role;
 mod settings;
 mod shape;
-mod steps;
 mod test_file;
 mod workflow;
-mod workflow_shapes;
-mod workflow_states;
 
 use serde_json::{Map, Value, json};
 
@@ -79,14 +76,7 @@ impl FileSchema {
     /// Everything that it may refer to.
     fn definitions(self) -> Vec<SchemaDefinition> {
         match self {
-            Self::Workflow => {
-                let parts = [
-                    workflow::workflow_definitions(),
-                    workflow_states::state_definitions(),
-                    steps::step_definitions(),
-                ];
-                parts.into_iter().flatten().collect()
-            }
+            Self::Workflow => workflow::workflow_definitions(),
             Self::Role => role::role_definitions(),
             Self::Settings => Vec::new(),
             Self::Replies => replies::replies_definitions(),

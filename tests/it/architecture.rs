@@ -7,6 +7,7 @@
 mod call_circles;
 mod command_files;
 mod cycles;
+mod declared_keys;
 mod document_ids;
 mod edges;
 mod event_words;
@@ -82,6 +83,7 @@ fn the_house_is_in_order() {
     found.extend(screen_layers::check_screen_layers(&tree));
     found.extend(event_words::check_event_words(&tree, EVENT_FOLDS));
     found.extend(use_cases::check_front_end_imports(&tree, use_cases::STILL_IMPORTED));
+    found.extend(declared_keys::check_declared_keys(&tree));
     found.extend(sizes::check_sizes(&tree));
     found.extend(manners::check_manners(&tree));
     found.extend(type_names::check_type_names(&tree, type_names::DOMAIN_NOUNS));
@@ -699,5 +701,41 @@ fn front_ends_import_the_service_and_values() {
             if path.contains("mcp") { &[("mcp", &["runtime::known"], "an example")] } else { &[] };
         let check = |tree: &Tree| use_cases::check_front_end_imports(tree, exempt);
         assert_eq!(run_check(check, &[(path, text)]), *expected, "{text}");
+    }
+}
+
+#[test]
+fn keys_of_workflow_files_are_declared_once() {
+    const FIELDS: &str = "fn read_text(node: &Node, key: &str) {}\n";
+    const PATH: &str = "src/language/workflow_file/context.rs";
+    let rows: [(&str, &[&str]); 6] = [
+        (
+            "const KEYS: &[Key] = &[declared_key(\"trim\", Text, \"t\")];\nfn f() { read_text(node, \"trim\"); }",
+            &[],
+        ),
+        (
+            "fn f() { read_text(node, \"trim\"); }",
+            &[":2: the key `trim` is read and not declared: add it to its object"],
+        ),
+        (
+            "fn f() { node.get(\"trim\"); }",
+            &[":2: the key `trim` is read and not declared: add it to its object"],
+        ),
+        (
+            "const KEYS: &[Key] = &[declared_key(\"trim\", Text, \"t\")];",
+            &[":2: the key `trim` is declared and never read"],
+        ),
+        (
+            "const A: [Key; 3] = [declared_key(\"a\"), declared_key(\"b\"), declared_key(\"c\")];\n\
+             fn f() { (\"a\", \"b\", \"c\"); }\nconst KNOWN: &[&str] = &[\"a\", \"b\", \"c\"];",
+            &[":4: a list of the keys a, b, c: take them from their declarations"],
+        ),
+        ("#[cfg(test)]\nmod tests { fn f() { read_text(node, \"trim\"); } }", &[]),
+    ];
+    for (text, expected) in rows {
+        let expected: Vec<String> = expected.iter().map(|one| format!("{PATH}{one}")).collect();
+        let files =
+            [(PATH, &*format!("{FIELDS}{text}")), ("src/language/other.rs", "fn f() { node.get(\"x\"); }")];
+        assert_eq!(run_check(declared_keys::check_declared_keys, &files), expected, "{text}");
     }
 }

@@ -7,7 +7,7 @@ use crate::answer_validation;
 use crate::effect::UserQuestion;
 use crate::input::UserAnswer;
 use synthdev_domain::tool::{ASK_PERSON, ToolInvocation, ToolOutcome};
-use synthdev_domain::workflow::{PauseKind, PauseSpec, ValueSource, plain_text};
+use synthdev_domain::workflow::{PauseKind, PauseSpec, plain_text};
 
 impl Machine {
     /// Shows the question of the call in front and waits.
@@ -77,16 +77,6 @@ pub(super) fn validate_agent_answer(question: &UserQuestion, given: UserAnswer) 
     let UserQuestion::Pause { kind, choices, .. } = question else {
         return Err("nobody waits for it".to_owned());
     };
-    let pause = PauseSpec {
-        kind: *kind,
-        message: ValueSource::Absent,
-        choices: choices.clone(),
-        schema: None,
-        required_outputs: Vec::new(),
-        default: None,
-        ttl_ms: None,
-        on_timeout: None,
-        request: None,
-    };
+    let pause = PauseSpec { choices: choices.clone(), ..PauseSpec::new(*kind) };
     answer_validation::validate_answer(&pause, given)
 }

@@ -100,7 +100,7 @@ struct ErrorNameCheck<'f> {
 impl<'f> ErrorNameCheck<'f> {
     fn from_form(form: &'f WorkflowForm) -> Self {
         let own = form.states.iter().filter_map(|state| match &state.work {
-            WorkForm::Fail { error, .. } => Some(error.value.as_str()),
+            WorkForm::Fail(fail) => Some(fail.error.value.as_str()),
             _ => None,
         });
         Self {

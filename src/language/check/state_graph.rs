@@ -76,7 +76,7 @@ impl StateFlowGraph {
                 back[*target].push(from);
             }
         }
-        let ended = |state: &StateForm| state.is_terminal() || matches!(state.work, WorkForm::Fail { .. });
+        let ended = |state: &StateForm| state.is_terminal() || matches!(state.work, WorkForm::Fail(_));
         let all = states.iter().enumerate().filter(|(_, state)| ended(state)).map(|(at, _)| at);
         let ends = reachable_nodes(&back, all.chain([self.stop_state]).collect());
         let mut reported = vec![false; self.successors.len()];
@@ -108,9 +108,13 @@ impl StateFlowGraph {
         let form = &unit.form;
         let limits = &form.limits;
         let limited = limits.max_steps.or(limits.max_visits).or(limits.max_model_calls).is_some()
-            || !form.budget.is_unbounded()
-            || form.timeout_ms.is_some()
-            || form.states.iter().zip(&from).any(|(state, inside)| *inside && state.max_visits.is_some());
+            || !form.spec.budget.is_unbounded()
+            || form.spec.timeout_ms.is_some()
+            || form
+                .states
+                .iter()
+                .zip(&from)
+                .any(|(state, inside)| *inside && state.spec.max_visits.is_some());
         let end = state.sibling_name("stop");
         let hint = Some(format!(
             "add a transition that leads to `{}`",
@@ -145,7 +149,7 @@ fn transition_targets(unit: &CompilationUnit, at: usize) -> impl Iterator<Item =
     let state = &unit.form.states[at];
     let mut all = Vec::new();
     match &state.transitions {
-        None if matches!(state.work, WorkForm::Fail { .. }) => {}
+        None if matches!(state.work, WorkForm::Fail(_)) => {}
         None => all.push(state.sibling_name("stop")),
         Some(transitions) => {
             for (form, script) in transitions.iter().zip(&unit.states[at].transitions) {

@@ -92,8 +92,8 @@ fn known_schemas(state: &StateForm) -> Vec<(String, Value)> {
         return Vec::new();
     }
     // a fallback may replace an answer; it fits the schema of `output`, if there is one
-    let answer = answer_schema(state).filter(|_| state.fallback.is_none());
-    let kept = state.store.as_ref().and_then(|store| {
+    let answer = answer_schema(state).filter(|_| state.spec.recovery.fallback.is_none());
+    let kept = state.spec.store.as_ref().and_then(|store| {
         let schema = answer.clone().or_else(|| store.schema.clone())?;
         Some((store.key.as_ref()?, schema))
     });
@@ -108,10 +108,10 @@ fn known_schemas(state: &StateForm) -> Vec<(String, Value)> {
 /// The possible results of a question, as a schema.
 fn answer_schema(state: &StateForm) -> Option<Value> {
     let WorkForm::Pause(pause) = &state.work else { return None };
-    match pause.kind {
+    match pause.spec.kind {
         PauseKind::Approval | PauseKind::Boolean => Some(json!({"type": "boolean"})),
-        PauseKind::Choice => Some(json!({"enum": pause.choices})),
-        PauseKind::Text | PauseKind::Number | PauseKind::Outputs => pause.schema.clone(),
+        PauseKind::Choice => Some(json!({"enum": pause.spec.choices})),
+        PauseKind::Text | PauseKind::Number | PauseKind::Outputs => pause.spec.schema.clone(),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Single-agent mode as a workflow: one state that waits for the user, answers, and waits again.
 
 use super::assemble_program;
-use synthdev_domain::agent::{AgentSpec, DEFAULT_TOOL_ROUNDS, MemoryPolicy, ToolLoop};
+use synthdev_domain::agent::{AgentSpec, DEFAULT_TOOL_ROUNDS};
 use synthdev_domain::context::{ContextSpec, ConversationSide, DEFAULT_MAX_LENGTH};
 use synthdev_domain::ids::{AgentIx, ContextIx, StateIx};
 use synthdev_domain::model::ModelChoice;
@@ -9,8 +9,7 @@ use synthdev_domain::role::Role;
 use synthdev_domain::source_location::{ConfigLayer, SourceLocation};
 use synthdev_domain::tool::ToolSpec;
 use synthdev_domain::workflow::{
-    AgentFunction, Budget, StateBody, StateSpec, Transition, ValueSource, Workflow, WorkflowLimits,
-    WorkflowProgram,
+    AgentFunction, StateBody, StateSpec, Transition, ValueSource, Workflow, WorkflowLimits, WorkflowProgram,
 };
 const NAME: &str = "chat";
 
@@ -28,13 +27,10 @@ pub fn chat_program(role: Role, choice: ModelChoice, tools: Vec<ToolSpec>) -> Wo
         tools,
         parsing_tools: role.parsing_tools,
         max_tool_rounds: DEFAULT_TOOL_ROUNDS,
-        tool_loop: ToolLoop::Auto,
-        input_visibility: None,
-        memory: MemoryPolicy::None,
-        budget: Budget::default(),
         reminder: role.reminder,
         without: role.without,
         network: role.network,
+        ..AgentSpec::default()
     };
     let state = |name: &str, work, transitions: Vec<Transition>| StateSpec {
         name: name.to_owned(),
@@ -55,7 +51,6 @@ pub fn chat_program(role: Role, choice: ModelChoice, tools: Vec<ToolSpec>) -> Wo
         description: format!("Conversation with {}", agent.role),
         contexts: vec![ContextSpec {
             name: NAME.to_owned(),
-            starting_messages: Vec::new(),
             max_length: DEFAULT_MAX_LENGTH,
             ..ContextSpec::default()
         }],

@@ -32,14 +32,14 @@ fn requested_concurrency(state: &StateForm) -> Option<u32> {
     match &state.work {
         WorkForm::Parallel(form) => {
             let branches = u32::try_from(form.branches.len()).unwrap_or(u32::MAX);
-            form.max_concurrency.map(|wanted| wanted.min(branches))
+            form.spec.max_concurrency.map(|wanted| wanted.min(branches))
         }
-        WorkForm::ForEach(form) => form.max_concurrency,
+        WorkForm::ForEach(form) => form.spec.max_concurrency,
         WorkForm::Plain
         | WorkForm::Step(_)
         | WorkForm::Pause(_)
         | WorkForm::Wait(_)
-        | WorkForm::Fail { .. }
+        | WorkForm::Fail(_)
         | WorkForm::Final => None,
     }
 }

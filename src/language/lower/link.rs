@@ -129,7 +129,7 @@ impl<'a> LinkedWorkflows<'a> {
             }
         }
         let root = self.parts.first().and_then(|root| root.unit.as_ref()).map(|root| &root.form);
-        let whole = root.is_some_and(|root| has_dollar_limit(&root.budget));
+        let whole = root.is_some_and(|root| has_dollar_limit(&root.spec.budget));
         check_missing_prices(&unit.form, &unit.resolved_agents, whole, &mut findings);
         if let Some(root) = root {
             check_concurrency(&unit.form, root, &mut findings);

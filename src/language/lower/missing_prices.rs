@@ -14,13 +14,13 @@ pub(super) fn check_missing_prices(
     whole: bool,
     findings: &mut FileDiagnostics<'_>,
 ) {
-    let counted = form.states.iter().filter(|state| has_dollar_limit(&state.budget));
+    let counted = form.states.iter().filter(|state| has_dollar_limit(&state.spec.budget));
     let counted: HashSet<&str> =
         counted.filter_map(|state| state.agent.as_ref().map(|name| name.value.as_str())).collect();
     for (agent, cast) in form.agents.iter().zip(cast) {
         let choices = cast.iter().flat_map(|cast| std::iter::once(&cast.choice).chain(&cast.choice.fallback));
         let Some(choice) = choices.into_iter().find(|choice| choice.price.is_none()) else { continue };
-        if whole || has_dollar_limit(&agent.budget) || counted.contains(agent.id.value.as_str()) {
+        if whole || has_dollar_limit(&agent.spec.budget) || counted.contains(agent.id.value.as_str()) {
             let message = format!(
                 "no price is known for the model `{}` of `{}`: a budget in dollars does not count its calls",
                 choice.model, agent.id.value

@@ -101,13 +101,10 @@ impl<'b> WorkflowStateBuilder<'b> {
             terminal,
             output,
             expects: self.expected_tools(form, scripts),
-            store: form.store.clone(),
             recovery: self.build_recovery(form, scripts),
-            timeout_ms: form.timeout_ms,
-            budget: form.budget,
-            max_visits: form.max_visits,
             on_limit,
             place: self.location_at(form.name.span.start),
+            ..form.spec.clone()
         }
     }
 
@@ -131,8 +128,8 @@ impl<'b> WorkflowStateBuilder<'b> {
                 let input = self.first_value(scripts);
                 StateBody::Wait(if wait.until_time { WaitSpec::Until(input) } else { WaitSpec::For(input) })
             }
-            WorkForm::Fail { error, .. } => {
-                StateBody::Fail { error: error.value.clone(), cause: self.first_value(scripts) }
+            WorkForm::Fail(fail) => {
+                StateBody::Fail { error: fail.error.value.clone(), cause: self.first_value(scripts) }
             }
             WorkForm::Final => StateBody::None,
         }
@@ -165,34 +162,22 @@ impl<'b> WorkflowStateBuilder<'b> {
             .branches
             .iter()
             .map(|(name, start)| BranchSpec { name: name.value.clone(), start: self.states.index_of(start) });
-        ParallelSpec {
-            branches: branches.collect(),
-            join: form.join,
-            on_error: form.on_error,
-            max_concurrency: form.max_concurrency,
-            merge: form.merge.clone(),
-        }
+        ParallelSpec { branches: branches.collect(), ..form.spec.clone() }
     }
 
     fn build_for_each(&mut self, form: &ForEachForm, scripts: &StateScripts) -> ForEachSpec {
         ForEachSpec {
             items: self.first_value(scripts),
-            each: form.item_name.clone(),
-            at: form.index_name.clone(),
             start: self.states.index_of(&form.start),
             needs: self.needed_paths(form),
-            max_concurrency: form.max_concurrency,
-            tolerated_failures: form.tolerated_failures,
-            tolerated_percent: form.tolerated_percent,
-            handed_out: form.delegated_inputs.clone(),
-            sub_agent: form.sub_agent.clone(),
+            ..form.spec.clone()
         }
     }
 
     /// "Everything" is what the body reads, where that is known: ten thousand items do not each carry all of it.
     fn needed_paths(&self, form: &ForEachForm) -> Vec<String> {
-        if !form.needed_paths.iter().any(|path| path == "*") {
-            return form.needed_paths.clone();
+        if !form.spec.needs.iter().any(|path| path == "*") {
+            return form.spec.needs.clone();
         }
         let scope = form.start.strip_suffix("start").unwrap_or(&form.start);
         let inside = self.states.states_below(scope);
@@ -202,14 +187,14 @@ impl<'b> WorkflowStateBuilder<'b> {
             let catches = scripts.catch.iter().flatten();
             for script in scripts.entry_scripts().chain(scripts.exit_scripts()).chain(catches) {
                 if script.facts.opaque || !script.facts.library_names.is_empty() {
-                    return form.needed_paths.clone();
+                    return form.spec.needs.clone();
                 }
                 needed.extend(script.facts.data_reads.iter().map(|key| key.name.clone()));
             }
             let updated = state.updates.iter().filter_map(|update| update.path.value.split('.').next());
             needed.extend(updated.map(str::to_owned));
         }
-        let own = [form.item_name.as_str(), &form.index_name, "total", "is_first", "is_last"];
+        let own = [form.spec.each.as_str(), &form.spec.at, "total", "is_first", "is_last"];
         needed.retain(|key| !own.contains(&key.as_str()));
         needed.sort_unstable();
         needed.dedup();
@@ -218,17 +203,7 @@ impl<'b> WorkflowStateBuilder<'b> {
 
     fn build_pause(&mut self, form: &PauseForm, scripts: &StateScripts) -> PauseSpec {
         let on_timeout = form.on_timeout.as_ref().map(|name| self.states.index_of(&name.value));
-        PauseSpec {
-            kind: form.kind,
-            message: self.first_value(scripts),
-            choices: form.choices.clone(),
-            schema: form.schema.clone(),
-            required_outputs: form.required_outputs.clone(),
-            default: form.default.clone(),
-            ttl_ms: form.ttl_ms,
-            on_timeout,
-            request: form.request.clone(),
-        }
+        PauseSpec { message: self.first_value(scripts), on_timeout, ..form.spec.clone() }
     }
 
     /// The value of work that has at most one.
@@ -257,8 +232,8 @@ impl<'b> WorkflowStateBuilder<'b> {
         RecoveryPolicy {
             retry,
             catch,
-            fallback: form.fallback.clone(),
             on_error: on_error(form.on_error.as_ref(), &target),
+            ..form.spec.recovery.clone()
         }
     }
 

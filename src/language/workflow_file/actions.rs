@@ -3,13 +3,73 @@
 use std::ops::RangeInclusive;
 
 use super::super::json::{JsonNode, JsonNodeKind};
+use super::super::key_declaration::ValueShape::{List, Map, Text, Words};
+use super::super::key_declaration::{KeyDeclaration, declared_choice, declared_key, declared_word};
 use super::super::source::FileDiagnostics;
 use super::error_policy::read_time_span;
 use super::fields::{non_null_member, read_choice, read_text, report_wrong_type, required_text};
 use super::inputs::{InputFormReader, read_arguments, texts_by_name};
-use super::{InputForm, SpannedText, SpannedValue, StepArguments, StepForm};
+use super::spanned::{InputForm, SpannedText, SpannedValue, StepArguments};
+use super::value_shapes::{EXPECTED, HEADERS, TEXTS_BY_NAME, VALUE, WORDS};
 use synthdev_domain::tool::ToolRisk;
 use synthdev_domain::workflow::ActionExpectation;
+
+pub(super) const TOOL: &[KeyDeclaration] = &[
+    declared_key("tool", Text, "The tool's name, or that of a call in `use.tools`.").required(),
+    declared_key("arguments", Map(&VALUE), "Its arguments; texts that are expressions are evaluated."),
+];
+/// The tool of a server, for states and steps.
+pub(super) const MCP_TOOL: &[KeyDeclaration] = &[
+    declared_key("server", Text, "The server's name.").required(),
+    declared_key("tool", Text, "The tool's name.").required(),
+];
+pub(super) const MCP_ARGUMENTS: &[KeyDeclaration] =
+    &[declared_key("arguments", Map(&VALUE), "Its arguments; texts that are expressions are evaluated.")];
+/// A command, for states and steps.
+pub(super) const COMMAND: &[KeyDeclaration] = &[
+    declared_key(
+        "command",
+        WORDS,
+        "The command line; with `args` a program that is started without a shell.",
+    )
+    .required(),
+    declared_key("args", List(&VALUE), "Its arguments, passed one by one."),
+    declared_key("cwd", WORDS, "The directory, inside the project."),
+    declared_key("env", TEXTS_BY_NAME, "Variables of its environment."),
+];
+pub(super) const EXPECTED_EXIT: &[KeyDeclaration] = &[declared_key(
+    "expect_exit",
+    EXPECTED,
+    "Exit codes that count as done; `any` leaves the decision to the transitions. Default: 0.",
+)];
+/// Who runs a command, for states and steps.
+pub(super) const EXECUTION: &[KeyDeclaration] = &[declared_key(
+    "execution",
+    Words(&[declared_word("server", "Where this program runs.")]),
+    "Who runs it.",
+)];
+/// A request, for states and steps.
+pub(super) const REQUEST_PARTS: &[KeyDeclaration] = &[
+    declared_key("method", Text, "GET, POST, PUT, PATCH, DELETE or HEAD. Default: GET, with a body POST."),
+    declared_key("url", WORDS, "The address.").required(),
+    declared_key("headers", HEADERS, "Headers of the request."),
+    declared_key("query", TEXTS_BY_NAME, "Added to the address."),
+    declared_key("body", VALUE, "The body; an object is sent as JSON."),
+];
+pub(super) const EXPECTED_STATUS: &[KeyDeclaration] = &[declared_key(
+    "expect_status",
+    EXPECTED,
+    "Statuses that count as done; `any` leaves the decision to the transitions. Default: below 400.",
+)];
+
+#[derive(Clone, PartialEq, Debug)]
+pub struct StepForm {
+    pub tool: SpannedText,
+    /// `None`: that of the tool of this name, found while the workflow is gathered.
+    pub risk: Option<ToolRisk>,
+    pub arguments: StepArguments,
+    pub expect: ActionExpectation,
+}
 
 /// The longest time that the tools accept for one action.
 const LONGEST_SECONDS: u64 = 3_600;
@@ -62,7 +122,7 @@ pub(super) fn read_shell(
     inputs: InputFormReader<'_>,
     findings: &mut FileDiagnostics<'_>,
 ) -> Option<StepForm> {
-    let words = [("server", ()), ("client", ())];
+    let words = [declared_choice("server", (), ""), declared_choice("client", (), "")];
     if let Some(word) = read_text(node, "execution", findings)
         && word.value != "server"
     {
@@ -119,7 +179,7 @@ pub(super) fn read_http(
 
 fn read_method(node: &JsonNode, all: &mut StepArguments, findings: &mut FileDiagnostics<'_>) {
     const METHODS: [&str; 6] = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"];
-    let words = METHODS.map(|word| (word, word));
+    let words = METHODS.map(|word| declared_choice(word, word, ""));
     let lower = read_text(node, "method", findings)
         .filter(|word| METHODS.contains(&word.value.to_uppercase().as_str()));
     let found = match lower {
@@ -144,19 +204,19 @@ fn literal_url(node: &JsonNode, findings: &mut FileDiagnostics<'_>) {
 /// An argument of one text.
 fn read_text_argument(
     node: &JsonNode,
-    name: &str,
+    key: &str,
     inputs: InputFormReader<'_>,
     all: &mut StepArguments,
     findings: &mut FileDiagnostics<'_>,
 ) {
-    let Some(value) = non_null_member(node, name) else { return };
+    let Some(value) = non_null_member(node, key) else { return };
     match inputs.read_mostly_text(value, findings) {
-        Some(InputForm::Value(_)) => report_wrong_type(value, &format!("`{name}` must be a text"), findings),
+        Some(InputForm::Value(_)) => report_wrong_type(value, &format!("`{key}` must be a text"), findings),
         Some(InputForm::Words(text)) if text.value.trim().is_empty() => {
-            findings.add_error("E10", text.span, format!("`{name}` is blank"), None);
+            findings.add_error("E10", text.span, format!("`{key}` is blank"), None);
         }
         Some(_) => all.add_argument(
-            argument_name(name, value),
+            argument_name(key, value),
             value,
             inputs,
             &mut FileDiagnostics::new(findings.file),

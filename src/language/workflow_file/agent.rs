@@ -1,16 +1,135 @@
 //! The object of an agent: its role, its side, its model and tools. Names are resolved later.
 
 use super::super::json::{JsonNode, JsonNodeKind};
+use super::super::key_declaration::ValueShape::{Count, List, Number, Ref, Text, Words};
+use super::super::key_declaration::{
+    ObjectDeclaration, WordChoice, WordMeaning, declared_choice, declared_key, word_meanings,
+};
 use super::super::source::FileDiagnostics;
 use super::super::tool_patterns::ToolPattern;
-use super::ast::AgentForm;
 use super::definitions_lookup::NamedDefinitions;
 use super::error_policy;
 use super::fields::{check_object, read_choice, read_count, read_text, report_wrong_type, required_text};
-use super::keys::AGENT;
 use super::spanned::{SpannedText, SpannedValue};
-use synthdev_domain::agent::{InputVisibility, MemoryPolicy, ToolLoop};
+use super::value_shapes::LEVEL;
+use synthdev_domain::agent::{AgentSpec, InputVisibility, MemoryPolicy, ToolLoop};
 use synthdev_domain::context::ConversationSide;
+
+pub(super) const AGENT: ObjectDeclaration = ObjectDeclaration {
+    name: "agent",
+    noun: "an agent",
+    description: "A role seated in a context.",
+    keys: &[
+        declared_key(
+            "name",
+            Text,
+            "The name that states use. Default: the role's name; needed when two agents have one role.",
+        ),
+        declared_key(
+            "agent_role",
+            Text,
+            "The role: its prompt, tools and level. `synthdev roles` lists them.",
+        )
+        .required(),
+        declared_key("context", Text, "The conversation it takes part in.").required(),
+        declared_key("role", Words(SIDES_WORDS), "Its side of the conversation.").required(),
+        declared_key(
+            "level",
+            LEVEL,
+            "Which of the configured models speaks for it. Default: as its role says.",
+        ),
+        declared_key("model", Text, "A model by name, instead of the level's."),
+        declared_key("provider", Text, "The provider of that model, by its name in the catalogue."),
+        declared_key("temperature", Number { min: 0.0, max: Some(2.0) }, "Sampling temperature, 0 to 2."),
+        declared_key("max_output_tokens", Count, "Limit of one answer."),
+        declared_key("budget", Ref("budget"), "What its calls may spend in one run, wherever it is asked."),
+        declared_key(
+            "included_tools",
+            List(&Text),
+            "Tools that it may use, instead of its role's: names, `*` wildcards, `/regex/`.",
+        ),
+        declared_key("excluded_tools", List(&Text), "Tools that it may not use."),
+        declared_key("system_message_append", Text, "Added to its role's prompt."),
+        declared_key(
+            "tool_loop",
+            Words(TOOL_LOOPS_WORDS),
+            "How far one visit goes when the model calls tools.",
+        ),
+        declared_key(
+            "max_tool_rounds",
+            Count,
+            "Rounds of tools in one visit before asking to go on. Default: 25.",
+        ),
+        declared_key(
+            "input_visibility",
+            Words(INPUT_VISIBILITY_WORDS),
+            "Who sees what a state sends to this agent. Default: shared for the assistant's seat, private \
+             for the user's.",
+        ),
+        declared_key("memory", Words(MEMORY_WORDS), "What it remembers of its own earlier visits."),
+        declared_key("description", Text, "For readers of the file."),
+    ],
+    future_keys: &["delegate"],
+};
+
+const SIDES: [WordChoice<ConversationSide>; 2] = [
+    declared_choice(
+        "user",
+        ConversationSide::User,
+        "It takes the role of the user: its reply is the next user message.",
+    ),
+    declared_choice("assistant", ConversationSide::Assistant, "It answers what the user's side says."),
+];
+const SIDES_WORDS: &[WordMeaning] = &word_meanings(&SIDES);
+
+const TOOL_LOOPS: [WordChoice<ToolLoop>; 2] = [
+    declared_choice(
+        "auto",
+        ToolLoop::Auto,
+        "Model and tools take turns until the model has answered (default).",
+    ),
+    declared_choice("step", ToolLoop::Step, "One answer per visit; the workflow decides whether it goes on."),
+];
+const TOOL_LOOPS_WORDS: &[WordMeaning] = &word_meanings(&TOOL_LOOPS);
+
+const INPUT_VISIBILITY: [WordChoice<InputVisibility>; 2] = [
+    declared_choice("shared", InputVisibility::Shared, "What a state sends it is part of the conversation."),
+    declared_choice("private", InputVisibility::Private, "Only the agent itself sees it."),
+];
+const INPUT_VISIBILITY_WORDS: &[WordMeaning] = &word_meanings(&INPUT_VISIBILITY);
+
+const MEMORY: [WordChoice<MemoryPolicy>; 2] = [
+    declared_choice("none", MemoryPolicy::None, "It knows the conversation only (default)."),
+    declared_choice(
+        "private",
+        MemoryPolicy::Private,
+        "It also remembers its private instructions and decisions.",
+    ),
+];
+const MEMORY_WORDS: &[WordMeaning] = &word_meanings(&MEMORY);
+
+/// An agent as written. What is `None` is as the role, its level or the workflow has it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct AgentForm {
+    /// `name`, or the role's name.
+    pub id: SpannedText,
+    /// As it runs, as far as no role and no model decides.
+    pub spec: AgentSpec,
+    pub role: SpannedText,
+    pub context: SpannedText,
+    pub level: Option<SpannedText>,
+    pub model: Option<SpannedText>,
+    pub provider: Option<SpannedText>,
+    /// 0 to 2.
+    pub temperature: Option<f64>,
+    pub max_output_tokens: Option<u32>,
+    /// Patterns that can be read; instead of the role's choice.
+    pub included_tools: Option<Vec<SpannedText>>,
+    /// Patterns that can be read; taken from what is included.
+    pub excluded_tools: Vec<SpannedText>,
+    pub system_append: Option<String>,
+    pub max_tool_rounds: Option<u32>,
+}
 
 pub(super) fn read_agent(
     node: &JsonNode,
@@ -18,9 +137,8 @@ pub(super) fn read_agent(
     findings: &mut FileDiagnostics<'_>,
 ) -> Option<AgentForm> {
     check_object(node, &AGENT, findings)?;
-    let words = [("user", ConversationSide::User), ("assistant", ConversationSide::Assistant)];
     let present = required_text(node, "role", "the agent", findings).is_some();
-    let side = if present { read_choice(node, "role", &words, findings) } else { None };
+    let side = if present { read_choice(node, "role", &SIDES, findings) } else { None };
     let context = required_text(node, "context", "the agent", findings);
     let name = read_text(node, "name", findings);
     let level = read_optional_text(node, "level", findings);
@@ -33,31 +151,35 @@ pub(super) fn read_agent(
     let excluded_tools = read_patterns(node, "excluded_tools", findings).unwrap_or_default();
     let system_append = read_text(node, "system_message_append", findings).map(|text| text.value);
     let max_tool_rounds = read_count(node, "max_tool_rounds", findings);
-    let loops = [("auto", ToolLoop::Auto), ("step", ToolLoop::Step)];
-    let tool_loop = read_choice(node, "tool_loop", &loops, findings).map(|found| found.value);
-    let seen = [("shared", InputVisibility::Shared), ("private", InputVisibility::Private)];
-    let input_visibility = read_choice(node, "input_visibility", &seen, findings).map(|found| found.value);
-    let memories = [("none", MemoryPolicy::None), ("private", MemoryPolicy::Private)];
-    let memory = read_choice(node, "memory", &memories, findings).map(|found| found.value);
+    let tool_loop = read_choice(node, "tool_loop", &TOOL_LOOPS, findings).map(|found| found.value);
+    let input_visibility =
+        read_choice(node, "input_visibility", &INPUT_VISIBILITY, findings).map(|found| found.value);
+    let memory = read_choice(node, "memory", &MEMORY, findings).map(|found| found.value);
     let role = required_text(node, "agent_role", "the agent", findings)?;
+    let id = name.unwrap_or_else(|| role.clone());
+    let spec = AgentSpec {
+        id: id.value.clone(),
+        side: side?.value,
+        tool_loop: tool_loop.unwrap_or_default(),
+        input_visibility,
+        memory: memory.unwrap_or_default(),
+        budget,
+        ..AgentSpec::default()
+    };
     Some(AgentForm {
-        id: name.unwrap_or_else(|| role.clone()),
+        id,
+        spec,
         role,
         context: context?,
-        side: side?.value,
         level,
         model,
         provider,
         temperature,
         max_output_tokens,
-        budget,
         included_tools,
         excluded_tools,
         system_append,
         max_tool_rounds,
-        tool_loop: tool_loop.unwrap_or_default(),
-        input_visibility,
-        memory: memory.unwrap_or_default(),
     })
 }
 

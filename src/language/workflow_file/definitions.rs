@@ -1,14 +1,50 @@
 //! `use`: retries, timeouts, prompts, schemas and tool calls under names of their own.
 
 use super::super::json::{JsonMember, JsonNode, JsonNodeKind};
+use super::super::key_declaration::ValueShape::{Map, Object, Ref, Text};
+use super::super::key_declaration::{ObjectDeclaration, declared_key};
 use super::super::source::FileDiagnostics;
 use super::definitions_lookup::NamedDefinitions;
 use super::error_policy::retry_rules;
 use super::fields::{check_object, non_null_member, read_duration, report_wrong_type, required_text};
 use super::inputs::{InputFormReader, read_arguments};
-use super::keys::{USE, USED_TOOL};
 use super::schema::usable_schema;
-use super::{SpannedText, StepArguments};
+use super::spanned::{SpannedText, StepArguments};
+use super::value_shapes::{DURATION, RETRIES, VALUE, WORDS};
+
+pub(super) const USE: ObjectDeclaration = ObjectDeclaration {
+    name: "use",
+    noun: "`use`",
+    description: "Things with a name, to be used by several states.",
+    keys: &[
+        declared_key("retries", Map(&RETRIES), "Lists of `retry` rules, by name."),
+        declared_key("timeouts", Map(&DURATION), "Durations, by name."),
+        declared_key(
+            "prompts",
+            Map(&WORDS),
+            "Texts with `{{ expressions }}`, by name: `{\"prompt\": \"NAME\"}` as an input.",
+        ),
+        declared_key("schemas", Map(&Object), "JSON Schemas, by name."),
+        declared_key(
+            "tools",
+            Map(&Ref("used_tool")),
+            "Calls of tools, by name, for states of the type `tool`.",
+        ),
+    ],
+    future_keys: &[],
+};
+
+pub(super) const USED_TOOL: ObjectDeclaration = ObjectDeclaration {
+    name: "used_tool",
+    noun: "a tool of `use`",
+    description: "A call of a tool with a name of its own.",
+    keys: &[
+        declared_key("tool", Text, "The tool.").required(),
+        declared_key("arguments", Map(&VALUE), "Its usual arguments; a state may replace each."),
+        declared_key("description", Text, "For readers of the file."),
+    ],
+    future_keys: &[],
+};
 
 pub(super) fn read_definitions(node: &JsonNode, findings: &mut FileDiagnostics<'_>) -> NamedDefinitions {
     let mut named = NamedDefinitions::default();

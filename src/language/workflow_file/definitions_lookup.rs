@@ -6,7 +6,8 @@ use serde_json::Value;
 
 use super::super::did_you_mean::suggest_or_list;
 use super::super::source::FileDiagnostics;
-use super::{InputForm, RetryForm, SpannedText, StepArguments};
+use super::recovery_forms::RetryForm;
+use super::spanned::{InputForm, SpannedText, StepArguments};
 
 #[derive(Default)]
 pub(super) struct NamedDefinitions {

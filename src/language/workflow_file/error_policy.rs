@@ -8,8 +8,9 @@ use super::fields::{
     check_object, non_null_member, read_count, read_duration, read_flag, read_number, read_text, read_texts,
     required_text,
 };
-use super::keys::{BUDGET, CAP, CATCH, OUTPUT, RETRY};
-use super::{CatchForm, OnErrorForm, RetryForm, SpannedText, SpannedValue, schema};
+use super::recovery_forms::{BUDGET, CAP, CATCH, CatchForm, OUTPUT, OnErrorForm, RETRY, RetryForm};
+use super::schema;
+use super::spanned::{SpannedText, SpannedValue};
 use synthdev_domain::workflow::{Budget, BudgetCap, RetryBackoff, StateOutputSpec};
 
 /// Attempts of a retry rule that does not say how many.

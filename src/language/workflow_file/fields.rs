@@ -4,31 +4,31 @@ use std::ops::{Range, RangeInclusive};
 
 use super::super::did_you_mean::suggestion_hint;
 use super::super::json::{JsonNode, JsonNodeKind};
+use super::super::key_declaration::{ObjectDeclaration, WordChoice};
 use super::super::source::{FileDiagnostics, SourceFile};
-use super::keys::ObjectKeys;
-use super::{SpannedText, SpannedValue};
+use super::spanned::{SpannedText, SpannedValue};
 use synthdev_domain::duration::duration_ms;
 
 /// Checks that a node is an object and holds only known keys (E14). The object's members, or `None`.
 pub(super) fn check_object(
     node: &JsonNode,
-    keys: &ObjectKeys,
+    object: &ObjectDeclaration,
     findings: &mut FileDiagnostics<'_>,
 ) -> Option<()> {
     let Some(members) = node.members() else {
-        report_wrong_type(node, &format!("{} must be an object", keys.noun), findings);
+        report_wrong_type(node, &format!("{} must be an object", object.noun), findings);
         return None;
     };
     for member in members {
         let key = member.key.as_str();
-        if keys.known_keys.contains(&key) || key.starts_with("x_") || key == "$schema" || findings.is_full() {
+        if object.has_key(key) || key.starts_with("x_") || key == "$schema" || findings.is_full() {
             continue;
         }
-        let (message, hint) = if keys.future_keys.contains(&key) {
+        let (message, hint) = if object.future_keys.contains(&key) {
             let message = format!("`{key}` is not supported in this version");
             (message, Some("remove it, or prefix it with `x_` to keep it as a note".to_owned()))
         } else {
-            unknown_key(key, keys.noun, keys.known_keys.iter().copied())
+            unknown_key(key, object.noun, object.key_names())
         };
         findings.add_error("E14", member.key_span.clone(), message, hint);
     }
@@ -54,6 +54,11 @@ pub(super) fn non_null_member<'n>(node: &'n JsonNode, key: &str) -> Option<&'n J
 /// A value of the wrong type (E10).
 pub(super) fn report_wrong_type(node: &JsonNode, expected: &str, findings: &mut FileDiagnostics<'_>) {
     findings.add_error("E10", node.span.clone(), format!("{expected}, this is {}", node.kind_name()), None);
+}
+
+/// Something that an object cannot do without (E10).
+pub(super) fn report_missing(node: &JsonNode, message: &str, hint: &str, findings: &mut FileDiagnostics<'_>) {
+    findings.add_error("E10", node.span.start..node.span.start + 1, message, Some(hint.to_owned()));
 }
 
 /// A text that may be absent; `null` counts as absent.
@@ -198,14 +203,14 @@ pub(super) fn read_duration(value: &JsonNode, key: &str, findings: &mut FileDiag
 pub(super) fn read_choice<T: Copy>(
     node: &JsonNode,
     key: &str,
-    words: &[(&str, T)],
+    words: &[WordChoice<T>],
     findings: &mut FileDiagnostics<'_>,
 ) -> Option<SpannedValue<T>> {
     let found = read_text(node, key, findings)?;
-    if let Some((_, value)) = words.iter().find(|(word, _)| *word == found.value) {
-        return Some(SpannedValue { value: *value, span: found.span });
+    if let Some(choice) = words.iter().find(|choice| choice.word == found.value) {
+        return Some(SpannedValue { value: choice.value, span: found.span });
     }
-    let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
+    let known: Vec<&str> = words.iter().map(|choice| choice.word).collect();
     let hint = suggestion_hint(&found.value, known.iter().copied())
         .unwrap_or_else(|| format!("it is one of {}", known.join(", ")));
     findings.add_error("E10", found.span, format!("`{key}` cannot be `{}`", found.value), Some(hint));

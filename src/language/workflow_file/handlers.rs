@@ -11,10 +11,11 @@ use super::super::companion_files::default_script_path;
 use super::super::did_you_mean::{listed_names, suggestion_hint};
 use super::super::script_analysis::{LibraryExport, ScriptLibrary};
 use super::super::source::FileDiagnostics;
-use super::{
-    FunctionForm, HandlersForm, SpannedText, SpannedValue, StateForm, TransitionForm, WorkflowDialect,
-    WorkflowForm,
-};
+use super::action_form::FunctionForm;
+use super::spanned::{SpannedText, SpannedValue};
+use super::state_form::{HandlersForm, StateForm};
+use super::transition::TransitionForm;
+use super::workflow_object::{WorkflowDialect, WorkflowForm};
 use synthdev_domain::workflow::AgentFunction;
 
 /// Rewrites every state with handlers. `findings` are those of the workflow file; what is wrong inside the script

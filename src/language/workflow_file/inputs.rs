@@ -3,11 +3,37 @@
 use serde_json::{Map, Value};
 
 use super::super::json::{JsonNode, JsonNodeKind};
+use super::super::key_declaration::ValueShape::Text;
+use super::super::key_declaration::{ObjectDeclaration, declared_key};
 use super::super::source::FileDiagnostics;
 use super::definitions_lookup::NamedDefinitions;
 use super::fields::{check_object, non_null_member, read_text, report_wrong_type};
-use super::keys::{INPUT, SECRET};
-use super::{InputForm, SpannedText, SpannedValue, StepArguments};
+use super::spanned::{InputForm, SpannedText, SpannedValue, StepArguments};
+
+pub(super) const INPUT: ObjectDeclaration = ObjectDeclaration {
+    name: "input",
+    noun: "an input",
+    description: "A value said explicitly: exactly one of these.",
+    keys: &[
+        declared_key("text", Text, "This text, as it is."),
+        declared_key("expr", Text, "A JavaScript expression."),
+        declared_key("template", Text, "A text with `{{ expressions }}` in it."),
+        declared_key("file", Text, "A text file beside the workflow's file."),
+        declared_key("prompt", Text, "A text of `use.prompts`."),
+    ],
+    future_keys: &[],
+};
+
+pub(super) const SECRET: ObjectDeclaration = ObjectDeclaration {
+    name: "secret",
+    noun: "a value from the environment",
+    description: "A value that is read from the environment when it is needed, and never stored.",
+    keys: &[
+        declared_key("env", Text, "The name of the variable.").required(),
+        declared_key("prefix", Text, "What is put in front of its value."),
+    ],
+    future_keys: &[],
+};
 
 #[derive(Clone, Copy)]
 pub(super) struct InputFormReader<'n> {
@@ -72,8 +98,7 @@ impl InputFormReader<'_> {
                 Some(plain(SpannedValue { value: text.clone(), span: node.span.clone() }))
             }
             JsonNodeKind::Object(members) => {
-                let known = |key: &str| INPUT.known_keys.contains(&key);
-                let near = members.iter().any(|one| known(&one.key));
+                let near = members.iter().any(|one| INPUT.has_key(&one.key));
                 // an object without any of these keys is literal, unless it looks like a slip of one of them
                 if near || is_misspelled_input(node) {
                     self.read_explicit_form(node, findings)
@@ -91,13 +116,13 @@ impl InputFormReader<'_> {
     fn read_explicit_form(self, node: &JsonNode, findings: &mut FileDiagnostics<'_>) -> Option<InputForm> {
         check_object(node, &INPUT, findings)?;
         let mut found: Vec<(&str, SpannedText)> = Vec::new();
-        for key in INPUT.known_keys {
+        for key in INPUT.key_names() {
             if let Some(text) = read_text(node, key, findings) {
                 found.push((key, text));
             }
         }
         if let [_, (_, second), ..] = found.as_slice() {
-            let message = format!("an input is one of {}", INPUT.known_keys.join(", "));
+            let message = format!("an input is one of {}", INPUT.key_names().collect::<Vec<_>>().join(", "));
             findings.add_error("E10", second.span.clone(), message, Some("keep one of the two".to_owned()));
             return None;
         }
@@ -120,7 +145,7 @@ fn literal_input(node: &JsonNode) -> InputForm {
 fn is_misspelled_input(node: &JsonNode) -> bool {
     match node.members() {
         Some([only]) => {
-            let near = super::super::did_you_mean::closest_word(&only.key, INPUT.known_keys.iter().copied());
+            let near = super::super::did_you_mean::closest_word(&only.key, INPUT.key_names());
             near.is_some() && only.value.as_str().is_some()
         }
         _ => false,
@@ -246,7 +271,7 @@ fn read_tree(
 /// `{"expr": "…"}` and its like, with nothing else in it.
 fn is_form(node: &JsonNode) -> bool {
     match node.members() {
-        Some([only]) => INPUT.known_keys.contains(&only.key.as_str()) && only.value.as_str().is_some(),
+        Some([only]) => INPUT.has_key(&only.key) && only.value.as_str().is_some(),
         _ => false,
     }
 }

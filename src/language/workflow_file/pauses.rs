@@ -3,17 +3,113 @@
 use serde_json::Value;
 
 use super::super::json::{JsonNode, JsonNodeKind};
+use super::super::key_declaration::ValueShape::{Any, Object, Ref, Text, Words};
+use super::super::key_declaration::{
+    KeyDeclaration, ObjectDeclaration, WordChoice, WordMeaning, declared_choice, declared_key, word_meanings,
+};
 use super::super::source::FileDiagnostics;
 use super::fields::{
     check_object, non_null_member, read_choice, read_duration, read_text, read_texts, report_wrong_type,
     required_text,
 };
 use super::inputs::InputFormReader;
-use super::keys::REQUEST;
-use super::{InputForm, PauseForm, RequestForm, WaitForm, WorkForm, error_policy, schema};
+use super::spanned::{InputForm, RequestForm, SpannedText, SpannedValue};
+use super::value_shapes::{DURATION, SCHEMA, TEXTS, TIME, VALUE};
+use super::{error_policy, schema};
 use synthdev_domain::delegation::DelegationSpec;
 use synthdev_domain::duration::duration_ms;
-use synthdev_domain::workflow::{PauseKind, plain_text};
+use synthdev_domain::workflow::{PauseKind, PauseSpec, plain_text};
+
+pub(super) const PAUSE: &[KeyDeclaration] = &[
+    declared_key(
+        "kind",
+        Words(KIND_WORDS),
+        "What is asked for. Default: what the other keys say, else approval.",
+    ),
+    declared_key("message", VALUE, "The text for the user."),
+    declared_key("choices", TEXTS, "What can be chosen."),
+    declared_key("schema", SCHEMA, "A JSON Schema for the answer, or the name of one in `use.schemas`."),
+    declared_key("required_outputs", TEXTS, "Names of values that must be given."),
+    declared_key("ttl", DURATION, "How long to wait for an answer."),
+    declared_key("default", Any, "The answer when the user gave none."),
+    declared_key("on_timeout", Text, "The state to go to when the user did not answer in time."),
+];
+
+const KIND: [WordChoice<PauseKind>; 7] = [
+    declared_choice("approval", PauseKind::Approval, "Yes or no: the result is true or false."),
+    declared_choice("input", PauseKind::Text, "A text."),
+    declared_choice("text", PauseKind::Text, "A text."),
+    declared_choice("number", PauseKind::Number, "A number."),
+    declared_choice("boolean", PauseKind::Boolean, "true or false."),
+    declared_choice("choice", PauseKind::Choice, "One of `choices`."),
+    declared_choice("outputs", PauseKind::Outputs, "Values for `required_outputs`."),
+];
+const KIND_WORDS: &[WordMeaning] = &word_meanings(&KIND);
+
+/// Its `action` is the request, not the action of a state.
+pub(super) const DELEGATE: &[KeyDeclaration] = &[
+    declared_key("action", Ref("request"), "The task.").required(),
+    declared_key("ttl", DURATION, "How long to wait for the result."),
+    declared_key("default", Object, "The values when the user gave none."),
+    declared_key("on_timeout", Text, "The state to go to when the user did not answer in time."),
+];
+
+pub(super) const REQUEST: ObjectDeclaration = ObjectDeclaration {
+    name: "request",
+    noun: "the action of a delegate state",
+    description: "A task for the client that drives the run.",
+    keys: &[
+        declared_key(
+            "type",
+            Text,
+            "Kind of the task: llm_task, browser_automation, text_processing, decision, approval, custom.",
+        ),
+        declared_key("description", Text, "What is to be done, in a line."),
+        declared_key("prompt", VALUE, "The whole instruction."),
+        declared_key("required_outputs", TEXTS, "Names of values that must come back."),
+        declared_key("schema", SCHEMA, "A JSON Schema for the values, or the name of one in `use.schemas`."),
+        declared_key("available_tools", TEXTS, "Tools that may be used."),
+        declared_key("context", Any, "What is good to know."),
+        declared_key("message", Text, "What a client is told beside it, in place of how to go on."),
+    ],
+    future_keys: &[],
+};
+
+pub(super) const WAIT: &[KeyDeclaration] = &[
+    declared_key(
+        "duration",
+        TIME,
+        "Seconds, ISO 8601 (\"PT30S\"), a name of `use.timeouts`, or an expression.",
+    ),
+    declared_key("until", TIME, "A point in time: ISO 8601, or milliseconds since 1970."),
+];
+
+/// For states and steps.
+pub(super) const FAIL: &[KeyDeclaration] = &[
+    declared_key("error", Text, "The name of the error, for `catch`.").required(),
+    declared_key("cause", VALUE, "What happened, for people."),
+];
+
+#[derive(Clone, PartialEq, Debug)]
+pub struct PauseForm {
+    pub message: Option<InputForm>,
+    pub on_timeout: Option<SpannedText>,
+    /// As it runs, but for what stands above.
+    pub spec: PauseSpec,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub struct WaitForm {
+    /// Until a time, not for a length of time.
+    pub until_time: bool,
+    pub input: InputForm,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub struct FailForm {
+    pub error: SpannedText,
+    pub cause: Option<InputForm>,
+}
 
 pub(super) fn read_pause(
     node: &JsonNode,
@@ -21,18 +117,9 @@ pub(super) fn read_pause(
     scope: &str,
     findings: &mut FileDiagnostics<'_>,
 ) -> Option<PauseForm> {
-    let words = [
-        ("approval", PauseKind::Approval),
-        ("input", PauseKind::Text),
-        ("text", PauseKind::Text),
-        ("number", PauseKind::Number),
-        ("boolean", PauseKind::Boolean),
-        ("choice", PauseKind::Choice),
-        ("outputs", PauseKind::Outputs),
-    ];
     let outputs: Vec<String> = read_names(node, findings);
     let listed = non_null_member(node, "choices").is_some();
-    let named = read_choice(node, "kind", &words, findings).map(|found| found.value);
+    let named = read_choice(node, "kind", &KIND, findings).map(|found| found.value);
     // without a `kind`, the other keys decide
     let kind = named.unwrap_or(match (listed, outputs.is_empty()) {
         (true, _) => PauseKind::Choice,
@@ -49,24 +136,9 @@ pub(super) fn read_pause(
     }
     let message = inputs.mostly_text_field(node, "message", findings);
     let schema = schema::read_schema(node, inputs.definitions, findings);
-    let form = read_waiting(
-        node,
-        inputs,
-        scope,
-        PauseForm {
-            kind,
-            message,
-            choices,
-            schema,
-            required_outputs: outputs,
-            default: None,
-            ttl_ms: None,
-            on_timeout: None,
-            request: None,
-        },
-        findings,
-    );
-    Some(form)
+    let spec = PauseSpec { choices, schema, required_outputs: outputs, ..PauseSpec::new(kind) };
+    let form = PauseForm { message, on_timeout: None, spec };
+    Some(read_waiting(node, inputs, scope, form, findings))
 }
 
 /// How long is waited, and what then: the same for `pause` and `delegate`.
@@ -77,7 +149,7 @@ fn read_waiting(
     mut form: PauseForm,
     findings: &mut FileDiagnostics<'_>,
 ) -> PauseForm {
-    form.ttl_ms = error_policy::read_time_span(node, "ttl", inputs.definitions, findings);
+    form.spec.ttl_ms = error_policy::read_time_span(node, "ttl", inputs.definitions, findings);
     form.on_timeout = error_policy::read_target(node, "on_timeout", scope, findings);
     if let Some(target) = &form.on_timeout
         && non_null_member(node, "ttl").is_none()
@@ -87,8 +159,8 @@ fn read_waiting(
         findings.add_error("E10", target.span.clone(), message, Some(hint.to_owned()));
     }
     if let Some(value) = non_null_member(node, "default") {
-        check_default(value, &form, findings);
-        form.default = Some(value.to_value());
+        check_default(value, &form.spec, findings);
+        form.spec.default = Some(value.to_value());
     }
     form
 }
@@ -126,7 +198,7 @@ fn read_choices(node: &JsonNode, kind: PauseKind, findings: &mut FileDiagnostics
 }
 
 /// `default` is an answer like any other.
-fn check_default(value: &JsonNode, form: &PauseForm, findings: &mut FileDiagnostics<'_>) {
+fn check_default(value: &JsonNode, form: &PauseSpec, findings: &mut FileDiagnostics<'_>) {
     let (fits, expected) = match form.kind {
         PauseKind::Approval | PauseKind::Boolean => {
             (matches!(value.kind, JsonNodeKind::Bool(_)), "true or false")
@@ -186,17 +258,14 @@ pub(super) fn read_delegate(
     let before =
         before.inspect(|text| text.trim_end().clone_into(&mut request.description)).unwrap_or_default();
     let message = RequestForm { text_before: before, prompt, text_after: after };
-    let form = PauseForm {
-        kind: PauseKind::Outputs,
-        message: Some(InputForm::Request(Box::new(message))),
-        choices: Vec::new(),
+    let spec = PauseSpec {
         schema: schema::read_schema(action, inputs.definitions, findings),
         required_outputs,
-        default: None,
-        ttl_ms: None,
-        on_timeout: None,
         request: Some(Box::new(request)),
+        ..PauseSpec::new(PauseKind::Outputs)
     };
+    let message = Some(InputForm::Request(Box::new(message)));
+    let form = PauseForm { message, on_timeout: None, spec };
     Some(read_waiting(node, inputs, scope, form, findings))
 }
 
@@ -279,14 +348,14 @@ pub(super) fn read_wait(
 fn seconds_input(milliseconds: u64, node: &JsonNode) -> InputForm {
     #[expect(clippy::cast_precision_loss, reason = "at most a year in milliseconds")]
     let value = Value::from(milliseconds as f64 / 1_000.0);
-    InputForm::Value(super::SpannedValue { value, span: node.span.clone() })
+    InputForm::Value(SpannedValue { value, span: node.span.clone() })
 }
 
 pub(super) fn read_fail(
     node: &JsonNode,
     inputs: InputFormReader<'_>,
     findings: &mut FileDiagnostics<'_>,
-) -> Option<WorkForm> {
+) -> Option<FailForm> {
     let cause = inputs.mostly_text_field(node, "cause", findings);
     let error = required_text(node, "error", "the fail state", findings)?;
     let plain = error.value.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c));
@@ -295,5 +364,5 @@ pub(super) fn read_fail(
         let hint = "letters, digits, `.`, `_` and `-`, for example \"review.rejected\"";
         findings.add_error("E10", error.span.clone(), message, Some(hint.to_owned()));
     }
-    Some(WorkForm::Fail { error, cause })
+    Some(FailForm { error, cause })
 }

@@ -3,9 +3,24 @@
 use std::collections::BTreeSet;
 
 use super::super::json::{JsonNode, JsonNodeKind};
+use super::super::key_declaration::ValueShape::{List, Port};
+use super::super::key_declaration::{ObjectDeclaration, declared_key};
 use super::super::source::FileDiagnostics;
 use super::fields::{check_object, non_null_member, report_wrong_type};
-use super::keys::SANDBOX;
+
+pub(super) const SANDBOX: ObjectDeclaration = ObjectDeclaration {
+    name: "workflow_sandbox",
+    noun: "`sandbox` of a workflow",
+    description: "What the commands of a workflow reach besides.",
+    keys: &[declared_key(
+        "ports",
+        List(&Port),
+        "Ports (1024 to 65535, at most 16) of this machine's loopback that they reach although the \
+         network is off, as those of a database. A workflow that it calls has its own.",
+    )
+    .with_example("[5432]")],
+    future_keys: &[],
+};
 
 /// Every command listens at each of them.
 const MOST: usize = 16;

@@ -2,10 +2,73 @@
 //! written, and nothing is written if one of them fails.
 
 use super::super::json::{JsonMember, JsonNode, JsonNodeKind};
+use super::super::key_declaration::ValueShape::{Text, Words};
+use super::super::key_declaration::{
+    ObjectDeclaration, WordChoice, WordMeaning, declared_choice, declared_key, word_meanings,
+};
 use super::super::source::FileDiagnostics;
 use super::fields::{check_object, read_choice, report_wrong_type, required_text};
-use super::keys::UPDATE;
-use super::{InputForm, SpannedText, SpannedValue, UpdateForm, UpdateOperation};
+use super::spanned::{InputForm, SpannedText, SpannedValue};
+use super::value_shapes::VALUE;
+
+pub(super) const UPDATE: ObjectDeclaration = ObjectDeclaration {
+    name: "update",
+    noun: "an update",
+    description: "A change of the state.",
+    keys: &[
+        declared_key("path", Text, "What is changed: keys with dots between them.").required(),
+        declared_key("operation", Words(OPERATION_WORDS), "What is done with it. Default: set."),
+        declared_key("value", VALUE, "The value; for an increment or decrement 1 if it is absent."),
+        declared_key("description", Text, "For readers of the file."),
+    ],
+    future_keys: &[],
+};
+
+const OPERATION: [WordChoice<UpdateOperation>; 6] = [
+    declared_choice("set", UpdateOperation::Set, "It becomes the value."),
+    declared_choice("append", UpdateOperation::Append, "The value becomes the last item of the list."),
+    declared_choice("increment", UpdateOperation::Increment, "The value is added."),
+    declared_choice("decrement", UpdateOperation::Decrement, "The value is subtracted."),
+    declared_choice("multiply", UpdateOperation::Multiply, "It is multiplied by the value."),
+    declared_choice("merge", UpdateOperation::Merge, "The keys of the value are put into the object."),
+];
+const OPERATION_WORDS: &[WordMeaning] = &word_meanings(&OPERATION);
+
+/// One change of the state.
+#[derive(Clone, PartialEq, Debug)]
+pub struct UpdateForm {
+    /// Keys with dots between them, without a root.
+    pub path: SpannedText,
+    pub operation: UpdateOperation,
+    pub value: InputForm,
+}
+
+/// What an update does with the old value and the new one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum UpdateOperation {
+    Set,
+    /// To a list; one that is not there yet begins.
+    Append,
+    /// Numbers; what is not there yet is 0.
+    Increment,
+    Decrement,
+    Multiply,
+    /// Keys of an object into another.
+    Merge,
+}
+
+impl UpdateOperation {
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Set => "set",
+            Self::Append => "append",
+            Self::Increment => "increment",
+            Self::Decrement => "decrement",
+            Self::Multiply => "multiply",
+            Self::Merge => "merge",
+        }
+    }
+}
 
 /// Roots that all mean the same data.
 const ROOTS: [&str; 3] = ["state.", "common_data.", "variables."];
@@ -63,8 +126,7 @@ fn read_update(
     findings: &mut FileDiagnostics<'_>,
 ) -> Option<UpdateForm> {
     check_object(item, &UPDATE, findings)?;
-    let words = UpdateOperation::ALL.map(|operation| (operation.word(), operation));
-    let operation = read_choice(item, "operation", &words, findings);
+    let operation = read_choice(item, "operation", &OPERATION, findings);
     let path =
         required_text(item, "path", "the update", findings).and_then(|path| parse_target(path, findings));
     let operation = match (operation, item.get("operation")) {

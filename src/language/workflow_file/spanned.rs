@@ -1,8 +1,8 @@
-//! A value as written: its place, and for inputs how it is meant.
+//! A value as written: its place, and for inputs and arguments how it is meant.
 
 use std::ops::Range;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// A value with its bytes in the file.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -38,6 +38,16 @@ pub struct RequestForm {
     pub text_before: String,
     pub prompt: Option<InputForm>,
     pub text_after: String,
+}
+
+/// The arguments of a step: what is literal, and what has to be looked at, by path.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct StepArguments {
+    /// With `null` where a leaf belongs.
+    pub literal: Map<String, Value>,
+    pub computed_leaves: Vec<(Vec<String>, InputForm)>,
+    /// The names of the arguments, for findings.
+    pub names: Vec<SpannedText>,
 }
 
 impl InputForm {

@@ -1,22 +1,102 @@
 //! The states of a workflow and of the bodies inside them, as one list.
 
 use super::super::did_you_mean::suggest_or_list;
-use super::super::json::{JsonNode, JsonNodeKind};
+use super::super::json::JsonNode;
+use super::super::key_declaration::{KeyDeclaration, TypeDeclaration, declared_key};
 use super::super::source::FileDiagnostics;
+use super::actions::{
+    COMMAND, EXECUTION, EXPECTED_EXIT, EXPECTED_STATUS, MCP_ARGUMENTS, MCP_TOOL, REQUEST_PARTS, TOOL,
+};
 use super::definitions_lookup::NamedDefinitions;
-use super::fields::{
-    check_object, non_null_member, read_choice, read_count, read_list, read_text, report_wrong_type,
-    required_text, unknown_key,
-};
-use super::inputs::{InputFormReader, sub_inputs};
-use super::keys::{ACTION, PLAIN_STATE, STATE_TYPES, StateType, TRANSITION};
+use super::fields::{non_null_member, read_list, read_text, report_wrong_type, required_text, unknown_key};
+use super::for_each_form::FOREACH;
+use super::inputs::InputFormReader;
 use super::nested_states::BodyReader;
-use super::set_state::read_updates;
-use super::{
-    FunctionForm, HandlersForm, SpannedValue, StateForm, TransitionForm, WorkForm, actions, error_policy,
-    pauses,
+use super::parallel_form::{BRANCH_ERRORS, PARALLEL};
+use super::pauses::{DELEGATE, FAIL, PAUSE, WAIT};
+use super::state_form::{
+    FLOW, HANDLERS, MAX_VISITS, NAMED, SAFETY, SPEECH, STATE_ACTION, StateForm, TRANSITIONS,
+    read_common_fields, safety_keys,
 };
-use synthdev_domain::workflow::AgentFunction;
+use super::value_shapes::VALUE;
+use super::work_forms::WorkForm;
+use super::{actions, error_policy, pauses};
+
+/// A state without a `type`: an agent, a sub-workflow, a script, or only transitions.
+pub const PLAIN_STATE: TypeDeclaration = TypeDeclaration {
+    word: "",
+    description: "Calls an agent, a script or a workflow, or only decides where to go.",
+    key_groups: &[NAMED, SPEECH, FLOW, HANDLERS, SAFETY],
+};
+
+pub const STATE_TYPES: [TypeDeclaration; 11] = [
+    TypeDeclaration {
+        word: "parallel",
+        description: "Branches that run at the same time.",
+        key_groups: &[NAMED, PARALLEL, FLOW, &safety_keys(BRANCH_ERRORS)],
+    },
+    TypeDeclaration {
+        word: "foreach",
+        description: "The same body for each item of a list.",
+        key_groups: &[NAMED, FOREACH, FLOW, SAFETY],
+    },
+    TypeDeclaration {
+        word: "pause",
+        description: "Waits for the user.",
+        key_groups: &[NAMED, PAUSE, FLOW, SAFETY],
+    },
+    TypeDeclaration {
+        word: "delegate",
+        description: "Hands a task to the client that drives the run.",
+        key_groups: &[NAMED, DELEGATE, &[TRANSITIONS], SAFETY],
+    },
+    TypeDeclaration {
+        word: "tool",
+        description: "Runs a tool, without a model.",
+        key_groups: &[NAMED, TOOL, FLOW, SAFETY],
+    },
+    TypeDeclaration {
+        word: "mcp",
+        description: "Calls a tool of an MCP server, without a model.",
+        key_groups: &[NAMED, MCP_TOOL, MCP_ARGUMENTS, FLOW, SAFETY],
+    },
+    TypeDeclaration {
+        word: "shell",
+        description: "Runs a command; its exit code and output decide the next transition.",
+        key_groups: &[NAMED, COMMAND, EXPECTED_EXIT, EXECUTION, FLOW, SAFETY],
+    },
+    TypeDeclaration {
+        word: "http",
+        description: "Sends a request.",
+        key_groups: &[NAMED, REQUEST_PARTS, EXPECTED_STATUS, FLOW, SAFETY],
+    },
+    TypeDeclaration {
+        word: "wait",
+        description: "Waits for a time.",
+        key_groups: &[NAMED, WAIT, FLOW, SAFETY],
+    },
+    TypeDeclaration {
+        word: "fail",
+        description: "Fails with an error of your own.",
+        key_groups: &[NAMED, FAIL, &[STATE_ACTION], SAFETY],
+    },
+    TypeDeclaration {
+        word: "final",
+        description: "Ends the workflow or body, as `stop` does.",
+        key_groups: &[NAMED, OUTPUT_VALUE, &[MAX_VISITS]],
+    },
+];
+
+const OUTPUT_VALUE: &[KeyDeclaration] = &[declared_key("input", VALUE, "The output.")];
+
+/// As a state of this type is called in messages.
+fn state_noun(kind: &TypeDeclaration) -> String {
+    match kind.word {
+        "" => "a state without `type`".to_owned(),
+        word @ ("mcp" | "http") => format!("an {word} state"),
+        word => format!("a {word} state"),
+    }
+}
 
 /// Reads states; those of bodies follow the state they belong to.
 #[derive(Clone, Copy)]
@@ -39,11 +119,11 @@ impl<'n> StateFormReader<'n> {
             let hint = Some("add \"states\": [ { \"name\": \"start\", … } ]".to_owned());
             findings.add_error("E10", span, "the workflow has no `states`", hint);
         }
-        self.read_list(node, "", findings)
+        self.read_state_list(node, "", findings)
     }
 
     /// `states` of a workflow or body.
-    pub(super) fn read_list(
+    pub(super) fn read_state_list(
         self,
         node: &JsonNode,
         scope: &str,
@@ -69,7 +149,7 @@ impl<'n> StateFormReader<'n> {
         if let Some(kind) = kind {
             check_keys(node, kind, findings);
         }
-        let mut form = self.read_common_fields(node, scope, kind, findings);
+        let mut form = read_common_fields(node, scope, kind, self.input_reader(), findings);
         let name = required_text(node, "name", "the state", findings);
         form.name = error_policy::with_scope(name.clone().unwrap_or_default(), scope);
         let mut inside = Vec::new();
@@ -83,73 +163,16 @@ impl<'n> StateFormReader<'n> {
         Some(inside)
     }
 
-    /// Everything that states of several types have.
-    fn read_common_fields(
-        self,
-        node: &JsonNode,
-        scope: &str,
-        kind: Option<&StateType>,
-        findings: &mut FileDiagnostics<'_>,
-    ) -> StateForm {
-        let plain = kind.is_none_or(|kind| kind.word.is_empty());
-        let word = kind.map_or("", |kind| kind.word);
-        let action = non_null_member(node, "action").filter(|_| word != "delegate");
-        let action = action.filter(|action| check_object(action, &ACTION, findings).is_some());
-        if let (false, Some(action)) = (plain, action) {
-            script_only(action, word, findings);
-        }
-        let transitions = node.get("transition").map(|_| {
-            read_list(node, "transition", findings, |one, findings| read_transition(one, scope, findings))
-        });
-        let on_error =
-            if is_branch_policy(node, word) { None } else { error_policy::on_error(node, scope, findings) };
-        let store = error_policy::read_output(node, self.definitions, findings);
-        let own = action.filter(|_| plain);
-        StateForm {
-            scope: scope.to_owned(),
-            agent: if plain { read_text(node, "agent", findings) } else { None },
-            input: if plain || word == "final" {
-                node.get("input").and_then(|input| self.input_reader().read_any_input(input, findings))
-            } else {
-                None
-            },
-            function: own.and_then(|action| read_function(action, findings)),
-            script: action.and_then(|action| read_text(action, "script", findings)),
-            sub_workflow: own.and_then(|action| read_text(action, "sub_workflow", findings)),
-            sub_inputs: own.map_or_else(Vec::new, |action| sub_inputs(action, self.input_reader(), findings)),
-            updates: own.map_or_else(Vec::new, |action| {
-                let value = |node: &JsonNode, findings: &mut FileDiagnostics<'_>| {
-                    self.input_reader().read_mostly_text(node, findings)
-                };
-                read_updates(action, &value, findings)
-            }),
-            handlers: if plain { read_handlers(node, findings) } else { HandlersForm::default() },
-            transitions,
-            retry: error_policy::read_retry(node, self.definitions, findings),
-            catch: error_policy::read_catch(node, scope, findings),
-            fallback: error_policy::read_fallback(node, store.as_ref(), findings),
-            on_error,
-            timeout_ms: error_policy::read_timeout(node, self.definitions, findings),
-            budget: error_policy::read_budget(node, self.definitions, findings),
-            max_visits: non_null_member(node, "max_visits")
-                .and_then(|_| read_count(node, "max_visits", findings)),
-            on_limit: error_policy::read_target(node, "on_limit", scope, findings),
-            store,
-            span: node.span.clone(),
-            ..StateForm::default()
-        }
-    }
-
     fn read_work(
         self,
         node: &JsonNode,
-        kind: Option<&StateType>,
+        kind: Option<&TypeDeclaration>,
         form: &StateForm,
         inside: &mut Vec<StateForm>,
         findings: &mut FileDiagnostics<'_>,
     ) -> WorkForm {
         let states = |node: &JsonNode, scope: &str, findings: &mut FileDiagnostics<'_>| {
-            self.read_list(node, scope, findings)
+            self.read_state_list(node, scope, findings)
         };
         let bodies = BodyReader { owner: &form.name.value, inputs: self.input_reader(), states: &states };
         let work = match kind.map_or("", |kind| kind.word) {
@@ -166,7 +189,7 @@ impl<'n> StateFormReader<'n> {
             "shell" => actions::read_shell(node, self.input_reader(), findings).map(WorkForm::Step),
             "http" => actions::read_http(node, self.input_reader(), findings).map(WorkForm::Step),
             "wait" => pauses::read_wait(node, self.input_reader(), findings).map(WorkForm::Wait),
-            "fail" => pauses::read_fail(node, self.input_reader(), findings),
+            "fail" => pauses::read_fail(node, self.input_reader(), findings).map(WorkForm::Fail),
             "final" => Some(WorkForm::Final),
             _ => None,
         };
@@ -175,7 +198,7 @@ impl<'n> StateFormReader<'n> {
 }
 
 /// What `type` says; `None` if it says something unknown.
-fn read_kind(node: &JsonNode, findings: &mut FileDiagnostics<'_>) -> Option<&'static StateType> {
+fn read_kind(node: &JsonNode, findings: &mut FileDiagnostics<'_>) -> Option<&'static TypeDeclaration> {
     if non_null_member(node, "type").is_none() {
         return Some(&PLAIN_STATE);
     }
@@ -196,24 +219,24 @@ fn read_kind(node: &JsonNode, findings: &mut FileDiagnostics<'_>) -> Option<&'st
 }
 
 /// Keys that states of this type cannot have (E14); those of other types are named with them.
-fn check_keys(node: &JsonNode, kind: &StateType, findings: &mut FileDiagnostics<'_>) {
+fn check_keys(node: &JsonNode, kind: &TypeDeclaration, findings: &mut FileDiagnostics<'_>) {
     for member in node.members().unwrap_or_default() {
         let key = member.key.as_str();
-        if kind.known_keys().any(|known| known == key) || key.starts_with("x_") || key == "$schema" {
+        if kind.key_names().any(|known| known == key) || key.starts_with("x_") || key == "$schema" {
             continue;
         }
         let owners: Vec<&str> = STATE_TYPES
             .iter()
-            .filter(|one| one.known_keys().any(|known| known == key))
+            .filter(|one| one.key_names().any(|known| known == key))
             .map(|one| one.word)
             .collect();
-        let of_plain = PLAIN_STATE.known_keys().any(|known| known == key);
+        let of_plain = PLAIN_STATE.key_names().any(|known| known == key);
         let (message, hint) = match key {
             "sub_workflow" | "sub_workflow_input" | "function" | "script" if kind.word.is_empty() => {
                 let hint = format!("write \"action\": {{\"{key}\": …}}");
                 (format!("`{key}` stands in the action of a state"), Some(hint))
             }
-            _ if owners.is_empty() && !of_plain => unknown_key(key, kind.noun, kind.known_keys()),
+            _ if owners.is_empty() && !of_plain => unknown_key(key, &state_noun(kind), kind.key_names()),
             _ => {
                 let types = owners.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ");
                 let whose = match (of_plain, owners.is_empty()) {
@@ -223,78 +246,11 @@ fn check_keys(node: &JsonNode, kind: &StateType, findings: &mut FileDiagnostics<
                 };
                 let hint = match owners.as_slice() {
                     [only] if kind.word.is_empty() => format!("add \"type\": \"{only}\", or remove it"),
-                    _ => format!("{} has no `{key}`", kind.noun),
+                    _ => format!("{} has no `{key}`", state_noun(kind)),
                 };
                 (format!("`{key}` belongs to {whose}"), Some(hint))
             }
         };
         findings.add_error("E14", member.key_span.clone(), message, hint);
     }
-}
-
-/// A state with a `type` may run a script first, nothing else.
-fn script_only(action: &JsonNode, word: &str, findings: &mut FileDiagnostics<'_>) {
-    for member in action.members().unwrap_or_default() {
-        let known = ACTION.known_keys.contains(&member.key.as_str());
-        if known
-            && !["script", "set_state"].contains(&member.key.as_str())
-            && member.value.kind != JsonNodeKind::Null
-        {
-            let message = format!(
-                "a state of the type `{word}` does its own work: its action can only be a script or `set_state`"
-            );
-            let hint = format!("move `{}` to a state without `type`", member.key);
-            findings.add_error("E10", member.key_span.clone(), message, Some(hint));
-        }
-    }
-}
-
-/// `on_error` of a parallel state can also say what a failing branch means to the others.
-fn is_branch_policy(node: &JsonNode, word: &str) -> bool {
-    word == "parallel"
-        && matches!(node.get("on_error").and_then(JsonNode::as_str), Some("fail_fast" | "collect"))
-}
-
-fn read_handlers(node: &JsonNode, findings: &mut FileDiagnostics<'_>) -> HandlersForm {
-    HandlersForm {
-        before_handler: read_text(node, "pre_handler", findings),
-        after_handler: read_text(node, "post_handler", findings),
-        decide_handler: read_text(node, "transition_handler", findings),
-    }
-}
-
-fn read_function(
-    action: &JsonNode,
-    findings: &mut FileDiagnostics<'_>,
-) -> Option<SpannedValue<FunctionForm>> {
-    let words = [
-        ("sendUserMessage", FunctionForm::Agent(AgentFunction::SendUserMessage)),
-        ("addUserMessage", FunctionForm::Agent(AgentFunction::AddUserMessage)),
-        ("clearConversation", FunctionForm::Agent(AgentFunction::ClearConversation)),
-        ("script", FunctionForm::Script),
-    ];
-    read_choice(action, "function", &words, findings)
-}
-
-fn read_transition(
-    node: &JsonNode,
-    scope: &str,
-    findings: &mut FileDiagnostics<'_>,
-) -> Option<TransitionForm> {
-    check_object(node, &TRANSITION, findings)?;
-    let condition = match node.get("condition").map(|condition| (&condition.kind, condition)) {
-        // `"condition": true` can only mean one thing
-        Some((JsonNodeKind::Bool(flag), condition)) => {
-            Some(SpannedValue { value: flag.to_string(), span: condition.span.clone() })
-        }
-        _ => read_text(node, "condition", findings),
-    };
-    let before = read_text(node, "before", findings);
-    let target = required_text(node, "target", "the transition", findings)?;
-    Some(TransitionForm {
-        target: error_policy::with_scope(target, scope),
-        condition,
-        before_script: before,
-        span: node.span.clone(),
-    })
 }

@@ -16,15 +16,12 @@ use super::super::json::{JsonMember, JsonNode, JsonNodeKind};
 use super::super::source::FileDiagnostics;
 use lowering::{StepListScope, StepLowering};
 
+pub(super) use keys::{STEP_BRANCH, STEP_TYPES};
+
 /// Visits of states that a list of steps may need; beyond this a limit of its own has to be set.
 const MOST_STEPS: u64 = 1_000_000;
 /// What every workflow may use.
 const USUAL_STEPS: u64 = 200;
-
-/// Every type of steps with its keys.
-pub(super) fn step_kinds() -> impl Iterator<Item = (&'static str, Vec<&'static str>)> {
-    keys::TYPES.iter().map(|kind| (kind.word, kind.known_keys().collect()))
-}
 
 /// The workflow with `states`, if it is written as `steps`.
 pub(super) fn lower_steps(node: &JsonNode, findings: &mut FileDiagnostics<'_>) -> Option<JsonNode> {

@@ -72,3 +72,28 @@ fn comments_and_notes_are_welcome_and_later_keys_are_refused_by_name() {
     let found: Vec<_> = findings.iter().map(|one| (one.code.as_str(), one.message.as_str())).collect();
     assert_eq!(found, [("E14", "`schedule` is not supported in this version")]);
 }
+
+#[test]
+fn a_key_is_declared_once_in_an_object() {
+    let types = declared_keys::state_types().chain(declared_keys::step_types());
+    let types = types.map(|kind| (kind.word, kind.key_names().collect::<Vec<_>>()));
+    let objects = declared_keys::OBJECTS.map(|object| (object.name, object.key_names().collect::<Vec<_>>()));
+    for (name, mut keys) in types.chain(objects) {
+        let count = keys.len();
+        keys.sort_unstable();
+        keys.dedup();
+        assert_eq!(keys.len(), count, "{name}");
+    }
+}
+
+#[test]
+fn a_branch_of_steps_has_the_keys_of_a_branch() {
+    let keys = |name| {
+        let all = declared_keys::OBJECTS.into_iter().chain(declared_keys::REWRITTEN_OBJECTS);
+        let found = all.into_iter().find(|object| object.name == name).unwrap();
+        found.key_names().collect::<std::collections::BTreeSet<_>>()
+    };
+    let (branch, of_steps) = (keys("branch"), keys("step_branch"));
+    assert_eq!(of_steps.difference(&branch).collect::<Vec<_>>(), [&"steps"]);
+    assert!(branch.is_subset(&of_steps));
+}

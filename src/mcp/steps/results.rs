@@ -6,7 +6,7 @@ use super::super::llm_reply::{located_message, parse_error, parse_reply};
 use synthdev_domain::ids::CallId;
 use synthdev_domain::journal::OpenPause;
 use synthdev_domain::tool::{ToolInvocation, ToolOutcome};
-use synthdev_domain::workflow::{PauseKind, PauseSpec, ValueSource, plain_text};
+use synthdev_domain::workflow::{PauseKind, PauseSpec, plain_text};
 use synthdev_engine::answer_validation::validate_answer;
 use synthdev_engine::input::{Input, UserAnswer};
 use synthdev_runtime::task_queue::{TaskStep, TaskStepWork, step_id};
@@ -145,15 +145,10 @@ fn prompt_answer(pause: &OpenPause, result: &Value) -> Result<Value, String> {
         return Err(format!("{name} must be {expected}"));
     }
     let asked = PauseSpec {
-        kind: parsed,
-        message: ValueSource::Absent,
         choices: pause.choices.clone(),
         schema: pause.schema.clone(),
         required_outputs: pause.required_outputs.clone(),
-        default: None,
-        ttl_ms: None,
-        on_timeout: None,
-        request: None,
+        ..PauseSpec::new(parsed)
     };
     validate_answer(&asked, UserAnswer::Value { value })
 }

@@ -1,10 +1,11 @@
 //! A replies file: what a scripted model answers, agent by agent.
 
-use super::shape::{SchemaDefinition, SchemaField, SchemaObject, SchemaShape, schema_field};
+use super::shape::{SchemaDefinition, SchemaObject};
+use synthdev_language::key_declaration::{KeyDeclaration, ValueShape, declared_key, declared_word};
 
-use SchemaShape::{Any, Count, Either, List, Map, Ref, Text, Whole, Words};
+use ValueShape::{Any, Count, Either, List, Map, Ref, Text, Whole, Words};
 
-const TEXTS: SchemaShape = Either(&[Text, List(&Text)]);
+const TEXTS: ValueShape = Either(&[Text, List(&Text)]);
 
 pub(super) fn replies_definitions() -> Vec<SchemaDefinition> {
     vec![
@@ -22,42 +23,42 @@ fn replies_file_object() -> SchemaObject {
         "replies",
         "Answers by agent, taken one after the other.",
         &[
-            schema_field("model", Text, "The model's name in costs and events. Default: scripted."),
-            schema_field(
+            declared_key("model", Text, "The model's name in costs and events. Default: scripted."),
+            declared_key(
                 "replies",
                 Map(&List(&Ref("reply"))),
                 "For each agent, by its name in the workflow: its answers in order.",
-            ),
+            )
+            .required(),
         ],
     )
-    .require_keys(&["replies"])
 }
 
 fn reply_object() -> SchemaObject {
     SchemaObject::new("reply", "One answer: a text, calls of tools, or an error.", REPLY_FIELDS)
 }
 
-const REPLY_FIELDS: &[SchemaField] = &[
-    schema_field(
+const REPLY_FIELDS: &[KeyDeclaration] = &[
+    declared_key(
         "match",
         Text,
         "Only if the last message holds this text or fits this regular expression; then `reply` is the answer.",
     ),
-    schema_field(
+    declared_key(
         "sees",
         TEXTS,
         "Only if the agent's whole request, its prompt included, holds these texts in this order; then \
             `reply` is the answer.",
     ),
-    schema_field("sees_not", TEXTS, "Only if the agent's request holds none of these texts."),
-    schema_field("reply", Ref("spoken"), "The answer if `match`, `sees` and `sees_not` fit."),
-    schema_field("text", Text, "What is said."),
-    schema_field("reasoning", Text, "What is thought, where a model shows it."),
-    schema_field("tool_calls", List(&Ref("call")), "Tools that are called, deciding ones included."),
-    schema_field("error", Ref("error"), "The call fails instead."),
-    schema_field("usage", Ref("usage"), "Tokens that the call counts as."),
-    schema_field("delay_ms", Whole, "Milliseconds before the answer, or between its pieces."),
-    schema_field("chunk", Count, "Characters of each streamed piece."),
+    declared_key("sees_not", TEXTS, "Only if the agent's request holds none of these texts."),
+    declared_key("reply", Ref("spoken"), "The answer if `match`, `sees` and `sees_not` fit."),
+    declared_key("text", Text, "What is said."),
+    declared_key("reasoning", Text, "What is thought, where a model shows it."),
+    declared_key("tool_calls", List(&Ref("call")), "Tools that are called, deciding ones included."),
+    declared_key("error", Ref("error"), "The call fails instead."),
+    declared_key("usage", Ref("usage"), "Tokens that the call counts as."),
+    declared_key("delay_ms", Whole, "Milliseconds before the answer, or between its pieces."),
+    declared_key("chunk", Count, "Characters of each streamed piece."),
 ];
 
 fn text_reply_object() -> SchemaObject {
@@ -65,13 +66,13 @@ fn text_reply_object() -> SchemaObject {
         "spoken",
         "The answer.",
         &[
-            schema_field("text", Text, "What is said."),
-            schema_field("reasoning", Text, "What is thought, where a model shows it."),
-            schema_field("tool_calls", List(&Ref("call")), "Tools that are called, deciding ones included."),
-            schema_field("error", Ref("error"), "The call fails instead."),
-            schema_field("usage", Ref("usage"), "Tokens that the call counts as."),
-            schema_field("delay_ms", Whole, "Milliseconds before the answer, or between its pieces."),
-            schema_field("chunk", Count, "Characters of each streamed piece."),
+            declared_key("text", Text, "What is said."),
+            declared_key("reasoning", Text, "What is thought, where a model shows it."),
+            declared_key("tool_calls", List(&Ref("call")), "Tools that are called, deciding ones included."),
+            declared_key("error", Ref("error"), "The call fails instead."),
+            declared_key("usage", Ref("usage"), "Tokens that the call counts as."),
+            declared_key("delay_ms", Whole, "Milliseconds before the answer, or between its pieces."),
+            declared_key("chunk", Count, "Characters of each streamed piece."),
         ],
     )
 }
@@ -81,47 +82,40 @@ fn tool_call_object() -> SchemaObject {
         "call",
         "A call of a tool.",
         &[
-            schema_field("name", Text, "The tool."),
-            schema_field(
+            declared_key("name", Text, "The tool.").required(),
+            declared_key(
                 "arguments",
                 Any,
                 "Its arguments; a text is sent as it is, so that broken JSON can be tried.",
             ),
-            schema_field("id", Text, "The call's id. Default: one is made."),
+            declared_key("id", Text, "The call's id. Default: one is made."),
         ],
     )
-    .require_keys(&["name"])
 }
 
-fn error_object() -> SchemaObject {
-    SchemaObject::new(
-        "error",
-        "Why a model call fails.",
-        &[
-            schema_field(
-                "kind",
-                Words(&[
-                    ("rate_limited", "Too many requests; tried again."),
-                    ("rate_limit", "The same."),
-                    ("overloaded", "The server is overloaded; tried again."),
-                    ("transport", "The connection failed; tried again."),
-                    ("timeout", "No answer in time; tried again."),
-                    ("auth", "The key is refused."),
-                    ("too_long", "The conversation does not fit."),
-                    ("refused", "The model will not answer."),
-                    ("protocol", "The answer makes no sense."),
-                ]),
-                "The kind of error.",
-            ),
-            schema_field(
-                "retry_after_ms",
-                Whole,
-                "Milliseconds after which the server wants to be asked again.",
-            ),
-            schema_field("message", Text, "What the server says."),
-        ],
+const ERROR_KEYS: &[KeyDeclaration] = &[
+    declared_key(
+        "kind",
+        Words(&[
+            declared_word("rate_limited", "Too many requests; tried again."),
+            declared_word("rate_limit", "The same."),
+            declared_word("overloaded", "The server is overloaded; tried again."),
+            declared_word("transport", "The connection failed; tried again."),
+            declared_word("timeout", "No answer in time; tried again."),
+            declared_word("auth", "The key is refused."),
+            declared_word("too_long", "The conversation does not fit."),
+            declared_word("refused", "The model will not answer."),
+            declared_word("protocol", "The answer makes no sense."),
+        ]),
+        "The kind of error.",
     )
-    .require_keys(&["kind"])
+    .required(),
+    declared_key("retry_after_ms", Whole, "Milliseconds after which the server wants to be asked again."),
+    declared_key("message", Text, "What the server says."),
+];
+
+fn error_object() -> SchemaObject {
+    SchemaObject::new("error", "Why a model call fails.", ERROR_KEYS)
 }
 
 fn usage_object() -> SchemaObject {
@@ -129,11 +123,11 @@ fn usage_object() -> SchemaObject {
         "usage",
         "Tokens of a call.",
         &[
-            schema_field("prompt", Whole, "Tokens sent."),
-            schema_field("completion", Whole, "Tokens answered."),
-            schema_field("cached", Whole, "Of those sent: found in the server's cache."),
-            schema_field("written", Whole, "Of those sent: put into the server's cache."),
-            schema_field("reasoning", Whole, "Of those answered: thought."),
+            declared_key("prompt", Whole, "Tokens sent."),
+            declared_key("completion", Whole, "Tokens answered."),
+            declared_key("cached", Whole, "Of those sent: found in the server's cache."),
+            declared_key("written", Whole, "Of those sent: put into the server's cache."),
+            declared_key("reasoning", Whole, "Of those answered: thought."),
         ],
     )
 }

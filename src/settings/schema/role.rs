@@ -2,10 +2,11 @@
 
 use serde_json::{Value, json};
 
-use super::shape::{SchemaDefinition, SchemaField, SchemaObject, SchemaShape, schema_field};
+use super::shape::{SchemaDefinition, SchemaObject};
 use crate::role_file;
+use synthdev_language::key_declaration::{KeyDeclaration, ValueShape, declared_key, declared_word};
 
-use SchemaShape::{Any, Either, Flag, List, Object, Ref, Text, Words};
+use ValueShape::{Any, Either, Flag, List, Object, Ref, Text, Words};
 
 /// An object of roles; notes are welcome, and any other name is a role's.
 pub(super) fn role_file_root() -> Value {
@@ -27,16 +28,16 @@ pub(super) fn role_definitions() -> Vec<SchemaDefinition> {
     ]
 }
 
-const LIST: SchemaShape = Either(&[Text, List(&Text)]);
-const LEVELS: SchemaShape = Words(&[
-    ("base", "The ordinary model."),
-    ("smart", "The strongest one."),
-    ("fast", "The quickest and cheapest one."),
+const LIST: ValueShape = Either(&[Text, List(&Text)]);
+const LEVELS: ValueShape = Words(&[
+    declared_word("base", "The ordinary model."),
+    declared_word("smart", "The strongest one."),
+    declared_word("fast", "The quickest and cheapest one."),
 ]);
-const NETWORK: SchemaShape = Words(&[
-    ("off", "A separate loopback and nothing else."),
-    ("ask", "Off; on screen the user is asked when a command failed because of it."),
-    ("on", "They reach what the user reaches. Counts in the user's own files only."),
+const NETWORK: ValueShape = Words(&[
+    declared_word("off", "A separate loopback and nothing else."),
+    declared_word("ask", "Off; on screen the user is asked when a command failed because of it."),
+    declared_word("on", "They reach what the user reaches. Counts in the user's own files only."),
 ]);
 const PROMPT: &str = "What the model is told first: who it is and how it works.";
 const DESCRIPTION: &str = "What the role is for; shown in lists.";
@@ -55,40 +56,40 @@ fn role_object() -> SchemaObject {
         "role",
         "A role. One of the same name in a stronger layer changes only the fields that it sets.",
         &[
-            schema_field("level", LEVELS, "Which of the configured models speaks for it. Default: base."),
-            schema_field(
+            declared_key("level", LEVELS, "Which of the configured models speaks for it. Default: base."),
+            declared_key(
                 "provider",
                 Text,
                 "Who serves its model, by the name in the catalogue, instead of the level's.",
             ),
-            schema_field("description", Text, DESCRIPTION),
-            schema_field("agent_description", Text, DESCRIPTION),
-            schema_field("agentDescription", Text, DESCRIPTION),
-            schema_field("systemMessage", Text, PROMPT),
-            schema_field("system_message", Text, PROMPT),
-            schema_field(
+            declared_key("description", Text, DESCRIPTION),
+            declared_key("agent_description", Text, DESCRIPTION),
+            declared_key("agentDescription", Text, DESCRIPTION),
+            declared_key("systemMessage", Text, PROMPT),
+            declared_key("system_message", Text, PROMPT),
+            declared_key(
                 "reminder",
                 Text,
                 "Repeated after every round of tools, where a model notices it most.",
             ),
-            schema_field("environment", Flag, ENVIRONMENT),
-            schema_field("guidance", Flag, GUIDANCE),
-            schema_field("sandbox", Ref("role_sandbox"), "What its commands can reach."),
-            schema_field("includedTools", LIST, INCLUDED),
-            schema_field("included_tools", LIST, INCLUDED),
-            schema_field("excludedTools", LIST, EXCLUDED),
-            schema_field("excluded_tools", LIST, EXCLUDED),
-            schema_field("parsingTools", List(&Ref("parsing_tool")), DECISIONS),
-            schema_field("parsing_tools", List(&Ref("parsing_tool")), DECISIONS),
-            schema_field(
+            declared_key("environment", Flag, ENVIRONMENT),
+            declared_key("guidance", Flag, GUIDANCE),
+            declared_key("sandbox", Ref("role_sandbox"), "What its commands can reach."),
+            declared_key("includedTools", LIST, INCLUDED),
+            declared_key("included_tools", LIST, INCLUDED),
+            declared_key("excludedTools", LIST, EXCLUDED),
+            declared_key("excluded_tools", LIST, EXCLUDED),
+            declared_key("parsingTools", List(&Ref("parsing_tool")), DECISIONS),
+            declared_key("parsing_tools", List(&Ref("parsing_tool")), DECISIONS),
+            declared_key(
                 "examples",
                 List(&Ref("example")),
                 "Example messages after the prompt that show how to answer.",
             ),
-            schema_field("enabled_agents", LIST, AGENTS),
-            schema_field("enabledAgents", LIST, AGENTS),
-            schema_field("can_create_tasks_for", LIST, TASKS),
-            schema_field("canCreateTasksFor", LIST, TASKS),
+            declared_key("enabled_agents", LIST, AGENTS),
+            declared_key("enabledAgents", LIST, AGENTS),
+            declared_key("can_create_tasks_for", LIST, TASKS),
+            declared_key("canCreateTasksFor", LIST, TASKS),
         ],
     )
     .retain_keys(role_file::KEYS)
@@ -98,7 +99,7 @@ fn role_sandbox() -> SchemaObject {
     SchemaObject::new(
         "role_sandbox",
         "What the commands of the role can reach.",
-        &[schema_field(
+        &[declared_key(
             "network",
             NETWORK,
             "Whether they reach the network. Default: as `sandbox.network` of the settings.",
@@ -115,15 +116,15 @@ fn parsing_tool() -> SchemaObject {
     )
 }
 
-const TOOL: &[SchemaField] = &[
-    schema_field("type", Words(&[("function", "The only kind.")]), "Always `function`."),
-    schema_field("function", Ref("function"), "The tool."),
-    schema_field("name", Text, "Its name: scripts read `function.NAME.arguments`."),
-    schema_field("description", Text, "When and how it is to be called."),
-    schema_field("parameters", Object, "The JSON Schema of its arguments."),
-    schema_field("parsingOnly", Flag, FORCED),
-    schema_field("parsing_only", Flag, FORCED),
-    schema_field("strict", Flag, "The provider itself keeps to the schema, where it can."),
+const TOOL: &[KeyDeclaration] = &[
+    declared_key("type", Words(&[declared_word("function", "The only kind.")]), "Always `function`."),
+    declared_key("function", Ref("function"), "The tool."),
+    declared_key("name", Text, "Its name: scripts read `function.NAME.arguments`."),
+    declared_key("description", Text, "When and how it is to be called."),
+    declared_key("parameters", Object, "The JSON Schema of its arguments."),
+    declared_key("parsingOnly", Flag, FORCED),
+    declared_key("parsing_only", Flag, FORCED),
+    declared_key("strict", Flag, "The provider itself keeps to the schema, where it can."),
 ];
 
 fn parsing_tool_object() -> SchemaObject {
@@ -131,43 +132,40 @@ fn parsing_tool_object() -> SchemaObject {
         "function",
         "The tool.",
         &[
-            schema_field("name", Text, "Its name: scripts read `function.NAME.arguments`."),
-            schema_field("description", Text, "When and how it is to be called."),
-            schema_field("parameters", Object, "The JSON Schema of its arguments."),
-            schema_field("parsingOnly", Flag, FORCED),
-            schema_field("parsing_only", Flag, FORCED),
-            schema_field("strict", Flag, "The provider itself keeps to the schema, where it can."),
+            declared_key("name", Text, "Its name: scripts read `function.NAME.arguments`.").required(),
+            declared_key("description", Text, "When and how it is to be called."),
+            declared_key("parameters", Object, "The JSON Schema of its arguments."),
+            declared_key("parsingOnly", Flag, FORCED),
+            declared_key("parsing_only", Flag, FORCED),
+            declared_key("strict", Flag, "The provider itself keeps to the schema, where it can."),
         ],
     )
-    .require_keys(&["name"])
 }
 
-fn example_object() -> SchemaObject {
-    SchemaObject::new(
-        "example",
-        "A message of an example conversation.",
-        &[
-            schema_field(
-                "role",
-                Words(&[
-                    ("user", "Said to the role."),
-                    ("assistant", "What the role answers."),
-                    ("tool", "The result of a call, directly behind it."),
-                    ("function", "The same in an older form."),
-                ]),
-                "Who says it.",
-            ),
-            schema_field("content", Text, "The text."),
-            schema_field("name", Text, "The function of an older form's result."),
-            schema_field(
-                "arguments",
-                Any,
-                "What the function was given, beside an older form's result: JSON, or its text.",
-            ),
-            schema_field("tool_calls", List(&Any), "Calls that an assistant makes."),
-            schema_field("tool_call_id", Text, "The call that a tool's result answers."),
-            schema_field("function_call", Object, "A call in the older form."),
-        ],
+const EXAMPLE_KEYS: &[KeyDeclaration] = &[
+    declared_key(
+        "role",
+        Words(&[
+            declared_word("user", "Said to the role."),
+            declared_word("assistant", "What the role answers."),
+            declared_word("tool", "The result of a call, directly behind it."),
+            declared_word("function", "The same in an older form."),
+        ]),
+        "Who says it.",
     )
-    .require_keys(&["role"])
+    .required(),
+    declared_key("content", Text, "The text."),
+    declared_key("name", Text, "The function of an older form's result."),
+    declared_key(
+        "arguments",
+        Any,
+        "What the function was given, beside an older form's result: JSON, or its text.",
+    ),
+    declared_key("tool_calls", List(&Any), "Calls that an assistant makes."),
+    declared_key("tool_call_id", Text, "The call that a tool's result answers."),
+    declared_key("function_call", Object, "A call in the older form."),
+];
+
+fn example_object() -> SchemaObject {
+    SchemaObject::new("example", "A message of an example conversation.", EXAMPLE_KEYS)
 }

@@ -1,6 +1,10 @@
-//! A table of an object's keys, and the JSON Schema that follows from it.
+//! The JSON Schema that follows from the declaration of an object's keys.
 
 use serde_json::{Map, Value, json};
+
+use synthdev_language::key_declaration::{
+    KeyDeclaration, ObjectDeclaration, TypeDeclaration, ValueShape, WordMeaning,
+};
 
 /// Something that a schema defines under a name.
 pub(super) enum SchemaDefinition {
@@ -11,66 +15,16 @@ pub(super) enum SchemaDefinition {
 /// An object of a file: its keys in the order in which an editor shall offer them.
 pub(super) struct SchemaObject {
     /// Its name below `$defs`.
-    pub(super) name: String,
-    pub(super) description: &'static str,
-    pub(super) fields: Vec<SchemaField>,
-    /// Keys that must be there.
-    pub(super) required: &'static [&'static str],
+    name: String,
+    description: &'static str,
+    keys: Vec<KeyDeclaration>,
 }
 
-/// An object whose keys depend on the word at one of them.
+/// An object whose keys depend on the word at its `type`.
 pub(super) struct SchemaTaggedUnion {
     pub(super) name: &'static str,
     pub(super) description: &'static str,
-    pub(super) key: &'static str,
-    pub(super) key_description: &'static str,
-    /// Each word with its meaning and the table of its object; several words may share a table.
-    pub(super) variants: Vec<(&'static str, &'static str, String)>,
-    /// The table of objects without that key; `None`: it must be there.
-    pub(super) default_table: Option<String>,
-}
-
-#[derive(Clone, Copy)]
-pub(super) struct SchemaField {
-    pub(super) key: &'static str,
-    pub(super) value_shape: SchemaShape,
-    pub(super) description: &'static str,
-}
-
-pub(super) const fn schema_field(key: &'static str, shape: SchemaShape, about: &'static str) -> SchemaField {
-    SchemaField { key, value_shape: shape, description: about }
-}
-
-/// What a value may look like.
-#[derive(Clone, Copy)]
-pub(super) enum SchemaShape {
-    Text,
-    Flag,
-    /// A whole number from 1.
-    Count,
-    /// Of a network, where every user may listen.
-    Port,
-    /// A whole number from 0.
-    Whole,
-    /// Any whole number.
-    Integer,
-    Number {
-        min: f64,
-        max: Option<f64>,
-    },
-    /// Any JSON.
-    Any,
-    /// An object of any kind.
-    Object,
-    /// One of a few words, each with its meaning.
-    Words(&'static [(&'static str, &'static str)]),
-    /// Another definition.
-    Ref(&'static str),
-    List(&'static SchemaShape),
-    /// Free names, each with a value of this shape.
-    Map(&'static SchemaShape),
-    /// One of several shapes.
-    Either(&'static [SchemaShape]),
+    pub(super) types: Vec<&'static TypeDeclaration>,
 }
 
 impl SchemaDefinition {
@@ -95,70 +49,85 @@ impl From<SchemaObject> for SchemaDefinition {
     }
 }
 
+impl From<&ObjectDeclaration> for SchemaDefinition {
+    fn from(object: &ObjectDeclaration) -> Self {
+        Self::Table(SchemaObject::new(object.name, object.description, object.keys))
+    }
+}
+
 impl SchemaObject {
-    /// An object that its reader takes with all of these fields.
-    pub(super) fn new(name: impl Into<String>, about: &'static str, fields: &[SchemaField]) -> Self {
-        Self { name: name.into(), description: about, fields: fields.to_vec(), required: &[] }
+    /// An object that its reader takes with all of these keys.
+    pub(super) fn new(name: impl Into<String>, about: &'static str, keys: &[KeyDeclaration]) -> Self {
+        Self { name: name.into(), description: about, keys: keys.to_vec() }
     }
 
     /// Leaves out what its reader does not take.
     pub(super) fn retain_keys(mut self, known: &[&str]) -> Self {
-        self.fields.retain(|field| known.contains(&field.key));
-        self
-    }
-
-    pub(super) fn require_keys(mut self, keys: &'static [&'static str]) -> Self {
-        self.required = keys;
+        self.keys.retain(|key| known.contains(&key.name));
         self
     }
 
     fn schema(&self) -> Value {
-        let mut properties = Map::new();
-        for field in &self.fields {
-            properties.insert(
-                field.key.to_owned(),
-                with_description(field.value_shape.schema(), field.description),
-            );
-        }
+        let properties = self
+            .keys
+            .iter()
+            .map(|key| (key.name.to_owned(), with_description(shape_schema(key.shape), key.description)));
+        let required: Vec<&str> =
+            self.keys.iter().filter(|key| key.is_required).map(|key| key.name).collect();
         let mut schema = Map::new();
         schema.insert("description".to_owned(), self.description.into());
         schema.insert("type".to_owned(), "object".into());
-        schema.insert("properties".to_owned(), Value::Object(properties));
-        if !self.required.is_empty() {
-            schema.insert("required".to_owned(), json!(self.required));
+        schema.insert("properties".to_owned(), Value::Object(properties.collect()));
+        if !required.is_empty() {
+            schema.insert("required".to_owned(), json!(required));
         }
         close_object(&mut schema);
         Value::Object(schema)
     }
 }
 
+const TYPE: &str = "type";
+
 impl SchemaTaggedUnion {
+    /// The union itself and the table of each of its types.
+    pub(super) fn definitions(self) -> Vec<SchemaDefinition> {
+        let tables = self.types.iter().map(|kind| {
+            let keys: Vec<KeyDeclaration> = kind.keys().copied().collect();
+            SchemaObject::new(self.table_name(kind), kind.description, &keys).into()
+        });
+        let tables: Vec<SchemaDefinition> = tables.collect();
+        std::iter::once(SchemaDefinition::Choice(self)).chain(tables).collect()
+    }
+
+    fn table_name(&self, kind: &TypeDeclaration) -> String {
+        format!("{}_{}", if kind.word.is_empty() { "plain" } else { kind.word }, self.name)
+    }
+
     /// One `if` per table: editors then report what is wrong with the object that is meant.
     fn schema(&self) -> Value {
-        let mut tables: Vec<&str> = self.variants.iter().map(|(_, _, table)| table.as_str()).collect();
-        tables.dedup();
-        let mut cases: Vec<Value> = tables
-            .into_iter()
-            .map(|table| {
-                let words: Vec<&str> = self
-                    .variants
-                    .iter()
-                    .filter(|(_, _, one)| one == table)
-                    .map(|(word, _, _)| *word)
-                    .collect();
-                json!({"if": {"properties": {self.key: {"enum": words}}, "required": [self.key]},
-                       "then": {"$ref": format!("#/$defs/{table}")}})
-            })
-            .collect();
-        let mut schema = json!({"description": self.description, "type": "object"});
-        let words = self.variants.iter().map(|(word, about, _)| json!({"const": word, "description": about}));
-        let words = json!({"oneOf": words.collect::<Vec<_>>()});
-        match &self.default_table {
-            Some(table) => cases.push(json!({"if": {"not": {"required": [self.key]}},
-                                             "then": {"$ref": format!("#/$defs/{table}")}})),
-            None => schema["required"] = json!([self.key]),
+        let then = |kind: &TypeDeclaration| json!({"$ref": format!("#/$defs/{}", self.table_name(kind))});
+        let mut cases = Vec::new();
+        let mut words = Vec::new();
+        let mut plain = None;
+        for kind in &self.types {
+            if kind.word.is_empty() {
+                plain = Some(kind);
+                continue;
+            }
+            cases.push(json!({"if": {"properties": {TYPE: {"enum": [kind.word]}}, "required": [TYPE]},
+                              "then": then(kind)}));
+            words.push(json!({"const": kind.word, "description": kind.description}));
         }
-        schema["properties"] = json!({self.key: with_description(words, self.key_description)});
+        let mut schema = json!({"description": self.description, "type": "object"});
+        match plain {
+            Some(kind) => {
+                cases.push(json!({"if": {"not": {"required": [TYPE]}}, "then": then(kind)}));
+            }
+            None => schema["required"] = json!([TYPE]),
+        }
+        let about = self.types.iter().flat_map(|kind| kind.keys()).find(|key| key.name == TYPE);
+        let about = about.map_or("", |key| key.description);
+        schema["properties"] = json!({TYPE: with_description(json!({"oneOf": words}), about)});
         schema["allOf"] = Value::Array(cases);
         schema
     }
@@ -180,31 +149,29 @@ pub(super) fn with_description(schema: Value, about: &str) -> Value {
     Value::Object(out)
 }
 
-impl SchemaShape {
-    pub(super) fn schema(self) -> Value {
-        match self {
-            Self::Text => json!({"type": "string"}),
-            Self::Flag => json!({"type": "boolean"}),
-            Self::Port => json!({"type": "integer", "minimum": 1024, "maximum": 65535}),
-            Self::Count => json!({"type": "integer", "minimum": 1}),
-            Self::Whole => json!({"type": "integer", "minimum": 0}),
-            Self::Integer => json!({"type": "integer"}),
-            Self::Number { min, max: None } => json!({"type": "number", "minimum": min}),
-            Self::Number { min, max: Some(max) } => {
-                json!({"type": "number", "minimum": min, "maximum": max})
-            }
-            Self::Any => json!({}),
-            Self::Object => json!({"type": "object"}),
-            Self::Words(words) => {
-                let one = |(word, about): &(&str, &str)| json!({"const": word, "description": about});
-                json!({"oneOf": words.iter().map(one).collect::<Vec<_>>()})
-            }
-            Self::Ref(name) => json!({"$ref": format!("#/$defs/{name}")}),
-            Self::List(item) => json!({"type": "array", "items": item.schema()}),
-            Self::Map(value) => json!({"type": "object", "additionalProperties": value.schema()}),
-            Self::Either(shapes) => {
-                json!({"anyOf": shapes.iter().map(|shape| shape.schema()).collect::<Vec<_>>()})
-            }
+fn shape_schema(shape: ValueShape) -> Value {
+    match shape {
+        ValueShape::Text => json!({"type": "string"}),
+        ValueShape::Flag => json!({"type": "boolean"}),
+        ValueShape::Port => json!({"type": "integer", "minimum": 1024, "maximum": 65535}),
+        ValueShape::Count => json!({"type": "integer", "minimum": 1}),
+        ValueShape::Whole => json!({"type": "integer", "minimum": 0}),
+        ValueShape::Integer => json!({"type": "integer"}),
+        ValueShape::Number { min, max: None } => json!({"type": "number", "minimum": min}),
+        ValueShape::Number { min, max: Some(max) } => {
+            json!({"type": "number", "minimum": min, "maximum": max})
+        }
+        ValueShape::Any => json!({}),
+        ValueShape::Object => json!({"type": "object"}),
+        ValueShape::Words(words) => {
+            let one = |word: &WordMeaning| json!({"const": word.word, "description": word.description});
+            json!({"oneOf": words.iter().map(one).collect::<Vec<_>>()})
+        }
+        ValueShape::Ref(name) => json!({"$ref": format!("#/$defs/{name}")}),
+        ValueShape::List(item) => json!({"type": "array", "items": shape_schema(*item)}),
+        ValueShape::Map(value) => json!({"type": "object", "additionalProperties": shape_schema(*value)}),
+        ValueShape::Either(shapes) => {
+            json!({"anyOf": shapes.iter().map(|shape| shape_schema(*shape)).collect::<Vec<_>>()})
         }
     }
 }

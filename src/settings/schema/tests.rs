@@ -2,7 +2,8 @@ use std::collections::BTreeSet;
 
 use super::*;
 use crate::layers::rules::RULES;
-use synthdev_language::workflow_file::known_keys;
+use synthdev_language::key_declaration::KeyDeclaration;
+use synthdev_language::workflow_file::declared_keys::{OBJECTS, state_types, step_types};
 
 /// The keys that an object of a schema explains.
 fn explained<'s>(schema: &'s Value, object: &str) -> Vec<&'s str> {
@@ -19,26 +20,29 @@ fn test_files_are_explained_as_they_are_read() {
     }
 }
 
-/// What is read is explained and what is explained is read: by object, and for states and steps by their type.
-#[test]
-fn the_schema_of_workflows_has_the_keys_that_are_read() {
-    let schema = FileSchema::Workflow.value();
-    let sorted = |mut keys: Vec<&str>| {
-        keys.sort_unstable();
-        keys.iter().map(|key| (*key).to_owned()).collect::<Vec<_>>()
+/// Keys with an example, each with its object.
+fn declared_examples() -> Vec<(String, &'static KeyDeclaration)> {
+    let objects = OBJECTS.into_iter().map(|object| (object.name.to_owned(), object.keys.iter().collect()));
+    let table = |word: &str, noun| format!("{}_{noun}", if word.is_empty() { "plain" } else { word });
+    let states = state_types().map(|kind| (table(kind.word, "state"), kind.keys().collect()));
+    let steps = step_types().map(|kind| (table(kind.word, "step"), kind.keys().collect()));
+    let all = objects.chain(states).chain(steps);
+    let keys = |(object, keys): (String, Vec<&'static KeyDeclaration>)| {
+        keys.into_iter().map(move |key| (object.clone(), key))
     };
-    for object in known_keys::known_objects() {
-        let read = known_keys::keys_of_object(object).to_vec();
-        assert_eq!(sorted(explained(&schema, object)), sorted(read), "the object `{object}`");
-    }
-    for (word, read) in known_keys::known_states() {
-        let object = if word.is_empty() { "plain_state".to_owned() } else { format!("{word}_state") };
-        assert_eq!(sorted(explained(&schema, &object)), sorted(read), "the state `{word}`");
-        let known = schema["$defs"]["state"]["properties"]["type"]["oneOf"].as_array().unwrap();
-        assert!(word.is_empty() || known.iter().any(|one| one["const"] == word), "{word}");
-    }
-    for (word, read) in known_keys::known_steps() {
-        assert_eq!(sorted(explained(&schema, &format!("{word}_step"))), sorted(read), "the step `{word}`");
+    all.flat_map(keys).filter(|(_, key)| key.example.is_some()).collect()
+}
+
+#[test]
+fn declared_examples_fit_the_shape_of_their_key() {
+    let schema = FileSchema::Workflow.value();
+    let examples = declared_examples();
+    assert!(!examples.is_empty());
+    for (object, key) in examples {
+        let path = format!("#/$defs/{object}/properties/{}", key.name);
+        let shape = jsonschema::validator_for(&json!({"$defs": schema["$defs"], "$ref": path})).unwrap();
+        let example: Value = serde_json::from_str(key.example.unwrap()).unwrap();
+        assert!(shape.is_valid(&example), "{object}.{}: {example}", key.name);
     }
 }
 

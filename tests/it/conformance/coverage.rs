@@ -3,7 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
-use synthdev::language::workflow_file::known_keys;
+use synthdev::domain::source_location::ConfigLayer;
+use synthdev::language::json::JsonNode;
+use synthdev::language::source::{FileDiagnostics, SourceFile};
+use synthdev::language::workflow_file::declared_keys::{self, OBJECTS};
+use synthdev::language::workflow_file::parse_workflow;
+use synthdev::settings::schema::FileSchema;
 
 /// Rules that are not about a run; the file that tests each, and words of that test.
 const ELSEWHERE: [(&str, &str, &str); 1] = [(
@@ -74,6 +79,67 @@ fn no_field_without_a_case() {
     assert!(missing.is_empty(), "{} fields have no case:\n{}", missing.len(), missing.join("\n"));
 }
 
+/// Without it an object is another one: a header without `env` is an input.
+const TELLING: [&str; 1] = ["env"];
+
+/// Where the schema refuses a file because a key is gone, the reader does, too.
+#[test]
+fn no_required_key_that_the_reader_does_not_miss() {
+    let schema = jsonschema::validator_for(&FileSchema::Workflow.value()).unwrap();
+    let mut tried = BTreeSet::new();
+    let mut missed = 0;
+    for (file, at, case) in all_cases().into_iter().filter(|(_, _, case)| runs(case)) {
+        let workflows = case["workflows"].as_array().unwrap().iter();
+        for workflow in workflows.filter(|workflow| schema.is_valid(workflow)) {
+            let mut objects = Vec::new();
+            note_objects(workflow, "", &mut objects);
+            for (object, key) in objects.into_iter().filter(|(_, key)| !TELLING.contains(&key.as_str())) {
+                let mut rest = workflow.clone();
+                let parent = rest.pointer_mut(&object).and_then(Value::as_object_mut).unwrap();
+                let kind = parent.get("type").and_then(Value::as_str).unwrap_or_default().to_owned();
+                let place = object.replace(|c: char| c.is_ascii_digit(), "");
+                if !tried.insert((place, kind, key.clone())) {
+                    continue;
+                }
+                parent.shift_remove(&key);
+                if !schema.is_valid(&rest) {
+                    assert!(is_refused(&rest), "{file}#{at}: the reader does not miss `{key}` of `{object}`");
+                    missed += 1;
+                }
+            }
+        }
+    }
+    assert!(missed > 100, "only {missed} required keys were tried");
+}
+
+/// Every key of every object, by the pointer of the object.
+fn note_objects(value: &Value, pointer: &str, found: &mut Vec<(String, String)>) {
+    match value {
+        Value::Object(members) => {
+            for (key, value) in members {
+                found.push((pointer.to_owned(), key.clone()));
+                let step = key.replace('~', "~0").replace('/', "~1");
+                note_objects(value, &format!("{pointer}/{step}"), found);
+            }
+        }
+        Value::Array(items) => {
+            for (at, item) in items.iter().enumerate() {
+                note_objects(item, &format!("{pointer}/{at}"), found);
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+/// Whether reading a workflow ends in an error.
+fn is_refused(workflow: &Value) -> bool {
+    let file = SourceFile::new(ConfigLayer::Project, "w.json", workflow.to_string());
+    let mut findings = FileDiagnostics::new(&file);
+    let root = JsonNode::parse(&file, &mut findings).unwrap();
+    parse_workflow(&root, &mut findings);
+    findings.has_errors()
+}
+
 /// Whether a case's workflows load and are played.
 pub fn runs(case: &Value) -> bool {
     ["findings", "findings_any"].iter().all(|key| case["expect"].get(key).is_none())
@@ -90,19 +156,17 @@ pub fn all_cases() -> Vec<(&'static str, usize, Value)> {
 
 fn vocabulary_fields() -> Vec<(String, String)> {
     let mut all = Vec::new();
-    let mut add = |object: String, keys: &[&str]| {
-        all.extend(keys.iter().map(|key| (object.clone(), (*key).to_owned())));
-    };
-    for object in known_keys::known_objects() {
-        add(object.to_owned(), known_keys::keys_of_object(object));
+    for object in OBJECTS {
+        all.extend(object.key_names().map(|key| (object.name.to_owned(), key.to_owned())));
     }
-    for (word, keys) in known_keys::known_states() {
+    for state in declared_keys::state_types() {
         // a state without a type has none
-        let keys: Vec<&str> = keys.into_iter().filter(|key| !(word.is_empty() && *key == "type")).collect();
-        add(format!("state {word}").trim().to_owned(), &keys);
+        let keys = state.key_names().filter(|key| !(state.word.is_empty() && *key == "type"));
+        let object = format!("state {}", state.word).trim().to_owned();
+        all.extend(keys.map(|key| (object.clone(), key.to_owned())));
     }
-    for (word, keys) in known_keys::known_steps() {
-        add(format!("step {word}"), &keys);
+    for step in declared_keys::step_types() {
+        all.extend(step.key_names().map(|key| (format!("step {}", step.word), key.to_owned())));
     }
     all
 }
@@ -228,10 +292,9 @@ impl Seen {
     fn inputs(&mut self, value: &Value) {
         match value {
             Value::Object(members) => {
+                let input = OBJECTS.iter().find(|object| object.name == "input").unwrap();
                 let form = members.len() == 1
-                    && members.iter().all(|(key, value)| {
-                        known_keys::keys_of_object("input").contains(&key.as_str()) && value.is_string()
-                    });
+                    && members.iter().all(|(key, value)| input.has_key(key) && value.is_string());
                 if form {
                     self.keys("input", value);
                 }

@@ -6,7 +6,7 @@ use super::json_nodes::{
     flag_node as flagged, json_member, list_node, number_node, object_node, rename_member, strip_braces,
     text_node, with_templates,
 };
-use super::keys::WORK;
+use super::keys::{PROMPT_KIND, SAFETY};
 use super::lowering::{StepListScope, StepLowering, StepSource};
 use super::visible_state::visible_state_input;
 
@@ -122,8 +122,7 @@ impl StepLowering<'_, '_> {
         mut members: Vec<JsonMember>,
     ) -> Option<JsonNode> {
         members.extend(self.output_member(step));
-        let safety: Vec<&str> =
-            WORK.into_iter().filter(|key| !["output_to", "store_result"].contains(key)).collect();
+        let safety: Vec<&str> = SAFETY.iter().map(|key| key.name).collect();
         members.extend(self.copy_members(step, &safety));
         members.extend(self.copy_members(step, &["description"]));
         Some(self.single_state(step, members))
@@ -152,15 +151,7 @@ impl StepLowering<'_, '_> {
     /// A question to the user. `info` is only shown: the run continues without a user.
     fn lower_prompt(&mut self, step: &StepSource<'_>) -> Option<JsonNode> {
         self.require_key(step, "message", "\"Go on?\"")?;
-        let words = [
-            ("info", "approval"),
-            ("confirm", "approval"),
-            ("text", "text"),
-            ("number", "number"),
-            ("boolean", "boolean"),
-            ("choice", "choice"),
-        ];
-        let said = read_choice(step.node, "kind", &words, self.findings);
+        let said = read_choice(step.node, "kind", &PROMPT_KIND, self.findings);
         let listed = step.member("choices").is_some();
         let kind = said.as_ref().map_or(if listed { "choice" } else { "text" }, |found| found.value);
         let mut members =

@@ -1,81 +1,307 @@
-//! The kinds of steps and the keys of each.
+//! The types of steps and the keys of each.
 
-/// What one kind of step may hold besides the keys that every step has.
-pub(super) struct StepType {
-    pub(super) word: &'static str,
-    pub(super) keys: &'static [&'static str],
-    /// It does something that gives a result and can fail.
-    pub(super) has_result: bool,
-}
+use super::super::super::key_declaration::ValueShape::{
+    self, Any, Count, Either, Flag, List, Map, Number, Object, Ref, Text, Whole, Words,
+};
+use super::super::super::key_declaration::{
+    KeyDeclaration, ObjectDeclaration, TypeDeclaration, WordChoice, WordMeaning, declared_choice,
+    declared_key, word_meanings,
+};
+use super::super::actions::{COMMAND, EXECUTION, MCP_TOOL, REQUEST_PARTS};
+use super::super::parallel_form::{JOIN_WORDS, MERGES};
+use super::super::pauses::FAIL;
+use super::super::value_shapes::{CATCHES, DURATION, EXPECTED, RETRIES, SCHEMA, TEXTS, TIME, VALUE};
 
 /// Every step may have these.
-pub(super) const ANY: [&str; 4] = ["id", "type", "description", "when"];
-
-/// Steps that do something: what becomes of the result, and what happens when it fails.
-pub(super) const WORK: [&str; 9] =
-    ["output_to", "store_result", "retry", "catch", "fallback", "on_error", "timeout", "budget", "on_limit"];
-
-const fn step_type(word: &'static str, works: bool, keys: &'static [&'static str]) -> StepType {
-    StepType { word, keys, has_result: works }
-}
-
-pub(super) const TYPES: [StepType; 19] = [
-    step_type("condition", false, &["if", "then", "else"]),
-    step_type(
-        "while",
-        false,
-        &["condition", "steps", "max_iterations", "on_max", "output_to", "store_result"],
-    ),
-    step_type(
-        "foreach",
-        true,
-        &[
-            "items",
-            "each",
-            "at",
-            "steps",
-            "sub_workflow",
-            "sub_workflow_input",
-            "agent",
-            "input",
-            "max_concurrency",
-            "sequential",
-            "tolerated_failures",
-            "tolerated_percent",
-            "needs_state",
-        ],
-    ),
-    step_type("parallel", true, &["branches", "join", "max_concurrency", "merge"]),
-    step_type("set_state", false, &["updates"]),
-    step_type("return", false, &["value"]),
-    step_type("shell", true, &["command", "args", "cwd", "env", "expect_exit", "execution"]),
-    step_type("mcp_call", true, &["server", "tool", "arguments"]),
-    step_type("tool", true, &["tool", "arguments"]),
-    step_type("http", true, &["method", "url", "headers", "query", "body", "expect_status"]),
-    step_type("prompt", true, &["kind", "message", "choices", "default", "schema", "ttl"]),
-    step_type("wait", true, &["duration", "duration_seconds", "until"]),
-    step_type(
-        "delegate",
-        true,
-        &[
-            "instructions",
-            "agent",
-            "needs_state",
-            "required_outputs",
-            "schema",
-            "available_tools",
-            "context",
-            "ttl",
-            "default",
-        ],
-    ),
-    step_type("agent", true, &["agent", "input", "needs_state"]),
-    step_type("sub_workflow", true, &["sub_workflow", "sub_workflow_input"]),
-    step_type("script", false, &["script"]),
-    step_type("fail", false, &["error", "cause"]),
-    step_type("break", false, &[]),
-    step_type("continue", false, &[]),
+const ANY_STEP: &[KeyDeclaration] = &[
+    declared_key("id", Text, "Its name in drawings and reports. Default: step_1, step_2 and so on."),
+    declared_key("type", Text, "What is done.").required(),
+    declared_key("description", Text, "For readers of the file."),
+    declared_key("when", Text, "JavaScript that must hold, or the step is left out."),
 ];
+
+const OUTPUT_TO: KeyDeclaration =
+    declared_key("output_to", Text, "The key of the state that receives the result.");
+const STORE_RESULT: KeyDeclaration = declared_key("store_result", Text, "The same as `output_to`.");
+
+/// Steps that do something: what becomes of the result.
+const RESULT: &[KeyDeclaration] = &[OUTPUT_TO, STORE_RESULT];
+
+/// And what happens when it fails.
+pub(super) const SAFETY: &[KeyDeclaration] = &[
+    declared_key("retry", RETRIES, "Rules for trying again, or names of `use.retries`."),
+    declared_key("catch", CATCHES, "Which step to go to when it failed, after the retries."),
+    declared_key("fallback", Any, "The result if it failed and nothing catches it; the run goes on."),
+    declared_key(
+        "on_error",
+        Text,
+        "For errors that nothing else handles: a step's id, `fail` or `continue`.",
+    ),
+    declared_key("timeout", DURATION, "Seconds, ISO 8601 (\"PT5M\"), or a name of `use.timeouts`."),
+    declared_key("budget", Ref("budget"), "What it may spend, with everything that it starts."),
+    declared_key(
+        "on_limit",
+        Text,
+        "The step to go to when a limit or budget is reached here, instead of pausing.",
+    ),
+];
+
+const STEPS: ValueShape = List(&Ref("step"));
+const NEEDS: &str = "The parts of the state that are shown below the instructions; `*` for all.";
+
+/// With the kind of the pause that each becomes.
+pub(super) const PROMPT_KIND: [WordChoice<&'static str>; 6] = [
+    declared_choice("info", "approval", "Only shown: no answer is needed."),
+    declared_choice("confirm", "approval", "Yes or no: the result is true or false."),
+    declared_choice("text", "text", "A text."),
+    declared_choice("number", "number", "A number."),
+    declared_choice("boolean", "boolean", "true or false."),
+    declared_choice("choice", "choice", "One of `choices`."),
+];
+const PROMPT_KIND_WORDS: &[WordMeaning] = &word_meanings(&PROMPT_KIND);
+
+/// Whether the run goes on.
+pub(super) const ON_MAX: [WordChoice<bool>; 2] = [
+    declared_choice("fail", false, "The run fails with `max_iterations` (default)."),
+    declared_choice("continue", true, "The run goes on behind the loop."),
+];
+const ON_MAX_WORDS: &[WordMeaning] = &word_meanings(&ON_MAX);
+
+const CONDITION: &[KeyDeclaration] = &[
+    declared_key("if", Text, "JavaScript that must hold.").required(),
+    declared_key("then", STEPS, "What is done if it holds."),
+    declared_key("else", STEPS, "What is done if not."),
+];
+
+const WHILE: &[KeyDeclaration] = &[
+    declared_key("condition", Text, "JavaScript that must hold for another turn.").required(),
+    declared_key("steps", STEPS, "What is done in each turn; `loop` tells which one it is.").required(),
+    declared_key("max_iterations", Count, "Turns at most. Default: 100."),
+    declared_key("on_max", Words(ON_MAX_WORDS), "When all turns are used up and the condition still holds."),
+];
+
+const FOREACH: &[KeyDeclaration] = &[
+    declared_key("items", VALUE, "An expression that gives a list, or the list.").required(),
+    declared_key("each", Text, "The name of the item in the body. Default: item."),
+    declared_key("at", Text, "The name of its position, from 0. Default: index."),
+    declared_key("steps", STEPS, "The body."),
+    declared_key("sub_workflow", Text, "A workflow as the body."),
+    declared_key("sub_workflow_input", Map(&VALUE), "The inputs of that workflow, by name."),
+    declared_key("agent", Text, "An agent as the body."),
+    declared_key("input", VALUE, "What that agent is told."),
+    declared_key("max_concurrency", Count, "How many run at once."),
+    declared_key("sequential", Flag, "One after the other."),
+    declared_key("tolerated_failures", Whole, "Number of items that may fail."),
+    declared_key(
+        "tolerated_percent",
+        Number { min: 0.0, max: Some(100.0) },
+        "Percentage of items that may fail.",
+    ),
+    declared_key("needs_state", TEXTS, "The parts of the state that the body sees; `*` for all."),
+];
+
+const PARALLEL: &[KeyDeclaration] = &[
+    declared_key(
+        "branches",
+        List(&Ref("step_branch")),
+        "What runs at the same time. The result is an object of their outputs by name.",
+    )
+    .required(),
+    declared_key(
+        "join",
+        Either(&[Words(JOIN_WORDS), Count]),
+        "How many branches must succeed; the others are then stopped.",
+    ),
+    declared_key("max_concurrency", Count, "How many run at once."),
+    declared_key(
+        "merge",
+        MERGES,
+        "What becomes of keys of the state that several branches write; without it that is an error.",
+    ),
+];
+
+const SET_STATE: &[KeyDeclaration] = &[declared_key(
+    "updates",
+    Either(&[Object, List(&Ref("update"))]),
+    "New values by path, or a list of changes.",
+)
+.required()];
+
+const RETURN: &[KeyDeclaration] = &[declared_key("value", VALUE, "The output.")];
+
+const EXPECTED_EXIT: &[KeyDeclaration] =
+    &[declared_key("expect_exit", EXPECTED, "Exit codes that count as done; `any` accepts all. Default: 0.")];
+
+const MCP_ARGUMENTS: &[KeyDeclaration] =
+    &[declared_key("arguments", Map(&VALUE), "Its arguments; texts may hold `{{ expressions }}`.")];
+
+const TOOL: &[KeyDeclaration] = &[
+    declared_key("tool", Text, "The tool's name, or that of a call in `use.tools`.").required(),
+    declared_key("arguments", Map(&VALUE), "Its arguments; texts may hold `{{ expressions }}`."),
+];
+
+const EXPECTED_STATUS: &[KeyDeclaration] = &[declared_key(
+    "expect_status",
+    EXPECTED,
+    "Statuses that count as done; `any` accepts all. Default: below 400.",
+)];
+
+const PROMPT: &[KeyDeclaration] = &[
+    declared_key(
+        "kind",
+        Words(PROMPT_KIND_WORDS),
+        "What is asked for. Default: choice if there are `choices`, else text.",
+    ),
+    declared_key("message", VALUE, "The text for the user.").required(),
+    declared_key("choices", TEXTS, "What can be chosen."),
+    declared_key("default", Any, "The answer when the user gave none."),
+    declared_key("schema", SCHEMA, "A JSON Schema for the answer, or the name of one in `use.schemas`."),
+    declared_key("ttl", DURATION, "How long to wait for an answer."),
+];
+
+const WAIT: &[KeyDeclaration] = &[
+    declared_key("duration", TIME, "Seconds, ISO 8601 (\"PT30S\"), or an expression."),
+    declared_key("duration_seconds", TIME, "The same as `duration`."),
+    declared_key("until", TIME, "A point in time: ISO 8601, or milliseconds since 1970."),
+];
+
+const DELEGATE: &[KeyDeclaration] = &[
+    declared_key("instructions", VALUE, "What is to be done.").required(),
+    declared_key(
+        "agent",
+        Text,
+        "The agent of this workflow that does it; without one it is handed to the client that drives the run.",
+    ),
+    declared_key("needs_state", List(&Text), NEEDS),
+    declared_key("required_outputs", TEXTS, "Names of values that must come back. Default: result."),
+    declared_key("schema", SCHEMA, "A JSON Schema for the values, or the name of one in `use.schemas`."),
+    declared_key("available_tools", TEXTS, "Tools that may be used."),
+    declared_key("context", Any, "What is good to know."),
+    declared_key("ttl", DURATION, "How long to wait for the result."),
+    declared_key("default", Any, "The values when the user gave none."),
+];
+
+const AGENT: &[KeyDeclaration] = &[
+    declared_key("agent", Text, "The agent.").required(),
+    declared_key("input", VALUE, "What the agent gets to read."),
+    declared_key("needs_state", List(&Text), NEEDS),
+];
+
+const SUB_WORKFLOW: &[KeyDeclaration] = &[
+    declared_key("sub_workflow", Text, "The workflow.").required(),
+    declared_key("sub_workflow_input", Map(&VALUE), "Its inputs, by name."),
+];
+
+const SCRIPT: &[KeyDeclaration] =
+    &[declared_key("script", Text, "JavaScript; `state` holds the variables.").required()];
+
+pub const STEP_TYPES: [TypeDeclaration; 19] = [
+    TypeDeclaration {
+        word: "condition",
+        description: "Steps that run only if a condition holds.",
+        key_groups: &[ANY_STEP, CONDITION],
+    },
+    TypeDeclaration {
+        word: "while",
+        description: "Steps that repeat as long as a condition holds.",
+        key_groups: &[ANY_STEP, WHILE, RESULT],
+    },
+    TypeDeclaration {
+        word: "foreach",
+        description: "The same steps for each item of a list.",
+        key_groups: &[ANY_STEP, FOREACH, RESULT, SAFETY],
+    },
+    TypeDeclaration {
+        word: "parallel",
+        description: "Branches that run at the same time.",
+        key_groups: &[ANY_STEP, PARALLEL, RESULT, SAFETY],
+    },
+    TypeDeclaration {
+        word: "set_state",
+        description: "Changes the state.",
+        key_groups: &[ANY_STEP, SET_STATE],
+    },
+    TypeDeclaration {
+        word: "return",
+        description: "Ends the workflow or body.",
+        key_groups: &[ANY_STEP, RETURN],
+    },
+    TypeDeclaration {
+        word: "shell",
+        description: "Runs a command.",
+        key_groups: &[ANY_STEP, COMMAND, EXPECTED_EXIT, EXECUTION, RESULT, SAFETY],
+    },
+    TypeDeclaration {
+        word: "mcp_call",
+        description: "Calls a tool of an MCP server.",
+        key_groups: &[ANY_STEP, MCP_TOOL, MCP_ARGUMENTS, RESULT, SAFETY],
+    },
+    TypeDeclaration {
+        word: "tool",
+        description: "Runs a tool, without a model.",
+        key_groups: &[ANY_STEP, TOOL, RESULT, SAFETY],
+    },
+    TypeDeclaration {
+        word: "http",
+        description: "Sends a request.",
+        key_groups: &[ANY_STEP, REQUEST_PARTS, EXPECTED_STATUS, RESULT, SAFETY],
+    },
+    TypeDeclaration {
+        word: "prompt",
+        description: "Asks the user, or shows a message.",
+        key_groups: &[ANY_STEP, PROMPT, RESULT, SAFETY],
+    },
+    TypeDeclaration {
+        word: "wait",
+        description: "Waits for a time.",
+        key_groups: &[ANY_STEP, WAIT, RESULT, SAFETY],
+    },
+    TypeDeclaration {
+        word: "delegate",
+        description: "Hands a task to an agent, or to the client that drives the run.",
+        key_groups: &[ANY_STEP, DELEGATE, RESULT, SAFETY],
+    },
+    TypeDeclaration {
+        word: "agent",
+        description: "Asks an agent.",
+        key_groups: &[ANY_STEP, AGENT, RESULT, SAFETY],
+    },
+    TypeDeclaration {
+        word: "sub_workflow",
+        description: "Runs another workflow.",
+        key_groups: &[ANY_STEP, SUB_WORKFLOW, RESULT, SAFETY],
+    },
+    TypeDeclaration { word: "script", description: "Runs a script.", key_groups: &[ANY_STEP, SCRIPT] },
+    TypeDeclaration {
+        word: "fail",
+        description: "Fails with an error of your own.",
+        key_groups: &[ANY_STEP, FAIL],
+    },
+    TypeDeclaration { word: "break", description: "Leaves the loop around it.", key_groups: &[ANY_STEP] },
+    TypeDeclaration {
+        word: "continue",
+        description: "Begins the next turn of the loop around it.",
+        key_groups: &[ANY_STEP],
+    },
+];
+
+/// A branch of a `parallel` step. It is read as a branch of a state, with `states` for its `steps`.
+pub const STEP_BRANCH: ObjectDeclaration = ObjectDeclaration {
+    name: "step_branch",
+    noun: "a branch",
+    description: "A branch: steps, a workflow, or an agent.",
+    keys: &[
+        declared_key("name", Text, "Its key in the result.").required(),
+        declared_key("description", Text, "For readers of the file."),
+        declared_key("steps", STEPS, "Its steps."),
+        declared_key("states", List(&Ref("state")), "States in their place."),
+        declared_key("sub_workflow", Text, "A workflow in their place."),
+        declared_key("sub_workflow_input", Map(&VALUE), "The inputs of that workflow, by name."),
+        declared_key("agent", Text, "An agent in their place."),
+        declared_key("input", VALUE, "What that agent is told."),
+    ],
+    future_keys: &[],
+};
 
 /// What others call these steps.
 pub(super) const ALIASES: [(&str, &str); 16] = [
@@ -96,10 +322,3 @@ pub(super) const ALIASES: [(&str, &str); 16] = [
     ("model", "agent"),
     ("wait_step", "wait"),
 ];
-
-impl StepType {
-    pub(super) fn known_keys(&self) -> impl Iterator<Item = &'static str> + Clone {
-        let work: &[&str] = if self.has_result { &WORK } else { &[] };
-        ANY.into_iter().chain(self.keys.iter().copied()).chain(work.iter().copied())
-    }
-}

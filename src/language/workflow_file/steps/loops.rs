@@ -6,6 +6,7 @@
 use super::super::super::json::{JsonMember, JsonNode, JsonNodeKind};
 use super::super::fields::{read_choice, read_count, report_wrong_type};
 use super::json_nodes::{json_member, list_node, strip_braces, text_node};
+use super::keys::ON_MAX;
 use super::lowering::{EnclosingLoop, StepLowering, StepSource};
 
 /// Turns of a loop that does not say how many there may be.
@@ -140,8 +141,7 @@ impl StepLowering<'_, '_> {
     }
 
     fn continues_at_limit(&mut self, step: &StepSource<'_>) -> bool {
-        let words = [("fail", false), ("continue", true)];
-        read_choice(step.node, "on_max", &words, self.findings).is_some_and(|word| word.value)
+        read_choice(step.node, "on_max", &ON_MAX, self.findings).is_some_and(|word| word.value)
     }
 
     /// `break`, `continue`.

@@ -4,12 +4,13 @@ use std::ops::Range;
 
 use super::super::super::did_you_mean::suggest_or_list;
 use super::super::super::json::{JsonMember, JsonNode, JsonNodeKind};
+use super::super::super::key_declaration::TypeDeclaration;
 use super::super::super::source::FileDiagnostics;
 use super::super::fields::report_wrong_type;
 use super::json_nodes::{
     json_member, list_node, number_node, object_node, rename_member, strip_braces, text_node,
 };
-use super::keys::{ALIASES, StepType, TYPES};
+use super::keys::{ALIASES, STEP_TYPES};
 
 /// The scope of a list: the prefix of its steps' names, and the state after its end.
 #[derive(Clone)]
@@ -64,7 +65,7 @@ impl StepListScope {
 /// One step while it is rewritten.
 pub(super) struct StepSource<'n> {
     pub(super) node: &'n JsonNode,
-    pub(super) kind: &'static StepType,
+    pub(super) kind: &'static TypeDeclaration,
     /// Its `id` or number, as a text of the file.
     pub(super) name: JsonNode,
     /// The state after it.
@@ -124,7 +125,7 @@ impl<'f, 'a> StepLowering<'f, 'a> {
             let hint = "add a step: {\"type\": \"shell\", \"command\": \"…\"}";
             self.findings.add_error("E10", steps.span.clone(), "there are no steps", Some(hint.to_owned()));
         }
-        let sound: Vec<(usize, &JsonNode, &'static StepType)> = items
+        let sound: Vec<(usize, &JsonNode, &'static TypeDeclaration)> = items
             .iter()
             .enumerate()
             .filter_map(|(at, item)| Some((at, item, self.read_step_kind(item)?)))
@@ -148,19 +149,19 @@ impl<'f, 'a> StepLowering<'f, 'a> {
     }
 
     /// What a step is; everything that it cannot be is found here.
-    fn read_step_kind(&mut self, item: &JsonNode) -> Option<&'static StepType> {
+    fn read_step_kind(&mut self, item: &JsonNode) -> Option<&'static TypeDeclaration> {
         let Some(members) = item.members() else {
             report_wrong_type(item, "a step must be an object", self.findings);
             return None;
         };
-        let words = TYPES.map(|one| one.word);
+        let words = STEP_TYPES.map(|one| one.word);
         let Some(word) = item.get("type").filter(|word| word.kind != JsonNodeKind::Null) else {
             let span = item.span.start..item.span.start + 1;
             let hint = format!("its types are {}", words.join(", "));
             self.findings.add_error("E10", span, "the step has no `type`", Some(hint));
             return None;
         };
-        let Some(kind) = TYPES.iter().find(|one| Some(one.word) == word.as_str()) else {
+        let Some(kind) = STEP_TYPES.iter().find(|one| Some(one.word) == word.as_str()) else {
             let shown = word.as_str().unwrap_or_default();
             let alias = ALIASES.iter().find(|(alias, _)| *alias == shown);
             let hint = match alias {
@@ -175,7 +176,7 @@ impl<'f, 'a> StepLowering<'f, 'a> {
             );
             return None;
         };
-        let known: Vec<&str> = kind.known_keys().collect();
+        let known: Vec<&str> = kind.key_names().collect();
         for one in members {
             if !known.contains(&one.key.as_str()) && !one.key.starts_with("x_") {
                 let message = format!("a step of the type `{}` has no key `{}`", kind.word, one.key);
