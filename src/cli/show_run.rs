@@ -10,6 +10,7 @@ use super::output::{
     TerminalSafeWriter, cost_text, first_line, join_names, question_rows, safe_name, time_text, tokens_text,
 };
 use synthdev_domain::journal::{RunOriginKind, RunStatus, RunSummary};
+use synthdev_domain::terminal_safe::escape_invisible;
 use synthdev_domain::workflow::plain_text;
 use synthdev_service::run_files::RunFilesStatus;
 use synthdev_service::run_reports::RunRecord;
@@ -122,7 +123,8 @@ fn write_heading(run: &RunSummary, ground: &RunFilesStatus, out: &mut dyn Write)
         writeln!(out, "snapshot   {snapshot}{undo}")?;
     }
     if let Some(error) = &progress.error {
-        writeln!(out, "error      {}: {} {}", error.code, error.title, error.detail)?;
+        // it may quote what an agent wanted to execute
+        writeln!(out, "error      {}: {} {}", error.code, error.title, escape_invisible(&error.detail))?;
     }
     if let Some(output) = &progress.output {
         writeln!(out, "output     {}", plain_text(output))?;

@@ -540,9 +540,12 @@ fn files_of_one_type_call_each_other_in_small_circles_only() {
     }
 }
 
+/// Path, text, line and method that are found.
+type UseCaseRow<'a> = (&'a str, &'a str, Option<(usize, &'a str)>);
+
 #[test]
 fn front_ends_ask_the_service_for_its_use_cases() {
-    let rows: &[(&str, &str, Option<(usize, &str)>)] = &[
+    let rows: &[UseCaseRow<'_>] = &[
         ("src/app/a.rs", "fn f(wired: W) {\n wired.handle.rewind(1); }", Some((2, "rewind"))),
         ("src/app/a.rs", "fn f(wired: W) { (&wired).handle().rewind(1); }", Some((1, "rewind"))),
         ("src/app/a.rs", "fn f(handle: H) { handle.pause(1); }", Some((1, "pause"))),
@@ -680,7 +683,7 @@ fn events_are_put_into_words_by_the_service() {
 
 #[test]
 fn front_ends_import_the_service_and_values() {
-    let rows: &[(&str, &str, &[&str])] = &[
+    let rows: &[FileRow<'_>] = &[
         ("src/cli/a.rs", "use synthdev_service::a::B; use synthdev_domain::c::D; use crate::e::F;", &[]),
         (
             "src/cli/a.rs",

@@ -51,11 +51,7 @@ const BEHIND_SERVICE: &[&str] = &[
 /// import does.
 pub(super) const STILL_IMPORTED: &[ImportRow<'_>] = &[
     ("cli", &["runtime::command", "runtime::handle", "engine::event"], "it follows a run by its events"),
-    (
-        "cli",
-        &["engine::effect", "engine::input", "engine::trace"],
-        "it puts events and graphs of runs into words",
-    ),
+    ("cli", &["engine::input", "engine::trace"], "it puts events and graphs of runs into words"),
     ("cli", &["engine::steering"], "breakpoints are typed"),
     ("cli", &["runtime::resume_tokens"], "the lifetime of a token is told"),
     (
@@ -69,11 +65,7 @@ pub(super) const STILL_IMPORTED: &[ImportRow<'_>] = &[
         &["runtime::command", "runtime::handle", "runtime::network_access", "engine::event"],
         "it follows runs by their events and steers them",
     ),
-    (
-        "tui",
-        &["runtime::indexing", "runtime::preview"],
-        "it shows how far an index is, and the end of a long run",
-    ),
+    ("tui", &["runtime::preview"], "it shows the end of a long run"),
     (
         "tui",
         &["engine::effect", "engine::input", "engine::steering", "engine::trace"],

@@ -368,6 +368,17 @@ fn what_waits_for_approval_is_shown_whole() {
 }
 
 #[test]
+fn the_error_of_a_run_hides_no_character() {
+    let world = World::new();
+    let fail = json!({"name": "start", "type": "fail", "error": "stopped", "cause": "rm other\u{200b}"});
+    world.write_json("flow.json", &workflow(&json!([fail])));
+    world.write_file("replies.json", "{\"replies\": {}}");
+    let run = start_run(&world, &["--json"]).code(1).json();
+    let shown = world.run_program(&["runs", "show", text(&run, "run_id")]).code(0).stdout;
+    assert!(shown.contains("rm other‹U+200B›"), "{shown}");
+}
+
+#[test]
 fn a_definition_that_was_altered_in_the_store_is_not_run() {
     let world = World::new();
     let report = paused_run(&world, &asking_workflow(&json!({"kind": "approval"})));
