@@ -93,7 +93,10 @@ impl RuntimeHandle {
             |error| match error {
                 LockError::Held(_) => StoreError {
                     message: format!("{error}: its files cannot be changed under its hands"),
-                    hint: Some("wait for it to end, or cancel it".to_owned()),
+                    hint: Some(
+                        "wait for it to end, or cancel it; /clear ends a conversation on the screen"
+                            .to_owned(),
+                    ),
                 },
                 LockError::Io { message, hint } => StoreError { message, hint },
             },

@@ -1,19 +1,35 @@
 //! `cancel_workflow`: ends a run for good, whether it runs here or waits.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::super::arguments::ToolArguments;
 use super::super::error::{McpCallError, ToolResultError};
 use super::tool_call::{McpToolCall, find_run};
-use synthdev_service::run_control::cancel_run;
+use synthdev_service::run_control::{RunControlOutcome, cancel_run};
+
+const LATER: &str =
+    "The workflow ends when its work in progress has stopped. get_workflow_status reports it.";
 
 pub(super) async fn cancel_workflow(mut call: McpToolCall<'_>) -> Result<Value, McpCallError> {
     let mut arguments = ToolArguments::from_request(call.arguments.take(), &["workflowId"], &[])?;
     let id = arguments.text("workflowId")?.unwrap_or_default();
     let run = find_run(call.backend, &id)?;
-    cancel_run(call.backend.handle(), &run).await.map_err(|error| {
+    let outcome = cancel_run(call.backend.handle(), &run).await.map_err(|error| {
         ToolResultError::new("not_cancelled", "The run was not cancelled", error.to_string())
             .hint(error.hint().map(str::to_owned))
     })?;
-    call.current_status(&run.id)
+    let mut answer = call.current_status(&run.id)?;
+    let running = answer["status"] == "running";
+    match outcome {
+        RunControlOutcome::CancelRequested(_) if running => answer["message"] = json!(LATER),
+        RunControlOutcome::Unresponsive { pid, .. } if running => {
+            let message = format!(
+                "Process {pid}, which drives the workflow, does not respond. It ends the workflow once it \
+                    responds again."
+            );
+            answer["message"] = json!(message);
+        }
+        _ => {}
+    }
+    Ok(answer)
 }

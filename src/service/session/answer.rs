@@ -5,7 +5,7 @@ use futures_util::stream::{BoxStream, StreamExt as _};
 
 /// The responses to one request.
 pub struct ServiceAnswer<R> {
-    /// From memory: shown before anything else happens.
+    /// From memory, or from a file that takes no longer than a frame: shown before anything else happens.
     pub now: Vec<R>,
     /// What takes a while. Nothing of it begins before it is awaited; dropping it ends it.
     pub later: Option<BoxFuture<'static, R>>,

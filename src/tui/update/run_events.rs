@@ -10,11 +10,10 @@ use crate::text::{clean_text, one_line};
 use crate::transcript::item::{BlockBodyStyle, ItemTone, TranscriptBlock, TranscriptItem};
 use synthdev_domain::context::MessageAuthor;
 use synthdev_domain::ids::{CallId, RunId, Timestamp};
-use synthdev_engine::effect::UserQuestion;
-use synthdev_engine::event::RunEvent;
-use synthdev_engine::steering::BreakpointSet;
 use synthdev_service::event_description::describe_event;
-use synthdev_settings::models::resolve::SCRIPTED;
+use synthdev_service::run_events::RunEvent;
+use synthdev_service::run_steering::{BreakpointSet, UserQuestion};
+use synthdev_service::setting_values::models::resolve::SCRIPTED;
 
 mod branches;
 mod event_items;
@@ -91,6 +90,10 @@ fn on_run_event(model: &mut UiModel, run: &RunId, at: Timestamp, event: RunEvent
 
 /// Adds the line of the event, and what changes with it.
 fn show_event(model: &mut UiModel, run: &RunId, at: Timestamp, event: RunEvent) -> Vec<UiCommand> {
+    if matches!(event, RunEvent::Delta { .. }) {
+        // a piece of an answer is no line of its own, and there are thousands
+        return show_change(model, run, at, event, "");
+    }
     let words = describe_event(at, &event);
     let (line, title) = (event_items::event_item(&words), words.title);
     match (&event, line) {
