@@ -29,7 +29,7 @@
 //! | [`runtime`] | domain, engine, ports | adapters, terminals |
 //! | [`service`] | domain, language, settings, engine, ports, runtime | rules of the screen, text of the command line |
 //! | [`adapters`] | domain, ports | the engine, the runtime |
-//! | [`tui`], [`cli`], [`mcp`] | domain, language, settings, engine, runtime, service | adapters, ports, each other |
+//! | [`tui`], [`cli`], [`mcp`] | domain, service | what the service does not publish, each other |
 //! | [`app`] | all | rules of runs, of file formats or of the screen: it has commands and wiring |
 //!
 //! The compiler enforces this table: the manifest of a member names what it may import. `tests/it/architecture.rs` checks

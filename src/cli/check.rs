@@ -8,9 +8,11 @@ use crate::cost_estimate::write_cost_estimate;
 use crate::json_output;
 use crate::output::safe_name;
 use synthdev_domain::system_context::SystemContext;
-use synthdev_language::cost_estimate::estimate_cost;
-use synthdev_language::render::{DiagnosticStyle, count_summary, diagnostic_records, render_diagnostics};
 use synthdev_service::definition_check::CheckReport;
+use synthdev_service::definition_views::cost_estimate::estimate_cost;
+use synthdev_service::definition_views::render::{
+    DiagnosticStyle, count_summary, diagnostic_records, render_diagnostics,
+};
 
 /// How a check is shown.
 pub struct CheckOutputOptions<'a> {

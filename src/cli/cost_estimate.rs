@@ -3,7 +3,9 @@
 use std::io::{self, Write};
 
 use super::output::{TerminalSafeWriter, safe_name};
-use synthdev_language::cost_estimate::{CostEstimate, WorstCaseCount, WorstCaseUsage, WorstCaseUsd};
+use synthdev_service::definition_views::cost_estimate::{
+    CostEstimate, WorstCaseCount, WorstCaseUsage, WorstCaseUsd,
+};
 
 /// Nothing is written for a workflow that asks no model.
 ///
@@ -122,7 +124,7 @@ fn short_number(value: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use synthdev_language::cost_estimate::StateCost;
+    use synthdev_service::definition_views::cost_estimate::StateCost;
 
     #[test]
     fn numbers_are_short_and_never_too_small() {

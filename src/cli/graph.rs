@@ -7,9 +7,9 @@ use super::json_output;
 use super::output::{TerminalSafeWriter, cost_text, safe_name};
 use synthdev_domain::trace::TraceScope;
 use synthdev_domain::workflow::WorkflowProgram;
-use synthdev_engine::trace::build_trace;
-use synthdev_language::graph::terminal::{GraphLine, GraphTone, draw_terminal};
-use synthdev_language::graph::{WorkflowGraph, dot, mermaid};
+use synthdev_service::definition_views::graph::terminal::{GraphLine, GraphTone, draw_terminal};
+use synthdev_service::definition_views::graph::{WorkflowGraph, dot, mermaid};
+use synthdev_service::run_events::build_trace;
 use synthdev_service::run_reports::RunRecord;
 
 /// How the drawing for a terminal is written.

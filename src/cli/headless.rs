@@ -20,11 +20,12 @@ use synthdev_domain::journal::{OpenPause, PauseReason, RunStatus};
 use synthdev_domain::run_error::{RunError, TAKEN_OVER};
 use synthdev_domain::snapshot::RunWorktree;
 use synthdev_domain::workflow::plain_text;
-use synthdev_engine::event::{DEFINITION_WARNING, PublishedEvent, RunEvent};
-use synthdev_runtime::command::RunCommand;
-use synthdev_runtime::handle::{EventReceiver, RuntimeHandle};
-use synthdev_runtime::resume_tokens::DEFAULT_TTL_SECONDS;
 use synthdev_service::event_description::{EventKind, describe_event};
+use synthdev_service::run_events::{
+    DEFINITION_WARNING, EventReceiver, PublishedEvent, RunEvent, RuntimeHandle,
+};
+use synthdev_service::run_resume::DEFAULT_TTL_SECONDS;
+use synthdev_service::run_steering::RunCommand;
 
 /// The error of a request that is not in a recording.
 const DRIFT: &str = "model.drift";

@@ -9,8 +9,8 @@ use super::output::safe_name;
 use synthdev_domain::model::ModelError;
 use synthdev_domain::model_list::ListedModel;
 use synthdev_domain::terminal_safe;
-use synthdev_settings::models::provider_catalog::{CatalogModel, ProviderCatalog};
-use synthdev_settings::models::server_list::ConfiguredServer;
+use synthdev_service::setting_values::models::provider_catalog::{CatalogModel, ProviderCatalog};
+use synthdev_service::setting_values::models::server_list::ConfiguredServer;
 
 /// A server, and what it answered if it was asked.
 #[derive(Debug)]

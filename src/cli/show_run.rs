@@ -25,7 +25,7 @@ pub fn write_run(
 ) -> io::Result<()> {
     if json {
         for (at, event) in &record.events {
-            let line = synthdev_engine::event::PublishedEvent {
+            let line = synthdev_service::run_events::PublishedEvent {
                 run: record.summary.id.clone(),
                 at: *at,
                 at_step: event.at_step,

@@ -17,10 +17,9 @@ use super::transport::ClientPresence;
 use synthdev_domain::ids::RunId;
 use synthdev_domain::journal::{OpenPause, RunStatus, RunSummary};
 use synthdev_domain::run_error::RunError;
-use synthdev_engine::event::RunEvent;
-use synthdev_runtime::command::RunCommand;
-use synthdev_runtime::handle::{EventReceiver, RuntimeHandle};
-use synthdev_runtime::resume_tokens::ResumeToken;
+use synthdev_service::run_events::{EventReceiver, RunEvent, RuntimeHandle};
+use synthdev_service::run_resume::ResumeToken;
+use synthdev_service::run_steering::RunCommand;
 
 /// How long is waited for further requests of the same moment.
 const TOGETHER: Duration = Duration::from_millis(20);

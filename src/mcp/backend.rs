@@ -10,8 +10,8 @@ use super::reminders::PauseReminders;
 use synthdev_domain::ids::RunId;
 use synthdev_domain::journal::RunSummary;
 use synthdev_domain::workflow::WorkflowParameter;
-use synthdev_runtime::delegated_calls::DelegatedCalls;
-use synthdev_runtime::handle::RuntimeHandle;
+use synthdev_service::delegated_work::delegated_calls::DelegatedCalls;
+use synthdev_service::run_events::RuntimeHandle;
 use synthdev_service::run_resume::ResumeRequest;
 use synthdev_service::run_start::{DelegationOptions, FileSharingMode};
 

@@ -10,9 +10,8 @@ use std::time::Duration;
 use super::backend::McpBackend;
 use synthdev_domain::ids::{CallId, RunId, Timestamp};
 use synthdev_domain::journal::{OpenPause, RunQuery, RunStatus, RunSummary};
-use synthdev_runtime::resume_tokens::DEFAULT_TTL_SECONDS;
 use synthdev_service::run_list::find_runs;
-use synthdev_service::run_resume::resume_run;
+use synthdev_service::run_resume::{DEFAULT_TTL_SECONDS, resume_run};
 
 /// How often it is looked.
 const LOOK: Duration = Duration::from_millis(500);

@@ -8,8 +8,8 @@ use rmcp::RoleServer;
 use rmcp::model::{ProgressNotificationParam, ProgressToken};
 use rmcp::service::{Peer, RequestContext};
 
-use synthdev_engine::event::PublishedEvent;
 use synthdev_service::event_description::{EventKind, EventSeverity, describe_event};
+use synthdev_service::run_events::PublishedEvent;
 
 /// Steps that wait until the client has read those before them.
 const KEPT: usize = 256;

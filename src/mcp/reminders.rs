@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use synthdev_domain::ids::{CallId, RunId, Timestamp};
-use synthdev_runtime::resume_tokens::ResumeToken;
+use synthdev_service::run_resume::ResumeToken;
 
 /// Identifies a pause.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]

@@ -17,7 +17,7 @@ use synthdev_domain::ids::Timestamp;
 use synthdev_domain::journal::{RunStatus, RunSummary};
 use synthdev_domain::project_lock::LockHolder;
 use synthdev_domain::run_error::RunError;
-use synthdev_runtime::delegated_calls::DelegatedCall;
+use synthdev_service::delegated_work::delegated_calls::DelegatedCall;
 
 /// Where a run is found as a resource.
 pub(super) const RUNS: &str = "synthdev://runs/";

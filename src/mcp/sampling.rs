@@ -20,7 +20,7 @@ use synthdev_domain::ids::RunId;
 use synthdev_domain::message::{ChatMessage, ChatRole};
 use synthdev_domain::model::{ModelRequest, ToolChoice};
 use synthdev_domain::tool::ParsingTool;
-use synthdev_runtime::delegated_calls::{DelegatedCallClaim, DelegatedCalls, PROVIDER, TTL};
+use synthdev_service::delegated_work::delegated_calls::{DelegatedCallClaim, DelegatedCalls, PROVIDER, TTL};
 
 /// What the client is asked for during one of its requests.
 pub(super) struct ClientSampling<'i> {

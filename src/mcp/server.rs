@@ -22,8 +22,8 @@ use super::error::{McpCallError, shorten_text};
 use super::tools::{self, CalledTool};
 use super::transport::{ClientPresence, JsonLineTransport, McpTransport};
 use super::{pause_timeouts, resources, response};
-use synthdev_runtime::command::RunCommand;
-use synthdev_runtime::handle::RuntimeHandle;
+use synthdev_service::run_events::RuntimeHandle;
+use synthdev_service::run_steering::RunCommand;
 
 /// How long drivers get to leave their runs in good order.
 const PATIENCE: Duration = Duration::from_secs(2);

@@ -4,21 +4,29 @@
 //! would happen; the front-end shows the plan and asks. Front-ends parse requests and put plans, outcomes and errors
 //! into words; they decide no rule. Hints name commands of the command line; the screen translates them. What happened in
 //! a run is put into words here, too.
+//!
+//! A front-end has no other way into the program: types of lower layers that requests, responses and events carry are
+//! published here.
 
 pub mod definition_check;
+pub mod definition_views;
+pub mod delegated_work;
 pub mod event_description;
 pub mod history_cleanup;
 pub mod project_indexing;
 pub mod project_snapshots;
 pub mod run_control;
 pub mod run_costs;
+pub mod run_events;
 pub mod run_export;
 pub mod run_files;
 pub mod run_list;
 pub mod run_reports;
 pub mod run_resume;
 pub mod run_start;
+pub mod run_steering;
 pub mod session;
+pub mod setting_values;
 pub mod time_travel;
 mod worktree_gone;
 pub mod worktree_merge;

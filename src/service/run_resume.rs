@@ -20,7 +20,9 @@ use synthdev_settings::catalog::windows::copy_known_windows;
 pub use answers::{AnswerError, AnswerPlan, TypedAnswers};
 pub use error::RunResumeError;
 pub use synthdev_runtime::resume::{ResumeError, ResumeRequest};
-pub use synthdev_runtime::resume_tokens::{RedeemOutcome, TokenError, answer_key};
+pub use synthdev_runtime::resume_tokens::{
+    DEFAULT_TTL_SECONDS, RedeemOutcome, ResumeToken, TokenError, answer_key,
+};
 pub use used_replies::count_used_replies;
 
 /// Asks servers for the windows of their models.

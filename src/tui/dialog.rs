@@ -15,7 +15,7 @@ use synthdev_domain::question_text::{
 };
 use synthdev_domain::terminal_safe::{escape_invisible_name, escape_name};
 use synthdev_domain::tool::{ASKED_BY, ToolPreview, ToolRisk};
-use synthdev_engine::effect::UserQuestion;
+use synthdev_service::run_steering::UserQuestion;
 
 #[derive(Clone, PartialEq, Debug)]
 pub enum DialogKind {

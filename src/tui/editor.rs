@@ -15,7 +15,7 @@ use crate::run_view::run_graph::RunGraphDrawing;
 use synthdev_domain::diagnostic::{Diagnostic, DiagnosticSeverity};
 use synthdev_domain::source_location::ConfigLayer;
 use synthdev_service::session::{CatalogSymbols, EditFile, EditFileKind, NewEditFile, OpenedEditFile};
-use synthdev_settings::schema::FileSchema;
+use synthdev_service::setting_values::schema::FileSchema;
 
 pub mod action;
 pub mod buffer;

@@ -8,7 +8,7 @@ use crate::transcript::TranscriptList;
 use crate::transcript::item::{ItemTone, TranscriptItem};
 use synthdev_domain::ids::{RunId, Timestamp};
 use synthdev_domain::journal::RunStatus;
-use synthdev_runtime::command::ControlAction;
+use synthdev_service::run_steering::ControlAction;
 use synthdev_service::session::TimeTravelRequest;
 
 pub mod run_action;

@@ -26,9 +26,8 @@ use crate::theme::ColorTheme;
 use crate::transcript::item::{ItemTone, TranscriptItem};
 use crate::update::{history, leave_program, update_model, withdrawn_dialog};
 use synthdev_domain::ids::RunId;
-use synthdev_engine::steering::SteeringAction;
-use synthdev_runtime::command::RunCommand;
-use synthdev_runtime::handle::EventReceiver;
+use synthdev_service::run_events::EventReceiver;
+use synthdev_service::run_steering::{RunCommand, SteeringAction};
 use synthdev_service::session::{ProjectRequest, SessionRequest};
 
 mod item_lines;

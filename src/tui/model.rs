@@ -23,8 +23,7 @@ use crate::transcript::item::TranscriptItem;
 use synthdev_domain::cost::{CostLedger, TokenUsage};
 use synthdev_domain::ids::{RunId, Timestamp};
 use synthdev_domain::journal::RunStatus;
-use synthdev_engine::steering::BreakpointSet;
-use synthdev_runtime::command::RunCommand;
+use synthdev_service::run_steering::{BreakpointSet, RunCommand};
 use synthdev_service::session::{PendingStart, StatusFacts};
 
 #[derive(Clone, Debug, Default)]

@@ -7,8 +7,8 @@ use ratatui::crossterm::event::{KeyEvent, MouseEvent};
 use crate::display::{DisplayRequest, DisplayResponse};
 use crate::session_options::FirstAction;
 use synthdev_domain::ids::{RunId, Timestamp};
-use synthdev_engine::event::PublishedEvent;
-use synthdev_runtime::command::RunCommand;
+use synthdev_service::run_events::PublishedEvent;
+use synthdev_service::run_steering::RunCommand;
 use synthdev_service::session::{SessionRequest, SessionResponse, StartRequest};
 
 /// Time comes in with the message: `update` reads no clock.

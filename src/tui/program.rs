@@ -34,7 +34,7 @@ use crate::theme::ColorTheme;
 use crate::transcript::item::{ItemTone, TranscriptItem};
 use crate::update::{history, start_facts, update_model};
 use crate::view;
-use synthdev_runtime::handle::EventReceiver;
+use synthdev_service::run_events::EventReceiver;
 use synthdev_service::session::{
     EditorRequest, EditorResponse, RunRequest, ServiceAnswer, SessionRequest, SessionResponse,
     SessionService, StatusFacts,

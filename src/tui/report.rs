@@ -13,7 +13,7 @@ pub use crate::json_text::{arguments_line, value_text};
 use crate::text::{display_width, one_line};
 use synthdev_domain::approval::ToolPermission;
 use synthdev_domain::tool::ToolRisk;
-use synthdev_language::did_you_mean::closest_word;
+use synthdev_service::definition_views::did_you_mean::closest_word;
 use synthdev_service::session::{RoleLine, StatusFacts, ToolLine, WorkflowLine};
 
 /// A hint of the runtime, which knows the command line only, as it is done here.

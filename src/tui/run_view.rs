@@ -8,10 +8,9 @@ use synthdev_domain::cost::{CostEntry, CostLedger, TokenUsage};
 use synthdev_domain::ids::{CallId, RunId, Timestamp};
 use synthdev_domain::model::is_same_model;
 use synthdev_domain::workflow::Budget;
-use synthdev_engine::effect::UserQuestion;
-use synthdev_engine::event::RunEvent;
-use synthdev_engine::steering::{Breakpoint, BreakpointSet};
 use synthdev_service::event_description::stop_location;
+use synthdev_service::run_events::RunEvent;
+use synthdev_service::run_steering::{Breakpoint, BreakpointSet, UserQuestion};
 
 pub mod branch_tree;
 pub mod common_data;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::display::DisplayService;
 use crate::keymap::KeyBindings;
 use crate::theme::ColorTheme;
-use synthdev_runtime::handle::EventReceiver;
+use synthdev_service::run_events::EventReceiver;
 use synthdev_service::session::{SetupRequest, StatusFacts};
 
 /// What a session begins with.

@@ -7,7 +7,7 @@ use std::fmt;
 
 use synthdev_domain::secret::SecretText;
 use synthdev_service::session::{SetupModel, SetupServer};
-use synthdev_settings::setup::LevelSetup;
+use synthdev_service::setting_values::setup::LevelSetup;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SetupStep {

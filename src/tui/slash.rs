@@ -1,6 +1,6 @@
 //! The slash commands: one table drives dispatch, completion, help and `docs/commands.md`.
 
-use synthdev_language::did_you_mean::closest_word;
+use synthdev_service::definition_views::did_you_mean::closest_word;
 
 use self::arguments::split_word;
 pub use self::snapshots::SNAPSHOT_WORDS;

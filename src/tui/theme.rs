@@ -4,7 +4,7 @@
 use ratatui::style::{Color, Modifier, Style};
 
 use synthdev_domain::context::ConversationSide;
-use synthdev_language::graph::terminal::GraphTone;
+use synthdev_service::definition_views::graph::terminal::GraphTone;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ColorTheme {

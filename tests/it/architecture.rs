@@ -82,7 +82,6 @@ fn the_house_is_in_order() {
     found.extend(session_border::check_session_border(&tree));
     found.extend(screen_layers::check_screen_layers(&tree));
     found.extend(event_words::check_event_words(&tree, EVENT_FOLDS));
-    found.extend(use_cases::check_front_end_imports(&tree, use_cases::STILL_IMPORTED));
     found.extend(declared_keys::check_declared_keys(&tree));
     found.extend(sizes::check_sizes(&tree));
     found.extend(manners::check_manners(&tree));
@@ -679,32 +678,6 @@ fn events_are_put_into_words_by_the_service() {
     assert_eq!(check("src/cli/a.rs", many, folds), [""; 0]);
     let unneeded = ["src/cli/a.rs: this exemption is no longer needed: why"];
     assert_eq!(check("src/cli/a.rs", &keys, folds), unneeded);
-}
-
-#[test]
-fn front_ends_import_the_service_and_values() {
-    let rows: &[FileRow<'_>] = &[
-        ("src/cli/a.rs", "use synthdev_service::a::B; use synthdev_domain::c::D; use crate::e::F;", &[]),
-        (
-            "src/cli/a.rs",
-            "use synthdev_runtime::a::B;",
-            &["src/cli/a.rs:1: cli must not import runtime::a: ask the service"],
-        ),
-        (
-            "src/tui/a.rs",
-            "fn f() { synthdev_engine::a::b(); }",
-            &["src/tui/a.rs:1: tui must not import engine::a: ask the service"],
-        ),
-        ("src/mcp/a.rs", "use synthdev_runtime::known::B;", &[]),
-        ("src/mcp/a.rs", "", &["mcp does not import runtime::known any more: remove its row"]),
-        ("src/app/a.rs", "use synthdev_runtime::a::B;", &[]),
-    ];
-    for (path, text, expected) in rows {
-        let exempt: &[use_cases::ImportRow<'_>] =
-            if path.contains("mcp") { &[("mcp", &["runtime::known"], "an example")] } else { &[] };
-        let check = |tree: &Tree| use_cases::check_front_end_imports(tree, exempt);
-        assert_eq!(run_check(check, &[(path, text)]), *expected, "{text}");
-    }
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use synthdev_engine::steering::{Breakpoint, BreakpointSet};
+use synthdev_service::run_steering::{Breakpoint, BreakpointSet};
 
 #[derive(Args, Debug, Default)]
 pub struct StopArgs {

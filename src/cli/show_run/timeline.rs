@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use crate::event_lines::event_line;
 use crate::output::first_line;
 use synthdev_domain::ids::{CallId, Timestamp};
-use synthdev_engine::event::RunEvent;
-use synthdev_engine::input::UserAnswer;
 use synthdev_service::event_description::{EventKind, describe_event};
+use synthdev_service::run_events::RunEvent;
+use synthdev_service::run_steering::UserAnswer;
 
 pub(super) struct TimelineFormatter<'a> {
     answers: &'a BTreeMap<CallId, UserAnswer>,

@@ -7,7 +7,9 @@ use super::diff;
 use super::run_facts::{SimulatedMessage, SimulationFacts};
 use crate::output::{cost_text, first_line};
 use synthdev_domain::mock_results::json_equal;
-use synthdev_language::test_file::{CostExpected, ErrorExpected, MessageExpected, TestExpectation};
+use synthdev_service::definition_views::test_file::{
+    CostExpected, ErrorExpected, MessageExpected, TestExpectation,
+};
 
 /// Of a list in a report.
 const MOST_LINES: usize = 40;

@@ -8,7 +8,7 @@ use crate::json_output;
 use crate::output::{TerminalSafeWriter, first_line, time_text};
 use crate::simulate::diff;
 use synthdev_domain::ids::RunId;
-use synthdev_engine::event::RunEvent;
+use synthdev_service::run_events::RunEvent;
 use synthdev_service::run_reports::ReplayVerdict;
 
 /// Events of a diverging input that are shown.

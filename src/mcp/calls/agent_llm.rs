@@ -8,7 +8,7 @@ use super::super::llm_reply::{parse_error, parse_reply};
 use super::recovered_calls::{self, RecoveredCall};
 use super::tool_call::McpToolCall;
 use synthdev_domain::model::ModelError;
-use synthdev_runtime::delegated_calls::DelegatedAnswerOutcome;
+use synthdev_service::delegated_work::delegated_calls::DelegatedAnswerOutcome;
 
 const PROCESSED: &str = "agent_response_processed_by_taskmaster";
 const PROCESSED_WITH_ERROR: &str = "agent_response_processed_by_taskmaster_with_error";

@@ -9,10 +9,9 @@ use super::super::error::{McpCallError, invalid_request_error};
 use super::super::steps::SubAgentError;
 use super::find_task::find_task;
 use super::tool_call::McpToolCall;
-use synthdev_engine::machine::MAX_CHECKPOINTS;
-use synthdev_engine::steering::SteeringAction;
-use synthdev_runtime::command::RunCommand;
-use synthdev_runtime::task_queue::{DelegatedTaskStatus, SubmitError};
+use synthdev_service::delegated_work::MAX_CHECKPOINTS;
+use synthdev_service::delegated_work::task_queue::{DelegatedTaskStatus, SubmitError};
+use synthdev_service::run_steering::{RunCommand, SteeringAction};
 
 /// The run does it between two inputs; it may have much to do before.
 const PATIENCE: Duration = Duration::from_secs(5);

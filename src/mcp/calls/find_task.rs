@@ -8,7 +8,7 @@ use super::super::steps::SubAgentError;
 use super::tool_call::find_run;
 use synthdev_domain::ids::RunId;
 use synthdev_domain::journal::{RunQuery, RunStatus, RunSummary};
-use synthdev_runtime::task_queue::may_belong_to_run;
+use synthdev_service::delegated_work::task_queue::may_belong_to_run;
 use synthdev_service::run_list::find_runs;
 use synthdev_service::run_resume;
 

@@ -10,7 +10,7 @@ use super::super::steps::{MOST_STEPS, SubAgentError, completed_step_json, step_j
 use super::find_task::{FoundTask, find_task, worker_id};
 use super::tool_call::McpToolCall;
 use synthdev_domain::journal::RunStatus;
-use synthdev_runtime::task_queue::{NextAssignment, TaskOutcome};
+use synthdev_service::delegated_work::task_queue::{NextAssignment, TaskOutcome};
 
 /// What the run does itself between two steps mostly takes less.
 const SOON: Duration = Duration::from_millis(1_000);

@@ -9,7 +9,7 @@ use super::find_task::search_runs;
 use synthdev_domain::ids::RunId;
 use synthdev_domain::journal::RunStatus;
 use synthdev_domain::model::ModelReply;
-use synthdev_runtime::delegated_calls::may_belong_to_run;
+use synthdev_service::delegated_work::delegated_calls::may_belong_to_run;
 use synthdev_service::run_resume::resume_run;
 
 /// How long each time, and how often, it is waited for until the run asks.

@@ -7,7 +7,7 @@ use super::super::backend::OfferedWorkflow;
 use super::super::error::{McpCallError, ToolResultError, invalid_request_error, shorten_text};
 use super::tool_call::McpToolCall;
 use synthdev_domain::workflow::{SubAgents, WorkflowParameter};
-use synthdev_language::inputs;
+use synthdev_service::definition_views::inputs;
 use synthdev_service::run_start::{DelegationOptions, FileSharingMode};
 
 pub(super) async fn start_workflow_call(

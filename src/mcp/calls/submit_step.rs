@@ -10,7 +10,7 @@ use super::super::steps::{MOST_BYTES, MOST_STEPS, SubAgentError, as_input};
 use super::find_task::{find_task, worker_id};
 use super::next_step::next_steps;
 use super::tool_call::McpToolCall;
-use synthdev_runtime::task_queue::{StepSubmission, StepSubmitter, SubmitOutcome};
+use synthdev_service::delegated_work::task_queue::{StepSubmission, StepSubmitter, SubmitOutcome};
 
 const FURTHER: &str = "further_results";
 

@@ -10,7 +10,7 @@ use super::super::response;
 use super::super::steps;
 use synthdev_domain::ids::RunId;
 use synthdev_domain::journal::{RunStatus, RunSummary};
-use synthdev_runtime::handle::EventReceiver;
+use synthdev_service::run_events::EventReceiver;
 
 pub(crate) struct McpToolCall<'c> {
     pub(crate) backend: &'c dyn McpBackend,

@@ -8,7 +8,7 @@ use synthdev_domain::journal::RunSummary;
 use synthdev_domain::message::ChatMessage;
 use synthdev_domain::model::{ModelRequest, ToolChoice};
 use synthdev_domain::tool::ParsingTool;
-use synthdev_runtime::delegated_calls::{DelegatedCall, PROVIDER};
+use synthdev_service::delegated_work::delegated_calls::{DelegatedCall, PROVIDER};
 
 pub(super) const PENDING: &str = "pending_agent_llm_action";
 

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::super::timestamp::to_rfc3339;
 use synthdev_domain::journal::{OpenPause, PauseReason, RunSummary};
-use synthdev_runtime::resume_tokens::ResumeToken;
+use synthdev_service::run_resume::ResumeToken;
 
 /// Under which name a client gives an answer that has no name of its own.
 pub(crate) const ANSWER: &str = "answer";

@@ -7,8 +7,8 @@ use serde_json::{Map, Value};
 use synthdev_domain::workflow::{
     PauseKind, StateBody, StateSpec, ValueSource, Workflow, WorkflowProgram, plain_text,
 };
-use synthdev_engine::machine::DelegatedTask;
-use synthdev_runtime::task_queue::DelegatedTaskInfo;
+use synthdev_service::delegated_work::DelegatedTask;
+use synthdev_service::delegated_work::task_queue::DelegatedTaskInfo;
 
 /// Facts of an item that are elsewhere in the prompt.
 const FACTS: [&str; 5] = ["item", "index", "total", "is_first", "is_last"];

@@ -7,9 +7,8 @@ use synthdev_domain::ids::CallId;
 use synthdev_domain::journal::OpenPause;
 use synthdev_domain::tool::{ToolInvocation, ToolOutcome};
 use synthdev_domain::workflow::{PauseKind, PauseSpec, plain_text};
-use synthdev_engine::answer_validation::validate_answer;
-use synthdev_engine::input::{Input, UserAnswer};
-use synthdev_runtime::task_queue::{TaskStep, TaskStepWork, step_id};
+use synthdev_service::delegated_work::task_queue::{TaskStep, TaskStepWork, step_id};
+use synthdev_service::run_steering::{Input, UserAnswer, validate_answer};
 
 /// Larger results are refused: what is large belongs into a file, and its path into the result.
 pub(crate) const MOST_BYTES: usize = 1 << 20;

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::super::response::{action_json, llm_request_json};
 use synthdev_domain::journal::OpenPause;
-use synthdev_runtime::task_queue::{
+use synthdev_service::delegated_work::task_queue::{
     AckedAction, AssignedAck, AssignedStep, TaskStepKind, TaskStepWork, step_id,
 };
 

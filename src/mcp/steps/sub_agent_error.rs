@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use synthdev_runtime::task_queue::{SubmitError, TaskOutcome};
+use synthdev_service::delegated_work::task_queue::{SubmitError, TaskOutcome};
 
 /// Why a sub-agent does not get what it asks for: a code for programs and a text.
 #[derive(Clone, PartialEq, Debug)]

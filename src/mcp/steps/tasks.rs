@@ -6,7 +6,7 @@ use super::super::response::{SUB_AGENTS, head_fields};
 use super::prompt::task_prompt;
 use synthdev_domain::journal::RunSummary;
 use synthdev_domain::workflow::WorkflowProgram;
-use synthdev_runtime::task_queue::DelegatedTaskInfo;
+use synthdev_service::delegated_work::task_queue::DelegatedTaskInfo;
 
 const MESSAGE: &str = "Start a sub-agent for each of subAgents that is not `started`, with its prompt. They work through \
     get_next_step and submit_step_result. get_workflow_status with \"wait\": true answers when the workflow has ended, \

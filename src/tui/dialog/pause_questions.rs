@@ -8,7 +8,7 @@ use crate::text::one_line;
 use synthdev_domain::ids::{CallId, RunId};
 use synthdev_domain::question_text::quoted_lines;
 use synthdev_domain::workflow::{PauseKind, plain_text};
-use synthdev_engine::effect::UserQuestion;
+use synthdev_service::run_steering::UserQuestion;
 
 /// The answer that a state wants.
 struct WantedAnswer<'a> {

@@ -250,7 +250,7 @@ fn data_names(tree: Option<&EditorJsonTree>) -> Vec<(String, String)> {
 mod tests {
     use super::*;
     use synthdev_service::session::ToolSymbol;
-    use synthdev_settings::schema::FileSchema;
+    use synthdev_service::setting_values::schema::FileSchema;
 
     fn catalog_symbols() -> CatalogSymbols {
         let tool = |name: &str, arguments: &[&str]| ToolSymbol {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use synthdev_domain::cost::TokenUsage;
 use synthdev_domain::ids::Timestamp;
-use synthdev_engine::event::{RunEvent, StepEvent};
+use synthdev_service::run_events::{RunEvent, StepEvent};
 
 /// A state that the run entered.
 #[derive(Clone, PartialEq, Debug, Default)]

@@ -6,9 +6,9 @@ use std::ops::Range;
 
 use super::{ACTIONS, KeyBindingOrigin, KeyBindingScope, KeyBindings, KeyChord};
 use synthdev_domain::diagnostic::Diagnostic;
-use synthdev_language::did_you_mean::suggest_or_list;
-use synthdev_language::json::JsonNode;
-use synthdev_language::source::{FileDiagnostics, SourceFile};
+use synthdev_service::definition_views::did_you_mean::suggest_or_list;
+use synthdev_service::definition_views::json::JsonNode;
+use synthdev_service::definition_views::source::{FileDiagnostics, SourceFile};
 
 /// Beside the user's settings.json. Not keys.json: that holds the keys of providers.
 pub const FILE: &str = "keyboard.json";

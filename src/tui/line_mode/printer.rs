@@ -165,7 +165,7 @@ mod tests {
     use synthdev_domain::context::MessageAuthor;
     use synthdev_domain::ids::Timestamp;
     use synthdev_domain::message::ChatRole;
-    use synthdev_engine::event::{PublishedEvent, RunEvent};
+    use synthdev_service::run_events::{PublishedEvent, RunEvent};
 
     fn message_event(text: &str) -> RunEvent {
         let (context, text) = ("main".to_owned(), text.to_owned());

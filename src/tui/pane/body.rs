@@ -11,7 +11,7 @@ use crate::run_view::timeline::{RunTimeline, TimelineDuration};
 use crate::text::{display_width, fit_to_columns, format_duration, format_thousands, wrap_line};
 use crate::theme::ColorTheme;
 use synthdev_domain::ids::Timestamp;
-use synthdev_language::graph::terminal::GraphSheetColumns;
+use synthdev_service::definition_views::graph::terminal::GraphSheetColumns;
 use synthdev_service::event_description::{EventKind, EventSeverity};
 
 pub type PaneGraphLayout = Vec<GraphSheetColumns>;

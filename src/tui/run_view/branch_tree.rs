@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use crate::text::{one_line, short_number};
 use synthdev_domain::ids::CallId;
-use synthdev_engine::event::RunEvent;
+use synthdev_service::run_events::RunEvent;
 
 /// Parts that are kept; what is over goes first.
 const MOST: usize = 200;

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 use serde_json::{Map, Value};
 
 use crate::text::format_count;
-use synthdev_engine::event::RunEvent;
+use synthdev_service::run_events::RunEvent;
 
 /// Bytes of one text that are kept.
 const TEXT: usize = 16 << 10;

@@ -8,8 +8,7 @@ use super::timeline::RunTimeline;
 use super::tool_calls::ToolCallLog;
 use synthdev_domain::ids::Timestamp;
 use synthdev_domain::trace::RunTrace;
-use synthdev_engine::event::RunEvent;
-use synthdev_engine::trace::record_event;
+use synthdev_service::run_events::{RunEvent, record_event};
 
 #[derive(Clone, Debug, Default)]
 pub struct RunPaneData {

@@ -1,10 +1,10 @@
 //! The graphs of a run's workflows with where it has been: laid out once, marked when the run moved.
 
 use serde_json::{Map, Value};
-use synthdev_language::graph::WorkflowGraph;
+use synthdev_service::definition_views::graph::WorkflowGraph;
 
 use synthdev_domain::trace::{RunTrace, TraceScope};
-use synthdev_language::graph::terminal::{GraphLine, GraphSheet, GraphSheetColumns};
+use synthdev_service::definition_views::graph::terminal::{GraphLine, GraphSheet, GraphSheetColumns};
 
 /// What the panes want to know of a run's definition.
 #[derive(Clone, PartialEq, Debug, Default)]

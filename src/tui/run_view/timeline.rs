@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use crate::text::{fit_to_columns, one_line};
 use synthdev_domain::ids::{CallId, Timestamp};
-use synthdev_engine::event::RunEvent;
 use synthdev_service::event_description::{EventDescription, EventKind, EventSeverity, describe_event};
+use synthdev_service::run_events::RunEvent;
 
 /// Rows that are kept.
 pub const MOST: usize = 20_000;

@@ -10,7 +10,7 @@ use crate::json_text;
 use crate::text::{clean_text, format_count, one_line};
 use synthdev_domain::approval::ApprovalDecision;
 use synthdev_domain::ids::{CallId, Timestamp};
-use synthdev_engine::event::RunEvent;
+use synthdev_service::run_events::RunEvent;
 
 /// Calls that are kept.
 pub const MOST: usize = 500;

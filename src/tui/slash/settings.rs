@@ -2,7 +2,7 @@
 
 use super::command::{SlashAction, SlashArgument, SlashCommand};
 use super::simple_arguments::{optional_name, parse_switch};
-use synthdev_language::model_selector::LEVELS;
+use synthdev_service::definition_views::model_selector::LEVELS;
 
 pub(super) const CONFIGURE: SlashCommand = SlashCommand {
     name: "configure",

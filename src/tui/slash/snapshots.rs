@@ -1,7 +1,7 @@
 //! What `/snapshot` is asked for.
 
 use super::arguments::{split_word, strip_quotes};
-use synthdev_language::did_you_mean::closest_word;
+use synthdev_service::definition_views::did_you_mean::closest_word;
 use synthdev_service::session::SnapshotOperation;
 
 pub const SNAPSHOT_WORDS: &[&str] = &["list", "create", "show", "diff", "restore", "delete", "help"];

@@ -3,8 +3,7 @@
 use serde_json::Value;
 
 use crate::slash::arguments::split_word;
-use synthdev_engine::steering::Breakpoint;
-use synthdev_runtime::command::ControlAction;
+use synthdev_service::run_steering::{Breakpoint, ControlAction};
 
 /// What is asked of the run in front.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -3,7 +3,7 @@
 use super::arguments::{split_word, strip_quotes};
 use super::command::{SlashAction, SlashArgument, SlashCommand};
 use synthdev_domain::task_list::TaskListCommand;
-use synthdev_language::did_you_mean::closest_word;
+use synthdev_service::definition_views::did_you_mean::closest_word;
 
 pub(super) const TASK: SlashCommand = SlashCommand {
     name: "task",

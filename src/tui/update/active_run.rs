@@ -5,8 +5,7 @@ use crate::msg::UiCommand;
 use crate::run_view::RunView;
 use crate::transcript::item::TranscriptItem;
 use synthdev_domain::ids::RunId;
-use synthdev_engine::steering::SteeringAction;
-use synthdev_runtime::command::RunCommand;
+use synthdev_service::run_steering::{RunCommand, SteeringAction};
 
 pub fn active_run(model: &UiModel) -> Option<&RunView> {
     if let Some(id) = &model.workflow {

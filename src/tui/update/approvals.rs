@@ -11,7 +11,7 @@ use crate::text::one_line;
 use crate::transcript::item::TranscriptItem;
 use synthdev_domain::approval::ApprovalDecision;
 use synthdev_domain::ids::RunId;
-use synthdev_runtime::command::RunCommand;
+use synthdev_service::run_steering::RunCommand;
 use synthdev_service::session::{ProjectRequest, StandingPermission};
 
 /// Numbered as `/approvals N` counts, the one on screen first.

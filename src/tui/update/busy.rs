@@ -3,7 +3,7 @@
 use crate::model::UiModel;
 use crate::msg::UiCommand;
 use crate::transcript::item::TranscriptItem;
-use synthdev_runtime::command::RunCommand;
+use synthdev_service::run_steering::RunCommand;
 use synthdev_service::session::{PendingStart, StartPreparation};
 
 /// Says what is in the way, if something is.

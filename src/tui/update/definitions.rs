@@ -6,7 +6,7 @@ use crate::model::UiModel;
 use crate::msg::UiCommand;
 use crate::report;
 use crate::transcript::item::{ItemTone, TranscriptItem};
-use synthdev_language::did_you_mean::closest_word;
+use synthdev_service::definition_views::did_you_mean::closest_word;
 use synthdev_service::session::{DefinitionResponse, RoleLine, StartRequest, WorkflowLine};
 
 pub(super) fn on_response(model: &mut UiModel, response: DefinitionResponse) -> Vec<UiCommand> {

@@ -10,9 +10,7 @@ use crate::slash;
 use crate::text::{fit_to_columns, one_line};
 use synthdev_domain::approval::ApprovalDecision;
 use synthdev_domain::ids::{CallId, RunId};
-use synthdev_engine::input::UserAnswer;
-use synthdev_runtime::command::RunCommand;
-use synthdev_runtime::network_access::NetworkAnswer;
+use synthdev_service::run_steering::{NetworkAnswer, RunCommand, UserAnswer};
 use synthdev_service::session::{ProjectRequest, StandingPermission};
 
 /// Whether a dialog waits for this key; any other letter is the beginning of a text.

@@ -5,9 +5,7 @@ use crate::model::UiModel;
 use crate::msg::UiCommand;
 use crate::run_view::StoppedAt;
 use synthdev_domain::ids::{CallId, RunId};
-use synthdev_engine::input::UserAnswer;
-use synthdev_engine::steering::{Breakpoint, SteeringAction};
-use synthdev_runtime::command::RunCommand;
+use synthdev_service::run_steering::{Breakpoint, RunCommand, SteeringAction, UserAnswer};
 
 /// Esc while a workflow works.
 pub(super) fn interrupt_run(model: &mut UiModel, run: RunId) -> Vec<UiCommand> {

@@ -3,7 +3,7 @@
 use crate::model::UiModel;
 use crate::msg::UiCommand;
 use crate::run_view::RunView;
-use synthdev_runtime::command::RunCommand;
+use synthdev_service::run_steering::RunCommand;
 
 /// Leaves: conversations end, a workflow stays as it is and can be resumed.
 pub fn leave_program(model: &mut UiModel) -> Vec<UiCommand> {

@@ -8,7 +8,7 @@ use crate::msg::UiCommand;
 use crate::report::agents;
 use crate::slash::SlashAction;
 use crate::transcript::item::{ItemTone, TranscriptItem};
-use synthdev_language::did_you_mean::closest_word;
+use synthdev_service::definition_views::did_you_mean::closest_word;
 use synthdev_service::session::{LookupPage, LookupRequest, LookupResponse, ProjectRequest};
 
 pub fn run_lookup(model: &mut UiModel, action: SlashAction) -> Vec<UiCommand> {

@@ -11,8 +11,7 @@ use crate::transcript::item::TranscriptItem;
 use synthdev_domain::cost::{CostEntry, CostLedger, TokenUsage};
 use synthdev_domain::ids::{RunId, Timestamp};
 use synthdev_domain::journal::RunSummary;
-use synthdev_engine::event::RunEvent;
-use synthdev_runtime::preview::{OmittedEvents, RunPreview};
+use synthdev_service::run_events::{OmittedEvents, RunEvent, RunPreview};
 
 /// A run's events become a past, one by one. No more is kept than the screen shows, however many there are.
 #[derive(Debug)]

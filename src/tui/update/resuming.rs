@@ -6,8 +6,7 @@
 use crate::model::UiModel;
 use crate::msg::UiCommand;
 use synthdev_domain::ids::RunId;
-use synthdev_engine::input::UserAnswer;
-use synthdev_runtime::command::RunCommand;
+use synthdev_service::run_steering::{RunCommand, UserAnswer};
 
 /// From now on commands to the run wait.
 pub fn start_resuming(model: &mut UiModel, run: &RunId) {

@@ -12,7 +12,7 @@ use crate::keymap::{KeyAction, KeyFocusState};
 use crate::model::UiModel;
 use crate::msg::UiCommand;
 use synthdev_domain::ids::Timestamp;
-use synthdev_runtime::command::RunCommand;
+use synthdev_service::run_steering::RunCommand;
 
 /// Two interrupts within this time leave the program.
 const TWICE_MS: i64 = 3_000;

@@ -11,7 +11,7 @@ use crate::setup::{SetupChoice, SetupDialog, SetupStep};
 use crate::text::clean_text;
 use crate::transcript::item::TranscriptItem;
 use synthdev_service::session::{ProjectRequest, SessionRequest, SetupRequest, SetupResponse, SetupServer};
-use synthdev_settings::setup::{check_url, parse_key};
+use synthdev_service::setting_values::setup::{check_url, parse_key};
 
 /// `/configure [LEVEL]`.
 pub fn open_setup(model: &mut UiModel, level: String) -> Vec<UiCommand> {

@@ -16,10 +16,9 @@ use crate::text::{
 };
 use crate::transcript::item::{ItemTone, TranscriptBlock, TranscriptItem};
 use synthdev_domain::ids::RunId;
-use synthdev_engine::steering::{Breakpoint, SteeringAction};
-use synthdev_language::did_you_mean::closest_word;
-use synthdev_runtime::command::{ControlAction, RunCommand};
+use synthdev_service::definition_views::did_you_mean::closest_word;
 use synthdev_service::event_description::breakpoint_list;
+use synthdev_service::run_steering::{Breakpoint, ControlAction, RunCommand, SteeringAction};
 use synthdev_service::session::{RunRequest, StartRequest};
 
 mod set;

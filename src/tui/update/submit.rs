@@ -6,8 +6,7 @@ use crate::msg::UiCommand;
 use crate::slash;
 use crate::transcript::item::{ItemTone, TranscriptBlock, TranscriptItem};
 use synthdev_domain::ids::{CallId, RunId};
-use synthdev_engine::input::UserAnswer;
-use synthdev_runtime::command::RunCommand;
+use synthdev_service::run_steering::{RunCommand, UserAnswer};
 use synthdev_service::session::{PendingStart, StartPreparation, StartRequest};
 
 pub fn submit_input(model: &mut UiModel) -> Vec<UiCommand> {

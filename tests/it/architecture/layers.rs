@@ -16,9 +16,9 @@ const TABLE: &[(&str, &[&str])] = &[
     ("runtime", &["domain", "engine", "ports"]),
     ("service", &["domain", "language", "settings", "engine", "ports", "runtime"]),
     ("adapters", &["domain", "ports"]),
-    ("tui", &["domain", "language", "settings", "engine", "runtime", "service"]),
-    ("cli", &["domain", "language", "settings", "engine", "runtime", "service"]),
-    ("mcp", &["domain", "language", "settings", "engine", "runtime", "service"]),
+    ("tui", &["domain", "service"]),
+    ("cli", &["domain", "service"]),
+    ("mcp", &["domain", "service"]),
     (
         "app",
         &[

@@ -8,8 +8,8 @@ use super::escape::{escape_code, escape_text, fenced_block};
 use crate::event_lines::event_mark;
 use crate::output::time_text;
 use synthdev_domain::ids::Timestamp;
-use synthdev_engine::event::StepEvent;
 use synthdev_service::event_description::{EventContent, EventDescription, EventKind, describe_event};
+use synthdev_service::run_events::StepEvent;
 
 pub(super) fn write_all_steps(events: &[(Timestamp, StepEvent)], out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "## Steps\n")?;

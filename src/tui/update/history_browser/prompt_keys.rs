@@ -10,7 +10,7 @@ use crate::msg::UiCommand;
 use crate::slash;
 use crate::update::busy::busy_reason;
 use synthdev_domain::ids::RunId;
-use synthdev_runtime::command::ControlAction;
+use synthdev_service::run_steering::ControlAction;
 use synthdev_service::session::{RunRequest, TimeTravelRequest};
 
 /// `typing`: the key before was pressed a moment ago, so this one may not be meant for a question that just appeared.

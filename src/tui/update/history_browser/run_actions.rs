@@ -8,7 +8,7 @@ use crate::update::busy::busy_reason;
 use crate::update::open_run;
 use synthdev_domain::ids::RunId;
 use synthdev_domain::journal::RunStatus;
-use synthdev_runtime::command::ControlAction;
+use synthdev_service::run_steering::ControlAction;
 use synthdev_service::session::{RunRequest, TimeTravelRequest};
 
 pub(super) fn run_action(model: &mut UiModel, deed: RunAction) -> Vec<UiCommand> {

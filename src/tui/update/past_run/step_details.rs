@@ -14,8 +14,8 @@ use crate::text::{
 use crate::transcript::item::{ItemTone, TranscriptBlock, TranscriptItem};
 use synthdev_domain::cost::{CostLedger, TokenUsage};
 use synthdev_domain::ids::{RunId, Timestamp};
-use synthdev_engine::event::{RunEvent, StepEvent};
 use synthdev_service::event_description::{EventKind, describe_event};
+use synthdev_service::run_events::{RunEvent, StepEvent};
 
 /// Columns of a variable's value.
 const VALUE: usize = 300;

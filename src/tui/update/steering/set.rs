@@ -9,8 +9,8 @@ use crate::run_view::common_data::RunCommonData;
 use crate::text::{fit_to_columns, one_line};
 use crate::transcript::item::{ItemTone, TranscriptItem};
 use crate::update::active_run::{active_run, report_no_active_run, steer_commands};
-use synthdev_engine::steering::SteeringAction;
-use synthdev_language::did_you_mean::closest_word;
+use synthdev_service::definition_views::did_you_mean::closest_word;
+use synthdev_service::run_steering::SteeringAction;
 
 /// What is shown of a value.
 const SHOWN: usize = 80;
