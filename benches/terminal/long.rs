@@ -48,7 +48,7 @@ fn looked_at(home: &Home, server: &Server, name: &str, figures: &mut Figures) {
 fn taken_up(home: &Home, server: &Server, name: &str, figures: &mut Figures) {
     let session = home.session(&server.url);
     session.press(&format!("/resume {}\r", record::RUN));
-    session.wait_for("taken up again");
+    session.wait_for("resumed");
     say(&session, &format!("{name}: taken up"), figures, Some((BAR, BAR)));
     for _ in 0..20 {
         session.press("\x1b[5~");

@@ -86,6 +86,12 @@ const TEXT: &[&str] = &[
     ".\n\n",
 ];
 
+/// A token of that text. Each round has its number: an answer that only repeats itself is stopped.
+fn piece(at: usize) -> String {
+    let (round, place) = (at / TEXT.len(), at % TEXT.len());
+    if place == 0 { format!("## {round}. The") } else { TEXT[place].to_owned() }
+}
+
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Plan {
     /// So many tokens at once, when `go` is rung; ends when `finish` is.
@@ -242,14 +248,14 @@ impl Scene {
             Plan::Silent | Plan::Busy => {}
             Plan::Steady => {
                 const SCREEN: usize = 1_000;
-                chunk(to, &(0..SCREEN).map(|at| token(TEXT[at % TEXT.len()])).collect::<String>())?;
+                chunk(to, &(0..SCREEN).map(|at| token(&piece(at))).collect::<String>())?;
                 self.answers.fetch_add(1, Ordering::SeqCst);
                 let mut due = Instant::now();
                 let mut at = SCREEN;
                 while !self.finish.load(Ordering::SeqCst) {
                     due += APART;
                     thread::sleep(due.saturating_duration_since(Instant::now()));
-                    chunk(to, &token(TEXT[at % TEXT.len()]))?;
+                    chunk(to, &token(&piece(at)))?;
                     at += 1;
                 }
             }
@@ -261,7 +267,7 @@ impl Scene {
 /// Tokens from one on; the last one of all is `LAST`.
 fn part(from: usize, all: usize) -> String {
     let end = (from + TOGETHER).min(all);
-    let of = |at: usize| if at + 1 == all { format!("\n\n{LAST}") } else { TEXT[at % TEXT.len()].to_owned() };
+    let of = |at: usize| if at + 1 == all { format!("\n\n{LAST}") } else { piece(at) };
     (from..end).map(|at| token(&of(at))).collect()
 }
 
