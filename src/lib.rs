@@ -27,7 +27,7 @@
 //! | [`engine`] | domain | `async`, ports |
 //! | [`ports`] | domain | implementations |
 //! | [`runtime`] | domain, engine, ports | adapters, terminals |
-//! | [`service`] | domain, language, settings, engine, ports, runtime | rules of the screen, text of the command line |
+//! | [`service`] | domain, language, settings, engine, ports, runtime | rules of the screen, parsing of the command line |
 //! | [`adapters`] | domain, ports | the engine, the runtime |
 //! | [`tui`], [`cli`], [`mcp`] | domain, service | what the service does not publish, each other |
 //! | [`app`] | all | rules of runs, of file formats or of the screen: it has commands and wiring |
@@ -120,6 +120,7 @@
 //! | requests of other processes about a run | `runtime/control_requests.rs`, `adapters/control_socket.rs` |
 //! | the editor of workflows and roles | `tui/editor/`, `tui/update/editor/`, `app/backend/definition_files.rs` |
 //! | files that change while the screen is open | `app/backend/reload.rs` |
+//! | what front-ends may use of the layers below | published by `service/{run_events,run_steering,run_reports,delegated_work,definition_views,setting_values}.rs` |
 //! | what the screen can ask the program, the answers, where they are shown | `service/session.rs` and its subjects in `service/session/`, `app/backend.rs` and its answers in `app/backend/`, `tui/update/answers.rs`; what is answered with types of the screen: `tui/display.rs` |
 //! | what gets a key, a paste or the mouse first, what is drawn over what, who has the cursor | the order: `tui/layers.rs`; the way down it: `tui/update/layer_input.rs`; up it: `tui/view.rs` |
 //! | keys, slash commands, drawing | `tui/keymap.rs`, `tui/update/{session,question,input}_keys.rs`, `tui/slash.rs` and its groups in `tui/slash/`, `tui/view/` |
