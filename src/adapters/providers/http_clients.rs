@@ -4,14 +4,20 @@
 //! not need: `local` for http to a loopback address knows no certificates and no proxy, `public` knows both.
 
 use std::cell::Cell;
+use std::error::Error;
+use std::iter::successors;
+use std::net::SocketAddr;
 use std::sync::OnceLock;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::Inspect;
+use http::Extensions;
+use hyper_util::client::legacy::Error as ExchangeError;
+use hyper_util::client::legacy::connect::{Connected, Connection, HttpInfo};
 use reqwest::redirect::Policy;
-use reqwest::{Client, ClientBuilder};
+use reqwest::{Client, ClientBuilder, Request, Response};
 use tower::{Layer, Service};
 
 use synthdev_domain::model::ModelError;
@@ -20,17 +26,47 @@ use super::address::ProviderAddress;
 use super::errors::short_line;
 
 tokio::task_local! {
-    /// The request under way has opened a connection.
-    static CONNECTED: Cell<bool>;
+    /// Our end of the last connection that the request under way has opened.
+    static OPENED_CONNECTION: Cell<Option<SocketAddr>>;
 }
 
-/// The outcome of a request, and whether a connection was opened for it.
-pub async fn noting_connections<F: Future>(request: F) -> (F::Output, bool) {
-    let noted = async {
-        let outcome = request.await;
-        (outcome, CONNECTED.with(Cell::get))
+/// A request without an answer.
+#[derive(Debug)]
+pub struct UnansweredRequest {
+    pub error: reqwest::Error,
+    /// It went out on a connection that was there before it, and that connection is dead.
+    pub is_stale_connection: bool,
+}
+
+/// Sends a request once.
+///
+/// # Errors
+/// As [`Client::execute`].
+pub async fn send_once(client: &Client, request: Request) -> Result<Response, UnansweredRequest> {
+    let sent = async {
+        client.execute(request).await.map_err(|error| {
+            let opened = OPENED_CONNECTION.with(Cell::get);
+            // a request that opens a connection may ride another one that became idle meanwhile
+            let is_stale_connection =
+                connection_used(&error).is_some_and(|used| opened.is_none() || local_address(used) != opened);
+            UnansweredRequest { error, is_stale_connection }
+        })
     };
-    CONNECTED.scope(Cell::new(false), noted).await
+    OPENED_CONNECTION.scope(Cell::new(None), sent).await
+}
+
+/// The connection on which a request failed; none where it failed before it had one.
+fn connection_used(error: &reqwest::Error) -> Option<&Connected> {
+    let first: &(dyn Error + 'static) = error;
+    successors(Some(first), |error: &&(dyn Error + 'static)| Error::source(*error))
+        .find_map(|error| error.downcast_ref::<ExchangeError>())
+        .and_then(ExchangeError::connect_info)
+}
+
+fn local_address(connection: &Connected) -> Option<SocketAddr> {
+    let mut extras = Extensions::new();
+    connection.get_extras(&mut extras);
+    extras.get::<HttpInfo>().map(HttpInfo::local_addr)
 }
 
 /// Notes each connection that is opened, in the request that it is opened for.
@@ -48,7 +84,7 @@ impl<S> Layer<S> for ConnectionNote {
     }
 }
 
-impl<T, S: Service<T>> Service<T> for NotedConnector<S> {
+impl<T, S: Service<T, Response: Connection>> Service<T> for NotedConnector<S> {
     type Response = S::Response;
     type Error = S::Error;
     type Future = Inspect<S::Future, fn(&Result<S::Response, S::Error>)>;
@@ -63,9 +99,12 @@ impl<T, S: Service<T>> Service<T> for NotedConnector<S> {
 }
 
 /// At its end: a request that gets an idle connection meanwhile leaves the new one to another task.
-fn note_connection<R, E>(_: &Result<R, E>) {
-    // an error means that no request is in scope
-    let _ = CONNECTED.try_with(|connected| connected.set(true));
+fn note_connection<C: Connection, E>(opened: &Result<C, E>) {
+    if let Ok(connection) = opened {
+        let address = local_address(&connection.connected());
+        // an error means that no request is in scope
+        let _ = OPENED_CONNECTION.try_with(|opened| opened.set(address));
+    }
 }
 
 #[derive(Default, Debug)]

@@ -18,7 +18,7 @@ use super::ModelTimeouts;
 use super::address::ProviderAddress;
 use super::api_keys::ApiKeyRing;
 use super::errors;
-use super::http_clients::{ProviderClients, noting_connections};
+use super::http_clients::{ProviderClients, send_once};
 use super::reply_decoder::ReplyDecoder;
 use super::reply_guard::AnswerLimits;
 use super::reply_stream::{self, ReplySource};
@@ -177,9 +177,9 @@ impl ProviderTransport {
 async fn send_with_reconnect(client: &Client, request: Request) -> Result<Response, reqwest::Error> {
     for _ in 0..DEAD_CONNECTIONS {
         let Some(copy) = request.try_clone() else { break };
-        match noting_connections(client.execute(copy)).await {
-            (Err(_), false) => {}
-            (outcome, _) => return outcome,
+        match send_once(client, copy).await {
+            Err(unanswered) if unanswered.is_stale_connection => {}
+            outcome => return outcome.map_err(|unanswered| unanswered.error),
         }
     }
     client.execute(request).await
