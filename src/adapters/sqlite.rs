@@ -37,7 +37,7 @@ use rusqlite::Connection;
 use crate::control_socket;
 use synthdev_domain::ids::{CallId, RunId, Timestamp};
 use synthdev_domain::journal::{
-    HistoryStorageUsage, JournalRow, ReclaimedSpace, RunHeader, RunOutline, RunProgress, RunQuery, RunStatus,
+    HistoryStorageUsage, JournalRow, ReclaimedSpace, RunHeader, RunOutline, RunProgress, RunQuery,
     RunSummary, SearchHit, SearchQuery, TokenRecord, TokenRedeemOutcome,
 };
 use synthdev_ports::run_store::{
@@ -193,11 +193,7 @@ impl RunStore for SqliteStore {
     ) -> Result<(), StoreError> {
         self.write_or_refuse("write to", run, |writer| {
             writer.append_rows(run, rows, progress, AppendExtra::Nothing)
-        })?;
-        if progress.is_some_and(|progress| progress.status != RunStatus::Running) {
-            self.index_waiting();
-        }
-        Ok(())
+        })
     }
 
     fn append_and_end_tokens(
@@ -209,9 +205,7 @@ impl RunStore for SqliteStore {
         glance: Option<&str>,
     ) -> Result<(), StoreError> {
         let also = AppendExtra::EndTokens(void, glance);
-        self.write_or_refuse("write to", run, |writer| writer.append_rows(run, rows, progress, also))?;
-        self.index_waiting();
-        Ok(())
+        self.write_or_refuse("write to", run, |writer| writer.append_rows(run, rows, progress, also))
     }
 
     fn append_with_preview(
@@ -223,9 +217,7 @@ impl RunStore for SqliteStore {
     ) -> Result<(), StoreError> {
         self.write_or_refuse("write to", run, |writer| {
             writer.append_rows(run, rows, progress, AppendExtra::Glance(glance))
-        })?;
-        self.index_waiting();
-        Ok(())
+        })
     }
 
     fn preview(&self, run: &RunId) -> Result<Option<(String, u64)>, StoreError> {

@@ -1,7 +1,7 @@
 //! The search index: which words occur in which row. It has no texts and can always be rebuilt from the rows.
 //!
-//! Appending costs nothing for it: words wait in memory until `sync`, the run's end or a search. A kill loses only the
-//! queue; `behind` has the first row that is not indexed, and the next search catches up.
+//! Appending costs nothing for it: words wait in memory until `sync`, a search or the end of the store. A kill loses only
+//! the queue; `behind` has the first row that is not indexed, and the next search catches up.
 
 use std::borrow::Cow;
 

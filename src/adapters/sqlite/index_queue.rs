@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 /// Bytes that wait at most. What is beyond is left to the next search.
 const WAITING_LIMIT: usize = 4 << 20;
-/// Bytes worth a transaction of the index: other writers wait for it.
+/// Bytes worth a transaction of the index: other writers wait for it. A longer text is left to the next search.
 const BATCH_BYTES: usize = 256 << 10;
 
 /// Words of rows that are committed and not in the index yet.
@@ -37,7 +37,8 @@ impl SearchIndexQueue {
             return;
         }
         for text in words {
-            if self.bytes > WAITING_LIMIT {
+            let is_long = text.as_ref().is_some_and(|text| text.len() > BATCH_BYTES);
+            if self.bytes > WAITING_LIMIT || is_long {
                 return;
             }
             if let Some(text) = text {

@@ -152,7 +152,7 @@ fn nothing_is_found_where_nothing_is_stored() {
     assert!(!place.path.exists());
 }
 
-/// Words reach the index with `sync`, when a run is not running, and when the store is closed.
+/// Words reach the index with `sync` and when the store is closed; no append waits for them.
 #[test]
 fn words_are_indexed_by_whoever_has_them() {
     let place = Place::new();
@@ -167,6 +167,8 @@ fn words_are_indexed_by_whoever_has_them() {
     store.append(&run.id, &[message_row("three")], Some(&run_progress(RunStatus::Running))).unwrap();
     assert_eq!(indexed(), 3);
     store.append(&run.id, &[message_row("four")], Some(&run_progress(RunStatus::Paused))).unwrap();
+    assert_eq!(indexed(), 3);
+    store.sync().unwrap();
     assert_eq!(indexed(), 5);
     store.append(&run.id, &[message_row("five")], None).unwrap();
     drop(store);
@@ -178,6 +180,22 @@ fn words_are_indexed_by_whoever_has_them() {
     });
     assert_eq!(found.unwrap().unwrap(), []);
     assert_eq!(places(&place.store().search(&query, &words).unwrap()), ["r:6"]);
+}
+
+/// Other writers wait for a transaction of the index.
+#[test]
+fn a_long_text_is_indexed_by_the_search_that_needs_it() {
+    let place = Place::new();
+    let store = place.store();
+    let run = header("r", 1);
+    store.create(&run).unwrap();
+    let indexed = || question(&place.path, "SELECT count(*) FROM words_docsize");
+    let long = message_row(&"pelican ".repeat(40_000));
+    store.append(&run.id, &[message_row("one"), long, message_row("pelican")], None).unwrap();
+    store.sync().unwrap();
+    assert_eq!(indexed(), 2, "the run's input and what comes before the long text");
+    assert_eq!(places(&find_text(&store, "pelican")), ["r:3", "r:2"]);
+    assert_eq!(indexed(), 4);
 }
 
 #[test]
@@ -193,6 +211,7 @@ fn rows_of_another_process_and_of_a_run_that_goes_on_after_its_end_are_found() {
         "though the other process has not written it to the index"
     );
     one.append(&run.id, &[message_row("beta")], Some(&run_progress(RunStatus::Failed))).unwrap();
+    one.sync().unwrap();
     assert_eq!(question(&place.path, "SELECT count(*) FROM behind"), 0, "an ended run is off the list");
     one.append(&run.id, &[message_row("gamma")], None).unwrap();
     assert_eq!(places(&find_text(&other, "gamma")), ["r:3"]);
