@@ -55,6 +55,7 @@ fn spec() -> Arc<RunSpec> {
         files: &[],
         role: &|name| Err((format!("no role {name}"), None)),
         choice: &|_| Err(("no model".to_owned(), None)),
+        stated_model: None,
         tools: &[],
         text: &|_, _| Ok(None),
         resolve_role_tools: &|_, _| (Vec::new(), Vec::new()),

@@ -1,5 +1,6 @@
 //! JSON with comments as a tree in which every key and value knows its bytes.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 use jsonc_parser::common::Ranged;
@@ -158,11 +159,11 @@ fn to_json_node(value: &ast::Value<'_>, findings: &mut FileDiagnostics<'_>) -> J
 
 fn convert_members(object: &ast::Object<'_>, findings: &mut FileDiagnostics<'_>) -> Vec<JsonMember> {
     let mut members: Vec<JsonMember> = Vec::with_capacity(object.properties.len());
-    let mut seen = std::collections::HashSet::with_capacity(object.properties.len());
+    let mut seen = HashSet::with_capacity(object.properties.len());
     for property in &object.properties {
         let range = property.name.range();
-        let key = property.name.as_str().to_owned();
-        if !seen.insert(key.clone()) {
+        let key = property.name.as_str();
+        if !seen.insert(key) {
             let hint = Some("remove one of the two; only the first is used".to_owned());
             findings.add_error(
                 "C02",
@@ -173,7 +174,7 @@ fn convert_members(object: &ast::Object<'_>, findings: &mut FileDiagnostics<'_>)
             continue;
         }
         members.push(JsonMember {
-            key,
+            key: key.to_owned(),
             key_span: range.start..range.end,
             value: to_json_node(&property.value, findings),
         });

@@ -21,7 +21,7 @@ use synthdev_domain::source_location::SourceLocation;
 use synthdev_domain::workflow::{Workflow, WorkflowProgram};
 
 pub use chat::chat_program;
-pub use link_context::{LinkContext, LookupFailure, RoleToolsLookup, TextFileLookup};
+pub use link_context::{LinkContext, LookupFailure, RoleToolsLookup, StatedModelLookup, TextFileLookup};
 
 use link::LinkedWorkflows;
 use start_warnings::start_warnings;
@@ -41,8 +41,7 @@ pub fn lower_workflow(
         list.push(unknown_root(root, &library));
         return Err(list);
     };
-    let gathered = LinkedWorkflows::new(at, &library, surroundings);
-    finish_program(gathered)
+    finish_program(LinkedWorkflows::new(at, &library, surroundings), surroundings)
 }
 
 /// Lowers every workflow of one file, in the file's order: the first one is what `run --workflow-file` starts.
@@ -59,7 +58,7 @@ pub fn lower_file(
     let mut programs = Vec::new();
     let mut sound = all.iter().all(|finding| finding.severity < DiagnosticSeverity::Error);
     for at in library.in_file(file) {
-        let found = match finish_program(LinkedWorkflows::new(at, &library, surroundings)) {
+        let found = match finish_program(LinkedWorkflows::new(at, &library, surroundings), surroundings) {
             Ok((program, found)) => {
                 programs.push(program);
                 found
@@ -86,11 +85,15 @@ pub fn lower_file(
 }
 
 fn finish_program(
-    gathered: LinkedWorkflows<'_>,
+    mut gathered: LinkedWorkflows<'_>,
+    surroundings: &LinkContext<'_>,
 ) -> Result<(WorkflowProgram, Vec<Diagnostic>), Vec<Diagnostic>> {
     let findings = gathered.all_findings();
     if findings.iter().any(|finding| finding.severity == DiagnosticSeverity::Error) {
         return Err(findings);
+    }
+    if let Some(stated) = surroundings.stated_model {
+        gathered.state_models(stated);
     }
     let start_warnings = start_warnings(&findings);
     Ok((WorkflowProgram { start_warnings, ..assemble_program(gathered.build_workflows()) }, findings))

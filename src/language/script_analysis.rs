@@ -11,6 +11,7 @@ mod tool_decision;
 mod trivial;
 mod visitor;
 
+use oxc_allocator::Allocator;
 use synthdev_domain::script::ScriptKind;
 use synthdev_domain::script::shorthand::rewrite_script;
 
@@ -28,12 +29,28 @@ pub use library::{ScriptLibrary, parse_library};
 /// The text is not JavaScript of the form that its kind needs, is asynchronous, or is too long or too deeply
 /// nested to be read.
 pub fn analyze_script(source: &str, kind: ScriptKind) -> Result<ScriptFacts, SyntaxError> {
-    if let Some(facts) = trivial::trivial_facts(source) {
-        return Ok(facts);
+    ScriptAnalyzer::default().analyze_script(source, kind)
+}
+
+/// Finds the facts of scripts one after the other, in the same memory.
+#[derive(Default)]
+pub struct ScriptAnalyzer {
+    syntax_arena: Allocator,
+}
+
+impl ScriptAnalyzer {
+    /// # Errors
+    /// As [`analyze_script`].
+    pub fn analyze_script(&mut self, source: &str, kind: ScriptKind) -> Result<ScriptFacts, SyntaxError> {
+        if let Some(facts) = trivial::trivial_facts(source) {
+            return Ok(facts);
+        }
+        nesting_limit::check_nesting(source)?;
+        let rewritten = rewrite_script(source);
+        self.syntax_arena.reset();
+        let arena = &self.syntax_arena;
+        nesting_limit::with_stack(&rewritten.text, || parse::parse_facts(arena, source, &rewritten, kind))
     }
-    nesting_limit::check_nesting(source)?;
-    let rewritten = rewrite_script(source);
-    nesting_limit::with_stack(&rewritten.text, || parse::parse_facts(source, &rewritten, kind))
 }
 
 #[cfg(test)]

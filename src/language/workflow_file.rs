@@ -78,6 +78,14 @@ pub fn workflow_nodes(root: &JsonNode) -> impl Iterator<Item = &JsonNode> {
     .iter()
 }
 
+/// As [`workflow_nodes`], taken out of the file.
+pub fn into_workflow_nodes(root: JsonNode) -> Vec<JsonNode> {
+    match root.kind {
+        JsonNodeKind::Array(items) => items,
+        kind => vec![JsonNode { kind, ..root }],
+    }
+}
+
 /// `workflow_name` of a workflow object.
 pub fn workflow_name(node: &JsonNode) -> Option<SpannedText> {
     let name = node.get("workflow_name")?;

@@ -3,8 +3,6 @@
 //! Owns what belongs to a check, for the command line and for the editor. Refuses to judge a workflow by the models of
 //! this machine: callers give a configuration in which every level has one.
 
-use std::sync::Arc;
-
 use synthdev_domain::diagnostic::{Diagnostic, DiagnosticSeverity};
 use synthdev_domain::source_location::ConfigLayer;
 use synthdev_domain::terminal_safe::escape_name;
@@ -117,7 +115,7 @@ pub fn check_alone(catalog: &ConfigCatalog, file: &SourceFile, kind: FileKind) -
 }
 
 impl CheckReport {
-    /// `priced`: the settings as they are, whose models have prices.
+    /// `priced`: the settings as they are, whose models have prices. Without it no program states a real model.
     pub fn check_subject(
         &mut self,
         subject: CheckSubject,
@@ -127,13 +125,14 @@ impl CheckReport {
         let report = match &subject {
             CheckSubject::Workflow(name) => {
                 self.add_dialects(catalog_file(catalog, name), Some(name));
-                let checked = catalog.check_workflow(name);
+                let checked = catalog.check_workflow_for(name, priced);
                 sort_results(checked.map(|(program, found)| (vec![program], found)))
             }
-            CheckSubject::File(file, kind) => {
-                self.add_dialects(Some(file).filter(|_| *kind == FileKind::Workflow), None);
-                check_alone(catalog, file, *kind)
+            CheckSubject::File(file, FileKind::Workflow) => {
+                self.add_dialects(Some(file), None);
+                sort_results(catalog.check_file_for(file, priced))
             }
+            CheckSubject::File(file, kind) => check_alone(catalog, file, *kind),
             CheckSubject::Unreadable { name, reason } => {
                 DefinitionReport { diagnostics: unreadable_diagnostics(name, reason), programs: Vec::new() }
             }
@@ -143,17 +142,7 @@ impl CheckReport {
             }
         };
         add_new(&mut self.diagnostics, report.diagnostics);
-        let real = priced.and_then(|settings| match &subject {
-            CheckSubject::Workflow(name) => {
-                settings.check_workflow(name).ok().map(|(program, _)| vec![program])
-            }
-            CheckSubject::File(file, FileKind::Workflow) => {
-                settings.check_file(file).ok().map(|(programs, _)| programs)
-            }
-            CheckSubject::File(..) | CheckSubject::Unreadable { .. } | CheckSubject::Foreign => None,
-        });
-        let programs = real.unwrap_or_else(|| report.programs.into_iter().map(without_models).collect());
-        self.programs.extend(programs);
+        self.programs.extend(report.programs);
         if let CheckSubject::File(file, _) = subject {
             self.files.push(file);
         }
@@ -199,17 +188,6 @@ fn sort_results(
         Ok((programs, diagnostics)) => DefinitionReport { diagnostics, programs },
         Err(diagnostics) => DefinitionReport { diagnostics, programs: Vec::new() },
     }
-}
-
-/// Scripted models cost nothing: that must not be taken for a price.
-fn without_models(mut program: WorkflowProgram) -> WorkflowProgram {
-    for workflow in &mut program.workflows {
-        for agent in &mut Arc::make_mut(workflow).agents {
-            agent.choice.model = format!("the level `{}`, which has no model", agent.choice.level);
-            agent.choice.price = None;
-        }
-    }
-    program
 }
 
 fn unreadable_diagnostics(name: &str, reason: &str) -> Vec<Diagnostic> {

@@ -92,7 +92,7 @@ impl CompilationUnit {
         }
         let (_, value) = self.form.variables.iter().find(|(name, _)| name.value == "max_iterations")?;
         let limit = value.as_u64().and_then(|limit| u32::try_from(limit).ok()).filter(|limit| *limit > 0)?;
-        let mut all = self.scripts().map(|script| &script.facts).chain(self.library_facts());
+        let mut all = self.scripts().map(|script| &*script.facts).chain(self.library_facts());
         let read = all.any(|facts| facts.data_reads.iter().any(|key| key.name == "max_iterations"));
         (!read).then_some(limit)
     }

@@ -1,6 +1,7 @@
 //! One workflow while it is being loaded: its file form, its scripts, its cast.
 
 use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 
 use serde_json::Value;
 
@@ -46,7 +47,7 @@ pub struct ResolvedAgent {
 pub struct ParsedScript {
     pub kind: ScriptKind,
     pub text: SpannedText,
-    pub facts: ScriptFacts,
+    pub facts: Rc<ScriptFacts>,
     /// Position of the text if it is in another file; positions in `facts` then mean nothing.
     pub place: Option<SourceLocation>,
 }
@@ -149,7 +150,7 @@ impl CompilationUnit {
     /// Keys of `common_data` that something writes while it runs: scripts, results that are kept, caught errors,
     /// answers, items.
     pub(super) fn written_keys(&self) -> HashSet<&str> {
-        let facts = self.scripts().map(|script| &script.facts).chain(self.library_facts());
+        let facts = self.scripts().map(|script| &*script.facts).chain(self.library_facts());
         let mut keys: HashSet<&str> =
             facts.flat_map(|facts| &facts.data_writes).map(|key| key.name.as_str()).collect();
         keys.extend(self.form.states.iter().flat_map(StateForm::written_keys));
@@ -158,7 +159,7 @@ impl CompilationUnit {
 
     /// Whether a script may write any key.
     pub(super) fn is_opaque(&self) -> bool {
-        self.scripts().map(|script| &script.facts).chain(self.library_facts()).any(|facts| facts.opaque)
+        self.scripts().map(|script| &*script.facts).chain(self.library_facts()).any(|facts| facts.opaque)
     }
 
     /// Every script, state by state.

@@ -3,10 +3,11 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ops::Range;
+use std::rc::Rc;
 
 use super::super::did_you_mean::suggestion_hint;
 use super::super::script_analysis::{
-    ScriptFacts, ScriptLibrary, ScriptName, SyntaxError, analyze_script, is_known, known_names,
+    ScriptAnalyzer, ScriptFacts, ScriptLibrary, ScriptName, SyntaxError, is_known, known_names,
 };
 use super::super::source::{FileDiagnostics, SourceFile};
 use super::super::workflow_file::{
@@ -36,7 +37,7 @@ pub fn compile_scripts(
     around: CompileContext<'_>,
     findings: &mut FileDiagnostics<'_>,
 ) -> Vec<StateScripts> {
-    let (parsed, known) = (ParsedScriptCache::default(), KnownNames::from_form(form));
+    let (parsed, known) = (RefCell::default(), KnownNames::from_form(form));
     let mut compiler = ScriptCompiler {
         known_names: &known,
         context: around,
@@ -48,13 +49,25 @@ pub fn compile_scripts(
 }
 
 /// What was parsed already: conditions repeat themselves from state to state.
-type ParsedScriptCache = RefCell<HashMap<(ScriptKind, String), Result<ScriptFacts, SyntaxError>>>;
+#[derive(Default)]
+struct ParsedScriptCache {
+    script_analyzer: ScriptAnalyzer,
+    parsed_scripts: HashMap<(ScriptKind, String), Result<Rc<ScriptFacts>, SyntaxError>>,
+}
+
+impl ParsedScriptCache {
+    fn script_facts(&mut self, source: &str, kind: ScriptKind) -> Result<Rc<ScriptFacts>, SyntaxError> {
+        let Self { script_analyzer: analyzer, parsed_scripts } = self;
+        let facts = parsed_scripts.entry((kind, source.to_owned()));
+        facts.or_insert_with(|| analyzer.analyze_script(source, kind).map(Rc::new)).clone()
+    }
+}
 
 struct ScriptCompiler<'c, 'f, 'a> {
     known_names: &'c KnownNames<'c>,
     context: CompileContext<'c>,
     findings: &'f mut FileDiagnostics<'a>,
-    script_cache: &'c ParsedScriptCache,
+    script_cache: &'c RefCell<ParsedScriptCache>,
     /// The text is a whole file, not a string in JSON.
     is_whole_file: bool,
 }
@@ -106,20 +119,14 @@ impl ScriptCompiler<'_, '_, '_> {
     }
 
     /// As `script_analysis` has it, with the names of the script file known.
-    fn script_facts(&self, source: &str, kind: ScriptKind) -> Result<ScriptFacts, SyntaxError> {
-        let key = (kind, source.to_owned());
-        let known = self.script_cache.borrow().get(&key).cloned();
-        let facts = known.unwrap_or_else(|| {
-            let found = analyze_script(source, kind);
-            self.script_cache.borrow_mut().insert(key, found.clone());
-            found
-        });
+    fn script_facts(&self, source: &str, kind: ScriptKind) -> Result<Rc<ScriptFacts>, SyntaxError> {
+        let facts = self.script_cache.borrow_mut().script_facts(source, kind);
         facts.map(|facts| self.resolve_library_names(facts))
     }
 
-    fn resolve_library_names(&self, mut facts: ScriptFacts) -> ScriptFacts {
+    fn resolve_library_names(&self, mut facts: Rc<ScriptFacts>) -> Rc<ScriptFacts> {
         if let Some(library) = self.context.library {
-            library.resolve_names(&mut facts);
+            library.resolve_names(Rc::make_mut(&mut facts));
         }
         facts
     }
@@ -164,7 +171,7 @@ impl ScriptCompiler<'_, '_, '_> {
                 }))
             }
             outcome => {
-                self.note_literal(text, outcome.ok().as_ref(), mostly_text);
+                self.note_literal(text, outcome.ok().as_deref(), mostly_text);
                 InputScript::Text(text.value.clone())
             }
         }
@@ -174,7 +181,7 @@ impl ScriptCompiler<'_, '_, '_> {
         match template::parse_template(&text.value) {
             Ok(ParsedTemplate::Text(text)) => InputScript::Text(text),
             Ok(ParsedTemplate::Script(facts)) => {
-                let facts = self.resolve_library_names(*facts);
+                let facts = self.resolve_library_names(Rc::new(*facts));
                 self.judge_script(text, &facts);
                 let (kind, text) = (ScriptKind::Input, text.clone());
                 InputScript::Script(Box::new(ParsedScript { kind, text, facts, place: None }))
@@ -214,7 +221,7 @@ impl ScriptCompiler<'_, '_, '_> {
         self.findings.list.append(&mut findings.list);
         match found {
             InputScript::Script(mut script) => {
-                script.facts = script.facts.map_offsets(|_| 0);
+                script.facts = Rc::new(Rc::unwrap_or_clone(script.facts).map_offsets(|_| 0));
                 script.text.span = path.span.clone();
                 script.place = Some(file.location_at(0));
                 InputScript::Script(script)
@@ -232,7 +239,8 @@ impl ScriptCompiler<'_, '_, '_> {
             Some(InputScript::Value(value)) => joined(&plain_text(&value)),
             Some(InputScript::Script(mut script)) => {
                 let source = script.text.value.clone();
-                script.facts = template::wrap_expression(before, script.facts, &source, after);
+                let facts = Rc::unwrap_or_clone(script.facts);
+                script.facts = Rc::new(template::wrap_expression(before, facts, &source, after));
                 InputScript::Script(script)
             }
         }

@@ -10,13 +10,13 @@ use super::super::cycles::strongly_connected_components;
 use super::super::did_you_mean::{listed_names, suggestion_hint};
 use super::super::source::{FileDiagnostics, SourceFile};
 use super::super::workflow_file::{SpannedText, WorkflowForm, lower_handlers, parse_workflow};
-use super::LinkContext;
 use super::build::build_workflow;
 use super::concurrency_limits::check_concurrency;
 use super::missing_prices::{check_missing_prices, has_dollar_limit};
-use super::resolve_agents::{resolve_agent, summary_model};
+use super::resolve_agents::{resolve_agent, state_models, summary_model};
 use super::steps::step_tools;
 use super::workflow_library::{DefinitionRef, WorkflowLibrary};
+use super::{LinkContext, StatedModelLookup};
 use synthdev_domain::diagnostic::Diagnostic;
 use synthdev_domain::workflow::Workflow;
 
@@ -161,6 +161,14 @@ impl<'a> LinkedWorkflows<'a> {
             }
         }
         all
+    }
+
+    /// Puts the models that the program states in the place of those that it was judged by.
+    pub(super) fn state_models(&mut self, stated: &StatedModelLookup<'_>) {
+        self.parts
+            .iter_mut()
+            .filter_map(|part| part.unit.as_mut())
+            .for_each(|unit| state_models(unit, stated));
     }
 
     /// Only called when nothing is wrong.

@@ -6,6 +6,9 @@ use synthdev_domain::model::ModelChoice;
 use synthdev_domain::role::Role;
 use synthdev_domain::tool::ToolSpec;
 
+/// The model that a program states, for what is asked of it and the model that it was judged by.
+pub type StatedModelLookup<'a> = dyn Fn(&ModelSelector, &ModelChoice) -> ModelChoice + 'a;
+
 /// A failed look-up: what is wrong, and a hint.
 pub type LookupFailure = (String, Option<String>);
 
@@ -22,6 +25,8 @@ pub struct LinkContext<'a> {
     pub role: &'a dyn Fn(&str) -> Result<Role, LookupFailure>,
     /// The model for what a role and an agent's own options ask.
     pub choice: &'a dyn Fn(&ModelSelector) -> Result<ModelChoice, LookupFailure>,
+    /// `None`: programs state the models that they are judged by.
+    pub stated_model: Option<&'a StatedModelLookup<'a>>,
     pub tools: &'a [ToolSpec],
     /// Unmatched patterns become W09.
     pub resolve_role_tools: &'a RoleToolsLookup<'a>,

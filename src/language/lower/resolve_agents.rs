@@ -2,11 +2,11 @@
 
 use std::ops::Range;
 
-use super::super::check::ResolvedAgent;
+use super::super::check::{CompilationUnit, ResolvedAgent};
 use super::super::source::FileDiagnostics;
 use super::super::tool_patterns::{ToolPattern, unknown_tool};
 use super::super::workflow_file::{AgentForm, ContextForm, SpannedText};
-use super::link_context::{LinkContext, LookupFailure};
+use super::link_context::{LinkContext, LookupFailure, StatedModelLookup};
 use crate::model_selector::{LEVELS, ModelSelector};
 use synthdev_domain::model::ModelChoice;
 use synthdev_domain::role::Role;
@@ -38,6 +38,20 @@ pub(super) fn summary_model(
     let level = context.summary_level.as_ref()?;
     let choice = (surroundings.choice)(&ModelSelector::for_level(&level.value));
     choice.map_err(|(message, hint)| findings.add_error("E05", level.span.clone(), message, hint)).ok()
+}
+
+/// Puts the stated models of one workflow in the place of those that it was judged by.
+pub(super) fn state_models(unit: &mut CompilationUnit, stated: &StatedModelLookup<'_>) {
+    for (agent, resolved) in unit.form.agents.iter().zip(&mut unit.resolved_agents) {
+        if let Some(resolved) = resolved {
+            resolved.choice = stated(&model_selector(agent, &resolved.role), &resolved.choice);
+        }
+    }
+    for (context, summary) in unit.form.contexts.iter().zip(&mut unit.summaries) {
+        if let (Some(level), Some(choice)) = (&context.summary_level, summary) {
+            *choice = stated(&ModelSelector::for_level(&level.value), choice);
+        }
+    }
 }
 
 fn model_selector(agent: &AgentForm, role: &Role) -> ModelSelector {

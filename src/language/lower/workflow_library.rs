@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use super::super::json::JsonNode;
 use super::super::source::{FileDiagnostics, SourceFile};
-use super::super::workflow_file::{SpannedText, workflow_name, workflow_nodes};
+use super::super::workflow_file::{SpannedText, into_workflow_nodes, workflow_name};
 use synthdev_domain::diagnostic::Diagnostic;
 
 /// One definition: file and position in it.
@@ -42,8 +42,8 @@ impl<'a> WorkflowLibrary<'a> {
         cell.get_or_init(|| {
             let mut findings = FileDiagnostics::new(source);
             let root = JsonNode::parse(source, &mut findings);
-            let items = root.iter().flat_map(workflow_nodes).map(|node| (workflow_name(node), node.clone()));
-            let items: Vec<(Option<SpannedText>, JsonNode)> = items.collect();
+            let items = root.into_iter().flat_map(into_workflow_nodes);
+            let items: Vec<_> = items.map(|node| (workflow_name(&node), node)).collect();
             let mut index: HashMap<String, Vec<usize>> = HashMap::new();
             for (at, name) in
                 items.iter().enumerate().filter_map(|(at, (name, _))| Some((at, name.as_ref()?)))

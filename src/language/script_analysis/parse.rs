@@ -17,14 +17,14 @@ use synthdev_domain::script::{ScriptForm, ScriptKind};
 type ScriptParseError = (String, usize);
 
 pub(super) fn parse_facts(
+    allocator: &Allocator,
     source: &str,
     rewritten: &RewrittenScript<'_>,
     kind: ScriptKind,
 ) -> Result<ScriptFacts, SyntaxError> {
-    let allocator = Allocator::default();
     let wrapped = format!("({}\n)", rewritten.text);
     let at = |offset: usize| rewritten.original_offset(offset).min(source.len());
-    let broken = match parse_expression(&allocator, &wrapped) {
+    let broken = match parse_expression(allocator, &wrapped) {
         Ok(program) => return collect_facts(&program, 1, rewritten, &rewritten.text, at),
         Err((message, offset)) => {
             let offset = at(offset.saturating_sub(1));
@@ -36,7 +36,7 @@ pub(super) fn parse_facts(
     if kind == ScriptKind::Input {
         return Err(broken);
     }
-    match parse_program(&allocator, &rewritten.text) {
+    match parse_program(allocator, &rewritten.text) {
         Ok(program) => match single_expression(&program) {
             Some(only) => {
                 let end = only.span().end as usize;

@@ -13,12 +13,17 @@ use synthdev_domain::source_location::{ConfigLayer, SourceLocation};
 use synthdev_domain::tool::ToolSpec;
 use synthdev_domain::workflow::WorkflowProgram;
 use synthdev_language::companion_files;
-use synthdev_language::lower::{LinkContext, LookupFailure, chat_program, lower_file, lower_workflow};
+use synthdev_language::lower::{
+    LinkContext, LookupFailure, StatedModelLookup, chat_program, lower_file, lower_workflow,
+};
 use synthdev_language::model_selector::ModelSelector;
 use synthdev_language::source::SourceFile;
 
 /// A program with its warnings and notes, or the errors that keep it from running.
 pub type ProgramCheckResult = Result<(WorkflowProgram, Vec<Diagnostic>), Vec<Diagnostic>>;
+
+/// As [`ProgramCheckResult`], for the workflows of a file.
+pub type FileCheckResult = Result<(Vec<WorkflowProgram>, Vec<Diagnostic>), Vec<Diagnostic>>;
 
 impl ConfigCatalog {
     /// The workflow with everything it calls, ready to run.
@@ -34,8 +39,16 @@ impl ConfigCatalog {
     /// # Errors
     /// All findings, if one of them is an error.
     pub fn check_workflow(&self, name: &str) -> ProgramCheckResult {
+        self.check_workflow_for(name, None)
+    }
+
+    /// As [`ConfigCatalog::check_workflow`]; the program states the models of other settings, where those have them.
+    ///
+    /// # Errors
+    /// All findings, if one of them is an error.
+    pub fn check_workflow_for(&self, name: &str, models_of: Option<&Self>) -> ProgramCheckResult {
         let (program, mut found) =
-            self.with_link_context(&self.files.workflows, |surroundings| lower_workflow(name, surroundings))?;
+            self.with_link_context(models_of, |surroundings| lower_workflow(name, surroundings))?;
         let stray = self.stray_keys(&program);
         if stray.is_empty() {
             return Ok((program, found));
@@ -48,15 +61,18 @@ impl ConfigCatalog {
     ///
     /// # Errors
     /// All findings, if one of them is an error.
-    pub fn check_file(
-        &self,
-        file: &SourceFile,
-    ) -> Result<(Vec<WorkflowProgram>, Vec<Diagnostic>), Vec<Diagnostic>> {
-        if let Some(foreign) = FileKind::reject_as_workflow(file) {
-            return Err(vec![foreign]);
-        }
-        let (programs, mut found) =
-            self.with_link_context(&self.files.workflows, |surroundings| lower_file(file, surroundings))?;
+    pub fn check_file(&self, file: &SourceFile) -> FileCheckResult {
+        self.check_file_for(file, None)
+    }
+
+    /// As [`ConfigCatalog::check_file`]; the programs state the models of other settings, where those have them.
+    ///
+    /// # Errors
+    /// All findings, if one of them is an error.
+    pub fn check_file_for(&self, file: &SourceFile, models_of: Option<&Self>) -> FileCheckResult {
+        let lowered = self.with_link_context(models_of, |surroundings| lower_file(file, surroundings));
+        let (programs, mut found) = lowered
+            .map_err(|found| FileKind::reject_as_workflow(file).map_or(found, |foreign| vec![foreign]))?;
         let mut stray: Vec<Diagnostic> =
             programs.iter().flat_map(|program| self.stray_keys(program)).collect();
         stray.dedup();
@@ -69,8 +85,7 @@ impl ConfigCatalog {
 
     /// Keys of providers that the workflow would send elsewhere; none of one that is broken otherwise.
     pub(super) fn stray_keys_of(&self, name: &str) -> Vec<Diagnostic> {
-        let lowered =
-            self.with_link_context(&self.files.workflows, |surroundings| lower_workflow(name, surroundings));
+        let lowered = self.with_link_context(None, |surroundings| lower_workflow(name, surroundings));
         lowered.map(|(program, _)| self.stray_keys(&program)).unwrap_or_default()
     }
 
@@ -97,17 +112,23 @@ impl ConfigCatalog {
         Ok(program)
     }
 
-    fn with_link_context<T>(&self, files: &[SourceFile], work: impl FnOnce(&LinkContext<'_>) -> T) -> T {
+    fn with_link_context<T>(&self, models_of: Option<&Self>, work: impl FnOnce(&LinkContext<'_>) -> T) -> T {
         let role = |name: &str| self.role(name);
         let choice =
             |wish: &ModelSelector| self.select_model(wish).map_err(|found| (found.message, found.hint));
         let given =
             |role: &Role, tools: &[ToolSpec]| (tools_for(role, tools).0, unmatched_patterns(role, tools));
         let text = |file: &SourceFile, path: &str| self.companion_file(file, path);
+        let stated = models_of.map(|settings| {
+            move |wish: &ModelSelector, judged: &ModelChoice| {
+                settings.select_model(wish).unwrap_or_else(|_| without_model(judged))
+            }
+        });
         work(&LinkContext {
-            files,
+            files: &self.files.workflows,
             role: &role,
             choice: &choice,
+            stated_model: stated.as_ref().map(|stated| stated as &StatedModelLookup<'_>),
             tools: &self.tools,
             resolve_role_tools: &given,
             text: &text,
@@ -137,6 +158,12 @@ impl ConfigCatalog {
     fn role(&self, name: &str) -> Result<Role, LookupFailure> {
         self.roles.find_role(name).cloned().map_err(|lookup| (lookup.message(), lookup.hint()))
     }
+}
+
+/// No model is set for it: that must not be taken for one without a price.
+fn without_model(judged: &ModelChoice) -> ModelChoice {
+    let model = format!("the level `{}`, which has no model", judged.level);
+    ModelChoice { model, price: None, ..judged.clone() }
 }
 
 /// Characters: two for each token of the window, so that prompt, tools and answer still fit; the default

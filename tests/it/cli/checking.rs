@@ -233,9 +233,19 @@ fn files_of_many_thousand_parts_are_checked_in_one_pass() {
     }
 }
 
+const BOTH_UNSET: &str = "the level `smart`, which has no model, the level `base`, which has no model";
+
 #[test]
 fn what_a_run_can_cost_is_told_for_one_workflow() {
     let mut world = World::new();
+    let checked = |world: &World| world.run_program(&["check", "hierarchical_development"]).code(0).stdout;
+    let unpriced = |names: &str| format!("no price is known for {names}\n");
+    let without = checked(&world);
+    assert!(without.contains(&unpriced(BOTH_UNSET)), "{without}");
+    world.set_variable("SYNTHDEV_SMART_BASE_URL", "http://127.0.0.1:1/v1");
+    world.set_variable("SYNTHDEV_SMART_MODEL", "clever");
+    let half = checked(&world);
+    assert!(half.contains(&unpriced("clever, the level `base`, which has no model")), "{half}");
     world.set_variable("SYNTHDEV_BASE_URL", "http://127.0.0.1:1/v1");
     world.set_variable("SYNTHDEV_BASE_MODEL", "m");
     world.set_variable("SYNTHDEV_MAX_OUTPUT_TOKENS", "500");

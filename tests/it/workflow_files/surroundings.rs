@@ -54,6 +54,7 @@ impl World {
             files: &self.files,
             role: &role,
             choice: &choice,
+            stated_model: None,
             tools: &self.tools,
             resolve_role_tools: &tools_for,
             text: &|file: &SourceFile, path: &str| {
