@@ -61,7 +61,11 @@ pub(super) fn run_workflow_command(world: &CliContext, args: RunArgs) -> Result<
     let mut program = program;
     windows::ask_windows_before_recording(&catalog, &mut program)?;
     let (program, tape) = recordings::prepare_recording(world, &args, file.as_ref(), played, program)?;
-    let asked = if args.isolate { FileSharingMode::Isolated } else { FileSharingMode::Refused };
+    let asked = match (args.isolate, args.share) {
+        (true, _) => FileSharingMode::Isolated,
+        (false, true) => FileSharingMode::Shares,
+        (false, false) => FileSharingMode::Refused,
+    };
     let beside = asked.for_program(&program);
     let request =
         RunStartRequest { program, inputs: values, approves_all: args.yes, interactive: false, stops };
@@ -78,7 +82,7 @@ pub(super) fn run_workflow_command(world: &CliContext, args: RunArgs) -> Result<
         isolation::run_in_worktree(world, &catalog, spec, script, tape, show)?
     } else {
         let wired = bootstrap::wire_runtime(&world.project, &world.dirs.data, &catalog, script);
-        let wired = if args.share { wired.with_shared_project() } else { wired };
+        let wired = if beside == FileSharingMode::Shares { wired.with_shared_project() } else { wired };
         let wired = tape.wrap_models(wired, &catalog, &[&world.project])?;
         drive_spec(&wired, spec, show)?
     };

@@ -14,7 +14,7 @@ use super::run_command::load_catalog;
 use super::{history_commands, isolation, resume_command, salvage, time_travel};
 use synthdev_cli as cli;
 use synthdev_cli::args::{ModelRequestSelector, RunsCommand, SnapshotSubcommand};
-use synthdev_cli::output::{TerminalSafeWriter, print_stderr, safe_name};
+use synthdev_cli::output::{TerminalSafeWriter, print_stderr};
 use synthdev_cli::{exit, json_output, show_run, snapshots};
 use synthdev_service::history_cleanup::CleanupLimits;
 use synthdev_service::project_snapshots::{ProjectSnapshotError, SnapshotService};
@@ -140,33 +140,19 @@ fn refused_text(error: &ProjectSnapshotError) -> String {
 /// Shows the files first; at a terminal it asks, elsewhere `--yes` is needed.
 fn restore_snapshot(service: &SnapshotService<'_>, id: &str, yes: bool) -> Result<u8> {
     let plan = service.plan_restore(id).map_err(refused)?;
-    let info = &plan.info;
-    let print_unrestored = || {
-        snapshots::unrestored_text(&plan.unrestored)
-            .lines()
-            .for_each(|line| print_stderr(format_args!("note: {line}")))
-    };
     if plan.is_empty() {
-        let but = snapshots::unrestored_suffix(&plan.unrestored);
-        print_text(&format!("nothing to do: the files are as in snapshot {}{but}", info.id))?;
-        print_unrestored();
+        print_text(&snapshots::restore_plan_text(&plan))?;
         return Ok(exit::COMPLETED);
     }
     if !yes {
-        print_stderr(format_args!(
-            "to go back to snapshot {} ({}):\n{}",
-            info.id,
-            safe_name(&info.label),
-            snapshots::restore_lines(&plan.changes)
-        ));
-        print_unrestored();
+        print_stderr(format_args!("{}", snapshots::restore_plan_text(&plan)));
         let question = format!("restore {}?", snapshots::file_count_text(plan.changes.len()));
         if !isolation::ask_confirmation(&question).context("not restored")? {
             print_stderr("nothing was changed");
             return Ok(exit::CANCELLED);
         }
     }
-    let done = service.restore(info.id.as_str()).map_err(refused)?;
+    let done = service.restore(plan.info.id.as_str()).map_err(refused)?;
     print_text(&if yes { snapshots::restored_text(&done) } else { snapshots::restored_as_shown(&done) })?;
     Ok(exit::COMPLETED)
 }

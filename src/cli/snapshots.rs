@@ -8,6 +8,7 @@ use synthdev_domain::snapshot::{
     ChangedFile, FileChange, MergeConflict, RunWorktree, SnapshotInfo, SnapshotRestoreResult,
     UnrestoredChanges, WorktreeSource, join_first_paths,
 };
+use synthdev_service::project_snapshots::SnapshotRestorePlan;
 use synthdev_service::time_travel::RunChangedFiles;
 
 /// Files that are listed one by one.
@@ -53,6 +54,18 @@ pub fn snapshot_text(info: &SnapshotInfo, changes: &[ChangedFile]) -> String {
 /// What a restore would do, from the reader's point of view.
 pub fn restore_lines(changes: &[ChangedFile]) -> String {
     run_changes_text(changes, None)
+}
+
+/// What a restore will do and what does not come back; of an empty plan, that there is nothing to do.
+pub fn restore_plan_text(plan: &SnapshotRestorePlan) -> String {
+    let SnapshotRestorePlan { info, changes, unrestored, .. } = plan;
+    let notes = unrestored_notes(unrestored);
+    if plan.is_empty() {
+        let but = unrestored_suffix(unrestored);
+        return format!("nothing to do: the files are as in snapshot {}{but}{notes}", info.id);
+    }
+    let label = safe_name(&info.label);
+    format!("to go back to snapshot {} ({label}):\n{}{notes}", info.id, restore_lines(changes))
 }
 
 /// The same for going back behind a run: what it is not known to have changed is marked.

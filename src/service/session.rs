@@ -29,11 +29,11 @@ pub use project::{
     UntrustedDefinitions,
 };
 pub use runs::{
-    RunFilter, RunListPurpose, RunRequest, RunResponse, RunStepList, SearchHitLine, SnapshotOperation,
-    SnapshotPurpose, TimeTravelOutcome, TimeTravelPreview, TimeTravelRequest,
+    RestorePreview, RunFilter, RunListPurpose, RunRequest, RunResponse, RunStepList, SearchHitLine,
+    SnapshotOperation, TimeTravelOutcome, TimeTravelPreview, TimeTravelRequest,
 };
 pub use setup::{SetupModel, SetupRequest, SetupResponse, SetupServer};
-pub use start::{ConcurrentRunMode, PendingStart, StartPreparation, StartRequest, StartResponse};
+pub use start::{PendingStart, StartPreparation, StartRequest, StartResponse};
 
 /// What a session can ask, by subject.
 #[derive(Clone, PartialEq, Eq, Debug)]

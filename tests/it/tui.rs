@@ -40,8 +40,8 @@ use synthdev::engine::event::{PublishedEvent, RunEvent, StepEvent};
 use synthdev::engine::input::UserAnswer;
 use synthdev::runtime::command::RunCommand;
 use synthdev::service::session::{
-    DefinitionRequest, DefinitionResponse, PendingStart, ProjectRequest, ProjectResponse, RoleLine,
-    RunFilter, RunListPurpose, RunRequest, RunResponse, SessionRequest, SnapshotOperation, SnapshotPurpose,
+    DefinitionRequest, DefinitionResponse, PendingStart, ProjectRequest, ProjectResponse, RestorePreview,
+    RoleLine, RunFilter, RunListPurpose, RunRequest, RunResponse, SessionRequest, SnapshotOperation,
     StartPreparation, StartRequest, StartResponse, StatusFacts, WorkflowLine,
 };
 use synthdev::tui::model::UiModel;
@@ -908,16 +908,10 @@ fn what_a_line_asks_for() {
     let rows: &[(&str, &[UiCommand])] = &[
         ("/quit", &[UiCommand::Quit]),
         ("/role reviewer", &[UiCommand::ask(DefinitionRequest::Role("reviewer".into()))]),
-        (
-            "/snapshot",
-            &[UiCommand::ask(RunRequest::Snapshot(SnapshotOperation::List, SnapshotPurpose::Show))],
-        ),
+        ("/snapshot", &[UiCommand::ask(RunRequest::Snapshot(SnapshotOperation::List))]),
         (
             "/snap diff ab",
-            &[UiCommand::ask(RunRequest::Snapshot(
-                SnapshotOperation::Diff { id: "ab".into() },
-                SnapshotPurpose::Show,
-            ))],
+            &[UiCommand::ask(RunRequest::Snapshot(SnapshotOperation::Diff { id: "ab".into() }))],
         ),
         ("/wf tick", &[UiCommand::ask(DefinitionRequest::ChooseWorkflow("tick".into()))]),
         ("/wrkflow x", &[]),
@@ -1134,21 +1128,20 @@ fn enter_takes_what_was_chosen_by_hand() {
 fn restoring_asks_with_the_list_of_files() {
     let mut desk = Desk::new();
     desk.line("/snapshot restore ab12");
-    let show = SnapshotOperation::Show { id: "ab12".into() };
-    let asked = desk.take_commands();
-    assert_eq!(
-        asked.last(),
-        Some(&UiCommand::ask(RunRequest::Snapshot(show.clone(), SnapshotPurpose::BeforeRestore)))
-    );
-    desk.send_message(UiMessage::answered(RunResponse::Snapshot {
-        command: show,
-        purpose: SnapshotPurpose::BeforeRestore,
-        text: Ok("M src/main.rs\nA new.txt".into()),
-    }));
+    assert_eq!(desk.take_commands().last(), Some(&UiCommand::ask(RunRequest::PlanRestore("ab12".into()))));
+    let plan =
+        |body: &str, is_empty| RestorePreview { snapshot: "ab12cd".into(), body: body.into(), is_empty };
+    let empty = plan("nothing to do: the files are as in snapshot ab12cd", true);
+    desk.send_message(UiMessage::answered(RunResponse::RestorePlanned(Ok(empty))));
+    desk.key(KeyCode::Char('y'));
+    assert_eq!(desk.take_commands(), [], "there is no question: the letter is typed");
+    desk.key(KeyCode::Backspace);
+    let body = "to go back to snapshot ab12cd (manual):\n  revert       src/main.rs\n  delete       new.txt";
+    desk.send_message(UiMessage::answered(RunResponse::RestorePlanned(Ok(plan(body, false)))));
     desk.check_frames("restore");
     desk.key(KeyCode::Char('y'));
-    let restore = SnapshotOperation::Restore { id: "ab12".into() };
-    assert_eq!(desk.take_commands(), [UiCommand::ask(RunRequest::Snapshot(restore, SnapshotPurpose::Show))]);
+    let restore = SnapshotOperation::Restore { id: "ab12cd".into() };
+    assert_eq!(desk.take_commands(), [UiCommand::ask(RunRequest::Snapshot(restore))]);
 }
 
 #[test]

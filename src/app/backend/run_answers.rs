@@ -10,7 +10,7 @@ use synthdev_domain::ids::RunId;
 use synthdev_domain::journal::RunSummary;
 use synthdev_runtime::command::ControlAction;
 use synthdev_service::session::{
-    RunFilter, RunListPurpose, RunRequest, RunResponse, ServiceAnswer, SnapshotOperation, SnapshotPurpose,
+    RunFilter, RunListPurpose, RunRequest, RunResponse, ServiceAnswer, SnapshotOperation,
 };
 
 impl TuiBackend {
@@ -41,7 +41,8 @@ impl TuiBackend {
                 move || time_travel::travel_to_step(&wired, &here, travel),
                 RunResponse::Travelled,
             ),
-            RunRequest::Snapshot(command, purpose) => self.answer_snapshot(command, purpose),
+            RunRequest::Snapshot(command) => self.answer_snapshot(command),
+            RunRequest::PlanRestore(id) => self.answer_restore_plan(id),
             RunRequest::Watch => {
                 let writes = file_watch::watch_file(&bootstrap::history_path(&self.context.dirs.data));
                 ServiceAnswer::each(writes.map(|()| RunResponse::Written).boxed())
@@ -85,13 +86,14 @@ impl TuiBackend {
         })
     }
 
-    fn answer_snapshot(
-        &self,
-        command: SnapshotOperation,
-        purpose: SnapshotPurpose,
-    ) -> ServiceAnswer<RunResponse> {
+    fn answer_snapshot(&self, command: SnapshotOperation) -> ServiceAnswer<RunResponse> {
         let (wired, operation) = (self.current_runtime(), command.clone());
         let work = move || snapshot_command::run_snapshot_command(&wired, operation);
-        answer_blocking(work, move |text| RunResponse::Snapshot { command, purpose, text })
+        answer_blocking(work, move |text| RunResponse::Snapshot { command, text })
+    }
+
+    fn answer_restore_plan(&self, id: String) -> ServiceAnswer<RunResponse> {
+        let wired = self.current_runtime();
+        answer_blocking(move || snapshot_command::plan_restore(&wired, &id), RunResponse::RestorePlanned)
     }
 }

@@ -6,7 +6,7 @@ use super::error_text::{to_slash_commands, with_hint};
 use crate::bootstrap::WiredRuntime;
 use synthdev_cli::snapshots;
 use synthdev_service::project_snapshots::{ProjectSnapshotError, SnapshotService};
-use synthdev_service::session::SnapshotOperation;
+use synthdev_service::session::{RestorePreview, SnapshotOperation};
 
 pub(super) fn run_snapshot_command(
     wired: &WiredRuntime,
@@ -32,6 +32,17 @@ pub(super) fn run_snapshot_command(
         }
     };
     text.map(|text| to_slash_commands(&text)).map_err(|error| to_slash_commands(&error_text(&error)))
+}
+
+/// What a restore will do, as the command line says it.
+pub(super) fn plan_restore(wired: &WiredRuntime, id: &str) -> Result<RestorePreview, String> {
+    let service = SnapshotService::new(&wired.handle, Arc::clone(&wired.ports.snapshots));
+    let plan = service.plan_restore(id).map_err(|error| to_slash_commands(&error_text(&error)))?;
+    Ok(RestorePreview {
+        snapshot: plan.info.id.to_string(),
+        body: snapshots::restore_plan_text(&plan),
+        is_empty: plan.is_empty(),
+    })
 }
 
 fn error_text(error: &ProjectSnapshotError) -> String {

@@ -18,8 +18,7 @@ use synthdev_engine::steering::BreakpointSet;
 use synthdev_language::inputs;
 use synthdev_service::run_start::{FileSharingMode, RunStartRequest};
 use synthdev_service::session::{
-    ConcurrentRunMode, PendingStart, ServiceAnswer, StandingPermission, StartPreparation, StartRequest,
-    StartResponse,
+    PendingStart, ServiceAnswer, StandingPermission, StartPreparation, StartRequest, StartResponse,
 };
 use synthdev_settings::layers::read_layers::SettingOverrides;
 use synthdev_settings::setup::{SettingChange, SetupChanges};
@@ -27,9 +26,11 @@ use synthdev_settings::setup::{SettingChange, SetupChanges};
 impl TuiBackend {
     pub(super) fn answer_start_request(&self, request: StartRequest) -> ServiceAnswer<StartResponse> {
         match request {
-            StartRequest::Workflow { name, input } => self.answer_workflow_start(name, input, None),
+            StartRequest::Workflow { name, input } => {
+                self.answer_workflow_start(name, input, FileSharingMode::Refused)
+            }
             StartRequest::Beside { name, input, sharing_mode } => {
-                self.answer_workflow_start(name, input, Some(sharing_mode))
+                self.answer_workflow_start(name, input, sharing_mode)
             }
             StartRequest::Chat { role } => {
                 let (start, name) = (self.start_chat(&role), role.clone());
@@ -50,7 +51,7 @@ impl TuiBackend {
         &self,
         name: String,
         input: String,
-        beside: Option<ConcurrentRunMode>,
+        beside: FileSharingMode,
     ) -> ServiceAnswer<StartResponse> {
         let (start, workflow) = (self.start_workflow_run(&name, &input, beside), name.clone());
         let pending = |preparation| PendingStart { name: workflow, chat: false, preparation };
@@ -86,7 +87,7 @@ impl TuiBackend {
         &self,
         name: &str,
         input: &str,
-        beside: Option<ConcurrentRunMode>,
+        beside: FileSharingMode,
     ) -> Result<WorkflowStart, String> {
         let catalog = self.current_catalog();
         if catalog.workflow(name).is_none()
@@ -102,10 +103,6 @@ impl TuiBackend {
         let values = inputs::from_text(&parameters, input)
             .map_err(|e| past_runs::with_hint(&e.message, Some(&e.hint)))?;
         self.prepare_demo(name, &program)?;
-        let beside = beside.map_or(FileSharingMode::Refused, |beside| match beside {
-            ConcurrentRunMode::Share => FileSharingMode::Shares,
-            ConcurrentRunMode::Isolate => FileSharingMode::Isolated,
-        });
         let beside = beside.for_program(&program);
         let stops = self.breakpoints.get();
         let request =

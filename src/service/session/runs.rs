@@ -28,7 +28,9 @@ pub enum RunRequest {
     /// The effects of a rewind, fork or undo. Changes nothing.
     Plan(TimeTravelRequest),
     Travel(TimeTravelRequest),
-    Snapshot(SnapshotOperation, SnapshotPurpose),
+    Snapshot(SnapshotOperation),
+    /// What a restore will do, by the id of the snapshot. Changes nothing.
+    PlanRestore(String),
     /// A response after each possible write to the history, by this process or another; none where the system cannot
     /// watch.
     Watch,
@@ -60,9 +62,9 @@ pub enum RunResponse {
     Travelled(Result<TimeTravelOutcome, String>),
     Snapshot {
         command: SnapshotOperation,
-        purpose: SnapshotPurpose,
         text: Result<String, String>,
     },
+    RestorePlanned(Result<RestorePreview, String>),
     /// The history may have changed.
     Written,
 }
@@ -154,11 +156,12 @@ pub enum SnapshotOperation {
     Delete { id: String },
 }
 
-/// Why a snapshot command was sent; comes back with the answer.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum SnapshotPurpose {
-    /// The answer is shown.
-    Show,
-    /// The answer shows what a restore would change, and the user is asked.
-    BeforeRestore,
+/// What a restore of a snapshot will do, for the user to confirm.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RestorePreview {
+    /// The whole id.
+    pub snapshot: String,
+    pub body: String,
+    /// The files are as in the snapshot: `body` says so, and there is nothing to confirm.
+    pub is_empty: bool,
 }

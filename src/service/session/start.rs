@@ -3,6 +3,8 @@
 use synthdev_domain::ids::RunId;
 use synthdev_engine::steering::BreakpointSet;
 
+use crate::run_start::FileSharingMode;
+
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum StartRequest {
     Workflow {
@@ -13,7 +15,7 @@ pub enum StartRequest {
     Beside {
         name: String,
         input: String,
-        sharing_mode: ConcurrentRunMode,
+        sharing_mode: FileSharingMode,
     },
     /// Single-agent mode; the run asks `Question::Message` when it is ready for text.
     Chat {
@@ -57,13 +59,4 @@ pub enum StartPreparation {
     Files,
     /// The servers of its models report their windows.
     Windows,
-}
-
-/// How a workflow works beside others in one project.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum ConcurrentRunMode {
-    /// On the same files, knowingly.
-    Share,
-    /// In a worktree of its own.
-    Isolate,
 }

@@ -6,7 +6,8 @@ use super::steering::SteerAction;
 use synthdev_domain::journal::RunStatus;
 use synthdev_domain::project_index::SizeLimit;
 use synthdev_domain::task_list::TaskListCommand;
-use synthdev_service::session::{ConcurrentRunMode, LookupPage, SnapshotOperation, TimeTravelRequest};
+use synthdev_service::run_start::FileSharingMode;
+use synthdev_service::session::{LookupPage, SnapshotOperation, TimeTravelRequest};
 
 /// What completes an argument.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -44,7 +45,7 @@ pub enum SlashAction {
         name: String,
         input: String,
         /// Although another one works on the same files.
-        sharing_mode: Option<ConcurrentRunMode>,
+        sharing_mode: Option<FileSharingMode>,
     },
     Workflows,
     Role(String),

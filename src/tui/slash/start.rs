@@ -3,7 +3,7 @@
 use super::arguments::{split_word, strip_quotes};
 use super::command::{SlashAction, SlashArgument, SlashCommand};
 use super::steering;
-use synthdev_service::session::ConcurrentRunMode;
+use synthdev_service::run_start::FileSharingMode;
 
 pub(super) const WORKFLOW: SlashCommand = SlashCommand {
     name: "workflow",
@@ -65,8 +65,8 @@ fn parse_workflow(rest: &str) -> Result<SlashAction, String> {
     }
     let (word, after) = split_word(input.trim());
     let (beside, input) = match word {
-        "--share" => (Some(ConcurrentRunMode::Share), after),
-        "--isolate" => (Some(ConcurrentRunMode::Isolate), after),
+        "--share" => (Some(FileSharingMode::Shares), after),
+        "--isolate" => (Some(FileSharingMode::Isolated), after),
         _ => (None, input),
     };
     Ok(SlashAction::Workflow {

@@ -12,9 +12,8 @@ use crate::msg::UiCommand;
 use crate::slash::{self, SlashAction};
 use crate::theme;
 use crate::transcript::item::{ItemTone, TranscriptItem};
-use synthdev_service::session::{
-    ConcurrentRunMode, DefinitionRequest, RunRequest, SnapshotOperation, SnapshotPurpose, StartRequest,
-};
+use synthdev_service::run_start::FileSharingMode;
+use synthdev_service::session::{DefinitionRequest, RunRequest, SnapshotOperation, StartRequest};
 
 /// Runs a command line; one that is not understood says why and changes nothing.
 pub fn run_command_line(model: &mut UiModel, line: &str) -> Vec<UiCommand> {
@@ -121,7 +120,7 @@ fn start_workflow(
     model: &mut UiModel,
     name: String,
     input: String,
-    beside: Option<ConcurrentRunMode>,
+    beside: Option<FileSharingMode>,
 ) -> Vec<UiCommand> {
     let front = model.workflow.take();
     let refused = refuse_while_busy(model, "start a workflow");
@@ -142,15 +141,11 @@ fn run_snapshot_command(model: &mut UiModel, command: SnapshotOperation) -> Vec<
             if refuse_while_busy(model, "restore files") {
                 return Vec::new();
             }
-            vec![UiCommand::ask(RunRequest::Snapshot(
-                SnapshotOperation::Show { id },
-                SnapshotPurpose::BeforeRestore,
-            ))]
+            vec![UiCommand::ask(RunRequest::PlanRestore(id))]
         }
         SnapshotOperation::Delete { id } => {
             let title = format!("Delete snapshot {id}?");
-            let cmd =
-                UiCommand::ask(RunRequest::Snapshot(SnapshotOperation::Delete { id }, SnapshotPurpose::Show));
+            let cmd = UiCommand::ask(RunRequest::Snapshot(SnapshotOperation::Delete { id }));
             model.dialogs.push_back(QuestionDialog::for_confirmation(
                 &title,
                 "The files of the project stay as they are.",
@@ -158,7 +153,7 @@ fn run_snapshot_command(model: &mut UiModel, command: SnapshotOperation) -> Vec<
             ));
             Vec::new()
         }
-        other => vec![UiCommand::ask(RunRequest::Snapshot(other, SnapshotPurpose::Show))],
+        other => vec![UiCommand::ask(RunRequest::Snapshot(other))],
     }
 }
 

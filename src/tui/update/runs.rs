@@ -7,7 +7,7 @@ use crate::msg::UiCommand;
 use crate::report::history as report;
 use crate::transcript::item::{BlockBodyStyle, ItemTone, TranscriptBlock, TranscriptItem};
 use synthdev_service::session::{
-    RunRequest, RunResponse, SnapshotOperation, SnapshotPurpose, TimeTravelPreview,
+    RestorePreview, RunRequest, RunResponse, SnapshotOperation, TimeTravelPreview,
 };
 
 pub(super) fn on_response(model: &mut UiModel, response: RunResponse) -> Vec<UiCommand> {
@@ -44,43 +44,36 @@ pub(super) fn on_response(model: &mut UiModel, response: RunResponse) -> Vec<UiC
         | RunResponse::Travelled(Err(reason)) => {
             show_error(model, "Nothing was changed", &reason);
         }
-        RunResponse::Snapshot { command, purpose, text } => on_snapshot_done(model, command, purpose, text),
+        RunResponse::Snapshot { command, text } => on_snapshot_done(model, command, text),
+        RunResponse::RestorePlanned(Ok(preview)) => on_restore_planned(model, preview),
+        RunResponse::RestorePlanned(Err(reason)) => show_error(model, "Snapshot", &reason),
         // the loop around the screen listens to it
         RunResponse::Written => {}
     }
     Vec::new()
 }
 
-fn on_snapshot_done(
-    model: &mut UiModel,
-    command: SnapshotOperation,
-    purpose: SnapshotPurpose,
-    text: Result<String, String>,
-) {
-    let text = match text {
-        Ok(text) => text,
-        Err(reason) => return show_error(model, "Snapshot", &reason),
-    };
-    match (command, purpose) {
-        (SnapshotOperation::Show { id }, SnapshotPurpose::BeforeRestore) => {
-            let title = format!("Restore snapshot {id}?");
-            let body = format!(
-                "{text}\n\nA snapshot of the current files is taken first, so this can be \
-                undone."
-            );
-            let cmd = UiCommand::ask(RunRequest::Snapshot(
-                SnapshotOperation::Restore { id },
-                SnapshotPurpose::Show,
-            ));
-            model.dialogs.push_back(QuestionDialog::for_confirmation(&title, &body, cmd));
-        }
-        (SnapshotOperation::Diff { id }, _) => {
+fn on_snapshot_done(model: &mut UiModel, command: SnapshotOperation, text: Result<String, String>) {
+    match (command, text) {
+        (_, Err(reason)) => show_error(model, "Snapshot", &reason),
+        (SnapshotOperation::Diff { id }, Ok(text)) => {
             let block = TranscriptBlock::new(ItemTone::Accent, &format!("Since snapshot {id}"), &text)
                 .style(BlockBodyStyle::Diff);
             model.add_item(TranscriptItem::Block(block));
         }
-        _ => model.show_answer("Snapshot", &text),
+        (_, Ok(text)) => model.show_answer("Snapshot", &text),
     }
+}
+
+fn on_restore_planned(model: &mut UiModel, preview: RestorePreview) {
+    let RestorePreview { snapshot: id, body, is_empty } = preview;
+    if is_empty {
+        return model.show_answer("Snapshot", &body);
+    }
+    let title = format!("Restore snapshot {id}?");
+    let body = format!("{body}\n\nA snapshot of the current files is taken first, so this can be undone.");
+    let command = UiCommand::ask(RunRequest::Snapshot(SnapshotOperation::Restore { id }));
+    model.dialogs.push_back(QuestionDialog::for_confirmation(&title, &body, command));
 }
 
 fn show_error(model: &mut UiModel, title: &str, reason: &str) {

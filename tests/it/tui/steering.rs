@@ -1,9 +1,9 @@
 //! Workflow mode: standing still and going on, variables, what waits, several runs, leaving at any time.
 
 use synthdev::engine::steering::{Breakpoint, BreakpointSet, SteeringAction};
+use synthdev::service::run_start::FileSharingMode;
 use synthdev::service::session::{
-    ConcurrentRunMode, DefinitionRequest, ProjectRequest, SessionRequest, StandingPermission, StartRequest,
-    StartResponse,
+    DefinitionRequest, ProjectRequest, SessionRequest, StandingPermission, StartRequest, StartResponse,
 };
 use synthdev::tui::display::DisplayRequest;
 
@@ -48,7 +48,7 @@ impl Desk {
         let begun = UiCommand::ask(StartRequest::Beside {
             name: name.clone(),
             input: input.clone(),
-            sharing_mode: ConcurrentRunMode::Share,
+            sharing_mode: FileSharingMode::Shares,
         });
         assert_eq!(sent_commands(self), [begun]);
         self.send_message(UiMessage::answered(StartResponse::WorkflowStarted {
