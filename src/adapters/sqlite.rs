@@ -135,15 +135,6 @@ impl SqliteStore {
             .map_err(|refusal| store_errors::refused_error(&self.path, run, refusal))
     }
 
-    /// Puts queued texts into the index, in small steps between which others may write. An error loses nothing: the
-    /// rows have the texts, and the next search reports an error that persists.
-    fn index_waiting(&self) {
-        while self.damage.get().is_none()
-            && let Some(writer) = lock_mutex(&self.writer).as_mut()
-            && writer.index_waiting().is_ok_and(|more| more)
-        {}
-    }
-
     /// Indexes rows that are neither indexed nor queued. Leaves time to other writers, in this process and others: they
     /// must not wait until a long history is done.
     fn index_missing(&self, words: SearchTextOfRow<'_>) -> Result<(), StoreError> {
@@ -269,12 +260,21 @@ impl RunStore for SqliteStore {
             return Err(damage.clone());
         }
         let worth_folding = wal_sync::flush_wal(&self.path, &self.wal_entry_synced)?;
-        self.index_waiting();
+        self.index_texts();
         if worth_folding {
             // on the reading connection, so that an append in this process does not wait for it
             self.with_reader("tidy", wal_sync::checkpoint_wal)?;
         }
         Ok(())
+    }
+
+    /// In small steps between which others may write. An error loses nothing: the rows have the texts, and the next search
+    /// reports an error that persists.
+    fn index_texts(&self) {
+        while self.damage.get().is_none()
+            && let Some(writer) = lock_mutex(&self.writer).as_mut()
+            && writer.index_waiting().is_ok_and(|more| more)
+        {}
     }
 
     fn change_counter(&self) -> Result<u64, StoreError> {
@@ -309,7 +309,7 @@ impl RunStore for SqliteStore {
 
     fn search(&self, query: &SearchQuery, words: SearchTextOfRow<'_>) -> Result<Vec<SearchHit>, StoreError> {
         self.with_index_repair(|| {
-            self.index_waiting();
+            self.index_texts();
             if self.with_reader("read", full_text_index::is_behind)?.unwrap_or(false) {
                 self.index_missing(words)?;
             }
@@ -394,7 +394,7 @@ impl RunStore for SqliteStore {
 
 impl Drop for SqliteStore {
     fn drop(&mut self) {
-        self.index_waiting();
+        self.index_texts();
         if self.damage.get().is_some() {
             // the last connection would fold the log into the damaged file
             lock_mutex(&self.reader).as_ref().into_iter().for_each(|reader| open::set_keep_wal(reader, true));

@@ -50,6 +50,7 @@ pub(super) fn run_mcp_server(world: &CliContext, args: &McpArgs) -> Result<u8> {
         .transpose()?;
     let runtime = build_runtime()?;
     let timeouts = TaskTimeouts { lease_seconds: args.lease_seconds, begin_seconds: args.begin_seconds };
+    let handle = shop.handle().clone();
     let served = runtime.block_on(async {
         shop.handle().serve_sub_agents(timeouts);
         tokio::spawn(workflow_registry::watch_files(Arc::clone(&shop.registry)));
@@ -66,6 +67,7 @@ pub(super) fn run_mcp_server(world: &CliContext, args: &McpArgs) -> Result<u8> {
             }
         }
     });
+    handle.index_texts();
     // standard input may still be waited for
     runtime.shutdown_background();
     served?;

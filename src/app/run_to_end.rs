@@ -71,6 +71,7 @@ pub(super) fn follow_run_if<T>(
     if let (Some(ActiveRecording::Recorder(recorder)), Err(_)) = (&wired.recording, &report) {
         recorder.abandon_recording().iter().for_each(|left| print_stderr(format_args!("warning: {left}")));
     }
+    wired.handle.index_texts();
     // A snapshot or search that a cancel left behind is not waited for.
     runtime.shutdown_background();
     report

@@ -183,6 +183,10 @@ pub trait RunStore: Send + Sync {
     /// The disk refused.
     fn sync(&self) -> Result<(), StoreError>;
 
+    /// Makes the words of what this process appended findable. A process ends with it: words that only wait in memory
+    /// are left to the next search, which reads the rows again.
+    fn index_texts(&self);
+
     /// A number that changes with every write, by this process or another. It has no other meaning.
     ///
     /// # Errors

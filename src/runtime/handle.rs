@@ -243,6 +243,11 @@ impl RuntimeHandle {
         format!("{:016x}{:016x}", ids.seed(), ids.seed())
     }
 
+    /// Makes what this process has recorded findable by its words. Front-ends call it when they end.
+    pub fn index_texts(&self) {
+        self.ports().store.index_texts();
+    }
+
     /// Sends a command to a run; one that is over ignores it.
     pub fn send_command(&self, run: &RunId, command: RunCommand) {
         self.context.send(run, DriverMessage::Command(command));

@@ -89,10 +89,10 @@ pub(crate) fn run_interactive(world: CliContext, opening: TuiStartup) -> Result<
     };
     let runtime = build_runtime()?;
     let ended = runtime.block_on(play_session(session, linear, &handle));
+    handle.index_texts();
     // Commands that tools started end with us; nothing is waited for.
     runtime.shutdown_background();
-    let left = alone && !saved.load(Ordering::Relaxed);
-    Ok(exit_code(ended?, left))
+    Ok(exit_code(ended?, alone && !saved.load(Ordering::Relaxed)))
 }
 
 /// As shells say it of a program that a signal has ended. `left`: what was wanted was not done.

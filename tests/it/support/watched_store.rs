@@ -85,6 +85,10 @@ impl RunStore for Watched {
         Ok(claimed)
     }
 
+    fn index_texts(&self) {
+        self.inner.index_texts();
+    }
+
     fn definition_is_intact(&self, run: &RunId) -> Result<bool, StoreError> {
         self.inner.definition_is_intact(run)
     }
