@@ -46,15 +46,22 @@ fn looked_at(home: &Home, server: &Server, name: &str, figures: &mut Figures) {
 
 /// Taken up, so that it could go on, and scrolled back.
 fn taken_up(home: &Home, server: &Server, name: &str, figures: &mut Figures) {
-    let session = home.session(&server.url);
-    session.press(&format!("/resume {}\r", record::RUN));
-    session.wait_for("resumed");
+    // the recorded state is of another build: the program leaves one of its own
+    resumed(home, server).leave();
+    let session = resumed(home, server);
     say(&session, &format!("{name}: taken up"), figures, Some((BAR, BAR)));
     for _ in 0..20 {
         session.press("\x1b[5~");
         thread::sleep(Duration::from_millis(10));
     }
     say(&session, &format!("{name}: scrolled back in it"), figures, Some((BAR, BAR)));
+}
+
+fn resumed(home: &Home, server: &Server) -> Session {
+    let session = home.session(&server.url);
+    session.press(&format!("/resume {}\r", record::RUN));
+    session.wait_for("resumed");
+    session
 }
 
 fn say(session: &Session, what: &str, figures: &mut Figures, bounds: Option<(f64, f64)>) {
