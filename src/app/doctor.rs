@@ -11,6 +11,7 @@ use anyhow::Result;
 use super::cli_context::CliContext;
 use super::probe_servers::{ProbeScope, ServerProbe};
 use super::run_command::build_runtime;
+use super::terminal_size::terminal_columns;
 use super::{bootstrap, config_sources, trust};
 use synthdev_adapters::system_info;
 use synthdev_cli::doctor::{DoctorFinding, DoctorStatus, build_report, report_text};
@@ -56,7 +57,7 @@ pub(super) fn run_doctor_command(world: &CliContext, offline: bool, as_json: boo
     if as_json {
         json_output::write_pretty_json(&report, &mut stdout)?;
     } else {
-        TerminalSafeWriter(&mut stdout).write_all(report_text(&report).as_bytes())?;
+        TerminalSafeWriter(&mut stdout).write_all(report_text(&report, terminal_columns()).as_bytes())?;
     }
     Ok(if report.state == DoctorStatus::Problem { exit::FAILED } else { exit::COMPLETED })
 }

@@ -9,6 +9,7 @@ use super::bootstrap;
 use super::cli_context::CliContext;
 use super::read_only::store_error;
 use super::run_command::load_catalog;
+use super::terminal_size::terminal_columns;
 use synthdev_adapters::file_io;
 use synthdev_cli::args::GraphArgs;
 use synthdev_cli::exit;
@@ -46,13 +47,7 @@ pub(super) fn show_graph(world: &CliContext, args: &GraphArgs) -> Result<u8> {
 }
 
 fn graph_width(asked: Option<usize>) -> usize {
-    let terminal = || {
-        let size = std::io::stdout().is_terminal().then(crossterm::terminal::size);
-        let columns = size.and_then(Result::ok).map(|(columns, _)| usize::from(columns));
-        // some terminals do not know their size and say 0
-        columns.filter(|columns| *columns > 0).map(|columns| columns.min(WIDEST))
-    };
-    asked.or_else(terminal).unwrap_or(USUAL_WIDTH)
+    asked.or_else(|| terminal_columns().map(|columns| columns.min(WIDEST))).unwrap_or(USUAL_WIDTH)
 }
 
 fn load_run_record(world: &CliContext, id: &str) -> Result<RunRecord> {

@@ -45,6 +45,7 @@ pub mod scripted_run;
 mod simulate;
 mod system_context;
 mod templates;
+mod terminal_size;
 mod test_command;
 mod time_travel;
 mod trust;

@@ -4,6 +4,10 @@ use serde::Serialize;
 
 use super::history::columns::count_text;
 use super::output::terminal_safe;
+use synthdev_domain::question_text::wrap_rows;
+
+/// Columns. In a narrower terminal, lines are broken as for this one.
+const NARROWEST: usize = 30;
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -52,7 +56,8 @@ pub fn build_report(lines: Vec<DoctorFinding>) -> DoctorReport {
     DoctorReport { version: env!("CARGO_PKG_VERSION"), state, lines }
 }
 
-pub fn report_text(report: &DoctorReport) -> String {
+/// `columns`: of the terminal; without it no line is broken.
+pub fn report_text(report: &DoctorReport, columns: Option<usize>) -> String {
     let mut text = format!("synthdev {}\n", report.version);
     let mut area = "";
     for line in &report.lines {
@@ -65,11 +70,9 @@ pub fn report_text(report: &DoctorReport) -> String {
             DoctorStatus::Warning => "!",
             DoctorStatus::Problem => "✗",
         };
-        // a finding about a file may have several lines
-        let told = terminal_safe(&line.text).replace('\n', "\n    ");
-        text.push_str(&format!("  {mark} {told}\n"));
+        text.push_str(&hanging_rows(&format!("  {mark} "), &line.text, columns));
         if let Some(fix) = &line.fix {
-            text.push_str(&format!("    → {}\n", terminal_safe(fix)));
+            text.push_str(&hanging_rows("    → ", fix, columns));
         }
     }
     let count = |state| report.lines.iter().filter(|line| line.state == state).count();
@@ -79,4 +82,43 @@ pub fn report_text(report: &DoctorReport) -> String {
         _ => format!("\n{}, {}.\n", count_text(problems, "problem"), count_text(warnings, "warning")),
     });
     text
+}
+
+/// A text behind a mark; its further rows begin where the first one does.
+fn hanging_rows(mark: &str, text: &str, columns: Option<usize>) -> String {
+    let indent = mark.chars().count();
+    let text = terminal_safe(text);
+    let room = columns.map_or(usize::MAX, |columns| columns.max(NARROWEST) - indent);
+    // a finding about a file may have several lines
+    let rows: Vec<&str> = text.lines().flat_map(|line| wrap_rows(line, room)).collect();
+    format!("{mark}{}\n", rows.join(&format!("\n{}", " ".repeat(indent))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_lines_are_broken_between_words_behind_their_marks() {
+        let text = "no model is set for the level base";
+        let report = |fix: &str| build_report(vec![DoctorFinding::problem("models", text, fix)]);
+        let rows = |fix: &str, columns| {
+            report_text(&report(fix), columns).lines().skip(2).map(str::to_owned).collect::<Vec<_>>()
+        };
+        let end = ["", "1 problem, 0 warnings."];
+        let whole = ["models", "  ✗ no model is set for the level base", "    → set one up"];
+        assert_eq!(rows("set one up", None), [&whole[..], &end].concat());
+        assert_eq!(rows("set one up", Some(80)), [&whole[..], &end].concat());
+        let broken = [
+            "models",
+            "  ✗ no model is set for the",
+            "    level base",
+            "    → `synthdev configure`",
+            "      sets one up",
+        ];
+        // 30 columns at least
+        for columns in [8, 30] {
+            assert_eq!(rows("`synthdev configure` sets one up", Some(columns)), [&broken[..], &end].concat());
+        }
+    }
 }

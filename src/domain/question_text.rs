@@ -251,7 +251,7 @@ fn show_spaces(text: &str) -> String {
 }
 
 /// Rows of at most so many columns, broken after spaces where there are any; spaces at the end of a row are left out.
-fn wrap_rows(text: &str, columns: usize) -> Vec<&str> {
+pub fn wrap_rows(text: &str, columns: usize) -> Vec<&str> {
     let mut rows = Vec::new();
     let (mut start, mut used, mut space) = (0, 0, None);
     let mut at = 0;

@@ -47,7 +47,12 @@ pub fn project_io_error(place: &Path, error: &Error) -> SnapshotError {
 /// A libgit2 error while writing objects or refs.
 pub fn git_write_error(place: &Path, error: &git2::Error) -> SnapshotError {
     snapshot_error(
-        format!("cannot write to the git store {}: {}", place.display(), error.message()),
+        // libgit2 ends a message with `: ` where the system has no words for it
+        format!(
+            "cannot write to the git store {}: {}",
+            place.display(),
+            error.message().trim_end_matches(": ")
+        ),
         match blocking_lock(error) {
             Some(lock) => format!("If no git command is at work there, remove {lock}, then try again."),
             None => format!(
