@@ -63,16 +63,13 @@ fn choice_keys(dialog: &QuestionDialog) -> Vec<(String, Vec<KeyCode>)> {
     }
     match &dialog.kind {
         DialogKind::Approval { .. } => {
-            let mut rows = vec![
-                row("allow", 'y'),
-                row("allow, and the same for the rest of the run", 'a'),
-                row("deny", 'n'),
-                row("deny, with a reason", 'r'),
-            ];
+            let mut rows = vec![row("allow", 'y'), row("allow, and the same for the rest of the run", 'a')];
             if !dialog.is_step() {
+                // these have the numbers that are their keys on the screen
                 rows.push(row("allow this tool in every run of this session", '3'));
                 rows.push(row("allow this tool always: into your settings", '4'));
             }
+            rows.extend([row("deny", 'n'), row("deny, with a reason", 'r')]);
             rows
         }
         DialogKind::GoOn { suspends_run: true, .. } => {

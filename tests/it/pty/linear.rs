@@ -70,7 +70,7 @@ fn borrow_variables(variables: &[(&'static str, String)]) -> Vec<(&'static str, 
 
 #[test]
 fn the_demo_through_pipes() {
-    let (text, code) = run_piped(&["--linear", "demo"], &[], "1\n4\nnot yet\nperhaps\n2\n2\n");
+    let (text, code) = run_piped(&["--linear", "demo"], &[], "1\n6\nnot yet\nperhaps\n2\n2\n");
     assert_eq!(code, Some(0), "{text}");
     assert!(!text.contains('\u{1b}'), "{text:?}");
     assert_in_order(
@@ -78,7 +78,8 @@ fn the_demo_through_pipes() {
         &[
             "question: Allow coder to change files: write_file?",
             "  1. allow\n",
-            "  4. deny, with a reason",
+            "  3. allow this tool in every run of this session",
+            "  6. deny, with a reason",
             "question: Allow coder to execute: execute_terminal?",
             "type the reason",
             "coder (code): Done: slug.sh now",
