@@ -209,9 +209,18 @@ impl Session {
 
     /// The run, if the process lived long enough to begin one. Lists say what became of it.
     fn found_after_kill(&self) -> Option<RunSummary> {
-        let mut listed = SqliteStore::new(self.trigger.database.clone()).list(&RunQuery::newest(0)).unwrap();
-        let run = listed.pop()?;
-        assert!(listed.is_empty(), "one run, and {listed:#?}");
+        let store = SqliteStore::new(self.trigger.database.clone());
+        let deadline = Instant::now() + Duration::from_secs(5);
+        let run = loop {
+            let mut listed = store.list(&RunQuery::newest(0)).unwrap();
+            let run = listed.pop()?;
+            assert!(listed.is_empty(), "one run, and {listed:#?}");
+            // a command that was just about to start holds the lock of its parent until it starts, or ends
+            if run.progress.status != RunStatus::Running || Instant::now() > deadline {
+                break run;
+            }
+            thread::sleep(Duration::from_millis(5));
+        };
         let over = matches!(run.progress.status, RunStatus::Paused | RunStatus::Completed);
         assert!(
             run.progress.status == RunStatus::Interrupted || over,
