@@ -4,10 +4,11 @@ use super::provider_catalog::{CatalogModel, CatalogPrices, CatalogProvider, Prov
 use crate::layers::value_type::{SettingValue, SettingValueType};
 use synthdev_domain::diagnostic::Diagnostic;
 use synthdev_domain::protocol::ModelProtocol;
+use synthdev_domain::source_location::ConfigLayer;
 use synthdev_language::did_you_mean;
 use synthdev_language::fields::{ObjectFields, SpannedField, is_free};
 use synthdev_language::json::{JsonNode, JsonNodeKind};
-use synthdev_language::source::{FileDiagnostics, SourceFile};
+use synthdev_language::source::{FileDiagnostics, NOT_TAKEN, SourceFile};
 
 const PROVIDER_KEYS: &[&str] = &[
     "base_url",
@@ -48,16 +49,23 @@ pub fn load_providers(files: &[SourceFile]) -> (ProviderCatalog, Vec<Diagnostic>
     for file in ordered {
         let mut findings = FileDiagnostics::new(file);
         let root = JsonNode::parse(file, &mut findings);
-        for provider in root.iter().flat_map(|root| read_models_file(root, &mut findings)) {
+        let mut refused = Vec::new();
+        for mut provider in root.iter().flat_map(|root| read_models_file(root, &mut findings)) {
+            // under another name a key would be no key any more: commands and models could see it
+            let is_known = models.provider(&provider.name).is_some();
+            if file.layer == ConfigLayer::Project && is_known && provider.key_env.take().is_some() {
+                refused.push(provider.name.clone());
+            }
             models.merge_provider(provider);
         }
-        seen.push((root, findings));
+        seen.push((root, findings, refused));
     }
     let mut diagnostics = Vec::new();
-    for (root, mut findings) in seen {
+    for (root, mut findings, refused) in seen {
         // what one file leaves open another may say
         if let Some(root) = root.filter(|_| findings.list.is_empty()) {
             half_prices(&root, &models, &mut findings);
+            refused.iter().for_each(|name| report_renamed_key(&root, name, &mut findings));
         }
         diagnostics.append(&mut findings.list);
     }
@@ -75,6 +83,16 @@ fn read_models_file(root: &JsonNode, findings: &mut FileDiagnostics<'_>) -> Vec<
     };
     let named = providers.members.iter().filter(|member| !is_free(&member.key));
     named.filter_map(|member| read_provider(&member.key, &member.value, findings)).collect()
+}
+
+/// What a project says of the key of a provider that others know.
+fn report_renamed_key(root: &JsonNode, provider: &str, findings: &mut FileDiagnostics<'_>) {
+    let named = root.get("providers").and_then(|all| all.get(provider)?.get("key_env"));
+    let span = named.map_or(0..0, |node| node.span.clone());
+    let message =
+        format!("key_env of {provider} is not taken: a project's files cannot change where keys come from");
+    let hint = "set `key_env` in your own models.json if you want it";
+    findings.add_warning(NOT_TAKEN, span, message, Some(hint.to_owned()));
 }
 
 /// A price that lacks one half after all files are read is unknown: a finding names the missing half.
@@ -213,4 +231,34 @@ fn checked_url(url: SpannedField<String>, findings: &mut FileDiagnostics<'_>) ->
 
 fn texts_without_spans(texts: Option<Vec<SpannedField<String>>>) -> Option<Vec<String>> {
     texts.map(|texts| texts.into_iter().map(|text| text.value).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Under another name a key is no secret any more: commands see it, texts for models show it, and it is sent anywhere.
+    #[test]
+    fn a_project_renames_no_key_that_others_know() {
+        let file = |layer, key_env: &str| {
+            let text = format!(
+                r#"{{"providers": {{"acme": {{"base_url": "https://a.example", "key_env": {key_env}}}}}}}"#
+            );
+            SourceFile::new(layer, "models.json", text)
+        };
+        let named = |files: &[SourceFile]| {
+            let (models, found) = load_providers(files);
+            let codes: Vec<String> = found.into_iter().map(|one| one.code).collect();
+            (models.provider("acme").and_then(|acme| acme.key_env.clone()).unwrap_or_default(), codes)
+        };
+        let (user, project) = (ConfigLayer::User, ConfigLayer::Project);
+        let rows = [
+            (vec![file(user, r#"["A"]"#), file(project, r#"["B"]"#)], "A", vec![NOT_TAKEN.to_owned()]),
+            (vec![file(project, r#"["B"]"#)], "B", Vec::new()),
+            (vec![file(ConfigLayer::BuiltIn, r#"["A"]"#), file(user, r#"["B"]"#)], "B", Vec::new()),
+        ];
+        for (files, key, codes) in rows {
+            assert_eq!(named(&files), (vec![key.to_owned()], codes));
+        }
+    }
 }
