@@ -68,6 +68,13 @@ pub struct FinalReport {
     pub played: Option<String>,
 }
 
+impl FinalReport {
+    /// The end of the run is not in the history.
+    fn is_unrecorded(&self) -> bool {
+        self.warnings.iter().any(|warning| warning["code"] == "unrecorded")
+    }
+}
+
 impl Default for FinalReport {
     fn default() -> Self {
         Self {
@@ -287,7 +294,8 @@ fn lost_output_message(what: &str, error: &io::Error, run: &RunId) -> String {
     )
 }
 
-/// Prints the end of a run and gives its exit code: how the run ended, also where that could not be written.
+/// Prints the end of a run and gives its exit code: how the run ended, also where that could not be written. A result that
+/// is neither printed nor recorded is lost, and a failure.
 ///
 /// # Errors
 /// Nothing was started, and stdout cannot be written.
@@ -295,6 +303,13 @@ pub fn print_result(report: &FinalReport, show: HeadlessOutput) -> io::Result<u8
     match (print_end(report, show), &report.run_id) {
         // A reader that left early changes nothing about how the run ended.
         (Err(error), _) if error.kind() == io::ErrorKind::BrokenPipe => {}
+        (Err(error), Some(run)) if report.is_unrecorded() => {
+            print_stderr(format_args!(
+                "error: the result could not be written to stdout: {error}\nhint: the history does not have it either: \
+                 make room on the disk, then `synthdev resume {run}` does again what is missing"
+            ));
+            return Ok(exit::FAILED);
+        }
         (Err(error), Some(run)) => print_stderr(lost_output_message("the result", &error, run)),
         (printed, _) => printed?,
     }

@@ -474,7 +474,7 @@ impl RunDriver {
                     return self.release_interrupted(unrecorded_failure(&self.run, trouble));
                 }
                 self.context.ports.store.release(&self.run);
-                self.publisher.publish_warning("journal", format!(
+                self.publisher.publish_warning("unrecorded", format!(
                     "the end of this run could not be recorded: its history shows it as interrupted, and `synthdev \
                      resume {}` does again what is missing there",
                     self.run

@@ -438,3 +438,21 @@ fn where_there_is_no_room_the_history_can_still_be_read() {
         }
     }
 }
+
+#[test]
+fn a_result_that_is_neither_printed_nor_recorded_is_a_failure_and_is_made_again() {
+    let world = world();
+    let answer = "hello ".repeat(60_000);
+    world.write_talk(&json!([{"text": answer}]));
+    let arguments = ["run", "--workflow-file", "talk.json", "--replies", "replies.json", "hello", "--json"];
+    // no file may grow beyond 300 KiB: neither the history nor the output takes the answer
+    let ran = run_under_shell(&world, "trap '' XFSZ; ulimit -f 300; exec \"$@\" >out.json", &arguments);
+    assert_eq!(ran.code, Some(1), "{}", ran.stderr);
+    for part in ["the history does not have it either", "`synthdev resume "] {
+        assert!(ran.stderr.contains(part), "{part}: {}", ran.stderr);
+    }
+    assert!(!ran.stderr.contains("has all of it"), "{}", ran.stderr);
+    let id = runs(&world)[0]["id"].as_str().unwrap().to_owned();
+    let done = world.run_program(&["resume", &id, "--replies", "replies.json", "--json"]).code(0).json();
+    assert_eq!(done["output"], json!(answer));
+}

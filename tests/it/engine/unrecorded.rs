@@ -38,7 +38,7 @@ fn allow_call(stage: &Stage, run: &RunId, call: CallId) {
 
 fn warning_texts(stage: &Stage) -> Vec<String> {
     let told = stage.seen_events().into_iter().filter_map(|event| match event {
-        RunEvent::Warning { code, text } if code == "journal" => Some(text),
+        RunEvent::Warning { code, text } if ["journal", "unrecorded"].contains(&code.as_str()) => Some(text),
         _ => None,
     });
     told.collect()
