@@ -91,7 +91,7 @@
 //! | how a run is rewound or forked | `runtime/time_travel.rs`, `engine/machine/on_rewound.rs`; the files: `runtime/file_restore.rs` |
 //! | when a run takes the project's lock | `runtime/{lock_timing,run_project_lock}.rs`, `adapters/project_lock.rs` |
 //! | compaction of a long run's conversations | `engine/machine/compaction.rs`, `domain/context/compressed_entries.rs` |
-//! | templates, and dry runs with generated answers | `app/templates.rs`, `app/dry_run.rs` |
+//! | templates, and dry runs with generated answers | `app/templates.rs`, `service/workflow_tests/dry_run.rs` |
 //! | what scripts can see and do | `adapters/javascript/prelude.js`, `adapters/javascript/scope_json.rs`, limits in `adapters/javascript/limits.rs` |
 //! | a tool | its file in `adapters/tools/` |
 //! | how a command is started, ahead of time too, and ended | `adapters/tools/process/` |
@@ -110,7 +110,7 @@
 //! | the protocols of model servers | `adapters/providers/{openai,responses,anthropic}/` |
 //! | recordings of model calls (cassettes) | `adapters/providers/recording/{recorder,player,matcher}.rs`, their format: `adapters/providers/recording/format.rs`; `--record` and `--replay`: `app/recordings.rs` |
 //! | the words for an event of a run, on the screen, the command line and in MCP | `service/event_description.rs` |
-//! | `simulate`, `test` and their files | `language/test_file/`, `runtime/simulation.rs`, `cli/simulate/` |
+//! | `simulate`, `test` and their files | `language/test_file/`, `runtime/simulation.rs`, `service/workflow_tests/` |
 //! | snapshots and undo | `adapters/git/` |
 //! | what is kept of a run | `runtime/journal.rs`, `adapters/sqlite/` |
 //! | the preview of a long run | `runtime/preview.rs`, `tui/update/open_run.rs` |

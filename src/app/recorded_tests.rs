@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::cli_context::CliContext;
 use super::recordings::{self, local_place, recording_header, roles_by_agent};
-use super::scripted_run::SimulationModel;
+use super::simulation_ports::{PlayedModels, RecordedModels};
 use super::{bootstrap, config_sources};
 use synthdev_adapters::providers::recording::{
     ModelCallPlayer, ModelCallRecorder, ModelRecording, RecordingError,
@@ -19,10 +19,12 @@ use synthdev_language::companion_files;
 use synthdev_language::fields::SpannedField;
 use synthdev_language::source::SourceFile;
 use synthdev_language::test_file::TestScenario;
+use synthdev_ports::simulation::ScriptedModelPort;
+use synthdev_service::workflow_tests::test_plan::{TestRecordings, UnplayableTest};
 use synthdev_settings::catalog::ConfigCatalog;
 
 /// Where recordings are played, or made.
-pub(super) struct TestRecordings<'a> {
+pub(super) struct RecordedTests<'a> {
     pub(super) context: &'a CliContext,
     /// While something is recorded: with real models.
     pub(super) catalog: &'a ConfigCatalog,
@@ -32,21 +34,14 @@ pub(super) struct TestRecordings<'a> {
     pub(super) recorded_paths: BTreeSet<PathBuf>,
 }
 
-/// Why a test is not played.
-pub(super) enum UnplayableTest {
-    Found(Vec<Diagnostic>),
-    Skipped(String),
-}
-
-impl TestRecordings<'_> {
-    /// The program of a test with a recording, and what its models say.
-    pub(super) fn recorded_models(
+impl TestRecordings for RecordedTests<'_> {
+    fn recorded_models(
         &mut self,
         file: &SourceFile,
         test: &TestScenario,
         path: &SpannedField<String>,
         workflow: &str,
-    ) -> Result<(WorkflowProgram, SimulationModel), UnplayableTest> {
+    ) -> Result<(WorkflowProgram, Arc<dyn ScriptedModelPort>), UnplayableTest> {
         let problem = |message: String, hint: Option<String>| {
             UnplayableTest::Found(vec![test.recording_problem(file, message, hint)])
         };
@@ -92,20 +87,22 @@ impl TestRecordings<'_> {
         let header = recording_header(&program, &asking);
         let recorder =
             ModelCallRecorder::create_file(&place, &header, roles_by_agent(&asking), here, models as Arc<_>);
-        Ok((asking, SimulationModel::Recorded(recorder.map_err(of_file)?.with_retry_delays())))
+        Ok((asking, Arc::new(RecordedModels(recorder.map_err(of_file)?.with_retry_delays()))))
     }
+}
 
+impl RecordedTests<'_> {
     fn play_recording(
         &self,
         cassette: ModelRecording,
         name: String,
         again: String,
         program: &WorkflowProgram,
-    ) -> (WorkflowProgram, SimulationModel) {
+    ) -> (WorkflowProgram, Arc<dyn ScriptedModelPort>) {
         let (program, playing) = recordings::program_with_recording(&cassette.header, name, again, program);
         let here = local_place(&self.plain_catalog, &[&self.context.project]);
         let player = ModelCallPlayer::new(cassette, playing, roles_by_agent(&program), here);
-        (program, SimulationModel::Played(player.without_delays()))
+        (program, Arc::new(PlayedModels(player.without_delays())))
     }
 
     /// `None`: among what is shipped.

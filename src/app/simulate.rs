@@ -8,12 +8,11 @@ use anyhow::{Context, Result, bail};
 use super::cli_context::CliContext;
 use super::diagnostics;
 use super::run_command::{build_runtime, load_catalog, read_inputs, read_workflow};
-use super::scripted_run::ScriptedRun;
+use super::simulation_ports::LocalSimulationPorts;
 use synthdev_adapters::file_io;
-use synthdev_adapters::javascript::ScriptWorkerPool;
 use synthdev_cli::args::SimulateArgs;
 use synthdev_cli::output::print_stderr_styled;
-use synthdev_cli::simulate::report::write_simulation;
+use synthdev_cli::simulation_report::write_simulation;
 use synthdev_domain::diagnostic::{Diagnostic, DiagnosticSeverity};
 use synthdev_domain::source_location::ConfigLayer;
 use synthdev_domain::workflow::WorkflowProgram;
@@ -21,6 +20,7 @@ use synthdev_language::render::{DiagnosticStyle, render_diagnostics};
 use synthdev_language::source::SourceFile;
 use synthdev_language::test_file::TestScenario;
 use synthdev_language::{test_file, workflow_file};
+use synthdev_service::workflow_tests::scripted_run::ScriptedRun;
 use synthdev_settings::catalog::ConfigCatalog;
 
 pub(super) fn run_simulate_command(world: &CliContext, args: SimulateArgs) -> Result<u8> {
@@ -49,11 +49,12 @@ pub(super) fn run_simulate_command(world: &CliContext, args: SimulateArgs) -> Re
         Err(found) => return Err(diagnostics::definition_error(&catalog, &found)),
     };
     let inputs = typed_inputs(&program, &args)?;
-    let scripted_run = match ScriptedRun::new(&catalog, &script, &scenario, &program, inputs, None) {
+    let ports = LocalSimulationPorts::default();
+    let scripted_run = match ScriptedRun::new(&ports, &catalog, &script, &scenario, &program, inputs, None) {
         Ok(scripted_run) => scripted_run,
         Err(found) => return Err(report_unusable(&catalog, std::slice::from_ref(&script), &found)),
     };
-    let judged = build_runtime()?.block_on(scripted_run.play_to_end(&ScriptWorkerPool::default()));
+    let judged = build_runtime()?.block_on(scripted_run.play_to_end(&ports));
     Ok(write_simulation(&judged, args.json, &mut stdout().lock())?)
 }
 

@@ -10,10 +10,9 @@ use super::event_lines::event_line;
 use super::exit;
 use super::json_output;
 use super::output::{
-    TerminalSafeWriter, WIDTH, awaited_answer, cost_text, join_names, print_stderr, print_stderr_styled,
-    question_rows, safe_name, terminal_safe, tokens_text,
+    TerminalSafeWriter, WIDTH, awaited_answer, cost_text, join_names, paint_diff, print_stderr,
+    print_stderr_styled, question_rows, safe_name, terminal_safe, tokens_text,
 };
-use super::simulate::diff::paint_diff;
 use synthdev_domain::cost::TokenUsage;
 use synthdev_domain::ids::{RunId, SnapshotId, Timestamp};
 use synthdev_domain::journal::{OpenPause, PauseReason, RunStatus};

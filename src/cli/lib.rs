@@ -20,6 +20,6 @@ pub mod output;
 pub mod resume;
 pub mod sandbox;
 pub mod show_run;
-pub mod simulate;
+pub mod simulation_report;
 pub mod snapshots;
 pub mod time_travel;

@@ -8,6 +8,8 @@ use synthdev_domain::ids::Timestamp;
 use synthdev_domain::journal::{OpenPause, PauseReason};
 use synthdev_domain::question_text::{MARK, QuestionLine, plain_rows, quoted_lines};
 use synthdev_domain::terminal_safe;
+pub use synthdev_domain::terminal_safe::first_line;
+pub use synthdev_service::run_costs::cost_text;
 
 /// Columns of text for users.
 pub const WIDTH: usize = 80;
@@ -63,16 +65,6 @@ pub fn join_names(list: &[String], between: &str) -> String {
     list.join(between)
 }
 
-/// The first line, cut to `most` characters.
-pub fn first_line(text: &str, most: usize) -> String {
-    let line = terminal_safe(text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().trim());
-    if line.chars().count() <= most {
-        return line;
-    }
-    let short: String = line.chars().take(most.saturating_sub(1)).collect();
-    format!("{short}…")
-}
-
 /// The whole question, after `lead` or below it, so that the user sees all of it before answering. Foreign lines have a
 /// mark.
 pub fn question_rows(lead: &str, pause: &OpenPause) -> Vec<String> {
@@ -118,12 +110,18 @@ pub fn awaited_answer(pause: &OpenPause) -> String {
     }
 }
 
-pub fn cost_text(cost_usd: Option<f64>) -> String {
-    cost_usd.map_or_else(|| "unknown (no price for the model)".to_owned(), |usd| format!("${usd:.4}"))
-}
-
 pub fn tokens_text(usage: &TokenUsage) -> String {
     format!("{} tokens ({} in, {} out)", usage.total(), usage.prompt, usage.completion)
+}
+
+/// The lines of a difference with removed ones in red and added ones in green, for a terminal.
+pub fn paint_diff(text: &str) -> String {
+    let paint = |line: &str| match line.trim_start().get(..2) {
+        Some("- ") => format!("\x1b[31m{line}\x1b[0m"),
+        Some("+ ") => format!("\x1b[32m{line}\x1b[0m"),
+        _ => line.to_owned(),
+    };
+    text.lines().map(paint).collect::<Vec<_>>().join("\n")
 }
 
 /// UTC, to the second.
@@ -202,6 +200,7 @@ mod tests {
         out.write_all(b"\x07b\n").unwrap();
         assert_eq!(String::from_utf8(written).unwrap(), "␛[2K‹U+202E›|a\n␇b\n");
         assert_eq!(first_line("\n  hello world  \nx", 8), "hello w…");
+        assert_eq!(paint_diff("  a\n- b\n+ c"), "  a\n\x1b[31m- b\x1b[0m\n\x1b[32m+ c\x1b[0m");
         assert_eq!(time_text(Timestamp(0)), "1970-01-01 00:00:00");
     }
 }

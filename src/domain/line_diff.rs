@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use serde_json::Value;
 use similar::{ChangeTag, TextDiff};
 
 /// Lines that are the same and further than this from a difference are left out.
@@ -37,6 +38,28 @@ pub fn diff_lines(expected: &str, actual: &str) -> String {
     out
 }
 
+/// Two JSON values as pretty lines; texts as they are if one of them has several lines.
+pub fn diff_json_values(expected: &Value, actual: &Value) -> String {
+    match (expected, actual) {
+        (Value::String(expected), Value::String(actual))
+            if expected.contains('\n') || actual.contains('\n') =>
+        {
+            diff_lines(expected, actual)
+        }
+        _ => diff_lines(&pretty_json(expected), &pretty_json(actual)),
+    }
+}
+
+/// Two lists of names, one a line.
+pub fn diff_name_lists(expected: &[String], actual: &[String]) -> String {
+    let text = |list: &[String]| if list.is_empty() { "(none)".to_owned() } else { list.join("\n") };
+    diff_lines(&text(expected), &text(actual))
+}
+
+fn pretty_json(value: &Value) -> String {
+    serde_json::to_string_pretty(value).unwrap_or_default()
+}
+
 /// The beginning that is compared, and whether there is more.
 fn first_lines(text: &str) -> (&str, bool) {
     match text.match_indices('\n').nth(MOST - 1) {
@@ -47,6 +70,8 @@ fn first_lines(text: &str) -> (&str, bool) {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -60,5 +85,26 @@ mod tests {
             assert_eq!(diff_lines(&text("a", lines_of), &text("a", lines_of)).contains(note), cut);
         }
         assert_eq!(diff_lines("a\nb", "a\nc"), "  a\n- b\n+ c\n");
+    }
+
+    #[test]
+    fn differences_are_marked_line_by_line() {
+        let names = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
+        assert_eq!(
+            diff_name_lists(&names("start code stop"), &names("start review stop")),
+            "  start\n- code\n+ review\n  stop\n"
+        );
+        assert_eq!(
+            diff_json_values(&json!({"a": 1}), &json!({"a": 2})),
+            "  {\n-   \"a\": 1\n+   \"a\": 2\n  }\n"
+        );
+        assert_eq!(diff_json_values(&json!("a\nb"), &json!("a\nc")), "  a\n- b\n+ c\n");
+        assert_eq!(diff_json_values(&json!("a"), &Value::Null), "- \"a\"\n+ null\n");
+        let long: Vec<String> = (0..40).map(|number| number.to_string()).collect();
+        let mut other = long.clone();
+        other[0] = "x".to_owned();
+        other[39] = "y".to_owned();
+        let text = diff_name_lists(&long, &other);
+        assert!(text.contains("- 0\n+ x\n  1\n  2\n  3\n  …\n  36\n") && !text.contains("20"), "{text}");
     }
 }

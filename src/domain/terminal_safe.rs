@@ -19,6 +19,16 @@ pub fn escape_controls(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// The first line that is not blank, made visible as by [`escape_controls`] and cut to `most` characters.
+pub fn first_line(text: &str, most: usize) -> String {
+    let line = escape_controls(text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default().trim());
+    if line.chars().count() <= most {
+        return line.into_owned();
+    }
+    let short: String = line.chars().take(most.saturating_sub(1)).collect();
+    format!("{short}…")
+}
+
 /// As `escape_controls`, and characters without a shape (joiners, fillers, tags, blanks that are no spaces) are shown
 /// by their number, too: for texts that a user decides about. Emoji are kept.
 pub fn escape_invisible(text: &str) -> Cow<'_, str> {

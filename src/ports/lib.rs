@@ -7,6 +7,7 @@ pub mod model;
 pub mod project_index;
 pub mod run_store;
 pub mod script;
+pub mod simulation;
 pub mod snapshot;
 pub mod tool;
 pub mod worktree;

@@ -28,5 +28,6 @@ pub mod run_steering;
 pub mod session;
 pub mod setting_values;
 pub mod time_travel;
+pub mod workflow_tests;
 mod worktree_gone;
 pub mod worktree_merge;

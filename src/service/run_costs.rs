@@ -29,6 +29,11 @@ pub enum CostReportScope {
     Runs(usize),
 }
 
+/// A cost in words; `None`: no price is known for a model of the run.
+pub fn cost_text(cost_usd: Option<f64>) -> String {
+    cost_usd.map_or_else(|| "unknown (no price for the model)".to_owned(), |usd| format!("${usd:.4}"))
+}
+
 /// What one run has cost; accepts a unique prefix of its id.
 ///
 /// # Errors

@@ -43,7 +43,6 @@ const CALL_CIRCLES: &[CircleExemption] = &[];
 
 /// Front-end files that tell many events apart: each folds them into a state.
 const EVENT_FOLDS: &[EventFold] = &[
-    ("src/cli/simulate/run_facts.rs", "the facts that test files can check"),
     ("src/tui/history_browser/step_list.rs", "the steps of a run, and the step of an event"),
     ("src/tui/run_view.rs", "what each agent does"),
     ("src/tui/run_view/branch_tree.rs", "the tree of branches and called workflows"),

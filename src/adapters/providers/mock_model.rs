@@ -14,6 +14,7 @@ use synthdev_domain::message::{ChatRole, ToolCall};
 use synthdev_domain::model::{FinishReason, ModelError, ModelReply, ModelRequest, ToolChoice};
 use synthdev_domain::schema_sample::sample_value;
 use synthdev_ports::model::{DeltaSink, ModelPort};
+use synthdev_ports::simulation::ScriptedModelPort;
 
 #[derive(Debug, Default)]
 pub struct MockModel {
@@ -31,6 +32,8 @@ impl ModelPort for MockModel {
         Box::pin(std::future::ready(Ok(reply)))
     }
 }
+
+impl ScriptedModelPort for MockModel {}
 
 impl MockModel {
     fn make_reply(&self, request: &ModelRequest) -> ModelReply {

@@ -37,6 +37,7 @@ use synthdev_domain::cost::TokenUsage;
 use synthdev_domain::message::{ChatMessage, ToolCall};
 use synthdev_domain::model::{DeltaKind, FinishReason, ModelError, ModelReply, ModelRequest};
 use synthdev_ports::model::{DeltaSink, ModelPort};
+use synthdev_ports::simulation::ScriptedModelPort;
 
 use replies_file::{ScriptedReply, ScriptedReplyOutcome};
 pub use replies_file_error::{RepliesFileError, RepliesFileProblem};
@@ -59,6 +60,13 @@ impl ModelPort for ScriptedModel {
         sink: &'a dyn DeltaSink,
     ) -> BoxFuture<'a, Result<ModelReply, ModelError>> {
         Box::pin(Self::answer_request(self, request, sink))
+    }
+}
+
+impl ScriptedModelPort for ScriptedModel {
+    fn unused_replies(&self) -> Vec<String> {
+        let unused = Self::unused_replies(self).into_iter();
+        unused.map(|(agent, index)| format!("reply {} of agent `{agent}`", index + 1)).collect()
     }
 }
 

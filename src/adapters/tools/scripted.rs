@@ -12,6 +12,7 @@ use synthdev_domain::mock_results::MockToolResult;
 use synthdev_domain::tool::{
     InterruptedCallStatus, PlannedFileEdit, RerunPolicy, ToolInvocation, ToolOutcome, ToolPreview, ToolSpec,
 };
+use synthdev_ports::simulation::ScriptedToolPort;
 use synthdev_ports::tool::ToolPort;
 
 use super::arguments;
@@ -45,26 +46,6 @@ impl ScriptedTools {
             default_agent: any.to_owned(),
             state: Mutex::new(ScriptedToolsState { used_results: used, missing_result: None }),
         }
-    }
-
-    /// The first call that no result fitted: tool, agent and arguments, and what there was.
-    pub fn missing_result(&self) -> Option<String> {
-        self.state().missing_result.clone()
-    }
-
-    /// Results that no call asked for: tool and position from 0. Those that repeat do not count.
-    pub fn unused_results(&self) -> Vec<(String, usize)> {
-        let state = self.state();
-        let mut left = Vec::new();
-        for ((tool, list), used) in self.results.iter().zip(&state.used_results) {
-            let open = list
-                .iter()
-                .zip(used)
-                .enumerate()
-                .filter(|(_, (result, used))| !result.is_repeatable && !**used);
-            left.extend(open.map(|(at, _)| (tool.clone(), at)));
-        }
-        left
     }
 
     fn state(&self) -> MutexGuard<'_, ScriptedToolsState> {
@@ -112,6 +93,26 @@ impl ScriptedTools {
             agent => format!("the tool `{tool}` of `{agent}`"),
         };
         format!("{what} was called with {arguments}, but {there}")
+    }
+}
+
+impl ScriptedToolPort for ScriptedTools {
+    fn missing_result(&self) -> Option<String> {
+        self.state().missing_result.clone()
+    }
+
+    fn unused_results(&self) -> Vec<(String, usize)> {
+        let state = self.state();
+        let mut left = Vec::new();
+        for ((tool, list), used) in self.results.iter().zip(&state.used_results) {
+            let open = list
+                .iter()
+                .zip(used)
+                .enumerate()
+                .filter(|(_, (result, used))| !result.is_repeatable && !**used);
+            left.extend(open.map(|(at, _)| (tool.clone(), at)));
+        }
+        left
     }
 }
 

@@ -8,10 +8,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context, Result, anyhow, bail};
 
+use super::error_text::dry_run_error_text;
 use crate::cli_context::CliContext;
-use crate::dry_run::{dry_run_file, dry_run_workflow};
 use crate::load_config::load_quietly;
 use crate::new::extend_trust;
+use crate::simulation_ports::LocalSimulationPorts;
 use crate::trust::{self, FOLDER};
 use synthdev_adapters::file_io::{self, FileStamp};
 use synthdev_domain::diagnostic::{Diagnostic, DiagnosticSeverity};
@@ -22,11 +23,13 @@ use synthdev_language::render::compact_line;
 use synthdev_language::source::SourceFile;
 use synthdev_language::test_file::ENDING;
 use synthdev_language::workflow_file::read_heads;
+use synthdev_ports::simulation::SimulationPorts;
 use synthdev_service::definition_check::check_among_others;
 use synthdev_service::session::{
     CatalogSymbols, EditFile, EditFileKind, EditorCheckReport, EditorRequest, EditorResponse,
     EditorSaveError, EditorSimulatedRun, OpenedEditFile, SavedEditFile, ToolSymbol,
 };
+use synthdev_service::workflow_tests::dry_run::{DryRun, DryRunError};
 use synthdev_settings::catalog::ConfigCatalog;
 use synthdev_settings::file_kind::FileKind;
 use synthdev_settings::role_file::read_roles;
@@ -44,6 +47,12 @@ pub(super) struct DefinitionChecker {
     tests: Vec<SourceFile>,
     /// Files of this layer count; those of a project that is not trusted do not.
     project: bool,
+}
+
+impl DefinitionChecker {
+    fn dry_run<'a>(&'a self, ports: &'a dyn SimulationPorts) -> DryRun<'a> {
+        DryRun { ports, catalog: &self.catalog, tests: &self.tests }
+    }
 }
 
 /// The user's files.
@@ -122,7 +131,8 @@ impl DefinitionFiles {
     /// A workflow by its name, from the present files.
     pub(super) fn simulate_workflow(&self, name: &str) -> Result<Vec<EditorSimulatedRun>, String> {
         let checker = self.reload_checker().map_err(|error| format!("{error:#}"))?;
-        waited_for(dry_run_workflow(&checker.catalog, &checker.tests, name))
+        let ports = LocalSimulationPorts::default();
+        waited_for(checker.dry_run(&ports).play_workflow(name))
     }
 
     /// The files as they are now.
@@ -319,13 +329,14 @@ fn simulate_text(
     text: &str,
 ) -> Result<Vec<EditorSimulatedRun>, String> {
     let source = source_file(checker, file, text);
-    waited_for(dry_run_file(&checker.catalog, &checker.tests, &source))
+    let ports = LocalSimulationPorts::default();
+    waited_for(checker.dry_run(&ports).play_file(&source))
 }
 
 /// This is a thread of its own, so that waiting is fine.
-fn waited_for<T>(work: impl Future<Output = Result<T, String>>) -> Result<T, String> {
+fn waited_for<T>(work: impl Future<Output = Result<T, DryRunError>>) -> Result<T, String> {
     let handle = tokio::runtime::Handle::try_current().map_err(|error| error.to_string())?;
-    handle.block_on(work)
+    handle.block_on(work).map_err(|error| dry_run_error_text(&error))
 }
 
 fn check_report(checker: &DefinitionChecker, file: &EditFile, text: &str) -> EditorCheckReport {

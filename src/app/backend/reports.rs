@@ -5,9 +5,8 @@ use std::sync::PoisonError;
 
 use futures_util::future::BoxFuture;
 
-use super::error_text::store_error_text;
+use super::error_text::{store_error_text, unknown_workflow_text};
 use super::{TuiBackend, run_blocking, user_commands};
-use crate::dry_run::unknown_workflow_text;
 use crate::history_commands::RunExporter;
 use crate::probe_servers::{ProbeScope, ServerProbe};
 use crate::{bootstrap, sandbox_setup, system_context, trust, trust_report};

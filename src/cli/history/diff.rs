@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::columns::{cut_to_columns, fit_to_columns, money_text};
 use crate::json_output;
 use crate::output::{TerminalSafeWriter, safe_name, time_text};
-use crate::simulate::diff::diff_values;
+use synthdev_domain::line_diff::diff_json_values;
 use synthdev_domain::workflow::plain_text;
 use synthdev_service::run_reports::{AlignedSide, AlignedStep, RunDiff, RunDiffSide};
 
@@ -29,7 +29,7 @@ pub fn write_run_diff(both: &RunDiff, json: bool, out: &mut dyn Write) -> io::Re
     for input in &both.inputs {
         writeln!(out, "input {}", safe_name(&input.name))?;
         let value = |value: &Option<Value>| value.clone().unwrap_or(Value::Null);
-        write_indented(&diff_values(&value(&input.first), &value(&input.second)), out)?;
+        write_indented(&diff_json_values(&value(&input.first), &value(&input.second)), out)?;
     }
     write_steps("path", &both.path, out)?;
     write_steps("decisions", &both.decisions, out)?;
@@ -38,7 +38,7 @@ pub fn write_run_diff(both: &RunDiff, json: bool, out: &mut dyn Write) -> io::Re
     }
     writeln!(out, "output")?;
     let text = |side: &RunDiffSide| Value::from(side.output.as_ref().map_or_else(String::new, plain_text));
-    let shown = diff_values(&text(&both.first), &text(&both.second));
+    let shown = diff_json_values(&text(&both.first), &text(&both.second));
     let none = |side: &RunDiffSide| side.output.is_none();
     if !none(&both.first) && !none(&both.second) {
         return write_indented(&shown, out);

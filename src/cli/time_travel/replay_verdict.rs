@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use crate::json_output;
 use crate::output::{TerminalSafeWriter, first_line, time_text};
-use crate::simulate::diff;
 use synthdev_domain::ids::RunId;
+use synthdev_domain::line_diff::diff_json_values;
 use synthdev_service::run_events::RunEvent;
 use synthdev_service::run_reports::ReplayVerdict;
 
@@ -67,7 +67,7 @@ pub fn write_replay_verdict(
 fn request_diff(recorded: &[String], asked: &[String]) -> String {
     let parsed = |texts: &[String]| texts.iter().map(|text| parse_json_or_text(text)).collect::<Vec<Value>>();
     let (then, now) = (parsed(recorded), parsed(asked));
-    if then == now { String::new() } else { diff::diff_values(&then.into(), &now.into()) }
+    if then == now { String::new() } else { diff_json_values(&then.into(), &now.into()) }
 }
 
 fn parse_json_or_text(text: &str) -> Value {

@@ -2,13 +2,13 @@
 
 use std::fs;
 
-use synthdev::adapters::javascript::ScriptWorkerPool;
 use synthdev::app::bootstrap;
-use synthdev::app::scripted_run::ScriptedRun;
+use synthdev::app::simulation_ports::LocalSimulationPorts;
 use synthdev::domain::source_location::ConfigLayer;
 use synthdev::language::source::SourceFile;
 use synthdev::language::test_file;
 use synthdev::language::test_file::{ENDING, tested_workflow};
+use synthdev::service::workflow_tests::scripted_run::ScriptedRun;
 use synthdev::settings::catalog::ConfigCatalog;
 
 use super::super::support::model_server::Dialect;
@@ -45,7 +45,7 @@ async fn shipped_workflows_go_the_same_way_in_every_protocol() {
         config_sources(&Texts { workflows, roles: vec![ROLES.to_owned()], ..Texts::default() }),
         bootstrap::tool_specs(project.path()),
     );
-    let scripts = ScriptWorkerPool::default();
+    let ports = LocalSimulationPorts::default();
     let mut played = 0;
     for file in &files {
         let name = tested_workflow(&file.name).unwrap();
@@ -54,12 +54,12 @@ async fn shipped_workflows_go_the_same_way_in_every_protocol() {
         assert!(!tests.is_empty() && found.is_empty(), "{name}: {found:#?}");
         // recorded answers are no script's
         for test in tests.iter().filter(|test| test.cassette.is_none()) {
-            let scene = || ScriptedRun::new(&catalog, file, test, &program, None, None).unwrap();
-            let plain = scene().play_to_end(&scripts).await;
+            let scene = || ScriptedRun::new(&ports, &catalog, file, test, &program, None, None).unwrap();
+            let plain = scene().play_to_end(&ports).await;
             assert!(plain.problems.is_empty(), "{name}: {}: {:?}", test.name, plain.problems);
             for dialect in Dialect::ALL {
                 let wire = Wire::new(dialect).await;
-                let judged = scene().play_with_model(&scripts, |script| wire.through_wire(script)).await;
+                let judged = scene().play_with_model(&ports, |script| wire.through_wire(script)).await;
                 let title = format!("{name}: {} ({dialect:?})", test.name);
                 assert_eq!(wire.refused_requests(), Vec::<String>::new(), "{title}");
                 assert!(judged.problems.is_empty(), "{title}: {:?}", judged.problems);

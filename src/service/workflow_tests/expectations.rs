@@ -1,21 +1,20 @@
 //! Compares facts with expectations. Reports every mismatch with the expected and the actual value.
 
-use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::diff;
-use super::run_facts::{SimulatedMessage, SimulationFacts};
-use crate::output::{cost_text, first_line};
+use synthdev_domain::line_diff::{diff_json_values, diff_lines, diff_name_lists};
 use synthdev_domain::mock_results::json_equal;
-use synthdev_service::definition_views::test_file::{
-    CostExpected, ErrorExpected, MessageExpected, TestExpectation,
-};
+use synthdev_domain::terminal_safe::first_line;
+use synthdev_language::test_file::{CostExpected, ErrorExpected, MessageExpected, TestExpectation};
+
+use super::run_facts::{SimulatedMessage, SimulationFacts};
+use crate::run_costs::cost_text;
 
 /// Of a list in a report.
 const MOST_LINES: usize = 40;
 
 /// One expectation that does not hold.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct ExpectationFailure {
     /// `path`, `data`, …: the key of `expect`; `script` where the script says too little.
     pub what: String,
@@ -76,7 +75,7 @@ fn check_end(
 ) {
     if let Some(status) = expect.status.filter(|status| *status != facts.status) {
         let (expected, actual) = (status.as_str(), facts.status.as_str());
-        let mut text = format!("status\n{}", diff::diff_lines(expected, actual));
+        let mut text = format!("status\n{}", diff_lines(expected, actual));
         if let Some(error) = facts.error.as_ref().filter(|_| expect.error.is_none()) {
             let state = error.state.as_ref().map(|state| format!(" (in {state})")).unwrap_or_default();
             text.push_str(&format!("  {}: {} {}{state}\n", error.code, error.title, error.detail));
@@ -117,7 +116,7 @@ fn check_path(expect: &TestExpectation, facts: &SimulationFacts, found: &mut Vec
     let Some(expected) = &expect.path else { return };
     let expected: Vec<String> = expected.iter().map(|state| state.value.clone()).collect();
     if expected != facts.path {
-        let text = format!("path\n{}", diff::diff_lists(&expected, &facts.path));
+        let text = format!("path\n{}", diff_name_lists(&expected, &facts.path));
         found.push(simple_failure("path", json!(expected), json!(facts.path), text));
     }
 }
@@ -216,7 +215,7 @@ fn check_warnings(expect: &TestExpectation, facts: &SimulationFacts, found: &mut
     let Some(expected) = &expect.warnings else { return };
     let actual: Vec<String> = facts.warnings.iter().map(|(code, _)| code.clone()).collect();
     if *expected != actual {
-        let mut text = format!("warnings\n{}", diff::diff_lists(expected, &actual));
+        let mut text = format!("warnings\n{}", diff_name_lists(expected, &actual));
         for (code, said) in &facts.warnings {
             text.push_str(&format!("  {code}: {}\n", first_line(said, 120)));
         }
@@ -240,17 +239,17 @@ fn check_costs(expect: &CostExpected, facts: &SimulationFacts, found: &mut Vec<E
     }
     let (told, usd) = (cost_text(facts.cost_usd), facts.cost_usd.unwrap_or(f64::INFINITY));
     if let Some(wanted) = expect.usd.filter(|wanted| (usd - wanted).abs() > 1e-9) {
-        let text = format!("cost.usd\n{}", diff::diff_lines(&cost_text(Some(wanted)), &told));
+        let text = format!("cost.usd\n{}", diff_lines(&cost_text(Some(wanted)), &told));
         found.push(simple_failure("cost.usd", json!(wanted), json!(facts.cost_usd), text));
     }
     if let Some(bound) = expect.max_usd.filter(|bound| usd > bound + 1e-9) {
-        let text = format!("cost.max_usd\n{}", diff::diff_lines(&cost_text(Some(bound)), &told));
+        let text = format!("cost.max_usd\n{}", diff_lines(&cost_text(Some(bound)), &told));
         found.push(simple_failure("cost.max_usd", json!(bound), json!(facts.cost_usd), text));
     }
 }
 
 fn difference_failure(what: &str, expected: Value, actual: Value) -> ExpectationFailure {
-    let text = format!("{what}\n{}", diff::diff_values(&expected, &actual));
+    let text = format!("{what}\n{}", diff_json_values(&expected, &actual));
     simple_failure(what, expected, actual, text)
 }
 

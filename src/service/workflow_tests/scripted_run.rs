@@ -1,25 +1,14 @@
-//! A scripted run from its file to its verdict: every port is a scripted one, so it has no side effects.
+//! A scripted run from its test to its verdict. Every port is a scripted one, so it has no side effects.
 
 use std::sync::Arc;
 
-use futures_util::future::BoxFuture;
 use serde_json::{Map, Value, json};
 
-use super::recordings;
-use synthdev_adapters::javascript::ScriptWorkerPool;
-use synthdev_adapters::providers::mock_model::MockModel;
-use synthdev_adapters::providers::recording::{ModelCallPlayer, ModelCallRecorder};
-use synthdev_adapters::providers::scripted::{RepliesFileError, ScriptedModel};
-use synthdev_adapters::tools::scripted::ScriptedTools;
-use synthdev_cli::simulate::expectations::{ExpectationFailure, UnusedScriptParts, check_expectations};
-use synthdev_cli::simulate::report::SimulationVerdict;
-use synthdev_cli::simulate::run_facts::SimulationFacts;
 use synthdev_domain::approval::ApprovalPolicy;
 use synthdev_domain::cost::TokenPrice;
 use synthdev_domain::diagnostic::Diagnostic;
 use synthdev_domain::ids::Timestamp;
 use synthdev_domain::mock_results::{MockToolResult, MockUserAnswer};
-use synthdev_domain::model::{ModelError, ModelReply, ModelRequest};
 use synthdev_domain::schema_sample::sample_value;
 use synthdev_domain::system_context::SystemContext;
 use synthdev_domain::workflow::{SnapshotPolicy, Workflow, WorkflowParameter, WorkflowProgram, plain_text};
@@ -27,60 +16,25 @@ use synthdev_engine::run_spec::{MACHINE_VERSION, RunSpec};
 use synthdev_engine::steering::BreakpointSet;
 use synthdev_language::source::SourceFile;
 use synthdev_language::test_file::{ANY_TOOL, NEW_YEAR, TestExpectation, TestScenario};
-use synthdev_ports::model::{DeltaSink, ModelPort};
+use synthdev_ports::model::ModelPort;
+use synthdev_ports::simulation::{
+    ScriptedModelPort, ScriptedReplyProblem, ScriptedToolPort, SimulationPorts,
+};
 use synthdev_runtime::simulation::{SimulationOutcome, SimulationSetup, simulate_run};
 use synthdev_settings::catalog::ConfigCatalog;
+
+use super::SimulationVerdict;
+use super::expectations::{ExpectationFailure, UnusedScriptParts, check_expectations};
+use super::run_facts::SimulationFacts;
 
 /// Steps that workflows take through tools that no agent has.
 const STEPS: [&str; 3] = ["shell", "http_request", "mcp"];
 
-/// What the models say.
-pub enum SimulationModel {
-    Scripted(ScriptedModel),
-    Played(ModelCallPlayer),
-    /// Real ones, while they are recorded.
-    Recorded(ModelCallRecorder),
-    /// Without replies: made-up answers.
-    Any(MockModel),
-}
-
-impl SimulationModel {
-    fn port(&self) -> &dyn ModelPort {
-        match self {
-            Self::Scripted(model) => model,
-            Self::Played(player) => player,
-            Self::Recorded(recorder) => recorder,
-            Self::Any(model) => model,
-        }
-    }
-
-    fn unused_replies(&self) -> Vec<String> {
-        match self {
-            Self::Scripted(model) => {
-                let unused = model.unused_replies().into_iter();
-                unused.map(|(agent, at)| format!("reply {} of agent `{agent}`", at + 1)).collect()
-            }
-            Self::Played(player) => recordings::unused_call_lines(player),
-            Self::Recorded(_) | Self::Any(_) => Vec::new(),
-        }
-    }
-}
-
-impl ModelPort for SimulationModel {
-    fn call<'a>(
-        &'a self,
-        request: &'a ModelRequest,
-        sink: &'a dyn DeltaSink,
-    ) -> BoxFuture<'a, Result<ModelReply, ModelError>> {
-        self.port().call(request, sink)
-    }
-}
-
 /// A scripted run that can be played.
 pub struct ScriptedRun {
     spec: RunSpec,
-    model: Arc<SimulationModel>,
-    tools: ScriptedTools,
+    model: Arc<dyn ScriptedModelPort>,
+    tools: Box<dyn ScriptedToolPort>,
     answers: Vec<MockUserAnswer>,
     improvises: bool,
     start_time: Timestamp,
@@ -89,7 +43,11 @@ pub struct ScriptedRun {
 
 impl ScriptedRun {
     /// Without a script: models answer with fitting made-up values, every tool and step succeeds.
-    pub fn with_improvised_answers(catalog: &ConfigCatalog, program: &WorkflowProgram) -> Self {
+    pub fn with_improvised_answers(
+        ports: &dyn SimulationPorts,
+        catalog: &ConfigCatalog,
+        program: &WorkflowProgram,
+    ) -> Self {
         let parameters = program.workflows.first().map(|root| root.inputs.as_slice()).unwrap_or_default();
         let step = |name: &str, data: Value| (name.to_owned(), vec![repeated_result("", Some(data))]);
         let shell = json!({"exit_code": 0, "stdout": "(simulated output)", "stderr": "", "timed_out": false, "duration_ms": 0});
@@ -102,8 +60,8 @@ impl ScriptedRun {
         ];
         Self {
             spec: simulation_spec(for_simulation(program, None), improvised_inputs(parameters)),
-            model: Arc::new(SimulationModel::Any(MockModel::default())),
-            tools: ScriptedTools::new(catalog.tools().to_vec(), results, ANY_TOOL),
+            model: ports.improvising_models(),
+            tools: ports.scripted_tools(catalog.tools().to_vec(), results, ANY_TOOL),
             answers: Vec::new(),
             improvises: true,
             start_time: NEW_YEAR,
@@ -111,41 +69,42 @@ impl ScriptedRun {
         }
     }
 
-    /// `inputs`: instead of those of the file; `words`: instead of its replies.
+    /// `inputs`: instead of those of the file. `models`: instead of its replies.
     ///
     /// # Errors
     /// Everything in the file that does not fit the workflow.
     pub fn new(
+        ports: &dyn SimulationPorts,
         catalog: &ConfigCatalog,
         file: &SourceFile,
         scenario: &TestScenario,
         program: &WorkflowProgram,
         inputs: Option<Map<String, Value>>,
-        words: Option<SimulationModel>,
+        models: Option<Arc<dyn ScriptedModelPort>>,
     ) -> Result<Self, Vec<Diagnostic>> {
         let tools: Vec<&str> = catalog.tools().iter().map(|tool| tool.name.as_str()).chain(STEPS).collect();
         let mut found = scenario.unknown_names(file, program, &tools);
-        let words = match words {
-            Some(words) => Some(words),
-            None => ScriptedModel::from_value(&scenario.replies_json())
-                .map(|model| SimulationModel::Scripted(model.without_delays()))
-                .map_err(|bad| found.extend(reply_problems(file, scenario, &bad)))
+        let models = match models {
+            Some(models) => Some(models),
+            None => ports
+                .scripted_models(&scenario.replies_json())
+                .map_err(|problems| found.extend(reply_diagnostics(file, scenario, &problems)))
                 .ok(),
         };
         let root = program.workflows.first();
         let parameters = root.map(|root| root.inputs.as_slice()).unwrap_or_default();
         let inputs = inputs.map_or_else(|| scenario.input_values(file, parameters), Ok);
         let inputs = inputs.map_err(|problem| found.push(*problem)).ok();
-        let (words, inputs) = match (words, inputs, found.is_empty()) {
-            (Some(words), Some(inputs), true) => (words, inputs),
+        let (models, inputs) = match (models, inputs, found.is_empty()) {
+            (Some(models), Some(inputs), true) => (models, inputs),
             _ => return Err(found),
         };
         let results =
             scenario.results.iter().map(|(tool, list)| (tool.value.clone(), list.clone())).collect();
         Ok(Self {
             spec: simulation_spec(for_simulation(program, scenario.prices), inputs),
-            model: Arc::new(words),
-            tools: ScriptedTools::new(catalog.tools().to_vec(), results, ANY_TOOL),
+            model: models,
+            tools: ports.scripted_tools(catalog.tools().to_vec(), results, ANY_TOOL),
             answers: scenario.answers.clone(),
             improvises: false,
             start_time: scenario.start_time,
@@ -154,14 +113,14 @@ impl ScriptedRun {
     }
 
     /// Plays it to its end and judges it.
-    pub async fn play_to_end(self, scripts: &ScriptWorkerPool) -> SimulationVerdict {
-        self.play_with_model(scripts, |model| model).await
+    pub async fn play_to_end(self, ports: &dyn SimulationPorts) -> SimulationVerdict {
+        self.play_with_model(ports, |model| model).await
     }
 
     /// The same with something between the run and its models.
     pub async fn play_with_model(
         self,
-        scripts: &ScriptWorkerPool,
+        ports: &dyn SimulationPorts,
         around: impl FnOnce(Arc<dyn ModelPort>) -> Arc<dyn ModelPort>,
     ) -> SimulationVerdict {
         let models = around(self.model.clone());
@@ -169,8 +128,8 @@ impl ScriptedRun {
         let missing = || self.tools.missing_result();
         let props = SimulationSetup {
             models: models.as_ref(),
-            tools: &self.tools,
-            scripts,
+            tools: self.tools.as_ref(),
+            scripts: ports.scripts(),
             missing_tool_result: &missing,
             answers: self.answers,
             improvises: self.improvises,
@@ -180,16 +139,11 @@ impl ScriptedRun {
         let facts = root.map_or_else(SimulationFacts::default, |root| {
             SimulationFacts::from_events(&root, &played.events)
         });
-        let loose = unused_script_parts(played, &self.model, &self.tools);
+        let loose = unused_script_parts(played, self.model.as_ref(), self.tools.as_ref());
         let mut problems = check_expectations(&self.expect, &facts, &loose);
-        if let SimulationModel::Recorded(recorder) = self.model.as_ref() {
-            // a recording of a test that fails is worth less than the one before
-            let trouble = match problems.is_empty() {
-                true => recorder.finish_recording().err().map(|bad| bad.to_string()),
-                false => recorder.abandon_recording().map(|left| format!("the test has failed, so {left}")),
-            };
-            problems.extend(trouble.map(|text| ExpectationFailure::other_failure("cassette", text)));
-        }
+        // a recording of a test that fails is worth less than the one before
+        let unrecorded = self.model.end_recording(problems.is_empty());
+        problems.extend(unrecorded.map(|text| ExpectationFailure::other_failure("cassette", text)));
         SimulationVerdict { problems, facts }
     }
 }
@@ -237,24 +191,28 @@ fn for_simulation(program: &WorkflowProgram, prices: Option<TokenPrice>) -> Work
     program
 }
 
-fn reply_problems(file: &SourceFile, scenario: &TestScenario, bad: &RepliesFileError) -> Vec<Diagnostic> {
-    let problem = |problem: &synthdev_adapters::providers::scripted::RepliesFileProblem| {
+fn reply_diagnostics(
+    file: &SourceFile,
+    scenario: &TestScenario,
+    problems: &[ScriptedReplyProblem],
+) -> Vec<Diagnostic> {
+    let diagnostic = |problem: &ScriptedReplyProblem| {
         let unknown = problem.unknown_key.as_ref().map(|(key, known)| (key.as_str(), *known));
-        scenario.reply_problem(file, &problem.value_path.json_pointer, &problem.to_string(), unknown)
+        scenario.reply_problem(file, &problem.pointer, &problem.message, unknown)
     };
-    bad.problems.iter().map(problem).collect()
+    problems.iter().map(diagnostic).collect()
 }
 
 fn unused_script_parts(
     played: SimulationOutcome,
-    words: &SimulationModel,
-    tools: &ScriptedTools,
+    models: &dyn ScriptedModelPort,
+    tools: &dyn ScriptedToolPort,
 ) -> UnusedScriptParts {
     let results =
         tools.unused_results().into_iter().map(|(tool, at)| format!("result {} of tool `{tool}`", at + 1));
     let answers = played.unused_answers.iter().map(|at| format!("answer {}", at + 1));
     UnusedScriptParts {
-        unused_replies: words.unused_replies().into_iter().chain(results).chain(answers).collect(),
+        unused_replies: models.unused_replies().into_iter().chain(results).chain(answers).collect(),
         script_gap: played.gap,
         unanswered_questions: played.unanswered,
     }

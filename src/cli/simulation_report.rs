@@ -5,34 +5,11 @@ use std::io::{self, Write};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::expectations::ExpectationFailure;
-use super::run_facts::SimulationFacts;
 use crate::output::{TerminalSafeWriter, cost_text, first_line, join_names, safe_name, tokens_text};
 use crate::{exit, json_output};
 use synthdev_domain::workflow::plain_text;
-
-/// One scripted run, judged.
-#[derive(Clone, Debug)]
-pub struct SimulationVerdict {
-    pub facts: SimulationFacts,
-    pub problems: Vec<ExpectationFailure>,
-}
-
-/// One test of a test file.
-#[derive(Clone, Debug)]
-pub struct TestCaseReport {
-    pub file: String,
-    pub workflow: String,
-    pub name: String,
-    pub result: TestResult,
-}
-
-#[derive(Clone, Debug)]
-pub enum TestResult {
-    Ran(Box<SimulationVerdict>),
-    /// Why it was not run.
-    Skipped(String),
-}
+use synthdev_service::workflow_tests::expectations::ExpectationFailure;
+use synthdev_service::workflow_tests::{SimulationVerdict, TestCaseReport, TestResult};
 
 /// The line of the summary.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
@@ -44,39 +21,6 @@ pub struct TestCounts {
     pub unusable: usize,
 }
 
-impl SimulationVerdict {
-    /// Nothing is known of the run but this.
-    pub fn broken_run(why: &str) -> Self {
-        let why = why.to_owned();
-        let problem = ExpectationFailure {
-            what: "run".to_owned(),
-            expected: Value::Null,
-            actual: json!(why),
-            text: why.clone(),
-        };
-        Self { facts: SimulationFacts::default(), problems: vec![problem] }
-    }
-
-    fn to_json(&self) -> Value {
-        let facts = &self.facts;
-        json!({
-            "passed": self.problems.is_empty(),
-            "status": facts.status,
-            "path": facts.path,
-            "visits": facts.visits.iter().map(|(state, count)| (state.clone(), json!(count))).collect::<serde_json::Map<_, _>>(),
-            "data": facts.data,
-            "output": facts.output,
-            "error": facts.error,
-            "warnings": facts.warnings.iter().map(|(code, text)| json!({"code": code, "text": text})).collect::<Vec<_>>(),
-            "logs": facts.logs.iter().map(|(state, text)| json!({"state": state, "text": text})).collect::<Vec<_>>(),
-            "calls": facts.calls,
-            "usage": facts.usage,
-            "cost_usd": facts.cost_usd,
-            "problems": self.problems,
-        })
-    }
-}
-
 /// `simulate`: the path, the end and what does not hold; the exit code.
 ///
 /// # Errors
@@ -84,7 +28,7 @@ impl SimulationVerdict {
 pub fn write_simulation(judged: &SimulationVerdict, as_json: bool, out: &mut dyn Write) -> io::Result<u8> {
     let code = if judged.problems.is_empty() { exit::COMPLETED } else { exit::FAILED };
     if as_json {
-        json_output::write_json_line(&judged.to_json(), out)?;
+        json_output::write_json_line(&verdict_json(judged), out)?;
         return Ok(code);
     }
     let (facts, out) = (&judged.facts, &mut TerminalSafeWriter(out));
@@ -169,9 +113,32 @@ pub fn write_test_report(
     Ok(code)
 }
 
+fn verdict_json(judged: &SimulationVerdict) -> Value {
+    let facts = &judged.facts;
+    json!({
+        "passed": judged.problems.is_empty(),
+        "status": facts.status,
+        "path": facts.path,
+        "visits": facts.visits.iter().map(|(state, count)| (state.clone(), json!(count))).collect::<serde_json::Map<_, _>>(),
+        "data": facts.data,
+        "output": facts.output,
+        "error": facts.error,
+        "warnings": facts.warnings.iter().map(|(code, text)| json!({"code": code, "text": text})).collect::<Vec<_>>(),
+        "logs": facts.logs.iter().map(|(state, text)| json!({"state": state, "text": text})).collect::<Vec<_>>(),
+        "calls": facts.calls,
+        "usage": facts.usage,
+        "cost_usd": facts.cost_usd,
+        "problems": judged.problems.iter().map(failure_json).collect::<Vec<_>>(),
+    })
+}
+
+fn failure_json(failure: &ExpectationFailure) -> Value {
+    json!({"what": failure.what, "expected": failure.expected, "actual": failure.actual, "text": failure.text})
+}
+
 fn test_json(test: &TestCaseReport) -> Value {
     let mut row = match &test.result {
-        TestResult::Ran(judged) => judged.to_json(),
+        TestResult::Ran(judged) => verdict_json(judged),
         TestResult::Skipped(why) => json!({"skipped": why}),
     };
     row["file"] = json!(test.file);

@@ -7,7 +7,7 @@ use synthdev_domain::cost::TokenUsage;
 use synthdev_domain::journal::RunStatus;
 use synthdev_domain::run_error::RunError;
 use synthdev_domain::workflow::{StateBody, StateSpec, Workflow, without_item_index};
-use synthdev_service::run_events::RunEvent;
+use synthdev_engine::event::RunEvent;
 
 #[derive(Clone, Debug)]
 pub struct SimulationFacts {

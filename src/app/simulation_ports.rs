@@ -1,0 +1,199 @@
+//! What scripted runs are played with: scripted models and tools, recordings, the script host.
+
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use serde_json::Value;
+
+use super::recordings;
+use synthdev_adapters::javascript::ScriptWorkerPool;
+use synthdev_adapters::providers::mock_model::MockModel;
+use synthdev_adapters::providers::recording::{ModelCallPlayer, ModelCallRecorder};
+use synthdev_adapters::providers::scripted::{RepliesFileProblem, ScriptedModel};
+use synthdev_adapters::tools::scripted::ScriptedTools;
+use synthdev_domain::mock_results::MockToolResult;
+use synthdev_domain::model::{ModelError, ModelReply, ModelRequest};
+use synthdev_domain::tool::ToolSpec;
+use synthdev_ports::model::{DeltaSink, ModelPort};
+use synthdev_ports::script::ScriptPort;
+use synthdev_ports::simulation::{
+    ScriptedModelPort, ScriptedReplyProblem, ScriptedToolPort, SimulationPorts,
+};
+
+/// The ports of this process; runs that share them share the threads of the script host.
+#[derive(Default)]
+pub struct LocalSimulationPorts {
+    scripts: ScriptWorkerPool,
+}
+
+impl SimulationPorts for LocalSimulationPorts {
+    fn scripted_models(
+        &self,
+        replies: &Value,
+    ) -> Result<Arc<dyn ScriptedModelPort>, Vec<ScriptedReplyProblem>> {
+        match ScriptedModel::from_value(replies) {
+            Ok(model) => Ok(Arc::new(model.without_delays())),
+            Err(bad) => Err(bad.problems.into_iter().map(reply_problem).collect()),
+        }
+    }
+
+    fn improvising_models(&self) -> Arc<dyn ScriptedModelPort> {
+        Arc::new(MockModel::default())
+    }
+
+    fn scripted_tools(
+        &self,
+        specs: Vec<ToolSpec>,
+        results: Vec<(String, Vec<MockToolResult>)>,
+        any: &str,
+    ) -> Box<dyn ScriptedToolPort> {
+        Box::new(ScriptedTools::new(specs, results, any))
+    }
+
+    fn scripts(&self) -> &dyn ScriptPort {
+        &self.scripts
+    }
+}
+
+/// Models that answer from a recording.
+pub(super) struct PlayedModels(pub(super) ModelCallPlayer);
+
+/// Real models, while they are recorded.
+pub(super) struct RecordedModels(pub(super) ModelCallRecorder);
+
+impl ModelPort for PlayedModels {
+    fn call<'a>(
+        &'a self,
+        request: &'a ModelRequest,
+        sink: &'a dyn DeltaSink,
+    ) -> BoxFuture<'a, Result<ModelReply, ModelError>> {
+        self.0.call(request, sink)
+    }
+}
+
+impl ScriptedModelPort for PlayedModels {
+    fn unused_replies(&self) -> Vec<String> {
+        recordings::unused_call_lines(&self.0)
+    }
+}
+
+impl ModelPort for RecordedModels {
+    fn call<'a>(
+        &'a self,
+        request: &'a ModelRequest,
+        sink: &'a dyn DeltaSink,
+    ) -> BoxFuture<'a, Result<ModelReply, ModelError>> {
+        self.0.call(request, sink)
+    }
+}
+
+impl ScriptedModelPort for RecordedModels {
+    fn end_recording(&self, keep: bool) -> Option<String> {
+        match keep {
+            true => self.0.finish_recording().err().map(|bad| bad.to_string()),
+            false => self.0.abandon_recording().map(|left| format!("the test has failed, so {left}")),
+        }
+    }
+}
+
+fn reply_problem(problem: RepliesFileProblem) -> ScriptedReplyProblem {
+    let message = problem.to_string();
+    ScriptedReplyProblem {
+        pointer: problem.value_path.json_pointer,
+        message,
+        unknown_key: problem.unknown_key,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::sync::LazyLock;
+
+    use super::*;
+    use crate::cli_context::CliContext;
+    use crate::load_config::load_quietly;
+    use crate::templates::{WORKFLOWS, fill_template};
+    use synthdev_adapters::file_io::UserDirs;
+    use synthdev_domain::source_location::ConfigLayer;
+    use synthdev_language::source::SourceFile;
+    use synthdev_service::workflow_tests::dry_run::DryRun;
+    use synthdev_settings::catalog::ConfigCatalog;
+    use synthdev_settings::layers::read_layers::SettingOverrides;
+
+    static PORTS: LazyLock<LocalSimulationPorts> = LazyLock::new(LocalSimulationPorts::default);
+
+    fn dry_run<'a>(catalog: &'a ConfigCatalog, tests: &'a [SourceFile]) -> DryRun<'a> {
+        DryRun { ports: &*PORTS, catalog, tests }
+    }
+
+    fn shipped_catalog() -> (ConfigCatalog, Vec<SourceFile>) {
+        let nowhere = std::path::PathBuf::from("/nowhere");
+        let world = CliContext {
+            project: nowhere.clone(),
+            dirs: UserDirs { config: nowhere.clone(), data: nowhere.clone(), state: nowhere },
+            environment: BTreeMap::new(),
+            overrides: SettingOverrides::default(),
+            extra_settings: None,
+            trust: false,
+            line_mode: false,
+            shipped_only: true,
+        };
+        let (catalog, gathered) = load_quietly(&world, world.scripted_overrides("test")).unwrap();
+        (catalog, gathered.tests)
+    }
+
+    #[tokio::test]
+    async fn every_shipped_workflow_and_pattern_is_walked_through_with_made_up_answers() {
+        let (catalog, _) = shipped_catalog();
+        let patterns = WORKFLOWS.iter().map(|pattern| {
+            let text =
+                fill_template(pattern.text, "workflow", pattern.name, std::path::Path::new("/nowhere/x"));
+            SourceFile::new(ConfigLayer::User, format!("user:workflows/{}.json", pattern.name), text)
+        });
+        let files: Vec<SourceFile> = catalog.workflow_files().iter().cloned().chain(patterns).collect();
+        for file in &files {
+            for one in dry_run(&catalog, &[]).play_file(file).await.unwrap() {
+                assert!(one.path.len() > 1 && one.test_name.is_none(), "{one:#?}");
+                // where every command goes well, a test that has to fail first never does
+                if one.workflow == "test_first" {
+                    assert!(one.problems[0].contains("tests_do_not_pass"), "{one:#?}");
+                } else {
+                    assert_eq!((one.status.as_str(), one.problems.len()), ("completed", 0), "{one:#?}");
+                }
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn tests_are_played_where_there_are_some_and_a_changed_text_is_told() {
+        let (catalog, tests) = shipped_catalog();
+        let file = catalog.workflow_files().iter().find(|file| file.name.contains("coder_reviewer")).unwrap();
+        let all = dry_run(&catalog, &tests).play_file(file).await.unwrap();
+        assert!(all.iter().all(|one| one.test_name.is_some() && one.problems.is_empty()), "{all:#?}");
+        let text = file.text.replace("improvement_needed === true", "improvement_needed === false");
+        let changed = SourceFile::new(file.layer, file.name.as_str(), text);
+        let all = dry_run(&catalog, &tests).play_file(&changed).await.unwrap();
+        assert!(all.iter().any(|one| !one.problems.is_empty()), "{all:#?}");
+        let broken = SourceFile::new(file.layer, file.name.as_str(), "{");
+        let invalid = dry_run(&catalog, &tests).play_file(&broken).await.unwrap_err();
+        assert!(invalid.to_string().contains("C01"), "{invalid}");
+        let unknown = dry_run(&catalog, &tests).play_workflow("coder_reviwer").await.unwrap_err();
+        assert_eq!(unknown.to_string(), "there is no workflow `coder_reviwer`");
+    }
+
+    #[tokio::test]
+    async fn a_test_that_cannot_be_played_says_why_and_no_answers_are_made_up_for_it() {
+        let (catalog, tests) = shipped_catalog();
+        let file = catalog.workflow_files().iter().find(|file| file.name.contains("coder_reviewer")).unwrap();
+        let own =
+            SourceFile::new(ConfigLayer::User, "user:workflows/coder_reviewer.json", file.text.to_string());
+        let all = dry_run(&catalog, &tests).play_file(&own).await.unwrap();
+        assert!(all.iter().all(|one| one.status.starts_with("skipped: the user layer has")), "{all:#?}");
+        let name = "user:workflows/coder_reviewer.test.json";
+        let broken = [SourceFile::new(ConfigLayer::User, name, "{")];
+        let all = dry_run(&catalog, &broken).play_file(&own).await.unwrap();
+        assert_eq!((all.len(), all[0].status.as_str()), (1, "its test file has errors"), "{all:#?}");
+        assert!(all[0].problems[0].contains("C01"), "{all:#?}");
+    }
+}
