@@ -12,7 +12,7 @@ use super::{bootstrap, config_sources};
 use synthdev_adapters::providers::recording::{
     ModelCallPlayer, ModelCallRecorder, ModelRecording, RecordingError,
 };
-use synthdev_domain::diagnostic::{Diagnostic, DiagnosticSeverity};
+use synthdev_domain::diagnostic::DiagnosticSeverity;
 use synthdev_domain::source_location::ConfigLayer;
 use synthdev_domain::workflow::WorkflowProgram;
 use synthdev_language::companion_files;
