@@ -21,6 +21,7 @@ use synthdev_adapters::worktree::GitWorktrees;
 use synthdev_domain::tool::{ToolSpec, ask_user_tool};
 use synthdev_ports::tool::ToolPort;
 use synthdev_runtime::handle::{RetryPolicy, RuntimeHandle, RuntimeOptions, RuntimePorts};
+use synthdev_service::run_start::{FileLockTime, FileSharingMode};
 use synthdev_settings::catalog::ConfigCatalog;
 use synthdev_settings::layers::rules::environment_names;
 use synthdev_settings::layers::value_type::SettingValueType;
@@ -149,10 +150,10 @@ pub fn rewire_runtime(
 }
 
 impl WiredRuntime {
-    /// Runs although another run works in this project.
+    /// For runs that work beside others as `mode` says.
     #[must_use]
-    pub fn with_shared_project(self) -> Self {
-        Self { handle: self.handle.with_shared_lock(), ..self }
+    pub fn with_file_sharing(self, mode: FileSharingMode) -> Self {
+        Self { handle: mode.apply_to(&self.handle, FileLockTime::AtStart), ..self }
     }
 
     /// For a run that has files of its own.

@@ -42,12 +42,6 @@ pub(super) fn run_in_worktree(
     let handle = bootstrap::wire_runtime(&world.project, data, catalog, None).handle;
     let prepared = PreparedWorktree::create(&handle, &trees, &spec.program).map_err(start_error)?;
     let tree = prepared.tree.clone();
-    let spec = match spec.brief.is_empty() {
-        true => spec,
-        false => {
-            RunSpec { brief: system_context::build_system_context(catalog, Path::new(&tree.path)), ..spec }
-        }
-    };
     for line in missing_file_lines(&prepared.missing) {
         print_stderr(format_args!("warning: {line}"));
     }
@@ -61,7 +55,9 @@ pub(super) fn run_in_worktree(
     let place = WorktreeLocation { project: &world.project, worktree: Path::new(&tree.path) };
     let inside = bootstrap::wire_worktree(place, data, catalog, script);
     let inside = tape.wrap_models(inside, catalog, &[Path::new(&tree.path), &world.project])?;
-    follow_run(&inside, show, async |handle| prepared.start(handle, spec).map_err(start_error))
+    let brief = |directory: &Path| system_context::build_system_context(catalog, directory);
+    let start = async |handle: &RuntimeHandle| prepared.start(handle, spec, brief).map(|started| started.run);
+    follow_run(&inside, show, async |handle| start(handle).await.map_err(start_error))
 }
 
 /// What could not be copied, a line each.

@@ -16,6 +16,7 @@ use self::workflow_registry::{RegistrySnapshot, WorkflowRegistry, first_error};
 use super::bootstrap::{self, WiredRuntime};
 use super::cli_context::CliContext;
 use super::diagnostics;
+use super::isolation;
 use super::load_config::load_quietly;
 use super::run_command::run_spec;
 use super::run_to_end::{build_runtime, interrupt_receiver};
@@ -25,15 +26,15 @@ use synthdev_cli::exit;
 use synthdev_domain::ids::RunId;
 use synthdev_domain::journal::RunSummary;
 use synthdev_engine::steering::BreakpointSet;
-use synthdev_mcp::backend::{BrokenWorkflow, McpBackend, McpBackendError, OfferedWorkflow};
+use synthdev_mcp::backend::{BrokenWorkflow, ClientStartedRun, McpBackend, McpBackendError, OfferedWorkflow};
 use synthdev_mcp::reminders::PauseReminders;
 use synthdev_runtime::delegated_calls::DelegatedCalls;
 use synthdev_runtime::handle::{RuntimeHandle, WAIT_OR_SHARE};
-use synthdev_runtime::lock_timing::LockTiming;
 use synthdev_runtime::task_queue::TaskTimeouts;
 use synthdev_service::run_resume::{ResumeOptions, ResumeRequest, ResumeService, RunResumeError};
 use synthdev_service::run_start::{
-    DelegationOptions, FileSharingMode, RunStartError, RunStartRequest, delegated_program, start_run_as,
+    DelegationOptions, FileLockTime, FileSharingMode, RunStartError, RunStartRequest, delegated_program,
+    start_run_as,
 };
 use synthdev_settings::catalog::ConfigCatalog;
 
@@ -175,7 +176,7 @@ impl McpBackend for ProjectMcpBackend {
         inputs: Map<String, Value>,
         handed_out: DelegationOptions,
         beside: FileSharingMode,
-    ) -> BoxFuture<'static, Result<RunId, McpBackendError>> {
+    ) -> BoxFuture<'static, Result<ClientStartedRun, McpBackendError>> {
         let stock = self.registry_snapshot();
         let program = match stock.catalog.program(name) {
             Ok(program) => delegated_program(program, handed_out),
@@ -195,17 +196,14 @@ impl McpBackend for ProjectMcpBackend {
         if beside != FileSharingMode::Isolated {
             let run = self.runtime.handle.draw_run_id();
             let handle = stock.runtime.handle.with_delegated_models(&run, interactions);
-            let handle = handle
-                .with_lock_timing(LockTiming::BeforeChanges { waits: beside != FileSharingMode::Refused });
-            let handle = if beside == FileSharingMode::Shares {
+            let handle = beside.apply_to(&handle, FileLockTime::BeforeChanges);
+            if beside == FileSharingMode::Shares {
                 self.mark_shared(&run);
-                handle.with_shared_lock()
-            } else {
-                handle
-            };
+            }
             return async move {
                 windows::ask_unknown_windows(&providers, &mut spec.program).await;
-                start_run_as(&handle, run, spec).map_err(start_error)
+                let run = start_run_as(&handle, run, spec).map_err(start_error)?;
+                Ok(ClientStartedRun { run, warnings: Vec::new() })
             }
             .boxed();
         }
@@ -214,8 +212,13 @@ impl McpBackend for ProjectMcpBackend {
             move |run: &RunId, handle: &RuntimeHandle| handle.with_delegated_models(run, interactions);
         async move {
             windows::ask_unknown_windows(&providers, &mut spec.program).await;
-            match tokio::task::spawn_blocking(move || elsewhere.start_with(spec, around)).await {
-                Ok(begun) => begun.map(|(run, _)| run).map_err(start_error),
+            match tokio::task::spawn_blocking(move || elsewhere.start_run(spec, around)).await {
+                Ok(begun) => begun
+                    .map(|started| ClientStartedRun {
+                        warnings: isolation::missing_file_lines(&started.missing),
+                        run: started.run,
+                    })
+                    .map_err(start_error),
                 Err(error) => Err(backend_error(format!("this operation was aborted: {error}"), None)),
             }
         }
@@ -227,8 +230,8 @@ impl McpBackend for ProjectMcpBackend {
         let refused = |error: RunResumeError| backend_error(error.to_string(), error.hint());
         let handle = stock.isolated_runs.runtime_for_run(run).map_err(refused)?.handle.clone();
         let handle = handle.with_delegated_models(&run.id, Arc::clone(&self.interactions));
-        let handle = handle.with_lock_timing(LockTiming::BeforeChanges { waits: true });
-        let handle = if self.is_shared(&run.id) { handle.with_shared_lock() } else { handle };
+        let sharing = if self.is_shared(&run.id) { FileSharingMode::Shares } else { FileSharingMode::Waits };
+        let handle = sharing.apply_to(&handle, FileLockTime::BeforeChanges);
         let windows = KnownWindowLookup(&stock.runtime.providers);
         let service = ResumeService::new(&handle, &stock.catalog, &windows);
         let request = service.prepare(run, ResumeOptions::default()).map_err(refused)?;

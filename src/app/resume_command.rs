@@ -27,6 +27,7 @@ use synthdev_service::run_resume::{
     self, AnswerPlan, ResumeDefinition, ResumeOptions, ResumeRequest, ResumeService, RunResumeError,
     TokenError, TypedAnswers,
 };
+use synthdev_service::run_start::FileSharingMode;
 use synthdev_settings::catalog::ConfigCatalog;
 
 pub(super) fn retry_run(world: &CliContext, args: &ResumeArgs) -> Result<u8> {
@@ -58,7 +59,8 @@ pub(super) fn resume_run(world: &CliContext, args: &ResumeArgs) -> Result<u8> {
     };
     let run = reader.handle.summary(id.as_str()).map_err(store_error)?;
     let wired = wired_for(world, &catalog, &run, script)?;
-    let wired = if args.share { wired.with_shared_project() } else { wired };
+    let sharing = if args.share { FileSharingMode::Shares } else { FileSharingMode::Refused };
+    let wired = wired.with_file_sharing(sharing);
     skip_used_replies(&wired, &run.id)?;
     let wired = recordings::attach_to_resumed(world, args, &catalog, gathered.sources, played, wired, &run)?;
     let refused = |error| not_started(Some(&catalog), error);

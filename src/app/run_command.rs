@@ -82,7 +82,7 @@ pub(super) fn run_workflow_command(world: &CliContext, args: RunArgs) -> Result<
         isolation::run_in_worktree(world, &catalog, spec, script, tape, show)?
     } else {
         let wired = bootstrap::wire_runtime(&world.project, &world.dirs.data, &catalog, script);
-        let wired = if beside == FileSharingMode::Shares { wired.with_shared_project() } else { wired };
+        let wired = wired.with_file_sharing(beside);
         let wired = tape.wrap_models(wired, &catalog, &[&world.project])?;
         drive_spec(&wired, spec, show)?
     };

@@ -34,6 +34,14 @@ pub struct BrokenWorkflow {
     pub reason: String,
 }
 
+/// A run that was started for a client.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ClientStartedRun {
+    pub run: RunId,
+    /// What the client has to know, a line each: files that the run's worktree lacks.
+    pub warnings: Vec<String>,
+}
+
 /// Why something was not done.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct McpBackendError {
@@ -81,7 +89,7 @@ pub trait McpBackend: Send + Sync {
         inputs: Map<String, Value>,
         handed_out: DelegationOptions,
         beside: FileSharingMode,
-    ) -> BoxFuture<'static, Result<RunId, McpBackendError>>;
+    ) -> BoxFuture<'static, Result<ClientStartedRun, McpBackendError>>;
 
     /// The runtime and the request to resume a run with.
     ///

@@ -3,6 +3,7 @@
 //! Owns what a run begins with, and on which files it works beside others. Refuses to leave anything behind of a run
 //! that did not start.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
@@ -17,6 +18,7 @@ use synthdev_ports::run_store::StoreError;
 use synthdev_ports::snapshot::SnapshotError;
 use synthdev_ports::worktree::WorktreePort;
 use synthdev_runtime::handle::RuntimeHandle;
+use synthdev_runtime::lock_timing::LockTiming;
 use synthdev_settings::catalog::ConfigCatalog;
 
 /// On which files a run works where another one holds those of the project.
@@ -33,7 +35,29 @@ pub enum FileSharingMode {
     Isolated,
 }
 
+/// When the runs of a front-end take the project's files: a fact of its process.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FileLockTime {
+    /// When they start: the process drives one run at a time.
+    AtStart,
+    /// Before they change files: the process serves several clients.
+    BeforeChanges,
+}
+
 impl FileSharingMode {
+    /// A handle whose runs take the project's files as this mode says. One that is isolated works on others, and keeps
+    /// the lock of those.
+    #[must_use]
+    pub fn apply_to(self, handle: &RuntimeHandle, time: FileLockTime) -> RuntimeHandle {
+        let timing = match (self, time) {
+            (Self::Waits, _) => LockTiming::BeforeChanges { waits: true },
+            (_, FileLockTime::AtStart) => LockTiming::AtStart,
+            (mode, FileLockTime::BeforeChanges) => LockTiming::BeforeChanges { waits: mode != Self::Refused },
+        };
+        let handle = handle.with_lock_timing(timing);
+        if self == Self::Shares { handle.with_shared_lock() } else { handle }
+    }
+
     /// A workflow that is declared as isolated has files of its own, whatever is asked for.
     #[must_use]
     pub fn for_program(self, program: &WorkflowProgram) -> Self {
@@ -136,6 +160,14 @@ pub fn start_run_as(handle: &RuntimeHandle, run: RunId, spec: RunSpec) -> Result
     Ok(handle.start_as(run, spec, None)?)
 }
 
+/// A run that works in a worktree of its own.
+pub struct IsolatedStart {
+    pub run: RunId,
+    pub tree: RunWorktree,
+    /// What could not be copied.
+    pub missing: Vec<SkippedPath>,
+}
+
 /// A worktree for a run that is about to start. It is removed again unless the run starts.
 pub struct PreparedWorktree<'w> {
     pub run: RunId,
@@ -166,14 +198,23 @@ impl<'w> PreparedWorktree<'w> {
         Ok(prepared)
     }
 
-    /// `handle` is that of the worktree.
+    /// `handle` is that of the worktree; `brief` describes it. A run without a description, as one that is recorded
+    /// for other machines, gets none.
     ///
     /// # Errors
     /// The history cannot be written.
-    pub fn start(mut self, handle: &RuntimeHandle, spec: RunSpec) -> Result<RunId, RunStartError> {
-        let run = handle.start_as(self.run.clone(), spec, Some(self.tree.clone()))?;
+    pub fn start(
+        mut self,
+        handle: &RuntimeHandle,
+        spec: RunSpec,
+        brief: impl FnOnce(&Path) -> SystemContext,
+    ) -> Result<IsolatedStart, RunStartError> {
+        let has_brief = !spec.brief.is_empty();
+        let brief = if has_brief { brief(Path::new(&self.tree.path)) } else { SystemContext::default() };
+        let tree = self.tree.clone();
+        let run = handle.start_as(self.run.clone(), RunSpec { brief, ..spec }, Some(tree.clone()))?;
         self.is_used = true;
-        Ok(run)
+        Ok(IsolatedStart { run, tree, missing: std::mem::take(&mut self.missing) })
     }
 }
 

@@ -21,8 +21,8 @@ pub use editor::{
     OpenedEditFile, SavedEditFile, ToolSymbol, definition_file_name,
 };
 pub use lookups::{
-    IndexingReply, IndexingRequest, LookupPage, LookupRequest, LookupResponse, ShellOutcome, ShellSuggestion,
-    ShellSuggestionReply,
+    IndexingRequest, IndexingResponse, LookupPage, LookupRequest, LookupResponse, ShellOutcome,
+    ShellSuggestion, ShellSuggestionResponse,
 };
 pub use project::{
     ConfigReload, ProjectRequest, ProjectResponse, RecalledInput, StandingPermission, StatusFacts,

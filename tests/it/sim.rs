@@ -28,7 +28,7 @@ use synthdev::engine::run_spec::RunSpec;
 use super::support::{self, requests};
 use luck::Luck;
 
-const WORLDS: u64 = 300;
+const WORLDS: u64 = 500;
 const MOST_INPUTS: usize = 250;
 
 #[test]

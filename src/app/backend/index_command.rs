@@ -14,10 +14,10 @@ use synthdev_service::project_indexing::{
     IndexingError, IndexingProgress, IndexingProposal, SMALL_TASK_LEVEL, StopSignal, build_index,
     propose_indexing,
 };
-use synthdev_service::session::{IndexingReply, IndexingRequest};
+use synthdev_service::session::{IndexingRequest, IndexingResponse};
 
 impl TuiBackend {
-    pub(super) fn handle_indexing(&self, asked: IndexingRequest) -> BoxFuture<'static, IndexingReply> {
+    pub(super) fn handle_indexing(&self, asked: IndexingRequest) -> BoxFuture<'static, IndexingResponse> {
         match asked {
             IndexingRequest::Look(limit) => self.scan_project(limit),
             IndexingRequest::Go => self.make_index(),
@@ -28,8 +28,8 @@ impl TuiBackend {
         }
     }
 
-    fn scan_project(&self, limit: SizeLimit) -> BoxFuture<'static, IndexingReply> {
-        let refused = |why: String| Box::pin(std::future::ready(IndexingReply::Refused(why)));
+    fn scan_project(&self, limit: SizeLimit) -> BoxFuture<'static, IndexingResponse> {
+        let refused = |why: String| Box::pin(std::future::ready(IndexingResponse::Refused(why)));
         let (catalog, wired) = (self.current_catalog(), self.current_runtime());
         if self.context.shipped_only {
             return refused("the demo leaves nothing behind: it makes no index".to_owned());
@@ -48,43 +48,43 @@ impl TuiBackend {
                 propose_indexing(Arc::new(port), limit, &catalog).map_err(|error| indexing_error_text(&error))
             });
             match proposed.await {
-                Ok(IndexingProposal::UpToDate(report)) => IndexingReply::Done(report),
+                Ok(IndexingProposal::UpToDate(report)) => IndexingResponse::Done(report),
                 Ok(IndexingProposal::Free(job)) => {
                     // what costs nothing is done at once
-                    IndexingReply::Done(Box::new(build_index(&wired.handle, job, &|_| {}, stopped).await))
+                    IndexingResponse::Done(Box::new(build_index(&wired.handle, job, &|_| {}, stopped).await))
                 }
                 Ok(IndexingProposal::Priced { job, lines }) => {
                     *shown.proposed_job.lock().unwrap_or_else(PoisonError::into_inner) = Some(job);
-                    IndexingReply::Proposal(lines)
+                    IndexingResponse::Proposal(lines)
                 }
-                Err(why) => IndexingReply::Refused(why),
+                Err(why) => IndexingResponse::Refused(why),
             }
         })
     }
 
-    fn make_index(&self) -> BoxFuture<'static, IndexingReply> {
+    fn make_index(&self) -> BoxFuture<'static, IndexingResponse> {
         let taken = self.indexing.proposed_job.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some(work) = taken else {
             let why = "the index was already built: /index checks for changes".to_owned();
-            return Box::pin(std::future::ready(IndexingReply::Refused(why)));
+            return Box::pin(std::future::ready(IndexingResponse::Refused(why)));
         };
         if self.indexing.is_running.swap(true, Ordering::Relaxed) {
             let why = "an index is being built: wait until it is done, then use /index".to_owned();
-            return Box::pin(std::future::ready(IndexingReply::Refused(why)));
+            return Box::pin(std::future::ready(IndexingResponse::Refused(why)));
         }
         let (wired, stopped, indexing) =
             (self.current_runtime(), self.stop_signal(), Arc::clone(&self.indexing));
         Box::pin(async move {
             let of = work.plan.to_describe.len() + work.plan.directories.len();
             let (tell, watched) =
-                watch::channel(IndexingReply::At(IndexingProgress { done_count: 0, total_count: of }));
+                watch::channel(IndexingResponse::At(IndexingProgress { done_count: 0, total_count: of }));
             *indexing.running_job.lock().await = Some(watched);
             tokio::spawn(async move {
-                let told = |at: IndexingProgress| drop(tell.send_replace(IndexingReply::At(at)));
+                let told = |at: IndexingProgress| drop(tell.send_replace(IndexingResponse::At(at)));
                 let report = build_index(&wired.handle, work, &told, stopped).await;
-                tell.send_replace(IndexingReply::Done(Box::new(report)));
+                tell.send_replace(IndexingResponse::Done(Box::new(report)));
             });
-            IndexingReply::At(IndexingProgress { done_count: 0, total_count: of })
+            IndexingResponse::At(IndexingProgress { done_count: 0, total_count: of })
         })
     }
 

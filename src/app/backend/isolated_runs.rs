@@ -11,7 +11,7 @@ use synthdev_domain::snapshot::RunWorktree;
 use synthdev_engine::run_spec::RunSpec;
 use synthdev_runtime::handle::RuntimeHandle;
 use synthdev_service::run_resume::{RunResumeError, place_of_run};
-use synthdev_service::run_start::{PreparedWorktree, RunStartError};
+use synthdev_service::run_start::{IsolatedStart, PreparedWorktree, RunStartError};
 use synthdev_settings::catalog::ConfigCatalog;
 
 /// What a run in another directory is wired with; kept, because making a worktree takes a while.
@@ -36,26 +36,18 @@ impl IsolatedRuns {
         &self.runtime
     }
 
-    /// The run, and where it works. Without a worktree nothing is started. Blocking.
-    pub(crate) fn start_run(&self, spec: RunSpec) -> Result<(RunId, String), RunStartError> {
-        self.start_with(spec, |_, handle| handle.clone())
-    }
-
-    /// The same on what `around` makes of the runtime.
-    pub(crate) fn start_with(
+    /// Starts a run in a worktree of its own, on what `around` makes of the runtime. Without a worktree nothing is
+    /// started. Blocking.
+    pub(crate) fn start_run(
         &self,
         spec: RunSpec,
         around: impl FnOnce(&RunId, &RuntimeHandle) -> RuntimeHandle,
-    ) -> Result<(RunId, String), RunStartError> {
+    ) -> Result<IsolatedStart, RunStartError> {
         let trees = bootstrap::git_worktrees(&self.project, &self.data, &self.catalog);
         let prepared = PreparedWorktree::create(&self.runtime.handle, &trees, &spec.program)?;
-        let (run, tree) = (prepared.run.clone(), prepared.tree.clone());
-        let brief = system_context::build_system_context(&self.catalog, Path::new(&tree.path));
-        let inside = around(&run, &self.runtime_in_worktree(&tree.path).handle);
-        let mut lines = isolation::missing_file_lines(&prepared.missing);
-        prepared.start(&inside, RunSpec { brief, ..spec })?;
-        lines.push(worktree_text(&run, &tree));
-        Ok((run, lines.join("\n")))
+        let inside = around(&prepared.run, &self.runtime_in_worktree(&prepared.tree.path).handle);
+        let brief = |directory: &Path| system_context::build_system_context(&self.catalog, directory);
+        prepared.start(&inside, spec, brief)
     }
 
     /// The runtime with the files of a run that is resumed.
@@ -70,6 +62,13 @@ impl IsolatedRuns {
         let place = WorktreeLocation { project: &self.project, worktree: Path::new(tree) };
         bootstrap::wire_beside(&self.runtime, place, &self.data, &self.catalog)
     }
+}
+
+/// What the user is told of an isolated run: what its files lack, where it works, and what becomes of it.
+pub(super) fn isolated_start_text(started: &IsolatedStart) -> String {
+    let mut lines = isolation::missing_file_lines(&started.missing);
+    lines.push(worktree_text(&started.run, &started.tree));
+    lines.join("\n")
 }
 
 /// Where an isolated run works, and what becomes of it.

@@ -38,12 +38,12 @@ impl TuiBackend {
         match asked {
             SetupRequest::Open { .. } if self.current_runtime().providers.scripted_model().is_some() => {
                 let why = "this session uses scripted replies\nhint: `synthdev configure` sets up a model";
-                ready_reply(SetupResponse::Saved(Err(why.to_owned())))
+                ready_response(SetupResponse::Saved(Err(why.to_owned())))
             }
             SetupRequest::Open { at_first_start: true, .. }
                 if self.current_catalog().model_for_level("base").is_ok() =>
             {
-                ready_reply(SetupResponse::Unneeded)
+                ready_response(SetupResponse::Unneeded)
             }
             SetupRequest::Open { level, at_first_start: first, exits_after: alone } => {
                 let places = self.current_catalog().servers().iter().map(setup_server).collect();
@@ -53,12 +53,12 @@ impl TuiBackend {
                     exits_after: alone,
                     servers: places,
                 };
-                if first { self.unless_offered(opened) } else { ready_reply(opened) }
+                if first { self.unless_offered(opened) } else { ready_response(opened) }
             }
             SetupRequest::Discover => self.discover_servers(),
             SetupRequest::Offers(setup) => match self.server_for_level(&setup) {
                 Ok((candidate, choice)) => list_offered_models(candidate, choice),
-                Err(error) => ready_reply(SetupResponse::Offers {
+                Err(error) => ready_response(SetupResponse::Offers {
                     models: Vec::new(),
                     problem: Some(format!("{error:#}")),
                 }),
@@ -69,10 +69,10 @@ impl TuiBackend {
                     .and_then(|one| model_choices(&one, &setups).map(|list| (one, list)))
                 {
                     Ok((candidate, choices)) => try_setup(candidate, choices, &setups),
-                    Err(error) => ready_reply(SetupResponse::Tried(Err(format!("{error:#}")))),
+                    Err(error) => ready_response(SetupResponse::Tried(Err(format!("{error:#}")))),
                 }
             }
-            SetupRequest::Save(setups) => ready_reply(SetupResponse::Saved(
+            SetupRequest::Save(setups) => ready_response(SetupResponse::Saved(
                 self.save_setup(&setups).map_err(|error| format!("{error:#}")),
             )),
         }
@@ -224,6 +224,6 @@ fn try_setup(
     })
 }
 
-fn ready_reply(told: SetupResponse) -> BoxFuture<'static, SetupResponse> {
+fn ready_response(told: SetupResponse) -> BoxFuture<'static, SetupResponse> {
     Box::pin(std::future::ready(told))
 }

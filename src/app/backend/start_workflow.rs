@@ -7,6 +7,7 @@ use futures_util::future::BoxFuture;
 
 use super::catalog_lines::unreadable_workflows;
 use super::error_text::{HOW_TO_SET, start_error_text};
+use super::isolated_runs::isolated_start_text;
 use super::tui_backend::{StartedRun, WorkflowStart};
 use super::{TuiBackend, past_runs, run_blocking};
 use crate::cli_context::CliContext;
@@ -16,7 +17,7 @@ use crate::windows;
 use serde_json::Map;
 use synthdev_engine::steering::BreakpointSet;
 use synthdev_language::inputs;
-use synthdev_service::run_start::{FileSharingMode, RunStartRequest};
+use synthdev_service::run_start::{FileLockTime, FileSharingMode, RunStartRequest};
 use synthdev_service::session::{
     PendingStart, ServiceAnswer, StandingPermission, StartPreparation, StartRequest, StartResponse,
 };
@@ -113,25 +114,24 @@ impl TuiBackend {
         let begun = move || stops.set_breakpoints(BreakpointSet::default());
         let wired = self.current_runtime();
         match beside {
-            FileSharingMode::Shares => self.start_run(wired.handle.with_shared_lock(), spec, begun),
             FileSharingMode::Isolated => {
                 let elsewhere = self.isolated_runs();
                 let copied = async move {
                     let mut spec = spec;
                     windows::ask_unknown_windows(&wired.providers, &mut spec.program).await;
                     let started = run_blocking(move || {
-                        let (run, place) =
-                            elsewhere.start_run(spec).map_err(|error| start_error_text(&error))?;
+                        let started = elsewhere
+                            .start_run(spec, |_, handle| handle.clone())
+                            .map_err(|error| start_error_text(&error))?;
                         begun();
-                        Ok((run, Some(place)))
+                        let note = isolated_start_text(&started);
+                        Ok((started.run, Some(note)))
                     });
                     started.await
                 };
                 Ok(WorkflowStart::Later(StartPreparation::Files, Box::pin(copied)))
             }
-            FileSharingMode::Refused | FileSharingMode::Waits => {
-                self.start_run(wired.handle.clone(), spec, begun)
-            }
+            mode => self.start_run(mode.apply_to(&wired.handle, FileLockTime::AtStart), spec, begun),
         }
     }
 

@@ -9,13 +9,13 @@ use synthdev_domain::command_suggestion;
 use synthdev_domain::model::ModelError;
 use synthdev_runtime::one_shot_query::{OneShotOutcome, OneShotReport};
 use synthdev_service::project_indexing::SMALL_TASK_LEVEL;
-use synthdev_service::session::{ShellSuggestion, ShellSuggestionReply};
+use synthdev_service::session::{ShellSuggestion, ShellSuggestionResponse};
 
 impl TuiBackend {
-    pub(super) fn suggest_command(&self, words: String) -> BoxFuture<'static, ShellSuggestionReply> {
+    pub(super) fn suggest_command(&self, words: String) -> BoxFuture<'static, ShellSuggestionResponse> {
         let (catalog, wired) = (self.current_catalog(), self.current_runtime());
-        let refused = |why: String| -> BoxFuture<'static, ShellSuggestionReply> {
-            Box::pin(std::future::ready(ShellSuggestionReply { suggestion: Err(why), costs: Vec::new() }))
+        let refused = |why: String| -> BoxFuture<'static, ShellSuggestionResponse> {
+            Box::pin(std::future::ready(ShellSuggestionResponse { suggestion: Err(why), costs: Vec::new() }))
         };
         if wired
             .providers
@@ -51,7 +51,7 @@ impl TuiBackend {
                 }
                 Err(why) => Err(why),
             };
-            ShellSuggestionReply { suggestion: told, costs: spent }
+            ShellSuggestionResponse { suggestion: told, costs: spent }
         })
     }
 }

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::super::arguments::{ToolArguments, check_size, missing_arguments};
-use super::super::backend::OfferedWorkflow;
+use super::super::backend::{ClientStartedRun, OfferedWorkflow};
 use super::super::error::{McpCallError, ToolResultError, invalid_request_error, shorten_text};
 use super::tool_call::McpToolCall;
 use synthdev_domain::workflow::{SubAgents, WorkflowParameter};
@@ -71,10 +71,12 @@ async fn start_workflow(
     check_size("inputs", &Value::Object(given.clone()))?;
     let values = input_values(&offered.inputs, given)?;
     let events = call.backend.handle().subscribe(false);
-    let run = call.backend.start(&offered.name, values, handed_out, beside).await?;
+    let ClientStartedRun { run, warnings } =
+        call.backend.start(&offered.name, values, handed_out, beside).await?;
     let mut told = if wait { call.follow_run(&run, events).await? } else { call.current_status(&run)? };
-    if !offered.start_warnings.is_empty() {
-        told["warnings"] = json!(offered.start_warnings);
+    let warnings: Vec<&String> = offered.start_warnings.iter().chain(&warnings).collect();
+    if !warnings.is_empty() {
+        told["warnings"] = json!(warnings);
     }
     Ok(told)
 }

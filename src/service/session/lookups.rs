@@ -32,11 +32,11 @@ pub enum LookupResponse {
         outcome: Result<ShellOutcome, String>,
     },
     /// A suggested shell command, or why there is none; with the number of the query.
-    Suggested(u64, ShellSuggestionReply, Timestamp),
+    Suggested(u64, ShellSuggestionResponse, Timestamp),
     /// All tasks as they are now, and the one that the command was about.
     Tasks { command: TaskListCommand, outcome: Result<(TaskList, Option<TaskListItem>), String> },
     /// With the number of the query.
-    Index(u64, IndexingReply, Timestamp),
+    Index(u64, IndexingResponse, Timestamp),
 }
 
 /// The reply to a lookup: its title and text.
@@ -74,7 +74,7 @@ pub enum ShellOutcome {
 
 /// A command that a model wrote; nothing was run.
 #[derive(Clone, PartialEq, Debug)]
-pub struct ShellSuggestionReply {
+pub struct ShellSuggestionResponse {
     /// Why there is none, in one line.
     pub suggestion: Result<ShellSuggestion, String>,
     /// The cost of the request, even if it gave no command.
@@ -103,7 +103,7 @@ pub enum IndexingRequest {
 }
 
 #[derive(Clone, PartialEq, Debug)]
-pub enum IndexingReply {
+pub enum IndexingResponse {
     /// Why nothing can be done.
     Refused(String),
     /// Asks the user, with these lines.

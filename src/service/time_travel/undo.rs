@@ -13,6 +13,8 @@ pub struct UndoPlan {
     pub files: FileRestorePlan,
     /// An earlier restore was cut off: there is something to do even if no file differs.
     pub completes_restore: bool,
+    /// A conversation that is open in this process: it goes on, so nothing is written to its record.
+    is_open_chat: bool,
 }
 
 impl UndoPlan {
@@ -33,7 +35,8 @@ impl TimeTravelService<'_> {
     /// # Errors
     /// The run is running, has no snapshot here, or worked on other files.
     pub fn plan_undo(&self, run: &RunSummary) -> Result<UndoPlan, TimeTravelError> {
-        if run.progress.status == RunStatus::Running {
+        let is_open_chat = self.is_open_chat(run);
+        if run.progress.status == RunStatus::Running && !is_open_chat {
             return Err(TimeTravelError::UndoOfRunning(run.id.clone()));
         }
         if let Some(tree) = &run.worktree {
@@ -43,7 +46,16 @@ impl TimeTravelService<'_> {
         let snapshot = snapshot_before(self.handle, &*store, run)?;
         let completes_restore = store.interrupted_restore().ok().flatten().is_some();
         let files = FileRestorePlan::new(self.handle, store, run, snapshot)?;
-        Ok(UndoPlan { run: run.clone(), files, completes_restore })
+        Ok(UndoPlan { run: run.clone(), files, completes_restore, is_open_chat })
+    }
+
+    /// A conversation that this process holds. It takes no lock on the project's files while it waits for a message.
+    fn is_open_chat(&self, run: &RunSummary) -> bool {
+        self.handle.running_runs().contains(&run.id)
+            && self
+                .handle
+                .definition(&run.id)
+                .is_ok_and(|spec| spec.program.workflows.first().is_some_and(|root| root.conversational))
     }
 
     /// Does it. The run itself stays as it is.
@@ -51,6 +63,10 @@ impl TimeTravelService<'_> {
     /// # Errors
     /// Another run works in the project, or the files cannot be restored; the message says whether any was changed.
     pub fn undo(&self, plan: &UndoPlan) -> Result<SnapshotRestoreResult, TimeTravelError> {
+        if plan.is_open_chat {
+            let _held = self.handle.lock_files(&plan.run.id, &plan.run.workflow)?;
+            return Ok(self.handle.restore_snapshot(&plan.files.snapshot)?);
+        }
         Ok(self.handle.undo(&plan.run.id, &plan.files.snapshot, &*plan.files.store)?)
     }
 

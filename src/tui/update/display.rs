@@ -26,7 +26,7 @@ pub(super) fn on_response(model: &mut UiModel, response: DisplayResponse) -> Vec
         }
         DisplayResponse::Theme(found) => on_theme_loaded(model, found),
         DisplayResponse::History(number, response) => {
-            return history_browser::handle_reply(model, number, *response);
+            return history_browser::on_response(model, number, *response);
         }
     }
     Vec::new()

@@ -94,7 +94,7 @@ pub fn on_store_change(model: &mut UiModel) -> Vec<UiCommand> {
 }
 
 /// A reply; one that was cancelled is dropped.
-pub fn handle_reply(model: &mut UiModel, number: u64, told: HistoryResponse) -> Vec<UiCommand> {
+pub fn on_response(model: &mut UiModel, number: u64, told: HistoryResponse) -> Vec<UiCommand> {
     let Some(archive) = &mut model.history_browser else { return Vec::new() };
     let awaited = archive.waits_for(&HistoryWaitKind::Answer(number));
     match told {

@@ -9,7 +9,7 @@ use crate::transcript::item::{ItemTone, TranscriptItem};
 use synthdev_domain::ids::Timestamp;
 use synthdev_domain::project_index::SizeLimit;
 use synthdev_domain::project_index::report::{IndexOutcome, IndexReport};
-use synthdev_service::session::{IndexingReply, IndexingRequest, LookupRequest, SessionRequest};
+use synthdev_service::session::{IndexingRequest, IndexingResponse, LookupRequest, SessionRequest};
 
 pub fn propose_indexing(model: &mut UiModel, limit: SizeLimit) -> Vec<UiCommand> {
     start_indexing(model, "examining the project", IndexingRequest::Look(limit))
@@ -34,10 +34,15 @@ fn start_indexing(model: &mut UiModel, what: &str, asked: IndexingRequest) -> Ve
     vec![UiCommand::ask(LookupRequest::Index(model.start_side_query(what), asked))]
 }
 
-pub fn handle_reply(model: &mut UiModel, number: u64, told: IndexingReply, at: Timestamp) -> Vec<UiCommand> {
+pub fn on_response(
+    model: &mut UiModel,
+    number: u64,
+    told: IndexingResponse,
+    at: Timestamp,
+) -> Vec<UiCommand> {
     model.now = model.now.max(at);
     match told {
-        IndexingReply::At(progress) => {
+        IndexingResponse::At(progress) => {
             if let Some(aside) = model.side_query.as_mut().filter(|aside| aside.number == number) {
                 let (done, of) = (
                     format_thousands(progress.done_count as u64),
@@ -48,7 +53,7 @@ pub fn handle_reply(model: &mut UiModel, number: u64, told: IndexingReply, at: T
             // also after a stop: the last reply has the cost
             return vec![UiCommand::ask(LookupRequest::Index(number, IndexingRequest::More))];
         }
-        IndexingReply::Proposal(lines) if model.finish_side_query(number) => {
+        IndexingResponse::Proposal(lines) if model.finish_side_query(number) => {
             let go = UiCommand::ask(LookupRequest::Index(0, IndexingRequest::Go));
             model.dialogs.push_back(QuestionDialog::for_confirmation(
                 "Build the index of this project?",
@@ -56,12 +61,12 @@ pub fn handle_reply(model: &mut UiModel, number: u64, told: IndexingReply, at: T
                 go,
             ));
         }
-        IndexingReply::Proposal(_) => {}
-        IndexingReply::Refused(why) => {
+        IndexingResponse::Proposal(_) => {}
+        IndexingResponse::Refused(why) => {
             model.finish_side_query(number);
             model.add_item(TranscriptItem::line(ItemTone::Bad, &why));
         }
-        IndexingReply::Done(report) => {
+        IndexingResponse::Done(report) => {
             model.finish_side_query(number);
             on_index_done(model, &report);
         }

@@ -48,7 +48,7 @@ pub(super) fn on_response(model: &mut UiModel, response: LookupResponse) -> Vec<
         LookupResponse::Suggested(number, suggested, at) => {
             shell_commands::on_suggestion(model, number, suggested, at);
         }
-        LookupResponse::Index(number, report, at) => return index::handle_reply(model, number, report, at),
+        LookupResponse::Index(number, report, at) => return index::on_response(model, number, report, at),
     }
     Vec::new()
 }

@@ -108,7 +108,7 @@ pub fn on_paste(model: &mut UiModel, text: &str) -> Option<Vec<UiCommand>> {
 }
 
 /// A reply; one to a closed dialog is dropped.
-pub fn handle_reply(model: &mut UiModel, number: u64, told: SetupResponse) -> Vec<UiCommand> {
+pub fn on_response(model: &mut UiModel, number: u64, told: SetupResponse) -> Vec<UiCommand> {
     match told {
         SetupResponse::Unneeded => return Vec::new(),
         SetupResponse::Opened { at_first_start: true, .. } if has_unsent_input(model) => return Vec::new(),

@@ -7,7 +7,7 @@ use crate::slash::{self, ShellLine, SlashAction};
 use crate::transcript::item::{ItemTone, TranscriptBlock, TranscriptItem};
 use synthdev_domain::cost::CostEntry;
 use synthdev_domain::ids::Timestamp;
-use synthdev_service::session::{LookupRequest, ShellOutcome, ShellSuggestion, ShellSuggestionReply};
+use synthdev_service::session::{LookupRequest, ShellOutcome, ShellSuggestion, ShellSuggestionResponse};
 
 pub fn run_shell_line(model: &mut UiModel, line: ShellLine) -> Vec<UiCommand> {
     match line {
@@ -106,7 +106,7 @@ fn ask_suggestion(model: &mut UiModel, words: String) -> Vec<UiCommand> {
     vec![UiCommand::ask(LookupRequest::Suggest(number, words))]
 }
 
-pub fn on_suggestion(model: &mut UiModel, number: u64, suggested: ShellSuggestionReply, at: Timestamp) {
+pub fn on_suggestion(model: &mut UiModel, number: u64, suggested: ShellSuggestionResponse, at: Timestamp) {
     model.now = model.now.max(at);
     record_costs(model, &suggested.costs);
     if !model.finish_side_query(number) {

@@ -5,13 +5,13 @@ use synthdev::domain::project_index::SizeLimit;
 use synthdev::domain::project_index::report::{IndexOutcome, IndexReport};
 use synthdev::runtime::indexing::IndexingProgress;
 use synthdev::service::session::{
-    IndexingReply, IndexingRequest, LookupRequest, LookupResponse, SessionRequest,
+    IndexingRequest, IndexingResponse, LookupRequest, LookupResponse, SessionRequest,
 };
 
 use super::*;
 
 impl Desk {
-    fn send_index_reply(&mut self, number: u64, told: IndexingReply) -> &mut Self {
+    fn send_index_reply(&mut self, number: u64, told: IndexingResponse) -> &mut Self {
         self.send_message(UiMessage::answered(LookupResponse::Index(number, told, Timestamp(0))))
     }
 
@@ -29,13 +29,13 @@ impl Desk {
     }
 }
 
-fn proposal() -> IndexingReply {
+fn proposal() -> IndexingResponse {
     let lines =
         ["12 files of 340 and 4 directories to describe", "about 16 calls of m-fast, 4,200 tokens, $0.0020"];
-    IndexingReply::Proposal(lines.map(str::to_owned).to_vec())
+    IndexingResponse::Proposal(lines.map(str::to_owned).to_vec())
 }
 
-fn done_reply(ending: IndexOutcome) -> IndexingReply {
+fn done_reply(ending: IndexOutcome) -> IndexingResponse {
     let usage = TokenUsage { prompt: 4_000, completion: 310, ..TokenUsage::default() };
     let spent = CostEntry { model: "m-fast".into(), usage, cost_usd: Some(0.0021), ..CostEntry::default() };
     let report = IndexReport {
@@ -47,7 +47,7 @@ fn done_reply(ending: IndexOutcome) -> IndexingReply {
         outcome: ending,
         ..IndexReport::default()
     };
-    IndexingReply::Done(Box::new(report))
+    IndexingResponse::Done(Box::new(report))
 }
 
 #[test]
@@ -67,7 +67,7 @@ fn an_index_is_asked_about_made_and_summed_up() {
     desk.line("/index");
     assert_eq!(desk.take_index_commands(), []);
     assert!(desk.last_message_text().contains("not now: building the index"), "{}", desk.last_message_text());
-    desk.send_index_reply(2, IndexingReply::At(IndexingProgress { done_count: 3, total_count: 16 }));
+    desk.send_index_reply(2, IndexingResponse::At(IndexingProgress { done_count: 3, total_count: 16 }));
     assert_eq!(desk.take_index_commands(), [UiCommand::ask(LookupRequest::Index(2, IndexingRequest::More))]);
     assert!(desk.draw_screen(80, 24).contains("building the index: 3 of 16"), "{}", desk.draw_screen(80, 24));
     desk.send_index_reply(2, done_reply(IndexOutcome::Whole));
@@ -93,7 +93,7 @@ fn nothing_is_done_for_who_does_not_want_it() {
     desk.line("/index").send_index_reply(3, proposal()).key(KeyCode::Char('y')).key(KeyCode::Esc);
     assert_eq!(desk.take_index_commands().last(), Some(&UiCommand::ask(LookupRequest::StopSideQuery)));
     assert!(desk.draw_screen(80, 24).contains("stopped: building the index"), "{}", desk.draw_screen(80, 24));
-    desk.send_index_reply(4, IndexingReply::At(IndexingProgress { done_count: 3, total_count: 16 }));
+    desk.send_index_reply(4, IndexingResponse::At(IndexingProgress { done_count: 3, total_count: 16 }));
     assert_eq!(desk.take_index_commands(), [UiCommand::ask(LookupRequest::Index(4, IndexingRequest::More))]);
     desk.send_index_reply(4, done_reply(IndexOutcome::Stopped));
     assert!(
@@ -103,7 +103,7 @@ fn nothing_is_done_for_who_does_not_want_it() {
     );
     assert_eq!(desk.model.cost_usd(), Some(0.0021));
     let why = "no model is set for level fast: /configure fast sets one up";
-    desk.line("/index").send_index_reply(5, IndexingReply::Refused(why.into()));
+    desk.line("/index").send_index_reply(5, IndexingResponse::Refused(why.into()));
     assert_eq!(desk.last_message_text().trim_end(), why);
     desk.line("/index 70");
     assert!(desk.last_message_text().contains("`70` is no size limit"), "{}", desk.last_message_text());

@@ -3,7 +3,7 @@
 use synthdev::domain::cost::CostEntry;
 use synthdev::service::session::{
     DefinitionRequest, DefinitionResponse, LookupRequest, LookupResponse, ProjectResponse, RecalledInput,
-    SessionRequest, ShellOutcome, ShellSuggestion, ShellSuggestionReply,
+    SessionRequest, ShellOutcome, ShellSuggestion, ShellSuggestionResponse,
 };
 
 use super::*;
@@ -36,7 +36,7 @@ fn suggestion_reply(number: u64, told: Result<(&str, Option<&str>), &str>) -> Ui
     let told = told.map(suggestion).map_err(str::to_owned);
     UiMessage::answered(LookupResponse::Suggested(
         number,
-        ShellSuggestionReply { suggestion: told, costs: vec![entry] },
+        ShellSuggestionResponse { suggestion: told, costs: vec![entry] },
         Timestamp(0),
     ))
 }
