@@ -4,6 +4,7 @@ use serde_json::json;
 
 use super::terminal::Terminal;
 use super::{CTRL_C, ENTER, ESC};
+use crate::support::model_server::{Behaviour, ModelServer};
 
 /// `start` writes a file, `gate` asks, `second` writes another one.
 pub(super) fn gated_workflow() -> serde_json::Value {
@@ -232,4 +233,35 @@ fn the_end_of_a_run_is_there_before_its_journal() {
         terminal.press_keys("/exit\r");
         assert!(terminal.wait_end().contains("exit=0"));
     }
+}
+
+/// A conversation stays open while its files go back.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_conversation_goes_on_after_its_files_went_back() {
+    let write = Behaviour::calls(&[("c1", "write_file", r#"{"file_path": "made.txt", "content": "one\n"}"#)]);
+    let server =
+        ModelServer::start_server(vec![write, Behaviour::text("Written."), Behaviour::text("Still here.")])
+            .await;
+    let variables = [
+        ("SYNTHDEV_BASE_URL", server.base_url.as_str()),
+        ("SYNTHDEV_BASE_MODEL", "mock-1"),
+        ("SYNTHDEV_API_KEY", "sk-test"),
+    ];
+    let mut terminal = Terminal::start_product(&[], &variables);
+    terminal.wait_for("message, or / for commands");
+    terminal.press_keys("make a file\r");
+    terminal.wait_for("write_file?");
+    terminal.press_keys("y");
+    terminal.wait_for("Written.");
+    assert_eq!(lines(&terminal, "made.txt"), 1);
+    terminal.press_keys("/undo\r");
+    terminal.wait_for("Undo ");
+    terminal.wait_for("made.txt");
+    terminal.press_keys("y");
+    terminal.wait_for("undo this: /snapshot restore");
+    assert!(!terminal.project().join("made.txt").exists());
+    terminal.press_keys("and now?\r");
+    terminal.wait_for("Still here.");
+    terminal.press_keys("/exit\r");
+    assert!(terminal.wait_end().contains("exit=0"));
 }
