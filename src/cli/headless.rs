@@ -20,6 +20,7 @@ use synthdev_domain::run_error::{RunError, TAKEN_OVER};
 use synthdev_domain::snapshot::RunWorktree;
 use synthdev_domain::workflow::plain_text;
 use synthdev_service::event_description::{EventKind, describe_event};
+use synthdev_service::run_control::command_driven_run;
 use synthdev_service::run_events::{
     DEFINITION_WARNING, EventReceiver, PublishedEvent, RunEvent, RuntimeHandle,
 };
@@ -135,7 +136,7 @@ pub async fn follow_run(
         tokio::select! {
             biased;
             Some(who) = interrupts.recv() => match who {
-                InterruptSource::Person => handle.send_command(&run, RunCommand::Cancel),
+                InterruptSource::Person => command_driven_run(handle, &run, RunCommand::Cancel),
                 InterruptSource::System => {
                     detach_from_run(handle, &run, &mut report).await;
                     return Ok(report);
@@ -154,7 +155,7 @@ pub async fn follow_run(
                     Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
                         // The reader has closed stdout: the run ends as if cancelled, recorded and with its tools.
                         show.events = false;
-                        handle.send_command(&run, RunCommand::Cancel);
+                        command_driven_run(handle, &run, RunCommand::Cancel);
                     }
                     Err(error) => {
                         // this is no failure of the run: it continues, and the history has all of it
@@ -184,7 +185,7 @@ pub async fn follow_run(
 
 /// The driver stops between two inputs: nothing is half done but what runs outside.
 async fn detach_from_run(handle: &RuntimeHandle, run: &RunId, report: &mut FinalReport) {
-    handle.send_command(run, RunCommand::Leave);
+    command_driven_run(handle, run, RunCommand::Leave);
     let deadline = std::time::Duration::from_millis(500);
     let left = async {
         while handle.running_runs().contains(run) {

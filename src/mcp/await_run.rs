@@ -17,6 +17,7 @@ use super::transport::ClientPresence;
 use synthdev_domain::ids::RunId;
 use synthdev_domain::journal::{OpenPause, RunStatus, RunSummary};
 use synthdev_domain::run_error::RunError;
+use synthdev_service::run_control::command_driven_run;
 use synthdev_service::run_events::{EventReceiver, RunEvent, RuntimeHandle};
 use synthdev_service::run_resume::ResumeToken;
 use synthdev_service::run_steering::RunCommand;
@@ -88,7 +89,7 @@ async fn follow_run(
                     break;
                 }
                 cancelled = true;
-                handle.send_command(run, RunCommand::Cancel);
+                command_driven_run(handle, run, RunCommand::Cancel);
             }
             () = progress.send_progress(), if progress.is_busy() => {}
             event = events.recv() => {

@@ -22,6 +22,7 @@ use super::error::{McpCallError, shorten_text};
 use super::tools::{self, CalledTool};
 use super::transport::{ClientPresence, JsonLineTransport, McpTransport};
 use super::{pause_timeouts, resources, response};
+use synthdev_service::run_control::command_driven_run;
 use synthdev_service::run_events::RuntimeHandle;
 use synthdev_service::run_steering::RunCommand;
 
@@ -86,7 +87,7 @@ pub(super) async fn serve_client(
 /// Drivers stop between two inputs: nothing is half done but what runs outside.
 pub(super) async fn stop_drivers(handle: &RuntimeHandle) {
     for run in handle.running_runs() {
-        handle.send_command(&run, RunCommand::Leave);
+        command_driven_run(handle, &run, RunCommand::Leave);
     }
     let left = async {
         while !handle.running_runs().is_empty() {

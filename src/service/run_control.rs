@@ -1,6 +1,6 @@
-//! Pausing and ending a run, in whichever process it is driven.
+//! Pausing and ending a run, in whichever process it is driven, and commanding one that is driven here.
 //!
-//! Owns when each makes sense, how long its driver is waited for, and what came of it. Refuses to answer a run's questions.
+//! Owns when each makes sense, how long its driver is waited for, and what came of it. Refuses to decide what a user answers.
 
 use std::fmt;
 use std::time::Duration;
@@ -13,6 +13,7 @@ use synthdev_domain::ids::RunId;
 use synthdev_domain::journal::{RunStatus, RunSummary};
 use synthdev_ports::run_store::StoreError;
 use synthdev_runtime::cancel::CancelOutcome;
+use synthdev_runtime::command::RunCommand;
 use synthdev_runtime::control_requests::PauseOutcome;
 use synthdev_runtime::handle::RuntimeHandle;
 
@@ -66,6 +67,12 @@ impl From<StoreError> for RunControlError {
     fn from(error: StoreError) -> Self {
         Self::Store(error)
     }
+}
+
+/// Sends a command to a run that this process drives: its user ends it, leaves it, steers it or answers it. The run
+/// answers with events. A run that is not driven here gets nothing; use [`control_run`] for that.
+pub fn command_driven_run(handle: &RuntimeHandle, run: &RunId, command: RunCommand) {
+    handle.send_command(run, command);
 }
 
 /// Why a run of this status can be neither paused nor ended, as far as that tells.

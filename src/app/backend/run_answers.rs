@@ -9,6 +9,7 @@ use synthdev_adapters::file_watch;
 use synthdev_domain::ids::RunId;
 use synthdev_domain::journal::RunSummary;
 use synthdev_runtime::command::ControlAction;
+use synthdev_service::run_control::command_driven_run;
 use synthdev_service::session::{
     RunFilter, RunListPurpose, RunRequest, RunResponse, ServiceAnswer, SnapshotOperation,
 };
@@ -18,7 +19,7 @@ impl TuiBackend {
         let (wired, here) = (self.current_runtime(), self.project());
         match request {
             RunRequest::Send(run, command) => {
-                wired.handle.send_command(&run, command);
+                command_driven_run(&wired.handle, &run, command);
                 ServiceAnswer::nothing()
             }
             RunRequest::List(filter, purpose) => self.answer_list(filter, purpose),

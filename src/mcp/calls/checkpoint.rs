@@ -11,6 +11,7 @@ use super::find_task::find_task;
 use super::tool_call::McpToolCall;
 use synthdev_service::delegated_work::MAX_CHECKPOINTS;
 use synthdev_service::delegated_work::task_queue::{DelegatedTaskStatus, SubmitError};
+use synthdev_service::run_control::command_driven_run;
 use synthdev_service::run_steering::{RunCommand, SteeringAction};
 
 /// The run does it between two inputs; it may have much to do before.
@@ -127,7 +128,7 @@ async fn steer_and_wait(
     let broker = handle.task_broker();
     let mut news = broker.watch();
     let run = broker.run_for_task(id).ok_or_else(SubAgentError::unknown_workflow)?;
-    handle.send_command(&run, RunCommand::Steer(steering));
+    command_driven_run(handle, &run, RunCommand::Steer(steering));
     let wait = async {
         loop {
             news.mark_unchanged();

@@ -18,6 +18,7 @@ const BEHIND_SERVICE: &[&str] = &[
     // pausing and ending
     "pause",
     "cancel",
+    "send_command",
     // resuming
     "resume",
     "redeem",
@@ -39,6 +40,8 @@ const BEHIND_SERVICE: &[&str] = &[
     "accept_present_files",
     "restore_snapshot",
     "lock_files",
+    "with_lock_timing",
+    "with_shared_lock",
     // the index
     "build_index",
 ];
