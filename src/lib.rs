@@ -62,7 +62,7 @@
 //! | drawings, schemas | `language/graph/`, `settings/schema/` (made of the declarations) |
 //! | what a run can cost at most, before it starts | `language/cost_estimate.rs` |
 //! | what a model call has cost: price, ledger | `domain/cost.rs`, `engine/machine/cost_accounting.rs`; of a model that answered in place of another: `adapters/providers/pricing.rs` |
-//! | what is asked and written when a model is set up | `settings/setup/`, `app/model_setup.rs`, `tui/setup.rs` |
+//! | what is asked and written when a model is set up | `settings/setup/`, `service/model_setup.rs`, `tui/setup.rs` |
 //! | what a model server lists | `adapters/providers/model_listing.rs`, `settings/models/server_list.rs`, `cli/models.rs` |
 //! | the window of a model that only its server knows | `adapters/providers/windows.rs`, `app/windows.rs` |
 //! | which server a key may be sent to | `settings/models/key_scopes.rs`, `adapters/providers/api_keys.rs` |

@@ -9,17 +9,16 @@ use super::backend::{self, TuiStartup};
 use super::cli_context::CliContext;
 use super::diagnostics;
 use super::load_config::load_catalog;
-use super::model_setup::{self, ConfigCandidate};
+use super::model_setup::LocalSetupPorts;
 use super::run_command::build_runtime;
 use synthdev_cli::args::{ConfigureArgs, ModelLevelArg, SettingFlags};
 use synthdev_cli::exit;
 use synthdev_cli::output::{TerminalSafeWriter, print_stderr};
 use synthdev_domain::secret::SecretText;
-use synthdev_settings::catalog::ConfigCatalog;
+use synthdev_service::model_setup::{SetupPlan, SetupPorts, plan_setup, try_model};
 use synthdev_settings::layers::read_layers::SettingOverrides;
 use synthdev_settings::layers::rules::find_rule_by_flag;
 use synthdev_settings::layers::value_type::SettingValue;
-use synthdev_settings::layers::{EffectiveSetting, has_own_provider};
 use synthdev_settings::setup::{LevelSetup, SettingChange, parse_key};
 
 /// Longer texts are no key.
@@ -39,21 +38,18 @@ pub(super) fn run_configure_command(world: CliContext, args: &ConfigureArgs) -> 
              terminal, without options, it asks"
         );
     }
-    model_setup::check_setups(&setups, catalog.models())?;
-    let setups: Vec<LevelSetup> = setups.into_iter().map(|setup| complete_setup(&catalog, setup)).collect();
-    let mut changes = model_setup::setup_changes(&catalog, &setups);
-    changes.settings.extend(generic);
-    let candidate = ConfigCandidate::with_changes(&world, SettingOverrides::default(), &changes)?;
-    diagnostics::ensure_sound(&candidate.catalog)?;
+    let ports = LocalSetupPorts { context: world, overrides: SettingOverrides::default() };
+    let plan = plan_setup(&ports, &catalog, &setups, generic)?;
+    diagnostics::ensure_sound(&plan.catalog)?;
     for setup in &setups {
-        if let Some(above) = candidate.override_notice(setup) {
+        if let Some(above) = plan.override_notice(setup) {
             print_stderr(format_args!("warning: level {}: {above}", setup.level));
         }
     }
-    if !args.no_test && !try_levels(&candidate, &setups)? {
+    if !args.no_test && !try_levels(&ports, &plan, &setups)? {
         return Ok(exit::FAILED);
     }
-    let written = candidate.save_files()?;
+    let written = plan.save_files(&ports)?;
     let mut stdout = std::io::stdout().lock();
     let mut out = TerminalSafeWriter(&mut stdout);
     match written.as_slice() {
@@ -63,16 +59,16 @@ pub(super) fn run_configure_command(world: CliContext, args: &ConfigureArgs) -> 
     Ok(exit::COMPLETED)
 }
 
-/// Sends a short request to each changed level and reports the result.
-fn try_levels(candidate: &ConfigCandidate, setups: &[LevelSetup]) -> Result<bool> {
+/// Sends a short request to the model of each changed level and reports the result.
+fn try_levels(ports: &LocalSetupPorts, plan: &SetupPlan, setups: &[LevelSetup]) -> Result<bool> {
     let runtime = build_runtime()?;
+    let models = ports.model_port(&plan.catalog);
     let mut stdout = std::io::stdout().lock();
-    for setup in setups.iter().filter(|setup| !setup.same_as_base) {
-        let choice = candidate.model_choice(setup)?;
-        match runtime.block_on(candidate.try_model(choice)) {
-            Ok(text) => writeln!(TerminalSafeWriter(&mut stdout), "{}: {text}", setup.level)?,
-            Err(text) => {
-                print_stderr(format_args!("error: level {}: {text}", setup.level));
+    for (level, choice) in plan.model_choices(setups)? {
+        match runtime.block_on(try_model(models.as_ref(), choice)) {
+            Ok(text) => writeln!(TerminalSafeWriter(&mut stdout), "{level}: {text}")?,
+            Err(error) => {
+                print_stderr(format_args!("error: level {level}: {error}"));
                 print_stderr("nothing was saved; use --no-test to save anyway");
                 return Ok(false);
             }
@@ -129,23 +125,6 @@ fn piped_key() -> Result<SecretText> {
     let mut text = String::new();
     std::io::stdin().lock().take(LONGEST_KEY).read_to_string(&mut text).context("the key cannot be read")?;
     parse_key(&text).map_err(|error| anyhow!(error))
-}
-
-/// A key alone belongs to the provider that the level has now.
-fn complete_setup(catalog: &ConfigCatalog, setup: LevelSetup) -> LevelSetup {
-    if setup.key.is_none() || setup.provider.is_some() || setup.base_url.is_some() {
-        return setup;
-    }
-    let settings = catalog.settings();
-    let level = &setup.level;
-    let url = settings.own_level_setting(level, "base_url").or_else(|| {
-        settings.own_level_setting("base", "base_url").filter(|_| !has_own_provider(settings, level))
-    });
-    let named =
-        settings.level_setting(level, "provider").and_then(EffectiveSetting::as_str).map(str::to_owned);
-    let now = named.or_else(|| catalog.model_for_level(level).ok().map(|choice| choice.provider));
-    let provider = now.filter(|name| url.is_none() && catalog.models().provider(name).is_some());
-    LevelSetup { provider, ..setup }
 }
 
 /// Settings that are no model's.

@@ -7,11 +7,15 @@ use anyhow::Result;
 use futures_util::future::BoxFuture;
 
 use super::TuiBackend;
-use crate::model_setup::{self, ConfigCandidate};
+use crate::model_setup::LocalSetupPorts;
 use crate::probe_servers::{ProbeScope, ServerProbe};
 use crate::{bootstrap, config_sources};
 use synthdev_cli::models;
 use synthdev_domain::model::{ModelChoice, ModelError};
+use synthdev_ports::model::ModelPort;
+use synthdev_service::model_setup::{
+    SetupPlan, SetupPorts, display_name, plan_setup, same_server, try_model,
+};
 use synthdev_service::session::{SetupModel, SetupRequest, SetupResponse, SetupServer};
 use synthdev_settings::catalog::ConfigCatalog;
 use synthdev_settings::models::resolve::CUSTOM;
@@ -57,7 +61,7 @@ impl TuiBackend {
             }
             SetupRequest::Discover => self.discover_servers(),
             SetupRequest::Offers(setup) => match self.server_for_level(&setup) {
-                Ok((candidate, choice)) => list_offered_models(candidate, choice),
+                Ok((plan, choice)) => list_offered_models(plan, choice),
                 Err(error) => ready_response(SetupResponse::Offers {
                     models: Vec::new(),
                     problem: Some(format!("{error:#}")),
@@ -65,10 +69,13 @@ impl TuiBackend {
             },
             SetupRequest::Try(setups) => {
                 match self
-                    .candidate_config(&setups)
-                    .and_then(|one| model_choices(&one, &setups).map(|list| (one, list)))
+                    .plan_for_levels(&setups)
+                    .and_then(|one| Ok(one.model_choices(&setups).map(|list| (one, list))?))
                 {
-                    Ok((candidate, choices)) => try_setup(candidate, choices, &setups),
+                    Ok((plan, choices)) => {
+                        let models = self.setup_ports().model_port(&plan.catalog);
+                        try_setup(&plan, models, choices, &setups)
+                    }
                     Err(error) => ready_response(SetupResponse::Tried(Err(format!("{error:#}")))),
                 }
             }
@@ -87,27 +94,25 @@ impl TuiBackend {
         })
     }
 
-    fn candidate_config(&self, setups: &[LevelSetup]) -> Result<ConfigCandidate> {
-        let catalog = self.current_catalog();
-        model_setup::check_setups(setups, catalog.models())?;
-        ConfigCandidate::with_changes(
-            &self.context,
-            self.overrides.clone(),
-            &model_setup::setup_changes(&catalog, setups),
-        )
+    fn plan_for_levels(&self, setups: &[LevelSetup]) -> Result<SetupPlan> {
+        Ok(plan_setup(&self.setup_ports(), &self.current_catalog(), setups, Vec::new())?)
+    }
+
+    fn setup_ports(&self) -> LocalSetupPorts {
+        LocalSetupPorts { context: self.context.clone(), overrides: self.overrides.clone() }
     }
 
     /// The server of a level whose model is not chosen yet.
-    fn server_for_level(&self, setup: &LevelSetup) -> Result<(ConfigCandidate, ModelChoice)> {
+    fn server_for_level(&self, setup: &LevelSetup) -> Result<(SetupPlan, ModelChoice)> {
         let catalog = self.current_catalog();
-        let same_server = model_setup::same_server(&catalog.user_files_only(), setup);
+        let same_server = same_server(&catalog.user_files_only(), setup);
         let now = catalog.model_for_level(&setup.level).ok().filter(|_| same_server);
         let now = now.map_or_else(|| NONE_YET.to_owned(), |choice| choice.model);
         let model = Some(setup.model.clone().unwrap_or(now));
         let setup = LevelSetup { model, ..setup.clone() };
-        let candidate = self.candidate_config(std::slice::from_ref(&setup))?;
-        let choice = candidate.model_choice(&setup)?;
-        Ok((candidate, choice))
+        let plan = self.plan_for_levels(std::slice::from_ref(&setup))?;
+        let choice = plan.model_choice(&setup)?;
+        Ok((plan, choice))
     }
 
     fn discover_servers(&self) -> BoxFuture<'static, SetupResponse> {
@@ -131,18 +136,18 @@ impl TuiBackend {
     }
 
     fn save_setup(&self, setups: &[LevelSetup]) -> Result<String> {
-        let candidate = self.candidate_config(setups)?;
-        let files = candidate.save_files()?;
+        let plan = self.plan_for_levels(setups)?;
+        let files = plan.save_files(&self.setup_ports())?;
         self.setup_saved.store(true, Ordering::Relaxed);
         let gathered = config_sources::gather_sources(&self.context, self.overrides.clone(), false)?;
         let catalog = ConfigCatalog::load(gathered.sources, bootstrap::tool_specs(&self.context.project));
         let level = setups.first().map_or("base", |setup| setup.level.as_str());
         let now = match catalog.model_for_level(level) {
-            Ok(choice) => format!("level {level} asks {} from now on", model_setup::display_name(&choice)),
+            Ok(choice) => format!("level {level} asks {} from now on", display_name(&choice)),
             Err(missing) => missing.message.clone(),
         };
         self.apply_catalog(catalog);
-        let above = setups.iter().find_map(|setup| candidate.override_notice(setup));
+        let above = setups.iter().find_map(|setup| plan.override_notice(setup));
         let above = above.map(|text| format!("\n{text}")).unwrap_or_default();
         let saved = if files.is_empty() {
             "nothing to save".to_owned()
@@ -170,21 +175,10 @@ fn setup_server(server: &ConfiguredServer) -> SetupServer {
     }
 }
 
-fn model_choices(candidate: &ConfigCandidate, setups: &[LevelSetup]) -> Result<Vec<ModelChoice>> {
-    let mut found: Vec<ModelChoice> = Vec::new();
-    for setup in setups.iter().filter(|setup| !setup.same_as_base) {
-        let choice = candidate.model_choice(setup)?;
-        if !found.iter().any(|one| one.model == choice.model && one.base_url == choice.base_url) {
-            found.push(choice);
-        }
-    }
-    Ok(found)
-}
-
-fn list_offered_models(candidate: ConfigCandidate, choice: ModelChoice) -> BoxFuture<'static, SetupResponse> {
+fn list_offered_models(plan: SetupPlan, choice: ModelChoice) -> BoxFuture<'static, SetupResponse> {
     let of =
         |server: &ConfiguredServer| server.provider == choice.provider && server.base_url == choice.base_url;
-    let server = candidate.catalog.servers().into_iter().find(of);
+    let server = plan.catalog.servers().into_iter().find(of);
     Box::pin(async move {
         let Some(server) = server else {
             return SetupResponse::Offers {
@@ -192,9 +186,9 @@ fn list_offered_models(candidate: ConfigCandidate, choice: ModelChoice) -> BoxFu
                 problem: Some("this server is not known".to_owned()),
             };
         };
-        let seen = ServerProbe::new(&candidate.catalog).probe_one(server, ProbeScope::Usable).await;
+        let seen = ServerProbe::new(&plan.catalog).probe_one(server, ProbeScope::Usable).await;
         let refused = matches!(seen.answer, Some(Err(ModelError::Auth { .. } | ModelError::Denied { .. })));
-        let offer = models::server_models_report(seen, candidate.catalog.models());
+        let offer = models::server_models_report(seen, plan.catalog.models());
         let hint = if refused { Some("← goes back to the key".to_owned()) } else { offer.hint };
         let problem = offer.problem.map(|problem| format!("{problem}\n→ {}", hint.unwrap_or_default()));
         let rows = offer.models.iter().filter(|row| row.name != NONE_YET);
@@ -206,17 +200,20 @@ fn list_offered_models(candidate: ConfigCandidate, choice: ModelChoice) -> BoxFu
 }
 
 fn try_setup(
-    candidate: ConfigCandidate,
-    choices: Vec<ModelChoice>,
+    plan: &SetupPlan,
+    models: Arc<dyn ModelPort>,
+    choices: Vec<(String, ModelChoice)>,
     setups: &[LevelSetup],
 ) -> BoxFuture<'static, SetupResponse> {
-    let above = setups.iter().find_map(|setup| candidate.override_notice(setup));
+    let above = setups.iter().find_map(|setup| plan.override_notice(setup));
     Box::pin(async move {
         let mut told = Vec::new();
-        for choice in choices {
-            match candidate.try_model(choice).await {
+        for (_, choice) in choices {
+            match try_model(models.as_ref(), choice).await {
                 Ok(text) => told.push(text),
-                Err(text) => return SetupResponse::Tried(Err(text.replace("\nhint: ", "\n→ "))),
+                Err(error) => {
+                    return SetupResponse::Tried(Err(error.to_string().replace("\nhint: ", "\n→ ")));
+                }
             }
         }
         told.extend(above);

@@ -11,18 +11,19 @@ use super::isolated_runs::isolated_start_text;
 use super::tui_backend::{StartedRun, WorkflowStart};
 use super::{TuiBackend, past_runs, run_blocking};
 use crate::cli_context::CliContext;
-use crate::model_setup::ConfigCandidate;
+use crate::model_setup::LocalSetupPorts;
 use crate::run_command::run_spec;
 use crate::windows;
 use serde_json::Map;
 use synthdev_engine::steering::BreakpointSet;
 use synthdev_language::inputs;
+use synthdev_service::model_setup::plan_settings;
 use synthdev_service::run_start::{FileLockTime, FileSharingMode, RunStartRequest};
 use synthdev_service::session::{
     PendingStart, ServiceAnswer, StandingPermission, StartPreparation, StartRequest, StartResponse,
 };
 use synthdev_settings::layers::read_layers::SettingOverrides;
-use synthdev_settings::setup::{SettingChange, SetupChanges};
+use synthdev_settings::setup::SettingChange;
 
 impl TuiBackend {
     pub(super) fn answer_start_request(&self, request: StartRequest) -> ServiceAnswer<StartResponse> {
@@ -182,9 +183,8 @@ fn write_allowed(
     };
     let path = path.into_iter().map(str::to_owned).collect();
     let settings = vec![SettingChange { path, value: Some(value.into()) }];
-    let files =
-        ConfigCandidate::with_changes(world, overrides, &SetupChanges { settings, keys: Vec::new() })?
-            .save_files()?;
+    let ports = LocalSetupPorts { context: world.clone(), overrides };
+    let files = plan_settings(&ports, settings)?.save_files(&ports)?;
     Ok(match files.first() {
         Some(file) => format!("{what} is allowed from now on: saved in {file}"),
         None => format!("{what} was allowed in your settings already"),
