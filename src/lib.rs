@@ -91,7 +91,7 @@
 //! | how a run is rewound or forked | `runtime/time_travel.rs`, `engine/machine/on_rewound.rs`; the files: `runtime/file_restore.rs` |
 //! | when a run takes the project's lock | `runtime/{lock_timing,run_project_lock}.rs`, `adapters/project_lock.rs` |
 //! | compaction of a long run's conversations | `engine/machine/compaction.rs`, `domain/context/compressed_entries.rs` |
-//! | templates, and dry runs with generated answers | `app/templates.rs`, `service/workflow_tests/dry_run.rs` |
+//! | templates, and dry runs with generated answers | `service/definition_edit/templates.rs`, `service/workflow_tests/dry_run.rs` |
 //! | what scripts can see and do | `adapters/javascript/prelude.js`, `adapters/javascript/scope_json.rs`, limits in `adapters/javascript/limits.rs` |
 //! | a tool | its file in `adapters/tools/` |
 //! | how a command is started, ahead of time too, and ended | `adapters/tools/process/` |
@@ -118,7 +118,7 @@
 //! | a run that is ended for good | `service/run_control.rs`, `runtime/cancel.rs` |
 //! | a question that is withdrawn with its run | `tui/update/withdrawn_dialog.rs` |
 //! | requests of other processes about a run | `runtime/control_requests.rs`, `adapters/control_socket.rs` |
-//! | the editor of workflows and roles | `tui/editor/`, `tui/update/editor/`, `app/backend/definition_files.rs` |
+//! | the editor of workflows and roles | `tui/editor/`, `tui/update/editor/`, `service/definition_edit.rs` |
 //! | files that change while the screen is open | `app/backend/reload.rs` |
 //! | what front-ends may use of the layers below | published by `service/{run_events,run_steering,run_reports,delegated_work,definition_views,setting_values}.rs` |
 //! | what the screen can ask the program, the answers, where they are shown | `service/session.rs` and its subjects in `service/session/`, `app/backend.rs` and its answers in `app/backend/`, `tui/update/answers.rs`; what is answered with types of the screen: `tui/display.rs` |

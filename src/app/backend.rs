@@ -3,7 +3,6 @@
 mod cancel;
 mod catalog_lines;
 mod definition_answers;
-pub(super) mod definition_files;
 mod demo;
 mod display_answers;
 mod editor;

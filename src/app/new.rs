@@ -11,7 +11,6 @@ use anyhow::{Context, Result, bail};
 use super::cli_context::CliContext;
 use super::diagnostics;
 use super::run_command::load_quietly;
-use super::templates::{self, check_name, fill_template};
 use super::trust::{self, ProjectFiles};
 use synthdev_cli::args::{NewCommand, NewFileTarget, WorkflowTemplateArg};
 use synthdev_cli::exit;
@@ -19,6 +18,7 @@ use synthdev_cli::output::{TerminalSafeWriter, print_stderr, safe_name as shown}
 use synthdev_domain::diagnostic::{Diagnostic, DiagnosticSeverity};
 use synthdev_domain::source_location::{ConfigLayer, SourceLocation};
 use synthdev_language::source::SourceFile;
+use synthdev_service::definition_edit::templates::{self, check_name, fill_template};
 use synthdev_settings::catalog::ConfigCatalog;
 use synthdev_settings::role_file::read_roles;
 use synthdev_settings::trust::TrustVerdict;
@@ -63,10 +63,12 @@ pub(super) fn new(world: &CliContext, command: &NewCommand) -> Result<u8> {
     let path = directory.join(format!("{}.json", draft.name));
     let (catalog, gathered) = load_quietly(world, world.scripted_overrides("new"))?;
     let hidden = find_hidden_definition(&catalog, &draft, layer, &path)?;
+    let schema = format!("schema/{}.json", draft.file_kind.word());
+    let has_schema = directory.parent().is_some_and(|above| above.join(schema).is_file());
     let file = SourceFile::new(
         layer,
         path.display().to_string(),
-        fill_template(draft.text, draft.file_kind.word(), draft.name, &directory),
+        fill_template(draft.text, draft.file_kind.word(), draft.name, has_schema),
     );
     let found = draft_problems(&catalog, &draft, &file);
     diagnostics::print_diagnostics(&catalog, &found);

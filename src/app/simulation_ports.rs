@@ -113,10 +113,10 @@ mod tests {
     use super::*;
     use crate::cli_context::CliContext;
     use crate::load_config::load_quietly;
-    use crate::templates::{WORKFLOWS, fill_template};
     use synthdev_adapters::file_io::UserDirs;
     use synthdev_domain::source_location::ConfigLayer;
     use synthdev_language::source::SourceFile;
+    use synthdev_service::definition_edit::templates::{WORKFLOWS, fill_template};
     use synthdev_service::workflow_tests::dry_run::DryRun;
     use synthdev_settings::catalog::ConfigCatalog;
     use synthdev_settings::layers::read_layers::SettingOverrides;
@@ -147,8 +147,7 @@ mod tests {
     async fn every_shipped_workflow_and_pattern_is_walked_through_with_made_up_answers() {
         let (catalog, _) = shipped_catalog();
         let patterns = WORKFLOWS.iter().map(|pattern| {
-            let text =
-                fill_template(pattern.text, "workflow", pattern.name, std::path::Path::new("/nowhere/x"));
+            let text = fill_template(pattern.text, "workflow", pattern.name, false);
             SourceFile::new(ConfigLayer::User, format!("user:workflows/{}.json", pattern.name), text)
         });
         let files: Vec<SourceFile> = catalog.workflow_files().iter().cloned().chain(patterns).collect();

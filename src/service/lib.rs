@@ -9,6 +9,7 @@
 //! published here.
 
 pub mod definition_check;
+pub mod definition_edit;
 pub mod definition_views;
 pub mod delegated_work;
 pub mod event_description;

@@ -1,18 +1,22 @@
-//! Requests of the definition editor that need more than the screen; and the user's own editor.
+//! Requests of the definition editor that need more than the screen.
 
-use std::path::Path;
 use std::sync::Arc;
 
-use super::definition_files::{DefinitionFiles, unchecked_report};
 use super::{TuiBackend, answer_blocking};
-use synthdev_adapters as adapters;
+use crate::definition_files::LocalDefinitionFiles;
+use crate::simulation_ports::LocalSimulationPorts;
+use synthdev_service::definition_edit::{DefinitionEditService, unchecked_report};
 use synthdev_service::session::{
     EditorRequest, EditorResponse, EditorSaveError, ServiceAnswer, SessionResponse,
 };
 
 impl TuiBackend {
-    pub(super) fn definition_files(&self) -> DefinitionFiles {
-        DefinitionFiles { context: self.context.clone(), checker: Arc::clone(&self.checker) }
+    pub(super) fn definition_editor(&self) -> DefinitionEditService {
+        DefinitionEditService {
+            files: Box::new(LocalDefinitionFiles(self.context.clone())),
+            simulation: Box::new(LocalSimulationPorts::default()),
+            checker: Arc::clone(&self.checker),
+        }
     }
 
     pub(super) fn answer_editor_request(
@@ -20,10 +24,10 @@ impl TuiBackend {
         number: u64,
         request: EditorRequest,
     ) -> ServiceAnswer<SessionResponse> {
-        let files = self.definition_files();
+        let editor = self.definition_editor();
         // the screen has lent its terminal until then
         if matches!(request, EditorRequest::EditOutside { .. }) {
-            return ServiceAnswer::now(SessionResponse::Editor(number, files.answer_request(request)));
+            return ServiceAnswer::now(SessionResponse::Editor(number, editor.answer_request(request)));
         }
         let checked = match &request {
             EditorRequest::Check { file, version, .. } => Some((file.clone(), *version)),
@@ -36,20 +40,8 @@ impl TuiBackend {
             None => EditorResponse::Saved(Err(EditorSaveError::Failed(error))),
         };
         answer_blocking(
-            move || Ok(files.answer_request(request)),
+            move || Ok(editor.answer_request(request)),
             move |response| SessionResponse::Editor(number, response.unwrap_or_else(lost)),
         )
-    }
-}
-
-impl DefinitionFiles {
-    pub(super) fn edit_externally(&self, name: &str, text: &str) -> Result<String, String> {
-        let variables =
-            ["VISUAL", "EDITOR"].into_iter().filter_map(|name| self.context.environment.get(name));
-        let command = variables.map(|value| value.trim()).find(|value| !value.is_empty()).unwrap_or("vi");
-        let runtime = self.context.environment.get("XDG_RUNTIME_DIR").map(Path::new);
-        adapters::external_editor::edit_text(command, name, text, runtime).map_err(|error| {
-            format!("your editor ({command}) could not be used: {error}; set VISUAL or EDITOR")
-        })
     }
 }

@@ -2,9 +2,7 @@
 
 use synthdev_ports::run_store::StoreError;
 use synthdev_runtime::handle::WAIT_OR_SHARE;
-use synthdev_service::definition_check::UnknownWorkflow;
 use synthdev_service::run_start::RunStartError;
-use synthdev_service::workflow_tests::dry_run::DryRunError;
 
 pub(super) fn with_hint(message: &str, hint: Option<&str>) -> String {
     hint.map_or_else(|| message.to_owned(), |hint| format!("{message}\nhint: {hint}"))
@@ -43,16 +41,4 @@ pub(super) fn to_slash_commands(text: &str) -> String {
         ),
     ];
     TYPED.iter().fold(text.to_owned(), |text, (there, here)| text.replace(there, here))
-}
-/// In one line, for the screen.
-pub(super) fn unknown_workflow_text(unknown: &UnknownWorkflow) -> String {
-    let hint = unknown.suggestion.as_deref().unwrap_or("/workflows lists them");
-    format!("{unknown} — {hint}")
-}
-
-pub(super) fn dry_run_error_text(error: &DryRunError) -> String {
-    match error {
-        DryRunError::UnknownWorkflow(unknown) => unknown_workflow_text(unknown),
-        other => other.to_string(),
-    }
 }

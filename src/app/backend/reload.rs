@@ -5,9 +5,9 @@
 
 use std::sync::PoisonError;
 
-use super::definition_files::definition_stamps;
 use super::{TuiBackend, config_problems};
 use crate::config_sources::{self, GatheredSources};
+use crate::definition_files::definition_stamps;
 use crate::{bootstrap, trust_report};
 use synthdev_service::session::{ConfigReload, UntrustedDefinitions};
 use synthdev_settings::catalog::ConfigCatalog;

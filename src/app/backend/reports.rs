@@ -5,7 +5,7 @@ use std::sync::PoisonError;
 
 use futures_util::future::BoxFuture;
 
-use super::error_text::{store_error_text, unknown_workflow_text};
+use super::error_text::store_error_text;
 use super::{TuiBackend, run_blocking, user_commands};
 use crate::history_commands::RunExporter;
 use crate::probe_servers::{ProbeScope, ServerProbe};
@@ -19,6 +19,7 @@ use synthdev_ports::tool::ToolPort as _;
 use synthdev_runtime::handle::RuntimeHandle;
 use synthdev_runtime::history::RunRecord;
 use synthdev_service::definition_check::find_workflow;
+use synthdev_service::definition_edit::unknown_workflow_text;
 use synthdev_service::session::{
     EditorSimulatedRun, LookupPage, LookupRequest, LookupResponse, ServiceAnswer, ShellOutcome,
     UntrustedDefinitions,
@@ -95,8 +96,8 @@ impl TuiBackend {
                 })
             }
             LookupPage::Simulation(name) => {
-                let shelf = self.definition_files();
-                run_blocking(move || shelf.simulate_workflow(&name).map(|all| simulation_text(&name, &all)))
+                let editor = self.definition_editor();
+                run_blocking(move || editor.simulate_workflow(&name).map(|all| simulation_text(&name, &all)))
             }
             LookupPage::Export { run, file } => {
                 let world = self.context.clone();

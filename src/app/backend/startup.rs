@@ -6,11 +6,11 @@ use std::sync::{Arc, Mutex, RwLock};
 use anyhow::Result;
 
 use super::cancel::OneShotCanceller;
-use super::definition_files::definition_stamps;
 use super::pending_breakpoints::PendingBreakpoints;
 use super::session::{first_lines, play_session, trust_question};
 use super::{TuiBackend, config_problems, ui_settings};
 use crate::cli_context::CliContext;
+use crate::definition_files::definition_stamps;
 use crate::run_command::build_runtime;
 use crate::{bootstrap, config_sources, logs, model_setup};
 use synthdev_adapters::providers::scripted::ScriptedModel;

@@ -7,7 +7,6 @@ use futures_util::future::BoxFuture;
 
 use super::cancel::OneShotCanceller;
 use super::catalog_lines::{mended_by, missing_models};
-use super::definition_files::DefinitionChecker;
 use super::error_text::{HOW_TO_SET, start_error_text};
 use super::isolated_runs::IsolatedRuns;
 use super::pending_breakpoints::PendingBreakpoints;
@@ -22,6 +21,7 @@ use synthdev_domain::diagnostic::{Diagnostic, DiagnosticSeverity};
 use synthdev_domain::ids::RunId;
 use synthdev_engine::run_spec::RunSpec;
 use synthdev_runtime::handle::RuntimeHandle;
+use synthdev_service::definition_edit::SharedDefinitionChecker;
 use synthdev_service::run_start;
 use synthdev_service::session::StartPreparation;
 use synthdev_settings::catalog::ConfigCatalog;
@@ -57,7 +57,7 @@ pub(super) struct TuiBackend {
     /// The files as they were when they were read last.
     pub(super) read_stamps: Mutex<Vec<FileStamp>>,
     /// What texts are checked with, until files change.
-    pub(super) checker: Arc<Mutex<Option<Arc<DefinitionChecker>>>>,
+    pub(super) checker: SharedDefinitionChecker,
     /// Entries of the long run that was scrolled back in last.
     pub(super) entries: Arc<Mutex<Option<transcript_pages::TranscriptPages>>>,
     /// Ends what models are asked beside the runs.

@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use tokio::sync::watch;
 
-use crate::backend::definition_files::definition_stamps;
 use crate::backend::isolated_runs::IsolatedRuns;
 use crate::bootstrap::{self, WiredRuntime};
 use crate::cli_context::CliContext;
 use crate::config_sources::{self, GatheredSources};
+use crate::definition_files::definition_stamps;
 use crate::{diagnostics, trust};
 use synthdev_adapters::file_io::FileStamp;
 use synthdev_domain::diagnostic::{Diagnostic, DiagnosticSeverity};

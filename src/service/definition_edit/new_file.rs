@@ -2,21 +2,20 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result, anyhow, bail};
-
-use super::{DefinitionChecker, DefinitionFiles, catalog_symbols};
-use crate::templates::{ROLE, WORKFLOWS, check_name, fill_template};
-use crate::trust::FOLDER;
-use synthdev_language::json::JsonNode;
-use synthdev_language::source::{FileDiagnostics, SourceFile};
-use synthdev_language::workflow_file::{workflow_name, workflow_nodes};
-use synthdev_service::session::{
+use super::templates::{ROLE, WORKFLOWS, check_name, fill_template};
+use super::{
+    DefinitionChecker, DefinitionEditError, DefinitionEditService, PROJECT_FOLDER, catalog_symbols, refused,
+};
+use crate::session::{
     EditFile, EditFileKind, NewEditFile, NewFileRequest, NewFileTemplate, NewFileTemplates, OpenedEditFile,
     definition_file_name,
 };
+use synthdev_language::json::JsonNode;
+use synthdev_language::source::{FileDiagnostics, SourceFile};
+use synthdev_language::workflow_file::{workflow_name, workflow_nodes};
 use synthdev_settings::role_file::read_roles;
 
-impl DefinitionFiles {
+impl DefinitionEditService {
     /// Small patterns first, then what there is to copy.
     pub(super) fn patterns(&self, checker: &DefinitionChecker) -> NewFileTemplates {
         let catalog = &checker.catalog;
@@ -39,7 +38,7 @@ impl DefinitionFiles {
         });
         NewFileTemplates {
             list: small.chain([role]).chain(workflows).chain(roles).collect(),
-            project: self.context.project.join(FOLDER).is_dir(),
+            project: self.files.exists(&self.files.project_directory().join(PROJECT_FOLDER)),
         }
     }
 
@@ -48,27 +47,32 @@ impl DefinitionFiles {
         &self,
         checker: &DefinitionChecker,
         wish: &NewFileRequest,
-    ) -> Result<NewEditFile> {
+    ) -> Result<NewEditFile, DefinitionEditError> {
         let NewFileRequest { pattern, name, layer } = wish;
         let word = kind_word(pattern.file_kind);
         check_name(word, name)?;
         let file = definition_file_name(pattern.file_kind, *layer, name);
-        let path = self.path(&file)?.ok_or_else(|| anyhow!("{file} is not one of your files"))?;
-        if path.exists() {
-            bail!("{file} is already there: choose another name");
+        let path = self
+            .path(&file)?
+            .ok_or_else(|| DefinitionEditError(format!("{file} is not one of your files")))?;
+        if self.files.exists(&path) {
+            return refused(format!("{file} is already there: choose another name"));
         }
-        let files = self.files(checker);
+        let files = self.list_files(checker);
         let same =
             |other: &&EditFile| other.file_kind == pattern.file_kind && other.definition_names.contains(name);
         if let Some(other) = files.iter().filter(|other| other.layer == *layer).find(same) {
-            bail!("there is already a {word} {name}, in {}: choose another name", other.name);
+            return refused(format!(
+                "there is already a {word} {name}, in {}: choose another name",
+                other.name
+            ));
         }
         let other = files.iter().find(same);
         let note = other.map(|other| match other.layer > *layer {
             true => format!("the {word} of that name in {} takes precedence over it", other.name),
             false => format!("it takes precedence over the {word} of that name in {}", other.name),
         });
-        let text = pattern_text(checker, pattern, name, &path)?;
+        let text = self.pattern_text(checker, pattern, name, &path)?;
         let made = EditFile {
             name: file,
             layer: *layer,
@@ -84,36 +88,52 @@ impl DefinitionFiles {
         };
         Ok(NewEditFile { file: opened, name_conflict: note })
     }
-}
 
-fn pattern_text(
-    checker: &DefinitionChecker,
-    pattern: &NewFileTemplate,
-    name: &str,
-    path: &Path,
-) -> Result<String> {
-    let directory = path.parent().unwrap_or(path);
-    let Some(from) = &pattern.copied_from else {
-        let text = match pattern.file_kind {
-            EditFileKind::Role => Some(ROLE),
-            EditFileKind::Workflow => {
-                WORKFLOWS.iter().find(|one| one.name == pattern.name).map(|one| one.text)
-            }
+    fn pattern_text(
+        &self,
+        checker: &DefinitionChecker,
+        pattern: &NewFileTemplate,
+        name: &str,
+        path: &Path,
+    ) -> Result<String, DefinitionEditError> {
+        let directory = path.parent().unwrap_or(path);
+        let Some(from) = &pattern.copied_from else {
+            let text = match pattern.file_kind {
+                EditFileKind::Role => Some(ROLE),
+                EditFileKind::Workflow => {
+                    WORKFLOWS.iter().find(|one| one.name == pattern.name).map(|one| one.text)
+                }
+            };
+            let text =
+                text.ok_or_else(|| DefinitionEditError(format!("there is no pattern {}", pattern.name)))?;
+            return Ok(fill_template(
+                text,
+                kind_word(pattern.file_kind),
+                name,
+                self.has_schema(directory, pattern.file_kind),
+            ));
         };
-        let text = text.ok_or_else(|| anyhow!("there is no pattern {}", pattern.name))?;
-        return Ok(fill_template(text, kind_word(pattern.file_kind), name, directory));
-    };
-    let catalog = &checker.catalog;
-    let files = match pattern.file_kind {
-        EditFileKind::Workflow => catalog.workflow_files(),
-        EditFileKind::Role => catalog.role_files(),
-    };
-    let file = files.iter().find(|file| file.name == *from).with_context(|| format!("{from} is gone"))?;
-    let copied = match pattern.file_kind {
-        EditFileKind::Workflow => workflow_text(file, &pattern.name, name),
-        EditFileKind::Role => role_text(file, &pattern.name, name),
-    };
-    copied.with_context(|| format!("{} is no longer in {from}", pattern.name))
+        let catalog = &checker.catalog;
+        let files = match pattern.file_kind {
+            EditFileKind::Workflow => catalog.workflow_files(),
+            EditFileKind::Role => catalog.role_files(),
+        };
+        let file = files
+            .iter()
+            .find(|file| file.name == *from)
+            .ok_or_else(|| DefinitionEditError(format!("{from} is gone")))?;
+        let copied = match pattern.file_kind {
+            EditFileKind::Workflow => workflow_text(file, &pattern.name, name),
+            EditFileKind::Role => role_text(file, &pattern.name, name),
+        };
+        copied.ok_or_else(|| DefinitionEditError(format!("{} is no longer in {from}", pattern.name)))
+    }
+
+    /// Whether the schema of such files is stored beside their directory.
+    fn has_schema(&self, directory: &Path, kind: EditFileKind) -> bool {
+        let schema = format!("schema/{}.json", kind_word(kind));
+        directory.parent().is_some_and(|above| self.files.exists(&above.join(schema)))
+    }
 }
 
 fn kind_word(what: EditFileKind) -> &'static str {

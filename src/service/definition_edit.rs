@@ -1,52 +1,103 @@
-//! The files that the editor of workflows and roles changes: lists, reads, checks and writes them. Refuses to overwrite
-//! changes that another program has made since.
+//! Editing workflows and roles: lists, opens, checks, plays and saves their files, and begins new ones.
+//!
+//! Owns which file a name means, and that no change of another program is overwritten. Refuses to change what is shipped.
+
+pub mod templates;
 
 mod new_file;
 
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use anyhow::{Context, Result, anyhow, bail};
-
-use super::error_text::dry_run_error_text;
-use crate::cli_context::CliContext;
-use crate::load_config::load_quietly;
-use crate::new::extend_trust;
-use crate::simulation_ports::LocalSimulationPorts;
-use crate::trust::{self, FOLDER};
-use synthdev_adapters::file_io::{self, FileStamp};
 use synthdev_domain::diagnostic::{Diagnostic, DiagnosticSeverity};
 use synthdev_domain::source_location::{ConfigLayer, SourceLocation};
 use synthdev_domain::tool::{ParsingTool, ToolSpec};
+use synthdev_language::did_you_mean::closest_word;
 use synthdev_language::graph::WorkflowGraph;
 use synthdev_language::render::compact_line;
 use synthdev_language::source::SourceFile;
 use synthdev_language::test_file::ENDING;
 use synthdev_language::workflow_file::read_heads;
 use synthdev_ports::simulation::SimulationPorts;
-use synthdev_service::definition_check::check_among_others;
-use synthdev_service::session::{
-    CatalogSymbols, EditFile, EditFileKind, EditorCheckReport, EditorRequest, EditorResponse,
-    EditorSaveError, EditorSimulatedRun, OpenedEditFile, SavedEditFile, ToolSymbol,
-};
-use synthdev_service::workflow_tests::dry_run::{DryRun, DryRunError};
 use synthdev_settings::catalog::ConfigCatalog;
 use synthdev_settings::file_kind::FileKind;
 use synthdev_settings::role_file::read_roles;
-use synthdev_settings::setup::KEYS_FILE;
-use synthdev_settings::system_context::{GUIDANCE, TEMPLATE};
-use synthdev_settings::trust::TrustVerdict;
+
+use crate::definition_check::{UnknownWorkflow, check_among_others};
+use crate::session::{
+    CatalogSymbols, EditFile, EditFileKind, EditorCheckReport, EditorRequest, EditorResponse,
+    EditorSaveError, EditorSimulatedRun, OpenedEditFile, SavedEditFile, ToolSymbol,
+};
+use crate::workflow_tests::dry_run::{DryRun, DryRunError};
 
 /// How the user's own files are named.
 const USER: &str = "user:";
 
+/// The project's directory of definitions, and how its files are named.
+pub const PROJECT_FOLDER: &str = ".synthdev";
+
+/// Nothing was changed; with a hint on a line of its own where there is one.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct DefinitionEditError(pub String);
+
+fn refused<T>(why: impl Into<String>) -> Result<T, DefinitionEditError> {
+    Err(DefinitionEditError(why.into()))
+}
+
+/// The files of the user and of the project.
+pub trait DefinitionFilesPort: Send + Sync {
+    /// The configuration as its files are now, whatever models this machine has.
+    ///
+    /// # Errors
+    /// A file cannot be read.
+    fn load_definitions(&self) -> Result<DefinitionChecker, DefinitionEditError>;
+
+    /// Name and text of the files of a project that is not trusted.
+    fn untrusted_files(&self) -> Vec<(String, String)>;
+
+    /// Nothing can be saved: only shipped files count.
+    fn is_read_only(&self) -> bool;
+
+    fn user_directory(&self) -> &Path;
+
+    fn project_directory(&self) -> &Path;
+
+    /// `None`: there is no such file.
+    ///
+    /// # Errors
+    /// It cannot be read; the text names it.
+    fn read_file(&self, path: &Path) -> Result<Option<String>, DefinitionEditError>;
+
+    /// Whether there is a file or a directory.
+    fn exists(&self, path: &Path) -> bool;
+
+    /// Writes a file as a whole. `of_project`: its name in the project, which stays trusted if it was, because its user
+    /// writes here. Returns whether the file counts from now on.
+    ///
+    /// # Errors
+    /// It cannot be written; the text names it.
+    fn write_file(
+        &self,
+        path: &Path,
+        text: &str,
+        of_project: Option<&Path>,
+    ) -> Result<bool, DefinitionEditError>;
+
+    /// The user's own editor on a text.
+    ///
+    /// # Errors
+    /// There is no such editor, or it ended with an error.
+    fn edit_outside(&self, name: &str, text: &str) -> Result<String, String>;
+}
+
 /// The configuration that texts are checked with: whatever models this machine has, as `check` does it.
-pub(super) struct DefinitionChecker {
-    catalog: ConfigCatalog,
+pub struct DefinitionChecker {
+    pub catalog: ConfigCatalog,
     /// Test files of the layers that count.
-    tests: Vec<SourceFile>,
+    pub tests: Vec<SourceFile>,
     /// Files of this layer count; those of a project that is not trusted do not.
-    project: bool,
+    pub project: bool,
 }
 
 impl DefinitionChecker {
@@ -55,65 +106,55 @@ impl DefinitionChecker {
     }
 }
 
-/// The user's files.
-pub(super) struct DefinitionFiles {
-    pub(super) context: CliContext,
-    pub(super) checker: Arc<Mutex<Option<Arc<DefinitionChecker>>>>,
+/// What is loaded stays until it may have changed: users of one editor share it.
+pub type SharedDefinitionChecker = Arc<Mutex<Option<Arc<DefinitionChecker>>>>;
+
+/// The editor of definitions.
+pub struct DefinitionEditService {
+    pub files: Box<dyn DefinitionFilesPort>,
+    pub simulation: Box<dyn SimulationPorts>,
+    pub checker: SharedDefinitionChecker,
 }
 
-/// Stamps that show whether one of the files has changed.
-pub(crate) fn definition_stamps(world: &CliContext) -> Vec<FileStamp> {
-    if world.shipped_only {
-        return Vec::new();
-    }
-    let names = ["settings.json", "models.json", TEMPLATE, "roles", "workflows"];
-    let (user, project) = (&world.dirs.config, &world.project);
-    // another process may change what is trusted
-    let trusted = world.dirs.data.join("trust.json");
-    let more = [user.join(KEYS_FILE), user.join(GUIDANCE), user.join(".env"), trusted];
-    let paths: Vec<PathBuf> = names.iter().map(|name| user.join(name)).chain(more).collect();
-    let inside: Vec<String> = names.iter().map(|name| format!("{FOLDER}/{name}")).collect();
-    let inside: Vec<&str> = inside.iter().map(String::as_str).chain([".env", GUIDANCE]).collect();
-    let mut stamps = file_io::file_stamps(&paths);
-    stamps.extend(file_io::project_stamps(project, &inside));
-    stamps
-}
-
-impl DefinitionFiles {
-    pub(super) fn answer_request(&self, asked: EditorRequest) -> EditorResponse {
+impl DefinitionEditService {
+    /// Answers a request. Blocking.
+    pub fn answer_request(&self, asked: EditorRequest) -> EditorResponse {
         match asked {
             EditorRequest::Files => EditorResponse::Files(
                 self.reload_checker()
-                    .map(|checker| self.files(&checker))
-                    .map_err(|error| format!("{error:#}")),
+                    .map(|checker| self.list_files(&checker))
+                    .map_err(|error| error.to_string()),
             ),
             EditorRequest::Open { name, in_external_editor: external } => {
                 let opened =
                     self.reload_checker().and_then(|checker| self.open_file(&checker, &name, external));
-                EditorResponse::Opened(opened.map(Box::new).map_err(|error| format!("{error:#}")))
+                EditorResponse::Opened(opened.map(Box::new).map_err(|error| error.to_string()))
             }
             EditorRequest::Patterns => {
                 let found = self.reload_checker().map(|checker| self.patterns(&checker));
-                EditorResponse::Patterns(found.map_err(|error| format!("{error:#}")))
+                EditorResponse::Patterns(found.map_err(|error| error.to_string()))
             }
             EditorRequest::Begin(wish) => {
                 let begun = self.reload_checker().and_then(|checker| self.draft_file(&checker, &wish));
-                EditorResponse::Begun(begun.map(Box::new).map_err(|error| format!("{error:#}")))
+                EditorResponse::Begun(begun.map(Box::new).map_err(|error| error.to_string()))
             }
             EditorRequest::Simulate { file, text, version } => {
-                let result = self.current_checker().map_err(|error| format!("{error:#}"));
-                let result = result.and_then(|checker| simulate_text(&checker, &file, &text));
+                let result = self.current_checker().map_err(|error| error.to_string());
+                let result = result.and_then(|checker| {
+                    let source = source_file(&checker, &file, &text);
+                    wait_for_runs(checker.dry_run(&*self.simulation).play_file(&source))
+                });
                 EditorResponse::Simulated { version, result }
             }
             EditorRequest::Check { file, text, version } => {
                 let report = match self.current_checker() {
                     Ok(checker) => check_report(&checker, &file, &text),
-                    Err(error) => unchecked_report(&file, &format!("{error:#}")),
+                    Err(error) => unchecked_report(&file, &error.to_string()),
                 };
                 EditorResponse::Checked { version, report: Box::new(report) }
             }
             EditorRequest::EditOutside { name, text } => {
-                EditorResponse::EditedOutside(self.edit_externally(&name, &text))
+                EditorResponse::EditedOutside(self.files.edit_outside(&name, &text))
             }
             EditorRequest::Save { file, text, version, base, overwrite: replace } => {
                 let base = base.filter(|_| !replace);
@@ -121,7 +162,7 @@ impl DefinitionFiles {
                     Ok(Ok(note)) => EditorResponse::Saved(Ok(SavedEditFile { version, text, message: note })),
                     Ok(Err(now)) => EditorResponse::Saved(Err(EditorSaveError::Changed(now.into()))),
                     Err(error) => {
-                        EditorResponse::Saved(Err(EditorSaveError::Failed(format!("not saved: {error:#}"))))
+                        EditorResponse::Saved(Err(EditorSaveError::Failed(format!("not saved: {error}"))))
                     }
                 }
             }
@@ -129,40 +170,39 @@ impl DefinitionFiles {
     }
 
     /// A workflow by its name, from the present files.
-    pub(super) fn simulate_workflow(&self, name: &str) -> Result<Vec<EditorSimulatedRun>, String> {
-        let checker = self.reload_checker().map_err(|error| format!("{error:#}"))?;
-        let ports = LocalSimulationPorts::default();
-        waited_for(checker.dry_run(&ports).play_workflow(name))
+    pub fn simulate_workflow(&self, name: &str) -> Result<Vec<EditorSimulatedRun>, String> {
+        let checker = self.reload_checker().map_err(|error| error.to_string())?;
+        wait_for_runs(checker.dry_run(&*self.simulation).play_workflow(name))
     }
 
     /// The files as they are now.
-    fn reload_checker(&self) -> Result<Arc<DefinitionChecker>> {
+    fn reload_checker(&self) -> Result<Arc<DefinitionChecker>, DefinitionEditError> {
         *self.checker.lock().unwrap_or_else(PoisonError::into_inner) = None;
         self.current_checker()
     }
 
-    fn current_checker(&self) -> Result<Arc<DefinitionChecker>> {
+    fn current_checker(&self) -> Result<Arc<DefinitionChecker>, DefinitionEditError> {
         let mut known = self.checker.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(checker) = known.as_ref() {
             return Ok(Arc::clone(checker));
         }
-        let (catalog, gathered) = load_quietly(&self.context, self.context.scripted_overrides("edit"))?;
-        let project = gathered.trust == TrustVerdict::Trusted;
-        let checker = Arc::new(DefinitionChecker { catalog, tests: gathered.tests, project });
+        let checker = Arc::new(self.files.load_definitions()?);
         *known = Some(Arc::clone(&checker));
         Ok(checker)
     }
 
     /// The project's files first, then the user's, then the shipped ones.
-    fn files(&self, checker: &DefinitionChecker) -> Vec<EditFile> {
+    fn list_files(&self, checker: &DefinitionChecker) -> Vec<EditFile> {
         let catalog = &checker.catalog;
         let workflows = catalog.workflow_files().iter().map(|file| (file.clone(), EditFileKind::Workflow));
         let roles = catalog.role_files().iter().map(|file| (file.clone(), EditFileKind::Role));
         let mut all: Vec<(SourceFile, EditFileKind)> = workflows.chain(roles).collect();
-        if !checker.project && !self.context.shipped_only {
+        if !checker.project && !self.files.is_read_only() {
             let known: Vec<String> = all.iter().map(|(file, _)| file.name.clone()).collect();
             all.extend(
-                untrusted_files(&self.context).into_iter().filter(|(file, _)| !known.contains(&file.name)),
+                untrusted_definitions(&*self.files)
+                    .into_iter()
+                    .filter(|(file, _)| !known.contains(&file.name)),
             );
         }
         let mut files: Vec<EditFile> =
@@ -171,8 +211,13 @@ impl DefinitionFiles {
         files
     }
 
-    fn open_file(&self, checker: &DefinitionChecker, name: &str, external: bool) -> Result<OpenedEditFile> {
-        let files = self.files(checker);
+    fn open_file(
+        &self,
+        checker: &DefinitionChecker,
+        name: &str,
+        external: bool,
+    ) -> Result<OpenedEditFile, DefinitionEditError> {
+        let files = self.list_files(checker);
         let stem = |file: &EditFile| {
             let last = file.name.rsplit(['/', ':']).next().unwrap_or_default();
             last.trim_end_matches(".json").to_owned()
@@ -188,19 +233,17 @@ impl DefinitionFiles {
         let Some(file) = found.or_else(|| files.iter().find(|file| stem(file) == name)) else {
             let known: Vec<&str> =
                 files.iter().flat_map(|file| &file.definition_names).map(String::as_str).collect();
-            let near = synthdev_language::did_you_mean::closest_word(name, known);
+            let near = closest_word(name, known);
             let near = near.map(|near| format!(" — did you mean {near}?")).unwrap_or_default();
-            bail!(
+            return refused(format!(
                 "there is no workflow and no role {name}{near}\n/edit lists the files; synthdev new writes one"
-            )
+            ));
         };
         let text = match self.path(&file.name)? {
-            Some(path) => file_io::read_text_file(&path)
-                .with_context(|| format!("{} cannot be read", path.display()))?,
-            None => {
-                checker.catalog.printable_text(&file.name).ok_or_else(|| anyhow!("{} is gone", file.name))?
-            }
+            Some(path) => self.files.read_file(&path)?,
+            None => checker.catalog.printable_text(&file.name),
         };
+        let Some(text) = text else { return refused(format!("{} is gone", file.name)) };
         Ok(OpenedEditFile {
             text: text.into(),
             symbols: catalog_symbols(&checker.catalog),
@@ -210,15 +253,15 @@ impl DefinitionFiles {
     }
 
     /// Where a file is; `None`: it is a shipped one.
-    fn path(&self, name: &str) -> Result<Option<PathBuf>> {
+    fn path(&self, name: &str) -> Result<Option<PathBuf>, DefinitionEditError> {
         let (above, below) = match name.strip_prefix(USER) {
-            Some(rest) => (self.context.dirs.config.clone(), rest),
-            None if name.starts_with(&format!("{FOLDER}/")) => (self.context.project.clone(), name),
+            Some(rest) => (self.files.user_directory(), rest),
+            None if name.starts_with(&format!("{PROJECT_FOLDER}/")) => (self.files.project_directory(), name),
             None => return Ok(None),
         };
         let inside = Path::new(below).components().all(|part| matches!(part, Component::Normal(_)));
         if !inside {
-            bail!("{name} is not a configuration file");
+            return refused(format!("{name} is not a configuration file"));
         }
         Ok(Some(above.join(below)))
     }
@@ -230,26 +273,21 @@ impl DefinitionFiles {
         text: &str,
         base: Option<&str>,
         replace: bool,
-    ) -> Result<Result<String, String>> {
+    ) -> Result<Result<String, String>, DefinitionEditError> {
         let Some(path) = self.path(&file.name)? else {
-            bail!("a shipped file cannot be changed: save a copy")
+            return refused("a shipped file cannot be changed: save a copy");
         };
-        if self.context.shipped_only {
-            bail!("the demo uses only shipped files: start synthdev without `demo` to save your own");
+        if self.files.is_read_only() {
+            return refused(
+                "the demo uses only shipped files: start synthdev without `demo` to save your own",
+            );
         }
-        let now = file_io::read_file_if_exists(&path)
-            .with_context(|| format!("{} cannot be read", path.display()))?;
+        let now = self.files.read_file(&path)?;
         if let Some(now) = now.filter(|now| !replace && Some(now.as_str()) != base) {
             return Ok(Err(now));
         }
-        let before = trust::project_files(&self.context.project);
-        let of_project = file.layer == ConfigLayer::Project;
-        let trusted =
-            of_project && trust::decide_trust(&self.context, &before, false)? == TrustVerdict::Trusted;
-        file_io::write_atomic(&path, text)
-            .with_context(|| format!("{} cannot be written", path.display()))?;
-        // the user wrote it in this session, which counts as consent
-        let counts = !of_project || trusted && extend_trust(&self.context, &before, Path::new(&file.name))?;
+        let of_project = (file.layer == ConfigLayer::Project).then(|| Path::new(&file.name));
+        let counts = self.files.write_file(&path, text, of_project)?;
         *self.checker.lock().unwrap_or_else(PoisonError::into_inner) = None;
         let tail = if counts {
             "used from now on; an active run keeps its own version"
@@ -261,10 +299,10 @@ impl DefinitionFiles {
 }
 
 /// Files of a project that do not count yet.
-fn untrusted_files(world: &CliContext) -> Vec<(SourceFile, EditFileKind)> {
-    let files = trust::project_files(&world.project).readable_files.into_iter();
+fn untrusted_definitions(files: &dyn DefinitionFilesPort) -> Vec<(SourceFile, EditFileKind)> {
+    let files = files.untrusted_files().into_iter();
     let of = |name: &str| {
-        let inside = name.strip_prefix(FOLDER)?.trim_start_matches('/');
+        let inside = name.strip_prefix(PROJECT_FOLDER)?.trim_start_matches('/');
         match inside.split_once('/') {
             Some(("roles", _)) => Some(EditFileKind::Role),
             Some(("workflows", rest)) if rest.ends_with(".json") && !rest.ends_with(ENDING) => {
@@ -300,7 +338,7 @@ fn listed_file(checker: &DefinitionChecker, file: &SourceFile, what: EditFileKin
 }
 
 /// A text that could not be checked must not look like one without errors.
-pub(super) fn unchecked_report(file: &EditFile, why: &str) -> EditorCheckReport {
+pub fn unchecked_report(file: &EditFile, why: &str) -> EditorCheckReport {
     let finding = Diagnostic {
         code: "C01".to_owned(),
         severity: DiagnosticSeverity::Error,
@@ -322,19 +360,8 @@ fn source_file(checker: &DefinitionChecker, file: &EditFile, text: &str) -> Sour
     SourceFile::new(layer, file.name.as_str(), text)
 }
 
-/// Plays the text without models. Uses its saved tests, whatever other changes the file has.
-fn simulate_text(
-    checker: &DefinitionChecker,
-    file: &EditFile,
-    text: &str,
-) -> Result<Vec<EditorSimulatedRun>, String> {
-    let source = source_file(checker, file, text);
-    let ports = LocalSimulationPorts::default();
-    waited_for(checker.dry_run(&ports).play_file(&source))
-}
-
 /// This is a thread of its own, so that waiting is fine.
-fn waited_for<T>(work: impl Future<Output = Result<T, DryRunError>>) -> Result<T, String> {
+fn wait_for_runs<T>(work: impl Future<Output = Result<T, DryRunError>>) -> Result<T, String> {
     let handle = tokio::runtime::Handle::try_current().map_err(|error| error.to_string())?;
     handle.block_on(work).map_err(|error| dry_run_error_text(&error))
 }
@@ -376,5 +403,18 @@ fn tool_symbol(name: &str, about: &str, parameters: &serde_json::Value) -> ToolS
         name: name.to_owned(),
         description: about.to_owned(),
         arguments: arguments.into_iter().flatten().map(|(name, _)| name.clone()).collect(),
+    }
+}
+
+/// In one line, for the screen.
+pub fn unknown_workflow_text(unknown: &UnknownWorkflow) -> String {
+    let hint = unknown.suggestion.as_deref().unwrap_or("/workflows lists them");
+    format!("{unknown} — {hint}")
+}
+
+fn dry_run_error_text(error: &DryRunError) -> String {
+    match error {
+        DryRunError::UnknownWorkflow(unknown) => unknown_workflow_text(unknown),
+        other => other.to_string(),
     }
 }
