@@ -57,8 +57,8 @@ pub fn record(shape: Shape, messages: usize, file: &Path, project: &str) -> f64 
     store.import(&header, &rows, &progress, None).unwrap();
     // left by its driver, in order
     store.claim(&header.id).unwrap();
-    let glance = ring.to_preview_json();
-    store.append_with_preview(&header.id, &[], Some(&progress), &glance.unwrap_or_default()).unwrap();
+    let preview = ring.to_preview_json();
+    store.append_with_preview(&header.id, &[], Some(&progress), &preview.unwrap_or_default()).unwrap();
     let began = Instant::now();
     let state = StateSnapshot::encode(&machine, &requests, &ring)
         .expect("nothing but a model or the user is waited for");

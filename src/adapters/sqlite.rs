@@ -193,9 +193,9 @@ impl RunStore for SqliteStore {
         rows: &[JournalRow],
         progress: Option<&RunProgress>,
         void: &[CallId],
-        glance: Option<&str>,
+        preview: Option<&str>,
     ) -> Result<(), StoreError> {
-        let also = AppendExtra::EndTokens(void, glance);
+        let also = AppendExtra::EndTokens(void, preview);
         self.write_or_refuse("write to", run, |writer| writer.append_rows(run, rows, progress, also))
     }
 
@@ -204,10 +204,10 @@ impl RunStore for SqliteStore {
         run: &RunId,
         rows: &[JournalRow],
         progress: Option<&RunProgress>,
-        glance: &str,
+        preview: &str,
     ) -> Result<(), StoreError> {
         self.write_or_refuse("write to", run, |writer| {
-            writer.append_rows(run, rows, progress, AppendExtra::Glance(glance))
+            writer.append_rows(run, rows, progress, AppendExtra::Preview(preview))
         })
     }
 
@@ -229,7 +229,7 @@ impl RunStore for SqliteStore {
     }
 
     fn is_driver_of(&self, run: &RunId) -> bool {
-        // a store that cannot be read does not know its driver
+        // a store that cannot be read does not know the owner
         self.with_writer("ask", |writer| writer.drives_run(run)).unwrap_or(true)
     }
 
@@ -244,9 +244,9 @@ impl RunStore for SqliteStore {
     }
 
     fn ask_driver(&self, run: &RunId, text: String) -> Result<Option<DriverAnswers>, StoreError> {
-        let driver = self.with_reader("read", |reader| run_ownership::living_driver(reader, run))?.flatten();
+        let owner = self.with_reader("read", |reader| run_ownership::living_owner(reader, run))?.flatten();
         let me = lock_mutex(&self.writer).as_ref().map(|writer| writer.own_identity.identity.clone());
-        let other = driver.filter(|driver| me.as_ref() != Some(&driver.process));
+        let other = owner.filter(|owner| me.as_ref() != Some(&owner.process));
         Ok(other.map(|RunOwner { pid, process, .. }| {
             let place = liveness_lock::control_socket_path(&self.path, process_liveness::lock_name(&process));
             let answers = place
@@ -353,10 +353,10 @@ impl RunStore for SqliteStore {
         header: &RunHeader,
         rows: &[JournalRow],
         progress: &RunProgress,
-        glance: Option<&str>,
+        preview: Option<&str>,
     ) -> Result<(), StoreError> {
         self.write_or_refuse("import into", &header.id, |writer| {
-            writer.import_run(header, rows, progress, glance)
+            writer.import_run(header, rows, progress, preview)
         })
     }
 

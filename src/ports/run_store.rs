@@ -1,7 +1,7 @@
 //! The journal of every run, shared safely by several processes.
 //!
-//! A run has one driver at a time: the process that created or claimed it last. Every claim gets a new number, and the
-//! store refuses writes of an earlier driver, so two processes never write one run's journal together.
+//! A run has one owner at a time: the process that created it or claimed it last. Every claim gets a new number, and
+//! the store refuses writes of an earlier owner, so two processes never write one run's journal together.
 
 use std::ops::ControlFlow;
 
@@ -65,27 +65,28 @@ pub struct DriverRequest {
     pub answers: UnboundedSender<String>,
 }
 
-/// The process that drives a run was asked something.
+/// The process that owns a run was asked something.
 pub struct DriverAnswers {
     pub pid: u32,
-    /// The replies; empty if the driver cannot be reached.
+    /// The replies; empty if the owner cannot be reached.
     pub answers: BoxStream<'static, String>,
 }
 
-/// Calls are short (tens of microseconds) and synchronous, but for `sync`, `search`, `delete`, `import` and `space`,
-/// which are called from a blocking thread.
+/// All methods are synchronous. Most take tens of microseconds; `load`, `load_with_state` and `read` take longer for a
+/// long run, `list` and `outlines` for many runs. `sync`, `index_texts`, `search`, `import`, `delete`,
+/// `measure_deletion` and `storage_usage` can take long: call them from a blocking thread.
 pub trait RunStore: Send + Sync {
-    /// Begins a run, driven by this process.
+    /// Begins a run, owned by this process.
     ///
     /// # Errors
     /// The id exists, or the store cannot be written.
     fn create(&self, header: &RunHeader) -> Result<(), StoreError>;
 
-    /// Makes this process the run's driver: its status is `running` from here on, and writes of an earlier driver are
-    /// refused. Returns the run as it was before. The caller decides whether a run of that status may continue.
+    /// Makes this process the run's owner: the run's status is `running` from here on, and writes of an earlier owner
+    /// are refused. Returns the run as it was before. The caller decides whether a run of that status may continue.
     ///
     /// # Errors
-    /// A living process drives it (this one included), the run is unknown, or the store cannot be written.
+    /// A living process owns it (this one included), the run is unknown, or the store cannot be written.
     fn claim(&self, run: &RunId) -> Result<RunSummary, StoreError>;
 
     /// Whether the definition of a run is the one that was stored when it began. A missing run counts as intact.
@@ -107,7 +108,7 @@ pub trait RunStore: Send + Sync {
 
     /// The same, and deletes the run's unused tokens in the same transaction: their pauses do not wait any more. Used
     /// ones stay, so that a repeated answer gets its reply, except those that answered a call of `void`: a rewind
-    /// discarded these. It discards the preview too: without a new `glance` the run has none.
+    /// discarded these. It discards the stored preview too: without a new `preview` the run has none.
     ///
     /// # Errors
     /// As `append`.
@@ -117,11 +118,11 @@ pub trait RunStore: Send + Sync {
         rows: &[JournalRow],
         progress: Option<&RunProgress>,
         void: &[CallId],
-        glance: Option<&str>,
+        preview: Option<&str>,
     ) -> Result<(), StoreError>;
 
-    /// The same as `append`, with a text that a reader sees of the run first: what it has come to by these rows. The
-    /// store does not know what it means. It takes the place of an earlier one.
+    /// The same as `append`, and stores the run's preview: a text that shows the end of the run as of these rows. The
+    /// store does not interpret it. It replaces an earlier preview.
     ///
     /// # Errors
     /// As `append`.
@@ -130,10 +131,10 @@ pub trait RunStore: Send + Sync {
         run: &RunId,
         rows: &[JournalRow],
         progress: Option<&RunProgress>,
-        glance: &str,
+        preview: &str,
     ) -> Result<(), StoreError>;
 
-    /// The text of `append_with_preview`, and how many rows the run has got since.
+    /// The preview that was stored last, and how many rows the run has got since.
     ///
     /// # Errors
     /// The store cannot be read.
@@ -159,19 +160,19 @@ pub trait RunStore: Send + Sync {
     /// Unknown id, unreadable store.
     fn load_with_state(&self, run: &RunId) -> Result<RunWithState, StoreError>;
 
-    /// Whether this process still is the run's driver; called after an append was refused. `true` if the store cannot
-    /// be read.
+    /// Whether this process still owns the run; called after an append was refused. `true` if the store cannot be read.
     fn is_driver_of(&self, run: &RunId) -> bool;
 
-    /// This process drives the run no longer: it is interrupted where its record ends. As far as that can be written.
+    /// Gives up ownership: sets the status from `running` to `interrupted`. Best effort: write errors are ignored.
     fn release(&self, run: &RunId);
 
-    /// Requests of other processes about the runs that this process drives; the store does not interpret them. Other
+    /// Requests of other processes about the runs that this process owns; the store does not interpret them. Other
     /// processes can send them from now on, until this is dropped. Ends where the system has no such channel. Needs the
     /// async runtime.
     fn requests(&self) -> BoxStream<'static, DriverRequest>;
 
-    /// Asks the living process that drives a run; `None`: no other one does. Needs the async runtime to be waited for.
+    /// Sends a request to the living process that owns a run; `None`: no other process owns it. Waiting for the replies
+    /// needs the async runtime.
     ///
     /// # Errors
     /// The run is unknown, or the store cannot be read.
@@ -199,7 +200,7 @@ pub trait RunStore: Send + Sync {
     /// The store cannot be read.
     fn list(&self, query: &RunQuery) -> Result<Vec<RunSummary>, StoreError>;
 
-    /// Every run, newest first, as far as tidying up needs it: a long history has long inputs and outputs.
+    /// Every run, newest first, without inputs and outputs, for cleaning up old runs.
     ///
     /// # Errors
     /// The store cannot be read.
@@ -254,7 +255,7 @@ pub trait RunStore: Send + Sync {
     fn count_failed_try(&self, hash: &str) -> Result<u32, StoreError>;
 
     /// Uses up the token and appends the rows, in one transaction. Other tokens of the same pause are used up
-    /// with it: they get the same answer or a conflict. Makes this process the run's driver if it is not yet.
+    /// with it: they get the same answer or a conflict. Makes this process the run's owner if it is not yet.
     ///
     /// # Errors
     /// The token is unknown or expired, another living process is running the run, or the store cannot be written.
@@ -268,7 +269,7 @@ pub trait RunStore: Send + Sync {
         progress: Option<&RunProgress>,
     ) -> Result<TokenRedeemOutcome, StoreError>;
 
-    /// Stores a whole run of another machine, in one transaction, with its preview. It has no driver.
+    /// Stores a whole run of another machine, in one transaction, with its preview. It has no owner.
     ///
     /// # Errors
     /// The id exists, or the store cannot be written.
@@ -277,7 +278,7 @@ pub trait RunStore: Send + Sync {
         header: &RunHeader,
         rows: &[JournalRow],
         progress: &RunProgress,
-        glance: Option<&str>,
+        preview: Option<&str>,
     ) -> Result<(), StoreError>;
 
     /// Removes runs with all that belongs to them, after a look whether all of them can be removed: if not, none is.

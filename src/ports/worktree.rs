@@ -30,7 +30,7 @@ pub trait WorktreePort: Send + Sync {
     /// See the trait.
     fn skipped(&self, worktree: &RunWorktree) -> Result<Vec<SkippedPath>, SnapshotError>;
 
-    /// Files that the run changed so far, seen from the start: `EnqueueRow` is new.
+    /// Files that the run changed since the start: `FileChange::Added` is a file that was not there then.
     /// # Errors
     /// The worktree is gone or damaged; see the trait.
     fn changes(&self, worktree: &RunWorktree) -> Result<Vec<ChangedFile>, SnapshotError>;

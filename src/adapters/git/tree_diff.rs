@@ -9,7 +9,8 @@ use super::snapshot_entry::{RelPath, TreeEntryKind, ancestor_paths, display_path
 use super::tree::FlatTree;
 use synthdev_domain::snapshot::{ChangedFile, FileChange};
 
-/// What differs, seen from `old`, sorted by path: `EnqueueRow` is only in `new`. Submodules are left out.
+/// What differs, seen from `old`, sorted by path: `FileChange::Added` is only in `new`. Submodules are left
+/// out.
 pub fn diff_trees(old: &FlatTree, new: &FlatTree) -> Vec<(RelPath, FileChange)> {
     let paths: BTreeSet<&RelPath> = old.keys().chain(new.keys()).collect();
     let differing = paths.into_iter().filter_map(|path| {

@@ -21,7 +21,7 @@ use synthdev_domain::snapshot::{ChangedFile, FileChange};
 pub struct ProjectFileChange {
     pub path: RelPath,
     pub change: FileChange,
-    /// What the snapshot holds; `None` for `EnqueueRow`.
+    /// What the snapshot holds; `None` for `FileChange::Added`.
     pub stored: Option<(TreeEntryKind, Oid)>,
     /// The file that was there when the present was saved.
     pub present_stat: Option<FileStat>,

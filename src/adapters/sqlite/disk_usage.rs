@@ -5,7 +5,7 @@ use std::path::Path;
 
 use rusqlite::{Connection, Transaction};
 
-use super::run_ownership::find_driver;
+use super::run_ownership::find_owner;
 use super::write::{StoreWriter, begin_write, find_run_key};
 use super::write_refusal::{StoreRefusal, StoreWriteResult};
 use super::{blob, full_text_index, preview, run_state, wal_sync};
@@ -92,12 +92,12 @@ pub(super) fn read_space(connection: &Connection, path: &Path) -> rusqlite::Resu
 
 /// Its key, unless a living process is running it.
 fn removable_key(transaction: &Transaction<'_>, run: &RunId) -> StoreWriteResult<i64> {
-    Ok(match find_driver(transaction, run)? {
+    Ok(match find_owner(transaction, run)? {
         None => Err(StoreRefusal::UnknownOf { run: run.clone() }),
-        Some((driver, summary)) if summary.progress.status == RunStatus::Running => {
-            Err(StoreRefusal::StillRunning { run: run.clone(), pid: driver.pid })
+        Some((owner, summary)) if summary.progress.status == RunStatus::Running => {
+            Err(StoreRefusal::StillRunning { run: run.clone(), pid: owner.pid })
         }
-        Some((driver, _)) => Ok(driver.key),
+        Some((owner, _)) => Ok(owner.key),
     })
 }
 

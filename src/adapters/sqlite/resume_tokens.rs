@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, ErrorCode, OptionalExtension, params};
 
-use super::run_ownership::{find_driver, take_over};
+use super::run_ownership::{find_owner, take_over};
 use super::write::{StoreWriter, begin_write, find_run_key, write_rows};
 use super::write_refusal::{StoreRefusal, StoreWriteResult};
 use synthdev_domain::ids::{CallId, RunId, Timestamp};
@@ -79,16 +79,16 @@ impl StoreWriter {
         if token.expires <= usage.now {
             return Ok(Err(StoreRefusal::ExpiredToken));
         }
-        let Some((driver, run)) = find_driver(&transaction, &token.run)? else {
+        let Some((owner, run)) = find_owner(&transaction, &token.run)? else {
             return Ok(Err(StoreRefusal::Unknown));
         };
-        let mine = self.driven_runs.get(&token.run).filter(|driven| driven.claim == driver.claim).copied();
+        let mine = self.driven_runs.get(&token.run).filter(|driven| driven.claim == owner.claim).copied();
         let mut driven = match mine {
             Some(driven) => driven,
             None if run.progress.status == RunStatus::Running => {
-                return Ok(Err(StoreRefusal::Driven { pid: driver.pid }));
+                return Ok(Err(StoreRefusal::Driven { pid: owner.pid }));
             }
-            None => take_over(&transaction, driver.key, &self.own_identity)?,
+            None => take_over(&transaction, owner.key, &self.own_identity)?,
         };
         write_rows(&transaction, &driven, rows, progress, &self.own_identity)?;
         transaction

@@ -1,4 +1,5 @@
-//! Ownership of a run: one process drives it at a time.
+//! The run lock, also called the claim: which process owns (drives) a run and may write its journal, one process at a
+//! time. It is not the project lock (`project_lock.rs`).
 
 use rusqlite::{Connection, Transaction, params};
 
@@ -16,19 +17,19 @@ impl StoreWriter {
     pub(super) fn claim_run(&mut self, run: &RunId) -> StoreWriteResult<RunSummary> {
         self.hold_liveness_lock();
         let transaction = begin_write(&mut self.connection)?;
-        let Some((driver, before)) = find_driver(&transaction, run)? else {
+        let Some((owner, before)) = find_owner(&transaction, run)? else {
             return Ok(Err(StoreRefusal::Unknown));
         };
         // only a lock distinguishes two stores of one process
-        let mine = self.liveness_lock.is_some() && driver.process == self.own_identity.identity;
+        let mine = self.liveness_lock.is_some() && owner.process == self.own_identity.identity;
         let let_go = mine && !self.driven_runs.contains_key(run);
         if before.progress.status == RunStatus::Running && !let_go {
-            return Ok(Err(StoreRefusal::Driven { pid: driver.pid }));
+            return Ok(Err(StoreRefusal::Driven { pid: owner.pid }));
         }
-        let driven = take_over(&transaction, driver.key, &self.own_identity)?;
+        let driven = take_over(&transaction, owner.key, &self.own_identity)?;
         transaction
             .prepare_cached("UPDATE progress SET status = 'running' WHERE run = ?1")?
-            .execute([driver.key])?;
+            .execute([owner.key])?;
         transaction.commit()?;
         self.driven_runs.insert(run.clone(), driven);
         Ok(Ok(before))
@@ -61,14 +62,14 @@ pub(super) struct RunOwner {
     pub(super) process: String,
 }
 
-/// The living process that drives a run, this one included; `None`: the run has no driver.
-pub(super) fn living_driver(connection: &Connection, run: &RunId) -> rusqlite::Result<Option<RunOwner>> {
-    let found = find_driver(connection, run)?;
-    Ok(found.filter(|(_, run)| run.progress.status == RunStatus::Running).map(|(driver, _)| driver))
+/// The living process that owns a run, this one included; `None`: the run has no owner.
+pub(super) fn living_owner(connection: &Connection, run: &RunId) -> rusqlite::Result<Option<RunOwner>> {
+    let found = find_owner(connection, run)?;
+    Ok(found.filter(|(_, run)| run.progress.status == RunStatus::Running).map(|(owner, _)| owner))
 }
 
-/// With the run as readers see it; `None` if there is no such run.
-pub(super) fn find_driver(
+/// The process that owned the run last, and the run as readers see it; `None` if there is no such run.
+pub(super) fn find_owner(
     connection: &Connection,
     run: &RunId,
 ) -> rusqlite::Result<Option<(RunOwner, RunSummary)>> {
@@ -77,12 +78,12 @@ pub(super) fn find_driver(
     else {
         return Ok(None);
     };
-    let driver = connection
+    let owner = connection
         .prepare_cached("SELECT run, claim, pid, process FROM progress JOIN runs ON key = run WHERE id = ?1")?
         .query_row([run.as_str()], |row| {
             Ok(RunOwner { key: row.get(0)?, claim: row.get(1)?, pid: row.get(2)?, process: row.get(3)? })
         })?;
-    Ok(Some((driver, summary)))
+    Ok(Some((owner, summary)))
 }
 
 /// A new claim for this process; the status is unchanged.

@@ -1,4 +1,4 @@
-//! Starting a run and appending to it: one transaction each, by the run's driver only.
+//! Starting a run and appending to it: one transaction each, by the run's owner only.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -36,7 +36,7 @@ pub(super) struct OwnProcessIdentity {
     pub(super) identity: String,
 }
 
-/// The driver's view of its run. Valid as long as the claim: no other process writes rows.
+/// The owner's view of its run. Valid as long as the claim: no other process writes rows.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DrivenRun {
     pub(super) key: i64,
@@ -49,15 +49,15 @@ pub(super) struct DrivenRun {
     pub(super) must_recheck: bool,
 }
 
-/// What happens in the same moment as an append.
+/// What is done in the same transaction as an append.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum AppendExtra<'a> {
     Nothing,
-    /// The run's unused tokens are gone, and those that answered one of these calls; and what a reader saw of it first,
-    /// unless it is this by now.
+    /// Deletes the run's unused tokens and those that answered one of these calls; replaces the preview by this one, or
+    /// removes it (`None`).
     EndTokens(&'a [CallId], Option<&'a str>),
-    /// What a reader sees of it first.
-    Glance(&'a str),
+    /// Replaces the preview.
+    Preview(&'a str),
 }
 
 impl StoreWriter {
@@ -73,7 +73,7 @@ impl StoreWriter {
         }
     }
 
-    /// Before a run is driven: others are to see that its driver lives.
+    /// Before a run is claimed: other processes must see that its owner lives.
     pub(super) fn hold_liveness_lock(&mut self) {
         if self.liveness_lock.is_none() {
             self.liveness_lock =
@@ -103,8 +103,8 @@ impl StoreWriter {
             pid if pid == self.own_identity.pid => self.own_identity.identity.clone(),
             pid => process_liveness::process_identity(pid),
         };
-        let driver = OwnProcessIdentity { pid: header.pid, identity };
-        insert_progress(&transaction, key, claim, &RunProgress::new(header.started), &driver)?;
+        let owner = OwnProcessIdentity { pid: header.pid, identity };
+        insert_progress(&transaction, key, claim, &RunProgress::new(header.started), &owner)?;
         transaction.commit()?;
         self.driven_runs.insert(header.id.clone(), DrivenRun::new(key, claim, 1));
         self.queue.push(key, 0, std::iter::once(Some(input_words(&header.workflow, &header.input))));
@@ -135,11 +135,11 @@ impl StoreWriter {
         }
         match also {
             AppendExtra::Nothing => {}
-            AppendExtra::EndTokens(void, glance) => {
+            AppendExtra::EndTokens(void, preview) => {
                 void_tokens(&transaction, driven.key, void)?;
-                preview::replace_preview(&transaction, driven.key, glance)?;
+                preview::replace_preview(&transaction, driven.key, preview)?;
             }
-            AppendExtra::Glance(body) => preview::save_preview(&transaction, driven.key, body)?,
+            AppendExtra::Preview(body) => preview::save_preview(&transaction, driven.key, body)?,
         }
         transaction.commit()?;
         driven.must_recheck = false;
@@ -153,7 +153,7 @@ impl StoreWriter {
         header: &RunHeader,
         rows: &[JournalRow],
         progress: &RunProgress,
-        glance: Option<&str>,
+        preview: Option<&str>,
     ) -> StoreWriteResult<()> {
         let transaction = begin_write(&mut self.connection)?;
         let (key, _) = next_numbers(&transaction)?;
@@ -164,7 +164,7 @@ impl StoreWriter {
         let importer = OwnProcessIdentity { pid: header.pid, identity: "imported".to_owned() };
         insert_progress(&transaction, key, 0, progress, &importer)?;
         write_rows(&transaction, &DrivenRun::new(key, 0, 1), rows, None, &importer)?;
-        preview::replace_preview(&transaction, key, glance)?;
+        preview::replace_preview(&transaction, key, preview)?;
         transaction.commit()?;
         Ok(Ok(()))
     }
@@ -218,7 +218,7 @@ pub(super) fn next_seq(transaction: &Transaction<'_>, key: i64) -> rusqlite::Res
         .query_row([key], |row| row.get(0))
 }
 
-/// Inside a transaction: rows and progress, if the driver's claim still holds; `false` if not.
+/// Inside a transaction: rows and progress, if the owner's claim still holds; `false` if not.
 pub(super) fn write_rows(
     transaction: &Transaction<'_>,
     driven: &DrivenRun,
@@ -322,7 +322,7 @@ fn insert_progress(
     key: i64,
     claim: i64,
     progress: &RunProgress,
-    driver: &OwnProcessIdentity,
+    owner: &OwnProcessIdentity,
 ) -> rusqlite::Result<()> {
     transaction
         .prepare_cached(
@@ -333,11 +333,11 @@ fn insert_progress(
             key,
             claim,
             progress.status.as_str(),
-            driver.pid,
-            driver.identity,
+            owner.pid,
+            owner.identity,
             progress.updated.0
         ])?;
-    update_progress(transaction, &DrivenRun::new(key, claim, 1), progress, driver)?;
+    update_progress(transaction, &DrivenRun::new(key, claim, 1), progress, owner)?;
     Ok(())
 }
 
@@ -351,7 +351,7 @@ const UPDATE_NEW_STATUS: &str = "UPDATE progress SET status = ?3, pid = ?4, proc
    output = ?16
  WHERE run = ?1 AND claim = ?2";
 
-/// `false` if the driver's claim no longer holds.
+/// `false` if the owner's claim no longer holds.
 fn update_progress(
     transaction: &Transaction<'_>,
     driven: &DrivenRun,

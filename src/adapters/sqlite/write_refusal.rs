@@ -34,7 +34,7 @@ pub(super) enum StoreRefusal {
 /// What a call came to: the store's own trouble is outside, a refusal inside.
 pub(super) type StoreWriteResult<T> = rusqlite::Result<Result<T, StoreRefusal>>;
 
-/// Why a driver may no longer write.
+/// Why an owner may no longer write.
 pub(super) fn lost_claim_refusal(connection: &Connection, run: &RunId) -> rusqlite::Result<StoreRefusal> {
     let pid = connection
         .prepare_cached("SELECT pid FROM progress JOIN runs ON key = run WHERE id = ?1")?

@@ -124,8 +124,8 @@ pub fn fold_events(run: &RunId, events: Vec<(Timestamp, RunEvent)>, ledger: Cost
 }
 
 /// The end of a run from its stored preview: the time depends on the preview's length, not the run's.
-pub fn from_preview(summary: &RunSummary, glance: RunPreview) -> PastRun {
-    let RunPreview { before, events, since } = glance;
+pub fn from_preview(summary: &RunSummary, preview: RunPreview) -> PastRun {
+    let RunPreview { before, events, since } = preview;
     let mut scratch = UiModel {
         now: before.last_at,
         runs: vec![view_before_events(summary, before)],

@@ -110,9 +110,9 @@ impl RunStore for Watched {
         rows: &[JournalRow],
         progress: Option<&RunProgress>,
         void: &[CallId],
-        glance: Option<&str>,
+        preview: Option<&str>,
     ) -> Result<(), StoreError> {
-        self.inner.append_and_end_tokens(run, rows, progress, void, glance)?;
+        self.inner.append_and_end_tokens(run, rows, progress, void, preview)?;
         self.on_written(progress);
         Ok(())
     }
@@ -122,9 +122,9 @@ impl RunStore for Watched {
         run: &RunId,
         rows: &[JournalRow],
         progress: Option<&RunProgress>,
-        glance: &str,
+        preview: &str,
     ) -> Result<(), StoreError> {
-        self.inner.append_with_preview(run, rows, progress, glance)?;
+        self.inner.append_with_preview(run, rows, progress, preview)?;
         self.on_written(progress);
         Ok(())
     }
@@ -230,9 +230,9 @@ impl RunStore for Watched {
         header: &RunHeader,
         rows: &[JournalRow],
         progress: &RunProgress,
-        glance: Option<&str>,
+        preview: Option<&str>,
     ) -> Result<(), StoreError> {
-        self.inner.import(header, rows, progress, glance)
+        self.inner.import(header, rows, progress, preview)
     }
 
     fn delete(&self, runs: &[RunId]) -> Result<ReclaimedSpace, StoreError> {
