@@ -174,11 +174,12 @@ impl EffectExecutor {
             });
         };
         let ports = &self.context.ports;
-        let luck = || ports.ids.seed();
+        let random = || ports.ids.seed();
         let policy = self.context.options.retry;
         let allowed = || self.may_repeat(call);
         let tried =
-            retry::call_with_retries(&*ports.models, request, &sink, policy, &luck, &allowed, &waiting).await;
+            retry::call_with_retries(&*ports.models, request, &sink, policy, &random, &allowed, &waiting)
+                .await;
         let retry::RetryOutcome { result, attempts, would_retry: again } = tried;
         sink.release_held_text();
         let _ = synced.await;

@@ -73,11 +73,11 @@ impl RuntimeHandle {
     ) -> Result<ModelReply, ModelError> {
         let request = context_window::fit_to_window(request)?;
         let ports = &self.context.ports;
-        let luck = || ports.ids.seed();
+        let random = || ports.ids.seed();
         let allowed = || ready(true).boxed();
         let again = |_, _, _: &ModelError| meter.record_failed_attempt();
         let policy = self.context.options.retry;
-        retry::call_with_retries(&*ports.models, &request, meter, policy, &luck, &allowed, &again)
+        retry::call_with_retries(&*ports.models, &request, meter, policy, &random, &allowed, &again)
             .await
             .result
     }

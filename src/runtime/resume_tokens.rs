@@ -102,9 +102,9 @@ impl RuntimeHandle {
     ) -> Result<ResumeToken, StoreError> {
         let store = &self.ports().store;
         let summary = store.find(run.as_str())?;
-        let luck = [self.ports().ids.seed(), self.ports().ids.seed(), self.ports().ids.seed()];
-        let luck: String = luck.iter().map(|part| format!("{part:016x}")).collect();
-        let text = format!("{}-{luck}", summary.workflow.replace(char::is_whitespace, "_"));
+        let random = [self.ports().ids.seed(), self.ports().ids.seed(), self.ports().ids.seed()];
+        let random: String = random.iter().map(|part| format!("{part:016x}")).collect();
+        let text = format!("{}-{random}", summary.workflow.replace(char::is_whitespace, "_"));
         let created = self.ports().clock.now();
         let ttl = i64::try_from(ttl_seconds.max(1)).unwrap_or(i64::MAX).saturating_mul(1_000);
         let expires = Timestamp(created.0.saturating_add(ttl));

@@ -1,5 +1,10 @@
-//! Retries model calls after transport errors. The retry delay starts at 1 s and doubles, with full jitter, up to 60 s;
-//! 5 attempts. A server that stays silent is asked twice at most: each attempt takes a whole time-out.
+//! Retries a model call after every transient error: a rate limit, an overloaded or failing server, a transport error,
+//! an idle time-out, an error that the calling client reports as transient (`ModelError::is_transient`).
+//!
+//! Exponential backoff with full jitter: the delay is random, at most 1 s before the second attempt, and the bound
+//! doubles for each further one up to 60 s. A delay that the server asks for replaces it; one above 60 s ends the
+//! attempts. At most 5 attempts, and at most 2 that end in an idle time-out, because each of these takes the whole
+//! time-out. The settings `retry.*` replace the three numbers of `RetryPolicy`.
 
 use std::time::Duration;
 
@@ -8,7 +13,7 @@ use futures_util::future::BoxFuture;
 use synthdev_domain::model::{ModelError, ModelReply, ModelRequest};
 use synthdev_ports::model::{DeltaSink, ModelPort};
 
-/// Attempts that may end in silence.
+/// After so many idle time-outs there is no other attempt.
 const SILENT_ATTEMPTS: u32 = 2;
 
 /// When and how often a call is repeated.
@@ -26,17 +31,17 @@ impl Default for RetryPolicy {
 }
 
 impl RetryPolicy {
-    /// Delay before attempt `next` (from 2). A server's own wish wins over our schedule; a longer one than
-    /// we are willing to wait ends the attempts.
-    pub(super) fn delay_before(&self, next: u32, error: &ModelError, luck: u64) -> Option<Duration> {
+    /// Delay before attempt `next` (from 2), computed from a random number. `None`: there is no other attempt. A delay
+    /// that the server asks for replaces the computed one; one above `longest_delay_ms` ends the attempts.
+    pub(super) fn delay_before(&self, next: u32, error: &ModelError, random: u64) -> Option<Duration> {
         if next > self.attempts || !error.is_transient() {
             return None;
         }
-        if let Some(wish) = error.retry_after_ms() {
-            return (wish <= self.longest_delay_ms.max(1)).then(|| Duration::from_millis(wish));
+        if let Some(retry_after) = error.retry_after_ms() {
+            return (retry_after <= self.longest_delay_ms.max(1)).then(|| Duration::from_millis(retry_after));
         }
         let doubled = self.first_delay_ms.saturating_mul(1 << (next - 2).min(16)).min(self.longest_delay_ms);
-        Some(Duration::from_millis(luck % doubled.saturating_add(1)))
+        Some(Duration::from_millis(random % doubled.saturating_add(1)))
     }
 }
 
@@ -56,7 +61,7 @@ pub(super) async fn call_with_retries(
     request: &ModelRequest,
     sink: &dyn DeltaSink,
     policy: RetryPolicy,
-    luck: &(dyn Fn() -> u64 + Sync),
+    random: &(dyn Fn() -> u64 + Sync),
     allowed: &(dyn Fn() -> BoxFuture<'static, bool> + Sync),
     waiting: &(dyn Fn(u32, Duration, &ModelError) + Sync),
 ) -> RetryOutcome {
@@ -67,7 +72,7 @@ pub(super) async fn call_with_retries(
             Err(error) => error,
         };
         silent += u32::from(matches!(error, ModelError::Timeout { .. }));
-        let delay = policy.delay_before(attempt + 1, &error, luck()).filter(|_| silent < SILENT_ATTEMPTS);
+        let delay = policy.delay_before(attempt + 1, &error, random()).filter(|_| silent < SILENT_ATTEMPTS);
         let Some(delay) = delay else {
             return RetryOutcome { result: Err(error), attempts: attempt, would_retry: false };
         };

@@ -31,7 +31,7 @@ pub struct RecordingError(pub String);
 /// The first line.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct RecordingHeader {
-    /// The format's version.
+    /// The format's version. `cassette` is the older name of a recording and part of the file format.
     pub cassette: u32,
     /// Name and version of the program that recorded.
     pub program: String,
@@ -88,13 +88,13 @@ pub struct RecordedCall {
 pub enum RecordedOutcome {
     Reply(ModelReply),
     Error(ModelError),
-    /// The call was stopped before its answer came.
+    /// The call was stopped before its reply came.
     Stopped {
         after_ms: u64,
     },
 }
 
-/// What had arrived of an answer that never became whole.
+/// What had arrived of a reply that never became whole.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct RecordedPartialReply {
     #[serde(default, skip_serializing_if = "String::is_empty")]

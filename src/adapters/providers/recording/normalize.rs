@@ -30,7 +30,7 @@ static TIMES: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(&format!("({measured}|while this call ran: it began at ){moment}")).ok()
 });
 
-/// What a request says, free of place, time and keys: what must be the same for a recorded answer to be right.
+/// What a request says, free of place, time and keys: what must be the same for a recorded reply to be right.
 #[derive(Clone, PartialEq, Debug)]
 pub struct NormalizedRequest {
     pub agent: String,
@@ -100,12 +100,12 @@ impl RequestNormalizer {
         }
     }
 
-    /// An answer as it is stored.
+    /// A reply as it is stored.
     pub fn to_recorded_form<T: Serialize + DeserializeOwned>(&self, value: T) -> T {
         self.normalize_with(value, &|text| self.normalize_text(text))
     }
 
-    /// A stored answer as it is given here.
+    /// A stored reply as it is given here.
     pub fn from_recorded_form<T: Serialize + DeserializeOwned>(&self, value: T) -> T {
         map_as_json(value, |stored| each_text(stored, &|text| text.replace(PROJECT, &self.home)))
     }

@@ -13,9 +13,9 @@ use super::normalize::{RequestNormalizer, RolesByAgent};
 use synthdev_domain::model::{DeltaKind, ModelError, ModelReply, ModelRequest};
 use synthdev_ports::model::{DeltaSink, ModelPort};
 
-/// How long an answer waits for those that came before it when nothing happens.
-const PATIENCE: Duration = Duration::from_secs(1);
-/// What an answer gets ahead of the one after it.
+/// How long a reply waits for another call to finish before it gives up the recorded order.
+const ORDER_TIMEOUT: Duration = Duration::from_secs(1);
+/// How much later the next reply is played: the run should have processed the one before.
 const HEADWAY: Duration = Duration::from_millis(20);
 /// How much later than when it was recorded a call that was stopped gives up.
 const GRACE: Duration = Duration::from_secs(10);
@@ -50,18 +50,18 @@ impl ModelCallPlayer {
         }
     }
 
-    /// For simulated time: the recorded times give the order of the answers, and no answer waits.
+    /// For simulated time: the recorded times give the order of the replies, and no reply waits.
     #[must_use]
     pub fn without_delays(self) -> Self {
         Self { skips_delays: true, ..self }
     }
 
-    /// A call that the run has had its answer to before it is played on.
+    /// A call that the run has had its reply to before it is played on.
     pub fn skip_earlier_call(&self, request: &ModelRequest) {
         let asked = self.normalizer.normalize_request(request, &self.roles);
-        let mut shelf = self.lock_matcher();
-        if let Some((at, _)) = shelf.match_call(&asked, &request.state) {
-            shelf.mark_over(at);
+        let mut matcher = self.lock_matcher();
+        if let Some((at, _)) = matcher.match_call(&asked, &request.state) {
+            matcher.mark_over(at);
         }
     }
 
@@ -70,10 +70,10 @@ impl ModelCallPlayer {
         &self.recording.name
     }
 
-    /// The answers that no call asked for, a line each.
+    /// The replies that no call asked for, a line each.
     pub fn unused_answers(&self) -> Vec<String> {
-        let shelf = self.lock_matcher();
-        let left = shelf
+        let matcher = self.lock_matcher();
+        let left = matcher
             .calls()
             .filter(|(call, taken)| !taken && !matches!(call.outcome, RecordedOutcome::Stopped { .. }));
         left.map(|(call, _)| format!("recorded call {} of agent `{}`", call.call, call.request.agent))
@@ -97,8 +97,9 @@ impl ModelCallPlayer {
         let asked = self.normalizer.normalize_request(request, &self.roles);
         let taken = self.lock_matcher().match_call(&asked, &request.state);
         let Some((at, call)) = taken else {
-            let shelf = self.lock_matcher();
-            let (line, detail) = mismatch::describe_mismatch(&asked, &request.state, &shelf, &self.recording);
+            let matcher = self.lock_matcher();
+            let (line, detail) =
+                mismatch::describe_mismatch(&asked, &request.state, &matcher, &self.recording);
             self.missed_requests.lock().unwrap_or_else(PoisonError::into_inner).push(line);
             return Err(ModelError::Drift { detail });
         };
@@ -138,14 +139,14 @@ impl ModelCallPlayer {
         let mut waited = false;
         while !self.lock_matcher().is_turn(at) {
             waited = true;
-            if tokio::time::timeout(PATIENCE, moved.changed()).await.is_err() {
+            if tokio::time::timeout(ORDER_TIMEOUT, moved.changed()).await.is_err() {
                 self.lock_matcher().release_earlier_calls(at);
                 self.call_finished.send_replace(());
                 return;
             }
         }
         if waited {
-            // the answer before this one is still on its way into the run
+            // the reply before this one is still on its way into the run
             tokio::time::sleep(HEADWAY).await;
         }
     }

@@ -99,7 +99,7 @@ impl ModelCallRecorder {
             cannot(&error)
         })?;
         let path = path.to_owned();
-        let tape = RecordingWriter {
+        let writer = RecordingWriter {
             path,
             part,
             last_by_agent: BTreeMap::new(),
@@ -113,7 +113,7 @@ impl ModelCallRecorder {
             normalizer: here,
             roles,
             begun_calls: AtomicU64::new(0),
-            recording_writer: Mutex::new(tape),
+            recording_writer: Mutex::new(writer),
             waits_for_retries: false,
         })
     }
@@ -134,14 +134,14 @@ impl ModelCallRecorder {
     /// # Errors
     /// Something could not be written: the incomplete file stays beside its place.
     pub fn finish_recording(&self) -> Result<u64, RecordingError> {
-        let mut tape = self.lock_writer();
-        tape.is_over = true;
-        let part = tape.part.name();
-        let placed = match tape.write_error.take() {
+        let mut writer = self.lock_writer();
+        writer.is_over = true;
+        let part = writer.part.name();
+        let placed = match writer.write_error.take() {
             Some(failed) => Err(failed),
-            None => tape.part.move_to(&tape.path).map_err(|error| error.to_string()),
+            None => writer.part.move_to(&writer.path).map_err(|error| error.to_string()),
         };
-        let (calls, name) = (tape.calls, tape.path.display());
+        let (calls, name) = (writer.calls, writer.path.display());
         placed.map(|()| calls).map_err(|why| {
             RecordingError(format!(
                 "the recording {name} is not complete: {why}\nhint: what there is of it is {part}"
@@ -152,13 +152,13 @@ impl ModelCallRecorder {
     /// The run did not come to the end that was to be recorded: what was recorded before stays in its place. Without
     /// any call of its own it is as if there had been no recording: then nothing is left.
     pub fn abandon_recording(&self) -> Option<UnfinishedRecording> {
-        let mut tape = self.lock_writer();
-        tape.discard_if_empty();
-        if tape.own_calls == 0 {
+        let mut writer = self.lock_writer();
+        writer.discard_if_empty();
+        if writer.own_calls == 0 {
             return None;
         }
-        let (name, part) = (tape.path.display().to_string(), tape.part.name());
-        Some(UnfinishedRecording { name, part, calls: tape.calls, replaces_earlier: tape.path.exists() })
+        let (name, part) = (writer.path.display().to_string(), writer.part.name());
+        Some(UnfinishedRecording { name, part, calls: writer.calls, replaces_earlier: writer.path.exists() })
     }
 
     /// A call that was made and is over before the recording begins; `used`: by one that was not answered.
@@ -178,8 +178,8 @@ impl ModelCallRecorder {
             outcome,
             RecordedPartialReply { used, ..RecordedPartialReply::default() },
         );
-        let mut tape = self.lock_writer();
-        tape.own_calls = tape.own_calls.saturating_sub(1);
+        let mut writer = self.lock_writer();
+        writer.own_calls = writer.own_calls.saturating_sub(1);
     }
 
     fn lock_writer(&self) -> std::sync::MutexGuard<'_, RecordingWriter> {
@@ -267,15 +267,15 @@ impl ModelPort for ModelCallRecorder {
                 && self.waits_for_retries
                 && error.is_transient()
             {
-                let wish = error.retry_after_ms().map_or(USUAL_WAIT, Duration::from_millis);
-                tokio::time::sleep(wish.min(LONGEST_WAIT)).await;
+                let retry_after = error.retry_after_ms().map_or(USUAL_WAIT, Duration::from_millis);
+                tokio::time::sleep(retry_after.min(LONGEST_WAIT)).await;
             }
             answer
         })
     }
 }
 
-/// `None` for what is no answer of a model: the script beside the run is wrong.
+/// `None` for what is no reply of a model: the script beside the run is wrong.
 fn recorded_outcome(answer: &Result<ModelReply, ModelError>) -> Option<RecordedOutcome> {
     match answer {
         Ok(reply) => Some(RecordedOutcome::Reply(reply.clone())),

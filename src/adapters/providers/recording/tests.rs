@@ -342,7 +342,7 @@ impl DeltaSink for UsageCollectorSink {
     }
 }
 
-/// What was paid for without an answer is paid for again when it is played: a budget leads the same way.
+/// What was paid for without a reply is paid for again when it is played: a budget leads the same way.
 #[tokio::test]
 async fn what_failed_calls_used_is_played() {
     let dir = tempfile::tempdir().unwrap();
