@@ -1,13 +1,14 @@
-//! Models: the one `ModelPort` of the program, which sends each request to the server of its `choice`.
+//! The `ModelPort` for real servers: routes each request by its `ModelChoice`.
 //!
-//! `scripted` is answered from a file (`scripted.rs`); every other provider uses the protocol of its choice at its base
-//! URL: chat completions (`openai.rs`), OpenAI's Responses (`responses.rs`) or Anthropic's messages (`anthropic.rs`).
-//! All share one HTTP transport (`transport.rs`), one reader of bodies (`reply_stream.rs`) and one list of errors
-//! (`errors.rs`). Refuses: retries (the runtime's), keys in any text.
+//! The provider `scripted` is answered from a file (`scripted.rs`). Every other one uses the protocol of its choice at
+//! its base URL: chat completions (`openai.rs`), OpenAI's Responses (`responses.rs`) or Anthropic's messages
+//! (`anthropic.rs`). All share one HTTP transport (`transport.rs`), one reader of bodies (`reply_stream.rs`) and one
+//! list of errors (`errors.rs`). Refuses: retries (the runtime's), keys in any text.
 
 mod address;
 pub mod anthropic;
 mod api_keys;
+mod context_windows;
 mod conversation;
 mod errors;
 mod http_clients;
@@ -32,7 +33,6 @@ mod token_estimate;
 mod tool_call_assembler;
 mod tool_call_ids;
 mod transport;
-mod windows;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -51,10 +51,10 @@ use synthdev_ports::model::{DeltaSink, ModelPort};
 pub use pricing::{PriceList, ProviderPriceLists};
 pub use timeouts::ModelTimeouts;
 
+use context_windows::ServerWindows;
 use pricing::{PricingSink, served_price};
 use scripted::ScriptedModel;
 use transport::ProviderTransport;
-use windows::ServerWindows;
 
 /// The provider name that is answered from a replies file.
 pub const SCRIPTED: &str = "scripted";
@@ -83,10 +83,10 @@ impl ModelProviders {
         }
     }
 
-    /// Keys are sent to these base URLs' servers only: a recorded run may name others.
+    /// Sends each key only to the servers of these base URLs, by the name of the key: a recorded run may name others.
     #[must_use]
-    pub fn with_key_servers(mut self, homes: BTreeMap<String, Vec<String>>) -> Self {
-        self.http.restrict_keys_to_servers(homes);
+    pub fn with_key_servers(mut self, allowed_servers: BTreeMap<String, Vec<String>>) -> Self {
+        self.http.restrict_keys_to_servers(allowed_servers);
         self
     }
 
@@ -128,8 +128,8 @@ impl ModelProviders {
         let key = self.http.key(choice)?;
         let asked = tokio::time::timeout(deadline, model_listing::list_models(&self.http, choice, key)).await;
         let answer = asked.unwrap_or_else(|_| {
-            let shown = address::ProviderAddress::parse(&choice.base_url, &[])?.display_text;
-            Err(errors::idle_timeout_error(&shown, deadline, ""))
+            let server_label = address::ProviderAddress::parse(&choice.base_url, &[])?.display_text;
+            Err(errors::idle_timeout_error(&server_label, deadline, ""))
         });
         let answer = answer.map_err(|error| key.map_or(error.clone(), |key| errors::redact_key(error, key)));
         answer.map_err(|error| api_keys::explain_missing_key(error, choice))

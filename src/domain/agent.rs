@@ -86,7 +86,7 @@ pub enum MemoryPolicy {
     /// A directive and a private decision are gone with the visit.
     #[default]
     None,
-    /// They stay in the agent's own views, where they happened, until the conversation is cleared.
+    /// They stay in the agent's own prompts, where they happened, until the conversation is cleared.
     Private,
 }
 

@@ -1,4 +1,4 @@
-//! A conversation that agents share: one ground-truth log. What one agent is shown is a computed view.
+//! A conversation that agents share: one ground-truth log. What one agent is shown is a computed prompt.
 
 pub mod compressed_entries;
 
@@ -67,7 +67,7 @@ pub struct ContextEntry {
     pub text: String,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<AnsweredCall>,
-    /// What the provider wants back with these calls.
+    /// Opaque reasoning blocks that the provider wants back with these calls.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sealed: Vec<OpaqueBlock>,
     /// Never trimmed (starting messages).
@@ -111,9 +111,9 @@ impl ContextEntry {
 pub struct ContextSpec {
     pub name: String,
     pub starting_messages: Vec<ContextEntry>,
-    /// Limit of a view in Unicode scalars; 50,000 where the file gives no limit at all.
+    /// Limit of a prompt in Unicode scalars; 50,000 where the file gives no limit at all.
     pub max_length: usize,
-    /// Limit of a view in estimated tokens; the smaller of both limits counts.
+    /// Limit of a prompt in estimated tokens; the smaller of both limits counts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_tokens: Option<usize>,
     #[serde(default)]
@@ -128,11 +128,11 @@ pub struct ContextSpec {
     pub tool_visibility: ToolVisibility,
 }
 
-/// What happens to a view that is longer than its limit.
+/// What happens to a prompt that is longer than its limit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TrimPolicy {
-    /// The oldest groups are left out.
+    /// The oldest prompt units are left out.
     #[default]
     DropOldest,
     /// A model first sums up what would be left out.
@@ -155,11 +155,11 @@ pub enum ToolVisibility {
 
 pub const DEFAULT_MAX_LENGTH: usize = 50_000;
 
-/// An estimate that holds for English and code; no tokenizer is asked, so that a view is the same everywhere.
+/// An estimate that holds for English and code; no tokenizer is asked, so that a prompt is the same everywhere.
 pub const CHARACTERS_A_TOKEN: usize = 4;
 
 impl ContextSpec {
-    /// The limit of a view in Unicode scalars, and the name of the field that sets it.
+    /// The limit of a prompt in Unicode scalars, and the name of the field that sets it.
     pub fn limit(&self) -> (usize, &'static str) {
         let by_tokens = self.max_tokens.map(|tokens| tokens.saturating_mul(CHARACTERS_A_TOKEN));
         match by_tokens {

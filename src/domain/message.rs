@@ -39,8 +39,8 @@ pub struct ToolCall {
     pub original: Option<SecretText>,
 }
 
-/// A part of a model's answer that only its provider can read, such as a signed thought. Some providers want it
-/// back, unchanged, as long as the calls beside it are in the conversation.
+/// An opaque reasoning block: encrypted or signed reasoning that only its provider can decrypt or verify. Some
+/// providers want it back, unchanged, as long as the calls beside it are in the conversation.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct OpaqueBlock {
     /// How many readable parts come before it: the text, then each call.
@@ -56,7 +56,7 @@ impl OpaqueBlock {
         self.block["type"].as_str().is_some_and(|kind| protocol.opaque_block_types().contains(&kind))
     }
 
-    /// Every text in it that is sent, and whether it is readable: opaque blocks are encrypted reasoning.
+    /// Every text in it that is sent, and whether it is readable: signed reasoning is, encrypted reasoning is not.
     pub fn for_each_text(&self, tell: &mut dyn FnMut(&str, bool)) {
         each_text(&self.block, "", tell);
     }
@@ -80,7 +80,7 @@ fn each_text(value: &Value, key: &str, tell: &mut dyn FnMut(&str, bool)) {
     }
 }
 
-/// One message of a request. Invariants (kept by `engine::view`): a `ToolSymbol` message follows the assistant
+/// One message of a request. Invariants (kept by `engine::prompt`): a `Tool` message follows the assistant
 /// message that holds its call, in order; `content` is never empty unless calls are present.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct ChatMessage {
@@ -89,10 +89,11 @@ pub struct ChatMessage {
     pub content: String,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tool_calls: Vec<ToolCall>,
-    /// For `ToolSymbol`: the call that this answers.
+    /// For `Tool`: the call whose result this is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_call_id: Option<String>,
-    /// For an assistant's calls: what its provider wants back with them.
+    /// Opaque reasoning blocks that the provider wants back with the assistant's calls. `sealed` is an older name;
+    /// stored runs use it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sealed: Vec<OpaqueBlock>,
 }

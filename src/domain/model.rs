@@ -127,8 +127,8 @@ pub enum ToolChoice {
     Named(String),
 }
 
-/// One request to a model. Messages are a view computed by the engine; the provider adapter merges
-/// neighbours of one role and anything else its wire demands.
+/// One request to a model. The messages are the prompt that the engine computed; the provider adapter brings them into
+/// the form that its protocol demands, for example merges neighbours of one role.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct ModelRequest {
     /// The asking agent's id: the scripted model answers by it.
@@ -148,13 +148,13 @@ pub enum FinishReason {
     #[default]
     Stop,
     ToolCalls,
-    /// The answer was cut at the output limit.
+    /// The reply was cut at the output limit.
     Length,
     ContentFilter,
     Other,
 }
 
-/// A whole answer.
+/// A model's whole reply.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct ModelReply {
     pub text: String,
@@ -163,7 +163,7 @@ pub struct ModelReply {
     pub reasoning: String,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tool_calls: Vec<ToolCall>,
-    /// Opaque blocks that are sent back with these calls.
+    /// Opaque reasoning blocks that are sent back with these calls.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sealed: Vec<OpaqueBlock>,
     pub usage: TokenUsage,
@@ -180,7 +180,7 @@ pub struct ModelReply {
     /// The price of `model`, where that is not the one that was asked for and the catalogue knows it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub price: Option<TokenPrice>,
-    /// What attempts before this one used, of which no answer came.
+    /// What attempts before this one used that brought no reply.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failed: Vec<AttemptUsage>,
 }
@@ -202,7 +202,7 @@ pub enum ModelError {
     /// 5xx, or an overload message.
     #[error("the server is overloaded or failing: {detail}")]
     Overloaded { retry_after_ms: Option<u64>, detail: String },
-    /// Connect, read, idle time-out, connection refused, stream cut.
+    /// Failure below HTTP: connecting failed or timed out, reading failed, or the stream was cut.
     #[error("{detail}")]
     Transport { detail: String },
     /// Nothing arrived for longer than the limit.

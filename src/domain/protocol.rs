@@ -50,7 +50,7 @@ impl ModelProtocol {
         }
     }
 
-    /// The types of opaque blocks that are sent back to its servers; those of other protocols are left out.
+    /// The types of opaque reasoning blocks that are sent back to its servers; those of other protocols are left out.
     pub fn opaque_block_types(self) -> &'static [&'static str] {
         match self {
             Self::Chat => &[],

@@ -65,7 +65,7 @@ pub struct SummaryCoverage {
     pub part: SummaryPart,
     /// Entries of the part, from the first.
     pub covered_count: usize,
-    /// How many of them are left out of views for it.
+    /// How many of them are left out of prompts for it.
     pub replaced_count: usize,
     /// Characters that the summary may take of a prompt.
     pub length: usize,

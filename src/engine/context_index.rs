@@ -13,7 +13,7 @@ pub struct ContextIndex {
     items: Vec<IndexedItem>,
     /// See [`ContextIndex::drop_hidden`].
     dropped_count: usize,
-    /// Those of them that views always show, with their places.
+    /// Those of them that prompts always show, with their places.
     pinned_items: Vec<(usize, IndexedItem)>,
     end: PrefixSums,
     private_items: Vec<PrivateItem>,
@@ -144,7 +144,7 @@ impl ContextIndex {
         self.window_start
     }
 
-    /// Entries of the log before the place where its views begin, as far as they are known.
+    /// Entries of the log before the place where its prompts begin, as far as they are known.
     pub fn entries_before_start(&self) -> usize {
         self.entries_before(self.window_start.min(self.len()))
     }
@@ -176,8 +176,8 @@ impl ContextIndex {
         self.protocol == Some(protocol)
     }
 
-    /// Another server is called from now on, which reads other opaque blocks: measures those of the agent's own items
-    /// again, as far as a prompt can still show them. Nothing else of an item depends on the server.
+    /// Another server is called from now on, which reads other opaque reasoning blocks: measures those of the agent's
+    /// own items again, as far as a prompt can still show them. Nothing else of an item depends on the server.
     pub fn remeasure_for(&mut self, protocol: ModelProtocol, sealed: impl Fn(EntryRef) -> usize) {
         self.protocol = Some(protocol);
         let (mut all, mut aside) = (0, 0);

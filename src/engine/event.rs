@@ -313,7 +313,7 @@ pub enum RunEvent {
         /// The number of entries that the summary will replace.
         entries: usize,
     },
-    /// From now on views of the context show `text` in the place of so many entries; 0: it could not be used.
+    /// From now on prompts of the context show `text` in the place of so many entries; 0: it could not be used.
     ContextSummarized {
         call: CallId,
         agent: String,

@@ -1,4 +1,4 @@
-//! Builds what one agent sees of its context: projected to its perspective, trimmed by whole groups.
+//! Builds the prompt of one agent: its context as this agent sees it, trimmed by whole prompt units (`PromptUnit`).
 //!
 //! Recomputed before every model call; only the start position is stored. Between two trims, consecutive prompts of one
 //! agent begin with the same messages, so that providers can cache them. What belongs to one visit only, such as a

@@ -23,8 +23,9 @@ pub const COUNTS_ALL_SINCE: u32 = 5;
 /// Since this version no prompt is longer than its model's window.
 pub const WINDOWED_SINCE: u32 = 4;
 
-/// Since this version opaque blocks count in prompts and budgets, a hard budget limits the answers of unknown models,
-/// the input of a summary fits into the summarizing model's window, and small prompts are truncated in larger steps.
+/// Since this version opaque reasoning blocks count in prompts and budgets, a hard budget limits the answers of unknown
+/// models, the input of a summary fits into the summarizing model's window, and small prompts are truncated in larger
+/// steps.
 pub const MEASURES_SINCE: u32 = 5;
 
 /// Since this version a stop before a step is distinct from one before the state that follows, an open approval gets
@@ -36,8 +37,8 @@ pub const KEEPS_SINCE: u32 = 7;
 
 /// Since this version time limits of states are suspended while their branch is stopped, a question that times out
 /// continues no branch that is stopped elsewhere, a task that is restored to a checkpoint has all its time limits again
-/// and keeps the spending of its states, and opaque blocks are counted again when a server with another protocol takes
-/// over.
+/// and keeps the spending of its states, and opaque reasoning blocks are counted again when a server with another
+/// protocol takes over.
 pub const RESTS_SINCE: u32 = 8;
 
 /// Since this version a tool that was allowed and held is judged again if its executors are gone, or if the run was
@@ -51,7 +52,8 @@ pub const GUARDS_GUIDANCE_SINCE: u32 = 10;
 /// Since this version the answer to an interrupted call says whether the call had begun.
 pub const TELLS_BEGUN_SINCE: u32 = 10;
 
-/// Since this version a run whose failure nothing deals with does not wait for steps that sub-agents have not handed in.
+/// Since this version a run whose failure nothing deals with does not wait for steps that sub-agents have not handed
+/// in.
 pub const WITHDRAWS_SINCE: u32 = 10;
 
 /// Since this version an agent's message names the model call that said it, and a script that read some of the queued

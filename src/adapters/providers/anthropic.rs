@@ -1,8 +1,8 @@
 //! Anthropic's messages, natively: uses what the protocol has and chat completions lack.
 //!
-//! The system text is separate, user and assistant take strict turns, every tool use is answered first in the next
-//! turn, signed thoughts are sent back unchanged, the prefix of the conversation is marked for the cache, and the
-//! length limit of an answer is always set.
+//! The system text is separate, user and assistant take strict turns, the next turn begins with the result of
+//! every tool use, opaque reasoning blocks are sent back unchanged, the prefix of the conversation is marked for the
+//! cache, and the length limit of a reply is always set.
 //!
 //! Refuses: retries (the runtime's), redirects, a key in any text.
 
@@ -28,10 +28,10 @@ pub use request::build_request;
 /// The version of the protocol, as its header names it.
 const VERSION: &str = "2023-06-01";
 
-/// Asks and reads the whole answer. A base URL may end in `/v1` or not: both are in use.
+/// Asks and reads the whole reply. A base URL may end in `/v1` or not: both are in use.
 ///
 /// # Errors
-/// Every way in which no whole answer arrived.
+/// Every way in which no whole reply arrived.
 pub async fn call_model(
     http: &ProviderTransport,
     request: &ModelRequest,
@@ -55,13 +55,13 @@ pub async fn call_model(
 /// Where the server of a choice is.
 ///
 /// # Errors
-/// The base URL is none.
+/// The base URL is invalid.
 pub fn server_address(choice: &ModelChoice) -> Result<ProviderAddress, ModelError> {
     ProviderAddress::parse(&choice.base_url, &["/messages", "/v1"])
 }
 
 /// # Errors
-/// The key holds what no header can.
+/// The key contains characters that are not allowed in a header.
 pub fn request_headers(key: Option<&SecretText>) -> Result<HeaderMap, ModelError> {
     let version = (HeaderName::from_static("anthropic-version"), HeaderValue::from_static(VERSION));
     let mut headers = HeaderMap::from_iter([version]);

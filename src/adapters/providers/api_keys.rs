@@ -21,15 +21,15 @@ impl ApiKeyRing {
         Self { keys: ring, key_scopes: None }
     }
 
-    /// From now on keys go to these servers only.
-    pub fn restrict_to_servers(&mut self, homes: BTreeMap<String, Vec<String>>) {
-        self.key_scopes = Some(homes);
+    /// From now on sends each key only to the servers of these base URLs.
+    pub fn restrict_to_servers(&mut self, allowed_servers: BTreeMap<String, Vec<String>>) {
+        self.key_scopes = Some(allowed_servers);
     }
 
     /// The key that a choice names; `None` where the server wants none.
     ///
     /// # Errors
-    /// There is none of that name; the server is not one of its homes.
+    /// There is no key of that name; the key may not be sent to this server.
     pub fn key_for(&self, choice: &ModelChoice) -> Result<Option<&SecretText>, ModelError> {
         let Some(name) = &choice.key else { return Ok(None) };
         let found = self.keys.get(name).filter(|key| !key.expose_secret().trim().is_empty());
@@ -37,17 +37,17 @@ impl ApiKeyRing {
             detail: format!("no key `{name}` is set for the provider {}", choice.provider),
         })?;
         let url = &choice.base_url;
-        let at_home = self.key_scopes.as_ref().is_none_or(|homes| {
-            homes.get(name).is_some_and(|homes| homes.iter().any(|home| same_server(home, url)))
+        let is_allowed = self.key_scopes.as_ref().is_none_or(|scopes| {
+            scopes.get(name).is_some_and(|servers| servers.iter().any(|server| same_server(server, url)))
         });
-        if at_home {
+        if is_allowed {
             return Ok(Some(found));
         }
-        let shown = ProviderAddress::parse(url, &[])?.display_text;
+        let server_label = ProviderAddress::parse(url, &[])?.display_text;
         Err(ModelError::Auth {
             detail: format!(
-                "the run was recorded to ask {shown}, and the key `{name}` belongs to another server now: it was not \
-                 sent (go on with `--upgrade` to ask what is set now, or set that server again)"
+                "the run was recorded to ask {server_label}, and the key `{name}` belongs to another server now: it \
+                 was not sent (go on with `--upgrade` to ask what is set now, or set that server again)"
             ),
         })
     }
@@ -69,7 +69,7 @@ pub fn explain_missing_key(error: ModelError, choice: &ModelChoice) -> ModelErro
 /// A key as the value of a header that logs do not show.
 ///
 /// # Errors
-/// It holds what no header can.
+/// The key contains characters that are not allowed in a header.
 pub fn key_header(key: &SecretText) -> Result<HeaderValue, ModelError> {
     let mut value = HeaderValue::from_str(key.expose_secret().trim()).map_err(|_| ModelError::Auth {
         detail: "it holds characters that no key has (a line break?); set it again".to_owned(),

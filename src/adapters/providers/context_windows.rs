@@ -21,7 +21,7 @@ use super::transport::ProviderTransport;
 /// What a server has answered; inside, `None`: it reports no window.
 type WindowCell = Arc<OnceCell<Option<u64>>>;
 
-/// For so long, in milliseconds, a server that gave no answer in time is not asked again: each run would wait for it.
+/// For so long, in milliseconds, a server that gave no reply in time is not asked again: each run would wait for it.
 const SILENCE: i64 = 60_000;
 
 pub struct ServerWindows {
@@ -41,7 +41,7 @@ impl Default for ServerWindows {
 impl fmt::Debug for ServerWindows {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ServerWindows")
-            .field("told", &self.windows)
+            .field("windows", &self.windows)
             .field("silent", &self.unresponsive_since)
             .finish_non_exhaustive()
     }
@@ -67,8 +67,8 @@ impl ServerWindows {
         if let Some(known) = self.known_window(choice) {
             return known;
         }
-        let told = self.window_cell(choice);
-        let asked = told.get_or_try_init(async || {
+        let cell = self.window_cell(choice);
+        let asked = cell.get_or_try_init(async || {
             let key = http.key(choice).map_err(drop)?;
             match model_listing::ask_window(http, choice, key).await {
                 Ok(window) => Ok(window),
@@ -76,11 +76,11 @@ impl ServerWindows {
                 Err(_) => Ok(None),
             }
         });
-        let Ok(told) = tokio::time::timeout(http.model_timeouts().window, asked).await else {
+        let Ok(window) = tokio::time::timeout(http.model_timeouts().window, asked).await else {
             lock_mutex(&self.unresponsive_since).insert(choice.base_url.clone(), self.clock.now());
             return None;
         };
-        told.ok().copied().flatten()
+        window.ok().copied().flatten()
     }
 
     /// A clock that was set back does not make it longer.

@@ -5,10 +5,11 @@
 //!   that the prefix of the conversation can still be cached;
 //! - user and assistant by turns: neighbours of one role become one message, with a blank line between;
 //! - the first word is the user's and so is the last (or a tool's): `Begin.` is put before an assistant's
-//!   start, `Continue.` after an assistant's end (some servers answer such an end with 400, others
+//!   start, `Continue.` after an assistant's end (some servers refuse such an end with 400, others
 //!   silently complete the assistant's sentence);
 //! - never an empty content; an assistant that only calls tools has no content at all;
-//! - every call answered at once, in the order of the calls, each with an id of its own; no answer without its call;
+//! - every tool call followed at once by its result, in the order of the calls, each call with an id of its own; no
+//!   result without its call;
 //! - function names of letters, digits, `_` and `-`, and arguments that are a JSON object, also where a model
 //!   once sent something else: servers parse them again when they render their template.
 

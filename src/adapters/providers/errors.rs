@@ -53,17 +53,17 @@ const OVERLOADED: [&str; 9] = [
     "timed out",
 ];
 const AUTH: [&str; 4] = ["invalid_api_key", "authentication", "unauthorized", "invalid api key"];
-/// A key that is known, for something else.
+/// The key is valid but lacks the permission.
 const NOT_ALLOWED: &str = "permission_error";
 /// Part of the message for an account without money, for a server whose status does not say so.
 const EMPTY_ACCOUNT: &str = "credit balance is too low";
 
-/// An answer with a status other than 2xx. `now` is only used for dates in `Retry-After`.
+/// A response with a status other than 2xx. `now` is only used for dates in `Retry-After`.
 pub fn from_status(
     status: u16,
     headers: &HeaderMap,
     body: &[u8],
-    shown: &str,
+    server_label: &str,
     now: SystemTime,
 ) -> ModelError {
     let words = String::from_utf8_lossy(&body[..body.len().min(4096)]).to_lowercase();
@@ -72,26 +72,26 @@ pub fn from_status(
     let detail = match target {
         Some(target) if (300..400).contains(&status) => {
             format!(
-                "{shown} answered {status} and points to {}; set that as the base URL",
+                "{server_label} answered {status} and points to {}; set that as the base URL",
                 short_line(target)
             )
         }
-        _ if text.is_empty() => format!("{shown} answered {status} without a word"),
+        _ if text.is_empty() => format!("{server_label} answered {status} without a word"),
         _ if no_credit(status, &words) => format!(
-            "{shown} says that the account has no credit left; add some there, or set another provider for the level \
-             ({status}: {text})"
+            "{server_label} says that the account has no credit left; add some there, or set another provider for \
+             the level ({status}: {text})"
         ),
         _ if unknown_model(status, &words) => {
-            format!("{shown} has no such model; set another one for the level ({status}: {text})")
+            format!("{server_label} has no such model; set another one for the level ({status}: {text})")
         }
-        _ if status == 403 => format!("{shown} does not allow this ({status}: {text})"),
-        _ => format!("{shown} answered {status}: {text}"),
+        _ if status == 403 => format!("{server_label} does not allow this ({status}: {text})"),
+        _ => format!("{server_label} answered {status}: {text}"),
     };
     classify_error(Some(status), &words, retry_after_ms(headers, now), detail)
 }
 
-/// An error object inside an answer whose status was 200.
-pub fn from_error_object(value: &Value, shown: &str) -> ModelError {
+/// An error object inside a response whose status was 200.
+pub fn from_error_object(value: &Value, server_label: &str) -> ModelError {
     let inner = value.get("error").filter(|inner| inner.is_object()).unwrap_or(value);
     let status = ["code", "status", "status_code"].iter().find_map(|key| match inner.get(key)? {
         Value::Number(number) => number.as_u64(),
@@ -99,12 +99,17 @@ pub fn from_error_object(value: &Value, shown: &str) -> ModelError {
         _ => None,
     });
     let status = status.and_then(|code| u16::try_from(code).ok()).filter(|code| (400..600).contains(code));
-    let detail = format!("{shown} broke the answer off: {}", message_text(value));
+    let detail = format!("{server_label} broke the answer off: {}", message_text(value));
     classify_error(status, &value.to_string().to_lowercase(), None, detail)
 }
 
-/// A failure below HTTP. `had`: what had arrived of the answer, for the text.
-pub fn from_transport_error(error: reqwest::Error, shown: &str, connect: Duration, had: &str) -> ModelError {
+/// A failure below HTTP: connecting, reading or sending failed. `had`: what had arrived of the reply, for the text.
+pub fn from_transport_error(
+    error: reqwest::Error,
+    server_label: &str,
+    connect: Duration,
+    had: &str,
+) -> ModelError {
     let error = error.without_url();
     let mut cause = error.to_string();
     let mut next = error.source();
@@ -114,24 +119,24 @@ pub fn from_transport_error(error: reqwest::Error, shown: &str, connect: Duratio
     }
     let cause = short_line(&cause);
     let detail = if error.is_connect() && error.is_timeout() {
-        format!("no connection to {shown} within {}", seconds_text(connect))
+        format!("no connection to {server_label} within {}", seconds_text(connect))
     } else if error.is_connect() {
-        format!("cannot connect to {shown}: {cause}")
+        format!("cannot connect to {server_label}: {cause}")
     } else {
-        format!("the connection to {shown} broke{had}: {cause}")
+        format!("the connection to {server_label} broke{had}: {cause}")
     };
     ModelError::Transport { detail }
 }
 
 /// Nothing arrived for longer than the limit.
-pub fn idle_timeout_error(shown: &str, idle: Duration, had: &str) -> ModelError {
-    ModelError::Timeout { detail: format!("{shown} sent nothing for {}{had}", seconds_text(idle)) }
+pub fn idle_timeout_error(server_label: &str, idle: Duration, had: &str) -> ModelError {
+    ModelError::Timeout { detail: format!("{server_label} sent nothing for {}{had}", seconds_text(idle)) }
 }
 
 /// The call as a whole took longer than it may.
-pub fn call_timeout_error(shown: &str, limit: Duration, had: &str) -> ModelError {
+pub fn call_timeout_error(server_label: &str, limit: Duration, had: &str) -> ModelError {
     let detail =
-        format!("{shown} was not finished within {}: the call was stopped{had}", seconds_text(limit));
+        format!("{server_label} was not finished within {}: the call was stopped{had}", seconds_text(limit));
     ModelError::Overtime { detail }
 }
 

@@ -30,7 +30,7 @@ tokio::task_local! {
     static OPENED_CONNECTION: Cell<Option<SocketAddr>>;
 }
 
-/// A request without an answer.
+/// A request without a response.
 #[derive(Debug)]
 pub struct UnansweredRequest {
     pub error: reqwest::Error,

@@ -1,9 +1,10 @@
 //! OpenAI-compatible chat completions at any base URL: strict in what is sent, lenient in what comes.
 //!
 //! How much of async-openai is used, and why not more: its types make the request and its config the URL and
-//! headers. Its streams, also those with types of one's own (`byot`), are not used: they hide status and content type (a page, a JSON error
-//! or a whole completion with status 200 give silence), retry by themselves, and pass every event through a task
-//! and a channel, a wake-up per token. Here the body is read with the same reqwest, one wake-up per network read.
+//! headers. Its streams, also those with types of one's own (`byot`), are not used: they hide status and content type
+//! (a page, a JSON error or a whole completion with status 200 give silence), retry by themselves, and pass every event
+//! through a task and a channel, a wake-up per token. Here the body is read with the same reqwest, one wake-up per
+//! network read.
 
 mod decode;
 mod request;
@@ -24,10 +25,10 @@ pub use request::build_request;
 
 const PATH: &str = "/chat/completions";
 
-/// Sends the request and reads the whole answer.
+/// Sends the request and reads the whole reply.
 ///
 /// # Errors
-/// The answer did not arrive whole.
+/// The reply did not arrive whole.
 pub async fn call_model(
     http: &ProviderTransport,
     request: &ModelRequest,
@@ -51,7 +52,7 @@ pub async fn call_model(
 /// Where the server of a choice is.
 ///
 /// # Errors
-/// The base URL is not a URL.
+/// The base URL is invalid.
 pub fn server_address(choice: &ModelChoice) -> Result<ProviderAddress, ModelError> {
     ProviderAddress::parse(&choice.base_url, &[PATH])
 }
@@ -62,7 +63,7 @@ fn client_config(address: &ProviderAddress) -> OpenAIConfig {
 }
 
 /// # Errors
-/// The key holds what no header can.
+/// The key contains characters that are not allowed in a header.
 pub fn request_headers(address: &ProviderAddress, key: Option<&SecretText>) -> Result<HeaderMap, ModelError> {
     let config = client_config(address);
     let Some(key) = key else {

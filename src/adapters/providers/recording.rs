@@ -2,7 +2,7 @@
 //!
 //! A recording is a text file with one JSON object a line: a header (`format.rs`), then one line for each call, in the
 //! order in which the calls finished. It holds what the port sees, whatever protocol is behind it: the request as the
-//! agent made it, and the whole answer or the error. Keys are redacted as in the journal; the project's directory,
+//! agent made it, and the whole reply or the error. Keys are redacted as in the journal; the project's directory,
 //! dates of the environment and measured times are replaced by names (`normalize.rs`), so that a recording can be
 //! played elsewhere and later.
 //!

@@ -1,6 +1,6 @@
-//! One answer of a model so far, whatever the protocol: text, thoughts and tool calls.
+//! One reply of a model so far, whatever the protocol: text, thoughts and tool calls.
 //!
-//! Refuses: deciding what an answer means; that is each protocol's.
+//! Refuses: deciding what a reply means; that is each protocol's.
 
 use serde_json::Value;
 
@@ -28,7 +28,7 @@ pub struct ReplyBuilder {
     pub is_complete: bool,
     /// We have ended it, because it passed its limit.
     pub was_cut: bool,
-    /// Bytes that are kept beside what can be read: seals, refusals.
+    /// Bytes that are kept beside the readable parts: opaque reasoning blocks, refusals.
     pub extra_bytes: usize,
     /// Separate the next piece from the text or the reasoning before it.
     text_needs_gap: bool,
@@ -55,7 +55,7 @@ impl ReplyBuilder {
         append_piece(&mut self.reasoning, &mut self.thought_needs_gap, text);
     }
 
-    /// The text to come is another part of the answer: a blank line goes before it.
+    /// The text to come is another part of the reply: a blank line goes before it.
     pub fn start_text_part(&mut self) {
         self.text_needs_gap = true;
     }
@@ -103,7 +103,7 @@ impl ReplyBuilder {
         self.usage.complete_with_estimates(prompt_bytes, self.bytes())
     }
 
-    /// An answer that ends so must hold a text or a call.
+    /// A reply that ends so must hold a text or a call.
     ///
     /// # Errors
     /// It holds neither.
@@ -121,7 +121,7 @@ impl ReplyBuilder {
         Err(ModelError::Empty { detail: detail.to_owned() })
     }
 
-    /// The finished answer, but for what only its protocol knows. `turn` makes ids of calls without any.
+    /// The finished reply, but for what only its protocol knows. `turn` makes ids of calls without any.
     ///
     /// # Errors
     /// A call of no function.

@@ -10,16 +10,16 @@ use super::errors;
 use super::reply_builder::ReplyBuilder;
 use super::token_estimate::estimate_tokens;
 
-/// One answer of some protocol, put together piece by piece.
+/// One reply of some protocol, put together piece by piece.
 pub trait ReplyDecoder: Default + Send {
-    /// What a whole answer is called, for the text of an error: `a chat completion`.
+    /// What a whole reply is called, for the text of an error: `a chat completion`.
     const KIND: &'static str;
 
-    /// Takes one event of a stream. `shown`: the server, for error texts.
+    /// Takes one event of a stream. `server_label`: the server as error texts name it.
     ///
     /// # Errors
     /// An error that the server reports; data that is no JSON.
-    fn decode_event(&mut self, name: &str, data: &str, shown: &str) -> Result<(), ModelError> {
+    fn decode_event(&mut self, name: &str, data: &str, server_label: &str) -> Result<(), ModelError> {
         let data = data.trim();
         if data.is_empty() || self.decode_text_event(name, data) {
             return Ok(());
@@ -28,7 +28,7 @@ pub trait ReplyDecoder: Default + Send {
             self.mark_done();
             return Ok(());
         }
-        self.decode_value(name, &parse_event_data(name, data, shown)?, shown)
+        self.decode_value(name, &parse_event_data(name, data, server_label)?, server_label)
     }
 
     /// Takes what almost every event is, a piece of text; whether it was one.
@@ -37,11 +37,11 @@ pub trait ReplyDecoder: Default + Send {
     /// `[DONE]` has arrived, which ends a stream where the protocol has it.
     fn mark_done(&mut self);
 
-    /// Takes one event that has been parsed, or a whole answer.
+    /// Takes one event that has been parsed, or a whole reply.
     ///
     /// # Errors
     /// An error that the server reports.
-    fn decode_value(&mut self, name: &str, value: &Value, shown: &str) -> Result<(), ModelError>;
+    fn decode_value(&mut self, name: &str, value: &Value, server_label: &str) -> Result<(), ModelError>;
 
     fn reply(&self) -> &ReplyBuilder;
 
@@ -52,7 +52,7 @@ pub trait ReplyDecoder: Default + Send {
         self.reply().has_begun
     }
 
-    /// The server has reported the end of the model's answer; only bookkeeping may follow.
+    /// The server has reported the end of the model's reply; only bookkeeping may follow.
     fn is_complete(&self) -> bool {
         self.has_ended() || self.reply().finish_text.is_some()
     }
@@ -73,7 +73,7 @@ pub trait ReplyDecoder: Default + Send {
     /// A refusal, a failure in place of an end.
     fn finish_reason(&self) -> Result<FinishReason, ModelError>;
 
-    /// Opaque blocks that have to be sent back with its calls.
+    /// Opaque reasoning blocks that have to be sent back with its calls.
     fn take_opaque_blocks(&mut self) -> Vec<OpaqueBlock> {
         Vec::new()
     }
@@ -90,10 +90,10 @@ pub trait ReplyDecoder: Default + Send {
         self.has_begun().then_some(AttemptUsage { usage, estimated, model, price: None })
     }
 
-    /// The finished answer. `prompt_bytes` serve an estimate of usage, `turn` the ids of calls without any.
+    /// The finished reply. `prompt_bytes` serve an estimate of usage, `turn` the ids of calls without any.
     ///
     /// # Errors
-    /// As [`Self::finish_reason`]; an empty answer.
+    /// As [`Self::finish_reason`]; an empty reply.
     fn into_reply(mut self, prompt_bytes: usize, turn: usize) -> Result<ModelReply, ModelError> {
         let cut = self.reply().was_cut;
         let finish = if cut { FinishReason::Length } else { self.finish_reason()? };
@@ -101,7 +101,7 @@ pub trait ReplyDecoder: Default + Send {
         let told = || self.reply().token_usage(prompt_bytes);
         let so_far = self.usage_so_far(prompt_bytes).filter(|_| cut).map(|used| (used.usage, used.estimated));
         let (usage, usage_estimated) = so_far.unwrap_or_else(told);
-        // Thoughts have to be sent back only with calls.
+        // Opaque reasoning blocks have to be sent back only with calls.
         let sealed = if self.reply().calls.is_empty() { Vec::new() } else { self.take_opaque_blocks() };
         let spoken = std::mem::take(self.reply_mut());
         Ok(ModelReply { usage, usage_estimated, sealed, ..spoken.into_reply(finish, turn)? })
@@ -112,13 +112,13 @@ pub trait ReplyDecoder: Default + Send {
 ///
 /// # Errors
 /// It is no JSON.
-fn parse_event_data(name: &str, data: &str, shown: &str) -> Result<Value, ModelError> {
+fn parse_event_data(name: &str, data: &str, server_label: &str) -> Result<Value, ModelError> {
     serde_json::from_str(data).map_err(|_| {
         let text = errors::short_line(data);
         match name {
-            "error" => errors::from_error_object(&Value::String(text), shown),
+            "error" => errors::from_error_object(&Value::String(text), server_label),
             _ => ModelError::Protocol {
-                detail: format!("{shown} sent something in its stream that is not JSON: {text}"),
+                detail: format!("{server_label} sent something in its stream that is not JSON: {text}"),
             },
         }
     })
@@ -137,11 +137,11 @@ pub fn provider_failure(spoken: &ReplyBuilder, said: &str) -> ModelError {
 }
 
 /// The server answers in another protocol than the one it was asked in.
-pub fn wrong_protocol_error<A: ReplyDecoder>(shown: &str) -> ModelError {
+pub fn wrong_protocol_error<A: ReplyDecoder>(server_label: &str) -> ModelError {
     ModelError::Protocol {
         detail: format!(
-            "{shown} answered with chat completions, not with {}: set `\"protocol\": \"chat\"` for its provider in \
-             models.json",
+            "{server_label} answered with chat completions, not with {}: set `\"protocol\": \"chat\"` for its \
+             provider in models.json",
             A::KIND
         ),
     }

@@ -1,7 +1,7 @@
-//! Ends answers that do not end by themselves: a model that repeats itself, a server that exceeds the requested length,
+//! Ends replies that do not end by themselves: a model that repeats itself, a server that exceeds the requested length,
 //! a stream that never stops.
 //!
-//! An answer that only became too long is cut off and used, like one that its server has cut. A repetition is an error.
+//! A reply that only became too long is cut off and used, like one that its server has cut. A repetition is an error.
 
 use std::time::Duration;
 
@@ -12,17 +12,17 @@ use synthdev_domain::model::ModelError;
 use super::errors;
 use super::reply_decoder::ReplyDecoder;
 
-/// Most bytes of an answer with its opaque blocks: a million tokens.
+/// Most bytes of a reply with its opaque reasoning blocks: a million tokens.
 const LONGEST_ANSWER: usize = 4 << 20;
 /// The same where neither the request nor the model bounds it: more than any model is known to give at once.
 const LONGEST_UNBOUNDED: usize = 1 << 20;
-/// Bytes of a stream, whatever they hold: each token of an answer comes wrapped in hundreds of them.
+/// Bytes of a stream, whatever they hold: each token of a reply comes wrapped in hundreds of them.
 const LONGEST_STREAM: usize = 256 << 20;
-/// Calls and other parts of one answer.
+/// Calls and other parts of one reply.
 const MOST_PIECES: usize = 4_096;
-/// Bytes a token where an answer has passed the length that it was asked for: twice what usual text has.
+/// Bytes a token where a reply has passed the length that it was asked for: twice what usual text has.
 const BYTES_A_TOKEN: usize = 8;
-/// What a short answer may have beyond that.
+/// What a short reply may have beyond that.
 const SLACK: usize = 4_096;
 
 /// Bytes of a text that say the same again and again before it is stopped: thousands of tokens.
@@ -34,7 +34,7 @@ const TIMES: usize = 8;
 /// Characters of it that are shown.
 const SHOWN: usize = 40;
 
-/// What bounds one answer.
+/// What bounds one reply.
 #[derive(Clone, Copy, Debug)]
 pub struct AnswerLimits {
     /// The requested limit, or the model's; `None`: unknown.
@@ -45,7 +45,7 @@ pub struct AnswerLimits {
     pub call: Duration,
 }
 
-/// Looks at an answer while it grows.
+/// Looks at a reply while it grows.
 #[derive(Debug)]
 pub struct AnswerGuard {
     limits: AnswerLimits,
@@ -67,24 +67,26 @@ impl AnswerGuard {
         }
     }
 
-    /// Checks the answer after every further part of its stream; whether it is to be cut off at this point.
+    /// Checks the reply after every further part of its stream; whether it is to be cut off at this point.
     ///
     /// # Errors
-    /// The answer repeats itself for too long.
+    /// The reply repeats itself for too long.
     pub fn check_progress<A: ReplyDecoder>(
         &mut self,
         answer: &A,
         read: usize,
-        shown: &str,
+        server_label: &str,
     ) -> Result<bool, ModelError> {
         self.streamed_bytes += read;
         let spoken = answer.reply();
         if Instant::now() >= self.limits.deadline {
-            return Err(errors::call_timeout_error(shown, self.limits.call, &spoken.received_note()));
+            return Err(errors::call_timeout_error(server_label, self.limits.call, &spoken.received_note()));
         }
         if self.streamed_bytes > LONGEST_STREAM || answer.pieces() > MOST_PIECES {
-            let detail =
-                format!("{shown} sent a stream without an end: it was stopped{}", spoken.received_note());
+            let detail = format!(
+                "{server_label} sent a stream without an end: it was stopped{}",
+                spoken.received_note()
+            );
             return Err(ModelError::Protocol { detail });
         }
         let number = spoken.calls.len();
@@ -107,7 +109,7 @@ impl AnswerGuard {
         Ok(bytes + spoken.extra_bytes > LONGEST_ANSWER || bytes > self.max_bytes())
     }
 
-    /// Bytes that an answer of the length that was asked for surely does not have.
+    /// Bytes that a reply of the length that was asked for surely does not have.
     fn max_bytes(&self) -> usize {
         let tokens = self.limits.tokens.and_then(|tokens| usize::try_from(tokens).ok());
         tokens.map_or(LONGEST_UNBOUNDED, |tokens| tokens.saturating_mul(BYTES_A_TOKEN).saturating_add(SLACK))

@@ -1,4 +1,4 @@
-//! Reads the body of an answer: as a stream of events, or as another format.
+//! Reads the body of a reply: as a stream of events, or as another format.
 //!
 //! The first character of a body decides, because servers and proxies get the content type wrong in both directions:
 //! `{` or `[` is a whole completion or an error, `<` a web page, the rest a stream. One network read is one wake-up:
@@ -31,7 +31,7 @@ const START: usize = 2048;
 /// with the last bytes; a server that never sends it costs this delay once.
 const FAREWELL: Duration = Duration::from_millis(250);
 
-/// Where an answer comes from and how long silence is borne.
+/// Where a reply comes from and how long silence is borne.
 #[derive(Clone, Copy, Debug)]
 pub struct ReplySource<'a> {
     pub server_label: &'a str,
@@ -42,10 +42,10 @@ pub struct ReplySource<'a> {
     pub limits: AnswerLimits,
 }
 
-/// Reads to the end of the answer.
+/// Reads to the end of the reply.
 ///
 /// # Errors
-/// Cut, silent, or no answer at all.
+/// Cut, silent, or no reply at all.
 pub async fn read_reply<A: ReplyDecoder>(
     response: Response,
     source: ReplySource<'_>,
@@ -85,7 +85,7 @@ struct ReplyBodyReader<'a> {
 
 impl ReplyBodyReader<'_> {
     async fn collect_reply<A: ReplyDecoder>(&mut self, answer: &mut A) -> Result<(), ModelError> {
-        let shown = self.source.server_label;
+        let server_label = self.source.server_label;
         let mut start = Vec::new();
         let mut events = SseParser::default();
         let mut guard = AnswerGuard::new(self.source.limits);
@@ -93,7 +93,7 @@ impl ReplyBodyReader<'_> {
             let bytes = match self.next_chunk(answer).await {
                 Ok(Some(bytes)) => bytes,
                 Ok(None) => break,
-                // The answer is complete; only its usage is missing.
+                // The reply is complete; only its usage is missing.
                 Err(_) if answer.is_complete() => return Ok(()),
                 Err(error) => return Err(error),
             };
@@ -104,8 +104,8 @@ impl ReplyBodyReader<'_> {
             if !answer.has_begun() && is_whole_document(&start) {
                 return self.decode_whole(answer, bytes.into()).await;
             }
-            events.feed_bytes(&bytes, &mut |name, data| answer.decode_event(name, data, shown))?;
-            match guard.check_progress(answer, bytes.len(), shown) {
+            events.feed_bytes(&bytes, &mut |name, data| answer.decode_event(name, data, server_label))?;
+            match guard.check_progress(answer, bytes.len(), server_label) {
                 Ok(false) => {}
                 // A decoder that is complete needs no further bytes, even without an end mark.
                 Ok(true) | Err(_) if answer.is_complete() => return Ok(()),
@@ -117,13 +117,13 @@ impl ReplyBodyReader<'_> {
             }
         }
         if answer.has_ended() {
-            // Whether the end comes or not, the answer is complete.
+            // Whether the end comes or not, the reply is complete.
             let _ = tokio::time::timeout(FAREWELL, self.drain_body()).await;
             // The connection's own task puts it back: it needs a turn before the next call looks for one.
             tokio::task::yield_now().await;
             return Ok(());
         }
-        events.finish_stream(&mut |name, data| answer.decode_event(name, data, shown))?;
+        events.finish_stream(&mut |name, data| answer.decode_event(name, data, server_label))?;
         if answer.is_complete() { Ok(()) } else { Err(unfinished_error(answer, self.source, &start)) }
     }
 
@@ -142,14 +142,14 @@ impl ReplyBodyReader<'_> {
         }
         self.flush_reply(answer);
         self.burst_bytes = 0;
-        let ReplySource { server_label: shown, idle_timeout: idle, limits, .. } = self.source;
+        let ReplySource { server_label, idle_timeout: idle, limits, .. } = self.source;
         let left = limits.deadline.saturating_duration_since(Instant::now());
         match tokio::time::timeout(idle.min(left), self.response.chunk()).await {
             Ok(piece) => piece.map_err(|error| self.body_error(error, answer)),
             Err(_) if left < idle => {
-                Err(errors::call_timeout_error(shown, limits.call, &answer.reply().received_note()))
+                Err(errors::call_timeout_error(server_label, limits.call, &answer.reply().received_note()))
             }
-            Err(_) => Err(errors::idle_timeout_error(shown, idle, &answer.reply().received_note())),
+            Err(_) => Err(errors::idle_timeout_error(server_label, idle, &answer.reply().received_note())),
         }
     }
 

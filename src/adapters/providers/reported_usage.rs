@@ -11,9 +11,9 @@ use super::token_estimate::{estimate_tokens, parse_count};
 /// What was reported; each part may be missing.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct ReportedUsage {
-    /// With what came from a cache or went into one.
+    /// All prompt tokens, cached ones included. From OpenAI's protocols.
     prompt: Option<u64>,
-    /// Without that.
+    /// Prompt tokens neither read from nor written to the cache. From Anthropic's protocol.
     uncached: Option<u64>,
     cached: Option<u64>,
     cache_writes: Option<u64>,
@@ -22,8 +22,9 @@ pub struct ReportedUsage {
 }
 
 impl ReportedUsage {
-    /// Takes what a usage object holds; later reports replace earlier ones, part by part.
-    pub fn absorb_usage(&mut self, value: &Value) {
+    /// Takes a usage object of chat completions or of Responses, both OpenAI's protocols; later reports replace earlier
+    /// ones, part by part.
+    pub fn absorb_openai_usage(&mut self, value: &Value) {
         let count = |paths: &[&str]| paths.iter().find_map(|path| parse_count(value.pointer(path)?));
         let cached = [
             "/prompt_tokens_details/cached_tokens",
@@ -42,9 +43,9 @@ impl ReportedUsage {
         self.reasoning = count(&reasoning).or(self.reasoning);
     }
 
-    /// Takes a usage object of Anthropic's. Reports count from the start of the answer, and later ones may leave out or
+    /// Takes a usage object of Anthropic's. Reports count from the start of the reply, and later ones may leave out or
     /// reset what an earlier one had: the largest counts.
-    pub fn absorb_apart(&mut self, usage: &Value) {
+    pub fn absorb_anthropic_usage(&mut self, usage: &Value) {
         let count = |key: &str| usage.get(key).and_then(parse_count);
         self.uncached = self.uncached.max(count("input_tokens"));
         self.cache_writes = self.cache_writes.max(count("cache_creation_input_tokens"));
@@ -105,7 +106,7 @@ mod tests {
         ];
         for (report, (prompt, completion, cached, reasoning), estimated) in rows {
             let mut reported = ReportedUsage::default();
-            reported.absorb_usage(&report);
+            reported.absorb_openai_usage(&report);
             let expected =
                 (TokenUsage { prompt, completion, cached, reasoning, ..TokenUsage::default() }, estimated);
             assert_eq!(reported.complete_with_estimates(100, 8), expected, "{report}");
@@ -136,7 +137,7 @@ mod tests {
         for (reports, (prompt, completion, cached, written), estimated) in rows {
             let mut reported = ReportedUsage::default();
             for report in &reports {
-                reported.absorb_apart(report);
+                reported.absorb_anthropic_usage(report);
             }
             let expected =
                 (TokenUsage { prompt, completion, cached, written, ..TokenUsage::default() }, estimated);

@@ -1,5 +1,5 @@
-//! OpenAI's Responses, with nothing stored at the server: every request holds the whole conversation, and the model's
-//! reasoning between its calls is sent back sealed.
+//! OpenAI's Responses, with nothing stored at the server: every request holds the whole conversation, and the opaque
+//! reasoning blocks of the model's calls are sent back with them.
 //!
 //! Refuses: retries (the runtime's), redirects, a key in any text, the server's own tools and memory.
 
@@ -26,10 +26,10 @@ pub use server_quirks::ServerQuirks;
 
 const PATH: &str = "/responses";
 
-/// Asks and reads the whole answer; asks again at once where the server refuses only what is good to have.
+/// Asks and reads the whole reply; asks again at once where the server refuses only what is good to have.
 ///
 /// # Errors
-/// Every way in which no whole answer arrived.
+/// Every way in which no whole reply arrived.
 pub async fn call_with_quirks(
     http: &ProviderTransport,
     learnt: &ServerQuirks,
@@ -42,9 +42,9 @@ pub async fn call_with_quirks(
     if let Some(key) = key {
         headers.insert(AUTHORIZATION, api_keys::bearer_header(key)?);
     }
-    let mut limits = learnt.limits_for(&request.choice);
+    let mut unsupported = learnt.unsupported_by(&request.choice);
     loop {
-        let body = build_within(request, limits);
+        let body = build_within(request, unsupported);
         let (url, turn) = (format!("{}{PATH}", address.base), request.messages.len());
         let longest = longest_answer(&body, &request.choice);
         let post = ProviderPostRequest {
@@ -58,7 +58,7 @@ pub async fn call_with_quirks(
             Ok(reply) => return Ok(reply),
             Err(error) => error,
         };
-        // Ends: each limit is learnt once.
-        limits = learnt.learn_from_error(&request.choice, limits, &error).ok_or(error)?;
+        // The loop ends: each refused feature is left out once.
+        unsupported = learnt.learn_from_error(&request.choice, unsupported, &error).ok_or(error)?;
     }
 }

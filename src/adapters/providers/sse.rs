@@ -7,7 +7,7 @@ use std::io::BufRead;
 
 use synthdev_domain::model::ModelError;
 
-/// One line, or one event of several lines, longer than this is none but a broken or hostile server.
+/// Bytes. A longer line or event comes only from a broken or hostile server.
 const EVENT_LIMIT: usize = 16 * 1024 * 1024;
 
 /// Receives an event: its name (empty: none) and its data.
@@ -26,7 +26,7 @@ impl SseParser {
     /// Reads the next bytes and hands out each event that they complete.
     ///
     /// # Errors
-    /// What `on` answers; a line beyond all measure.
+    /// An error of `on`; a line or event of more than `EVENT_LIMIT` bytes.
     pub fn feed_bytes(&mut self, bytes: &[u8], on: &mut OnEvent<'_>) -> Result<(), ModelError> {
         let mut rest = bytes;
         while !rest.is_empty() {
@@ -53,7 +53,7 @@ impl SseParser {
     /// The stream is over: what was not closed by a blank line counts as well.
     ///
     /// # Errors
-    /// What `on` answers.
+    /// An error of `on`.
     pub fn finish_stream(&mut self, on: &mut OnEvent<'_>) -> Result<(), ModelError> {
         let line = std::mem::take(&mut self.partial_line);
         if !line.is_empty() {

@@ -1,18 +1,19 @@
-//! How long a model call waits for its server. A run gets the values of the settings `timeouts.*`; the defaults here are
-//! for callers without settings.
+//! HTTP timeouts of model calls: how long a call waits for its server. A run gets the values of the settings
+//! `timeouts.*`; the defaults here are for callers without settings. `transport.rs` and `reply_stream.rs` apply them.
 
 use std::time::Duration;
 
-/// How long silence is borne.
+/// Timeouts of one model call. Each attempt of a repeated call has its own.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ModelTimeouts {
-    /// For a connection to come about.
+    /// Longest time to open a connection.
     pub connect_timeout: Duration,
-    /// Between two reads, and from the request to the first byte of its answer.
+    /// Longest pause between two reads of a reply. The wait for the start of the reply may take `connect_timeout` more.
     pub idle_timeout: Duration,
-    /// From the request to the end of its answer, however busily that comes.
+    /// Longest time from sending the request to the end of its reply, even if data arrives all the time.
     pub call: Duration,
-    /// For a window, before a run begins: it is only good to know.
+    /// Longest wait for a local server to report a model's context window, before a run begins. The run also starts
+    /// without an answer.
     pub window: Duration,
 }
 

@@ -1,4 +1,4 @@
-//! One request to one server, and its answer read to the end: what all protocols share.
+//! One request to one server, and its reply read to the end: what all protocols share.
 //!
 //! Refuses: retries (the runtime's), redirects, knowing what any body means.
 
@@ -23,8 +23,8 @@ use super::reply_decoder::ReplyDecoder;
 use super::reply_guard::AnswerLimits;
 use super::reply_stream::{self, ReplySource};
 
-/// Connections of before that may turn out to be dead, one after the other.
-const DEAD_CONNECTIONS: usize = 16;
+/// Stale pooled connections to try; after so many, the next error is final.
+const MAX_STALE_CONNECTIONS: usize = 16;
 
 /// Bytes. The longest known list of models is a twentieth of that.
 const LARGEST_DOCUMENT: usize = 16 << 20;
@@ -46,11 +46,11 @@ pub struct ProviderPostRequest {
     pub body: String,
     /// How many messages it holds: tool calls without ids are named by it.
     pub message_count: usize,
-    /// Tokens of its answer, as far as they are bounded.
+    /// Tokens of its reply, as far as they are bounded.
     pub max_answer_tokens: Option<u64>,
 }
 
-/// How long an answer can be: as its request asks for, else as the model is known to give.
+/// How long a reply can be: as its request asks for, else as the model is known to give.
 pub fn longest_answer(body: &Value, choice: &ModelChoice) -> Option<u64> {
     let names = ["max_tokens", "max_completion_tokens", "max_output_tokens"];
     names.iter().find_map(|name| body.get(*name)?.as_u64()).or(choice.max_output)
@@ -62,9 +62,9 @@ impl ProviderTransport {
         Self { keys: ApiKeyRing::new(keys), model_timeouts, clients: ProviderClients::default() }
     }
 
-    /// Keys go to these servers only.
-    pub fn restrict_keys_to_servers(&mut self, homes: BTreeMap<String, Vec<String>>) {
-        self.keys.restrict_to_servers(homes);
+    /// Sends each key only to the servers of these base URLs, by the name of the key.
+    pub fn restrict_keys_to_servers(&mut self, allowed_servers: BTreeMap<String, Vec<String>>) {
+        self.keys.restrict_to_servers(allowed_servers);
     }
 
     pub fn model_timeouts(&self) -> ModelTimeouts {
@@ -79,10 +79,10 @@ impl ProviderTransport {
         self.keys.key_for(choice)
     }
 
-    /// Sends and reads the whole answer. Dropping the future closes the connection.
+    /// Sends and reads the whole reply. Dropping the future closes the connection.
     ///
     /// # Errors
-    /// Every way in which no whole answer arrived.
+    /// Every way in which no whole reply arrived.
     pub async fn ask_model<A: ReplyDecoder>(
         &self,
         address: &ProviderAddress,
@@ -172,10 +172,10 @@ impl ProviderTransport {
     }
 }
 
-/// Sends a request. A connection of before may have been closed at the other end without our knowing, as servers do that
-/// promise to keep it: where one dies before the answer begins, the request goes out once more, on the next one.
+/// Sends a request. A server may close a pooled connection at any time, and the client learns of it only when it sends.
+/// If such a stale connection fails before the reply begins, the request is sent again on another connection.
 async fn send_with_reconnect(client: &Client, request: Request) -> Result<Response, reqwest::Error> {
-    for _ in 0..DEAD_CONNECTIONS {
+    for _ in 0..MAX_STALE_CONNECTIONS {
         let Some(copy) = request.try_clone() else { break };
         match send_once(client, copy).await {
             Err(unanswered) if unanswered.is_stale_connection => {}

@@ -26,7 +26,7 @@ struct CompressedChunk {
 /// The quickest: conversations become a third of what they are, and a hundred thousand messages take half a second.
 const LEVEL: u8 = 1;
 
-/// JSON is read no deeper than 128 levels, and a part puts a few around what a server sealed.
+/// JSON is read no deeper than 128 levels, and a part puts a few around a server's opaque reasoning block.
 const DEEPEST: usize = 100;
 
 impl CompressedEntries {

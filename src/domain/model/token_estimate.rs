@@ -7,7 +7,7 @@ use crate::message::ToolCall;
 
 /// An answer of fewer tokens is not worth its prompt.
 pub const LEAST_ANSWER: u64 = 256;
-/// Of a sealed thought.
+/// Of an encrypted opaque reasoning block.
 const BYTES_A_TOKEN: u64 = 4;
 /// What servers wrap a message in.
 const WRAPPING: u64 = 8;
@@ -19,14 +19,14 @@ impl ModelRequest {
     pub fn tokens_at_most(&self) -> u64 {
         let mut tokens = self.readable_tokens();
         self.each_sealed(&mut |text, readable| {
-            // a cipher of a thought takes more than four letters a token of it
+            // encrypted reasoning takes more than four letters for each of its tokens
             let own = if readable { at_most(text) } else { (text.len() as u64).div_ceil(BYTES_A_TOKEN) };
             tokens = tokens.saturating_add(own);
         });
         tokens
     }
 
-    /// The same without sealed thoughts, as runs of before reckoned.
+    /// The same without opaque reasoning blocks, as older runs count.
     pub fn readable_tokens(&self) -> u64 {
         let (mut tokens, mut parts) = (0_u64, 0);
         self.each_text(&mut |text| tokens = tokens.saturating_add(at_most(text)), &mut parts);
@@ -34,8 +34,8 @@ impl ModelRequest {
         tokens.saturating_add(parts * WRAPPING).saturating_add(tools)
     }
 
-    /// Tokens of the prompt as of usual text: dense text has more, and sealed thoughts, which some servers do not count
-    /// once the turn that they were thought in is over, count as nothing.
+    /// Tokens of the prompt as of usual text: dense text has more. Opaque reasoning blocks count as nothing, because
+    /// some servers do not count those of earlier turns.
     pub fn tokens_at_least(&self) -> u64 {
         let mut characters = 0;
         self.each_text(&mut |text| characters += text.chars().count(), &mut 0);
@@ -50,7 +50,7 @@ impl ModelRequest {
         bytes.saturating_add(parts * WRAPPING).saturating_add(TOOLS)
     }
 
-    /// Opaque blocks that are sent back to the server.
+    /// Opaque reasoning blocks that are sent back to the server.
     fn each_sealed(&self, tell: &mut dyn FnMut(&str, bool)) {
         let sealed = self.messages.iter().flat_map(|message| &message.sealed);
         sealed.filter(|one| one.is_for(self.choice.protocol)).for_each(|one| one.for_each_text(tell));

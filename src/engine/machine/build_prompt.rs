@@ -1,4 +1,4 @@
-//! What the agent of a visit is shown for its next request: where its view begins, what that costs it, the messages.
+//! What the agent of a visit is shown for its next request: where its prompt begins, what that costs it, the messages.
 
 use super::context_summary::SummaryRequest;
 use crate::agent_turn::{AgentTurn, SummarizationState};
@@ -22,7 +22,7 @@ pub(super) struct PromptBuilder<'a> {
     pub(super) version: u32,
 }
 
-/// Whether the view can be as it was.
+/// Whether the prompt can be as it was.
 pub(super) enum WindowUpdate {
     /// It grows from where it began.
     Stands,

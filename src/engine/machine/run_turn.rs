@@ -126,7 +126,7 @@ impl Machine {
         }
     }
 
-    /// Asks the agent of the current visit, with its view as of now.
+    /// Asks the agent of the current visit, with its prompt as of now.
     pub(super) fn call_model(&mut self) -> NextHandler {
         if self.breakpoints.stop_before_call(&mut self.core, &self.ledger) {
             return NextHandler::Wait;

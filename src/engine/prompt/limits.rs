@@ -1,5 +1,5 @@
-//! Length limits of a prompt, by its readable part and by all that is sent: sealed reasoning that goes back to the
-//! model's server takes room in the model's window, but does not count for the context's own limit.
+//! Length limits of a prompt, by its readable part and by all that is sent: opaque reasoning blocks that are sent back
+//! take room in the model's window, but do not count for the context's own limit.
 
 use super::sources::PromptSources;
 use crate::context_index::SpanTotals;
@@ -7,7 +7,7 @@ use crate::context_index::SpanTotals;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PromptBounds {
     readable_chars: usize,
-    /// With what is sealed.
+    /// With opaque reasoning blocks.
     pub(super) total_chars: usize,
 }
 
@@ -28,7 +28,7 @@ impl PromptBounds {
         size.length <= self.readable_chars
     }
 
-    /// For a view that has to lose something: less where `size` passes a bound.
+    /// For a prompt that has to lose something: less where `size` passes a bound.
     pub(super) fn lowered_for(self, size: SpanTotals, low: impl Fn(usize) -> usize) -> Self {
         let passes = size.length.saturating_add(size.reasoning_chars) > self.total_chars;
         Self {

@@ -1,5 +1,5 @@
-//! What a view is made of, before anything is left out: the log with the agent's own asides where they happened and
-//! the summary in the place of what it covers, the input, what the visit has brought so far.
+//! The units of a prompt, before any is left out: the log with the agent's private messages where they happened and the
+//! summary in the place of what it covers, the input, what the visit has brought so far.
 
 use super::sources::PromptSources;
 use crate::agent_turn::{AgentTurn, SummaryPart};
@@ -13,7 +13,7 @@ use synthdev_domain::message::{ChatRole, OpaqueBlock};
 pub(super) const ARGUMENTS: usize = 200;
 pub(super) const ANSWER: usize = 400;
 
-/// The input of the visit as entries that live as long as the view is computed.
+/// The input of the visit as entries that live as long as the prompt is computed.
 pub(super) struct TurnInput {
     input: Option<ContextEntry>,
     directive: Option<ContextEntry>,
@@ -26,7 +26,7 @@ impl TurnInput {
     }
 }
 
-/// What is shown or left out as a whole: an entry, a turn with all its answered calls.
+/// A part of a prompt that is kept or dropped as a whole: an entry, or a turn with all its calls and their results.
 pub(super) struct PromptUnit<'a> {
     pub(super) entry: &'a ContextEntry,
     pub(super) is_own: bool,
@@ -42,7 +42,7 @@ pub(super) struct PromptUnit<'a> {
     pub(super) has_reminder: bool,
     /// Characters as shown to this agent.
     pub(super) length: usize,
-    /// Characters that only the model's server can read.
+    /// Characters of opaque reasoning blocks.
     pub(super) reasoning_chars: usize,
     /// The part of the readable ones that may lose its middle: answers of tools.
     pub(super) elidable_chars: usize,
@@ -122,7 +122,7 @@ pub(super) fn sealed_length(entry: &ContextEntry, sources: &PromptSources<'_>) -
     entry.sealed.iter().filter(|one| one.is_for(protocol)).map(OpaqueBlock::length).sum()
 }
 
-/// What groups come to, without their messages.
+/// The totals of prompt units, without their messages.
 pub(super) fn sum_units(groups: &[PromptUnit<'_>]) -> SpanTotals {
     groups.iter().map(PromptUnit::size).fold(SpanTotals::default(), SpanTotals::sum_with)
 }

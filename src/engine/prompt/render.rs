@@ -1,4 +1,4 @@
-//! From a group to the messages that one agent is shown.
+//! Turns a prompt unit into the messages that one agent sees.
 
 use std::borrow::Cow;
 

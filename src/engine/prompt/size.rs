@@ -1,4 +1,4 @@
-//! What entries come to in a view: characters and messages.
+//! What entries come to in a prompt: characters and messages.
 
 use std::borrow::Cow;
 
@@ -53,7 +53,7 @@ fn build_index(sources: &PromptSources<'_>) -> ContextIndex {
     context_index
 }
 
-/// Of one of the agent's own items that a view may show.
+/// Of one of the agent's own items that a prompt may show.
 fn reasoning_chars(spot: EntryRef, sources: &PromptSources<'_>) -> usize {
     let entry = match spot {
         EntryRef::Log(at) => sources.conversation.entry(at),
@@ -62,7 +62,7 @@ fn reasoning_chars(spot: EntryRef, sources: &PromptSources<'_>) -> usize {
     entry.map_or(0, |entry| sealed_length(entry, sources))
 }
 
-/// What groups come to.
+/// The totals of prompt units.
 pub(super) fn units_size(groups: &[PromptUnit<'_>], sources: &PromptSources<'_>) -> SpanTotals {
     let messages = groups.iter().map(|group| projected_count(group, sources.context.tool_visibility)).sum();
     SpanTotals { messages, ..sum_units(groups) }

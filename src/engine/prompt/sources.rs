@@ -1,4 +1,4 @@
-//! What a view is made of, and how long it may be: what the model cannot take is not sent.
+//! What a prompt is made of, and how long it may be: what the model cannot take is not sent.
 
 use crate::agent_turn::AgentTurn;
 use crate::context_index::ContextIndex;
@@ -14,7 +14,7 @@ pub const WINDOW: &str = "the model's window";
 /// Where nothing says how long an answer may be, this part of the window is for it.
 const ANSWER: u64 = 5;
 
-/// Everything that a view is made of.
+/// Everything that a prompt is made of.
 pub struct PromptSources<'a> {
     pub agent: &'a AgentSpec,
     pub context: &'a ContextSpec,
@@ -31,7 +31,7 @@ pub struct PromptSources<'a> {
 }
 
 impl<'a> PromptSources<'a> {
-    /// The limit of the view in characters, and the name of what sets it: the context, or a model with a small window
+    /// The limit of the prompt in characters, and the name of what sets it: the context, or a model with a small window
     /// (an answer, the prompt and the tools need room there, too).
     pub fn limit(&self) -> (usize, &'static str) {
         let (limit, field) = self.context.limit();
@@ -55,12 +55,12 @@ impl<'a> PromptSources<'a> {
         Some(whole.saturating_sub(known.unwrap_or_else(|| overhead_chars(self))))
     }
 
-    /// Whether all that is sent is measured, and small views are cut in larger steps.
+    /// Whether all that is sent is measured, and small prompts are cut in larger steps.
     pub(super) fn measures_everything(&self) -> bool {
         self.version >= MEASURES_SINCE
     }
 
-    /// Whether opaque reasoning is counted for the server that is called now, not for the one that made it.
+    /// Whether opaque reasoning blocks are counted for the server that is called now, not for the one that made it.
     pub(super) fn recounts_reasoning(&self) -> bool {
         self.version >= RESTS_SINCE
     }

@@ -84,7 +84,7 @@ pub fn summary_coverage(sources: &PromptSources<'_>) -> Option<SummaryCoverage> 
     })
 }
 
-/// The oldest groups of one part.
+/// The oldest prompt units of one part.
 #[derive(Clone, Copy, Default)]
 struct SummarySelection {
     covered_count: usize,
@@ -127,7 +127,7 @@ pub fn summary_request_messages(sources: &PromptSources<'_>, covering: SummaryCo
 /// Between messages.
 const BETWEEN: &str = "\n\n";
 
-/// The part as text, no longer than a view may be: what is too long loses its middle, each part in proportion.
+/// The part as text, no longer than a prompt may be: what is too long loses its middle, each part in proportion.
 fn transcript_text(sources: &PromptSources<'_>, covering: SummaryCoverage) -> String {
     let limit = sources.limit().0.max(MATERIAL).min(summary_source_room(sources).unwrap_or(usize::MAX));
     let lines = match covering.part {

@@ -141,7 +141,7 @@ fn sources<'a>(
     }
 }
 
-/// A request is made: the thread and the visit know where its view begins.
+/// A request is made: the thread and the visit know where its prompt begins.
 fn settle_window(
     agent: &AgentSpec,
     context: &ContextSpec,
@@ -158,7 +158,7 @@ fn settle_window(
     (known, turn)
 }
 
-/// The view from where it began before, found by a look at everything.
+/// The prompt from where it began before, found by a look at everything.
 fn full_prompt(sources: &PromptSources<'_>) -> Result<PromptMessages, ContextOverflow> {
     let turn = AgentTurn { window_start: 0, ..sources.agent_turn.clone() };
     let sources = &PromptSources { agent_turn: &turn, ..*sources };
@@ -198,7 +198,7 @@ fn full_prompt(sources: &PromptSources<'_>) -> Result<PromptMessages, ContextOve
     Ok(PromptMessages { messages, dropped: fit.dropped, shortened_count: shortened_count(&fit, &groups) })
 }
 
-/// A view with nothing but a limit.
+/// A prompt with nothing but a limit.
 fn limited_prompt(
     agent: &AgentSpec,
     entries: &[ContextEntry],
@@ -1095,7 +1095,7 @@ mod properties {
                 let (grown, anew) = (seen(&context_index), seen(&fresh));
                 prop_assert_eq!(&grown.0, &anew.0);
                 prop_assert_eq!(grown.1, anew.1);
-                // one that has forgotten what no view shows any more
+                // one that has forgotten what no prompt shows any more
                 brief = update_index(brief, &sources(&seat, &context, &conversation, &visit));
                 match &conversation.summary {
                     Some(_) => brief = context_index.clone(),
@@ -1164,7 +1164,7 @@ mod properties {
             }
         }
 
-        /// A summary leaves room: the views after it grow from the same beginning until the next one is due.
+        /// A summary leaves room: the prompts after it grow from the same beginning until the next one is due.
         #[test]
         fn a_summary_is_not_due_again_at_once(lengths in prop::collection::vec(1..120_usize, 20..60)) {
             let seat = agent("coder", ConversationSide::Assistant);

@@ -5,7 +5,7 @@ use super::prompt_unit::{PromptUnit, sum_units};
 use super::sources::{PromptSources, WINDOW};
 use synthdev_domain::context::TrimPolicy;
 
-/// The view cannot be brought below the limit: what may not be left out is too long by itself.
+/// The prompt cannot be brought below the limit: what may not be left out is too long by itself.
 #[derive(Debug, PartialEq, Eq)]
 pub struct ContextOverflow {
     pub length: usize,
@@ -34,8 +34,8 @@ impl TruncationPlan {
     }
 }
 
-/// Elides the middle of tool answers where all that may go as a whole is gone: `left_out` groups. What must be shown
-/// whole and does not fit is an overflow, not a silent cut.
+/// Elides the middle of tool answers where all that may go as a whole is gone: `left_out` prompt units. What must be
+/// shown whole and does not fit is an overflow, not a silent cut.
 pub(super) fn fit_units(
     groups: &mut Vec<PromptUnit<'_>>,
     sources: &PromptSources<'_>,

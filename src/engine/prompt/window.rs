@@ -12,18 +12,18 @@ use crate::agent_turn::SummaryPart;
 use crate::context_index::{ContextIndex, EntryRef, SpanTotals};
 use synthdev_domain::context::{ContextEntry, ToolVisibility, TrimPolicy};
 
-/// Providers cache a beginning from 1,024 tokens on. A view with a smaller limit loses no more than it must; in larger
-/// ones as much is left out at once as makes room for many further requests.
+/// Providers cache a beginning from 1,024 tokens on. A prompt with a smaller limit loses no more than it must; in
+/// larger ones as much is left out at once as makes room for many further requests.
 const CACHED: usize = 4_096;
 /// Of a hundred characters of the limit, so many stay then.
 const KEPT: usize = 70;
-/// In smaller views a few messages fill what is free again: more is left out, less often.
+/// In smaller prompts a few messages fill what is free again: more is left out, less often.
 const SMALL: usize = 30_000;
 const KEPT_OF_SMALL: usize = 50;
 /// Characters of a text that identify it.
 const MARK: usize = 40;
 
-/// What of a log and of a visit is not in a view any more, unless it is never left out.
+/// What of a log and of a visit is not in a prompt any more, unless it is never left out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct WindowStart {
     /// Position in the agent's context index.
@@ -79,7 +79,7 @@ pub fn required_start(sources: &PromptSources<'_>) -> WindowStart {
     begin
 }
 
-/// How long a view may be that has to lose something.
+/// How long a prompt may be that has to lose something.
 fn reduced_limit(limit: usize, sources: &PromptSources<'_>) -> usize {
     match limit {
         0..CACHED => limit,
@@ -88,7 +88,7 @@ fn reduced_limit(limit: usize, sources: &PromptSources<'_>) -> usize {
     }
 }
 
-/// What a view loses that begins at `to` and no longer at `from`.
+/// What a prompt loses that begins at `to` and no longer at `from`.
 pub fn dropped_between(sources: &PromptSources<'_>, from: WindowStart, to: WindowStart) -> DroppedEntries {
     let context_index = current_index(sources);
     let range = context_range(sources, &context_index);
@@ -150,7 +150,7 @@ fn shorten_to_preview(mut text: impl Iterator<Item = char>) -> String {
     mark
 }
 
-/// What a view is made of without a look at its log, where it needs no cuts.
+/// What a prompt is made of without a look at its log, where it needs no cuts.
 pub(super) struct PromptWindow {
     /// Items of the log, and entries of the visit, that are left out.
     pub(super) left_out_count: usize,

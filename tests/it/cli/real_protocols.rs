@@ -112,7 +112,7 @@ pub fn thoughtful_answer(
     })
 }
 
-/// Through the engine, the context and the views: sealed thoughts stand beside their calls in every later request.
+/// Through the engine, the context and the prompts: opaque reasoning blocks stay with their calls in every later request.
 #[tokio::test(flavor = "multi_thread")]
 async fn sealed_thoughts_stay_with_their_calls_for_the_whole_run() {
     let rows = [

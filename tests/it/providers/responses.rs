@@ -151,7 +151,7 @@ async fn keys_and_connections_are_as_the_protocol_wants_them() {
     assert_eq!(server.connection_count(), 1, "one connection for all requests");
 }
 
-/// Summaries are for verified organisations, sealed thoughts for the account that sealed them: the run continues
+/// Summaries are for verified organisations, opaque reasoning blocks for the account that made them: the run continues
 /// without them.
 #[tokio::test]
 async fn what_a_server_refuses_to_give_is_left_out_from_then_on() {

@@ -1,18 +1,19 @@
-//! Where a request may be cut for the provider's cache: after what never changes (tools and system text), and after
-//! the last two user turns, so that the next request finds the one and writes the other.
+//! Prompt cache breakpoints (`cache_control`): one on the last block of the system text (on the last tool where there
+//! is no system text), and one on the last block of each of the last two user turns. The next request reads the cache
+//! up to one of these, and writes it up to a new one.
 //!
-//! A mark is no part of what is cached: that it moves on from request to request does not disturb the prefix.
+//! A breakpoint is not part of the cached content: moving it from request to request does not change the prefix.
 
 use serde_json::{Value, json};
 
 use super::conversation::AnthropicTurn;
 
-/// User turns that are marked, from the last. With the one mark before them this stays below the protocol's four.
+/// User turns that get a breakpoint, from the last. With the one before them this stays below the protocol's four.
 const TURNS: usize = 2;
 
-/// Marks the ends of a request's parts.
+/// Sets the breakpoints of a request.
 pub fn set_cache_marks(tools: &mut [Value], system: &mut [Value], turns: &mut [AnthropicTurn]) {
-    // Tools come before the system text: one mark after that covers both.
+    // Tools come before the system text: one breakpoint after that covers both.
     if let Some(fixed) = system.last_mut().or(tools.last_mut()) {
         set_cache_mark(fixed);
     }

@@ -24,7 +24,8 @@ pub struct AnthropicTurn {
     pub blocks: Vec<Value>,
 }
 
-/// Arranges messages that are in valid order already (`normalise`). `thoughts`: signed thoughts go along.
+/// Arranges messages that are in valid order already (`normalize_messages`). `thoughts`: whether opaque reasoning
+/// blocks are sent, too.
 pub fn arrange_messages(messages: Vec<ChatMessage>, thoughts: bool) -> AnthropicConversation {
     let mut out = AnthropicConversation::default();
     let mut ids = CallIds::default();
@@ -57,8 +58,8 @@ pub fn arrange_messages(messages: Vec<ChatMessage>, thoughts: bool) -> Anthropic
     out
 }
 
-/// Whether the calls at the end of a conversation were made without a signed thought at their start: where thinking
-/// has a fixed budget it cannot be asked for in the middle of such a turn.
+/// Whether the last turn of the model calls tools and did not begin with an opaque reasoning block: a model that thinks
+/// with a budget of tokens refuses thinking in the middle of such a turn.
 pub fn lacks_signed_thought(messages: &[ChatMessage]) -> bool {
     let Some(mut at) = messages.iter().rposition(|message| message.role == ChatRole::Assistant) else {
         return false;

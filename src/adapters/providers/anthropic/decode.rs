@@ -1,5 +1,5 @@
-//! One answer, put together from the events of a stream or from a whole message. Lenient in everything that does not
-//! change what the model said; what is no answer becomes an error, never an empty text.
+//! One reply, put together from the events of a stream or from a whole message. Lenient in everything that does not
+//! change what the model said; what is no reply becomes an error, never an empty text.
 
 use std::borrow::Cow;
 
@@ -23,14 +23,14 @@ pub struct AnthropicReplyDecoder {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum AnthropicBlockKind {
     Text,
-    /// Its place among the thoughts.
+    /// Its place among the opaque reasoning blocks.
     Thought(usize),
     Call,
     /// Nothing that was asked for.
     Other,
 }
 
-/// A thought as the provider wants it back.
+/// An opaque reasoning block as the provider wants it back.
 #[derive(Debug)]
 struct AnthropicThinkingBlock {
     /// Readable parts before it.
@@ -38,7 +38,7 @@ struct AnthropicThinkingBlock {
     text: String,
     /// `None`: never signed, and so nothing to send back.
     signature: Option<String>,
-    /// A thought that only the provider can read, whole.
+    /// A `redacted_thinking` block, which arrives whole and encrypted.
     redacted: Option<Value>,
 }
 
@@ -78,10 +78,10 @@ impl ReplyDecoder for AnthropicReplyDecoder {
     /// Not of this protocol; some servers send it all the same.
     fn mark_done(&mut self) {}
 
-    fn decode_value(&mut self, name: &str, value: &Value, shown: &str) -> Result<(), ModelError> {
+    fn decode_value(&mut self, name: &str, value: &Value, server_label: &str) -> Result<(), ModelError> {
         let kind = value.get("type").and_then(Value::as_str).unwrap_or(name);
         if kind == "error" || value.get("error").is_some_and(|error| !error.is_null()) {
-            return Err(errors::from_error_object(value, shown));
+            return Err(errors::from_error_object(value, server_label));
         }
         let index = value.get("index").and_then(Value::as_u64).unwrap_or(0);
         match kind {
@@ -91,10 +91,10 @@ impl ReplyDecoder for AnthropicReplyDecoder {
             "content_block_delta" => self.apply_delta(index, &value["delta"]),
             "message_delta" => {
                 self.note_stop_reason(&value["delta"]);
-                self.reply_builder.usage.absorb_apart(&value["usage"]);
+                self.reply_builder.usage.absorb_anthropic_usage(&value["usage"]);
             }
             "message_stop" => self.reply_builder.is_complete = true,
-            _ if value.get("choices").is_some() => return Err(wrong_protocol_error::<Self>(shown)),
+            _ if value.get("choices").is_some() => return Err(wrong_protocol_error::<Self>(server_label)),
             // Pings, ends of blocks, and whatever the protocol will have tomorrow.
             _ => {}
         }
@@ -136,7 +136,7 @@ impl AnthropicReplyDecoder {
     fn decode_message(&mut self, message: &Value) {
         self.reply_builder.has_begun = true;
         self.reply_builder.set_model(message.get("model"));
-        self.reply_builder.usage.absorb_apart(&message["usage"]);
+        self.reply_builder.usage.absorb_anthropic_usage(&message["usage"]);
         let blocks = message.get("content").and_then(Value::as_array);
         for (index, block) in (0..).zip(blocks.into_iter().flatten()) {
             self.open_block(index, block);

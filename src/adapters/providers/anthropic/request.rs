@@ -14,9 +14,10 @@ use super::cache_marks;
 use super::conversation::{AnthropicConversation, arrange_messages, lacks_signed_thought};
 use super::thinking::ThinkingMode;
 
-/// What is left to an answer even where the window seems full: the server knows better.
+/// Minimum `max_tokens` to send even if our estimate says that the window is full: the estimate may be wrong. A smaller
+/// `max_output_tokens` is sent as it is set.
 const LEAST_ANSWER: u64 = 1_024;
-/// Bytes of text and code per token, a cautious guess: an answer that does not fit is refused unasked.
+/// Bytes of text and code per token, a cautious guess: a reply that does not fit is refused unasked.
 const BYTES_PER_TOKEN: u64 = 3;
 
 /// The body of a request.
@@ -86,7 +87,7 @@ fn tool_list(tools: &[OfferedTool<'_>], used: &[String], choice: &ToolChoice) ->
     (list.collect(), Some(choice))
 }
 
-/// The longest answer: as set, as far as there is room for it in the window.
+/// The longest reply: as set, as far as there is room for it in the window.
 fn answer_tokens(request: &ModelRequest, tools: &[OfferedTool<'_>]) -> u64 {
     let set = request.choice.parameters.max_output_tokens;
     let wanted = set.or(ModelProtocol::Anthropic.answer_tokens(None)).unwrap_or(LEAST_ANSWER);

@@ -20,13 +20,13 @@ pub enum ThinkingMode {
 }
 
 impl ThinkingMode {
-    /// `answer_tokens`: the longest answer, which holds the thoughts as well. `thoughtless`: the model is in the middle
-    /// of a turn that began without a thought.
+    /// `answer_tokens`: the longest reply, thinking included. `lacks_signed_thinking`: the model is in the middle of a
+    /// turn that began without a signed thinking block.
     pub fn for_request(
         choice: &ModelChoice,
         tool_choice: &ToolChoice,
         answer_tokens: u64,
-        thoughtless: bool,
+        lacks_signed_thinking: bool,
     ) -> Self {
         // A tool can only be forced on a model that does not think first.
         let forced = *tool_choice != ToolChoice::Auto;
@@ -45,9 +45,9 @@ impl ThinkingMode {
             "xhigh" | "max" => 49_152,
             _ => 10_240,
         };
-        // Half of the answer stays for words.
+        // Half of the reply stays for text.
         let budget = wanted.min(answer_tokens / 2);
-        if thoughtless || budget < LEAST { Self::Off } else { Self::Budget(budget) }
+        if lacks_signed_thinking || budget < LEAST { Self::Off } else { Self::Budget(budget) }
     }
 
     /// Writes it into the body of a request.
@@ -58,7 +58,7 @@ impl ThinkingMode {
                 body.insert("thinking".to_owned(), json!({ "type": "enabled", "budget_tokens": tokens }));
             }
             Self::Adaptive(effort) => {
-                // Else the newest ones think without a word.
+                // Without `display`, the newest models return no thinking text.
                 let thinking = json!({ "type": "adaptive", "display": "summarized" });
                 body.insert("thinking".to_owned(), thinking);
                 body.insert("output_config".to_owned(), json!({ "effort": effort }));
@@ -122,11 +122,11 @@ mod tests {
             ("claude-opus-4-7", Some("high"), &ToolChoice::Required, 2_000, false, ThinkingMode::Off),
             ("mine", Some("odd"), &auto, 32_000, false, ThinkingMode::Budget(10_240)),
         ];
-        for (model, effort, tool_choice, tokens, thoughtless, expected) in rows {
+        for (model, effort, tool_choice, tokens, lacks_signed_thinking, expected) in rows {
             let parameters =
                 ModelParameters { reasoning_effort: effort.map(str::to_owned), ..ModelParameters::default() };
             let choice = ModelChoice { model: model.to_owned(), parameters, ..ModelChoice::default() };
-            let found = ThinkingMode::for_request(&choice, tool_choice, tokens, thoughtless);
+            let found = ThinkingMode::for_request(&choice, tool_choice, tokens, lacks_signed_thinking);
             assert_eq!(found, expected, "{model} {effort:?} {tokens}");
         }
     }

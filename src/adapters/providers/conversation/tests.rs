@@ -48,7 +48,7 @@ fn calls_are_answered_at_once_and_in_order() {
         text(ChatRole::User, "a notice"),
         ChatMessage::tool_result("2", "two"),
         ChatMessage::tool_result("1", "one"),
-        // The same ids in a later round: each round gets its own answers.
+        // The same ids in a later round: each round gets its own results.
         asked("1"),
         ChatMessage::tool_result("1", "uno"),
     ];

@@ -1,5 +1,5 @@
-//! One answer, put together from the chunks of a stream or from a whole completion. Lenient in everything that
-//! does not change what the model said; a body that is not an answer is an error, never an empty text.
+//! One reply, put together from the chunks of a stream or from a whole completion. Lenient in everything that
+//! does not change what the model said; a body that is not a reply is an error, never an empty text.
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -84,23 +84,23 @@ impl ReplyDecoder for ChatCompletionDecoder {
         self.reply_builder.is_complete = true;
     }
 
-    fn decode_value(&mut self, name: &str, value: &Value, shown: &str) -> Result<(), ModelError> {
+    fn decode_value(&mut self, name: &str, value: &Value, server_label: &str) -> Result<(), ModelError> {
         let usages = [value.get("usage"), value.pointer("/x_groq/usage"), value.pointer("/choices/0/usage")];
         let usages = usages.into_iter().flatten().filter(|usage| usage.is_object());
         let mut known = false;
         for usage in usages {
             known = true;
-            self.reply_builder.usage.absorb_usage(usage);
+            self.reply_builder.usage.absorb_openai_usage(usage);
         }
         self.reply_builder.has_begun |= known;
         if is_error(name, value) {
-            return Err(errors::from_error_object(value, shown));
+            return Err(errors::from_error_object(value, server_label));
         }
         self.reply_builder.set_model(value.get("model"));
         let choices = value.get("choices");
         self.reply_builder.has_begun |= choices.is_some();
         if let Some(choice) = choices.and_then(|choices| choices.get(0)) {
-            self.decode_choice(choice, shown)?;
+            self.decode_choice(choice, server_label)?;
         }
         Ok(())
     }
@@ -130,9 +130,9 @@ impl ReplyDecoder for ChatCompletionDecoder {
 }
 
 impl ChatCompletionDecoder {
-    fn decode_choice(&mut self, choice: &Value, shown: &str) -> Result<(), ModelError> {
+    fn decode_choice(&mut self, choice: &Value, server_label: &str) -> Result<(), ModelError> {
         if choice.get("error").is_some_and(|error| !error.is_null()) {
-            return Err(errors::from_error_object(choice, shown));
+            return Err(errors::from_error_object(choice, server_label));
         }
         let body = ["delta", "message"].iter().find_map(|key| choice.get(*key).filter(|v| v.is_object()));
         if let Some(body) = body {

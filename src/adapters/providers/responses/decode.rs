@@ -1,5 +1,5 @@
-//! One answer, put together from the events of a stream or from a whole response. Lenient in everything that does not
-//! change what the model said; what is no answer becomes an error, never an empty text.
+//! One reply, put together from the events of a stream or from a whole response. Lenient in everything that does not
+//! change what the model said; what is no reply becomes an error, never an empty text.
 //!
 //! A stream sends an item twice: in pieces, and whole when it is done. The pieces are shown as they come; the whole
 //! item counts where pieces were lost or never sent.
@@ -29,7 +29,7 @@ pub struct ResponsesDecoder {
     reason: String,
 }
 
-/// One item of the answer.
+/// One item of the reply.
 #[derive(Debug)]
 struct ResponsesItem {
     index: u64,
@@ -77,29 +77,29 @@ impl ReplyDecoder for ResponsesDecoder {
         self.reply_builder.is_complete = self.reply_builder.has_begun;
     }
 
-    fn decode_value(&mut self, name: &str, value: &Value, shown: &str) -> Result<(), ModelError> {
+    fn decode_value(&mut self, name: &str, value: &Value, server_label: &str) -> Result<(), ModelError> {
         let kind = value.get("type").and_then(Value::as_str).unwrap_or(name);
         let response = value.get("response").unwrap_or(value);
         // a failure reports its usage, too
         let counts = response.get("usage").filter(|usage| usage.is_object());
         if let Some(usage) = counts {
             self.reply_builder.has_begun = true;
-            self.reply_builder.usage.absorb_usage(usage);
+            self.reply_builder.usage.absorb_openai_usage(usage);
         }
         for holder in [value, response] {
             if let Some(error) = holder.get("error").filter(|error| !error.is_null()) {
                 self.reply_builder.is_complete = counts.is_some();
-                return Err(errors::from_error_object(&json!({ "error": error }), shown));
+                return Err(errors::from_error_object(&json!({ "error": error }), server_label));
             }
         }
         let index = value.get("output_index").and_then(Value::as_u64).unwrap_or(0);
         let text = |key: &str| value.get(key).and_then(Value::as_str).unwrap_or_default();
         match kind {
-            "error" => return Err(errors::from_error_object(value, shown)),
+            "error" => return Err(errors::from_error_object(value, server_label)),
             "response.failed" => {
                 return Err(errors::from_error_object(
                     &json!("the server failed and does not say why"),
-                    shown,
+                    server_label,
                 ));
             }
             "response.created" | "response.queued" | "response.in_progress" => self.decode_envelope(response),
@@ -118,7 +118,7 @@ impl ReplyDecoder for ResponsesDecoder {
             "response.function_call_arguments.done" => self.settle_arguments(index, value),
             "response.completed" | "response.incomplete" | "response.cancelled" => self.decode_end(response),
             _ if value.get("object").is_some_and(|object| object == "response") => self.decode_end(value),
-            _ if value.get("choices").is_some() => return Err(wrong_protocol_error::<Self>(shown)),
+            _ if value.get("choices").is_some() => return Err(wrong_protocol_error::<Self>(server_label)),
             // Ends of parts, tools of the server's own, and whatever the protocol will have tomorrow.
             _ => {}
         }
@@ -169,7 +169,7 @@ impl ResponsesDecoder {
         self.reply_builder.set_model(response.get("model"));
         text("/status").unwrap_or_default().clone_into(&mut self.status);
         text("/incomplete_details/reason").unwrap_or_default().clone_into(&mut self.reason);
-        self.reply_builder.usage.absorb_usage(&response["usage"]);
+        self.reply_builder.usage.absorb_openai_usage(&response["usage"]);
     }
 
     /// The last event, or a whole response: its items count if the stream sent none before.
@@ -279,7 +279,7 @@ fn joined_texts(parts: &Value, key: &str) -> String {
 }
 
 /// A reasoning item for sending back: without its id, which the server would look up among its stored items. An item
-/// that came unsealed could only be looked up.
+/// without encrypted content is left out: the server would have to look it up.
 fn opaque_reasoning_item(after: usize, item: &Value) -> Option<OpaqueBlock> {
     let content = item.get("encrypted_content").and_then(Value::as_str).filter(|text| !text.is_empty())?;
     let summary = item.get("summary").filter(|summary| summary.is_array()).cloned();

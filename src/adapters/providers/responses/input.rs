@@ -1,4 +1,4 @@
-//! A conversation as items: messages, calls, results of calls, and sealed thoughts, all in one flat list.
+//! A conversation as items: messages, calls, results of calls, and opaque reasoning blocks, all in one flat list.
 
 use serde_json::{Value, json};
 
@@ -14,7 +14,7 @@ pub struct ResponsesInput {
     pub items: Vec<Value>,
 }
 
-/// Arranges messages that are in valid order already (`normalise`).
+/// Arranges messages that are in valid order already (`normalize_messages`).
 pub fn arrange_messages(messages: Vec<ChatMessage>) -> ResponsesInput {
     let mut out = ResponsesInput::default();
     let mut ids = CallIds::default();

@@ -18,12 +18,12 @@ pub fn build_request(request: &ModelRequest) -> Value {
 }
 
 /// The body of a request to a server that refuses some of it.
-pub fn build_within(request: &ModelRequest, limits: UnsupportedFeatures) -> Value {
+pub fn build_within(request: &ModelRequest, unsupported: UnsupportedFeatures) -> Value {
     let choice = &request.choice;
-    let reasons = !limits.without_opaque
+    let reasons = !unsupported.without_opaque
         && (choice.parameters.requests_reasoning() || reasons_by_default(&choice.model));
     let mut messages = normalize_messages(&request.messages);
-    // Other models refuse sealed thoughts.
+    // Other models refuse opaque reasoning blocks.
     opaque_reasoning::retain_types(
         &mut messages,
         if reasons { ModelProtocol::Responses.opaque_block_types() } else { &[] },
@@ -46,7 +46,7 @@ pub fn build_within(request: &ModelRequest, limits: UnsupportedFeatures) -> Valu
         };
         body.insert("tool_choice".to_owned(), binding);
     }
-    add_parameters(&mut body, choice, limits);
+    add_parameters(&mut body, choice, unsupported);
     if reasons {
         body.insert("include".to_owned(), json!(["reasoning.encrypted_content"]));
     }
@@ -69,10 +69,10 @@ fn tool_json(tool: &OfferedTool<'_>) -> Value {
     Value::Object(members)
 }
 
-fn add_parameters(body: &mut Map<String, Value>, choice: &ModelChoice, limits: UnsupportedFeatures) {
+fn add_parameters(body: &mut Map<String, Value>, choice: &ModelChoice, unsupported: UnsupportedFeatures) {
     let ModelParameters { temperature, top_p, max_output_tokens, reasoning_effort, .. } = &choice.parameters;
     let effort = reasoning_effort.as_deref().map(str::trim).filter(|effort| !effort.is_empty());
-    let summed = choice.parameters.requests_reasoning() && !limits.without_summaries;
+    let summed = choice.parameters.requests_reasoning() && !unsupported.without_summaries;
     let rows: [(&str, Option<Value>); 4] = [
         ("temperature", temperature.map(Value::from)),
         ("top_p", top_p.map(Value::from)),
@@ -95,7 +95,8 @@ fn reasoning_options(effort: &str, summed: bool) -> Value {
     if summed { json!({ "effort": effort, "summary": "auto" }) } else { json!({ "effort": effort }) }
 }
 
-/// Whether a model reasons by default, judged by its name; the others refuse a request for opaque blocks.
+/// Whether a model reasons by default, judged by its name; the others refuse a request for opaque
+/// reasoning blocks.
 fn reasons_by_default(model: &str) -> bool {
     let name = model.rsplit('/').next().unwrap_or_default().to_ascii_lowercase();
     let name = name.strip_prefix("ft:").unwrap_or(&name);

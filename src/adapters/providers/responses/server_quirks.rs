@@ -1,27 +1,27 @@
 //! Optional features that some servers refuse: summaries of reasoning (OpenAI offers them to verified organisations
-//! only) and opaque blocks (a model may have none; those of another account cannot be opened). Only the server knows,
-//! so the first request has them, and after a refusal all later ones do without.
+//! only) and opaque reasoning blocks (a model may have none; those of another account cannot be decrypted). Only the
+//! server knows, so the first request has them, and after a refusal all later ones do without.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
 use synthdev_domain::model::{ModelChoice, ModelError};
 
-/// What has to be left out.
+/// Features that a server refuses: a request leaves them out.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct UnsupportedFeatures {
-    /// Summaries.
+    /// Summaries of reasoning.
     pub without_summaries: bool,
-    /// Sealed thoughts, those to come and those from before.
+    /// Opaque reasoning blocks: the request asks for none and sends none back.
     pub without_opaque: bool,
 }
 
-/// Limits by server and model, as far as they are known.
+/// Refused features by server and model, as far as they are known.
 #[derive(Default, Debug)]
 pub struct ServerQuirks(Mutex<BTreeMap<(String, String), UnsupportedFeatures>>);
 
 impl UnsupportedFeatures {
-    /// What more to leave out after an error; `None` where that is not what it is about.
+    /// What to leave out after an error; `None` if the error is about another matter or brings nothing new.
     fn narrowed_after(self, error: &ModelError) -> Option<Self> {
         let ModelError::Protocol { detail } = error else { return None };
         let words = detail.to_lowercase();
@@ -38,12 +38,14 @@ impl UnsupportedFeatures {
 }
 
 impl ServerQuirks {
-    pub fn limits_for(&self, choice: &ModelChoice) -> UnsupportedFeatures {
+    /// What a request to the server of this choice leaves out.
+    pub fn unsupported_by(&self, choice: &ModelChoice) -> UnsupportedFeatures {
         let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         known.get(&quirk_key(choice)).copied().unwrap_or_default()
     }
 
-    /// Takes note of an error; the limits to ask within, where they are narrower than those it was asked within.
+    /// Stores what an error says about refused features. Returns what the next request leaves out; `None`: the error
+    /// says nothing new.
     pub fn learn_from_error(
         &self,
         choice: &ModelChoice,
@@ -82,7 +84,7 @@ mod tests {
         for (asked, detail, expected) in rows {
             assert_eq!(learnt.learn_from_error(&choice("a"), asked, &error(detail)), expected, "{detail}");
         }
-        assert_eq!((learnt.limits_for(&choice("a")), learnt.limits_for(&choice("b"))), (both, none));
+        assert_eq!((learnt.unsupported_by(&choice("a")), learnt.unsupported_by(&choice("b"))), (both, none));
         let busy = ModelError::Overloaded { retry_after_ms: None, detail: "reasoning summaries".to_owned() };
         assert_eq!(learnt.learn_from_error(&choice("b"), none, &busy), None);
     }
