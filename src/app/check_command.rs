@@ -22,10 +22,10 @@ use synthdev_service::definition_check::{CheckReport, CheckSubject};
 use synthdev_settings::catalog::ConfigCatalog;
 use synthdev_settings::file_kind::FileKind;
 
-pub(super) fn run_check_command(world: &CliContext, args: &CheckArgs) -> Result<u8> {
-    let (settings, _) = load_catalog(world, world.overrides.clone(), None)?;
+pub(super) fn run_check_command(context: &CliContext, args: &CheckArgs) -> Result<u8> {
+    let (settings, _) = load_catalog(context, context.overrides.clone(), None)?;
     // Whether a workflow is correct does not depend on the models of this machine: missing ones are reported apart.
-    let (catalog, gathered) = load_quietly(world, world.scripted_overrides("check"))?;
+    let (catalog, gathered) = load_quietly(context, context.scripted_overrides("check"))?;
     let mut subjects = check_subjects(&catalog, &args.paths)?;
     let costs = args.cost || matches!(args.paths.as_slice(), [one] if !one.is_dir());
     let mut checked = CheckReport::default();
@@ -40,7 +40,7 @@ pub(super) fn run_check_command(world: &CliContext, args: &CheckArgs) -> Result<
         checked.check_subject(subject, &catalog, costs.then_some(&settings));
     }
     let brief = if costs {
-        system_context::build_system_context(&settings, &world.project)
+        system_context::build_system_context(&settings, &context.project)
     } else {
         SystemContext::default()
     };

@@ -55,31 +55,31 @@ pub(super) fn demo_project() -> Vec<(String, &'static str)> {
 }
 
 pub(super) fn gather_sources(
-    world: &CliContext,
+    context: &CliContext,
     overrides: SettingOverrides,
     trusted: bool,
 ) -> Result<GatheredSources> {
-    let mut gathered = GatheredSources::shipped(world, overrides);
-    if world.shipped_only {
+    let mut gathered = GatheredSources::shipped(context, overrides);
+    if context.shipped_only {
         return Ok(gathered);
     }
-    gathered.add_layer(&world.dirs.config, ConfigLayer::User, "user:");
-    gathered.project = trust::project_files(&world.project);
-    gathered.trust = trust::decide_trust(world, &gathered.project, trusted)?;
+    gathered.add_layer(&context.dirs.config, ConfigLayer::User, "user:");
+    gathered.project = trust::project_files(&context.project);
+    gathered.trust = trust::decide_trust(context, &gathered.project, trusted)?;
     if let Some(left_out) = gathered.trust.excluded_files().map(<[String]>::to_vec) {
         gathered.use_project(&left_out);
     }
-    gathered.extra_settings(world)?;
+    gathered.extra_settings(context)?;
     Ok(gathered)
 }
 
 /// What there would be if these files of the project were trusted.
-pub(super) fn gather_as_if_trusted(world: &CliContext, files: &ProjectFiles) -> Result<ConfigSources> {
-    let mut gathered = GatheredSources::shipped(world, world.overrides.clone());
-    gathered.add_layer(&world.dirs.config, ConfigLayer::User, "user:");
+pub(super) fn gather_as_if_trusted(context: &CliContext, files: &ProjectFiles) -> Result<ConfigSources> {
+    let mut gathered = GatheredSources::shipped(context, context.overrides.clone());
+    gathered.add_layer(&context.dirs.config, ConfigLayer::User, "user:");
     gathered.project = files.clone();
     gathered.use_project(&[]);
-    gathered.extra_settings(world)?;
+    gathered.extra_settings(context)?;
     Ok(gathered.sources)
 }
 
@@ -115,10 +115,10 @@ fn texts_below(directory: &Dir<'_>, into: &mut Vec<SourceFile>) {
 
 impl GatheredSources {
     /// What every project has.
-    fn shipped(world: &CliContext, overrides: SettingOverrides) -> Self {
+    fn shipped(context: &CliContext, overrides: SettingOverrides) -> Self {
         let mut gathered = Self {
             sources: ConfigSources {
-                environment: world.environment.clone(),
+                environment: context.environment.clone(),
                 command_line: overrides,
                 ..ConfigSources::default()
             },
@@ -136,8 +136,8 @@ impl GatheredSources {
     }
 
     /// The file of `--config`.
-    fn extra_settings(&mut self, world: &CliContext) -> Result<()> {
-        let Some(path) = &world.extra_settings else { return Ok(()) };
+    fn extra_settings(&mut self, context: &CliContext) -> Result<()> {
+        let Some(path) = &context.extra_settings else { return Ok(()) };
         let text = file_io::read_text_file(path)
             .with_context(|| format!("--config {} cannot be read", path.display()))?;
         let file = SourceFile::new(ConfigLayer::CommandLine, path.display().to_string(), text);

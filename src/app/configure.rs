@@ -24,13 +24,13 @@ use synthdev_settings::setup::{LevelSetup, SettingChange, parse_key};
 /// Longer texts are no key.
 const LONGEST_KEY: u64 = 64 * 1024;
 
-pub(super) fn run_configure_command(world: CliContext, args: &ConfigureArgs) -> Result<u8> {
+pub(super) fn run_configure_command(context: CliContext, args: &ConfigureArgs) -> Result<u8> {
     let generic = other_setting_changes(&args.flags)?;
-    let (catalog, _) = load_catalog(&world, SettingOverrides::default(), None)?;
+    let (catalog, _) = load_catalog(&context, SettingOverrides::default(), None)?;
     let setups = level_setups(args)?;
     if setups.is_empty() && generic.is_empty() {
         if std::io::stdin().is_terminal() && std::io::stdout().is_terminal() {
-            return backend::run_interactive(world, TuiStartup { setup: true, ..TuiStartup::default() });
+            return backend::run_interactive(context, TuiStartup { setup: true, ..TuiStartup::default() });
         }
         bail!(
             "there is nothing to save: no option names a provider, model or key\nhint: synthdev configure \
@@ -38,7 +38,7 @@ pub(super) fn run_configure_command(world: CliContext, args: &ConfigureArgs) -> 
              terminal, without options, it asks"
         );
     }
-    let ports = LocalSetupPorts { context: world, overrides: SettingOverrides::default() };
+    let ports = LocalSetupPorts { context, overrides: SettingOverrides::default() };
     let plan = plan_setup(&ports, &catalog, &setups, generic)?;
     diagnostics::ensure_sound(&plan.catalog)?;
     for setup in &setups {

@@ -29,20 +29,20 @@ const HONEST: [&str; 2] = [
     "For a real model set SYNTHDEV_API_KEY and SYNTHDEV_BASE_MODEL, or point SYNTHDEV_BASE_URL at a local server.",
 ];
 
-pub(super) fn run_demo(world: &CliContext, headless: bool) -> Result<u8> {
+pub(super) fn run_demo(context: &CliContext, headless: bool) -> Result<u8> {
     let project = make_project()?;
-    let world = CliContext {
+    let context = CliContext {
         project: project.clone(),
-        dirs: world.dirs.clone(),
-        environment: world.environment.clone(),
-        overrides: world.overrides.clone(),
+        dirs: context.dirs.clone(),
+        environment: context.environment.clone(),
+        overrides: context.overrides.clone(),
         extra_settings: None,
         trust: false,
-        line_mode: world.line_mode,
+        line_mode: context.line_mode,
         shipped_only: true,
     };
     if headless {
-        return run_headless(&world, &project);
+        return run_headless(&context, &project);
     }
     let opening = TuiStartup {
         script: Some((demo_script()?, "demo")),
@@ -50,7 +50,7 @@ pub(super) fn run_demo(world: &CliContext, headless: bool) -> Result<u8> {
         banner: banner_lines(&project),
         setup: false,
     };
-    backend::run_interactive(world, opening)
+    backend::run_interactive(context, opening)
 }
 
 fn banner_lines(project: &Path) -> Vec<String> {
@@ -66,16 +66,16 @@ fn demo_script() -> Result<synthdev_adapters::providers::scripted::ScriptedModel
     )
 }
 
-fn run_headless(world: &CliContext, project: &Path) -> Result<u8> {
+fn run_headless(context: &CliContext, project: &Path) -> Result<u8> {
     for line in banner_lines(project) {
         print_stderr(line);
     }
     print_stderr("");
-    let (catalog, _) = load_catalog(world, world.scripted_overrides("demo"), None)?;
+    let (catalog, _) = load_catalog(context, context.scripted_overrides("demo"), None)?;
     let program = catalog.program(WORKFLOW).map_err(|found| anyhow::anyhow!("{found:?}"))?;
     let parameters = program.workflows.first().map(|root| root.inputs.clone()).unwrap_or_default();
     let values = inputs::from_text(&parameters, TASK)?;
-    let wired = bootstrap::wire_runtime(&world.project, &world.dirs.data, &catalog, Some(demo_script()?));
+    let wired = bootstrap::wire_runtime(&context.project, &context.dirs.data, &catalog, Some(demo_script()?));
     // The user started the demo to see tools at work in a directory made for it: they are approved.
     let request = RunStartRequest {
         program,
@@ -84,7 +84,7 @@ fn run_headless(world: &CliContext, project: &Path) -> Result<u8> {
         interactive: false,
         stops: BreakpointSet::default(),
     };
-    let spec = run_spec(&catalog, &world.project, request);
+    let spec = run_spec(&catalog, &context.project, request);
     let report = drive_spec(&wired, spec, HeadlessOutput { progress: true, ..HeadlessOutput::default() })?;
     write!(TerminalSafeWriter(&mut std::io::stdout().lock()), "{}", ending_text(&report, project))?;
     Ok(exit::exit_code(report.status, report.error.as_ref()))

@@ -28,24 +28,24 @@ use synthdev_settings::setup::KEYS_FILE;
 const CONFIGURATION: &str = "configuration";
 const MODELS: &str = "models";
 
-pub(super) fn run_doctor_command(world: &CliContext, offline: bool, as_json: bool) -> Result<u8> {
-    let mut lines = terminal_checks::terminal_findings(world);
+pub(super) fn run_doctor_command(context: &CliContext, offline: bool, as_json: bool) -> Result<u8> {
+    let mut lines = terminal_checks::terminal_findings(context);
     let runtime = build_runtime()?;
-    let gathered = config_sources::gather_sources(world, world.overrides.clone(), world.trust);
+    let gathered = config_sources::gather_sources(context, context.overrides.clone(), context.trust);
     let leads_out = gathered.as_ref().is_ok_and(|gathered| gathered.sources.git_leads_out);
     lines.extend(
-        runtime.block_on(environment_checks::git_findings(world, bootstrap::outside_files(leads_out))),
+        runtime.block_on(environment_checks::git_findings(context, bootstrap::outside_files(leads_out))),
     );
-    lines.extend(environment_checks::store_findings(world));
+    lines.extend(environment_checks::store_findings(context));
     // what cannot even be gathered is a finding like any other
     match gathered {
         Ok(gathered) => {
             let notice = trust::untrusted_notice(&gathered.trust);
             let unreadable = gathered.not_read();
-            let catalog = ConfigCatalog::load(gathered.sources, bootstrap::tool_specs(&world.project));
-            lines.push(environment_checks::sandbox_finding(world, &catalog));
+            let catalog = ConfigCatalog::load(gathered.sources, bootstrap::tool_specs(&context.project));
+            lines.push(environment_checks::sandbox_finding(context, &catalog));
             lines.extend(runtime.block_on(model_findings(&catalog, offline)));
-            lines.extend(configuration_findings(world, &catalog, notice, &unreadable));
+            lines.extend(configuration_findings(context, &catalog, notice, &unreadable));
         }
         Err(error) => {
             let fix = "see that the file is there and can be read";
@@ -124,7 +124,7 @@ fn server_finding(seen: &ProbedModelServer) -> DoctorFinding {
 }
 
 fn configuration_findings(
-    world: &CliContext,
+    context: &CliContext,
     catalog: &ConfigCatalog,
     notice: Option<String>,
     unreadable: &[String],
@@ -146,7 +146,7 @@ fn configuration_findings(
         lines.push(DoctorFinding::problem(CONFIGURATION, format!("not read: {line}"), fix));
     }
     for name in ["settings.json", KEYS_FILE, ".env"] {
-        let file = world.dirs.config.join(name);
+        let file = context.dirs.config.join(name);
         if system_info::is_readable_by_others(&file)
             && (name == KEYS_FILE || sets_key(catalog, &format!("user:{name}")))
         {
@@ -172,7 +172,7 @@ fn configuration_findings(
     }
     lines.push(DoctorFinding::ok_finding(
         CONFIGURATION,
-        format!("your files are in {}", world.dirs.config.display()),
+        format!("your files are in {}", context.dirs.config.display()),
     ));
     lines
 }

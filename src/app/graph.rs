@@ -26,14 +26,14 @@ const USUAL_WIDTH: usize = 80;
 /// A wider drawing is harder to read, not easier.
 const WIDEST: usize = 140;
 
-pub(super) fn show_graph(world: &CliContext, args: &GraphArgs) -> Result<u8> {
+pub(super) fn show_graph(context: &CliContext, args: &GraphArgs) -> Result<u8> {
     let (program, at, run) = match &args.run {
         Some(id) => {
-            let record = load_run_record(world, id)?;
+            let record = load_run_record(context, id)?;
             let at = select_workflow(&record.program, args.workflow.as_deref(), id)?;
             (record.program.clone(), at, Some(record))
         }
-        None => match find_program(world, args.workflow.as_deref().unwrap_or_default())? {
+        None => match find_program(context, args.workflow.as_deref().unwrap_or_default())? {
             Some(program) => (program, 0, None),
             None => return Ok(exit::USAGE),
         },
@@ -50,9 +50,9 @@ fn graph_width(asked: Option<usize>) -> usize {
     asked.or_else(|| terminal_columns().map(|columns| columns.min(WIDEST))).unwrap_or(USUAL_WIDTH)
 }
 
-fn load_run_record(world: &CliContext, id: &str) -> Result<RunRecord> {
-    let (catalog, _) = load_catalog(world, world.overrides.clone(), None)?;
-    let wired = bootstrap::wire_runtime(&world.project, &world.dirs.data, &catalog, None);
+fn load_run_record(context: &CliContext, id: &str) -> Result<RunRecord> {
+    let (catalog, _) = load_catalog(context, context.overrides.clone(), None)?;
+    let wired = bootstrap::wire_runtime(&context.project, &context.dirs.data, &catalog, None);
     wired.handle.load_record(id).map_err(store_error)
 }
 
@@ -70,12 +70,12 @@ fn select_workflow(program: &WorkflowProgram, wanted: Option<&str>, run: &str) -
 }
 
 /// The first workflow of a file, or a configured one; `None` if it has errors, which were printed.
-fn find_program(world: &CliContext, wanted: &str) -> Result<Option<WorkflowProgram>> {
+fn find_program(context: &CliContext, wanted: &str) -> Result<Option<WorkflowProgram>> {
     // What a workflow looks like does not depend on the models of this machine.
-    let overrides = world.scripted_overrides("graph");
+    let overrides = context.scripted_overrides("graph");
     let path = Path::new(wanted);
     let file = path.is_file().then(|| read_source(path)).transpose()?;
-    let (catalog, _) = load_catalog(world, overrides, file.clone())?;
+    let (catalog, _) = load_catalog(context, overrides, file.clone())?;
     let checked = match (find_workflow(&catalog, wanted), file) {
         (Ok(_), _) => catalog.check_workflow(wanted).map(|(program, _)| vec![program]),
         (Err(_), Some(file)) => catalog.check_file(&file).map(|(programs, _)| programs),

@@ -23,10 +23,10 @@ pub(super) use cost_command::show_costs;
 pub(super) use export_command::{RunExporter, export_run, import_run};
 pub(super) use gc_and_du::{collect_garbage, show_disk_usage};
 
-pub(super) fn list_runs(world: &CliContext, args: &ListArgs) -> Result<u8> {
-    let wired = open_reader(world)?;
+pub(super) fn list_runs(context: &CliContext, args: &ListArgs) -> Result<u8> {
+    let wired = open_reader(context)?;
     let now = wired.handle.now();
-    let query = run_query(world, &args.filters, args.limit, now)?;
+    let query = run_query(context, &args.filters, args.limit, now)?;
     let narrowed = query != RunQuery::newest(query.limit);
     let runs = RunPages::new(&wired.handle, query).map_err(list_error)?;
     let failed = runs.list_error_slot();
@@ -45,7 +45,7 @@ pub(super) fn list_runs(world: &CliContext, args: &ListArgs) -> Result<u8> {
 }
 
 /// What was asked for.
-fn run_query(world: &CliContext, args: &RunFilterArgs, limit: usize, now: Timestamp) -> Result<RunQuery> {
+fn run_query(context: &CliContext, args: &RunFilterArgs, limit: usize, now: Timestamp) -> Result<RunQuery> {
     let statuses = args.status.iter().map(|typed| run_list::parse_status(typed));
     let statuses = statuses.collect::<Result<_, _>>().map_err(list_error)?;
     let time = |flag: &str, typed: &Option<String>, day: DayBoundary| {
@@ -61,7 +61,7 @@ fn run_query(world: &CliContext, args: &RunFilterArgs, limit: usize, now: Timest
         until: time("--until", &args.until, DayBoundary::End)?,
         min_cost: args.min_cost,
         max_cost: args.max_cost,
-        project: args.here.then(|| world.project.display().to_string()),
+        project: args.here.then(|| context.project.display().to_string()),
         words: args.matching.clone(),
         origin_run: None,
     })
@@ -81,9 +81,9 @@ pub(super) struct RunSearchArgs {
     pub(super) json: bool,
 }
 
-pub(super) fn search_runs(world: &CliContext, args: RunSearchArgs) -> Result<u8> {
+pub(super) fn search_runs(context: &CliContext, args: RunSearchArgs) -> Result<u8> {
     let RunSearchArgs { words, run, workflow, limit, json } = args;
-    let handle = open_reader(world)?.handle;
+    let handle = open_reader(context)?.handle;
     let run = run.map(|id| handle.summary(&id)).transpose().map_err(store_error)?;
     let query = SearchQuery { text: words, limit, run: run.map(|run| run.id), workflow };
     let found = run_list::search_texts(&handle, &query, search::WIDTH).map_err(list_error)?;
@@ -93,8 +93,8 @@ pub(super) fn search_runs(world: &CliContext, args: RunSearchArgs) -> Result<u8>
     Ok(exit::COMPLETED)
 }
 
-pub(super) fn diff_runs(world: &CliContext, first: &str, second: &str, json: bool) -> Result<u8> {
-    let both = open_reader(world)?.handle.diff_runs(first, second).map_err(store_error)?;
+pub(super) fn diff_runs(context: &CliContext, first: &str, second: &str, json: bool) -> Result<u8> {
+    let both = open_reader(context)?.handle.diff_runs(first, second).map_err(store_error)?;
     diff::write_run_diff(&both, json, &mut std::io::stdout().lock())?;
     Ok(exit::COMPLETED)
 }

@@ -19,11 +19,11 @@ use synthdev_service::project_indexing::{
     IndexingError, IndexingProgress, IndexingProposal, build_index, propose_indexing,
 };
 
-pub(super) fn run_index(world: &CliContext, args: &IndexArgs) -> Result<u8> {
-    let (catalog, _) = load_catalog(world, world.overrides.clone(), None)?;
+pub(super) fn run_index(context: &CliContext, args: &IndexArgs) -> Result<u8> {
+    let (catalog, _) = load_catalog(context, context.overrides.clone(), None)?;
     diagnostics::ensure_sound(&catalog)?;
-    logs::start_logging(&world.dirs.data, catalog.settings().verbosity());
-    let port = Arc::new(bootstrap::project_index(&world.project, &world.dirs.data, &catalog));
+    logs::start_logging(&context.dirs.data, catalog.settings().verbosity());
+    let port = Arc::new(bootstrap::project_index(&context.project, &context.dirs.data, &catalog));
     let job = match propose_indexing(port, args.max_size, &catalog).map_err(indexing_error)? {
         IndexingProposal::UpToDate(report) => return report_indexing(&report, args.json),
         IndexingProposal::Free(job) => job,
@@ -35,7 +35,7 @@ pub(super) fn run_index(world: &CliContext, args: &IndexArgs) -> Result<u8> {
             job
         }
     };
-    let wired = bootstrap::wire_runtime(&world.project, &world.dirs.data, &catalog, None);
+    let wired = bootstrap::wire_runtime(&context.project, &context.dirs.data, &catalog, None);
     let runtime = build_runtime()?;
     let report = runtime.block_on(async {
         let mut interrupts = interrupt_receiver();

@@ -124,40 +124,42 @@ fn perform(mut cli: CliArgs) -> Result<u8> {
         let (config, trust) = (args.flags.config.clone(), args.flags.trust);
         cli.settings = SettingFlags { config, trust, ..SettingFlags::default() };
     }
-    let world = CliContext::find_project(&cli)?;
-    hardening::close_data(&world.dirs.data);
+    let context = CliContext::find_project(&cli)?;
+    hardening::close_data(&context.dirs.data);
     if cli.linear && !matches!(cli.command, None | Some(CliCommand::Demo { headless: false })) {
         anyhow::bail!("--linear is about the screen: use it without a command, or with demo");
     }
     match cli.command {
-        None => backend::run_interactive(world, backend::TuiStartup::default()),
-        Some(CliCommand::Run(args)) => run_command::run_workflow_command(&world, args),
-        Some(CliCommand::Demo { headless }) => demo::run_demo(&world, headless),
-        Some(CliCommand::Check(args)) => check_command::run_check_command(&world, &args),
-        Some(CliCommand::Simulate(args)) => simulate::run_simulate_command(&world, args),
-        Some(CliCommand::Test(args)) => test_command::run_test_command(&world, &args),
-        Some(CliCommand::Runs(command)) => runs_command::run_runs_command(&world, *command),
-        Some(CliCommand::Resume(args)) => resume_command::resume_run(&world, &args),
-        Some(CliCommand::Why { run, step, json }) => time_travel::explain_step(&world, &run, step, json),
-        Some(CliCommand::Snapshot(command)) => runs_command::run_snapshot_subcommand(&world, command),
-        Some(CliCommand::Sandbox(args)) => sandbox_report::show_sandbox(&world, &args),
-        Some(CliCommand::Mcp(args)) => mcp::run_mcp_server(&world, &args),
-        Some(CliCommand::Graph(args)) => graph::show_graph(&world, &args),
+        None => backend::run_interactive(context, backend::TuiStartup::default()),
+        Some(CliCommand::Run(args)) => run_command::run_workflow_command(&context, args),
+        Some(CliCommand::Demo { headless }) => demo::run_demo(&context, headless),
+        Some(CliCommand::Check(args)) => check_command::run_check_command(&context, &args),
+        Some(CliCommand::Simulate(args)) => simulate::run_simulate_command(&context, args),
+        Some(CliCommand::Test(args)) => test_command::run_test_command(&context, &args),
+        Some(CliCommand::Runs(command)) => runs_command::run_runs_command(&context, *command),
+        Some(CliCommand::Resume(args)) => resume_command::resume_run(&context, &args),
+        Some(CliCommand::Why { run, step, json }) => time_travel::explain_step(&context, &run, step, json),
+        Some(CliCommand::Snapshot(command)) => runs_command::run_snapshot_subcommand(&context, command),
+        Some(CliCommand::Sandbox(args)) => sandbox_report::show_sandbox(&context, &args),
+        Some(CliCommand::Mcp(args)) => mcp::run_mcp_server(&context, &args),
+        Some(CliCommand::Graph(args)) => graph::show_graph(&context, &args),
         Some(CliCommand::Schema { name, write }) => schema::print_schema(name, write.as_deref()),
-        Some(CliCommand::New(command)) => new::new(&world, &command),
-        Some(CliCommand::Workflows { json }) => list_commands::list_workflows(&world, json),
-        Some(CliCommand::Roles { json }) => list_commands::list_roles(&world, json),
-        Some(CliCommand::Tools { json }) => list_commands::list_tools(&world, json),
-        Some(CliCommand::Models { provider, json }) => models::list_models(&world, provider.as_deref(), json),
-        Some(CliCommand::Index(args)) => index::run_index(&world, &args),
-        Some(CliCommand::Doctor { offline, json }) => doctor::run_doctor_command(&world, offline, json),
-        Some(CliCommand::Trust) => trust_report::show(&world),
-        Some(CliCommand::Configure(args)) => configure::run_configure_command(world, &args),
+        Some(CliCommand::New(command)) => new::new(&context, &command),
+        Some(CliCommand::Workflows { json }) => list_commands::list_workflows(&context, json),
+        Some(CliCommand::Roles { json }) => list_commands::list_roles(&context, json),
+        Some(CliCommand::Tools { json }) => list_commands::list_tools(&context, json),
+        Some(CliCommand::Models { provider, json }) => {
+            models::list_models(&context, provider.as_deref(), json)
+        }
+        Some(CliCommand::Index(args)) => index::run_index(&context, &args),
+        Some(CliCommand::Doctor { offline, json }) => doctor::run_doctor_command(&context, offline, json),
+        Some(CliCommand::Trust) => trust_report::show(&context),
+        Some(CliCommand::Configure(args)) => configure::run_configure_command(context, &args),
         Some(CliCommand::Config(ConfigCommand::Show { origin })) => {
-            list_commands::show_config(&world, origin)
+            list_commands::show_config(&context, origin)
         }
         Some(CliCommand::Config(ConfigCommand::Explain { key, json })) => {
-            list_commands::explain_setting(&world, &key, json)
+            list_commands::explain_setting(&context, &key, json)
         }
         Some(CliCommand::Completions { .. } | CliCommand::Limits) => Ok(exit::COMPLETED),
     }

@@ -16,8 +16,8 @@ use synthdev_settings::layers::explain::explain_text;
 use synthdev_settings::layers::show_text;
 use synthdev_settings::roles::tools_for;
 
-pub(super) fn list_workflows(world: &CliContext, as_json: bool) -> Result<u8> {
-    let (catalog, _) = load_catalog(world, world.overrides.clone(), None)?;
+pub(super) fn list_workflows(context: &CliContext, as_json: bool) -> Result<u8> {
+    let (catalog, _) = load_catalog(context, context.overrides.clone(), None)?;
     let mut stdout = std::io::stdout().lock();
     if as_json {
         let rows: Vec<_> = catalog
@@ -53,8 +53,8 @@ pub(super) fn list_workflows(world: &CliContext, as_json: bool) -> Result<u8> {
     Ok(exit::COMPLETED)
 }
 
-pub(super) fn list_roles(world: &CliContext, as_json: bool) -> Result<u8> {
-    let (catalog, _) = load_catalog(world, world.overrides.clone(), None)?;
+pub(super) fn list_roles(context: &CliContext, as_json: bool) -> Result<u8> {
+    let (catalog, _) = load_catalog(context, context.overrides.clone(), None)?;
     let mut stdout = std::io::stdout().lock();
     if as_json {
         let rows: Vec<_> = catalog.roles().iter().collect();
@@ -80,8 +80,8 @@ pub(super) fn list_roles(world: &CliContext, as_json: bool) -> Result<u8> {
     Ok(exit::COMPLETED)
 }
 
-pub(super) fn list_tools(world: &CliContext, as_json: bool) -> Result<u8> {
-    let (catalog, _) = load_catalog(world, world.overrides.clone(), None)?;
+pub(super) fn list_tools(context: &CliContext, as_json: bool) -> Result<u8> {
+    let (catalog, _) = load_catalog(context, context.overrides.clone(), None)?;
     let policy = catalog.settings().approval_policy();
     let mut stdout = std::io::stdout().lock();
     if as_json {
@@ -108,8 +108,8 @@ pub(super) fn list_tools(world: &CliContext, as_json: bool) -> Result<u8> {
     Ok(exit::COMPLETED)
 }
 
-pub(super) fn show_config(world: &CliContext, origin: bool) -> Result<u8> {
-    let (catalog, _) = load_catalog(world, world.overrides.clone(), None)?;
+pub(super) fn show_config(context: &CliContext, origin: bool) -> Result<u8> {
+    let (catalog, _) = load_catalog(context, context.overrides.clone(), None)?;
     let mut stdout = std::io::stdout().lock();
     let mut out = TerminalSafeWriter(&mut stdout);
     write!(out, "{}", show_text(&catalog.settings().setting_rows(), origin))?;
@@ -127,8 +127,8 @@ pub(super) fn show_config(world: &CliContext, origin: bool) -> Result<u8> {
     Ok(if super::diagnostics::print_setting_errors(&catalog) { exit::USAGE } else { exit::COMPLETED })
 }
 
-pub(super) fn explain_setting(world: &CliContext, key: &str, as_json: bool) -> Result<u8> {
-    let (catalog, _) = load_catalog(world, world.overrides.clone(), None)?;
+pub(super) fn explain_setting(context: &CliContext, key: &str, as_json: bool) -> Result<u8> {
+    let (catalog, _) = load_catalog(context, context.overrides.clone(), None)?;
     let explained = catalog.explain_setting(key).map_err(|error| anyhow!(error))?;
     let mut stdout = std::io::stdout().lock();
     if as_json {

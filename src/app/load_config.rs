@@ -13,13 +13,13 @@ use synthdev_settings::layers::read_layers::SettingOverrides;
 
 /// The configuration of this start; broken settings are reported and end the program.
 pub(super) fn load_catalog(
-    world: &CliContext,
+    context: &CliContext,
     overrides: SettingOverrides,
     more: Option<SourceFile>,
 ) -> Result<(ConfigCatalog, GatheredSources)> {
-    let mut gathered = config_sources::gather_sources(world, overrides, world.trust)?;
+    let mut gathered = config_sources::gather_sources(context, overrides, context.trust)?;
     gathered.sources.workflows.extend(more);
-    let specs = bootstrap::tool_specs(&world.project);
+    let specs = bootstrap::tool_specs(&context.project);
     let catalog = ConfigCatalog::load(gathered.sources.clone(), specs);
     for line in gathered.not_read() {
         print_stderr(format_args!("warning: not read: {line}"));
@@ -27,7 +27,7 @@ pub(super) fn load_catalog(
     if let Some(notice) = trust::untrusted_notice(&gathered.trust) {
         print_stderr(format_args!(
             "warning: {notice}\n{}",
-            trust_report::capabilities_text(world, &gathered.project)
+            trust_report::capabilities_text(context, &gathered.project)
         ));
     }
     for finding in catalog.diagnostics().iter().filter(|finding| finding.code == NOT_TAKEN) {
@@ -38,10 +38,10 @@ pub(super) fn load_catalog(
 
 /// The same without a word on stderr.
 pub(super) fn load_quietly(
-    world: &CliContext,
+    context: &CliContext,
     overrides: SettingOverrides,
 ) -> Result<(ConfigCatalog, GatheredSources)> {
-    let gathered = config_sources::gather_sources(world, overrides, world.trust)?;
-    let catalog = ConfigCatalog::load(gathered.sources.clone(), bootstrap::tool_specs(&world.project));
+    let gathered = config_sources::gather_sources(context, overrides, context.trust)?;
+    let catalog = ConfigCatalog::load(gathered.sources.clone(), bootstrap::tool_specs(&context.project));
     Ok((catalog, gathered))
 }

@@ -11,8 +11,8 @@ use synthdev_cli::output::TerminalSafeWriter;
 use synthdev_cli::{exit, json_output, models};
 use synthdev_language::did_you_mean;
 
-pub(super) fn list_models(world: &CliContext, provider: Option<&str>, as_json: bool) -> Result<u8> {
-    let (catalog, _) = load_catalog(world, world.overrides.clone(), None)?;
+pub(super) fn list_models(context: &CliContext, provider: Option<&str>, as_json: bool) -> Result<u8> {
+    let (catalog, _) = load_catalog(context, context.overrides.clone(), None)?;
     let mut servers = catalog.servers();
     if let Some(wanted) = provider {
         let mut names: Vec<String> = servers.iter().map(|server| server.provider.clone()).collect();

@@ -46,7 +46,7 @@ struct NewFileDraft<'a> {
     target: &'a NewFileTarget,
 }
 
-pub(super) fn new(world: &CliContext, command: &NewCommand) -> Result<u8> {
+pub(super) fn new(context: &CliContext, command: &NewCommand) -> Result<u8> {
     let draft = match command {
         NewCommand::Workflow { name, template, place } => NewFileDraft {
             file_kind: NewFileKind::Workflow,
@@ -59,9 +59,9 @@ pub(super) fn new(world: &CliContext, command: &NewCommand) -> Result<u8> {
         }
     };
     check_name(draft.file_kind.word(), draft.name)?;
-    let (directory, layer) = target_directory(world, &draft);
+    let (directory, layer) = target_directory(context, &draft);
     let path = directory.join(format!("{}.json", draft.name));
-    let (catalog, gathered) = load_quietly(world, world.scripted_overrides("new"))?;
+    let (catalog, gathered) = load_quietly(context, context.scripted_overrides("new"))?;
     let hidden = find_hidden_definition(&catalog, &draft, layer, &path)?;
     let schema = format!("schema/{}.json", draft.file_kind.word());
     let has_schema = directory.parent().is_some_and(|above| above.join(schema).is_file());
@@ -77,9 +77,9 @@ pub(super) fn new(world: &CliContext, command: &NewCommand) -> Result<u8> {
     }
     write_new_file(&path, &file.text, draft.target.force)?;
     let trusted = layer != ConfigLayer::Project
-        || gathered.trust == TrustVerdict::Trusted && extend_trust(world, &gathered.project, &path)?;
+        || gathered.trust == TrustVerdict::Trusted && extend_trust(context, &gathered.project, &path)?;
     // a short path inside of the project, because users read and copy it
-    let path = path.strip_prefix(&world.project).unwrap_or(&path);
+    let path = path.strip_prefix(&context.project).unwrap_or(&path);
     report_created(&draft, path, layer, trusted, hidden.as_ref())?;
     Ok(exit::COMPLETED)
 }
@@ -97,15 +97,15 @@ fn template_text(template: WorkflowTemplateArg) -> &'static str {
 }
 
 /// Where it goes, and which layer will read it from there (none, for a directory of one's own).
-fn target_directory(world: &CliContext, draft: &NewFileDraft<'_>) -> (PathBuf, ConfigLayer) {
+fn target_directory(context: &CliContext, draft: &NewFileDraft<'_>) -> (PathBuf, ConfigLayer) {
     let folder = format!("{}s", draft.file_kind.word());
-    let (project, user) = (world.project.join(trust::FOLDER), world.dirs.config.join(&folder));
+    let (project, user) = (context.project.join(trust::FOLDER), context.dirs.config.join(&folder));
     let of_project = project.join(&folder);
     match &draft.target.dir {
-        Some(directory) if world.project.join(directory).starts_with(&of_project) => {
+        Some(directory) if context.project.join(directory).starts_with(&of_project) => {
             (directory.clone(), ConfigLayer::Project)
         }
-        Some(directory) if world.project.join(directory).starts_with(&user) => {
+        Some(directory) if context.project.join(directory).starts_with(&user) => {
             (directory.clone(), ConfigLayer::User)
         }
         Some(directory) => (directory.clone(), ConfigLayer::CommandLine),
@@ -180,14 +180,14 @@ fn write_new_file(path: &Path, text: &str, force: bool) -> Result<()> {
 }
 
 /// A trusted project stays trusted if this file is the only change: the user has just written it.
-pub(super) fn extend_trust(world: &CliContext, before: &ProjectFiles, path: &Path) -> Result<bool> {
-    let full = world.project.join(path);
-    let own = full.strip_prefix(&world.project).unwrap_or(&full).display().to_string();
-    let files = trust::project_files(&world.project);
+pub(super) fn extend_trust(context: &CliContext, before: &ProjectFiles, path: &Path) -> Result<bool> {
+    let full = context.project.join(path);
+    let own = full.strip_prefix(&context.project).unwrap_or(&full).display().to_string();
+    let files = trust::project_files(&context.project);
     if !files.same_but(before, &own) {
         return Ok(false);
     }
-    Ok(trust::decide_trust(world, &files, true)? == TrustVerdict::Trusted)
+    Ok(trust::decide_trust(context, &files, true)? == TrustVerdict::Trusted)
 }
 
 fn report_created(

@@ -8,9 +8,9 @@ use super::load_config::load_catalog;
 use synthdev_ports::run_store::StoreError;
 
 /// A runtime to look at the past with.
-pub(super) fn open_reader(world: &CliContext) -> Result<WiredRuntime> {
-    let (catalog, _) = load_catalog(world, world.overrides.clone(), None)?;
-    Ok(bootstrap::wire_runtime(&world.project, &world.dirs.data, &catalog, None))
+pub(super) fn open_reader(context: &CliContext) -> Result<WiredRuntime> {
+    let (catalog, _) = load_catalog(context, context.overrides.clone(), None)?;
+    Ok(bootstrap::wire_runtime(&context.project, &context.dirs.data, &catalog, None))
 }
 
 pub(super) fn store_error(error: StoreError) -> anyhow::Error {

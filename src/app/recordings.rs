@@ -60,7 +60,7 @@ pub(super) fn open_replayed(replay: Option<&Path>) -> Result<Option<ModelRecordi
 
 /// The program for the run, and the recorder or player of its models.
 pub(super) fn prepare_recording(
-    world: &CliContext,
+    context: &CliContext,
     args: &RunArgs,
     more: Option<&SourceFile>,
     played: Option<ModelRecording>,
@@ -76,9 +76,9 @@ pub(super) fn prepare_recording(
         return Ok((program, RecordingMode::Play { cassette, recording: playing, roles }));
     }
     let Some(path) = &args.record else { return Ok((program, RecordingMode::None)) };
-    let mut gathered = config_sources::gather_sources(world, SettingOverrides::default(), world.trust)?;
+    let mut gathered = config_sources::gather_sources(context, SettingOverrides::default(), context.trust)?;
     gathered.sources.workflows.extend(more.cloned());
-    let plain = catalog_without_models(world, gathered.sources).check_workflow(&workflow);
+    let plain = catalog_without_models(context, gathered.sources).check_workflow(&workflow);
     let (plain, _) =
         plain.map_err(|_| anyhow!("the workflow `{workflow}` changed just now: start the command again"))?;
     let tape = RecordingMode::Record {
@@ -106,7 +106,7 @@ fn ensure_same_workflow(cassette: &ModelRecording, file: &str, workflow: &str) -
 /// The recorder or player between a resumed run and its models. Earlier calls are recorded first, or skipped: a
 /// recording covers a whole run.
 pub(super) fn attach_to_resumed(
-    world: &CliContext,
+    context: &CliContext,
     args: &ResumeArgs,
     catalog: &ConfigCatalog,
     sources: ConfigSources,
@@ -137,7 +137,7 @@ pub(super) fn attach_to_resumed(
         );
     }
     let tree = summary.worktree.as_ref().map(|tree| Path::new(&tree.path));
-    let project: Vec<&Path> = tree.into_iter().chain([world.project.as_path()]).collect();
+    let project: Vec<&Path> = tree.into_iter().chain([context.project.as_path()]).collect();
     let roles = roles_by_agent(&program);
     let tape = if let Some(cassette) = played {
         ensure_same_workflow(&cassette, &file, &workflow)?;
@@ -145,7 +145,7 @@ pub(super) fn attach_to_resumed(
         let playing = PlayedRecording { name: file, record, workflow_changed: false };
         RecordingMode::Play { cassette, recording: playing, roles }
     } else {
-        let plain = catalog_without_models(world, sources)
+        let plain = catalog_without_models(context, sources)
             .check_workflow(&workflow)
             .map_or_else(|_| program.clone(), |(plain, _)| plain);
         RecordingMode::Record { file, header: recording_header(&plain, &program), roles }
@@ -172,16 +172,16 @@ fn recorded_outcome(over: ModelCallEnd) -> RecordedOutcome {
 }
 
 /// A catalogue in which no level has a model of its own: the same on every machine.
-pub(super) fn catalog_without_models(world: &CliContext, mut sources: ConfigSources) -> ConfigCatalog {
+pub(super) fn catalog_without_models(context: &CliContext, mut sources: ConfigSources) -> ConfigCatalog {
     const SCRIPTED: &str = "scripted";
-    sources.command_line = world.scripted_overrides("a recording");
+    sources.command_line = context.scripted_overrides("a recording");
     for level in ["base", "smart", "fast"] {
         sources.command_line.set_override(&format!("levels.{level}.model"), SCRIPTED, "a recording");
     }
     // the script takes no parameters; this catalogue keeps everything that roles and settings ask for
     let models = json!({"providers": {SCRIPTED: {"accepts": PARAMETERS}}});
     sources.models.push(SourceFile::new(ConfigLayer::CommandLine, "a recording", models.to_string()));
-    ConfigCatalog::load(sources, bootstrap::tool_specs(&world.project))
+    ConfigCatalog::load(sources, bootstrap::tool_specs(&context.project))
 }
 
 fn workflow_arguments(args: &RunArgs, workflow: &str) -> String {

@@ -30,39 +30,39 @@ use synthdev_service::run_resume::{
 use synthdev_service::run_start::FileSharingMode;
 use synthdev_settings::catalog::ConfigCatalog;
 
-pub(super) fn retry_run(world: &CliContext, args: &ResumeArgs) -> Result<u8> {
-    let run = super::read_only::open_reader(world)?.handle.summary(&args.run).map_err(store_error)?;
+pub(super) fn retry_run(context: &CliContext, args: &ResumeArgs) -> Result<u8> {
+    let run = super::read_only::open_reader(context)?.handle.summary(&args.run).map_err(store_error)?;
     run_resume::check_failed(&run.id, run.progress.status).map_err(|error| not_started(None, error))?;
-    resume_run(world, args)
+    resume_run(context, args)
 }
 
-pub(super) fn resume_run(world: &CliContext, args: &ResumeArgs) -> Result<u8> {
+pub(super) fn resume_run(context: &CliContext, args: &ResumeArgs) -> Result<u8> {
     let show = HeadlessOutput { json: args.json, events: args.events, progress: !args.json && !args.events };
     let script = args.replies.as_deref().map(read_script).transpose()?;
     let played = recordings::open_replayed(args.replay.as_deref())?;
     let overrides = match (&script, &played) {
-        (Some(_), _) => world.scripted_overrides("--replies"),
-        (None, Some(_)) => world.scripted_overrides("--replay"),
-        (None, None) => world.overrides.clone(),
+        (Some(_), _) => context.scripted_overrides("--replies"),
+        (None, Some(_)) => context.scripted_overrides("--replay"),
+        (None, None) => context.overrides.clone(),
     };
     let file = args.workflow_file.as_deref().map(read_workflow).transpose()?;
-    let (catalog, gathered) = load_catalog(world, overrides, file)?;
+    let (catalog, gathered) = load_catalog(context, overrides, file)?;
     diagnostics::ensure_sound(&catalog)?;
-    super::logs::start_logging(&world.dirs.data, catalog.settings().verbosity());
+    super::logs::start_logging(&context.dirs.data, catalog.settings().verbosity());
     let results = args.results.as_deref().map(parse_results).transpose()?;
     let more = args.budget.map(|budget| json!({"budget": budget}));
-    let reader = bootstrap::wire_runtime(&world.project, &world.dirs.data, &catalog, None);
+    let reader = bootstrap::wire_runtime(&context.project, &context.dirs.data, &catalog, None);
     let token = is_token(&args.run).then(|| args.run.clone());
     let id = match &token {
         Some(token) => reader.handle.run_for_token(token).map_err(token_error)?,
         None => RunId(args.run.clone()),
     };
     let run = reader.handle.summary(id.as_str()).map_err(store_error)?;
-    let wired = wired_for(world, &catalog, &run, script)?;
+    let wired = wired_for(context, &catalog, &run, script)?;
     let sharing = if args.share { FileSharingMode::Shares } else { FileSharingMode::Refused };
     let wired = wired.with_file_sharing(sharing);
     skip_used_replies(&wired, &run.id)?;
-    let wired = recordings::attach_to_resumed(world, args, &catalog, gathered.sources, played, wired, &run)?;
+    let wired = recordings::attach_to_resumed(context, args, &catalog, gathered.sources, played, wired, &run)?;
     let refused = |error| not_started(Some(&catalog), error);
     let windows = ServerWindowLookup(&catalog);
     let service = ResumeService::new(&wired.handle, &catalog, &windows);
@@ -126,21 +126,21 @@ fn resolve_breakpoints(
 
 /// A run resumes where its files are.
 fn wired_for(
-    world: &CliContext,
+    context: &CliContext,
     catalog: &ConfigCatalog,
     run: &RunSummary,
     script: Option<ScriptedModel>,
 ) -> Result<WiredRuntime> {
-    let data = &world.dirs.data;
+    let data = &context.dirs.data;
     let refused = |error| not_started(None, error);
-    run_resume::check_project(run, &world.project.display().to_string()).map_err(refused)?;
+    run_resume::check_project(run, &context.project.display().to_string()).map_err(refused)?;
     let place = run_resume::place_of_run(run, |path| Path::new(path).is_dir()).map_err(refused)?;
     Ok(match place {
         Some(tree) => {
-            let place = WorktreeLocation { project: &world.project, worktree: Path::new(&tree.path) };
+            let place = WorktreeLocation { project: &context.project, worktree: Path::new(&tree.path) };
             bootstrap::wire_worktree(place, data, catalog, script)
         }
-        None => bootstrap::wire_runtime(&world.project, data, catalog, script),
+        None => bootstrap::wire_runtime(&context.project, data, catalog, script),
     })
 }
 

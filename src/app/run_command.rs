@@ -29,20 +29,20 @@ use synthdev_settings::file_kind::FileKind;
 pub(super) use super::load_config::{load_catalog, load_quietly};
 pub(super) use super::run_to_end::{build_runtime, drive_spec, runtime_with_threads};
 
-pub(super) fn run_workflow_command(world: &CliContext, args: RunArgs) -> Result<u8> {
+pub(super) fn run_workflow_command(context: &CliContext, args: RunArgs) -> Result<u8> {
     let show = HeadlessOutput { json: args.json, events: args.events, progress: !args.json && !args.events };
     let script = args.replies.as_deref().map(read_script).transpose()?;
     let played = recordings::open_replayed(args.replay.as_deref())?;
     let overrides = match (&script, &played) {
-        (Some(_), _) => world.scripted_overrides("--replies"),
-        (None, Some(_)) => world.scripted_overrides("--replay"),
-        (None, None) => world.overrides.clone(),
+        (Some(_), _) => context.scripted_overrides("--replies"),
+        (None, Some(_)) => context.scripted_overrides("--replay"),
+        (None, None) => context.overrides.clone(),
     };
     let file = args.workflow_file.as_deref().map(read_workflow).transpose()?;
-    let (catalog, gathered) = load_catalog(world, overrides, file.clone())?;
+    let (catalog, gathered) = load_catalog(context, overrides, file.clone())?;
     diagnostics::ensure_sound(&catalog)?;
     let catalog = match &played {
-        Some(_) => recordings::catalog_without_models(world, gathered.sources),
+        Some(_) => recordings::catalog_without_models(context, gathered.sources),
         None => catalog,
     };
     let (name, text) = name_and_input(&catalog, &args, file.as_ref())?;
@@ -60,7 +60,7 @@ pub(super) fn run_workflow_command(world: &CliContext, args: RunArgs) -> Result<
     };
     let mut program = program;
     windows::ask_windows_before_recording(&catalog, &mut program)?;
-    let (program, tape) = recordings::prepare_recording(world, &args, file.as_ref(), played, program)?;
+    let (program, tape) = recordings::prepare_recording(context, &args, file.as_ref(), played, program)?;
     let asked = match (args.isolate, args.share) {
         (true, _) => FileSharingMode::Isolated,
         (false, true) => FileSharingMode::Shares,
@@ -69,7 +69,7 @@ pub(super) fn run_workflow_command(world: &CliContext, args: RunArgs) -> Result<
     let beside = asked.for_program(&program);
     let request =
         RunStartRequest { program, inputs: values, approves_all: args.yes, interactive: false, stops };
-    let spec = run_spec(&catalog, &world.project, request);
+    let spec = run_spec(&catalog, &context.project, request);
     let spec = match tape {
         RecordingMode::None => spec,
         // a recording is the same in every directory and on every day
@@ -77,13 +77,13 @@ pub(super) fn run_workflow_command(world: &CliContext, args: RunArgs) -> Result<
             RunSpec { brief: SystemContext::default(), ..spec }
         }
     };
-    super::logs::start_logging(&world.dirs.data, catalog.settings().verbosity());
+    super::logs::start_logging(&context.dirs.data, catalog.settings().verbosity());
     let report = if beside == FileSharingMode::Isolated {
-        isolation::run_in_worktree(world, &catalog, spec, script, tape, show)?
+        isolation::run_in_worktree(context, &catalog, spec, script, tape, show)?
     } else {
-        let wired = bootstrap::wire_runtime(&world.project, &world.dirs.data, &catalog, script);
+        let wired = bootstrap::wire_runtime(&context.project, &context.dirs.data, &catalog, script);
         let wired = wired.with_file_sharing(beside);
-        let wired = tape.wrap_models(wired, &catalog, &[&world.project])?;
+        let wired = tape.wrap_models(wired, &catalog, &[&context.project])?;
         drive_spec(&wired, spec, show)?
     };
     Ok(headless::print_result(&report, show)?)

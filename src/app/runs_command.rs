@@ -22,57 +22,57 @@ use synthdev_service::run_control::ControlAction;
 use synthdev_service::run_files::RunFiles;
 use synthdev_service::run_reports::ModelCallSelector;
 
-pub(super) fn run_runs_command(world: &CliContext, command: RunsCommand) -> Result<u8> {
+pub(super) fn run_runs_command(context: &CliContext, command: RunsCommand) -> Result<u8> {
     match command {
-        RunsCommand::List(args) => history_commands::list_runs(world, &args),
-        RunsCommand::Show { id, json, request: None, .. } => show_run(world, &id, json),
+        RunsCommand::List(args) => history_commands::list_runs(context, &args),
+        RunsCommand::Show { id, json, request: None, .. } => show_run(context, &id, json),
         RunsCommand::Show { id, json, request: Some(of), agent } => {
             let step = match of {
                 ModelRequestSelector::Last => None,
                 ModelRequestSelector::Step(step) => Some(step),
             };
-            review_call(world, &id, &ModelCallSelector { step, agent }, json)
+            review_call(context, &id, &ModelCallSelector { step, agent }, json)
         }
-        RunsCommand::Cost(args) => history_commands::show_costs(world, &args),
-        RunsCommand::Steps { run, json } => time_travel::show_steps(world, &run, json),
+        RunsCommand::Cost(args) => history_commands::show_costs(context, &args),
+        RunsCommand::Steps { run, json } => time_travel::show_steps(context, &run, json),
         RunsCommand::Search { words, run, workflow, limit, json } => {
             let search = RunSearchArgs { words: words.join(" "), run, workflow, limit, json };
-            history_commands::search_runs(world, search)
+            history_commands::search_runs(context, search)
         }
         RunsCommand::Diff { first, second, json } => {
-            history_commands::diff_runs(world, &first, &second, json)
+            history_commands::diff_runs(context, &first, &second, json)
         }
         RunsCommand::Fork { run, at, set, definition, restore_files, yes, json } => {
             let fork = time_travel::ForkArgs { run, at, set, definition, restore_files, yes, json };
-            time_travel::fork_run(world, &fork)
+            time_travel::fork_run(context, &fork)
         }
         RunsCommand::Rewind { run, to, keep_files, yes } => {
-            time_travel::rewind_run(world, &run, to, keep_files, yes)
+            time_travel::rewind_run(context, &run, to, keep_files, yes)
         }
-        RunsCommand::Undo { run, yes } => time_travel::undo_run(world, &run, yes),
-        RunsCommand::Replay { run, json } => time_travel::replay_run(world, &run, json),
-        RunsCommand::Pause { run } => time_travel::control_run(world, &run, ControlAction::Pause),
-        RunsCommand::Cancel { run } => time_travel::control_run(world, &run, ControlAction::Cancel),
-        RunsCommand::Retry(args) => resume_command::retry_run(world, &args),
-        RunsCommand::Merge { run, dry_run, yes } => isolation::merge_worktree(world, &run, dry_run, yes),
-        RunsCommand::Discard { run, force, yes } => isolation::discard_worktree(world, &run, force, yes),
+        RunsCommand::Undo { run, yes } => time_travel::undo_run(context, &run, yes),
+        RunsCommand::Replay { run, json } => time_travel::replay_run(context, &run, json),
+        RunsCommand::Pause { run } => time_travel::control_run(context, &run, ControlAction::Pause),
+        RunsCommand::Cancel { run } => time_travel::control_run(context, &run, ControlAction::Cancel),
+        RunsCommand::Retry(args) => resume_command::retry_run(context, &args),
+        RunsCommand::Merge { run, dry_run, yes } => isolation::merge_worktree(context, &run, dry_run, yes),
+        RunsCommand::Discard { run, force, yes } => isolation::discard_worktree(context, &run, force, yes),
         RunsCommand::Export { run, to, format } => {
-            history_commands::export_run(world, &run, to.as_deref(), format)
+            history_commands::export_run(context, &run, to.as_deref(), format)
         }
-        RunsCommand::Import { file } => history_commands::import_run(world, &file),
+        RunsCommand::Import { file } => history_commands::import_run(context, &file),
         RunsCommand::Gc { older_than, keep, yes, json } => {
             let limits = CleanupLimits { older_than_days: older_than, keep };
-            history_commands::collect_garbage(world, limits, yes, json)
+            history_commands::collect_garbage(context, limits, yes, json)
         }
-        RunsCommand::Du { json } => history_commands::show_disk_usage(world, json),
-        RunsCommand::Salvage { replace, json } => salvage::run_salvage_command(world, replace, json),
+        RunsCommand::Du { json } => history_commands::show_disk_usage(context, json),
+        RunsCommand::Salvage { replace, json } => salvage::run_salvage_command(context, replace, json),
     }
 }
 
-fn show_run(world: &CliContext, id: &str, json: bool) -> Result<u8> {
-    let wired = open_reader(world)?;
+fn show_run(context: &CliContext, id: &str, json: bool) -> Result<u8> {
+    let wired = open_reader(context)?;
     let record = wired.handle.load_record(id).map_err(store_error)?;
-    let project = world.project.display().to_string();
+    let project = context.project.display().to_string();
     let files = RunFiles { handle: &wired.handle, snapshots: &*wired.ports.snapshots, project: &project };
     let ground = files.status(&record.summary, |path| Path::new(path).is_dir());
     show_run::write_run(&record, &ground, json, &mut std::io::stdout().lock())?;
@@ -80,8 +80,8 @@ fn show_run(world: &CliContext, id: &str, json: bool) -> Result<u8> {
 }
 
 /// One request with its answer.
-fn review_call(world: &CliContext, id: &str, which: &ModelCallSelector, json: bool) -> Result<u8> {
-    let found = open_reader(world)?.handle.inspect_call(id, which).map_err(store_error)?;
+fn review_call(context: &CliContext, id: &str, which: &ModelCallSelector, json: bool) -> Result<u8> {
+    let found = open_reader(context)?.handle.inspect_call(id, which).map_err(store_error)?;
     if json {
         json_output::write_pretty_json(&cli::inspect_call::call_json(&found), &mut std::io::stdout().lock())?;
     } else {
@@ -90,9 +90,9 @@ fn review_call(world: &CliContext, id: &str, which: &ModelCallSelector, json: bo
     Ok(exit::COMPLETED)
 }
 
-pub(super) fn run_snapshot_subcommand(world: &CliContext, command: SnapshotSubcommand) -> Result<u8> {
-    let (catalog, _) = load_catalog(world, world.overrides.clone(), None)?;
-    let wired = bootstrap::wire_runtime(&world.project, &world.dirs.data, &catalog, None);
+pub(super) fn run_snapshot_subcommand(context: &CliContext, command: SnapshotSubcommand) -> Result<u8> {
+    let (catalog, _) = load_catalog(context, context.overrides.clone(), None)?;
+    let wired = bootstrap::wire_runtime(&context.project, &context.dirs.data, &catalog, None);
     let service = SnapshotService::new(&wired.handle, Arc::clone(&wired.ports.snapshots));
     let text = match command {
         SnapshotSubcommand::List { json } => {

@@ -18,8 +18,8 @@ use synthdev_ports::clock::ClockPort;
 /// Lines about losses that are shown; JSON has all.
 const SHOWN: usize = 20;
 
-pub(super) fn run_salvage_command(world: &CliContext, replace: bool, json: bool) -> Result<u8> {
-    let history = bootstrap::history_path(&world.dirs.data);
+pub(super) fn run_salvage_command(context: &CliContext, replace: bool, json: bool) -> Result<u8> {
+    let history = bootstrap::history_path(&context.dirs.data);
     if replace && let Some(away) = salvage::finish_replacement(&history).map_err(store_error)? {
         return report_salvage(&history, &away, json);
     }

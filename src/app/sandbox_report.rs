@@ -12,11 +12,11 @@ use synthdev_cli::exit;
 use synthdev_cli::output::{TerminalSafeWriter, print_json};
 
 /// `synthdev sandbox`
-pub(super) fn show_sandbox(world: &CliContext, args: &SandboxArgs) -> Result<u8> {
-    let (catalog, _) = load_catalog(world, world.overrides.clone(), None)?;
-    let sandbox = command_sandbox(&world.project, &world.dirs.data, &catalog);
+pub(super) fn show_sandbox(context: &CliContext, args: &SandboxArgs) -> Result<u8> {
+    let (catalog, _) = load_catalog(context, context.overrides.clone(), None)?;
+    let sandbox = command_sandbox(&context.project, &context.dirs.data, &catalog);
     if let Some(SandboxQuestion::Explain { path }) = &args.question {
-        let explained = explain_path_access(&sandbox, &world.project, path);
+        let explained = explain_path_access(&sandbox, &context.project, path);
         if args.json {
             print_json(&explained.json());
         } else {

@@ -44,22 +44,22 @@ pub(super) struct ForkArgs {
     pub(super) json: bool,
 }
 
-pub(super) fn show_steps(world: &CliContext, run: &str, json: bool) -> Result<u8> {
-    let (wired, run) = find_run(world, run)?;
+pub(super) fn show_steps(context: &CliContext, run: &str, json: bool) -> Result<u8> {
+    let (wired, run) = find_run(context, run)?;
     let steps = wired.handle.steps(&run.id).map_err(store_error)?;
     time_travel::write_steps(&run, &steps, json, &mut std::io::stdout().lock())?;
     Ok(exit::COMPLETED)
 }
 
-pub(super) fn fork_run(world: &CliContext, fork: &ForkArgs) -> Result<u8> {
+pub(super) fn fork_run(context: &CliContext, fork: &ForkArgs) -> Result<u8> {
     let set = set_data::parse_assignments(&fork.set)?;
-    let (wired, run) = find_run(world, &fork.run)?;
+    let (wired, run) = find_run(context, &fork.run)?;
     let program = match &fork.definition {
         None => None,
-        Some(file) => Some(current_definition(world, &wired.handle, &run, file)?),
+        Some(file) => Some(current_definition(context, &wired.handle, &run, file)?),
     };
     let command = format!("runs fork {} --at {} --restore-files", run.id, fork.at);
-    let snapshots = ProjectRunSnapshots::new(world, &wired, command);
+    let snapshots = ProjectRunSnapshots::new(context, &wired, command);
     let service = TimeTravelService::new(&wired.handle, &snapshots);
     let scope = if fork.restore_files { FileScope::Restored } else { FileScope::Kept };
     let changes = ForkChanges { set, program };
@@ -83,15 +83,21 @@ pub(super) fn fork_run(world: &CliContext, fork: &ForkArgs) -> Result<u8> {
         step: &step,
         restored: restored.as_ref(),
         notes: &notes,
-        other_project: other_project(world, &run),
+        other_project: other_project(context, &run),
     };
     time_travel::write_fork(&forked, fork.json, &mut std::io::stdout().lock())?;
     Ok(exit::COMPLETED)
 }
 
-pub(super) fn rewind_run(world: &CliContext, run: &str, to: u32, keep_files: bool, yes: bool) -> Result<u8> {
-    let (wired, run) = find_run(world, run)?;
-    let snapshots = ProjectRunSnapshots::new(world, &wired, format!("runs rewind {} --to {to}", run.id));
+pub(super) fn rewind_run(
+    context: &CliContext,
+    run: &str,
+    to: u32,
+    keep_files: bool,
+    yes: bool,
+) -> Result<u8> {
+    let (wired, run) = find_run(context, run)?;
+    let snapshots = ProjectRunSnapshots::new(context, &wired, format!("runs rewind {} --to {to}", run.id));
     let service = TimeTravelService::new(&wired.handle, &snapshots);
     let scope = if keep_files { FileScope::Kept } else { FileScope::Restored };
     let plan = service.plan_rewind(&run, to, scope).map_err(time_travel_error)?;
@@ -110,13 +116,13 @@ pub(super) fn rewind_run(world: &CliContext, run: &str, to: u32, keep_files: boo
     }
     let restored = service.rewind(&plan).map_err(time_travel_error)?;
     restored.iter().for_each(restore_files::print_restored);
-    time_travel::write_rewind(&run.id, step, other_project(world, &run), &mut std::io::stdout().lock())?;
+    time_travel::write_rewind(&run.id, step, other_project(context, &run), &mut std::io::stdout().lock())?;
     Ok(exit::COMPLETED)
 }
 
-pub(super) fn undo_run(world: &CliContext, run: &str, yes: bool) -> Result<u8> {
-    let (wired, run) = find_run(world, run)?;
-    let snapshots = ProjectRunSnapshots::new(world, &wired, format!("runs undo {}", run.id));
+pub(super) fn undo_run(context: &CliContext, run: &str, yes: bool) -> Result<u8> {
+    let (wired, run) = find_run(context, run)?;
+    let snapshots = ProjectRunSnapshots::new(context, &wired, format!("runs undo {}", run.id));
     let service = TimeTravelService::new(&wired.handle, &snapshots);
     let plan = service.plan_undo(&run).map_err(time_travel_error)?;
     let files = &plan.files;
@@ -178,23 +184,23 @@ fn time_travel_error(error: TimeTravelError) -> anyhow::Error {
     error_with_hint(&error.to_string(), error.hint().as_deref())
 }
 
-pub(super) fn replay_run(world: &CliContext, run: &str, json: bool) -> Result<u8> {
-    let (wired, run) = find_run(world, run)?;
+pub(super) fn replay_run(context: &CliContext, run: &str, json: bool) -> Result<u8> {
+    let (wired, run) = find_run(context, run)?;
     let verdict = wired.handle.verify_replay(&run.id).map_err(store_error)?;
     time_travel::write_replay_verdict(&run.id, &verdict, json, &mut std::io::stdout().lock())?;
     Ok(if matches!(verdict, ReplayVerdict::Same { .. }) { exit::COMPLETED } else { exit::FAILED })
 }
 
-pub(super) fn control_run(world: &CliContext, run: &str, wanted: ControlAction) -> Result<u8> {
-    let (wired, run) = find_run(world, run)?;
+pub(super) fn control_run(context: &CliContext, run: &str, wanted: ControlAction) -> Result<u8> {
+    let (wired, run) = find_run(context, run)?;
     let done = build_runtime()?.block_on(run_control::control_run(&wired.handle, &run, wanted));
     let done = done.map_err(|error| error_with_hint(&error.to_string(), error.hint()))?;
     print_text(&done.to_string())?;
     Ok(exit::COMPLETED)
 }
 
-pub(super) fn explain_step(world: &CliContext, run: &str, step: u32, json: bool) -> Result<u8> {
-    let (wired, run) = find_run(world, run)?;
+pub(super) fn explain_step(context: &CliContext, run: &str, step: u32, json: bool) -> Result<u8> {
+    let (wired, run) = find_run(context, run)?;
     let why = wired.handle.explain_step(&run.id, step).map_err(store_error)?;
     if json {
         json_output::write_pretty_json(&why, &mut std::io::stdout().lock())?;
@@ -204,8 +210,8 @@ pub(super) fn explain_step(world: &CliContext, run: &str, step: u32, json: bool)
     Ok(exit::COMPLETED)
 }
 
-fn find_run(world: &CliContext, run: &str) -> Result<(WiredRuntime, RunSummary)> {
-    let wired = open_reader(world)?;
+fn find_run(context: &CliContext, run: &str) -> Result<(WiredRuntime, RunSummary)> {
+    let wired = open_reader(context)?;
     let run = wired.handle.summary(run).map_err(store_error)?;
     // an isolated run has files of its own, so it needs no lock
     Ok(if run.worktree.is_some() { (wired.without_project_lock(), run) } else { (wired, run) })
@@ -213,7 +219,7 @@ fn find_run(world: &CliContext, run: &str) -> Result<(WiredRuntime, RunSummary)>
 
 /// The present definition of the run's workflow, checked.
 fn current_definition(
-    world: &CliContext,
+    context: &CliContext,
     handle: &RuntimeHandle,
     run: &RunSummary,
     file: &std::path::Path,
@@ -222,9 +228,9 @@ fn current_definition(
     let agents = record.program.workflows.iter().flat_map(|workflow| &workflow.agents);
     // a run on scripted replies needs no model, and neither does its fork
     let scripted = agents.into_iter().any(|agent| agent.choice.provider == "scripted");
-    let overrides = if scripted { world.scripted_overrides("the run") } else { world.overrides.clone() };
+    let overrides = if scripted { context.scripted_overrides("the run") } else { context.overrides.clone() };
     let file = read_workflow(file)?;
-    let (catalog, _) = load_catalog(world, overrides, Some(file.clone()))?;
+    let (catalog, _) = load_catalog(context, overrides, Some(file.clone()))?;
     diagnostics::ensure_sound(&catalog)?;
     let (heads, found) = synthdev_language::workflow_file::read_heads(&file);
     let Some(first) = heads.first() else {

@@ -127,16 +127,16 @@ pub(super) fn project_files(project: &Path) -> ProjectFiles {
 }
 
 /// The decision for the files as they are; `allow` (from `--trust` or the dialog) makes and stores it.
-pub(super) fn decide_trust(world: &CliContext, files: &ProjectFiles, allow: bool) -> Result<TrustVerdict> {
+pub(super) fn decide_trust(context: &CliContext, files: &ProjectFiles, allow: bool) -> Result<TrustVerdict> {
     let files = files.all_texts();
     if files.is_empty() {
         return Ok(TrustVerdict::Trusted);
     }
-    let path = world.dirs.data.join("trust.json");
+    let path = context.dirs.data.join("trust.json");
     let text =
         file_io::read_file_if_exists(&path).with_context(|| format!("{} cannot be read", path.display()))?;
     let mut book = TrustBook::parse(&text.unwrap_or_default());
-    let project = world.project.display().to_string();
+    let project = context.project.display().to_string();
     let verdict = book.verdict(&project, &files);
     if verdict == TrustVerdict::Trusted || !allow {
         return Ok(verdict);

@@ -19,13 +19,15 @@ use synthdev_settings::trust::{TrustBook, TrustVerdict, new_files, trust_diff};
 
 /// What the files that are new or changed can do, and what they say: how they differ from what was trusted, or all of
 /// them.
-pub(super) fn shown(world: &CliContext, files: &ProjectFiles) -> String {
-    let text =
-        file_io::read_file_if_exists(&world.dirs.data.join("trust.json")).ok().flatten().unwrap_or_default();
+pub(super) fn shown(context: &CliContext, files: &ProjectFiles) -> String {
+    let text = file_io::read_file_if_exists(&context.dirs.data.join("trust.json"))
+        .ok()
+        .flatten()
+        .unwrap_or_default();
     let book = TrustBook::parse(&text);
-    let stored = book.projects.get(&world.project.display().to_string());
+    let stored = book.projects.get(&context.project.display().to_string());
     let (all, texts) = (files.all_texts(), files.texts());
-    let mut parts = vec![capabilities(world, files, &new_files(stored, &texts))];
+    let mut parts = vec![capabilities(context, files, &new_files(stored, &texts))];
     let guidance = files.guidance.iter().filter_map(|text| Some((GUIDANCE, text.as_ref().err()?)));
     let others = files.unreadable_files.iter().map(|(name, why)| (name.as_str(), why));
     let unread: Vec<String> = others
@@ -43,27 +45,30 @@ pub(super) fn shown(world: &CliContext, files: &ProjectFiles) -> String {
 }
 
 /// What the files that are new or changed can do, grouped by power.
-pub(super) fn capabilities_text(world: &CliContext, files: &ProjectFiles) -> String {
-    let text =
-        file_io::read_file_if_exists(&world.dirs.data.join("trust.json")).ok().flatten().unwrap_or_default();
+pub(super) fn capabilities_text(context: &CliContext, files: &ProjectFiles) -> String {
+    let text = file_io::read_file_if_exists(&context.dirs.data.join("trust.json"))
+        .ok()
+        .flatten()
+        .unwrap_or_default();
     let book = TrustBook::parse(&text);
-    let stored = book.projects.get(&world.project.display().to_string());
-    capabilities(world, files, &new_files(stored, &files.texts()))
+    let stored = book.projects.get(&context.project.display().to_string());
+    capabilities(context, files, &new_files(stored, &files.texts()))
 }
 
 /// What some of the project's files can do. What would have no effect is judged as if all of them were trusted.
-fn capabilities(world: &CliContext, files: &ProjectFiles, some: &[(String, String)]) -> String {
-    let sources = config_sources::gather_as_if_trusted(world, files);
+fn capabilities(context: &CliContext, files: &ProjectFiles, some: &[(String, String)]) -> String {
+    let sources = config_sources::gather_as_if_trusted(context, files);
     let in_vain = sources.map(|sources| {
-        ConfigCatalog::load(sources, bootstrap::tool_specs(&world.project)).project_findings_without_effect()
+        ConfigCatalog::load(sources, bootstrap::tool_specs(&context.project))
+            .project_findings_without_effect()
     });
     describe_capabilities(some, &in_vain.unwrap_or_default())
 }
 
 /// `synthdev trust`: what the project's own files can do and what they say. `--trust` decides.
-pub(super) fn show(world: &CliContext) -> Result<u8> {
-    let files = project_files(&world.project);
-    let before = decide_trust(world, &files, false)?;
+pub(super) fn show(context: &CliContext) -> Result<u8> {
+    let files = project_files(&context.project);
+    let before = decide_trust(context, &files, false)?;
     let mut stdout = std::io::stdout().lock();
     let mut out = TerminalSafeWriter(&mut stdout);
     if files.is_empty() {
@@ -71,18 +76,18 @@ pub(super) fn show(world: &CliContext) -> Result<u8> {
         return Ok(exit::COMPLETED);
     }
     if let Some(notice) = trust::untrusted_notice(&before) {
-        writeln!(out, "{notice}\n\n{}", shown(world, &files))?;
+        writeln!(out, "{notice}\n\n{}", shown(context, &files))?;
     } else {
         let texts = files.texts();
         writeln!(
             out,
             "this project's definitions are trusted\n\n{}\n\nWhat its files say:\n{}",
-            capabilities(world, &files, &texts),
+            capabilities(context, &files, &texts),
             file_contents_text(&texts)
         )?;
     }
-    if world.trust && before != TrustVerdict::Trusted {
-        decide_trust(world, &files, true)?;
+    if context.trust && before != TrustVerdict::Trusted {
+        decide_trust(context, &files, true)?;
         writeln!(out, "\nthis project's definitions are trusted from now on")?;
     }
     Ok(exit::COMPLETED)

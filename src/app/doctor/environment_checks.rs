@@ -20,10 +20,10 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// With less, a run may not be recorded to its end. Bytes.
 const LEAST_FREE: u64 = 200 << 20;
 
-pub(crate) async fn git_findings(world: &CliContext, outside: OutsideFiles) -> Vec<DoctorFinding> {
+pub(crate) async fn git_findings(context: &CliContext, outside: OutsideFiles) -> Vec<DoctorFinding> {
     let mut lines = Vec::new();
     let library = system_info::git_library();
-    let program = system_info::find_on_path("git", path_variable(world));
+    let program = system_info::find_on_path("git", path_variable(context));
     let version = match &program {
         Some(program) => system_info::program_version(program, PATIENCE).await,
         None => None,
@@ -38,17 +38,17 @@ pub(crate) async fn git_findings(world: &CliContext, outside: OutsideFiles) -> V
             "install git if agents are to use it",
         ),
     });
-    lines.push(match system_info::repository_root(&world.project, outside) {
+    lines.push(match system_info::repository_root(&context.project, outside) {
         FoundRepository::Stuck(why) => DoctorFinding::problem(
             "git",
-            format!("the repository of {} is not used: {why}", world.project.display()),
+            format!("the repository of {} is not used: {why}", context.project.display()),
             "remove it if you did not put it there (`rm` takes a link away, not what it leads to)",
         ),
         FoundRepository::LeadsOut(why) => DoctorFinding::warning_finding(
             "git",
             format!(
                 "the repository of {} is not opened, snapshots go to a private one: {why}",
-                world.project.display()
+                context.project.display()
             ),
             "review everything that it names with `synthdev trust`, then start with --trust",
         ),
@@ -57,14 +57,14 @@ pub(crate) async fn git_findings(world: &CliContext, outside: OutsideFiles) -> V
         }
         FoundRepository::Missing => DoctorFinding::ok_finding(
             "git",
-            format!("{} is no repository: snapshots go to a private one", world.project.display()),
+            format!("{} is no repository: snapshots go to a private one", context.project.display()),
         ),
     });
     lines
 }
 
-pub(crate) fn store_findings(world: &CliContext) -> Vec<DoctorFinding> {
-    let file = bootstrap::history_path(&world.dirs.data);
+pub(crate) fn store_findings(context: &CliContext) -> Vec<DoctorFinding> {
+    let file = bootstrap::history_path(&context.dirs.data);
     let shown = file.display();
     let mut lines = Vec::new();
     match system_info::file_size(&file) {
@@ -87,15 +87,15 @@ pub(crate) fn store_findings(world: &CliContext) -> Vec<DoctorFinding> {
             }
         },
     }
-    if system_info::is_writable(&world.dirs.data) == Some(false) {
-        let text = format!("{} cannot be written to: runs cannot be recorded", world.dirs.data.display());
+    if system_info::is_writable(&context.dirs.data) == Some(false) {
+        let text = format!("{} cannot be written to: runs cannot be recorded", context.dirs.data.display());
         lines.push(DoctorFinding::problem(
             "store",
             text,
             "change its permissions, or set XDG_DATA_HOME to another directory",
         ));
     }
-    if let Some(free) = system_info::free_bytes(&world.dirs.data) {
+    if let Some(free) = system_info::free_bytes(&context.dirs.data) {
         let text = format!("{} free on its disk", bytes_text(free));
         lines.push(if free < LEAST_FREE {
             DoctorFinding::warning_finding(
@@ -111,10 +111,10 @@ pub(crate) fn store_findings(world: &CliContext) -> Vec<DoctorFinding> {
 }
 
 /// Whether commands of agents are confined, and how.
-pub(crate) fn sandbox_finding(world: &CliContext, catalog: &ConfigCatalog) -> DoctorFinding {
+pub(crate) fn sandbox_finding(context: &CliContext, catalog: &ConfigCatalog) -> DoctorFinding {
     const SANDBOX: &str = "sandbox";
     let report = sandbox_setup::sandbox_report(
-        &sandbox_setup::command_sandbox(&world.project, &world.dirs.data, catalog),
+        &sandbox_setup::command_sandbox(&context.project, &context.dirs.data, catalog),
         catalog,
     );
     match (report.mode, report.layer, report.problem) {
@@ -138,6 +138,6 @@ pub(crate) fn sandbox_finding(world: &CliContext, catalog: &ConfigCatalog) -> Do
     }
 }
 
-fn path_variable(world: &CliContext) -> Option<&OsStr> {
-    world.environment.get("PATH").map(OsStr::new)
+fn path_variable(context: &CliContext) -> Option<&OsStr> {
+    context.environment.get("PATH").map(OsStr::new)
 }

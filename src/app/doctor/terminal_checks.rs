@@ -9,9 +9,9 @@ const AREA: &str = "terminal";
 /// What the screen is laid out for.
 const LEAST: (u16, u16) = (80, 24);
 
-pub(crate) fn terminal_findings(world: &CliContext) -> Vec<DoctorFinding> {
+pub(crate) fn terminal_findings(context: &CliContext) -> Vec<DoctorFinding> {
     let variable =
-        |name: &str| world.environment.get(name).map(String::as_str).filter(|text| !text.is_empty());
+        |name: &str| context.environment.get(name).map(String::as_str).filter(|text| !text.is_empty());
     if !std::io::stdin().is_terminal() || !std::io::stdout().is_terminal() {
         return vec![DoctorFinding::ok_finding(
             AREA,

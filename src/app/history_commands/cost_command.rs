@@ -14,8 +14,8 @@ use synthdev_cli::output::{print_stderr, safe_name};
 use synthdev_domain::cost_breakdown::CostGrouping;
 use synthdev_service::run_costs;
 
-pub(crate) fn show_costs(world: &CliContext, args: &CostArgs) -> Result<u8> {
-    let handle = open_reader(world)?.handle;
+pub(crate) fn show_costs(context: &CliContext, args: &CostArgs) -> Result<u8> {
+    let handle = open_reader(context)?.handle;
     let by = args.by.map(|by| match by {
         CostBy::Model => CostGrouping::Model,
         CostBy::Role => CostGrouping::Role,
@@ -34,7 +34,7 @@ pub(crate) fn show_costs(world: &CliContext, args: &CostArgs) -> Result<u8> {
             None => bail!("there are no runs yet\nhint: synthdev run NAME \"task\", or synthdev demo"),
         },
         (None, true) => {
-            let query = run_query(world, &args.filters, args.limit.unwrap_or(0), handle.now())?;
+            let query = run_query(context, &args.filters, args.limit.unwrap_or(0), handle.now())?;
             run_costs::cost_of_runs(&handle, &query).map_err(list_error)?
         }
     };

@@ -28,13 +28,13 @@ pub(crate) struct RunExporter<'w> {
 }
 
 pub(crate) fn export_run(
-    world: &CliContext,
+    context: &CliContext,
     run: &str,
     to: Option<&Path>,
     format: Option<ExportFormat>,
 ) -> Result<u8> {
-    let (catalog, _) = load_catalog(world, world.overrides.clone(), None)?;
-    let wired = bootstrap::wire_runtime(&world.project, &world.dirs.data, &catalog, None);
+    let (catalog, _) = load_catalog(context, context.overrides.clone(), None)?;
+    let wired = bootstrap::wire_runtime(&context.project, &context.dirs.data, &catalog, None);
     let format = format.map(|format| match format {
         ExportFormat::Bundle => RunFileFormat::Bundle,
         ExportFormat::Markdown => RunFileFormat::Markdown,
@@ -43,7 +43,8 @@ pub(crate) fn export_run(
     let lines = match to {
         Some(path) => {
             let shown = path.display().to_string();
-            RunExporter { world, catalog: &catalog, wired: &wired }.write_file(run, path, &shown, format)?
+            let exporter = RunExporter { world: context, catalog: &catalog, wired: &wired };
+            exporter.write_file(run, path, &shown, format)?
         }
         None => print_run(&wired, run, format.unwrap_or(RunFileFormat::Bundle))?,
     };
@@ -113,8 +114,8 @@ impl RunExporter<'_> {
     }
 }
 
-pub(crate) fn import_run(world: &CliContext, file: &Path) -> Result<u8> {
-    let handle = open_reader(world)?.handle;
+pub(crate) fn import_run(context: &CliContext, file: &Path) -> Result<u8> {
+    let handle = open_reader(context)?.handle;
     let shown = safe_name(&file.display().to_string());
     let refused = |reason: &str| anyhow!("{shown} was not imported: {reason}\nhint: nothing was changed");
     let mut from = file_io::open_large(file, LARGEST).map_err(|error| refused(&error.to_string()))?;

@@ -13,7 +13,7 @@ use synthdev_cli::output::print_stderr;
 use synthdev_service::history_cleanup::{CleanupLimits, HistoryCleanup};
 
 pub(crate) fn collect_garbage(
-    world: &CliContext,
+    context: &CliContext,
     limits: CleanupLimits,
     yes: bool,
     json: bool,
@@ -23,17 +23,17 @@ pub(crate) fn collect_garbage(
     }
     if limits.is_empty() && !json {
         print_stderr("nothing is removed without a limit: --older-than DAYS, --keep NUMBER");
-        return show_disk_usage(world, false);
+        return show_disk_usage(context, false);
     }
-    let wired = open_reader(world)?;
+    let wired = open_reader(context)?;
     let old = cleanup(&wired).remove_old_runs(limits, wired.handle.now(), yes).map_err(store_error)?;
     disk_usage::write_gc_report(&old, json, &mut std::io::stdout().lock())?;
     Ok(exit::COMPLETED)
 }
 
-pub(crate) fn show_disk_usage(world: &CliContext, json: bool) -> Result<u8> {
-    let wired = open_reader(world)?;
-    let file = bootstrap::history_path(&world.dirs.data).display().to_string();
+pub(crate) fn show_disk_usage(context: &CliContext, json: bool) -> Result<u8> {
+    let wired = open_reader(context)?;
+    let file = bootstrap::history_path(&context.dirs.data).display().to_string();
     let taken = cleanup(&wired).measure(file).map_err(store_error)?;
     disk_usage::write_disk_usage(&taken, json, &mut std::io::stdout().lock())?;
     Ok(exit::COMPLETED)

@@ -34,7 +34,7 @@ pub(super) struct RegistrySnapshot {
 
 impl RegistrySnapshot {
     fn new(
-        world: &CliContext,
+        context: &CliContext,
         catalog: Arc<ConfigCatalog>,
         wired: Arc<WiredRuntime>,
         notes: Vec<String>,
@@ -52,7 +52,7 @@ impl RegistrySnapshot {
             }
         }
         Self {
-            isolated_runs: IsolatedRuns::new(world, Arc::clone(&catalog), Arc::clone(&wired)),
+            isolated_runs: IsolatedRuns::new(context, Arc::clone(&catalog), Arc::clone(&wired)),
             catalog,
             runtime: wired,
             offered_workflows: offered.into(),
@@ -72,16 +72,16 @@ pub(super) struct WorkflowRegistry {
 
 impl WorkflowRegistry {
     pub(super) fn new(
-        world: &CliContext,
+        context: &CliContext,
         catalog: ConfigCatalog,
         wired: &Arc<WiredRuntime>,
         notes: Vec<String>,
     ) -> Self {
-        let stock = RegistrySnapshot::new(world, Arc::new(catalog), Arc::clone(wired), notes);
+        let stock = RegistrySnapshot::new(context, Arc::new(catalog), Arc::clone(wired), notes);
         Self {
-            context: world.clone(),
+            context: context.clone(),
             current: RwLock::new(Arc::new(stock)),
-            read_stamps: Mutex::new(definition_stamps(world)),
+            read_stamps: Mutex::new(definition_stamps(context)),
             changes: watch::Sender::new(0),
         }
     }
@@ -96,8 +96,8 @@ impl WorkflowRegistry {
 
     /// Files that cannot be read leave everything as it was.
     fn reload_if_changed(&self) {
-        let world = &self.context;
-        let now = definition_stamps(world);
+        let context = &self.context;
+        let now = definition_stamps(context);
         {
             let mut read = self.read_stamps.lock().unwrap_or_else(PoisonError::into_inner);
             if *read == now {
@@ -106,17 +106,21 @@ impl WorkflowRegistry {
             *read = now;
         }
         // changes of a project's own files since the user approved them do not count
-        let gathered = match config_sources::gather_sources(world, world.overrides.clone(), false) {
+        let gathered = match config_sources::gather_sources(context, context.overrides.clone(), false) {
             Ok(gathered) => gathered,
             Err(error) => return tracing::warn!("changed files were not read: {error:#}"),
         };
         let mut notes = omission_notes(&gathered);
-        let catalog = ConfigCatalog::load(gathered.sources, bootstrap::tool_specs(&world.project));
+        let catalog = ConfigCatalog::load(gathered.sources, bootstrap::tool_specs(&context.project));
         let before = self.registry_snapshot();
         let (catalog, wired) = match diagnostics::first_setting_error(&catalog) {
             None => {
-                let wired =
-                    bootstrap::rewire_runtime(&before.runtime, &world.project, &world.dirs.data, &catalog);
+                let wired = bootstrap::rewire_runtime(
+                    &before.runtime,
+                    &context.project,
+                    &context.dirs.data,
+                    &catalog,
+                );
                 (Arc::new(catalog), Arc::new(wired.with_store_from(&before.runtime)))
             }
             Some(why) => {
@@ -125,7 +129,7 @@ impl WorkflowRegistry {
                 (Arc::clone(&before.catalog), Arc::clone(&before.runtime))
             }
         };
-        let stock = RegistrySnapshot::new(world, catalog, wired, notes);
+        let stock = RegistrySnapshot::new(context, catalog, wired, notes);
         *self.current.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(stock);
         self.changes.send_modify(|count| *count += 1);
     }

@@ -27,7 +27,7 @@ use synthdev_settings::layers::read_layers::SettingOverrides;
 /// # Errors
 /// The run cannot be played, the file is there, or it cannot be written.
 pub(crate) fn write_recording(
-    world: &CliContext,
+    context: &CliContext,
     catalog: &ConfigCatalog,
     wired: &WiredRuntime,
     run: &str,
@@ -51,8 +51,8 @@ pub(crate) fn write_recording(
         bail!("run {run} is a conversation: only runs of workflows can be played");
     }
     let name = &workflow.name;
-    let gathered = config_sources::gather_sources(world, SettingOverrides::default(), world.trust)?;
-    let Ok((plain, _)) = self::catalog_without_models(world, gathered.sources).check_workflow(name) else {
+    let gathered = config_sources::gather_sources(context, SettingOverrides::default(), context.trust)?;
+    let Ok((plain, _)) = self::catalog_without_models(context, gathered.sources).check_workflow(name) else {
         bail!(
             "the workflow `{name}` of run {run} is not among those of this project now, or has errors\n\
              hint: synthdev check; or record a new run: synthdev run --workflow-file … --record {file}"
@@ -67,7 +67,7 @@ pub(crate) fn write_recording(
         header.definition.clone_from(&program.hash);
     }
     let tree = summary.worktree.as_ref().map(|tree| Path::new(&tree.path));
-    let project: Vec<&Path> = tree.into_iter().chain([world.project.as_path()]).collect();
+    let project: Vec<&Path> = tree.into_iter().chain([context.project.as_path()]).collect();
     let models = Arc::clone(&wired.ports.models);
     let recorder = ModelCallRecorder::create_file(
         path,

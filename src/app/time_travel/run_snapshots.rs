@@ -11,21 +11,21 @@ use synthdev_ports::snapshot::{SnapshotError, SnapshotPort};
 use synthdev_service::time_travel::{RunSnapshots, TimeTravelError};
 
 pub(super) struct ProjectRunSnapshots<'w> {
-    world: &'w CliContext,
+    context: &'w CliContext,
     project: Arc<dyn SnapshotPort>,
     /// Does the same in the run's own project.
     command: String,
 }
 
 impl<'w> ProjectRunSnapshots<'w> {
-    pub(super) fn new(world: &'w CliContext, wired: &WiredRuntime, command: String) -> Self {
-        Self { world, project: Arc::clone(&wired.ports.snapshots), command }
+    pub(super) fn new(context: &'w CliContext, wired: &WiredRuntime, command: String) -> Self {
+        Self { context, project: Arc::clone(&wired.ports.snapshots), command }
     }
 }
 
 impl RunSnapshots for ProjectRunSnapshots<'_> {
     fn of_run(&self, run: &RunSummary) -> Result<Arc<dyn SnapshotPort>, TimeTravelError> {
-        if let Some(project) = other_project(self.world, run) {
+        if let Some(project) = other_project(self.context, run) {
             let is_present = Path::new(project).is_dir();
             return Err(TimeTravelError::other_project(run, is_present, self.command.clone()));
         }
@@ -34,9 +34,9 @@ impl RunSnapshots for ProjectRunSnapshots<'_> {
         if !place.is_dir() {
             return Err(TimeTravelError::WorktreeGone { run: run.id.clone(), tree: tree.clone() });
         }
-        let (catalog, _) = load_quietly(self.world, self.world.overrides.clone())
+        let (catalog, _) = load_quietly(self.context, self.context.overrides.clone())
             .map_err(|error| SnapshotError { message: error.to_string(), hint: None })?;
-        Ok(bootstrap::wire_runtime(&place, &self.world.dirs.data, &catalog, None).ports.snapshots)
+        Ok(bootstrap::wire_runtime(&place, &self.context.dirs.data, &catalog, None).ports.snapshots)
     }
 
     fn of_project(&self) -> Arc<dyn SnapshotPort> {
@@ -45,6 +45,6 @@ impl RunSnapshots for ProjectRunSnapshots<'_> {
 }
 
 /// The project of the run, if it is another one.
-pub(super) fn other_project<'a>(world: &CliContext, run: &'a RunSummary) -> Option<&'a str> {
-    (world.project.as_path() != Path::new(&run.project)).then_some(run.project.as_str())
+pub(super) fn other_project<'a>(context: &CliContext, run: &'a RunSummary) -> Option<&'a str> {
+    (context.project.as_path() != Path::new(&run.project)).then_some(run.project.as_str())
 }
