@@ -30,16 +30,16 @@ use synthdev_settings::catalog::ConfigCatalog;
 
 /// Runs a spec in a new worktree. Without one nothing is started.
 pub(super) fn run_in_worktree(
-    world: &CliContext,
+    context: &CliContext,
     catalog: &ConfigCatalog,
     spec: RunSpec,
     script: Option<ScriptedModel>,
     tape: RecordingMode,
     show: HeadlessOutput,
 ) -> Result<FinalReport> {
-    let data = &world.dirs.data;
-    let trees = bootstrap::git_worktrees(&world.project, data, catalog);
-    let handle = bootstrap::wire_runtime(&world.project, data, catalog, None).handle;
+    let data = &context.dirs.data;
+    let trees = bootstrap::git_worktrees(&context.project, data, catalog);
+    let handle = bootstrap::wire_runtime(&context.project, data, catalog, None).handle;
     let prepared = PreparedWorktree::create(&handle, &trees, &spec.program).map_err(start_error)?;
     let tree = prepared.tree.clone();
     for line in missing_file_lines(&prepared.missing) {
@@ -52,9 +52,9 @@ pub(super) fn run_in_worktree(
             safe_name(&tree.branch)
         ));
     }
-    let place = WorktreeLocation { project: &world.project, worktree: Path::new(&tree.path) };
+    let place = WorktreeLocation { project: &context.project, worktree: Path::new(&tree.path) };
     let inside = bootstrap::wire_worktree(place, data, catalog, script);
-    let inside = tape.wrap_models(inside, catalog, &[Path::new(&tree.path), &world.project])?;
+    let inside = tape.wrap_models(inside, catalog, &[Path::new(&tree.path), &context.project])?;
     let brief = |directory: &Path| system_context::build_system_context(catalog, directory);
     let start = async |handle: &RuntimeHandle| prepared.start(handle, spec, brief).map(|started| started.run);
     follow_run(&inside, show, async |handle| start(handle).await.map_err(start_error))
@@ -67,8 +67,8 @@ pub(super) fn missing_file_lines(skipped: &[SkippedPath]) -> Vec<String> {
     skipped.iter().map(line).collect()
 }
 
-pub(super) fn merge_worktree(world: &CliContext, id: &str, dry_run: bool, yes: bool) -> Result<u8> {
-    let context = isolated_run_context(world, id)?;
+pub(super) fn merge_worktree(context: &CliContext, id: &str, dry_run: bool, yes: bool) -> Result<u8> {
+    let context = isolated_run_context(context, id)?;
     let service = WorktreeService::new(&context.handle, &context.worktrees);
     let plan = service.plan_merge(&context.summary).map_err(worktree_error)?;
     let source = worktree_source_text(&plan.run.id, &plan.tree, &plan.changes.kept);
@@ -118,8 +118,8 @@ fn print_merge_plan(plan: &MergePlan) {
 }
 
 /// Says first what would be lost; at a terminal it asks, elsewhere `--yes` is needed.
-pub(super) fn discard_worktree(world: &CliContext, id: &str, force: bool, yes: bool) -> Result<u8> {
-    let context = isolated_run_context(world, id)?;
+pub(super) fn discard_worktree(context: &CliContext, id: &str, force: bool, yes: bool) -> Result<u8> {
+    let context = isolated_run_context(context, id)?;
     let service = WorktreeService::new(&context.handle, &context.worktrees);
     let plan = service.plan_discard(&context.summary).map_err(worktree_error)?;
     let branch = safe_name(&plan.tree.branch);
@@ -178,11 +178,11 @@ struct IsolatedRunContext {
     handle: RuntimeHandle,
 }
 
-fn isolated_run_context(world: &CliContext, id: &str) -> Result<IsolatedRunContext> {
-    let summary = open_reader(world)?.handle.summary(id).map_err(store_error)?;
+fn isolated_run_context(context: &CliContext, id: &str) -> Result<IsolatedRunContext> {
+    let summary = open_reader(context)?.handle.summary(id).map_err(store_error)?;
     worktree_of_run(&summary).map_err(worktree_error)?;
-    let (catalog, _) = load_catalog(world, world.overrides.clone(), None)?;
-    let (project, data) = (Path::new(&summary.project), &world.dirs.data);
+    let (catalog, _) = load_catalog(context, context.overrides.clone(), None)?;
+    let (project, data) = (Path::new(&summary.project), &context.dirs.data);
     let worktrees = bootstrap::git_worktrees(project, data, &catalog);
     let handle = bootstrap::wire_runtime(project, data, &catalog, None).handle;
     Ok(IsolatedRunContext { summary, worktrees, handle })

@@ -38,16 +38,16 @@ use synthdev_service::run_start::{
 };
 use synthdev_settings::catalog::ConfigCatalog;
 
-pub(super) fn run_mcp_server(world: &CliContext, args: &McpArgs) -> Result<u8> {
-    let (catalog, gathered) = load_quietly(world, world.overrides.clone())?;
+pub(super) fn run_mcp_server(context: &CliContext, args: &McpArgs) -> Result<u8> {
+    let (catalog, gathered) = load_quietly(context, context.overrides.clone())?;
     diagnostics::ensure_sound(&catalog)?;
-    super::logs::start_logging(&world.dirs.data, catalog.settings().verbosity());
+    super::logs::start_logging(&context.dirs.data, catalog.settings().verbosity());
     let notes = workflow_registry::omission_notes(&gathered);
-    let wired = bootstrap::wire_runtime(&world.project, &world.dirs.data, &catalog, None);
-    let shop = Arc::new(ProjectMcpBackend::open_project(world, args, catalog, Arc::new(wired), notes));
+    let wired = bootstrap::wire_runtime(&context.project, &context.dirs.data, &catalog, None);
+    let shop = Arc::new(ProjectMcpBackend::open_project(context, args, catalog, Arc::new(wired), notes));
     let token = args
         .http
-        .map(|_| http_server::McpAccessToken::find_or_create(args.token_file.as_deref(), &world.dirs.data))
+        .map(|_| http_server::McpAccessToken::find_or_create(args.token_file.as_deref(), &context.dirs.data))
         .transpose()?;
     let runtime = build_runtime()?;
     let timeouts = TaskTimeouts { lease_seconds: args.lease_seconds, begin_seconds: args.begin_seconds };
@@ -92,16 +92,16 @@ struct ProjectMcpBackend {
 
 impl ProjectMcpBackend {
     fn open_project(
-        world: &CliContext,
+        context: &CliContext,
         args: &McpArgs,
         catalog: ConfigCatalog,
         wired: Arc<WiredRuntime>,
         notes: Vec<String>,
     ) -> Self {
         Self {
-            context: world.clone(),
-            project_label: world.project.display().to_string(),
-            registry: Arc::new(WorkflowRegistry::new(world, catalog, &wired, notes)),
+            context: context.clone(),
+            project_label: context.project.display().to_string(),
+            registry: Arc::new(WorkflowRegistry::new(context, catalog, &wired, notes)),
             runtime: wired,
             interactions: Arc::default(),
             pause_reminders: Arc::default(),

@@ -62,7 +62,8 @@ pub(super) fn resume_run(context: &CliContext, args: &ResumeArgs) -> Result<u8> 
     let sharing = if args.share { FileSharingMode::Shares } else { FileSharingMode::Refused };
     let wired = wired.with_file_sharing(sharing);
     skip_used_replies(&wired, &run.id)?;
-    let wired = recordings::attach_to_resumed(context, args, &catalog, gathered.sources, played, wired, &run)?;
+    let wired =
+        recordings::attach_to_resumed(context, args, &catalog, gathered.sources, played, wired, &run)?;
     let refused = |error| not_started(Some(&catalog), error);
     let windows = ServerWindowLookup(&catalog);
     let service = ResumeService::new(&wired.handle, &catalog, &windows);

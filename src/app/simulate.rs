@@ -23,12 +23,12 @@ use synthdev_language::{test_file, workflow_file};
 use synthdev_service::workflow_tests::scripted_run::ScriptedRun;
 use synthdev_settings::catalog::ConfigCatalog;
 
-pub(super) fn run_simulate_command(world: &CliContext, args: SimulateArgs) -> Result<u8> {
+pub(super) fn run_simulate_command(context: &CliContext, args: SimulateArgs) -> Result<u8> {
     let script = read_file(&args.replies, "replies")?;
     let workflow = Path::new(&args.workflow);
     let is_file = workflow.extension().is_some_and(|ending| ending == "json");
     let file = is_file.then(|| read_workflow(workflow)).transpose()?;
-    let (catalog, _) = load_catalog(world, world.scripted_overrides("simulate"), file.clone())?;
+    let (catalog, _) = load_catalog(context, context.scripted_overrides("simulate"), file.clone())?;
     diagnostics::ensure_sound(&catalog)?;
     let scenario = match only_test(&script)? {
         Ok(scenario) => scenario,

@@ -129,7 +129,7 @@ mod tests {
 
     fn shipped_catalog() -> (ConfigCatalog, Vec<SourceFile>) {
         let nowhere = std::path::PathBuf::from("/nowhere");
-        let world = CliContext {
+        let context = CliContext {
             project: nowhere.clone(),
             dirs: UserDirs { config: nowhere.clone(), data: nowhere.clone(), state: nowhere },
             environment: BTreeMap::new(),
@@ -139,7 +139,7 @@ mod tests {
             line_mode: false,
             shipped_only: true,
         };
-        let (catalog, gathered) = load_quietly(&world, world.scripted_overrides("test")).unwrap();
+        let (catalog, gathered) = load_quietly(&context, context.scripted_overrides("test")).unwrap();
         (catalog, gathered.tests)
     }
 

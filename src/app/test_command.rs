@@ -37,23 +37,23 @@ struct TestSelection {
     workflows: Vec<SourceFile>,
 }
 
-pub(super) fn run_test_command(world: &CliContext, args: &TestArgs) -> Result<u8> {
+pub(super) fn run_test_command(context: &CliContext, args: &TestArgs) -> Result<u8> {
     let TestArgs { targets, json, jobs, record } = args;
     let wanted = parse_test_selection(targets)?;
-    let overrides = if *record { world.overrides.clone() } else { world.scripted_overrides("test") };
-    let mut gathered = config_sources::gather_sources(world, overrides, world.trust)?;
+    let overrides = if *record { context.overrides.clone() } else { context.scripted_overrides("test") };
+    let mut gathered = config_sources::gather_sources(context, overrides, context.trust)?;
     print_unread_files(&gathered);
     gathered.sources.workflows.extend(wanted.workflows);
-    let specs = bootstrap::tool_specs(&world.project);
+    let specs = bootstrap::tool_specs(&context.project);
     let catalog = ConfigCatalog::load(gathered.sources.clone(), specs);
-    let plain = || recordings::catalog_without_models(world, gathered.sources);
+    let plain = || recordings::catalog_without_models(context, gathered.sources);
     diagnostics::ensure_sound(&catalog)?;
     let mut files = wanted.tests;
     if targets.is_empty() || !wanted.names.is_empty() {
         files.extend(gathered.tests);
     }
     let mut recordings = RecordedTests {
-        context: world,
+        context,
         catalog: &catalog,
         plain_catalog: LazyCell::new(Box::new(plain)),
         record: *record,

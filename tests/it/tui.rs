@@ -52,8 +52,8 @@ use synthdev::tui::update::update_model;
 use synthdev::tui::view;
 use synthdev::tui::{FirstAction, TrustQuestion};
 
-/// A session whose commands are collected instead of performed.
-struct Desk {
+/// The screen without a terminal: keys and events in, pictures out; its commands are collected instead of performed.
+struct TuiHarness {
     model: UiModel,
     commands: Vec<UiCommand>,
     /// Texts that later sessions shall have: they are with everything that is sent.
@@ -63,7 +63,7 @@ struct Desk {
     clock: i64,
 }
 
-impl Desk {
+impl TuiHarness {
     fn new() -> Self {
         let facts = StatusFacts {
             role: "coder".into(),
@@ -432,12 +432,12 @@ fn role_lines() -> Vec<RoleLine> {
 
 #[test]
 fn the_start() {
-    Desk::new().check_frames("start");
+    TuiHarness::new().check_frames("start");
 }
 
 #[test]
 fn a_conversation_streams_and_ends() {
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.start_chat()
         .run_event("c1", model_called(2, "coder", ConversationSide::Assistant))
         .run_event("c1", delta_event(2, DeltaKind::Reasoning, "The person greets.\nI greet back."))
@@ -460,7 +460,7 @@ fn a_conversation_streams_and_ends() {
 #[test]
 #[expect(clippy::too_many_lines, reason = "one story from its beginning to its end, or one table")]
 fn a_workflow_from_start_to_end() {
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.workflow()
         .run_event("r1", message_event(MessageAuthor::Workflow, "add a --json flag"))
         .run_event("r1", model_called(5, "coder", ConversationSide::Assistant))
@@ -525,7 +525,7 @@ fn a_workflow_from_start_to_end() {
 
 #[test]
 fn failures_say_what_to_do() {
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     let failure = RunError::new(
         "model.auth",
         "The provider refused the key",
@@ -552,7 +552,7 @@ fn failures_say_what_to_do() {
 
 #[test]
 fn approvals_queue_and_show_everything() {
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     let diff = "@@ -1,2 +1,2 @@\n fn main() {\n-    old();\n+    new();\n }";
     desk.workflow()
         .run_event(
@@ -591,7 +591,7 @@ fn a_dialog_key_by_key() {
         (KeyCode::Char('x'), None),
     ];
     for (code, expected) in rows {
-        let mut desk = Desk::new();
+        let mut desk = TuiHarness::new();
         desk.workflow()
             .run_event("r1", approval_event(9, "execute_terminal", command_preview("ls")))
             .key(code);
@@ -603,7 +603,7 @@ fn a_dialog_key_by_key() {
 
 #[test]
 fn a_key_of_someone_typing_answers_no_question() {
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.workflow()
         .type_text("wh")
         .run_event("r1", approval_event(9, "execute_terminal", command_preview("ls")));
@@ -616,7 +616,7 @@ fn a_key_of_someone_typing_answers_no_question() {
 
 #[test]
 fn the_beginning_of_a_sentence_answers_no_question() {
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.workflow().run_event("r1", approval_event(9, "execute_terminal", command_preview("ls")));
     desk.type_text("tty").key(KeyCode::Enter);
     assert_eq!(
@@ -638,7 +638,7 @@ fn an_attempt_that_broke_leaves_no_text_and_one_line() {
         delay_ms: 500,
         reason: "the connection broke".into(),
     };
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.workflow()
         .run_event("r1", model_called(5, "coder", ConversationSide::Assistant))
         .run_event("r1", delta_event(5, DeltaKind::Text, "half "));
@@ -654,7 +654,7 @@ fn an_attempt_that_broke_leaves_no_text_and_one_line() {
 
 #[test]
 fn a_summary_is_told_and_not_taken_for_the_agents_words() {
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.workflow()
         .run_event(
             "r1",
@@ -697,7 +697,7 @@ fn a_summary_is_told_and_not_taken_for_the_agents_words() {
 /// A conversation whose server is asked for a window first takes what is typed meanwhile, and is started once.
 #[test]
 fn what_is_typed_while_a_conversation_is_prepared_is_said_in_it() {
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.line("hello");
     assert_eq!(desk.take_commands(), [UiCommand::ask(StartRequest::Chat { role: "coder".into() })]);
     let beginning = PendingStart { name: "coder".into(), chat: true, preparation: StartPreparation::Windows };
@@ -726,7 +726,7 @@ fn what_is_typed_while_a_conversation_is_prepared_is_said_in_it() {
 
 #[test]
 fn a_text_that_nobody_can_read_is_in_the_history() {
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.line("hello");
     let run = Err("no model is set".to_owned());
     desk.send_message(UiMessage::answered(StartResponse::ChatStarted { role: "coder".into(), run }));
@@ -739,7 +739,7 @@ fn a_text_that_nobody_can_read_is_in_the_history() {
 
 #[test]
 fn a_narrow_status_line_keeps_what_goes_on_and_how_to_stop_it() {
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.workflow()
         .run_event("r1", model_called(5, "coder", ConversationSide::Assistant))
         .run_event("r1", model_replied(5, "coder", ConversationSide::Assistant, "text", ""))
@@ -753,7 +753,7 @@ fn a_narrow_status_line_keeps_what_goes_on_and_how_to_stop_it() {
 
 #[test]
 fn a_dialog_goes_when_it_is_answered_elsewhere_or_its_run_ends() {
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.workflow()
         .run_event("r1", approval_event(9, "execute_terminal", command_preview("ls")))
         .run_event("r1", approval_event(10, "execute_terminal", command_preview("ls")))
@@ -784,7 +784,7 @@ fn limits_and_missing_snapshots_are_questions() {
         (UserQuestion::NoSnapshot { reason: "the disk is full".into() }, 's', UserAnswer::Stop),
     ];
     for (question, key, expected) in rows {
-        let mut desk = Desk::new();
+        let mut desk = TuiHarness::new();
         desk.workflow().run_event("r1", user_question(20, question)).key(KeyCode::Char(key));
         let command = RunCommand::Answer { call: CallId(20), answer: expected };
         assert_eq!(desk.take_commands(), [UiCommand::Send(RunId::from("r1"), command)]);
@@ -823,7 +823,8 @@ fn trust_comes_before_the_first_action() {
         let (model, cmds) =
             initial_model(facts, Some(start.clone()), Some(question.clone()), &[], ColorTheme::default());
         assert_eq!(cmds, []);
-        let mut desk = Desk { model, commands: cmds, kept_texts: Vec::new(), recall_count: 0, clock: 0 };
+        let mut desk =
+            TuiHarness { model, commands: cmds, kept_texts: Vec::new(), recall_count: 0, clock: 0 };
         if yes {
             desk.check_frames("trust");
         }
@@ -853,13 +854,15 @@ fn a_warning_of_the_start_leaves_the_screen_when_it_no_longer_holds() {
         let trust = asked.then(|| question.clone());
         let missing = facts("no model", Some(MISSING));
         let (model, cmds) = initial_model(missing.clone(), None, trust, &[], ColorTheme::default());
-        let mut desk = Desk { model, commands: cmds, kept_texts: Vec::new(), recall_count: 0, clock: 0 };
-        let said = |desk: &Desk| desk.model.transcript.items().map(|item| item.text()).collect::<Vec<_>>();
-        let warns = |desk: &Desk| said(desk).iter().any(|line| line.contains(MISSING));
+        let mut desk =
+            TuiHarness { model, commands: cmds, kept_texts: Vec::new(), recall_count: 0, clock: 0 };
+        let said =
+            |desk: &TuiHarness| desk.model.transcript.items().map(|item| item.text()).collect::<Vec<_>>();
+        let warns = |desk: &TuiHarness| said(desk).iter().any(|line| line.contains(MISSING));
         assert_eq!(warns(&desk), !asked, "{asked}: {:?}", said(&desk));
         if asked {
             // the project's settings set none: the warning comes with the answer
-            let mut without = Desk {
+            let mut without = TuiHarness {
                 model: desk.model.clone(),
                 commands: vec![],
                 kept_texts: vec![],
@@ -886,7 +889,7 @@ fn a_warning_of_the_start_leaves_the_screen_when_it_no_longer_holds() {
 
 #[test]
 fn commands_work_during_a_run() {
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.workflow().run_event("r1", model_called(5, "coder", ConversationSide::Assistant));
     desk.line("/help").line("/cost").line("/tools").line("/runs").line("/workflows").line("/roles all");
     let cmds = desk.take_commands();
@@ -918,7 +921,7 @@ fn what_a_line_asks_for() {
         ("/usr/bin/env is what?", &[UiCommand::ask(StartRequest::Chat { role: "coder".into() })]),
     ];
     for (line, expected) in rows {
-        let mut desk = Desk::new();
+        let mut desk = TuiHarness::new();
         desk.line(line);
         let cmds: Vec<UiCommand> = desk
             .take_commands()
@@ -927,13 +930,13 @@ fn what_a_line_asks_for() {
             .collect();
         assert_eq!(cmds, *expected, "{line}");
     }
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     assert!(desk.line("/wrkflow x").draw_screen(80, 24).contains("did you mean /workflow?"));
 }
 
 #[test]
 fn a_workflow_without_input_asks_for_it() {
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     let chosen = |name: &str| {
         UiMessage::answered(DefinitionResponse::WorkflowChosen {
             requested_name: name.into(),
@@ -963,7 +966,7 @@ fn a_workflow_without_input_asks_for_it() {
 
 #[test]
 fn a_start_that_fails_shows_the_whole_diagnostic() {
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     let text = "error[E07]: unknown state `revew`\n --> mine.json:3:5\n  |\n3 |   \"target\": \"revew\"\n  |             ^^^^^^^\nhelp: did you mean `review`?";
     desk.send_message(UiMessage::answered(StartResponse::WorkflowStarted {
         name: "mine".into(),
@@ -980,7 +983,7 @@ fn a_start_that_fails_shows_the_whole_diagnostic() {
 
 #[test]
 fn texts_typed_during_a_workflow_come_back() {
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.workflow().line("and then test it");
     assert_eq!(desk.take_commands(), [say_command("and then test it")]);
     assert!(desk.draw_screen(80, 24).contains("queued: and then test it"));
@@ -991,7 +994,7 @@ fn texts_typed_during_a_workflow_come_back() {
 
 #[test]
 fn texts_typed_while_the_agent_answers_wait_for_it() {
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.start_chat()
         .run_event("c1", model_called(2, "coder", ConversationSide::Assistant))
         .line("one")
@@ -1006,10 +1009,10 @@ fn texts_typed_while_the_agent_answers_wait_for_it() {
 
 #[test]
 fn stopping_and_leaving() {
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.workflow().key(KeyCode::Esc);
     assert_eq!(desk.take_commands(), [interrupt_command("r1")], "Esc asks, it does not end a workflow");
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.workflow().type_text("half").press_control('c');
     assert_eq!(desk.take_commands(), [cancel_command("r1")]);
     assert_eq!(desk.model.composer.text(), "half", "what is typed is not what goes on");
@@ -1026,7 +1029,7 @@ fn stopping_and_leaving() {
 
     // a question of a workflow stays open when the user leaves
     let limit = || UserQuestion::Limit { limit: "max_steps".into(), value: 3, text: "3 steps".into() };
-    let mut asked = Desk::new();
+    let mut asked = TuiHarness::new();
     asked.workflow().run_event("r1", user_question(20, limit())).press_control('c');
     assert_eq!(asked.take_commands(), []);
     let screen = asked.draw_screen(80, 24);
@@ -1038,7 +1041,7 @@ fn stopping_and_leaving() {
     );
     assert_eq!(asked.model.runs_left, [("coder_reviewer".to_owned(), RunId::from("r1"))]);
 
-    let mut chat = Desk::new();
+    let mut chat = TuiHarness::new();
     chat.start_chat()
         .run_event("c1", model_called(2, "coder", ConversationSide::Assistant))
         .press_control('c');
@@ -1046,7 +1049,7 @@ fn stopping_and_leaving() {
     chat.press_control('c');
     assert_eq!(chat.take_commands(), [UiCommand::Send(RunId::from("c1"), RunCommand::End), UiCommand::Quit]);
 
-    let mut idle = Desk::new();
+    let mut idle = TuiHarness::new();
     idle.type_text("x").press_control('d');
     assert_eq!(idle.take_commands(), []);
     idle.press_control('c');
@@ -1057,7 +1060,7 @@ fn stopping_and_leaving() {
 
 #[test]
 fn a_stopped_answer_is_marked() {
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.start_chat()
         .run_event("c1", model_called(2, "coder", ConversationSide::Assistant))
         .run_event("c1", delta_event(2, DeltaKind::Text, "The first half"))
@@ -1070,7 +1073,7 @@ fn a_stopped_answer_is_marked() {
 
 #[test]
 fn roles_change_model_and_conversation() {
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.start_chat().run_event("c1", user_question(3, UserQuestion::Message));
     desk.send_message(UiMessage::answered(DefinitionResponse::Role {
         requested_name: "reviewer".into(),
@@ -1089,7 +1092,7 @@ fn roles_change_model_and_conversation() {
 
 #[test]
 fn clear_keeps_the_role_and_ends_the_conversation() {
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.start_chat().run_event("c1", user_question(3, UserQuestion::Message)).line("/clear");
     assert_eq!(desk.take_commands(), [UiCommand::Send(RunId::from("c1"), RunCommand::End)]);
     assert!(desk.model.transcript.is_empty());
@@ -1099,7 +1102,7 @@ fn clear_keeps_the_role_and_ends_the_conversation() {
 
 #[test]
 fn completion_shows_narrows_and_fills() {
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.type_text("/w").check_frames("completion_commands");
     desk.key(KeyCode::Tab);
     assert_eq!(desk.model.composer.text(), "/workflow ");
@@ -1118,7 +1121,7 @@ fn completion_shows_narrows_and_fills() {
 
 #[test]
 fn enter_takes_what_was_chosen_by_hand() {
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.type_text("/cos").key(KeyCode::Down);
     desk.key(KeyCode::Enter);
     assert_eq!(desk.take_commands(), [UiCommand::ask(DefinitionRequest::Prices(vec![]))]);
@@ -1126,7 +1129,7 @@ fn enter_takes_what_was_chosen_by_hand() {
 
 #[test]
 fn restoring_asks_with_the_list_of_files() {
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.line("/snapshot restore ab12");
     assert_eq!(desk.take_commands().last(), Some(&UiCommand::ask(RunRequest::PlanRestore("ab12".into()))));
     let plan =
@@ -1146,14 +1149,14 @@ fn restoring_asks_with_the_list_of_files() {
 
 #[test]
 fn reports() {
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.send_message(UiMessage::answered(DefinitionResponse::Workflows(workflow_lines())));
     desk.send_message(UiMessage::answered(DefinitionResponse::Roles {
         group: String::new(),
         roles: role_lines(),
     }));
     desk.check_frames("lists");
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.start_chat().run_event("c1", model_replied(2, "coder", ConversationSide::Assistant, "ok", ""));
     let price = TokenPrice { input: 2.0, output: 10.0, cached: Some(0.5), ..TokenPrice::default() };
     desk.send_message(UiMessage::answered(DefinitionResponse::Prices(vec![("m-base".into(), Some(price))])));
@@ -1162,7 +1165,7 @@ fn reports() {
 
 #[test]
 fn a_budget_burns_down_in_the_panel() {
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     let budget: Budget =
         serde_json::from_value(json!({"tokens": {"hard": 2_000}, "cost_usd": {"hard": 0.05}})).unwrap();
     desk.workflow();
@@ -1197,7 +1200,7 @@ fn a_budget_burns_down_in_the_panel() {
 
 #[test]
 fn pastes_stay_whole() {
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.send_message(UiMessage::Paste("à\nb\n日本".into())).key(KeyCode::Enter);
     desk.take_commands();
     desk.send_message(UiMessage::answered(StartResponse::ChatStarted {
@@ -1217,7 +1220,7 @@ fn pastes_stay_whole() {
 
 #[test]
 fn every_size_is_drawn_and_nothing_unclean() {
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.start_chat()
         .run_event("c1", model_called(2, "co\x1b]0;x\x07der", ConversationSide::Assistant))
         .run_event("c1", delta_event(2, DeltaKind::Text, "\x1b[2J\x1b[Hevil \u{202e} 日本語 \u{9b}2J"))
@@ -1234,7 +1237,7 @@ fn every_size_is_drawn_and_nothing_unclean() {
 
 #[test]
 fn no_color_uses_no_colours() {
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.model.theme = ColorTheme { is_plain: true, ..ColorTheme::default() };
     desk.workflow()
         .run_event("r1", model_called(5, "coder", ConversationSide::Assistant))
@@ -1253,7 +1256,7 @@ fn no_color_uses_no_colours() {
 #[test]
 fn a_long_question_scrolls_to_its_last_line_and_back() {
     let command = (1..=100).map(|at| format!("echo {at}")).collect::<Vec<_>>().join("\n");
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.workflow().run_event("r1", approval_event(9, "execute_terminal", command_preview(&command)));
     let first = desk.draw_screen(80, 24);
     assert!(first.contains("┃ echo 1 "), "{first}");

@@ -186,7 +186,7 @@ impl TuiHistoryReader {
 
     /// A path counts from the project.
     fn export_run(&self, run: &RunId, to: &str) -> Result<String, String> {
-        let exporter = RunExporter { world: &self.context, catalog: &self.catalog, wired: &self.runtime };
+        let exporter = RunExporter { context: &self.context, catalog: &self.catalog, wired: &self.runtime };
         let path = Path::new(&self.project).join(to);
         let lines = exporter.write_file(run.as_str(), &path, &path.display().to_string(), None);
         lines.map(|lines| lines.join("\n")).map_err(|error| format!("{error:#}"))

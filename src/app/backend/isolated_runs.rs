@@ -24,8 +24,8 @@ pub(crate) struct IsolatedRuns {
 }
 
 impl IsolatedRuns {
-    pub(crate) fn new(world: &CliContext, catalog: Arc<ConfigCatalog>, wired: Arc<WiredRuntime>) -> Self {
-        Self { project: world.project.clone(), data: world.dirs.data.clone(), catalog, runtime: wired }
+    pub(crate) fn new(context: &CliContext, catalog: Arc<ConfigCatalog>, wired: Arc<WiredRuntime>) -> Self {
+        Self { project: context.project.clone(), data: context.dirs.data.clone(), catalog, runtime: wired }
     }
 
     pub(super) fn current_catalog(&self) -> &ConfigCatalog {

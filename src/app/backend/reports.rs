@@ -100,9 +100,9 @@ impl TuiBackend {
                 run_blocking(move || editor.simulate_workflow(&name).map(|all| simulation_text(&name, &all)))
             }
             LookupPage::Export { run, file } => {
-                let world = self.context.clone();
+                let context = self.context.clone();
                 run_blocking(move || {
-                    let exporter = RunExporter { world: &world, catalog: &catalog, wired: &wired };
+                    let exporter = RunExporter { context: &context, catalog: &catalog, wired: &wired };
                     export_run(&exporter, &run.unwrap_or_default(), file)
                 })
             }
@@ -205,7 +205,7 @@ fn export_run(exporter: &RunExporter<'_>, run: &str, file: Option<String>) -> Te
     let found = exporter.wired.handle.summary(run).map_err(|error| store_error_text(&error))?;
     let id = found.id.to_string();
     let file = file.unwrap_or_else(|| format!("{id}.md"));
-    let told = exporter.write_file(&id, &exporter.world.project.join(&file), &file, None);
+    let told = exporter.write_file(&id, &exporter.context.project.join(&file), &file, None);
     let told = told.map_err(|error| format!("{error:#}"))?;
     Ok((format!("Run {id}"), told.join("\n")))
 }

@@ -42,18 +42,18 @@ async fn wait_for_runs(handle: &RuntimeHandle) {
 
 /// What is to be asked about the project's own definitions.
 pub(super) fn trust_question(
-    world: &CliContext,
+    context: &CliContext,
     verdict: &TrustVerdict,
     files: &ProjectFiles,
 ) -> Option<TrustQuestion> {
     match verdict {
         TrustVerdict::Trusted => None,
         TrustVerdict::New { files: names } => {
-            Some(TrustQuestion { files: names.clone(), changes: trust_report::shown(world, files) })
+            Some(TrustQuestion { files: names.clone(), changes: trust_report::shown(context, files) })
         }
         TrustVerdict::Changed { added, changed, .. } => Some(TrustQuestion {
             files: added.iter().chain(changed).cloned().collect(),
-            changes: trust_report::shown(world, files),
+            changes: trust_report::shown(context, files),
         }),
     }
 }

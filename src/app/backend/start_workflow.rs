@@ -146,9 +146,9 @@ impl TuiBackend {
             let why = "the demo leaves your settings as they are: nothing was saved";
             return Box::pin(std::future::ready(Err(why.to_owned())));
         }
-        let (world, overrides) = (self.context.clone(), self.overrides.clone());
+        let (context, overrides) = (self.context.clone(), self.overrides.clone());
         run_blocking(move || {
-            write_allowed(&world, overrides, &permission).map_err(|error| format!("{error:#}"))
+            write_allowed(&context, overrides, &permission).map_err(|error| format!("{error:#}"))
         })
     }
 }
@@ -171,7 +171,7 @@ fn answer_start(
 
 /// Blocking. One at a time: each begins with what the one before has written.
 fn write_allowed(
-    world: &CliContext,
+    context: &CliContext,
     overrides: SettingOverrides,
     permission: &StandingPermission,
 ) -> Result<String> {
@@ -183,7 +183,7 @@ fn write_allowed(
     };
     let path = path.into_iter().map(str::to_owned).collect();
     let settings = vec![SettingChange { path, value: Some(value.into()) }];
-    let ports = LocalSetupPorts { context: world.clone(), overrides };
+    let ports = LocalSetupPorts { context: context.clone(), overrides };
     let files = plan_settings(&ports, settings)?.save_files(&ports)?;
     Ok(match files.first() {
         Some(file) => format!("{what} is allowed from now on: saved in {file}"),

@@ -31,31 +31,31 @@ pub(crate) struct TuiStartup {
     pub(crate) setup: bool,
 }
 
-pub(crate) fn run_interactive(world: CliContext, opening: TuiStartup) -> Result<u8> {
+pub(crate) fn run_interactive(context: CliContext, opening: TuiStartup) -> Result<u8> {
     let shown = matches!(opening.script, Some((_, "demo")));
     let demo = opening.start.as_ref().filter(|_| shown).map(|(name, _)| name.clone());
     let (script, overrides) = match opening.script {
-        Some((script, who)) => (Some(script), world.scripted_overrides(who)),
-        None => (None, world.overrides.clone()),
+        Some((script, who)) => (Some(script), context.scripted_overrides(who)),
+        None => (None, context.overrides.clone()),
     };
-    let (linear, read) = (world.line_mode, Mutex::new(definition_stamps(&world)));
-    let gathered = config_sources::gather_sources(&world, overrides.clone(), world.trust)?;
-    let question = trust_question(&world, &gathered.trust, &gathered.project);
+    let (linear, read) = (context.line_mode, Mutex::new(definition_stamps(&context)));
+    let gathered = config_sources::gather_sources(&context, overrides.clone(), context.trust)?;
+    let question = trust_question(&context, &gathered.trust, &gathered.project);
     let mut banner = first_lines(demo.is_none(), opening.banner, &gathered.not_read());
     let asked = gathered.project;
-    let catalog = ConfigCatalog::load(gathered.sources, bootstrap::tool_specs(&world.project));
+    let catalog = ConfigCatalog::load(gathered.sources, bootstrap::tool_specs(&context.project));
     banner.extend(config_problems(&catalog));
-    let look = ui_settings::load_ui_settings(&world, &catalog);
+    let look = ui_settings::load_ui_settings(&context, &catalog);
     banner.extend(look.findings);
-    logs::start_logging(&world.dirs.data, catalog.settings().verbosity());
+    logs::start_logging(&context.dirs.data, catalog.settings().verbosity());
     let plays = script.is_some() || opening.start.is_some();
     let (alone, saved) = (opening.setup, Arc::new(AtomicBool::new(false)));
     let setup = model_setup::initial_setup_request(&catalog, opening.setup, plays);
-    let wired = bootstrap::wire_runtime(&world.project, &world.dirs.data, &catalog, script);
+    let wired = bootstrap::wire_runtime(&context.project, &context.dirs.data, &catalog, script);
     let handle = wired.handle.clone();
     let events = handle.subscribe(true);
     let backend = TuiBackend {
-        context: world,
+        context,
         overrides,
         demo,
         catalog: RwLock::new(Arc::new(catalog)),

@@ -32,16 +32,16 @@ pub(super) struct UiSettings {
     pub(super) findings: Vec<String>,
 }
 
-pub(super) fn load_ui_settings(world: &CliContext, catalog: &ConfigCatalog) -> UiSettings {
+pub(super) fn load_ui_settings(context: &CliContext, catalog: &ConfigCatalog) -> UiSettings {
     let settings = catalog.settings();
     let mut findings = Vec::new();
-    let theme = load_theme(world, settings.theme_name()).unwrap_or_else(|why| {
+    let theme = load_theme(context, settings.theme_name()).unwrap_or_else(|why| {
         findings.push(format!("settings: theme: {why}; auto is used"));
-        load_theme(world, "auto").unwrap_or_default()
+        load_theme(context, "auto").unwrap_or_default()
     });
-    let keymap = load_key_bindings(world, &mut findings);
+    let keymap = load_key_bindings(context, &mut findings);
     let light =
-        unknown_ground(world, settings.theme_name()).then(|| load_theme(world, "light").ok()).flatten();
+        unknown_ground(context, settings.theme_name()).then(|| load_theme(context, "light").ok()).flatten();
     UiSettings {
         theme,
         keymap,
@@ -55,17 +55,17 @@ pub(super) fn load_ui_settings(world: &CliContext, catalog: &ConfigCatalog) -> U
 }
 
 /// The terminal's background is unknown, and the theme depends on it.
-fn unknown_ground(world: &CliContext, theme: &str) -> bool {
-    let set = |name: &str| world.environment.get(name).filter(|value| !value.is_empty());
+fn unknown_ground(context: &CliContext, theme: &str) -> bool {
+    let set = |name: &str| context.environment.get(name).filter(|value| !value.is_empty());
     // these terminals show what they do not understand
     let mute = set("TERM").is_none_or(|term| matches!(term.as_str(), "linux" | "dumb" | "vt100" | "ansi"));
     theme == "auto" && set("NO_COLOR").is_none() && set("COLORFGBG").is_none() && !mute
 }
 
 /// A theme in this terminal.
-pub(super) fn load_theme(world: &CliContext, name: &str) -> Result<ColorTheme, String> {
+pub(super) fn load_theme(context: &CliContext, name: &str) -> Result<ColorTheme, String> {
     let variable =
-        |name: &str| world.environment.get(name).filter(|value| !value.is_empty()).map(ToString::to_string);
+        |name: &str| context.environment.get(name).filter(|value| !value.is_empty()).map(ToString::to_string);
     let terminal = TerminalEnvironment {
         no_color: variable("NO_COLOR").is_some(),
         colorfgbg: variable("COLORFGBG"),
@@ -77,8 +77,8 @@ pub(super) fn load_theme(world: &CliContext, name: &str) -> Result<ColorTheme, S
 }
 
 /// Only the user's own file, in the demo as well: a project must not change the user's keys.
-fn load_key_bindings(world: &CliContext, findings: &mut Vec<String>) -> KeyBindings {
-    let path = world.dirs.config.join(keymap::FILE);
+fn load_key_bindings(context: &CliContext, findings: &mut Vec<String>) -> KeyBindings {
+    let path = context.dirs.config.join(keymap::FILE);
     if !path.exists() {
         return KeyBindings::default();
     }

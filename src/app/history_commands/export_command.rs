@@ -22,7 +22,7 @@ use synthdev_settings::catalog::ConfigCatalog;
 
 /// What a run is written with.
 pub(crate) struct RunExporter<'w> {
-    pub(crate) world: &'w CliContext,
+    pub(crate) context: &'w CliContext,
     pub(crate) catalog: &'w ConfigCatalog,
     pub(crate) wired: &'w WiredRuntime,
 }
@@ -43,7 +43,7 @@ pub(crate) fn export_run(
     let lines = match to {
         Some(path) => {
             let shown = path.display().to_string();
-            let exporter = RunExporter { world: context, catalog: &catalog, wired: &wired };
+            let exporter = RunExporter { context, catalog: &catalog, wired: &wired };
             exporter.write_file(run, path, &shown, format)?
         }
         None => print_run(&wired, run, format.unwrap_or(RunFileFormat::Bundle))?,
@@ -98,7 +98,7 @@ impl RunExporter<'_> {
         let handle = &self.wired.handle;
         let refused = |error: BundleError| export_error(RunExportError::of_file(error, &safe_name(shown)));
         match format.unwrap_or_else(|| RunFileFormat::of_file(path)) {
-            RunFileFormat::Recording => write_recording(self.world, self.catalog, self.wired, run, path),
+            RunFileFormat::Recording => write_recording(self.context, self.catalog, self.wired, run, path),
             RunFileFormat::Markdown => {
                 let text = export_text(handle, run, markdown::write_run_markdown).map_err(refused)?;
                 let written = file_io::create_large(path, |out| out.write_all(text.as_bytes()));

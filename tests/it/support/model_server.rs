@@ -244,7 +244,7 @@ pub struct Recorded {
 }
 
 /// Answers by what is asked, in place of a script.
-pub trait Desk: Send + Sync {
+pub trait TuiHarness: Send + Sync {
     /// A request has come in whole; refused ones are not shown here.
     fn reply_to(&self, request: &Recorded) -> Behaviour;
 
@@ -255,7 +255,7 @@ pub trait Desk: Send + Sync {
 #[derive(Default)]
 struct Shared {
     dialect: Dialect,
-    observer: Option<Arc<dyn Desk>>,
+    observer: Option<Arc<dyn TuiHarness>>,
     script: VecDeque<Behaviour>,
     per_model: BTreeMap<String, VecDeque<Behaviour>>,
     requests: Vec<Recorded>,
@@ -300,7 +300,7 @@ impl ModelServer {
     }
 
     /// Answers whatever is asked, as the desk says.
-    pub async fn start_with(desk: Arc<dyn Desk>) -> Self {
+    pub async fn start_with(desk: Arc<dyn TuiHarness>) -> Self {
         Self::serve_shared(Shared { observer: Some(desk), ..Shared::default() }).await
     }
 

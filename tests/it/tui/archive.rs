@@ -60,7 +60,7 @@ pub(super) fn many_rows(from: usize, count: usize) -> Vec<RunRow> {
 }
 
 /// The questions of the history, with their numbers.
-pub(super) fn take_history_requests(desk: &mut Desk) -> Vec<(u64, HistoryRequest)> {
+pub(super) fn take_history_requests(desk: &mut TuiHarness) -> Vec<(u64, HistoryRequest)> {
     let only = |cmd| {
         if let UiCommand::Display(DisplayRequest::History(number, asked)) = cmd {
             Some((number, *asked))
@@ -71,12 +71,12 @@ pub(super) fn take_history_requests(desk: &mut Desk) -> Vec<(u64, HistoryRequest
     desk.take_commands().into_iter().filter_map(only).collect()
 }
 
-pub(super) fn send_history_reply(desk: &mut Desk, number: u64, told: HistoryResponse) {
+pub(super) fn send_history_reply(desk: &mut TuiHarness, number: u64, told: HistoryResponse) {
     desk.send_message(UiMessage::Displayed(DisplayResponse::History(number, Box::new(told))));
 }
 
 /// Answers the page that was asked for last.
-pub(super) fn answer_page(desk: &mut Desk, rows: Vec<RunRow>, more: bool) -> HistoryRequest {
+pub(super) fn answer_page(desk: &mut TuiHarness, rows: Vec<RunRow>, more: bool) -> HistoryRequest {
     let all = take_history_requests(desk);
     for (number, _) in all.iter().filter(|(_, asked)| *asked == HistoryRequest::Changes) {
         send_history_reply(desk, *number, HistoryResponse::Changes(Some(1)));
@@ -91,8 +91,8 @@ pub(super) fn answer_page(desk: &mut Desk, rows: Vec<RunRow>, more: bool) -> His
     asked
 }
 
-pub(super) fn opened_browser(rows: Vec<RunRow>, more: bool) -> Desk {
-    let mut desk = Desk::new();
+pub(super) fn opened_browser(rows: Vec<RunRow>, more: bool) -> TuiHarness {
+    let mut desk = TuiHarness::new();
     desk.line("/history");
     answer_page(&mut desk, rows, more);
     desk
@@ -156,7 +156,7 @@ pub(super) fn run_details() -> RunDetails {
 }
 
 /// The failed run of two is open.
-pub(super) fn in_run() -> Desk {
+pub(super) fn in_run() -> TuiHarness {
     let mut desk = opened_browser(many_rows(0, 2), false);
     desk.key(KeyCode::Down).key(KeyCode::Enter);
     let all = take_history_requests(&mut desk);
@@ -170,7 +170,7 @@ pub(super) fn in_run() -> Desk {
 
 #[test]
 fn the_list_looks_good_in_every_state() {
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.line("/history");
     assert!(desk.draw_screen(80, 24).contains("reading …"));
     answer_page(&mut desk, vec![], false);
@@ -229,7 +229,7 @@ fn steps_count_what_happened_in_them() {
 
 #[test]
 fn pages_are_read_as_the_cursor_comes_near() {
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.line("/history");
     desk.draw_screen(80, 24);
     assert_eq!(
@@ -388,7 +388,7 @@ fn what_is_not_possible_says_why() {
     check(&|_| {}, 'f', "this needs a step: Enter opens the run");
     check(&|_| {}, 'w', "why needs a step");
     // something works here
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.workflow();
     desk.take_commands();
     desk.line("/history");
@@ -541,7 +541,7 @@ fn two_runs_are_marked_and_compared() {
 #[test]
 fn what_starts_elsewhere_appears() {
     let mut desk = opened_browser(many_rows(1, 2), false);
-    let tick = |desk: &mut Desk| {
+    let tick = |desk: &mut TuiHarness| {
         desk.send_message(UiMessage::Tick(Timestamp(2_000_000)));
         take_history_requests(desk)
     };
@@ -590,7 +590,7 @@ fn what_starts_elsewhere_appears() {
 #[test]
 fn an_open_run_is_read_again_when_it_went_on() {
     let mut desk = in_run();
-    let tick = |desk: &mut Desk, count: u64| {
+    let tick = |desk: &mut TuiHarness, count: u64| {
         desk.send_message(UiMessage::Tick(Timestamp(2_000_000)));
         let changes = take_history_requests(desk);
         let [(number, HistoryRequest::Changes)] = changes.as_slice() else { panic!("{changes:?}") };

@@ -54,8 +54,8 @@ fn approval_in_state(call: u64, state: &str, agent: &str) -> RunEvent {
 }
 
 /// A run with three branches under way.
-fn desk_with_branches() -> Desk {
-    let mut desk = Desk::new();
+fn desk_with_branches() -> TuiHarness {
+    let mut desk = TuiHarness::new();
     desk.workflow().run_event("r1", transition("code", "analyse")).run_event("r1", state_entered("analyse"));
     desk.run_event("r1", branches_forked(&["alpha", "beta", "gamma"], 3));
     for (index, branch) in ["alpha", "beta", "gamma"].into_iter().enumerate() {
@@ -118,7 +118,7 @@ fn a_tool_of_a_branch_that_was_stopped_runs_no_more() {
 #[test]
 fn the_status_line_counts_what_runs() {
     let mut desk = desk_with_branches();
-    let status = |desk: &mut Desk| desk.draw_screen(100, 24).lines().last().unwrap().to_owned();
+    let status = |desk: &mut TuiHarness| desk.draw_screen(100, 24).lines().last().unwrap().to_owned();
     assert!(status(&mut desk).contains("3 branches"), "{}", status(&mut desk));
     desk.run_event("r1", branch_ended("beta", 1, None));
     assert!(status(&mut desk).contains("2 branches"));
@@ -213,7 +213,7 @@ fn what_went_wrong_and_was_dealt_with_is_told_in_a_line() {
         soft,
         hard,
     };
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     let until = Timestamp(desk.clock + 90_000);
     desk.workflow()
         .run_event("r1", retrying)
@@ -243,7 +243,7 @@ fn what_went_wrong_and_was_dealt_with_is_told_in_a_line() {
 
 #[test]
 fn ten_thousand_items_leave_a_short_path() {
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.workflow().run_event("r1", branches_forked(&[], 10_000));
     for at in 0..10_000 {
         let branch = format!("[{at}]");

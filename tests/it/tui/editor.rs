@@ -42,19 +42,19 @@ fn catalog_symbols() -> CatalogSymbols {
     }
 }
 
-pub(super) fn send_editor_reply(desk: &mut Desk, told: EditorResponse) {
+pub(super) fn send_editor_reply(desk: &mut TuiHarness, told: EditorResponse) {
     let number = desk.model.edits;
     desk.send_message(UiMessage::Answered(SessionResponse::Editor(number, told)));
 }
 
-fn take_editor_requests(desk: &mut Desk) -> Vec<EditorRequest> {
+fn take_editor_requests(desk: &mut TuiHarness) -> Vec<EditorRequest> {
     let only =
         |cmd| if let UiCommand::Ask(SessionRequest::Editor(_, asked)) = cmd { Some(*asked) } else { None };
     desk.take_commands().into_iter().filter_map(only).collect()
 }
 
-pub(super) fn open_in_layer(layer: ConfigLayer, text: &str) -> Desk {
-    let mut desk = Desk::new();
+pub(super) fn open_in_layer(layer: ConfigLayer, text: &str) -> TuiHarness {
+    let mut desk = TuiHarness::new();
     desk.line("/edit mine");
     assert_eq!(
         take_editor_requests(&mut desk),
@@ -70,25 +70,25 @@ pub(super) fn open_in_layer(layer: ConfigLayer, text: &str) -> Desk {
     desk
 }
 
-pub(super) fn opened_editor() -> Desk {
+pub(super) fn opened_editor() -> TuiHarness {
     let mut desk = open_in_layer(ConfigLayer::Project, TEXT);
     answer_check(&mut desk);
     desk
 }
 
-fn editor(desk: &Desk) -> &DefinitionEditor {
+fn editor(desk: &TuiHarness) -> &DefinitionEditor {
     match &desk.model.edit {
         Some(EditorScreen::Text(editor)) => editor,
         other => panic!("no editor: {other:?}"),
     }
 }
 
-fn text(desk: &Desk) -> String {
+fn text(desk: &TuiHarness) -> String {
     editor(desk).buffer.text()
 }
 
 /// Answers the check that was asked for as the program would, and those that follow; how many.
-pub(super) fn answer_check(desk: &mut Desk) -> usize {
+pub(super) fn answer_check(desk: &mut TuiHarness) -> usize {
     let mut count = 0;
     while let Some(EditorRequest::Check { file, text, version }) = take_check_request(desk) {
         count += 1;
@@ -108,7 +108,7 @@ pub(super) fn answer_check(desk: &mut Desk) -> usize {
 }
 
 /// Takes the check out of what was asked for.
-fn take_check_request(desk: &mut Desk) -> Option<EditorRequest> {
+fn take_check_request(desk: &mut TuiHarness) -> Option<EditorRequest> {
     let is_check = |cmd: &UiCommand| matches!(cmd, UiCommand::Ask(SessionRequest::Editor(_, asked)) if matches!(**asked, EditorRequest::Check { .. }));
     let at = desk.commands.iter().position(is_check)?;
     match desk.commands.remove(at) {
@@ -117,7 +117,7 @@ fn take_check_request(desk: &mut Desk) -> Option<EditorRequest> {
     }
 }
 
-fn take_save_request(desk: &mut Desk) -> (String, bool) {
+fn take_save_request(desk: &mut TuiHarness) -> (String, bool) {
     let mut all = take_editor_requests(desk);
     match all.pop() {
         Some(EditorRequest::Save { text, overwrite: replace, version, .. }) if all.is_empty() => {
@@ -135,7 +135,7 @@ fn take_save_request(desk: &mut Desk) -> (String, bool) {
 
 #[test]
 fn files_are_listed_and_chosen_by_what_is_typed() {
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.line("/edit");
     assert_eq!(take_editor_requests(&mut desk), [EditorRequest::Files]);
     let role = EditFile {
@@ -175,7 +175,7 @@ fn files_are_listed_and_chosen_by_what_is_typed() {
 
 #[test]
 fn names_of_both_kinds_are_completed() {
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     let workflow = WorkflowLine { name: "mine".into(), ..WorkflowLine::default() };
     let role = RoleLine { name: "poet".into(), ..RoleLine::default() };
     desk.type_text("/edit ");
@@ -396,7 +396,7 @@ fn another_editor_gets_the_text_and_gives_it_back() {
         EditorResponse::EditedOutside(Err("your editor (vi) could not be used".into())),
     )));
     assert!(desk.draw_screen(80, 24).contains("your editor (vi) could not be used"));
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.line("/edit --external mine");
     assert_eq!(
         take_editor_requests(&mut desk),
@@ -425,7 +425,7 @@ fn a_question_of_a_run_waits_behind_the_editor() {
 
 #[test]
 fn changed_files_are_told_and_a_changed_project_is_asked_about_first() {
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     let found =
         ConfigReload { problems: vec!["user:settings.json:1:1: error[C01]: broken".into()], question: None };
     desk.send_message(UiMessage::Answered(SessionResponse::Reloaded { reload: found, held_request: None }));
@@ -483,7 +483,7 @@ fn odd_texts_fit_every_screen() {
         desk.press_control(' ').press_control('f').type_text("é").key(KeyCode::Enter).press_control('z');
         desk.draw_screen(20, 5);
     }
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.line("/edit");
     send_editor_reply(&mut desk, EditorResponse::Files(Ok(vec![file(ConfigLayer::User)])));
     desk.draw_screen(20, 5);
@@ -513,7 +513,7 @@ fn texts_of_a_megabyte_are_edited_and_larger_ones_are_not() {
     let mut desk = open_in_layer(ConfigLayer::Project, &line.repeat(30_000));
     desk.press_key(KeyCode::End, KeyModifiers::CONTROL).type_text("x").press_control('z');
     assert!(desk.draw_screen(80, 24).contains("30001"));
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.line("/edit mine");
     let text: Arc<str> = line.repeat(40_000).into();
     let opened = OpenedEditFile {
@@ -551,7 +551,7 @@ fn patterns() -> NewFileTemplates {
 #[test]
 #[expect(clippy::too_many_lines, reason = "one story from its beginning to its end, or one table")]
 fn a_new_file_begins_with_a_pattern_and_a_name_that_is_free() {
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.line("/edit");
     assert_eq!(take_editor_requests(&mut desk), [EditorRequest::Files]);
     send_editor_reply(&mut desk, EditorResponse::Files(Ok(vec![file(ConfigLayer::Project)])));
@@ -611,7 +611,7 @@ fn a_new_file_begins_with_a_pattern_and_a_name_that_is_free() {
         panic!("{all:?}")
     };
     // a name can be given with the command
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.line("/edit --new verse");
     send_editor_reply(&mut desk, EditorResponse::Patterns(Ok(patterns())));
     desk.type_text("poet").key(KeyCode::Enter);

@@ -303,7 +303,7 @@ fn question(kind: u8, text: String) -> UserQuestion {
 
 /// The model with a screen that is only ever drawn over.
 struct Fuzz {
-    desk: Desk,
+    desk: TuiHarness,
     size: (u16, u16),
     last_buffer: Buffer,
     seen_grid: Grid,
@@ -364,7 +364,12 @@ impl Grid {
 impl Fuzz {
     fn new() -> Self {
         let last = Buffer::empty(ratatui::layout::Rect::new(0, 0, 80, 24));
-        Self { desk: Desk::new(), size: (80, 24), last_buffer: last, seen_grid: Grid::blank_grid(80, 24) }
+        Self {
+            desk: TuiHarness::new(),
+            size: (80, 24),
+            last_buffer: last,
+            seen_grid: Grid::blank_grid(80, 24),
+        }
     }
 
     fn run_step(&mut self, step: Step) {
@@ -591,8 +596,8 @@ proptest! {
     #[test]
     fn what_streams_in_pieces_is_drawn_like_the_whole(answer in text(60), cuts in proptest::collection::vec(1_usize..30, 1..20), columns in 4_u16..100) {
         prop_assume!(!answer.is_empty());
-        let mut pieces = Desk::new();
-        let mut whole = Desk::new();
+        let mut pieces = TuiHarness::new();
+        let mut whole = TuiHarness::new();
         for desk in [&mut pieces, &mut whole] {
             desk.start_chat().run_event("c1", model_called(7, "coder", ConversationSide::Assistant));
         }

@@ -55,7 +55,7 @@ fn paused_run(id: &str, reason: PauseReason) -> RunSummary {
     run
 }
 
-fn send_run_list(desk: &mut Desk, wanted: RunListPurpose, list: Vec<RunSummary>) {
+fn send_run_list(desk: &mut TuiHarness, wanted: RunListPurpose, list: Vec<RunSummary>) {
     desk.send_message(UiMessage::answered(RunResponse::List {
         list_purpose: wanted,
         list: Ok(list),
@@ -109,8 +109,8 @@ fn resumed_event(again: Vec<CallId>) -> RunEvent {
     RunEvent::Resumed { present: true, again, definition: None, notes: vec!["`code` is new".into()] }
 }
 
-fn resumed_desk() -> Desk {
-    let mut desk = Desk::new();
+fn resumed_desk() -> TuiHarness {
+    let mut desk = TuiHarness::new();
     desk.clock = 100_000;
     let past = fold_events(&RunId::from("r1"), past_events(), ledger(1));
     desk.send_message(UiMessage::Displayed(DisplayResponse::Past {
@@ -126,7 +126,7 @@ fn a_fork_did_not_work_while_nobody_had_made_it_yet() {
     let mut events = past_events();
     let back = RunEvent::Returned { step: 2, state: "code".into(), fork_of: Some("r0".into()), files: None };
     events.push((Timestamp(60_000), back));
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.clock = 100_000;
     let past = fold_events(&RunId::from("r1"), events, ledger(1));
     desk.send_message(UiMessage::Displayed(DisplayResponse::Past {
@@ -142,7 +142,7 @@ fn a_fork_did_not_work_while_nobody_had_made_it_yet() {
 
 #[test]
 fn what_can_be_taken_up_is_offered_at_the_start() {
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     let UiCommand::Ask(SessionRequest::Runs(RunRequest::List(filter, RunListPurpose::Offer))) =
         offer_command()
     else {
@@ -178,7 +178,7 @@ fn all_that_can_be_taken_up_is_counted() {
         (RunListPurpose::Resume, mixed(21), "21 runs can be resumed", "… 1 more: /runs"),
         (RunListPurpose::Offer, retried(200), "at least 200 runs can be resumed", "… 195 more: /resume"),
     ] {
-        let mut desk = Desk::new();
+        let mut desk = TuiHarness::new();
         send_run_list(&mut desk, wanted, list);
         let screen = desk.draw_screen(80, 40);
         assert!(screen.contains(title) && screen.contains(more), "{screen}");
@@ -190,7 +190,7 @@ fn all_that_can_be_taken_up_is_counted() {
 
 #[test]
 fn pending_lists_each_question_with_what_it_wants() {
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     let Some(UiCommand::Ask(SessionRequest::Runs(RunRequest::List(filter, RunListPurpose::Pending)))) =
         desk.line("/pending").take_commands().pop()
     else {
@@ -218,8 +218,8 @@ fn pending_lists_each_question_with_what_it_wants() {
 
 #[test]
 fn resume_without_an_id() {
-    let ask = |desk: &mut Desk| desk.line("/resume").take_commands().pop();
-    let mut desk = Desk::new();
+    let ask = |desk: &mut TuiHarness| desk.line("/resume").take_commands().pop();
+    let mut desk = TuiHarness::new();
     let Some(UiCommand::Ask(SessionRequest::Runs(RunRequest::List(filter, RunListPurpose::Resume)))) =
         ask(&mut desk)
     else {
@@ -236,10 +236,10 @@ fn resume_without_an_id() {
     let screen = desk.draw_screen(80, 24);
     assert!(screen.contains("/resume aa continues") && screen.contains("gate: more of a limit"), "{screen}");
     // the run that was left here is meant first
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.workflow().run_event("r1", run_finished(RunStatus::Paused, None, None));
     assert_eq!(ask(&mut desk), Some(UiCommand::Display(DisplayRequest::Past("r1".into()))));
-    let mut busy = Desk::new();
+    let mut busy = TuiHarness::new();
     busy.workflow().line("/resume aa");
     assert!(
         !busy.take_commands().iter().any(|cmd| matches!(cmd, UiCommand::Display(DisplayRequest::Past(_))))
@@ -295,7 +295,7 @@ fn a_long_past_is_bounded() {
     let past = fold_events(&RunId::from("r1"), events, ledger(1_001));
     assert_eq!((past.items.len(), past.left_out_count), (SHOWN, 1_006 - SHOWN));
     assert_eq!(past.view.tools.values().copied().collect::<Vec<_>>(), [SHOWN - 1]);
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.send_message(UiMessage::Displayed(DisplayResponse::Past {
         run: "r1".into(),
         past_run: Ok(Box::new(past)),
@@ -335,7 +335,7 @@ fn what_was_left_out_comes_when_the_screen_gets_there() {
         whole
     };
     assert_eq!(all.len(), 502, "each entry once");
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.send_message(full_run_message(fold_events(&run, events.clone(), ledger(500))));
     desk.take_commands();
     desk.run_event("r1", model_called(900, "coder", ConversationSide::Assistant))
@@ -367,7 +367,7 @@ fn what_was_left_out_comes_when_the_screen_gets_there() {
     // an entry that grew meanwhile grows in place
     desk.run_event("r1", delta_event(900, DeltaKind::Text, "and then")).key(KeyCode::End);
     assert!(desk.draw_screen(80, 24).contains("  now and then"));
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.send_message(full_run_message(fold_events(&run, events.clone(), ledger(500))));
     desk.draw_screen(80, 24);
     desk.key(KeyCode::Home);
@@ -408,7 +408,7 @@ const READING: &str = "… earlier messages are being read …";
 #[test]
 fn a_glance_comes_first_and_the_rest_slips_in_before_it() {
     let (seen, past) = long_past(20);
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.line("/resume r1");
     assert_eq!(desk.take_commands().pop(), Some(UiCommand::Display(DisplayRequest::Past("r1".into()))));
     desk.send_message(UiMessage::Displayed(DisplayResponse::Preview(Box::new(seen))));
@@ -439,12 +439,12 @@ fn a_glance_comes_first_and_the_rest_slips_in_before_it() {
     assert!(desk.model.opening_run.is_none() && desk.model.workflow.is_some());
 
     // as if there had been no glance
-    let mut plain = Desk::new();
+    let mut plain = TuiHarness::new();
     plain.line("/resume r1").take_commands();
     plain.send_message(full_run_message(past));
     assert_eq!(talk(&plain.draw_screen(80, 24)), talk(&first));
     let items =
-        |desk: &Desk| desk.model.transcript.items().map(|item| format!("{item:?}")).collect::<Vec<_>>();
+        |desk: &TuiHarness| desk.model.transcript.items().map(|item| format!("{item:?}")).collect::<Vec<_>>();
     assert_eq!(items(&plain), items(&desk));
 }
 
@@ -452,7 +452,7 @@ fn a_glance_comes_first_and_the_rest_slips_in_before_it() {
 fn who_reads_further_up_stays_there() {
     for up in [1, 3, 6] {
         let (seen, past) = long_past(20);
-        let mut desk = Desk::new();
+        let mut desk = TuiHarness::new();
         desk.send_message(UiMessage::Displayed(DisplayResponse::Preview(Box::new(seen))));
         desk.draw_screen(80, 24);
         for _ in 0..up {
@@ -477,7 +477,7 @@ fn who_reads_further_up_stays_there() {
 #[test]
 fn what_needs_the_whole_run_waits() {
     let (seen, past) = long_past(20);
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.send_message(UiMessage::Displayed(DisplayResponse::Preview(Box::new(seen.clone())))).take_commands();
     desk.line("and now?");
     assert_eq!(desk.take_commands(), [], "nothing begins with it");
@@ -513,7 +513,7 @@ fn what_needs_the_whole_run_waits() {
 #[test]
 fn a_run_that_cannot_be_read_leaves_its_glance() {
     let (seen, past) = long_past(20);
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.send_message(UiMessage::Displayed(DisplayResponse::Preview(Box::new(seen.clone())))).take_commands();
     desk.send_message(UiMessage::Displayed(DisplayResponse::Past {
         run: "r1".into(),
@@ -523,7 +523,7 @@ fn a_run_that_cannot_be_read_leaves_its_glance() {
     assert!(desk.model.opening_run.is_none() && desk.model.runs.is_empty());
     desk.check_frames("glance_only");
     // who has cleared the screen does not get it back
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.send_message(UiMessage::Displayed(DisplayResponse::Preview(Box::new(seen))))
         .line("/clear")
         .take_commands();
@@ -550,7 +550,7 @@ fn a_run_that_does_not_go_on_is_not_in_the_way() {
 
 #[test]
 fn a_run_of_this_session_is_not_told_twice() {
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.workflow().run_event("r1", run_finished(RunStatus::Paused, None, None));
     let before = desk.model.transcript.len();
     let past = fold_events(&RunId::from("r1"), past_events(), ledger(1));
@@ -566,7 +566,7 @@ fn a_run_of_this_session_is_not_told_twice() {
 
 #[test]
 fn a_conversation_is_taken_up_as_one() {
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.start_chat().run_event("c1", user_question(3, UserQuestion::Message));
     let story = vec![
         (Timestamp(1), chat_started()),
@@ -599,7 +599,7 @@ fn a_question_that_is_left_open_can_be_taken_up() {
     let end = |status| run_finished(status, None, Some(failure()));
     let rows = [(failed.clone(), RunStatus::Failed, true), (failed, RunStatus::Paused, true)];
     for (question, status, stands) in rows {
-        let mut desk = Desk::new();
+        let mut desk = TuiHarness::new();
         desk.workflow().run_event("r1", user_question(20, question));
         let screen = desk.draw_screen(80, 24);
         assert!(screen.contains("Esc: later") && !screen.contains("--yes"), "{screen}");
@@ -614,7 +614,7 @@ fn a_question_that_is_left_open_can_be_taken_up() {
         assert!(!screen.contains("--yes") && screen.contains(title), "{screen}");
     }
     // without a snapshot it is over for good
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.workflow()
         .run_event("r1", user_question(20, UserQuestion::NoSnapshot { reason: "the disk is full".into() }));
     desk.key(KeyCode::Esc).run_event("r1", end(RunStatus::Failed));
@@ -647,14 +647,14 @@ fn the_status_line_says_what_escape_does() {
         (user_question(20, UserQuestion::NoSnapshot { reason: String::new() }), "Esc stops", stop_command()),
     ];
     for (event, told, expected) in rows {
-        let mut desk = Desk::new();
+        let mut desk = TuiHarness::new();
         desk.workflow().run_event("r1", event);
         let screen = desk.draw_screen(80, 24);
         assert!(screen.lines().last().unwrap().contains(told), "{told}: {screen}");
         desk.key(KeyCode::Esc);
         assert_eq!(desk.take_commands(), [expected], "{told}");
     }
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.workflow();
     assert!(desk.draw_screen(80, 24).lines().last().unwrap().contains("Esc stops"));
 }
@@ -682,7 +682,7 @@ fn yes_or_no() -> RunEvent {
 
 #[test]
 fn a_wrong_word_waits_for_no_other_question() {
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.workflow().run_event("r1", yes_or_no()).line("maybe");
     assert_eq!((desk.take_commands(), desk.unread_texts().len()), (vec![], 0));
     assert!(desk.draw_screen(80, 24).contains("✗ `maybe` is no answer"));
@@ -693,7 +693,7 @@ fn a_wrong_word_waits_for_no_other_question() {
         [UiCommand::Send(RunId::from("r1"), RunCommand::Answer { call: CallId(20), answer: yes })]
     );
     // the rest of a word whose first letter was the answer
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.workflow().run_event("r1", yes_or_no()).line("nope");
     let no = UserAnswer::Value { value: json!(false) };
     assert_eq!(
@@ -704,7 +704,7 @@ fn a_wrong_word_waits_for_no_other_question() {
     desk.key(KeyCode::Up);
     assert_eq!(desk.model.composer.text(), "ope", "nothing is lost");
     // who begins anew means something else
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.workflow()
         .run_event("r1", yes_or_no())
         .key(KeyCode::Char('y'))
@@ -749,7 +749,7 @@ fn what_became_of_a_tool() {
         ("", vec![KeyCode::Esc], vec![stop_command()]),
     ];
     for (typed, keys, expected) in rows {
-        let mut desk = Desk::new();
+        let mut desk = TuiHarness::new();
         desk.workflow().run_event("r1", user_question(20, uncertain_question()));
         for key in &keys {
             let _ = desk.key(*key);
@@ -759,7 +759,7 @@ fn what_became_of_a_tool() {
         }
         assert_eq!(desk.take_commands(), expected, "{typed} {keys:?}");
     }
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.workflow().run_event("r1", user_question(20, uncertain_question())).check_frames("uncertain");
     desk.key(KeyCode::Char('2')).check_frames("uncertain_done");
 }
@@ -771,7 +771,7 @@ fn what_became_of_a_tool_is_chosen_at_the_end_of_the_text() {
         let lines: String = (0..60).map(|at| format!("echo {at}\n")).collect();
         *arguments = json!({"command": format!("{lines}{}rm -rf x\u{200b}", "\n".repeat(30))});
     }
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.workflow().run_event("r1", user_question(20, long)).advance_clock(5_000).take_commands();
     let first = desk.draw_screen(80, 24);
     for part in
@@ -812,11 +812,11 @@ fn journeys_are_planned_agreed_and_told() {
         ("/search the parser", UiCommand::ask(RunRequest::Search("the parser".into()))),
     ];
     for (line, expected) in rows {
-        let mut desk = Desk::new();
+        let mut desk = TuiHarness::new();
         assert_eq!(desk.line(line).take_commands().pop(), Some(expected), "{line}");
     }
     // the run of this session is meant
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.workflow().line("/rewind 2");
     assert!(desk.draw_screen(80, 24).contains("cannot rewind a run while coder_reviewer is running"));
     desk.take_commands();
@@ -847,7 +847,7 @@ fn journeys_are_planned_agreed_and_told() {
 
 #[test]
 fn lists_of_the_past() {
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     let mut failed = summary("6s1c9rk2m4tz", "coder_reviewer", RunStatus::Failed, 9 * HOUR);
     failed.progress.usage = TokenUsage { prompt: 1_200, ..TokenUsage::default() };
     send_run_list(
@@ -915,7 +915,7 @@ fn resume_reply(result: Result<(), String>) -> UiMessage {
 }
 
 /// What is sent, without what the letters on the way asked for.
-fn sent_commands(desk: &mut Desk) -> Vec<UiCommand> {
+fn sent_commands(desk: &mut TuiHarness) -> Vec<UiCommand> {
     desk.take_commands()
         .into_iter()
         .filter(|cmd| {
@@ -943,7 +943,7 @@ fn what_is_typed_before_a_run_is_driven_reaches_it() {
     ];
     for (line, expected) in rows {
         for (glance, event_first) in [(true, true), (true, false), (false, true), (false, false)] {
-            let mut desk = Desk::new();
+            let mut desk = TuiHarness::new();
             if glance {
                 // its end is on screen, and all of it is still being read
                 desk.send_message(UiMessage::Displayed(DisplayResponse::Preview(Box::new(stopped_run()))))
@@ -989,7 +989,7 @@ fn what_is_typed_while_a_run_is_read_is_for_that_run() {
     ];
     for (line, expected) in rows {
         for known in [false, true] {
-            let mut desk = Desk::new();
+            let mut desk = TuiHarness::new();
             if known {
                 desk.send_message(full_run_message(stopped_run()))
                     .send_message(resume_reply(Err("no".into())));
@@ -1009,14 +1009,14 @@ fn what_is_typed_while_a_run_is_read_is_for_that_run() {
         }
     }
     for line in ["/pause", "/set common_data.a = 1"] {
-        let mut desk = Desk::new();
+        let mut desk = TuiHarness::new();
         desk.send_message(UiMessage::Displayed(DisplayResponse::Preview(Box::new(stopped_run())))).line(line);
         assert!(desk.draw_screen(120, 40).contains("waits until run r1 is read"), "{line}");
     }
     // what is said to a run that cannot be read comes back, and a view of before stays
     let unread =
         || UiMessage::Displayed(DisplayResponse::Past { run: "r1".into(), past_run: Err("no".into()) });
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.line("/resume r1").line("/step").line("go on").send_message(unread());
     assert!(desk.model.opening_run.is_none());
     assert_eq!((desk.model.composer.text().as_str(), sent_commands(&mut desk)), ("go on", vec![]));
@@ -1028,7 +1028,7 @@ fn what_is_typed_while_a_run_is_read_is_for_that_run() {
         .send_message(unread());
     assert!(desk.model.opening_run.is_none() && desk.model.find_run(&RunId::from("r1")).is_some());
     // a refusal clears the pending cancel
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.send_message(full_run_message(stopped_run()))
         .line("/stop")
         .send_message(resume_reply(Err("no".into())));
@@ -1038,7 +1038,7 @@ fn what_is_typed_while_a_run_is_read_is_for_that_run() {
 #[test]
 fn what_is_said_to_a_run_that_does_not_go_on_comes_back() {
     let refused = || resume_reply(Err("another process drives it".into()));
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.send_message(full_run_message(stopped_run()))
         .line("/step")
         .line("and test it")
@@ -1046,14 +1046,14 @@ fn what_is_said_to_a_run_that_does_not_go_on_comes_back() {
     assert_eq!(sent_commands(&mut desk), []);
     assert_eq!(desk.model.composer.text(), "and test it");
     // also what is meant for models that were interrupted; each gets one text, and the next one waits
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.send_message(full_run_message(stopped_run_at(Breakpoint::Now)))
         .line("shorter")
         .line("and test it")
         .send_message(refused());
     assert_eq!(sent_commands(&mut desk), []);
     assert_eq!(desk.model.composer.text(), "shorter\nand test it");
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.send_message(full_run_message(stopped_run_at(Breakpoint::Now)))
         .line("shorter")
         .line("and test it")
@@ -1061,12 +1061,12 @@ fn what_is_said_to_a_run_that_does_not_go_on_comes_back() {
     let say = UiCommand::Send(RunId::from("r1"), RunCommand::Say { text: "and test it".into() });
     assert_eq!(sent_commands(&mut desk), [answer_command("r1", 20, "shorter"), say]);
     // resumed once more, it gets nothing of the earlier input
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.send_message(full_run_message(stopped_run())).line("/step").send_message(refused());
     desk.send_message(full_run_message(stopped_run())).send_message(resume_reply(Ok(())));
     assert_eq!(sent_commands(&mut desk), []);
     // nor one that cannot be read
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.send_message(UiMessage::Displayed(DisplayResponse::Preview(Box::new(stopped_run())))).line("/step");
     desk.send_message(UiMessage::Displayed(DisplayResponse::Past {
         run: "r1".into(),
@@ -1075,11 +1075,11 @@ fn what_is_said_to_a_run_that_does_not_go_on_comes_back() {
     assert!(desk.model.resuming_runs.is_empty());
     assert_eq!(sent_commands(&mut desk), []);
     // typed twice, the command resumes the run, but does not continue it from its position
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.send_message(full_run_message(stopped_run())).line("/resume").send_message(resume_reply(Ok(())));
     assert_eq!(sent_commands(&mut desk), []);
     // a user who leaves waits for nothing
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.send_message(full_run_message(stopped_run())).line("/step").press_control('d');
     assert_eq!(
         sent_commands(&mut desk),
@@ -1096,7 +1096,7 @@ fn a_text_for_a_conversation_waits_until_it_asks_again() {
         (Timestamp(4), model_called(2, "coder", ConversationSide::Assistant)),
     ];
     let past = fold_events(&RunId::from("r1"), story, CostLedger::default());
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.send_message(full_run_message(past)).line("and now?");
     assert_eq!(sent_commands(&mut desk), []);
     desk.run_event("r1", resumed_event(vec![CallId(2)])).send_message(resume_reply(Ok(())));

@@ -10,7 +10,7 @@ use synthdev::service::session::{
 
 use super::*;
 
-impl Desk {
+impl TuiHarness {
     fn send_index_reply(&mut self, number: u64, told: IndexingResponse) -> &mut Self {
         self.send_message(UiMessage::answered(LookupResponse::Index(number, told, Timestamp(0))))
     }
@@ -52,7 +52,7 @@ fn done_reply(ending: IndexOutcome) -> IndexingResponse {
 
 #[test]
 fn an_index_is_asked_about_made_and_summed_up() {
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     assert_eq!(
         desk.line("/index 100").take_index_commands(),
         [UiCommand::ask(LookupRequest::Index(1, IndexingRequest::Look(SizeLimit::Medium)))]
@@ -80,7 +80,7 @@ fn an_index_is_asked_about_made_and_summed_up() {
 
 #[test]
 fn nothing_is_done_for_who_does_not_want_it() {
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.line("/index").send_index_reply(1, proposal()).take_commands();
     assert_eq!(desk.key(KeyCode::Char('n')).take_index_commands(), []);
     assert!(desk.model.side_query.is_none() && desk.model.dialogs.is_empty());

@@ -19,8 +19,8 @@ fn tool_finished(call: u64, name: &str, content: &str) -> RunEvent {
 }
 
 /// A conversation with reasoning, a call and an edit.
-fn desk_with_items() -> Desk {
-    let mut desk = Desk::new();
+fn desk_with_items() -> TuiHarness {
+    let mut desk = TuiHarness::new();
     let edit =
         json!({"file_path": "a.rs", "old_text": "fn a() {\n    old();", "new_text": "fn a() {\n    new();"});
     desk.start_chat()
@@ -74,7 +74,7 @@ fn what_is_chosen_opens_and_closes() {
 #[test]
 fn an_interrupted_answer_leaves_a_line_even_without_text() {
     for text in ["", "half"] {
-        let mut desk = Desk::new();
+        let mut desk = TuiHarness::new();
         desk.start_chat().run_event("c1", model_called(7, "coder", ConversationSide::Assistant));
         if !text.is_empty() {
             desk.run_event("c1", delta_event(7, DeltaKind::Text, text));
@@ -89,7 +89,7 @@ fn an_interrupted_answer_leaves_a_line_even_without_text() {
 
 #[test]
 fn a_call_that_ends_without_a_word_was_interrupted() {
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.start_chat().run_event("c1", model_called(7, "coder", ConversationSide::Assistant));
     desk.run_event("c1", user_question(8, UserQuestion::Message));
     let screen = desk.draw_screen(80, 24);
@@ -100,7 +100,7 @@ fn a_call_that_ends_without_a_word_was_interrupted() {
 fn answers_look_the_same_as_they_come_and_in_the_end() {
     let answer = "# Plan\n\n1. **Read** `a.rs`\n   - [x] done\n   - [ ] open\n\n> a [link](https://x.y)\n\n| file | lines |\n|:-----|------:|\n\
         | a.rs | 12 |\n| 日本.rs | 1,234 |\n\n```rust\nfn main() { // start\n    println!(\"hi\");\n}\n```\n---\nThe *end*.";
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.start_chat().run_event("c1", model_called(7, "coder", ConversationSide::Assistant));
     for piece in answer.as_bytes().chunks(7).map(<[u8]>::to_vec).collect::<Vec<_>>() {
         // pieces of bytes that are no text come together with the next

@@ -103,7 +103,7 @@ pub(super) fn budget() -> RunEvent {
     }
 }
 
-impl Desk {
+impl TuiHarness {
     pub(super) fn press_alt(&mut self, letter: char) -> &mut Self {
         self.press_key(KeyCode::Char(letter), KeyModifiers::ALT)
     }
@@ -248,17 +248,17 @@ impl Desk {
 
 #[test]
 fn every_pane_in_every_state() {
-    type Play = fn(&mut Desk) -> &mut Desk;
+    type Play = fn(&mut TuiHarness) -> &mut TuiHarness;
     let situations: [(&str, Play); 5] = [
         ("empty", |desk| desk),
-        ("streaming", Desk::show_working_run),
-        ("error", Desk::show_failing_run),
-        ("long", Desk::show_long_run),
-        ("unicode", Desk::show_unicode_run),
+        ("streaming", TuiHarness::show_working_run),
+        ("error", TuiHarness::show_failing_run),
+        ("long", TuiHarness::show_long_run),
+        ("unicode", TuiHarness::show_unicode_run),
     ];
     for (situation, play) in situations {
         for (key, pane) in PANES {
-            let mut desk = Desk::new();
+            let mut desk = TuiHarness::new();
             play(&mut desk);
             desk.press_alt(key);
             if situation == "streaming" && pane == "tools" {
@@ -270,7 +270,7 @@ fn every_pane_in_every_state() {
 }
 
 /// A digit of Alt, `Tab`, a letter …
-pub(super) fn keys(desk: &mut Desk, keys: &str) {
+pub(super) fn keys(desk: &mut TuiHarness, keys: &str) {
     for key in keys.split_whitespace() {
         match key {
             "Tab" => desk.key(KeyCode::Tab),
@@ -295,7 +295,7 @@ pub(super) fn keys(desk: &mut Desk, keys: &str) {
 fn keys_lead_to_what_is_on_screen() {
     // size, keys, what is on screen, what is not
     let check = |size: (u16, u16), pressed: &str, shown: &[&str], hidden: &[&str]| {
-        let mut desk = Desk::new();
+        let mut desk = TuiHarness::new();
         desk.show_working_run().send_message(UiMessage::Resize(size.0, size.1));
         desk.draw_screen(size.0, size.1);
         keys(&mut desk, pressed);
@@ -357,12 +357,12 @@ fn keys_lead_to_what_is_on_screen() {
 #[test]
 fn every_pane_understands_the_same_keys() {
     let check = |(key, other, title, word): (char, u8, &str, &str)| {
-        let mut desk = Desk::new();
+        let mut desk = TuiHarness::new();
         desk.show_long_run().send_message(UiMessage::Resize(120, 40));
         desk.draw_screen(120, 40);
         let heading = format!("─ {title}");
         let alone = |screen: &str| screen.lines().any(|line| line.starts_with(&heading));
-        let shown = |desk: &mut Desk, what: &str, wanted: &str, there: bool| {
+        let shown = |desk: &mut TuiHarness, what: &str, wanted: &str, there: bool| {
             let screen = desk.draw_screen(120, 40);
             assert_eq!(screen.contains(wanted), there, "{title}: {what}: {wanted}\n{screen}");
             screen
@@ -419,7 +419,7 @@ fn every_pane_understands_the_same_keys() {
 
 #[test]
 fn what_is_new_stays_in_view_until_somebody_scrolls() {
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.show_long_run();
     desk.press_alt('2');
     assert!(desk.draw_screen(80, 24).contains("▶● state_150"), "the graph follows the run");
@@ -441,7 +441,7 @@ fn what_is_new_stays_in_view_until_somebody_scrolls() {
 #[test]
 fn rows_are_copied_without_the_screens_line_breaks() {
     let check = |pressed: &str, expected: &str| {
-        let mut desk = Desk::new();
+        let mut desk = TuiHarness::new();
         desk.show_working_run().send_message(UiMessage::Resize(80, 24));
         desk.draw_screen(80, 24);
         for key in pressed.split(' ') {
@@ -476,7 +476,7 @@ fn rows_are_copied_without_the_screens_line_breaks() {
 
 #[test]
 fn panes_show_the_run_that_was_chosen() {
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.workflow().run_event("r1", run_finished(RunStatus::Completed, None, None));
     desk.run_event("r2", workflow_started("second", "more")).run_event("r2", state_entered("begin"));
     desk.press_alt('6');
@@ -504,7 +504,7 @@ fn panes_show_the_run_that_was_chosen() {
 
 #[test]
 fn questions_of_every_run_are_counted_and_answered_over_any_pane() {
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.show_working_run().press_alt('5');
     desk.run_event("r1", approval_event(20, "execute_terminal", command_preview("ls")));
     desk.run_event("r1", approval_event(21, "execute_terminal", command_preview("cat")));
@@ -520,7 +520,7 @@ fn questions_of_every_run_are_counted_and_answered_over_any_pane() {
 
 #[test]
 fn the_definition_is_asked_for_once_and_only_when_it_is_wanted() {
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.workflow();
     assert!(
         !desk.take_commands().contains(&UiCommand::Display(DisplayRequest::Definition(RunId::from("r1"))))
@@ -542,7 +542,7 @@ fn the_definition_is_asked_for_once_and_only_when_it_is_wanted() {
 fn the_mouse_scrolls_what_is_below_it_and_chooses() {
     let mouse =
         |kind, column, row| UiMessage::Mouse(MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE });
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.show_long_run().press_alt('6').key(KeyCode::Esc);
     desk.draw_screen(120, 40);
     desk.send_message(mouse(MouseEventKind::Down(MouseButton::Left), 100, 10));
@@ -573,7 +573,7 @@ fn other_keys_are_used_everywhere() {
     );
     let (keymap, found) = keymap::read_keyboard_file(&file);
     assert!(found.is_empty(), "{found:?}");
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.show_working_run();
     desk.model.keymap = keymap;
     desk.press_alt('2');
@@ -590,7 +590,7 @@ fn other_keys_are_used_everywhere() {
 
 #[test]
 fn themes_are_named() {
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.line("/theme");
     assert!(desk.draw_screen(80, 24).contains("dark is used; there are auto, dark, light, light16, plain"));
     desk.line("/theme light");
@@ -606,15 +606,15 @@ fn themes_are_named() {
 #[test]
 fn no_size_and_no_key_breaks_a_pane() {
     let pressed = "Home Down Enter / a Enter n N End Up PgUp Enter y Y Esc Tab BackTab";
-    let plays: [fn(&mut Desk) -> &mut Desk; 5] = [
+    let plays: [fn(&mut TuiHarness) -> &mut TuiHarness; 5] = [
         |desk| desk,
-        Desk::show_working_run,
-        Desk::show_failing_run,
-        Desk::show_unicode_run,
-        Desk::show_long_run,
+        TuiHarness::show_working_run,
+        TuiHarness::show_failing_run,
+        TuiHarness::show_unicode_run,
+        TuiHarness::show_long_run,
     ];
     for play in plays {
-        let mut desk = Desk::new();
+        let mut desk = TuiHarness::new();
         play(&mut desk);
         for (width, height) in [(20, 5), (1, 1), (100, 6), (300, 80)] {
             for (key, pane) in PANES {
@@ -632,7 +632,7 @@ fn no_size_and_no_key_breaks_a_pane() {
 
 #[test]
 fn memory_of_a_run_has_an_end() {
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.run_event("r1", budget());
     for at in 0..600_u64 {
         desk.run_event("r1", tool(at, "read_files", json!({"text": "x".repeat(9_000)})));
@@ -655,7 +655,7 @@ fn memory_of_a_run_has_an_end() {
 
 #[test]
 fn an_answer_is_written_whatever_pane_has_the_keys() {
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.show_working_run().press_alt('6');
     desk.run_event(
         "r1",
@@ -686,7 +686,7 @@ fn an_answer_is_written_whatever_pane_has_the_keys() {
 #[test]
 fn another_model_than_was_asked_for_is_told() {
     let check = |provider: &str, told: bool| {
-        let mut desk = Desk::new();
+        let mut desk = TuiHarness::new();
         desk.run_event("r1", budget()).run_event("r1", state_entered("code"));
         let mut call = model_called(5, "coder", ConversationSide::Assistant);
         if let RunEvent::ModelCalled { provider: by, model, .. } = &mut call {
@@ -705,7 +705,7 @@ fn another_model_than_was_asked_for_is_told() {
 
 #[test]
 fn with_reduced_motion_nothing_moves_by_itself() {
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.show_working_run();
     assert!(desk.model.needs_ticks() && desk.draw_screen(80, 24).contains("coder writes 2 s"));
     desk.model.reduced_motion = true;

@@ -88,7 +88,7 @@ fn one_key_or_a_choice() {
         (failed(), vec![Enter], None),
     ];
     for (question, keys, expected) in rows {
-        let mut desk = Desk::new();
+        let mut desk = TuiHarness::new();
         desk.workflow().run_event("r1", user_question(20, question.clone())).advance_clock(700);
         for code in &keys {
             desk.key(*code);
@@ -105,7 +105,7 @@ fn one_key_or_a_choice() {
 fn what_was_meant_for_a_question_that_is_gone_answers_no_other() {
     let paused = || run_finished(RunStatus::Paused, None, None);
     let two = |first: UserQuestion| {
-        let mut desk = Desk::new();
+        let mut desk = TuiHarness::new();
         desk.workflow().run_event("r1", user_question(20, first)).advance_clock(5_000);
         desk.run_event("r2", workflow_started("other", ""))
             .run_event("r2", user_question(30, pause(PauseKind::Approval)));
@@ -133,7 +133,7 @@ fn what_was_meant_for_a_question_that_is_gone_answers_no_other() {
         );
     }
     // an answer that was being typed is said to nobody else
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.workflow()
         .run_event("r1", user_question(20, pause(PauseKind::Text)))
         .advance_clock(800)
@@ -149,7 +149,7 @@ fn what_was_meant_for_a_question_that_is_gone_answers_no_other() {
     desk.key(KeyCode::Enter);
     assert!(!desk.take_commands().is_empty(), "who insists says it");
     // what is typed later is a text like others
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.workflow().run_event("r1", user_question(20, pause(PauseKind::Text))).run_event("r1", paused());
     desk.advance_clock(2_000).type_text("hello").take_commands();
     desk.key(KeyCode::Enter);
@@ -168,7 +168,7 @@ fn a_text_that_is_changed_answers_nothing() {
     ];
     for question in [pause(PauseKind::Approval), choice(None)] {
         for (code, modifiers, expected) in edits {
-            let mut desk = Desk::new();
+            let mut desk = TuiHarness::new();
             desk.workflow()
                 .type_text("now mw")
                 .run_event("r1", user_question(20, question.clone()))
@@ -191,7 +191,7 @@ fn a_text_that_is_changed_answers_nothing() {
 
 #[test]
 fn an_enter_that_belongs_to_the_question_before_answers_none() {
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.workflow().run_event("r1", user_question(20, choice(None))).advance_clock(800).take_commands();
     desk.key(KeyCode::Char('2'));
     assert_eq!(desk.take_commands(), [answered_command(20, UserAnswer::Value { value: json!("test more") })]);
@@ -207,7 +207,7 @@ fn an_enter_that_belongs_to_the_question_before_answers_none() {
 #[test]
 fn a_command_beside_a_question_is_seen_while_it_is_typed() {
     for (width, height) in [(40, 12), (80, 24)] {
-        let mut desk = Desk::new();
+        let mut desk = TuiHarness::new();
         desk.workflow()
             .run_event("r1", approval_event(9, "execute_terminal", command_preview("make\nall\nof\nit")));
         desk.draw_screen(width, height);
@@ -239,7 +239,7 @@ fn what_is_written_is_read_as_what_is_wanted() {
         (outputs(&["a", "b"]), "", Err("write a")),
     ];
     for (question, typed, expected) in rows {
-        let mut desk = Desk::new();
+        let mut desk = TuiHarness::new();
         desk.workflow().run_event("r1", user_question(20, question)).line(typed);
         match expected {
             Ok(expected) => assert_eq!(desk.take_commands(), [value(20, expected)], "{typed}"),
@@ -260,7 +260,7 @@ fn what_is_written_is_read_as_what_is_wanted() {
 
 #[test]
 fn an_answer_that_was_refused_says_why_and_can_be_had_back() {
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.workflow().run_event("r1", user_question(20, pause(PauseKind::Text))).line("no");
     assert_eq!(desk.take_commands(), [value(20, json!("no"))]);
     let mut again = pause(PauseKind::Text);
@@ -285,7 +285,7 @@ fn a_step_that_is_handed_to_a_person_is_a_form_of_typed_values() {
             "ticket": {"type": "string", "description": "its key"},
             "votes": {"type": "integer"}, "done": {"type": "boolean"}}})));
     }
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.workflow().run_event("r1", user_question(20, question.clone()));
     let screen = desk.draw_screen(100, 30);
     for part in [
@@ -323,7 +323,7 @@ fn a_bad_answer_is_no_part_of_the_next_one() {
     if let UserQuestion::Pause { required_outputs, .. } = &mut question {
         *required_outputs = vec!["name".into(), "city".into()];
     }
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.workflow().run_event("r1", user_question(20, question)).line("{\"name\": \"bob\"}");
     assert_eq!((desk.take_commands(), desk.model.composer.is_empty()), (vec![], true));
     let screen = desk.draw_screen(80, 24);
@@ -336,7 +336,7 @@ fn a_bad_answer_is_no_part_of_the_next_one() {
 
 #[test]
 fn the_beginning_of_another_text_is_no_answer() {
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.workflow().type_text("and te").run_event("r1", user_question(20, pause(PauseKind::Text)));
     assert!(desk.draw_screen(80, 24).contains("Enter puts what you were writing into the history"));
     desk.type_text("st it").key(KeyCode::Enter);
@@ -361,7 +361,7 @@ fn commands_and_scrolling_work_while_something_is_to_be_written() {
     if let UserQuestion::Pause { message, .. } = &mut question {
         *message = long;
     }
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.workflow().run_event("r1", user_question(20, question)).line("/runs");
     assert_eq!(desk.take_commands(), [runs()]);
     assert!(desk.draw_screen(80, 24).contains("line 1 "));
@@ -383,7 +383,7 @@ fn commands_and_scrolling_work_while_something_is_to_be_written() {
 
 #[test]
 fn pauses_on_screen() {
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     let until = Timestamp(desk.clock + 300_000);
     let mut question = preset(PauseKind::Approval, json!(true));
     if let UserQuestion::Pause { until: deadline, .. } = &mut question {
@@ -392,17 +392,17 @@ fn pauses_on_screen() {
     desk.workflow().run_event("r1", user_question(20, question));
     desk.send_message(UiMessage::Tick(Timestamp(until.0 - 65_500)));
     desk.check_frames("pause_approval");
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.workflow()
         .run_event("r1", user_question(20, choice(None)))
         .key(KeyCode::Down)
         .check_frames("pause_choice");
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.workflow()
         .run_event("r1", user_question(20, pause(PauseKind::Number)))
         .line("three")
         .check_frames("pause_number");
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     let mut failure = RunError::new("tool.failed", "A step failed", "`cargo test` ended with exit code 101")
         .with_hint("add a transition for context.result.exit_code");
     failure.state = Some("verify".into());
@@ -413,7 +413,7 @@ fn pauses_on_screen() {
 
 #[test]
 fn what_was_said_before_it_was_asked_for_does_not_come_back() {
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.workflow().line("first").line("second").line("third");
     // the run answers its own question with the first text, and its state `resume` takes the second
     desk.run_event("r1", user_question(20, pause(PauseKind::Text)))
@@ -432,7 +432,7 @@ fn what_was_said_before_it_was_asked_for_does_not_come_back() {
 
 #[test]
 fn who_only_waits_for_a_person_wakes_nobody() {
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.workflow();
     assert!(desk.model.needs_ticks(), "it works, and the time goes on");
     desk.run_event("r1", user_question(20, pause(PauseKind::Approval)));
@@ -442,7 +442,7 @@ fn who_only_waits_for_a_person_wakes_nobody() {
 }
 
 /// The first row of a question on screen, and the others, without the frame.
-fn question_rows(desk: &mut Desk) -> Vec<String> {
+fn question_rows(desk: &mut TuiHarness) -> Vec<String> {
     let screen = desk.draw_screen(80, 24);
     let inside = screen.lines().filter(|line| line.starts_with(['┌', '│']));
     inside.map(|line| line.trim_start_matches('│').trim_end_matches('│').trim().to_owned()).collect()
@@ -463,7 +463,7 @@ fn a_command_cannot_pass_for_the_words_of_the_question() {
         preview: None,
         until: None,
     };
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.workflow().run_event("r1", asked).advance_clock(5_000);
     assert_eq!(
         question_rows(&mut desk),
@@ -486,7 +486,7 @@ fn a_command_cannot_pass_for_the_words_of_the_question() {
 #[test]
 fn a_yes_counts_only_when_the_end_was_on_screen() {
     let asked = || {
-        let mut desk = Desk::new();
+        let mut desk = TuiHarness::new();
         desk.workflow()
             .run_event("r1", approval_event(20, "execute_terminal", command_preview(&long("rm -rf x"))));
         desk.advance_clock(5_000).take_commands();
@@ -531,7 +531,7 @@ fn a_yes_counts_only_when_the_end_was_on_screen() {
 
 #[test]
 fn a_pause_is_answered_only_when_the_end_was_on_screen() {
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     let mut question = preset(PauseKind::Approval, json!(true));
     if let UserQuestion::Pause { message, .. } = &mut question {
         *message = long("and drop the table");
@@ -546,7 +546,7 @@ fn a_pause_is_answered_only_when_the_end_was_on_screen() {
     key(&mut desk, KeyCode::Enter);
     assert_eq!(desk.take_commands(), [value(20, json!(true))]);
     // and for one that wants one of several: its text is read from the beginning, beside the choices
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     let mut question = choice(None);
     if let UserQuestion::Pause { message, .. } = &mut question {
         *message = long("and drop the table");
@@ -572,12 +572,12 @@ fn long(last: &str) -> String {
     (0..40).map(|at| format!("echo {at}\n")).collect::<String>() + last
 }
 
-fn key(desk: &mut Desk, code: KeyCode) -> String {
+fn key(desk: &mut TuiHarness, code: KeyCode) -> String {
     desk.advance_clock(2_000).press_before_seen(code, KeyModifiers::NONE);
     desk.draw_screen(80, 24)
 }
 
-fn approve_by_line(desk: &mut Desk) {
+fn approve_by_line(desk: &mut TuiHarness) {
     desk.advance_clock(5_000);
     for code in "/approvals 1 allow".chars().map(KeyCode::Char).chain([KeyCode::Enter]) {
         desk.press_before_seen(code, KeyModifiers::NONE);
@@ -603,7 +603,7 @@ fn a_command_has_the_network_with_one_key() {
         (KeyCode::Char('n'), vec![allow(NetworkAnswer::Deny)]),
         (KeyCode::Esc, vec![allow(NetworkAnswer::Deny)]),
     ] {
-        let mut desk = Desk::new();
+        let mut desk = TuiHarness::new();
         desk.workflow().run_event("r1", asked());
         let screen = desk.draw_screen(80, 24);
         assert!(screen.contains("Allow coder the network for execute_terminal?"), "{screen}");
@@ -614,7 +614,7 @@ fn a_command_has_the_network_with_one_key() {
         assert!(desk.model.dialogs.is_empty());
     }
     // a command that ends otherwise takes its question along
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.workflow().run_event("r1", asked());
     let finished = RunEvent::ToolFinished {
         call: CallId(9),

@@ -9,7 +9,7 @@ fn review(agent: Option<&str>) -> UiCommand {
 
 #[test]
 fn the_last_request_of_the_run_that_is_shown_is_asked_for() {
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     assert_eq!(desk.line("/review").take_commands().pop(), None);
     assert!(desk.draw_screen(80, 24).contains("nothing was asked so far"));
     // while it runs, and afterwards
@@ -30,7 +30,7 @@ fn a_request_is_shown_with_its_answer_or_why_there_is_none() {
         (Ok(text), &["Last request", "`coder` asked at", "add a flag", "══ answer of m", "Done."][..]),
         (Err(reason), &["There is no request", "has no request of `codr`", "asked were: coder"]),
     ] {
-        let mut desk = Desk::new();
+        let mut desk = TuiHarness::new();
         let reply = reply.map(str::to_owned).map_err(str::to_owned);
         desk.workflow().send_message(UiMessage::answered(RunResponse::Reviewed(reply)));
         let screen = desk.draw_screen(80, 40);

@@ -24,13 +24,13 @@ fn places() -> Vec<SetupServer> {
     ]
 }
 
-fn send_setup_reply(desk: &mut Desk, told: SetupResponse) {
+fn send_setup_reply(desk: &mut TuiHarness, told: SetupResponse) {
     let number = desk.model.setup.as_ref().map_or(0, |setup| setup.number);
     desk.send_message(UiMessage::Answered(SessionResponse::Setup(number, told)));
 }
 
-fn opened_setup(level: &str) -> Desk {
-    let mut desk = Desk::new();
+fn opened_setup(level: &str) -> TuiHarness {
+    let mut desk = TuiHarness::new();
     desk.line(&format!("/configure {level}"));
     assert_eq!(
         take_setup_requests(&mut desk),
@@ -48,13 +48,13 @@ fn opened_setup(level: &str) -> Desk {
     desk
 }
 
-fn take_setup_requests(desk: &mut Desk) -> Vec<SetupRequest> {
+fn take_setup_requests(desk: &mut TuiHarness) -> Vec<SetupRequest> {
     let only =
         |cmd| if let UiCommand::Ask(SessionRequest::Setup(_, asked)) = cmd { Some(*asked) } else { None };
     desk.take_commands().into_iter().filter_map(only).collect()
 }
 
-fn offer_models(desk: &mut Desk) {
+fn offer_models(desk: &mut TuiHarness) {
     let model =
         |name: &str| SetupModel { name: name.to_owned(), note: "200k tokens, $3 in, $15 out".to_owned() };
     send_setup_reply(
@@ -186,7 +186,7 @@ fn one_can_go_back_and_choose_again() {
 
 #[test]
 fn levels_that_are_none_are_refused() {
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.line("/configure slow");
     assert!(desk.draw_screen(80, 24).contains("there is no level slow"));
     assert_eq!(desk.take_commands(), []);
@@ -200,7 +200,7 @@ fn unbidden_it_gives_way() {
         exits_after: false,
         servers: places(),
     };
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     send_setup_reply(&mut desk, first());
     desk.line("/tools");
     assert_eq!(

@@ -41,7 +41,7 @@ fn suggestion_reply(number: u64, told: Result<(&str, Option<&str>), &str>) -> Ui
     ))
 }
 
-impl Desk {
+impl TuiHarness {
     fn ask_suggestion(&mut self, line: &str) -> Option<UiCommand> {
         self.line(line).take_commands().into_iter().find(|cmd| {
             matches!(
@@ -55,7 +55,7 @@ impl Desk {
 
 #[test]
 fn a_command_of_a_model_comes_into_the_input_box_and_only_the_person_runs_it() {
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     let asked = desk.ask_suggestion("/cmd ??? the largest files");
     assert_eq!(asked, Some(UiCommand::ask(LookupRequest::Suggest(1, "the largest files".into()))));
     desk.check_frames("shell_asked");
@@ -96,7 +96,7 @@ fn a_command_of_a_model_comes_into_the_input_box_and_only_the_person_runs_it() {
 
 #[test]
 fn what_looks_dangerous_is_said_with_the_suggestion_and_asked_about_before_it_runs() {
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.ask_suggestion("/cmd ?clean up");
     let why = "This command deletes directories for good.";
     desk.send_message(suggestion_reply(1, Ok(("rm -rf target", Some(why)))));
@@ -116,7 +116,7 @@ fn what_looks_dangerous_is_said_with_the_suggestion_and_asked_about_before_it_ru
 
 #[test]
 fn a_suggestion_that_fails_comes_late_or_finds_a_text_disturbs_nothing() {
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.ask_suggestion("/cmd ?x");
     let missing = "no model is set for level fast: /configure fast sets one up";
     desk.send_message(suggestion_reply(1, Err(missing)));
@@ -149,7 +149,7 @@ fn a_suggestion_that_fails_comes_late_or_finds_a_text_disturbs_nothing() {
 
 #[test]
 fn the_last_commands_are_listed_and_one_is_picked() {
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.line("/cmd git status").line("/cmd cargo test").line("/cmd");
     // earlier sessions are read when they are wanted first
     assert_eq!(desk.recall_count, 1);
@@ -183,7 +183,7 @@ fn what_is_chosen_behind_it_is_not_run_by_that() {
         (Some("/cmd git status"), "/cmd git", "/cmd git status "),
         (None, "/cmd ?", "/cmd ??? "),
     ] {
-        let mut desk = Desk::new();
+        let mut desk = TuiHarness::new();
         if let Some(line) = before {
             desk.line(line);
         }
@@ -198,7 +198,7 @@ fn what_is_chosen_behind_it_is_not_run_by_that() {
         assert_eq!(desk.last_message_text(), said, "{typed}: nothing is wrong yet");
     }
     // its first line does not end in what says so
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.model.composer.set_text("/cmd for f in a b\ndo echo $f; done");
     desk.key(KeyCode::Enter).type_text("/cmd for").take_commands();
     desk.key(KeyCode::Down).key(KeyCode::Enter);
@@ -211,14 +211,14 @@ fn what_is_chosen_behind_it_is_not_run_by_that() {
     );
     assert!(desk.model.composer.text().contains("do echo $f; done"), "{}", desk.model.composer.text());
     // this one is whole
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.type_text("/cmd ad").key(KeyCode::Down).key(KeyCode::Enter);
     assert!(desk.last_message_text().contains("no command has run yet"), "{}", desk.last_message_text());
 }
 
 #[test]
 fn answers_go_along_with_the_next_text_where_that_is_set() {
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.start_chat();
     desk.run_event("c1", model_replied(2, "coder", ConversationSide::Assistant, "Hi.", ""));
     desk.run_event("c1", user_question(3, UserQuestion::Message)).take_commands();

@@ -25,7 +25,7 @@ const SIZES: [(u16, u16); 5] = [(80, 24), (120, 40), (200, 50), (40, 10), (20, 5
 /// The whole Unicode that people and models send: wide, combined, joined, from right to left, steering.
 const ODD: &str = "日本語の長い文章 e\u{301}e\u{301} 👩‍👩‍👧 🇩🇪 שלום עולם مرحبا \u{202e}evil\u{202c} zero\u{200b}width \x1b[31mred\x1b[0m a\tb";
 
-impl Desk {
+impl TuiHarness {
     /// The screen at every size, as one text that is kept.
     pub(super) fn check_shots(&mut self, name: &str) {
         let sized = |size: (u16, u16)| {
@@ -69,11 +69,11 @@ fn squeeze_rows(screen: &str) -> String {
 }
 
 /// Each of these is a state of one pane: its name, and how somebody gets there.
-type Row = (&'static str, fn(&mut Desk));
+type Row = (&'static str, fn(&mut TuiHarness));
 
 fn check_rows(pane: &str, rows: &[Row]) {
     for (state, play) in rows {
-        let mut desk = Desk::new();
+        let mut desk = TuiHarness::new();
         desk.draw_screen(80, 24);
         play(&mut desk);
         desk.draw_screen(80, 24);
@@ -81,7 +81,7 @@ fn check_rows(pane: &str, rows: &[Row]) {
     }
 }
 
-fn show_answer_form(desk: &mut Desk) -> &mut Desk {
+fn show_answer_form(desk: &mut TuiHarness) -> &mut TuiHarness {
     desk.start_chat().run_event("c1", model_called(7, "coder", ConversationSide::Assistant))
 }
 
@@ -210,7 +210,7 @@ fn the_conversation() {
     check_rows("conversation", CONVERSATION);
 }
 
-fn show_pause(desk: &mut Desk) -> &mut Desk {
+fn show_pause(desk: &mut TuiHarness) -> &mut TuiHarness {
     desk.run_event("r1", workflow_started("coder_reviewer", "add a --json flag"))
         .run_event("r1", state_entered("code"))
 }
@@ -289,11 +289,11 @@ fn approvals_and_questions() {
     check_rows("approval", APPROVAL);
 }
 
-fn open_history(desk: &mut Desk) {
+fn open_history(desk: &mut TuiHarness) {
     desk.line("/history");
 }
 
-fn send_past_reply(desk: &mut Desk, told: HistoryResponse) {
+fn send_past_reply(desk: &mut TuiHarness, told: HistoryResponse) {
     let numbers = desk.take_commands().into_iter().filter_map(|cmd| match cmd {
         UiCommand::Display(DisplayRequest::History(number, asked))
             if !matches!(*asked, synthdev::tui::history_browser::HistoryRequest::Changes) =>
@@ -404,8 +404,8 @@ fn the_history() {
     check_rows("history", HISTORY);
 }
 
-fn in_run_of(look: RunDetails) -> Desk {
-    let mut desk = Desk::new();
+fn in_run_of(look: RunDetails) -> TuiHarness {
+    let mut desk = TuiHarness::new();
     open_history(&mut desk);
     answer_page(&mut desk, many_rows(0, 2), false);
     desk.key(KeyCode::Enter);
@@ -556,7 +556,7 @@ fn odd_workflows() -> Vec<WorkflowLine> {
     workflows
 }
 
-fn names(desk: &mut Desk) {
+fn names(desk: &mut TuiHarness) {
     desk.send_message(UiMessage::answered(DefinitionResponse::Names {
         workflows: odd_workflows(),
         roles: odd_roles(),
@@ -616,7 +616,7 @@ fn the_palette() {
 /// Several branches speak at once, one with calls that a model made in one reply.
 #[test]
 fn rows_of_the_panes_while_much_goes_on() {
-    let busy = |desk: &mut Desk| {
+    let busy = |desk: &mut TuiHarness| {
         show_pause(desk);
         for at in 0..6_u64 {
             desk.run_event("r1", model_called(50 + at, &format!("worker_{at}"), ConversationSide::Assistant))
@@ -636,7 +636,7 @@ fn rows_of_the_panes_while_much_goes_on() {
         desk.run_event("r1", tool(61, "read_files", json!({"file_paths": ["b.rs"]})));
     };
     for pane in ["Alt+3", "Alt+5", "Alt+6"] {
-        let mut desk = Desk::new();
+        let mut desk = TuiHarness::new();
         busy(&mut desk);
         keys(&mut desk, pane);
         desk.check_shots(&format!(

@@ -27,7 +27,7 @@ fn data(set: serde_json::Value) -> RunEvent {
 }
 
 /// Without what the panes ask for.
-fn sent_commands(desk: &mut Desk) -> Vec<UiCommand> {
+fn sent_commands(desk: &mut TuiHarness) -> Vec<UiCommand> {
     desk.take_commands()
         .into_iter()
         .filter(|cmd| {
@@ -40,7 +40,7 @@ fn sent_commands(desk: &mut Desk) -> Vec<UiCommand> {
         .collect()
 }
 
-impl Desk {
+impl TuiHarness {
     /// A second workflow begins beside the first.
     fn start_second_workflow(&mut self) -> &mut Self {
         self.line("/workflow tick --share once");
@@ -63,7 +63,7 @@ impl Desk {
 
 #[test]
 fn a_run_stands_still_and_goes_on() {
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.workflow().line("/pause");
     assert_eq!(sent_commands(&mut desk), [steer_command("r1", SteeringAction::Pause)]);
     desk.run_event("r1", stopped_event(20, "review", None));
@@ -92,7 +92,7 @@ fn a_run_stands_still_and_goes_on() {
 
 #[test]
 fn a_run_that_stands_on_screen() {
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.workflow().run_event(
         "r1",
         RunEvent::Breakpoints {
@@ -108,7 +108,7 @@ fn a_run_that_stands_on_screen() {
 
 #[test]
 fn breakpoints_of_the_run_in_front_or_of_the_next_one() {
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.line("/break review").line("/step");
     let points = vec![breakpoint_at("review")];
     let expected = [
@@ -141,7 +141,7 @@ fn breakpoints_of_the_run_in_front_or_of_the_next_one() {
 
 #[test]
 fn a_variable_is_set_while_it_stands() {
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.workflow().run_event("r1", data(json!({"limit": 3, "plan": {"parts": [1, 2]}})));
     let limit = |value| (vec!["limit".to_owned()], value);
     desk.line("/set limit = 5");
@@ -180,7 +180,7 @@ fn a_variable_is_set_while_it_stands() {
 
 #[test]
 fn what_waits_to_be_read_can_be_changed_and_dropped() {
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.workflow().line("first").line("second").line("third");
     assert_eq!(desk.take_commands(), [say_command("first"), say_command("second"), say_command("third")]);
     assert!(desk.draw_screen(80, 24).contains("queued (+2): first"));
@@ -220,7 +220,7 @@ fn what_waits_to_be_read_can_be_changed_and_dropped() {
 
 #[test]
 fn one_list_of_everything_that_waits() {
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.workflow().run_event("r1", approval_event(9, "execute_terminal", command_preview("ls")));
     desk.run_event("r1", approval_event(10, "edit_file", command_preview("x"))).line("/approvals");
     let screen = desk.draw_screen(120, 40);
@@ -241,7 +241,7 @@ fn one_list_of_everything_that_waits() {
         "{text}\n{screen}"
     );
     // the keys go through them; the order stays
-    let front = |desk: &Desk| desk.model.dialogs.front().unwrap().tool.clone();
+    let front = |desk: &TuiHarness| desk.model.dialogs.front().unwrap().tool.clone();
     desk.press_key(KeyCode::Char('a'), KeyModifiers::ALT);
     assert_eq!(front(&desk), "edit_file");
     desk.press_key(KeyCode::Char('a'), KeyModifiers::ALT);
@@ -286,16 +286,16 @@ fn one_list_of_everything_that_waits() {
 
 #[test]
 fn a_question_keeps_nobody_from_leaving() {
-    let leave = |desk: &mut Desk| {
+    let leave = |desk: &mut TuiHarness| {
         desk.take_commands().last() == Some(&UiCommand::Quit) && desk.model.runs_left.len() == 1
     };
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.workflow().run_event("r1", approval_event(9, "execute_terminal", command_preview("ls")));
     desk.take_commands();
     desk.press_control('d');
     assert!(leave(&mut desk));
     // by name as well, also after a key that was for the question
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.workflow().run_event("r1", approval_event(9, "execute_terminal", command_preview("ls")));
     desk.take_commands();
     desk.key(KeyCode::Down)
@@ -306,7 +306,7 @@ fn a_question_keeps_nobody_from_leaving() {
         .key(KeyCode::Enter);
     assert!(leave(&mut desk));
     // the reason of a refusal is a text: Ctrl+D there means nothing
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.workflow().run_event("r1", approval_event(9, "execute_terminal", command_preview("ls")));
     desk.take_commands();
     desk.advance_clock(2_000).type_text("r").press_control('d');
@@ -315,7 +315,7 @@ fn a_question_keeps_nobody_from_leaving() {
 
 #[test]
 fn several_runs_at_once() {
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.workflow().start_second_workflow();
     assert_eq!(desk.model.mode(), "workflow:tick r2", "the newest is in front");
     desk.take_commands();
@@ -357,7 +357,7 @@ fn several_runs_at_once() {
 
 #[test]
 fn escape_interrupts_a_workflow_and_takes_guidance() {
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.workflow().run_event("r1", model_called(5, "coder", ConversationSide::Assistant)).take_commands();
     desk.key(KeyCode::Esc);
     assert_eq!(desk.take_commands(), [interrupt_command("r1")]);
@@ -388,7 +388,7 @@ fn escape_interrupts_a_workflow_and_takes_guidance() {
 /// One of two branches stops: its call is over, the other branch continues.
 #[test]
 fn a_call_that_was_stopped_keeps_nobody_awake() {
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.workflow().run_event("r1", model_called(5, "coder", ConversationSide::Assistant));
     assert!(desk.model.needs_ticks());
     desk.run_event(
@@ -401,7 +401,7 @@ fn a_call_that_was_stopped_keeps_nobody_awake() {
 
 #[test]
 fn escape_where_it_stands_asks_whether_it_ends() {
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.workflow().run_event("r1", stopped_event(20, "code", Some(Breakpoint::Now))).take_commands();
     desk.key(KeyCode::Esc);
     assert_eq!(desk.take_commands(), []);
@@ -415,7 +415,7 @@ fn escape_where_it_stands_asks_whether_it_ends() {
 
 #[test]
 fn every_message_is_told_apart_while_several_runs_speak() {
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.workflow().run_event("r1", model_called(5, "coder", ConversationSide::Assistant));
     desk.run_event("r1", delta_event(5, DeltaKind::Text, "first of r1"));
     let alone = desk.model.transcript.text();
@@ -474,7 +474,7 @@ fn every_message_is_told_apart_while_several_runs_speak() {
 
 #[test]
 fn who_speaks_is_said_again_on_an_emptied_screen() {
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.workflow().start_second_workflow();
     desk.run_event("r2", message_event(MessageAuthor::Script, "before"));
     assert!(desk.model.transcript.text().contains("run tick r2"));
@@ -485,7 +485,7 @@ fn who_speaks_is_said_again_on_an_emptied_screen() {
 
 #[test]
 fn the_time_of_a_long_run_goes_on_with_the_clock() {
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.workflow().run_event("r1", model_called(5, "coder", ConversationSide::Assistant));
     let begun = desk.clock;
     for (seconds, shown) in
@@ -516,7 +516,7 @@ fn what_is_said_of_one_run_stays_when_another_ends() {
         ("r2", stopped_event(20, "end", None), false),
     ];
     for (run, event, stays) in rows {
-        let mut desk = Desk::new();
+        let mut desk = TuiHarness::new();
         desk.workflow().start_second_workflow();
         desk.take_commands();
         desk.key(KeyCode::Esc);
@@ -533,7 +533,7 @@ fn escape_means_what_was_on_screen() {
     };
     let approve = || approval_event(30, "execute_terminal", command_preview("ls"));
     for question in [ask(), approve()] {
-        let mut desk = Desk::new();
+        let mut desk = TuiHarness::new();
         desk.workflow().start_second_workflow();
         desk.take_commands();
         // another run asks in the moment in which this one is interrupted

@@ -7,7 +7,7 @@ use super::*;
 
 /// A desk with a list behind it.
 struct Tasks {
-    desk: Desk,
+    desk: TuiHarness,
     list: TaskList,
 }
 
@@ -17,7 +17,7 @@ impl Tasks {
         for text in texts {
             list.perform(&TaskListCommand::Add((*text).to_owned())).unwrap();
         }
-        Self { desk: Desk::new(), list }
+        Self { desk: TuiHarness::new(), list }
     }
 
     /// What is said when this is done.

@@ -14,7 +14,7 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use super::*;
 
-impl Desk {
+impl TuiHarness {
     /// Keys in short: `^x` Ctrl, `!x` Alt, `<name>`, anything else is typed.
     fn keys(&mut self, keys: &str) -> &mut Self {
         let mut letters = keys.chars();
@@ -84,7 +84,7 @@ impl Desk {
 }
 
 fn check_keys(keys: &str, expected: &str) {
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.keys(keys);
     assert_eq!(desk.box_now(), expected, "{keys}");
 }
@@ -122,7 +122,7 @@ fn changes_are_undone_as_people_count_them() {
     check_keys("one two^w^z", "one two|");
     check_keys("one^wx^z^z", "one|");
     check_keys("one^z^zx^y", "x|");
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.keys("^z");
     assert_eq!(desk.model.hint.as_deref(), Some("nothing to undo"));
 }
@@ -130,7 +130,7 @@ fn changes_are_undone_as_people_count_them() {
 #[test]
 fn what_was_sent_is_searched() {
     let check = |keys: &str, expected: &str, note: Option<&str>| {
-        let mut desk = Desk::new();
+        let mut desk = TuiHarness::new();
         desk.line("/help first").line("/help second").line("/cost first");
         desk.keys(keys);
         assert_eq!(desk.box_now(), expected, "{keys}");
@@ -153,7 +153,7 @@ fn what_was_sent_is_searched() {
 #[test]
 fn long_pastes_are_one_thing_until_they_are_unfolded() {
     let long: String = (0..120).map(|line| format!("line {line} é\n")).collect();
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.keys("see ");
     desk.send_message(UiMessage::Paste(long.clone())).send_message(UiMessage::Paste(long.clone()));
     assert_eq!(desk.model.composer.text(), "see [pasted 120 lines #1][pasted 120 lines #2]");
@@ -172,7 +172,7 @@ fn long_pastes_are_one_thing_until_they_are_unfolded() {
 }
 
 fn check_vim_keys(keys: &str, expected: &str) {
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.line("/vim");
     desk.keys(keys);
     assert_eq!(desk.box_now(), expected, "{keys}");
@@ -308,7 +308,7 @@ fn changes_as_in_vi() {
 
 #[test]
 fn the_mode_stands_before_the_text() {
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     assert!(desk.draw_screen(80, 24).contains("❯ message"));
     desk.line("/vim on");
     for (keys, sign) in [("one", "I one"), ("<esc>", "N one"), ("v", "V one"), ("<esc>i", "I one")] {
@@ -322,8 +322,8 @@ fn the_mode_stands_before_the_text() {
     assert!(desk.draw_screen(80, 24).contains("❯ message"));
 }
 
-fn named_desk() -> Desk {
-    let mut desk = Desk::new();
+fn named_desk() -> TuiHarness {
+    let mut desk = TuiHarness::new();
     desk.keys("look at @");
     assert_eq!(
         desk.take_commands()[..2],
@@ -364,9 +364,9 @@ fn mentions_become_what_a_model_can_use() {
     desk.workflow_states();
 }
 
-impl Desk {
+impl TuiHarness {
     fn workflow_states(&mut self) {
-        let mut desk = Desk::new();
+        let mut desk = TuiHarness::new();
         desk.workflow();
         desk.keys("@state:");
         assert_eq!(desk.popup_lines(), ["code", "start"]);
@@ -375,11 +375,11 @@ impl Desk {
 
 #[test]
 fn the_list_of_commands_says_what_cannot_be_done() {
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.keys("/agen");
     let shown = desk.draw_screen(120, 40);
     assert!(shown.contains("not now: nothing has run in this session"), "{shown}");
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.workflow();
     desk.keys("/rol");
     let shown = desk.draw_screen(120, 40);
@@ -389,8 +389,8 @@ fn the_list_of_commands_says_what_cannot_be_done() {
 
 #[test]
 fn commands_beside_what_goes_on() {
-    let mut desk = Desk::new();
-    let check = |desk: &mut Desk, line: &str, expected: &[UiCommand], said: &str| {
+    let mut desk = TuiHarness::new();
+    let check = |desk: &mut TuiHarness, line: &str, expected: &[UiCommand], said: &str| {
         desk.take_commands();
         desk.line(line);
         let mut wanted = desk.take_commands();
@@ -428,7 +428,7 @@ fn commands_beside_what_goes_on() {
 
 #[test]
 fn a_command_shows_its_output_and_a_risky_one_asks_first() {
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.line("/cmd git status");
     let told = ShellOutcome::Done {
         succeeded: true,
@@ -460,7 +460,7 @@ fn a_command_shows_its_output_and_a_risky_one_asks_first() {
 
 #[test]
 fn agents_and_budget_of_a_run() {
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.workflow();
     desk.run_event("r1", model_called(7, "coder", ConversationSide::Assistant));
     desk.run_event("r1", model_replied(7, "coder", ConversationSide::Assistant, "It is done.", ""));
@@ -479,7 +479,7 @@ fn agents_and_budget_of_a_run() {
 
 #[test]
 fn trust_is_asked_when_there_is_something_to_ask() {
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.line("/trust");
     desk.send_message(UiMessage::answered(ProjectResponse::TrustQuestion(Err(
         "this project's own definitions are trusted".into(),
@@ -494,13 +494,13 @@ fn trust_is_asked_when_there_is_something_to_ask() {
 
 #[test]
 fn what_begins_something_waits_for_the_answer_about_trust() {
-    let facts = Desk::new().model.facts;
+    let facts = TuiHarness::new().model.facts;
     let question =
         || TrustQuestion { files: vec![".synthdev/workflows/own.json".into()], changes: String::new() };
     let start = |name: &str| UiCommand::ask(StartRequest::Workflow { name: name.into(), input: "x".into() });
     let check = |first: Option<FirstAction>, lines: &[&str], answer: &str, expected: &[UiCommand]| {
         let (model, _) = initial_model(facts.clone(), first, Some(question()), &[], ColorTheme::default());
-        let mut desk = Desk { model, ..Desk::new() };
+        let mut desk = TuiHarness { model, ..TuiHarness::new() };
         desk.take_commands();
         for line in lines {
             desk.advance_clock(1_000).line(line);
@@ -554,22 +554,23 @@ fn what_begins_something_waits_for_the_answer_about_trust() {
 
 #[test]
 fn verbosity_is_changed_while_it_runs() {
-    let mut desk = Desk::new();
-    let check = |desk: &mut Desk, line: &str, asked: Option<u8>, level: u8, said: &str, details: bool| {
-        desk.take_commands();
-        desk.line(line);
-        assert_eq!(
-            desk.take_commands().pop(),
-            Some(UiCommand::ask(ProjectRequest::Verbosity(asked))),
-            "{line}"
-        );
-        desk.send_message(UiMessage::answered(ProjectResponse::Verbosity(
-            level,
-            "/data/synthdev.log".into(),
-        )));
-        assert!(desk.last_message_text().contains(said), "{line}: {}", desk.last_message_text());
-        assert_eq!(desk.model.details, details, "{line}");
-    };
+    let mut desk = TuiHarness::new();
+    let check =
+        |desk: &mut TuiHarness, line: &str, asked: Option<u8>, level: u8, said: &str, details: bool| {
+            desk.take_commands();
+            desk.line(line);
+            assert_eq!(
+                desk.take_commands().pop(),
+                Some(UiCommand::ask(ProjectRequest::Verbosity(asked))),
+                "{line}"
+            );
+            desk.send_message(UiMessage::answered(ProjectResponse::Verbosity(
+                level,
+                "/data/synthdev.log".into(),
+            )));
+            assert!(desk.last_message_text().contains(said), "{line}: {}", desk.last_message_text());
+            assert_eq!(desk.model.details, details, "{line}");
+        };
     check(&mut desk, "/verbosity", None, 2, "verbosity 2: warnings and errors are logged, in /data/", false);
     check(&mut desk, "/verbosity 4", Some(4), 4, "models and tools are logged", true);
     check(&mut desk, "/verbosity 0", Some(0), 0, "nothing is logged · results and data are folded", false);
@@ -586,7 +587,7 @@ fn verbosity_is_changed_while_it_runs() {
 
 #[test]
 fn the_text_goes_to_another_editor_and_back() {
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.keys("half^g");
     let text = "half".into();
     assert_eq!(desk.take_commands(), [UiCommand::External { number: 0, name: "message.md".into(), text }]);
@@ -603,7 +604,7 @@ fn the_text_goes_to_another_editor_and_back() {
 fn the_background_decides_the_theme_unless_one_was_chosen() {
     let light = ColorTheme { background: synthdev::tui::theme::ThemeBackground::Light, is_plain: false };
     let asked = |wanted: bool| {
-        let mut desk = Desk::new();
+        let mut desk = TuiHarness::new();
         desk.model.terminal_background = synthdev::tui::model::TerminalBackground {
             follow_background: wanted,
             is_light: None,
@@ -611,7 +612,7 @@ fn the_background_decides_the_theme_unless_one_was_chosen() {
         };
         desk
     };
-    let name = |desk: &Desk| desk.model.theme.name();
+    let name = |desk: &TuiHarness| desk.model.theme.name();
     let mut desk = asked(true);
     desk.send_message(UiMessage::Background(true));
     assert_eq!(name(&desk), "light");
@@ -635,7 +636,7 @@ fn other_keys_for_the_editor_and_the_input_box() {
     let (keymap, found) =
         keymap::read_keyboard_file(&SourceFile::new(ConfigLayer::User, "user:keyboard.json", text));
     assert!(found.is_empty(), "{found:?}");
-    let mut desk = Desk::new();
+    let mut desk = TuiHarness::new();
     desk.model.keymap = keymap;
     desk.keys("one two^z");
     assert_eq!(desk.box_now(), "one two|");
@@ -708,7 +709,7 @@ proptest! {
 
     #[test]
     fn any_keys_leave_the_cursor_between_letters(steps in steps()) {
-        let mut desk = Desk::new();
+        let mut desk = TuiHarness::new();
         for step in steps {
             match step {
                 Step::Key(code, modifiers) => desk.press_key(code, modifiers),
