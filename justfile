@@ -43,8 +43,8 @@ tools *filters="pty::tmux cli::graph sandbox::toolchains mcp::official mcp::fore
 crash points="300" seconds="60":
     CRASH_POINTS={{ points }} CRASH_SECONDS={{ seconds }} cargo test --locked --test it crash::
 
-# Plays the engine under random answers and failures in WORLDS worlds.
-simulate worlds="10000":
+# Randomized tests of the engine (deterministic simulation): WORLDS seeds.
+fuzz-engine worlds="10000":
     SIM_WORLDS={{ worlds }} cargo test --release --locked --test it sim::
 
 # Formats the code and runs the linter as the gate does.
