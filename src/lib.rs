@@ -11,7 +11,8 @@
 //! 4. The inputs are written down before anything follows from them, so the journal is the run: history is the same
 //!    inputs fed to a new machine, without a model, a tool or a script.
 //! 5. Users' files become checked values in [`language`] and [`settings`], with every mistake found in one pass and
-//!    shown with its place; past that border names are indices and an unknown state cannot be expressed.
+//!    shown with its place. After checking, names are replaced by indices, so a reference to an unknown state cannot
+//!    occur in later layers.
 //! 6. The screen, the command line and the workflow server are equals: all start runs, send commands and read one
 //!    stream of [`engine::event::RunEvent`]s, and none knows the others.
 //!
@@ -42,7 +43,7 @@
 //! 3. [`engine::machine`], then the files below it in the order of a state's visit: `enter_state`, `run_turn`,
 //!    `on_model_reply`, `tool_calls`, `action_states`, `on_script_result`, `state_output`, `finish`; `spawn_branches` and
 //!    `join` for branches and loops, `error_recovery` for errors.
-//! 4. [`runtime::handle`] and beside it `driver`, `effect_executor`, `journal`: how a run meets time.
+//! 4. [`runtime::handle`] and beside it `driver`, `effect_executor`, `journal`: how effects are performed and recorded.
 //! 5. [`language::workflow_file`] (what is written), [`language::check`] (what is wrong), [`language::lower`] (what is run).
 //! 6. One adapter of your choice; then [`app`], which puts all of it together.
 //!
@@ -64,7 +65,7 @@
 //! | what a model call has cost: price, ledger | `domain/cost.rs`, `engine/machine/cost_accounting.rs`; of a model that answered in place of another: `adapters/providers/pricing.rs` |
 //! | what is asked and written when a model is set up | `settings/setup/`, `service/model_setup.rs`, `tui/setup.rs` |
 //! | what a model server lists | `adapters/providers/model_listing.rs`, `settings/models/server_list.rs`, `cli/models.rs` |
-//! | the window of a model that only its server knows | `adapters/providers/windows.rs`, `app/windows.rs` |
+//! | the window of a model that only its server knows | `adapters/providers/context_windows.rs`, `app/windows.rs` |
 //! | which server a key may be sent to | `settings/models/key_scopes.rs`, `adapters/providers/api_keys.rs` |
 //! | `doctor` | `app/doctor/`, `adapters/system_info.rs` |
 //! | how a conversation is trimmed | `engine/prompt/window.rs` (the oldest messages are left out), `engine/prompt/truncate.rs` (tool results and texts are shortened); how long a prompt may be: `engine/prompt/sources.rs`; the last check before sending: `runtime/context_window.rs` |
@@ -76,9 +77,9 @@
 //! | delegation: which tasks sub-agents do, their queue, leases, results | `engine/machine/delegated_tasks.rs`, `runtime/{task_queue,leases}.rs`, `mcp/steps/` |
 //! | checkpoints of a sub-agent's task | `engine/machine/checkpoints.rs`, `mcp/calls/checkpoint.rs` |
 //! | time limits of states and workflows, and when they are suspended | `engine/time_limit.rs`, `engine/machine/{timers,timeout_suspension}.rs` |
-//! | HTTP time-outs: model servers, `http` steps | `adapters/providers/{transport,timeouts}.rs`, `adapters/tools/http_request.rs`; the values: `timeouts.*` in `settings/layers/rules.rs` |
+//! | HTTP timeouts: model servers, `http` steps | `adapters/providers/timeouts.rs` (applied in `adapters/providers/{transport,reply_stream}.rs`), `adapters/tools/http_request.rs`; the values: `timeouts.*` in `settings/layers/rules.rs` |
 //! | loading a run, from its stored state or its journal | `runtime/load_for_resume.rs`, `runtime/state_snapshot.rs` |
-//! | which process owns a run: the claim | `adapters/sqlite/{run_ownership,process_liveness,liveness_lock}.rs` |
+//! | run lock: which process owns a run (the claim) | `adapters/sqlite/{run_ownership,process_liveness,liveness_lock}.rs` |
 //! | undo, rewind, fork: when each is allowed, what the user is told | `service/time_travel.rs` |
 //! | pausing and ending a run: when it makes sense, how long is waited | `service/run_control.rs` |
 //! | resuming and retrying: which run, which answer for which question | `service/run_resume.rs`, `service/run_resume/answers.rs`; a run from a file: `service/run_resume/local_models.rs` |
@@ -96,7 +97,7 @@
 //! | a tool | its file in `adapters/tools/` |
 //! | how a command is started, ahead of time too, and ended | `adapters/tools/process/` |
 //! | files that commands may swap meanwhile | `adapters/open_beneath.rs`, `adapters/tools/path_guard.rs` |
-//! | what commands can reach, and what holds that | `domain/sandbox.rs`, `adapters/sandbox/`, `app/sandbox_setup.rs` |
+//! | which files and network commands can reach, and how the sandbox enforces it | `domain/sandbox.rs`, `adapters/sandbox/`, `app/sandbox_setup.rs` |
 //! | ports of the machine that a workflow declares | `language/workflow_file/ports.rs`, `adapters/sandbox/port_{listener,forwarder}.rs` |
 //! | command lines that are always refused, and warnings of commands | `domain/refused_commands.rs` |
 //! | the text of a question, and its marks | `domain/question_text.rs` |

@@ -1,5 +1,5 @@
-//! The only code that meets the world: disk, git, SQLite, network, processes, JavaScript, clock.
-#![allow(clippy::disallowed_methods, reason = "this is the border: IO lives here and nowhere else")]
+//! Implements the ports: disk, git, SQLite, network, processes, JavaScript, clock.
+#![allow(clippy::disallowed_methods, reason = "this member does the input and output that the others must not do")]
 
 pub mod control_socket;
 pub mod external_editor;

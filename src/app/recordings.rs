@@ -1,4 +1,4 @@
-//! Recordings of model calls: from a workflow to its recording, and back.
+//! `--record` and `--replay`: wires recorder and player (`adapters/providers/recording/`) into a run.
 //!
 //! For everything that a recording must not depend on it uses a catalogue in which a script answers every level: there
 //! an agent's parameters are what its role and the settings have, whatever provider is configured on this machine.

@@ -1,4 +1,5 @@
-//! Tokens and money. An unknown price stays unknown; it is never guessed.
+//! Computes the cost of a model call from its tokens and price; the cost ledger of a run. An unknown price stays
+//! unknown; it is never guessed.
 
 mod ledger_encoding;
 mod token_usage;

@@ -2,7 +2,8 @@
 //! be there.
 //!
 //! A key is declared once. The reader takes the keys of the declaration and refuses all others, the JSON Schema and the
-//! reference page are made of it. Owns no rule of an object: what a declaration cannot say is for its reader.
+//! reference page are made of it. The declarations are in `workflow_file/`; `workflow_file/declared_keys.rs` lists all.
+//! Owns no rule of an object: what a declaration cannot say is for its reader.
 
 /// One key of an object.
 #[derive(Clone, Copy)]

@@ -1,4 +1,6 @@
-//! Stops the run at breakpoints, in step mode, and before model calls after an interrupt.
+//! Breakpoints are places where the user wants a run to stop and wait: before a state, before a tool call, or when so
+//! much is spent. This file stops the run there, before each state in step mode, and before model calls after an
+//! interrupt.
 
 use super::machine_core::MachineCore;
 use super::{PendingQuestion, RunEvent};
