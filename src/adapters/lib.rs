@@ -1,5 +1,5 @@
 //! Implements the ports: disk, git, SQLite, network, processes, JavaScript, clock.
-#![allow(clippy::disallowed_methods, reason = "this member does the input and output that the others must not do")]
+#![allow(clippy::disallowed_methods, reason = "this layer implements the ports: IO belongs here")]
 
 pub mod control_socket;
 pub mod external_editor;

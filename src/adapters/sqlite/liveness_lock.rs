@@ -1,7 +1,7 @@
-//! A lock on a file beside the history that shows that a driver lives.
+//! A lock on a file beside the history that shows that an owner lives.
 //!
 //! The system releases the lock when the process ends, however it ends, and every process on the same file system sees
-//! it: in another container, too, where the driver's process id means nothing. Optional: where no lock is available,
+//! it: in another container, too, where the owner's process id means nothing. Optional: where no lock is available,
 //! the process id is used.
 
 use std::fs::{self, File, TryLockError};
@@ -23,12 +23,12 @@ pub(super) struct LivenessLock {
     _locked_file: File,
 }
 
-/// Where the driver of that name listens to others.
+/// Where the owner of that name listens to others.
 pub(super) fn control_socket_path(store: &Path, name: &str) -> Option<PathBuf> {
     is_name(name).then(|| Some(control_socket::socket_path(&locks_directory(store)?, name))).flatten()
 }
 
-/// Where the locks of a history's drivers are.
+/// Where the locks of a history's owners are.
 pub(super) fn locks_directory(store: &Path) -> Option<PathBuf> {
     store.parent().map(|parent| parent.join("drivers"))
 }
@@ -58,7 +58,7 @@ impl Drop for LivenessLock {
     }
 }
 
-/// Whether the driver of that name lives; `None` if it is unknown.
+/// Whether the owner of that name lives; `None` if it is unknown.
 pub(super) fn is_lock_held(place: &Path, name: &str) -> Option<bool> {
     if !is_name(name) {
         return None;
@@ -66,7 +66,7 @@ pub(super) fn is_lock_held(place: &Path, name: &str) -> Option<bool> {
     match File::open(place.join(name)) {
         Err(error) if error.kind() == ErrorKind::NotFound => Some(false),
         Err(_) => None,
-        // shared: processes that check do not take each other for the driver
+        // shared: processes that check do not take each other for the owner
         Ok(file) => match file.try_lock_shared() {
             Ok(()) => Some(false),
             Err(TryLockError::WouldBlock) => Some(true),
@@ -80,7 +80,7 @@ fn is_name(name: &str) -> bool {
     !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }
 
-/// Whether a driver lives, or may live, whose name begins so.
+/// Whether an owner lives, or may live, whose name begins so.
 fn is_there(place: &Path, beginning: &str) -> bool {
     let names = fs::read_dir(place).into_iter().flatten().flatten();
     let mut names = names.filter_map(|entry| entry.file_name().into_string().ok());

@@ -1,6 +1,6 @@
 //! Whether the process that drives a run is still alive.
 //!
-//! A driver holds a lock as long as it lives, and the lock's name is stored with the run. Without a lock the process id
+//! An owner holds a lock as long as it lives, and the lock's name is stored with the run. Without a lock the process id
 //! decides: the system reuses ids, so the start time of the process is stored as well, and a process of another host or
 //! container is not visible and counts as dead.
 
@@ -23,12 +23,12 @@ pub(super) fn process_identity(pid: u32) -> String {
     start_from_ps(pid).unwrap_or_default()
 }
 
-/// The identity of a driver that holds a lock.
+/// The identity of an owner that holds a lock.
 pub(super) fn identity_with_lock(identity: &str, presence: &LivenessLock) -> String {
     format!("{identity}{LOCK}{}", presence.name)
 }
 
-/// The name of the lock that a driver holds; empty if it has none.
+/// The name of the lock that an owner holds; empty if it has none.
 pub(super) fn lock_name(process: &str) -> &str {
     process.split_once(LOCK).map_or("", |(_, lock)| lock)
 }

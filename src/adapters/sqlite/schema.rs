@@ -60,8 +60,8 @@ CREATE TABLE rows(
 ";
 
 /// - `runs.key` comes from `counters` and is never reused, so an old process cannot take a new run for a removed one.
-/// - `progress` has the fields of lists first, and long ones last. `claim` is the number of the driver's claim; 0 is a
-///   run without a driver. Its default lets a program of version 1 that has this file open continue.
+/// - `progress` has the fields of lists first, and long ones last. `claim` is the number of the owner's claim; 0 is a
+///   run without an owner. Its default lets a program of version 1 that has this file open continue.
 /// - `words` is the search index: no texts, only positions of words. A row's number in it is `run << 32 | seq`; `seq` 0
 ///   is the run's input.
 /// - `behind` has the runs whose index may end before their rows; `next` is the first `seq` that is not indexed.

@@ -38,11 +38,11 @@ impl PlayedRecording {
 pub fn describe_mismatch(
     asked: &NormalizedRequest,
     state: &str,
-    shelf: &RecordedCallMatcher,
+    matcher: &RecordedCallMatcher,
     playing: &PlayedRecording,
 ) -> (String, String) {
     let who = format!("agent `{}` in state `{state}`", asked.agent);
-    let (line, difference) = mismatch_text(asked, state, shelf, playing, &who);
+    let (line, difference) = mismatch_text(asked, state, matcher, playing, &who);
     let mut text = line.clone();
     if let Some(difference) = difference {
         let _ = write!(text, " (- recorded, + now):\n{}", cap_lines(&difference));
@@ -57,12 +57,12 @@ pub fn describe_mismatch(
 fn mismatch_text(
     asked: &NormalizedRequest,
     state: &str,
-    shelf: &RecordedCallMatcher,
+    matcher: &RecordedCallMatcher,
     playing: &PlayedRecording,
     who: &str,
 ) -> (String, Option<String>) {
     let name = &playing.name;
-    let same = shelf.calls().filter(|(call, _)| call.request == *asked).count();
+    let same = matcher.calls().filter(|(call, _)| call.request == *asked).count();
     if same > 0 {
         let times = if same == 1 { "once".to_owned() } else { format!("{same} times") };
         return (
@@ -70,8 +70,8 @@ fn mismatch_text(
             None,
         );
     }
-    let Some(nearest) = nearest_call(asked, state, shelf) else {
-        let mut known: Vec<&str> = shelf.calls().map(|(call, _)| call.request.agent.as_str()).collect();
+    let Some(nearest) = nearest_call(asked, state, matcher) else {
+        let mut known: Vec<&str> = matcher.calls().map(|(call, _)| call.request.agent.as_str()).collect();
         known.sort_unstable();
         known.dedup();
         let known = if known.is_empty() { "no calls at all".to_owned() } else { known.join(", ") };
@@ -90,9 +90,9 @@ fn mismatch_text(
 fn nearest_call<'s>(
     asked: &NormalizedRequest,
     state: &str,
-    shelf: &'s RecordedCallMatcher,
+    matcher: &'s RecordedCallMatcher,
 ) -> Option<&'s RecordedCall> {
-    let own = shelf.calls().filter(|(call, _)| call.request.agent == asked.agent);
+    let own = matcher.calls().filter(|(call, _)| call.request.agent == asked.agent);
     let mut own: Vec<_> =
         own.map(|(call, taken)| (rough_distance(&call.request, asked), taken, call)).collect();
     own.sort_by_key(|(distance, taken, call)| (*distance, *taken, call.state != state));

@@ -133,7 +133,7 @@ impl RunRescue<'_> {
 
     fn insert_progress(&self) -> rusqlite::Result<bool> {
         let Some(mut columns) = self.damaged.progress(self.key) else { return Ok(false) };
-        // the run has no driver
+        // the run has no owner
         columns[1] = Value::Integer(0);
         let put =
             "INSERT OR IGNORE INTO progress VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16)";
