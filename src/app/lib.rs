@@ -13,6 +13,7 @@ mod check_command;
 mod cli_context;
 mod config_sources;
 mod configure;
+mod context_windows;
 mod definition_files;
 mod demo;
 mod diagnostics;
@@ -49,7 +50,6 @@ mod test_command;
 mod time_travel;
 mod trust;
 mod trust_report;
-mod windows;
 
 use std::ffi::OsString;
 use std::io::Write;

@@ -15,12 +15,12 @@ use tokio::sync::watch;
 use self::workflow_registry::{RegistrySnapshot, WorkflowRegistry, first_error};
 use super::bootstrap::{self, WiredRuntime};
 use super::cli_context::CliContext;
+use super::context_windows::{self, KnownWindowLookup};
 use super::diagnostics;
 use super::isolation;
 use super::load_config::load_quietly;
 use super::run_command::run_spec;
 use super::run_to_end::{build_runtime, interrupt_receiver};
-use super::windows::{self, KnownWindowLookup};
 use synthdev_cli::args::McpArgs;
 use synthdev_cli::exit;
 use synthdev_domain::ids::RunId;
@@ -201,7 +201,7 @@ impl McpBackend for ProjectMcpBackend {
                 self.mark_shared(&run);
             }
             return async move {
-                windows::ask_unknown_windows(&providers, &mut spec.program).await;
+                context_windows::ask_unknown_windows(&providers, &mut spec.program).await;
                 let run = start_run_as(&handle, run, spec).map_err(start_error)?;
                 Ok(ClientStartedRun { run, warnings: Vec::new() })
             }
@@ -211,7 +211,7 @@ impl McpBackend for ProjectMcpBackend {
         let around =
             move |run: &RunId, handle: &RuntimeHandle| handle.with_delegated_models(run, interactions);
         async move {
-            windows::ask_unknown_windows(&providers, &mut spec.program).await;
+            context_windows::ask_unknown_windows(&providers, &mut spec.program).await;
             match tokio::task::spawn_blocking(move || elsewhere.start_run(spec, around)).await {
                 Ok(begun) => begun
                     .map(|started| ClientStartedRun {

@@ -8,11 +8,11 @@ use serde_json::{Value, json};
 
 use super::bootstrap::{self, WiredRuntime, WorktreeLocation};
 use super::cli_context::CliContext;
+use super::context_windows::ServerWindowLookup;
 use super::load_config::load_catalog;
 use super::read_only::{error_with_hint, store_error};
 use super::run_command::{read_script, read_workflow};
 use super::run_to_end::{follow_run, follow_run_if};
-use super::windows::ServerWindowLookup;
 use super::{diagnostics, recordings};
 use synthdev_adapters::providers::scripted::ScriptedModel;
 use synthdev_cli::args::ResumeArgs;

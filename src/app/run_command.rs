@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::cli_context::CliContext;
 use super::recordings::{self, RecordingMode};
-use super::{bootstrap, diagnostics, isolation, system_context, windows};
+use super::{bootstrap, context_windows, diagnostics, isolation, system_context};
 use synthdev_adapters::file_io;
 use synthdev_adapters::providers::scripted::{RepliesFileProblem, ScriptedModel};
 use synthdev_cli::args::RunArgs;
@@ -59,7 +59,7 @@ pub(super) fn run_workflow_command(context: &CliContext, args: RunArgs) -> Resul
         Err(error) => bail!("{}\nhint: {}", error.message, error.hint),
     };
     let mut program = program;
-    windows::ask_windows_before_recording(&catalog, &mut program)?;
+    context_windows::ask_windows_before_recording(&catalog, &mut program)?;
     let (program, tape) = recordings::prepare_recording(context, &args, file.as_ref(), played, program)?;
     let asked = match (args.isolate, args.share) {
         (true, _) => FileSharingMode::Isolated,

@@ -18,7 +18,7 @@ use super::cli_context::CliContext;
 use super::read_only::{error_with_hint, open_reader, store_error};
 use super::run_command::{load_catalog, read_workflow};
 use super::run_to_end::build_runtime;
-use super::{diagnostics, windows};
+use super::{context_windows, diagnostics};
 use synthdev_cli::output::{TerminalSafeWriter, print_stderr, safe_name};
 use synthdev_cli::time_travel::ForkReport;
 use synthdev_cli::{exit, json_output, snapshots, time_travel};
@@ -32,7 +32,7 @@ use synthdev_service::time_travel::{
     FileScope, ForkChanges, ForkOutcome, StepFiles, StepPlan, TimeTravelError, TimeTravelNote,
     TimeTravelService,
 };
-use synthdev_settings::catalog::windows::copy_known_windows;
+use synthdev_settings::catalog::context_windows::copy_known_windows;
 
 pub(super) struct ForkArgs {
     pub(super) run: String,
@@ -241,7 +241,7 @@ fn current_definition(
     match catalog.check_workflow(&same.name) {
         Ok((mut program, warnings)) => {
             diagnostics::print_diagnostics(&catalog, &warnings);
-            windows::ask_windows_before_recording(&catalog, &mut program)?;
+            context_windows::ask_windows_before_recording(&catalog, &mut program)?;
             copy_known_windows(&mut program, &record.program);
             Ok(program)
         }

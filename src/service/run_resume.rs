@@ -15,7 +15,7 @@ use synthdev_domain::workflow::WorkflowProgram;
 use synthdev_engine::input::UserAnswer;
 use synthdev_runtime::handle::RuntimeHandle;
 use synthdev_settings::catalog::ConfigCatalog;
-use synthdev_settings::catalog::windows::copy_known_windows;
+use synthdev_settings::catalog::context_windows::copy_known_windows;
 
 pub use answers::{AnswerError, AnswerPlan, TypedAnswers};
 pub use error::RunResumeError;

@@ -1,9 +1,9 @@
 //! The configuration: all files of all layers as one value, with their diagnostics. Loading is cheap (no script is
 //! parsed); a workflow is checked on demand. Never reads a file.
 
+pub mod context_windows;
 mod misdirected_keys;
 pub mod programs;
-pub mod windows;
 mod without_effect;
 pub mod workflow_index;
 

@@ -11,9 +11,9 @@ use super::isolated_runs::isolated_start_text;
 use super::tui_backend::{StartedRun, WorkflowStart};
 use super::{TuiBackend, past_runs, run_blocking};
 use crate::cli_context::CliContext;
+use crate::context_windows;
 use crate::model_setup::LocalSetupPorts;
 use crate::run_command::run_spec;
-use crate::windows;
 use serde_json::Map;
 use synthdev_engine::steering::BreakpointSet;
 use synthdev_language::inputs;
@@ -119,7 +119,7 @@ impl TuiBackend {
                 let elsewhere = self.isolated_runs();
                 let copied = async move {
                     let mut spec = spec;
-                    windows::ask_unknown_windows(&wired.providers, &mut spec.program).await;
+                    context_windows::ask_unknown_windows(&wired.providers, &mut spec.program).await;
                     let started = run_blocking(move || {
                         let started = elsewhere
                             .start_run(spec, |_, handle| handle.clone())

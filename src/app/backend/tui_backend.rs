@@ -13,9 +13,9 @@ use super::pending_breakpoints::PendingBreakpoints;
 use super::{indexing_session, transcript_pages};
 use crate::bootstrap::WiredRuntime;
 use crate::cli_context::CliContext;
+use crate::context_windows;
 use crate::diagnostics::diagnostics_text;
 use crate::trust::ProjectFiles;
-use crate::windows;
 use synthdev_adapters::file_io::FileStamp;
 use synthdev_domain::diagnostic::{Diagnostic, DiagnosticSeverity};
 use synthdev_domain::ids::RunId;
@@ -96,14 +96,14 @@ impl TuiBackend {
             begun();
             Ok(run)
         };
-        if windows::are_windows_known(&providers, &spec.program) {
-            windows::apply_known_windows(&providers, &mut spec.program);
+        if context_windows::are_windows_known(&providers, &spec.program) {
+            context_windows::apply_known_windows(&providers, &mut spec.program);
             return go(spec).map(WorkflowStart::Running);
         }
         Ok(WorkflowStart::Later(
             StartPreparation::Windows,
             Box::pin(async move {
-                windows::ask_unknown_windows(&providers, &mut spec.program).await;
+                context_windows::ask_unknown_windows(&providers, &mut spec.program).await;
                 Ok((go(spec)?, None))
             }),
         ))

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::real_http::{KEY, script, world_asking};
 use super::real_protocols::world_asking_in;
 use super::world::{Ran, World, talk_workflow, workflow};
-use crate::support::model_server::{Behaviour, Dialect, ModelServer, Recorded, TuiHarness, dead_url};
+use crate::support::model_server::{Behaviour, Dialect, ModelServer, Recorded, RequestResponder, dead_url};
 
 /// Events without what differs from run to run.
 fn events(ran: &Ran, world: &World) -> Vec<Value> {
@@ -207,7 +207,7 @@ async fn a_recording_of_a_past_run_is_of_the_present_definition_whatever_models_
 /// Answers each branch by what it is asked.
 struct ByQuestion;
 
-impl TuiHarness for ByQuestion {
+impl RequestResponder for ByQuestion {
     fn reply_to(&self, request: &Recorded) -> Behaviour {
         let said = request.body["messages"].to_string();
         let views = ["structure and design", "can be tested", "hard the following"];

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::real_http::KEY;
 use super::world::{World, wait_for};
-use crate::support::model_server::{Behaviour, ModelServer, Recorded, TuiHarness};
+use crate::support::model_server::{Behaviour, ModelServer, Recorded, RequestResponder};
 
 const INDEX: &str = ".synthdev/index/index.jsonl";
 
@@ -18,7 +18,7 @@ type Answer = fn() -> Behaviour;
 #[derive(Default)]
 struct Author(Mutex<BTreeMap<&'static str, Answer>>);
 
-impl TuiHarness for Author {
+impl RequestResponder for Author {
     fn reply_to(&self, request: &Recorded) -> Behaviour {
         let subject = subject(request);
         let other = self.0.lock().unwrap().get(subject.as_str()).copied();

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, OpenFlags};
 
-use super::super::support::model_server::{Behaviour, Recorded, TuiHarness};
+use super::super::support::model_server::{Behaviour, Recorded, RequestResponder};
 use super::scene;
 
 /// A place in a run. Requests, commands and rows are counted over all of its processes.
@@ -199,7 +199,7 @@ fn holding_paths(root: &Path) -> BTreeSet<PathBuf> {
     all.filter(|path| path.file_name().unwrap().to_string_lossy().starts_with("hold-")).collect()
 }
 
-impl TuiHarness for Trigger {
+impl RequestResponder for Trigger {
     fn reply_to(&self, request: &Recorded) -> Behaviour {
         let mark = scene::request_mark(request);
         let due = {

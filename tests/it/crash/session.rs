@@ -15,7 +15,7 @@ use synthdev::domain::journal::{RunQuery, RunStatus, RunSummary};
 use synthdev::ports::run_store::RunStore;
 
 use super::super::cli::world::World;
-use super::super::support::model_server::{ModelServer, TuiHarness};
+use super::super::support::model_server::{ModelServer, RequestResponder};
 use super::moment::{self, Moment, Seen, Trigger};
 use super::scene;
 
@@ -62,7 +62,8 @@ impl Session {
         moments.reverse();
         let mut world = scene::world();
         let trigger = Arc::new(Trigger::new(world.root(), world.data().join("runs.sqlite")));
-        let server = runtime.block_on(ModelServer::start_with(Arc::clone(&trigger) as Arc<dyn TuiHarness>));
+        let server =
+            runtime.block_on(ModelServer::start_with(Arc::clone(&trigger) as Arc<dyn RequestResponder>));
         scene::configure(&mut world, &server.base_url);
         Self {
             world,

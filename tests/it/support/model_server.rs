@@ -244,7 +244,7 @@ pub struct Recorded {
 }
 
 /// Answers by what is asked, in place of a script.
-pub trait TuiHarness: Send + Sync {
+pub trait RequestResponder: Send + Sync {
     /// A request has come in whole; refused ones are not shown here.
     fn reply_to(&self, request: &Recorded) -> Behaviour;
 
@@ -255,7 +255,7 @@ pub trait TuiHarness: Send + Sync {
 #[derive(Default)]
 struct Shared {
     dialect: Dialect,
-    observer: Option<Arc<dyn TuiHarness>>,
+    responder: Option<Arc<dyn RequestResponder>>,
     script: VecDeque<Behaviour>,
     per_model: BTreeMap<String, VecDeque<Behaviour>>,
     requests: Vec<Recorded>,
@@ -299,9 +299,9 @@ impl ModelServer {
         Self::start_per_model_in_dialect(Dialect::Completions, scripts).await
     }
 
-    /// Answers whatever is asked, as the desk says.
-    pub async fn start_with(desk: Arc<dyn TuiHarness>) -> Self {
-        Self::serve_shared(Shared { observer: Some(desk), ..Shared::default() }).await
+    /// Answers whatever is asked, as the responder says.
+    pub async fn start_with(responder: Arc<dyn RequestResponder>) -> Self {
+        Self::serve_shared(Shared { responder: Some(responder), ..Shared::default() }).await
     }
 
     async fn serve_shared(shared: Shared) -> Self {
@@ -393,8 +393,8 @@ async fn serve_connection(
     socket.set_nodelay(true).unwrap();
     let mut buffer = Vec::new();
     while let Some(request) = read_request(&mut socket, &mut buffer, connection, &shared).await {
-        let desk = shared.lock().unwrap().observer.clone().filter(|_| request.rejection.is_none());
-        let Some(desk) = desk else {
+        let responder = shared.lock().unwrap().responder.clone().filter(|_| request.rejection.is_none());
+        let Some(responder) = responder else {
             let behaviour = next_behaviour(&mut shared.lock().unwrap(), request);
             let dies = behaviour.closes_next;
             if !write_answer(&mut socket, behaviour, &gone).await {
@@ -409,11 +409,11 @@ async fn serve_connection(
         };
         shared.lock().unwrap().requests.push(request.clone());
         let behaviour =
-            desk.reply_to(&request).with_model(request.body["model"].as_str().unwrap_or_default());
+            responder.reply_to(&request).with_model(request.body["model"].as_str().unwrap_or_default());
         if !write_answer(&mut socket, behaviour, &gone).await {
             return;
         }
-        desk.on_answered(&request);
+        responder.on_answered(&request);
     }
 }
 

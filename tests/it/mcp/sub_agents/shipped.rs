@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 
 use super::*;
 use crate::cli::shipped::names as shipped;
-use crate::support::model_server::{Behaviour, ModelServer, Recorded, TuiHarness};
+use crate::support::model_server::{Behaviour, ModelServer, Recorded, RequestResponder};
 
 const OURS: [&str; 7] =
     ["--provider", "agentllm", "--smart-provider", "agentllm", "--fast-provider", "agentllm", "--yes"];
@@ -144,7 +144,7 @@ impl Script {
 /// A model server that answers every agent with these instructions.
 struct Provider(Mutex<Script>);
 
-impl TuiHarness for Provider {
+impl RequestResponder for Provider {
     fn reply_to(&self, request: &Recorded) -> Behaviour {
         let mut script = self.0.lock().unwrap();
         let messages = request.body["messages"].as_array().unwrap();
@@ -306,7 +306,7 @@ async fn same_three_ways(row: &Row) {
 
     let systems = script.systems;
     let provider = Arc::new(Provider(Mutex::new(Script { systems, ..Script::from_case(case) })));
-    let server = ModelServer::start_with(Arc::clone(&provider) as Arc<dyn TuiHarness>).await;
+    let server = ModelServer::start_with(Arc::clone(&provider) as Arc<dyn RequestResponder>).await;
     let mut world = project();
     for (name, value) in [
         ("BASE_URL", server.base_url.as_str()),

@@ -9,7 +9,7 @@ use synthdev_adapters::providers::{ModelProviders, ModelTimeouts};
 use synthdev_domain::workflow::WorkflowProgram;
 use synthdev_service::run_resume::WindowLookup;
 use synthdev_settings::catalog::ConfigCatalog;
-use synthdev_settings::catalog::windows::{choices_with_unknown_window, set_windows};
+use synthdev_settings::catalog::context_windows::{choices_with_unknown_window, set_windows};
 
 /// Asks the servers of a configuration, on threads of its own: nothing runs yet.
 pub(super) struct ServerWindowLookup<'c>(pub(super) &'c ConfigCatalog);
