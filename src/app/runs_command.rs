@@ -17,7 +17,7 @@ use synthdev_cli::args::{ModelRequestSelector, RunsCommand, SnapshotSubcommand};
 use synthdev_cli::output::{TerminalSafeWriter, print_stderr};
 use synthdev_cli::{exit, json_output, show_run, snapshots};
 use synthdev_service::history_cleanup::CleanupLimits;
-use synthdev_service::project_snapshots::{ProjectSnapshotError, SnapshotService};
+use synthdev_service::project_snapshots::{ProjectSnapshotError, SnapshotRestorePlan, SnapshotService};
 use synthdev_service::run_control::ControlAction;
 use synthdev_service::run_files::RunFiles;
 use synthdev_service::run_reports::ModelCallSelector;
@@ -139,21 +139,42 @@ fn refused_text(error: &ProjectSnapshotError) -> String {
 
 /// Shows the files first; at a terminal it asks, elsewhere `--yes` is needed.
 fn restore_snapshot(service: &SnapshotService<'_>, id: &str, yes: bool) -> Result<u8> {
+    if yes {
+        return restore_without_question(service, id);
+    }
     let plan = service.plan_restore(id).map_err(refused)?;
     if plan.is_empty() {
         print_text(&snapshots::restore_plan_text(&plan))?;
         return Ok(exit::COMPLETED);
     }
-    if !yes {
-        print_stderr(format_args!("{}", snapshots::restore_plan_text(&plan)));
-        let question = format!("restore {}?", snapshots::file_count_text(plan.changes.len()));
-        if !isolation::ask_confirmation(&question).context("not restored")? {
-            print_stderr("nothing was changed");
-            return Ok(exit::CANCELLED);
-        }
+    print_stderr(format_args!("{}", snapshots::restore_plan_text(&plan)));
+    let question = format!("restore {}?", snapshots::file_count_text(plan.changes.len()));
+    if !isolation::ask_confirmation(&question).context("not restored")? {
+        print_stderr("nothing was changed");
+        return Ok(exit::CANCELLED);
     }
     let done = service.restore(plan.info.id.as_str()).map_err(refused)?;
-    print_text(&if yes { snapshots::restored_text(&done) } else { snapshots::restored_as_shown(&done) })?;
+    print_text(&snapshots::restored_as_shown(&done))?;
+    Ok(exit::COMPLETED)
+}
+
+/// Without a plan: finding what differs costs as much as restoring it.
+fn restore_without_question(service: &SnapshotService<'_>, id: &str) -> Result<u8> {
+    let completes_restore = service.interruption().is_some();
+    let info = service.find(id).map_err(refused)?;
+    let done = service.restore(info.id.as_str()).map_err(refused)?;
+    let plan = SnapshotRestorePlan {
+        info,
+        changes: done.files.clone(),
+        unrestored: done.beyond.clone(),
+        completes_restore,
+    };
+    let was_empty = plan.is_empty();
+    print_text(&if was_empty {
+        snapshots::restore_plan_text(&plan)
+    } else {
+        snapshots::restored_text(&done)
+    })?;
     Ok(exit::COMPLETED)
 }
 

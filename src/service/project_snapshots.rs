@@ -86,6 +86,12 @@ impl<'s> SnapshotService<'s> {
         Ok(self.store.take(&SnapshotRequest { label, ..SnapshotRequest::default() })?)
     }
 
+    /// # Errors
+    /// There is none of this id.
+    pub fn find(&self, id: &str) -> Result<SnapshotInfo, ProjectSnapshotError> {
+        Ok(self.store.find(id)?)
+    }
+
     /// A snapshot with what differs from it now.
     ///
     /// # Errors
