@@ -7,7 +7,6 @@ use std::sync::Arc;
 
 use super::cli_context::CliContext;
 use super::recordings::{self, local_place, recording_header, roles_by_agent};
-use super::simulation_ports::{PlayedModels, RecordedModels};
 use super::{bootstrap, config_sources};
 use synthdev_adapters::providers::recording::{
     ModelCallPlayer, ModelCallRecorder, ModelRecording, RecordingError,
@@ -87,7 +86,7 @@ impl TestRecordings for RecordedTests<'_> {
         let header = recording_header(&program, &asking);
         let recorder =
             ModelCallRecorder::create_file(&place, &header, roles_by_agent(&asking), here, models as Arc<_>);
-        Ok((asking, Arc::new(RecordedModels(recorder.map_err(of_file)?.with_retry_delays()))))
+        Ok((asking, Arc::new(recorder.map_err(of_file)?.with_retry_delays())))
     }
 }
 
@@ -102,7 +101,7 @@ impl RecordedTests<'_> {
         let (program, playing) = recordings::program_with_recording(&cassette.header, name, again, program);
         let here = local_place(&self.plain_catalog, &[&self.context.project]);
         let player = ModelCallPlayer::new(cassette, playing, roles_by_agent(&program), here);
-        (program, Arc::new(PlayedModels(player.without_delays())))
+        (program, Arc::new(player.without_delays()))
     }
 
     /// `None`: among what is shipped.

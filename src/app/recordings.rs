@@ -276,11 +276,6 @@ fn unfinished_recording_text(left: &UnfinishedRecording, report: &FinalReport) -
     format!("{ended}, so {left}{more}")
 }
 
-/// Recorded calls that were not used, one line each; none for a run that took another path.
-pub(super) fn unused_call_lines(player: &ModelCallPlayer) -> Vec<String> {
-    if player.missed_requests().is_empty() { player.unused_answers() } else { Vec::new() }
-}
-
 /// The program with the recorded models, and a notice about the recording. `program`: from a catalogue without models.
 pub(super) fn program_with_recording(
     header: &RecordingHeader,

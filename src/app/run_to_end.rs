@@ -15,6 +15,7 @@ use synthdev_cli::headless::{self, FinalReport, HeadlessOutput, InterruptSource}
 use synthdev_cli::output::print_stderr;
 use synthdev_domain::ids::RunId;
 use synthdev_engine::run_spec::RunSpec;
+use synthdev_ports::simulation::ScriptedModelPort;
 use synthdev_runtime::handle::RuntimeHandle;
 use synthdev_service::run_start::{RunStartError, start_run};
 
@@ -53,7 +54,7 @@ pub(super) fn follow_run_if<T>(
         let interrupts = interrupt_receiver();
         let (providers, deck) = (Arc::clone(&wired.providers), wired.recording.clone());
         let leftovers = move || match &deck {
-            Some(ActiveRecording::Player(player)) => never_used(recordings::unused_call_lines(player)),
+            Some(ActiveRecording::Player(player)) => never_used(player.unused_replies()),
             _ => unused_replies(providers.scripted_model()),
         };
         let events = wired.handle.subscribe(show.events);

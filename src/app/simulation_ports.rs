@@ -1,20 +1,15 @@
-//! What scripted runs are played with: scripted models and tools, recordings, the script host.
+//! What scripted runs are played with: scripted models and tools, and the script host.
 
 use std::sync::Arc;
 
-use futures_util::future::BoxFuture;
 use serde_json::Value;
 
-use super::recordings;
 use synthdev_adapters::javascript::ScriptWorkerPool;
 use synthdev_adapters::providers::mock_model::MockModel;
-use synthdev_adapters::providers::recording::{ModelCallPlayer, ModelCallRecorder};
 use synthdev_adapters::providers::scripted::{RepliesFileProblem, ScriptedModel};
 use synthdev_adapters::tools::scripted::ScriptedTools;
 use synthdev_domain::mock_results::MockToolResult;
-use synthdev_domain::model::{ModelError, ModelReply, ModelRequest};
 use synthdev_domain::tool::ToolSpec;
-use synthdev_ports::model::{DeltaSink, ModelPort};
 use synthdev_ports::script::ScriptPort;
 use synthdev_ports::simulation::{
     ScriptedModelPort, ScriptedReplyProblem, ScriptedToolPort, SimulationPorts,
@@ -52,47 +47,6 @@ impl SimulationPorts for LocalSimulationPorts {
 
     fn scripts(&self) -> &dyn ScriptPort {
         &self.scripts
-    }
-}
-
-/// Models that answer from a recording.
-pub(super) struct PlayedModels(pub(super) ModelCallPlayer);
-
-/// Real models, while they are recorded.
-pub(super) struct RecordedModels(pub(super) ModelCallRecorder);
-
-impl ModelPort for PlayedModels {
-    fn call<'a>(
-        &'a self,
-        request: &'a ModelRequest,
-        sink: &'a dyn DeltaSink,
-    ) -> BoxFuture<'a, Result<ModelReply, ModelError>> {
-        self.0.call(request, sink)
-    }
-}
-
-impl ScriptedModelPort for PlayedModels {
-    fn unused_replies(&self) -> Vec<String> {
-        recordings::unused_call_lines(&self.0)
-    }
-}
-
-impl ModelPort for RecordedModels {
-    fn call<'a>(
-        &'a self,
-        request: &'a ModelRequest,
-        sink: &'a dyn DeltaSink,
-    ) -> BoxFuture<'a, Result<ModelReply, ModelError>> {
-        self.0.call(request, sink)
-    }
-}
-
-impl ScriptedModelPort for RecordedModels {
-    fn end_recording(&self, keep: bool) -> Option<String> {
-        match keep {
-            true => self.0.finish_recording().err().map(|bad| bad.to_string()),
-            false => self.0.abandon_recording().map(|left| format!("the test has failed, so {left}")),
-        }
     }
 }
 

@@ -14,7 +14,7 @@ use synthdev_settings::trust::capabilities::REPOSITORY;
 use synthdev_settings::trust::{TrustBook, TrustVerdict, fingerprint_files};
 
 /// The project's own folder.
-pub(super) const FOLDER: &str = ".synthdev";
+pub(super) use synthdev_service::definition_edit::PROJECT_FOLDER as FOLDER;
 
 /// The files of a project that can make the program act, read once: the files that are judged are the ones that are
 /// used.

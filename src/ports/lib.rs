@@ -1,4 +1,5 @@
-//! Traits for everything outside of the runtime: models, tools, files, clocks. Only adapters implement them.
+//! Traits for everything outside of the runtime: models, tools, files, clocks. Adapters implement them;
+//! a few wrappers in `runtime` implement a port around another, and `app` gathers those of scripted runs.
 
 pub mod clock;
 pub mod lock;

@@ -12,6 +12,7 @@ use super::mismatch::{self, PlayedRecording};
 use super::normalize::{RequestNormalizer, RolesByAgent};
 use synthdev_domain::model::{DeltaKind, ModelError, ModelReply, ModelRequest};
 use synthdev_ports::model::{DeltaSink, ModelPort};
+use synthdev_ports::simulation::ScriptedModelPort;
 
 /// How long a reply waits for another call to finish before it gives up the recorded order.
 const ORDER_TIMEOUT: Duration = Duration::from_secs(1);
@@ -170,6 +171,13 @@ fn stream_reply(sink: &dyn DeltaSink, reasoning: &str, text: &str) {
         if !text.is_empty() {
             sink.delta(kind, text);
         }
+    }
+}
+
+impl ScriptedModelPort for ModelCallPlayer {
+    /// None where the run has left the recording: then what is missing counts.
+    fn unused_replies(&self) -> Vec<String> {
+        if self.missed_requests().is_empty() { self.unused_answers() } else { Vec::new() }
     }
 }
 

@@ -22,6 +22,7 @@ use super::partial_file::PartialRecordingFile;
 use synthdev_domain::cost::AttemptUsage;
 use synthdev_domain::model::{DeltaKind, ModelError, ModelReply, ModelRequest};
 use synthdev_ports::model::{DeltaSink, ModelPort};
+use synthdev_ports::simulation::ScriptedModelPort;
 
 /// Between attempts of a run whose own clock does not wait.
 const USUAL_WAIT: Duration = Duration::from_secs(2);
@@ -241,6 +242,15 @@ fn is_recording(path: &Path) -> bool {
             let mut first = [0; 12];
             std::io::Read::read_exact(&mut file, &mut first).is_ok() && first.starts_with(b"{\"cassette\":")
         }),
+    }
+}
+
+impl ScriptedModelPort for ModelCallRecorder {
+    fn end_recording(&self, keep: bool) -> Option<String> {
+        match keep {
+            true => self.finish_recording().err().map(|bad| bad.to_string()),
+            false => self.abandon_recording().map(|left| format!("the test has failed, so {left}")),
+        }
     }
 }
 
