@@ -237,14 +237,21 @@ fn two_writers_in_many_threads_lose_nothing() {
 
 #[test]
 fn twenty_stores_made_at_once_are_one() {
-    let place = Place::new();
-    std::thread::scope(|scope| {
-        for number in 0..20 {
-            let store = place.store();
-            scope.spawn(move || store.create(&header(&format!("r{number}"), number)).unwrap());
-        }
-    });
-    assert_eq!(place.store().list(&RunQuery::newest(0)).unwrap().len(), 20);
+    // the file appears between any two steps of the others: one round meets only some of the orders
+    for _ in 0..20 {
+        let place = Place::new();
+        let together = std::sync::Barrier::new(20);
+        std::thread::scope(|scope| {
+            for number in 0..20 {
+                let (store, together) = (place.store(), &together);
+                scope.spawn(move || {
+                    together.wait();
+                    store.create(&header(&format!("r{number}"), number)).unwrap();
+                });
+            }
+        });
+        assert_eq!(place.store().list(&RunQuery::newest(0)).unwrap().len(), 20);
+    }
 }
 
 #[test]

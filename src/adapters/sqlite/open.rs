@@ -95,11 +95,17 @@ pub(super) fn refuse_unfinished(path: &Path) -> Result<(), StoreError> {
 pub(super) fn open_store(path: &Path) -> Result<Connection, OpenStoreError> {
     refuse_unfinished(path)?;
     if is_absent(path) {
-        refuse_lone_log(path, "is missing")?;
+        // another process may have created the file since, and its log after it: a log is alone if the file is still absent
+        if wal_sync::log_bytes(path) > 0 && is_absent(path) {
+            return Err(lone_log_error(path, "is missing").into());
+        }
         create_store(path)?;
     } else if is_too_short(path) {
-        refuse_lone_log(path, "is empty")?;
-        return Err(store_errors::damaged_error(path, "it is empty").into());
+        return Err(match wal_sync::log_bytes(path) {
+            0 => store_errors::damaged_error(path, "it is empty"),
+            _ => lone_log_error(path, "is empty"),
+        }
+        .into());
     }
     let connection = connect_file(path)?;
     // a damaged store stays unchanged: its log is not checkpointed into it
@@ -187,14 +193,9 @@ fn refused_error(path: &Path, error: &rusqlite::Error) -> OpenStoreError {
 }
 
 /// A log without its file holds rows that SQLite would throw away with the first touch.
-fn refuse_lone_log(path: &Path, what: &str) -> Result<(), StoreError> {
-    if wal_sync::log_bytes(path) == 0 {
-        return Ok(());
-    }
-    Err(store_errors::damaged_error(
-        path,
-        &format!("it {what}, though its log {} is there", wal_sync::wal_path(path).display()),
-    ))
+fn lone_log_error(path: &Path, what: &str) -> StoreError {
+    let log = wal_sync::wal_path(path);
+    store_errors::damaged_error(path, &format!("it {what}, though its log {} is there", log.display()))
 }
 
 /// Checks before any change: a foreign or newer file stays as it is.
