@@ -14,7 +14,7 @@ run *arguments:
 
 # The demo: a real run with scripted words in a temporary project. `just demo --headless` needs no screen.
 demo *arguments:
-    cargo run --release --locked -- demo {{ arguments }}
+    cargo run --locked -- demo {{ arguments }}
 
 # Every test of the usual tier.
 test *arguments:

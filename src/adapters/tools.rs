@@ -7,22 +7,24 @@
 //! reports about itself — followed, where there is more, by plain text exactly as found: a file's lines are not
 //! escaped, so that a model can quote them back.
 
+mod apply_patch;
 mod arguments;
 mod atomic_replace;
 mod edit_file;
 mod encoding;
-mod environment;
+pub(crate) mod environment;
 mod exact_search;
 mod execute_terminal;
 mod expected_effect;
 mod explain_codebase;
-mod http_request;
+mod glob;
+pub(crate) mod http_request;
 mod list_directory;
 mod load_file;
 mod mcp_call;
 mod path_guard;
 mod planned_change;
-mod process;
+pub(crate) mod process;
 mod read_files;
 pub mod scripted;
 mod shell;
@@ -53,6 +55,7 @@ use synthdev_domain::tool::{
 use synthdev_ports::mcp::McpPort;
 use synthdev_ports::tool::ToolPort;
 
+use mcp_call::McpCallArguments;
 use path_guard::ProjectPathGuard;
 use process::CommandConfinement;
 use tool_answer::ToolAnswer;
@@ -131,9 +134,11 @@ impl ProjectTools {
             read_files::tool_spec(),
             list_directory::tool_spec(),
             exact_search::tool_spec(),
+            glob::tool_spec(),
             explain_codebase::tool_spec(),
             write_file::tool_spec(),
             edit_file::tool_spec(),
+            apply_patch::tool_spec(),
             execute_terminal::tool_spec(settings.terminal_timeout),
         ];
         let clients = http_request::HttpRequestClients::default();
@@ -183,6 +188,10 @@ impl ProjectTools {
                 Ok(arguments) => exact_search::run_tool(&self.project, arguments).await,
                 Err(problem) => ToolAnswer::failure(problem),
             },
+            glob::NAME => match self.read_arguments(invocation) {
+                Ok(arguments) => glob::run_tool(&self.project, arguments).await,
+                Err(problem) => ToolAnswer::failure(problem),
+            },
             explain_codebase::NAME => match self.read_arguments(invocation) {
                 Ok(arguments) => explain_codebase::run_tool(&self.project, arguments).await,
                 Err(problem) => ToolAnswer::failure(problem),
@@ -193,6 +202,10 @@ impl ProjectTools {
             },
             edit_file::NAME => match self.read_arguments(invocation) {
                 Ok(arguments) => edit_file::run_tool(&self.project, &arguments),
+                Err(problem) => ToolAnswer::failure(problem),
+            },
+            apply_patch::NAME => match self.read_arguments(invocation) {
+                Ok(arguments) => apply_patch::run_tool(&self.project, &arguments),
                 Err(problem) => ToolAnswer::failure(problem),
             },
             execute_terminal::NAME => match self.read_arguments(invocation) {
@@ -211,18 +224,37 @@ impl ProjectTools {
                 Ok(arguments) => mcp_call::run_tool(&*self.servers, arguments).await,
                 Err(problem) => ToolAnswer::failure(problem),
             },
-            unknown => ToolAnswer::failure(self.no_such_tool(unknown)),
+            other => match self.servers.find_tool(other) {
+                Some((address, _)) => {
+                    let arguments = McpCallArguments::of_agent(address, invocation.arguments.clone());
+                    mcp_call::run_tool(&*self.servers, arguments).await
+                }
+                None => ToolAnswer::failure(self.no_such_tool(other)),
+            },
         }
     }
 
     async fn build_preview(&self, invocation: &ToolInvocation) -> Option<ToolPreview> {
         match invocation.tool.as_str() {
             write_file::NAME => Some(match self.read_arguments(invocation) {
-                Ok(arguments) => self.change_preview(move |p| write_file::plan_change(p, &arguments)).await,
+                Ok(arguments) => {
+                    self.change_preview(move |p| Ok(write_file::plan_change(p, &arguments)?.to_preview()))
+                        .await
+                }
                 Err(problem) => cannot_apply(&problem),
             }),
             edit_file::NAME => Some(match self.read_arguments(invocation) {
-                Ok(arguments) => self.change_preview(move |p| edit_file::plan_change(p, &arguments)).await,
+                Ok(arguments) => {
+                    self.change_preview(move |p| Ok(edit_file::plan_change(p, &arguments)?.to_preview()))
+                        .await
+                }
+                Err(problem) => cannot_apply(&problem),
+            }),
+            apply_patch::NAME => Some(match self.read_arguments(invocation) {
+                Ok(arguments) => {
+                    self.change_preview(move |p| Ok(apply_patch::plan_patch(p, &arguments)?.to_preview()))
+                        .await
+                }
                 Err(problem) => cannot_apply(&problem),
             }),
             execute_terminal::NAME => {
@@ -235,7 +267,11 @@ impl ProjectTools {
             mcp_call::NAME => {
                 Some(self.preview_arguments(invocation, |arguments| mcp_call::preview_call(&arguments)))
             }
-            _ => None,
+            other => {
+                let (address, _) = self.servers.find_tool(other)?;
+                let arguments = McpCallArguments::of_agent(address, invocation.arguments.clone());
+                Some(mcp_call::preview_call(&arguments))
+            }
         }
     }
 
@@ -263,12 +299,10 @@ impl ProjectTools {
     /// Large files make slow diffs, so this never runs on the async workers.
     async fn change_preview(
         &self,
-        plan: impl FnOnce(&ToolContext) -> Result<planned_change::PlannedFileChange, String> + Send + 'static,
+        plan: impl FnOnce(&ToolContext) -> Result<ToolPreview, String> + Send + 'static,
     ) -> ToolPreview {
-        let shown = self.run_blocking(move |project| match plan(project) {
-            Ok(change) => change.to_preview(),
-            Err(problem) => cannot_apply(&problem),
-        });
+        let shown =
+            self.run_blocking(move |project| plan(project).unwrap_or_else(|problem| cannot_apply(&problem)));
         shown.await.unwrap_or_else(|| cannot_apply("the preview could not be made"))
     }
 
@@ -287,6 +321,14 @@ impl ProjectTools {
                     edit_file::predict_effect(project, &arguments)
                 })
                 .await
+            }
+            apply_patch::NAME => {
+                let arguments = self.read_arguments(invocation).ok()?;
+                let foreseen = self.run_blocking(move |project| {
+                    let (plan, told) = apply_patch::predict_effect(project, &arguments).ok()?;
+                    expected_effect::from_patch(&plan, told, project.cap)
+                });
+                foreseen.await.flatten()
             }
             _ => None,
         }
@@ -336,9 +378,11 @@ impl ToolPort for ProjectTools {
             read_files::NAME => self.judge(invocation, read_files::refusal),
             list_directory::NAME => self.judge(invocation, list_directory::refusal),
             exact_search::NAME => self.judge(invocation, exact_search::refusal),
+            glob::NAME => self.judge(invocation, glob::refusal),
             explain_codebase::NAME => self.judge(invocation, explain_codebase::refusal),
             write_file::NAME => self.judge(invocation, write_file::refusal),
             edit_file::NAME => self.judge(invocation, edit_file::refusal),
+            apply_patch::NAME => self.judge(invocation, apply_patch::refusal),
             execute_terminal::NAME => self
                 .judge(invocation, |project, call| execute_terminal::command_refusal(project, call, network)),
             shell::NAME => {
@@ -380,11 +424,11 @@ impl ToolPort for ProjectTools {
             http_request::NAME => self
                 .read_arguments(invocation)
                 .map_or(RerunPolicy::Ask, |arguments| http_request::rerun_policy(&arguments)),
-            name => self
-                .specs
-                .iter()
-                .find(|spec| spec.name == name)
-                .map_or(RerunPolicy::Ask, ToolSpec::rerun_policy),
+            name => {
+                let own = self.specs.iter().find(|spec| spec.name == name).map(ToolSpec::rerun_policy);
+                let of_server = || Some(self.servers.find_tool(name)?.1.rerun_policy());
+                own.or_else(of_server).unwrap_or(RerunPolicy::Ask)
+            }
         }
     }
 

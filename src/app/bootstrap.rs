@@ -7,7 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::active_recording::ActiveRecording;
-use super::sandbox_setup;
+use super::cli_context::CliContext;
+use super::{mcp_servers, sandbox_setup};
 use synthdev_adapters::git::{GitSnapshots, OutsideFiles};
 use synthdev_adapters::javascript::ScriptWorkerPool;
 use synthdev_adapters::project_index::ProjectIndex;
@@ -22,9 +23,10 @@ use synthdev_domain::tool::{ToolSpec, ask_user_tool};
 use synthdev_ports::tool::ToolPort;
 use synthdev_runtime::handle::{RetryPolicy, RuntimeHandle, RuntimeOptions, RuntimePorts};
 use synthdev_service::run_start::{FileLockTime, FileSharingMode};
-use synthdev_settings::catalog::ConfigCatalog;
+use synthdev_settings::catalog::{ConfigCatalog, ConfigSources};
 use synthdev_settings::layers::rules::environment_names;
 use synthdev_settings::layers::value_type::SettingValueType;
+use synthdev_settings::mcp_servers::load_mcp_servers;
 use synthdev_settings::models::provider_catalog::CatalogProvider;
 
 /// A shorter text cannot be distinguished from ordinary words.
@@ -41,7 +43,9 @@ pub struct WiredRuntime {
 }
 
 pub(super) fn project_tools(project: &Path, data: &Path, catalog: &ConfigCatalog) -> ProjectTools {
-    ProjectTools::new(tool_settings(project, data, catalog))
+    let settings = tool_settings(project, data, catalog);
+    let servers = mcp_servers::server_pool(&settings, data, catalog);
+    ProjectTools::new(settings).with_servers(Arc::new(servers))
 }
 
 /// For commands of the user, who may run anything.
@@ -60,10 +64,11 @@ pub struct WorktreeLocation<'a> {
 fn worktree_tools(place: WorktreeLocation<'_>, data: &Path, catalog: &ConfigCatalog) -> Arc<ProjectTools> {
     let settings = tool_settings(place.worktree, data, catalog);
     let indexed_project = Some(place.project.to_owned());
-    Arc::new(ProjectTools::new(ToolSettings { indexed_project, ..settings }))
+    let servers = mcp_servers::server_pool(&settings, data, catalog);
+    Arc::new(ProjectTools::new(ToolSettings { indexed_project, ..settings }).with_servers(Arc::new(servers)))
 }
 
-fn tool_settings(project: &Path, data: &Path, catalog: &ConfigCatalog) -> ToolSettings {
+pub(super) fn tool_settings(project: &Path, data: &Path, catalog: &ConfigCatalog) -> ToolSettings {
     let settings = catalog.settings();
     let usual = ToolSettings::new(project);
     let variables: BTreeMap<String, String> =
@@ -127,6 +132,14 @@ fn key_homes(
         same.filter_map(|(key, _)| homes.get(key)).flatten().cloned().collect()
     };
     secrets.iter().map(|name| (name.clone(), of(name))).collect()
+}
+
+/// The configuration of these files, with the tools of the product and those that its servers have listed.
+pub(super) fn load_catalog(context: &CliContext, sources: ConfigSources) -> ConfigCatalog {
+    let (servers, _) = load_mcp_servers(&sources.settings, &sources.mcp_files);
+    let mut tools = tool_specs(&context.project);
+    tools.extend(mcp_servers::listed_tools(&servers, &context.dirs.data));
+    ConfigCatalog::load(sources, tools)
 }
 
 /// Every tool of the product, for the catalogue; the same in every project.

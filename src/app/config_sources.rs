@@ -15,6 +15,7 @@ use synthdev_language::source::SourceFile;
 use synthdev_language::test_file::ENDING;
 use synthdev_settings::catalog::ConfigSources;
 use synthdev_settings::layers::read_layers::SettingOverrides;
+use synthdev_settings::mcp_servers::MCP_FILE;
 use synthdev_settings::setup::KEYS_FILE;
 use synthdev_settings::system_context::{GUIDANCE, TEMPLATE};
 use synthdev_settings::trust::TrustVerdict;
@@ -158,6 +159,7 @@ impl GatheredSources {
             let inside = name.strip_prefix(trust::FOLDER).map(|rest| rest.trim_start_matches('/'));
             let file = SourceFile::new(ConfigLayer::Project, name.clone(), text.clone());
             let into = match inside {
+                None if name == MCP_FILE => &mut self.sources.mcp_files,
                 None => &mut self.sources.dotenv,
                 Some("settings.json") => &mut self.sources.settings,
                 Some("models.json") => &mut self.sources.models,

@@ -42,7 +42,7 @@ pub(super) fn run_doctor_command(context: &CliContext, offline: bool, as_json: b
         Ok(gathered) => {
             let notice = trust::untrusted_notice(&gathered.trust);
             let unreadable = gathered.not_read();
-            let catalog = ConfigCatalog::load(gathered.sources, bootstrap::tool_specs(&context.project));
+            let catalog = bootstrap::load_catalog(context, gathered.sources);
             lines.push(environment_checks::sandbox_finding(context, &catalog));
             lines.extend(runtime.block_on(model_findings(&catalog, offline)));
             lines.extend(configuration_findings(context, &catalog, notice, &unreadable));

@@ -27,6 +27,8 @@ mod list_commands;
 mod load_config;
 mod logs;
 mod mcp;
+mod mcp_command;
+mod mcp_servers;
 mod model_setup;
 mod models;
 mod new;

@@ -19,8 +19,7 @@ pub(super) fn load_catalog(
 ) -> Result<(ConfigCatalog, GatheredSources)> {
     let mut gathered = config_sources::gather_sources(context, overrides, context.trust)?;
     gathered.sources.workflows.extend(more);
-    let specs = bootstrap::tool_specs(&context.project);
-    let catalog = ConfigCatalog::load(gathered.sources.clone(), specs);
+    let catalog = bootstrap::load_catalog(context, gathered.sources.clone());
     for line in gathered.not_read() {
         print_stderr(format_args!("warning: not read: {line}"));
     }
@@ -42,6 +41,6 @@ pub(super) fn load_quietly(
     overrides: SettingOverrides,
 ) -> Result<(ConfigCatalog, GatheredSources)> {
     let gathered = config_sources::gather_sources(context, overrides, context.trust)?;
-    let catalog = ConfigCatalog::load(gathered.sources.clone(), bootstrap::tool_specs(&context.project));
+    let catalog = bootstrap::load_catalog(context, gathered.sources.clone());
     Ok((catalog, gathered))
 }

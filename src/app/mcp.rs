@@ -19,6 +19,7 @@ use super::context_windows::{self, KnownWindowLookup};
 use super::diagnostics;
 use super::isolation;
 use super::load_config::load_quietly;
+use super::mcp_command;
 use super::run_command::run_spec;
 use super::run_to_end::{build_runtime, interrupt_receiver};
 use synthdev_cli::args::McpArgs;
@@ -39,6 +40,9 @@ use synthdev_service::run_start::{
 use synthdev_settings::catalog::ConfigCatalog;
 
 pub(super) fn run_mcp_server(context: &CliContext, args: &McpArgs) -> Result<u8> {
+    if let Some(command) = &args.command {
+        return mcp_command::run_mcp_command(context, command);
+    }
     let (catalog, gathered) = load_quietly(context, context.overrides.clone())?;
     diagnostics::ensure_sound(&catalog)?;
     super::logs::start_logging(&context.dirs.data, catalog.settings().verbosity());

@@ -59,7 +59,7 @@ impl SetupPorts for LocalSetupPorts {
         }
         // within a layer the later file wins: keys come last
         settings.sort_by_key(|file| file.name.ends_with(KEYS_FILE));
-        Ok(ConfigCatalog::load(gathered.sources, bootstrap::tool_specs(&context.project)))
+        Ok(bootstrap::load_catalog(context, gathered.sources))
     }
 
     fn model_port(&self, catalog: &ConfigCatalog) -> Arc<dyn ModelPort> {

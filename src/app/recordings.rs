@@ -181,7 +181,7 @@ pub(super) fn catalog_without_models(context: &CliContext, mut sources: ConfigSo
     // the script takes no parameters; this catalogue keeps everything that roles and settings ask for
     let models = json!({"providers": {SCRIPTED: {"accepts": PARAMETERS}}});
     sources.models.push(SourceFile::new(ConfigLayer::CommandLine, "a recording", models.to_string()));
-    ConfigCatalog::load(sources, bootstrap::tool_specs(&context.project))
+    bootstrap::load_catalog(context, sources)
 }
 
 fn workflow_arguments(args: &RunArgs, workflow: &str) -> String {

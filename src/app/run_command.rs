@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::cli_context::CliContext;
 use super::recordings::{self, RecordingMode};
-use super::{bootstrap, context_windows, diagnostics, isolation, system_context};
+use super::{bootstrap, context_windows, diagnostics, isolation, mcp_command, system_context};
 use synthdev_adapters::file_io;
 use synthdev_adapters::providers::scripted::{RepliesFileProblem, ScriptedModel};
 use synthdev_cli::args::RunArgs;
@@ -41,11 +41,11 @@ pub(super) fn run_workflow_command(context: &CliContext, args: RunArgs) -> Resul
     let file = args.workflow_file.as_deref().map(read_workflow).transpose()?;
     let (catalog, gathered) = load_catalog(context, overrides, file.clone())?;
     diagnostics::ensure_sound(&catalog)?;
+    let (name, text) = name_and_input(&catalog, &args, file.as_ref())?;
     let catalog = match &played {
         Some(_) => recordings::catalog_without_models(context, gathered.sources),
-        None => catalog,
+        None => mcp_command::with_listed_tools(context, catalog, &name, gathered.sources)?,
     };
-    let (name, text) = name_and_input(&catalog, &args, file.as_ref())?;
     let program = match catalog.program(&name) {
         Ok(program) => program,
         Err(found) => return Err(diagnostics::definition_error(&catalog, &found)),

@@ -24,7 +24,6 @@ use synthdev_language::render::diagnostic_records;
 use synthdev_language::source::SourceFile;
 use synthdev_language::test_file::ENDING;
 use synthdev_service::workflow_tests::test_plan::{TestRequest, plan_tests, play_tests};
-use synthdev_settings::catalog::ConfigCatalog;
 
 /// Threads; more would only wait for each other.
 const MOST_JOBS: usize = 32;
@@ -44,8 +43,7 @@ pub(super) fn run_test_command(context: &CliContext, args: &TestArgs) -> Result<
     let mut gathered = config_sources::gather_sources(context, overrides, context.trust)?;
     print_unread_files(&gathered);
     gathered.sources.workflows.extend(wanted.workflows);
-    let specs = bootstrap::tool_specs(&context.project);
-    let catalog = ConfigCatalog::load(gathered.sources.clone(), specs);
+    let catalog = bootstrap::load_catalog(context, gathered.sources.clone());
     let plain = || recordings::catalog_without_models(context, gathered.sources);
     diagnostics::ensure_sound(&catalog)?;
     let mut files = wanted.tests;

@@ -9,6 +9,7 @@ use synthdev_adapters::file_io::{self, ProjectFileResult, ProjectReader};
 use synthdev_adapters::system_info::git_outside_links;
 use synthdev_cli::output::join_names;
 use synthdev_language::test_file::ENDING;
+use synthdev_settings::mcp_servers::MCP_FILE;
 use synthdev_settings::system_context::{GUIDANCE, TEMPLATE};
 use synthdev_settings::trust::capabilities::REPOSITORY;
 use synthdev_settings::trust::{TrustBook, TrustVerdict, fingerprint_files};
@@ -102,6 +103,7 @@ pub(super) fn project_files(project: &Path) -> ProjectFiles {
     let mut files = ProjectFiles { outside_links: git_outside_links(project), ..ProjectFiles::default() };
     let mut reader = ProjectReader::new(project);
     files.add_results(reader.read_file(".env"));
+    files.add_results(reader.read_file(MCP_FILE));
     if let Some(found) = reader.read_file(GUIDANCE) {
         files.add_link(&found);
         files.guidance = Some(found.text.map_err(|error| error.to_string()));

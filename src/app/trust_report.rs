@@ -12,7 +12,6 @@ use synthdev_adapters::file_io;
 use synthdev_cli::exit;
 use synthdev_cli::output::TerminalSafeWriter;
 use synthdev_domain::terminal_safe::escape_name;
-use synthdev_settings::catalog::ConfigCatalog;
 use synthdev_settings::system_context::GUIDANCE;
 use synthdev_settings::trust::capabilities::{describe_capabilities, file_contents_text};
 use synthdev_settings::trust::{TrustBook, TrustVerdict, new_files, trust_diff};
@@ -58,10 +57,8 @@ pub(super) fn capabilities_text(context: &CliContext, files: &ProjectFiles) -> S
 /// What some of the project's files can do. What would have no effect is judged as if all of them were trusted.
 fn capabilities(context: &CliContext, files: &ProjectFiles, some: &[(String, String)]) -> String {
     let sources = config_sources::gather_as_if_trusted(context, files);
-    let in_vain = sources.map(|sources| {
-        ConfigCatalog::load(sources, bootstrap::tool_specs(&context.project))
-            .project_findings_without_effect()
-    });
+    let in_vain =
+        sources.map(|sources| bootstrap::load_catalog(context, sources).project_findings_without_effect());
     describe_capabilities(some, &in_vain.unwrap_or_default())
 }
 

@@ -13,7 +13,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub use breakpoints::StopArgs;
 pub use index::IndexArgs;
-pub use mcp::McpArgs;
+pub use mcp::{McpArgs, McpCommand};
 pub use runs::{
     CostArgs, CostBy, ExportFormat, ListArgs, ModelRequestSelector, ResumeArgs, RunFilterArgs, RunsCommand,
 };

@@ -20,6 +20,7 @@ pub mod ids;
 pub mod journal;
 pub mod limits;
 pub mod line_diff;
+pub mod mcp_server;
 pub mod message;
 pub mod mock_results;
 pub mod model;

@@ -37,7 +37,7 @@ impl ToolRisk {
 pub enum RerunPolicy {
     /// It is run again: a second time does no more than the first.
     Safe,
-    /// It changes one file: recovery compares the expected effect with the file as it is now. A call without an
+    /// It changes files: recovery compares the expected effect with the files as they are now. A call without an
     /// expected effect would have failed, and runs again.
     Compare,
     /// It is unknown whether it took effect: the user decides.
@@ -188,19 +188,31 @@ pub fn strip_result_header(content: &str) -> &str {
     if about { rest } else { content }
 }
 
-/// The expected effect of a call on the one file that it changes: stored before the call begins, for recovery after a
-/// crash.
+/// The expected effect of a call on the files that it changes, most often one: stored before the call begins, for
+/// recovery after a crash.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct PlannedFileEdit {
     /// Relative to the project, free of links.
     pub path: String,
     /// SHA-256 of the file as the call finds it, in lower-case hex. `None`: there is no such file.
     pub before: Option<String>,
-    /// The same of the file as the call leaves it.
-    pub after: String,
+    /// The same of the file as the call leaves it. `None`: it removes the file.
+    pub after: Option<String>,
     /// What the tool will answer if nothing comes between; its time is 0. Kept because an edit that is done cannot be
     /// worked out again: the text it replaced is gone.
     pub outcome: ToolOutcome,
+    /// What it changes besides.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub other_files: Vec<PlannedFileState>,
+}
+
+/// One file before and after a call: SHA-256 in lower-case hex. `None`: there is no file.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct PlannedFileState {
+    /// Relative to the project, free of links.
+    pub path: String,
+    pub before: Option<String>,
+    pub after: Option<String>,
 }
 
 /// The status of a call that was begun and has no result.

@@ -40,6 +40,17 @@ impl ToolPattern {
     }
 }
 
+/// `apply_patch` does what these tools do: a file that excludes one of them, written before there was the other, must
+/// not let an agent change files by it.
+const PATCHES_DO: [&str; 2] = ["edit_file", "write_file"];
+const APPLY_PATCH: &str = "apply_patch";
+
+/// Whether an exclusion by these patterns takes the tool away.
+pub fn is_excluded(patterns: &[ToolPattern], tool: &str) -> bool {
+    let fits = |name: &str| patterns.iter().any(|pattern| pattern.matches_name(name));
+    fits(tool) || (tool == APPLY_PATCH && PATCHES_DO.into_iter().any(fits))
+}
+
 /// W09: a pattern that fits no tool. Message and hint.
 pub fn unknown_tool(
     text: &str,
@@ -95,6 +106,23 @@ fn matches_wildcard(pieces: &[String], name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_exclusion_takes_away_what_does_the_same() {
+        let check = |pattern: &str, tool: &str, expected: bool| {
+            assert_eq!(
+                is_excluded(&[ToolPattern::parse(pattern).unwrap()], tool),
+                expected,
+                "{pattern} {tool}"
+            );
+        };
+        check("edit_file", "edit_file", true);
+        check("edit_file", "apply_patch", true);
+        check("write_*", "apply_patch", true);
+        check("apply_patch", "edit_file", false);
+        check("read_files", "apply_patch", false);
+        check("edit_file", "glob", false);
+    }
 
     #[test]
     fn patterns_match_whole_names() {

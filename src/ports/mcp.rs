@@ -2,6 +2,7 @@
 
 use futures_util::future::BoxFuture;
 use serde_json::Value;
+use synthdev_domain::tool::ToolSpec;
 use thiserror::Error;
 
 /// Why a server's tool gave no result.
@@ -28,6 +29,13 @@ impl McpError {
     }
 }
 
+/// A tool, by its server's own name for it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct McpToolAddress {
+    pub server: String,
+    pub tool: String,
+}
+
 /// All configured servers. Dropping the future gives the call up.
 pub trait McpPort: Send + Sync {
     /// Calls one tool; the result is its structured content, else its text.
@@ -40,4 +48,7 @@ pub trait McpPort: Send + Sync {
         tool: &'a str,
         arguments: &'a Value,
     ) -> BoxFuture<'a, Result<Value, McpError>>;
+
+    /// The tool that agents know by this name (`server__tool`), if a server has listed one.
+    fn find_tool(&self, agent_tool: &str) -> Option<(McpToolAddress, ToolSpec)>;
 }

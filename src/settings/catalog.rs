@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 pub use self::misdirected_keys::stray_key_message;
 use self::workflow_index::{WorkflowEntry, index_workflows};
 use super::file_kind::FileKind;
+use super::mcp_servers::load_mcp_servers;
 use super::models::base_url::same_origin;
 use super::models::key_scope::KeyScopes;
 use super::models::key_scopes::{ConfigPerspective, ConfigView, resolve_key_scopes};
@@ -28,6 +29,7 @@ use crate::layers::read_layers::SettingOverrides;
 use crate::layers::rules::{is_harmless, is_key_variable};
 use crate::layers::{EffectiveSettings, explain};
 use synthdev_domain::diagnostic::{Diagnostic, DiagnosticSeverity};
+use synthdev_domain::mcp_server::McpServerConfig;
 use synthdev_domain::model::ModelChoice;
 use synthdev_domain::secret::SecretText;
 use synthdev_domain::source_location::ConfigLayer;
@@ -41,6 +43,8 @@ use synthdev_language::source::SourceFile;
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ConfigSources {
     pub settings: Vec<SourceFile>,
+    /// A project's `.mcp.json`.
+    pub mcp_files: Vec<SourceFile>,
     pub models: Vec<SourceFile>,
     pub roles: Vec<SourceFile>,
     pub workflows: Vec<SourceFile>,
@@ -65,6 +69,7 @@ pub struct ConfigSources {
 #[derive(Clone, Debug)]
 pub struct ConfigCatalog {
     settings: EffectiveSettings,
+    mcp_servers: BTreeMap<String, McpServerConfig>,
     environment: EnvironmentVars,
     models: ProviderCatalog,
     roles: RoleSet,
@@ -84,6 +89,8 @@ impl ConfigCatalog {
         let (settings, mut found) =
             EffectiveSettings::load(&sources.settings, &environment, &sources.command_line);
         diagnostics.append(&mut found);
+        let (mcp_servers, mut found) = load_mcp_servers(&sources.settings, &sources.mcp_files);
+        diagnostics.append(&mut found);
         let (models, mut found) = read_models::load_providers(&sources.models);
         diagnostics.append(&mut found);
         let (roles, mut found) = RoleSet::load(&sources.roles, &tools);
@@ -94,6 +101,7 @@ impl ConfigCatalog {
         let keys = key_ring(&settings, &models, &environment);
         let mut catalog = Self {
             settings,
+            mcp_servers,
             environment,
             models,
             roles,
@@ -112,6 +120,11 @@ impl ConfigCatalog {
 
     pub fn settings(&self) -> &EffectiveSettings {
         &self.settings
+    }
+
+    /// Servers of the model context protocol, by name.
+    pub fn mcp_servers(&self) -> &BTreeMap<String, McpServerConfig> {
+        &self.mcp_servers
     }
 
     /// Whether the project's repository may open the files outside of itself that its own configuration names.

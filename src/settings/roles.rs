@@ -12,7 +12,7 @@ use synthdev_domain::role::Role;
 use synthdev_domain::tool::{ASK_PERSON, ToolSpec};
 use synthdev_language::did_you_mean;
 use synthdev_language::source::SourceFile;
-use synthdev_language::tool_patterns::{ToolPattern, unknown_tool};
+use synthdev_language::tool_patterns::{ToolPattern, is_excluded, unknown_tool};
 
 /// Roles by group and name.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -180,8 +180,12 @@ pub fn tools_for(role: &Role, tools: &[ToolSpec]) -> (Vec<ToolSpec>, Vec<String>
     // a role must name the tool that can stop the run for an answer: neither `*` nor an exclusion of others gives it
     let named = include && texts.iter().any(|text| text == ASK_PERSON);
     let allowed = |tool: &&ToolSpec| named || tool.name != ASK_PERSON;
-    let matched =
-        |tool: &&ToolSpec| patterns.iter().any(|pattern| pattern.matches_name(&tool.name)) == include;
+    let matched = |tool: &&ToolSpec| {
+        if include {
+            return patterns.iter().any(|pattern| pattern.matches_name(&tool.name));
+        }
+        !is_excluded(&patterns, &tool.name)
+    };
     (tools.iter().filter(allowed).filter(matched).cloned().collect(), warnings)
 }
 

@@ -25,8 +25,10 @@ fn tools() -> Vec<ToolSpec> {
         ("read_files", ToolRisk::Read),
         ("list_directory", ToolRisk::Read),
         ("exact_search", ToolRisk::Read),
+        ("glob", ToolRisk::Read),
         ("write_file", ToolRisk::Write),
         ("edit_file", ToolRisk::Write),
+        ("apply_patch", ToolRisk::Write),
         ("execute_terminal", ToolRisk::Execute),
     ];
     rows.map(|(name, risk)| ToolSpec {

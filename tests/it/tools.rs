@@ -5,6 +5,8 @@ mod confinement;
 mod explaining;
 mod files;
 mod http;
+mod mcp_servers;
+mod patching;
 mod restart;
 mod searching;
 mod steps;
@@ -128,9 +130,11 @@ fn the_tools_their_risks_and_their_schemas() {
         ("read_files", ToolRisk::Read),
         ("list_directory", ToolRisk::Read),
         ("exact_search", ToolRisk::Read),
+        ("glob", ToolRisk::Read),
         ("explain_codebase", ToolRisk::Read),
         ("write_file", ToolRisk::Write),
         ("edit_file", ToolRisk::Write),
+        ("apply_patch", ToolRisk::Write),
         ("execute_terminal", ToolRisk::Execute),
     ];
     assert_eq!(table, expected);

@@ -6,7 +6,7 @@ use synthdev_domain::secret_names::{password_hosts, wildcard_matches};
 
 /// The variables to take away: those of `present` whose name fits one of `patterns` (`*` is any text), or whose value holds an
 /// address with a password.
-pub(super) fn secret_names(
+pub(crate) fn secret_names(
     patterns: &[String],
     present: impl Iterator<Item = (OsString, OsString)>,
 ) -> Vec<OsString> {

@@ -1,4 +1,4 @@
-//! `exact_search`: every occurrence of a text, with the lines around it.
+//! `exact_search`: every occurrence of a text or of a regular expression, with the lines around it.
 //! Honours ignore files; refuses binary files, files over 10 MiB, git's own directory, and to answer without end.
 
 use std::io;
@@ -8,11 +8,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkFinish, SinkMatch};
-use ignore::DirEntry;
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::ignore_files::walk_unignored;
 use synthdev_domain::tool::{ToolRisk, ToolSpec};
 
 use super::tool_answer::ToolAnswer;
@@ -21,8 +19,10 @@ use super::truncated_output::shorten_line;
 
 pub(super) const NAME: &str = "exact_search";
 
-/// Lines shown before and after a hit.
+/// Lines shown before and after a hit, unless the call says otherwise.
 const AROUND: usize = 4;
+/// Bytes that a regular expression may take once it is compiled.
+const COMPILED_LIMIT: usize = 10 << 20;
 /// Most hits of one answer.
 const HITS: usize = 200;
 /// Most bytes shown of one line.
@@ -30,28 +30,36 @@ const LINE: usize = 400;
 
 #[derive(Deserialize)]
 pub(super) struct ExactSearchArguments {
-    search_string: String,
+    search_string: Option<String>,
+    pattern: Option<String>,
     #[serde(default = "project_directory")]
     directory_path: String,
+    context_lines: Option<usize>,
 }
 
-fn project_directory() -> String {
+pub(super) fn project_directory() -> String {
     ".".to_owned()
 }
 
 pub(super) fn tool_spec() -> ToolSpec {
     ToolSpec {
         name: NAME.to_owned(),
-        description: "Find an exact text (case matters, no patterns) in all files of the project that are not ignored \
-            by git and not binary. Under each file's name: its hits as `12:text` with 4 lines before and after as \
-            `11-text`; `--` separates distant hits."
+        description: "Find a text in all files of the project that are not ignored by git and not binary: an exact \
+            text with `search_string`, or a regular expression with `pattern`; case matters. Under each file's name: \
+            its hits as `12:text` with the lines before and after as `11-text`; `--` separates distant hits. Examples: \
+            {\"search_string\": \"fn main(\"}, {\"pattern\": \"TODO|FIXME\", \"directory_path\": \"src\", \"context_lines\": 0}."
             .to_owned(),
-        parameters: json!({"type": "object", "additionalProperties": false, "required": ["search_string"],
+        parameters: json!({"type": "object", "additionalProperties": false,
             "properties": {
                 "search_string": {"type": "string", "minLength": 1,
-                    "description": "The text to find; it may contain line breaks."},
+                    "description": "The exact text to find; it may contain line breaks."},
+                "pattern": {"type": "string", "minLength": 1,
+                    "description": "A regular expression to find instead, such as `fn \\w+_test`; `(?i)` at its \
+                        start ignores case. It is matched line by line, unless it contains `\\n`."},
                 "directory_path": {"type": "string", "minLength": 1, "default": ".",
-                    "description": "Search only below this directory (or in this file), relative to the project's."}}}),
+                    "description": "Search only below this directory (or in this file), relative to the project's."},
+                "context_lines": {"type": "integer", "minimum": 0, "maximum": 20, "default": AROUND,
+                    "description": "How many lines to show before and after each hit."}}}),
         risk: ToolRisk::Read,
         repeat: None,
     }
@@ -84,20 +92,20 @@ fn search_files(project: &ToolContext, arguments: &ExactSearchArguments, stopped
         Ok(spot) => return ToolAnswer::failure(format!("`{}` does not exist", spot.relative)),
         Err(error) => return ToolAnswer::failure(error.to_string()),
     };
-    let mut builder = RegexMatcherBuilder::new();
-    let matcher = match builder.fixed_strings(true).build(&arguments.search_string) {
-        Ok(matcher) => matcher,
-        Err(error) => return ToolAnswer::failure(format!("`search_string` cannot be searched for: {error}")),
+    let (matcher, multi_line) = match compile_search(arguments) {
+        Ok(compiled) => compiled,
+        Err(problem) => return ToolAnswer::failure(problem),
     };
+    let around = arguments.context_lines.unwrap_or(AROUND);
     let mut searcher = SearcherBuilder::new()
         .line_number(true)
-        .multi_line(arguments.search_string.contains('\n'))
-        .before_context(AROUND)
-        .after_context(AROUND)
+        .multi_line(multi_line)
+        .before_context(around)
+        .after_context(around)
         .binary_detection(BinaryDetection::quit(0))
         .build();
     let mut found = ExactSearchResults { remaining_bytes: project.cap, ..ExactSearchResults::default() };
-    for entry in walk_files(project, &start).flatten() {
+    for entry in project.walk_files(&start, Some(FILE_LIMIT)).flatten() {
         if found.is_full() || stopped.load(Ordering::Relaxed) {
             break;
         }
@@ -108,18 +116,27 @@ fn search_files(project: &ToolContext, arguments: &ExactSearchArguments, stopped
     found.into_answer()
 }
 
-/// The files to look at, in the order of their paths.
-fn walk_files(project: &ToolContext, start: &Path) -> ignore::Walk {
-    let hidden = project.path_guard.hidden_paths().clone();
-    // not `max_filesize`: with it the walk asks no filter about files
-    let small = |entry: &DirEntry| {
-        entry.file_type().is_none_or(|kind| !kind.is_file())
-            || entry.metadata().is_ok_and(|found| found.len() <= FILE_LIMIT)
+/// What to look for, and whether a hit may go over several lines.
+fn compile_search(arguments: &ExactSearchArguments) -> Result<(RegexMatcher, bool), String> {
+    let mut builder = RegexMatcherBuilder::new();
+    builder.size_limit(COMPILED_LIMIT).dfa_size_limit(COMPILED_LIMIT).multi_line(true);
+    let (name, text, multi_line) = match (&arguments.search_string, &arguments.pattern) {
+        (Some(text), None) => {
+            builder.fixed_strings(true);
+            ("search_string", text, text.contains('\n'))
+        }
+        (None, Some(pattern)) => ("pattern", pattern, pattern.contains('\n') || pattern.contains("\\n")),
+        (Some(_), Some(_)) | (None, None) => {
+            return Err("give either `search_string` or `pattern`".to_owned());
+        }
     };
-    let keep = move |entry: &DirEntry| {
-        entry.file_name() != ".git" && !hidden.is_path_hidden(entry.path()) && small(entry)
-    };
-    walk_unignored(start, true, keep).sort_by_file_path(Path::cmp).build()
+    if name == "pattern" && !multi_line {
+        builder.line_terminator(Some(b'\n'));
+    }
+    let compiled = builder.build(text);
+    compiled
+        .map(|matcher| (matcher, multi_line))
+        .map_err(|error| format!("`{name}` cannot be searched for: {error}"))
 }
 
 #[derive(Default)]

@@ -5,7 +5,7 @@
 //! Refuses other schemes than http and https, and to follow a redirect to another place with secrets at hand.
 
 mod arguments;
-mod client;
+pub(crate) mod client;
 mod redaction;
 mod request;
 mod response;

@@ -1,10 +1,10 @@
-//! `mcp`: one call of a tool of an MCP server, for a workflow. Not offered to agents.
+//! `mcp`: one call of a tool of an MCP server, for a workflow; agents are offered each tool by its own name.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use synthdev_domain::tool::ToolPreview;
-use synthdev_ports::mcp::McpPort;
+use synthdev_ports::mcp::{McpPort, McpToolAddress};
 
 use super::tool_answer::ToolAnswer;
 
@@ -18,6 +18,13 @@ pub(super) struct McpCallArguments {
     server: String,
     tool: String,
     arguments: Option<Value>,
+}
+
+impl McpCallArguments {
+    /// An agent's call of a tool that a server has listed.
+    pub(super) fn of_agent(address: McpToolAddress, arguments: Value) -> Self {
+        Self { server: address.server, tool: address.tool, arguments: Some(arguments) }
+    }
 }
 
 pub(super) fn arguments_schema() -> Value {

@@ -41,6 +41,17 @@ impl PlannedFileChange {
         Ok(self.names(made.len()))
     }
 
+    /// Makes the file what it was; directories that were made for it stay.
+    pub(super) fn revert_change(&self, fence: &ProjectPathGuard) -> Result<(), String> {
+        let parent =
+            fence.hold_parent(&self.path).map_err(|error| self.refusal_text(&error_reason(&error)))?;
+        let reverted = match &self.content_before {
+            Some(before) => atomic_replace::replace_file(&parent.entry(), before),
+            None => fs::remove_file(parent.entry()),
+        };
+        reverted.map_err(|error| self.refusal_text(&error_reason(&error)))
+    }
+
     /// Whether the file may be written at all, as far as that can be seen without trying.
     pub(super) fn check_permitted(&self) -> Result<(), String> {
         let read_only = |found: fs::Metadata| found.permissions().readonly();

@@ -23,7 +23,8 @@ use super::tool_context::ToolContext;
 use super::truncated_output::HeadTailBuffer;
 pub(super) use job::{CommandConfinement, JobCommand, ProcessJob};
 pub(super) use prestart::PrestartedSandboxes;
-use start::{CommandPipe, ProcessGroup, StartPlan, StartedProcess, send_command};
+use start::{CommandPipe, send_command};
+pub(crate) use start::{ProcessGroup, ServerCommand, StartPlan, StartedProcess};
 
 /// How long a process that escaped the group may keep the output open after the command's end.
 const DRAIN: Duration = Duration::from_millis(200);

@@ -5,6 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use ignore::DirEntry;
+
+use crate::ignore_files::walk_unignored;
 use crate::sandbox::CommandSandbox;
 use synthdev_domain::sandbox::NetworkReach;
 
@@ -35,6 +38,21 @@ pub(super) struct ToolContext {
 }
 
 impl ToolContext {
+    /// Files that neither git ignores nor the policy hides, in the order of their paths. `largest`: bytes of a file.
+    pub(super) fn walk_files(&self, start: &Path, largest: Option<u64>) -> ignore::Walk {
+        let hidden = self.path_guard.hidden_paths().clone();
+        // not `max_filesize`: with it the walk asks no filter about files
+        let fits = move |entry: &DirEntry| {
+            let Some(largest) = largest else { return true };
+            entry.file_type().is_none_or(|kind| !kind.is_file())
+                || entry.metadata().is_ok_and(|found| found.len() <= largest)
+        };
+        let keep = move |entry: &DirEntry| {
+            entry.file_name() != ".git" && !hidden.is_path_hidden(entry.path()) && fits(entry)
+        };
+        walk_unignored(start, true, keep).sort_by_file_path(Path::cmp).build()
+    }
+
     /// What the commands of a call reach of the network.
     pub(super) fn network_for<'a>(&self, invocation: &'a ToolInvocation) -> NetworkReach<'a> {
         self.sandbox.settings().reach_for(invocation.network, &invocation.loopback_ports)

@@ -140,7 +140,7 @@ impl TuiBackend {
         let files = plan.save_files(&self.setup_ports())?;
         self.setup_saved.store(true, Ordering::Relaxed);
         let gathered = config_sources::gather_sources(&self.context, self.overrides.clone(), false)?;
-        let catalog = ConfigCatalog::load(gathered.sources, bootstrap::tool_specs(&self.context.project));
+        let catalog = bootstrap::load_catalog(&self.context, gathered.sources);
         let level = setups.first().map_or("base", |setup| setup.level.as_str());
         let now = match catalog.model_for_level(level) {
             Ok(choice) => format!("level {level} asks {} from now on", display_name(&choice)),

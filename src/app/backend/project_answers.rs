@@ -7,7 +7,6 @@ use super::{TuiBackend, answer_blocking, config_problems, ui_settings};
 use crate::{bootstrap, config_sources, logs, system_context, trust};
 use synthdev_language::model_selector::ModelSelector;
 use synthdev_service::session::{ProjectRequest, ProjectResponse, ServiceAnswer, StatusFacts};
-use synthdev_settings::catalog::ConfigCatalog;
 use synthdev_settings::roles::tools_for;
 use synthdev_settings::trust::TrustVerdict;
 
@@ -92,7 +91,7 @@ impl TuiBackend {
         if gathered.trust != TrustVerdict::Trusted {
             return Err(changed());
         }
-        let catalog = ConfigCatalog::load(gathered.sources, bootstrap::tool_specs(&self.context.project));
+        let catalog = bootstrap::load_catalog(&self.context, gathered.sources);
         let known = config_problems(&self.current_catalog());
         let new = config_problems(&catalog).into_iter().filter(|line| !known.contains(line)).collect();
         self.apply_catalog(catalog);

@@ -3,14 +3,13 @@
 //! There is no file watch: stamps are compared when it matters. Running runs keep what they started with. A project's
 //! own files count only as the user has approved them: after a change by another program the user is asked again.
 
-use std::sync::PoisonError;
+use std::sync::{Arc, PoisonError};
 
 use super::{TuiBackend, config_problems};
 use crate::config_sources::{self, GatheredSources};
 use crate::definition_files::definition_stamps;
-use crate::{bootstrap, trust_report};
+use crate::{bootstrap, mcp_command, mcp_servers, trust_report};
 use synthdev_service::session::{ConfigReload, UntrustedDefinitions};
-use synthdev_settings::catalog::ConfigCatalog;
 use synthdev_settings::trust::TrustVerdict;
 
 impl TuiBackend {
@@ -57,12 +56,41 @@ impl TuiBackend {
     /// New diagnostics of the files, one line each.
     fn use_files(&self, gathered: GatheredSources) -> Vec<String> {
         let unread = gathered.not_read();
-        let catalog = ConfigCatalog::load(gathered.sources, bootstrap::tool_specs(&self.context.project));
+        let catalog = bootstrap::load_catalog(&self.context, gathered.sources);
         let known = config_problems(&self.current_catalog());
         let unread = unread.into_iter().map(|line| format!("not read: {line}"));
         let new = config_problems(&catalog).into_iter().filter(|line| !known.contains(line));
         let told = new.chain(unread).collect();
         self.apply_catalog(catalog);
         told
+    }
+}
+
+impl TuiBackend {
+    /// Asks the servers that were never asked for their tools, beside everything else; agents of runs that start later
+    /// have them.
+    pub(super) fn list_mcp_servers(self: &Arc<Self>) -> impl Future<Output = ()> + Send + 'static {
+        let backend = Arc::clone(self);
+        async move {
+            let catalog = backend.current_catalog();
+            let unlisted = mcp_servers::unlisted_servers(&catalog, &backend.context.dirs.data);
+            if unlisted.is_empty() {
+                return;
+            }
+            let listings = mcp_command::list_servers(&backend.context, &catalog, &unlisted).await;
+            for line in listings.iter().filter_map(mcp_servers::failure_line) {
+                tracing::warn!("{line}");
+            }
+            if listings.iter().any(|listing| listing.tools.is_ok()) {
+                let reload = move || {
+                    let overrides = backend.overrides.clone();
+                    if let Ok(gathered) = config_sources::gather_sources(&backend.context, overrides, false) {
+                        backend.use_files(gathered);
+                    }
+                };
+                // reading files takes the time of a disk
+                let _ = tokio::task::spawn_blocking(reload).await;
+            }
+        }
     }
 }

@@ -15,7 +15,7 @@ use crate::run_command::build_runtime;
 use crate::{bootstrap, config_sources, logs, model_setup};
 use synthdev_adapters::providers::scripted::ScriptedModel;
 use synthdev_cli::exit;
-use synthdev_settings::catalog::ConfigCatalog;
+use synthdev_runtime::handle::RuntimeHandle;
 use synthdev_tui::terminal::ExternalShutdown;
 use synthdev_tui::{FirstAction, SessionOptions};
 
@@ -43,7 +43,7 @@ pub(crate) fn run_interactive(context: CliContext, opening: TuiStartup) -> Resul
     let question = trust_question(&context, &gathered.trust, &gathered.project);
     let mut banner = first_lines(demo.is_none(), opening.banner, &gathered.not_read());
     let asked = gathered.project;
-    let catalog = ConfigCatalog::load(gathered.sources, bootstrap::tool_specs(&context.project));
+    let catalog = bootstrap::load_catalog(&context, gathered.sources);
     banner.extend(config_problems(&catalog));
     let look = ui_settings::load_ui_settings(&context, &catalog);
     banner.extend(look.findings);
@@ -54,7 +54,7 @@ pub(crate) fn run_interactive(context: CliContext, opening: TuiStartup) -> Resul
     let wired = bootstrap::wire_runtime(&context.project, &context.dirs.data, &catalog, script);
     let handle = wired.handle.clone();
     let events = handle.subscribe(true);
-    let backend = TuiBackend {
+    let backend = Arc::new(TuiBackend {
         context,
         overrides,
         demo,
@@ -70,10 +70,10 @@ pub(crate) fn run_interactive(context: CliContext, opening: TuiStartup) -> Resul
         entries: Arc::default(),
         canceller: OneShotCanceller::default(),
         indexing: Arc::default(),
-    };
+    });
     let session = SessionOptions {
         facts: backend.status_facts(),
-        service: Arc::new(backend),
+        service: Arc::<TuiBackend>::clone(&backend),
         events,
         start: opening.start.map(|(name, input)| FirstAction::Workflow { name, input }),
         trust: question,
@@ -87,12 +87,23 @@ pub(crate) fn run_interactive(context: CliContext, opening: TuiStartup) -> Resul
         vim: look.vim,
         light_theme: look.light_theme,
     };
+    let ended = run_session(&backend, session, linear, &handle)?;
+    Ok(exit_code(ended, alone && !saved.load(Ordering::Relaxed)))
+}
+
+fn run_session(
+    backend: &Arc<TuiBackend>,
+    session: SessionOptions,
+    linear: bool,
+    handle: &RuntimeHandle,
+) -> Result<Option<ExternalShutdown>> {
     let runtime = build_runtime()?;
-    let ended = runtime.block_on(play_session(session, linear, &handle));
+    runtime.spawn(backend.list_mcp_servers());
+    let ended = runtime.block_on(play_session(session, linear, handle));
     handle.index_texts();
     // Commands that tools started end with us; nothing is waited for.
     runtime.shutdown_background();
-    Ok(exit_code(ended?, alone && !saved.load(Ordering::Relaxed)))
+    Ok(ended?)
 }
 
 /// As shells say it of a program that a signal has ended. `left`: what was wanted was not done.

@@ -111,7 +111,7 @@ impl WorkflowRegistry {
             Err(error) => return tracing::warn!("changed files were not read: {error:#}"),
         };
         let mut notes = omission_notes(&gathered);
-        let catalog = ConfigCatalog::load(gathered.sources, bootstrap::tool_specs(&context.project));
+        let catalog = bootstrap::load_catalog(context, gathered.sources);
         let before = self.registry_snapshot();
         let (catalog, wired) = match diagnostics::first_setting_error(&catalog) {
             None => {

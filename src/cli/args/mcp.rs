@@ -3,10 +3,29 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, Subcommand};
+
+/// The other direction: servers whose tools our agents use.
+#[derive(Subcommand, Debug)]
+pub enum McpCommand {
+    /// List the MCP servers whose tools agents may use, with their state
+    List {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Start one of these servers, and list its tools
+    Test {
+        /// Its name in `mcpServers`
+        name: String,
+    },
+}
 
 #[derive(Args, Debug, Default)]
+#[command(args_conflicts_with_subcommands = true)]
 pub struct McpArgs {
+    #[command(subcommand)]
+    pub command: Option<McpCommand>,
     /// Approve every tool call that needs approval
     #[arg(long)]
     pub yes: bool,

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::super::check::{CompilationUnit, ResolvedAgent};
 use super::super::source::FileDiagnostics;
-use super::super::tool_patterns::{ToolPattern, unknown_tool};
+use super::super::tool_patterns::{ToolPattern, is_excluded, unknown_tool};
 use super::super::workflow_file::{AgentForm, ContextForm, SpannedText};
 use super::link_context::{LinkContext, LookupFailure, StatedModelLookup};
 use crate::model_selector::{LEVELS, ModelSelector};
@@ -91,13 +91,14 @@ fn resolve_tools(
     }
     let included = agent.included_tools.as_ref().map(|texts| resolve_patterns(texts, all, findings));
     let excluded = resolve_patterns(&agent.excluded_tools, all, findings);
-    let fits =
-        |patterns: &[ToolPattern], tool: &ToolSpec| patterns.iter().any(|one| one.matches_name(&tool.name));
     let given = match included {
-        Some(included) => all.iter().filter(|tool| fits(&included, tool)).cloned().collect(),
+        Some(included) => {
+            let fits = |tool: &&ToolSpec| included.iter().any(|pattern| pattern.matches_name(&tool.name));
+            all.iter().filter(fits).cloned().collect()
+        }
         None => of_role,
     };
-    given.into_iter().filter(|tool| !fits(&excluded, tool)).collect()
+    given.into_iter().filter(|tool| !is_excluded(&excluded, &tool.name)).collect()
 }
 
 /// Patterns that were readable once; W09 at each that fits no tool.

@@ -5,6 +5,7 @@ use super::origin::SettingOrigin;
 use super::project_restriction::ProjectRestriction;
 use super::rules::{RULES, SettingRule, child_names, environment_names, find_rule, find_rule_by_flag};
 use super::value_type::{SettingValue, SettingValueType};
+use crate::mcp_servers::MCP_SERVERS;
 use synthdev_domain::diagnostic::{Diagnostic, DiagnosticSeverity};
 use synthdev_domain::source_location::{ConfigLayer, SourceLocation};
 use synthdev_language::did_you_mean;
@@ -168,12 +169,17 @@ fn walk_members(
         if is_free(&member.key) || member.value.kind == JsonNodeKind::Null {
             continue;
         }
+        // no single settings: read by `mcp_servers`
+        if prefix.is_empty() && member.key == MCP_SERVERS {
+            continue;
+        }
         let path = if prefix.is_empty() { member.key.clone() } else { format!("{prefix}.{}", member.key) };
         if let Some(rule) = find_rule(&path) {
             read_value(rule, path, member, findings, given);
             continue;
         }
-        let known = child_names(prefix);
+        let mut known = child_names(prefix);
+        known.extend(prefix.is_empty().then_some(MCP_SERVERS));
         if !known.contains(&member.key.as_str()) {
             let hint = did_you_mean::suggest_or_list(&member.key, "known keys", &known);
             let inside = if prefix.is_empty() { "the settings".to_owned() } else { format!("`{prefix}`") };

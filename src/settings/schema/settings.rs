@@ -5,10 +5,40 @@ use serde_json::{Map, Value, json};
 use super::shape::{close_object, with_description};
 use crate::layers::rules::{RULES, SettingRule};
 use crate::layers::value_type::{HOME, KEY, SettingValueType};
+use crate::mcp_servers::MCP_SERVERS;
 
 /// The nested object of all rules.
 pub(super) fn settings_root() -> Value {
-    settings_object("")
+    let mut root = settings_object("");
+    root["properties"][MCP_SERVERS] = mcp_servers_schema();
+    root
+}
+
+fn mcp_servers_schema() -> Value {
+    let texts = json!({"type": "object", "additionalProperties": {"type": "string"}});
+    let seconds = |about: &str| json!({"type": "integer", "minimum": 1, "description": about});
+    let text = |about: &str| json!({"type": "string", "description": about});
+    let server = json!({
+        "type": "object",
+        "properties": {
+            "type": {"type": "string", "enum": ["stdio", "http"], "description": "how it is reached; `command` and `url` say it too"},
+            "command": text("program that speaks the protocol over its standard input and output"),
+            "args": {"type": "array", "items": {"type": "string"}, "description": "its arguments"},
+            "env": with_description(texts.clone(), "variables that it gets; `${NAME}` stands for one of yours"),
+            "cwd": text("directory that it starts in, relative to the project"),
+            "url": text("address of a server that is asked over HTTP"),
+            "headers": with_description(texts, "headers of each request; `${NAME}` stands for a variable of your environment"),
+            "disabled": {"type": "boolean", "description": "it is not used"},
+            "start_timeout": seconds("seconds that it may take to start and to list its tools (10)"),
+            "call_timeout": seconds("seconds that a call may take (120)")
+        },
+        "additionalProperties": false
+    });
+    json!({
+        "type": "object",
+        "description": "servers of the model context protocol, by name; agents know their tools as `name__tool`",
+        "additionalProperties": server
+    })
 }
 
 /// The object below a dotted prefix.

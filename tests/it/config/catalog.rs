@@ -80,7 +80,7 @@ fn a_role_alone_becomes_a_conversation() {
         (level.as_str(), model.as_str(), base_url.as_str()),
         ("smart", "gpt-4.1", "http://127.0.0.1:1/v1")
     );
-    assert_eq!((agent.tools.len(), agent.max_tool_rounds), (3, 7));
+    assert_eq!((agent.tools.len(), agent.max_tool_rounds), (4, 7));
     assert_eq!(root.contexts[0].max_length, 2 * 1_047_576);
     let found = lines(&catalog.chat_program("architct").unwrap_err());
     assert_eq!(found, ["roles: error[C17]: there is no role `architct` (did you mean `architect`?)"]);

@@ -21,7 +21,7 @@ fn names(tools: &[ToolSpec]) -> Vec<&str> {
 #[test]
 fn shipped_roles_are_sound_and_hold_the_tools_they_should() {
     let catalog = load_catalog(shipped_sources());
-    let reading = ["read_files", "list_directory", "exact_search"];
+    let reading = ["read_files", "list_directory", "exact_search", "glob"];
     let rows: [(&str, &str, Vec<&str>, &[&str]); 6] = [
         ("coder", "base", tools().iter().map(|tool| &*tool.name.to_owned().leak()).collect(), &[]),
         ("reviewer", "base", [&reading[..], &["execute_terminal"]].concat(), &["review_work"]),
@@ -56,7 +56,10 @@ fn the_seed_file_extends_roles_field_by_field() {
     assert_eq!(places, ["built-in:roles/core.json:11:3", ".synthdev/roles/deep/er/roles.json:24:5"]);
     assert_eq!(now.layer, ConfigLayer::Project);
     let manager = catalog.roles().find_role("product_manager").unwrap();
-    assert_eq!(names(&tools_for(manager, &tools()).0), ["read_files", "list_directory", "exact_search"]);
+    assert_eq!(
+        names(&tools_for(manager, &tools()).0),
+        ["read_files", "list_directory", "exact_search", "glob"]
+    );
 }
 
 #[test]
@@ -155,29 +158,32 @@ fn all_fields_in_both_spellings() {
     assert!(role.parsing_tools[0].parsing_only);
     assert_eq!((role.enabled_agents.as_slice(), role.examples.len()), (&["coder".to_owned()][..], 2));
     let (given, _) = tools_for(&role, &tools());
-    assert_eq!(names(&given), ["read_files", "list_directory", "exact_search", "execute_terminal"]);
+    assert_eq!(names(&given), ["read_files", "list_directory", "exact_search", "glob", "execute_terminal"]);
 }
+
+const ALL_TOOLS: [&str; 8] = [
+    "read_files",
+    "list_directory",
+    "exact_search",
+    "glob",
+    "write_file",
+    "edit_file",
+    "apply_patch",
+    "execute_terminal",
+];
 
 #[test]
 fn lists_and_patterns_decide_the_tools() {
     let rows: [(&str, &[&str], &[&str]); 8] = [
         (r#""includedTools": ["read_files", "/^list/"]"#, &["read_files", "list_directory"], &[]),
-        (
-            r#""includedTools": ["*"]"#,
-            &["read_files", "list_directory", "exact_search", "write_file", "edit_file", "execute_terminal"],
-            &[],
-        ),
+        (r#""includedTools": ["*"]"#, &ALL_TOOLS, &[]),
         (r#""includedTools": []"#, &[], &[]),
         (
             r#""excludedTools": ["/_FILE$/i", "execute_*"]"#,
-            &["read_files", "list_directory", "exact_search"],
+            &["read_files", "list_directory", "exact_search", "glob"],
             &[],
         ),
-        (
-            r#""excludedTools": []"#,
-            &["read_files", "list_directory", "exact_search", "write_file", "edit_file", "execute_terminal"],
-            &[],
-        ),
+        (r#""excludedTools": []"#, &ALL_TOOLS, &[]),
         (
             r#""reminder": "x""#,
             &[],
@@ -194,7 +200,7 @@ fn lists_and_patterns_decide_the_tools() {
         ),
         (
             r#""excludedTools": ["calc*"]"#,
-            &["read_files", "list_directory", "exact_search", "write_file", "edit_file", "execute_terminal"],
+            &ALL_TOOLS,
             &["u.json:1:48: warning[W09]: role `r`: the tool pattern `calc*` fits no tool"],
         ),
     ];

@@ -14,6 +14,10 @@ use synthdev::ports::tool::ToolPort;
 
 use super::{Project, invocation};
 
+fn update_patch(path: &str, old: &str, new: &str) -> Value {
+    json!({"patch": format!("*** Begin Patch\n*** Update File: {path}\n-{old}\n+{new}\n*** End Patch\n")})
+}
+
 /// The user is not asked about a call that no answer allows.
 fn assert_refused_unasked<const N: usize>(project: &Project, why: &str, calls: [(&str, Value); N]) {
     for (tool, arguments) in calls {
@@ -73,6 +77,10 @@ async fn no_way_out() {
         project.expect_failure("read_files", json!({"file_paths": [path]}), why).await;
         project.expect_failure("write_file", json!({"file_path": path, "content": "x"}), why).await;
         project.expect_failure("edit_file", edit(path), why).await;
+        project.expect_failure("apply_patch", update_patch(path, "SECRET", "x"), why).await;
+        let onto = format!("*** Begin Patch\n*** Update File: in/a\n*** Move to: {path}\n*** End Patch\n");
+        project.expect_failure("apply_patch", json!({"patch": onto}), why).await;
+        project.expect_failure("glob", json!({"pattern": "*", "directory_path": path}), why).await;
         project.expect_failure("list_directory", json!({"directory_path": path}), why).await;
         project
             .expect_failure("exact_search", json!({"search_string": "SECRET", "directory_path": path}), why)
@@ -84,6 +92,8 @@ async fn no_way_out() {
                 ("read_files", json!({"file_paths": [path, path]})),
                 ("write_file", json!({"file_path": path, "content": "x"})),
                 ("edit_file", edit(path)),
+                ("apply_patch", update_patch(path, "SECRET", "x")),
+                ("glob", json!({"pattern": "*", "directory_path": path})),
                 ("list_directory", json!({"directory_path": path})),
                 ("exact_search", json!({"search_string": "SECRET", "directory_path": path})),
                 ("explain_codebase", json!({"question": "SECRET", "path": path})),
@@ -96,11 +106,14 @@ async fn no_way_out() {
             .expect_failure("write_file", json!({"file_path": path, "content": "x"}), "git's own directory")
             .await;
         let write = ("write_file", json!({"file_path": path, "content": "x"}));
-        assert_refused_unasked(&project, "git's own directory", [write, ("edit_file", edit(path))]);
+        let patch = ("apply_patch", update_patch(path, "SECRET", "x"));
+        assert_refused_unasked(&project, "git's own directory", [write, ("edit_file", edit(path)), patch]);
     }
     assert_worth_a_question(&project);
     assert_eq!(std::fs::read_to_string(&secret).unwrap(), "SECRET");
     assert_eq!(std::fs::read_dir(outside.path()).unwrap().count(), 1, "nothing was made outside");
+    let found = project.run_tool("glob", json!({"pattern": "**/secret"})).await;
+    assert!(found.content.contains("\"files\":0"), "links are not followed: {}", found.content);
     let search = project.run_tool("exact_search", json!({"search_string": "SECRET"})).await;
     assert!(search.content.contains("\"matches\":0"), "links are not followed: {}", search.content);
 }
@@ -151,6 +164,9 @@ async fn what_steers_agents_is_not_written_on_the_way() {
             )
             .await;
         project.expect_failure("edit_file", edit, "the project's definitions").await;
+        project
+            .expect_failure("apply_patch", update_patch(path, "{}", "x"), "the project's definitions")
+            .await;
     }
     for path in ["CLAUDE.md", "notes.md"] {
         project
@@ -200,11 +216,12 @@ const GUARDED: &[(&str, &str)] = &[
 ];
 
 /// Every call that reads, writes or edits `path`; the file there holds `NEEDLE`.
-fn calls(path: &str) -> [(&'static str, Value); 3] {
+fn calls(path: &str) -> [(&'static str, Value); 4] {
     [
         ("read_files", json!({"file_paths": [path]})),
         ("write_file", json!({"file_path": path, "content": "new"})),
         ("edit_file", json!({"file_path": path, "old_text": "NEEDLE", "new_text": "NEEDLE2"})),
+        ("apply_patch", update_patch(path, "NEEDLE", "NEEDLE2")),
     ]
 }
 

@@ -86,7 +86,7 @@ async fn three_hundred_random_changes_are_told_truly() {
             std::fs::create_dir_all(project.root().join(path).parent().unwrap()).unwrap();
             std::fs::write(project.root().join(path), stranger).unwrap();
         }
-        let nothing_to_do = foreseen.before.as_ref() == Some(&foreseen.after);
+        let nothing_to_do = foreseen.before == foreseen.after;
         let standing = project.tools.check_interrupted_call(&call, &foreseen).await;
         let kind = match (meddled, performed || nothing_to_do) {
             (true, _) => {

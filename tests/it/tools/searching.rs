@@ -100,3 +100,58 @@ async fn results_are_capped_with_a_notice() {
     let wide = project.expect_success("exact_search", json!({"search_string": "www"}), "w…\n").await;
     assert!(wide.content.len() < 1000);
 }
+
+#[tokio::test]
+async fn searching_by_a_regular_expression() {
+    let project =
+        Project::new(&[("a.rs", "fn one_test() {}\nfn two() {}\nlet x;\nFN THREE\n"), ("b.rs", "x\ny\n")]);
+    let check = async |arguments: serde_json::Value, expected: &str| {
+        project.expect_success("exact_search", arguments, expected).await;
+    };
+    check(json!({"pattern": "fn \\w+_test"}), "\"matches\":1").await;
+    check(
+        json!({"pattern": "(?i)^fn", "context_lines": 0}),
+        "a.rs\n1:fn one_test() {}\n2:fn two() {}\n4:FN THREE\n",
+    )
+    .await;
+    check(json!({"pattern": "x$\\ny", "directory_path": "b.rs"}), "1:x\n2:y\n").await;
+    check(json!({"search_string": "fn \\w"}), "\"matches\":0").await;
+    check(
+        json!({"search_string": "two", "context_lines": 1}),
+        "1-fn one_test() {}\n2:fn two() {}\n3-let x;\n",
+    )
+    .await;
+    let fails = async |arguments: serde_json::Value, expected: &str| {
+        project.expect_failure("exact_search", arguments, expected).await;
+    };
+    fails(json!({"pattern": "fn ("}), "`pattern` cannot be searched for: ").await;
+    fails(json!({"pattern": "(\\w{1000}){1000}"}), "`pattern` cannot be searched for: ").await;
+    fails(json!({}), "give either `search_string` or `pattern`").await;
+    fails(json!({"search_string": "a", "pattern": "a"}), "give either `search_string` or `pattern`").await;
+    fails(json!({"search_string": "a", "context_lines": 21}), "at most 20").await;
+}
+
+#[tokio::test]
+async fn files_by_a_pattern_of_their_paths() {
+    let project = Project::new(&TREE);
+    std::fs::write(project.root().join(".gitignore"), "node_modules\n").unwrap();
+    let check = async |arguments: serde_json::Value, expected: &str| {
+        let outcome = project.expect_success("glob", arguments, "\"files\":").await;
+        let (_, body) = outcome.content.split_once('\n').unwrap_or((&outcome.content, ""));
+        assert_eq!(body, expected);
+    };
+    check(json!({"pattern": "*.rs"}), "src/a.rs\nsrc/deep/b.rs\nsrc/deep/er/c.rs").await;
+    check(json!({"pattern": "src/*.rs"}), "src/a.rs").await;
+    check(json!({"pattern": "./src/**/{b,c}.rs"}), "src/deep/b.rs\nsrc/deep/er/c.rs").await;
+    check(json!({"pattern": "*/?.rs", "directory_path": "src"}), "src/deep/b.rs").await;
+    check(json!({"pattern": "z"}), ".hidden/z").await;
+    check(json!({"pattern": "y"}), "").await;
+    project.expect_failure("glob", json!({"pattern": "{a"}), "`pattern` cannot be understood: ").await;
+    project
+        .expect_failure("glob", json!({"pattern": "*", "directory_path": "top.md"}), "is not a directory")
+        .await;
+    for n in 0..1100 {
+        std::fs::write(project.root().join(format!("{n:04}.txt")), "").unwrap();
+    }
+    project.expect_success("glob", json!({"pattern": "*.txt"}), "only the first 1000").await;
+}

@@ -6,8 +6,8 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 use synthdev::adapters::tools::{ProjectTools, ToolSettings};
-use synthdev::domain::tool::ToolPreview;
-use synthdev::ports::mcp::{McpError, McpPort};
+use synthdev::domain::tool::{ToolPreview, ToolSpec};
+use synthdev::ports::mcp::{McpError, McpPort, McpToolAddress};
 use synthdev::ports::tool::ToolPort;
 
 use super::{Project, invocation};
@@ -160,6 +160,10 @@ impl McpPort for Echo {
             _ => Err(McpError::Failed { server: server.into(), tool: tool.into(), message: "no".into() }),
         };
         std::future::ready(result).boxed()
+    }
+
+    fn find_tool(&self, _: &str) -> Option<(McpToolAddress, ToolSpec)> {
+        None
     }
 }
 

@@ -178,7 +178,7 @@ async fn what_would_fail_or_changes_no_file_is_not_foreseen() {
     }
     let same = write("ro", "x");
     let foreseen = place.foresee_call(&same).await;
-    assert_eq!(foreseen.before.as_ref(), Some(&foreseen.after));
+    assert_eq!(foreseen.before, foreseen.after);
     assert_eq!(place.run_foreseen(&same, &foreseen).await.changed, Vec::<String>::new());
 }
 

@@ -44,7 +44,7 @@ impl HttpRequestClients {
 }
 
 /// The innermost reason: the outer ones repeat the address, with what its query holds.
-pub(super) fn innermost_cause(error: &reqwest::Error) -> String {
+pub(crate) fn innermost_cause(error: &reqwest::Error) -> String {
     let mut error: &dyn std::error::Error = error;
     while let Some(inner) = error.source() {
         error = inner;
@@ -52,7 +52,7 @@ pub(super) fn innermost_cause(error: &reqwest::Error) -> String {
     error.to_string()
 }
 
-fn is_loopback(url: &Url) -> bool {
+pub(crate) fn is_loopback(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
     host == "localhost" || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
 }

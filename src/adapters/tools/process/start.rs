@@ -19,7 +19,7 @@ use uuid::Uuid;
 use super::job::{JobCommand, ProcessJob};
 use crate::sandbox::{PortForwarder, ReadySandbox};
 use crate::tools::environment::secret_names;
-use synthdev_domain::sandbox::ProcessLimits;
+use synthdev_domain::sandbox::{NetworkReach, ProcessLimits};
 
 /// The watcher waits on a pipe that only we hold open: when it closes, we are gone, and the group that was named to it
 /// has to go as well. It has a session of its own, so that no signal of the terminal ends it first.
@@ -37,9 +37,20 @@ const PROGRAM_GATE: &str = "read -r _ && exec \"$@\" </dev/null";
 /// The same for the sandbox, whose shell reads the command from the pipe.
 const SANDBOX_GATE: &str = "read -r _ && exec \"$@\"";
 
+/// A program that is asked over its standard input for as long as it runs.
+pub(crate) struct ServerCommand<'a> {
+    pub(crate) program: &'a str,
+    pub(crate) arguments: &'a [String],
+    /// Set on top of what it inherits.
+    pub(crate) environment: &'a [(String, String)],
+    pub(crate) directory: &'a Path,
+    pub(crate) project: &'a Path,
+    pub(crate) strip_env: &'a [String],
+}
+
 /// What is started, without a command if it is started in a sandbox.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct StartPlan {
+pub(crate) struct StartPlan {
     arguments: Vec<OsString>,
     directory: PathBuf,
     environment: Vec<(String, String)>,
@@ -80,18 +91,7 @@ impl StartPlan {
         match sandbox {
             Some(sandbox) => {
                 let shell = [OsString::from(SHELL)];
-                let reach = job.confinement.network();
-                let wrapped = sandbox.wrap_command(&shell, job.directory, job.environment, reach)?;
-                let mut gate = SANDBOX_GATE.to_owned();
-                for (number, file) in wrapped.files {
-                    gate.push_str(&format!(" {number}<{}", quote_word(&file.to_string_lossy())));
-                }
-                plan.arguments = ["-c", &gate, "sh"].map(OsString::from).to_vec();
-                plan.arguments.extend(wrapped.arguments);
-                plan.limits = Some(sandbox.policy().limits);
-                plan.mounted_paths = wrapped.mounted_paths;
-                plan.forwarded_ports = wrapped.forwarded_ports;
-                plan.last_process = wrapped.last_process.map(|number| (number, sandbox.layer_directory()));
+                plan.wrap_in_sandbox(sandbox, &shell, job.environment, job.confinement.network())?;
             }
             None => {
                 plan.arguments = unsandboxed_arguments(job.command);
@@ -101,11 +101,66 @@ impl StartPlan {
         Ok(plan)
     }
 
+    /// A server keeps its standard input, and its errors apart. `sandbox`: what holds it, with its network.
+    ///
+    /// # Errors
+    /// A file of the sandbox cannot be written.
+    pub(crate) fn for_server(
+        command: &ServerCommand<'_>,
+        sandbox: Option<(&ReadySandbox, NetworkReach<'_>)>,
+    ) -> io::Result<Self> {
+        let program = std::iter::once(OsString::from(command.program));
+        let words: Vec<OsString> = program.chain(command.arguments.iter().map(OsString::from)).collect();
+        let mut plan = Self {
+            arguments: ["-c", SANDBOX_GATE, "sh"].map(OsString::from).to_vec(),
+            directory: command.directory.to_owned(),
+            environment: Vec::new(),
+            hidden_variables: secret_names(command.strip_env, std::env::vars_os()),
+            separate_stderr: true,
+            limits: None,
+            project: command.project.to_owned(),
+            mounted_paths: Vec::new(),
+            last_process: None,
+            forwarded_ports: BTreeSet::new(),
+        };
+        match sandbox {
+            Some((sandbox, reach)) => {
+                plan.wrap_in_sandbox(sandbox, &words, command.environment, reach)?;
+            }
+            None => {
+                plan.arguments.extend(words);
+                plan.environment = command.environment.to_vec();
+            }
+        }
+        Ok(plan)
+    }
+
+    fn wrap_in_sandbox(
+        &mut self,
+        sandbox: &ReadySandbox,
+        words: &[OsString],
+        environment: &[(String, String)],
+        reach: NetworkReach<'_>,
+    ) -> io::Result<()> {
+        let wrapped = sandbox.wrap_command(words, &self.directory, environment, reach)?;
+        let mut gate = SANDBOX_GATE.to_owned();
+        for (number, file) in wrapped.files {
+            gate.push_str(&format!(" {number}<{}", quote_word(&file.to_string_lossy())));
+        }
+        self.arguments = ["-c", &gate, "sh"].map(OsString::from).to_vec();
+        self.arguments.extend(wrapped.arguments);
+        self.limits = Some(sandbox.policy().limits);
+        self.mounted_paths = wrapped.mounted_paths;
+        self.forwarded_ports = wrapped.forwarded_ports;
+        self.last_process = wrapped.last_process.map(|number| (number, sandbox.layer_directory()));
+        Ok(())
+    }
+
     /// Starts the command, or the sandbox that waits for one.
     ///
     /// # Errors
     /// It cannot be started.
-    pub(super) fn start_process(&self) -> io::Result<StartedProcess> {
+    pub(crate) fn start_process(&self) -> io::Result<StartedProcess> {
         let (watched, lifeline) = io::pipe()?;
         let watcher = self.start_watcher(watched)?;
         let (gate, opener) = self.gated_stdin()?;
@@ -194,20 +249,20 @@ impl StartPlan {
 }
 
 /// Our end of what the shell in the sandbox reads.
-pub(super) type CommandPipe = Box<dyn AsyncWrite + Send + Unpin>;
+pub(crate) type CommandPipe = Box<dyn AsyncWrite + Send + Unpin>;
 
 type LeaderProcess = (Box<dyn ChildWrapper>, Receiver, Option<Receiver>);
 
 /// A started process, with our ends of its pipes.
-pub(super) struct StartedProcess {
-    pub(super) group: ProcessGroup,
-    pub(super) commands: CommandPipe,
-    pub(super) output: Receiver,
-    pub(super) errors: Option<Receiver>,
+pub(crate) struct StartedProcess {
+    pub(crate) group: ProcessGroup,
+    pub(crate) commands: CommandPipe,
+    pub(crate) output: Receiver,
+    pub(crate) errors: Option<Receiver>,
 }
 
 /// The processes of one command. Dropping it kills them and the watcher.
-pub(super) struct ProcessGroup {
+pub(crate) struct ProcessGroup {
     /// Leader of its session and group.
     leader: Box<dyn ChildWrapper>,
     /// The group was killed. Its id may belong to another one by now: it is never used again.

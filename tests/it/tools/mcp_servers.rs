@@ -1,0 +1,263 @@
+//! Tools of MCP servers: real processes that speak the protocol over their standard input and output.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use synthdev::adapters::mcp_client::{McpClientSettings, McpServerPool, McpToolLists};
+use synthdev::adapters::sandbox::CommandSandbox;
+use synthdev::adapters::sandbox::sandbox_places::SandboxPlaces;
+use synthdev::adapters::tools::{ProjectTools, ToolSettings};
+use synthdev::domain::mcp_server::{McpServerConfig, McpServerTransport};
+use synthdev::domain::sandbox::SandboxSettings;
+use synthdev::domain::source_location::ConfigLayer;
+use synthdev::domain::tool::{RerunPolicy, ToolPreview, ToolRisk};
+use synthdev::ports::mcp::McpPort;
+use synthdev::ports::tool::ToolPort;
+use tempfile::TempDir;
+
+use super::invocation;
+
+/// A server in shell: `$1` is how it behaves, `$2` how many tools it has.
+const SERVER: &str = r#"
+answer() { printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$1"; }
+text() { answer "{\"content\":[{\"type\":\"text\",\"text\":\"$1\"}]}"; }
+echo start >> starts
+while read -r line; do
+  id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9][0-9]*\).*/\1/p')
+  case $line in
+    *'"method":"initialize"'*)
+      case $1 in
+        hangs) sleep 1000 ;;
+        garbage) echo 'Welcome to the server!'; continue ;;
+        dies) echo 'no licence' >&2; exit 3 ;;
+        chatty) echo 'Welcome to the server!' ;;
+      esac
+      answer '{"protocolVersion":"2025-06-18","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"t","version":"1"}}' ;;
+    *'"method":"tools/list"'*)
+      tools='{"name":"look","description":"Looks.","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}}'
+      tools="$tools,{\"name\":\"do it\",\"inputSchema\":{\"type\":\"object\",\"properties\":{\"n\":{\"type\":\"integer\"}}}}"
+      n=2
+      while [ $n -lt "${2:-2}" ]; do tools="$tools,{\"name\":\"t$n\",\"inputSchema\":{\"type\":\"object\"}}"; n=$((n + 1)); done
+      answer "{\"tools\":[$tools]}" ;;
+    *'"name":"look"'*) text "key ${TEST_API_KEY:-none}, given ${GIVEN:-none}, in $(basename "$PWD")" ;;
+    *'"name":"die"'*) echo 'out of memory' >&2; exit 1 ;;
+    *'"name":"wait"'*) sleep 1000 ;;
+    *'"name":"fail"'*) answer '{"isError":true,"content":[{"type":"text","text":"no such row"}]}' ;;
+    *'"name":"data"'*) answer '{"content":[],"structuredContent":{"rows":[1,2]}}' ;;
+    *'"name":"write"'*) if echo x > "$GIVEN"; then text written; else text refused; fi ;;
+    *'"name":"picture"'*) answer '{"content":[{"type":"image","data":"AAAA","mimeType":"image/png"}]}' ;;
+    *'"method":"tools/call"'*) printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-32602,"message":"unknown tool"}}\n' "$id" ;;
+  esac
+done
+"#;
+
+struct ServerFixture {
+    directory: TempDir,
+    data: TempDir,
+    servers: BTreeMap<String, McpServerConfig>,
+}
+
+impl ServerFixture {
+    fn new(behaviour: &str, layer: ConfigLayer) -> Self {
+        let directory = crate::support::temporary::temp_directory();
+        std::fs::write(directory.path().join("server.sh"), SERVER).unwrap();
+        let words: Vec<&str> = behaviour.split(' ').collect();
+        let arguments = std::iter::once("server.sh").chain(words).map(str::to_owned).collect();
+        let environment = BTreeMap::from([("GIVEN".to_owned(), "${MCP_TEST_UNSET:-given}".to_owned())]);
+        let transport =
+            McpServerTransport::Stdio { command: "sh".to_owned(), arguments, environment, directory: None };
+        let server = McpServerConfig {
+            name: "s".to_owned(),
+            layer,
+            transport,
+            start_timeout_ms: 2_000,
+            call_timeout_ms: 1_000,
+        };
+        let servers = BTreeMap::from([("s".to_owned(), server)]);
+        Self { directory, data: crate::support::temporary::temp_directory(), servers }
+    }
+
+    fn with_given(mut self, value: &str) -> Self {
+        let server = self.servers.get_mut("s").unwrap();
+        if let McpServerTransport::Stdio { environment, .. } = &mut server.transport {
+            environment.insert("GIVEN".to_owned(), value.to_owned());
+        }
+        self
+    }
+
+    fn pool(&self, sandbox: CommandSandbox) -> McpServerPool {
+        McpServerPool::new(McpClientSettings {
+            servers: self.servers.clone(),
+            project: self.directory.path().to_owned(),
+            strip_env: vec!["*_API_KEY".to_owned(), "CARGO_PKG_NAME".to_owned()],
+            sandbox: Arc::new(sandbox),
+            tool_lists: McpToolLists::new(self.data.path()),
+        })
+    }
+
+    fn free_pool(&self) -> McpServerPool {
+        self.pool(CommandSandbox::disabled(self.directory.path()))
+    }
+
+    fn starts(&self) -> usize {
+        std::fs::read_to_string(self.directory.path().join("starts")).unwrap_or_default().lines().count()
+    }
+}
+
+async fn call(pool: &McpServerPool, tool: &str) -> String {
+    match pool.call("s", tool, &json!({})).await {
+        Ok(Value::String(text)) => text,
+        Ok(other) => other.to_string(),
+        Err(error) => error.to_string(),
+    }
+}
+
+#[tokio::test]
+async fn a_call_is_answered_or_says_why_not() {
+    let fixture = ServerFixture::new("sound", ConfigLayer::User);
+    let pool = fixture.free_pool();
+    let directory = fixture.directory.path().file_name().unwrap().to_string_lossy().into_owned();
+    let rows = [
+        ("look", format!("key none, given given, in {directory}")),
+        ("data", "{\"rows\":[1,2]}".to_owned()),
+        ("picture", "[image image/png, 4 bytes of base64, not shown]".to_owned()),
+        ("fail", "`fail` of MCP server `s` failed: no such row".to_owned()),
+        ("nosuch", "`nosuch` of MCP server `s` failed: unknown tool".to_owned()),
+    ];
+    for (tool, expected) in &rows {
+        assert_eq!(&call(&pool, tool).await, expected);
+    }
+    assert_eq!(fixture.starts(), 1, "one process answers all calls");
+    let told = call(&pool, "wait").await;
+    assert!(told.contains("no answer within 1 s (`call_timeout` of the server)"), "{told}");
+}
+
+#[tokio::test]
+async fn a_server_that_ends_in_a_call_is_started_again_by_the_next() {
+    let fixture = ServerFixture::new("sound", ConfigLayer::User);
+    let pool = fixture.free_pool();
+    let told = call(&pool, "die").await;
+    assert!(
+        told.contains("it ended during the call; it wrote: out of memory; the next call starts it again"),
+        "{told}"
+    );
+    assert!(call(&pool, "look").await.starts_with("key none"));
+    assert_eq!(fixture.starts(), 2);
+}
+
+#[tokio::test]
+async fn a_server_that_does_not_start_is_told_with_its_last_words() {
+    let check = async |behaviour: &str, expected: &str| {
+        let mut fixture = ServerFixture::new(behaviour, ConfigLayer::User);
+        fixture.servers.get_mut("s").unwrap().start_timeout_ms = 300;
+        if behaviour == "missing" {
+            let transport = McpServerTransport::Stdio {
+                command: "no-such-program".to_owned(),
+                arguments: Vec::new(),
+                environment: BTreeMap::new(),
+                directory: None,
+            };
+            fixture.servers.get_mut("s").unwrap().transport = transport;
+        }
+        let pool = fixture.free_pool();
+        let listings = pool.list_servers(&["s".to_owned()]).await;
+        let told = listings[0].tools.as_ref().unwrap_err();
+        assert!(told.contains(expected), "wanted {expected}\ngot {told}");
+        let again = McpToolLists::new(fixture.data.path()).load(&fixture.servers["s"]);
+        assert_eq!(again, Some(Err(told.clone())), "it is not asked again at once");
+    };
+    check("hangs", "it did not answer within 0 s (`start_timeout` of the server)").await;
+    check("garbage", "it did not answer within 0 s").await;
+    check("dies", "it ended before it answered; it wrote: no licence").await;
+    check("missing", "no-such-program: not found").await;
+    let fixture = ServerFixture::new("sound", ConfigLayer::User).with_given("${MCP_TEST_UNSET}");
+    let told = call(&fixture.free_pool(), "look").await;
+    assert!(told.contains("the variable `MCP_TEST_UNSET` is not set; set it, or write"), "{told}");
+}
+
+#[tokio::test]
+async fn agents_know_its_tools_by_names_of_their_own() {
+    let fixture = ServerFixture::new("chatty 500", ConfigLayer::User);
+    let pool = fixture.free_pool();
+    let listed = pool.list_servers(&["s".to_owned()]).await.remove(0).tools.unwrap();
+    assert_eq!(listed.len(), 500);
+    let (_, look) = pool.find_tool("s__look").unwrap();
+    assert_eq!((look.risk, look.rerun_policy()), (ToolRisk::Read, RerunPolicy::Safe));
+    assert_eq!(look.parameters, json!({"type": "object", "properties": {}}));
+    let renamed = listed.iter().map(|tool| fixture.servers["s"].tool_spec(tool).name).nth(1).unwrap();
+    assert!(renamed.starts_with("s__do_it_"), "{renamed}");
+    // another process knows them without starting the server
+    let next = fixture.free_pool();
+    assert_eq!(next.find_tool(&renamed).unwrap().0.tool, "do it");
+    assert_eq!(fixture.starts(), 1);
+    let tools = ProjectTools::new(ToolSettings::new(fixture.directory.path())).with_servers(Arc::new(next));
+    let asked = invocation("s__look", json!({}));
+    let preview = tools.preview_call(&asked).await;
+    assert!(
+        matches!(&preview, Some(ToolPreview::Text { text }) if text.starts_with("`look` of MCP server `s`"))
+    );
+    let answered = tools.run(&asked).await;
+    assert!(answered.ok && answered.content.contains("key none"), "{}", answered.content);
+    assert_eq!(tools.rerun_policy(&asked), RerunPolicy::Safe);
+    assert!(!tools.run(&invocation("s__nosuch", json!({}))).await.ok);
+}
+
+#[tokio::test]
+async fn a_server_ends_with_us() {
+    let fixture = ServerFixture::new("sound", ConfigLayer::User);
+    let pool = fixture.free_pool();
+    call(&pool, "look").await;
+    let running = || {
+        let mark = fixture.directory.path().to_owned();
+        std::fs::read_dir("/proc").unwrap().flatten().any(|process| {
+            std::fs::read_link(process.path().join("cwd")).is_ok_and(|place| place == mark)
+                && std::fs::read(process.path().join("cmdline"))
+                    .is_ok_and(|line| line.windows(9).any(|part| part == b"server.sh"))
+        })
+    };
+    assert!(running());
+    drop(pool);
+    for _ in 0..200 {
+        if !running() {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    panic!("the server still runs");
+}
+
+/// A project's server gets no key and writes only where the policy allows; the user's own one may do what the user may.
+#[tokio::test]
+async fn a_projects_server_is_held_by_the_sandbox() {
+    let outside = crate::support::temporary::temp_directory();
+    let target = outside.path().join("written").display().to_string();
+    let check = async |layer: ConfigLayer, given: &str, tool: &str, expected: &str| {
+        let fixture = ServerFixture::new("sound", layer).with_given(given);
+        let places = SandboxPlaces::for_project(fixture.directory.path());
+        let pool = fixture.pool(CommandSandbox::new(SandboxSettings::default(), places));
+        let told = call(&pool, tool).await;
+        assert!(told.contains(expected), "{layer} {tool}: wanted {expected}\ngot {told}");
+    };
+    check(ConfigLayer::User, &target, "write", "written").await;
+    std::fs::remove_file(Path::new(&target)).unwrap();
+    // the name is one that is stripped here
+    check(ConfigLayer::User, "${CARGO_PKG_NAME}", "look", "given synthdev").await;
+    check(
+        ConfigLayer::Project,
+        "${CARGO_PKG_NAME}",
+        "look",
+        "holds a key, which a project's server does not get",
+    )
+    .await;
+    if CommandSandbox::new(SandboxSettings::default(), SandboxPlaces::for_project(outside.path()))
+        .prepare_current()
+        .is_ok()
+    {
+        check(ConfigLayer::Project, &target, "write", "refused").await;
+        assert!(!Path::new(&target).exists());
+        check(ConfigLayer::Project, "inside", "write", "written").await;
+    }
+}
