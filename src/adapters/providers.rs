@@ -28,6 +28,7 @@ pub mod responses;
 mod retry_after;
 pub mod scripted;
 mod sse;
+mod strict_schema;
 mod timeouts;
 mod token_estimate;
 mod tool_call_assembler;

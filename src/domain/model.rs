@@ -125,6 +125,8 @@ pub enum ToolChoice {
     Required,
     /// This tool must be called.
     Named(String),
+    /// No tool is called: the text of the answer is to be the arguments of this parsing tool, by its schema.
+    Structured(String),
 }
 
 /// One request to a model. The messages are the prompt that the engine computed; the provider adapter brings them into

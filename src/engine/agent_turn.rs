@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 use super::conversation::{ConversationSummary, LiveConversation};
+use super::event::DecisionSource;
 use synthdev_domain::context::{AnsweredCall, ContextEntry, ConversationSide, MessageAuthor};
 use synthdev_domain::ids::{AgentIx, CallId, Timestamp};
 use synthdev_domain::message::{ChatRole, OpaqueBlock, ToolCall};
@@ -84,6 +85,22 @@ pub enum SummaryPart {
 pub struct TurnEntry {
     pub entry: ContextEntry,
     pub private: bool,
+}
+
+impl AgentTurn {
+    /// How a decision that is given now came about.
+    pub fn decision_source(&self) -> DecisionSource {
+        match self.choice {
+            ToolChoice::Structured(_) => DecisionSource::StructuredOutput,
+            ToolChoice::Auto | ToolChoice::Required | ToolChoice::Named(_) => {
+                if self.was_nudged || self.repair_count > 0 {
+                    DecisionSource::Reminder
+                } else {
+                    DecisionSource::Call
+                }
+            }
+        }
+    }
 }
 
 impl TurnEntry {

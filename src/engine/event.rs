@@ -373,6 +373,8 @@ pub enum RunEvent {
         agent: String,
         tool: String,
         arguments: Value,
+        #[serde(default, skip_serializing_if = "DecisionSource::is_plain_call")]
+        source: DecisionSource,
     },
 
     // the user
@@ -445,5 +447,24 @@ mod tests {
     #[test]
     fn an_event_is_small() {
         assert!(size_of::<RunEvent>() <= 200, "{} bytes", size_of::<RunEvent>());
+    }
+}
+
+/// How an agent came to give its decision.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DecisionSource {
+    /// It called the tool.
+    #[default]
+    Call,
+    /// It called the tool when it was reminded, or told what was wrong.
+    Reminder,
+    /// It called no tool; the text of its answer was taken as the arguments.
+    StructuredOutput,
+}
+
+impl DecisionSource {
+    pub fn is_plain_call(&self) -> bool {
+        *self == Self::Call
     }
 }

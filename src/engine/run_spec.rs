@@ -9,7 +9,7 @@ use synthdev_domain::system_context::SystemContext;
 use synthdev_domain::workflow::WorkflowProgram;
 
 /// Grows when the machine would answer an old journal differently.
-pub const MACHINE_VERSION: u32 = 11;
+pub const MACHINE_VERSION: u32 = 12;
 
 /// Runs since this version continue as they began: the machine checks the version wherever its behaviour has changed.
 pub const CONTINUED_SINCE: u32 = 4;
@@ -60,6 +60,9 @@ pub const WITHDRAWS_SINCE: u32 = 10;
 /// messages that it was offered takes exactly these, even if the user has taken others back meanwhile.
 pub const NAMES_CALLS_SINCE: u32 = 11;
 
+/// Since this version an agent that has not given its one decision as a call is asked for it as structured output.
+pub const ASKS_STRUCTURED_SINCE: u32 = 12;
+
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct RunSpec {
     pub machine_version: u32,
@@ -78,6 +81,11 @@ pub struct RunSpec {
 }
 
 impl RunSpec {
+    /// See [`ASKS_STRUCTURED_SINCE`].
+    pub fn asks_structured(&self) -> bool {
+        self.machine_version >= ASKS_STRUCTURED_SINCE
+    }
+
     /// See [`COUNTS_ALL_SINCE`].
     pub fn charges_every_attempt(&self) -> bool {
         self.machine_version >= COUNTS_ALL_SINCE

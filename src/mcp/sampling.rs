@@ -165,7 +165,7 @@ fn model_preferences(request: &ModelRequest) -> Value {
 fn sampling_tools(request: &ModelRequest) -> (Value, &'static str) {
     let named = match &request.tool_choice {
         ToolChoice::Named(name) => Some(name),
-        ToolChoice::Auto | ToolChoice::Required => None,
+        ToolChoice::Auto | ToolChoice::Required | ToolChoice::Structured(_) => None,
     };
     let tool = |name: &String, description: &String, parameters: &Value| {
         let mut schema = parameters.clone();
@@ -178,7 +178,12 @@ fn sampling_tools(request: &ModelRequest) -> (Value, &'static str) {
     let own = request.tools.iter().filter_map(|one| tool(&one.name, &one.description, &one.parameters));
     let decisions =
         request.parsing_tools.iter().filter_map(|one| tool(&one.name, &one.description, &one.parameters));
-    let mode = if request.tool_choice == ToolChoice::Auto { "auto" } else { "required" };
+    let mode = match request.tool_choice {
+        ToolChoice::Auto => "auto",
+        ToolChoice::Required | ToolChoice::Named(_) => "required",
+        // the last message says what is wanted
+        ToolChoice::Structured(_) => "none",
+    };
     (own.chain(decisions).collect(), mode)
 }
 

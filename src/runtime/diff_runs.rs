@@ -108,7 +108,7 @@ impl RuntimeHandle {
         for (_, event) in events {
             match event.event {
                 RunEvent::StateEntered { state, .. } => path.push(state),
-                RunEvent::Decided { agent, tool, arguments } => {
+                RunEvent::Decided { agent, tool, arguments, .. } => {
                     decisions.push(format!("{agent}: {tool} {arguments}"));
                 }
                 _ => {}

@@ -22,7 +22,7 @@ use synthdev_domain::ids::Timestamp;
 use synthdev_domain::journal::RunStatus;
 use synthdev_domain::number_format::{format_count, format_duration};
 use synthdev_engine::effect::UserQuestion;
-use synthdev_engine::event::RunEvent;
+use synthdev_engine::event::{DecisionSource, RunEvent};
 
 /// What an event is about: front-ends choose by it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -332,8 +332,13 @@ pub fn describe_event(at: Timestamp, event: &RunEvent) -> EventDescription<'_> {
             let title = format!("{tool} refused for {}", caller_name(agent));
             words(EventKind::ToolRefusal, title).severity(Bad).detail(reason)
         }
-        RunEvent::Decided { agent, tool, arguments } => {
-            words(EventKind::Decision, format!("{agent} decided {tool}"))
+        RunEvent::Decided { agent, tool, arguments, source } => {
+            let how = match source {
+                DecisionSource::Call => "",
+                DecisionSource::Reminder => " after a reminder",
+                DecisionSource::StructuredOutput => " as structured output",
+            };
+            words(EventKind::Decision, format!("{agent} decided {tool}{how}"))
                 .detail(value_pairs(arguments))
                 .content(Json(arguments))
         }

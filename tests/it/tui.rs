@@ -36,7 +36,7 @@ use synthdev::domain::source_location::ConfigLayer;
 use synthdev::domain::tool::{ToolPreview, ToolRisk};
 use synthdev::domain::workflow::Budget;
 use synthdev::engine::effect::UserQuestion;
-use synthdev::engine::event::{PublishedEvent, RunEvent, StepEvent};
+use synthdev::engine::event::{DecisionSource, PublishedEvent, RunEvent, StepEvent};
 use synthdev::engine::input::UserAnswer;
 use synthdev::runtime::command::RunCommand;
 use synthdev::service::session::{
@@ -503,6 +503,7 @@ fn a_workflow_from_start_to_end() {
                 agent: "reviewer".into(),
                 tool: "review_decision".into(),
                 arguments: json!({"approved": true}),
+                source: DecisionSource::Call,
             },
         )
         .run_event(

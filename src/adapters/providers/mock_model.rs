@@ -41,7 +41,7 @@ impl MockModel {
         let answered = request.messages.last().is_some_and(|message| message.role == ChatRole::Tool);
         let must = request.tool_choice != ToolChoice::Auto;
         let tool = request.parsing_tools.iter().find(|tool| match &request.tool_choice {
-            ToolChoice::Named(name) => tool.name == *name,
+            ToolChoice::Named(name) | ToolChoice::Structured(name) => tool.name == *name,
             ToolChoice::Auto | ToolChoice::Required => must || !answered,
         });
         let Some(tool) = tool else {

@@ -37,6 +37,11 @@ pub enum ToolChoiceBinding<'a> {
     Auto,
     Required,
     Named(&'a str),
+    /// No tool: the answer is an object of this tool's schema.
+    Structured {
+        name: &'a str,
+        schema: &'a Value,
+    },
 }
 
 /// The tools for OpenAI's protocols, and how binding the choice is. A server that ignores a named choice gets only that
@@ -52,8 +57,22 @@ pub fn tools_with_binding(request: &ModelRequest) -> (Vec<OfferedTool<'_>>, Tool
             ToolChoiceBinding::Required
         }
         ToolChoice::Named(name) => ToolChoiceBinding::Named(name),
+        ToolChoice::Structured(name) => match structured_schema(request) {
+            Some(schema) => {
+                // some servers take either tools or a schema
+                offered.clear();
+                ToolChoiceBinding::Structured { name, schema }
+            }
+            None => ToolChoiceBinding::Auto,
+        },
     };
     (offered, binding)
+}
+
+/// The schema that the answer is to have.
+pub fn structured_schema(request: &ModelRequest) -> Option<&Value> {
+    let ToolChoice::Structured(name) = &request.tool_choice else { return None };
+    request.parsing_tools.iter().find(|tool| tool.name == *name).map(|tool| &tool.parameters)
 }
 
 fn ignores_named(choice: &ModelChoice) -> bool {

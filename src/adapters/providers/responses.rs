@@ -7,7 +7,6 @@ mod decode;
 mod input;
 mod request;
 mod server_quirks;
-mod strict_schema;
 
 use reqwest::header::{AUTHORIZATION, HeaderMap};
 

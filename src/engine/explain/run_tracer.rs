@@ -311,7 +311,7 @@ impl RunTracer {
                 self.speakers.insert(agent.clone(), state.clone());
             }
             Some(RunEvent::Replied { agent, .. }) => self.record_agent_reply(moment, agent, None),
-            Some(RunEvent::Decided { agent, tool, arguments }) => {
+            Some(RunEvent::Decided { agent, tool, arguments, .. }) => {
                 let call = OriginToolCall { tool: tool.clone(), arguments: arguments.clone() };
                 self.record_agent_reply(moment, agent, Some(call));
             }

@@ -3,7 +3,8 @@
 use serde_json::Value;
 
 use super::{CallId, Machine, NextHandler, PendingQuestion, RunEvent, WaitState};
-use crate::agent_turn::{OpenReply, with_unique_ids};
+use crate::agent_turn::{AgentTurn, OpenReply, with_unique_ids};
+use crate::event::DecisionSource;
 use crate::model_caller::ModelCaller;
 use synthdev_domain::agent::AgentSpec;
 use synthdev_domain::context::AnsweredCall;
@@ -152,6 +153,13 @@ impl Machine {
         if turn.repair_count <= MAX_REPAIRS {
             return NextHandler::CallModel;
         }
+        let refused: Vec<&str> = calls.iter().map(|call| call.name.as_str()).collect();
+        if let [tool] = refused.as_slice()
+            && finish != FinishReason::Length
+            && self.ask_structured(agent, tool)
+        {
+            return NextHandler::CallModel;
+        }
         let detail = calls
             .iter()
             .zip(&problems)
@@ -162,10 +170,9 @@ impl Machine {
             "the answer reached the output limit before the decision was whole: raise `max_output_tokens`, or ask for \
              less in one decision"
         } else {
-            "the model was told twice; simplify the tool's schema or use a stronger model"
+            UNREPAIRED
         };
-        let failure = RunError::new("parsing_tool_invalid", "The decision does not fit its schema", detail);
-        NextHandler::fail(failure.with_hint(hint))
+        invalid_decision(detail, hint)
     }
 
     pub(super) fn accept_decision(
@@ -174,12 +181,15 @@ impl Machine {
         text: &str,
         decision: Vec<ToolCall>,
     ) -> NextHandler {
+        let turn = self.core.frame().and_then(|frame| frame.agent_turn.as_ref());
+        let source = turn.map_or_else(DecisionSource::default, AgentTurn::decision_source);
         for call in &decision {
             let arguments = serde_json::from_str(&call.arguments).unwrap_or(Value::Null);
             self.core.emit_event(RunEvent::Decided {
                 agent: agent.id.clone(),
                 tool: call.name.clone(),
                 arguments,
+                source,
             });
         }
         if decision.len() > 1 {
@@ -190,8 +200,13 @@ impl Machine {
         NextHandler::end_turn(text.to_owned(), decision.clone(), decision)
     }
 
-    /// A text where a decision is needed: one nudge with a forced choice, then an error.
+    /// A text where a decision is needed: one nudge with a forced choice, one request for structured output, then an
+    /// error.
     fn final_text(&mut self, agent: &AgentSpec, text: String) -> NextHandler {
+        let turn = self.core.frame().and_then(|frame| frame.agent_turn.as_ref());
+        if let Some(ToolChoice::Structured(tool)) = turn.map(|turn| turn.choice.clone()) {
+            return self.take_structured_answer(agent, &tool, text);
+        }
         let Some((_, state)) = self.core.current_state() else { return NextHandler::Wait };
         let offered = |name: &&String| parsing_tool(agent, name).is_some();
         let expected: Vec<String> = state.expects.iter().filter(offered).cloned().collect();
@@ -203,13 +218,16 @@ impl Machine {
             return NextHandler::end_turn(text, Vec::new(), Vec::new());
         }
         if turn.was_nudged {
-            let detail =
-                format!("`{}` answered in words twice and never called {}", agent.id, expected.join(" or "));
-            return NextHandler::fail(
-                RunError::new("parsing_tool_missing", "The decision is missing", detail).with_hint(
-                    "say in the role's systemMessage that this tool must be called, or use another model",
-                ),
-            );
+            if let [only] = expected.as_slice()
+                && self.ask_structured(agent, only)
+            {
+                return NextHandler::CallModel;
+            }
+            let names = expected.join(" or ");
+            return missing_decision(format!(
+                "`{}` answered in words twice and never called {names}",
+                agent.id
+            ));
         }
         turn.was_nudged = true;
         turn.choice = match expected.as_slice() {
@@ -218,6 +236,61 @@ impl Machine {
         };
         turn.push_private_note(&format!("Now give your decision by calling {}.", expected.join(" or ")));
         NextHandler::CallModel
+    }
+
+    /// Whether the decision is asked for as structured output; once for each turn.
+    fn ask_structured(&mut self, agent: &AgentSpec, tool: &str) -> bool {
+        let Some(schema) = parsing_tool(agent, tool).map(|tool| tool.parameters.to_string()) else {
+            return false;
+        };
+        let is_known = self.core.spec.asks_structured();
+        let Some(turn) = self.core.frame_mut().and_then(|frame| frame.agent_turn.as_mut()) else {
+            return false;
+        };
+        if !is_known || matches!(turn.choice, ToolChoice::Structured(_)) {
+            return false;
+        }
+        turn.choice = ToolChoice::Structured(tool.to_owned());
+        turn.push_private_note(&format!(
+            "Answer now with one JSON object and nothing else. It is taken as the arguments of {tool}. Its schema: {schema}"
+        ));
+        true
+    }
+
+    /// The tool that was asked for as structured output, where the server took the request for a wrong one.
+    fn refused_structured(&self, error: &ModelError) -> Option<String> {
+        let turn = self.core.frame()?.agent_turn.as_ref()?;
+        match (&turn.choice, error) {
+            (ToolChoice::Structured(tool), ModelError::Refused { .. } | ModelError::Protocol { .. }) => {
+                Some(tool.clone())
+            }
+            _ => None,
+        }
+    }
+
+    /// The text as the arguments of the tool.
+    fn take_structured_answer(&mut self, agent: &AgentSpec, tool: &str, text: String) -> NextHandler {
+        let Some(declared) = parsing_tool(agent, tool) else { return NextHandler::Wait };
+        let arguments = json_object_in(&text).to_owned();
+        if let Err(problem) = check_arguments(declared, &arguments) {
+            let turn = self.core.frame().and_then(|frame| frame.agent_turn.as_ref());
+            return if turn.is_some_and(|turn| turn.repair_count > MAX_REPAIRS) {
+                invalid_decision(format!("{tool}: {problem}"), UNREPAIRED)
+            } else {
+                missing_decision(format!(
+                    "`{}` never called {tool}, and its structured output does not fit: {problem}",
+                    agent.id
+                ))
+            };
+        }
+        let Some(turn) = self.core.frame_mut().and_then(|frame| frame.agent_turn.as_mut()) else {
+            return NextHandler::Wait;
+        };
+        let id = format!("structured_{}", turn.entries.len());
+        let decision = ToolCall { id, name: tool.to_owned(), arguments, original: None };
+        let answered = AnsweredCall { call: decision.clone(), answer: "recorded".to_owned(), ok: true };
+        turn.add_reply(String::new(), vec![answered], Vec::new());
+        self.accept_decision(agent, "", vec![decision])
     }
 
     pub(super) fn on_model_failed(
@@ -255,10 +328,38 @@ impl Machine {
         if self.try_fallback_model(&agent, error) {
             return NextHandler::CallModel;
         }
+        if let Some(tool) = self.refused_structured(error) {
+            return missing_decision(format!(
+                "`{}` never called {tool}, and its server refuses structured output: {error}",
+                agent.id
+            ));
+        }
         let tries = if attempts > 1 { format!(" (after {attempts} attempts)") } else { String::new() };
         let failure = RunError::new(error.code(), "The model call failed", format!("{error}{tries}"))
             .with_hint(error.hint());
         NextHandler::fail(failure)
+    }
+}
+
+const UNREPAIRED: &str = "the model was told twice; simplify the tool's schema or use a stronger model";
+
+fn invalid_decision(detail: String, hint: &str) -> NextHandler {
+    let failure = RunError::new("parsing_tool_invalid", "The decision does not fit its schema", detail);
+    NextHandler::fail(failure.with_hint(hint))
+}
+
+fn missing_decision(detail: String) -> NextHandler {
+    let hint = "say in the role's systemMessage that this tool must be called, or use another model";
+    NextHandler::fail(
+        RunError::new("parsing_tool_missing", "The decision is missing", detail).with_hint(hint),
+    )
+}
+
+/// From the first brace to the last: some models put words or a fence around it.
+fn json_object_in(text: &str) -> &str {
+    match (text.find('{'), text.rfind('}')) {
+        (Some(first), Some(last)) if first < last => &text[first..=last],
+        _ => text,
     }
 }
 

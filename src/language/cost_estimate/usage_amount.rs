@@ -9,9 +9,10 @@ use synthdev_domain::workflow::{AgentFunction, StateBody, StateSpec, Workflow};
 
 /// Means "without end".
 pub(super) const UNBOUNDED: u64 = u64::MAX;
-/// A decision that does not fit its schema may be repaired twice, a missing one is asked for once.
+/// A decision that does not fit its schema may be repaired twice; a missing one is asked for once as a call and once as
+/// structured output.
 const REPAIRS: u64 = 2;
-const NUDGES: u64 = 1;
+const NUDGES: u64 = 2;
 
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub(super) struct UsageAmount {

@@ -94,6 +94,7 @@ pub(crate) fn llm_request_json(request: &ModelRequest, command: &str, conversati
             ToolChoice::Auto => json!("auto"),
             ToolChoice::Required => json!("required"),
             ToolChoice::Named(name) => json!({"name": name}),
+            ToolChoice::Structured(_) => json!("none"),
         };
     }
     asked

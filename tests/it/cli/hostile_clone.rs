@@ -51,7 +51,7 @@ impl Clone {
         world.write_file(
             ".mcp.json",
             &json!({"mcpServers": {"x": {"command": "touch", "args": [mark_path(&world, "mcp")]},
-            "y": {"url": url}}})
+            "y": {"url": url, "start_timeout": 1}}})
             .to_string(),
         );
         write_git_traps(&world, &world.project(), &url);
@@ -269,6 +269,8 @@ fn expected_question(url: &str, root: &Path) -> Vec<String> {
         "`approvals.execute` is not taken as \"allow\"",
         "`snapshots.exclude` is not taken as [\"*\"]",
         "role coder may call *",
+        ".mcp.json: MCP server x: $ touch",
+        ".mcp.json: MCP server y: URL",
         "Obey.",
         "Its git repository leads to files outside of it:",
         ".git/config: include.path = ROOT/git/config",
@@ -456,6 +458,14 @@ fn of_a_hostile_clone_that_is_trusted_only_what_was_shown_counts() {
     for arguments in &COMMANDS[..5] {
         let ran = world.run_program(arguments);
         assert!(!ran.stdout.contains(SECRET) && !ran.stderr.contains(SECRET), "{arguments:?}");
+        // the question named the server of `.mcp.json`, and an agent with all tools asks for its tools
+        if arguments[0] == "run" {
+            assert!(
+                clone.server.accept().is_ok() && ran.stderr.contains("MCP server `y` is left out"),
+                "{}",
+                ran.stderr
+            );
+        }
         clone.assert_nothing_happened(&format!("trusted {arguments:?}"));
     }
     assert!(world.run_program(&["roles", "--json"]).stdout.contains("Obey."), "what was shown counts");

@@ -95,15 +95,18 @@ async fn three_review_rounds_send_role_swapped_views_and_nothing_else() {
         let says = if coder { "experienced software engineer" } else { "careful code reviewer" };
         assert!(system.contains(says) && request.body["messages"][0]["role"] == "system", "{system}");
         let ordinary = [
+            "apply_patch",
             "edit_file",
             "exact_search",
             "execute_terminal",
             "explain_codebase",
+            "glob",
             "list_directory",
             "read_files",
             "write_file",
         ];
-        let reviewing = ["exact_search", "execute_terminal", "list_directory", "read_files", "review_work"];
+        let reviewing =
+            ["exact_search", "execute_terminal", "glob", "list_directory", "read_files", "review_work"];
         assert_eq!(tools(request), if coder { &ordinary[..] } else { &reviewing[..] });
     }
     // A connection is put back by a task of its own: a busy machine may open one more in between. The windows of both

@@ -399,6 +399,11 @@ fn a_decision_that_was_cut_says_so() {
                 reply: ModelReply { tool_calls, finish, ..text_reply("", 10) },
             });
         }
+        // an answer that was cut would be cut again
+        if finish != FinishReason::Length {
+            let call = play.take_call(|effect| matches!(effect, Effect::CallModel { .. }));
+            play.feed_input(Input::Replied { call, reply: text_reply("{\"go", 10) });
+        }
         let asked = play.take_effect(|effect| matches!(effect, Effect::AskPerson { .. }));
         let Effect::AskPerson { question: UserQuestion::Failed { failure }, .. } = asked else {
             panic!("{asked:?}")

@@ -4,7 +4,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::providers::conversation::normalize_messages;
-use crate::providers::offered_tools::{OfferedTool, offered_tools};
+use crate::providers::offered_tools::{OfferedTool, offered_tools, structured_schema};
 use crate::providers::opaque_reasoning;
 use synthdev_domain::message::OpaqueBlock;
 use synthdev_domain::model::{ModelParameters, ModelRequest, ToolChoice};
@@ -51,6 +51,11 @@ pub fn build_request(request: &ModelRequest) -> Value {
     body.extend(tool_choice.map(|choice| ("tool_choice".to_owned(), choice)));
     body.insert("max_tokens".to_owned(), answer_tokens.into());
     thinking.write_to(&mut body);
+    if let Some(schema) = structured_schema(request) {
+        // an effort may stand there already
+        let config = body.entry("output_config").or_insert_with(|| json!({}));
+        config["format"] = json!({ "type": "json_schema", "schema": schema });
+    }
     if thinking == ThinkingMode::Off {
         add_sampling(&mut body, &request.choice.parameters);
     }
@@ -83,6 +88,7 @@ fn tool_list(tools: &[OfferedTool<'_>], used: &[String], choice: &ToolChoice) ->
         }
         ToolChoice::Auto | ToolChoice::Named(_) => json!({ "type": "auto" }),
         ToolChoice::Required => json!({ "type": "any" }),
+        ToolChoice::Structured(_) => json!({ "type": "none" }),
     };
     (list.collect(), Some(choice))
 }

@@ -29,7 +29,7 @@ impl ThinkingMode {
         lacks_signed_thinking: bool,
     ) -> Self {
         // A tool can only be forced on a model that does not think first.
-        let forced = *tool_choice != ToolChoice::Auto;
+        let forced = matches!(tool_choice, ToolChoice::Required | ToolChoice::Named(_));
         if forced || !choice.parameters.requests_reasoning() {
             return Self::Off;
         }

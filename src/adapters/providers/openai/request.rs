@@ -12,10 +12,11 @@ use async_openai::types::chat::{
     ToolChoiceOptions,
 };
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::providers::conversation::normalize_messages;
 use crate::providers::offered_tools::{ToolChoiceBinding, tools_with_binding};
+use crate::providers::strict_schema::is_strict;
 use synthdev_domain::message::{ChatMessage, ChatRole, ToolCall};
 use synthdev_domain::model::{ModelChoice, ModelError, ModelParameters, ModelRequest};
 
@@ -28,11 +29,12 @@ pub fn build_request(request: &ModelRequest) -> Result<Value, ModelError> {
     let mut body = Map::new();
     body.insert("model".to_owned(), Value::String(request.choice.model.clone()));
     body.insert("messages".to_owned(), to_value(&messages)?);
-    let (offered, choice) = tools_and_choice(request);
+    let (offered, choice, format) = tools_and_choice(request);
     if !offered.is_empty() {
         body.insert("tools".to_owned(), to_value(&offered)?);
         body.insert("tool_choice".to_owned(), to_value(&choice)?);
     }
+    body.extend(format.map(|format| ("response_format".to_owned(), format)));
     add_parameters(&mut body, &request.choice);
     body.insert("stream".to_owned(), Value::Bool(true));
     let options = ChatCompletionStreamOptions { include_usage: Some(true), include_obfuscation: None };
@@ -76,8 +78,11 @@ fn tool_call_message(call: ToolCall) -> ChatCompletionMessageToolCalls {
 }
 
 /// What is offered, and how binding that is.
-fn tools_and_choice(request: &ModelRequest) -> (Vec<ChatCompletionTools>, ChatCompletionToolChoiceOption) {
+fn tools_and_choice(
+    request: &ModelRequest,
+) -> (Vec<ChatCompletionTools>, ChatCompletionToolChoiceOption, Option<Value>) {
     let (offered, binding) = tools_with_binding(request);
+    let mut format = None;
     let choice = match binding {
         ToolChoiceBinding::Auto => ChatCompletionToolChoiceOption::Mode(ToolChoiceOptions::Auto),
         ToolChoiceBinding::Required => ChatCompletionToolChoiceOption::Mode(ToolChoiceOptions::Required),
@@ -85,6 +90,11 @@ fn tools_and_choice(request: &ModelRequest) -> (Vec<ChatCompletionTools>, ChatCo
             ChatCompletionToolChoiceOption::Function(ChatCompletionNamedToolChoice {
                 function: FunctionName { name: name.to_owned() },
             })
+        }
+        ToolChoiceBinding::Structured { name, schema } => {
+            let asked = json!({"name": name, "schema": schema, "strict": is_strict(schema)});
+            format = Some(json!({"type": "json_schema", "json_schema": asked}));
+            ChatCompletionToolChoiceOption::Mode(ToolChoiceOptions::None)
         }
     };
     let offered = offered.into_iter().map(|tool| {
@@ -97,7 +107,7 @@ fn tools_and_choice(request: &ModelRequest) -> (Vec<ChatCompletionTools>, ChatCo
             },
         })
     });
-    (offered.collect(), choice)
+    (offered.collect(), choice, format)
 }
 
 fn add_parameters(body: &mut Map<String, Value>, choice: &ModelChoice) {

@@ -10,7 +10,7 @@ use synthdev_domain::protocol::ModelProtocol;
 
 use super::input::{ResponsesInput, arrange_messages};
 use super::server_quirks::UnsupportedFeatures;
-use super::strict_schema::is_strict;
+use crate::providers::strict_schema::is_strict;
 
 /// The body of a request, with everything that is good to have.
 pub fn build_request(request: &ModelRequest) -> Value {
@@ -43,8 +43,14 @@ pub fn build_within(request: &ModelRequest, unsupported: UnsupportedFeatures) ->
             ToolChoiceBinding::Auto => json!("auto"),
             ToolChoiceBinding::Required => json!("required"),
             ToolChoiceBinding::Named(name) => json!({ "type": "function", "name": name }),
+            ToolChoiceBinding::Structured { .. } => json!("none"),
         };
         body.insert("tool_choice".to_owned(), binding);
+    }
+    if let ToolChoiceBinding::Structured { name, schema } = binding {
+        let format =
+            json!({"type": "json_schema", "name": name, "schema": schema, "strict": is_strict(schema)});
+        body.insert("text".to_owned(), json!({ "format": format }));
     }
     add_parameters(&mut body, choice, unsupported);
     if reasons {

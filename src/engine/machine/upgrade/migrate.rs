@@ -127,7 +127,7 @@ impl ProgramMigration<'_> {
         turn.agent = ix;
         turn.allowed = turn.allowed.saturating_sub(was.max_tool_rounds).saturating_add(now.max_tool_rounds);
         let offered = |name: &String| now.parsing_tools.iter().any(|tool| tool.name == *name);
-        if matches!(&turn.choice, ToolChoice::Named(name) if !offered(name)) {
+        if matches!(&turn.choice, ToolChoice::Named(name) | ToolChoice::Structured(name) if !offered(name)) {
             turn.choice = ToolChoice::Auto;
         }
     }

@@ -6,11 +6,12 @@ use serde_json::{Map, Value};
 
 use super::schema;
 
-const TOP: [&str; 15] = [
+const TOP: [&str; 16] = [
     "model",
     "messages",
     "tools",
     "tool_choice",
+    "response_format",
     "temperature",
     "top_p",
     "top_k",
@@ -37,8 +38,26 @@ pub fn check_body(body: &Value) -> Checked {
     stream(body)?;
     let tools = tools(body)?;
     tool_choice(body, &tools)?;
+    if let Some(format) = body.get("response_format") {
+        let format = object(format, "response_format")?;
+        only_known(format, &["type", "json_schema"], "response_format")?;
+        ensure(
+            format.get("type") == Some(&"json_schema".into()),
+            "response_format.type must be json_schema",
+        )?;
+        ensure(tools.is_empty(), "some servers take either tools or a response_format")?;
+        named_format(object(format.get("json_schema").unwrap_or(&Value::Null), "json_schema")?)?;
+    }
     let messages = body.get("messages").and_then(Value::as_array).ok_or("messages must be an array")?;
     conversation(messages)
+}
+
+/// The schema that an answer is to have, with its name.
+pub fn named_format(format: &Map<String, Value>) -> Checked {
+    only_known(format, &["type", "name", "schema", "strict"], "the format")?;
+    text(format, "name", "the format")?;
+    let strict = format.get("strict").and_then(Value::as_bool).unwrap_or(false);
+    schema::check_schema(format.get("schema").unwrap_or(&Value::Null), strict)
 }
 
 fn stream(body: &Map<String, Value>) -> Checked {

@@ -70,8 +70,15 @@ fn whole_number(body: &Map<String, Value>, key: &str) -> Result<u64, String> {
 fn thinking(body: &Map<String, Value>, most: u64) -> Result<bool, String> {
     if let Some(config) = body.get("output_config") {
         let config = object(config, "output_config")?;
-        only_known(config, &["effort"], "output_config")?;
-        text(config, "effort", "output_config")?;
+        only_known(config, &["effort", "format"], "output_config")?;
+        if config.contains_key("effort") {
+            text(config, "effort", "output_config")?;
+        }
+        if let Some(format) = config.get("format") {
+            let format = object(format, "output_config.format")?;
+            only_known(format, &["type", "schema"], "output_config.format")?;
+            ensure(format.get("type") == Some(&"json_schema".into()), "its type must be json_schema")?;
+        }
     }
     let Some(thinking) = body.get("thinking") else { return Ok(false) };
     let thinking = object(thinking, "thinking")?;

@@ -7,10 +7,11 @@ use serde_json::{Map, Value};
 
 use crate::support::model_server::schema;
 use crate::support::model_server::strict::{
-    ensure, function_choice, function_name, object, only_known, text,
+    ensure, function_choice, function_name, named_format, object, only_known, text,
 };
 
-const TOP: [&str; 15] = [
+const TOP: [&str; 16] = [
+    "text",
     "model",
     "instructions",
     "tools",
@@ -37,6 +38,13 @@ pub fn check_body(body: &Value) -> Checked {
     let body = object(body, "the body")?;
     only_known(body, &TOP, "the body")?;
     let model = text(body, "model", "the body")?;
+    if let Some(asked) = body.get("text") {
+        let asked = object(asked, "text")?;
+        only_known(asked, &["format"], "text")?;
+        let format = object(asked.get("format").unwrap_or(&Value::Null), "text.format")?;
+        ensure(format.get("type") == Some(&"json_schema".into()), "text.format.type must be json_schema")?;
+        named_format(format)?;
+    }
     ensure(body.get("store") == Some(&false.into()), "store: nothing may be kept here")?;
     ensure(body.get("stream").is_none_or(Value::is_boolean), "stream must be a boolean")?;
     if body.contains_key("instructions") {
