@@ -77,10 +77,10 @@
 //! | delegation: which tasks sub-agents do, their queue, leases, results | `engine/machine/delegated_tasks.rs`, `runtime/{task_queue,leases}.rs`, `mcp/steps/` |
 //! | checkpoints of a sub-agent's task | `engine/machine/checkpoints.rs`, `mcp/calls/checkpoint.rs` |
 //! | time limits of states and workflows, and when they are suspended | `engine/time_limit.rs`, `engine/machine/{timers,timeout_suspension}.rs` |
-//! | HTTP timeouts: model servers, `http` steps | `adapters/providers/timeouts.rs` (applied in `adapters/providers/{transport,reply_stream}.rs`), `adapters/tools/http_request.rs`; the values: `timeouts.*` in `settings/layers/rules.rs` |
+//! | HTTP timeouts: model servers, `http` steps | `adapters/providers/timeouts.rs`, `adapters/tools/http_request.rs`; the values: `timeouts.*` in `settings/layers/rules.rs` |
 //! | loading a run, from its stored state or its journal | `runtime/load_for_resume.rs`, `runtime/state_snapshot.rs` |
 //! | run lock: which process owns a run (the claim) | `adapters/sqlite/{run_ownership,process_liveness,liveness_lock}.rs` |
-//! | undo, rewind, fork: when each is allowed, what the user is told | `service/time_travel.rs` |
+//! | rewind, fork, undo | `runtime/time_travel.rs` (what is done), `service/time_travel.rs` (when it is allowed, what the user is told) |
 //! | pausing and ending a run: when it makes sense, how long is waited | `service/run_control.rs` |
 //! | resuming and retrying: which run, which answer for which question | `service/run_resume.rs`, `service/run_resume/answers.rs`; a run from a file: `service/run_resume/local_models.rs` |
 //! | lists of runs and searches: what can be asked for | `service/run_list.rs` |

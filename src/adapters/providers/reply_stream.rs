@@ -7,8 +7,6 @@
 use std::ops::Deref;
 use std::time::Duration;
 
-use tokio::time::Instant;
-
 use futures_util::FutureExt;
 use reqwest::Response;
 use serde_json::Value;
@@ -20,6 +18,7 @@ use super::errors;
 use super::reply_decoder::ReplyDecoder;
 use super::reply_guard::{AnswerGuard, AnswerLimits};
 use super::sse::SseParser;
+use super::timeouts::ModelTimeouts;
 
 /// A whole completion or an error page beyond this is not read on.
 const BODY_LIMIT: usize = 32 * 1024 * 1024;
@@ -31,12 +30,11 @@ const START: usize = 2048;
 /// with the last bytes; a server that never sends it costs this delay once.
 const FAREWELL: Duration = Duration::from_millis(250);
 
-/// Where a reply comes from and how long silence is borne.
+/// Where a reply comes from and how long it is waited for.
 #[derive(Clone, Copy, Debug)]
 pub struct ReplySource<'a> {
     pub server_label: &'a str,
-    pub connect_timeout: Duration,
-    pub idle_timeout: Duration,
+    pub timeouts: ModelTimeouts,
     /// For an estimate of what the prompt is charged as.
     pub prompt_bytes: usize,
     pub limits: AnswerLimits,
@@ -142,15 +140,11 @@ impl ReplyBodyReader<'_> {
         }
         self.flush_reply(answer);
         self.burst_bytes = 0;
-        let ReplySource { server_label, idle_timeout: idle, limits, .. } = self.source;
-        let left = limits.deadline.saturating_duration_since(Instant::now());
-        match tokio::time::timeout(idle.min(left), self.response.chunk()).await {
-            Ok(piece) => piece.map_err(|error| self.body_error(error, answer)),
-            Err(_) if left < idle => {
-                Err(errors::call_timeout_error(server_label, limits.call, &answer.reply().received_note()))
-            }
-            Err(_) => Err(errors::idle_timeout_error(server_label, idle, &answer.reply().received_note())),
-        }
+        let ReplySource { server_label, timeouts, limits, .. } = self.source;
+        let received = || answer.reply().received_note();
+        let piece =
+            timeouts.limit_read(server_label, limits.deadline, received, self.response.chunk()).await?;
+        piece.map_err(|error| self.body_error(error, answer))
     }
 
     /// Passes new text to the sink and usage to the cost meter: a stop may come at any time.
@@ -192,7 +186,7 @@ impl ReplyBodyReader<'_> {
         errors::from_transport_error(
             error,
             self.source.server_label,
-            self.source.connect_timeout,
+            self.source.timeouts.connect_timeout,
             &answer.reply().received_note(),
         )
     }

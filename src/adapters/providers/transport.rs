@@ -103,8 +103,7 @@ impl ProviderTransport {
         }
         let source = ReplySource {
             server_label: &address.display_text,
-            connect_timeout: connect,
-            idle_timeout: idle,
+            timeouts: self.model_timeouts,
             prompt_bytes,
             limits,
         };
@@ -152,7 +151,7 @@ impl ProviderTransport {
         address: &ProviderAddress,
         post: ProviderPostRequest,
     ) -> Result<Response, ModelError> {
-        let ModelTimeouts { connect_timeout: connect, idle_timeout: idle, call, .. } = self.model_timeouts;
+        let connect = self.model_timeouts.connect_timeout;
         let request = client
             .post(post.url)
             .headers(post.headers)
@@ -161,14 +160,8 @@ impl ProviderTransport {
             .body(post.body)
             .build();
         let broken = |error| errors::from_transport_error(error, &address.display_text, connect, "");
-        let silence = connect.saturating_add(idle);
-        match tokio::time::timeout(silence.min(call), send_with_reconnect(client, request.map_err(broken)?))
-            .await
-        {
-            Ok(response) => response.map_err(broken),
-            Err(_) if call < silence => Err(errors::call_timeout_error(&address.display_text, call, "")),
-            Err(_) => Err(errors::idle_timeout_error(&address.display_text, silence, "")),
-        }
+        let begin = send_with_reconnect(client, request.map_err(broken)?);
+        self.model_timeouts.limit_start(&address.display_text, begin).await?.map_err(broken)
     }
 }
 
