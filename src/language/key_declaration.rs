@@ -1,4 +1,4 @@
-//! The declaration of a key that users write in a file: its name, the shape of its value, what it means, whether it must
+//! The declaration of a workflow key, or of another key that users write in a file: its name, the shape of its value, what it means, whether it must
 //! be there.
 //!
 //! A key is declared once. The reader takes the keys of the declaration and refuses all others, the JSON Schema and the

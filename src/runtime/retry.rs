@@ -1,5 +1,5 @@
-//! Retries a model call after every transient error: a rate limit, an overloaded or failing server, a transport error,
-//! an idle time-out, an error that the calling client reports as transient (`ModelError::is_transient`).
+//! Computes the retry delay of a model call and repeats it after every transient error: a rate limit, an overloaded or
+//! failing server, a transport error, an idle time-out, an error that the calling client reports as transient (`ModelError::is_transient`).
 //!
 //! Exponential backoff with full jitter: the delay is random, at most 1 s before the second attempt, and the bound
 //! doubles for each further one up to 60 s. A delay that the server asks for replaces it; one above 60 s ends the

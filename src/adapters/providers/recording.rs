@@ -1,4 +1,4 @@
-//! Model traffic on file: recorded while a run calls real models, played later without any.
+//! Records and plays model calls: recorded while a run calls real models, played later without any.
 //!
 //! A recording is a text file with one JSON object a line: a header (`format.rs`), then one line for each call, in the
 //! order in which the calls finished. It holds what the port sees, whatever protocol is behind it: the request as the

@@ -1,5 +1,5 @@
 //! The ordinary tool calls of a reply, one after the other: permission, approval, snapshot, run, answer. A denied call
-//! is answered with the reason, and the agent goes on.
+//! is answered with the reason (the model reads "not executed: the user denied this call"), and the agent goes on.
 
 use super::guidance_files::UNASKED;
 use super::pending_invocation::check_tool_call;

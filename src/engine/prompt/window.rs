@@ -1,4 +1,5 @@
-//! Trims the oldest messages: finds where a prompt begins in its conversation, so that the rest stays below the limit.
+//! Trims a conversation to the context window, the oldest messages first: finds where a prompt begins in it, so that the
+//! rest stays below the limit.
 //! Adds up stored lengths, so the messages that are left out are not read.
 //!
 //! A prompt keeps its beginning until it would pass the limit again: providers cache requests that begin alike.

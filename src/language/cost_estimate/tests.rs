@@ -249,10 +249,10 @@ fn a_visit_may_take_tools_repairs_a_nudge_and_retries() {
     w.agents[0].parsing_tools.push(decision);
     assert_eq!(calls(vec![w.clone()]).0, Some(12));
     w.states[2].expects.push("t".into());
-    assert_eq!(calls(vec![w.clone()]).0, Some(13));
+    assert_eq!(calls(vec![w.clone()]).0, Some(14));
     let rule = RetryRule { errors: vec!["*".into()], max_attempts: 4, backoff: RetryBackoff::default() };
     w.states[2].recovery.retry.push(rule);
-    assert_eq!(calls(vec![w.clone()]).0, Some(6 + 7 * 4));
+    assert_eq!(calls(vec![w.clone()]).0, Some(6 + 8 * 4));
     w.states[2].work = StateBody::Agent {
         agent: AgentIx(0),
         function: AgentFunction::AddUserMessage,

@@ -1,4 +1,4 @@
-//! What states of several types have: their keys, the form, and how it is read.
+//! The workflow keys that states of several types have: their declarations, the form, and how it is read.
 
 use std::ops::Range;
 

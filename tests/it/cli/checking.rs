@@ -250,7 +250,7 @@ fn what_a_run_can_cost_is_told_for_one_workflow() {
     world.set_variable("SYNTHDEV_BASE_MODEL", "m");
     world.set_variable("SYNTHDEV_MAX_OUTPUT_TOKENS", "500");
     let ran = world.run_program(&["check", "coder_reviewer"]).code(0);
-    for part in ["`coder_reviewer` was read as states", "model calls    550", "no price is known for m"] {
+    for part in ["`coder_reviewer` was read as states", "model calls    560", "no price is known for m"] {
         assert!(ran.stdout.contains(part), "no `{part}` in\n{}", ran.stdout);
     }
     let silent = world.run_program(&["check"]).code(0).stdout;
@@ -259,10 +259,10 @@ fn what_a_run_can_cost_is_told_for_one_workflow() {
     assert!(all.matches("model calls").count() >= 4, "{all}");
     let shown = world.run_program(&["check", "coder_reviewer", "--json"]).code(0).json();
     let envelope = &shown["envelope"][0];
-    assert_eq!(envelope["calls"], json!({"declared": 550, "default": 550}));
+    assert_eq!(envelope["calls"], json!({"declared": 560, "default": 560}));
     assert_eq!(
         (&envelope["cost_usd"], envelope["answer_tokens"]["declared"].as_u64()),
-        (&json!(null), Some(275_000))
+        (&json!(null), Some(280_000))
     );
     assert_eq!(envelope["states"][1]["state"], "review");
     let expected = json!([{"workflow": "coder_reviewer", "file": "built-in:workflows/coder_reviewer.json", "dialect": "states"}]);
