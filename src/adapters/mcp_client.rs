@@ -57,10 +57,11 @@ impl McpServerPool {
         pool
     }
 
-    /// Asks these servers for their tools, side by side, and stores the answers.
-    pub async fn list_servers(&self, names: &[String]) -> Vec<McpServerListing> {
+    /// Asks these servers for their tools, side by side, and stores the answers. Boxed: the client would be compiled
+    /// once more in each crate that waits for it.
+    pub fn list_servers<'a>(&'a self, names: &'a [String]) -> BoxFuture<'a, Vec<McpServerListing>> {
         let asked = names.iter().filter_map(|name| self.settings.servers.get(name));
-        futures_util::future::join_all(asked.map(|server| self.list_server(server))).await
+        futures_util::future::join_all(asked.map(|server| self.list_server(server))).boxed()
     }
 
     async fn list_server(&self, server: &McpServerConfig) -> McpServerListing {
