@@ -51,7 +51,7 @@
 //!
 //! | you want to change | look at |
 //! | --- | --- |
-//! | where a workflow key is declared: what a workflow file may say | the file of its object in `language/workflow_file/` (`context.rs`, `agent.rs`, `workflow_object.rs`, `state_form.rs` …; all are listed in `declared_keys.rs`), then `language/check/` and `language/lower/`; of step lists: `language/workflow_file/steps/keys.rs` |
+//! | where a workflow key is declared: what a workflow file may say | `language/workflow_file/declared_keys.rs`, whose first lines name the file of each object and type of state (`state_form.rs`, `for_each_form.rs`, `pauses.rs` …); then `language/check/` and `language/lower/` |
 //! | a setting, its names and default | the table in `settings/layers/rules.rs` |
 //! | what a branch does next | `engine/machine/{next_handler,advance}.rs` |
 //! | branches and loops | `engine/{branch,parallel,merge}.rs`, `engine/machine/{branch_set,scheduler,spawn_branches,join}.rs` |
@@ -80,7 +80,7 @@
 //! | HTTP timeouts: model servers, `http` steps | `adapters/providers/timeouts.rs`, `adapters/tools/http_request.rs`; the values: `timeouts.*` in `settings/layers/rules.rs` |
 //! | loading a run, from its stored state or its journal | `runtime/load_for_resume.rs`, `runtime/state_snapshot.rs` |
 //! | run lock: which process owns a run (the claim) | `adapters/sqlite/{run_ownership,process_liveness,liveness_lock}.rs` |
-//! | rewind, fork, undo | `runtime/time_travel.rs` (what is done), `service/time_travel.rs` (when it is allowed, what the user is told) |
+//! | rewind, fork, undo | `runtime/time_travel.rs` (what is done), `service/time_travel.rs` (when it is allowed, what the user is told); the machine afterwards: `engine/machine/on_rewound.rs`; the files: `runtime/file_restore.rs` |
 //! | pausing and ending a run: when it makes sense, how long is waited | `service/run_control.rs` |
 //! | resuming and retrying: which run, which answer for which question | `service/run_resume.rs`, `service/run_resume/answers.rs`; a run from a file: `service/run_resume/local_models.rs` |
 //! | lists of runs and searches: what can be asked for | `service/run_list.rs` |
@@ -89,7 +89,6 @@
 //! | merge and discard of a worktree | `service/worktree_merge.rs` |
 //! | snapshots: what a restore does, and when it may | `service/project_snapshots.rs` |
 //! | what `check` and the editor check | `service/definition_check.rs` |
-//! | how a run is rewound or forked | `runtime/time_travel.rs`, `engine/machine/on_rewound.rs`; the files: `runtime/file_restore.rs` |
 //! | when a run takes the project's lock | `runtime/{lock_timing,run_project_lock}.rs`, `adapters/project_lock.rs` |
 //! | compaction of a long run's conversations | `engine/machine/compaction.rs`, `domain/context/compressed_entries.rs` |
 //! | templates, and dry runs with generated answers | `service/definition_edit/templates.rs`, `service/workflow_tests/dry_run.rs` |

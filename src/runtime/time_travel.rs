@@ -1,4 +1,5 @@
-//! Time travel: forks from a step, rewinding a run in place, replaying it.
+//! Time travel. Rewind: the same run goes back to before a step. Fork: a new run starts from a step. Replay: a run is
+//! computed again from its journal, without calls, and compared.
 
 use std::sync::Arc;
 

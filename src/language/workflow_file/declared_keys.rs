@@ -1,4 +1,19 @@
-//! Every declaration of the language: for the schema and the reference page, which explain what the readers take.
+//! Where each key of a workflow file is declared: an object's keys stand in a table in the file of its reader. This file
+//! lists the tables, for the schema and the reference page.
+//!
+//! | keys of | are declared in |
+//! | --- | --- |
+//! | the workflow; its limits, sandbox, `use` | `workflow_object.rs`; `limits.rs`, `ports.rs`, `definitions.rs` |
+//! | a parameter, a context, an agent | `parameter.rs`, `context.rs`, `agent.rs` |
+//! | every state: name, input, output, transitions, time limit | `state_form.rs` |
+//! | one type of state (`STATE_TYPES` in `states.rs` says which tables a type has) | `for_each_form.rs`, `parallel_form.rs`; `pause`, `delegate`, `wait`: `pauses.rs`; `tool`, `mcp`, `shell`, `http`: `actions.rs` |
+//! | a state's action, a value that it sets | `action_form.rs`, `set_state.rs` |
+//! | an input or a secret | `inputs.rs` |
+//! | retry, catch, budget, cap, output | `recovery_forms.rs` |
+//! | a transition; a branch or a loop's body | `transition.rs`; `nested_states.rs` |
+//! | a step of `steps` | `steps/keys.rs` |
+//!
+//! Of a key that you know, `grep -rn '"on_timeout"' src/language/workflow_file/` finds the declaration and its reader.
 
 use super::action_form::ACTION;
 use super::agent::AGENT;
