@@ -51,7 +51,7 @@
 //!
 //! | you want to change | look at |
 //! | --- | --- |
-//! | where a workflow key is declared: what a workflow file may say | `language/workflow_file/declared_keys.rs`, whose first lines name the file of each object and type of state (`state_form.rs`, `for_each_form.rs`, `pauses.rs` …); then `language/check/` and `language/lower/` |
+//! | where a workflow key is declared: what a workflow file may say | a search for `declared_key("NAME")` with the key's name finds its file in `language/workflow_file/`; the table in `declared_keys.rs` there says which file has the keys of which object and type of state; then `language/check/` and `language/lower/` |
 //! | a setting, its names and default | the table in `settings/layers/rules.rs` |
 //! | what a branch does next | `engine/machine/{next_handler,advance}.rs` |
 //! | branches and loops | `engine/{branch,parallel,merge}.rs`, `engine/machine/{branch_set,scheduler,spawn_branches,join}.rs` |
@@ -61,20 +61,20 @@
 //! | approvals, and what a denied tool call does | `engine/machine/tool_calls.rs` (an agent's call; the text for the model: `engine/machine/pending_invocation.rs`), `engine/machine/action_states.rs` (a state's action); their types: `domain/approval.rs` |
 //! | step lists and handlers | `language/workflow_file/{steps,handlers}.rs`: rewritten as states |
 //! | drawings, schemas | `language/graph/`, `settings/schema/` (made of the declarations) |
-//! | what a run can cost at most, before it starts | `language/cost_estimate.rs` |
 //! | what a model call has cost: price, ledger | `domain/cost.rs`, `engine/machine/cost_accounting.rs`; of a model that answered in place of another: `adapters/providers/pricing.rs` |
+//! | what a run can cost at most, before it starts | `language/cost_estimate.rs` |
 //! | what is asked and written when a model is set up | `settings/setup/`, `service/model_setup.rs`, `tui/setup.rs` |
 //! | what a model server lists | `adapters/providers/model_listing.rs`, `settings/models/server_list.rs`, `cli/models.rs` |
 //! | the window of a model that only its server knows | `adapters/providers/context_windows.rs`, `app/context_windows.rs` |
 //! | which server a key may be sent to | `settings/models/key_scopes.rs`, `adapters/providers/api_keys.rs` |
 //! | `doctor` | `app/doctor/`, `adapters/system_info.rs` |
-//! | how a conversation is trimmed | `engine/prompt/window.rs` (the oldest messages are left out), `engine/prompt/truncate.rs` (tool results and texts are shortened); how long a prompt may be: `engine/prompt/sources.rs`; the last check before sending: `runtime/context_window.rs` |
+//! | how a conversation is trimmed | `engine/prompt/window.rs` (the oldest messages are left out), `engine/prompt/truncate.rs` (tool results and texts are shortened), `engine/prompt/summary.rs` (`trim: "summarize"`, asked for in `engine/machine/context_summary.rs`); what happens when: `engine/machine/build_prompt.rs`; how long a prompt may be: `engine/prompt/sources.rs`; the last check before sending: `runtime/context_window.rs` |
 //! | the prompt of an agent: which part of a conversation it sees | `engine/prompt.rs` |
 //! | the system context of agents | `settings/system_context.rs`, `config/environment.md` |
 //! | how a model's answer is judged | `engine/machine/on_model_reply.rs` |
 //! | what happens while a server stays down | `engine/machine/model_fallback.rs`, the retries in `runtime/retry.rs` |
 //! | interrupting a workflow with guidance | `engine/machine/on_interrupt.rs`, `tui/update/interrupt.rs` |
-//! | delegation: which tasks sub-agents do, their queue, leases, results | `engine/machine/delegated_tasks.rs`, `runtime/{task_queue,leases}.rs`, `mcp/steps/` |
+//! | delegation: which tasks sub-agents do, their queue, leases, results | `engine/machine/delegated_tasks.rs`; the queue: `runtime/task_queue/{broker,run_tasks}.rs`; leases: `runtime/leases.rs`; on the wire: `mcp/steps/` |
 //! | checkpoints of a sub-agent's task | `engine/machine/checkpoints.rs`, `mcp/calls/checkpoint.rs` |
 //! | time limits of states and workflows, and when they are suspended | `engine/time_limit.rs`, `engine/machine/{timers,timeout_suspension}.rs` |
 //! | HTTP timeouts: model servers, `http` steps | `adapters/providers/timeouts.rs`, `adapters/tools/http_request.rs`; the values: `timeouts.*` in `settings/layers/rules.rs` |
@@ -129,7 +129,7 @@
 //! | `/task` | `domain/task_list.rs`, `adapters/task_list.rs`, `tui/update/tasks.rs` |
 //! | messages on screen: Markdown as it comes, code in colours, diffs, what is folded | `tui/transcript/` |
 //! | panes: their drawing, content, layout, and view of a run | `tui/view/pane.rs`, `tui/pane/`, `tui/layout.rs`, `tui/run_view/` |
-//! | breakpoints, step mode, values that the user sets | `engine/machine/{breakpoint_control,on_steered}.rs`, their types: `engine/steering.rs`; those of the command line: `app/breakpoints.rs` |
+//! | breakpoints, step mode, values that the user sets | `engine/machine/{breakpoint_control,continue_from_breakpoint,on_steered}.rs`, their types: `engine/steering.rs`; those of the command line: `app/breakpoints.rs` |
 //! | the history on screen | `tui/history_browser/`, `tui/update/history_browser/`, `app/backend/history_queries.rs` |
 //! | watching the history for writes of other processes | `adapters/file_watch.rs`, `tui/program/store_watch.rs` |
 //! | lines instead of a screen | `tui/line_mode.rs` |

@@ -18,12 +18,20 @@ pub struct KeyDeclaration {
     pub example: Option<&'static str>,
 }
 
-pub const fn declared_key(
-    name: &'static str,
-    shape: ValueShape,
-    description: &'static str,
-) -> KeyDeclaration {
-    KeyDeclaration { name, shape, description, is_required: false, example: None }
+/// A key's name, which still lacks its value. `declared_key("NAME")` stands on one line wherever a key is declared, so a
+/// search for it finds the declarations and nothing else.
+#[derive(Clone, Copy)]
+pub struct KeyName(&'static str);
+
+pub const fn declared_key(name: &'static str) -> KeyName {
+    KeyName(name)
+}
+
+impl KeyName {
+    /// What the value looks like and means.
+    pub const fn with_value(self, shape: ValueShape, description: &'static str) -> KeyDeclaration {
+        KeyDeclaration { name: self.0, shape, description, is_required: false, example: None }
+    }
 }
 
 impl KeyDeclaration {

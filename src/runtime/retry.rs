@@ -1,10 +1,10 @@
 //! Computes the retry delay of a model call and repeats it after every transient error: a rate limit, an overloaded or
-//! failing server, a transport error, an idle time-out, an error that the calling client reports as transient (`ModelError::is_transient`).
+//! failing server, a transport error, an idle timeout, an error that the calling client reports as transient (`ModelError::is_transient`).
 //!
 //! Exponential backoff with full jitter: the delay is random, at most 1 s before the second attempt, and the bound
 //! doubles for each further one up to 60 s. A delay that the server asks for replaces it; one above 60 s ends the
-//! attempts. At most 5 attempts, and at most 2 that end in an idle time-out, because each of these takes the whole
-//! time-out. The settings `retry.*` replace the three numbers of `RetryPolicy`.
+//! attempts. At most 5 attempts, and at most 2 that end in an idle timeout, because each of these takes the whole
+//! timeout. The settings `retry.*` replace the three numbers of `RetryPolicy`.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use futures_util::future::BoxFuture;
 use synthdev_domain::model::{ModelError, ModelReply, ModelRequest};
 use synthdev_ports::model::{DeltaSink, ModelPort};
 
-/// After so many idle time-outs there is no other attempt.
+/// After so many idle timeouts there is no other attempt.
 const SILENT_ATTEMPTS: u32 = 2;
 
 /// When and how often a call is repeated.

@@ -1,6 +1,7 @@
 //! Steps of runs that sub-agents do, one at a time or in batches of one kind, under leases.
 //!
-//! Owns which tasks there are, which sub-agent has which step, and what happens when a sub-agent stops responding.
+//! `broker.rs` has the queue: which sub-agent gets which step; `run_tasks.rs` the tasks of one run; `recovery.rs` what happens
+//! when a sub-agent stops responding. Here: limits, and which effects go to sub-agents.
 //! Results are in the run's journal and nowhere else: a process that resumes the run knows every id and every result;
 //! only leases start anew. Refuses to know the wire format of steps.
 

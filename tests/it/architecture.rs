@@ -685,7 +685,7 @@ fn keys_of_workflow_files_are_declared_once() {
     const PATH: &str = "src/language/workflow_file/context.rs";
     let rows: [(&str, &[&str]); 6] = [
         (
-            "const KEYS: &[Key] = &[declared_key(\"trim\", Text, \"t\")];\nfn f() { read_text(node, \"trim\"); }",
+            "const KEYS: &[Key] = &[declared_key(\"trim\").with_value(Text, \"t\")];\nfn f() { read_text(node, \"trim\"); }",
             &[],
         ),
         (
@@ -697,7 +697,7 @@ fn keys_of_workflow_files_are_declared_once() {
             &[":2: the key `trim` is read and not declared: add it to its object"],
         ),
         (
-            "const KEYS: &[Key] = &[declared_key(\"trim\", Text, \"t\")];",
+            "const KEYS: &[Key] = &[declared_key(\"trim\").with_value(Text, \"t\")];",
             &[":2: the key `trim` is declared and never read"],
         ),
         (

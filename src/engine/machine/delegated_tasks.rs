@@ -1,7 +1,7 @@
 //! Delegated tasks: items of loops, or a whole run, whose work sub-agents do (`agent: "@task"`).
 //!
-//! The machine emits the same effects, and marks each with its task; the driver decides where they run. Approvals never
-//! go to a sub-agent.
+//! The machine emits the same effects, and marks each with its task; the driver decides where they run (`is_delegated` in
+//! `runtime/task_queue.rs`). A branch becomes a task in `spawn_branches.rs`. Approvals never go to a sub-agent.
 
 use serde_json::{Map, Value};
 

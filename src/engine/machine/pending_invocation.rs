@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
+use super::Branch;
 use super::machine_core::MachineCore;
-use super::{Branch, RunEvent};
 use synthdev_domain::agent::AgentSpec;
 use synthdev_domain::message::ToolCall;
 use synthdev_domain::tool::{ToolInvocation, ToolRisk, ToolSpec};
@@ -57,15 +57,6 @@ impl MachineCore {
             }
             _ => tool.to_owned(),
         }
-    }
-
-    pub(super) fn refuse_tool_call(&mut self, agent: &str, tool: &str, reason: &str) {
-        self.emit_event(RunEvent::ToolRefused {
-            agent: agent.to_owned(),
-            tool: tool.to_owned(),
-            reason: reason.to_owned(),
-        });
-        self.answer_call(format!("not executed: {reason}"), false);
     }
 
     /// Writes the answer of the call in front and takes it off the queue.

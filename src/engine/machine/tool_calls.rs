@@ -1,7 +1,11 @@
-//! The ordinary tool calls of a reply, one after the other: permission, approval, snapshot, run, answer. A denied call
-//! is answered with the reason (the model reads "not executed: the user denied this call"), and the agent goes on.
+//! The ordinary tool calls of a reply, one after the other: permission, approval, snapshot, run, answer.
+//!
+//! A denied or refused call is answered with the reason (the model reads "not executed: the user denied this call"), and the agent
+//! goes on: `refuse_tool_call`. It fails with `tool.denied` instead if the user chose to stop, or if no user is there and the
+//! workflow handles `tool.denied`. Denied actions of states are in `action_states.rs`.
 
 use super::guidance_files::UNASKED;
+use super::machine_core::MachineCore;
 use super::pending_invocation::check_tool_call;
 use super::{Branch, CallId, Effect, Machine, NextHandler, RunEvent, WaitState};
 use synthdev_domain::agent::ToolLoop;
@@ -10,6 +14,18 @@ use synthdev_domain::ids::Timestamp;
 use synthdev_domain::message::ToolCall;
 use synthdev_domain::run_error::RunError;
 use synthdev_domain::tool::{ASK_PERSON, ToolInvocation, ToolOutcome, ToolRisk};
+
+impl MachineCore {
+    /// The call in front is not executed: the event, and the answer that the model reads.
+    pub(super) fn refuse_tool_call(&mut self, agent: &str, tool: &str, reason: &str) {
+        self.emit_event(RunEvent::ToolRefused {
+            agent: agent.to_owned(),
+            tool: tool.to_owned(),
+            reason: reason.to_owned(),
+        });
+        self.answer_call(format!("not executed: {reason}"), false);
+    }
+}
 
 impl Machine {
     /// Continues with the next waiting call, or with the turn when none is left.

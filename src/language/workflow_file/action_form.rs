@@ -16,24 +16,19 @@ pub(super) const ACTION: ObjectDeclaration = ObjectDeclaration {
     noun: "an action",
     description: "What a state does beside its agent's input.",
     keys: &[
-        declared_key("function", Words(FUNCTION_WORDS), "What is done with the agent."),
-        declared_key(
-            "script",
+        declared_key("function").with_value(Words(FUNCTION_WORDS), "What is done with the agent."),
+        declared_key("script").with_value(
             Text,
             "JavaScript that runs first: an expression, statements, or an arrow function. \
              `this.common_data` holds the variables.",
         ),
-        declared_key(
-            "set_state",
+        declared_key("set_state").with_value(
             Either(&[Object, List(&Ref("update"))]),
             "Changes of `common_data`, one after the other.",
         ),
-        declared_key(
-            "sub_workflow",
-            Text,
-            "Another workflow, run to its end; its output is `sub_workflow_result`.",
-        ),
-        declared_key("sub_workflow_input", Map(&VALUE), "The inputs of that workflow, by name."),
+        declared_key("sub_workflow")
+            .with_value(Text, "Another workflow, run to its end; its output is `sub_workflow_result`."),
+        declared_key("sub_workflow_input").with_value(Map(&VALUE), "The inputs of that workflow, by name."),
     ],
     future_keys: &[],
 };

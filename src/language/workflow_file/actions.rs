@@ -15,49 +15,43 @@ use synthdev_domain::tool::ToolRisk;
 use synthdev_domain::workflow::ActionExpectation;
 
 pub(super) const TOOL: &[KeyDeclaration] = &[
-    declared_key("tool", Text, "The tool's name, or that of a call in `use.tools`.").required(),
-    declared_key("arguments", Map(&VALUE), "Its arguments; texts that are expressions are evaluated."),
+    declared_key("tool").with_value(Text, "The tool's name, or that of a call in `use.tools`.").required(),
+    declared_key("arguments")
+        .with_value(Map(&VALUE), "Its arguments; texts that are expressions are evaluated."),
 ];
 /// The tool of a server, for states and steps.
 pub(super) const MCP_TOOL: &[KeyDeclaration] = &[
-    declared_key("server", Text, "The server's name.").required(),
-    declared_key("tool", Text, "The tool's name.").required(),
+    declared_key("server").with_value(Text, "The server's name.").required(),
+    declared_key("tool").with_value(Text, "The tool's name.").required(),
 ];
-pub(super) const MCP_ARGUMENTS: &[KeyDeclaration] =
-    &[declared_key("arguments", Map(&VALUE), "Its arguments; texts that are expressions are evaluated.")];
+pub(super) const MCP_ARGUMENTS: &[KeyDeclaration] = &[declared_key("arguments")
+    .with_value(Map(&VALUE), "Its arguments; texts that are expressions are evaluated.")];
 /// A command, for states and steps.
 pub(super) const COMMAND: &[KeyDeclaration] = &[
-    declared_key(
-        "command",
-        WORDS,
-        "The command line; with `args` a program that is started without a shell.",
-    )
-    .required(),
-    declared_key("args", List(&VALUE), "Its arguments, passed one by one."),
-    declared_key("cwd", WORDS, "The directory, inside the project."),
-    declared_key("env", TEXTS_BY_NAME, "Variables of its environment."),
+    declared_key("command")
+        .with_value(WORDS, "The command line; with `args` a program that is started without a shell.")
+        .required(),
+    declared_key("args").with_value(List(&VALUE), "Its arguments, passed one by one."),
+    declared_key("cwd").with_value(WORDS, "The directory, inside the project."),
+    declared_key("env").with_value(TEXTS_BY_NAME, "Variables of its environment."),
 ];
-pub(super) const EXPECTED_EXIT: &[KeyDeclaration] = &[declared_key(
-    "expect_exit",
+pub(super) const EXPECTED_EXIT: &[KeyDeclaration] = &[declared_key("expect_exit").with_value(
     EXPECTED,
     "Exit codes that count as done; `any` leaves the decision to the transitions. Default: 0.",
 )];
 /// Who runs a command, for states and steps.
-pub(super) const EXECUTION: &[KeyDeclaration] = &[declared_key(
-    "execution",
-    Words(&[declared_word("server", "Where this program runs.")]),
-    "Who runs it.",
-)];
+pub(super) const EXECUTION: &[KeyDeclaration] = &[declared_key("execution")
+    .with_value(Words(&[declared_word("server", "Where this program runs.")]), "Who runs it.")];
 /// A request, for states and steps.
 pub(super) const REQUEST_PARTS: &[KeyDeclaration] = &[
-    declared_key("method", Text, "GET, POST, PUT, PATCH, DELETE or HEAD. Default: GET, with a body POST."),
-    declared_key("url", WORDS, "The address.").required(),
-    declared_key("headers", HEADERS, "Headers of the request."),
-    declared_key("query", TEXTS_BY_NAME, "Added to the address."),
-    declared_key("body", VALUE, "The body; an object is sent as JSON."),
+    declared_key("method")
+        .with_value(Text, "GET, POST, PUT, PATCH, DELETE or HEAD. Default: GET, with a body POST."),
+    declared_key("url").with_value(WORDS, "The address.").required(),
+    declared_key("headers").with_value(HEADERS, "Headers of the request."),
+    declared_key("query").with_value(TEXTS_BY_NAME, "Added to the address."),
+    declared_key("body").with_value(VALUE, "The body; an object is sent as JSON."),
 ];
-pub(super) const EXPECTED_STATUS: &[KeyDeclaration] = &[declared_key(
-    "expect_status",
+pub(super) const EXPECTED_STATUS: &[KeyDeclaration] = &[declared_key("expect_status").with_value(
     EXPECTED,
     "Statuses that count as done; `any` leaves the decision to the transitions. Default: below 400.",
 )];

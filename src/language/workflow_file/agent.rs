@@ -20,54 +20,43 @@ pub(super) const AGENT: ObjectDeclaration = ObjectDeclaration {
     noun: "an agent",
     description: "A role seated in a context.",
     keys: &[
-        declared_key(
-            "name",
+        declared_key("name").with_value(
             Text,
             "The name that states use. Default: the role's name; needed when two agents have one role.",
         ),
-        declared_key(
-            "agent_role",
-            Text,
-            "The role: its prompt, tools and level. `synthdev roles` lists them.",
-        )
-        .required(),
-        declared_key("context", Text, "The conversation it takes part in.").required(),
-        declared_key("role", Words(SIDES_WORDS), "Its side of the conversation.").required(),
-        declared_key(
-            "level",
-            LEVEL,
-            "Which of the configured models speaks for it. Default: as its role says.",
-        ),
-        declared_key("model", Text, "A model by name, instead of the level's."),
-        declared_key("provider", Text, "The provider of that model, by its name in the catalogue."),
-        declared_key("temperature", Number { min: 0.0, max: Some(2.0) }, "Sampling temperature, 0 to 2."),
-        declared_key("max_output_tokens", Count, "Limit of one answer."),
-        declared_key("budget", Ref("budget"), "What its calls may spend in one run, wherever it is asked."),
-        declared_key(
-            "included_tools",
+        declared_key("agent_role")
+            .with_value(Text, "The role: its prompt, tools and level. `synthdev roles` lists them.")
+            .required(),
+        declared_key("context").with_value(Text, "The conversation it takes part in.").required(),
+        declared_key("role").with_value(Words(SIDES_WORDS), "Its side of the conversation.").required(),
+        declared_key("level")
+            .with_value(LEVEL, "Which of the configured models speaks for it. Default: as its role says."),
+        declared_key("model").with_value(Text, "A model by name, instead of the level's."),
+        declared_key("provider")
+            .with_value(Text, "The provider of that model, by its name in the catalogue."),
+        declared_key("temperature")
+            .with_value(Number { min: 0.0, max: Some(2.0) }, "Sampling temperature, 0 to 2."),
+        declared_key("max_output_tokens").with_value(Count, "Limit of one answer."),
+        declared_key("budget")
+            .with_value(Ref("budget"), "What its calls may spend in one run, wherever it is asked."),
+        declared_key("included_tools").with_value(
             List(&Text),
             "Tools that it may use, instead of its role's: names, `*` wildcards, `/regex/`.",
         ),
-        declared_key("excluded_tools", List(&Text), "Tools that it may not use."),
-        declared_key("system_message_append", Text, "Added to its role's prompt."),
-        declared_key(
-            "tool_loop",
-            Words(TOOL_LOOPS_WORDS),
-            "How far one visit goes when the model calls tools.",
-        ),
-        declared_key(
-            "max_tool_rounds",
-            Count,
-            "Rounds of tools in one visit before asking to go on. Default: 25.",
-        ),
-        declared_key(
-            "input_visibility",
+        declared_key("excluded_tools").with_value(List(&Text), "Tools that it may not use."),
+        declared_key("system_message_append").with_value(Text, "Added to its role's prompt."),
+        declared_key("tool_loop")
+            .with_value(Words(TOOL_LOOPS_WORDS), "How far one visit goes when the model calls tools."),
+        declared_key("max_tool_rounds")
+            .with_value(Count, "Rounds of tools in one visit before asking to go on. Default: 25."),
+        declared_key("input_visibility").with_value(
             Words(INPUT_VISIBILITY_WORDS),
             "Who sees what a state sends to this agent. Default: shared for the assistant's seat, private \
              for the user's.",
         ),
-        declared_key("memory", Words(MEMORY_WORDS), "What it remembers of its own earlier visits."),
-        declared_key("description", Text, "For readers of the file."),
+        declared_key("memory")
+            .with_value(Words(MEMORY_WORDS), "What it remembers of its own earlier visits."),
+        declared_key("description").with_value(Text, "For readers of the file."),
     ],
     future_keys: &["delegate"],
 };

@@ -22,27 +22,23 @@ pub(super) const CONTEXT: ObjectDeclaration = ObjectDeclaration {
     noun: "a context",
     description: "A conversation that its agents share.",
     keys: &[
-        declared_key("name", Text, "The name that agents refer to.").required(),
-        declared_key(
-            "starting_messages",
-            List(&Ref("message")),
-            "What has been said before the run begins; never trimmed.",
-        ),
-        declared_key("max_length", Count, "Characters that an agent is shown at most. Default: 50000."),
-        declared_key("max_tokens", Count, "The same as a number of tokens."),
-        declared_key("trim", Words(TRIM_WORDS), "What happens when the conversation is longer than that."),
-        declared_key(
-            "summary_level",
+        declared_key("name").with_value(Text, "The name that agents refer to.").required(),
+        declared_key("starting_messages")
+            .with_value(List(&Ref("message")), "What has been said before the run begins; never trimmed."),
+        declared_key("max_length")
+            .with_value(Count, "Characters that an agent is shown at most. Default: 50000."),
+        declared_key("max_tokens").with_value(Count, "The same as a number of tokens."),
+        declared_key("trim")
+            .with_value(Words(TRIM_WORDS), "What happens when the conversation is longer than that."),
+        declared_key("summary_level").with_value(
             LEVEL,
             "Which of the configured models writes the summary. Default: the agent's own.",
         ),
-        declared_key("pin_first", Whole, "Number of first messages of the run that are never trimmed."),
-        declared_key(
-            "tool_visibility",
-            Words(TOOL_VISIBILITY_WORDS),
-            "What agents see of each other's tool calls.",
-        ),
-        declared_key("description", Text, "For readers of the file."),
+        declared_key("pin_first")
+            .with_value(Whole, "Number of first messages of the run that are never trimmed."),
+        declared_key("tool_visibility")
+            .with_value(Words(TOOL_VISIBILITY_WORDS), "What agents see of each other's tool calls."),
+        declared_key("description").with_value(Text, "For readers of the file."),
     ],
     future_keys: &[],
 };
@@ -52,8 +48,8 @@ pub(super) const MESSAGE: ObjectDeclaration = ObjectDeclaration {
     noun: "a starting message",
     description: "A message of a conversation.",
     keys: &[
-        declared_key("role", Words(MESSAGE_ROLES_WORDS), "Who says it.").required(),
-        declared_key("content", Text, "The text, taken literally.").required(),
+        declared_key("role").with_value(Words(MESSAGE_ROLES_WORDS), "Who says it.").required(),
+        declared_key("content").with_value(Text, "The text, taken literally.").required(),
     ],
     future_keys: &["tool_calls", "tool_call_id"],
 };

@@ -1,19 +1,18 @@
-//! Where each key of a workflow file is declared: an object's keys stand in a table in the file of its reader. This file
-//! lists the tables, for the schema and the reference page.
+//! The list of all declared keys of a workflow file, for the schema and the reference page. A key that you know is found
+//! by a search for its declaration: `grep -rn 'declared_key("on_timeout")' src/language/workflow_file/`. An object's keys
+//! stand in a table in the file of its reader:
 //!
 //! | keys of | are declared in |
 //! | --- | --- |
 //! | the workflow; its limits, sandbox, `use` | `workflow_object.rs`; `limits.rs`, `ports.rs`, `definitions.rs` |
 //! | a parameter, a context, an agent | `parameter.rs`, `context.rs`, `agent.rs` |
-//! | every state: name, input, output, transitions, time limit | `state_form.rs` |
-//! | one type of state (`STATE_TYPES` in `states.rs` says which tables a type has) | `for_each_form.rs`, `parallel_form.rs`; `pause`, `delegate`, `wait`: `pauses.rs`; `tool`, `mcp`, `shell`, `http`: `actions.rs` |
+//! | every state: name, type, action, agent, input, handlers, transitions, output, retry, catch, fallback, on_error, timeout, budget, max_visits, on_limit | `state_form.rs` (`on_error` of `parallel`: `parallel_form.rs`) |
+//! | one type of state (`STATE_TYPES` in `states.rs` says which tables a type has) | `for_each_form.rs`, `parallel_form.rs`; `pause`, `delegate`, `wait`, `fail`: `pauses.rs`; `final`: `states.rs`; `tool`, `mcp`, `shell`, `http`: `actions.rs` |
 //! | a state's action, a value that it sets | `action_form.rs`, `set_state.rs` |
 //! | an input or a secret | `inputs.rs` |
-//! | retry, catch, budget, cap, output | `recovery_forms.rs` |
+//! | inside a retry rule, a catch rule, a budget, its cap, an output | `recovery_forms.rs` |
 //! | a transition; a branch or a loop's body | `transition.rs`; `nested_states.rs` |
 //! | a step of `steps` | `steps/keys.rs` |
-//!
-//! Of a key that you know, `grep -rn '"on_timeout"' src/language/workflow_file/` finds the declaration and its reader.
 
 use super::action_form::ACTION;
 use super::agent::AGENT;

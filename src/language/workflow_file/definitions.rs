@@ -17,19 +17,15 @@ pub(super) const USE: ObjectDeclaration = ObjectDeclaration {
     noun: "`use`",
     description: "Things with a name, to be used by several states.",
     keys: &[
-        declared_key("retries", Map(&RETRIES), "Lists of `retry` rules, by name."),
-        declared_key("timeouts", Map(&DURATION), "Durations, by name."),
-        declared_key(
-            "prompts",
+        declared_key("retries").with_value(Map(&RETRIES), "Lists of `retry` rules, by name."),
+        declared_key("timeouts").with_value(Map(&DURATION), "Durations, by name."),
+        declared_key("prompts").with_value(
             Map(&WORDS),
             "Texts with `{{ expressions }}`, by name: `{\"prompt\": \"NAME\"}` as an input.",
         ),
-        declared_key("schemas", Map(&Object), "JSON Schemas, by name."),
-        declared_key(
-            "tools",
-            Map(&Ref("used_tool")),
-            "Calls of tools, by name, for states of the type `tool`.",
-        ),
+        declared_key("schemas").with_value(Map(&Object), "JSON Schemas, by name."),
+        declared_key("tools")
+            .with_value(Map(&Ref("used_tool")), "Calls of tools, by name, for states of the type `tool`."),
     ],
     future_keys: &[],
 };
@@ -39,9 +35,9 @@ pub(super) const USED_TOOL: ObjectDeclaration = ObjectDeclaration {
     noun: "a tool of `use`",
     description: "A call of a tool with a name of its own.",
     keys: &[
-        declared_key("tool", Text, "The tool.").required(),
-        declared_key("arguments", Map(&VALUE), "Its usual arguments; a state may replace each."),
-        declared_key("description", Text, "For readers of the file."),
+        declared_key("tool").with_value(Text, "The tool.").required(),
+        declared_key("arguments").with_value(Map(&VALUE), "Its usual arguments; a state may replace each."),
+        declared_key("description").with_value(Text, "For readers of the file."),
     ],
     future_keys: &[],
 };

@@ -1,5 +1,6 @@
-//! What a state or workflow may spend, and what happens when it fails: `retry`, `catch`, `on_error`, `timeout`,
-//! `budget`, `output`.
+//! Reads what a state or workflow may spend, and what happens when it fails: `retry`, `catch`, `on_error`, `timeout`,
+//! `budget`, `output`. The keys are declared in `state_form.rs` and `workflow_object.rs`, those inside them in
+//! `recovery_forms.rs`.
 
 use super::super::json::{JsonNode, JsonNodeKind};
 use super::super::source::FileDiagnostics;

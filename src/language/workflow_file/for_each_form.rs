@@ -15,22 +15,21 @@ use synthdev_domain::ids::StateIx;
 use synthdev_domain::workflow::{ForEachSpec, ValueSource};
 
 pub(super) const FOREACH: &[KeyDeclaration] = &[
-    declared_key("in", VALUE, "An expression that gives a list, or the list.").required(),
-    declared_key("each", Text, "The name of the item in the body. Default: item."),
-    declared_key("at", Text, "The name of its position, from 0. Default: index."),
-    declared_key("states", List(&Ref("state")), "The body, from its own `start` to its own `stop`."),
-    declared_key("sub_workflow", Text, "A workflow as the body."),
-    declared_key("sub_workflow_input", Map(&VALUE), "The inputs of that workflow, by name."),
-    declared_key("agent", Text, "An agent as the body."),
-    declared_key("input", VALUE, "What that agent is told."),
-    declared_key("needs_state", TEXTS, "The parts of `common_data` that the body sees; `*` for all."),
-    declared_key("max_concurrency", Count, "How many run at once."),
-    declared_key("tolerated_failures", Whole, "Number of items that may fail."),
-    declared_key(
-        "tolerated_percent",
-        Number { min: 0.0, max: Some(100.0) },
-        "Percentage of items that may fail.",
-    ),
+    declared_key("in").with_value(VALUE, "An expression that gives a list, or the list.").required(),
+    declared_key("each").with_value(Text, "The name of the item in the body. Default: item."),
+    declared_key("at").with_value(Text, "The name of its position, from 0. Default: index."),
+    declared_key("states")
+        .with_value(List(&Ref("state")), "The body, from its own `start` to its own `stop`."),
+    declared_key("sub_workflow").with_value(Text, "A workflow as the body."),
+    declared_key("sub_workflow_input").with_value(Map(&VALUE), "The inputs of that workflow, by name."),
+    declared_key("agent").with_value(Text, "An agent as the body."),
+    declared_key("input").with_value(VALUE, "What that agent is told."),
+    declared_key("needs_state")
+        .with_value(TEXTS, "The parts of `common_data` that the body sees; `*` for all."),
+    declared_key("max_concurrency").with_value(Count, "How many run at once."),
+    declared_key("tolerated_failures").with_value(Whole, "Number of items that may fail."),
+    declared_key("tolerated_percent")
+        .with_value(Number { min: 0.0, max: Some(100.0) }, "Percentage of items that may fail."),
 ];
 
 #[derive(Clone, PartialEq, Debug)]

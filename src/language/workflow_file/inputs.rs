@@ -15,11 +15,11 @@ pub(super) const INPUT: ObjectDeclaration = ObjectDeclaration {
     noun: "an input",
     description: "A value said explicitly: exactly one of these.",
     keys: &[
-        declared_key("text", Text, "This text, as it is."),
-        declared_key("expr", Text, "A JavaScript expression."),
-        declared_key("template", Text, "A text with `{{ expressions }}` in it."),
-        declared_key("file", Text, "A text file beside the workflow's file."),
-        declared_key("prompt", Text, "A text of `use.prompts`."),
+        declared_key("text").with_value(Text, "This text, as it is."),
+        declared_key("expr").with_value(Text, "A JavaScript expression."),
+        declared_key("template").with_value(Text, "A text with `{{ expressions }}` in it."),
+        declared_key("file").with_value(Text, "A text file beside the workflow's file."),
+        declared_key("prompt").with_value(Text, "A text of `use.prompts`."),
     ],
     future_keys: &[],
 };
@@ -29,8 +29,8 @@ pub(super) const SECRET: ObjectDeclaration = ObjectDeclaration {
     noun: "a value from the environment",
     description: "A value that is read from the environment when it is needed, and never stored.",
     keys: &[
-        declared_key("env", Text, "The name of the variable.").required(),
-        declared_key("prefix", Text, "What is put in front of its value."),
+        declared_key("env").with_value(Text, "The name of the variable.").required(),
+        declared_key("prefix").with_value(Text, "What is put in front of its value."),
     ],
     future_keys: &[],
 };

@@ -12,16 +12,17 @@ pub(super) const LIMITS: ObjectDeclaration = ObjectDeclaration {
     noun: "`limits`",
     description: "How far a run may go. Reaching a limit pauses the run, or leads to `on_limit`; nothing is lost.",
     keys: &[
-        declared_key("max_steps", Count, "States visited by the whole run. Default: 200."),
-        declared_key(
-            "max_visits",
+        declared_key("max_steps").with_value(Count, "States visited by the whole run. Default: 200."),
+        declared_key("max_visits").with_value(
             Count,
             "Visits of each state. Default: 25, or `variables.max_iterations` if no script reads it.",
         ),
-        declared_key("max_depth", Count, "Workflows and branches inside each other. Default: 8."),
-        declared_key("max_model_calls", Count, "Model calls of the whole run. Default: no limit."),
-        declared_key("max_tool_rounds", Count, "Rounds of tools in one visit of an agent. Default: 25."),
-        declared_key("max_concurrency", Count, "Branches and items at the same time. Default: 10."),
+        declared_key("max_depth").with_value(Count, "Workflows and branches inside each other. Default: 8."),
+        declared_key("max_model_calls").with_value(Count, "Model calls of the whole run. Default: no limit."),
+        declared_key("max_tool_rounds")
+            .with_value(Count, "Rounds of tools in one visit of an agent. Default: 25."),
+        declared_key("max_concurrency")
+            .with_value(Count, "Branches and items at the same time. Default: 10."),
     ],
     future_keys: &[],
 };

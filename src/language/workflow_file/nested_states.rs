@@ -25,13 +25,14 @@ pub(super) const BRANCH: ObjectDeclaration = ObjectDeclaration {
     noun: "a branch",
     description: "A branch: states of its own from `start` to `stop`, a workflow, or an agent.",
     keys: &[
-        declared_key("name", Text, "Its key in the result.").required(),
-        declared_key("description", Text, "For readers of the file."),
-        declared_key("states", List(&Ref("state")), "Its states, from its own `start` to its own `stop`."),
-        declared_key("sub_workflow", Text, "A workflow in their place."),
-        declared_key("sub_workflow_input", Map(&VALUE), "The inputs of that workflow, by name."),
-        declared_key("agent", Text, "An agent in their place."),
-        declared_key("input", VALUE, "What that agent is told."),
+        declared_key("name").with_value(Text, "Its key in the result.").required(),
+        declared_key("description").with_value(Text, "For readers of the file."),
+        declared_key("states")
+            .with_value(List(&Ref("state")), "Its states, from its own `start` to its own `stop`."),
+        declared_key("sub_workflow").with_value(Text, "A workflow in their place."),
+        declared_key("sub_workflow_input").with_value(Map(&VALUE), "The inputs of that workflow, by name."),
+        declared_key("agent").with_value(Text, "An agent in their place."),
+        declared_key("input").with_value(VALUE, "What that agent is told."),
     ],
     future_keys: &[],
 };

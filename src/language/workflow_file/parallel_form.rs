@@ -14,28 +14,25 @@ use super::spanned::SpannedText;
 use synthdev_domain::workflow::{BranchErrors, JoinPolicy, MergeRule, ParallelSpec};
 
 pub(super) const PARALLEL: &[KeyDeclaration] = &[
-    declared_key(
-        "branches",
-        List(&Ref("branch")),
-        "What runs at the same time. The result is an object of their outputs by name.",
-    )
-    .required(),
-    declared_key(
-        "join",
+    declared_key("branches")
+        .with_value(
+            List(&Ref("branch")),
+            "What runs at the same time. The result is an object of their outputs by name.",
+        )
+        .required(),
+    declared_key("join").with_value(
         Either(&[Words(JOIN_WORDS), Count]),
         "How many branches must succeed; the others are then stopped.",
     ),
-    declared_key("max_concurrency", Count, "How many run at once."),
-    declared_key(
-        "merge",
+    declared_key("max_concurrency").with_value(Count, "How many run at once."),
+    declared_key("merge").with_value(
         MERGES,
         "What becomes of keys of `common_data` that several branches write; without it that is an error.",
     ),
 ];
 
 /// `on_error`, which here also says what a failing branch means to the others.
-pub(super) const BRANCH_ERRORS: KeyDeclaration = declared_key(
-    "on_error",
+pub(super) const BRANCH_ERRORS: KeyDeclaration = declared_key("on_error").with_value(
     Either(&[Words(POLICY_WORDS), Text]),
     "What a failed branch means to the others; or, as everywhere, a state's name, `fail` or `continue`.",
 );

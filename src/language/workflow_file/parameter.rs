@@ -22,24 +22,19 @@ pub(super) const PARAMETER: ObjectDeclaration = ObjectDeclaration {
     noun: "a parameter",
     description: "A value that crosses the border of a workflow.",
     keys: &[
-        declared_key("name", Text, "Its key in `common_data`.").required(),
-        declared_key(
-            "type",
+        declared_key("name").with_value(Text, "Its key in `common_data`.").required(),
+        declared_key("type").with_value(
             Words(TYPES_WORDS),
             "Its type, checked and converted at the border. Default: string.",
         ),
-        declared_key("description", Text, "What to give; shown when it is asked for."),
-        declared_key(
-            "required",
-            Flag,
-            "Whether it must be there. Default: true for inputs, false for outputs.",
-        ),
-        declared_key(
-            "schema",
+        declared_key("description").with_value(Text, "What to give; shown when it is asked for."),
+        declared_key("required")
+            .with_value(Flag, "Whether it must be there. Default: true for inputs, false for outputs."),
+        declared_key("schema").with_value(
             SCHEMA,
             "A JSON Schema that the value must fit, or the name of one in `use.schemas`.",
         ),
-        declared_key("default", Any, "Taken when nothing is given; then it is not required."),
+        declared_key("default").with_value(Any, "Taken when nothing is given; then it is not required."),
     ],
     future_keys: &[],
 };

@@ -21,18 +21,16 @@ use synthdev_domain::duration::duration_ms;
 use synthdev_domain::workflow::{PauseKind, PauseSpec, plain_text};
 
 pub(super) const PAUSE: &[KeyDeclaration] = &[
-    declared_key(
-        "kind",
-        Words(KIND_WORDS),
-        "What is asked for. Default: what the other keys say, else approval.",
-    ),
-    declared_key("message", VALUE, "The text for the user."),
-    declared_key("choices", TEXTS, "What can be chosen."),
-    declared_key("schema", SCHEMA, "A JSON Schema for the answer, or the name of one in `use.schemas`."),
-    declared_key("required_outputs", TEXTS, "Names of values that must be given."),
-    declared_key("ttl", DURATION, "How long to wait for an answer."),
-    declared_key("default", Any, "The answer when the user gave none."),
-    declared_key("on_timeout", Text, "The state to go to when the user did not answer in time."),
+    declared_key("kind")
+        .with_value(Words(KIND_WORDS), "What is asked for. Default: what the other keys say, else approval."),
+    declared_key("message").with_value(VALUE, "The text for the user."),
+    declared_key("choices").with_value(TEXTS, "What can be chosen."),
+    declared_key("schema")
+        .with_value(SCHEMA, "A JSON Schema for the answer, or the name of one in `use.schemas`."),
+    declared_key("required_outputs").with_value(TEXTS, "Names of values that must be given."),
+    declared_key("ttl").with_value(DURATION, "How long to wait for an answer."),
+    declared_key("default").with_value(Any, "The answer when the user gave none."),
+    declared_key("on_timeout").with_value(Text, "The state to go to when the user did not answer in time."),
 ];
 
 const KIND: [WordChoice<PauseKind>; 7] = [
@@ -48,10 +46,10 @@ const KIND_WORDS: &[WordMeaning] = &word_meanings(&KIND);
 
 /// Its `action` is the request, not the action of a state.
 pub(super) const DELEGATE: &[KeyDeclaration] = &[
-    declared_key("action", Ref("request"), "The task.").required(),
-    declared_key("ttl", DURATION, "How long to wait for the result."),
-    declared_key("default", Object, "The values when the user gave none."),
-    declared_key("on_timeout", Text, "The state to go to when the user did not answer in time."),
+    declared_key("action").with_value(Ref("request"), "The task.").required(),
+    declared_key("ttl").with_value(DURATION, "How long to wait for the result."),
+    declared_key("default").with_value(Object, "The values when the user gave none."),
+    declared_key("on_timeout").with_value(Text, "The state to go to when the user did not answer in time."),
 ];
 
 pub(super) const REQUEST: ObjectDeclaration = ObjectDeclaration {
@@ -59,35 +57,33 @@ pub(super) const REQUEST: ObjectDeclaration = ObjectDeclaration {
     noun: "the action of a delegate state",
     description: "A task for the client that drives the run.",
     keys: &[
-        declared_key(
-            "type",
+        declared_key("type").with_value(
             Text,
             "Kind of the task: llm_task, browser_automation, text_processing, decision, approval, custom.",
         ),
-        declared_key("description", Text, "What is to be done, in a line."),
-        declared_key("prompt", VALUE, "The whole instruction."),
-        declared_key("required_outputs", TEXTS, "Names of values that must come back."),
-        declared_key("schema", SCHEMA, "A JSON Schema for the values, or the name of one in `use.schemas`."),
-        declared_key("available_tools", TEXTS, "Tools that may be used."),
-        declared_key("context", Any, "What is good to know."),
-        declared_key("message", Text, "What a client is told beside it, in place of how to go on."),
+        declared_key("description").with_value(Text, "What is to be done, in a line."),
+        declared_key("prompt").with_value(VALUE, "The whole instruction."),
+        declared_key("required_outputs").with_value(TEXTS, "Names of values that must come back."),
+        declared_key("schema")
+            .with_value(SCHEMA, "A JSON Schema for the values, or the name of one in `use.schemas`."),
+        declared_key("available_tools").with_value(TEXTS, "Tools that may be used."),
+        declared_key("context").with_value(Any, "What is good to know."),
+        declared_key("message")
+            .with_value(Text, "What a client is told beside it, in place of how to go on."),
     ],
     future_keys: &[],
 };
 
 pub(super) const WAIT: &[KeyDeclaration] = &[
-    declared_key(
-        "duration",
-        TIME,
-        "Seconds, ISO 8601 (\"PT30S\"), a name of `use.timeouts`, or an expression.",
-    ),
-    declared_key("until", TIME, "A point in time: ISO 8601, or milliseconds since 1970."),
+    declared_key("duration")
+        .with_value(TIME, "Seconds, ISO 8601 (\"PT30S\"), a name of `use.timeouts`, or an expression."),
+    declared_key("until").with_value(TIME, "A point in time: ISO 8601, or milliseconds since 1970."),
 ];
 
 /// For states and steps.
 pub(super) const FAIL: &[KeyDeclaration] = &[
-    declared_key("error", Text, "The name of the error, for `catch`.").required(),
-    declared_key("cause", VALUE, "What happened, for people."),
+    declared_key("error").with_value(Text, "The name of the error, for `catch`.").required(),
+    declared_key("cause").with_value(VALUE, "What happened, for people."),
 ];
 
 #[derive(Clone, PartialEq, Debug)]

@@ -12,13 +12,13 @@ pub(super) const SANDBOX: ObjectDeclaration = ObjectDeclaration {
     name: "workflow_sandbox",
     noun: "`sandbox` of a workflow",
     description: "What the commands of a workflow reach besides.",
-    keys: &[declared_key(
-        "ports",
-        List(&Port),
-        "Ports (1024 to 65535, at most 16) of this machine's loopback that they reach although the \
+    keys: &[declared_key("ports")
+        .with_value(
+            List(&Port),
+            "Ports (1024 to 65535, at most 16) of this machine's loopback that they reach although the \
          network is off, as those of a database. A workflow that it calls has its own.",
-    )
-    .with_example("[5432]")],
+        )
+        .with_example("[5432]")],
     future_keys: &[],
 };
 

@@ -16,10 +16,11 @@ pub(super) const UPDATE: ObjectDeclaration = ObjectDeclaration {
     noun: "an update",
     description: "A change of the state.",
     keys: &[
-        declared_key("path", Text, "What is changed: keys with dots between them.").required(),
-        declared_key("operation", Words(OPERATION_WORDS), "What is done with it. Default: set."),
-        declared_key("value", VALUE, "The value; for an increment or decrement 1 if it is absent."),
-        declared_key("description", Text, "For readers of the file."),
+        declared_key("path").with_value(Text, "What is changed: keys with dots between them.").required(),
+        declared_key("operation").with_value(Words(OPERATION_WORDS), "What is done with it. Default: set."),
+        declared_key("value")
+            .with_value(VALUE, "The value; for an increment or decrement 1 if it is absent."),
+        declared_key("description").with_value(Text, "For readers of the file."),
     ],
     future_keys: &[],
 };

@@ -22,42 +22,35 @@ use synthdev_domain::workflow::StateSpec;
 
 /// Keys that states of every type have.
 pub(super) const NAMED: &[KeyDeclaration] = &[
-    declared_key(
-        "name",
-        Text,
-        "Its name. The run begins at `start`, ends at `stop`, and enters `resume` when the user sends a \
+    declared_key("name")
+        .with_value(
+            Text,
+            "Its name. The run begins at `start`, ends at `stop`, and enters `resume` when the user sends a \
          message without a question.",
-    )
-    .required(),
-    declared_key("type", Text, "The kind of a state that does not call an agent, a script or a workflow."),
-    declared_key("description", Text, "For readers of the file."),
+        )
+        .required(),
+    declared_key("type")
+        .with_value(Text, "The kind of a state that does not call an agent, a script or a workflow."),
+    declared_key("description").with_value(Text, "For readers of the file."),
 ];
 
-pub(super) const STATE_ACTION: KeyDeclaration = declared_key(
-    "action",
-    Ref("action"),
-    "What else happens: a script, a call of the agent, another workflow.",
-);
-pub(super) const TRANSITIONS: KeyDeclaration = declared_key(
-    "transition",
+pub(super) const STATE_ACTION: KeyDeclaration = declared_key("action")
+    .with_value(Ref("action"), "What else happens: a script, a call of the agent, another workflow.");
+pub(super) const TRANSITIONS: KeyDeclaration = declared_key("transition").with_value(
     List(&Ref("transition")),
     "Where to go, asked in order; without the list the workflow or body ends.",
 );
 pub(super) const MAX_VISITS: KeyDeclaration =
-    declared_key("max_visits", Count, "Visits of this state, instead of the workflow's limit.");
-const ON_ERROR: KeyDeclaration = declared_key(
-    "on_error",
-    Text,
-    "For errors that nothing else handles: a state's name, `fail` or `continue`.",
-);
+    declared_key("max_visits").with_value(Count, "Visits of this state, instead of the workflow's limit.");
+const ON_ERROR: KeyDeclaration = declared_key("on_error")
+    .with_value(Text, "For errors that nothing else handles: a state's name, `fail` or `continue`.");
 /// What else happens, and where to go.
 pub(super) const FLOW: &[KeyDeclaration] = &[STATE_ACTION, TRANSITIONS];
 
 /// Of a state without a `type`: who speaks.
 pub(super) const SPEECH: &[KeyDeclaration] = &[
-    declared_key("agent", Text, "The agent that speaks here."),
-    declared_key(
-        "input",
+    declared_key("agent").with_value(Text, "The agent that speaks here."),
+    declared_key("input").with_value(
         VALUE,
         "What the agent is told: an expression if it can be read as one, else a text. At `stop`: the output.",
     ),
@@ -65,9 +58,11 @@ pub(super) const SPEECH: &[KeyDeclaration] = &[
 
 /// Of a state without a `type`: functions of the script file.
 pub(super) const HANDLERS: &[KeyDeclaration] = &[
-    declared_key("pre_handler", Text, "A function of the script file that runs before the agent is asked."),
-    declared_key("post_handler", Text, "A function of the script file that gets the answer."),
-    declared_key("transition_handler", Text, "A function of the script file that names the next state."),
+    declared_key("pre_handler")
+        .with_value(Text, "A function of the script file that runs before the agent is asked."),
+    declared_key("post_handler").with_value(Text, "A function of the script file that gets the answer."),
+    declared_key("transition_handler")
+        .with_value(Text, "A function of the script file that names the next state."),
 ];
 
 /// What is spent, and what happens when the state fails.
@@ -75,24 +70,20 @@ pub(super) const SAFETY: &[KeyDeclaration] = &safety_keys(ON_ERROR);
 
 pub(super) const fn safety_keys(on_error: KeyDeclaration) -> [KeyDeclaration; 9] {
     [
-        declared_key("output", Ref("stored"), "The result is checked and kept."),
-        declared_key("retry", RETRIES, "Rules for trying again, or names of `use.retries`."),
-        declared_key("catch", CATCHES, "Where to go when it failed, after the retries."),
-        declared_key(
-            "fallback",
-            Any,
-            "The result of the state if it failed and nothing catches it; the run goes on.",
-        ),
+        declared_key("output").with_value(Ref("stored"), "The result is checked and kept."),
+        declared_key("retry").with_value(RETRIES, "Rules for trying again, or names of `use.retries`."),
+        declared_key("catch").with_value(CATCHES, "Where to go when it failed, after the retries."),
+        declared_key("fallback")
+            .with_value(Any, "The result of the state if it failed and nothing catches it; the run goes on."),
         on_error,
-        declared_key(
-            "timeout",
+        declared_key("timeout").with_value(
             DURATION,
             "Seconds, ISO 8601 (\"PT5M\"), or a name of `use.timeouts`, for one visit with all its retries.",
         ),
-        declared_key("budget", Ref("budget"), "What one visit may spend, with everything that it starts."),
+        declared_key("budget")
+            .with_value(Ref("budget"), "What one visit may spend, with everything that it starts."),
         MAX_VISITS,
-        declared_key(
-            "on_limit",
+        declared_key("on_limit").with_value(
             Text,
             "The state to go to when a limit or budget is reached here, instead of pausing.",
         ),

@@ -87,7 +87,7 @@ pub const STATE_TYPES: [TypeDeclaration; 11] = [
     },
 ];
 
-const OUTPUT_VALUE: &[KeyDeclaration] = &[declared_key("input", VALUE, "The output.")];
+const OUTPUT_VALUE: &[KeyDeclaration] = &[declared_key("input").with_value(VALUE, "The output.")];
 
 /// As a state of this type is called in messages.
 fn state_noun(kind: &TypeDeclaration) -> String {

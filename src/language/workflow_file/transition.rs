@@ -15,19 +15,17 @@ pub(super) const TRANSITION: ObjectDeclaration = ObjectDeclaration {
     noun: "a transition",
     description: "A transition out of a state.",
     keys: &[
-        declared_key("target", Text, "The state to go to.").required(),
-        declared_key(
-            "condition",
+        declared_key("target").with_value(Text, "The state to go to.").required(),
+        declared_key("condition").with_value(
             Either(&[Text, Flag]),
             "JavaScript that must hold; without it the transition always applies. \
              `function.TOOL.arguments.X` reads a decision.",
         ),
-        declared_key(
-            "before",
+        declared_key("before").with_value(
             Text,
             "JavaScript that runs when this transition is taken, before the target is entered.",
         ),
-        declared_key("description", Text, "For readers of the file."),
+        declared_key("description").with_value(Text, "For readers of the file."),
     ],
     future_keys: &[],
 };

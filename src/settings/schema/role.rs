@@ -56,40 +56,36 @@ fn role_object() -> SchemaObject {
         "role",
         "A role. One of the same name in a stronger layer changes only the fields that it sets.",
         &[
-            declared_key("level", LEVELS, "Which of the configured models speaks for it. Default: base."),
-            declared_key(
-                "provider",
+            declared_key("level")
+                .with_value(LEVELS, "Which of the configured models speaks for it. Default: base."),
+            declared_key("provider").with_value(
                 Text,
                 "Who serves its model, by the name in the catalogue, instead of the level's.",
             ),
-            declared_key("description", Text, DESCRIPTION),
-            declared_key("agent_description", Text, DESCRIPTION),
-            declared_key("agentDescription", Text, DESCRIPTION),
-            declared_key("systemMessage", Text, PROMPT),
-            declared_key("system_message", Text, PROMPT),
-            declared_key(
-                "reminder",
-                Text,
-                "Repeated after every round of tools, where a model notices it most.",
-            ),
-            declared_key("environment", Flag, ENVIRONMENT),
-            declared_key("guidance", Flag, GUIDANCE),
-            declared_key("sandbox", Ref("role_sandbox"), "What its commands can reach."),
-            declared_key("includedTools", LIST, INCLUDED),
-            declared_key("included_tools", LIST, INCLUDED),
-            declared_key("excludedTools", LIST, EXCLUDED),
-            declared_key("excluded_tools", LIST, EXCLUDED),
-            declared_key("parsingTools", List(&Ref("parsing_tool")), DECISIONS),
-            declared_key("parsing_tools", List(&Ref("parsing_tool")), DECISIONS),
-            declared_key(
-                "examples",
+            declared_key("description").with_value(Text, DESCRIPTION),
+            declared_key("agent_description").with_value(Text, DESCRIPTION),
+            declared_key("agentDescription").with_value(Text, DESCRIPTION),
+            declared_key("systemMessage").with_value(Text, PROMPT),
+            declared_key("system_message").with_value(Text, PROMPT),
+            declared_key("reminder")
+                .with_value(Text, "Repeated after every round of tools, where a model notices it most."),
+            declared_key("environment").with_value(Flag, ENVIRONMENT),
+            declared_key("guidance").with_value(Flag, GUIDANCE),
+            declared_key("sandbox").with_value(Ref("role_sandbox"), "What its commands can reach."),
+            declared_key("includedTools").with_value(LIST, INCLUDED),
+            declared_key("included_tools").with_value(LIST, INCLUDED),
+            declared_key("excludedTools").with_value(LIST, EXCLUDED),
+            declared_key("excluded_tools").with_value(LIST, EXCLUDED),
+            declared_key("parsingTools").with_value(List(&Ref("parsing_tool")), DECISIONS),
+            declared_key("parsing_tools").with_value(List(&Ref("parsing_tool")), DECISIONS),
+            declared_key("examples").with_value(
                 List(&Ref("example")),
                 "Example messages after the prompt that show how to answer.",
             ),
-            declared_key("enabled_agents", LIST, AGENTS),
-            declared_key("enabledAgents", LIST, AGENTS),
-            declared_key("can_create_tasks_for", LIST, TASKS),
-            declared_key("canCreateTasksFor", LIST, TASKS),
+            declared_key("enabled_agents").with_value(LIST, AGENTS),
+            declared_key("enabledAgents").with_value(LIST, AGENTS),
+            declared_key("can_create_tasks_for").with_value(LIST, TASKS),
+            declared_key("canCreateTasksFor").with_value(LIST, TASKS),
         ],
     )
     .retain_keys(role_file::KEYS)
@@ -99,8 +95,7 @@ fn role_sandbox() -> SchemaObject {
     SchemaObject::new(
         "role_sandbox",
         "What the commands of the role can reach.",
-        &[declared_key(
-            "network",
+        &[declared_key("network").with_value(
             NETWORK,
             "Whether they reach the network. Default: as `sandbox.network` of the settings.",
         )],
@@ -117,14 +112,15 @@ fn parsing_tool() -> SchemaObject {
 }
 
 const TOOL: &[KeyDeclaration] = &[
-    declared_key("type", Words(&[declared_word("function", "The only kind.")]), "Always `function`."),
-    declared_key("function", Ref("function"), "The tool."),
-    declared_key("name", Text, "Its name: scripts read `function.NAME.arguments`."),
-    declared_key("description", Text, "When and how it is to be called."),
-    declared_key("parameters", Object, "The JSON Schema of its arguments."),
-    declared_key("parsingOnly", Flag, FORCED),
-    declared_key("parsing_only", Flag, FORCED),
-    declared_key("strict", Flag, "The provider itself keeps to the schema, where it can."),
+    declared_key("type")
+        .with_value(Words(&[declared_word("function", "The only kind.")]), "Always `function`."),
+    declared_key("function").with_value(Ref("function"), "The tool."),
+    declared_key("name").with_value(Text, "Its name: scripts read `function.NAME.arguments`."),
+    declared_key("description").with_value(Text, "When and how it is to be called."),
+    declared_key("parameters").with_value(Object, "The JSON Schema of its arguments."),
+    declared_key("parsingOnly").with_value(Flag, FORCED),
+    declared_key("parsing_only").with_value(Flag, FORCED),
+    declared_key("strict").with_value(Flag, "The provider itself keeps to the schema, where it can."),
 ];
 
 fn parsing_tool_object() -> SchemaObject {
@@ -132,38 +128,37 @@ fn parsing_tool_object() -> SchemaObject {
         "function",
         "The tool.",
         &[
-            declared_key("name", Text, "Its name: scripts read `function.NAME.arguments`.").required(),
-            declared_key("description", Text, "When and how it is to be called."),
-            declared_key("parameters", Object, "The JSON Schema of its arguments."),
-            declared_key("parsingOnly", Flag, FORCED),
-            declared_key("parsing_only", Flag, FORCED),
-            declared_key("strict", Flag, "The provider itself keeps to the schema, where it can."),
+            declared_key("name")
+                .with_value(Text, "Its name: scripts read `function.NAME.arguments`.")
+                .required(),
+            declared_key("description").with_value(Text, "When and how it is to be called."),
+            declared_key("parameters").with_value(Object, "The JSON Schema of its arguments."),
+            declared_key("parsingOnly").with_value(Flag, FORCED),
+            declared_key("parsing_only").with_value(Flag, FORCED),
+            declared_key("strict").with_value(Flag, "The provider itself keeps to the schema, where it can."),
         ],
     )
 }
 
 const EXAMPLE_KEYS: &[KeyDeclaration] = &[
-    declared_key(
-        "role",
-        Words(&[
-            declared_word("user", "Said to the role."),
-            declared_word("assistant", "What the role answers."),
-            declared_word("tool", "The result of a call, directly behind it."),
-            declared_word("function", "The same in an older form."),
-        ]),
-        "Who says it.",
-    )
-    .required(),
-    declared_key("content", Text, "The text."),
-    declared_key("name", Text, "The function of an older form's result."),
-    declared_key(
-        "arguments",
-        Any,
-        "What the function was given, beside an older form's result: JSON, or its text.",
-    ),
-    declared_key("tool_calls", List(&Any), "Calls that an assistant makes."),
-    declared_key("tool_call_id", Text, "The call that a tool's result answers."),
-    declared_key("function_call", Object, "A call in the older form."),
+    declared_key("role")
+        .with_value(
+            Words(&[
+                declared_word("user", "Said to the role."),
+                declared_word("assistant", "What the role answers."),
+                declared_word("tool", "The result of a call, directly behind it."),
+                declared_word("function", "The same in an older form."),
+            ]),
+            "Who says it.",
+        )
+        .required(),
+    declared_key("content").with_value(Text, "The text."),
+    declared_key("name").with_value(Text, "The function of an older form's result."),
+    declared_key("arguments")
+        .with_value(Any, "What the function was given, beside an older form's result: JSON, or its text."),
+    declared_key("tool_calls").with_value(List(&Any), "Calls that an assistant makes."),
+    declared_key("tool_call_id").with_value(Text, "The call that a tool's result answers."),
+    declared_key("function_call").with_value(Object, "A call in the older form."),
 ];
 
 fn example_object() -> SchemaObject {

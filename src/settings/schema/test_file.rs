@@ -36,9 +36,11 @@ fn test_file_object() -> SchemaObject {
         "file",
         "Tests of one workflow.",
         &[
-            declared_key("workflow", Text, WORKFLOW),
-            declared_key("description", Text, "For readers of the file."),
-            declared_key("tests", List(&Ref("test")), "The tests; each is a run of its own.").required(),
+            declared_key("workflow").with_value(Text, WORKFLOW),
+            declared_key("description").with_value(Text, "For readers of the file."),
+            declared_key("tests")
+                .with_value(List(&Ref("test")), "The tests; each is a run of its own.")
+                .required(),
         ],
     )
 }
@@ -48,34 +50,18 @@ fn test_object() -> SchemaObject {
 }
 
 const TEST_FIELDS: &[KeyDeclaration] = &[
-    declared_key("name", Text, "What is tested; shown in the report."),
-    declared_key("description", Text, "For readers of the file."),
-    declared_key("workflow", Text, WORKFLOW),
-    declared_key("model", Text, "The model's name in costs and events."),
-    declared_key("input", Any, "The input: a text, or an object with all inputs by name."),
-    declared_key(
-        "replies",
-        Map(&List(&Ref("reply"))),
-        "For each agent, by its name in the workflow: its answers in order.",
-    ),
-    declared_key(
-        "cassette",
-        Text,
-        "Instead of `replies`: a recording of model calls, as a path beside this file. `synthdev test --record` makes it.",
-    ),
-    declared_key(
-        "tool_results",
-        Map(&Either(&[List(&RESULTS), RESULTS])),
-        "For each tool: its results in order; `*` stands for every other tool.",
-    ),
-    declared_key("answers", List(&Either(&[Ref("answer"), Any])), "What people answer, in order."),
-    declared_key("prices", Ref("prices"), "Prices of the model, for assertions about cost."),
-    declared_key("now", Text, "What the clock shows at the start: \"2026-01-31T08:00:00Z\"."),
-    declared_key(
-        "expect",
-        Ref("expect"),
-        "What must come of it. By default: it completes and uses everything that was scripted.",
-    ),
+    declared_key("name").with_value(Text, "What is tested; shown in the report."),
+    declared_key("description").with_value(Text, "For readers of the file."),
+    declared_key("workflow").with_value(Text, WORKFLOW),
+    declared_key("model").with_value(Text, "The model's name in costs and events."),
+    declared_key("input").with_value(Any, "The input: a text, or an object with all inputs by name."),
+    declared_key("replies").with_value(Map(&List(&Ref("reply"))), "For each agent, by its name in the workflow: its answers in order."),
+    declared_key("cassette").with_value(Text, "Instead of `replies`: a recording of model calls, as a path beside this file. `synthdev test --record` makes it."),
+    declared_key("tool_results").with_value(Map(&Either(&[List(&RESULTS), RESULTS])), "For each tool: its results in order; `*` stands for every other tool."),
+    declared_key("answers").with_value(List(&Either(&[Ref("answer"), Any])), "What people answer, in order."),
+    declared_key("prices").with_value(Ref("prices"), "Prices of the model, for assertions about cost."),
+    declared_key("now").with_value(Text, "What the clock shows at the start: \"2026-01-31T08:00:00Z\"."),
+    declared_key("expect").with_value(Ref("expect"), "What must come of it. By default: it completes and uses everything that was scripted."),
 ];
 
 /// A text or data as it is, or with conditions.
@@ -86,12 +72,14 @@ fn tool_result_object() -> SchemaObject {
         "result",
         "A result with conditions; a plain text or other data is the result itself.",
         &[
-            declared_key("match", Any, "Only for calls whose arguments hold this text, or these values."),
-            declared_key("result", Any, "What the tool gives."),
-            declared_key("error", Text, "It fails with this text."),
-            declared_key("data", Any, "The structured result, which transitions read as `context.result`."),
-            declared_key("delay_ms", Whole, "Milliseconds of the simulated clock that it takes."),
-            declared_key("repeat", Flag, "It answers every further call as well."),
+            declared_key("match")
+                .with_value(Any, "Only for calls whose arguments hold this text, or these values."),
+            declared_key("result").with_value(Any, "What the tool gives."),
+            declared_key("error").with_value(Text, "It fails with this text."),
+            declared_key("data")
+                .with_value(Any, "The structured result, which transitions read as `context.result`."),
+            declared_key("delay_ms").with_value(Whole, "Milliseconds of the simulated clock that it takes."),
+            declared_key("repeat").with_value(Flag, "It answers every further call as well."),
         ],
     )
 }
@@ -101,10 +89,10 @@ fn user_answer_object() -> SchemaObject {
         "answer",
         "An answer with conditions; anything else is the answer itself.",
         &[
-            declared_key("state", Text, "The state that asks."),
-            declared_key("match", Text, "Only if the question holds this text."),
-            declared_key("answer", Any, "What is answered."),
-            declared_key("timeout", Flag, "No answer comes in time."),
+            declared_key("state").with_value(Text, "The state that asks."),
+            declared_key("match").with_value(Text, "Only if the question holds this text."),
+            declared_key("answer").with_value(Any, "What is answered."),
+            declared_key("timeout").with_value(Flag, "No answer comes in time."),
         ],
     )
 }
@@ -114,10 +102,11 @@ fn prices_object() -> SchemaObject {
         "prices",
         "Dollars per million tokens.",
         &[
-            declared_key("input", AMOUNT, "Tokens sent."),
-            declared_key("output", AMOUNT, "Tokens answered."),
-            declared_key("cached", AMOUNT, "Tokens found in the server's cache."),
-            declared_key("written", AMOUNT, "Tokens put into the server's cache. Default: as `input`."),
+            declared_key("input").with_value(AMOUNT, "Tokens sent."),
+            declared_key("output").with_value(AMOUNT, "Tokens answered."),
+            declared_key("cached").with_value(AMOUNT, "Tokens found in the server's cache."),
+            declared_key("written")
+                .with_value(AMOUNT, "Tokens put into the server's cache. Default: as `input`."),
         ],
     )
 }
@@ -127,8 +116,7 @@ fn expectation_object() -> SchemaObject {
 }
 
 const EXPECT_FIELDS: &[KeyDeclaration] = &[
-    declared_key(
-        "status",
+    declared_key("status").with_value(
         Words(&[
             declared_word("completed", "It reached an end."),
             declared_word("failed", "It ended with an error."),
@@ -137,26 +125,25 @@ const EXPECT_FIELDS: &[KeyDeclaration] = &[
         ]),
         "How it ends. Default: completed, or failed where an error is expected.",
     ),
-    declared_key("path", List(&Text), "All states in the order of their visits."),
-    declared_key("visits", Map(&Whole), "Visits of single states."),
-    declared_key("visited", List(&Text), "States that must be visited."),
-    declared_key("not_visited", List(&Text), "States that must not be visited."),
-    declared_key(
-        "messages",
+    declared_key("path").with_value(List(&Text), "All states in the order of their visits."),
+    declared_key("visits").with_value(Map(&Whole), "Visits of single states."),
+    declared_key("visited").with_value(List(&Text), "States that must be visited."),
+    declared_key("not_visited").with_value(List(&Text), "States that must not be visited."),
+    declared_key("messages").with_value(
         List(&Either(&[Text, Ref("expected_message")])),
         "What is said, in this order, with anything between.",
     ),
-    declared_key("data", Object, "Variables at the end, by name."),
-    declared_key("output", Any, "The output."),
-    declared_key("output_matches", Text, "A part of the output, or a regular expression that it fits."),
-    declared_key(
-        "error",
+    declared_key("data").with_value(Object, "Variables at the end, by name."),
+    declared_key("output").with_value(Any, "The output."),
+    declared_key("output_matches")
+        .with_value(Text, "A part of the output, or a regular expression that it fits."),
+    declared_key("error").with_value(
         Either(&[Text, Ref("expected_error")]),
         "The error that it ends with: its code, or more.",
     ),
-    declared_key("warnings", List(&Text), "Codes of all warnings, in order."),
-    declared_key("cost", Ref("expected_cost"), "What it uses."),
-    declared_key("replies_used", Flag, "Whether everything scripted must be used. Default: true."),
+    declared_key("warnings").with_value(List(&Text), "Codes of all warnings, in order."),
+    declared_key("cost").with_value(Ref("expected_cost"), "What it uses."),
+    declared_key("replies_used").with_value(Flag, "Whether everything scripted must be used. Default: true."),
 ];
 
 fn message_object() -> SchemaObject {
@@ -164,10 +151,10 @@ fn message_object() -> SchemaObject {
         "expected_message",
         "A message of a conversation.",
         &[
-            declared_key("context", Text, "The conversation."),
-            declared_key("author", Text, "An agent, or `workflow`, `human`, `script`."),
-            declared_key("text", Text, "A part of it, or a regular expression that it fits."),
-            declared_key("private", Flag, "Said to one agent only, not in the conversation."),
+            declared_key("context").with_value(Text, "The conversation."),
+            declared_key("author").with_value(Text, "An agent, or `workflow`, `human`, `script`."),
+            declared_key("text").with_value(Text, "A part of it, or a regular expression that it fits."),
+            declared_key("private").with_value(Flag, "Said to one agent only, not in the conversation."),
         ],
     )
 }
@@ -177,9 +164,11 @@ fn failure_object() -> SchemaObject {
         "expected_error",
         "An error.",
         &[
-            declared_key("code", Text, "Its code, or that of what caused it in a called workflow."),
-            declared_key("state", Text, "Where it happened."),
-            declared_key("detail", Text, "A part of its text, or a regular expression that it fits."),
+            declared_key("code")
+                .with_value(Text, "Its code, or that of what caused it in a called workflow."),
+            declared_key("state").with_value(Text, "Where it happened."),
+            declared_key("detail")
+                .with_value(Text, "A part of its text, or a regular expression that it fits."),
         ],
     )
 }
@@ -189,12 +178,12 @@ fn cost_object() -> SchemaObject {
         "expected_cost",
         "What a run uses.",
         &[
-            declared_key("calls", Whole, "Model calls, exactly."),
-            declared_key("max_calls", Whole, "Model calls, at most."),
-            declared_key("tokens", Whole, "Tokens, exactly."),
-            declared_key("max_tokens", Whole, "Tokens, at most."),
-            declared_key("usd", AMOUNT, "Dollars, exactly."),
-            declared_key("max_usd", AMOUNT, "Dollars, at most."),
+            declared_key("calls").with_value(Whole, "Model calls, exactly."),
+            declared_key("max_calls").with_value(Whole, "Model calls, at most."),
+            declared_key("tokens").with_value(Whole, "Tokens, exactly."),
+            declared_key("max_tokens").with_value(Whole, "Tokens, at most."),
+            declared_key("usd").with_value(AMOUNT, "Dollars, exactly."),
+            declared_key("max_usd").with_value(AMOUNT, "Dollars, at most."),
         ],
     )
 }

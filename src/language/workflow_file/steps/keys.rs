@@ -14,36 +14,34 @@ use super::super::value_shapes::{CATCHES, DURATION, EXPECTED, RETRIES, SCHEMA, T
 
 /// Every step may have these.
 const ANY_STEP: &[KeyDeclaration] = &[
-    declared_key("id", Text, "Its name in drawings and reports. Default: step_1, step_2 and so on."),
-    declared_key("type", Text, "What is done.").required(),
-    declared_key("description", Text, "For readers of the file."),
-    declared_key("when", Text, "JavaScript that must hold, or the step is left out."),
+    declared_key("id")
+        .with_value(Text, "Its name in drawings and reports. Default: step_1, step_2 and so on."),
+    declared_key("type").with_value(Text, "What is done.").required(),
+    declared_key("description").with_value(Text, "For readers of the file."),
+    declared_key("when").with_value(Text, "JavaScript that must hold, or the step is left out."),
 ];
 
 const OUTPUT_TO: KeyDeclaration =
-    declared_key("output_to", Text, "The key of the state that receives the result.");
-const STORE_RESULT: KeyDeclaration = declared_key("store_result", Text, "The same as `output_to`.");
+    declared_key("output_to").with_value(Text, "The key of the state that receives the result.");
+const STORE_RESULT: KeyDeclaration =
+    declared_key("store_result").with_value(Text, "The same as `output_to`.");
 
 /// Steps that do something: what becomes of the result.
 const RESULT: &[KeyDeclaration] = &[OUTPUT_TO, STORE_RESULT];
 
 /// And what happens when it fails.
 pub(super) const SAFETY: &[KeyDeclaration] = &[
-    declared_key("retry", RETRIES, "Rules for trying again, or names of `use.retries`."),
-    declared_key("catch", CATCHES, "Which step to go to when it failed, after the retries."),
-    declared_key("fallback", Any, "The result if it failed and nothing catches it; the run goes on."),
-    declared_key(
-        "on_error",
-        Text,
-        "For errors that nothing else handles: a step's id, `fail` or `continue`.",
-    ),
-    declared_key("timeout", DURATION, "Seconds, ISO 8601 (\"PT5M\"), or a name of `use.timeouts`."),
-    declared_key("budget", Ref("budget"), "What it may spend, with everything that it starts."),
-    declared_key(
-        "on_limit",
-        Text,
-        "The step to go to when a limit or budget is reached here, instead of pausing.",
-    ),
+    declared_key("retry").with_value(RETRIES, "Rules for trying again, or names of `use.retries`."),
+    declared_key("catch").with_value(CATCHES, "Which step to go to when it failed, after the retries."),
+    declared_key("fallback")
+        .with_value(Any, "The result if it failed and nothing catches it; the run goes on."),
+    declared_key("on_error")
+        .with_value(Text, "For errors that nothing else handles: a step's id, `fail` or `continue`."),
+    declared_key("timeout")
+        .with_value(DURATION, "Seconds, ISO 8601 (\"PT5M\"), or a name of `use.timeouts`."),
+    declared_key("budget").with_value(Ref("budget"), "What it may spend, with everything that it starts."),
+    declared_key("on_limit")
+        .with_value(Text, "The step to go to when a limit or budget is reached here, instead of pausing."),
 ];
 
 const STEPS: ValueShape = List(&Ref("step"));
@@ -68,132 +66,121 @@ pub(super) const ON_MAX: [WordChoice<bool>; 2] = [
 const ON_MAX_WORDS: &[WordMeaning] = &word_meanings(&ON_MAX);
 
 const CONDITION: &[KeyDeclaration] = &[
-    declared_key("if", Text, "JavaScript that must hold.").required(),
-    declared_key("then", STEPS, "What is done if it holds."),
-    declared_key("else", STEPS, "What is done if not."),
+    declared_key("if").with_value(Text, "JavaScript that must hold.").required(),
+    declared_key("then").with_value(STEPS, "What is done if it holds."),
+    declared_key("else").with_value(STEPS, "What is done if not."),
 ];
 
 const WHILE: &[KeyDeclaration] = &[
-    declared_key("condition", Text, "JavaScript that must hold for another turn.").required(),
-    declared_key("steps", STEPS, "What is done in each turn; `loop` tells which one it is.").required(),
-    declared_key("max_iterations", Count, "Turns at most. Default: 100."),
-    declared_key("on_max", Words(ON_MAX_WORDS), "When all turns are used up and the condition still holds."),
+    declared_key("condition").with_value(Text, "JavaScript that must hold for another turn.").required(),
+    declared_key("steps")
+        .with_value(STEPS, "What is done in each turn; `loop` tells which one it is.")
+        .required(),
+    declared_key("max_iterations").with_value(Count, "Turns at most. Default: 100."),
+    declared_key("on_max")
+        .with_value(Words(ON_MAX_WORDS), "When all turns are used up and the condition still holds."),
 ];
 
 const FOREACH: &[KeyDeclaration] = &[
-    declared_key("items", VALUE, "An expression that gives a list, or the list.").required(),
-    declared_key("each", Text, "The name of the item in the body. Default: item."),
-    declared_key("at", Text, "The name of its position, from 0. Default: index."),
-    declared_key("steps", STEPS, "The body."),
-    declared_key("sub_workflow", Text, "A workflow as the body."),
-    declared_key("sub_workflow_input", Map(&VALUE), "The inputs of that workflow, by name."),
-    declared_key("agent", Text, "An agent as the body."),
-    declared_key("input", VALUE, "What that agent is told."),
-    declared_key("max_concurrency", Count, "How many run at once."),
-    declared_key("sequential", Flag, "One after the other."),
-    declared_key("tolerated_failures", Whole, "Number of items that may fail."),
-    declared_key(
-        "tolerated_percent",
-        Number { min: 0.0, max: Some(100.0) },
-        "Percentage of items that may fail.",
-    ),
-    declared_key("needs_state", TEXTS, "The parts of the state that the body sees; `*` for all."),
+    declared_key("items").with_value(VALUE, "An expression that gives a list, or the list.").required(),
+    declared_key("each").with_value(Text, "The name of the item in the body. Default: item."),
+    declared_key("at").with_value(Text, "The name of its position, from 0. Default: index."),
+    declared_key("steps").with_value(STEPS, "The body."),
+    declared_key("sub_workflow").with_value(Text, "A workflow as the body."),
+    declared_key("sub_workflow_input").with_value(Map(&VALUE), "The inputs of that workflow, by name."),
+    declared_key("agent").with_value(Text, "An agent as the body."),
+    declared_key("input").with_value(VALUE, "What that agent is told."),
+    declared_key("max_concurrency").with_value(Count, "How many run at once."),
+    declared_key("sequential").with_value(Flag, "One after the other."),
+    declared_key("tolerated_failures").with_value(Whole, "Number of items that may fail."),
+    declared_key("tolerated_percent")
+        .with_value(Number { min: 0.0, max: Some(100.0) }, "Percentage of items that may fail."),
+    declared_key("needs_state").with_value(TEXTS, "The parts of the state that the body sees; `*` for all."),
 ];
 
 const PARALLEL: &[KeyDeclaration] = &[
-    declared_key(
-        "branches",
-        List(&Ref("step_branch")),
-        "What runs at the same time. The result is an object of their outputs by name.",
-    )
-    .required(),
-    declared_key(
-        "join",
+    declared_key("branches")
+        .with_value(
+            List(&Ref("step_branch")),
+            "What runs at the same time. The result is an object of their outputs by name.",
+        )
+        .required(),
+    declared_key("join").with_value(
         Either(&[Words(JOIN_WORDS), Count]),
         "How many branches must succeed; the others are then stopped.",
     ),
-    declared_key("max_concurrency", Count, "How many run at once."),
-    declared_key(
-        "merge",
+    declared_key("max_concurrency").with_value(Count, "How many run at once."),
+    declared_key("merge").with_value(
         MERGES,
         "What becomes of keys of the state that several branches write; without it that is an error.",
     ),
 ];
 
-const SET_STATE: &[KeyDeclaration] = &[declared_key(
-    "updates",
-    Either(&[Object, List(&Ref("update"))]),
-    "New values by path, or a list of changes.",
-)
-.required()];
+const SET_STATE: &[KeyDeclaration] = &[declared_key("updates")
+    .with_value(Either(&[Object, List(&Ref("update"))]), "New values by path, or a list of changes.")
+    .required()];
 
-const RETURN: &[KeyDeclaration] = &[declared_key("value", VALUE, "The output.")];
+const RETURN: &[KeyDeclaration] = &[declared_key("value").with_value(VALUE, "The output.")];
 
-const EXPECTED_EXIT: &[KeyDeclaration] =
-    &[declared_key("expect_exit", EXPECTED, "Exit codes that count as done; `any` accepts all. Default: 0.")];
+const EXPECTED_EXIT: &[KeyDeclaration] = &[declared_key("expect_exit")
+    .with_value(EXPECTED, "Exit codes that count as done; `any` accepts all. Default: 0.")];
 
 const MCP_ARGUMENTS: &[KeyDeclaration] =
-    &[declared_key("arguments", Map(&VALUE), "Its arguments; texts may hold `{{ expressions }}`.")];
+    &[declared_key("arguments")
+        .with_value(Map(&VALUE), "Its arguments; texts may hold `{{ expressions }}`.")];
 
 const TOOL: &[KeyDeclaration] = &[
-    declared_key("tool", Text, "The tool's name, or that of a call in `use.tools`.").required(),
-    declared_key("arguments", Map(&VALUE), "Its arguments; texts may hold `{{ expressions }}`."),
+    declared_key("tool").with_value(Text, "The tool's name, or that of a call in `use.tools`.").required(),
+    declared_key("arguments").with_value(Map(&VALUE), "Its arguments; texts may hold `{{ expressions }}`."),
 ];
 
-const EXPECTED_STATUS: &[KeyDeclaration] = &[declared_key(
-    "expect_status",
-    EXPECTED,
-    "Statuses that count as done; `any` accepts all. Default: below 400.",
-)];
+const EXPECTED_STATUS: &[KeyDeclaration] = &[declared_key("expect_status")
+    .with_value(EXPECTED, "Statuses that count as done; `any` accepts all. Default: below 400.")];
 
 const PROMPT: &[KeyDeclaration] = &[
-    declared_key(
-        "kind",
+    declared_key("kind").with_value(
         Words(PROMPT_KIND_WORDS),
         "What is asked for. Default: choice if there are `choices`, else text.",
     ),
-    declared_key("message", VALUE, "The text for the user.").required(),
-    declared_key("choices", TEXTS, "What can be chosen."),
-    declared_key("default", Any, "The answer when the user gave none."),
-    declared_key("schema", SCHEMA, "A JSON Schema for the answer, or the name of one in `use.schemas`."),
-    declared_key("ttl", DURATION, "How long to wait for an answer."),
+    declared_key("message").with_value(VALUE, "The text for the user.").required(),
+    declared_key("choices").with_value(TEXTS, "What can be chosen."),
+    declared_key("default").with_value(Any, "The answer when the user gave none."),
+    declared_key("schema")
+        .with_value(SCHEMA, "A JSON Schema for the answer, or the name of one in `use.schemas`."),
+    declared_key("ttl").with_value(DURATION, "How long to wait for an answer."),
 ];
 
 const WAIT: &[KeyDeclaration] = &[
-    declared_key("duration", TIME, "Seconds, ISO 8601 (\"PT30S\"), or an expression."),
-    declared_key("duration_seconds", TIME, "The same as `duration`."),
-    declared_key("until", TIME, "A point in time: ISO 8601, or milliseconds since 1970."),
+    declared_key("duration").with_value(TIME, "Seconds, ISO 8601 (\"PT30S\"), or an expression."),
+    declared_key("duration_seconds").with_value(TIME, "The same as `duration`."),
+    declared_key("until").with_value(TIME, "A point in time: ISO 8601, or milliseconds since 1970."),
 ];
 
 const DELEGATE: &[KeyDeclaration] = &[
-    declared_key("instructions", VALUE, "What is to be done.").required(),
-    declared_key(
-        "agent",
-        Text,
-        "The agent of this workflow that does it; without one it is handed to the client that drives the run.",
-    ),
-    declared_key("needs_state", List(&Text), NEEDS),
-    declared_key("required_outputs", TEXTS, "Names of values that must come back. Default: result."),
-    declared_key("schema", SCHEMA, "A JSON Schema for the values, or the name of one in `use.schemas`."),
-    declared_key("available_tools", TEXTS, "Tools that may be used."),
-    declared_key("context", Any, "What is good to know."),
-    declared_key("ttl", DURATION, "How long to wait for the result."),
-    declared_key("default", Any, "The values when the user gave none."),
+    declared_key("instructions").with_value(VALUE, "What is to be done.").required(),
+    declared_key("agent").with_value(Text, "The agent of this workflow that does it; without one it is handed to the client that drives the run."),
+    declared_key("needs_state").with_value(List(&Text), NEEDS),
+    declared_key("required_outputs").with_value(TEXTS, "Names of values that must come back. Default: result."),
+    declared_key("schema").with_value(SCHEMA, "A JSON Schema for the values, or the name of one in `use.schemas`."),
+    declared_key("available_tools").with_value(TEXTS, "Tools that may be used."),
+    declared_key("context").with_value(Any, "What is good to know."),
+    declared_key("ttl").with_value(DURATION, "How long to wait for the result."),
+    declared_key("default").with_value(Any, "The values when the user gave none."),
 ];
 
 const AGENT: &[KeyDeclaration] = &[
-    declared_key("agent", Text, "The agent.").required(),
-    declared_key("input", VALUE, "What the agent gets to read."),
-    declared_key("needs_state", List(&Text), NEEDS),
+    declared_key("agent").with_value(Text, "The agent.").required(),
+    declared_key("input").with_value(VALUE, "What the agent gets to read."),
+    declared_key("needs_state").with_value(List(&Text), NEEDS),
 ];
 
 const SUB_WORKFLOW: &[KeyDeclaration] = &[
-    declared_key("sub_workflow", Text, "The workflow.").required(),
-    declared_key("sub_workflow_input", Map(&VALUE), "Its inputs, by name."),
+    declared_key("sub_workflow").with_value(Text, "The workflow.").required(),
+    declared_key("sub_workflow_input").with_value(Map(&VALUE), "Its inputs, by name."),
 ];
 
 const SCRIPT: &[KeyDeclaration] =
-    &[declared_key("script", Text, "JavaScript; `state` holds the variables.").required()];
+    &[declared_key("script").with_value(Text, "JavaScript; `state` holds the variables.").required()];
 
 pub const STEP_TYPES: [TypeDeclaration; 19] = [
     TypeDeclaration {
@@ -291,14 +278,14 @@ pub const STEP_BRANCH: ObjectDeclaration = ObjectDeclaration {
     noun: "a branch",
     description: "A branch: steps, a workflow, or an agent.",
     keys: &[
-        declared_key("name", Text, "Its key in the result.").required(),
-        declared_key("description", Text, "For readers of the file."),
-        declared_key("steps", STEPS, "Its steps."),
-        declared_key("states", List(&Ref("state")), "States in their place."),
-        declared_key("sub_workflow", Text, "A workflow in their place."),
-        declared_key("sub_workflow_input", Map(&VALUE), "The inputs of that workflow, by name."),
-        declared_key("agent", Text, "An agent in their place."),
-        declared_key("input", VALUE, "What that agent is told."),
+        declared_key("name").with_value(Text, "Its key in the result.").required(),
+        declared_key("description").with_value(Text, "For readers of the file."),
+        declared_key("steps").with_value(STEPS, "Its steps."),
+        declared_key("states").with_value(List(&Ref("state")), "States in their place."),
+        declared_key("sub_workflow").with_value(Text, "A workflow in their place."),
+        declared_key("sub_workflow_input").with_value(Map(&VALUE), "The inputs of that workflow, by name."),
+        declared_key("agent").with_value(Text, "An agent in their place."),
+        declared_key("input").with_value(VALUE, "What that agent is told."),
     ],
     future_keys: &[],
 };
