@@ -10,19 +10,23 @@
 mod apply_patch;
 mod arguments;
 mod atomic_replace;
+mod calculate;
 mod edit_file;
 mod encoding;
 pub(crate) mod environment;
 mod exact_search;
+mod execute_script;
 mod execute_terminal;
 mod expected_effect;
 mod explain_codebase;
+mod get_time;
 mod glob;
 pub(crate) mod http_request;
 mod list_directory;
 mod load_file;
 mod mcp_call;
 mod path_guard;
+mod plan_effect;
 mod planned_change;
 pub(crate) mod process;
 mod read_files;
@@ -32,6 +36,7 @@ mod tool_answer;
 mod tool_context;
 mod truncated_output;
 mod unique_match;
+mod web_fetch;
 mod write_file;
 
 use std::collections::BTreeMap;
@@ -43,6 +48,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use tokio::sync::Semaphore;
 
 use crate::mcp_client::NoMcpServers;
 use crate::sandbox::CommandSandbox;
@@ -125,6 +131,7 @@ impl ProjectTools {
             strip_env: settings.strip_env,
             sandbox: settings.sandbox,
             prestarted_sandboxes: process::PrestartedSandboxes::default(),
+            script_slots: Semaphore::new(execute_script::SCRIPTS_AT_ONCE),
             home: settings.home.map(|home| home.canonicalize().unwrap_or(home)),
             typed_by_user: settings.typed_by_user,
             key_servers: settings.key_servers,
@@ -139,6 +146,10 @@ impl ProjectTools {
             write_file::tool_spec(),
             edit_file::tool_spec(),
             apply_patch::tool_spec(),
+            calculate::tool_spec(),
+            get_time::tool_spec(),
+            execute_script::tool_spec(),
+            web_fetch::tool_spec(),
             execute_terminal::tool_spec(settings.terminal_timeout),
         ];
         let clients = http_request::HttpRequestClients::default();
@@ -169,6 +180,15 @@ impl ProjectTools {
         refusal(&self.project, &self.read_arguments(invocation).ok()?)
     }
 
+    /// Runs a tool that neither waits nor takes long.
+    fn answer_at_once<T: DeserializeOwned>(
+        &self,
+        invocation: &ToolInvocation,
+        run: impl FnOnce(T) -> ToolAnswer,
+    ) -> ToolAnswer {
+        self.read_arguments(invocation).map_or_else(ToolAnswer::failure, run)
+    }
+
     async fn answer_call(
         &self,
         invocation: &ToolInvocation,
@@ -196,22 +216,40 @@ impl ProjectTools {
                 Ok(arguments) => explain_codebase::run_tool(&self.project, arguments).await,
                 Err(problem) => ToolAnswer::failure(problem),
             },
-            write_file::NAME => match self.read_arguments(invocation) {
-                Ok(arguments) => write_file::run_tool(&self.project, &arguments),
+            write_file::NAME => self.answer_at_once(invocation, |a| write_file::run_tool(&self.project, &a)),
+            edit_file::NAME => self.answer_at_once(invocation, |a| edit_file::run_tool(&self.project, &a)),
+            apply_patch::NAME => {
+                self.answer_at_once(invocation, |a| apply_patch::run_tool(&self.project, &a))
+            }
+            calculate::NAME => self.answer_at_once(invocation, |a| calculate::run_tool(&a)),
+            get_time::NAME => {
+                self.answer_at_once(invocation, |a| get_time::run_tool(&a, jiff::Timestamp::now()))
+            }
+            execute_script::NAME => match self.read_arguments(invocation) {
+                Ok(arguments) => {
+                    execute_script::run_tool(&self.project, arguments, invocation.reads_files).await
+                }
                 Err(problem) => ToolAnswer::failure(problem),
             },
-            edit_file::NAME => match self.read_arguments(invocation) {
-                Ok(arguments) => edit_file::run_tool(&self.project, &arguments),
-                Err(problem) => ToolAnswer::failure(problem),
-            },
-            apply_patch::NAME => match self.read_arguments(invocation) {
-                Ok(arguments) => apply_patch::run_tool(&self.project, &arguments),
+            web_fetch::NAME => match self.read_arguments(invocation) {
+                Ok(arguments) => web_fetch::run_tool(&self.project, arguments, invocation, confinement).await,
                 Err(problem) => ToolAnswer::failure(problem),
             },
             execute_terminal::NAME => match self.read_arguments(invocation) {
                 Ok(arguments) => execute_terminal::run_tool(&self.project, arguments, confinement).await,
                 Err(problem) => ToolAnswer::failure(problem),
             },
+            _ => self.answer_action(invocation, confinement).await,
+        }
+    }
+
+    /// What only workflows do, and tools that are not ours.
+    async fn answer_action(
+        &self,
+        invocation: &ToolInvocation,
+        confinement: CommandConfinement<'_>,
+    ) -> ToolAnswer {
+        match invocation.tool.as_str() {
             shell::NAME => match self.read_arguments(invocation) {
                 Ok(arguments) => shell::run_tool(&self.project, arguments, confinement).await,
                 Err(problem) => ToolAnswer::failure(problem),
@@ -261,6 +299,9 @@ impl ProjectTools {
                 Some(self.shown_command::<execute_terminal::ExecuteTerminalArguments>(invocation))
             }
             shell::NAME => Some(self.shown_command::<shell::ShellArguments>(invocation)),
+            web_fetch::NAME => {
+                Some(self.preview_arguments(invocation, |arguments| web_fetch::preview_call(&arguments)))
+            }
             http_request::NAME => {
                 Some(self.preview_arguments(invocation, |arguments| http_request::preview_call(&arguments)))
             }
@@ -306,48 +347,6 @@ impl ProjectTools {
         shown.await.unwrap_or_else(|| cannot_apply("the preview could not be made"))
     }
 
-    async fn expected_effect(&self, invocation: &ToolInvocation) -> Option<PlannedFileEdit> {
-        match invocation.tool.as_str() {
-            write_file::NAME => {
-                let arguments = self.read_arguments(invocation).ok()?;
-                self.preview_file_change(write_file::NAME, move |project| {
-                    write_file::predict_effect(project, &arguments)
-                })
-                .await
-            }
-            edit_file::NAME => {
-                let arguments = self.read_arguments(invocation).ok()?;
-                self.preview_file_change(edit_file::NAME, move |project| {
-                    edit_file::predict_effect(project, &arguments)
-                })
-                .await
-            }
-            apply_patch::NAME => {
-                let arguments = self.read_arguments(invocation).ok()?;
-                let foreseen = self.run_blocking(move |project| {
-                    let (plan, told) = apply_patch::predict_effect(project, &arguments).ok()?;
-                    expected_effect::from_patch(&plan, told, project.cap)
-                });
-                foreseen.await.flatten()
-            }
-            _ => None,
-        }
-    }
-
-    async fn preview_file_change(
-        &self,
-        tool: &'static str,
-        foretell: impl FnOnce(&ToolContext) -> Result<(planned_change::PlannedFileChange, ToolAnswer), String>
-        + Send
-        + 'static,
-    ) -> Option<PlannedFileEdit> {
-        let foreseen = self.run_blocking(move |project| {
-            let (change, told) = foretell(project).ok()?;
-            Some(expected_effect::from_change(&change, told, tool, project.cap))
-        });
-        foreseen.await.flatten()
-    }
-
     /// Work on files, off the async workers. `None`: it broke, or the program ends.
     async fn run_blocking<T: Send + 'static>(
         &self,
@@ -383,6 +382,9 @@ impl ToolPort for ProjectTools {
             write_file::NAME => self.judge(invocation, write_file::refusal),
             edit_file::NAME => self.judge(invocation, edit_file::refusal),
             apply_patch::NAME => self.judge(invocation, apply_patch::refusal),
+            web_fetch::NAME => {
+                self.judge(invocation, |project, call| web_fetch::refusal(project, call, invocation))
+            }
             execute_terminal::NAME => self
                 .judge(invocation, |project, call| execute_terminal::command_refusal(project, call, network)),
             shell::NAME => {

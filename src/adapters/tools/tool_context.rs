@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ignore::DirEntry;
+use tokio::sync::Semaphore;
 
 use crate::ignore_files::walk_unignored;
 use crate::sandbox::CommandSandbox;
@@ -27,6 +28,8 @@ pub(super) struct ToolContext {
     pub(super) strip_env: Vec<String>,
     pub(super) sandbox: Arc<CommandSandbox>,
     pub(super) prestarted_sandboxes: PrestartedSandboxes,
+    /// One for each script of an agent that may run now.
+    pub(super) script_slots: Semaphore,
     /// Of the user, without links.
     pub(super) home: Option<PathBuf>,
     /// Commands come from the user, who may run anything.
