@@ -28,6 +28,7 @@ mod load_config;
 mod logs;
 mod mcp;
 mod mcp_command;
+mod mcp_configuration;
 mod mcp_servers;
 mod model_setup;
 mod models;

@@ -20,6 +20,7 @@ mod hygiene;
 mod index;
 mod isolation;
 mod keys;
+mod mcp_servers;
 mod new;
 mod onboarding;
 mod printable;

@@ -44,6 +44,8 @@ pub(super) const COMMAND_FILES: &[CommandRow] = &[
     ("snapshot restore", "src/app/runs_command.rs", "run_snapshot_subcommand"),
     ("snapshot delete", "src/app/runs_command.rs", "run_snapshot_subcommand"),
     ("mcp", "src/app/mcp.rs", "run_mcp_server"),
+    ("mcp add", "src/app/mcp_configuration.rs", "add_server"),
+    ("mcp remove", "src/app/mcp_configuration.rs", "remove_server"),
     ("mcp list", "src/app/mcp_command.rs", "print_server_list"),
     ("mcp test", "src/app/mcp_command.rs", "test_server"),
     ("graph", "src/app/graph.rs", "show_graph"),
