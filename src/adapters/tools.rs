@@ -25,6 +25,7 @@ pub(crate) mod http_request;
 mod list_directory;
 mod load_file;
 mod mcp_call;
+mod own_tool;
 mod path_guard;
 mod plan_effect;
 mod planned_change;
@@ -34,15 +35,14 @@ pub mod scripted;
 mod shell;
 mod tool_answer;
 mod tool_context;
+mod tool_settings;
 mod truncated_output;
 mod unique_match;
 mod web_fetch;
 mod write_file;
 
-use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -51,10 +51,8 @@ use serde_json::Value;
 use tokio::sync::Semaphore;
 
 use crate::mcp_client::NoMcpServers;
-use crate::sandbox::CommandSandbox;
 use synthdev_domain::command_preview::command_preview;
 use synthdev_domain::sandbox::NetworkAccess;
-use synthdev_domain::secret_names::SECRET_NAMES;
 use synthdev_domain::tool::{
     InterruptedCallStatus, PlannedFileEdit, RerunPolicy, ToolInvocation, ToolOutcome, ToolPreview, ToolSpec,
 };
@@ -66,50 +64,7 @@ use path_guard::ProjectPathGuard;
 use process::CommandConfinement;
 use tool_answer::ToolAnswer;
 use tool_context::ToolContext;
-
-/// What the tools of one project need to know.
-#[derive(Clone)]
-pub struct ToolSettings {
-    /// The project's directory: paths are relative to it, and nothing outside it is read or written.
-    pub root: PathBuf,
-    /// The time limit of a command, unless the call sets one.
-    pub terminal_timeout: Duration,
-    /// Most bytes of text one answer carries.
-    pub output_cap_bytes: usize,
-    /// Environment variables a command must not see; `*` matches any text (`*_KEY`), case does not count.
-    pub strip_env: Vec<String>,
-    /// Variables that hold keys of model providers, with the servers that they may be sent to: no other one gets them.
-    pub key_servers: BTreeMap<String, Vec<String>>,
-    /// Files and directories that do not exist for the file tools, absolute or relative to `root`.
-    pub hidden_paths: Vec<PathBuf>,
-    /// The project that is described in the index, where it is not `root`.
-    pub indexed_project: Option<PathBuf>,
-    /// What commands and file tools can reach.
-    pub sandbox: Arc<CommandSandbox>,
-    /// The user's home directory, which no command may remove.
-    pub home: Option<PathBuf>,
-    /// Calls come from the user (`/cmd`), who may do anything; else from agents and workflows.
-    pub typed_by_user: bool,
-}
-
-impl ToolSettings {
-    /// The defaults: 120 seconds, 64 KiB, no variable that is named like a secret, nothing hidden, no sandbox.
-    pub fn new(root: impl Into<PathBuf>) -> Self {
-        let root = root.into();
-        Self {
-            sandbox: Arc::new(CommandSandbox::disabled(&root)),
-            root,
-            terminal_timeout: Duration::from_secs(120),
-            output_cap_bytes: 64 * 1024,
-            strip_env: SECRET_NAMES.map(str::to_owned).to_vec(),
-            key_servers: BTreeMap::new(),
-            hidden_paths: Vec::new(),
-            indexed_project: None,
-            home: directories::BaseDirs::new().map(|dirs| dirs.home_dir().to_owned()),
-            typed_by_user: false,
-        }
-    }
-}
+pub use tool_settings::ToolSettings;
 
 /// The file, search and terminal tools of one project, and the actions that only workflows take (`shell`,
 /// `http_request`, `mcp`): those run by name, and no agent is offered them.
@@ -135,9 +90,10 @@ impl ProjectTools {
             home: settings.home.map(|home| home.canonicalize().unwrap_or(home)),
             typed_by_user: settings.typed_by_user,
             key_servers: settings.key_servers,
+            own_tools: settings.own_tools.iter().map(|tool| (tool.spec.name.clone(), tool.clone())).collect(),
             indexed_project: settings.indexed_project.unwrap_or(settings.root),
         };
-        let specs = vec![
+        let mut specs = vec![
             read_files::tool_spec(),
             list_directory::tool_spec(),
             exact_search::tool_spec(),
@@ -152,6 +108,7 @@ impl ProjectTools {
             web_fetch::tool_spec(),
             execute_terminal::tool_spec(settings.terminal_timeout),
         ];
+        specs.extend(settings.own_tools.iter().map(|tool| tool.spec.clone()));
         let clients = http_request::HttpRequestClients::default();
         Self { specs, project: Arc::new(project), clients, servers: Arc::new(NoMcpServers) }
     }
@@ -262,12 +219,15 @@ impl ProjectTools {
                 Ok(arguments) => mcp_call::run_tool(&*self.servers, arguments).await,
                 Err(problem) => ToolAnswer::failure(problem),
             },
-            other => match self.servers.find_tool(other) {
-                Some((address, _)) => {
+            other => match (self.project.own_tools.get(other), self.servers.find_tool(other)) {
+                (Some(tool), _) => {
+                    own_tool::run_tool(&self.project, tool, &invocation.arguments, confinement).await
+                }
+                (None, Some((address, _))) => {
                     let arguments = McpCallArguments::of_agent(address, invocation.arguments.clone());
                     mcp_call::run_tool(&*self.servers, arguments).await
                 }
-                None => ToolAnswer::failure(self.no_such_tool(other)),
+                (None, None) => ToolAnswer::failure(self.no_such_tool(other)),
             },
         }
     }
@@ -309,6 +269,9 @@ impl ProjectTools {
                 Some(self.preview_arguments(invocation, |arguments| mcp_call::preview_call(&arguments)))
             }
             other => {
+                if let Some(tool) = self.project.own_tools.get(other) {
+                    return Some(own_tool::preview_call(&self.project, tool, invocation));
+                }
                 let (address, _) = self.servers.find_tool(other)?;
                 let arguments = McpCallArguments::of_agent(address, invocation.arguments.clone());
                 Some(mcp_call::preview_call(&arguments))
@@ -390,7 +353,7 @@ impl ToolPort for ProjectTools {
             shell::NAME => {
                 self.judge(invocation, |project, call| shell::command_refusal(project, call, network))
             }
-            _ => None,
+            other => own_tool::command_refusal(&self.project, self.project.own_tools.get(other)?, network),
         }
     }
 
@@ -443,7 +406,8 @@ impl ToolPort for ProjectTools {
     }
 
     fn lacks_sandbox(&self, invocation: &ToolInvocation) -> Option<String> {
-        let executes = matches!(invocation.tool.as_str(), execute_terminal::NAME | shell::NAME);
+        let executes = matches!(invocation.tool.as_str(), execute_terminal::NAME | shell::NAME)
+            || self.project.own_tools.contains_key(&invocation.tool);
         if !executes || self.project.typed_by_user {
             return None;
         }

@@ -82,6 +82,7 @@ pub(super) fn tool_settings(project: &Path, data: &Path, catalog: &ConfigCatalog
         output_cap_bytes: settings.output_limit_bytes(),
         hidden_paths: hidden_paths(project, data),
         sandbox: sandbox_setup::command_sandbox(project, data, catalog),
+        own_tools: catalog.own_tools().to_vec(),
         ..usual
     }
 }

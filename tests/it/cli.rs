@@ -23,6 +23,7 @@ mod keys;
 mod mcp_servers;
 mod new;
 mod onboarding;
+mod own_tools;
 mod printable;
 mod real_http;
 mod real_protocols;

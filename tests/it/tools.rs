@@ -8,6 +8,7 @@ mod fetching;
 mod files;
 mod http;
 mod mcp_servers;
+mod own_tools;
 mod patching;
 mod restart;
 mod scripting;

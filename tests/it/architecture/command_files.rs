@@ -55,6 +55,7 @@ pub(super) const COMMAND_FILES: &[CommandRow] = &[
     ("workflows", "src/app/list_commands.rs", "list_workflows"),
     ("roles", "src/app/list_commands.rs", "list_roles"),
     ("tools", "src/app/list_commands.rs", "list_tools"),
+    ("tools check", "src/app/tools_check.rs", "check_own_tools"),
     ("index", "src/app/index.rs", "run_index"),
     ("config show", "src/app/list_commands.rs", "show_config"),
     ("config explain", "src/app/list_commands.rs", "explain_setting"),
