@@ -50,6 +50,7 @@ fn cost(c: &mut Criterion) {
         agent: "coder".to_owned(),
         tool: "execute_terminal".to_owned(),
         arguments: json!({"command": "true"}),
+        reads_files: false,
         original: None,
         network: None,
         loopback_ports: std::collections::BTreeSet::new(),

@@ -94,6 +94,8 @@
 //! | templates, and dry runs with generated answers | `service/definition_edit/templates.rs`, `service/workflow_tests/dry_run.rs` |
 //! | what scripts can see and do | `adapters/javascript/prelude.js`, `adapters/javascript/scope_json.rs`, limits in `adapters/javascript/limits.rs` |
 //! | a tool | its file in `adapters/tools/` |
+//! | tools that users and projects define | `settings/own_tools.rs`; how they run: `adapters/tools/own_tool.rs` |
+//! | several tool calls in one (`multicall`) | `engine/machine/multicall.rs` |
 //! | how a command is started, ahead of time too, and ended | `adapters/tools/process/` |
 //! | files that commands may swap meanwhile | `adapters/open_beneath.rs`, `adapters/tools/path_guard.rs` |
 //! | which files and network commands can reach, and how the sandbox enforces it | `domain/sandbox.rs`, `adapters/sandbox/`, `app/sandbox_setup.rs` |

@@ -307,6 +307,6 @@ impl ReadySandbox {
     }
 }
 
-pub use denial::{CommandOutcome, SandboxDenials, file_tool_denial};
+pub use denial::{CommandOutcome, SandboxDenials, file_tool_denial, network_denial};
 pub use port_forwarder::PortForwarder;
 pub use protected_paths::ProtectedCommand;

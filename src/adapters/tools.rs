@@ -10,19 +10,24 @@
 mod apply_patch;
 mod arguments;
 mod atomic_replace;
+mod calculate;
 mod edit_file;
 mod encoding;
 pub(crate) mod environment;
 mod exact_search;
+mod execute_script;
 mod execute_terminal;
 mod expected_effect;
 mod explain_codebase;
+mod get_time;
 mod glob;
 pub(crate) mod http_request;
 mod list_directory;
 mod load_file;
 mod mcp_call;
+mod own_tool;
 mod path_guard;
+mod plan_effect;
 mod planned_change;
 pub(crate) mod process;
 mod read_files;
@@ -30,25 +35,24 @@ pub mod scripted;
 mod shell;
 mod tool_answer;
 mod tool_context;
+mod tool_settings;
 mod truncated_output;
 mod unique_match;
+mod web_fetch;
 mod write_file;
 
-use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use tokio::sync::Semaphore;
 
 use crate::mcp_client::NoMcpServers;
-use crate::sandbox::CommandSandbox;
 use synthdev_domain::command_preview::command_preview;
 use synthdev_domain::sandbox::NetworkAccess;
-use synthdev_domain::secret_names::SECRET_NAMES;
 use synthdev_domain::tool::{
     InterruptedCallStatus, PlannedFileEdit, RerunPolicy, ToolInvocation, ToolOutcome, ToolPreview, ToolSpec,
 };
@@ -60,50 +64,7 @@ use path_guard::ProjectPathGuard;
 use process::CommandConfinement;
 use tool_answer::ToolAnswer;
 use tool_context::ToolContext;
-
-/// What the tools of one project need to know.
-#[derive(Clone)]
-pub struct ToolSettings {
-    /// The project's directory: paths are relative to it, and nothing outside it is read or written.
-    pub root: PathBuf,
-    /// The time limit of a command, unless the call sets one.
-    pub terminal_timeout: Duration,
-    /// Most bytes of text one answer carries.
-    pub output_cap_bytes: usize,
-    /// Environment variables a command must not see; `*` matches any text (`*_KEY`), case does not count.
-    pub strip_env: Vec<String>,
-    /// Variables that hold keys of model providers, with the servers that they may be sent to: no other one gets them.
-    pub key_servers: BTreeMap<String, Vec<String>>,
-    /// Files and directories that do not exist for the file tools, absolute or relative to `root`.
-    pub hidden_paths: Vec<PathBuf>,
-    /// The project that is described in the index, where it is not `root`.
-    pub indexed_project: Option<PathBuf>,
-    /// What commands and file tools can reach.
-    pub sandbox: Arc<CommandSandbox>,
-    /// The user's home directory, which no command may remove.
-    pub home: Option<PathBuf>,
-    /// Calls come from the user (`/cmd`), who may do anything; else from agents and workflows.
-    pub typed_by_user: bool,
-}
-
-impl ToolSettings {
-    /// The defaults: 120 seconds, 64 KiB, no variable that is named like a secret, nothing hidden, no sandbox.
-    pub fn new(root: impl Into<PathBuf>) -> Self {
-        let root = root.into();
-        Self {
-            sandbox: Arc::new(CommandSandbox::disabled(&root)),
-            root,
-            terminal_timeout: Duration::from_secs(120),
-            output_cap_bytes: 64 * 1024,
-            strip_env: SECRET_NAMES.map(str::to_owned).to_vec(),
-            key_servers: BTreeMap::new(),
-            hidden_paths: Vec::new(),
-            indexed_project: None,
-            home: directories::BaseDirs::new().map(|dirs| dirs.home_dir().to_owned()),
-            typed_by_user: false,
-        }
-    }
-}
+pub use tool_settings::ToolSettings;
 
 /// The file, search and terminal tools of one project, and the actions that only workflows take (`shell`,
 /// `http_request`, `mcp`): those run by name, and no agent is offered them.
@@ -125,12 +86,14 @@ impl ProjectTools {
             strip_env: settings.strip_env,
             sandbox: settings.sandbox,
             prestarted_sandboxes: process::PrestartedSandboxes::default(),
+            script_slots: Semaphore::new(execute_script::SCRIPTS_AT_ONCE),
             home: settings.home.map(|home| home.canonicalize().unwrap_or(home)),
             typed_by_user: settings.typed_by_user,
             key_servers: settings.key_servers,
+            own_tools: settings.own_tools.iter().map(|tool| (tool.spec.name.clone(), tool.clone())).collect(),
             indexed_project: settings.indexed_project.unwrap_or(settings.root),
         };
-        let specs = vec![
+        let mut specs = vec![
             read_files::tool_spec(),
             list_directory::tool_spec(),
             exact_search::tool_spec(),
@@ -139,8 +102,13 @@ impl ProjectTools {
             write_file::tool_spec(),
             edit_file::tool_spec(),
             apply_patch::tool_spec(),
+            calculate::tool_spec(),
+            get_time::tool_spec(),
+            execute_script::tool_spec(),
+            web_fetch::tool_spec(),
             execute_terminal::tool_spec(settings.terminal_timeout),
         ];
+        specs.extend(settings.own_tools.iter().map(|tool| tool.spec.clone()));
         let clients = http_request::HttpRequestClients::default();
         Self { specs, project: Arc::new(project), clients, servers: Arc::new(NoMcpServers) }
     }
@@ -167,6 +135,15 @@ impl ProjectTools {
         refusal: impl FnOnce(&ToolContext, &T) -> Option<String>,
     ) -> Option<String> {
         refusal(&self.project, &self.read_arguments(invocation).ok()?)
+    }
+
+    /// Runs a tool that neither waits nor takes long.
+    fn answer_at_once<T: DeserializeOwned>(
+        &self,
+        invocation: &ToolInvocation,
+        run: impl FnOnce(T) -> ToolAnswer,
+    ) -> ToolAnswer {
+        self.read_arguments(invocation).map_or_else(ToolAnswer::failure, run)
     }
 
     async fn answer_call(
@@ -196,22 +173,40 @@ impl ProjectTools {
                 Ok(arguments) => explain_codebase::run_tool(&self.project, arguments).await,
                 Err(problem) => ToolAnswer::failure(problem),
             },
-            write_file::NAME => match self.read_arguments(invocation) {
-                Ok(arguments) => write_file::run_tool(&self.project, &arguments),
+            write_file::NAME => self.answer_at_once(invocation, |a| write_file::run_tool(&self.project, &a)),
+            edit_file::NAME => self.answer_at_once(invocation, |a| edit_file::run_tool(&self.project, &a)),
+            apply_patch::NAME => {
+                self.answer_at_once(invocation, |a| apply_patch::run_tool(&self.project, &a))
+            }
+            calculate::NAME => self.answer_at_once(invocation, |a| calculate::run_tool(&a)),
+            get_time::NAME => {
+                self.answer_at_once(invocation, |a| get_time::run_tool(&a, jiff::Timestamp::now()))
+            }
+            execute_script::NAME => match self.read_arguments(invocation) {
+                Ok(arguments) => {
+                    execute_script::run_tool(&self.project, arguments, invocation.reads_files).await
+                }
                 Err(problem) => ToolAnswer::failure(problem),
             },
-            edit_file::NAME => match self.read_arguments(invocation) {
-                Ok(arguments) => edit_file::run_tool(&self.project, &arguments),
-                Err(problem) => ToolAnswer::failure(problem),
-            },
-            apply_patch::NAME => match self.read_arguments(invocation) {
-                Ok(arguments) => apply_patch::run_tool(&self.project, &arguments),
+            web_fetch::NAME => match self.read_arguments(invocation) {
+                Ok(arguments) => web_fetch::run_tool(&self.project, arguments, invocation, confinement).await,
                 Err(problem) => ToolAnswer::failure(problem),
             },
             execute_terminal::NAME => match self.read_arguments(invocation) {
                 Ok(arguments) => execute_terminal::run_tool(&self.project, arguments, confinement).await,
                 Err(problem) => ToolAnswer::failure(problem),
             },
+            _ => self.answer_action(invocation, confinement).await,
+        }
+    }
+
+    /// What only workflows do, and tools that are not ours.
+    async fn answer_action(
+        &self,
+        invocation: &ToolInvocation,
+        confinement: CommandConfinement<'_>,
+    ) -> ToolAnswer {
+        match invocation.tool.as_str() {
             shell::NAME => match self.read_arguments(invocation) {
                 Ok(arguments) => shell::run_tool(&self.project, arguments, confinement).await,
                 Err(problem) => ToolAnswer::failure(problem),
@@ -224,12 +219,15 @@ impl ProjectTools {
                 Ok(arguments) => mcp_call::run_tool(&*self.servers, arguments).await,
                 Err(problem) => ToolAnswer::failure(problem),
             },
-            other => match self.servers.find_tool(other) {
-                Some((address, _)) => {
+            other => match (self.project.own_tools.get(other), self.servers.find_tool(other)) {
+                (Some(tool), _) => {
+                    own_tool::run_tool(&self.project, tool, &invocation.arguments, confinement).await
+                }
+                (None, Some((address, _))) => {
                     let arguments = McpCallArguments::of_agent(address, invocation.arguments.clone());
                     mcp_call::run_tool(&*self.servers, arguments).await
                 }
-                None => ToolAnswer::failure(self.no_such_tool(other)),
+                (None, None) => ToolAnswer::failure(self.no_such_tool(other)),
             },
         }
     }
@@ -261,6 +259,9 @@ impl ProjectTools {
                 Some(self.shown_command::<execute_terminal::ExecuteTerminalArguments>(invocation))
             }
             shell::NAME => Some(self.shown_command::<shell::ShellArguments>(invocation)),
+            web_fetch::NAME => {
+                Some(self.preview_arguments(invocation, |arguments| web_fetch::preview_call(&arguments)))
+            }
             http_request::NAME => {
                 Some(self.preview_arguments(invocation, |arguments| http_request::preview_call(&arguments)))
             }
@@ -268,6 +269,9 @@ impl ProjectTools {
                 Some(self.preview_arguments(invocation, |arguments| mcp_call::preview_call(&arguments)))
             }
             other => {
+                if let Some(tool) = self.project.own_tools.get(other) {
+                    return Some(own_tool::preview_call(&self.project, tool, invocation));
+                }
                 let (address, _) = self.servers.find_tool(other)?;
                 let arguments = McpCallArguments::of_agent(address, invocation.arguments.clone());
                 Some(mcp_call::preview_call(&arguments))
@@ -306,48 +310,6 @@ impl ProjectTools {
         shown.await.unwrap_or_else(|| cannot_apply("the preview could not be made"))
     }
 
-    async fn expected_effect(&self, invocation: &ToolInvocation) -> Option<PlannedFileEdit> {
-        match invocation.tool.as_str() {
-            write_file::NAME => {
-                let arguments = self.read_arguments(invocation).ok()?;
-                self.preview_file_change(write_file::NAME, move |project| {
-                    write_file::predict_effect(project, &arguments)
-                })
-                .await
-            }
-            edit_file::NAME => {
-                let arguments = self.read_arguments(invocation).ok()?;
-                self.preview_file_change(edit_file::NAME, move |project| {
-                    edit_file::predict_effect(project, &arguments)
-                })
-                .await
-            }
-            apply_patch::NAME => {
-                let arguments = self.read_arguments(invocation).ok()?;
-                let foreseen = self.run_blocking(move |project| {
-                    let (plan, told) = apply_patch::predict_effect(project, &arguments).ok()?;
-                    expected_effect::from_patch(&plan, told, project.cap)
-                });
-                foreseen.await.flatten()
-            }
-            _ => None,
-        }
-    }
-
-    async fn preview_file_change(
-        &self,
-        tool: &'static str,
-        foretell: impl FnOnce(&ToolContext) -> Result<(planned_change::PlannedFileChange, ToolAnswer), String>
-        + Send
-        + 'static,
-    ) -> Option<PlannedFileEdit> {
-        let foreseen = self.run_blocking(move |project| {
-            let (change, told) = foretell(project).ok()?;
-            Some(expected_effect::from_change(&change, told, tool, project.cap))
-        });
-        foreseen.await.flatten()
-    }
-
     /// Work on files, off the async workers. `None`: it broke, or the program ends.
     async fn run_blocking<T: Send + 'static>(
         &self,
@@ -383,12 +345,15 @@ impl ToolPort for ProjectTools {
             write_file::NAME => self.judge(invocation, write_file::refusal),
             edit_file::NAME => self.judge(invocation, edit_file::refusal),
             apply_patch::NAME => self.judge(invocation, apply_patch::refusal),
+            web_fetch::NAME => {
+                self.judge(invocation, |project, call| web_fetch::refusal(project, call, invocation))
+            }
             execute_terminal::NAME => self
                 .judge(invocation, |project, call| execute_terminal::command_refusal(project, call, network)),
             shell::NAME => {
                 self.judge(invocation, |project, call| shell::command_refusal(project, call, network))
             }
-            _ => None,
+            other => own_tool::command_refusal(&self.project, self.project.own_tools.get(other)?, network),
         }
     }
 
@@ -441,7 +406,8 @@ impl ToolPort for ProjectTools {
     }
 
     fn lacks_sandbox(&self, invocation: &ToolInvocation) -> Option<String> {
-        let executes = matches!(invocation.tool.as_str(), execute_terminal::NAME | shell::NAME);
+        let executes = matches!(invocation.tool.as_str(), execute_terminal::NAME | shell::NAME)
+            || self.project.own_tools.contains_key(&invocation.tool);
         if !executes || self.project.typed_by_user {
             return None;
         }

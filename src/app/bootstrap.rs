@@ -19,7 +19,7 @@ use synthdev_adapters::sqlite::SqliteStore;
 use synthdev_adapters::system_clock::{SystemClock, SystemIds};
 use synthdev_adapters::tools::{ProjectTools, ToolSettings};
 use synthdev_adapters::worktree::GitWorktrees;
-use synthdev_domain::tool::{ToolSpec, ask_user_tool};
+use synthdev_domain::tool::{ToolSpec, ask_user_tool, multicall_tool};
 use synthdev_ports::tool::ToolPort;
 use synthdev_runtime::handle::{RetryPolicy, RuntimeHandle, RuntimeOptions, RuntimePorts};
 use synthdev_service::run_start::{FileLockTime, FileSharingMode};
@@ -82,6 +82,7 @@ pub(super) fn tool_settings(project: &Path, data: &Path, catalog: &ConfigCatalog
         output_cap_bytes: settings.output_limit_bytes(),
         hidden_paths: hidden_paths(project, data),
         sandbox: sandbox_setup::command_sandbox(project, data, catalog),
+        own_tools: catalog.own_tools().to_vec(),
         ..usual
     }
 }
@@ -145,6 +146,7 @@ pub(super) fn load_catalog(context: &CliContext, sources: ConfigSources) -> Conf
 /// Every tool of the product, for the catalogue; the same in every project.
 pub fn tool_specs(project: &Path) -> Vec<ToolSpec> {
     let mut specs = ProjectTools::new(ToolSettings::new(project)).specs().to_vec();
+    specs.push(multicall_tool());
     specs.push(ask_user_tool());
     specs
 }

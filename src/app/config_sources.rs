@@ -16,6 +16,7 @@ use synthdev_language::test_file::ENDING;
 use synthdev_settings::catalog::ConfigSources;
 use synthdev_settings::layers::read_layers::SettingOverrides;
 use synthdev_settings::mcp_servers::MCP_FILE;
+use synthdev_settings::own_tools::TOOLS_FOLDER;
 use synthdev_settings::setup::KEYS_FILE;
 use synthdev_settings::system_context::{GUIDANCE, TEMPLATE};
 use synthdev_settings::trust::TrustVerdict;
@@ -165,6 +166,7 @@ impl GatheredSources {
                 Some("models.json") => &mut self.sources.models,
                 Some(TEMPLATE) => &mut self.sources.templates,
                 Some(rest) if rest.starts_with("roles/") => &mut self.sources.roles,
+                Some(rest) if rest.starts_with("tools/") => &mut self.sources.tools,
                 Some(rest) if !rest.ends_with(".json") => &mut self.sources.texts,
                 Some(_) => &mut self.sources.workflows,
             };
@@ -199,13 +201,14 @@ impl GatheredSources {
             if name == "models.json" { &mut self.sources.models } else { &mut self.sources.settings }
                 .push(file);
         }
-        for folder in ["roles", "workflows"] {
+        for folder in ["roles", TOOLS_FOLDER, "workflows"] {
             for FileReadResult { name, text } in file_io::read_tree(&directory.join(folder)) {
                 let label = format!("{label}{folder}/{name}");
                 let Some(text) = self.read_text(text.map(Some), &label) else { continue };
                 let file = SourceFile::new(layer, label, text);
                 match folder {
                     "roles" => &mut self.sources.roles,
+                    TOOLS_FOLDER => &mut self.sources.tools,
                     _ if file.name.ends_with(ENDING) => &mut self.tests,
                     _ => &mut self.sources.workflows,
                 }

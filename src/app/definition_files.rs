@@ -9,6 +9,7 @@ use super::trust::{self, FOLDER};
 use synthdev_adapters::external_editor;
 use synthdev_adapters::file_io::{self, FileStamp};
 use synthdev_service::definition_edit::{DefinitionChecker, DefinitionEditError, DefinitionFilesPort};
+use synthdev_settings::own_tools::TOOLS_FOLDER;
 use synthdev_settings::setup::KEYS_FILE;
 use synthdev_settings::system_context::{GUIDANCE, TEMPLATE};
 use synthdev_settings::trust::TrustVerdict;
@@ -21,7 +22,7 @@ pub(crate) fn definition_stamps(context: &CliContext) -> Vec<FileStamp> {
     if context.shipped_only {
         return Vec::new();
     }
-    let names = ["settings.json", "models.json", TEMPLATE, "roles", "workflows"];
+    let names = ["settings.json", "models.json", TEMPLATE, "roles", TOOLS_FOLDER, "workflows"];
     let (user, project) = (&context.dirs.config, &context.project);
     // another process may change what is trusted
     let trusted = context.dirs.data.join("trust.json");

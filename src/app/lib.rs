@@ -28,6 +28,7 @@ mod load_config;
 mod logs;
 mod mcp;
 mod mcp_command;
+mod mcp_configuration;
 mod mcp_servers;
 mod model_setup;
 mod models;
@@ -50,6 +51,7 @@ mod system_context;
 mod terminal_size;
 mod test_command;
 mod time_travel;
+mod tools_check;
 mod trust;
 mod trust_report;
 
@@ -149,7 +151,7 @@ fn perform(mut cli: CliArgs) -> Result<u8> {
         Some(CliCommand::New(command)) => new::new(&context, &command),
         Some(CliCommand::Workflows { json }) => list_commands::list_workflows(&context, json),
         Some(CliCommand::Roles { json }) => list_commands::list_roles(&context, json),
-        Some(CliCommand::Tools { json }) => list_commands::list_tools(&context, json),
+        Some(CliCommand::Tools(args)) => tools_check::run_tools_command(&context, &args),
         Some(CliCommand::Models { provider, json }) => {
             models::list_models(&context, provider.as_deref(), json)
         }

@@ -1,4 +1,4 @@
-//! `mcp list`, `mcp test`, and the lists of tools that a run needs before it begins.
+//! `mcp list`, `mcp test` (`add` and `remove` are in `mcp_configuration`), and the lists of tools that a run needs before it begins.
 
 use std::io::Write as _;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use super::cli_context::CliContext;
 use super::load_config::load_catalog;
 use super::mcp_servers::{failure_line, server_pool, servers_for_program, unlisted_servers};
 use super::run_to_end::build_runtime;
-use super::{bootstrap, diagnostics};
+use super::{bootstrap, diagnostics, mcp_configuration};
 use synthdev_adapters::mcp_client::{McpServerListing, McpToolLists};
 use synthdev_cli::args::McpCommand;
 use synthdev_cli::output::{TerminalSafeWriter, first_line, print_stderr, safe_name};
@@ -18,6 +18,7 @@ use synthdev_cli::{exit, json_output};
 use synthdev_domain::mcp_server::{McpServerConfig, McpServerTransport, McpToolDescription};
 use synthdev_domain::number_format::format_count;
 use synthdev_domain::tool::ToolRisk;
+use synthdev_service::mcp_configuration::McpServerAddition;
 use synthdev_settings::catalog::{ConfigCatalog, ConfigSources};
 
 /// The configuration once the servers that the workflow's agents may need have been asked for their tools; the user is
@@ -54,14 +55,25 @@ pub(super) async fn list_servers(
     server_pool(&tools, &context.dirs.data, catalog).list_servers(names).await
 }
 
-/// `mcp list` and `mcp test`.
+/// The subcommands of `mcp`.
 pub(super) fn run_mcp_command(context: &CliContext, command: &McpCommand) -> Result<u8> {
+    match command {
+        McpCommand::Add { name, environment, headers, target } => {
+            let (name, target) = (name.clone(), target.clone());
+            let (environment, headers) = (environment.clone(), headers.clone());
+            let addition = McpServerAddition { name, target, environment, headers };
+            mcp_configuration::add_server(context, &addition)
+        }
+        McpCommand::Remove { name } => mcp_configuration::remove_server(context, name),
+        McpCommand::List { json } => print_server_list(context, &load_sound_catalog(context)?, *json),
+        McpCommand::Test { name } => test_server(context, &load_sound_catalog(context)?, name),
+    }
+}
+
+fn load_sound_catalog(context: &CliContext) -> Result<ConfigCatalog> {
     let (catalog, _) = load_catalog(context, context.overrides.clone(), None)?;
     diagnostics::ensure_sound(&catalog)?;
-    match command {
-        McpCommand::List { json } => print_server_list(context, &catalog, *json),
-        McpCommand::Test { name } => test_server(context, &catalog, name),
-    }
+    Ok(catalog)
 }
 
 pub(super) fn print_server_list(context: &CliContext, catalog: &ConfigCatalog, as_json: bool) -> Result<u8> {
@@ -88,7 +100,7 @@ pub(super) fn print_server_list(context: &CliContext, catalog: &ConfigCatalog, a
     if catalog.mcp_servers().is_empty() {
         writeln!(
             out,
-            "no MCP server is configured: add `mcpServers` to your settings.json or write a .mcp.json"
+            "no MCP server is configured: `synthdev mcp add` adds one to your settings, or write a .mcp.json"
         )?;
     }
     for server in catalog.mcp_servers().values() {

@@ -44,5 +44,6 @@ fn file_schema(name: SchemaName) -> FileSchema {
         SchemaName::Settings => FileSchema::Settings,
         SchemaName::Replies => FileSchema::Replies,
         SchemaName::Test => FileSchema::Test,
+        SchemaName::Tool => FileSchema::Tool,
     }
 }

@@ -10,6 +10,7 @@ use synthdev_adapters::system_info::git_outside_links;
 use synthdev_cli::output::join_names;
 use synthdev_language::test_file::ENDING;
 use synthdev_settings::mcp_servers::MCP_FILE;
+use synthdev_settings::own_tools::TOOLS_FOLDER;
 use synthdev_settings::system_context::{GUIDANCE, TEMPLATE};
 use synthdev_settings::trust::capabilities::REPOSITORY;
 use synthdev_settings::trust::{TrustBook, TrustVerdict, fingerprint_files};
@@ -116,6 +117,7 @@ pub(super) fn project_files(project: &Path) -> ProjectFiles {
         files.add_results(reader.read_file(&format!("{FOLDER}/{name}")));
     }
     files.add_results(reader.read_tree_files(&format!("{FOLDER}/roles"), &["json"]));
+    files.add_results(reader.read_tree_files(&format!("{FOLDER}/{TOOLS_FOLDER}"), &["json"]));
     for found in
         reader.read_tree_files(&format!("{FOLDER}/workflows"), &["json", "js", "mjs", "cjs", "md", "txt"])
     {

@@ -6,6 +6,7 @@ mod mcp;
 mod runs;
 mod sandbox;
 mod snapshot;
+mod tools;
 
 use std::path::PathBuf;
 
@@ -19,6 +20,7 @@ pub use runs::{
 };
 pub use sandbox::{SandboxArgs, SandboxQuestion};
 pub use snapshot::SnapshotSubcommand;
+pub use tools::{ToolsArgs, ToolsCommand};
 
 /// Declared multi-agent workflows for your terminal.
 #[derive(Parser, Debug)]
@@ -170,11 +172,7 @@ pub enum CliCommand {
         json: bool,
     },
     /// List tools, with what needs approval
-    Tools {
-        /// Print the result as JSON
-        #[arg(long)]
-        json: bool,
-    },
+    Tools(ToolsArgs),
     /// Let the fast model describe the project's files for explain_codebase; unchanged files are skipped
     Index(IndexArgs),
     /// Settings
@@ -337,6 +335,7 @@ pub enum SchemaName {
     Settings,
     Replies,
     Test,
+    Tool,
 }
 
 #[derive(Subcommand, Debug)]

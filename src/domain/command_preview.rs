@@ -54,7 +54,7 @@ pub fn scalar_text(value: &Value) -> Option<String> {
 }
 
 /// Quoted for a shell, for display.
-fn quote_for_shell(text: &str) -> String {
+pub fn quote_for_shell(text: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "_-./=:,@%+".contains(c);
     if !text.is_empty() && text.chars().all(plain) {
         return text.to_owned();

@@ -26,6 +26,7 @@ pub mod mock_results;
 pub mod model;
 pub mod model_list;
 pub mod number_format;
+pub mod own_tool;
 pub mod parameter;
 pub mod project_index;
 pub mod project_lock;

@@ -100,6 +100,52 @@ pub fn ask_user_tool() -> ToolSpec {
     }
 }
 
+/// Holds several calls. The engine unfolds it: no tool runs.
+pub const MULTICALL: &str = "multicall";
+
+/// Most calls that one `multicall` holds.
+pub const MULTICALL_LIMIT: usize = 16;
+
+/// The tool by that name.
+pub fn multicall_tool() -> ToolSpec {
+    ToolSpec {
+        name: MULTICALL.to_owned(),
+        description: "Make several tool calls at once and get all results together, in their order. Each runs once, one \
+            after the other, under its own approval; one that fails does not stop the others. Use it for calls that do \
+            not depend on each other's results. Example: {\"calls\": [{\"tool\": \"read_files\", \"arguments\": \
+            {\"file_paths\": [\"a.rs\"]}}, {\"tool\": \"glob\", \"arguments\": {\"pattern\": \"*.toml\"}}]}."
+            .to_owned(),
+        parameters: json!({
+            "type": "object",
+            "properties": {
+                "calls": {
+                    "type": "array", "minItems": 1, "maxItems": MULTICALL_LIMIT,
+                    "description": "The calls, in the order of their results",
+                    "items": {
+                        "type": "object",
+                        "properties": {
+                            "tool": {"type": "string", "description": "The name of one of your other tools"},
+                            "arguments": {"type": "object", "description": "What this tool takes"}
+                        },
+                        "required": ["tool"],
+                        "additionalProperties": false
+                    }
+                }
+            },
+            "required": ["calls"],
+            "additionalProperties": false
+        }),
+        risk: ToolRisk::Read,
+        repeat: None,
+    }
+}
+
+/// Runs a script of an agent, which reads files if the agent may.
+pub const EXECUTE_SCRIPT: &str = "execute_script";
+
+/// Reads files of the project.
+pub const READ_FILES: &str = "read_files";
+
 /// The caller of a tool where no agent is: a step of the workflow itself.
 pub const ASKED_BY: &str = "workflow";
 
@@ -116,6 +162,9 @@ pub struct ToolInvocation {
     /// Ports of the machine's loopback that its command reaches with the network off: those of the workflow.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub loopback_ports: BTreeSet<u16>,
+    /// The script of this call may read files of the project; only set for [`EXECUTE_SCRIPT`].
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub reads_files: bool,
     /// The arguments of the model, where `arguments` has a key redacted: JSON text. The tool gets these; they are never
     /// stored.
     #[serde(skip)]

@@ -122,8 +122,19 @@ pub struct OpenReply {
     pub pending_calls: VecDeque<usize>,
     /// When the call in front began to run, and what it may do.
     pub running_since: Option<(Timestamp, ToolRisk)>,
+    /// Calls that hold the calls behind them; oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub batches: Vec<CallBatch>,
     /// Valid parsing calls that count as the decision once the ordinary calls are done (last round).
     pub decision: Vec<ToolCall>,
+}
+
+/// A `multicall` of a reply, with the inner calls that follow it in `calls` until all are answered.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct CallBatch {
+    /// The position of the call that holds the others.
+    pub at: usize,
+    pub count: usize,
 }
 
 const INTERRUPTED: &str = "interrupted before this call ran";
@@ -169,6 +180,7 @@ impl AgentTurn {
                 };
             }
         }
+        open.fold_batches();
         self.add_reply(open.text, open.calls, open.opaque_blocks);
     }
 

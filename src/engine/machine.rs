@@ -29,6 +29,7 @@ mod machine_core;
 mod message_queue;
 mod model_fallback;
 mod model_substitution;
+mod multicall;
 mod next_handler;
 mod on_elapsed;
 mod on_failure;

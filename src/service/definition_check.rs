@@ -97,7 +97,7 @@ pub fn check_among_others(catalog: &ConfigCatalog, file: &SourceFile, kind: File
     let beside = match kind {
         FileKind::Workflow => index_workflows(&with_file(catalog.workflow_files(), file)).1,
         FileKind::Roles => RoleSet::load(&with_file(catalog.role_files(), file), catalog.tools()).1,
-        FileKind::Test | FileKind::Settings | FileKind::Models => Vec::new(),
+        FileKind::Test | FileKind::Settings | FileKind::Models | FileKind::OwnTool => Vec::new(),
     };
     let own = beside.into_iter().filter(|finding| finding.place.file == file.name);
     add_new(&mut report.diagnostics, own.collect());
@@ -109,7 +109,9 @@ pub fn check_alone(catalog: &ConfigCatalog, file: &SourceFile, kind: FileKind) -
     let diagnostics = match kind {
         FileKind::Workflow => return sort_results(catalog.check_file(file)),
         FileKind::Test => test_file::parse_test_file(file).1,
-        FileKind::Roles | FileKind::Settings | FileKind::Models => catalog.check_unloaded_file(file, kind),
+        FileKind::Roles | FileKind::Settings | FileKind::Models | FileKind::OwnTool => {
+            catalog.check_unloaded_file(file, kind)
+        }
     };
     DefinitionReport { diagnostics, programs: Vec::new() }
 }

@@ -14,6 +14,7 @@ pub mod definition_views;
 pub mod delegated_work;
 pub mod event_description;
 pub mod history_cleanup;
+pub mod mcp_configuration;
 pub mod model_setup;
 pub mod project_indexing;
 pub mod project_snapshots;

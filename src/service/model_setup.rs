@@ -22,7 +22,7 @@ use synthdev_settings::setup::{
     CurrentLevelSetup, KEYS_FILE, LevelSetup, SavedKey, SettingChange, SetupChanges,
 };
 
-const SETTINGS_FILE: &str = "settings.json";
+pub(super) const SETTINGS_FILE: &str = "settings.json";
 
 /// Nothing was saved; with a hint on a line of its own where there is one.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -299,7 +299,7 @@ fn refuse_errors(catalog: &ConfigCatalog) -> Result<(), SetupError> {
     let errors = catalog.diagnostics().iter().filter(|finding| finding.severity == DiagnosticSeverity::Error);
     match errors.filter(own).find(settings) {
         Some(error) => {
-            Err(SetupError(format!("{}\nhint: correct it first, then set up the model", compact_line(error))))
+            Err(SetupError(format!("{}\nhint: correct it first, then try again", compact_line(error))))
         }
         None => Ok(()),
     }

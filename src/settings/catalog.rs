@@ -20,6 +20,7 @@ use super::models::models_file as read_models;
 use super::models::provider_catalog::ProviderCatalog;
 use super::models::resolve::{ModelResolver, key_ring, provider_for_key};
 use super::models::server_list::{self, ConfiguredServer};
+use super::own_tools::load_own_tools;
 use super::redaction::{KeyRing, mask_dotenv, mask_settings, mask_urls};
 use super::roles::RoleSet;
 use super::system_context::{self, GuidanceExcerpt, SystemContextFacts};
@@ -31,6 +32,7 @@ use crate::layers::{EffectiveSettings, explain};
 use synthdev_domain::diagnostic::{Diagnostic, DiagnosticSeverity};
 use synthdev_domain::mcp_server::McpServerConfig;
 use synthdev_domain::model::ModelChoice;
+use synthdev_domain::own_tool::OwnTool;
 use synthdev_domain::secret::SecretText;
 use synthdev_domain::source_location::ConfigLayer;
 use synthdev_domain::system_context::SystemContext;
@@ -46,6 +48,8 @@ pub struct ConfigSources {
     /// A project's `.mcp.json`.
     pub mcp_files: Vec<SourceFile>,
     pub models: Vec<SourceFile>,
+    /// Tools that are defined by the user and the project.
+    pub tools: Vec<SourceFile>,
     pub roles: Vec<SourceFile>,
     pub workflows: Vec<SourceFile>,
     /// Script files and prompts below the workflow directories.
@@ -76,6 +80,7 @@ pub struct ConfigCatalog {
     keys: KeyRing,
     key_scopes: KeyScopes,
     tools: Vec<ToolSpec>,
+    own_tools: Vec<OwnTool>,
     workflows: Vec<WorkflowEntry>,
     files: ConfigSources,
     diagnostics: Vec<Diagnostic>,
@@ -84,7 +89,7 @@ pub struct ConfigCatalog {
 impl ConfigCatalog {
     /// Reads every text. An error in one definition never hides the sound ones: see [`ConfigCatalog::diagnostics`].
     /// `tools` are all tools of the product.
-    pub fn load(sources: ConfigSources, tools: Vec<ToolSpec>) -> Self {
+    pub fn load(sources: ConfigSources, mut tools: Vec<ToolSpec>) -> Self {
         let (environment, mut diagnostics) = EnvironmentVars::load(&sources.environment, &sources.dotenv);
         let (settings, mut found) =
             EffectiveSettings::load(&sources.settings, &environment, &sources.command_line);
@@ -93,6 +98,9 @@ impl ConfigCatalog {
         diagnostics.append(&mut found);
         let (models, mut found) = read_models::load_providers(&sources.models);
         diagnostics.append(&mut found);
+        let (own_tools, mut found) = load_own_tools(&sources.tools, &tools);
+        diagnostics.append(&mut found);
+        tools.extend(own_tools.iter().map(|tool| tool.spec.clone()));
         let (roles, mut found) = RoleSet::load(&sources.roles, &tools);
         diagnostics.append(&mut found);
         let (workflows, mut found) = index_workflows(&sources.workflows);
@@ -108,6 +116,7 @@ impl ConfigCatalog {
             keys,
             key_scopes: KeyScopes::new(),
             tools,
+            own_tools,
             workflows,
             files: sources,
             diagnostics,
@@ -149,6 +158,16 @@ impl ConfigCatalog {
         &self.tools
     }
 
+    /// Those that the user and the project define.
+    pub fn own_tools(&self) -> &[OwnTool] {
+        &self.own_tools
+    }
+
+    /// The files of these tools as they were given.
+    pub fn own_tool_files(&self) -> &[SourceFile] {
+        &self.files.tools
+    }
+
     /// Known workflows by name; where a name is defined in several layers, the highest counts.
     pub fn workflows(&self) -> &[WorkflowEntry] {
         &self.workflows
@@ -187,6 +206,11 @@ impl ConfigCatalog {
             }
             FileKind::Models => read_models::load_providers(&shipped(&self.files.models)).1,
             FileKind::Roles => RoleSet::load(&shipped(&self.files.roles), &self.tools).1,
+            FileKind::OwnTool => {
+                let own = |spec: &ToolSpec| self.own_tools.iter().any(|tool| tool.spec.name == spec.name);
+                let taken: Vec<ToolSpec> = self.tools.iter().filter(|spec| !own(spec)).cloned().collect();
+                load_own_tools(std::slice::from_ref(file), &taken).1
+            }
             FileKind::Workflow | FileKind::Test => Vec::new(),
         };
         found.into_iter().filter(|finding| finding.place.file == file.name).collect()
@@ -353,7 +377,7 @@ impl ConfigCatalog {
         if let Some(text) = named(&files.models) {
             return Some(mask_urls(&text));
         }
-        let others = [&files.workflows, &files.texts, &files.roles, &files.templates];
+        let others = [&files.workflows, &files.texts, &files.roles, &files.tools, &files.templates];
         let known = others.into_iter().find_map(|list| named(list)).map(|text| text.to_string());
         known.or_else(|| self.command_line_companion(file))
     }

@@ -19,6 +19,8 @@ pub enum FileKind {
     Roles,
     Settings,
     Models,
+    /// A tool that the user or the project defines.
+    OwnTool,
     Test,
 }
 
@@ -59,6 +61,7 @@ impl FileKind {
             Some(Self::Settings) => "it holds settings",
             Some(Self::Models) => "it holds providers and their models",
             Some(Self::Roles) => "it holds roles",
+            Some(Self::OwnTool) => "it defines a tool",
             Some(Self::Test) => "it holds tests of a workflow",
             Some(Self::Workflow) | None => "it has neither `workflow_name` nor `states` nor `steps`",
         };
@@ -80,6 +83,9 @@ impl FileKind {
     }
 
     fn by_place(name: &str) -> Option<Self> {
+        if name.replace('\\', "/").contains(".synthdev/tools/") {
+            return Some(Self::OwnTool);
+        }
         let mut parts = name.rsplit(['/', '\\']);
         let own = parts.next().unwrap_or_default();
         let nearest = parts.find(|part| OURS.contains(part))?;
@@ -148,7 +154,7 @@ mod tests {
 
     #[test]
     fn kinds_are_told_by_content_and_place() {
-        use FileKind::{Models, Roles, Settings, Test, Workflow};
+        use FileKind::{Models, OwnTool, Roles, Settings, Test, Workflow};
         let rows = [
             ("a.json", r#"{"workflow_name": "w"}"#, Some(Workflow)),
             ("a.json", r#"[{"x": 1}, {"workflow_name": "w"}]"#, Some(Workflow)),
@@ -159,6 +165,8 @@ mod tests {
             ("a.json", r#"{"providers": {"x": {"models": {}}}}"#, Some(Models)),
             ("a.test.json", r#"{"tests": []}"#, Some(Test)),
             (".synthdev/settings.json", "{", Some(Settings)),
+            ("x/.synthdev/tools/a.json", "{", Some(OwnTool)),
+            ("tools/a.json", r#"{"description": "x"}"#, None),
             (".synthdev/roles/deep/a.json", "[]", Some(Roles)),
             ("x/.synthdev/workflows/a.json", "", Some(Workflow)),
             ("package.json", r#"{"name": "x", "scripts": {"test": "x"}, "dependencies": {}}"#, None),

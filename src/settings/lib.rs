@@ -6,6 +6,7 @@ pub mod file_kind;
 pub mod layers;
 pub mod mcp_servers;
 pub mod models;
+pub mod own_tools;
 pub mod redaction;
 pub mod role_file;
 pub mod roles;

@@ -4,6 +4,7 @@
 //! and a test fails where these differ from what is read. Owns no rule of its own: what a schema cannot say (names that
 //! must exist, scripts) is for `check`.
 
+mod own_tool;
 mod replies;
 mod role;
 mod settings;
@@ -23,10 +24,12 @@ pub enum FileSchema {
     Settings,
     Replies,
     Test,
+    Tool,
 }
 
 impl FileSchema {
-    pub const ALL: [Self; 5] = [Self::Workflow, Self::Role, Self::Settings, Self::Replies, Self::Test];
+    pub const ALL: [Self; 6] =
+        [Self::Workflow, Self::Role, Self::Settings, Self::Replies, Self::Test, Self::Tool];
 
     /// As it is called on the command line; its file is `NAME.json`.
     pub fn name(self) -> &'static str {
@@ -36,6 +39,7 @@ impl FileSchema {
             Self::Settings => "settings",
             Self::Replies => "replies",
             Self::Test => "test",
+            Self::Tool => "tool",
         }
     }
 
@@ -49,6 +53,7 @@ impl FileSchema {
             Self::Settings => "Settings of synthdev: settings.json of a user or a project.",
             Self::Replies => "What a scripted model answers: synthdev run --replies, simulate.",
             Self::Test => "Tests of a workflow: NAME.test.json beside it.",
+            Self::Tool => "A tool for agents: tools/NAME.json of a user or a project.",
         }
     }
 
@@ -60,6 +65,7 @@ impl FileSchema {
             Self::Settings => settings::settings_root(),
             Self::Replies => json!({"$ref": "#/$defs/replies"}),
             Self::Test => test_file::test_file_root(),
+            Self::Tool => own_tool::own_tool_root(),
         };
         let mut schema = Map::new();
         schema.insert("$schema".to_owned(), "https://json-schema.org/draft/2020-12/schema".into());
@@ -78,7 +84,7 @@ impl FileSchema {
         match self {
             Self::Workflow => workflow::workflow_definitions(),
             Self::Role => role::role_definitions(),
-            Self::Settings => Vec::new(),
+            Self::Settings | Self::Tool => Vec::new(),
             Self::Replies => replies::replies_definitions(),
             Self::Test => test_file::test_file_definitions(),
         }

@@ -8,6 +8,7 @@ mod faded;
 mod glance;
 mod golden;
 mod growth;
+mod multicall;
 mod questions;
 mod refusals;
 mod stored_state;

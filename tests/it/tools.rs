@@ -1,13 +1,17 @@
 //! The project's tools through their port, on real files and real processes.
 
+mod calculating;
 mod commands;
 mod confinement;
 mod explaining;
+mod fetching;
 mod files;
 mod http;
 mod mcp_servers;
+mod own_tools;
 mod patching;
 mod restart;
+mod scripting;
 mod searching;
 mod steps;
 
@@ -117,6 +121,7 @@ fn invocation(tool: &str, arguments: Value) -> ToolInvocation {
         arguments,
         network: None,
         loopback_ports: std::collections::BTreeSet::new(),
+        reads_files: tool == "execute_script",
         original: None,
     }
 }
@@ -135,6 +140,10 @@ fn the_tools_their_risks_and_their_schemas() {
         ("write_file", ToolRisk::Write),
         ("edit_file", ToolRisk::Write),
         ("apply_patch", ToolRisk::Write),
+        ("calculate", ToolRisk::Read),
+        ("get_time", ToolRisk::Read),
+        ("execute_script", ToolRisk::Read),
+        ("web_fetch", ToolRisk::Execute),
         ("execute_terminal", ToolRisk::Execute),
     ];
     assert_eq!(table, expected);

@@ -7,12 +7,12 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use rquickjs::context::EvalOptions;
-use rquickjs::{Context, Ctx, Function, Object, Persistent, Runtime, Value};
+use rquickjs::{Context, Ctx, Exception, Function, Object, Persistent, Runtime, Value};
 
 use super::cached_common_data::is_plain;
 use super::compile::{compile_library, compile_script};
 use super::extract::ObjectShapes;
-use super::job_state::ScriptJobState;
+use super::job_state::{ScriptFileReader, ScriptJobState};
 use super::limits::ScriptLimits;
 use super::scope_json;
 use synthdev_domain::script::{ScriptForm, ScriptKind, WorkflowScript};
@@ -56,8 +56,8 @@ impl ScriptEngine {
     ///
     /// # Errors
     /// QuickJS could not be set up within the memory limit.
-    pub(super) fn new(limits: ScriptLimits) -> Result<Self, String> {
-        let shared = Rc::new(ScriptJobState::new(limits));
+    pub(super) fn new(limits: ScriptLimits, file_reader: Option<ScriptFileReader>) -> Result<Self, String> {
+        let shared = Rc::new(ScriptJobState::new(limits, file_reader));
         let runtime = Runtime::new().map_err(|error| error.to_string())?;
         runtime.set_memory_limit(limits.memory);
         runtime.set_max_stack_size(limits.stack);
@@ -233,5 +233,11 @@ fn native_object<'js>(ctx: &Ctx<'js>, shared: &Rc<ScriptJobState>) -> rquickjs::
     native.set("compile", Function::new(ctx.clone(), text)?)?;
     let notes = Rc::clone(shared);
     native.set("touched", Function::new(ctx.clone(), move || notes.library_touched.set(true))?)?;
+    if let Some(read_file) = shared.file_reader.clone() {
+        let read = move |ctx: Ctx<'js>, path: String| -> rquickjs::Result<String> {
+            read_file(&path).map_err(|problem| Exception::throw_message(&ctx, &problem))
+        };
+        native.set("readFile", Function::new(ctx.clone(), read)?)?;
+    }
     Ok(native)
 }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use super::cached_common_data::CachedCommonData;
 use super::engine::ScriptEngine;
 use super::job::{self, AttributedScriptError, ScriptJobInputs};
+use super::job_state::ScriptFileReader;
 use super::limits::ScriptLimits;
 use synthdev_domain::ids::ScriptIx;
 use synthdev_domain::script::{
@@ -17,6 +18,7 @@ use synthdev_domain::script::{
 /// One QuickJS runtime and context. A world that ran into a limit replaces its runtime before the next job.
 pub struct ScriptIsolate {
     limits: ScriptLimits,
+    file_reader: Option<ScriptFileReader>,
     /// Goes before the engine: it points into it.
     cached_data: Option<CachedCommonData>,
     engine: Option<ScriptEngine>,
@@ -25,7 +27,13 @@ pub struct ScriptIsolate {
 impl ScriptIsolate {
     /// The runtime itself is built at the first job.
     pub fn new(limits: ScriptLimits) -> Self {
-        Self { limits, cached_data: None, engine: None }
+        Self { limits, file_reader: None, cached_data: None, engine: None }
+    }
+
+    /// With `readFile` for its scripts.
+    #[must_use]
+    pub fn with_file_reader(self, file_reader: Option<ScriptFileReader>) -> Self {
+        Self { file_reader, ..self }
     }
 
     /// Runs a job to its end or to a limit.
@@ -35,14 +43,16 @@ impl ScriptIsolate {
     pub fn evaluate_job(&mut self, job: ScriptJob) -> Result<ScriptOutcome, ScriptError> {
         let engine = match self.engine.take() {
             Some(engine) => engine,
-            None => ScriptEngine::new(self.limits).map_err(|message| ScriptError {
-                kind: ScriptErrorKind::Host,
-                message: format!("the JavaScript engine could not be started: {message}"),
-                script: first_script(&job.task),
-                library: None,
-                line: 0,
-                column: 0,
-            })?,
+            None => {
+                ScriptEngine::new(self.limits, self.file_reader.clone()).map_err(|message| ScriptError {
+                    kind: ScriptErrorKind::Host,
+                    message: format!("the JavaScript engine could not be started: {message}"),
+                    script: first_script(&job.task),
+                    library: None,
+                    line: 0,
+                    column: 0,
+                })?
+            }
         };
         engine.job_state.start_clock();
         let kept = self.cached_data.take().filter(|kept| kept.matches_scope(&job.scope));

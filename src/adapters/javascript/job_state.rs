@@ -1,14 +1,20 @@
 //! What native code and the world see of the job that runs: its scope and its clock.
 
 use std::cell::{Cell, RefCell};
+use std::sync::Arc;
 use std::time::Instant;
 
 use super::limits::ScriptLimits;
 use synthdev_domain::script::ScopeView;
 
+/// Gives the text of a file to a script, or the reason why not.
+pub type ScriptFileReader = Arc<dyn Fn(&str) -> Result<String, String> + Send + Sync>;
+
 /// What the interrupt handler and the native functions of the prelude share with the world.
 pub(super) struct ScriptJobState {
     pub(super) limits: ScriptLimits,
+    /// `readFile` of the host; workflow scripts have none.
+    pub(super) file_reader: Option<ScriptFileReader>,
     /// The scope of the job that runs.
     pub(super) scope: RefCell<Option<Box<ScopeView>>>,
     deadline: Cell<Option<Instant>>,
@@ -26,9 +32,10 @@ pub(super) struct ScriptJobState {
 }
 
 impl ScriptJobState {
-    pub(super) fn new(limits: ScriptLimits) -> Self {
+    pub(super) fn new(limits: ScriptLimits, file_reader: Option<ScriptFileReader>) -> Self {
         Self {
             limits,
+            file_reader,
             scope: RefCell::new(None),
             deadline: Cell::new(None),
             has_expired: Cell::new(false),

@@ -301,6 +301,9 @@
     },
   };
 
+  // Only where the caller gives a reader of files: workflow scripts have none.
+  if (native.readFile) hostMembers.readFile = (path) => native.readFile(String(path));
+
   // `common_data.variables` reads `common_data` itself unless a key of that name is stored.
   const dataMembers = {
     get variables() { return this; },

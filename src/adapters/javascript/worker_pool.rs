@@ -13,6 +13,7 @@ use futures_util::future::BoxFuture;
 use tokio::sync::{Semaphore, oneshot};
 
 use super::isolate::ScriptIsolate;
+use super::job_state::ScriptFileReader;
 use super::limits::ScriptLimits;
 use synthdev_domain::ids::ScriptIx;
 use synthdev_domain::script::{ScriptError, ScriptErrorKind, ScriptJob, ScriptOutcome};
@@ -29,6 +30,7 @@ type ScriptJobResult = Result<ScriptOutcome, ScriptError>;
 /// Evaluates script jobs off the async threads. Needs a tokio runtime with time.
 pub struct ScriptWorkerPool {
     limits: ScriptLimits,
+    file_reader: Option<ScriptFileReader>,
     grace_period: Duration,
     free_slots: Semaphore,
     idle_workers: Mutex<Vec<ScriptWorker>>,
@@ -50,7 +52,19 @@ impl ScriptWorkerPool {
 
     fn with_grace(limits: ScriptLimits, grace: Duration) -> Self {
         let (free, idle) = (Semaphore::new(WORKERS), Mutex::new(Vec::new()));
-        Self { limits, grace_period: grace, free_slots: free, idle_workers: idle, alive_token: Arc::new(()) }
+        Self {
+            limits,
+            file_reader: None,
+            grace_period: grace,
+            free_slots: free,
+            idle_workers: idle,
+            alive_token: Arc::new(()),
+        }
+    }
+
+    /// With `readFile` for its scripts.
+    pub fn with_file_reader(limits: ScriptLimits, file_reader: ScriptFileReader) -> Self {
+        Self { file_reader: Some(file_reader), ..Self::new(limits) }
     }
 
     async fn ask_worker(&self, job: ScriptJob) -> ScriptJobResult {
@@ -89,8 +103,9 @@ impl ScriptWorkerPool {
         }
         let (jobs, queue) = mpsc::channel::<(ScriptJob, oneshot::Sender<ScriptJobResult>)>();
         let (limits, alive) = (self.limits, Arc::clone(&self.alive_token));
+        let file_reader = self.file_reader.clone();
         let serve = move || {
-            let mut world = ScriptIsolate::new(limits);
+            let mut world = ScriptIsolate::new(limits).with_file_reader(file_reader);
             while let Ok((job, answer)) = queue.recv() {
                 // A cancelled job has no receiver.
                 let _ = answer.send(world.evaluate_job(job));

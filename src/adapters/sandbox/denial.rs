@@ -211,6 +211,12 @@ fn limits_reached(limits: ProcessLimits, printed: &str) -> Vec<String> {
         .collect()
 }
 
+/// For what reaches the network without a command.
+pub fn network_denial(reach: NetworkReach<'_>) -> SandboxDenials {
+    let network = MissingNetwork { network_reach: reach, ports_closed_reason: None };
+    SandboxDenials { lines: vec![network_line(network)], network: true }
+}
+
 fn network_line(network: MissingNetwork<'_>) -> String {
     let how = match network.network_reach.access {
         NetworkAccess::Off => {

@@ -7,7 +7,7 @@
 mod arguments;
 pub(crate) mod client;
 mod redaction;
-mod request;
+pub(super) mod request;
 mod response;
 
 use std::collections::BTreeMap;

@@ -15,7 +15,7 @@ use super::tool_answer::ToolAnswer;
 use super::tool_context::ToolContext;
 use super::truncated_output::shorten_line;
 
-pub(super) const NAME: &str = "read_files";
+pub(super) const NAME: &str = synthdev_domain::tool::READ_FILES;
 
 /// Up to this many bytes are read where the call runs: handing over to another thread would cost more than reading.
 const AT_ONCE: u64 = 512 * 1024;

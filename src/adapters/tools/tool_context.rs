@@ -6,9 +6,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ignore::DirEntry;
+use tokio::sync::Semaphore;
 
 use crate::ignore_files::walk_unignored;
 use crate::sandbox::CommandSandbox;
+use synthdev_domain::own_tool::OwnTool;
 use synthdev_domain::sandbox::NetworkReach;
 
 use super::path_guard::ProjectPathGuard;
@@ -27,12 +29,16 @@ pub(super) struct ToolContext {
     pub(super) strip_env: Vec<String>,
     pub(super) sandbox: Arc<CommandSandbox>,
     pub(super) prestarted_sandboxes: PrestartedSandboxes,
+    /// One for each script of an agent that may run now.
+    pub(super) script_slots: Semaphore,
     /// Of the user, without links.
     pub(super) home: Option<PathBuf>,
     /// Commands come from the user, who may run anything.
     pub(super) typed_by_user: bool,
     /// Variables that hold keys of model providers, with the servers that they may be sent to.
     pub(super) key_servers: BTreeMap<String, Vec<String>>,
+    /// By name.
+    pub(super) own_tools: BTreeMap<String, OwnTool>,
     /// Whose index is asked: of a worktree, that of its project.
     pub(super) indexed_project: PathBuf,
 }
@@ -55,7 +61,8 @@ impl ToolContext {
 
     /// What the commands of a call reach of the network.
     pub(super) fn network_for<'a>(&self, invocation: &'a ToolInvocation) -> NetworkReach<'a> {
-        self.sandbox.settings().reach_for(invocation.network, &invocation.loopback_ports)
+        let wanted = || self.own_tools.get(&invocation.tool)?.wanted_network();
+        self.sandbox.settings().reach_for(invocation.network.or_else(wanted), &invocation.loopback_ports)
     }
 
     /// The ports of this machine that the command of a call reaches with the network off.

@@ -16,6 +16,7 @@ pub(super) fn command_invocation(command: &str) -> ToolInvocation {
         arguments: json!({"command": command}),
         network: None,
         loopback_ports: std::collections::BTreeSet::new(),
+        reads_files: false,
         original: None,
     }
 }

@@ -14,6 +14,25 @@ pub enum McpCommand {
         #[arg(long)]
         json: bool,
     },
+    /// Add a server to your settings: a program with its arguments, or an address
+    Add {
+        /// Its name; agents call its tools NAME__TOOL
+        name: String,
+        /// A variable that the program gets; ${NAME} in the value stands for one of your environment
+        #[arg(long = "env", value_name = "NAME=VALUE")]
+        environment: Vec<String>,
+        /// A header that is sent to the address, such as "Authorization: Bearer ${TOKEN}"
+        #[arg(long = "header", value_name = "NAME: VALUE")]
+        headers: Vec<String>,
+        /// The program and its arguments, or an address that begins with http:// or https://
+        #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
+        target: Vec<String>,
+    },
+    /// Remove a server from your settings
+    Remove {
+        /// Its name in `mcpServers`
+        name: String,
+    },
     /// Start one of these servers, and list its tools
     Test {
         /// Its name in `mcpServers`

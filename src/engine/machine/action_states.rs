@@ -8,7 +8,7 @@ use super::guidance_files::UNASKED;
 use super::{Machine, NextHandler};
 use synthdev_domain::approval::ToolPermission;
 use synthdev_domain::run_error::RunError;
-use synthdev_domain::tool::{ASKED_BY, ToolInvocation, ToolOutcome};
+use synthdev_domain::tool::{ASKED_BY, EXECUTE_SCRIPT, ToolInvocation, ToolOutcome};
 use synthdev_domain::workflow::{ActionExpectation, ActionSpec, StateBody, ValueSource};
 
 /// The tool whose headers may be secrets.
@@ -34,6 +34,7 @@ impl Machine {
             arguments: arguments.into(),
             network: None,
             loopback_ports: self.core.loopback_ports(&self.core.branches.current),
+            reads_files: step.tool == EXECUTE_SCRIPT,
             original: None,
         };
         if let Some(frame) = self.core.frame_mut() {

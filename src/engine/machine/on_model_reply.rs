@@ -2,17 +2,19 @@
 
 use serde_json::Value;
 
+use super::multicall::{is_multicall, unfold_call};
 use super::{CallId, Machine, NextHandler, PendingQuestion, RunEvent, WaitState};
 use crate::agent_turn::{AgentTurn, OpenReply, with_unique_ids};
 use crate::event::DecisionSource;
 use crate::model_caller::ModelCaller;
 use synthdev_domain::agent::AgentSpec;
+use synthdev_domain::approval::ToolPermission;
 use synthdev_domain::context::AnsweredCall;
 use synthdev_domain::cost::AttemptUsage;
 use synthdev_domain::message::{OpaqueBlock, ToolCall};
 use synthdev_domain::model::{FinishReason, ModelError, ModelReply, ToolChoice};
 use synthdev_domain::run_error::RunError;
-use synthdev_domain::tool::ParsingTool;
+use synthdev_domain::tool::{MULTICALL, ParsingTool, ToolRisk};
 
 const MAX_REPAIRS: u32 = 2;
 
@@ -91,15 +93,23 @@ impl Machine {
             return NextHandler::Wait;
         };
         let last_round = turn.rounds + 1 >= turn.allowed;
+        let denies_multicall =
+            self.approvals.permission_for(MULTICALL, ToolRisk::Read) == ToolPermission::Deny;
         let mut open = OpenReply {
             text: reply.text,
             calls: Vec::with_capacity(reply.tool_calls.len()),
             pending_calls: std::collections::VecDeque::new(),
             running_since: None,
+            batches: Vec::new(),
             decision: Vec::new(),
             opaque_blocks: reply.sealed,
         };
-        for (at, call) in reply.tool_calls.into_iter().enumerate() {
+        for call in reply.tool_calls {
+            if is_multicall(agent, &call.name) {
+                unfold_call(&mut open, agent, call, denies_multicall);
+                continue;
+            }
+            let at = open.calls.len();
             let mut answered = AnsweredCall { call, answer: String::new(), ok: false };
             match parsing_tool(agent, &answered.call.name) {
                 None => open.pending_calls.push_back(at),

@@ -8,7 +8,7 @@ use super::Branch;
 use super::machine_core::MachineCore;
 use synthdev_domain::agent::AgentSpec;
 use synthdev_domain::message::ToolCall;
-use synthdev_domain::tool::{ToolInvocation, ToolRisk, ToolSpec};
+use synthdev_domain::tool::{EXECUTE_SCRIPT, READ_FILES, ToolInvocation, ToolRisk, ToolSpec};
 use synthdev_domain::workflow::StateBody;
 
 impl MachineCore {
@@ -36,10 +36,27 @@ impl MachineCore {
         }
         let (agent, call) = self.pending_tool_call(branch)?;
         let (spec, arguments) = check_tool_call(agent, &call.name, &call.arguments).ok()?;
-        let (network, original) = (agent.network, call.original.clone());
-        let (agent, tool) = (agent.id.clone(), call.name.clone());
-        let loopback_ports = self.loopback_ports(branch);
-        Some((ToolInvocation { agent, tool, arguments, network, loopback_ports, original }, spec.risk))
+        Some((self.agent_invocation(agent, call, arguments, branch), spec.risk))
+    }
+
+    /// A call of an agent whose name and arguments were checked.
+    pub(super) fn agent_invocation(
+        &self,
+        agent: &AgentSpec,
+        call: &ToolCall,
+        arguments: Value,
+        branch: &Branch,
+    ) -> ToolInvocation {
+        let may_read = || agent.tools.iter().any(|tool| tool.name == READ_FILES);
+        ToolInvocation {
+            agent: agent.id.clone(),
+            tool: call.name.clone(),
+            arguments,
+            network: agent.network,
+            loopback_ports: self.loopback_ports(branch),
+            reads_files: call.name == EXECUTE_SCRIPT && may_read(),
+            original: call.original.clone(),
+        }
     }
 
     /// Ports of the workflow that a branch is in, independent of its caller.

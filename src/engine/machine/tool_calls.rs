@@ -31,23 +31,20 @@ impl Machine {
     /// Continues with the next waiting call, or with the turn when none is left.
     pub(super) fn next_tool(&mut self) -> NextHandler {
         while let Some((agent, call)) = self.core.pending_tool_call(&self.core.branches.current) {
-            let (agent_id, name, original) = (agent.id.clone(), call.name.clone(), call.original.clone());
-            let network = agent.network;
-            match check_tool_call(agent, &name, &call.arguments)
-                .map(|(spec, arguments)| (spec.risk, arguments))
-            {
+            let (agent_id, name) = (agent.id.clone(), call.name.clone());
+            let branch = &self.core.branches.current;
+            let checked = check_tool_call(agent, &name, &call.arguments).map(|(spec, arguments)| {
+                (spec.risk, self.core.agent_invocation(agent, call, arguments, branch))
+            });
+            match checked {
                 Err(reason) => self.core.refuse_tool_call(&agent_id, &name, &reason),
                 Ok(_) if self.breakpoints.stop_before_tool(&mut self.core, &name) => {
                     return NextHandler::Wait;
                 }
-                Ok((_, arguments)) if name == ASK_PERSON => {
-                    return self.show_agent_question(&agent_id, &arguments);
+                Ok((_, invocation)) if name == ASK_PERSON => {
+                    return self.show_agent_question(&agent_id, &invocation.arguments);
                 }
-                Ok((risk, arguments)) => {
-                    let (agent, tool) = (agent_id.clone(), name.clone());
-                    let loopback_ports = self.core.loopback_ports(&self.core.branches.current);
-                    let invocation =
-                        ToolInvocation { agent, tool, arguments, network, loopback_ports, original };
+                Ok((risk, invocation)) => {
                     let rule = self.approvals.permission_for(&name, risk);
                     match self.guarded_permission(rule, &invocation, risk) {
                         ToolPermission::Allow => return self.run_tool(invocation, risk),
@@ -253,7 +250,8 @@ impl Machine {
         let Some(turn) = self.core.frame_mut().and_then(|frame| frame.agent_turn.as_mut()) else {
             return NextHandler::Wait;
         };
-        let Some(open) = turn.open_reply.take() else { return NextHandler::Wait };
+        let Some(mut open) = turn.open_reply.take() else { return NextHandler::Wait };
+        open.fold_batches();
         turn.rounds += 1;
         let calls: Vec<ToolCall> = open.calls.iter().map(|answered| answered.call.clone()).collect();
         turn.add_reply(open.text.clone(), open.calls, open.opaque_blocks);

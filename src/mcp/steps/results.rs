@@ -166,6 +166,7 @@ mod tests {
             arguments,
             network: None,
             loopback_ports: std::collections::BTreeSet::new(),
+            reads_files: false,
             original: None,
         })
     }

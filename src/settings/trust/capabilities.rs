@@ -2,11 +2,11 @@
 //! which agents they steer. Shown before a project is trusted, so nothing that acts may be missing; a file that cannot
 //! be read as what it should be is reported as such. Never shows a key.
 
+mod granted_tools;
+
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::ops::Range;
-
-use serde_json::Value;
 
 use crate::catalog::stray_key_message;
 use crate::dotenv::{DotenvAssignment, parse_dotenv};
@@ -186,6 +186,8 @@ fn inspect_file(path: &str, text: &str, found: &mut CapabilityReport<'_>) {
         report_servers(path, &root, found);
     } else if path.contains("/roles/") {
         report_roles(path, &root, found);
+    } else if path.starts_with(".synthdev/tools/") {
+        report_own_tool(path, &root, found);
     } else {
         let name = root.get("workflow_name").and_then(JsonNode::as_str).unwrap_or_default();
         report_steps(path, name, &root, found);
@@ -270,6 +272,20 @@ fn report_mcp_servers(path: &str, root: &JsonNode, found: &mut CapabilityReport<
     }
 }
 
+fn report_own_tool(path: &str, root: &JsonNode, found: &mut CapabilityReport<'_>) {
+    found.add_line(FileCapability::Runs, granted_tools::own_tool_line(path, root));
+    if let Some(network) = root.get("network") {
+        let line = format!("{path}: its network = {}, where that is stricter", node_text(network));
+        found.add_line(FileCapability::Changes, line);
+    }
+}
+
+fn report_granted_tools(path: &str, who: &str, node: &JsonNode, found: &mut CapabilityReport<'_>) {
+    granted_tools::granted_lines(path, who, node)
+        .into_iter()
+        .for_each(|line| found.add_line(FileCapability::Runs, line));
+}
+
 fn report_servers(path: &str, root: &JsonNode, found: &mut CapabilityReport<'_>) {
     for member in root.get("providers").and_then(JsonNode::members).into_iter().flatten() {
         if let Some(url) = member.value.get("base_url").and_then(JsonNode::as_str) {
@@ -305,27 +321,6 @@ fn report_roles(path: &str, root: &JsonNode, found: &mut CapabilityReport<'_>) {
             );
             found.add_line(FileCapability::Changes, line);
         }
-    }
-}
-
-/// Tools that an agent gets.
-fn report_granted_tools(path: &str, who: &str, node: &JsonNode, found: &mut CapabilityReport<'_>) {
-    for key in ["includedTools", "included_tools", "excludedTools", "excluded_tools"] {
-        let Some(list) = node.get(key) else { continue };
-        let names = list.to_value();
-        let all = if key.starts_with('i') { "may call" } else { "may call all tools but" };
-        found.add_line(FileCapability::Runs, format!("{path}: {who} {all} {}", join_names(&names)));
-    }
-}
-
-fn join_names(names: &Value) -> String {
-    let list = names.as_array().map(|list| {
-        list.iter().map(|one| one.as_str().map_or_else(|| one.to_string(), str::to_owned)).collect::<Vec<_>>()
-    });
-    match list {
-        Some(list) if list.is_empty() => "nothing".to_owned(),
-        Some(list) => list.join(", "),
-        None => names.to_string(),
     }
 }
 
@@ -395,7 +390,7 @@ fn actions(path: &str, at: &str, node: &JsonNode, found: &mut CapabilityReport<'
     }
     if let Some(ports) = node.get("sandbox").and_then(|sandbox| sandbox.get("ports")) {
         let what = if ports.items().is_some_and(|items| items.len() > 1) { "ports" } else { "port" };
-        let ports = join_names(&ports.to_value());
+        let ports = granted_tools::join_names(&ports.to_value());
         let line =
             format!("{at}: its commands reach {what} {ports} of this machine, also with the network off");
         found.add_line(FileCapability::Reaches, line);

@@ -63,7 +63,7 @@ async fn a_run_uses_the_window_that_a_server_near_by_tells() {
             Some(2_048),
             &[LIST, PROPERTIES],
         ),
-        ("large enough", Some(json!({"n_ctx_train": 8_192, "n_ctx": 8_192})), None, None, &[LIST]),
+        ("large enough", Some(json!({"n_ctx_train": 16_384, "n_ctx": 16_384})), None, None, &[LIST]),
         ("made for", Some(json!({"n_ctx_train": 512})), None, None, &[LIST, PROPERTIES]),
         ("no list", None, None, None, &[LIST]),
     ];

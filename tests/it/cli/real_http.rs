@@ -96,13 +96,18 @@ async fn three_review_rounds_send_role_swapped_views_and_nothing_else() {
         assert!(system.contains(says) && request.body["messages"][0]["role"] == "system", "{system}");
         let ordinary = [
             "apply_patch",
+            "calculate",
             "edit_file",
             "exact_search",
+            "execute_script",
             "execute_terminal",
             "explain_codebase",
+            "get_time",
             "glob",
             "list_directory",
+            "multicall",
             "read_files",
+            "web_fetch",
             "write_file",
         ];
         let reviewing =

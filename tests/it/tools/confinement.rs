@@ -75,6 +75,8 @@ async fn no_way_out() {
         ("a\0b", "NUL"),
     ] {
         project.expect_failure("read_files", json!({"file_paths": [path]}), why).await;
+        let script = format!("return readFile({})", json!(path));
+        project.expect_failure("execute_script", json!({"script": script}), why).await;
         project.expect_failure("write_file", json!({"file_path": path, "content": "x"}), why).await;
         project.expect_failure("edit_file", edit(path), why).await;
         project.expect_failure("apply_patch", update_patch(path, "SECRET", "x"), why).await;

@@ -14,14 +14,14 @@ const VARIABLE: &str = "CARGO_PKG_DESCRIPTION";
 const SECRET: &str = env!("CARGO_PKG_DESCRIPTION");
 
 /// A server that records requests and answers by path.
-struct Server {
-    url: String,
+pub(super) struct Server {
+    pub(super) url: String,
     requests: Arc<Mutex<Vec<String>>>,
 }
 
 impl Server {
     /// `answers`: path to head lines (status first) and body. `echo` as a body is the request itself.
-    async fn start_server(answers: Vec<(&'static str, String, &'static str)>) -> Self {
+    pub(super) async fn start_server(answers: Vec<(&'static str, String, &'static str)>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let requests: Arc<Mutex<Vec<String>>> = Arc::default();
@@ -34,7 +34,7 @@ impl Server {
         Self { url, requests }
     }
 
-    fn requests(&self) -> Vec<String> {
+    pub(super) fn requests(&self) -> Vec<String> {
         self.requests.lock().unwrap().clone()
     }
 }

@@ -24,6 +24,7 @@ fn call(tool: &str, arguments: Value) -> ToolInvocation {
         arguments,
         network: None,
         loopback_ports: std::collections::BTreeSet::new(),
+        reads_files: false,
         original: None,
     }
 }

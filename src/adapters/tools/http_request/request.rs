@@ -147,7 +147,7 @@ fn parse_address(text: &str, query: Option<&Map<String, Value>>) -> Result<Url, 
     Ok(url)
 }
 
-pub(super) fn is_web(url: &Url) -> bool {
+pub(in crate::tools) fn is_web(url: &Url) -> bool {
     ["http", "https"].contains(&url.scheme()) && url.host_str().is_some()
 }
 
@@ -156,7 +156,7 @@ pub(super) fn same_origin(one: &Url, other: &Url) -> bool {
 }
 
 /// An address for the user: without the query, which may hold a secret.
-pub(super) fn display_url(url: &Url) -> String {
+pub(in crate::tools) fn display_url(url: &Url) -> String {
     let mut shown = url.clone();
     shown.set_query(None);
     shown.set_fragment(None);

@@ -1,0 +1,115 @@
+//! A tool that a user or a project defines: its command, with the arguments as JSON on its standard input.
+//!
+//! Runs as `execute_terminal`'s commands do, in the sandbox. Refuses arguments that its schema does not take.
+
+use std::time::Duration;
+
+use serde_json::Value;
+use uuid::Uuid;
+
+use synthdev_domain::command_preview::quote_for_shell;
+use synthdev_domain::own_tool::OwnTool;
+use synthdev_domain::refused_commands::{self, CommandText};
+use synthdev_domain::tool::{ToolInvocation, ToolPreview};
+
+use super::execute_terminal::{answer_for_exit, with_denials};
+use super::path_guard::error_reason;
+use super::process::{self, CommandConfinement, JobCommand, ProcessJob};
+use super::tool_answer::ToolAnswer;
+use super::tool_context::ToolContext;
+
+/// Most bytes of the arguments: they reach the command through a shell, whose words have a limit.
+const ARGUMENT_BYTES: usize = 100 * 1024;
+
+/// Why no setting allows its command.
+pub(super) fn command_refusal(project: &ToolContext, tool: &OwnTool, network: bool) -> Option<String> {
+    let (program, arguments) = tool.command.split_first()?;
+    project.command_refusal(CommandText::Program(program, arguments), project.path_guard.root(), network)
+}
+
+pub(super) fn preview_call(project: &ToolContext, tool: &OwnTool, call: &ToolInvocation) -> ToolPreview {
+    let words: Vec<String> = tool.command.iter().map(|word| quote_for_shell(word)).collect();
+    let warning = tool.command.split_first().and_then(|(program, arguments)| {
+        refused_commands::risk_warning(CommandText::Program(program, arguments))
+    });
+    ToolPreview::Command {
+        command: format!("{} <<< {}", words.join(" "), quote_for_shell(&call.arguments.to_string())),
+        cwd: ".".to_owned(),
+        warning,
+        ports: project.ports_for(call),
+    }
+}
+
+pub(super) async fn run_tool(
+    project: &ToolContext,
+    tool: &OwnTool,
+    arguments: &Value,
+    confinement: CommandConfinement<'_>,
+) -> ToolAnswer {
+    if let Err(problem) = check_arguments(tool, arguments) {
+        return ToolAnswer::failure(problem);
+    }
+    if let Some(why) = command_refusal(project, tool, confinement.network().is_open()) {
+        return ToolAnswer::failure(why);
+    }
+    let line = match command_line(tool, arguments) {
+        Ok(line) => line,
+        Err(problem) => return ToolAnswer::failure(problem),
+    };
+    let limit = tool.timeout_seconds.map_or(project.terminal_timeout, Duration::from_secs);
+    let job = ProcessJob {
+        command: JobCommand::Line(&line),
+        directory: project.path_guard.root(),
+        environment: &[],
+        separate_stderr: false,
+        confinement,
+    };
+    let ended = match process::run_command(project, &job, limit).await {
+        Ok(ended) => ended,
+        Err(error) => {
+            return ToolAnswer::failure(format!(
+                "the command could not be started: {}",
+                error_reason(&error)
+            ));
+        }
+    };
+    let mut answer =
+        answer_for_exit(&ended.exit, limit).with_fact("output_bytes_left_out", ended.output.omitted_bytes);
+    if let Some(notice) = ended.leftovers.notice_text() {
+        answer = answer.with_fact("notice", notice);
+    }
+    answer.with_denials(&ended.denials).body(with_denials(ended.output.text, &ended.denials.lines))
+}
+
+/// All that does not fit the tool's schema.
+fn check_arguments(tool: &OwnTool, arguments: &Value) -> Result<(), String> {
+    let validator = jsonschema::validator_for(&tool.spec.parameters)
+        .map_err(|error| format!("the `parameters` of {} are no JSON Schema: {error}", tool.file))?;
+    let problems: Vec<String> = validator
+        .iter_errors(arguments)
+        .map(|error| match error.instance_path().to_string() {
+            path if path.is_empty() => error.to_string(),
+            path => format!("{path}: {error}"),
+        })
+        .collect();
+    if problems.is_empty() { Ok(()) } else { Err(format!("invalid arguments: {}", problems.join("; "))) }
+}
+
+/// The command behind which the arguments stand, as its standard input. The mark is new each time, so that no argument
+/// can end the input.
+fn command_line(tool: &OwnTool, arguments: &Value) -> Result<String, String> {
+    let text = arguments.to_string();
+    if text.len() > ARGUMENT_BYTES {
+        return Err(format!(
+            "the arguments have {} bytes and the limit is {ARGUMENT_BYTES}; write what is large into a file and pass its path",
+            text.len()
+        ));
+    }
+    if text.contains('\0') {
+        return Err("the arguments must not contain NUL".to_owned());
+    }
+    let words: Vec<String> =
+        tool.command.iter().map(|word| format!("'{}'", word.replace('\'', "'\\''"))).collect();
+    let mark = format!("END_{}", Uuid::new_v4().simple());
+    Ok(format!("exec {} <<'{mark}'\n{text}\n{mark}\n", words.join(" ")))
+}
