@@ -37,7 +37,8 @@ impl MachineCore {
         let (agent, call) = self.pending_tool_call(branch)?;
         let (spec, arguments) = check_tool_call(agent, &call.name, &call.arguments).ok()?;
         let (network, original) = (agent.network, call.original.clone());
-        let (agent, tool) = (agent.id.clone(), call.name.clone());
+        let spawned = branch.spawned.as_ref().map(|spawned| spawned.name.clone());
+        let (agent, tool) = (spawned.unwrap_or_else(|| agent.id.clone()), call.name.clone());
         let loopback_ports = self.loopback_ports(branch);
         Some((ToolInvocation { agent, tool, arguments, network, loopback_ports, original }, spec.risk))
     }

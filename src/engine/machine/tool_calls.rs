@@ -15,7 +15,8 @@ impl Machine {
     /// Continues with the next waiting call, or with the turn when none is left.
     pub(super) fn next_tool(&mut self) -> NextHandler {
         while let Some((agent, call)) = self.core.pending_tool_call(&self.core.branches.current) {
-            let (agent_id, name, original) = (agent.id.clone(), call.name.clone(), call.original.clone());
+            let agent_id = self.core.speaker_name(&agent.id);
+            let (name, original) = (call.name.clone(), call.original.clone());
             let network = agent.network;
             match check_tool_call(agent, &name, &call.arguments)
                 .map(|(spec, arguments)| (spec.risk, arguments))
@@ -117,6 +118,9 @@ impl Machine {
         if self.core.starts_nothing_new() {
             self.core.branches.current.phase = WaitState::ToolHeld;
             return NextHandler::Wait;
+        }
+        if self.answers_itself(&invocation.tool) {
+            return self.run_team_tool(invocation);
         }
         if risk != ToolRisk::Read {
             if let Err(next) = self.await_snapshot() {
@@ -244,6 +248,9 @@ impl Machine {
         let ix = turn.agent;
         let Some(workflow) = self.core.workflow() else { return NextHandler::Wait };
         let Some(agent) = workflow.agent(ix) else { return NextHandler::Wait };
+        if self.has_returned_results() {
+            return NextHandler::end_turn(open.text, calls, Vec::new());
+        }
         if !open.decision.is_empty() {
             return self.accept_decision(agent, &open.text, open.decision);
         }
