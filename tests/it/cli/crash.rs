@@ -88,9 +88,9 @@ fn a_killed_run_goes_on_with_the_agents_that_its_agent_has_started() {
     let coder = json!([{"tool_calls": write}, never, never]);
     world.write_json("replies.json", &json!({"replies": {"orchestrator": lead, "coder": coder}}));
     let returns = json!({"tool_calls": [{"name": "return_results", "arguments": {"result": "written"}}]});
-    // once more, if the agent in the background ends later
+    // the script goes on behind the replies of before; once more, if the agent in the background ends last
     let said = json!({"text": "Both are done."});
-    let after = json!({"orchestrator": [said, said], "coder": [returns, returns]});
+    let after = json!({"orchestrator": [said, said, said], "coder": [returns, returns, returns]});
     world.write_json("after.json", &json!({"replies": after}));
     let arguments =
         ["run", "--workflow-file", "team.json", "--replies", "replies.json", "go", "--yes", "--events"];
