@@ -56,6 +56,8 @@ fn spec() -> Arc<RunSpec> {
         role: &|name| Err((format!("no role {name}"), None)),
         choice: &|_| Err(("no model".to_owned(), None)),
         stated_model: None,
+        role_names: &[],
+        agent_limits: Default::default(),
         tools: &[],
         text: &|_, _| Ok(None),
         resolve_role_tools: &|_, _| (Vec::new(), Vec::new()),

@@ -150,5 +150,6 @@ fn agent(id: &str, side: ConversationSide) -> AgentSpec {
         reminder: None,
         without: Default::default(),
         network: None,
+        spawns: None,
     }
 }

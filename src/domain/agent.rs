@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::agent_team::SpawnRights;
 use super::context::ConversationSide;
 use super::ids::ContextIx;
 use super::limits::Budget;
@@ -45,6 +46,9 @@ pub struct AgentSpec {
     /// Whether its commands reach the network; absent: as the settings say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network: Option<RoleNetwork>,
+    /// The agents that it may start; absent: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spawns: Option<SpawnRights>,
 }
 
 impl AgentSpec {

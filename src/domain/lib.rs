@@ -6,6 +6,7 @@
 //! Never here: async, IO, clocks, randomness.
 
 pub mod agent;
+pub mod agent_team;
 pub mod approval;
 mod base64_text;
 pub mod command_preview;

@@ -34,7 +34,7 @@ pub struct Role {
     pub parsing_tools: Vec<ParsingTool>,
     /// Few-shot examples, placed after the system message.
     pub examples: Vec<ChatMessage>,
-    /// Agents that an agentic role may spawn; kept for later, shown by `roles`.
+    /// Roles of the agents that its agents may start; `*`: every role.
     pub enabled_agents: Vec<String>,
     pub can_create_tasks_for: Vec<String>,
     pub layer: ConfigLayer,

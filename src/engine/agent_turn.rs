@@ -85,6 +85,9 @@ pub enum SummaryPart {
 pub struct TurnEntry {
     pub entry: ContextEntry,
     pub private: bool,
+    /// Of another agent, which shares the conversation.
+    #[serde(default)]
+    pub is_foreign: bool,
 }
 
 impl AgentTurn {
@@ -106,7 +109,7 @@ impl AgentTurn {
 impl TurnEntry {
     /// The agent's own text: neither a nudge nor a message of the user to it.
     pub fn is_own(&self) -> bool {
-        !self.private && matches!(self.entry.author, MessageAuthor::Agent(_))
+        !self.private && !self.is_foreign && matches!(self.entry.author, MessageAuthor::Agent(_))
     }
 }
 
@@ -158,13 +161,13 @@ impl AgentTurn {
             ContextEntry::text(MessageAuthor::Agent(self.agent_id.clone()), self.side.stored_role(), text);
         entry.calls = calls;
         entry.sealed = sealed;
-        self.entries.push(TurnEntry { entry, private: false });
+        self.entries.push(TurnEntry { entry, private: false, is_foreign: false });
     }
 
     /// A private word to the agent inside the visit.
     pub fn push_private_note(&mut self, text: &str) {
         let entry = ContextEntry::text(MessageAuthor::Workflow, ChatRole::User, text);
-        self.entries.push(TurnEntry { entry, private: true });
+        self.entries.push(TurnEntry { entry, private: true, is_foreign: false });
     }
 
     /// Closes an open reply: every call gets an answer, so no later request carries a dangling call.

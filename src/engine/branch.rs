@@ -29,6 +29,8 @@ pub enum WaitState {
     Held,
     /// Branches or items run.
     Fork,
+    /// Agents that the agent of this branch has started.
+    Agents(AwaitedAgents),
     /// A timer: `wait`, or the time before a retry.
     Timer(CallId),
     /// The run has its result and waits for the last snapshot.
@@ -48,9 +50,32 @@ impl WaitState {
             | Self::Tool(call)
             | Self::Person(call, _)
             | Self::Timer(call) => Some(call),
-            Self::New | Self::ToolHeld | Self::Held | Self::Fork | Self::Ending | Self::Over => None,
+            Self::New
+            | Self::ToolHeld
+            | Self::Held
+            | Self::Fork
+            | Self::Agents(_)
+            | Self::Ending
+            | Self::Over => None,
         }
     }
+}
+
+/// What goes on when the agents have ended that a branch waits for, by their numbers.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum AwaitedAgents {
+    /// A tool call, with their reports as its result.
+    Call(CallId, Vec<u64>),
+    /// The turn, which would have ended otherwise.
+    TurnEnd,
+}
+
+/// The agent that another agent started, and that runs in this branch.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct SpawnedBranch {
+    pub number: u64,
+    /// Unique in the run.
+    pub name: String,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -116,6 +141,9 @@ pub struct Branch {
     pub parent: Option<(u64, usize)>,
     /// The branch of the sub-agent's task, this one or an ancestor.
     pub task_branch: Option<u64>,
+    /// An agent started it, not a state.
+    #[serde(default)]
+    pub spawned: Option<SpawnedBranch>,
     pub frames: Vec<CallFrame>,
     pub phase: WaitState,
     pub continuation: BranchContinuation,
@@ -152,6 +180,7 @@ impl Branch {
             id,
             parent,
             task_branch: None,
+            spawned: None,
             frames: Vec::new(),
             phase: WaitState::New,
             continuation: BranchContinuation::Work,

@@ -163,6 +163,29 @@ impl LiveConversation {
         Self { base: Some(self.length()), ..self.clone() }
     }
 
+    /// A conversation of what an agent still sees of this one: entries that no prompt shows any more may be gone here, and
+    /// may not be gone when the run is replayed.
+    pub fn copy_visible(&self, agent: AgentIx, pin_first: usize) -> Self {
+        let hidden = self.context_indexes.get(&agent).map_or(0, ContextIndex::entries_before_start);
+        let covered = self.summary.as_ref().map_or(0, |summary| summary.covered_count);
+        let start = hidden.max(covered).min(self.length());
+        let mut copy = Self::default();
+        let mut left = pin_first;
+        for entry in (0..start).filter_map(|at| self.entry(at)) {
+            if entry.pinned || left > 0 {
+                left = left.saturating_sub(usize::from(!entry.pinned));
+                copy.push(entry.clone());
+            }
+        }
+        if let Some(summary) = &self.summary {
+            copy.push(summary.entry.clone());
+        }
+        for entry in (start..self.length()).filter_map(|at| self.entry(at)) {
+            copy.push(entry.clone());
+        }
+        copy
+    }
+
     /// Adds the entries of a branch of this conversation, its private messages, and a summary that it made of the
     /// shared part. `length` and `asides` are the lengths that the branch began with.
     pub fn append_branch(&mut self, branch: &Self, length: usize, asides: usize) {
@@ -258,6 +281,20 @@ mod tests {
             let texts: Vec<String> = asides.iter().map(|text| (*text).to_owned()).collect();
             assert_eq!(hidden(&rewritten), (texts, covers), "{entries:?}");
             assert_eq!(rewritten.messages().len(), entries.len());
+        }
+    }
+
+    #[test]
+    fn a_copy_is_the_same_when_old_entries_are_gone() {
+        let mut whole = conversation_of(&["a", "b", "c", "d"]);
+        whole.summary = Some(ConversationSummary::new(2, 1, "s".into()));
+        let mut short = whole.clone();
+        short.drop_oldest(2, false);
+        short.pinned_entries.push((0, text_entry("a")));
+        for conversation in [whole, short] {
+            let copy = conversation.copy_visible(AgentIx(0), 1);
+            let texts: Vec<&str> = copy.log.entries.iter().map(|entry| entry.text.as_str()).collect();
+            assert_eq!(texts, ["a", "[summary of 1 earlier message] s", "c", "d"]);
         }
     }
 

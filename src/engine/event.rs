@@ -1,12 +1,16 @@
 //! The product's public face: what a run did, for the screen, `--events`, MCP progress and history alike.
 
+mod decision_source;
+
 use std::ops::Deref;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+pub use self::decision_source::DecisionSource;
 use super::effect::UserQuestion;
 use crate::steering::Breakpoint;
+use synthdev_domain::agent_team::{ContextSharing, SpawnedAgentStatus, TeamTaskStatus};
 use synthdev_domain::approval::ApprovalDecision;
 use synthdev_domain::context::{ConversationSide, MessageAuthor};
 use synthdev_domain::cost::{CostEntry, TokenUsage};
@@ -185,6 +189,52 @@ pub enum RunEvent {
         succeeded: usize,
         failed: usize,
         stopped: usize,
+    },
+
+    // agents that agents start
+    /// `by` started `agent` with a tool call, in this state.
+    AgentSpawned {
+        call: CallId,
+        state: String,
+        by: String,
+        agent: String,
+        role: String,
+        task: String,
+        context: ContextSharing,
+        background: bool,
+    },
+    /// `agent`, which `by` started in this state, has ended.
+    AgentEnded {
+        state: String,
+        by: String,
+        agent: String,
+        status: SpawnedAgentStatus,
+        /// What it handed in, or its last words.
+        result: Option<Box<Value>>,
+        /// Why it ended without a result.
+        error: Option<String>,
+    },
+    /// An agent sends a message to one that it started.
+    AgentMessaged {
+        from: String,
+        to: String,
+        text: String,
+    },
+
+    /// An agent wrote a note for all agents of the run.
+    TeamNote {
+        by: String,
+        key: String,
+        text: String,
+    },
+    /// A task that the agents of the run share was added, taken, done, or is open again.
+    TeamTask {
+        by: String,
+        id: u64,
+        title: String,
+        status: TeamTaskStatus,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        result: Option<String>,
     },
 
     // what went wrong and was dealt with
@@ -447,24 +497,5 @@ mod tests {
     #[test]
     fn an_event_is_small() {
         assert!(size_of::<RunEvent>() <= 200, "{} bytes", size_of::<RunEvent>());
-    }
-}
-
-/// How an agent came to give its decision.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum DecisionSource {
-    /// It called the tool.
-    #[default]
-    Call,
-    /// It called the tool when it was reminded, or told what was wrong.
-    Reminder,
-    /// It called no tool; the text of its answer was taken as the arguments.
-    StructuredOutput,
-}
-
-impl DecisionSource {
-    pub fn is_plain_call(&self) -> bool {
-        *self == Self::Call
     }
 }

@@ -6,6 +6,7 @@
 
 mod action_states;
 mod advance;
+mod agent_team;
 mod ask_user;
 mod branch_set;
 mod breakpoint_control;
@@ -51,9 +52,12 @@ mod scheduler;
 mod script_calls;
 mod snapshot_gate;
 mod snapshots;
+mod spawn_agents;
 mod spawn_branches;
 mod state_output;
 mod suspend;
+mod team_board;
+mod team_tools;
 mod timeout_suspension;
 mod timers;
 mod tool_calls;
@@ -73,6 +77,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use self::agent_team::AgentTeam;
 use self::breakpoint_control::BreakpointControl;
 use self::budgets::BudgetTracker;
 use self::checkpoint_store::CheckpointStore;
@@ -126,6 +131,9 @@ pub struct Machine {
     /// States entered so far, in all branches: the number of the last step.
     step_count: u32,
     checkpoints: CheckpointStore,
+    /// Agents that agents have started.
+    #[serde(default)]
+    team: AgentTeam,
     /// Time limits of states are suspended, because a branch is stopped.
     timeouts_suspended: bool,
     /// Old parts of conversations are dropped or compressed, and the number of inputs since the last time.
@@ -157,6 +165,7 @@ impl Machine {
             sub_agents: sub_agents != SubAgents::None,
             step_count: 0,
             checkpoints: CheckpointStore::default(),
+            team: AgentTeam::default(),
             timeouts_suspended: false,
             compacts_history: false,
             inputs_since_compaction: 0,

@@ -14,9 +14,13 @@ use synthdev_domain::workflow::Workflow;
 pub struct ModelCaller {
     pub workflow: Arc<Workflow>,
     pub agent_ix: AgentIx,
+    /// How events name it.
+    pub speaker: String,
     pub state: String,
     /// The visits of states that are charged, from its branch outwards.
     pub charged_visits: Vec<StateVisitRef>,
+    /// Workflow and id of the agent, and of those that started it.
+    pub charged_agents: Vec<(String, String)>,
     /// The call under way sums its context up.
     pub sums: bool,
     /// What it was asked of, where the agent may have been given another model since.

@@ -8,6 +8,7 @@ mod link;
 mod link_context;
 mod missing_prices;
 mod resolve_agents;
+mod spawnable_roles;
 mod start_warnings;
 mod states;
 mod steps;
@@ -16,7 +17,9 @@ mod workflow_library;
 use sha2::{Digest, Sha256};
 
 use super::source::{FileDiagnostics, SourceFile};
+use synthdev_domain::agent_team::AgentLimits;
 use synthdev_domain::diagnostic::{Diagnostic, DiagnosticSeverity};
+use synthdev_domain::role::Role;
 use synthdev_domain::source_location::SourceLocation;
 use synthdev_domain::workflow::{Workflow, WorkflowProgram};
 
@@ -24,6 +27,7 @@ pub use chat::chat_program;
 pub use link_context::{LinkContext, LookupFailure, RoleToolsLookup, StatedModelLookup, TextFileLookup};
 
 use link::LinkedWorkflows;
+use spawnable_roles::{SpawnRequest, link_spawnable_roles};
 use start_warnings::start_warnings;
 use workflow_library::WorkflowLibrary;
 
@@ -95,8 +99,28 @@ fn finish_program(
     if let Some(stated) = surroundings.stated_model {
         gathered.state_models(stated);
     }
-    let start_warnings = start_warnings(&findings);
-    Ok((WorkflowProgram { start_warnings, ..assemble_program(gathered.build_workflows()) }, findings))
+    let mut start_warnings = start_warnings(&findings);
+    let mut workflows = gathered.build_workflows();
+    start_warnings.extend(link_spawnable_roles(&mut workflows, gathered.spawn_requests(), surroundings));
+    Ok((WorkflowProgram { start_warnings, ..assemble_program(workflows) }, findings))
+}
+
+/// Adds the roles that the agent of a conversation may start.
+pub fn with_spawnable_roles(
+    program: WorkflowProgram,
+    role: &Role,
+    surroundings: &LinkContext<'_>,
+) -> WorkflowProgram {
+    if role.enabled_agents.is_empty() {
+        return program;
+    }
+    let (name, enabled) = (role.name.clone(), role.enabled_agents.clone());
+    let request = SpawnRequest { workflow: 0, agent: 0, role: name, enabled };
+    let mut workflows: Vec<Workflow> =
+        program.workflows.into_iter().map(std::sync::Arc::unwrap_or_clone).collect();
+    let mut start_warnings = program.start_warnings;
+    start_warnings.extend(link_spawnable_roles(&mut workflows, vec![request], surroundings));
+    WorkflowProgram { start_warnings, ..assemble_program(workflows) }
 }
 
 fn assemble_program(workflows: Vec<Workflow>) -> WorkflowProgram {
@@ -122,6 +146,10 @@ pub fn hash_workflows<'a>(workflows: impl IntoIterator<Item = &'a Workflow>) -> 
             let choice = &mut agent.choice;
             choice.provenance.clear();
             choice.fallback.iter_mut().for_each(|choice| choice.provenance.clear());
+            if let Some(rights) = &mut agent.spawns {
+                // a setting, not the definition
+                rights.limits = AgentLimits::default();
+            }
         }
         let summaries = bare.contexts.iter_mut().filter_map(|context| context.summary.as_mut());
         summaries.for_each(|choice| {

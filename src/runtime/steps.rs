@@ -117,7 +117,14 @@ impl StepCollector {
                 self.push(at, state.clone(), *visit, agent.clone(), kept, None);
             }
             RunEvent::Returned { state, .. } => self.rewound_from = Some((at, state.clone(), kept)),
-            RunEvent::Forked { state, .. } => self.forked_states.push(state.clone()),
+            RunEvent::Forked { state, .. } | RunEvent::AgentSpawned { state, .. } => {
+                self.forked_states.push(state.clone());
+            }
+            RunEvent::AgentEnded { state, .. } => {
+                // several agents of one state may work
+                let open = self.forked_states.iter().position(|open| open == state);
+                open.map(|at| self.forked_states.remove(at));
+            }
             RunEvent::Joined { state, .. } => self.forked_states.retain(|open| open != state),
             _ => {}
         }
@@ -170,5 +177,5 @@ fn branch_segment<'a>(state: &'a str, owner: &str) -> Option<&'a str> {
 
 /// `owner.branch/state` and `owner[3]/state` are.
 fn is_within(state: &str, owner: &str) -> bool {
-    state.strip_prefix(owner).is_some_and(|rest| rest.starts_with(['.', '[']))
+    state.strip_prefix(owner).is_some_and(|rest| rest.starts_with(['.', '[', '/']))
 }

@@ -18,6 +18,7 @@ use phrases::{
     wasted_tokens,
 };
 pub use phrases::{breakpoint_list, stop_location};
+use synthdev_domain::agent_team::SpawnedAgentStatus;
 use synthdev_domain::ids::Timestamp;
 use synthdev_domain::journal::RunStatus;
 use synthdev_domain::number_format::{format_count, format_duration};
@@ -154,6 +155,34 @@ impl<'e> EventDescription<'e> {
     }
 }
 
+fn describe_agent_end<'e>(
+    agent: &str,
+    status: SpawnedAgentStatus,
+    result: Option<&'e Value>,
+    error: Option<&'e str>,
+) -> EventDescription<'e> {
+    let severity = match status {
+        SpawnedAgentStatus::Completed => EventSeverity::Good,
+        SpawnedAgentStatus::Running | SpawnedAgentStatus::Cancelled | SpawnedAgentStatus::Despawned => {
+            EventSeverity::Plain
+        }
+        SpawnedAgentStatus::Failed | SpawnedAgentStatus::Denied | SpawnedAgentStatus::Limit => {
+            EventSeverity::Bad
+        }
+    };
+    let ended = words(EventKind::BranchEnd, format!("agent {agent} {}", status.as_str())).severity(severity);
+    let ended = match result {
+        Some(Value::String(text)) => ended.content(EventContent::Text(text)),
+        Some(value) => ended.content(EventContent::Json(value)),
+        None => ended,
+    };
+    match (error, result) {
+        (Some(why), _) => ended.detail(why),
+        (None, Some(result)) => ended.detail(value_text(result)),
+        (None, None) => ended,
+    }
+}
+
 /// The words for an event that happened `at` this time.
 #[expect(clippy::too_many_lines, reason = "one match: the words of each event, and nothing else")]
 pub fn describe_event(at: Timestamp, event: &RunEvent) -> EventDescription<'_> {
@@ -241,6 +270,23 @@ pub fn describe_event(at: Timestamp, event: &RunEvent) -> EventDescription<'_> {
             let shown = counts.iter().filter(|(count, how)| *count > 0 || *how == "succeeded");
             let parts: Vec<String> = shown.map(|(count, how)| format!("{count} {how}")).collect();
             words(EventKind::Nested, format!("{state} joined")).detail(parts.join(", "))
+        }
+        RunEvent::AgentSpawned { by, agent, task, background, .. } => {
+            let place = if *background { " in the background" } else { "" };
+            let title = format!("{by} started agent {agent}{place}");
+            words(EventKind::BranchStart, title).detail(task).content(Text(task))
+        }
+        RunEvent::AgentEnded { agent, status, result, error, .. } => {
+            describe_agent_end(agent, *status, result.as_deref(), error.as_deref())
+        }
+        RunEvent::AgentMessaged { from, to, text } => {
+            words(EventKind::Log, format!("{from} to {to}")).detail(text).content(Text(text))
+        }
+        RunEvent::TeamNote { by, key, text } => {
+            words(EventKind::Log, format!("note {key} of {by}")).detail(text).content(Text(text))
+        }
+        RunEvent::TeamTask { by, id, title, status, .. } => {
+            words(EventKind::Log, format!("task {id} {} by {by}", status.as_str())).detail(title)
         }
         RunEvent::Retrying { state, attempt, max_attempts, delay_ms, error } => {
             let delay = format_duration(*delay_ms);

@@ -1,6 +1,7 @@
 //! Layered settings: built-in < user < project < environment < command line, every effective value
 //! with its origin. Refuses to print a key, and to read anything but the texts it is given.
 
+mod agent_rules;
 pub mod environment;
 pub mod explain;
 pub mod origin;
@@ -24,6 +25,7 @@ use self::rules::RULES;
 use self::value_type::SettingValue;
 use super::redaction::SecretText;
 use super::system_context::SystemContextOptions;
+use synthdev_domain::agent_team::AgentLimits;
 use synthdev_domain::approval::{ApprovalPolicy, ToolPermission};
 use synthdev_domain::diagnostic::Diagnostic;
 use synthdev_domain::model::ModelParameters;
@@ -114,6 +116,11 @@ impl EffectiveSettings {
     /// Tool rounds before the run asks the user whether to continue, 1 to 200.
     pub fn max_tool_calls(&self) -> u32 {
         self.number("max_tool_calls")
+    }
+
+    /// How many agents agents may start.
+    pub fn agent_limits(&self) -> AgentLimits {
+        AgentLimits { max_depth: self.number("agents.max_depth"), max_alive: self.number("agents.max_alive") }
     }
 
     /// 0 to 5.

@@ -93,7 +93,7 @@ macro_rules! files {
 
 files! {
     actions agents budgets children contexts decisions fields fields2 foreach handlers lanes library limits machine
-    parallel pauses recovery safety scripts snapshots step_safety steps steps2 unasked words
+    parallel pauses recovery safety scripts snapshots spawned step_safety steps steps2 unasked words
 }
 
 /// What cases have that do not say otherwise.

@@ -1,6 +1,7 @@
 //! The pure machine, driven by hand: what happens when something fails, takes too long, costs too much or needs a user.
 //! A story is a list of inputs from outside; the expected result is a list of lines.
 
+mod agents;
 mod budgets;
 mod errors;
 mod kept;
@@ -20,6 +21,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 use synthdev::domain::agent::AgentSpec;
+use synthdev::domain::agent_team::is_team_tool;
 use synthdev::domain::approval::{ApprovalDecision, ApprovalPolicy, ToolPermission};
 use synthdev::domain::context::{ContextSpec, ConversationSide};
 use synthdev::domain::cost::{TokenPrice, TokenUsage};
@@ -54,6 +56,8 @@ enum Act {
     Costs(u64),
     /// The oldest model call is answered with a call of this tool.
     Calls(&'static str),
+    /// Answered with these calls.
+    CallsAll(Vec<(&'static str, Value)>),
     Breaks(ModelError),
     /// The oldest script ends well: these are its values, or the guard that holds.
     Values(Vec<Option<Value>>),
@@ -168,6 +172,16 @@ impl Play {
                 let reply = ModelReply { tool_calls, ..text_reply("", 10) };
                 Input::Replied { call: self.take_call(model), reply }
             }
+            Act::CallsAll(calls) => {
+                let calls = calls.into_iter().enumerate().map(|(at, (name, arguments))| ToolCall {
+                    id: format!("c{at}"),
+                    name: name.to_owned(),
+                    arguments: arguments.to_string(),
+                    original: None,
+                });
+                let reply = ModelReply { tool_calls: calls.collect(), ..text_reply("", 10) };
+                Input::Replied { call: self.take_call(model), reply }
+            }
             Act::Breaks(error) => Input::ModelFailed {
                 call: self.take_call(model),
                 error,
@@ -256,7 +270,20 @@ fn line(event: &RunEvent) -> Option<String> {
         RunEvent::StateEntered { state, visit, .. } if *visit > 1 => format!("enter {state} {visit}"),
         RunEvent::StateEntered { state, .. } => format!("enter {state}"),
         RunEvent::ModelCalled { .. } => "model".to_owned(),
+        RunEvent::ToolStarted { tool, .. } if is_team_tool(tool) => return None,
         RunEvent::ToolStarted { tool, arguments, .. } => format!("run {tool} {arguments}"),
+        RunEvent::AgentSpawned { by, agent, .. } => format!("{by} spawns {agent}"),
+        RunEvent::AgentEnded { agent, status, result, error, .. } => {
+            let result = result.as_ref().map_or_else(String::new, |result| format!(" {result}"));
+            let error = error.as_ref().map_or_else(String::new, |error| format!(" ({error})"));
+            format!("{agent} {}{result}{error}", status.as_str())
+        }
+        RunEvent::TeamNote { by, key, text } => format!("note {key} by {by}: {text}"),
+        RunEvent::TeamTask { by, id, status, .. } => format!("task {id} {} by {by}", status.as_str()),
+        RunEvent::AgentMessaged { from, to, text } => format!("{from} to {to}: {text}"),
+        RunEvent::ToolFinished { tool, content, .. } if is_team_tool(tool) => {
+            format!("{tool} gives {content}")
+        }
         RunEvent::Retrying { attempt, max_attempts, delay_ms, error, .. } => {
             format!("retry {attempt}/{max_attempts} in {delay_ms} after {}", error.code)
         }

@@ -168,8 +168,10 @@ impl BudgetTracker {
         self.largest_call.tokens = self.largest_call.tokens.max(usage.total() as f64);
         self.largest_call.cost_usd = self.largest_call.cost_usd.max(cost_usd.unwrap_or(0.0));
         self.run.add_usage(usage, cost_usd);
-        if let Some(budget_usage) = self.agent_budget_mut(&agent.workflow.name, &agent.id) {
-            budget_usage.add_usage(usage, cost_usd);
+        for (workflow, agent) in &agent.charged_agents {
+            if let Some(budget_usage) = self.agent_budget_mut(workflow, agent) {
+                budget_usage.add_usage(usage, cost_usd);
+            }
         }
         for at in &agent.charged_visits {
             let frame =

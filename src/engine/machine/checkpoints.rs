@@ -8,6 +8,7 @@ use serde_json::Map;
 
 use super::{Branch, Machine, NextHandler, PendingQuestion, RunEvent, WaitState};
 use crate::effect::UserQuestion;
+use synthdev_domain::agent_team::SpawnedAgentStatus;
 use synthdev_domain::workflow::StateBody;
 
 impl Machine {
@@ -29,6 +30,7 @@ impl Machine {
             return NextHandler::Wait;
         }
         self.withdraw_pending();
+        self.stop_agents(self.team.running_below(branch, None), SpawnedAgentStatus::Cancelled);
         self.unwind_to(0);
         self.core.stop_timers();
         let (steps, granted_steps) =
@@ -80,6 +82,7 @@ impl Machine {
                 | WaitState::ToolHeld
                 | WaitState::Held
                 | WaitState::Fork
+                | WaitState::Agents(_)
                 | WaitState::Timer(_)
                 | WaitState::Ending
                 | WaitState::Over => false,

@@ -44,7 +44,7 @@ impl Machine {
         self.core.emit_event(RunEvent::SummaryCalled {
             call,
             role: self.role_for_event(agent),
-            agent: agent.id.clone(),
+            agent: self.core.speaker_name(&agent.id),
             context: context.name.clone(),
             model: choice.model.clone(),
             entries: asked.coverage.replaced_count,
@@ -84,7 +84,7 @@ impl Machine {
         let text = summary::truncate_summary(&reply.text, covering);
         self.core.emit_event(RunEvent::ContextSummarized {
             call,
-            agent: agent.id.clone(),
+            agent: agent.speaker.clone(),
             side: agent.side,
             context: context.name.clone(),
             entries: if text.is_empty() { 0 } else { covering.replaced_count },

@@ -50,7 +50,7 @@ impl Machine {
         let Some(turn) = self.core.frame_mut().and_then(|frame| frame.agent_turn.as_mut()) else { return };
         let mut entry = ContextEntry::text(MessageAuthor::Human, ChatRole::User, text.clone());
         entry.to = Some(turn.agent_id.clone());
-        turn.entries.push(TurnEntry { entry, private: false });
+        turn.entries.push(TurnEntry { entry, private: false, is_foreign: false });
         let Some(agent) = workflow.agent(turn.agent) else { return };
         let context = super::run_turn::context_name(&workflow, agent);
         self.core.emit_event(RunEvent::MessageAdded {

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::{Branch, Machine, NextHandler, RunEvent, WaitState};
+use super::{Branch, BudgetTracker, Machine, NextHandler, RunEvent, WaitState};
 use crate::agent_turn::SummarizationState;
 use crate::model_caller::{ModelCaller, StateVisitRef};
 use synthdev_domain::cost::{AttemptUsage, CostEntry, TokenPrice, TokenUsage};
@@ -33,8 +33,15 @@ impl Machine {
         Some(ModelCaller {
             workflow: Arc::clone(workflow),
             agent_ix: turn.agent,
+            speaker: branch
+                .spawned
+                .as_ref()
+                .map_or_else(|| turn.agent_id.clone(), |spawned| spawned.name.clone()),
             state: self.core.state_path_in(branch, branch.frames.len() - 1),
             charged_visits: self.visits_charged(branch),
+            charged_agents: BudgetTracker::charged_agents(&self.core, branch)
+                .map(|(workflow, agent)| (workflow.name.clone(), agent.id.clone()))
+                .collect(),
             sums: matches!(turn.summarization, SummarizationState::Asked(_)),
             requested_model: turn.requested_model.clone(),
         })
@@ -150,7 +157,7 @@ impl Machine {
 
     fn emit_model_stopped(&mut self, call: CallId, agent: &ModelCaller, used: &[AttemptUsage]) {
         let spent = self.charge_attempts(agent, used).entries;
-        self.core.emit_event(RunEvent::ModelStopped { call, agent: agent.id.clone(), spent });
+        self.core.emit_event(RunEvent::ModelStopped { call, agent: agent.speaker.clone(), spent });
     }
 
     /// Whether the same request can be made once more after what it has used until now was entered. `None`: no hard end

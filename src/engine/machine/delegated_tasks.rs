@@ -210,6 +210,7 @@ impl Machine {
             | WaitState::Person(..)
             | WaitState::Held
             | WaitState::Fork
+            | WaitState::Agents(_)
             | WaitState::Timer(_)
             | WaitState::Ending
             | WaitState::Over => false,

@@ -23,6 +23,9 @@ enum JoinDecision {
 impl Machine {
     /// The current branch is over: returns to the one that forked.
     pub(super) fn on_branch_ended(&mut self, ended: BranchResult) -> NextHandler {
+        if let Some(agent) = &self.core.branches.current.spawned {
+            return self.on_agent_ended(agent.number, ended);
+        }
         let Some((parent, at)) = self.core.branches.current.parent else { return NextHandler::Wait };
         let Some(finished) = self.core.branches.replace_current(parent) else { return NextHandler::Wait };
         let Some((_, state)) = self.core.current_state() else { return NextHandler::Wait };
@@ -66,6 +69,10 @@ impl Machine {
 
     /// Whether the state that forked can continue although this branch, one more than so far, has failed.
     pub(super) fn tolerates_another(&self, branch: &Branch) -> bool {
+        if branch.spawned.is_some() {
+            // the agent that started it hears of it
+            return true;
+        }
         let forked = self.core.branches.parent_of(branch);
         let tolerates = forked.and_then(|branch| {
             let (frame, fork) = branch.frames.last().zip(branch.fork.as_ref())?;

@@ -55,6 +55,10 @@ impl Machine {
     /// A limit was reached: the workflow handles it, else the user, else the run pauses.
     pub(super) fn on_limit_reached(&mut self, reached: LimitReached) -> NextHandler {
         let LimitReached { question, limit, value, text } = reached;
+        if self.core.branches.current.spawned.is_some() {
+            // the agent that started this one decides how it goes on
+            return NextHandler::fail(limit_failure(&limit, &text));
+        }
         if !self.core.is_chat() {
             let failure = self.core.with_location(limit_failure(&limit, &text));
             if let Some(next) = self.take_exit(question, &limit, failure) {

@@ -151,13 +151,19 @@ impl MachineCore {
         named.unwrap_or_default()
     }
 
+    /// How events name the agent of the current branch: one that an agent started by its own name.
+    pub(super) fn speaker_name(&self, id: &str) -> String {
+        let spawned = self.branches.current.spawned.as_ref();
+        spawned.map_or_else(|| id.to_owned(), |spawned| spawned.name.clone())
+    }
+
     /// With the state and agent in which it happened.
     pub(super) fn with_location(&self, mut failure: RunError) -> RunError {
         failure.state = Some(self.state_name());
         if let Some((frame, workflow)) = self.frame().zip(self.workflow())
             && let Some(turn) = &frame.agent_turn
         {
-            failure.agent = workflow.agent(turn.agent).map(|agent| agent.id.clone());
+            failure.agent = workflow.agent(turn.agent).map(|agent| self.speaker_name(&agent.id));
         }
         failure
     }

@@ -16,7 +16,7 @@ impl Machine {
     pub(super) fn fail_state(&mut self, failure: RunError) -> NextHandler {
         let failure = self.core.with_location(failure);
         self.drop_visit();
-        if self.core.is_chat() {
+        if self.core.is_chat() && self.core.branches.current.spawned.is_none() {
             self.core.emit_warning(&failure.code.clone(), error_text(&failure));
             return self.core.ask_user(PendingQuestion::Message, UserQuestion::Message);
         }

@@ -47,6 +47,9 @@ impl Machine {
         } else if !parsing.is_empty() {
             self.decide_next_step(&agent, reply.text, reply.finish, parsing, reply.sealed)
         } else if reply.text.trim().is_empty() {
+            if let Some(words) = self.last_words_of_agent() {
+                return NextHandler::end_turn(words, Vec::new(), Vec::new());
+            }
             let detail =
                 format!("`{}` answered with neither text nor a tool call", agent.model_choice().model);
             let hint = ModelError::Empty { detail: String::new() }.hint();
@@ -62,7 +65,7 @@ impl Machine {
         let charge = self.charge_reply(agent, reply);
         self.core.emit_event(RunEvent::Replied {
             call,
-            agent: agent.id.clone(),
+            agent: agent.speaker.clone(),
             side: agent.side,
             text: reply.text.clone(),
             reasoning: reply.reasoning.clone(),
@@ -191,6 +194,9 @@ impl Machine {
         text: &str,
         decision: Vec<ToolCall>,
     ) -> NextHandler {
+        if let Some(next) = self.await_own_agents() {
+            return next;
+        }
         let turn = self.core.frame().and_then(|frame| frame.agent_turn.as_ref());
         let source = turn.map_or_else(DecisionSource::default, AgentTurn::decision_source);
         for call in &decision {
@@ -224,10 +230,16 @@ impl Machine {
             return NextHandler::Wait;
         };
         turn.add_reply(text.clone(), Vec::new(), Vec::new());
+        let was_nudged = std::mem::replace(&mut turn.was_nudged, !expected.is_empty());
         if expected.is_empty() {
-            return NextHandler::end_turn(text, Vec::new(), Vec::new());
+            let asks = self.ask_for_result();
+            return if asks {
+                NextHandler::CallModel
+            } else {
+                NextHandler::end_turn(text, Vec::new(), Vec::new())
+            };
         }
-        if turn.was_nudged {
+        if was_nudged {
             if let [only] = expected.as_slice()
                 && self.ask_structured(agent, only)
             {
@@ -239,7 +251,9 @@ impl Machine {
                 agent.id
             ));
         }
-        turn.was_nudged = true;
+        let Some(turn) = self.core.frame_mut().and_then(|frame| frame.agent_turn.as_mut()) else {
+            return NextHandler::Wait;
+        };
         turn.choice = match expected.as_slice() {
             [one] => ToolChoice::Named(one.clone()),
             _ => ToolChoice::Required,
@@ -318,7 +332,7 @@ impl Machine {
         let spent = self.charge_attempts(&agent, used).entries;
         self.core.emit_event(RunEvent::ModelFailed {
             call,
-            agent: agent.id.clone(),
+            agent: agent.speaker.clone(),
             code: error.code().to_owned(),
             reason: error.to_string(),
             attempts,

@@ -40,6 +40,7 @@ impl Machine {
             | WaitState::ToolHeld
             | WaitState::Held
             | WaitState::Fork
+            | WaitState::Agents(_)
             | WaitState::Timer(_)
             | WaitState::Ending
             | WaitState::Over => NextHandler::Wait,

@@ -114,6 +114,7 @@ impl Machine {
             | WaitState::ToolHeld
             | WaitState::Held
             | WaitState::Fork
+            | WaitState::Agents(_)
             | WaitState::Timer(_)
             | WaitState::Ending
             | WaitState::Over => return None,
@@ -213,7 +214,9 @@ impl Machine {
     fn agent_name_in(&self, branch: &Branch) -> Option<String> {
         let frame = branch.frames.last()?;
         let workflow = self.core.spec.program.workflows.get(frame.workflow.0)?;
-        frame.agent_turn.as_ref().and_then(|turn| workflow.agent(turn.agent)).map(|agent| agent.id.clone())
+        let agent = frame.agent_turn.as_ref().and_then(|turn| workflow.agent(turn.agent))?;
+        let spawned = branch.spawned.as_ref().map(|spawned| spawned.name.clone());
+        Some(spawned.unwrap_or_else(|| agent.id.clone()))
     }
 
     /// A failure with the path that the whole run shows: through every child workflow and branch around it.
@@ -225,6 +228,9 @@ impl Machine {
                 .and_then(|frame| self.core.spec.program.workflows.get(frame.workflow.0));
             let child = child.map(|child| child.name.clone()).unwrap_or_default();
             failure = child_failure(failure, &child, self.core.state_path_in(branch, at - 1));
+        }
+        if branch.spawned.is_some() {
+            return failure;
         }
         let forked = branch.parent.and_then(|(id, at)| Some((self.core.branches.by_id(id)?, at)));
         let Some((parent, at)) = forked else { return failure };

@@ -15,6 +15,6 @@ impl Machine {
         let author = MessageAuthor::Agent(turn.agent_id.clone());
         let mut entry = ContextEntry::text(author, turn.side.stored_role(), text);
         entry.interrupted = true;
-        turn.entries.push(TurnEntry { entry, private: false });
+        turn.entries.push(TurnEntry { entry, private: false, is_foreign: false });
     }
 }

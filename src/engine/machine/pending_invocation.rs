@@ -48,8 +48,9 @@ impl MachineCore {
         branch: &Branch,
     ) -> ToolInvocation {
         let may_read = || agent.tools.iter().any(|tool| tool.name == READ_FILES);
+        let spawned = branch.spawned.as_ref().map(|spawned| spawned.name.clone());
         ToolInvocation {
-            agent: agent.id.clone(),
+            agent: spawned.unwrap_or_else(|| agent.id.clone()),
             tool: call.name.clone(),
             arguments,
             network: agent.network,

@@ -128,6 +128,7 @@ impl Machine {
 
     /// Asks the agent of the current visit, with its prompt as of now.
     pub(super) fn call_model(&mut self) -> NextHandler {
+        self.deliver_team_messages();
         if self.breakpoints.stop_before_call(&mut self.core, &self.ledger) {
             return NextHandler::Wait;
         }
@@ -175,7 +176,7 @@ impl Machine {
             call,
             state,
             role: self.role_for_event(agent),
-            agent: agent.id.clone(),
+            agent: self.core.speaker_name(&agent.id),
             side: agent.side,
             model: agent.choice.model.clone(),
             provider: agent.choice.provider.clone(),
@@ -191,6 +192,9 @@ impl Machine {
     /// Ends the visit: the reply enters the context, scripts can read it, the transitions are evaluated. A user seat's
     /// decision stays private.
     pub(super) fn end_turn(&mut self, end: TurnEnd) -> NextHandler {
+        if let Some(next) = self.await_own_agents() {
+            return next;
+        }
         let TurnEnd { text, calls, decision } = end;
         let Some(workflow) = self.core.workflow() else { return NextHandler::Wait };
         let asked = self.excludes_from_context();
@@ -222,7 +226,7 @@ impl Machine {
         if !text.trim().is_empty() && !private {
             self.core.emit_event(RunEvent::MessageAdded {
                 context: context_name(&workflow, agent),
-                author: MessageAuthor::Agent(agent.id.clone()),
+                author: MessageAuthor::Agent(self.core.speaker_name(&agent.id)),
                 role: side.stored_role(),
                 text,
                 private: false,
@@ -244,6 +248,9 @@ impl Machine {
     /// at once leaves no trace. Private work is kept for the next attempt alone, so that it does not repeat what its
     /// tools have done.
     pub(super) fn drop_visit(&mut self) {
+        if self.core.workflow().is_some_and(|workflow| !workflow.conversational) {
+            self.stop_agents_of_frame();
+        }
         let Some(workflow) = self.core.workflow() else { return };
         let asked = self.excludes_from_context();
         let tells_begun = self.core.spec.machine_version >= TELLS_BEGUN_SINCE;
@@ -287,8 +294,11 @@ fn executed_rounds(mut entries: Vec<TurnEntry>, agent: &AgentSpec) -> Vec<TurnEn
     entries
 }
 
+/// What the user said to the agent, and what it heard of agents that it started.
 fn is_guidance(turn: &TurnEntry) -> bool {
     turn.entry.author == MessageAuthor::Human
+        || turn.entry.author == MessageAuthor::Workflow && !turn.private
+        || turn.is_foreign
 }
 
 pub(super) fn context_name(workflow: &synthdev_domain::workflow::Workflow, agent: &AgentSpec) -> String {

@@ -48,6 +48,9 @@ impl Machine {
             }
             return NextHandler::Wait;
         }
+        if self.core.branches.current.spawned.is_some() {
+            return self.fail_for_user();
+        }
         // A conversation outlives its answers: this answer ends, with the results of its tools.
         self.drop_visit();
         self.core.emit_warning("limit", BY_YOU);
@@ -133,7 +136,11 @@ impl Machine {
         let still = |branch: &Branch| match branch.phase {
             _ if self.core.is_handing_over() && branch.next_state.is_some() => true,
             WaitState::Person(_, asked) => asked != PendingQuestion::Message && !self.is_prompt(branch),
-            WaitState::Approval(_) | WaitState::Fork | WaitState::Held | WaitState::ToolHeld => true,
+            WaitState::Approval(_)
+            | WaitState::Fork
+            | WaitState::Agents(_)
+            | WaitState::Held
+            | WaitState::ToolHeld => true,
             // the rest of its time runs after the run is resumed
             WaitState::Timer(_) => self.core.is_handing_over(),
             WaitState::Model(_) | WaitState::Tool(_) => withdraws && self.waits_for_sub_agent_result(branch),

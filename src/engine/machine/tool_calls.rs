@@ -31,7 +31,7 @@ impl Machine {
     /// Continues with the next waiting call, or with the turn when none is left.
     pub(super) fn next_tool(&mut self) -> NextHandler {
         while let Some((agent, call)) = self.core.pending_tool_call(&self.core.branches.current) {
-            let (agent_id, name) = (agent.id.clone(), call.name.clone());
+            let (agent_id, name) = (self.core.speaker_name(&agent.id), call.name.clone());
             let branch = &self.core.branches.current;
             let checked = check_tool_call(agent, &name, &call.arguments).map(|(spec, arguments)| {
                 (spec.risk, self.core.agent_invocation(agent, call, arguments, branch))
@@ -130,6 +130,9 @@ impl Machine {
         if self.core.starts_nothing_new() {
             self.core.branches.current.phase = WaitState::ToolHeld;
             return NextHandler::Wait;
+        }
+        if self.answers_itself(&invocation.tool) {
+            return self.run_team_tool(invocation);
         }
         if risk != ToolRisk::Read {
             if let Err(next) = self.await_snapshot() {
@@ -258,6 +261,9 @@ impl Machine {
         let ix = turn.agent;
         let Some(workflow) = self.core.workflow() else { return NextHandler::Wait };
         let Some(agent) = workflow.agent(ix) else { return NextHandler::Wait };
+        if self.has_returned_results() {
+            return NextHandler::end_turn(open.text, calls, Vec::new());
+        }
         if !open.decision.is_empty() {
             return self.accept_decision(agent, &open.text, open.decision);
         }

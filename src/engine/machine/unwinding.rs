@@ -2,6 +2,7 @@
 //! of the run.
 
 use super::{Branch, Effect, Machine, RunEvent, WaitState};
+use synthdev_domain::agent_team::SpawnedAgentStatus;
 
 impl Machine {
     /// Stops everything but the call that the current branch waits for: the current input has answered that one.
@@ -17,6 +18,7 @@ impl Machine {
             self.stop_branch(&branch);
         }
         self.core.branches.ready.clear();
+        self.team.end_all_agents(&mut self.core);
     }
 
     /// Stops everything everywhere and makes the root current: the run itself is about to end.
@@ -43,6 +45,7 @@ impl Machine {
         while let Some(id) = open.pop() {
             let Some(mut branch) = self.core.branches.others.remove(&id) else { continue };
             touched |= branch.frames.iter().any(|frame| frame.files_touched);
+            self.stop_agents(self.team.running_below(id, None), SpawnedAgentStatus::Cancelled);
             self.stop_branch(&branch);
             if let Some(inner) = branch.fork.take() {
                 touched |= inner.files_touched;
@@ -54,7 +57,7 @@ impl Machine {
         }
     }
 
-    fn stop_branch(&mut self, branch: &Branch) {
+    pub(super) fn stop_branch(&mut self, branch: &Branch) {
         self.withdraw_wait(&branch.phase, branch.was_shown);
         for call in branch.timers() {
             self.core.push_effect(Effect::Abort { call });
@@ -87,9 +90,38 @@ impl Machine {
             self.core.emit_joined(&fork);
         }
         while self.core.branches.current.frames.len() > at + 1 {
+            self.stop_agents_of_frame();
             self.core.stop_timers();
             let touched = self.pop_frame();
             self.core.record_files_touched(touched);
+        }
+    }
+
+    /// Stops the agents that the agent of the innermost frame has started.
+    pub(super) fn stop_agents_of_frame(&mut self) {
+        let Some(frame) = self.core.frame().map(|frame| frame.id) else { return };
+        let running = self.team.running_below(self.core.branches.current.id, Some(frame));
+        self.stop_agents(running, SpawnedAgentStatus::Cancelled);
+    }
+
+    /// Stops agents with everything that they have started.
+    pub(super) fn stop_agents(&mut self, numbers: Vec<u64>, status: SpawnedAgentStatus) {
+        if numbers.is_empty() {
+            return;
+        }
+        self.note_stopped_calls(false);
+        let mut open: Vec<(u64, SpawnedAgentStatus)> =
+            numbers.into_iter().rev().map(|number| (number, status)).collect();
+        while let Some((number, status)) = open.pop() {
+            let Some(agent) = self.team.get(number).filter(|agent| agent.is_running()) else { continue };
+            let id = agent.branch;
+            let inner = self.team.running_below(id, None).into_iter();
+            open.extend(inner.map(|number| (number, SpawnedAgentStatus::Cancelled)));
+            if let Some(branch) = self.core.branches.others.remove(&id) {
+                self.core.record_files_touched(branch.frames.iter().any(|frame| frame.files_touched));
+                self.stop_branch(&branch);
+            }
+            self.team.end_agent(&mut self.core, number, status);
         }
     }
 

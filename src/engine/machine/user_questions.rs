@@ -5,6 +5,7 @@ use super::{Branch, CallId, Machine, NextHandler, PendingQuestion, RunEvent, Wai
 use crate::answer_validation;
 use crate::effect::UserQuestion;
 use crate::input::UserAnswer;
+use synthdev_domain::agent_team::SpawnedAgentStatus;
 use synthdev_domain::ids::StateIx;
 use synthdev_domain::journal::RunStatus;
 use synthdev_domain::run_error::RunError;
@@ -161,6 +162,7 @@ impl Machine {
             && !end
             && matches!(self.core.branches.current.phase, WaitState::Person(_, PendingQuestion::Message))
         {
+            self.stop_agents(self.team.running(), SpawnedAgentStatus::Cancelled);
             return NextHandler::Wait;
         }
         self.store_partial_replies(partial);

@@ -40,6 +40,7 @@ fn agent(id: &str, side: ConversationSide) -> AgentSpec {
         budget: Default::default(),
         reminder: None,
         network: None,
+        spawns: None,
         without: Default::default(),
     }
 }
@@ -349,7 +350,7 @@ fn an_input_is_never_cut_and_answers_are() {
     let mut visit = turn(&seat, Some("go"));
     let mut answered = used_tool("a");
     answered.calls[0].answer = "r".repeat(5_000);
-    visit.entries.push(TurnEntry { entry: answered, private: false });
+    visit.entries.push(TurnEntry { entry: answered, private: false, is_foreign: false });
     let view = limited_prompt(&seat, &[], &visit, 1_000).unwrap();
     let answer = &view.messages[3].content;
     assert!(answer.chars().count() <= 1_000 && answer.contains("cut to fit"), "{}", answer.len());
@@ -369,10 +370,10 @@ fn the_reminder_follows_a_tool_round_and_system_words_stay_system() {
         view.messages.iter().map(|m| format!("{} {}", m.role.as_str(), m.content)).collect()
     };
     assert_eq!(roles(&visit)[1..], ["system rule", "user go"]);
-    visit.entries.push(TurnEntry { entry: used_tool("a"), private: false });
+    visit.entries.push(TurnEntry { entry: used_tool("a"), private: false, is_foreign: false });
     assert_eq!(roles(&visit).last().unwrap(), "user Run the tests.");
     let first = roles(&visit);
-    visit.entries.push(TurnEntry { entry: used_tool("a"), private: false });
+    visit.entries.push(TurnEntry { entry: used_tool("a"), private: false, is_foreign: false });
     let second = roles(&visit);
     assert_eq!(second[..first.len()], first, "an earlier round keeps its own");
     assert_eq!(second.iter().filter(|line| *line == "user Run the tests.").count(), 2);
@@ -1074,7 +1075,7 @@ mod properties {
                 seat.choice.protocol = if away { ModelProtocol::Chat } else { ModelProtocol::Anthropic };
                 match kind {
                     0 => conversation.push_private(AgentIx(at % 2), !entry.calls.is_empty(), entry),
-                    1 => visit.entries = vec![TurnEntry { entry, private: at % 2 == 0 }],
+                    1 => visit.entries = vec![TurnEntry { entry, private: at % 2 == 0, is_foreign: false }],
                     _ => conversation.push(entry),
                 }
                 if at == covers && !conversation.log.entries.is_empty() {

@@ -40,6 +40,7 @@ fn agent() -> AgentSpec {
         budget: Budget::default(),
         reminder: None,
         network: None,
+        spawns: None,
         without: Default::default(),
     }
 }

@@ -14,6 +14,7 @@ use super::build::build_workflow;
 use super::concurrency_limits::check_concurrency;
 use super::missing_prices::{check_missing_prices, has_dollar_limit};
 use super::resolve_agents::{resolve_agent, state_models, summary_model};
+use super::spawnable_roles::SpawnRequest;
 use super::steps::step_tools;
 use super::workflow_library::{DefinitionRef, WorkflowLibrary};
 use super::{LinkContext, StatedModelLookup};
@@ -169,6 +170,25 @@ impl<'a> LinkedWorkflows<'a> {
             .iter_mut()
             .filter_map(|part| part.unit.as_mut())
             .for_each(|unit| state_models(unit, stated));
+    }
+
+    /// What agents may start, by the positions of their workflows and agents. Only called when nothing is wrong: every
+    /// part and every agent is in the program.
+    pub(super) fn spawn_requests(&self) -> Vec<SpawnRequest> {
+        let units = self.parts.iter().filter_map(|part| part.unit.as_ref()).enumerate();
+        let agents = units.flat_map(|(workflow, unit)| {
+            let known = unit.resolved_agents.iter().flatten().enumerate();
+            known.map(move |(agent, resolved)| (workflow, agent, &resolved.role))
+        });
+        agents
+            .filter(|(_, _, role)| !role.enabled_agents.is_empty())
+            .map(|(workflow, agent, role)| SpawnRequest {
+                workflow,
+                agent,
+                role: role.name.clone(),
+                enabled: role.enabled_agents.clone(),
+            })
+            .collect()
     }
 
     /// Only called when nothing is wrong.

@@ -2,6 +2,7 @@
 
 use super::super::source::SourceFile;
 use crate::model_selector::ModelSelector;
+use synthdev_domain::agent_team::AgentLimits;
 use synthdev_domain::model::ModelChoice;
 use synthdev_domain::role::Role;
 use synthdev_domain::tool::ToolSpec;
@@ -23,6 +24,10 @@ pub struct LinkContext<'a> {
     /// Workflow files of all layers; a name in a later layer hides the same name in an earlier one.
     pub files: &'a [SourceFile],
     pub role: &'a dyn Fn(&str) -> Result<Role, LookupFailure>,
+    /// Full names of all usable roles, for agents that may start every role.
+    pub role_names: &'a [String],
+    /// How many agents agents may start.
+    pub agent_limits: AgentLimits,
     /// The model for what a role and an agent's own options ask.
     pub choice: &'a dyn Fn(&ModelSelector) -> Result<ModelChoice, LookupFailure>,
     /// `None`: programs state the models that they are judged by.

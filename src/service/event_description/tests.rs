@@ -122,6 +122,42 @@ fn rows() -> Vec<WordsRow> {
             " code joined: 3 succeeded, 1 failed, 2 stopped",
         ),
         (
+            "agent_spawned",
+            json!({"by": "lead", "agent": "coder-1", "task": "parse it", "context": "own", "background": true}),
+            BranchStart,
+            " lead started agent coder-1 in the background: parse it",
+        ),
+        (
+            "agent_ended",
+            json!({"by": "lead", "agent": "coder-1", "status": "completed", "result": "done", "error": null}),
+            BranchEnd,
+            "✓ agent coder-1 completed: done",
+        ),
+        (
+            "agent_ended",
+            json!({"by": "lead", "agent": "coder-1", "status": "limit", "result": {"n": 1}, "error": "too many rounds"}),
+            BranchEnd,
+            "✗ agent coder-1 limit: too many rounds",
+        ),
+        (
+            "agent_messaged",
+            json!({"from": "lead", "to": "coder-1", "text": "hurry"}),
+            Log,
+            " lead to coder-1: hurry",
+        ),
+        (
+            "team_note",
+            json!({"by": "coder-1", "key": "style", "text": "tabs"}),
+            Log,
+            " note style of coder-1: tabs",
+        ),
+        (
+            "team_task",
+            json!({"by": "coder-1", "id": 2, "title": "parse", "status": "taken"}),
+            Log,
+            " task 2 taken by coder-1: parse",
+        ),
+        (
             "retrying",
             json!({"max_attempts": 3}),
             Recovery,

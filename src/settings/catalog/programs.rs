@@ -15,6 +15,7 @@ use synthdev_domain::workflow::WorkflowProgram;
 use synthdev_language::companion_files;
 use synthdev_language::lower::{
     LinkContext, LookupFailure, StatedModelLookup, chat_program, lower_file, lower_workflow,
+    with_spawnable_roles,
 };
 use synthdev_language::model_selector::ModelSelector;
 use synthdev_language::source::SourceFile;
@@ -98,15 +99,17 @@ impl ConfigCatalog {
         let role = self.role(role).map_err(|missing| vec![lookup_diagnostic("C17", missing)])?;
         let choice = self.select_model(&ModelSelector::for_role(&role)).map_err(|found| vec![*found])?;
         let (tools, _) = tools_for(&role, &self.tools);
-        let length = conversation_length(&choice);
-        let mut program = chat_program(role, choice, tools);
-        if let Some(workflow) = program.workflows.first_mut() {
+        let program = chat_program(role.clone(), choice, tools);
+        let mut program =
+            self.with_link_context(None, |surroundings| with_spawnable_roles(program, &role, surroundings));
+        for workflow in &mut program.workflows {
             let workflow = Arc::make_mut(workflow);
+            let length = workflow.agents.first().map(|agent| conversation_length(&agent.choice));
             for agent in &mut workflow.agents {
                 agent.max_tool_rounds = self.settings.max_tool_calls();
             }
             for context in &mut workflow.contexts {
-                context.max_length = length;
+                context.max_length = length.unwrap_or(context.max_length);
             }
         }
         Ok(program)
@@ -119,6 +122,7 @@ impl ConfigCatalog {
         let given =
             |role: &Role, tools: &[ToolSpec]| (tools_for(role, tools).0, unmatched_patterns(role, tools));
         let text = |file: &SourceFile, path: &str| self.companion_file(file, path);
+        let role_names: Vec<String> = self.roles.iter().map(Role::full_name).collect();
         let stated = models_of.map(|settings| {
             move |wish: &ModelSelector, judged: &ModelChoice| {
                 settings.select_model(wish).unwrap_or_else(|_| without_model(judged))
@@ -127,6 +131,8 @@ impl ConfigCatalog {
         work(&LinkContext {
             files: &self.files.workflows,
             role: &role,
+            role_names: &role_names,
+            agent_limits: self.settings.agent_limits(),
             choice: &choice,
             stated_model: stated.as_ref().map(|stated| stated as &StatedModelLookup<'_>),
             tools: &self.tools,

@@ -1,6 +1,7 @@
 //! The one table of settings: path in the file, shape, environment names, flags, default.
 //! Reading, `config show`, help texts and documentation are readers of it.
 
+use super::agent_rules;
 use super::project_restriction::{PERMISSIONS, ProjectRestriction};
 pub use super::rule::SettingRule;
 use super::rule::setting_rule;
@@ -385,6 +386,8 @@ pub const RULES: &[SettingRule] = &[
         "patterns that snapshots leave out (keys do not belong in git); private copies are kept",
     )
     .with_project_restriction(ProjectRestriction::NotSet),
+    agent_rules::MAX_DEPTH,
+    agent_rules::MAX_ALIVE,
     sandbox_rules::MODE,
     sandbox_rules::NETWORK,
     sandbox_rules::WORKFLOW_PORTS,

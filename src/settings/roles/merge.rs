@@ -188,7 +188,7 @@ fn check_references(
     for part in parts {
         for name in part.enabled_agents.iter().chain(&part.can_create_tasks_for).flatten() {
             let exists = |role: &Role| role.name == name.value || role.full_name() == name.value;
-            if !roles.values().any(exists) {
+            if name.value != "*" && !roles.values().any(exists) {
                 let hint =
                     did_you_mean::suggestion_hint(&name.value, roles.keys().map(|key| key.name.as_str()));
                 let message =

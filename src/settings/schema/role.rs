@@ -45,7 +45,8 @@ const INCLUDED: &str = "Tools it may use: names, `*` wildcards, `/regex/`. Defau
 const EXCLUDED: &str = "Every tool but these; instead of the list of included ones.";
 const DECISIONS: &str =
     "Tools by which it decides: the arguments are kept for the workflow, nothing is executed.";
-const AGENTS: &str = "Roles that it may call as agents.";
+const AGENTS: &str =
+    "Roles of agents that its agents may start with `spawn_agent`; `\"*\"`: every role. Default: none.";
 const TASKS: &str = "Roles that it may hand tasks to.";
 const ENVIRONMENT: &str = "Whether its prompt names the system, the directory and the date. Default: true.";
 const GUIDANCE: &str = "Whether it is given the AGENTS.md of the user and of the project. Default: true.";

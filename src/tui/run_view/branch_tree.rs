@@ -2,14 +2,18 @@
 //!
 //! Keeps what runs and the last of what is over; the rest is only counted.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::text::{one_line, short_number};
+use synthdev_domain::agent_team::{SpawnedAgentStatus, TeamTaskStatus};
 use synthdev_domain::ids::CallId;
 use synthdev_service::run_events::RunEvent;
 
 /// Parts that are kept; what is over goes first.
 const MOST: usize = 200;
+
+/// Tasks that are not done and are shown.
+const MOST_TASKS: usize = 20;
 
 #[derive(Clone, Debug, Default)]
 pub struct BranchTree {
@@ -17,6 +21,10 @@ pub struct BranchTree {
     /// Calls under way, with the part and the agent.
     calls: HashMap<CallId, (String, String)>,
     dropped_count: usize,
+    /// Tasks that the agents share: title, status, and the agent that set it.
+    tasks: BTreeMap<u64, (String, TeamTaskStatus, String)>,
+    /// Names of the notes that they share.
+    notes: BTreeSet<String>,
 }
 
 /// A called workflow, a branch or an item.
@@ -53,7 +61,7 @@ pub struct TreeLine {
 
 impl BranchTree {
     pub fn is_empty(&self) -> bool {
-        self.parts.is_empty()
+        self.parts.is_empty() && self.tasks.is_empty() && self.notes.is_empty()
     }
 
     /// Whether it has changed.
@@ -76,6 +84,18 @@ impl BranchTree {
             }
             RunEvent::BranchFinished { state, branch, error, .. } => {
                 self.end_node(&format!("{state}{}/", branch_label(branch)), error.is_none());
+            }
+            RunEvent::AgentSpawned { state, agent, .. } => {
+                self.start_node(agent_prefix(state, agent), agent_label(agent));
+            }
+            RunEvent::AgentEnded { state, agent, status, .. } => {
+                self.end_node(&agent_prefix(state, agent), *status == SpawnedAgentStatus::Completed);
+            }
+            RunEvent::TeamTask { by, id, title, status, .. } => {
+                self.tasks.insert(*id, (one_line(title), *status, one_line(by)));
+            }
+            RunEvent::TeamNote { key, .. } => {
+                self.notes.insert(one_line(key));
             }
             RunEvent::StateEntered { state, .. } => match self.part_mut(parent_path(state)) {
                 Some(part) => part.state = one_line(last_segment(state)),
@@ -114,6 +134,33 @@ impl BranchTree {
         if self.dropped_count > 0 {
             let text = format!("{} that are over are left out", self.dropped_count);
             lines.push(TreeLine { connector: "  ".to_owned(), text, is_working: false });
+        }
+        let board = self.board_lines();
+        lines.extend(board.into_iter().map(|(text, is_working)| TreeLine {
+            connector: "  ".to_owned(),
+            text,
+            is_working,
+        }));
+        lines
+    }
+
+    /// Tasks and notes that the agents share, each with whether an agent works on it.
+    fn board_lines(&self) -> Vec<(String, bool)> {
+        let done = self.tasks.values().filter(|(_, status, _)| *status == TeamTaskStatus::Done).count();
+        let open = self.tasks.iter().filter(|(_, (_, status, _))| *status != TeamTaskStatus::Done);
+        let mut lines: Vec<(String, bool)> = open
+            .take(MOST_TASKS)
+            .map(|(id, (title, status, by))| match status {
+                TeamTaskStatus::Taken => (format!("task {id} · {by} · {title}"), true),
+                TeamTaskStatus::Open | TeamTaskStatus::Done => (format!("task {id} · open · {title}"), false),
+            })
+            .collect();
+        if done > 0 {
+            lines.push((format!("{done} of {} tasks done", self.tasks.len()), false));
+        }
+        if !self.notes.is_empty() {
+            let names: Vec<&str> = self.notes.iter().map(String::as_str).collect();
+            lines.push((format!("notes: {}", names.join(", ")), false));
         }
         lines
     }
@@ -227,6 +274,15 @@ fn last_segment(state: &str) -> &str {
     state.rsplit('/').next().unwrap_or(state)
 }
 
+/// What the path names of the states of a started agent begin with.
+pub(super) fn agent_prefix(state: &str, agent: &str) -> String {
+    format!("{state}/{agent}/")
+}
+
+fn agent_label(agent: &str) -> String {
+    format!("agent {}", one_line(agent))
+}
+
 /// `[3]`, `.alpha`
 fn branch_label(branch: &str) -> String {
     if branch.starts_with('[') { branch.to_owned() } else { format!(".{branch}") }
@@ -283,6 +339,61 @@ mod tests {
 
     fn text(tree: &BranchTree) -> Vec<String> {
         tree.lines().into_iter().map(|line| format!("{}{}", line.connector, line.text)).collect()
+    }
+
+    #[test]
+    fn agents_stand_below_the_agent_that_started_them_with_what_they_share() {
+        let mut tree = BranchTree::default();
+        let spawned = |state: &str, agent: &str| RunEvent::AgentSpawned {
+            call: CallId(9),
+            state: state.into(),
+            by: "lead".into(),
+            agent: agent.into(),
+            role: "coder".into(),
+            task: "t".into(),
+            context: Default::default(),
+            background: true,
+        };
+        let task = |id, status| RunEvent::TeamTask {
+            by: "coder-1".into(),
+            id,
+            title: "parse".into(),
+            status,
+            result: None,
+        };
+        let events = [
+            spawned("chat", "coder-1"),
+            state_entered("chat/coder-1/work"),
+            model_called(1, "chat/coder-1/work", "coder-1"),
+            spawned("chat/coder-1/work", "coder-2"),
+            spawned("chat", "coder-3"),
+            RunEvent::AgentEnded {
+                state: "chat".into(),
+                by: "lead".into(),
+                agent: "coder-3".into(),
+                status: SpawnedAgentStatus::Failed,
+                result: None,
+                error: Some("no".into()),
+            },
+            task(1, TeamTaskStatus::Taken),
+            task(2, TeamTaskStatus::Open),
+            task(3, TeamTaskStatus::Done),
+            RunEvent::TeamNote { by: "coder-1".into(), key: "style".into(), text: "tabs".into() },
+        ];
+        for event in &events {
+            assert!(tree.apply_event(event), "{event:?}");
+        }
+        let expected = [
+            "├ agent coder-1 · in work",
+            "│   coder-1 · works · m · 0 tok",
+            "│ └ agent coder-2 · begins",
+            "└ agent coder-3 · not finished",
+            "  task 1 · coder-1 · parse",
+            "  task 2 · open · parse",
+            "  1 of 3 tasks done",
+            "  notes: style",
+        ];
+        assert_eq!(text(&tree), expected);
     }
 
     #[test]

@@ -5,7 +5,9 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
+use super::branch_tree::agent_prefix;
 use crate::text::{fit_to_columns, one_line};
+use synthdev_domain::agent_team::SpawnedAgentStatus;
 use synthdev_domain::ids::{CallId, Timestamp};
 use synthdev_service::event_description::{EventDescription, EventKind, EventSeverity, describe_event};
 use synthdev_service::run_events::RunEvent;
@@ -113,9 +115,11 @@ impl RunTimeline {
             RunEvent::BranchFinished { state, branch, error, .. } => {
                 let dot = if branch.starts_with('[') { "" } else { "." };
                 self.close_below(at, &format!("{state}{dot}{branch}/"));
-                if error.is_some() {
-                    self.add_moment(at, event);
-                }
+                self.add_failure(at, event, error.is_none());
+            }
+            RunEvent::AgentEnded { state, agent, status, .. } => {
+                self.close_below(at, &agent_prefix(state, agent));
+                self.add_failure(at, event, *status == SpawnedAgentStatus::Completed);
             }
             RunEvent::Joined { state, .. } => {
                 self.close_below(at, &format!("{state}["));
@@ -136,6 +140,13 @@ impl RunTimeline {
             | RunEvent::BudgetWarning { .. } => self.add_moment(at, event),
             // what has no row of its own: parts of what has, and what other panes show
             _ => {}
+        }
+    }
+
+    /// What went well shows in the rows of its states.
+    fn add_failure(&mut self, at: Timestamp, event: &RunEvent, succeeded: bool) {
+        if !succeeded {
+            self.add_moment(at, event);
         }
     }
 

@@ -256,6 +256,11 @@ fn show_change(
         | RunEvent::ScriptLog { .. }
         | RunEvent::ChildStarted { .. }
         | RunEvent::ChildFinished { .. }
+        | RunEvent::AgentSpawned { .. }
+        | RunEvent::AgentEnded { .. }
+        | RunEvent::AgentMessaged { .. }
+        | RunEvent::TeamNote { .. }
+        | RunEvent::TeamTask { .. }
         | RunEvent::Forked { .. }
         | RunEvent::Retrying { .. }
         | RunEvent::Caught { .. }
@@ -318,7 +323,8 @@ fn on_transition(model: &mut UiModel, run: &RunId, from: &str, title: &str) {
 }
 
 fn on_state_entered(model: &mut UiModel, run: &RunId, state: &str, agent: Option<String>) {
-    let Some(view) = model.run_mut(run) else { return };
+    // in a conversation only agents that the agent has started are elsewhere: they have lines of their own
+    let Some(view) = model.run_mut(run).filter(|view| !view.chat || !state.contains('/')) else { return };
     let first = view.path.is_empty();
     view.state = one_line(state);
     view.add_to_path(&one_line(state));

@@ -66,3 +66,53 @@ fn a_killed_run_is_interrupted_and_shows_what_was_done_and_what_was_open() {
     world.write_talk(&json!([{"text": "Hi."}]));
     world.run_talk(&["--json"]).code(0);
 }
+
+#[test]
+fn a_killed_run_goes_on_with_the_agents_that_its_agent_has_started() {
+    let world = World::repository();
+    let states = json!([
+        {"name": "start", "agent": "orchestrator", "input": "common_data.task",
+         "action": {"function": "sendUserMessage"}, "transition": [{"target": "stop"}]},
+        {"name": "stop", "input": "this.last_agent_response"}
+    ]);
+    let mut flow = workflow(&states);
+    flow["agents"][0]["agent_role"] = json!("orchestrator");
+    world.write_json("team.json", &flow);
+    let spawn = |background: bool| {
+        json!({"name": "spawn_agent",
+               "arguments": {"role": "coder", "task": "write made.txt", "background": background}})
+    };
+    let write = json!([{"name": "write_file", "arguments": {"file_path": "made.txt", "content": "made"}}]);
+    let lead = json!([{"tool_calls": [spawn(true), spawn(false)]}]);
+    let never = json!({"text": "never", "delay_ms": 600_000});
+    let coder = json!([{"tool_calls": write}, never, never]);
+    world.write_json("replies.json", &json!({"replies": {"orchestrator": lead, "coder": coder}}));
+    let returns = json!({"tool_calls": [{"name": "return_results", "arguments": {"result": "written"}}]});
+    // the script goes on behind the replies of before; once more, if the agent in the background ends last
+    let said = json!({"text": "Both are done."});
+    let after = json!({"orchestrator": [said, said, said], "coder": [returns, returns, returns]});
+    world.write_json("after.json", &json!({"replies": after}));
+    let arguments =
+        ["run", "--workflow-file", "team.json", "--replies", "replies.json", "go", "--yes", "--events"];
+    let mut child = world.command(&arguments).spawn().unwrap();
+    let events = |id: &str| world.run_program(&["runs", "show", id, "--json"]).code(0).lines();
+    let count = |id: &str, event: &str| events(id).iter().filter(|line| line["event"] == event).count();
+    let id = wait_for("both agents ask their models", || {
+        let list = world.run_program(&["runs", "list", "--json"]).json();
+        let id = list[0]["id"].as_str()?.to_owned();
+        (count(&id, "agent_spawned") == 2 && count(&id, "model_called") == 4).then_some(id)
+    });
+    send_signal(child.id(), "KILL");
+    child.wait().unwrap();
+
+    let done =
+        world.run_program(&["resume", &id, "--replies", "after.json", "--yes", "--json"]).code(0).json();
+    assert_eq!((&done["status"], &done["output"]), (&json!("completed"), &json!("Both are done.")), "{done}");
+    assert_eq!((count(&id, "agent_spawned"), count(&id, "agent_ended")), (2, 2));
+    assert_eq!(world.read_file("made.txt"), "made");
+    let shown = world.run_program(&["runs", "show", &id]).code(0).stdout;
+    for part in ["started agent coder-1 in the background", "agent coder-2 completed"] {
+        assert!(shown.contains(part), "no `{part}` in\n{shown}");
+    }
+    world.run_program(&["runs", "replay", &id]).code(0);
+}

@@ -22,7 +22,8 @@ fn names(tools: &[ToolSpec]) -> Vec<&str> {
 fn shipped_roles_are_sound_and_hold_the_tools_they_should() {
     let catalog = load_catalog(shipped_sources());
     let reading = ["read_files", "list_directory", "exact_search", "glob"];
-    let rows: [(&str, &str, Vec<&str>, &[&str]); 6] = [
+    let rows: [(&str, &str, Vec<&str>, &[&str]); 7] = [
+        ("orchestrator", "smart", reading.to_vec(), &[]),
         ("coder", "base", tools().iter().map(|tool| &*tool.name.to_owned().leak()).collect(), &[]),
         ("reviewer", "base", [&reading[..], &["execute_terminal"]].concat(), &["review_work"]),
         ("architect", "smart", reading.to_vec(), &[]),
@@ -38,7 +39,7 @@ fn shipped_roles_are_sound_and_hold_the_tools_they_should() {
         assert_eq!(role.parsing_tools.iter().map(|one| one.name.as_str()).collect::<Vec<_>>(), parsing);
         assert!(!role.description.is_empty() && role.system_message.len() > 100);
     }
-    assert_eq!(catalog.roles().iter().count(), 6);
+    assert_eq!(catalog.roles().iter().count(), 7);
 }
 
 #[test]
@@ -53,7 +54,7 @@ fn the_seed_file_extends_roles_field_by_field() {
     assert_eq!(now.parsing_tools[0].description, "Provide review feedback on coder's work");
     assert_eq!(now.parsing_tools[0].parameters["required"], json!(["improvement_needed"]));
     let places: Vec<String> = now.places.iter().map(ToString::to_string).collect();
-    assert_eq!(places, ["built-in:roles/core.json:11:3", ".synthdev/roles/deep/er/roles.json:24:5"]);
+    assert_eq!(places, ["built-in:roles/core.json:19:3", ".synthdev/roles/deep/er/roles.json:24:5"]);
     assert_eq!(now.layer, ConfigLayer::Project);
     let manager = catalog.roles().find_role("product_manager").unwrap();
     assert_eq!(

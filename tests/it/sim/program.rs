@@ -198,6 +198,7 @@ fn agent(luck: &mut Luck, name: usize, contexts: usize, chat: bool) -> AgentSpec
         budget: Default::default(),
         reminder: None,
         network: None,
+        spawns: None,
         without: Default::default(),
     }
 }

@@ -39,6 +39,7 @@ impl ModelPort for Recorder {
 pub fn request_fault(request: &ModelRequest) -> Option<String> {
     if let ToolChoice::Named(name) = &request.tool_choice
         && !request.parsing_tools.iter().any(|tool| tool.name == *name)
+        && !request.tools.iter().any(|tool| tool.name == *name)
     {
         return Some(format!("the choice is forced to `{name}`, which is not offered"));
     }

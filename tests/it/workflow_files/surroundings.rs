@@ -55,6 +55,8 @@ impl World {
             role: &role,
             choice: &choice,
             stated_model: None,
+            role_names: &[],
+            agent_limits: Default::default(),
             tools: &self.tools,
             resolve_role_tools: &tools_for,
             text: &|file: &SourceFile, path: &str| {

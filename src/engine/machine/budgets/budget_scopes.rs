@@ -11,11 +11,11 @@ use synthdev_domain::workflow::{Budget, Workflow};
 impl BudgetTracker {
     /// The budgets that a branch's work counts for, the innermost first.
     pub(super) fn budget_scopes(&self, core: &MachineCore, branch: &Branch) -> Vec<(BudgetScope, Budget)> {
-        let agent = Self::agent_in(core, branch).and_then(|(workflow, agent)| {
+        let agents = Self::charged_agents(core, branch).filter_map(|(workflow, agent)| {
             let at = self.agent_place(&workflow.name, &agent.id)?;
             (!agent.budget.is_unbounded()).then_some((BudgetScope::Agent(at), agent.budget))
         });
-        let mut found: Vec<(BudgetScope, Budget)> = agent.into_iter().collect();
+        let mut found: Vec<(BudgetScope, Budget)> = agents.collect();
         let mut current = Some(branch);
         while let Some(branch) = current {
             for (at, frame) in branch.frames.iter().enumerate().rev() {
@@ -180,10 +180,8 @@ impl BudgetTracker {
         let owner = match scope {
             BudgetScope::Run => return true,
             BudgetScope::Agent(at) => {
-                let asked = Self::agent_in(core, branch);
-                return asked.is_some_and(|(workflow, agent)| {
-                    self.agent_place(&workflow.name, &agent.id) == Some(at)
-                });
+                return Self::charged_agents(core, branch)
+                    .any(|(workflow, agent)| self.agent_place(&workflow.name, &agent.id) == Some(at));
             }
             BudgetScope::State { branch_id: branch, .. } => branch,
         };
@@ -195,6 +193,18 @@ impl BudgetTracker {
         let frame = branch.frames.last()?;
         let workflow = core.spec.program.workflows.get(frame.workflow.0)?;
         Some((workflow, workflow.agent(frame.agent_turn.as_ref()?.agent)?))
+    }
+
+    /// The agent that a branch calls, and those that started it: what it uses is theirs, too.
+    pub(in crate::machine) fn charged_agents<'a>(
+        core: &'a MachineCore,
+        branch: &'a Branch,
+    ) -> impl Iterator<Item = (&'a Workflow, &'a AgentSpec)> {
+        let above = |branch: &&'a Branch| {
+            branch.spawned.as_ref()?;
+            core.branches.parent_of(branch)
+        };
+        std::iter::successors(Some(branch), above).filter_map(|branch| Self::agent_in(core, branch))
     }
 
     fn agent_place(&self, workflow: &str, agent: &str) -> Option<usize> {

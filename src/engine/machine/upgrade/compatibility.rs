@@ -4,7 +4,7 @@ use super::migrate::same_catch;
 use super::position_map::PositionMap;
 use super::{BranchContinuation, PendingQuestion, WaitState, migrate_inputs};
 use crate::agent_turn::AgentTurn;
-use crate::branch::{Branch, BreakSite};
+use crate::branch::{AwaitedAgents, Branch, BreakSite};
 use crate::call_frame::CallFrame;
 use crate::conversation::LiveConversation;
 use crate::parallel::{ParallelKind, ParallelProgress};
@@ -141,7 +141,10 @@ impl<'a> CompatibilityCheck<'a> {
             return self.check_parallel(fork, at);
         }
         let in_tool = match branch.phase {
-            WaitState::Approval(_) | WaitState::Tool(_) | WaitState::ToolHeld => true,
+            WaitState::Approval(_)
+            | WaitState::Tool(_)
+            | WaitState::ToolHeld
+            | WaitState::Agents(AwaitedAgents::Call(..)) => true,
             WaitState::Person(_, asked) => !matches!(
                 asked,
                 PendingQuestion::Message
@@ -161,6 +164,7 @@ impl<'a> CompatibilityCheck<'a> {
             | WaitState::Model(_)
             | WaitState::Held
             | WaitState::Fork
+            | WaitState::Agents(AwaitedAgents::TurnEnd)
             | WaitState::Timer(_)
             | WaitState::Ending
             | WaitState::Over => false,

@@ -1,0 +1,473 @@
+//! Agents that an agent starts: the one that started them hears how each ended, whatever happened.
+
+use super::*;
+use synthdev::domain::agent_team::{
+    AgentLimits, SpawnRights, SpawnableRole, board_tools, return_results_tool, spawning_tools,
+};
+use synthdev::domain::tool::{ToolRisk, ToolSpec};
+use synthdev::domain::workflow::{Budget, BudgetCap};
+
+const SPAWN: &str = "spawn_agent";
+
+/// `writer` may start `coder`, which may start `coder` again and has a tool that needs approval.
+fn team(limits: AgentLimits) -> Vec<Workflow> {
+    let rights = SpawnRights {
+        roles: vec![SpawnableRole { role: "coder".to_owned(), workflow: WorkflowIx(1) }],
+        limits,
+    };
+    let mut tools = spawning_tools(&[("coder".to_owned(), "writes code".to_owned())]);
+    tools.extend(board_tools());
+    let mut lead = workflow(vec![state("lead", agent_state(), 1)]);
+    lead.agents[0].spawns = Some(rights.clone());
+    lead.agents[0].tools = tools.clone();
+    lead.agents[0].max_tool_rounds = 20;
+    let mut coder = workflow(vec![state(
+        "work",
+        StateBody::Agent {
+            agent: AgentIx(0),
+            function: AgentFunction::SendUserMessage,
+            input: ValueSource::Absent,
+        },
+        1,
+    )]);
+    coder.name = "agent:coder".to_owned();
+    let agent = &mut coder.agents[0];
+    (agent.id, agent.role) = ("coder".to_owned(), "coder".to_owned());
+    agent.spawns = Some(rights);
+    agent.max_tool_rounds = 3;
+    let execute = ToolSpec {
+        name: "execute".to_owned(),
+        description: String::new(),
+        parameters: json!({"type": "object"}),
+        risk: ToolRisk::Execute,
+        repeat: None,
+    };
+    agent.tools = tools.into_iter().chain([return_results_tool(), execute]).collect();
+    vec![lead, coder]
+}
+
+fn spawn(task: &str) -> Act {
+    Act::CallsAll(vec![(SPAWN, json!({"role": "coder", "task": task}))])
+}
+
+fn spawn_background(count: usize) -> Act {
+    let call = |_| (SPAWN, json!({"role": "coder", "task": "t", "background": true}));
+    Act::CallsAll((0..count).map(call).collect())
+}
+
+fn returns(result: Value) -> Act {
+    Act::CallsAll(vec![("return_results", json!({"result": result, "files": ["a.rs"]}))])
+}
+
+const RECORDED: &str = "return_results gives recorded";
+const STARTED: [&str; 6] = [
+    "enter lead",
+    "model",
+    "writer spawns coder-1",
+    "enter lead/coder-1/work",
+    "model",
+    "enter lead/coder-1/stop",
+];
+
+#[test]
+#[expect(clippy::too_many_lines, reason = "one story from its beginning to its end, or one table")]
+fn the_agent_that_started_another_hears_how_it_ended() {
+    let begin = &STARTED[..5];
+    let ended = |rest: &[&'static str]| [rest, &["model", "enter stop", "end completed"]].concat();
+    let rows: [(&str, Vec<Act>, Vec<&str>); 6] = [
+        (
+            "a result",
+            vec![returns(json!({"n": 1}))],
+            ended(&[
+                RECORDED,
+                STARTED[5],
+                "coder-1 completed {\"n\":1}",
+                "spawn_agent gives {\"agent\":\"coder-1\",\"status\":\"completed\",\"result\":{\"n\":1},\"files\":[\"a.rs\"]}",
+            ]),
+        ),
+        (
+            "asked once, then it returns",
+            vec![Act::Says("I am done"), returns(json!("all"))],
+            ended(&[
+                "model",
+                RECORDED,
+                STARTED[5],
+                "coder-1 completed \"all\"",
+                "spawn_agent gives {\"agent\":\"coder-1\",\"status\":\"completed\",\"result\":\"all\",\"files\":[\"a.rs\"]}",
+            ]),
+        ),
+        (
+            "asked once, then its last words count",
+            vec![Act::Says("I am done"), Act::Says("two files")],
+            ended(&[
+                "model",
+                STARTED[5],
+                "coder-1 completed \"two files\"",
+                "spawn_agent gives {\"agent\":\"coder-1\",\"status\":\"completed\",\"result\":\"two files\"}",
+            ]),
+        ),
+        (
+            "asked once, and says nothing: what it said before counts",
+            vec![Act::Says("I am done"), Act::Says("")],
+            ended(&[
+                "model",
+                STARTED[5],
+                "coder-1 completed \"I am done\"",
+                "spawn_agent gives {\"agent\":\"coder-1\",\"status\":\"completed\",\"result\":\"I am done\"}",
+            ]),
+        ),
+        (
+            "its model fails",
+            vec![broken_model()],
+            ended(&[
+                "coder-1 failed (The model call failed [model.transport]: no line)",
+                "spawn_agent gives {\"agent\":\"coder-1\",\"status\":\"failed\",\"error\":\"The model call failed [model.transport]: no line\"}",
+            ]),
+        ),
+        (
+            "a limit",
+            vec![
+                Act::Calls("get_agents"),
+                Act::Calls("get_agents"),
+                Act::Calls("get_agents"),
+                Act::Calls("get_agents"),
+            ],
+            ended(&[
+                "get_agents gives []",
+                "model",
+                "get_agents gives []",
+                "model",
+                "get_agents gives []",
+                "model",
+                "coder-1 limit (The limit max_tool_rounds was reached [limit]: `coder` has used tools in 3 rounds of this visit)",
+                "spawn_agent gives {\"agent\":\"coder-1\",\"status\":\"limit\",\"error\":\"The limit max_tool_rounds was reached [limit]: `coder` has used tools in 3 rounds of this visit\"}",
+            ]),
+        ),
+    ];
+    for (about, acts, rest) in rows {
+        for interactive in [false, true] {
+            let acts = [vec![spawn("t")], acts.clone(), vec![Act::Says("fine")]].concat();
+            check_story(about, team(AgentLimits::default()), interactive, acts, &[begin, &rest].concat());
+        }
+    }
+}
+
+#[test]
+fn what_may_not_be_started_is_refused_with_the_reason() {
+    let limits = AgentLimits { max_depth: 1, max_alive: 2 };
+    let refusal = |reason: &str| format!("spawn_agent gives not executed: {reason}");
+    let unknown = refusal("the role `tester` is not enabled for you; you may start: coder");
+    let empty = refusal("`task` is empty: say what the agent has to do");
+    let wrong = refusal("the arguments do not fit: missing field `task`");
+    let acts = vec![
+        Act::CallsAll(vec![
+            (SPAWN, json!({"role": "tester", "task": "t"})),
+            (SPAWN, json!({"role": "coder", "task": " "})),
+            (SPAWN, json!({"role": "coder"})),
+        ]),
+        Act::Says("fine"),
+    ];
+    let expected = ["enter lead", "model", &unknown, &empty, &wrong, "model", "enter stop", "end completed"];
+    check_story("role and task", team(limits), false, acts, &expected);
+
+    let deep = refusal("the agent would be at level 2, at most 1 are allowed: do the work yourself");
+    let acts = vec![spawn("t"), spawn("u"), returns(json!(1)), Act::Says("fine")];
+    let expected = [
+        &STARTED[..5],
+        &[
+            deep.as_str(),
+            "model",
+            RECORDED,
+            STARTED[5],
+            "coder-1 completed 1",
+            "spawn_agent gives {\"agent\":\"coder-1\",\"status\":\"completed\",\"result\":1,\"files\":[\"a.rs\"]}",
+            "model",
+            "enter stop",
+            "end completed",
+        ],
+    ]
+    .concat();
+    check_story("depth", team(limits), false, acts, &expected);
+
+    let mut play = Play::new(team(limits), false);
+    play.perform_act(spawn_background(3));
+    let many = refusal("2 agents are running, at most 2 may: wait for one, or stop one");
+    assert!(play.lines.contains(&many), "{:#?}", play.lines);
+}
+
+#[test]
+fn approvals_name_the_agent_and_a_denial_is_heard() {
+    let begin = &STARTED[..5];
+    let denied = "coder-1 denied (A tool needs approval [tool.denied]: `coder-1` wants to use `execute` and nobody is there to approve it)";
+    let mut play = Play::new(team(AgentLimits::default()), false);
+    for act in [spawn("t"), Act::Calls("execute"), Act::Says("fine")] {
+        play.perform_act(act);
+    }
+    let lines = play.finish_and_replay();
+    assert_eq!(lines[..5], *begin);
+    assert!(lines.contains(&denied.to_owned()), "{lines:#?}");
+    assert_eq!(lines.last().unwrap(), "end completed");
+
+    let mut play = Play::new(team(AgentLimits::default()), true);
+    play.perform_act(spawn("t"));
+    play.perform_act(Act::Calls("execute"));
+    let asked = play.pending.iter().find_map(|effect| match effect {
+        Effect::AskApproval { invocation, state, .. } => Some((invocation.agent.clone(), state.clone())),
+        _ => None,
+    });
+    assert_eq!(asked, Some(("coder-1".to_owned(), "lead/coder-1/work".to_owned())));
+    play.perform_act(Act::Approves(ApprovalDecision::Deny { reason: Some("no".to_owned()) }));
+    play.perform_act(returns(json!("not allowed")));
+    play.perform_act(Act::Says("fine"));
+    let lines = play.finish_and_replay();
+    assert!(lines.contains(&"coder-1 completed \"not allowed\"".to_owned()), "{lines:#?}");
+}
+
+#[test]
+fn agents_in_the_background_work_beside_the_one_that_started_them() {
+    let acts = vec![
+        spawn_background(2),
+        Act::CallsAll(vec![
+            ("get_agents", json!({})),
+            ("speak_to_agent", json!({"agent": "coder-2", "message": "use tabs"})),
+            ("speak_to_agent", json!({"agent": "coder-9", "message": "x"})),
+        ]),
+        returns(json!("one")),
+        returns(json!("two")),
+        Act::CallsAll(vec![("wait_for_agents", json!({}))]),
+        Act::Says("fine"),
+    ];
+    let running = |name: &str| format!("spawn_agent gives {{\"agent\":\"{name}\",\"status\":\"running\"}}");
+    let (first, second) = (running("coder-1"), running("coder-2"));
+    let expected = [
+        "enter lead",
+        "model",
+        "writer spawns coder-1",
+        &first,
+        "writer spawns coder-2",
+        &second,
+        "model",
+        "enter lead/coder-1/work",
+        "model",
+        "enter lead/coder-2/work",
+        "model",
+        "get_agents gives [{\"agent\":\"coder-1\",\"role\":\"coder\",\"status\":\"running\",\"background\":true},{\"agent\":\"coder-2\",\"role\":\"coder\",\"status\":\"running\",\"background\":true}]",
+        "writer to coder-2: use tabs",
+        "speak_to_agent gives {\"agent\":\"coder-2\",\"status\":\"running\",\"message\":\"it is read before the next step\"}",
+        "speak_to_agent gives not executed: you have started no agent `coder-9`; yours: coder-1, coder-2",
+        "model",
+        RECORDED,
+        "enter lead/coder-1/stop",
+        "coder-1 completed \"one\"",
+        RECORDED,
+        "enter lead/coder-2/stop",
+        "coder-2 completed \"two\"",
+        "wait_for_agents gives [{\"agent\":\"coder-1\",\"status\":\"completed\",\"result\":\"one\",\"files\":[\"a.rs\"]},{\"agent\":\"coder-2\",\"status\":\"completed\",\"result\":\"two\",\"files\":[\"a.rs\"],\"note\":\"it ended before it read 1 of your messages\"}]",
+        "model",
+        "enter stop",
+        "end completed",
+    ];
+    check_story("two at once", team(AgentLimits::default()), false, acts, &expected);
+}
+
+/// The messages of the newest model request.
+fn last_request(play: &Play) -> Vec<String> {
+    let mut requests = play.pending.iter().filter_map(|effect| match effect {
+        Effect::CallModel { request, .. } => Some(request),
+        _ => None,
+    });
+    let messages = &requests.next_back().expect("a model is asked").messages;
+    messages.iter().map(|message| serde_json::to_string(message).unwrap()).collect()
+}
+
+#[test]
+fn a_turn_ends_when_its_agents_have_been_heard() {
+    let mut play = Play::new(team(AgentLimits::default()), false);
+    play.perform_act(spawn_background(1));
+    play.perform_act(Act::Says("I am done"));
+    assert!(!play.lines.iter().any(|line| line.starts_with("end")), "{:#?}", play.lines);
+    play.perform_act(Act::Says("half of it"));
+    play.perform_act(returns(json!("one")));
+    let heard = last_request(&play);
+    assert!(heard.last().unwrap().contains("[agent coder-1 has ended]"), "{heard:#?}");
+    play.perform_act(Act::Says("now I am"));
+    assert_eq!(play.finish_and_replay().last().unwrap(), "end completed");
+}
+
+#[test]
+fn an_agent_can_be_stopped_by_the_one_that_started_it() {
+    let mut play = Play::new(team(AgentLimits::default()), false);
+    play.perform_act(spawn_background(1));
+    // the agent starts one itself
+    let model = play.pending.remove(0);
+    play.perform_act(spawn("deeper"));
+    play.pending.insert(0, model);
+    play.perform_act(Act::CallsAll(vec![("despawn_agent", json!({"agent": "coder-1"}))]));
+    play.perform_act(Act::Says("fine"));
+    let lines = play.finish_and_replay();
+    let ends: Vec<&String> =
+        lines.iter().filter(|line| line.starts_with("coder-") && !line.contains("spawns")).collect();
+    assert_eq!(
+        ends,
+        ["coder-1 despawned (you stopped it)", "coder-2 cancelled (it was stopped before it ended)"]
+    );
+    let told =
+        "despawn_agent gives {\"agent\":\"coder-1\",\"status\":\"despawned\",\"error\":\"you stopped it\"}";
+    assert!(lines.contains(&told.to_owned()), "{lines:#?}");
+    assert_eq!(lines.last().unwrap(), "end completed");
+}
+
+#[test]
+fn a_cancel_and_a_time_limit_stop_the_agents() {
+    let cancel = |end| Input::Cancelled { partial: Vec::new(), end, used: Vec::new() };
+    let mut play = Play::new(team(AgentLimits::default()), false);
+    play.perform_act(spawn_background(2));
+    play.feed_input(cancel(true));
+    let lines = play.finish_and_replay();
+    assert_eq!(lines.iter().filter(|line| line.contains("cancelled (it was")).count(), 2, "{lines:#?}");
+    assert_eq!(lines.last().unwrap(), "end cancelled");
+
+    let mut timed = team(AgentLimits::default());
+    timed[0].states[0].timeout_ms = Some(1_000);
+    timed[0].states[0].recovery.catch = vec![catch_rule(&["timeout"], 1)];
+    let mut play = Play::new(timed, false);
+    play.perform_act(spawn("t"));
+    play.perform_act(Act::Time);
+    let lines = play.finish_and_replay();
+    assert!(lines.contains(&"coder-1 cancelled (it was stopped before it ended)".to_owned()), "{lines:#?}");
+    assert_eq!(lines.last().unwrap(), "end completed");
+}
+
+#[test]
+fn a_conversation_goes_on_while_agents_work() {
+    let cancel = Input::Cancelled { partial: Vec::new(), end: false, used: Vec::new() };
+    let chat = || {
+        let mut chat = team(AgentLimits::default());
+        chat[0].conversational = true;
+        chat[0].limits.max_visits = u32::MAX;
+        chat[0].states[0].transitions[0].target = StateIx(0);
+        chat[0].states[0].work = StateBody::Agent {
+            agent: AgentIx(0),
+            function: AgentFunction::SendUserMessage,
+            input: ValueSource::Human,
+        };
+        chat
+    };
+    let text = |text: &str| Act::Answers(UserAnswer::Text { text: text.to_owned() });
+    let mut play = Play::new(chat(), true);
+    for act in [text("go"), spawn_background(1), Act::Says("it runs")] {
+        play.perform_act(act);
+    }
+    assert_eq!(play.lines.last().unwrap(), "ask", "{:#?}", play.lines);
+    play.perform_act(returns(json!("one")));
+    play.perform_act(text("and?"));
+    assert!(last_request(&play).iter().any(|text| text.contains("[agent coder-1 has ended]")));
+    // a failed call does not lose the report
+    play.perform_act(broken_model());
+    play.perform_act(text("again"));
+    assert!(last_request(&play).iter().any(|text| text.contains("[agent coder-1 has ended]")));
+    play.perform_act(Act::Says("it said one"));
+
+    // Esc while the agent of the conversation waits stops what it started, and it hears so
+    play.perform_act(text("once more"));
+    play.perform_act(spawn("t"));
+    play.feed_input(cancel);
+    assert!(
+        play.lines.contains(&"coder-2 cancelled (it was stopped before it ended)".to_owned()),
+        "{:#?}",
+        play.lines
+    );
+    play.perform_act(text("what now?"));
+    assert!(last_request(&play).iter().any(|text| text.contains("coder-2 has ended")));
+    play.finish_and_replay();
+}
+
+#[test]
+fn an_agent_uses_no_more_than_the_one_that_started_it_has_left() {
+    let mut limited = team(AgentLimits::default());
+    limited[0].agents[0].budget =
+        Budget { tokens: BudgetCap { soft: None, hard: Some(50_000) }, ..Budget::default() };
+    let mut play = Play::new(limited, false);
+    play.perform_act(spawn("t"));
+    // 10 tokens of the first call, and nearly all others of the agent: its next call does not fit
+    play.perform_act(Act::Costs(49_900));
+    let lines = play.finish_and_replay();
+    assert!(lines.iter().any(|line| line.starts_with("coder-1 limit")), "{lines:#?}");
+    assert_eq!(lines.last().unwrap(), "end paused budget_exceeded");
+}
+
+#[test]
+fn agents_share_notes_and_tasks() {
+    let mut play = Play::new(team(AgentLimits::default()), false);
+    play.perform_act(Act::CallsAll(vec![
+        ("task_add", json!({"title": "parse"})),
+        ("notes_write", json!({"key": "style", "text": "tabs"})),
+        (SPAWN, json!({"role": "coder", "task": "t", "background": true})),
+    ]));
+    let lead = play.pending.remove(0);
+    play.perform_act(Act::CallsAll(vec![
+        ("task_take", json!({})),
+        ("notes_read", json!({"key": "style"})),
+        ("task_done", json!({"id": 2})),
+    ]));
+    play.perform_act(returns(json!("gave up")));
+    play.pending.insert(0, lead);
+    play.perform_act(Act::CallsAll(vec![
+        ("task_take", json!({"id": 1})),
+        ("task_done", json!({"id": 1, "result": "ok"})),
+    ]));
+    play.perform_act(Act::Says("fine"));
+    let lines = play.finish_and_replay();
+    let board: Vec<&String> =
+        lines.iter().filter(|line| line.starts_with("task ") || line.starts_with("note")).collect();
+    let expected = [
+        "task 1 open by writer",
+        "note style by writer: tabs",
+        "notes_write gives {\"written\":\"style\"}",
+        "task 1 taken by coder-1",
+        "notes_read gives {\"style\":\"tabs\"}",
+        "task 1 open by coder-1",
+        "task 1 taken by writer",
+        "task 1 done by writer",
+    ];
+    assert_eq!(board, expected);
+    assert!(lines.contains(&"task_done gives not executed: there is no task 2".to_owned()), "{lines:#?}");
+}
+
+#[test]
+fn a_conversation_is_copied_or_shared() {
+    for (sharing, sees, brings) in [("own", false, false), ("copy", true, false), ("shared", true, true)] {
+        let mut play = Play::new(team(AgentLimits::default()), false);
+        play.perform_act(Act::CallsAll(vec![(
+            SPAWN,
+            json!({"role": "coder", "task": "the task", "context": sharing}),
+        )]));
+        let seen = last_request(&play).concat();
+        assert_eq!((seen.contains("do it"), seen.contains("the task")), (sees, true), "{sharing}: {seen}");
+        play.perform_act(Act::CallsAll(vec![("get_agents", json!({}))]));
+        play.perform_act(Act::Says("my finding"));
+        play.perform_act(returns(json!("short")));
+        let told = last_request(&play).concat();
+        assert_eq!(told.contains("my finding"), brings, "{sharing}: {told}");
+        assert!(told.contains("short"), "{sharing}: {told}");
+        play.perform_act(Act::Says("fine"));
+        assert_eq!(play.finish_and_replay().last().unwrap(), "end completed");
+    }
+}
+
+#[test]
+fn two_hundred_agents_live_in_one_run() {
+    let mut play = Play::new(team(AgentLimits { max_depth: 3, max_alive: 200 }), false);
+    play.perform_act(spawn_background(200));
+    let asked = play.pending.iter().filter(|effect| matches!(effect, Effect::CallModel { .. })).count();
+    assert_eq!(asked, 201);
+    assert!(serde_json::to_vec(&play.machine).unwrap().len() < 4_000_000);
+    play.perform_act(Act::CallsAll(vec![("wait_for_agents", json!({}))]));
+    for _ in 0..200 {
+        play.perform_act(returns(json!("r")));
+    }
+    play.perform_act(Act::Says("fine"));
+    let lines = play.finish_and_replay();
+    assert_eq!(lines.iter().filter(|line| line.contains(" completed \"r\"")).count(), 200);
+    assert_eq!(lines.last().unwrap(), "end completed");
+}
