@@ -286,6 +286,22 @@ fn sizes_are_kept() {
     }
 }
 
+#[test]
+fn the_member_that_wires_stays_small() {
+    let tests = |count: usize| format!("#[cfg(test)]\nmod tests {{\n{}}}\n", "// b\n".repeat(count - 3));
+    let over = "src/bootstrap/: 1500 lines with tests, it stays below 1500: it is wiring only";
+    let rows: &[(&str, &str, usize, &[&str])] = &[
+        ("below the wall", "src/bootstrap/b.rs", 1499, &[]),
+        ("at it, with tests", "src/bootstrap/b.rs", 1500, &[over]),
+        ("another member", "src/commands/b.rs", 1500, &[]),
+    ];
+    for (name, path, lines, expected) in rows {
+        let (first, second) = ("// a\n".repeat(100), tests(lines - 100));
+        let files = [("src/bootstrap/a.rs", first.as_str()), (*path, second.as_str())];
+        assert_eq!(run_check(sizes::check_sizes, &files), *expected, "{name}");
+    }
+}
+
 const NO_TIER: &str = "tests/it/a.rs:1: ignore without a tier: `slow: …` or `tool: …`";
 
 #[test]
