@@ -7,7 +7,8 @@
 //! 2. Whatever can fail, wait or differ from run to run comes back as an [`engine::input::Input`]: replies of models,
 //!    results of tools and scripts, approvals, snapshots, cancels.
 //! 3. A small driver in [`runtime`] performs the effects through the traits of [`ports`]; [`adapters`] implement them
-//!    and touch disk, network, clock and processes; besides them only [`app`] does, and the borders of [`tui`] and [`mcp`].
+//!    and touch disk, network, clock and processes; besides them only [`bootstrap`],
+//!    [`commands`] and the borders of [`tui`] and [`mcp`] do.
 //! 4. The inputs are written down before anything follows from them, so the journal is the run: history is the same
 //!    inputs fed to a new machine, without a model, a tool or a script.
 //! 5. Users' files become checked values in [`language`] and [`settings`], with every mistake found in one pass and
@@ -31,7 +32,9 @@
 //! | [`service`] | domain, language, settings, engine, ports, runtime | rules of the screen, parsing of the command line |
 //! | [`adapters`] | domain, ports | the engine, the runtime |
 //! | [`tui`], [`cli`], [`mcp`] | domain, service | what the service does not publish, each other |
-//! | [`app`] | all | rules of runs, of file formats or of the screen: it has commands and wiring |
+//! | [`bootstrap`] | all of the above but the front-ends | commands, texts of a front-end: it is wiring, below 1,500 lines |
+//! | [`session`] | all but adapters, mcp, commands | adapters; rules of runs or of the screen: it answers what the screen asks |
+//! | [`commands`] | all but adapters, tui | adapters; rules of runs or of file formats: it has the commands of the command line |
 //!
 //! The compiler enforces this table: the manifest of a member names what it may import. `tests/it/architecture.rs` checks
 //! the manifests, and fails on import cycles between the files of a member, on sizes, on names, and on forbidden calls.
@@ -45,7 +48,7 @@
 //!    `join` for branches and loops, `error_recovery` for errors.
 //! 4. [`runtime::handle`] and beside it `driver`, `effect_executor`, `journal`: how effects are performed and recorded.
 //! 5. [`language::workflow_file`] (what is written), [`language::check`] (what is wrong), [`language::lower`] (what is run).
-//! 6. One adapter of your choice; then [`app`], which puts all of it together.
+//! 6. One adapter of your choice; then [`bootstrap`], which puts all of it together.
 //!
 //! # Where to find what
 //!
@@ -65,9 +68,9 @@
 //! | what a run can cost at most, before it starts | `language/cost_estimate.rs` |
 //! | what is asked and written when a model is set up | `settings/setup/`, `service/model_setup.rs`, `tui/setup.rs` |
 //! | what a model server lists | `adapters/providers/model_listing.rs`, `settings/models/server_list.rs`, `cli/models.rs` |
-//! | the window of a model that only its server knows | `adapters/providers/context_windows.rs`, `app/context_windows.rs` |
+//! | the window of a model that only its server knows | `adapters/providers/context_windows.rs`, `session/context_windows.rs` |
 //! | which server a key may be sent to | `settings/models/key_scopes.rs`, `adapters/providers/api_keys.rs` |
-//! | `doctor` | `app/doctor/`, `adapters/system_info.rs` |
+//! | `doctor` | `commands/doctor/`, `adapters/system_info.rs` |
 //! | how a conversation is trimmed | `engine/prompt/window.rs` (the oldest messages are left out), `engine/prompt/truncate.rs` (tool results and texts are shortened), `engine/prompt/summary.rs` (`trim: "summarize"`, asked for in `engine/machine/context_summary.rs`); what happens when: `engine/machine/build_prompt.rs`; how long a prompt may be: `engine/prompt/sources.rs`; the last check before sending: `runtime/context_window.rs` |
 //! | the prompt of an agent: which part of a conversation it sees | `engine/prompt.rs` |
 //! | the system context of agents | `settings/system_context.rs`, `config/environment.md` |
@@ -98,7 +101,7 @@
 //! | several tool calls in one (`multicall`) | `engine/machine/multicall.rs` |
 //! | how a command is started, ahead of time too, and ended | `adapters/tools/process/` |
 //! | files that commands may swap meanwhile | `adapters/open_beneath.rs`, `adapters/tools/path_guard.rs` |
-//! | which files and network commands can reach, and how the sandbox enforces it | `domain/sandbox.rs`, `adapters/sandbox/`, `app/sandbox_setup.rs` |
+//! | which files and network commands can reach, and how the sandbox enforces it | `domain/sandbox.rs`, `adapters/sandbox/`, `bootstrap/sandbox_setup.rs` |
 //! | ports of the machine that a workflow declares | `language/workflow_file/ports.rs`, `adapters/sandbox/port_{listener,forwarder}.rs` |
 //! | command lines that are always refused, and warnings of commands | `domain/refused_commands.rs` |
 //! | the text of a question, and its marks | `domain/question_text.rs` |
@@ -110,7 +113,7 @@
 //! | what a repository may open outside of itself | `adapters/{repository_bounds,git_entries}.rs`, `adapters/git/open_repository.rs` |
 //! | where a path leads through its links | `adapters/link_walk.rs` |
 //! | the protocols of model servers | `adapters/providers/{openai,responses,anthropic}/` |
-//! | recordings of model calls (cassettes) | `adapters/providers/recording/{recorder,player,matcher}.rs`, their format: `adapters/providers/recording/format.rs`; `--record` and `--replay`: `app/recordings.rs` |
+//! | recordings of model calls (cassettes) | `adapters/providers/recording/{recorder,player,matcher}.rs`, their format: `adapters/providers/recording/format.rs`; `--record` and `--replay`: `commands/recordings.rs` |
 //! | the words for an event of a run, on the screen, the command line and in MCP | `service/event_description.rs` |
 //! | `simulate`, `test` and their files | `language/test_file/`, `runtime/simulation.rs`, `service/workflow_tests/` |
 //! | snapshots and undo | `adapters/git/` |
@@ -121,9 +124,9 @@
 //! | a question that is withdrawn with its run | `tui/update/withdrawn_dialog.rs` |
 //! | requests of other processes about a run | `runtime/control_requests.rs`, `adapters/control_socket.rs` |
 //! | the editor of workflows and roles | `tui/editor/`, `tui/update/editor/`, `service/definition_edit.rs` |
-//! | files that change while the screen is open | `app/backend/reload.rs` |
+//! | files that change while the screen is open | `session/reload.rs` |
 //! | what front-ends may use of the layers below | published by `service/{run_events,run_steering,run_reports,delegated_work,definition_views,setting_values}.rs` |
-//! | what the screen can ask the program, the answers, where they are shown | `service/session.rs` and its subjects in `service/session/`, `app/backend.rs` and its answers in `app/backend/`, `tui/update/answers.rs`; what is answered with types of the screen: `tui/display.rs` |
+//! | what the screen can ask the program, the answers, where they are shown | `service/session.rs` and its subjects in `service/session/`, `session/lib.rs` and the files beside it, `tui/update/answers.rs`; what is answered with types of the screen: `tui/display.rs` |
 //! | what gets a key, a paste or the mouse first, what is drawn over what, who has the cursor | the order: `tui/layers.rs`; the way down it: `tui/update/layer_input.rs`; up it: `tui/view.rs` |
 //! | keys, slash commands, drawing | `tui/keymap.rs`, `tui/update/{session,question,input}_keys.rs`, `tui/slash.rs` and its groups in `tui/slash/`, `tui/view/` |
 //! | `/cmd`, and a query to a model outside of the runs | `tui/update/shell_commands.rs`, `domain/command_suggestion.rs`, `runtime/one_shot_query.rs` |
@@ -131,11 +134,11 @@
 //! | `/task` | `domain/task_list.rs`, `adapters/task_list.rs`, `tui/update/tasks.rs` |
 //! | messages on screen: Markdown as it comes, code in colours, diffs, what is folded | `tui/transcript/` |
 //! | panes: their drawing, content, layout, and view of a run | `tui/view/pane.rs`, `tui/pane/`, `tui/layout.rs`, `tui/run_view/` |
-//! | breakpoints, step mode, values that the user sets | `engine/machine/{breakpoint_control,continue_from_breakpoint,on_steered}.rs`, their types: `engine/steering.rs`; those of the command line: `app/breakpoints.rs` |
-//! | the history on screen | `tui/history_browser/`, `tui/update/history_browser/`, `app/backend/history_queries.rs` |
+//! | breakpoints, step mode, values that the user sets | `engine/machine/{breakpoint_control,continue_from_breakpoint,on_steered}.rs`, their types: `engine/steering.rs`; those of the command line: `commands/breakpoints.rs` |
+//! | the history on screen | `tui/history_browser/`, `tui/update/history_browser/`, `session/history_queries.rs` |
 //! | watching the history for writes of other processes | `adapters/file_watch.rs`, `tui/program/store_watch.rs` |
 //! | lines instead of a screen | `tui/line_mode.rs` |
-//! | how the workflow server is reached | `mcp/transport.rs`, `app/mcp/http_server.rs` |
+//! | how the workflow server is reached | `mcp/transport.rs`, `commands/mcp/http_server.rs` |
 //! | answers to clients of the workflow server | `mcp/response.rs`, `mcp/tools.rs` |
 //! | exit codes, errors, limits | `cli/exit.rs`, [`domain::run_error`], `docs/exit-codes-and-limits.md` |
 //!
@@ -160,14 +163,15 @@
 //! - Effects are data. An answer to a call that no branch waits for is dropped.
 //! - An error is one of three things: a finding in the user's file, a failed run with a hint, or a bug that ends one run only.
 //! - No panics, `unwrap` or `unsafe` outside of tests; an exception from a lint carries its reason.
-//! - Only [`adapters`], [`app`] and the borders of [`tui`] and [`mcp`] touch the disk, the clock, the environment and
+//! - Only [`adapters`], [`bootstrap`], [`commands`] and the borders of [`tui`] and [`mcp`] touch the disk, the clock, the environment and
 //!   processes; clippy's `disallowed-methods` enforces that.
 //! - Keys are never printed, logged, stored or put into an effect; effects carry the names of keys.
 //! - A test is a row. Pure code has its rows beside it; what goes through two layers lives in `tests/it`, against real
 //!   files, real git, a real database and a real socket.
 pub use synthdev_adapters as adapters;
-pub use synthdev_app as app;
+pub use synthdev_bootstrap as bootstrap;
 pub use synthdev_cli as cli;
+pub use synthdev_commands as commands;
 pub use synthdev_domain as domain;
 pub use synthdev_engine as engine;
 pub use synthdev_language as language;
@@ -175,5 +179,6 @@ pub use synthdev_mcp as mcp;
 pub use synthdev_ports as ports;
 pub use synthdev_runtime as runtime;
 pub use synthdev_service as service;
+pub use synthdev_session as session;
 pub use synthdev_settings as settings;
 pub use synthdev_tui as tui;

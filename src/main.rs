@@ -1,4 +1,4 @@
-//! `synthdev`: parse arguments, call the app, turn its answer into an exit code.
+//! `synthdev`: parse arguments, call the commands, turn their answer into an exit code.
 
 use std::process::ExitCode;
 
@@ -8,7 +8,7 @@ use synthdev::cli::json_error::{self, ReportedError};
 use synthdev::cli::{exit, output};
 
 fn main() -> ExitCode {
-    if let Some(code) = synthdev::app::run_sandbox_helper(std::env::args_os()) {
+    if let Some(code) = synthdev::bootstrap::sandbox_helper::run_sandbox_helper(std::env::args_os()) {
         return code;
     }
     let json = json_error::is_json_requested(std::env::args_os().skip(1));
@@ -21,7 +21,7 @@ fn main() -> ExitCode {
             error.exit()
         }
     };
-    match synthdev::app::run_cli(cli) {
+    match synthdev::commands::run_cli(cli) {
         Ok(code) => ExitCode::from(code),
         Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {

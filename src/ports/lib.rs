@@ -1,5 +1,5 @@
 //! Traits for everything outside of the runtime: models, tools, files, clocks. Adapters implement them;
-//! a few wrappers in `runtime` implement a port around another, and `app` gathers those of scripted runs.
+//! a few wrappers in `runtime` implement a port around another, and `bootstrap` gathers those of scripted runs.
 
 pub mod clock;
 pub mod lock;

@@ -148,6 +148,17 @@ fn manifests_are_kept() {
             &["src/engine/Cargo.toml:2: engine must not use tokio"],
         ),
         ("src/adapters/Cargo.toml", "[dependencies]\ntokio.workspace = true", &[]),
+        ("src/bootstrap/Cargo.toml", "[dependencies]\nsynthdev-adapters.workspace = true", &[]),
+        (
+            "src/commands/Cargo.toml",
+            "[dependencies]\nsynthdev-adapters.workspace = true",
+            &["src/commands/Cargo.toml:2: commands must not import adapters"],
+        ),
+        (
+            "src/session/Cargo.toml",
+            "[dependencies]\nsynthdev-adapters.workspace = true",
+            &["src/session/Cargo.toml:2: session must not import adapters"],
+        ),
         ("src/lost/Cargo.toml", "", &["src/lost/Cargo.toml:1: lost is no member of the table"]),
         ("Cargo.toml", "[dependencies]\nsynthdev-tui.workspace = true", &[]),
     ];
@@ -272,6 +283,22 @@ fn sizes_are_kept() {
     ];
     for (name, text, expected) in rows {
         assert_eq!(run_check(sizes::check_sizes, &[("src/a.rs", text)]), *expected, "{name}");
+    }
+}
+
+#[test]
+fn the_member_that_wires_stays_small() {
+    let tests = |count: usize| format!("#[cfg(test)]\nmod tests {{\n{}}}\n", "// b\n".repeat(count - 3));
+    let over = "src/bootstrap/: 1500 lines with tests, it stays below 1500: it is wiring only";
+    let rows: &[(&str, &str, usize, &[&str])] = &[
+        ("below the wall", "src/bootstrap/b.rs", 1499, &[]),
+        ("at it, with tests", "src/bootstrap/b.rs", 1500, &[over]),
+        ("another member", "src/commands/b.rs", 1500, &[]),
+    ];
+    for (name, path, lines, expected) in rows {
+        let (first, second) = ("// a\n".repeat(100), tests(lines - 100));
+        let files = [("src/bootstrap/a.rs", first.as_str()), (*path, second.as_str())];
+        assert_eq!(run_check(sizes::check_sizes, &files), *expected, "{name}");
     }
 }
 
@@ -475,16 +502,16 @@ type CommandCase<'a> = (&'a [&'a str], &'a [CommandRow], &'a [&'a str]);
 
 #[test]
 fn commands_have_files_and_pages() {
-    let texts = [("src/app/a.rs", "fn show(x: u8) {}"), ("docs/a.md", "`runs show ID`, synthdev why")]
+    let texts = [("src/commands/a.rs", "fn show(x: u8) {}"), ("docs/a.md", "`runs show ID`, synthdev why")]
         .map(|(path, text)| (path.to_owned(), text.to_owned()));
-    let why = ("why", "src/app/a.rs", "show");
-    let show = ("runs show", "src/app/a.rs", "show");
-    let (lost, other) = (("why", "src/app/a.rs", "explain"), ("wh", "src/app/a.rs", "show"));
+    let why = ("why", "src/commands/a.rs", "show");
+    let show = ("runs show", "src/commands/a.rs", "show");
+    let (lost, other) = (("why", "src/commands/a.rs", "explain"), ("wh", "src/commands/a.rs", "show"));
     let rows: &[CommandCase<'_>] = &[
         (&["runs show", "why"], &[why, show], &[]),
         (&["runs show", "why"], &[show], &["`synthdev why` has no row in the table of command files"]),
-        (&["why"], &[why, show], &["src/app/a.rs: there is no command `synthdev runs show`"]),
-        (&["why"], &[lost], &["src/app/a.rs: `explain` of `synthdev why` is not there"]),
+        (&["why"], &[why, show], &["src/commands/a.rs: there is no command `synthdev runs show`"]),
+        (&["why"], &[lost], &["src/commands/a.rs: `explain` of `synthdev why` is not there"]),
         (&["wh"], &[other], &["`synthdev wh` is on no page of docs/: explain it there"]),
     ];
     for (paths, table, expected) in rows {
@@ -544,26 +571,30 @@ type UseCaseRow<'a> = (&'a str, &'a str, Option<(usize, &'a str)>);
 #[test]
 fn front_ends_ask_the_service_for_its_use_cases() {
     let rows: &[UseCaseRow<'_>] = &[
-        ("src/app/a.rs", "fn f(wired: W) {\n wired.handle.rewind(1); }", Some((2, "rewind"))),
-        ("src/app/a.rs", "fn f(wired: W) { (&wired).handle().rewind(1); }", Some((1, "rewind"))),
-        ("src/app/a.rs", "fn f(handle: H) { handle.pause(1); }", Some((1, "pause"))),
-        ("src/app/a.rs", "async fn f(handle: H) { handle.cancel(1).await; }", Some((1, "cancel"))),
-        ("src/app/a.rs", "fn f(wired: W) { wired.handle.resume(1); }", Some((1, "resume"))),
-        ("src/app/a.rs", "fn f(handle: H) { handle.redeem(1); }", Some((1, "redeem"))),
-        ("src/app/a.rs", "fn f(call: C) { call.backend.handle().find_runs(1); }", Some((1, "find_runs"))),
-        ("src/app/a.rs", "fn f(handle: H) { handle.search(1); }", Some((1, "search"))),
-        ("src/app/a.rs", "fn f(handle: H) { handle.export(1); }", Some((1, "export"))),
-        ("src/app/a.rs", "fn f(handle: H) { handle.start(1); }", Some((1, "start"))),
-        ("src/app/a.rs", "fn f(handle: H) { handle.lock_files(1); }", Some((1, "lock_files"))),
-        ("src/app/a.rs", "fn f(handle: H) { handle.build_index(1); }", Some((1, "build_index"))),
-        ("src/app/a.rs", "fn f(service: S) { service.rewind(1); }", None),
-        ("src/app/a.rs", "fn f(handle: H) { handle.summary(1); }", None),
+        ("src/commands/a.rs", "fn f(wired: W) {\n wired.handle.rewind(1); }", Some((2, "rewind"))),
+        ("src/commands/a.rs", "fn f(wired: W) { (&wired).handle().rewind(1); }", Some((1, "rewind"))),
+        ("src/commands/a.rs", "fn f(handle: H) { handle.pause(1); }", Some((1, "pause"))),
+        ("src/commands/a.rs", "async fn f(handle: H) { handle.cancel(1).await; }", Some((1, "cancel"))),
+        ("src/commands/a.rs", "fn f(wired: W) { wired.handle.resume(1); }", Some((1, "resume"))),
+        ("src/commands/a.rs", "fn f(handle: H) { handle.redeem(1); }", Some((1, "redeem"))),
+        (
+            "src/commands/a.rs",
+            "fn f(call: C) { call.backend.handle().find_runs(1); }",
+            Some((1, "find_runs")),
+        ),
+        ("src/commands/a.rs", "fn f(handle: H) { handle.search(1); }", Some((1, "search"))),
+        ("src/commands/a.rs", "fn f(handle: H) { handle.export(1); }", Some((1, "export"))),
+        ("src/commands/a.rs", "fn f(handle: H) { handle.start(1); }", Some((1, "start"))),
+        ("src/commands/a.rs", "fn f(handle: H) { handle.lock_files(1); }", Some((1, "lock_files"))),
+        ("src/commands/a.rs", "fn f(handle: H) { handle.build_index(1); }", Some((1, "build_index"))),
+        ("src/commands/a.rs", "fn f(service: S) { service.rewind(1); }", None),
+        ("src/commands/a.rs", "fn f(handle: H) { handle.summary(1); }", None),
         ("src/service/a.rs", "fn f(handle: H) { handle.rewind(1); }", None),
-        ("src/app/a.rs", "#[cfg(test)] mod tests { fn f(handle: H) { handle.rewind(1); } }", None),
+        ("src/commands/a.rs", "#[cfg(test)] mod tests { fn f(handle: H) { handle.rewind(1); } }", None),
     ];
     for (path, text, found) in rows {
         let message = |(line, method): &(usize, &str)| {
-            format!("src/app/a.rs:{line}: `{method}` of the runtime is a use case: call the service")
+            format!("src/commands/a.rs:{line}: `{method}` of the runtime is a use case: call the service")
         };
         let expected: Vec<String> = found.iter().map(message).collect();
         assert_eq!(run_check(use_cases::check_use_cases, &[(path, text)]), expected, "{text}");
@@ -622,7 +653,7 @@ fn one_list_orders_the_layers_of_the_screen() {
         ("src/tui/view/setup.rs", "fn f() { model.edit.is_some(); }", Some((1, "edit"))),
         ("src/tui/update/editor/keys.rs", "fn f() { model.edit = None; }", None),
         ("src/tui/view/dialog.rs", "fn f() { model.dialogs.front_mut(); }", None),
-        ("src/app/a.rs", "fn f() { model.setup.is_some(); }", None),
+        ("src/commands/a.rs", "fn f() { model.setup.is_some(); }", None),
     ];
     for (path, text, place) in rows {
         let message = |(line, what): &(usize, &str)| {

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use serde_json::Value;
-use synthdev::app::bootstrap;
+use synthdev::bootstrap::wiring;
 use synthdev::domain::diagnostic::Diagnostic;
 use synthdev::domain::source_location::ConfigLayer;
 use synthdev::language::source::SourceFile;
@@ -73,7 +73,7 @@ fn test_catalog() -> ConfigCatalog {
         environment: environment.map(|(name, value)| (name.to_owned(), value.to_owned())).into(),
         ..ConfigSources::default()
     };
-    ConfigCatalog::load(sources, bootstrap::tool_specs(&root()))
+    ConfigCatalog::load(sources, wiring::tool_specs(&root()))
 }
 
 fn find_diagnostics(catalog: &ConfigCatalog, name: &str, text: &str) -> Vec<Diagnostic> {

@@ -14,7 +14,7 @@ use super::source::Tree;
 use super::syntax::{attributes, flatten_tokens, is_punct, is_test};
 
 /// Members that show events.
-const FRONT_ENDS: &[&str] = &["tui", "cli", "mcp", "app"];
+const FRONT_ENDS: &[&str] = &["tui", "cli", "mcp", "commands", "session"];
 
 /// Events that one file may put into words of its own.
 const OWN_WORDS: usize = 2;

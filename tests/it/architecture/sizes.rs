@@ -1,4 +1,4 @@
-//! Walls: 500 lines a file without its tests, 60 lines of code a function.
+//! Walls: 500 lines a file without its tests, 60 lines of code a function, 1,500 lines for the member that wires.
 
 use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
@@ -9,6 +9,8 @@ use super::syntax::{attributes, is_test, names};
 
 const FILE_WALL: usize = 500;
 const FUNCTION_WALL: usize = 60;
+/// Wiring that grows has taken over something else. Its tests count.
+const MEMBER_WALLS: &[(&str, usize)] = &[("bootstrap", 1500)];
 
 pub(super) fn check_sizes(tree: &Tree) -> Vec<String> {
     let mut found = Vec::new();
@@ -24,7 +26,16 @@ pub(super) fn check_sizes(tree: &Tree) -> Vec<String> {
         functions.visit_file(&source.file);
         found.append(&mut functions.findings);
     }
+    found.extend(MEMBER_WALLS.iter().filter_map(|(member, wall)| member_over_wall(tree, member, *wall)));
     found
+}
+
+fn member_over_wall(tree: &Tree, member: &str, wall: usize) -> Option<String> {
+    let folder = format!("src/{member}/");
+    let files = tree.sources.iter().filter(|source| source.path.starts_with(&folder));
+    let lines: usize = files.map(|source| source.text.lines().count()).sum();
+    (lines >= wall)
+        .then(|| format!("{folder}: {lines} lines with tests, it stays below {wall}: it is wiring only"))
 }
 
 fn test_lines(items: &[Item]) -> usize {

@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use synthdev::app::bootstrap;
-use synthdev::app::simulation_ports::LocalSimulationPorts;
+use synthdev::bootstrap::simulation_ports::LocalSimulationPorts;
+use synthdev::bootstrap::wiring;
 use synthdev::domain::source_location::ConfigLayer;
 use synthdev::language::source::SourceFile;
 use synthdev::language::test_file;
@@ -43,7 +43,7 @@ async fn shipped_workflows_go_the_same_way_in_every_protocol() {
     let project = crate::support::temporary::temp_directory();
     let catalog = ConfigCatalog::load(
         config_sources(&Texts { workflows, roles: vec![ROLES.to_owned()], ..Texts::default() }),
-        bootstrap::tool_specs(project.path()),
+        wiring::tool_specs(project.path()),
     );
     let ports = LocalSimulationPorts::default();
     let mut played = 0;

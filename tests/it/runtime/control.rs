@@ -1,7 +1,7 @@
 //! A run that another process drives: paused there to be taken up here, or ended. Two stores on one file are two processes.
 
 use super::*;
-use synthdev::app::bootstrap;
+use synthdev::bootstrap::wiring;
 use synthdev::engine::steering::SteeringAction;
 use synthdev::runtime::cancel::CancelOutcome;
 use synthdev::runtime::control_requests::PauseOutcome;
@@ -259,12 +259,12 @@ async fn one_that_stands_is_left_as_it_stands() {
 #[tokio::test]
 async fn files_read_again_and_worktrees_keep_the_one_store_that_others_ask() {
     let directory = crate::support::temporary::temp_directory();
-    let catalog = ConfigCatalog::load(ConfigSources::default(), bootstrap::tool_specs(directory.path()));
+    let catalog = ConfigCatalog::load(ConfigSources::default(), wiring::tool_specs(directory.path()));
     let (project, data) = (directory.path(), directory.path().join("data"));
-    let wired = bootstrap::wire_runtime(project, &data, &catalog, None);
-    let again = bootstrap::rewire_runtime(&wired, project, &data, &catalog);
-    let place = bootstrap::WorktreeLocation { project, worktree: &project.join("tree") };
-    let beside = bootstrap::wire_beside(&again, place, &data, &catalog);
-    let store = |wired: &bootstrap::WiredRuntime| Arc::clone(&wired.ports.store);
+    let wired = wiring::wire_runtime(project, &data, &catalog, None);
+    let again = wiring::rewire_runtime(&wired, project, &data, &catalog);
+    let place = wiring::WorktreeLocation { project, worktree: &project.join("tree") };
+    let beside = wiring::wire_beside(&again, place, &data, &catalog);
+    let store = |wired: &wiring::WiredRuntime| Arc::clone(&wired.ports.store);
     assert!([&again, &beside].iter().all(|other| Arc::ptr_eq(&store(other), &store(&wired))));
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 use synthdev::adapters::providers::ModelProviders;
 use synthdev::adapters::providers::scripted::ScriptedModel;
-use synthdev::app::bootstrap;
+use synthdev::bootstrap::wiring;
 use synthdev::domain::approval::ApprovalPolicy;
 use synthdev::domain::ids::RunId;
 use synthdev::domain::source_location::ConfigLayer;
@@ -84,10 +84,10 @@ impl Stage {
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
             std::fs::write(path, text.as_str().unwrap()).unwrap();
         }
-        let catalog = ConfigCatalog::load(config_sources(texts), bootstrap::tool_specs(project.path()));
+        let catalog = ConfigCatalog::load(config_sources(texts), wiring::tool_specs(project.path()));
         let replies = if texts.replies.is_null() { json!({}) } else { texts.replies.clone() };
         let script = ScriptedModel::from_value(&json!({ "replies": replies })).unwrap();
-        let wired = bootstrap::wire_runtime(project.path(), data.path(), &catalog, Some(script));
+        let wired = wiring::wire_runtime(project.path(), data.path(), &catalog, Some(script));
         let heard = Arc::new(Recorder::new(model(wired.providers.clone())));
         let ports = wired.ports;
         let ports = RuntimePorts { models: heard.clone(), tools: tools(ports.tools.clone()), ..ports };

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use synthdev::adapters::javascript::{ScriptIsolate, ScriptLimits};
-use synthdev::app::bootstrap;
+use synthdev::bootstrap::wiring;
 use synthdev::domain::approval::{ApprovalDecision, ApprovalPolicy, ToolPermission};
 use synthdev::domain::ids::Timestamp;
 use synthdev::domain::message::ToolCall;
@@ -56,7 +56,7 @@ pub fn program(workflows: &[Value]) -> WorkflowProgram {
         command_line,
         ..ConfigSources::default()
     };
-    let catalog = ConfigCatalog::load(sources, bootstrap::tool_specs(Path::new("/")));
+    let catalog = ConfigCatalog::load(sources, wiring::tool_specs(Path::new("/")));
     let name = workflows[0]["workflow_name"].as_str().unwrap();
     catalog.program(name).unwrap_or_else(|found| panic!("{found:#?}"))
 }

@@ -13,7 +13,7 @@ use synthdev::adapters::project_lock::FileLock;
 use synthdev::adapters::providers::scripted::ScriptedModel;
 use synthdev::adapters::sqlite::SqliteStore;
 use synthdev::adapters::system_clock::{SystemClock, SystemIds};
-use synthdev::app::bootstrap;
+use synthdev::bootstrap::wiring;
 use synthdev::domain::approval::ApprovalPolicy;
 use synthdev::domain::ids::RunId;
 use synthdev::domain::journal::RunStatus;
@@ -66,7 +66,7 @@ pub fn program(workflows: &[Value]) -> WorkflowProgram {
         command_line,
         ..ConfigSources::default()
     };
-    let catalog = ConfigCatalog::load(sources, bootstrap::tool_specs(Path::new("/")));
+    let catalog = ConfigCatalog::load(sources, wiring::tool_specs(Path::new("/")));
     let name = workflows[0]["workflow_name"].as_str().unwrap();
     catalog.program(name).unwrap_or_else(|found| panic!("{found:#?}"))
 }

@@ -1,0 +1,48 @@
+//! Servers of the model context protocol whose tools our agents use: which are configured, and what they list.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use synthdev_adapters::mcp_client::{McpClientSettings, McpServerPool};
+pub use synthdev_adapters::mcp_client::{McpServerListing, McpToolLists};
+use synthdev_adapters::tools::ToolSettings;
+use synthdev_domain::mcp_server::McpServerConfig;
+use synthdev_domain::tool::ToolSpec;
+use synthdev_settings::catalog::ConfigCatalog;
+
+/// The servers of a configuration, for the tools of one directory.
+pub(crate) fn server_pool(tools: &ToolSettings, data: &Path, catalog: &ConfigCatalog) -> McpServerPool {
+    McpServerPool::new(McpClientSettings {
+        servers: catalog.mcp_servers().clone(),
+        project: tools.root.clone(),
+        strip_env: tools.strip_env.clone(),
+        sandbox: Arc::clone(&tools.sandbox),
+        tool_lists: McpToolLists::new(data),
+    })
+}
+
+/// The tools that these servers listed when they were asked last.
+pub(crate) fn listed_tools(servers: &BTreeMap<String, McpServerConfig>, data: &Path) -> Vec<ToolSpec> {
+    let lists = McpToolLists::new(data);
+    let listed = servers.values().filter_map(|server| Some((server, lists.load(server)?.ok()?)));
+    listed
+        .flat_map(|(server, tools)| tools.iter().map(|tool| server.tool_spec(tool)).collect::<Vec<_>>())
+        .collect()
+}
+
+/// Servers that were never asked for their tools.
+pub fn unlisted_servers(catalog: &ConfigCatalog, data: &Path) -> Vec<String> {
+    let lists = McpToolLists::new(data);
+    let servers = catalog.mcp_servers().values().filter(|server| lists.load(server).is_none());
+    servers.map(|server| server.name.clone()).collect()
+}
+
+/// Why a server is left out, for the user.
+pub fn failure_line(listing: &McpServerListing) -> Option<String> {
+    let why = listing.tools.as_ref().err()?;
+    Some(format!(
+        "MCP server `{}` is left out: {why}; `synthdev mcp test {}` tries it again",
+        listing.server, listing.server
+    ))
+}

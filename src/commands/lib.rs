@@ -1,0 +1,125 @@
+//! The commands of the command line: each parses what was typed, asks the service, and puts the outcome into words. No
+//! rule of a run, of a file format or of the screen is here, and nothing names an adapter: `bootstrap` builds those.
+#![allow(
+    clippy::disallowed_methods,
+    reason = "a command makes the files that the user asked for, and the demo its project"
+)]
+
+mod breakpoints;
+mod check_command;
+mod configure;
+mod demo;
+mod diagnostics;
+mod doctor;
+mod graph;
+mod history_commands;
+mod index;
+mod isolation;
+mod list_commands;
+mod load_config;
+mod mcp;
+mod mcp_command;
+mod mcp_configuration;
+mod models;
+mod new;
+mod read_only;
+mod recorded_tests;
+mod recordings;
+mod resume_command;
+mod run_command;
+mod run_to_end;
+mod runs_command;
+mod salvage;
+mod sandbox_report;
+mod schema;
+mod simulate;
+mod start_options;
+mod terminal_size;
+mod test_command;
+mod time_travel;
+mod tools_check;
+mod trust_command;
+
+use std::io::Write;
+
+use anyhow::Result;
+
+use synthdev_bootstrap::hardening;
+use synthdev_bootstrap::sandbox_helper::remove_private_directories;
+use synthdev_bootstrap::start_context::StartContext;
+use synthdev_cli::args::{CliArgs, CliCommand, ConfigCommand, SettingFlags, completion_script};
+use synthdev_cli::{exit, limits, output};
+
+/// Does what was typed; the answer is the exit code.
+///
+/// # Errors
+/// What could not be done, with what to do next; exit code 2.
+pub fn run_cli(cli: CliArgs) -> Result<u8> {
+    let done = perform(cli);
+    // a thread that is not waited for may still hold a sandbox
+    remove_private_directories();
+    done
+}
+
+fn perform(mut cli: CliArgs) -> Result<u8> {
+    hardening::forbid_process_inspection();
+    hardening::outlive_file_limits();
+    hardening::close_inherited_on_exec();
+    if let Some(CliCommand::Completions { shell }) = cli.command {
+        std::io::stdout().lock().write_all(&completion_script(shell))?;
+        return Ok(exit::COMPLETED);
+    }
+    if matches!(cli.command, Some(CliCommand::Limits)) {
+        std::io::stdout().lock().write_all(limits::limits_page().as_bytes())?;
+        return Ok(exit::COMPLETED);
+    }
+    if matches!(cli.command, Some(CliCommand::Models { .. })) {
+        // there it says whose models are listed
+        cli.settings.provider = None;
+    }
+    if let Some(CliCommand::Configure(args)) = &mut cli.command {
+        // there these flags say what is written
+        args.flags = std::mem::take(&mut cli.settings);
+        let (config, trust) = (args.flags.config.clone(), args.flags.trust);
+        cli.settings = SettingFlags { config, trust, ..SettingFlags::default() };
+    }
+    let context = StartContext::find_project(start_options::start_options(&cli))?;
+    hardening::close_data(&context.dirs.data).iter().for_each(output::print_stderr);
+    if cli.linear && !matches!(cli.command, None | Some(CliCommand::Demo { headless: false })) {
+        anyhow::bail!("--linear is about the screen: use it without a command, or with demo");
+    }
+    match cli.command {
+        None => synthdev_session::run_interactive(context, synthdev_session::TuiStartup::default()),
+        Some(CliCommand::Run(args)) => run_command::run_workflow_command(&context, args),
+        Some(CliCommand::Demo { headless }) => demo::run_demo(&context, headless),
+        Some(CliCommand::Check(args)) => check_command::run_check_command(&context, &args),
+        Some(CliCommand::Simulate(args)) => simulate::run_simulate_command(&context, args),
+        Some(CliCommand::Test(args)) => test_command::run_test_command(&context, &args),
+        Some(CliCommand::Runs(command)) => runs_command::run_runs_command(&context, *command),
+        Some(CliCommand::Resume(args)) => resume_command::resume_run(&context, &args),
+        Some(CliCommand::Why { run, step, json }) => time_travel::explain_step(&context, &run, step, json),
+        Some(CliCommand::Snapshot(command)) => runs_command::run_snapshot_subcommand(&context, command),
+        Some(CliCommand::Sandbox(args)) => sandbox_report::show_sandbox(&context, &args),
+        Some(CliCommand::Mcp(args)) => mcp::run_mcp_server(&context, &args),
+        Some(CliCommand::Graph(args)) => graph::show_graph(&context, &args),
+        Some(CliCommand::Schema { name, write }) => schema::print_schema(name, write.as_deref()),
+        Some(CliCommand::New(command)) => new::new(&context, &command),
+        Some(CliCommand::Workflows { json }) => list_commands::list_workflows(&context, json),
+        Some(CliCommand::Roles { json }) => list_commands::list_roles(&context, json),
+        Some(CliCommand::Tools(args)) => tools_check::run_tools_command(&context, &args),
+        Some(CliCommand::Models { provider, json }) => {
+            models::list_models(&context, provider.as_deref(), json)
+        }
+        Some(CliCommand::Index(args)) => index::run_index(&context, &args),
+        Some(CliCommand::Doctor { offline, json }) => doctor::run_doctor_command(&context, offline, json),
+        Some(CliCommand::Trust) => trust_command::show_trust(&context),
+        Some(CliCommand::Configure(args)) => configure::run_configure_command(context, &args),
+        Some(CliCommand::Config(ConfigCommand::Show { origin })) => {
+            list_commands::show_config(&context, origin)
+        }
+        Some(CliCommand::Config(ConfigCommand::Explain { key, json })) => {
+            list_commands::explain_setting(&context, &key, json)
+        }
+        Some(CliCommand::Completions { .. } | CliCommand::Limits) => Ok(exit::COMPLETED),
+    }
+}

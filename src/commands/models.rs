@@ -1,0 +1,39 @@
+//! `models`: the available models, their servers and their prices.
+
+use std::io::Write;
+
+use anyhow::{Result, bail};
+
+use super::run_command::{build_runtime, load_catalog};
+use synthdev_bootstrap::start_context::StartContext;
+use synthdev_cli::output::TerminalSafeWriter;
+use synthdev_cli::{exit, json_output, models};
+use synthdev_language::did_you_mean;
+use synthdev_session::probe_servers::{ProbeScope, ServerProbe};
+
+pub(crate) fn list_models(context: &StartContext, provider: Option<&str>, as_json: bool) -> Result<u8> {
+    let (catalog, _) = load_catalog(context, context.overrides.clone(), None)?;
+    let mut servers = catalog.servers();
+    if let Some(wanted) = provider {
+        let mut names: Vec<String> = servers.iter().map(|server| server.provider.clone()).collect();
+        names.dedup();
+        servers.retain(|server| server.provider == wanted);
+        if servers.is_empty() {
+            let names: Vec<&str> = names.iter().map(String::as_str).collect();
+            let hint = did_you_mean::suggest_or_list(wanted, "known providers", &names).unwrap_or_default();
+            bail!("there is no provider `{wanted}`\nhint: {hint}");
+        }
+    }
+    let survey = ServerProbe::new(&catalog);
+    let seen = build_runtime()?.block_on(survey.probe_all(servers, ProbeScope::Usable));
+    let failed = seen.iter().any(|one| matches!(one.answer, Some(Err(_))));
+    let report = models::models_report(seen, catalog.models());
+    let mut stdout = std::io::stdout().lock();
+    if as_json {
+        json_output::write_pretty_json(&report, &mut stdout)?;
+    } else {
+        let text = models::report_text(&report, provider.is_some());
+        TerminalSafeWriter(&mut stdout).write_all(text.as_bytes())?;
+    }
+    Ok(if provider.is_some() && failed { exit::FAILED } else { exit::COMPLETED })
+}

@@ -1,0 +1,132 @@
+//! Small facts of the catalogue, for lists and messages.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use synthdev_domain::diagnostic::{Diagnostic, DiagnosticSeverity};
+use synthdev_language::model_selector::ModelSelector;
+use synthdev_language::render::{DiagnosticStyle, render_diagnostics};
+use synthdev_service::session::{RoleLine, ToolLine, WorkflowLine};
+use synthdev_settings::catalog::ConfigCatalog;
+use synthdev_settings::roles::tools_for;
+
+pub(crate) fn role_lines(catalog: &ConfigCatalog) -> Vec<RoleLine> {
+    let models: BTreeMap<&str, String> = ["base", "smart", "fast"]
+        .into_iter()
+        .map(|level| {
+            (
+                level,
+                catalog.model_for_level(level).map_or_else(|_| "not set".to_owned(), |choice| choice.model),
+            )
+        })
+        .collect();
+    catalog
+        .roles()
+        .iter()
+        .map(|role| RoleLine {
+            group: role.group.clone(),
+            name: role.name.clone(),
+            level: role.level.clone(),
+            model: match &role.provider {
+                Some(_) => catalog
+                    .select_model(&ModelSelector::for_role(role))
+                    .map_or_else(|_| "not set".to_owned(), |choice| choice.model),
+                None => models.get(role.level.as_str()).cloned().unwrap_or_default(),
+            },
+            tools: tools_for(role, catalog.tools()).0.len(),
+            description: role.description.clone(),
+            layer: role.layer,
+        })
+        .collect()
+}
+
+/// The tools of a role; of an unknown role, all of them.
+pub(crate) fn tool_lines(catalog: &ConfigCatalog, role: &str) -> Vec<ToolLine> {
+    let policy = catalog.settings().approval_policy();
+    let tools = catalog
+        .roles()
+        .find_role(role)
+        .map_or_else(|_| catalog.tools().to_vec(), |role| tools_for(role, catalog.tools()).0);
+    tools
+        .into_iter()
+        .map(|tool| ToolLine {
+            approval: policy.permission_for(&tool.name, tool.risk),
+            parameters: parameter_names(&tool.parameters),
+            name: tool.name,
+            risk: tool.risk,
+            description: tool.description,
+        })
+        .collect()
+}
+
+/// `path, start_line?`: names of a tool's parameters, optional ones marked.
+pub(crate) fn parameter_names(schema: &serde_json::Value) -> String {
+    let required: Vec<&str> =
+        schema["required"].as_array().into_iter().flatten().filter_map(|name| name.as_str()).collect();
+    let names = schema["properties"].as_object().into_iter().flatten().map(|(name, _)| name);
+    names
+        .map(|name| if required.contains(&name.as_str()) { name.clone() } else { format!("{name}?") })
+        .collect::<Vec<_>>()
+        .join(", ")
+}
+
+/// What is missing, if every error is about a model that is not set.
+pub(crate) fn missing_models(catalog: &ConfigCatalog, errors: &[Diagnostic]) -> Option<String> {
+    let levels = ["base", "smart", "fast"];
+    let missing: Vec<String> = levels
+        .iter()
+        .filter_map(|level| catalog.model_for_level(level).err())
+        .map(|found| found.message)
+        .collect();
+    let all = !errors.is_empty() && errors.iter().all(|error| missing.contains(&error.message));
+    all.then(|| {
+        let named: Vec<String> =
+            missing.into_iter().filter(|text| errors.iter().any(|error| error.message == *text)).collect();
+        named.join("\n")
+    })
+}
+
+/// Workflow files so broken that no workflow of theirs has a name: listed by the file's name.
+pub(crate) fn unreadable_workflows(catalog: &ConfigCatalog) -> impl Iterator<Item = WorkflowLine> {
+    catalog.workflow_files().iter().filter_map(|file| {
+        let own = |finding: &&Diagnostic| {
+            finding.severity == DiagnosticSeverity::Error && finding.place.file == file.name
+        };
+        let named = catalog.workflows().iter().any(|entry| entry.place.file == file.name);
+        let broken = catalog.diagnostics().iter().find(own).filter(|_| !named)?;
+        let name = Path::new(&file.name).file_stem()?.to_string_lossy().into_owned();
+        Some(WorkflowLine {
+            name,
+            description: String::new(),
+            input: String::new(),
+            waits_for_input: false,
+            needs_input: false,
+            layer: file.layer,
+            error: Some(synthdev_language::render::compact_line(broken)),
+        })
+    })
+}
+
+/// With how the first of the files is opened, if it is one that can be edited here.
+pub(crate) fn mended_by(catalog: &ConfigCatalog, errors: &[Diagnostic], text: String) -> String {
+    let mut files = catalog.workflow_files().iter().chain(catalog.role_files()).map(|file| &file.name);
+    let first = errors.first().map(|error| &error.place.file);
+    match first.filter(|first| files.any(|file| file == *first)) {
+        Some(file) => format!("{}\nhint: /edit {file} opens it, F8 goes there", text.trim_end()),
+        None => text,
+    }
+}
+
+pub(crate) fn first_error(catalog: &ConfigCatalog, found: &[Diagnostic]) -> Option<String> {
+    let errors: Vec<Diagnostic> =
+        found.iter().filter(|finding| finding.severity == DiagnosticSeverity::Error).cloned().collect();
+    let broken =
+        || errors.first().map(|error| format!("broken: {}", synthdev_language::render::compact_line(error)));
+    missing_models(catalog, &errors).map(|text| text.replace('\n', ", ")).or_else(broken)
+}
+
+/// Findings as compilers show them, each in its file.
+pub fn diagnostics_text(catalog: &ConfigCatalog, found: &[Diagnostic], colour: bool) -> String {
+    let paint = if colour { DiagnosticStyle::Ansi } else { DiagnosticStyle::Plain };
+    render_diagnostics(found, &|name| catalog.printable_text(name), paint)
+}

@@ -1,0 +1,61 @@
+//! Workflows, roles, tools and prices for a session: everything that the catalogue has, broken ones included.
+
+use super::TuiBackend;
+use super::catalog_lines::{first_error, role_lines, tool_lines, unreadable_workflows};
+use synthdev_domain::cost::TokenPrice;
+use synthdev_domain::model::ModelChoice;
+use synthdev_language::workflow_file::StartCondition;
+use synthdev_service::session::{DefinitionRequest, DefinitionResponse, ServiceAnswer, WorkflowLine};
+use synthdev_settings::catalog::ConfigCatalog;
+use synthdev_settings::catalog::workflow_index::WorkflowEntry;
+
+impl TuiBackend {
+    pub(crate) fn answer_definition_request(
+        &self,
+        request: DefinitionRequest,
+    ) -> ServiceAnswer<DefinitionResponse> {
+        let catalog = &*self.current_catalog();
+        ServiceAnswer::now(match request {
+            DefinitionRequest::Names => {
+                DefinitionResponse::Names { workflows: workflow_lines(catalog), roles: role_lines(catalog) }
+            }
+            DefinitionRequest::Workflows => DefinitionResponse::Workflows(workflow_lines(catalog)),
+            DefinitionRequest::ChooseWorkflow(requested_name) => {
+                DefinitionResponse::WorkflowChosen { requested_name, workflows: workflow_lines(catalog) }
+            }
+            DefinitionRequest::Roles(group) => {
+                DefinitionResponse::Roles { group, roles: role_lines(catalog) }
+            }
+            DefinitionRequest::Role(requested_name) => {
+                DefinitionResponse::Role { requested_name, roles: role_lines(catalog) }
+            }
+            DefinitionRequest::Tools(role) => {
+                DefinitionResponse::Tools { tools: tool_lines(catalog, &role), role }
+            }
+            DefinitionRequest::Prices(models) => DefinitionResponse::Prices(model_prices(catalog, models)),
+        })
+    }
+}
+
+/// Of the models of the levels.
+fn model_prices(catalog: &ConfigCatalog, models: Vec<String>) -> Vec<(String, Option<TokenPrice>)> {
+    let levels = ["base", "smart", "fast"];
+    let choices: Vec<ModelChoice> =
+        levels.into_iter().filter_map(|level| catalog.model_for_level(level).ok()).collect();
+    let price =
+        |model: &str| choices.iter().find(|choice| choice.model == model).and_then(|choice| choice.price);
+    models.into_iter().map(|model| (model.clone(), price(&model))).collect()
+}
+
+fn workflow_lines(catalog: &ConfigCatalog) -> Vec<WorkflowLine> {
+    let line = |entry: &WorkflowEntry| WorkflowLine {
+        name: entry.name.clone(),
+        description: entry.description.clone(),
+        input: entry.inputs.iter().map(|input| input.name.clone()).collect::<Vec<_>>().join(", "),
+        waits_for_input: entry.start == StartCondition::OnUserInput,
+        needs_input: entry.inputs.iter().any(|input| input.required),
+        layer: entry.layer,
+        error: catalog.program(&entry.name).err().and_then(|found| first_error(catalog, &found)),
+    };
+    catalog.workflows().iter().map(line).chain(unreadable_workflows(catalog)).collect()
+}

@@ -1,0 +1,240 @@
+//! What the history of the screen asks: pages of runs, one run, one of its steps, why, two runs side by side, a file.
+//! Blocking: on a thread of its own. Nothing is changed but the file that is written.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::error_text::to_slash_commands;
+use super::past_runs::{list_error_text, store_error_text, with_hint};
+use crate::run_exporter::RunExporter;
+use synthdev_bootstrap::start_context::StartContext;
+use synthdev_bootstrap::wiring::WiredRuntime;
+use synthdev_cli::history::diff;
+use synthdev_cli::history::list::origin_text;
+use synthdev_cli::output::{cost_text, time_text, tokens_text};
+use synthdev_cli::snapshots;
+use synthdev_domain::ids::{RunId, Timestamp};
+use synthdev_domain::journal::{RunQuery, RunStatus, RunSummary};
+use synthdev_domain::workflow::plain_text;
+use synthdev_engine::explain;
+use synthdev_runtime::handle::RuntimeHandle;
+use synthdev_service::run_files::{RunFiles, StepFileChanges};
+use synthdev_service::run_list::{self, FoundRun, FoundRuns, WordSearch};
+use synthdev_settings::catalog::ConfigCatalog;
+use synthdev_tui::history_browser::run_list::{FOUND, PAGE};
+use synthdev_tui::history_browser::step_list::StepListBuilder;
+use synthdev_tui::history_browser::{
+    HistoryRequest, HistoryResponse, HistoryRunFilter, HistoryRunPage, HistoryText, RunDetails, RunListCursor,
+};
+use synthdev_tui::report::history::history_run_row;
+use synthdev_tui::transcript::item::{ItemTone, TranscriptBlock, TranscriptItem};
+use synthdev_tui::update::past_run::step_details::StepDetailsBuilder;
+
+/// Characters around the words.
+const WIDTH: usize = 120;
+/// States of a path that are shown: its end.
+const PATH: usize = 12;
+
+/// Of a step.
+const NO_FILES: &str = "no files were stored by then: its changes are unknown";
+
+/// Where the questions are answered from.
+pub(crate) struct TuiHistoryReader {
+    pub(crate) runtime: Arc<WiredRuntime>,
+    pub(crate) context: StartContext,
+    pub(crate) catalog: Arc<ConfigCatalog>,
+    /// This project.
+    pub(crate) project: String,
+}
+
+impl TuiHistoryReader {
+    fn handle(&self) -> &RuntimeHandle {
+        &self.runtime.handle
+    }
+
+    pub(crate) fn answer_request(&self, asked: HistoryRequest) -> HistoryResponse {
+        match asked {
+            HistoryRequest::Page { filter, after_cursor: after } => {
+                HistoryResponse::Page(self.run_page(&filter, after))
+            }
+            HistoryRequest::Changes => HistoryResponse::Changes(self.handle().history_changes()),
+            HistoryRequest::Open { run, known_state: known } => {
+                HistoryResponse::Opened(self.open_run(&run, known).map(|look| look.map(Box::new)))
+            }
+            HistoryRequest::Step { run, step } => HistoryResponse::Text(self.step_text(&run, step)),
+            HistoryRequest::Why { run, step } => HistoryResponse::Text(self.explain_step(&run, step)),
+            HistoryRequest::Compare(first, second) => {
+                HistoryResponse::Text(self.compare_runs(&first, &second))
+            }
+            HistoryRequest::Export { run, target_path: to } => {
+                HistoryResponse::Done(self.export_run(&run, &to))
+            }
+            HistoryRequest::Control { run, control } => {
+                let runtime = tokio::runtime::Handle::current();
+                HistoryResponse::Done(runtime.block_on(super::past_runs::control_run(
+                    self.handle(),
+                    run.as_str(),
+                    control,
+                )))
+            }
+        }
+    }
+
+    fn run_page(
+        &self,
+        filter: &HistoryRunFilter,
+        after: Option<RunListCursor>,
+    ) -> Result<HistoryRunPage, String> {
+        let at = self.handle().now();
+        let words = filter.search_words.trim();
+        let query = RunQuery {
+            workflow: filter.workflow.clone(),
+            statuses: filter.status.into_iter().collect(),
+            project: filter.this_project_only.then(|| self.project.clone()),
+            ..RunQuery::default()
+        };
+        if !words.is_empty() {
+            let query = RunQuery { until: after.map(|after| after.started), ..query };
+            // so many of the first ones may be known already
+            let most = FOUND + after.map_or(0, |after| after.known_count);
+            let search = WordSearch { words, query: &query, most, width: WIDTH };
+            let found = run_list::find_runs_by_words(self.handle(), &search);
+            let FoundRuns { runs, has_more } = found.map_err(|error| list_error_text(&error))?;
+            let row = |found: FoundRun| history_run_row(found.run, &self.project, found.text);
+            return Ok(HistoryRunPage { rows: runs.into_iter().map(row).collect(), has_more, at });
+        }
+        let query = RunQuery {
+            limit: PAGE,
+            until: after.map(|after| after.started),
+            offset: after.map_or(0, |after| after.known_count),
+            ..query
+        };
+        let found = run_list::find_runs(self.handle(), &query).map_err(|error| list_error_text(&error))?;
+        let more = found.len() == PAGE;
+        Ok(HistoryRunPage {
+            rows: found.into_iter().map(|run| history_run_row(run, &self.project, None)).collect(),
+            has_more: more,
+            at,
+        })
+    }
+
+    fn open_run(
+        &self,
+        run: &RunId,
+        known: Option<(Timestamp, RunStatus)>,
+    ) -> Result<Option<RunDetails>, String> {
+        let now = self.handle().summary(run.as_str()).map_err(|error| store_error_text(&error))?.progress;
+        if known == Some((now.updated, now.status)) {
+            return Ok(None);
+        }
+        let told = self.handle().replay_events(run.as_str(), StepListBuilder::default, |walk, at, event| {
+            walk.apply_event(at, &event)
+        });
+        let (record, walk) = told.map_err(|error| store_error_text(&error))?;
+        // what was written while it was read
+        let summary = self.handle().summary(run.as_str()).unwrap_or(record.summary);
+        let facts = run_facts(&summary, &record.unanswered_intents);
+        Ok(Some(RunDetails {
+            row: history_run_row(summary, &self.project, None),
+            facts,
+            steps: walk.into_steps(),
+        }))
+    }
+
+    fn step_text(&self, run: &RunId, step: u32) -> Result<HistoryText, String> {
+        let told = self.handle().replay_events(
+            run.as_str(),
+            || StepDetailsBuilder::new(run, step),
+            StepDetailsBuilder::apply_event,
+        );
+        let (record, fold) = told.map_err(|error| store_error_text(&error))?;
+        let variables =
+            record.program.workflows.first().map(|root| root.variables.clone()).unwrap_or_default();
+        let files = if fold.has_files() { self.files(run, step) } else { NO_FILES.to_owned() };
+        let found = fold.into_report(&variables, &files);
+        let (title, items) = found.ok_or_else(|| format!("run {run} has no step {step} any more"))?;
+        Ok(HistoryText { title, items, step: Some(step) })
+    }
+
+    fn files(&self, run: &RunId, step: u32) -> String {
+        let snapshots = &*self.runtime.ports.snapshots;
+        let files = RunFiles { handle: self.handle(), snapshots, project: &self.project };
+        step_files_text(files.changes_of_step(run, step))
+    }
+
+    fn explain_step(&self, run: &RunId, step: u32) -> Result<HistoryText, String> {
+        let why = self
+            .handle()
+            .explain_step(run, step)
+            .map_err(|error| to_slash_commands(&store_error_text(&error)))?;
+        let text = explain::report_lines(&why).join("\n");
+        let items = vec![TranscriptItem::Block(TranscriptBlock::new(ItemTone::Plain, "", &text))];
+        Ok(HistoryText { title: format!("why step {step}"), items, step: None })
+    }
+
+    fn compare_runs(&self, first: &RunId, second: &RunId) -> Result<HistoryText, String> {
+        let both = self
+            .handle()
+            .diff_runs(first.as_str(), second.as_str())
+            .map_err(|error| store_error_text(&error))?;
+        let mut text = Vec::new();
+        diff::write_run_diff(&both, false, &mut text).map_err(|error| error.to_string())?;
+        let text = String::from_utf8_lossy(&text);
+        let items = vec![TranscriptItem::Block(TranscriptBlock::new(ItemTone::Plain, "", &text))];
+        Ok(HistoryText { title: format!("{first} and {second}"), items, step: None })
+    }
+
+    /// A path counts from the project.
+    fn export_run(&self, run: &RunId, to: &str) -> Result<String, String> {
+        let exporter = RunExporter { context: &self.context, catalog: &self.catalog, wired: &self.runtime };
+        let path = Path::new(&self.project).join(to);
+        let lines = exporter.write_file(run.as_str(), &path, &path.display().to_string(), None);
+        lines.map(|lines| lines.join("\n")).map_err(|error| format!("{error:#}"))
+    }
+}
+
+fn step_files_text(changes: StepFileChanges) -> String {
+    match changes {
+        StepFileChanges::Known(changes) if changes.is_empty() => "none was changed".to_owned(),
+        StepFileChanges::Known(changes) => snapshots::merge_changes_text(&changes),
+        StepFileChanges::NoStep => "not known".to_owned(),
+        StepFileChanges::InBranch { owner, forked } => {
+            let step = forked.map_or_else(|| "before it".to_owned(), |step| step.to_string());
+            format!("stored before and after all branches of {owner}: see step {step}")
+        }
+        StepFileChanges::NoneStored => NO_FILES.to_owned(),
+        StepFileChanges::NoneStoredAfter => "no known changes: no snapshot was taken after it".to_owned(),
+        StepFileChanges::Unreadable { message, hint } => with_hint(&message, hint.as_deref()),
+    }
+}
+
+/// What `runs show` says above its timeline.
+fn run_facts(run: &RunSummary, open: &[String]) -> Vec<(String, String)> {
+    let progress = &run.progress;
+    let line = |text: &str| synthdev_tui::text::one_line(text);
+    let mut facts = vec![("started", format!("{} UTC", time_text(run.started)))];
+    if let Some(origin) = &run.origin {
+        facts.push(("from", origin_text(origin, &run.id)));
+    }
+    facts.push(("input", line(&run.input)));
+    let gone = progress.path.len().saturating_sub(PATH);
+    let path = progress.path.iter().skip(gone).map(|state| line(state)).collect::<Vec<_>>().join(" > ");
+    facts.push(("path", if gone > 0 { format!("… {path}") } else { path }));
+    facts.push(("usage", format!("{}, cost {}", tokens_text(&progress.usage), cost_text(progress.cost_usd))));
+    if let Some(error) = &progress.error {
+        facts.push(("error", line(&format!("{}: {} {}", error.code, error.title, error.detail))));
+    }
+    for pause in progress.pauses.iter().take(3) {
+        facts.push(("waits for", line(&format!("{}: {}", pause.state, pause.message))));
+    }
+    if let Some(output) = &progress.output {
+        facts.push(("output", line(&plain_text(output))));
+    }
+    if let Some(tree) = &run.worktree {
+        facts.push(("worktree", line(&tree.path)));
+    }
+    if let (false, false, Some(first)) = (progress.status.is_over(), open.is_empty(), open.first()) {
+        facts.push(("open", line(first)));
+    }
+    facts.into_iter().map(|(name, text)| (name.to_owned(), text)).collect()
+}

@@ -1,0 +1,208 @@
+//! Past runs for the screen: lists, searches, and resuming. Blocking: on a thread of its own.
+
+use super::error_text::to_slash_commands;
+pub(crate) use super::error_text::{store_error_text, with_hint};
+use super::isolated_runs::{self, IsolatedRuns};
+use crate::context_windows::SessionWindowLookup;
+use crate::hinted_error::store_error;
+use synthdev_bootstrap::wiring::WiredRuntime;
+use synthdev_domain::ids::RunId;
+use synthdev_domain::journal::{RunQuery, RunSummary, SearchQuery};
+use synthdev_runtime::handle::RuntimeHandle;
+use synthdev_runtime::inspect_call::ModelCallSelector;
+use synthdev_service::run_control::{self, ControlAction};
+use synthdev_service::run_list::{self, RunListError, SearchMatch, SearchTextKind};
+use synthdev_service::run_resume::{self, ResumeError, ResumeOptions, ResumeService, RunResumeError};
+use synthdev_service::session::{RunFilter, SearchHitLine};
+use synthdev_tui::past_run::PastRun;
+use synthdev_tui::update::past_run::{PastRunBuilder, from_preview};
+
+pub(crate) fn list_runs(
+    handle: &RuntimeHandle,
+    here: &str,
+    filter: RunFilter,
+) -> Result<Vec<RunSummary>, String> {
+    let RunFilter { this_project_only: only_here, statuses, search_words: words, limit } = filter;
+    let project = only_here.then(|| here.to_owned());
+    let query = RunQuery { limit, statuses, words, project, ..RunQuery::default() };
+    run_list::find_runs(handle, &query).map_err(|error| list_error_text(&error))
+}
+
+pub(crate) fn list_error_text(error: &RunListError) -> String {
+    with_hint(&error.to_string(), error.hint().as_deref())
+}
+
+/// The past of a run that can be resumed here.
+pub(crate) fn load_past_run(
+    wired: &WiredRuntime,
+    here: &str,
+    run: &str,
+    demo: Option<&str>,
+) -> Result<PastRun, String> {
+    let summary = find_resumable_run(wired, here, run, demo)?;
+    let id = &summary.id;
+    let begin = || PastRunBuilder::new(id);
+    let told =
+        wired.handle.replay_events(id.as_str(), begin, |past, at, event| past.apply_event(at, event.event));
+    let (record, folding) = told.map_err(|error| store_error_text(&error))?;
+    Ok(with_location(folding.into_past_run(record.ledger), &summary))
+}
+
+/// The stored end of a past run, if there is one. `past` reports why a run cannot be resumed.
+pub(crate) fn load_preview(
+    wired: &WiredRuntime,
+    here: &str,
+    run: &str,
+    demo: Option<&str>,
+) -> Option<PastRun> {
+    let summary = find_resumable_run(wired, here, run, demo).ok()?;
+    let glance = wired.handle.load_preview(&summary.id)?;
+    Some(with_location(from_preview(&summary, glance), &summary))
+}
+
+fn with_location(mut past: PastRun, summary: &RunSummary) -> PastRun {
+    past.view.worktree_note =
+        summary.worktree.as_ref().map(|tree| isolated_runs::worktree_text(&summary.id, tree));
+    past
+}
+
+/// The run, if it can be resumed here.
+fn find_resumable_run(
+    wired: &WiredRuntime,
+    here: &str,
+    run: &str,
+    demo: Option<&str>,
+) -> Result<RunSummary, String> {
+    let summary = wired.handle.summary(run).map_err(|error| store_error_text(&error))?;
+    if let Some(demo) = demo.filter(|demo| *demo != summary.workflow) {
+        return Err(format!("the demo's script only plays {demo}"));
+    }
+    run_resume::check_resumable(&wired.handle, &summary, here).map_err(|error| resume_error_text(&error))?;
+    Ok(summary)
+}
+
+/// Pauses or ends a run, wherever it is driven.
+pub(crate) async fn control_run(
+    handle: &RuntimeHandle,
+    run: &str,
+    control: ControlAction,
+) -> Result<String, String> {
+    let summary = handle.summary(run).map_err(|error| store_error_text(&error))?;
+    let told = run_control::control_run(handle, &summary, control).await;
+    told.map(|done| to_slash_commands(&done.to_string()))
+        .map_err(|error| to_slash_commands(&with_hint(&error.to_string(), error.hint())))
+}
+
+/// Resumes a run with the user at the screen. `retry`: the failed state is tried again without a question.
+pub(crate) fn resume_run(elsewhere: &IsolatedRuns, run: &RunId, retry: bool) -> Result<(), String> {
+    let refused = |error: RunResumeError| resume_error_text(&error);
+    let summary =
+        elsewhere.current_runtime().handle.summary(run.as_str()).map_err(|error| store_error_text(&error))?;
+    if retry {
+        run_resume::check_failed(run, summary.progress.status).map_err(refused)?;
+    }
+    let wired = &*elsewhere.runtime_for_run(&summary).map_err(refused)?;
+    if let Some(script) = wired.providers.scripted_model() {
+        script.rewind_replies();
+        skip_used_replies(wired, run).map_err(|error| format!("{error:#}"))?;
+    }
+    let windows = SessionWindowLookup(&wired.providers);
+    let service = ResumeService::new(&wired.handle, elsewhere.current_catalog(), &windows);
+    let options = ResumeOptions { user_present: true, ..ResumeOptions::default() };
+    let mut request = service.prepare(&summary, options).map_err(refused)?;
+    if retry {
+        request.answers = run_resume::retry_answers(&wired.handle, run).map_err(refused)?;
+    }
+    let resuming = run_resume::resume_run(&wired.handle, run, request);
+    tokio::runtime::Handle::current().block_on(resuming).map_err(refused)
+}
+
+/// Why a run is not resumed, with what to do on the screen.
+fn resume_error_text(error: &RunResumeError) -> String {
+    let back = |run: &RunId| {
+        format!("/rewind {run} goes back to one of its steps, /fork {run} makes a new run from there")
+    };
+    let hint = match error {
+        RunResumeError::Over { run, .. } => Some(back(run)),
+        RunResumeError::Resume(ResumeError::Over { run, .. }) => Some(back(run)),
+        error => error.hint(),
+    };
+    to_slash_commands(&with_hint(&error.to_string(), hint.as_deref()))
+}
+
+/// A run of another project, or one with files of its own, is not for this screen: says what to type instead.
+/// `command` gets ` -C PROJECT`, or nothing.
+pub(crate) fn ensure_runs_in_project(
+    summary: &RunSummary,
+    here: &str,
+    command: &dyn Fn(&str) -> String,
+) -> Result<(), String> {
+    ensure_same_project(summary, here, command)?;
+    match &summary.worktree {
+        Some(tree) => {
+            let message = format!("run {} works in a worktree of its own, {}", summary.id, tree.path);
+            Err(with_hint(&message, Some(&command(""))))
+        }
+        None => Ok(()),
+    }
+}
+
+pub(crate) fn ensure_same_project(
+    summary: &RunSummary,
+    here: &str,
+    command: &dyn Fn(&str) -> String,
+) -> Result<(), String> {
+    let (run, project) = (&summary.id, &summary.project);
+    if project == here {
+        return Ok(());
+    }
+    let command = command(&format!(" -C {project}"));
+    Err(with_hint(&format!("run {run} belongs to {project}"), Some(&command)))
+}
+
+/// The last request of a run with its answer.
+pub(crate) fn review_last_call(
+    handle: &RuntimeHandle,
+    run: &RunId,
+    agent: Option<String>,
+) -> Result<String, String> {
+    let found = handle
+        .inspect_call(run.as_str(), &ModelCallSelector { step: None, agent })
+        .map_err(|error| store_error_text(&error))?;
+    Ok(synthdev_cli::inspect_call::call_text(&found).trim_end().to_owned())
+}
+
+/// Hits that `/search` shows.
+const HITS: usize = 20;
+/// Characters around the words.
+const WIDTH: usize = 72;
+
+pub(crate) fn search_history(handle: &RuntimeHandle, words: &str) -> Result<Vec<SearchHitLine>, String> {
+    let query = SearchQuery { text: words.to_owned(), limit: HITS, ..SearchQuery::default() };
+    let found = run_list::search_texts(handle, &query, WIDTH).map_err(|error| list_error_text(&error))?;
+    Ok(found.into_iter().map(hit_line).collect())
+}
+
+fn hit_line(hit: SearchMatch) -> SearchHitLine {
+    let of = hit.name.as_deref().map(|own| format!(" {own}")).unwrap_or_default();
+    let what = match hit.kind {
+        SearchTextKind::Input => "input".to_owned(),
+        SearchTextKind::Message => {
+            hit.model.map_or_else(|| "message".to_owned(), |model| format!("message of {model}"))
+        }
+        SearchTextKind::ToolCall => format!("call of{of}"),
+        SearchTextKind::ToolResult => "result of a tool".to_owned(),
+        SearchTextKind::Variable => format!("variable{of}"),
+        SearchTextKind::Person => "message of the user".to_owned(),
+        SearchTextKind::Error => "error".to_owned(),
+    };
+    SearchHitLine { run: hit.run, workflow: hit.workflow, at: hit.at, location: what, text: hit.snippet.text }
+}
+
+/// Scripted replies that the run has had are not given again.
+pub fn skip_used_replies(wired: &WiredRuntime, run: &RunId) -> anyhow::Result<()> {
+    let Some(script) = wired.providers.scripted_model() else { return Ok(()) };
+    let used = run_resume::count_used_replies(&wired.handle, run).map_err(store_error)?;
+    used.iter().for_each(|(agent, replies)| script.skip_replies(agent, *replies));
+    Ok(())
+}

@@ -1,0 +1,219 @@
+//! What the user asks beside the runs, and texts for it: graphs, models, settings, an exported run; a command of the user; trust.
+
+use std::path::Path;
+use std::sync::PoisonError;
+
+use futures_util::future::BoxFuture;
+
+use super::error_text::store_error_text;
+use super::{TuiBackend, run_blocking, user_commands};
+use crate::probe_servers::{ProbeScope, ServerProbe};
+use crate::run_exporter::RunExporter;
+use crate::sandbox_answers;
+use crate::{sandbox_answers, system_context, trust_report};
+use synthdev_bootstrap::sandbox_setup;
+use synthdev_bootstrap::{sandbox_setup, trust, wiring};
+use synthdev_cli::args::GraphFormat;
+use synthdev_cli::graph::{GraphTerminalOptions, program_graphs, write_graphs};
+use synthdev_cli::models;
+use synthdev_domain::ids::RunId;
+use synthdev_domain::workflow::WorkflowProgram;
+use synthdev_ports::tool::ToolPort as _;
+use synthdev_runtime::handle::RuntimeHandle;
+use synthdev_runtime::history::RunRecord;
+use synthdev_service::definition_check::find_workflow;
+use synthdev_service::definition_edit::unknown_workflow_text;
+use synthdev_service::session::{
+    EditorSimulatedRun, LookupPage, LookupRequest, LookupResponse, ServiceAnswer, ShellOutcome,
+    UntrustedDefinitions,
+};
+use synthdev_settings::catalog::ConfigCatalog;
+use synthdev_settings::layers::explain::explain_text;
+use synthdev_settings::layers::show_text;
+use synthdev_settings::trust::TrustVerdict;
+use synthdev_tui::editor::simulation_result::result_lines;
+
+/// Columns of a drawing in the conversation.
+const COLUMNS: usize = 76;
+
+type TextPageResult = Result<(String, String), String>;
+
+impl TuiBackend {
+    pub(crate) fn answer_lookup_request(&self, request: LookupRequest) -> ServiceAnswer<LookupResponse> {
+        let clock = self.current_runtime().handle.clone();
+        match request {
+            LookupRequest::Page(page) => {
+                let page = self.load_page(page);
+                ServiceAnswer::later(async move { LookupResponse::Page(page.await) })
+            }
+            LookupRequest::Shell(command, sure) => {
+                let outcome = self.run_shell(command.clone(), sure);
+                ServiceAnswer::later(async move { LookupResponse::Shell { command, outcome: outcome.await } })
+            }
+            LookupRequest::Suggest(number, words) => {
+                let reply = self.suggest_command(words);
+                ServiceAnswer::later(
+                    async move { LookupResponse::Suggested(number, reply.await, clock.now()) },
+                )
+            }
+            LookupRequest::Task(command) => {
+                let outcome = self.run_task_command(command.clone());
+                ServiceAnswer::later(async move { LookupResponse::Tasks { command, outcome: outcome.await } })
+            }
+            LookupRequest::Index(number, request) => {
+                let reply = self.handle_indexing(request);
+                ServiceAnswer::later(async move { LookupResponse::Index(number, reply.await, clock.now()) })
+            }
+            LookupRequest::StopSideQuery => {
+                self.canceller.stop_all();
+                ServiceAnswer::nothing()
+            }
+        }
+    }
+
+    fn load_page(&self, page: LookupPage) -> BoxFuture<'static, TextPageResult> {
+        let (catalog, wired) = (self.current_catalog(), self.current_runtime());
+        match page {
+            LookupPage::Models(provider) => {
+                Box::pin(async move { offered_models(&catalog, provider.as_deref()).await })
+            }
+            LookupPage::Graph(name) => run_blocking(move || workflow_graph(&catalog, &name)),
+            LookupPage::RunGraph(run) => run_blocking(move || run_graph(&wired.handle, &run)),
+            LookupPage::Config(None) => {
+                run_blocking(move || Ok(("Settings".to_owned(), settings_text(&catalog))))
+            }
+            LookupPage::Config(Some(key)) => {
+                run_blocking(move || catalog.explain_setting(&key).map(|found| (key, explain_text(&found))))
+            }
+            LookupPage::Sandbox(path) => {
+                let (project, data) = (self.context.project.clone(), self.context.dirs.data.clone());
+                run_blocking(move || {
+                    let sandbox = sandbox_setup::command_sandbox(&project, &data, &catalog);
+                    let text = match path {
+                        Some(path) => {
+                            sandbox_answers::explain_path_access(&sandbox, &project, Path::new(&path)).text()
+                        }
+                        None => sandbox_answers::sandbox_report(&sandbox, &catalog).text(),
+                    };
+                    Ok(("Sandbox".to_owned(), text))
+                })
+            }
+            LookupPage::Simulation(name) => {
+                let editor = self.definition_editor();
+                run_blocking(move || editor.simulate_workflow(&name).map(|all| simulation_text(&name, &all)))
+            }
+            LookupPage::Export { run, file } => {
+                let context = self.context.clone();
+                run_blocking(move || {
+                    let exporter = RunExporter { context: &context, catalog: &catalog, wired: &wired };
+                    export_run(&exporter, &run.unwrap_or_default(), file)
+                })
+            }
+        }
+    }
+
+    fn run_shell(&self, command: String, sure: bool) -> BoxFuture<'static, Result<ShellOutcome, String>> {
+        let catalog = self.current_catalog();
+        let along = catalog.settings().adds_output();
+        let tools = wiring::users_tools(&self.context.project, &self.context.dirs.data, &catalog);
+        Box::pin(async move {
+            let call = user_commands::command_invocation(&command);
+            if !sure && let Some(warning) = user_commands::command_warning(&tools, &call).await {
+                return Ok(ShellOutcome::Risky(warning));
+            }
+            let done = tools.run(&call).await;
+            // the first line is for models
+            let text = done.content.split_once('\n').map(|(_, text)| text.to_owned()).unwrap_or_default();
+            Ok(ShellOutcome::Done {
+                succeeded: done.ok,
+                summary: done.summary,
+                text,
+                goes_with_next_text: along,
+            })
+        })
+    }
+
+    /// What is asked now is what an answer is about.
+    pub(crate) fn untrusted_definitions(&self) -> Result<UntrustedDefinitions, String> {
+        let files = trust::project_files(&self.context.project);
+        let verdict =
+            trust::decide_trust(&self.context, &files, false).map_err(|error| format!("{error:#}"))?;
+        let names = match verdict {
+            TrustVerdict::Trusted if files.is_empty() => {
+                return Err("this project has no definitions of its own".to_owned());
+            }
+            TrustVerdict::Trusted => return Err("this project's own definitions are trusted".to_owned()),
+            TrustVerdict::New { files } => files,
+            TrustVerdict::Changed { added, changed, .. } => added.into_iter().chain(changed).collect(),
+        };
+        let changes = trust_report::shown(&self.context, &files);
+        *self.shown_files.lock().unwrap_or_else(PoisonError::into_inner) = files;
+        Ok(UntrustedDefinitions { files: names, changes })
+    }
+}
+
+async fn offered_models(catalog: &ConfigCatalog, provider: Option<&str>) -> TextPageResult {
+    let mut servers = catalog.servers();
+    if let Some(wanted) = provider {
+        servers.retain(|server| server.provider == wanted);
+        if servers.is_empty() {
+            return Err(format!("there is no provider {wanted}: /models lists them"));
+        }
+    }
+    let seen = ServerProbe::new(catalog).probe_all(servers, ProbeScope::Usable).await;
+    let report = models::models_report(seen, catalog.models());
+    Ok(("Models".to_owned(), models::report_text(&report, provider.is_some())))
+}
+
+fn settings_text(catalog: &ConfigCatalog) -> String {
+    let mut text = show_text(&catalog.settings().setting_rows(), false);
+    for level in ["base", "smart", "fast"] {
+        text.push_str(&match catalog.model_for_level(level) {
+            Ok(choice) => {
+                format!("{level:<6} {} at {} — {}\n", choice.model, choice.base_url, choice.provenance)
+            }
+            Err(missing) => format!("{level:<6} no model: {}\n", missing.message),
+        });
+    }
+    for line in system_context::guidance_lines(catalog) {
+        text.push_str(&line);
+        text.push('\n');
+    }
+    text
+}
+
+fn workflow_graph(catalog: &ConfigCatalog, name: &str) -> TextPageResult {
+    find_workflow(catalog, name).map_err(|unknown| unknown_workflow_text(&unknown))?;
+    let program = catalog.program(name).map_err(|found| {
+        super::first_error(catalog, &found).unwrap_or_else(|| format!("{name} cannot be drawn: it is broken"))
+    })?;
+    drawn_graph(name, &program, None)
+}
+
+fn run_graph(handle: &RuntimeHandle, run: &RunId) -> TextPageResult {
+    let record = handle.load_record(run.as_str()).map_err(|error| store_error_text(&error))?;
+    drawn_graph(&record.summary.workflow, &record.program, Some(&record))
+}
+
+fn drawn_graph(name: &str, program: &WorkflowProgram, run: Option<&RunRecord>) -> TextPageResult {
+    let mut text = Vec::new();
+    let look = GraphTerminalOptions { width: COLUMNS, colour: false };
+    write_graphs(&program_graphs(program, 0, true, run), run, GraphFormat::Terminal, look, &mut text)
+        .map_err(|error| error.to_string())?;
+    Ok((format!("Graph of {name}"), String::from_utf8_lossy(&text).into_owned()))
+}
+
+/// Into the project's directory unless another one is named. A file that is there is left as it is.
+fn export_run(exporter: &RunExporter<'_>, run: &str, file: Option<String>) -> TextPageResult {
+    let found = exporter.wired.handle.summary(run).map_err(|error| store_error_text(&error))?;
+    let id = found.id.to_string();
+    let file = file.unwrap_or_else(|| format!("{id}.md"));
+    let told = exporter.write_file(&id, &exporter.context.project.join(&file), &file, None);
+    let told = told.map_err(|error| format!("{error:#}"))?;
+    Ok((format!("Run {id}"), told.join("\n")))
+}
+
+fn simulation_text(name: &str, all: &[EditorSimulatedRun]) -> (String, String) {
+    let lines: Vec<String> = result_lines(all).into_iter().map(|(_, text)| text).collect();
+    (format!("Simulation of {name}"), lines.join("\n"))
+}

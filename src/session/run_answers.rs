@@ -1,0 +1,100 @@
+//! Runs for a session: lists, commands, steps, going back, stored files.
+
+use futures_util::StreamExt as _;
+use futures_util::future::BoxFuture;
+
+use super::{TuiBackend, answer_blocking, past_runs, run_blocking, snapshot_command, time_travel};
+use synthdev_bootstrap::local_files::file_watch;
+use synthdev_bootstrap::wiring;
+use synthdev_domain::ids::RunId;
+use synthdev_domain::journal::RunSummary;
+use synthdev_runtime::command::ControlAction;
+use synthdev_service::run_control::command_driven_run;
+use synthdev_service::session::{
+    RunFilter, RunListPurpose, RunRequest, RunResponse, ServiceAnswer, SnapshotOperation,
+};
+
+impl TuiBackend {
+    pub(crate) fn answer_run_request(&self, request: RunRequest) -> ServiceAnswer<RunResponse> {
+        let (wired, here) = (self.current_runtime(), self.project());
+        match request {
+            RunRequest::Send(run, command) => {
+                command_driven_run(&wired.handle, &run, command);
+                ServiceAnswer::nothing()
+            }
+            RunRequest::List(filter, purpose) => self.answer_list(filter, purpose),
+            RunRequest::Search(words) => self.answer_search(words),
+            RunRequest::Resume(run) => self.answer_resume(run, false),
+            RunRequest::Retry(run) => self.answer_resume(run, true),
+            RunRequest::Control(run, control) => self.answer_control(run, control),
+            RunRequest::Review { run, agent } => answer_blocking(
+                move || past_runs::review_last_call(&wired.handle, &run, agent),
+                RunResponse::Reviewed,
+            ),
+            RunRequest::Steps(run) => answer_blocking(
+                move || time_travel::list_steps(&wired.handle, &here, run),
+                RunResponse::Steps,
+            ),
+            RunRequest::Plan(travel) => {
+                answer_blocking(move || time_travel::plan_travel(&wired, &here, travel), RunResponse::Planned)
+            }
+            RunRequest::Travel(travel) => answer_blocking(
+                move || time_travel::travel_to_step(&wired, &here, travel),
+                RunResponse::Travelled,
+            ),
+            RunRequest::Snapshot(command) => self.answer_snapshot(command),
+            RunRequest::PlanRestore(id) => self.answer_restore_plan(id),
+            RunRequest::Watch => {
+                let writes = file_watch::watch_file(&wiring::history_path(&self.context.dirs.data));
+                ServiceAnswer::each(writes.map(|()| RunResponse::Written).boxed())
+            }
+        }
+    }
+
+    pub(crate) fn list_runs(&self, filter: RunFilter) -> BoxFuture<'static, Result<Vec<RunSummary>, String>> {
+        let (handle, here) = (self.current_runtime().handle.clone(), self.project());
+        run_blocking(move || past_runs::list_runs(&handle, &here, filter))
+    }
+
+    fn answer_list(&self, filter: RunFilter, list_purpose: RunListPurpose) -> ServiceAnswer<RunResponse> {
+        let (handle, list) = (self.current_runtime().handle.clone(), self.list_runs(filter));
+        ServiceAnswer::later(
+            async move { RunResponse::List { list_purpose, list: list.await, at: handle.now() } },
+        )
+    }
+
+    fn answer_search(&self, search_words: String) -> ServiceAnswer<RunResponse> {
+        let (handle, words) = (self.current_runtime().handle.clone(), search_words.clone());
+        let clock = handle.clone();
+        answer_blocking(
+            move || past_runs::search_history(&handle, &words),
+            move |lines| RunResponse::Found { search_words, lines, at: clock.now() },
+        )
+    }
+
+    fn answer_resume(&self, run: RunId, retry: bool) -> ServiceAnswer<RunResponse> {
+        let (elsewhere, resumed) = (self.isolated_runs(), run.clone());
+        answer_blocking(
+            move || past_runs::resume_run(&elsewhere, &resumed, retry),
+            move |result| RunResponse::Resumed { run, result },
+        )
+    }
+
+    fn answer_control(&self, run: String, control: ControlAction) -> ServiceAnswer<RunResponse> {
+        let handle = self.current_runtime().handle.clone();
+        ServiceAnswer::later(async move {
+            RunResponse::Controlled(control, past_runs::control_run(&handle, &run, control).await)
+        })
+    }
+
+    fn answer_snapshot(&self, command: SnapshotOperation) -> ServiceAnswer<RunResponse> {
+        let (wired, operation) = (self.current_runtime(), command.clone());
+        let work = move || snapshot_command::run_snapshot_command(&wired, operation);
+        answer_blocking(work, move |text| RunResponse::Snapshot { command, text })
+    }
+
+    fn answer_restore_plan(&self, id: String) -> ServiceAnswer<RunResponse> {
+        let wired = self.current_runtime();
+        answer_blocking(move || snapshot_command::plan_restore(&wired, &id), RunResponse::RestorePlanned)
+    }
+}

@@ -1,0 +1,50 @@
+//! `/snapshot`: stored files of the project, as texts for the screen.
+
+use std::sync::Arc;
+
+use super::error_text::{to_slash_commands, with_hint};
+use synthdev_bootstrap::wiring::WiredRuntime;
+use synthdev_cli::snapshots;
+use synthdev_service::project_snapshots::{ProjectSnapshotError, SnapshotService};
+use synthdev_service::session::{RestorePreview, SnapshotOperation};
+
+pub(crate) fn run_snapshot_command(
+    wired: &WiredRuntime,
+    command: SnapshotOperation,
+) -> Result<String, String> {
+    let service = SnapshotService::new(&wired.handle, Arc::clone(&wired.ports.snapshots));
+    let text = match command {
+        SnapshotOperation::List => service.list().map(|list| {
+            let interruption = service.interruption().map(|error| format!("\n{}", error_text(&error)));
+            format!("{}{}", snapshots::snapshot_lines(&list), interruption.unwrap_or_default())
+        }),
+        SnapshotOperation::Create { label } => {
+            service.create(&label).map(|info| snapshots::created_text(&info))
+        }
+        SnapshotOperation::Show { id } => {
+            service.show(&id).map(|(info, changes)| snapshots::snapshot_text(&info, &changes))
+        }
+        // a patch stays as it is
+        SnapshotOperation::Diff { id } => return service.diff(&id).map_err(|error| error_text(&error)),
+        SnapshotOperation::Restore { id } => service.restore(&id).map(|done| snapshots::restored_text(&done)),
+        SnapshotOperation::Delete { id } => {
+            service.delete(&id).map(|info| format!("snapshot {} was deleted", info.id))
+        }
+    };
+    text.map(|text| to_slash_commands(&text)).map_err(|error| to_slash_commands(&error_text(&error)))
+}
+
+/// What a restore will do, as the command line says it.
+pub(crate) fn plan_restore(wired: &WiredRuntime, id: &str) -> Result<RestorePreview, String> {
+    let service = SnapshotService::new(&wired.handle, Arc::clone(&wired.ports.snapshots));
+    let plan = service.plan_restore(id).map_err(|error| to_slash_commands(&error_text(&error)))?;
+    Ok(RestorePreview {
+        snapshot: plan.info.id.to_string(),
+        body: snapshots::restore_plan_text(&plan),
+        is_empty: plan.is_empty(),
+    })
+}
+
+fn error_text(error: &ProjectSnapshotError) -> String {
+    with_hint(&error.to_string(), error.hint())
+}

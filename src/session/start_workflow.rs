@@ -1,0 +1,192 @@
+//! Workflow mode of the screen: workflows that begin, also beside others, and tools that are never asked about again.
+
+use std::sync::{Mutex, PoisonError};
+
+use anyhow::Result;
+use futures_util::future::BoxFuture;
+
+use super::catalog_lines::unreadable_workflows;
+use super::error_text::{HOW_TO_SET, start_error_text};
+use super::isolated_runs::isolated_start_text;
+use super::tui_backend::{StartedRun, WorkflowStart};
+use super::{TuiBackend, past_runs, run_blocking};
+use crate::context_windows;
+use crate::local_setup_ports::LocalSetupPorts;
+use crate::system_context::run_spec;
+use serde_json::Map;
+use synthdev_bootstrap::start_context::StartContext;
+use synthdev_engine::steering::BreakpointSet;
+use synthdev_language::inputs;
+use synthdev_service::model_setup::plan_settings;
+use synthdev_service::run_start::{FileLockTime, FileSharingMode, RunStartRequest};
+use synthdev_service::session::{
+    PendingStart, ServiceAnswer, StandingPermission, StartPreparation, StartRequest, StartResponse,
+};
+use synthdev_settings::layers::read_layers::SettingOverrides;
+use synthdev_settings::setup::SettingChange;
+
+impl TuiBackend {
+    pub(crate) fn answer_start_request(&self, request: StartRequest) -> ServiceAnswer<StartResponse> {
+        match request {
+            StartRequest::Workflow { name, input } => {
+                self.answer_workflow_start(name, input, FileSharingMode::Refused)
+            }
+            StartRequest::Beside { name, input, sharing_mode } => {
+                self.answer_workflow_start(name, input, sharing_mode)
+            }
+            StartRequest::Chat { role } => {
+                let (start, name) = (self.start_chat(&role), role.clone());
+                let pending = |preparation| PendingStart { name, chat: true, preparation };
+                answer_start(start, pending, move |run| StartResponse::ChatStarted {
+                    role,
+                    run: run.map(|(run, _)| run),
+                })
+            }
+            StartRequest::Breakpoints(stops) => {
+                self.breakpoints.set_breakpoints(stops);
+                ServiceAnswer::nothing()
+            }
+        }
+    }
+
+    fn answer_workflow_start(
+        &self,
+        name: String,
+        input: String,
+        beside: FileSharingMode,
+    ) -> ServiceAnswer<StartResponse> {
+        let (start, workflow) = (self.start_workflow_run(&name, &input, beside), name.clone());
+        let pending = |preparation| PendingStart { name: workflow, chat: false, preparation };
+        answer_start(start, pending, move |run| {
+            let (run, note) = run.map_or_else(|error| (Err(error), None), |(run, note)| (Ok(run), note));
+            StartResponse::WorkflowStarted { name, input, run, note }
+        })
+    }
+
+    /// The run asks `Question::Message` when it is ready for text.
+    fn start_chat(&self, role: &str) -> Result<WorkflowStart, String> {
+        if let Some(played) = &self.demo {
+            let again = format!("See the workflow once more: /workflow {played} \"any task\"");
+            return Err(format!(
+                "the demo has no model to talk to: its answers are scripted\n{again}\n{HOW_TO_SET}"
+            ));
+        }
+        let program =
+            self.current_catalog().chat_program(role).map_err(|found| self.start_error_text(&found))?;
+        let request = RunStartRequest {
+            program,
+            inputs: Map::new(),
+            approves_all: false,
+            interactive: true,
+            stops: BreakpointSet::default(),
+        };
+        let spec = run_spec(&self.current_catalog(), &self.context.project, request);
+        self.start_run(self.current_runtime().handle.clone(), spec, || {})
+    }
+
+    /// Starts a workflow; reports errors of its file or its input.
+    fn start_workflow_run(
+        &self,
+        name: &str,
+        input: &str,
+        beside: FileSharingMode,
+    ) -> Result<WorkflowStart, String> {
+        let catalog = self.current_catalog();
+        if catalog.workflow(name).is_none()
+            && let Some(broken) = unreadable_workflows(&catalog).find(|line| line.name == name)
+        {
+            return Err(format!(
+                "{}\nhint: /edit {name} opens it, F8 goes there",
+                broken.error.unwrap_or_default()
+            ));
+        }
+        let program = catalog.program(name).map_err(|found| self.start_error_text(&found))?;
+        let parameters = program.workflows.first().map(|root| root.inputs.clone()).unwrap_or_default();
+        let values = inputs::from_text(&parameters, input)
+            .map_err(|e| past_runs::with_hint(&e.message, Some(&e.hint)))?;
+        self.prepare_demo(name, &program)?;
+        let beside = beside.for_program(&program);
+        let stops = self.breakpoints.get();
+        let request =
+            RunStartRequest { program, inputs: values, approves_all: false, interactive: true, stops };
+        let spec = run_spec(&catalog, &self.context.project, request);
+        // one that is prepared first may still not begin
+        let stops = self.breakpoints.clone();
+        let begun = move || stops.set_breakpoints(BreakpointSet::default());
+        let wired = self.current_runtime();
+        match beside {
+            FileSharingMode::Isolated => {
+                let elsewhere = self.isolated_runs();
+                let copied = async move {
+                    let mut spec = spec;
+                    context_windows::ask_unknown_windows(&wired.providers, &mut spec.program).await;
+                    let started = run_blocking(move || {
+                        let started = elsewhere
+                            .start_run(spec, |_, handle| handle.clone())
+                            .map_err(|error| start_error_text(&error))?;
+                        begun();
+                        let note = isolated_start_text(&started);
+                        Ok((started.run, Some(note)))
+                    });
+                    started.await
+                };
+                Ok(WorkflowStart::Later(StartPreparation::Files, Box::pin(copied)))
+            }
+            mode => self.start_run(mode.apply_to(&wired.handle, FileLockTime::AtStart), spec, begun),
+        }
+    }
+
+    /// Writes `"approvals": {"tools": {NAME: "allow"}}` or `"sandbox": {"network": "on"}` into the user's settings;
+    /// what starts next reads them again. The demo does not change the user's settings.
+    pub(crate) fn save_allowed(
+        &self,
+        permission: StandingPermission,
+    ) -> BoxFuture<'static, Result<String, String>> {
+        if self.demo.is_some() || self.context.shipped_only {
+            let why = "the demo leaves your settings as they are: nothing was saved";
+            return Box::pin(std::future::ready(Err(why.to_owned())));
+        }
+        let (context, overrides) = (self.context.clone(), self.overrides.clone());
+        run_blocking(move || {
+            write_allowed(&context, overrides, &permission).map_err(|error| format!("{error:#}"))
+        })
+    }
+}
+
+/// `started` puts into words that it runs, or why not.
+fn answer_start(
+    start: Result<WorkflowStart, String>,
+    pending: impl FnOnce(StartPreparation) -> PendingStart,
+    started: impl FnOnce(StartedRun) -> StartResponse + Send + 'static,
+) -> ServiceAnswer<StartResponse> {
+    match start {
+        Ok(WorkflowStart::Running(run)) => ServiceAnswer::now(started(Ok((run, None)))),
+        Ok(WorkflowStart::Later(preparation, begun)) => {
+            let pending = StartResponse::Pending(pending(preparation));
+            ServiceAnswer::later(async move { started(begun.await) }).after(pending)
+        }
+        Err(error) => ServiceAnswer::now(started(Err(error))),
+    }
+}
+
+/// Blocking. One at a time: each begins with what the one before has written.
+fn write_allowed(
+    context: &StartContext,
+    overrides: SettingOverrides,
+    permission: &StandingPermission,
+) -> Result<String> {
+    static WRITING: Mutex<()> = Mutex::new(());
+    let _alone = WRITING.lock().unwrap_or_else(PoisonError::into_inner);
+    let (path, value, what) = match permission {
+        StandingPermission::Tool(tool) => (vec!["approvals", "tools", tool], "allow", tool.as_str()),
+        StandingPermission::Network => (vec!["sandbox", "network"], "on", "the network of commands"),
+    };
+    let path = path.into_iter().map(str::to_owned).collect();
+    let settings = vec![SettingChange { path, value: Some(value.into()) }];
+    let ports = LocalSetupPorts { context: context.clone(), overrides };
+    let files = plan_settings(&ports, settings)?.save_files(&ports)?;
+    Ok(match files.first() {
+        Some(file) => format!("{what} is allowed from now on: saved in {file}"),
+        None => format!("{what} was allowed in your settings already"),
+    })
+}

@@ -1,0 +1,124 @@
+//! How a session with a screen, or with lines, begins: everything is read, wired and handed over, and then it is played.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, RwLock};
+
+use anyhow::Result;
+
+use super::cancel::OneShotCanceller;
+use super::pending_breakpoints::PendingBreakpoints;
+use super::session::{first_lines, play_session, trust_question};
+use super::{TuiBackend, config_problems, ui_settings};
+use crate::definition_files::definition_stamps;
+use crate::local_setup_ports;
+use synthdev_bootstrap::async_runtime::build_runtime;
+use synthdev_bootstrap::config_sources;
+use synthdev_bootstrap::scripted_models::ScriptedModel;
+use synthdev_bootstrap::start_context::StartContext;
+use synthdev_bootstrap::{config_sources, logs, wiring};
+use synthdev_cli::exit;
+use synthdev_runtime::handle::RuntimeHandle;
+use synthdev_tui::terminal::ExternalShutdown;
+use synthdev_tui::{FirstAction, SessionOptions};
+
+/// How the screen begins.
+#[derive(Debug, Default)]
+pub struct TuiStartup {
+    /// Answers instead of a model, with the option that named them.
+    pub script: Option<(ScriptedModel, &'static str)>,
+    /// A workflow with its input, started at once.
+    pub start: Option<(String, String)>,
+    pub banner: Vec<String>,
+    /// Only a model is set up.
+    pub setup: bool,
+}
+
+/// Plays a session to its end; the answer is the exit code.
+///
+/// # Errors
+/// The configuration or the terminal cannot be used.
+pub fn run_interactive(context: StartContext, opening: TuiStartup) -> Result<u8> {
+    let shown = matches!(opening.script, Some((_, "demo")));
+    let demo = opening.start.as_ref().filter(|_| shown).map(|(name, _)| name.clone());
+    let (script, overrides) = match opening.script {
+        Some((script, who)) => (Some(script), context.scripted_overrides(who)),
+        None => (None, context.overrides.clone()),
+    };
+    let (linear, read) = (context.line_mode, Mutex::new(definition_stamps(&context)));
+    let gathered = config_sources::gather_sources(&context, overrides.clone(), context.trust)?;
+    let question = trust_question(&context, &gathered.trust, &gathered.project);
+    let mut banner = first_lines(demo.is_none(), opening.banner, &gathered.not_read());
+    let asked = gathered.project;
+    let catalog = wiring::load_catalog(&context, gathered.sources);
+    banner.extend(config_problems(&catalog));
+    let look = ui_settings::load_ui_settings(&context, &catalog);
+    banner.extend(look.findings);
+    logs::start_logging(&context.dirs.data, catalog.settings().verbosity());
+    let plays = script.is_some() || opening.start.is_some();
+    let (alone, saved) = (opening.setup, Arc::new(AtomicBool::new(false)));
+    let setup = local_setup_ports::initial_setup_request(&catalog, opening.setup, plays);
+    let wired = wiring::wire_runtime(&context.project, &context.dirs.data, &catalog, script);
+    let handle = wired.handle.clone();
+    let events = handle.subscribe(true);
+    let backend = Arc::new(TuiBackend {
+        context,
+        overrides,
+        demo,
+        catalog: RwLock::new(Arc::new(catalog)),
+        runtime: RwLock::new(Arc::new(wired)),
+        shown_files: Mutex::new(asked),
+        branch: Mutex::default(),
+        breakpoints: PendingBreakpoints::default(),
+        setup_saved: Arc::clone(&saved),
+        history_failure_reported: AtomicBool::new(false),
+        read_stamps: read,
+        checker: Arc::default(),
+        entries: Arc::default(),
+        canceller: OneShotCanceller::default(),
+        indexing: Arc::default(),
+    });
+    let session = SessionOptions {
+        facts: backend.status_facts(),
+        service: Arc::<TuiBackend>::clone(&backend),
+        events,
+        start: opening.start.map(|(name, input)| FirstAction::Workflow { name, input }),
+        trust: question,
+        setup,
+        banner_lines: banner,
+        theme: look.theme,
+        keymap: look.keymap,
+        mouse: look.mouse,
+        reduced_motion: look.reduced_motion,
+        details: look.details,
+        vim: look.vim,
+        light_theme: look.light_theme,
+    };
+    let ended = run_session(&backend, session, linear, &handle)?;
+    Ok(exit_code(ended, alone && !saved.load(Ordering::Relaxed)))
+}
+
+fn run_session(
+    backend: &Arc<TuiBackend>,
+    session: SessionOptions,
+    linear: bool,
+    handle: &RuntimeHandle,
+) -> Result<Option<ExternalShutdown>> {
+    let runtime = build_runtime()?;
+    runtime.spawn(backend.list_mcp_servers());
+    let ended = runtime.block_on(play_session(session, linear, handle));
+    handle.index_texts();
+    // Commands that tools started end with us; nothing is waited for.
+    runtime.shutdown_background();
+    Ok(ended?)
+}
+
+/// As shells say it of a program that a signal has ended. `left`: what was wanted was not done.
+fn exit_code(ended_by: Option<ExternalShutdown>, left: bool) -> u8 {
+    match ended_by {
+        Some(ExternalShutdown::Hangup) => exit::HUNG_UP,
+        Some(ExternalShutdown::Terminate) => exit::TERMINATED,
+        Some(ExternalShutdown::Interrupt) => exit::CANCELLED,
+        None if left => exit::CANCELLED,
+        None => exit::COMPLETED,
+    }
+}

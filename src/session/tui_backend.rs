@@ -1,0 +1,121 @@
+//! What the terminal interface holds of the program: catalogue, runtime, and what one session remembers.
+
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+use futures_util::future::BoxFuture;
+
+use super::cancel::OneShotCanceller;
+use super::catalog_lines::{diagnostics_text, mended_by, missing_models};
+use super::error_text::{HOW_TO_SET, start_error_text};
+use super::isolated_runs::IsolatedRuns;
+use super::pending_breakpoints::PendingBreakpoints;
+use super::{indexing_session, transcript_pages};
+use crate::context_windows;
+use synthdev_bootstrap::local_files::file_io::FileStamp;
+use synthdev_bootstrap::start_context::StartContext;
+use synthdev_bootstrap::trust::ProjectFiles;
+use synthdev_bootstrap::wiring::WiredRuntime;
+use synthdev_domain::diagnostic::{Diagnostic, DiagnosticSeverity};
+use synthdev_domain::ids::RunId;
+use synthdev_engine::run_spec::RunSpec;
+use synthdev_runtime::handle::RuntimeHandle;
+use synthdev_service::definition_edit::SharedDefinitionChecker;
+use synthdev_service::run_start;
+use synthdev_service::session::StartPreparation;
+use synthdev_settings::catalog::ConfigCatalog;
+use synthdev_settings::layers::read_layers::SettingOverrides;
+
+/// A workflow or a conversation on its way.
+pub(crate) enum WorkflowStart {
+    Running(RunId),
+    /// It is prepared first.
+    Later(StartPreparation, BoxFuture<'static, StartedRun>),
+}
+
+/// The run, and what to say about where it works; or why it does not.
+pub(crate) type StartedRun = Result<(RunId, Option<String>), String>;
+
+/// Everything behind the screen.
+pub(crate) struct TuiBackend {
+    pub(crate) context: StartContext,
+    pub(crate) overrides: SettingOverrides,
+    /// The workflow that the demo's script plays, if this is the demo.
+    pub(crate) demo: Option<String>,
+    /// Replaced as a whole when the project becomes trusted; running runs keep what they started with.
+    pub(crate) catalog: RwLock<Arc<ConfigCatalog>>,
+    pub(crate) runtime: RwLock<Arc<WiredRuntime>>,
+    /// The project's files as the trust question showed them.
+    pub(crate) shown_files: Mutex<ProjectFiles>,
+    pub(crate) branch: Mutex<Option<Option<String>>>,
+    pub(crate) breakpoints: PendingBreakpoints,
+    /// A model was set up in this session.
+    pub(crate) setup_saved: Arc<AtomicBool>,
+    /// A notice has reported that the input history cannot be written.
+    pub(crate) history_failure_reported: AtomicBool,
+    /// The files as they were when they were read last.
+    pub(crate) read_stamps: Mutex<Vec<FileStamp>>,
+    /// What texts are checked with, until files change.
+    pub(crate) checker: SharedDefinitionChecker,
+    /// Entries of the long run that was scrolled back in last.
+    pub(crate) entries: Arc<Mutex<Option<transcript_pages::TranscriptPages>>>,
+    /// Ends what models are asked beside the runs.
+    pub(crate) canceller: OneShotCanceller,
+    pub(crate) indexing: Arc<indexing_session::IndexingSession>,
+}
+
+impl TuiBackend {
+    pub(crate) fn project(&self) -> String {
+        self.context.project.display().to_string()
+    }
+
+    pub(crate) fn current_runtime(&self) -> Arc<WiredRuntime> {
+        Arc::clone(&self.runtime.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub(crate) fn current_catalog(&self) -> Arc<ConfigCatalog> {
+        Arc::clone(&self.catalog.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    pub(crate) fn isolated_runs(&self) -> IsolatedRuns {
+        IsolatedRuns::new(&self.context, self.current_catalog(), self.current_runtime())
+    }
+
+    /// Starts a run on this handle: at once, or when the servers have reported the windows of its models. `begun` is
+    /// called when it runs.
+    pub(crate) fn start_run(
+        &self,
+        handle: RuntimeHandle,
+        mut spec: RunSpec,
+        begun: impl FnOnce() + Send + 'static,
+    ) -> Result<WorkflowStart, String> {
+        let providers = Arc::clone(&self.current_runtime().providers);
+        let go = move |spec: RunSpec| {
+            let run = run_start::start_run(&handle, spec).map_err(|error| start_error_text(&error))?;
+            begun();
+            Ok(run)
+        };
+        if context_windows::are_windows_known(&providers, &spec.program) {
+            context_windows::apply_known_windows(&providers, &mut spec.program);
+            return go(spec).map(WorkflowStart::Running);
+        }
+        Ok(WorkflowStart::Later(
+            StartPreparation::Windows,
+            Box::pin(async move {
+                context_windows::ask_unknown_windows(&providers, &mut spec.program).await;
+                Ok((go(spec)?, None))
+            }),
+        ))
+    }
+
+    /// Why something cannot start. Reports a missing model once, not for every agent that needs it.
+    pub(crate) fn start_error_text(&self, found: &[Diagnostic]) -> String {
+        let catalog = self.current_catalog();
+        let errors: Vec<Diagnostic> =
+            found.iter().filter(|finding| finding.severity == DiagnosticSeverity::Error).cloned().collect();
+        match missing_models(&catalog, &errors) {
+            Some(missing) => format!("{missing}\n{HOW_TO_SET}"),
+            None => mended_by(&catalog, &errors, diagnostics_text(&catalog, &errors, false)),
+        }
+    }
+}

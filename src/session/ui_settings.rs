@@ -1,0 +1,115 @@
+//! How the screen looks and which keys it has, from settings, the environment and keyboard.json; and what its panes show
+//! of a run's definition, and the branch that the status line names.
+
+use std::path::Path;
+
+use super::error_text::store_error_text;
+use synthdev_bootstrap::local_files::file_io;
+use synthdev_bootstrap::start_context::StartContext;
+use synthdev_domain::ids::RunId;
+use synthdev_domain::source_location::ConfigLayer;
+use synthdev_language::graph::WorkflowGraph;
+use synthdev_language::render::compact_line;
+use synthdev_language::source::SourceFile;
+use synthdev_runtime::handle::RuntimeHandle;
+use synthdev_settings::catalog::ConfigCatalog;
+use synthdev_tui::keymap::{self, KeyBindings};
+use synthdev_tui::run_view::run_graph::RunDefinitionView;
+use synthdev_tui::theme::{ColorTheme, NAMES, TerminalEnvironment};
+use synthdev_tui::update::verbosity::details_at;
+
+/// What the screen begins with.
+pub(crate) struct UiSettings {
+    pub(crate) theme: ColorTheme,
+    pub(crate) keymap: KeyBindings,
+    pub(crate) mouse: bool,
+    pub(crate) reduced_motion: bool,
+    pub(crate) details: bool,
+    pub(crate) vim: bool,
+    /// The theme for a light background, where only the terminal knows what it has.
+    pub(crate) light_theme: Option<ColorTheme>,
+    /// Diagnostics of the theme or the keys, one line each.
+    pub(crate) findings: Vec<String>,
+}
+
+pub(crate) fn load_ui_settings(context: &StartContext, catalog: &ConfigCatalog) -> UiSettings {
+    let settings = catalog.settings();
+    let mut findings = Vec::new();
+    let theme = load_theme(context, settings.theme_name()).unwrap_or_else(|why| {
+        findings.push(format!("settings: theme: {why}; auto is used"));
+        load_theme(context, "auto").unwrap_or_default()
+    });
+    let keymap = load_key_bindings(context, &mut findings);
+    let light =
+        unknown_ground(context, settings.theme_name()).then(|| load_theme(context, "light").ok()).flatten();
+    UiSettings {
+        theme,
+        keymap,
+        mouse: settings.is_mouse_enabled(),
+        reduced_motion: settings.reduced_motion(),
+        details: details_at(settings.verbosity()),
+        vim: settings.is_vim_enabled(),
+        light_theme: light,
+        findings,
+    }
+}
+
+/// The terminal's background is unknown, and the theme depends on it.
+fn unknown_ground(context: &StartContext, theme: &str) -> bool {
+    let set = |name: &str| context.environment.get(name).filter(|value| !value.is_empty());
+    // these terminals show what they do not understand
+    let mute = set("TERM").is_none_or(|term| matches!(term.as_str(), "linux" | "dumb" | "vt100" | "ansi"));
+    theme == "auto" && set("NO_COLOR").is_none() && set("COLORFGBG").is_none() && !mute
+}
+
+/// A theme in this terminal.
+pub(crate) fn load_theme(context: &StartContext, name: &str) -> Result<ColorTheme, String> {
+    let variable =
+        |name: &str| context.environment.get(name).filter(|value| !value.is_empty()).map(ToString::to_string);
+    let terminal = TerminalEnvironment {
+        no_color: variable("NO_COLOR").is_some(),
+        colorfgbg: variable("COLORFGBG"),
+        term: variable("TERM"),
+        colorterm: variable("COLORTERM"),
+    };
+    let unknown = || format!("there is no theme {name}: it is one of {}", NAMES.join(", "));
+    ColorTheme::find_theme(name, &terminal).ok_or_else(unknown)
+}
+
+/// Only the user's own file, in the demo as well: a project must not change the user's keys.
+fn load_key_bindings(context: &StartContext, findings: &mut Vec<String>) -> KeyBindings {
+    let path = context.dirs.config.join(keymap::FILE);
+    if !path.exists() {
+        return KeyBindings::default();
+    }
+    match file_io::read_text_file(&path) {
+        Ok(text) => {
+            let (keymap, found) = keymap::read_keyboard_file(&SourceFile::new(
+                ConfigLayer::User,
+                format!("user:{}", keymap::FILE),
+                text,
+            ));
+            findings.extend(found.iter().map(compact_line));
+            keymap
+        }
+        Err(error) => {
+            findings.push(format!("not read: {}: {error}", path.display()));
+            KeyBindings::default()
+        }
+    }
+}
+
+pub(crate) fn load_definition(handle: &RuntimeHandle, run: &RunId) -> Result<RunDefinitionView, String> {
+    let spec = handle.definition(run).map_err(|error| store_error_text(&error))?;
+    let graphs =
+        WorkflowGraph::with_children(&spec.program, 0, true).into_iter().map(|(_, graph)| graph).collect();
+    let root = spec.program.workflows.first();
+    Ok(RunDefinitionView { graphs, variables: root.map(|root| root.variables.clone()).unwrap_or_default() })
+}
+
+/// The branch from `.git/HEAD`; no git process for one word.
+pub(crate) fn current_branch(project: &Path) -> Option<String> {
+    let head = project.ancestors().find_map(|directory| file_io::read_unlinked(directory, ".git/HEAD"))?;
+    let head = head.trim();
+    Some(head.strip_prefix("ref: refs/heads/").map_or_else(|| head.chars().take(8).collect(), str::to_owned))
+}
