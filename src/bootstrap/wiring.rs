@@ -10,7 +10,6 @@ use anyhow::Result;
 
 use crate::active_recording::ActiveRecording;
 use crate::config_sources::{self, GatheredSources};
-use crate::mcp_servers;
 use crate::start_context::StartContext;
 use crate::{mcp_servers, sandbox_setup};
 use synthdev_adapters::git::{GitSnapshots, OutsideFiles};

@@ -7,7 +7,6 @@ use std::process::Command;
 use anyhow::{Context, Result};
 
 use super::run_command::{drive_spec, load_catalog, parse_script, run_spec};
-use synthdev_bootstrap::config_sources;
 use synthdev_bootstrap::local_files::file_io;
 use synthdev_bootstrap::scripted_models::ScriptedModel;
 use synthdev_bootstrap::start_context::StartContext;

@@ -11,7 +11,6 @@ use anyhow::Result;
 use super::run_command::build_runtime;
 use super::terminal_size::terminal_columns;
 use super::trust_command::untrusted_notice;
-use synthdev_bootstrap::config_sources;
 use synthdev_bootstrap::machine_facts::system_info;
 use synthdev_bootstrap::start_context::StartContext;
 use synthdev_bootstrap::{config_sources, wiring};

@@ -10,7 +10,6 @@ use super::diagnostics;
 use super::load_config::load_catalog;
 use super::read_only::error_with_hint;
 use super::run_to_end::{build_runtime, interrupt_receiver};
-use synthdev_bootstrap::logs;
 use synthdev_bootstrap::start_context::StartContext;
 use synthdev_bootstrap::{logs, wiring};
 use synthdev_cli::args::IndexArgs;

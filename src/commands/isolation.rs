@@ -11,7 +11,6 @@ use super::recordings::RecordingMode;
 use super::run_to_end::{follow_run, start_error};
 use synthdev_bootstrap::scripted_models::ScriptedModel;
 use synthdev_bootstrap::start_context::StartContext;
-use synthdev_bootstrap::wiring::GitWorktrees;
 use synthdev_bootstrap::wiring::{self, GitWorktrees, WorktreeLocation};
 use synthdev_cli::headless::{FinalReport, HeadlessOutput};
 use synthdev_cli::output::{print_stderr, safe_name};

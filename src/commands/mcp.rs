@@ -13,7 +13,6 @@ use serde_json::{Map, Value};
 use tokio::sync::watch;
 
 use self::workflow_registry::{RegistrySnapshot, WorkflowRegistry, first_error};
-use super::diagnostics;
 use super::load_config::load_quietly;
 use super::run_command::run_spec;
 use super::run_to_end::{build_runtime, interrupt_receiver};

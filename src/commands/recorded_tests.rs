@@ -9,7 +9,6 @@ use super::recordings;
 use synthdev_bootstrap::active_recording::{
     ModelCallPlayer, ModelCallRecorder, ModelRecording, RecordingError,
 };
-use synthdev_bootstrap::config_sources;
 use synthdev_bootstrap::start_context::StartContext;
 use synthdev_bootstrap::{config_sources, wiring};
 use synthdev_domain::diagnostic::DiagnosticSeverity;

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use synthdev_bootstrap::config_sources;
 use synthdev_bootstrap::local_files::file_io;
 use synthdev_bootstrap::model_servers::{ModelTimeouts, model_providers};
 use synthdev_bootstrap::start_context::StartContext;

@@ -9,7 +9,6 @@ use futures_util::future::BoxFuture;
 use super::TuiBackend;
 use crate::local_setup_ports::LocalSetupPorts;
 use crate::probe_servers::{ProbeScope, ServerProbe};
-use synthdev_bootstrap::config_sources;
 use synthdev_bootstrap::{config_sources, wiring};
 use synthdev_cli::models;
 use synthdev_domain::model::{ModelChoice, ModelError};

@@ -5,7 +5,6 @@ use std::sync::PoisonError;
 use super::error_text::no_model;
 use super::{TuiBackend, answer_blocking, config_problems, ui_settings};
 use crate::system_context;
-use synthdev_bootstrap::config_sources;
 use synthdev_bootstrap::{config_sources, logs, trust, wiring};
 use synthdev_language::model_selector::ModelSelector;
 use synthdev_service::session::{ProjectRequest, ProjectResponse, ServiceAnswer, StatusFacts};

@@ -9,7 +9,6 @@ use super::{TuiBackend, config_problems};
 use crate::definition_files::definition_stamps;
 use crate::trust_report;
 use synthdev_bootstrap::config_sources::{self, GatheredSources};
-use synthdev_bootstrap::mcp_servers;
 use synthdev_bootstrap::{mcp_servers, wiring};
 use synthdev_service::session::{ConfigReload, UntrustedDefinitions};
 use synthdev_settings::trust::TrustVerdict;

@@ -12,7 +12,6 @@ use super::{TuiBackend, config_problems, ui_settings};
 use crate::definition_files::definition_stamps;
 use crate::local_setup_ports;
 use synthdev_bootstrap::async_runtime::build_runtime;
-use synthdev_bootstrap::config_sources;
 use synthdev_bootstrap::scripted_models::ScriptedModel;
 use synthdev_bootstrap::start_context::StartContext;
 use synthdev_bootstrap::{config_sources, logs, wiring};

@@ -1,7 +1,6 @@
 //! What is shown of a project's own files before they are trusted: what they can do, what of it has no effect, and what
 //! they say. Decides nothing.
 
-use synthdev_bootstrap::config_sources;
 use synthdev_bootstrap::local_files::file_io;
 use synthdev_bootstrap::start_context::StartContext;
 use synthdev_bootstrap::trust::ProjectFiles;

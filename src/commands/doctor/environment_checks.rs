@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use synthdev_bootstrap::machine_facts::system_info::{self, FoundRepository};
 use synthdev_bootstrap::machine_facts::{self, OutsideFiles};
-use synthdev_bootstrap::sandbox_setup;
 use synthdev_bootstrap::start_context::StartContext;
 use synthdev_bootstrap::{sandbox_setup, wiring};
 use synthdev_cli::doctor::DoctorFinding;
