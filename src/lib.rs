@@ -61,7 +61,7 @@
 //! | errors of a state: its retry rule and delay, catch, fallback | `engine/machine/{error_recovery,on_failure}.rs` |
 //! | retry of a model call: how often, and the retry delay | `runtime/retry.rs`; the values: `retry.*` in `settings/layers/rules.rs` |
 //! | limits, budgets | `engine/machine/{limits,budgets}.rs` |
-//! | approvals, and what a denied tool call does | `engine/machine/tool_calls.rs` (an agent's call; the text for the model: `engine/machine/pending_invocation.rs`), `engine/machine/action_states.rs` (a state's action); their types: `domain/approval.rs` |
+//! | approvals, and what a denied tool call does | `engine/machine/tool_calls.rs` (an agent's call, and the text for the model), `engine/machine/action_states.rs` (a state's action); their types: `domain/approval.rs` |
 //! | step lists and handlers | `language/workflow_file/{steps,handlers}.rs`: rewritten as states |
 //! | drawings, schemas | `language/graph/`, `settings/schema/` (made of the declarations) |
 //! | what a model call has cost: price, ledger | `domain/cost.rs`, `engine/machine/cost_accounting.rs`; of a model that answered in place of another: `adapters/providers/pricing.rs` |
