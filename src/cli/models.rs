@@ -6,7 +6,8 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 
 use super::output::safe_name;
-use synthdev_domain::model::ModelError;
+use synthdev_domain::decision_source::DecisionSource;
+use synthdev_domain::model::{DecisionMemory, ModelError};
 use synthdev_domain::model_list::ListedModel;
 use synthdev_domain::terminal_safe;
 use synthdev_service::setting_values::models::provider_catalog::{CatalogModel, ProviderCatalog};
@@ -57,16 +58,27 @@ pub struct ModelReportRow {
     pub known: bool,
     /// The server lists it; `null`: it gave no list.
     pub listed: Option<bool>,
+    /// How its decisions are asked for first: as the catalogue says, or as runs of this process found out.
+    pub decisions: DecisionSource,
     /// Levels that use it.
     pub levels: Vec<String>,
 }
 
-pub fn models_report(seen: Vec<ProbedModelServer>, models: &ProviderCatalog) -> ModelsReport {
-    ModelsReport { providers: seen.into_iter().map(|one| server_models_report(one, models)).collect() }
+pub fn models_report(
+    seen: Vec<ProbedModelServer>,
+    models: &ProviderCatalog,
+    decisions: &DecisionMemory,
+) -> ModelsReport {
+    let reports = seen.into_iter().map(|one| server_models_report(one, models, decisions));
+    ModelsReport { providers: reports.collect() }
 }
 
 /// Used ones first, then the catalogue's, then the server's own, each once.
-pub fn server_models_report(seen: ProbedModelServer, models: &ProviderCatalog) -> ServerModelsReport {
+pub fn server_models_report(
+    seen: ProbedModelServer,
+    models: &ProviderCatalog,
+    decisions: &DecisionMemory,
+) -> ServerModelsReport {
     let ProbedModelServer { server, answer } = seen;
     let known = models.provider(&server.provider).map_or(&[][..], |provider| &provider.models);
     let listed: Option<&[ListedModel]> = answer.as_ref().and_then(|answer| answer.as_deref().ok());
@@ -76,7 +88,14 @@ pub fn server_models_report(seen: ProbedModelServer, models: &ProviderCatalog) -
     let mut taken = BTreeSet::new();
     let names: Vec<&str> =
         used.chain(catalogued).chain(others).filter(|name| taken.insert(name.to_owned())).collect();
-    let rows = names.into_iter().map(|name| report_row(name, &server, listed, models)).collect();
+    let rows = names
+        .into_iter()
+        .map(|name| {
+            let row = report_row(name, &server, listed, models);
+            let found_out = decisions.source_for_model(&server.provider, &server.base_url, name);
+            ModelReportRow { decisions: row.decisions.max(found_out), ..row }
+        })
+        .collect();
     let error = answer.as_ref().and_then(|answer| answer.as_ref().err());
     ServerModelsReport {
         usable: server.is_usable(),
@@ -108,6 +127,7 @@ fn report_row(
         cached: price.and_then(|price| price.cached),
         known: model.is_some(),
         listed: listed.map(|_| own.is_some()),
+        decisions: model.and_then(|model| model.decision_start).unwrap_or_default(),
         levels: levels.map(|used| used.level.clone()).collect(),
     }
 }
@@ -203,7 +223,12 @@ fn row_line(row: &ModelReportRow, wide: usize) -> String {
     let window = row.context_size.map_or_else(String::new, window_text);
     let gone = if row.listed == Some(false) { "  not in the server's list" } else { "" };
     let used = if levels.is_empty() { String::new() } else { format!("  ← {levels}") };
-    format!("    {:<wide$}  {window:>12}  {}{gone}{used}\n", safe_name(&row.name), price_text(row))
+    let decisions = match row.decisions {
+        DecisionSource::Call => "",
+        DecisionSource::Reminder => "  decides when reminded",
+        DecisionSource::StructuredOutput => "  decides by structured output",
+    };
+    format!("    {:<wide$}  {window:>12}  {}{gone}{decisions}{used}\n", safe_name(&row.name), price_text(row))
 }
 
 /// Window and price of a model, for a list to choose from.

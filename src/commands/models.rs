@@ -8,6 +8,7 @@ use super::run_command::{build_runtime, load_catalog};
 use synthdev_bootstrap::start_context::StartContext;
 use synthdev_cli::output::TerminalSafeWriter;
 use synthdev_cli::{exit, json_output, models};
+use synthdev_domain::model::DecisionMemory;
 use synthdev_language::did_you_mean;
 use synthdev_session::probe_servers::{ProbeScope, ServerProbe};
 
@@ -27,7 +28,7 @@ pub(crate) fn list_models(context: &StartContext, provider: Option<&str>, as_jso
     let survey = ServerProbe::new(&catalog);
     let seen = build_runtime()?.block_on(survey.probe_all(servers, ProbeScope::Usable));
     let failed = seen.iter().any(|one| matches!(one.answer, Some(Err(_))));
-    let report = models::models_report(seen, catalog.models());
+    let report = models::models_report(seen, catalog.models(), &DecisionMemory::default());
     let mut stdout = std::io::stdout().lock();
     if as_json {
         json_output::write_pretty_json(&report, &mut stdout)?;

@@ -14,6 +14,7 @@ pub mod command_suggestion;
 pub mod context;
 pub mod cost;
 pub mod cost_breakdown;
+pub mod decision_source;
 pub mod delegation;
 pub mod diagnostic;
 pub mod duration;

@@ -1,21 +1,26 @@
 //! A model call: what is asked, what comes back, what can go wrong.
 
+mod decision_memory;
 mod model_charges;
 mod model_substitution;
 mod parameters;
 mod token_estimate;
+mod tool_choice;
 
 use serde::{Deserialize, Serialize};
 
 use super::cost::{AttemptUsage, TokenPrice, TokenUsage};
+use super::decision_source::DecisionSource;
 use super::message::{ChatMessage, OpaqueBlock, ToolCall};
 use super::protocol::{ANSWER_TOKENS, ModelProtocol};
 use super::tool::{ParsingTool, ToolSpec};
 
+pub use decision_memory::{DecisionMemory, RememberedDecision};
 pub use model_charges::add_charge;
 pub use model_substitution::is_same_model;
 pub use parameters::ModelParameters;
 pub use token_estimate::LEAST_ANSWER;
+pub use tool_choice::ToolChoice;
 
 /// Of a model of which neither the window nor the longest answer is known: servers refuse limits that are too large
 /// for their models, and this is taken by most.
@@ -46,6 +51,9 @@ pub struct ModelChoice {
     /// The server takes no limit of an answer's length.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub uncapped: bool,
+    /// How its decisions are asked for first: as the catalogue says, or as an earlier run of this process found out.
+    #[serde(default, skip_serializing_if = "DecisionSource::is_plain_call")]
+    pub decision_start: DecisionSource,
     pub price: Option<TokenPrice>,
     /// For display: `level smart: SYNTHDEV_SMART_MODEL (environment)`.
     pub provenance: String,
@@ -114,19 +122,6 @@ impl ModelChoice {
         self.parameters.max_output_tokens.is_none()
             && (self.max_output.is_none() || self.may_exceed_default_answer())
     }
-}
-
-#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ToolChoice {
-    #[default]
-    Auto,
-    /// Some tool must be called.
-    Required,
-    /// This tool must be called.
-    Named(String),
-    /// No tool is called: the text of the answer is to be the arguments of this parsing tool, by its schema.
-    Structured(String),
 }
 
 /// One request to a model. The messages are the prompt that the engine computed; the provider adapter brings them into

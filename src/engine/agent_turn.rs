@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 use super::conversation::{ConversationSummary, LiveConversation};
-use super::event::DecisionSource;
 use synthdev_domain::context::{AnsweredCall, ContextEntry, ConversationSide, MessageAuthor};
+use synthdev_domain::decision_source::DecisionSource;
 use synthdev_domain::ids::{AgentIx, CallId, Timestamp};
 use synthdev_domain::message::{ChatRole, OpaqueBlock, ToolCall};
 use synthdev_domain::model::{ModelChoice, ToolChoice};
@@ -32,6 +32,9 @@ pub struct AgentTurn {
     pub repair_count: u32,
     pub was_nudged: bool,
     pub choice: ToolChoice,
+    /// Its decision was asked for as structured output.
+    #[serde(default)]
+    pub asked_structured: bool,
     /// The model of the call under way, where another one may take its place.
     pub requested_model: Option<Box<ModelChoice>>,
     /// How often another one took its place in this visit.
@@ -94,7 +97,7 @@ impl AgentTurn {
     /// How a decision that is given now came about.
     pub fn decision_source(&self) -> DecisionSource {
         match self.choice {
-            ToolChoice::Structured(_) => DecisionSource::StructuredOutput,
+            ToolChoice::Structured(_) | ToolChoice::StructuredOneOf(_) => DecisionSource::StructuredOutput,
             ToolChoice::Auto | ToolChoice::Required | ToolChoice::Named(_) => {
                 if self.was_nudged || self.repair_count > 0 {
                     DecisionSource::Reminder

@@ -1,19 +1,17 @@
 //! The product's public face: what a run did, for the screen, `--events`, MCP progress and history alike.
 
-mod decision_source;
-
 use std::ops::Deref;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-pub use self::decision_source::DecisionSource;
 use super::effect::UserQuestion;
 use crate::steering::Breakpoint;
 use synthdev_domain::agent_team::{ContextSharing, SpawnedAgentStatus, TeamTaskStatus};
 use synthdev_domain::approval::ApprovalDecision;
 use synthdev_domain::context::{ConversationSide, MessageAuthor};
 use synthdev_domain::cost::{CostEntry, TokenUsage};
+use synthdev_domain::decision_source::DecisionSource;
 use synthdev_domain::ids::{CallId, RunId, SnapshotId, Timestamp};
 use synthdev_domain::journal::{RunProgress, RunStatus};
 use synthdev_domain::message::{ChatRole, ToolCall};

@@ -28,6 +28,7 @@ mod join;
 mod limits;
 mod machine_core;
 mod message_queue;
+mod missing_decision;
 mod model_fallback;
 mod model_substitution;
 mod multicall;
@@ -98,6 +99,7 @@ use synthdev_domain::approval::ApprovalPolicy;
 use synthdev_domain::cost::CostLedger;
 use synthdev_domain::ids::{CallId, Timestamp};
 use synthdev_domain::journal::RunStatus;
+use synthdev_domain::model::DecisionMemory;
 use synthdev_domain::run_error::RunError;
 use synthdev_domain::workflow::SubAgents;
 
@@ -134,6 +136,8 @@ pub struct Machine {
     /// Agents that agents have started.
     #[serde(default)]
     team: AgentTeam,
+    #[serde(default)]
+    decisions: DecisionMemory,
     /// Time limits of states are suspended, because a branch is stopped.
     timeouts_suspended: bool,
     /// Old parts of conversations are dropped or compressed, and the number of inputs since the last time.
@@ -166,6 +170,7 @@ impl Machine {
             step_count: 0,
             checkpoints: CheckpointStore::default(),
             team: AgentTeam::default(),
+            decisions: DecisionMemory::default(),
             timeouts_suspended: false,
             compacts_history: false,
             inputs_since_compaction: 0,

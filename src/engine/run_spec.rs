@@ -9,7 +9,7 @@ use synthdev_domain::system_context::SystemContext;
 use synthdev_domain::workflow::WorkflowProgram;
 
 /// Grows when the machine would answer an old journal differently.
-pub const MACHINE_VERSION: u32 = 12;
+pub const MACHINE_VERSION: u32 = 13;
 
 /// Runs since this version continue as they began: the machine checks the version wherever its behaviour has changed.
 pub const CONTINUED_SINCE: u32 = 4;
@@ -62,6 +62,10 @@ pub const NAMES_CALLS_SINCE: u32 = 11;
 
 /// Since this version an agent that has not given its one decision as a call is asked for it as structured output.
 pub const ASKS_STRUCTURED_SINCE: u32 = 12;
+
+/// Since this version the way in which a model gave its decision is where its next one begins, and one of several
+/// decisions can be asked for as structured output.
+pub const REMEMBERS_DECISIONS_SINCE: u32 = 13;
 
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct RunSpec {

@@ -165,7 +165,10 @@ fn model_preferences(request: &ModelRequest) -> Value {
 fn sampling_tools(request: &ModelRequest) -> (Value, &'static str) {
     let named = match &request.tool_choice {
         ToolChoice::Named(name) => Some(name),
-        ToolChoice::Auto | ToolChoice::Required | ToolChoice::Structured(_) => None,
+        ToolChoice::Auto
+        | ToolChoice::Required
+        | ToolChoice::Structured(_)
+        | ToolChoice::StructuredOneOf(_) => None,
     };
     let tool = |name: &String, description: &String, parameters: &Value| {
         let mut schema = parameters.clone();
@@ -182,7 +185,7 @@ fn sampling_tools(request: &ModelRequest) -> (Value, &'static str) {
         ToolChoice::Auto => "auto",
         ToolChoice::Required | ToolChoice::Named(_) => "required",
         // the last message says what is wanted
-        ToolChoice::Structured(_) => "none",
+        ToolChoice::Structured(_) | ToolChoice::StructuredOneOf(_) => "none",
     };
     (own.chain(decisions).collect(), mode)
 }

@@ -450,6 +450,7 @@ impl RunDriver {
     /// Publishes how the run ended; `false` after a bug.
     fn finish_run(mut self, exit: &DriverExit) -> bool {
         let trouble = self.store_error.take();
+        self.context.decisions.merge(self.machine.decision_memory());
         if self.claim_lost {
             self.context.task_broker.forget_run(&self.run);
         }

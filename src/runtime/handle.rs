@@ -14,6 +14,7 @@ pub use super::runtime_context::{RuntimeOptions, RuntimePorts};
 use super::shared_lock::SharedProjectLock;
 use synthdev_domain::ids::{RunId, Timestamp};
 use synthdev_domain::journal::RunProgress;
+use synthdev_domain::model::DecisionMemory;
 use synthdev_domain::project_lock::{LockHolder, LockMode};
 use synthdev_domain::tool::ToolRisk;
 use synthdev_engine::run_spec::RunSpec;
@@ -33,17 +34,16 @@ pub struct RuntimeHandle {
 impl RuntimeHandle {
     pub fn new(ports: RuntimePorts, mut options: RuntimeOptions) -> Self {
         let redactor = SecretRedactor::new(std::mem::take(&mut options.secrets));
-        let (bus, runs, broker, exceptions) =
-            (Arc::default(), Arc::default(), Arc::default(), Arc::default());
         Self {
             context: Arc::new(RuntimeContext {
                 ports,
                 options,
                 redactor,
-                sandbox_exceptions: exceptions,
-                bus,
-                runs,
-                task_broker: broker,
+                sandbox_exceptions: Arc::default(),
+                bus: Arc::default(),
+                runs: Arc::default(),
+                task_broker: Arc::default(),
+                decisions: Arc::default(),
             }),
         }
     }
@@ -52,21 +52,7 @@ impl RuntimeHandle {
     #[must_use]
     pub fn with_replaced_ports(&self, ports: RuntimePorts, mut options: RuntimeOptions) -> Self {
         let redactor = SecretRedactor::new(std::mem::take(&mut options.secrets));
-        let RuntimeContext { bus, runs, task_broker: broker, sandbox_exceptions: exceptions, .. } =
-            &*self.context;
-        let (bus, runs, broker) = (Arc::clone(bus), Arc::clone(runs), Arc::clone(broker));
-        let exceptions = Arc::clone(exceptions);
-        Self {
-            context: Arc::new(RuntimeContext {
-                ports,
-                options,
-                redactor,
-                sandbox_exceptions: exceptions,
-                bus,
-                runs,
-                task_broker: broker,
-            }),
-        }
+        self.with_context(RuntimeContext { ports, options, redactor, ..RuntimeContext::clone(&self.context) })
     }
 
     /// Its runs share the project's files with other runs knowingly.
@@ -84,29 +70,9 @@ impl RuntimeHandle {
     /// Its runs take the project's lock at another time.
     #[must_use]
     pub fn with_lock_timing(&self, locking: LockTiming) -> Self {
-        let RuntimeContext {
-            ports,
-            options,
-            redactor,
-            sandbox_exceptions: exceptions,
-            bus,
-            runs,
-            task_broker: broker,
-        } = &*self.context;
-        let (bus, runs, broker) = (Arc::clone(bus), Arc::clone(runs), Arc::clone(broker));
-        let options = RuntimeOptions { lock_timing: locking, ..options.clone() };
-        let (ports, redactor, exceptions) = (ports.clone(), redactor.clone(), Arc::clone(exceptions));
-        Self {
-            context: Arc::new(RuntimeContext {
-                ports,
-                options,
-                redactor,
-                sandbox_exceptions: exceptions,
-                bus,
-                runs,
-                task_broker: broker,
-            }),
-        }
+        let context = RuntimeContext::clone(&self.context);
+        let options = RuntimeOptions { lock_timing: locking, ..context.options };
+        self.with_context(RuntimeContext { options, ..context })
     }
 
     /// Asks other models: a recording, or one that is recorded.
@@ -127,32 +93,20 @@ impl RuntimeHandle {
     }
 
     fn with_ports(&self, ports: RuntimePorts) -> Self {
-        let RuntimeContext {
-            options,
-            redactor,
-            sandbox_exceptions: exceptions,
-            bus,
-            runs,
-            task_broker: broker,
-            ..
-        } = &*self.context;
-        let (options, redactor, exceptions) = (options.clone(), redactor.clone(), Arc::clone(exceptions));
-        let (bus, runs, broker) = (Arc::clone(bus), Arc::clone(runs), Arc::clone(broker));
-        Self {
-            context: Arc::new(RuntimeContext {
-                ports,
-                options,
-                redactor,
-                sandbox_exceptions: exceptions,
-                bus,
-                runs,
-                task_broker: broker,
-            }),
-        }
+        self.with_context(RuntimeContext { ports, ..RuntimeContext::clone(&self.context) })
+    }
+
+    fn with_context(&self, context: RuntimeContext) -> Self {
+        Self { context: Arc::new(context) }
     }
 
     pub(crate) fn ports(&self) -> &RuntimePorts {
         &self.context.ports
+    }
+
+    /// How models gave their decisions in runs that this process drove to their end.
+    pub fn decision_memory(&self) -> DecisionMemory {
+        self.context.decisions.to_memory()
     }
 
     /// The time as runs record it.

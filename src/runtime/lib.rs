@@ -8,6 +8,7 @@ pub mod command;
 mod command_input;
 mod context_window;
 pub mod control_requests;
+mod decision_memory;
 pub mod delegated_calls;
 pub mod diff_runs;
 mod driver;

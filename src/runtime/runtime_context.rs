@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::active_runs::ActiveRuns;
+use super::decision_memory::SharedDecisionMemory;
 use super::driver_message::DriverMessage;
 use super::event_bus::EventBus;
 use super::lock_timing::LockTiming;
@@ -64,6 +65,7 @@ impl Default for RuntimeOptions {
     }
 }
 
+#[derive(Clone)]
 pub(super) struct RuntimeContext {
     pub(super) ports: RuntimePorts,
     pub(super) options: RuntimeOptions,
@@ -72,6 +74,7 @@ pub(super) struct RuntimeContext {
     pub(super) bus: Arc<EventBus>,
     pub(super) runs: Arc<ActiveRuns>,
     pub(super) task_broker: Arc<TaskBroker>,
+    pub(super) decisions: Arc<SharedDecisionMemory>,
 }
 
 impl RuntimeContext {

@@ -48,6 +48,7 @@ impl RuntimeHandle {
         let shared = &self.context;
         let mut spec = spec;
         let warnings = std::mem::take(&mut spec.program.start_warnings);
+        shared.decisions.apply_to(&mut spec.program);
         self.reject_keys_in_definition(&spec.program)?;
         // what is left are texts that models read, and inputs
         let spec = shared.redactor.clean_data(spec);

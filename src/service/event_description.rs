@@ -19,11 +19,12 @@ use phrases::{
 };
 pub use phrases::{breakpoint_list, stop_location};
 use synthdev_domain::agent_team::SpawnedAgentStatus;
+use synthdev_domain::decision_source::DecisionSource;
 use synthdev_domain::ids::Timestamp;
 use synthdev_domain::journal::RunStatus;
 use synthdev_domain::number_format::{format_count, format_duration};
 use synthdev_engine::effect::UserQuestion;
-use synthdev_engine::event::{DecisionSource, RunEvent};
+use synthdev_engine::event::RunEvent;
 
 /// What an event is about: front-ends choose by it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -11,7 +11,7 @@ use crate::local_setup_ports::LocalSetupPorts;
 use crate::probe_servers::{ProbeScope, ServerProbe};
 use synthdev_bootstrap::{config_sources, wiring};
 use synthdev_cli::models;
-use synthdev_domain::model::{ModelChoice, ModelError};
+use synthdev_domain::model::{DecisionMemory, ModelChoice, ModelError};
 use synthdev_ports::model::ModelPort;
 use synthdev_service::model_setup::{
     SetupPlan, SetupPorts, display_name, plan_setup, same_server, try_model,
@@ -188,7 +188,7 @@ fn list_offered_models(plan: SetupPlan, choice: ModelChoice) -> BoxFuture<'stati
         };
         let seen = ServerProbe::new(&plan.catalog).probe_one(server, ProbeScope::Usable).await;
         let refused = matches!(seen.answer, Some(Err(ModelError::Auth { .. } | ModelError::Denied { .. })));
-        let offer = models::server_models_report(seen, plan.catalog.models());
+        let offer = models::server_models_report(seen, plan.catalog.models(), &DecisionMemory::default());
         let hint = if refused { Some("← goes back to the key".to_owned()) } else { offer.hint };
         let problem = offer.problem.map(|problem| format!("{problem}\n→ {}", hint.unwrap_or_default()));
         let rows = offer.models.iter().filter(|row| row.name != NONE_YET);

@@ -15,6 +15,7 @@ use synthdev_cli::args::GraphFormat;
 use synthdev_cli::graph::{GraphTerminalOptions, program_graphs, write_graphs};
 use synthdev_cli::models;
 use synthdev_domain::ids::RunId;
+use synthdev_domain::model::DecisionMemory;
 use synthdev_domain::workflow::WorkflowProgram;
 use synthdev_ports::tool::ToolPort as _;
 use synthdev_runtime::handle::RuntimeHandle;
@@ -73,7 +74,8 @@ impl TuiBackend {
         let (catalog, wired) = (self.current_catalog(), self.current_runtime());
         match page {
             LookupPage::Models(provider) => {
-                Box::pin(async move { offered_models(&catalog, provider.as_deref()).await })
+                let decisions = wired.handle.decision_memory();
+                Box::pin(async move { offered_models(&catalog, provider.as_deref(), decisions).await })
             }
             LookupPage::Graph(name) => run_blocking(move || workflow_graph(&catalog, &name)),
             LookupPage::RunGraph(run) => run_blocking(move || run_graph(&wired.handle, &run)),
@@ -150,7 +152,11 @@ impl TuiBackend {
     }
 }
 
-async fn offered_models(catalog: &ConfigCatalog, provider: Option<&str>) -> TextPageResult {
+async fn offered_models(
+    catalog: &ConfigCatalog,
+    provider: Option<&str>,
+    decisions: DecisionMemory,
+) -> TextPageResult {
     let mut servers = catalog.servers();
     if let Some(wanted) = provider {
         servers.retain(|server| server.provider == wanted);
@@ -159,7 +165,7 @@ async fn offered_models(catalog: &ConfigCatalog, provider: Option<&str>) -> Text
         }
     }
     let seen = ServerProbe::new(catalog).probe_all(servers, ProbeScope::Usable).await;
-    let report = models::models_report(seen, catalog.models());
+    let report = models::models_report(seen, catalog.models(), &decisions);
     Ok(("Models".to_owned(), models::report_text(&report, provider.is_some())))
 }
 

@@ -22,6 +22,7 @@ mod machine;
 mod mcp;
 mod providers;
 mod pty;
+mod real_model;
 mod runtime;
 #[cfg(target_os = "linux")]
 mod sandbox;

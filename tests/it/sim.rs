@@ -75,6 +75,12 @@ fn any_weather_ends_well_and_replays_the_same() {
         "asked failed",
         "asked uncertain",
         "resumed",
+        "agent completed",
+        "agent failed",
+        "agent limit",
+        "agent despawned",
+        "agent cancelled",
+        "agent messaged",
     ];
     let missing: Vec<&&str> = must.iter().filter(|what| !happens(what)).collect();
     assert!(one.is_some() || missing.is_empty(), "never happens: {missing:?}");
@@ -406,6 +412,8 @@ fn kind(event: &RunEvent) -> Option<String> {
             "asked uncertain".to_owned()
         }
         RunEvent::Resumed { .. } => "resumed".to_owned(),
+        RunEvent::AgentEnded { status, .. } => format!("agent {}", status.as_str()),
+        RunEvent::AgentMessaged { .. } => "agent messaged".to_owned(),
         _ => return None,
     })
 }

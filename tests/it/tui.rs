@@ -26,6 +26,7 @@ use serde_json::json;
 use synthdev::domain::approval::ApprovalDecision;
 use synthdev::domain::context::{ConversationSide, MessageAuthor};
 use synthdev::domain::cost::{TokenPrice, TokenUsage};
+use synthdev::domain::decision_source::DecisionSource;
 use synthdev::domain::ids::{CallId, RunId, SnapshotId, Timestamp};
 use synthdev::domain::journal::RunStatus;
 use synthdev::domain::message::ChatRole;
@@ -36,7 +37,7 @@ use synthdev::domain::source_location::ConfigLayer;
 use synthdev::domain::tool::{ToolPreview, ToolRisk};
 use synthdev::domain::workflow::Budget;
 use synthdev::engine::effect::UserQuestion;
-use synthdev::engine::event::{DecisionSource, PublishedEvent, RunEvent, StepEvent};
+use synthdev::engine::event::{PublishedEvent, RunEvent, StepEvent};
 use synthdev::engine::input::UserAnswer;
 use synthdev::runtime::command::RunCommand;
 use synthdev::service::session::{

@@ -42,6 +42,7 @@ impl MockModel {
         let must = request.tool_choice != ToolChoice::Auto;
         let tool = request.parsing_tools.iter().find(|tool| match &request.tool_choice {
             ToolChoice::Named(name) | ToolChoice::Structured(name) => tool.name == *name,
+            ToolChoice::StructuredOneOf(names) => names.contains(&tool.name),
             ToolChoice::Auto | ToolChoice::Required => must || !answered,
         });
         let Some(tool) = tool else {

@@ -32,7 +32,7 @@ pub fn offered_tools(request: &ModelRequest) -> Vec<OfferedTool<'_>> {
 }
 
 /// How binding an offer is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ToolChoiceBinding<'a> {
     Auto,
     Required,
@@ -40,7 +40,7 @@ pub enum ToolChoiceBinding<'a> {
     /// No tool: the answer is an object of this tool's schema.
     Structured {
         name: &'a str,
-        schema: &'a Value,
+        schema: Value,
     },
 }
 
@@ -57,22 +57,31 @@ pub fn tools_with_binding(request: &ModelRequest) -> (Vec<OfferedTool<'_>>, Tool
             ToolChoiceBinding::Required
         }
         ToolChoice::Named(name) => ToolChoiceBinding::Named(name),
-        ToolChoice::Structured(name) => match structured_schema(request) {
-            Some(schema) => {
-                // some servers take either tools or a schema
-                offered.clear();
-                ToolChoiceBinding::Structured { name, schema }
+        choice @ (ToolChoice::Structured(_) | ToolChoice::StructuredOneOf(_)) => {
+            match structured_schema(request) {
+                Some(schema) => {
+                    // some servers take either tools or a schema
+                    offered.clear();
+                    ToolChoiceBinding::Structured { name: schema_name(choice), schema }
+                }
+                None => ToolChoiceBinding::Auto,
             }
-            None => ToolChoiceBinding::Auto,
-        },
+        }
     };
     (offered, binding)
 }
 
 /// The schema that the answer is to have.
-pub fn structured_schema(request: &ModelRequest) -> Option<&Value> {
-    let ToolChoice::Structured(name) = &request.tool_choice else { return None };
-    request.parsing_tools.iter().find(|tool| tool.name == *name).map(|tool| &tool.parameters)
+pub fn structured_schema(request: &ModelRequest) -> Option<Value> {
+    request.tool_choice.structured_schema(&request.parsing_tools)
+}
+
+/// What protocols that want a name for a schema call it.
+fn schema_name(choice: &ToolChoice) -> &str {
+    match choice.structured_tools() {
+        Some([only]) => only,
+        Some(_) | None => "decision",
+    }
 }
 
 fn ignores_named(choice: &ModelChoice) -> bool {

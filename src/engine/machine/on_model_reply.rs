@@ -2,21 +2,23 @@
 
 use serde_json::Value;
 
+use super::missing_decision::{UNREPAIRED, invalid_decision};
 use super::multicall::{is_multicall, unfold_call};
 use super::{CallId, Machine, NextHandler, PendingQuestion, RunEvent, WaitState};
 use crate::agent_turn::{AgentTurn, OpenReply, with_unique_ids};
-use crate::event::DecisionSource;
 use crate::model_caller::ModelCaller;
+use crate::run_spec::REMEMBERS_DECISIONS_SINCE;
 use synthdev_domain::agent::AgentSpec;
 use synthdev_domain::approval::ToolPermission;
 use synthdev_domain::context::AnsweredCall;
 use synthdev_domain::cost::AttemptUsage;
+use synthdev_domain::decision_source::DecisionSource;
 use synthdev_domain::message::{OpaqueBlock, ToolCall};
-use synthdev_domain::model::{FinishReason, ModelError, ModelReply, ToolChoice};
+use synthdev_domain::model::{FinishReason, ModelError, ModelReply};
 use synthdev_domain::run_error::RunError;
 use synthdev_domain::tool::{MULTICALL, ParsingTool, ToolRisk};
 
-const MAX_REPAIRS: u32 = 2;
+pub(super) const MAX_REPAIRS: u32 = 2;
 
 impl Machine {
     pub(super) fn on_replied(&mut self, call: CallId, mut reply: ModelReply) -> NextHandler {
@@ -166,11 +168,12 @@ impl Machine {
         if turn.repair_count <= MAX_REPAIRS {
             return NextHandler::CallModel;
         }
-        let refused: Vec<&str> = calls.iter().map(|call| call.name.as_str()).collect();
-        if let [tool] = refused.as_slice()
-            && finish != FinishReason::Length
-            && self.ask_structured(agent, tool)
-        {
+        let mut refused: Vec<String> = calls.iter().map(|call| call.name.clone()).collect();
+        if self.core.spec.machine_version >= REMEMBERS_DECISIONS_SINCE {
+            refused.sort();
+            refused.dedup();
+        }
+        if finish != FinishReason::Length && self.ask_structured(agent, refused) {
             return NextHandler::CallModel;
         }
         let detail = calls
@@ -199,6 +202,7 @@ impl Machine {
         }
         let turn = self.core.frame().and_then(|frame| frame.agent_turn.as_ref());
         let source = turn.map_or_else(DecisionSource::default, AgentTurn::decision_source);
+        self.remember_decision(agent, source);
         for call in &decision {
             let arguments = serde_json::from_str(&call.arguments).unwrap_or(Value::Null);
             self.core.emit_event(RunEvent::Decided {
@@ -214,107 +218,6 @@ impl Machine {
             self.core.emit_warning("several_decisions", text);
         }
         NextHandler::end_turn(text.to_owned(), decision.clone(), decision)
-    }
-
-    /// A text where a decision is needed: one nudge with a forced choice, one request for structured output, then an
-    /// error.
-    fn final_text(&mut self, agent: &AgentSpec, text: String) -> NextHandler {
-        let turn = self.core.frame().and_then(|frame| frame.agent_turn.as_ref());
-        if let Some(ToolChoice::Structured(tool)) = turn.map(|turn| turn.choice.clone()) {
-            return self.take_structured_answer(agent, &tool, text);
-        }
-        let Some((_, state)) = self.core.current_state() else { return NextHandler::Wait };
-        let offered = |name: &&String| parsing_tool(agent, name).is_some();
-        let expected: Vec<String> = state.expects.iter().filter(offered).cloned().collect();
-        let Some(turn) = self.core.frame_mut().and_then(|frame| frame.agent_turn.as_mut()) else {
-            return NextHandler::Wait;
-        };
-        turn.add_reply(text.clone(), Vec::new(), Vec::new());
-        let was_nudged = std::mem::replace(&mut turn.was_nudged, !expected.is_empty());
-        if expected.is_empty() {
-            let asks = self.ask_for_result();
-            return if asks {
-                NextHandler::CallModel
-            } else {
-                NextHandler::end_turn(text, Vec::new(), Vec::new())
-            };
-        }
-        if was_nudged {
-            if let [only] = expected.as_slice()
-                && self.ask_structured(agent, only)
-            {
-                return NextHandler::CallModel;
-            }
-            let names = expected.join(" or ");
-            return missing_decision(format!(
-                "`{}` answered in words twice and never called {names}",
-                agent.id
-            ));
-        }
-        let Some(turn) = self.core.frame_mut().and_then(|frame| frame.agent_turn.as_mut()) else {
-            return NextHandler::Wait;
-        };
-        turn.choice = match expected.as_slice() {
-            [one] => ToolChoice::Named(one.clone()),
-            _ => ToolChoice::Required,
-        };
-        turn.push_private_note(&format!("Now give your decision by calling {}.", expected.join(" or ")));
-        NextHandler::CallModel
-    }
-
-    /// Whether the decision is asked for as structured output; once for each turn.
-    fn ask_structured(&mut self, agent: &AgentSpec, tool: &str) -> bool {
-        let Some(schema) = parsing_tool(agent, tool).map(|tool| tool.parameters.to_string()) else {
-            return false;
-        };
-        let is_known = self.core.spec.asks_structured();
-        let Some(turn) = self.core.frame_mut().and_then(|frame| frame.agent_turn.as_mut()) else {
-            return false;
-        };
-        if !is_known || matches!(turn.choice, ToolChoice::Structured(_)) {
-            return false;
-        }
-        turn.choice = ToolChoice::Structured(tool.to_owned());
-        turn.push_private_note(&format!(
-            "Answer now with one JSON object and nothing else. It is taken as the arguments of {tool}. Its schema: {schema}"
-        ));
-        true
-    }
-
-    /// The tool that was asked for as structured output, where the server took the request for a wrong one.
-    fn refused_structured(&self, error: &ModelError) -> Option<String> {
-        let turn = self.core.frame()?.agent_turn.as_ref()?;
-        match (&turn.choice, error) {
-            (ToolChoice::Structured(tool), ModelError::Refused { .. } | ModelError::Protocol { .. }) => {
-                Some(tool.clone())
-            }
-            _ => None,
-        }
-    }
-
-    /// The text as the arguments of the tool.
-    fn take_structured_answer(&mut self, agent: &AgentSpec, tool: &str, text: String) -> NextHandler {
-        let Some(declared) = parsing_tool(agent, tool) else { return NextHandler::Wait };
-        let arguments = json_object_in(&text).to_owned();
-        if let Err(problem) = check_arguments(declared, &arguments) {
-            let turn = self.core.frame().and_then(|frame| frame.agent_turn.as_ref());
-            return if turn.is_some_and(|turn| turn.repair_count > MAX_REPAIRS) {
-                invalid_decision(format!("{tool}: {problem}"), UNREPAIRED)
-            } else {
-                missing_decision(format!(
-                    "`{}` never called {tool}, and its structured output does not fit: {problem}",
-                    agent.id
-                ))
-            };
-        }
-        let Some(turn) = self.core.frame_mut().and_then(|frame| frame.agent_turn.as_mut()) else {
-            return NextHandler::Wait;
-        };
-        let id = format!("structured_{}", turn.entries.len());
-        let decision = ToolCall { id, name: tool.to_owned(), arguments, original: None };
-        let answered = AnsweredCall { call: decision.clone(), answer: "recorded".to_owned(), ok: true };
-        turn.add_reply(String::new(), vec![answered], Vec::new());
-        self.accept_decision(agent, "", vec![decision])
     }
 
     pub(super) fn on_model_failed(
@@ -352,11 +255,8 @@ impl Machine {
         if self.try_fallback_model(&agent, error) {
             return NextHandler::CallModel;
         }
-        if let Some(tool) = self.refused_structured(error) {
-            return missing_decision(format!(
-                "`{}` never called {tool}, and its server refuses structured output: {error}",
-                agent.id
-            ));
+        if let Some(next) = self.on_refused_structured(&agent, error) {
+            return next;
         }
         let tries = if attempts > 1 { format!(" (after {attempts} attempts)") } else { String::new() };
         let failure = RunError::new(error.code(), "The model call failed", format!("{error}{tries}"))
@@ -365,29 +265,7 @@ impl Machine {
     }
 }
 
-const UNREPAIRED: &str = "the model was told twice; simplify the tool's schema or use a stronger model";
-
-fn invalid_decision(detail: String, hint: &str) -> NextHandler {
-    let failure = RunError::new("parsing_tool_invalid", "The decision does not fit its schema", detail);
-    NextHandler::fail(failure.with_hint(hint))
-}
-
-fn missing_decision(detail: String) -> NextHandler {
-    let hint = "say in the role's systemMessage that this tool must be called, or use another model";
-    NextHandler::fail(
-        RunError::new("parsing_tool_missing", "The decision is missing", detail).with_hint(hint),
-    )
-}
-
-/// From the first brace to the last: some models put words or a fence around it.
-fn json_object_in(text: &str) -> &str {
-    match (text.find('{'), text.rfind('}')) {
-        (Some(first), Some(last)) if first < last => &text[first..=last],
-        _ => text,
-    }
-}
-
-fn parsing_tool<'a>(agent: &'a AgentSpec, name: &str) -> Option<&'a ParsingTool> {
+pub(super) fn parsing_tool<'a>(agent: &'a AgentSpec, name: &str) -> Option<&'a ParsingTool> {
     agent.parsing_tools.iter().find(|tool| tool.name == name)
 }
 
@@ -409,7 +287,7 @@ fn answer_decisions(calls: &[ToolCall], problems: &[Option<String>]) -> Vec<Answ
 }
 
 /// Parses and validates arguments against the tool's schema.
-fn check_arguments(tool: &ParsingTool, arguments: &str) -> Result<(), String> {
+pub(super) fn check_arguments(tool: &ParsingTool, arguments: &str) -> Result<(), String> {
     let text = if arguments.trim().is_empty() { "{}" } else { arguments };
     let value: Value = serde_json::from_str(text).map_err(|error| format!("not valid JSON: {error}"))?;
     let validator = jsonschema::validator_for(&tool.parameters)

@@ -56,6 +56,7 @@ impl Machine {
             allowed: agent.max_tool_rounds,
             repair_count: 0,
             was_nudged: false,
+            asked_structured: false,
             choice: forced.map_or(ToolChoice::Auto, |tool| ToolChoice::Named(tool.name.clone())),
             requested_model: None,
             fallback_count: 0,
@@ -67,6 +68,7 @@ impl Machine {
             record: None,
         };
         frame.agent_turn = Some(turn);
+        self.begin_with_known_choice(agent);
         if let Some(text) = input.filter(|_| stores_input || directive) {
             self.core.emit_event(RunEvent::MessageAdded {
                 context: context_name(&workflow, agent),

@@ -94,7 +94,7 @@ pub(crate) fn llm_request_json(request: &ModelRequest, command: &str, conversati
             ToolChoice::Auto => json!("auto"),
             ToolChoice::Required => json!("required"),
             ToolChoice::Named(name) => json!({"name": name}),
-            ToolChoice::Structured(_) => json!("none"),
+            ToolChoice::Structured(_) | ToolChoice::StructuredOneOf(_) => json!("none"),
         };
     }
     asked

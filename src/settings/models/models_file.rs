@@ -2,6 +2,7 @@
 
 use super::provider_catalog::{CatalogModel, CatalogPrices, CatalogProvider, ProviderCatalog};
 use crate::layers::value_type::{SettingValue, SettingValueType};
+use synthdev_domain::decision_source::DecisionSource;
 use synthdev_domain::diagnostic::Diagnostic;
 use synthdev_domain::protocol::ModelProtocol;
 use synthdev_domain::source_location::ConfigLayer;
@@ -22,7 +23,7 @@ const PROVIDER_KEYS: &[&str] = &[
     "models",
 ];
 const MODEL_KEYS: &[&str] =
-    &["protocol", "context_size", "max_output", "prices", "reasoning", "parameters", "accepts"];
+    &["protocol", "context_size", "max_output", "prices", "reasoning", "parameters", "accepts", "decisions"];
 
 /// US dollars per million tokens: a thousand dollars a token, far above what any model costs. More is a slip of the
 /// pen, and sums of it would mean nothing.
@@ -156,6 +157,7 @@ fn read_model(name: &str, node: &JsonNode, findings: &mut FileDiagnostics<'_>) -
         reasoning: fields.flag(&["reasoning"], findings),
         parameters,
         accepted_parameters: read_accepted_parameters(&fields, findings),
+        decision_start: read_decision_start(&fields, findings),
     })
 }
 
@@ -202,6 +204,25 @@ fn read_accepted_parameters(
         findings.add_error("C06", name.span.clone(), format!("`{}` is no parameter", name.value), hint);
     }
     texts_without_spans(Some(names))
+}
+
+fn read_decision_start(
+    fields: &ObjectFields<'_>,
+    findings: &mut FileDiagnostics<'_>,
+) -> Option<DecisionSource> {
+    let given = fields.text(&["decisions"], findings)?;
+    let found = DecisionSource::ALL.into_iter().find(|known| known.as_str() == given.value);
+    if found.is_none() {
+        let known = DecisionSource::ALL.map(DecisionSource::as_str);
+        let hint = did_you_mean::suggest_or_list(&given.value, "ways to ask for a decision", &known);
+        findings.add_error(
+            "C06",
+            given.span,
+            format!("`{}` is no way to ask for a decision", given.value),
+            hint,
+        );
+    }
+    found
 }
 
 fn read_protocol(fields: &ObjectFields<'_>, findings: &mut FileDiagnostics<'_>) -> Option<ModelProtocol> {

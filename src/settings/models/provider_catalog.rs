@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use synthdev_domain::cost::TokenPrice;
+use synthdev_domain::decision_source::DecisionSource;
 use synthdev_domain::protocol::ModelProtocol;
 
 /// Every known provider, in order of first appearance (built-in file first).
@@ -46,6 +47,8 @@ pub struct CatalogModel {
     /// Sent unless settings say otherwise.
     pub parameters: Map<String, Value>,
     pub accepted_parameters: Option<Vec<String>>,
+    /// How its decisions are asked for first.
+    pub decision_start: Option<DecisionSource>,
 }
 
 /// US dollars per million tokens.
@@ -124,6 +127,7 @@ impl CatalogModel {
         overwrite_if_set(&mut self.context_size, later.context_size);
         overwrite_if_set(&mut self.max_output, later.max_output);
         overwrite_if_set(&mut self.reasoning, later.reasoning);
+        overwrite_if_set(&mut self.decision_start, later.decision_start);
         overwrite_if_set(&mut self.accepted_parameters, later.accepted_parameters);
         self.prices = later.prices.prefer_over(self.prices);
         self.parameters.extend(later.parameters);

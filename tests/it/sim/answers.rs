@@ -18,6 +18,7 @@ use synthdev::engine::steering::{Breakpoint, SteeringAction};
 
 use super::luck::Luck;
 use super::program::DECISION;
+use super::program::team::{team_arguments, team_tool};
 
 pub fn answer_effect(luck: &mut Luck, effect: &Effect) -> Input {
     match effect {
@@ -261,9 +262,16 @@ fn tool_call(luck: &mut Luck, request: &ModelRequest) -> ToolCall {
         if decides { DECISION } else { luck.pick_item(&[offered, offered, offered, "unknown", DECISION]) };
     let good = [r#"{"good": true}"#, r#"{"good": false}"#];
     let bad = [r#"{"good": "yes"}"#, "{}", "", "{broken", "[1]", "null"];
+    let name = team_tool(luck, request).unwrap_or(name);
+    let team = if luck.random_chance(90) { team_arguments(luck, name) } else { None };
     let arguments = if luck.random_chance(75) { luck.pick_item(&good) } else { luck.pick_item(&bad) };
     let id = luck.pick_item(&["", "same", "other"]).to_owned();
-    ToolCall { id, name: name.to_owned(), arguments: arguments.to_owned(), original: None }
+    ToolCall {
+        id,
+        name: name.to_owned(),
+        arguments: team.map_or(arguments.to_owned(), |team| team.to_string()),
+        original: None,
+    }
 }
 
 /// A random action of a user who watches the run.

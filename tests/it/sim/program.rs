@@ -2,6 +2,7 @@
 
 mod bodies;
 mod remedies;
+pub mod team;
 
 use std::sync::Arc;
 
@@ -31,7 +32,11 @@ pub const DECISION: &str = "decide";
 pub fn spec(luck: &mut Luck) -> RunSpec {
     let chat = luck.random_chance(15);
     let count = if chat { 1 } else { luck.random_between(1, 3) };
-    let workflows = (0..count).map(|at| Arc::new(workflow(luck, at, count, chat))).collect();
+    let mut workflows: Vec<Workflow> = (0..count).map(|at| workflow(luck, at, count, chat)).collect();
+    if luck.random_chance(25) {
+        team::add_team(luck, &mut workflows);
+    }
+    let workflows = workflows.into_iter().map(Arc::new).collect();
     let rules = [ToolPermission::Allow, ToolPermission::Allow, ToolPermission::Ask, ToolPermission::Deny];
     RunSpec {
         machine_version: MACHINE_VERSION,

@@ -88,7 +88,7 @@ fn tool_list(tools: &[OfferedTool<'_>], used: &[String], choice: &ToolChoice) ->
         }
         ToolChoice::Auto | ToolChoice::Named(_) => json!({ "type": "auto" }),
         ToolChoice::Required => json!({ "type": "any" }),
-        ToolChoice::Structured(_) => json!({ "type": "none" }),
+        ToolChoice::Structured(_) | ToolChoice::StructuredOneOf(_) => json!({ "type": "none" }),
     };
     (list.collect(), Some(choice))
 }

@@ -92,7 +92,7 @@ fn tools_and_choice(
             })
         }
         ToolChoiceBinding::Structured { name, schema } => {
-            let asked = json!({"name": name, "schema": schema, "strict": is_strict(schema)});
+            let asked = json!({"name": name, "schema": schema, "strict": is_strict(&schema)});
             format = Some(json!({"type": "json_schema", "json_schema": asked}));
             ChatCompletionToolChoiceOption::Mode(ToolChoiceOptions::None)
         }

@@ -39,7 +39,7 @@ pub fn build_within(request: &ModelRequest, unsupported: UnsupportedFeatures) ->
     }
     body.insert("input".to_owned(), Value::Array(items));
     if !offered.is_empty() {
-        let binding = match binding {
+        let binding = match &binding {
             ToolChoiceBinding::Auto => json!("auto"),
             ToolChoiceBinding::Required => json!("required"),
             ToolChoiceBinding::Named(name) => json!({ "type": "function", "name": name }),
@@ -49,7 +49,7 @@ pub fn build_within(request: &ModelRequest, unsupported: UnsupportedFeatures) ->
     }
     if let ToolChoiceBinding::Structured { name, schema } = binding {
         let format =
-            json!({"type": "json_schema", "name": name, "schema": schema, "strict": is_strict(schema)});
+            json!({"type": "json_schema", "name": name, "schema": schema, "strict": is_strict(&schema)});
         body.insert("text".to_owned(), json!({ "format": format }));
     }
     add_parameters(&mut body, choice, unsupported);

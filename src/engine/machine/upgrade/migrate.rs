@@ -127,7 +127,12 @@ impl ProgramMigration<'_> {
         turn.agent = ix;
         turn.allowed = turn.allowed.saturating_sub(was.max_tool_rounds).saturating_add(now.max_tool_rounds);
         let offered = |name: &String| now.parsing_tools.iter().any(|tool| tool.name == *name);
-        if matches!(&turn.choice, ToolChoice::Named(name) | ToolChoice::Structured(name) if !offered(name)) {
+        let is_offered = match &turn.choice {
+            ToolChoice::Auto | ToolChoice::Required => true,
+            ToolChoice::Named(name) | ToolChoice::Structured(name) => offered(name),
+            ToolChoice::StructuredOneOf(names) => names.iter().all(offered),
+        };
+        if !is_offered {
             turn.choice = ToolChoice::Auto;
         }
     }

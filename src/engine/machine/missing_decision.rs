@@ -1,0 +1,270 @@
+//! An agent that does not give its decision as a call: a reminder with a forced choice, a request for structured
+//! output, then an error; each once in a turn.
+//!
+//! What worked for a model is where its next decision in this run begins, unless the catalogue or an earlier run says
+//! more. An agent without other tools is then asked so at once; one with tools may use them first.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::on_model_reply::{MAX_REPAIRS, check_arguments, parsing_tool};
+use super::{Machine, NextHandler};
+use crate::run_spec::REMEMBERS_DECISIONS_SINCE;
+use synthdev_domain::agent::AgentSpec;
+use synthdev_domain::context::AnsweredCall;
+use synthdev_domain::decision_source::DecisionSource;
+use synthdev_domain::message::ToolCall;
+use synthdev_domain::model::{DecisionMemory, ModelChoice, ModelError, ToolChoice};
+use synthdev_domain::run_error::RunError;
+
+pub(super) const UNREPAIRED: &str =
+    "the model was told twice; simplify the tool's schema or use a stronger model";
+
+impl Machine {
+    /// How models gave their decisions in this run, where it was not by a plain call.
+    pub fn decision_memory(&self) -> &DecisionMemory {
+        &self.decisions
+    }
+
+    /// Where the agent's decision is asked for first: what the model needed before.
+    fn decision_start(&self, choice: &ModelChoice) -> DecisionSource {
+        if self.core.spec.machine_version < REMEMBERS_DECISIONS_SINCE {
+            return DecisionSource::Call;
+        }
+        self.decisions.source_for(choice).max(choice.decision_start)
+    }
+
+    pub(super) fn remember_decision(&mut self, agent: &AgentSpec, source: DecisionSource) {
+        if self.core.spec.machine_version >= REMEMBERS_DECISIONS_SINCE {
+            self.decisions.remember(&agent.choice, source);
+        }
+    }
+
+    /// The parsing tools that the state waits for and the agent has.
+    fn expected_decisions(&self, agent: &AgentSpec) -> Vec<String> {
+        let Some((_, state)) = self.core.current_state() else { return Vec::new() };
+        let offered = |name: &&String| parsing_tool(agent, name).is_some();
+        state.expects.iter().filter(offered).cloned().collect()
+    }
+
+    /// A new turn of an agent that has nothing to do but to decide begins as its model needs it.
+    pub(super) fn begin_with_known_choice(&mut self, agent: &AgentSpec) {
+        if !agent.tools.is_empty() {
+            return;
+        }
+        let expected = self.expected_decisions(agent);
+        if expected.is_empty() {
+            return;
+        }
+        match self.decision_start(&agent.choice) {
+            DecisionSource::Call => {}
+            DecisionSource::Reminder => {
+                if let Some(turn) = self.core.frame_mut().and_then(|frame| frame.agent_turn.as_mut()) {
+                    turn.choice = forced_choice(&expected);
+                }
+            }
+            DecisionSource::StructuredOutput => {
+                self.ask_structured(agent, expected);
+            }
+        }
+    }
+
+    /// A text, which is the decision if it was asked for as structured output.
+    pub(super) fn final_text(&mut self, agent: &AgentSpec, text: String) -> NextHandler {
+        let turn = self.core.frame().and_then(|frame| frame.agent_turn.as_ref());
+        if let Some(tools) = turn.and_then(|turn| turn.choice.structured_tools().map(<[String]>::to_vec)) {
+            return self.take_structured_answer(agent, &tools, text);
+        }
+        if self.core.current_state().is_none() {
+            return NextHandler::Wait;
+        }
+        let expected = self.expected_decisions(agent);
+        let skips_reminder = self.decision_start(&agent.choice) == DecisionSource::StructuredOutput;
+        let Some(turn) = self.core.frame_mut().and_then(|frame| frame.agent_turn.as_mut()) else {
+            return NextHandler::Wait;
+        };
+        turn.add_reply(text.clone(), Vec::new(), Vec::new());
+        if expected.is_empty() {
+            let asks = self.ask_for_result();
+            return if asks {
+                NextHandler::CallModel
+            } else {
+                NextHandler::end_turn(text, Vec::new(), Vec::new())
+            };
+        }
+        let was_nudged = turn.was_nudged;
+        if (was_nudged || skips_reminder) && self.ask_structured(agent, expected.clone()) {
+            return NextHandler::CallModel;
+        }
+        if was_nudged {
+            let names = expected.join(" or ");
+            return missing_decision(format!(
+                "`{}` answered in words twice and never called {names}",
+                agent.id
+            ));
+        }
+        self.remind_to_decide(&expected)
+    }
+
+    fn remind_to_decide(&mut self, expected: &[String]) -> NextHandler {
+        let Some(turn) = self.core.frame_mut().and_then(|frame| frame.agent_turn.as_mut()) else {
+            return NextHandler::Wait;
+        };
+        turn.was_nudged = true;
+        turn.choice = forced_choice(expected);
+        turn.push_private_note(&format!("Now give your decision by calling {}.", expected.join(" or ")));
+        NextHandler::CallModel
+    }
+
+    /// Whether the decision is asked for as structured output; once for each turn.
+    pub(super) fn ask_structured(&mut self, agent: &AgentSpec, tools: Vec<String>) -> bool {
+        let is_known = self.core.spec.asks_structured();
+        let takes_several = self.core.spec.machine_version >= REMEMBERS_DECISIONS_SINCE;
+        let Some(choice) = ToolChoice::structured(tools)
+            .filter(|choice| takes_several || !matches!(choice, ToolChoice::StructuredOneOf(_)))
+        else {
+            return false;
+        };
+        let Some(schema) = choice.structured_schema(&agent.parsing_tools) else { return false };
+        let Some(turn) = self.core.frame_mut().and_then(|frame| frame.agent_turn.as_mut()) else {
+            return false;
+        };
+        if !is_known || turn.asked_structured {
+            return false;
+        }
+        let meaning = match &choice {
+            ToolChoice::StructuredOneOf(names) => format!("as the call of {}", names.join(" or ")),
+            ToolChoice::Structured(name) => format!("as the arguments of {name}"),
+            ToolChoice::Auto | ToolChoice::Required | ToolChoice::Named(_) => return false,
+        };
+        turn.asked_structured = true;
+        turn.choice = choice;
+        turn.push_private_note(&format!(
+            "Answer now with one JSON object and nothing else. It is taken {meaning}. Its schema: {schema}"
+        ));
+        true
+    }
+
+    /// What happens where the server took a request for structured output for a wrong one. `None`: it is another error.
+    pub(super) fn on_refused_structured(
+        &mut self,
+        agent: &AgentSpec,
+        error: &ModelError,
+    ) -> Option<NextHandler> {
+        let turn = self.core.frame()?.agent_turn.as_ref()?;
+        let tools = turn.choice.structured_tools()?.to_vec();
+        if !matches!(error, ModelError::Refused { .. } | ModelError::Protocol { .. }) {
+            return None;
+        }
+        let names = tools.join(" or ");
+        Some(self.remind_or_fail(
+            agent,
+            &tools,
+            missing_decision(format!(
+                "`{}` never called {names}, and its server refuses structured output: {error}",
+                agent.id
+            )),
+        ))
+    }
+
+    /// The reminder, where structured output came first; else the error.
+    fn remind_or_fail(&mut self, agent: &AgentSpec, tools: &[String], failure: NextHandler) -> NextHandler {
+        let turn = self.core.frame().and_then(|frame| frame.agent_turn.as_ref());
+        if self.core.spec.machine_version < REMEMBERS_DECISIONS_SINCE
+            || turn.is_none_or(|turn| turn.was_nudged || turn.repair_count > 0)
+        {
+            return failure;
+        }
+        self.decisions.forget(&agent.choice);
+        self.remind_to_decide(tools)
+    }
+
+    /// The text as the arguments of the tool.
+    fn take_structured_answer(&mut self, agent: &AgentSpec, tools: &[String], text: String) -> NextHandler {
+        let decision = match structured_decision(agent, tools, &text) {
+            Ok(decision) => decision,
+            Err(problem) => {
+                let names = tools.join(" or ");
+                let turn = self.core.frame_mut().and_then(|frame| frame.agent_turn.as_mut());
+                let Some(turn) = turn else { return NextHandler::Wait };
+                if turn.repair_count > MAX_REPAIRS {
+                    return invalid_decision(format!("{names}: {problem}"), UNREPAIRED);
+                }
+                turn.add_reply(text, Vec::new(), Vec::new());
+                let failure = missing_decision(format!(
+                    "`{}` never called {names}, and its structured output does not fit: {problem}",
+                    agent.id
+                ));
+                return self.remind_or_fail(agent, tools, failure);
+            }
+        };
+        let Some(turn) = self.core.frame_mut().and_then(|frame| frame.agent_turn.as_mut()) else {
+            return NextHandler::Wait;
+        };
+        let id = format!("structured_{}", turn.entries.len());
+        let decision = ToolCall { id, ..decision };
+        let answered = AnsweredCall { call: decision.clone(), answer: "recorded".to_owned(), ok: true };
+        turn.add_reply(String::new(), vec![answered], Vec::new());
+        self.accept_decision(agent, "", vec![decision])
+    }
+}
+
+fn forced_choice(expected: &[String]) -> ToolChoice {
+    match expected {
+        [one] => ToolChoice::Named(one.clone()),
+        _ => ToolChoice::Required,
+    }
+}
+
+/// The call that a structured answer stands for, without an id.
+fn structured_decision(agent: &AgentSpec, tools: &[String], text: &str) -> Result<ToolCall, String> {
+    let object = json_object_in(text);
+    let (name, arguments) = match tools {
+        [only] => (only.clone(), object.to_owned()),
+        _ => {
+            let answer: ChosenDecision =
+                serde_json::from_str(object).map_err(|error| format!("not valid JSON: {error}"))?;
+            (answer.decision.tool, answer.decision.arguments.to_string())
+        }
+    };
+    let declared = tools
+        .contains(&name)
+        .then(|| parsing_tool(agent, &name))
+        .flatten()
+        .ok_or_else(|| format!("`{name}` is none of {}", tools.join(", ")))?;
+    check_arguments(declared, &arguments)?;
+    Ok(ToolCall { id: String::new(), name, arguments, original: None })
+}
+
+/// The answer where one of several decisions is asked for; [`ToolChoice::structured_schema`] has its schema.
+#[derive(Serialize, Deserialize)]
+struct ChosenDecision {
+    decision: ChosenCall,
+}
+
+#[derive(Serialize, Deserialize)]
+struct ChosenCall {
+    tool: String,
+    #[serde(default)]
+    arguments: Value,
+}
+
+pub(super) fn invalid_decision(detail: String, hint: &str) -> NextHandler {
+    let failure = RunError::new("parsing_tool_invalid", "The decision does not fit its schema", detail);
+    NextHandler::fail(failure.with_hint(hint))
+}
+
+fn missing_decision(detail: String) -> NextHandler {
+    let hint = "say in the role's systemMessage that this tool must be called, or use another model";
+    NextHandler::fail(
+        RunError::new("parsing_tool_missing", "The decision is missing", detail).with_hint(hint),
+    )
+}
+
+/// From the first brace to the last: some models put words or a fence around it.
+fn json_object_in(text: &str) -> &str {
+    match (text.find('{'), text.rfind('}')) {
+        (Some(first), Some(last)) if first < last => &text[first..=last],
+        _ => text,
+    }
+}
