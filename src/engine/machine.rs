@@ -18,6 +18,7 @@ mod child_workflow;
 mod compaction;
 mod context_summary;
 mod continue_from_breakpoint;
+mod conversation_title;
 mod cost_accounting;
 mod delegated_tasks;
 mod enter_state;
@@ -25,6 +26,7 @@ mod error_recovery;
 mod finish;
 mod guidance_files;
 mod join;
+mod leave_conversation;
 mod limits;
 mod machine_core;
 mod message_queue;
@@ -131,6 +133,9 @@ pub struct Machine {
     /// States entered so far, in all branches: the number of the last step.
     step_count: u32,
     checkpoints: CheckpointStore,
+    /// What lists call the conversation.
+    #[serde(default)]
+    conversation_title: Option<String>,
     /// Agents that agents have started.
     #[serde(default)]
     team: AgentTeam,
@@ -165,6 +170,7 @@ impl Machine {
             sub_agents: sub_agents != SubAgents::None,
             step_count: 0,
             checkpoints: CheckpointStore::default(),
+            conversation_title: None,
             team: AgentTeam::default(),
             timeouts_suspended: false,
             compacts_history: false,

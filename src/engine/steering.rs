@@ -95,6 +95,12 @@ pub enum SteeringAction {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         partial: Vec<(CallId, String)>,
     },
+    /// The user leaves a conversation: its answer in progress ends, and the run is suspended until it is reopened.
+    Leave {
+        /// The text that had streamed by then, per call.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        partial: Vec<(CallId, String)>,
+    },
     /// Continues, and stops before the next state.
     Step,
     /// Continues, and leaves step mode.

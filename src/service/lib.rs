@@ -8,6 +8,7 @@
 //! A front-end has no other way into the program: types of lower layers that requests, responses and events carry are
 //! published here.
 
+pub mod conversations;
 pub mod definition_check;
 pub mod definition_edit;
 pub mod definition_views;

@@ -162,6 +162,8 @@ pub struct RunView {
     pub speakers: HashMap<CallId, CallSpeaker>,
     /// What runs at the same time, in the order in which it began.
     pub branches: Vec<BranchLine>,
+    /// The screen was cleared: what it has shown so far is gone from there.
+    pub was_cleared: bool,
     /// What of its past is not on screen.
     pub earlier_entries: Option<EarlierEntries>,
     /// Positions in the transcript of unfinished items.
@@ -225,6 +227,7 @@ impl RunView {
             speaker: None,
             speakers: HashMap::new(),
             branches: Vec::new(),
+            was_cleared: false,
             earlier_entries: None,
             replies: HashMap::new(),
             summarizing_calls: HashSet::new(),

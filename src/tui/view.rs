@@ -18,6 +18,7 @@ mod draw_helpers;
 mod editor;
 mod history_browser;
 mod pane;
+mod resume_picker;
 mod setup;
 mod side_panel;
 
@@ -45,7 +46,8 @@ pub fn arrange_screen(model: &mut UiModel) {
             }
             ScreenLayer::HistoryBrowser => history_browser::arrange_browser(model, whole_screen(model)),
             ScreenLayer::WorkflowEditor => editor::arrange_editor(model, whole_screen(model)),
-            ScreenLayer::CompletionPopup
+            ScreenLayer::ResumePicker
+            | ScreenLayer::CompletionPopup
             | ScreenLayer::FocusedPane
             | ScreenLayer::SessionKeys
             | ScreenLayer::ModelSetup => {}
@@ -101,6 +103,7 @@ fn draw_layer(
         // the conversation is drawn with its panes
         ScreenLayer::FocusedPane | ScreenLayer::SessionKeys => None,
         ScreenLayer::HistoryBrowser => history_browser::draw_browser(model, whole_screen(model), frame),
+        ScreenLayer::ResumePicker => resume_picker::draw_picker(model, whole_screen(model), frame),
         ScreenLayer::WorkflowEditor => editor::draw_editor_screen(model, whole_screen(model), frame),
         ScreenLayer::ModelSetup => {
             let height = areas.note_area.y.min(areas.status.y);

@@ -1048,7 +1048,10 @@ fn stopping_and_leaving() {
         .press_control('c');
     assert_eq!(chat.take_commands(), [cancel_command("c1")]);
     chat.press_control('c');
-    assert_eq!(chat.take_commands(), [UiCommand::Send(RunId::from("c1"), RunCommand::End), UiCommand::Quit]);
+    assert_eq!(
+        chat.take_commands(),
+        [UiCommand::Send(RunId::from("c1"), RunCommand::Leave), UiCommand::Quit]
+    );
 
     let mut idle = TuiHarness::new();
     idle.type_text("x").press_control('d');
@@ -1080,7 +1083,7 @@ fn roles_change_model_and_conversation() {
         requested_name: "reviewer".into(),
         roles: role_lines(),
     }));
-    assert_eq!(desk.take_commands(), [UiCommand::Send(RunId::from("c1"), RunCommand::End)]);
+    assert_eq!(desk.take_commands(), [UiCommand::Send(RunId::from("c1"), RunCommand::Leave)]);
     assert!(desk.draw_screen(80, 24).contains("role reviewer · m-smart · tools 3/12"));
     desk.line("look");
     assert_eq!(desk.take_commands(), [UiCommand::ask(StartRequest::Chat { role: "reviewer".into() })]);
@@ -1095,7 +1098,7 @@ fn roles_change_model_and_conversation() {
 fn clear_keeps_the_role_and_ends_the_conversation() {
     let mut desk = TuiHarness::new();
     desk.start_chat().run_event("c1", user_question(3, UserQuestion::Message)).line("/clear");
-    assert_eq!(desk.take_commands(), [UiCommand::Send(RunId::from("c1"), RunCommand::End)]);
+    assert_eq!(desk.take_commands(), [UiCommand::Send(RunId::from("c1"), RunCommand::Leave)]);
     assert!(desk.model.transcript.is_empty());
     desk.line("again");
     assert_eq!(desk.take_commands(), [UiCommand::ask(StartRequest::Chat { role: "coder".into() })]);

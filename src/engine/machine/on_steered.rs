@@ -16,6 +16,7 @@ impl Machine {
             SteeringAction::Pause => self.breakpoints.step_mode = true,
             SteeringAction::Park => self.suspend_for_handover(),
             SteeringAction::Interrupt { partial } => self.on_interrupted(&partial),
+            SteeringAction::Leave { partial } => self.on_conversation_left(partial),
             SteeringAction::Step => {
                 self.continue_all_breakpoints();
                 self.breakpoints.step_mode = true;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::busy::{end_chat, refuse_while_busy};
+use super::busy::{leave_chat, refuse_while_busy};
 use super::leaving::leave_program;
 use super::{editor, history, history_browser, lookups, panes, setup, steering};
 use crate::dialog::QuestionDialog;
@@ -172,9 +172,12 @@ fn clear_conversation(model: &mut UiModel) -> Vec<UiCommand> {
     model.last_speaking_run = None;
     model.shell.discard_pending_output();
     // open entries continue below
-    model.runs.iter_mut().for_each(|view| view.remap_positions(|_| None));
+    for view in &mut model.runs {
+        view.remap_positions(|_| None);
+        view.was_cleared = true;
+    }
     if model.workflow.is_some() {
         return Vec::new();
     }
-    end_chat(model)
+    leave_chat(model)
 }

@@ -1,6 +1,7 @@
 //! Single-agent mode: a conversation that waits, can be interrupted, and outlives failed answers.
 
 use synthdev::domain::context::TrimPolicy;
+use synthdev::runtime::resume::ResumeRequest;
 
 use super::*;
 
@@ -151,4 +152,64 @@ async fn a_cancelled_summary_leaves_no_trace_and_is_asked_for_again() {
     ];
     assert_eq!(last, expected);
     assert_sound(&stage, &run);
+}
+
+#[tokio::test]
+async fn a_conversation_that_is_left_waits_until_it_is_reopened() {
+    for is_answering in [false, true] {
+        let replies =
+            if is_answering { json!([{"text": "two"}]) } else { json!([{"text": "one"}, {"text": "two"}]) };
+        let texts = texts(&json!({}), json!({"writer": replies}));
+        let mut stage = match is_answering {
+            true => Stage::with_model(&texts, HangsOnce::wrap_model),
+            false => Stage::new(&texts),
+        };
+        let run = start_chat(&stage);
+        say_text(&mut stage, &run, "first words\n  of it").await;
+        if is_answering {
+            stage.wait_for(|event| matches!(event, RunEvent::Delta { .. }).then_some(())).await;
+        } else {
+            question(&mut stage).await;
+        }
+        stage.handle.send_command(&run, RunCommand::Leave);
+        let end = stage.wait_end().await;
+        assert_eq!(run_end_facts(&end), ("paused", "chat".into(), "paused".into()), "{is_answering}");
+        let cut_off = stage
+            .seen_events()
+            .iter()
+            .any(|event| matches!(event, RunEvent::MessageAdded { text, .. } if text == "half an "));
+        assert_eq!(cut_off, is_answering, "what was said so far is in the history");
+        stage.handle.wait_until_released(&run).await;
+        let left = stage.handle.summary(run.as_str()).unwrap();
+        assert_eq!(left.input, "first words of it");
+        assert_eq!(left.progress.pauses[0].message, "waits for your next message");
+        let user = ResumeRequest { user_present: true, ..ResumeRequest::default() };
+        stage.handle.resume(&run, user).await.unwrap();
+        say_text(&mut stage, &run, "next").await;
+        question(&mut stage).await;
+        stage.handle.send_command(&run, RunCommand::Leave);
+        stage.wait_end().await;
+        let said = if is_answering { "assistant: half an  [interrupted]" } else { "assistant: one" };
+        let last = stage.recorder.requests().pop().unwrap();
+        assert_eq!(
+            message_lines(&last.messages),
+            ["system: You write.", "user: first words\n  of it", said, "user: next"]
+        );
+        assert_sound(&stage, &run);
+    }
+}
+
+#[tokio::test]
+async fn a_conversation_that_was_left_can_still_be_ended() {
+    let mut stage = Stage::new(&texts(&json!({}), json!({"writer": [{"text": "one"}]})));
+    let run = start_chat(&stage);
+    say_text(&mut stage, &run, "hello").await;
+    question(&mut stage).await;
+    stage.handle.send_command(&run, RunCommand::Leave);
+    stage.wait_end().await;
+    stage.handle.wait_until_released(&run).await;
+    stage.handle.cancel(&run).await.unwrap();
+    let ended = stage.handle.summary(run.as_str()).unwrap();
+    assert!(ended.progress.status.is_over(), "{:?}", ended.progress.status);
+    assert_eq!(ended.input, "hello");
 }
