@@ -15,6 +15,7 @@ mod build_prompt;
 mod checkpoint_store;
 mod checkpoints;
 mod child_workflow;
+mod compact_conversation;
 mod compaction;
 mod context_summary;
 mod continue_from_breakpoint;

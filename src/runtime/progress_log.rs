@@ -48,6 +48,7 @@ pub(super) fn is_boundary(event: &StepEvent) -> bool {
             | RunEvent::Finished { .. }
             | RunEvent::SnapshotTaken { .. }
             | RunEvent::Resumed { .. }
+            | RunEvent::ConversationRenamed { .. }
     )
 }
 

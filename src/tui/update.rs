@@ -12,6 +12,7 @@ mod clipboard;
 mod command_availability;
 mod commands;
 mod completion;
+mod conversation;
 mod definitions;
 mod dialog_keys;
 mod display;

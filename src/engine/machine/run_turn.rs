@@ -65,6 +65,7 @@ impl Machine {
             shortened_count: 0,
             summarization: SummarizationState::Free,
             record: None,
+            compaction: None,
         };
         frame.agent_turn = Some(turn);
         if let Some(text) = input.filter(|_| stores_input || directive) {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::busy::{leave_chat, refuse_while_busy};
 use super::leaving::leave_program;
-use super::{editor, history, history_browser, lookups, panes, setup, steering};
+use super::{conversation, editor, history, history_browser, lookups, panes, setup, steering};
 use crate::dialog::QuestionDialog;
 use crate::display::DisplayRequest;
 use crate::model::UiModel;
@@ -87,6 +87,8 @@ fn run_slash_action(model: &mut UiModel, action: SlashAction) -> Vec<UiCommand> 
         SlashAction::EditNew(name) => editor::open_fresh(model, name),
         SlashAction::History => history_browser::open_browser(model),
         SlashAction::Clear => clear_conversation(model),
+        SlashAction::Compact(keep) => conversation::compact_conversation(model, keep),
+        SlashAction::Rename(name) => conversation::rename_conversation(model, name),
         SlashAction::Quit => leave_program(model),
         aside => lookups::run_lookup(model, aside),
     }

@@ -250,6 +250,8 @@ fn show_change(
         }
         // its line says all
         RunEvent::RunStarted { .. }
+        | RunEvent::ConversationCompacted { .. }
+        | RunEvent::ConversationRenamed { .. }
         | RunEvent::Warning { .. }
         | RunEvent::Returned { .. }
         | RunEvent::SnapshotFailed { .. }

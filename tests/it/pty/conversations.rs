@@ -169,3 +169,56 @@ fn what_cannot_be_reopened_is_refused_before_the_screen() {
         assert!(end.contains(expected) && end.contains("exit=2"), "{arguments:?}: {end}");
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_conversation_gets_a_name() {
+    let home = ChatHome::with_answers(TWO).await;
+    let mut terminal = home.start(&[]);
+    terminal.wait_for("message, or / for commands");
+    terminal.press_keys("/rename too early\r");
+    terminal.wait_for("no conversation is open");
+    terminal.press_keys("who are you?\r");
+    terminal.wait_for("I am one.");
+    terminal.press_keys("/rename the parser\r");
+    terminal.wait_for("this conversation is called the parser");
+    terminal.press_keys("/exit\r");
+    terminal.wait_end();
+    let mut terminal = home.start(&["--resume"]);
+    terminal.wait_for("▸ the parser");
+    terminal.press_keys(ESC);
+    terminal.wait_for("message, or / for commands");
+    terminal.press_keys("/runs parser\r");
+    terminal.wait_until("the list", |screen| screen.contains("paused") && screen.contains("the parser"));
+    terminal.press_keys("/exit\r");
+    assert!(terminal.wait_end().contains("exit=0"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_conversation_is_summed_up_on_request() {
+    let long = "a long story ".repeat(300);
+    let home = ChatHome::with_answers(&[&long, "short record", "I am two."]).await;
+    let models =
+        serde_json::json!({"providers": {"custom": {"models": {"mock-1": {"context_size": 16_000}}}}});
+    let own = home.home.path().join(".config/synthdev");
+    std::fs::create_dir_all(&own).unwrap();
+    std::fs::write(own.join("models.json"), models.to_string()).unwrap();
+    let mut terminal = home.start(&[]);
+    terminal.wait_for("message, or / for commands");
+    terminal.press_keys("tell me all\r");
+    terminal.wait_for("a long story");
+    terminal.press_keys("/compact the names\r");
+    terminal.wait_for("the conversation was summed up:");
+    terminal.wait_for("tokens");
+    terminal.press_keys("and now?\r");
+    terminal.wait_for("I am two.");
+    assert_eq!(home.last_request(), ["[summary of 2 earlier messages] short record\n\nand now?"]);
+    // a message that was typed meanwhile comes after it; a failed one changes nothing
+    terminal.press_keys("/compact\r");
+    terminal.wait_for("it is as it was");
+    terminal.press_keys("/exit\r");
+    assert!(terminal.wait_end().contains("exit=0"));
+    let mut terminal = home.start(&["--continue"]);
+    terminal.wait_for("I am two.");
+    terminal.press_keys("/exit\r");
+    assert!(terminal.wait_end().contains("exit=0"));
+}
