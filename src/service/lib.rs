@@ -17,6 +17,7 @@ pub mod event_description;
 pub mod history_cleanup;
 pub mod mcp_configuration;
 pub mod model_setup;
+pub mod model_windows;
 pub mod project_indexing;
 pub mod project_snapshots;
 pub mod run_control;

@@ -205,7 +205,7 @@ async fn a_conversation_is_summed_up_on_request() {
     let mut terminal = home.start(&[]);
     terminal.wait_for("message, or / for commands");
     terminal.press_keys("tell me all\r");
-    terminal.wait_for("a long story");
+    terminal.wait_for("% of 16k");
     terminal.press_keys("/compact the names\r");
     terminal.wait_for("the conversation was summed up:");
     terminal.wait_for("tokens");
@@ -218,6 +218,7 @@ async fn a_conversation_is_summed_up_on_request() {
     terminal.press_keys("/exit\r");
     assert!(terminal.wait_end().contains("exit=0"));
     let mut terminal = home.start(&["--continue"]);
+    terminal.wait_for("% of 16k");
     terminal.wait_for("I am two.");
     terminal.press_keys("/exit\r");
     assert!(terminal.wait_end().contains("exit=0"));
