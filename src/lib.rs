@@ -86,6 +86,7 @@
 //! | rewind, fork, undo | `runtime/time_travel.rs` (what is done), `service/time_travel.rs` (when it is allowed, what the user is told); the machine afterwards: `engine/machine/on_rewound.rs`; the files: `runtime/file_restore.rs` |
 //! | pausing and ending a run: when it makes sense, how long is waited | `service/run_control.rs` |
 //! | resuming and retrying: which run, which answer for which question | `service/run_resume.rs`, `service/run_resume/answers.rs`; a run from a file: `service/run_resume/local_models.rs` |
+//! | conversations that are left and reopened: which can be, and what is refused | `service/conversations.rs`; the machine: `engine/machine/{leave_conversation,conversation_title,compact_conversation}.rs`; `--continue`, `--resume`: `commands/conversation_command.rs`; the list: `tui/resume_picker.rs` |
 //! | lists of runs and searches: what can be asked for | `service/run_list.rs` |
 //! | a run as a file, what runs cost, old runs, the files of a step | `service/{run_export,run_costs,history_cleanup,run_files}.rs` |
 //! | starting a run: on which files, with what | `service/run_start.rs` |

@@ -1,10 +1,12 @@
 //! What can be typed. Names are a contract; later versions only add.
 
 mod breakpoints;
+mod conversations;
 mod index;
 mod mcp;
 mod runs;
 mod sandbox;
+mod simulate;
 mod snapshot;
 mod tools;
 
@@ -13,12 +15,14 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub use breakpoints::StopArgs;
+pub use conversations::ReopenArgs;
 pub use index::IndexArgs;
 pub use mcp::{McpArgs, McpCommand};
 pub use runs::{
     CostArgs, CostBy, ExportFormat, ListArgs, ModelRequestSelector, ResumeArgs, RunFilterArgs, RunsCommand,
 };
 pub use sandbox::{SandboxArgs, SandboxQuestion};
+pub use simulate::SimulateArgs;
 pub use snapshot::SnapshotSubcommand;
 pub use tools::{ToolsArgs, ToolsCommand};
 
@@ -39,6 +43,8 @@ pub struct CliArgs {
     /// Print plain lines instead of drawing a screen (also: synthdev --linear demo)
     #[arg(long)]
     pub linear: bool,
+    #[command(flatten)]
+    pub reopen: ReopenArgs,
     #[command(flatten)]
     pub settings: SettingFlags,
     #[command(subcommand)]
@@ -398,25 +404,6 @@ pub enum GraphFormat {
     Dot,
     /// States and transitions as JSON
     Json,
-}
-
-#[derive(Args, Debug, Default)]
-pub struct SimulateArgs {
-    /// Name of the workflow, or its file (*.json)
-    pub workflow: String,
-    /// Scripted replies, with `tool_results`, `answers` and `expect` if wanted
-    pub replies: PathBuf,
-    /// Its input as text, instead of the file's
-    pub input: Option<String>,
-    /// Set one input as NAME=VALUE; repeat for several
-    #[arg(long = "input", value_name = "NAME=VALUE")]
-    pub inputs: Vec<String>,
-    /// Read the input from a file, or `-` for standard input
-    #[arg(long, value_name = "FILE|-")]
-    pub input_file: Option<PathBuf>,
-    /// The report as one JSON object
-    #[arg(long)]
-    pub json: bool,
 }
 
 #[derive(Subcommand, Debug)]

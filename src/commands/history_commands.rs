@@ -56,6 +56,7 @@ fn run_query(context: &StartContext, args: &RunFilterArgs, limit: usize, now: Ti
         limit,
         offset: 0,
         workflow: args.workflow.clone(),
+        without_workflow: None,
         statuses,
         since: time("--since", &args.since, DayBoundary::Begin)?,
         until: time("--until", &args.until, DayBoundary::End)?,

@@ -8,6 +8,7 @@
 mod breakpoints;
 mod check_command;
 mod configure;
+mod conversation_command;
 mod demo;
 mod diagnostics;
 mod doctor;
@@ -85,11 +86,9 @@ fn perform(mut cli: CliArgs) -> Result<u8> {
     }
     let context = StartContext::find_project(start_options::start_options(&cli))?;
     hardening::close_data(&context.dirs.data).iter().for_each(output::print_stderr);
-    if cli.linear && !matches!(cli.command, None | Some(CliCommand::Demo { headless: false })) {
-        anyhow::bail!("--linear is about the screen: use it without a command, or with demo");
-    }
+    refuse_screen_options(&cli)?;
     match cli.command {
-        None => synthdev_session::run_interactive(context, synthdev_session::TuiStartup::default()),
+        None => conversation_command::start_session(context, &cli.reopen),
         Some(CliCommand::Run(args)) => run_command::run_workflow_command(&context, args),
         Some(CliCommand::Demo { headless }) => demo::run_demo(&context, headless),
         Some(CliCommand::Check(args)) => check_command::run_check_command(&context, &args),
@@ -122,4 +121,18 @@ fn perform(mut cli: CliArgs) -> Result<u8> {
         }
         Some(CliCommand::Completions { .. } | CliCommand::Limits) => Ok(exit::COMPLETED),
     }
+}
+
+/// Options that are about the screen make no sense with a command that has none.
+fn refuse_screen_options(cli: &CliArgs) -> Result<()> {
+    if cli.linear && !matches!(cli.command, None | Some(CliCommand::Demo { headless: false })) {
+        anyhow::bail!("--linear is about the screen: use it without a command, or with demo");
+    }
+    if cli.reopen.is_wanted() && cli.command.is_some() {
+        anyhow::bail!(
+            "--continue and --resume reopen a conversation on the screen: use them without a command\n\
+             hint: synthdev resume RUN resumes a run of a workflow"
+        );
+    }
+    Ok(())
 }

@@ -22,6 +22,7 @@ use synthdev_domain::ids::RunId;
 use synthdev_domain::journal::RunSummary;
 use synthdev_engine::steering::BreakpointSet;
 use synthdev_runtime::handle::RuntimeHandle;
+use synthdev_service::conversations::is_conversation;
 use synthdev_service::run_resume::{
     self, AnswerPlan, ResumeDefinition, ResumeOptions, ResumeRequest, ResumeService, RunResumeError,
     TokenError, TypedAnswers,
@@ -58,7 +59,7 @@ pub(crate) fn resume_run(context: &StartContext, args: &ResumeArgs) -> Result<u8
         Some(token) => reader.handle.run_for_token(token).map_err(token_error)?,
         None => RunId(args.run.clone()),
     };
-    let run = reader.handle.summary(id.as_str()).map_err(store_error)?;
+    let run = find_workflow_run(&reader.handle, &id)?;
     let wired = wired_for(context, &catalog, &run, script)?;
     let sharing = if args.share { FileSharingMode::Shares } else { FileSharingMode::Refused };
     let wired = wired.with_file_sharing(sharing);
@@ -96,6 +97,14 @@ pub(crate) fn resume_run(context: &StartContext, args: &ResumeArgs) -> Result<u8
         })?
     };
     Ok(headless::print_result(&report, show)?)
+}
+
+fn find_workflow_run(handle: &RuntimeHandle, id: &RunId) -> Result<RunSummary> {
+    let run = handle.summary(id.as_str()).map_err(store_error)?;
+    if is_conversation(handle, &run) {
+        return Err(not_started(None, RunResumeError::Conversation(run.id)));
+    }
+    Ok(run)
 }
 
 fn resume_options(args: &ResumeArgs) -> ResumeOptions {

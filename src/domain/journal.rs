@@ -198,6 +198,9 @@ pub struct RunProgress {
     /// What it waits for, if it is paused, or failed where it can be tried again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pauses: Vec<OpenPause>,
+    /// What a conversation is called: it becomes the input of its row in lists. Absent: the row keeps its input.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
 }
 
 impl RunProgress {
@@ -213,6 +216,7 @@ impl RunProgress {
             error: None,
             updated: at,
             pauses: Vec::new(),
+            title: None,
         }
     }
 }

@@ -39,3 +39,13 @@ pub fn format_duration(ms: u64) -> String {
         _ => format!("{} h {:02} min", ms / 3_600_000, ms / 60_000 % 60),
     }
 }
+
+/// Short form for narrow places: `950`, `12.3k`, `4.1M`.
+#[expect(clippy::cast_precision_loss, reason = "one decimal is shown")]
+pub fn short_number(number: u64) -> String {
+    match number {
+        0..1_000 => number.to_string(),
+        1_000..1_000_000 => format!("{:.1}k", number as f64 / 1e3),
+        _ => format!("{:.1}M", number as f64 / 1e6),
+    }
+}

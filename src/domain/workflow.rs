@@ -23,6 +23,9 @@ pub use super::state_body::{
     MergeRule, ParallelSpec, PauseKind, PauseSpec, StateBody, ValueSource, WaitSpec,
 };
 
+/// What the workflow of a conversation with one role is called. Workflows of files may have that name, too.
+pub const CONVERSATION_WORKFLOW: &str = "chat";
+
 /// A root workflow with every workflow it can reach; what a run pins.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct WorkflowProgram {
@@ -41,6 +44,11 @@ impl WorkflowProgram {
     pub fn is_replay(&self) -> bool {
         let mut agents = self.workflows.iter().flat_map(|workflow| &workflow.agents);
         agents.any(|agent| agent.choice.base_url.starts_with(RECORDING))
+    }
+
+    /// Whether it is a conversation, which continues until its user leaves it.
+    pub fn is_conversation(&self) -> bool {
+        self.workflows.first().is_some_and(|root| root.conversational)
     }
 
     /// Whether anything that it declares can change files. A conversation is excluded: it does so only on request of

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 use super::conversation::{ConversationSummary, LiveConversation};
+use synthdev_domain::agent::AgentSpec;
 use synthdev_domain::context::{AnsweredCall, ContextEntry, ConversationSide, MessageAuthor};
 use synthdev_domain::decision_source::DecisionSource;
 use synthdev_domain::ids::{AgentIx, CallId, Timestamp};
@@ -49,6 +50,9 @@ pub struct AgentTurn {
     pub summarization: SummarizationState,
     /// Replaces the first entries in the agent's prompts; the turn still commits all of its entries.
     pub record: Option<ConversationSummary>,
+    /// The turn only sums its conversation up (`/compact`): what the summary must keep, in the user's words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compaction: Option<Box<str>>,
 }
 
 /// Whether an old part is being summed up for this visit (`trim: "summarize"`).
@@ -94,6 +98,34 @@ pub struct TurnEntry {
 }
 
 impl AgentTurn {
+    /// A turn that says nothing in the conversation: it only sums it up.
+    pub fn for_compaction(ix: AgentIx, agent: &AgentSpec, keep: &str) -> Self {
+        Self {
+            agent: ix,
+            agent_id: agent.id.clone(),
+            side: agent.side,
+            input: None,
+            stores_input: false,
+            directive: false,
+            input_role: MessageAuthor::Human,
+            entries: Vec::new(),
+            rounds: 0,
+            allowed: 0,
+            repair_count: 0,
+            was_nudged: false,
+            choice: ToolChoice::Auto,
+            requested_model: None,
+            fallback_count: 0,
+            answered_call: None,
+            open_reply: None,
+            window_start: 0,
+            shortened_count: 0,
+            summarization: SummarizationState::Free,
+            record: None,
+            compaction: Some(keep.into()),
+        }
+    }
+
     /// How a decision that is given now came about.
     pub fn decision_source(&self) -> DecisionSource {
         match self.choice {

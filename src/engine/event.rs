@@ -1,10 +1,11 @@
 //! The product's public face: what a run did, for the screen, `--events`, MCP progress and history alike.
 
-use std::ops::Deref;
+mod published_event;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+pub use self::published_event::{PublishedEvent, StepEvent};
 use super::effect::UserQuestion;
 use crate::steering::Breakpoint;
 use synthdev_domain::agent_team::{ContextSharing, SpawnedAgentStatus, TeamTaskStatus};
@@ -21,46 +22,6 @@ use synthdev_domain::script::TriedGuard;
 use synthdev_domain::snapshot::SkippedPath;
 use synthdev_domain::tool::{ToolPreview, ToolRisk};
 use synthdev_domain::workflow::Budget;
-
-/// An event with its run, time and step; one line of `--events`.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct PublishedEvent {
-    pub run: RunId,
-    pub at: Timestamp,
-    /// As in [`StepEvent`]. Pieces and retries of a model call, and notices of the program itself, have none.
-    #[serde(default, skip_serializing_if = "is_before_steps")]
-    pub at_step: u32,
-    #[serde(flatten)]
-    pub event: RunEvent,
-}
-
-/// An event with the step in which it happened. The step is no part of the event: it follows from the ones before.
-#[derive(Clone, PartialEq, Debug)]
-pub struct StepEvent {
-    /// From 1, as `runs steps` counts; 0: before the first step.
-    pub at_step: u32,
-    pub event: RunEvent,
-}
-
-impl Deref for StepEvent {
-    type Target = RunEvent;
-
-    fn deref(&self) -> &RunEvent {
-        &self.event
-    }
-}
-
-/// Of no step.
-impl From<RunEvent> for StepEvent {
-    fn from(event: RunEvent) -> Self {
-        Self { at_step: 0, event }
-    }
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-fn is_before_steps(step: &u32) -> bool {
-    *step == 0
-}
 
 /// The code of a [`RunEvent::Warning`] about the definition with which a run starts or resumes.
 pub const DEFINITION_WARNING: &str = "definition";
@@ -99,6 +60,15 @@ pub enum RunEvent {
         cost_usd: Option<f64>,
     },
 
+    /// The user has given a conversation a name.
+    ConversationRenamed {
+        name: String,
+    },
+    /// The user had a conversation summed up: what its prompts take of it, before and now, by estimate.
+    ConversationCompacted {
+        before_tokens: u64,
+        after_tokens: u64,
+    },
     /// The run resumes after a pause, a failure or a crash. `again` are calls that are repeated.
     Resumed {
         present: bool,

@@ -15,9 +15,11 @@ mod build_prompt;
 mod checkpoint_store;
 mod checkpoints;
 mod child_workflow;
+mod compact_conversation;
 mod compaction;
 mod context_summary;
 mod continue_from_breakpoint;
+mod conversation_title;
 mod cost_accounting;
 mod delegated_tasks;
 mod enter_state;
@@ -25,6 +27,7 @@ mod error_recovery;
 mod finish;
 mod guidance_files;
 mod join;
+mod leave_conversation;
 mod limits;
 mod machine_core;
 mod message_queue;
@@ -133,6 +136,9 @@ pub struct Machine {
     /// States entered so far, in all branches: the number of the last step.
     step_count: u32,
     checkpoints: CheckpointStore,
+    /// What lists call the conversation.
+    #[serde(default)]
+    conversation_title: Option<String>,
     /// Agents that agents have started.
     #[serde(default)]
     team: AgentTeam,
@@ -169,6 +175,7 @@ impl Machine {
             sub_agents: sub_agents != SubAgents::None,
             step_count: 0,
             checkpoints: CheckpointStore::default(),
+            conversation_title: None,
             team: AgentTeam::default(),
             decisions: DecisionMemory::default(),
             timeouts_suspended: false,

@@ -95,6 +95,22 @@ pub enum SteeringAction {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         partial: Vec<(CallId, String)>,
     },
+    /// The user leaves a conversation: its answer in progress ends, and the run is suspended until it is reopened.
+    Leave {
+        /// The text that had streamed by then, per call.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        partial: Vec<(CallId, String)>,
+    },
+    /// Gives a conversation a name, which lists show in place of its first words.
+    Rename {
+        name: String,
+    },
+    /// Sums up a conversation that waits for its next message: prompts show the summary in place of what was said.
+    Compact {
+        /// What the summary must keep, in the user's words; may be empty.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        keep: String,
+    },
     /// Continues, and stops before the next state.
     Step,
     /// Continues, and leaves step mode.

@@ -15,9 +15,9 @@ pub enum RunCommand {
     /// Stops the models of a workflow in the middle of a reply: the run stops there, and the user's answer is the
     /// guidance for the next call.
     Interrupt,
-    /// End the run whatever it is (leaving chat, leaving the program).
+    /// Ends the run whatever it is.
     End,
-    /// Stops driving the run and leaves it as it is: it can be resumed (the terminal was closed).
+    /// Stops driving the run, which can be resumed: a workflow stays as it is, a conversation waits for its next message.
     Leave,
     Approve {
         call: CallId,

@@ -5,6 +5,7 @@ use std::sync::PoisonError;
 use super::command::RunCommand;
 use super::driver_message::{DriverMessage, PartialReplies};
 use super::redact::SecretRedactor;
+use synthdev_domain::ids::CallId;
 use synthdev_engine::input::Input;
 use synthdev_engine::steering::SteeringAction;
 
@@ -42,12 +43,20 @@ pub(super) fn message_to_input(
     })
 }
 
-/// What they used is asked for when their calls are stopped.
+/// The user leaves a conversation.
+pub(super) fn leave_input(partial: &PartialReplies, redactor: &SecretRedactor) -> Input {
+    Input::Steered(Box::new(SteeringAction::Leave { partial: partial_texts(partial, redactor) }))
+}
+
 fn interrupt_input(partial: &PartialReplies, redactor: &SecretRedactor) -> Input {
+    Input::Steered(Box::new(SteeringAction::Interrupt { partial: partial_texts(partial, redactor) }))
+}
+
+/// What the calls used is asked for when they are stopped.
+fn partial_texts(partial: &PartialReplies, redactor: &SecretRedactor) -> Vec<(CallId, String)> {
     let all = partial.lock().unwrap_or_else(PoisonError::into_inner);
     let texts = all.iter().filter_map(|(call, streamed)| Some((*call, streamed.redacted_text(redactor)?)));
-    let partial = texts.collect();
-    Input::Steered(Box::new(SteeringAction::Interrupt { partial }))
+    texts.collect()
 }
 
 fn cancel_input(partial: &PartialReplies, redactor: &SecretRedactor, end: bool) -> Input {

@@ -2,16 +2,17 @@
 
 mod event_publisher;
 mod exit_failures;
+mod unanswered_calls;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 
 pub(super) use self::event_publisher::EventPublisher;
 use self::exit_failures::{taken_over_failure, unrecorded_failure};
 use super::command::{ControlAction, ControlOrigin, RunCommand};
-use super::command_input::message_to_input;
-use super::driver_message::{DriverMessage, PartialReplies, PartialReply, SubmittedResult};
+use super::command_input::{leave_input, message_to_input};
+use super::driver_message::{DriverMessage, PartialReplies, SubmittedResult};
 use super::effect_executor::EffectExecutor;
 use super::held_effects::HeldEffects;
 use super::journal::{JournalWrite, RunJournal, needs_intent};
@@ -22,7 +23,7 @@ use super::running_effects::RunningEffects;
 use super::runtime_context::RuntimeContext;
 use super::state_schedule::StateSchedule;
 use super::task_queue::{self, AppliedAnswer};
-use synthdev_domain::ids::{CallId, RunId, Timestamp};
+use synthdev_domain::ids::{RunId, Timestamp};
 use synthdev_domain::journal::{RunProgress, RunStatus};
 use synthdev_domain::run_error::RunError;
 use synthdev_engine::effect::Effect;
@@ -134,6 +135,12 @@ impl RunDriver {
                 }
             };
             match message {
+                // a conversation waits for its next message then
+                Some(DriverMessage::Command(RunCommand::Leave))
+                    if self.machine.is_chat() && !self.machine.is_over_or_suspended() =>
+                {
+                    self.apply_input(leave_input(partial, &self.context.redactor), running, partial);
+                }
                 None | Some(DriverMessage::Command(RunCommand::Leave)) => {
                     self.charge_abandoned_calls(partial);
                     return DriverExit::Left;
@@ -229,25 +236,6 @@ impl RunDriver {
         let _ = answer.send(wanted && !self.journal.is_behind());
     }
 
-    /// With a hard budget, a failed attempt is charged first, and the call is repeated only if the budget has room for it.
-    fn charge_failed_attempts(
-        &mut self,
-        call: CallId,
-        running: &mut RunningEffects,
-        partial: &PartialReplies,
-    ) -> bool {
-        if self.machine.may_repeat(call).is_none() {
-            return true;
-        }
-        let mut streamed = partial.lock().unwrap_or_else(PoisonError::into_inner);
-        let used = streamed.get_mut(&call).map(PartialReply::drain_failed_usage).unwrap_or_default();
-        drop(streamed);
-        if !used.is_empty() {
-            self.apply_input(Input::Stopped { call, used }, running, partial);
-        }
-        self.machine.may_repeat(call).unwrap_or(false)
-    }
-
     /// Why the driver should exit now, if it should.
     fn exit_reason(&self, running: &RunningEffects) -> Option<DriverExit> {
         let over = self.machine.is_over_or_suspended();
@@ -300,32 +288,6 @@ impl RunDriver {
             self.publisher.publish_events(now, output.events);
         }
         effects
-    }
-
-    /// Records the usage of model calls that an input has stopped: it counts, although no branch waits for their
-    /// answers.
-    fn charge_aborted_calls(&mut self, effects: &[Effect], partial: &PartialReplies) -> Vec<Effect> {
-        let mut more = Vec::new();
-        for effect in effects {
-            let Effect::Abort { call } = *effect else { continue };
-            let streamed = partial.lock().unwrap_or_else(PoisonError::into_inner).remove(&call);
-            let used = streamed.map(|streamed| streamed.total_usage()).unwrap_or_default();
-            if !used.is_empty() {
-                more.extend(self.process_input(Input::Stopped { call, used }));
-            }
-        }
-        more
-    }
-
-    /// Records the usage so far of calls that are repeated when the run is resumed. Effects begin then, not now.
-    fn charge_abandoned_calls(&mut self, partial: &PartialReplies) {
-        let all = std::mem::take(&mut *partial.lock().unwrap_or_else(PoisonError::into_inner));
-        for (call, streamed) in all {
-            let used = streamed.total_usage();
-            if !used.is_empty() && !self.claim_lost && self.machine.awaits_call(call) {
-                drop(self.process_input(Input::Stopped { call, used }));
-            }
-        }
     }
 
     /// The store may be writable by now.

@@ -94,7 +94,7 @@ impl RuntimeHandle {
                 LockError::Held(_) => StoreError {
                     message: format!("{error}: its files cannot be changed under its hands"),
                     hint: Some(
-                        "wait for it to end, or cancel it; /clear ends a conversation on the screen"
+                        "wait for it to end, or cancel it; /clear leaves a conversation on the screen"
                             .to_owned(),
                     ),
                 },

@@ -41,7 +41,7 @@ pub mod redact;
 pub mod resume;
 pub mod resume_tokens;
 mod retry;
-mod run_definition;
+pub mod run_definition;
 mod run_project_lock;
 mod running_effects;
 mod runtime_context;

@@ -22,6 +22,7 @@ pub(super) fn changed_progress(
             || last.status != progress.status
             || last.snapshot != progress.snapshot
             || last.pauses != progress.pauses
+            || last.title != progress.title
             || progress.updated.0.saturating_sub(last.updated.0) >= STALE_MS
     });
     news.then(|| last.insert(progress).clone())
@@ -47,6 +48,7 @@ pub(super) fn is_boundary(event: &StepEvent) -> bool {
             | RunEvent::Finished { .. }
             | RunEvent::SnapshotTaken { .. }
             | RunEvent::Resumed { .. }
+            | RunEvent::ConversationRenamed { .. }
     )
 }
 

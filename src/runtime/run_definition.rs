@@ -8,7 +8,7 @@ use super::journal_replay;
 use synthdev_domain::ids::RunId;
 use synthdev_domain::journal::RunHeader;
 use synthdev_engine::run_spec::RunSpec;
-use synthdev_ports::run_store::{JournalRowRef, RunReader, StoreError};
+use synthdev_ports::run_store::{JournalRowRef, RunReader, RunStore, StoreError};
 
 /// Has seen enough when it has the head.
 #[derive(Default)]
@@ -31,9 +31,17 @@ impl RuntimeHandle {
     /// # Errors
     /// There is no such run, its head cannot be read, or a newer program made it.
     pub fn definition(&self, run: &RunId) -> Result<Arc<RunSpec>, StoreError> {
-        let mut head = HeaderReader::default();
-        self.ports().store.read(run, &mut head)?;
-        let missing = || StoreError { message: format!("run {run} has no definition"), hint: None };
-        journal_replay::load_definition(&head.0.ok_or_else(missing)?)
+        read_definition(&*self.ports().store, run)
     }
+}
+
+/// The same from a store.
+///
+/// # Errors
+/// As [`RuntimeHandle::definition`].
+pub fn read_definition(store: &dyn RunStore, run: &RunId) -> Result<Arc<RunSpec>, StoreError> {
+    let mut head = HeaderReader::default();
+    store.read(run, &mut head)?;
+    let missing = || StoreError { message: format!("run {run} has no definition"), hint: None };
+    journal_replay::load_definition(&head.0.ok_or_else(missing)?)
 }

@@ -22,7 +22,7 @@ use synthdev_domain::agent_team::SpawnedAgentStatus;
 use synthdev_domain::decision_source::DecisionSource;
 use synthdev_domain::ids::Timestamp;
 use synthdev_domain::journal::RunStatus;
-use synthdev_domain::number_format::{format_count, format_duration};
+use synthdev_domain::number_format::{format_count, format_duration, short_number};
 use synthdev_engine::effect::UserQuestion;
 use synthdev_engine::event::RunEvent;
 
@@ -318,6 +318,13 @@ pub fn describe_event(at: Timestamp, event: &RunEvent) -> EventDescription<'_> {
         }
         RunEvent::Breakpoints { step, points } => {
             words(EventKind::Control, "breakpoints").detail(breakpoint_list(*step, points))
+        }
+        RunEvent::ConversationCompacted { before_tokens, after_tokens } => {
+            let (before, after) = (short_number(*before_tokens), short_number(*after_tokens));
+            words(EventKind::Control, format!("the conversation was summed up: {before} → {after} tokens"))
+        }
+        RunEvent::ConversationRenamed { name } => {
+            words(EventKind::Control, format!("this conversation is called {name}"))
         }
         RunEvent::Queued { text } => words(EventKind::QueuedText, "text queued").detail(text),
         RunEvent::Heard { text } => words(EventKind::QueuedText, "text read by a script").detail(text),

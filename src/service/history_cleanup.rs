@@ -1,12 +1,13 @@
 //! What the history takes, and removing old runs.
 //!
-//! Owns which runs may be removed. Refuses to remove one that is not over or still has a worktree, or anything without
-//! a limit that the user set.
+//! Owns which runs may be removed: those that are over, and conversations that were left. Refuses to remove one that still
+//! has a worktree, or anything without a limit that the user set.
 
 use synthdev_domain::ids::{RunId, Timestamp};
-use synthdev_domain::journal::{HistoryStorageUsage, ReclaimedSpace, RunOutline};
+use synthdev_domain::journal::{HistoryStorageUsage, ReclaimedSpace, RunOutline, RunStatus};
 use synthdev_ports::run_store::{RunStore, StoreError};
 use synthdev_ports::snapshot::SnapshotPort;
+use synthdev_runtime::run_definition::read_definition;
 
 const MS_OF_DAY: i64 = 86_400_000;
 
@@ -82,7 +83,7 @@ impl HistoryCleanup<'_> {
             if before.is_some_and(|before| run.updated.0 >= before) {
                 continue;
             }
-            if !run.status.is_over() {
+            if !run.status.is_over() && !self.is_left_conversation(run) {
                 old.open_count += 1;
             } else if self.remaining_worktree(run).is_some() {
                 old.isolated_count += 1;
@@ -113,6 +114,12 @@ impl HistoryCleanup<'_> {
                 .map(str::to_owned)
                 .collect(),
         })
+    }
+
+    /// A conversation has no end of its own: one that was not used for long is old.
+    fn is_left_conversation(&self, run: &RunOutline) -> bool {
+        matches!(run.status, RunStatus::Paused | RunStatus::Interrupted)
+            && read_definition(self.store, &run.id).is_ok_and(|spec| spec.program.is_conversation())
     }
 
     /// The worktree of a run if it is still there.

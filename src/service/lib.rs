@@ -8,6 +8,7 @@
 //! A front-end has no other way into the program: types of lower layers that requests, responses and events carry are
 //! published here.
 
+pub mod conversations;
 pub mod definition_check;
 pub mod definition_edit;
 pub mod definition_views;
@@ -16,6 +17,7 @@ pub mod event_description;
 pub mod history_cleanup;
 pub mod mcp_configuration;
 pub mod model_setup;
+pub mod model_windows;
 pub mod project_indexing;
 pub mod project_snapshots;
 pub mod run_control;

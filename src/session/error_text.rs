@@ -28,11 +28,12 @@ pub(crate) fn no_model(missing: &str) -> String {
 
 /// Rewrites hints for the command line as slash commands.
 pub(crate) fn to_slash_commands(text: &str) -> String {
-    const TYPED: [(&str, &str); 6] = [
+    const TYPED: [(&str, &str); 7] = [
         ("`synthdev runs pause`", "/pause with its id"),
         ("synthdev snapshot ", "/snapshot "),
         ("synthdev runs undo ", "/undo "),
         ("synthdev resume ", "/resume "),
+        ("synthdev --resume ", "/resume "),
         ("synthdev runs pause ", "/pause "),
         (
             WAIT_OR_SHARE,

@@ -87,7 +87,7 @@ impl TuiBackend {
 
     /// Runs that the user can resume come first: they are offered instead of the setup dialog.
     fn unless_offered(&self, opened: SetupResponse) -> BoxFuture<'static, SetupResponse> {
-        let runs = self.list_runs(waiting_filter());
+        let runs = self.list_workflow_runs(waiting_filter());
         Box::pin(async move {
             let some = runs.await.is_ok_and(|runs| !runs.is_empty());
             if some { SetupResponse::Unneeded } else { opened }

@@ -10,10 +10,12 @@ use synthdev_domain::ids::RunId;
 use synthdev_domain::journal::{RunQuery, RunSummary, SearchQuery};
 use synthdev_runtime::handle::RuntimeHandle;
 use synthdev_runtime::inspect_call::ModelCallSelector;
+use synthdev_service::conversations;
+use synthdev_service::model_windows::{ModelWindows, model_windows};
 use synthdev_service::run_control::{self, ControlAction};
 use synthdev_service::run_list::{self, RunListError, SearchMatch, SearchTextKind};
 use synthdev_service::run_resume::{self, ResumeError, ResumeOptions, ResumeService, RunResumeError};
-use synthdev_service::session::{RunFilter, SearchHitLine};
+use synthdev_service::session::{ResumableRuns, RunFilter, SearchHitLine};
 use synthdev_tui::past_run::PastRun;
 use synthdev_tui::update::past_run::{PastRunBuilder, from_preview};
 
@@ -22,10 +24,35 @@ pub(crate) fn list_runs(
     here: &str,
     filter: RunFilter,
 ) -> Result<Vec<RunSummary>, String> {
+    run_list::find_runs(handle, &list_query(here, filter)).map_err(|error| list_error_text(&error))
+}
+
+/// The same without conversations.
+pub(crate) fn list_workflow_runs(
+    handle: &RuntimeHandle,
+    here: &str,
+    filter: RunFilter,
+) -> Result<Vec<RunSummary>, String> {
+    let query = list_query(here, filter);
+    conversations::list_workflow_runs(handle, &query).map_err(|error| store_error_text(&error))
+}
+
+/// Conversations of this project, and runs of workflows.
+pub(crate) fn list_resumable(
+    handle: &RuntimeHandle,
+    here: &str,
+    filter: RunFilter,
+) -> Result<ResumableRuns, String> {
+    let workflows = list_workflow_runs(handle, here, filter)?;
+    let conversations =
+        conversations::list_conversations(handle, here).map_err(|error| store_error_text(&error))?;
+    Ok(ResumableRuns { conversations, workflows })
+}
+
+fn list_query(here: &str, filter: RunFilter) -> RunQuery {
     let RunFilter { this_project_only: only_here, statuses, search_words: words, limit } = filter;
     let project = only_here.then(|| here.to_owned());
-    let query = RunQuery { limit, statuses, words, project, ..RunQuery::default() };
-    run_list::find_runs(handle, &query).map_err(|error| list_error_text(&error))
+    RunQuery { limit, statuses, words, project, ..RunQuery::default() }
 }
 
 pub(crate) fn list_error_text(error: &RunListError) -> String {
@@ -45,7 +72,8 @@ pub(crate) fn load_past_run(
     let told =
         wired.handle.replay_events(id.as_str(), begin, |past, at, event| past.apply_event(at, event.event));
     let (record, folding) = told.map_err(|error| store_error_text(&error))?;
-    Ok(with_location(folding.into_past_run(record.ledger), &summary))
+    let windows = model_windows(&record.program);
+    Ok(with_location(folding.into_past_run(record.ledger), &summary, windows))
 }
 
 /// The stored end of a past run, if there is one. `past` reports why a run cannot be resumed.
@@ -57,10 +85,12 @@ pub(crate) fn load_preview(
 ) -> Option<PastRun> {
     let summary = find_resumable_run(wired, here, run, demo).ok()?;
     let glance = wired.handle.load_preview(&summary.id)?;
-    Some(with_location(from_preview(&summary, glance), &summary))
+    let windows = wired.handle.definition(&summary.id).map(|spec| model_windows(&spec.program));
+    Some(with_location(from_preview(&summary, glance), &summary, windows.unwrap_or_default()))
 }
 
-fn with_location(mut past: PastRun, summary: &RunSummary) -> PastRun {
+fn with_location(mut past: PastRun, summary: &RunSummary, windows: ModelWindows) -> PastRun {
+    past.view.windows = windows;
     past.view.worktree_note =
         summary.worktree.as_ref().map(|tree| isolated_runs::worktree_text(&summary.id, tree));
     past

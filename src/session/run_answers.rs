@@ -23,6 +23,7 @@ impl TuiBackend {
                 ServiceAnswer::nothing()
             }
             RunRequest::List(filter, purpose) => self.answer_list(filter, purpose),
+            RunRequest::Resumable(filter) => self.answer_resumable(filter),
             RunRequest::Search(words) => self.answer_search(words),
             RunRequest::Resume(run) => self.answer_resume(run, false),
             RunRequest::Retry(run) => self.answer_resume(run, true),
@@ -51,15 +52,38 @@ impl TuiBackend {
         }
     }
 
-    pub(crate) fn list_runs(&self, filter: RunFilter) -> BoxFuture<'static, Result<Vec<RunSummary>, String>> {
+    /// Runs of workflows, as they are offered at the start.
+    pub(crate) fn list_workflow_runs(
+        &self,
+        filter: RunFilter,
+    ) -> BoxFuture<'static, Result<Vec<RunSummary>, String>> {
         let (handle, here) = (self.current_runtime().handle.clone(), self.project());
-        run_blocking(move || past_runs::list_runs(&handle, &here, filter))
+        run_blocking(move || past_runs::list_workflow_runs(&handle, &here, filter))
     }
 
     fn answer_list(&self, filter: RunFilter, list_purpose: RunListPurpose) -> ServiceAnswer<RunResponse> {
-        let (handle, list) = (self.current_runtime().handle.clone(), self.list_runs(filter));
-        ServiceAnswer::later(
-            async move { RunResponse::List { list_purpose, list: list.await, at: handle.now() } },
+        let (handle, here) = (self.current_runtime().handle.clone(), self.project());
+        let clock = handle.clone();
+        answer_blocking(
+            move || match list_purpose {
+                // a conversation that waits for its next message is no news
+                RunListPurpose::Offer | RunListPurpose::Pending => {
+                    past_runs::list_workflow_runs(&handle, &here, filter)
+                }
+                RunListPurpose::Show | RunListPurpose::Resume | RunListPurpose::Names => {
+                    past_runs::list_runs(&handle, &here, filter)
+                }
+            },
+            move |list| RunResponse::List { list_purpose, list, at: clock.now() },
+        )
+    }
+
+    fn answer_resumable(&self, filter: RunFilter) -> ServiceAnswer<RunResponse> {
+        let (handle, here) = (self.current_runtime().handle.clone(), self.project());
+        let clock = handle.clone();
+        answer_blocking(
+            move || past_runs::list_resumable(&handle, &here, filter),
+            move |list| RunResponse::Resumable { list, at: clock.now() },
         )
     }
 

@@ -8,16 +8,18 @@ use futures_util::future::BoxFuture;
 use super::catalog_lines::unreadable_workflows;
 use super::error_text::{HOW_TO_SET, start_error_text};
 use super::isolated_runs::isolated_start_text;
-use super::tui_backend::{StartedRun, WorkflowStart};
+use super::tui_backend::{RunningStart, StartedRun, WorkflowStart};
 use super::{TuiBackend, past_runs, run_blocking};
 use crate::context_windows;
 use crate::local_setup_ports::LocalSetupPorts;
 use crate::system_context::run_spec;
 use serde_json::Map;
 use synthdev_bootstrap::start_context::StartContext;
+use synthdev_domain::ids::RunId;
 use synthdev_engine::steering::BreakpointSet;
 use synthdev_language::inputs;
 use synthdev_service::model_setup::plan_settings;
+use synthdev_service::model_windows::{ModelWindows, model_windows};
 use synthdev_service::run_start::{FileLockTime, FileSharingMode, RunStartRequest};
 use synthdev_service::session::{
     PendingStart, ServiceAnswer, StandingPermission, StartPreparation, StartRequest, StartResponse,
@@ -37,9 +39,9 @@ impl TuiBackend {
             StartRequest::Chat { role } => {
                 let (start, name) = (self.start_chat(&role), role.clone());
                 let pending = |preparation| PendingStart { name, chat: true, preparation };
-                answer_start(start, pending, move |run| StartResponse::ChatStarted {
-                    role,
-                    run: run.map(|(run, _)| run),
+                answer_start(start, pending, move |started| {
+                    let (run, _, windows) = start_facts(started);
+                    StartResponse::ChatStarted { role, run, windows }
                 })
             }
             StartRequest::Breakpoints(stops) => {
@@ -57,9 +59,9 @@ impl TuiBackend {
     ) -> ServiceAnswer<StartResponse> {
         let (start, workflow) = (self.start_workflow_run(&name, &input, beside), name.clone());
         let pending = |preparation| PendingStart { name: workflow, chat: false, preparation };
-        answer_start(start, pending, move |run| {
-            let (run, note) = run.map_or_else(|error| (Err(error), None), |(run, note)| (Ok(run), note));
-            StartResponse::WorkflowStarted { name, input, run, note }
+        answer_start(start, pending, move |started| {
+            let (run, note, windows) = start_facts(started);
+            StartResponse::WorkflowStarted { name, input, run, note, windows }
         })
     }
 
@@ -120,13 +122,14 @@ impl TuiBackend {
                 let copied = async move {
                     let mut spec = spec;
                     context_windows::ask_unknown_windows(&wired.providers, &mut spec.program).await;
+                    let windows = model_windows(&spec.program);
                     let started = run_blocking(move || {
                         let started = elsewhere
                             .start_run(spec, |_, handle| handle.clone())
                             .map_err(|error| start_error_text(&error))?;
                         begun();
                         let note = isolated_start_text(&started);
-                        Ok((started.run, Some(note)))
+                        Ok(RunningStart { run: started.run, note: Some(note), windows })
                     });
                     started.await
                 };
@@ -153,6 +156,14 @@ impl TuiBackend {
     }
 }
 
+/// The run or why there is none, where it works, and the windows of its models.
+fn start_facts(started: StartedRun) -> (Result<RunId, String>, Option<String>, ModelWindows) {
+    match started {
+        Ok(RunningStart { run, note, windows }) => (Ok(run), note, windows),
+        Err(error) => (Err(error), None, ModelWindows::default()),
+    }
+}
+
 /// `started` puts into words that it runs, or why not.
 fn answer_start(
     start: Result<WorkflowStart, String>,
@@ -160,7 +171,7 @@ fn answer_start(
     started: impl FnOnce(StartedRun) -> StartResponse + Send + 'static,
 ) -> ServiceAnswer<StartResponse> {
     match start {
-        Ok(WorkflowStart::Running(run)) => ServiceAnswer::now(started(Ok((run, None)))),
+        Ok(WorkflowStart::Running(run)) => ServiceAnswer::now(started(Ok(run))),
         Ok(WorkflowStart::Later(preparation, begun)) => {
             let pending = StartResponse::Pending(pending(preparation));
             ServiceAnswer::later(async move { started(begun.await) }).after(pending)

@@ -16,6 +16,7 @@ use synthdev_bootstrap::scripted_models::ScriptedModel;
 use synthdev_bootstrap::start_context::StartContext;
 use synthdev_bootstrap::{config_sources, logs, wiring};
 use synthdev_cli::exit;
+use synthdev_domain::ids::RunId;
 use synthdev_runtime::handle::RuntimeHandle;
 use synthdev_tui::terminal::ExternalShutdown;
 use synthdev_tui::{FirstAction, SessionOptions};
@@ -27,9 +28,19 @@ pub struct TuiStartup {
     pub script: Option<(ScriptedModel, &'static str)>,
     /// A workflow with its input, started at once.
     pub start: Option<(String, String)>,
+    /// The conversation with which it begins.
+    pub conversation: Option<ConversationStart>,
     pub banner: Vec<String>,
     /// Only a model is set up.
     pub setup: bool,
+}
+
+/// What is resumed at once.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum ConversationStart {
+    Reopened(RunId),
+    /// The user chooses.
+    Chosen,
 }
 
 /// Plays a session to its end; the answer is the exit code.
@@ -53,7 +64,7 @@ pub fn run_interactive(context: StartContext, opening: TuiStartup) -> Result<u8>
     let look = ui_settings::load_ui_settings(&context, &catalog);
     banner.extend(look.findings);
     logs::start_logging(&context.dirs.data, catalog.settings().verbosity());
-    let plays = script.is_some() || opening.start.is_some();
+    let plays = script.is_some() || opening.start.is_some() || opening.conversation.is_some();
     let (alone, saved) = (opening.setup, Arc::new(AtomicBool::new(false)));
     let setup = local_setup_ports::initial_setup_request(&catalog, opening.setup, plays);
     let wired = wiring::wire_runtime(&context.project, &context.dirs.data, &catalog, script);
@@ -80,7 +91,7 @@ pub fn run_interactive(context: StartContext, opening: TuiStartup) -> Result<u8>
         facts: backend.status_facts(),
         service: Arc::<TuiBackend>::clone(&backend),
         events,
-        start: opening.start.map(|(name, input)| FirstAction::Workflow { name, input }),
+        start: first_action(opening.start, opening.conversation),
         trust: question,
         setup,
         banner_lines: banner,
@@ -94,6 +105,19 @@ pub fn run_interactive(context: StartContext, opening: TuiStartup) -> Result<u8>
     };
     let ended = run_session(&backend, session, linear, &handle)?;
     Ok(exit_code(ended, alone && !saved.load(Ordering::Relaxed)))
+}
+
+fn first_action(
+    start: Option<(String, String)>,
+    conversation: Option<ConversationStart>,
+) -> Option<FirstAction> {
+    let workflow = start.map(|(name, input)| FirstAction::Workflow { name, input });
+    workflow.or_else(|| {
+        conversation.map(|wanted| match wanted {
+            ConversationStart::Reopened(run) => FirstAction::Conversation(run),
+            ConversationStart::Chosen => FirstAction::ChooseConversation,
+        })
+    })
 }
 
 fn run_session(

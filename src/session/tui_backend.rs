@@ -21,6 +21,7 @@ use synthdev_domain::ids::RunId;
 use synthdev_engine::run_spec::RunSpec;
 use synthdev_runtime::handle::RuntimeHandle;
 use synthdev_service::definition_edit::SharedDefinitionChecker;
+use synthdev_service::model_windows::{ModelWindows, model_windows};
 use synthdev_service::run_start;
 use synthdev_service::session::StartPreparation;
 use synthdev_settings::catalog::ConfigCatalog;
@@ -28,13 +29,21 @@ use synthdev_settings::layers::read_layers::SettingOverrides;
 
 /// A workflow or a conversation on its way.
 pub(crate) enum WorkflowStart {
-    Running(RunId),
+    Running(RunningStart),
     /// It is prepared first.
     Later(StartPreparation, BoxFuture<'static, StartedRun>),
 }
 
-/// The run, and what to say about where it works; or why it does not.
-pub(crate) type StartedRun = Result<(RunId, Option<String>), String>;
+/// A run that has started.
+pub(crate) struct RunningStart {
+    pub(crate) run: RunId,
+    /// Where it works, if not in the project.
+    pub(crate) note: Option<String>,
+    pub(crate) windows: ModelWindows,
+}
+
+/// The run, or why it does not run.
+pub(crate) type StartedRun = Result<RunningStart, String>;
 
 /// Everything behind the screen.
 pub(crate) struct TuiBackend {
@@ -91,9 +100,10 @@ impl TuiBackend {
     ) -> Result<WorkflowStart, String> {
         let providers = Arc::clone(&self.current_runtime().providers);
         let go = move |spec: RunSpec| {
+            let windows = model_windows(&spec.program);
             let run = run_start::start_run(&handle, spec).map_err(|error| start_error_text(&error))?;
             begun();
-            Ok(run)
+            Ok(RunningStart { run, note: None, windows })
         };
         if context_windows::are_windows_known(&providers, &spec.program) {
             context_windows::apply_known_windows(&providers, &mut spec.program);
@@ -103,7 +113,7 @@ impl TuiBackend {
             StartPreparation::Windows,
             Box::pin(async move {
                 context_windows::ask_unknown_windows(&providers, &mut spec.program).await;
-                Ok((go(spec)?, None))
+                go(spec)
             }),
         ))
     }

@@ -29,6 +29,8 @@ pub enum ScreenLayer {
     SessionKeys,
     /// The history, over the whole screen.
     HistoryBrowser,
+    /// What `/resume` can mean, over the whole screen.
+    ResumePicker,
     /// A workflow or role is edited, or chosen for that, over the whole screen.
     WorkflowEditor,
     /// A model is set up.
@@ -36,7 +38,7 @@ pub enum ScreenLayer {
 }
 
 impl ScreenLayer {
-    const ALL: [Self; 9] = [
+    const ALL: [Self; 10] = [
         Self::Conversation,
         Self::TypedQuestion,
         Self::CompletionPopup,
@@ -44,13 +46,14 @@ impl ScreenLayer {
         Self::KeyQuestion,
         Self::SessionKeys,
         Self::HistoryBrowser,
+        Self::ResumePicker,
         Self::WorkflowEditor,
         Self::ModelSetup,
     ];
 
     /// Nothing below it is seen.
     fn covers_screen(self) -> bool {
-        matches!(self, Self::HistoryBrowser | Self::WorkflowEditor)
+        matches!(self, Self::HistoryBrowser | Self::ResumePicker | Self::WorkflowEditor)
     }
 
     /// Letters that are typed are for a layer below.
@@ -68,6 +71,7 @@ impl UiModel {
             ScreenLayer::FocusedPane => self.panes.focus.is_some() && !self.is_answer_written(),
             ScreenLayer::KeyQuestion => !self.dialogs.is_empty() && !self.is_typed_beside_question(),
             ScreenLayer::HistoryBrowser => self.history_browser.is_some(),
+            ScreenLayer::ResumePicker => self.resume_picker.is_some(),
             ScreenLayer::WorkflowEditor => self.edit.is_some(),
             ScreenLayer::ModelSetup => self.setup.is_some(),
         }
@@ -118,8 +122,12 @@ impl UiModel {
 
     /// Closes what only a screen can show. Whether there was anything.
     pub fn close_screen_layers(&mut self) -> bool {
-        let closed =
-            [self.setup.take().is_some(), self.edit.take().is_some(), self.history_browser.take().is_some()];
+        let closed = [
+            self.setup.take().is_some(),
+            self.edit.take().is_some(),
+            self.resume_picker.take().is_some(),
+            self.history_browser.take().is_some(),
+        ];
         closed.contains(&true)
     }
 

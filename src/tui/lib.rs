@@ -23,6 +23,7 @@ pub mod pane;
 pub mod past_run;
 pub mod program;
 pub mod report;
+pub mod resume_picker;
 pub mod run_view;
 pub mod session_options;
 pub mod setup;

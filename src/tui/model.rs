@@ -14,6 +14,7 @@ use crate::layout::{self, LayoutSlot, PaneKind, WIDE};
 use crate::msg::UiCommand;
 use crate::pane::PaneSet;
 use crate::past_run::OpeningRun;
+use crate::resume_picker::ResumePicker;
 use crate::run_view::RunView;
 use crate::setup::SetupDialog;
 use crate::shell_commands::UserShellCommands;
@@ -48,6 +49,10 @@ pub struct UiModel {
     pub history_browser: Option<Box<HistoryBrowser>>,
     /// What it has asked so far.
     pub history_query_count: u64,
+    /// What `/resume` can mean, to choose from.
+    pub resume_picker: Option<ResumePicker>,
+    /// The same where lines come and go: the runs behind the printed numbers.
+    pub resume_choices: Vec<RunId>,
     /// A run whose failed state is retried when it is resumed.
     pub retrying_run: Option<RunId>,
     /// A last line for the terminal.
@@ -77,6 +82,8 @@ pub struct UiModel {
     pub resuming_runs: BTreeMap<RunId, Vec<RunCommand>>,
     /// Workflows that were running when the user left: name and id.
     pub runs_left: Vec<(String, RunId)>,
+    /// A conversation was open when the user left.
+    pub chat_left: bool,
     /// A letter answered a question; what follows without a pause may be the rest of the word.
     pub tail: bool,
     /// What waits for the answer to the trust question, in its order.

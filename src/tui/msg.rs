@@ -5,11 +5,10 @@ use std::sync::Arc;
 use ratatui::crossterm::event::{KeyEvent, MouseEvent};
 
 use crate::display::{DisplayRequest, DisplayResponse};
-use crate::session_options::FirstAction;
 use synthdev_domain::ids::{RunId, Timestamp};
 use synthdev_service::run_events::PublishedEvent;
 use synthdev_service::run_steering::RunCommand;
-use synthdev_service::session::{SessionRequest, SessionResponse, StartRequest};
+use synthdev_service::session::{SessionRequest, SessionResponse};
 
 /// Time comes in with the message: `update` reads no clock.
 #[derive(Clone, Debug)]
@@ -61,13 +60,5 @@ impl UiCommand {
 impl UiMessage {
     pub fn answered(response: impl Into<SessionResponse>) -> Self {
         Self::Answered(response.into())
-    }
-}
-
-impl From<FirstAction> for UiCommand {
-    fn from(action: FirstAction) -> Self {
-        match action {
-            FirstAction::Workflow { name, input } => Self::ask(StartRequest::Workflow { name, input }),
-        }
     }
 }

@@ -32,12 +32,12 @@ use crate::session_options::{FirstAction, SessionOptions, TrustQuestion};
 use crate::terminal::{self, ExternalShutdown, TerminalEvent, TerminalScreen};
 use crate::theme::ColorTheme;
 use crate::transcript::item::{ItemTone, TranscriptItem};
-use crate::update::{history, start_facts, update_model};
+use crate::update::{history, open_run, start_facts, update_model};
 use crate::view;
 use synthdev_service::run_events::EventReceiver;
 use synthdev_service::session::{
     EditorRequest, EditorResponse, RunRequest, ServiceAnswer, SessionRequest, SessionResponse,
-    SessionService, StatusFacts,
+    SessionService, StartRequest, StatusFacts,
 };
 
 const FRAME: Duration = Duration::from_millis(33);
@@ -120,7 +120,7 @@ pub fn initial_model(
     for line in banner {
         model.add_item(TranscriptItem::line(ItemTone::Accent, line));
     }
-    let start = start.map(UiCommand::from);
+    let start = start.map(|action| first_commands(&mut model, action)).unwrap_or_default();
     match trust {
         // Nothing starts before the answer: it decides which definitions are used.
         Some(question) => {
@@ -131,8 +131,18 @@ pub fn initial_model(
         }
         None => {
             start_facts::say_start_facts(&mut model);
-            (model, start.into_iter().collect())
+            (model, start)
         }
+    }
+}
+
+fn first_commands(model: &mut UiModel, action: FirstAction) -> Vec<UiCommand> {
+    match action {
+        FirstAction::Workflow { name, input } => {
+            vec![UiCommand::ask(StartRequest::Workflow { name, input })]
+        }
+        FirstAction::Conversation(run) => open_run::start_opening(model, run.to_string()),
+        FirstAction::ChooseConversation => vec![history::ask_resumable()],
     }
 }
 

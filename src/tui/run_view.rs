@@ -9,6 +9,7 @@ use synthdev_domain::ids::{CallId, RunId, Timestamp};
 use synthdev_domain::model::is_same_model;
 use synthdev_domain::workflow::Budget;
 use synthdev_service::event_description::stop_location;
+use synthdev_service::model_windows::ModelWindows;
 use synthdev_service::run_events::RunEvent;
 use synthdev_service::run_steering::{Breakpoint, BreakpointSet, UserQuestion};
 
@@ -162,6 +163,12 @@ pub struct RunView {
     pub speakers: HashMap<CallId, CallSpeaker>,
     /// What runs at the same time, in the order in which it began.
     pub branches: Vec<BranchLine>,
+    /// Of its models, as far as they are known.
+    pub windows: ModelWindows,
+    /// What the last answered request took of its model's window.
+    pub window_use: Option<WindowUse>,
+    /// The screen was cleared: what it has shown so far is gone from there.
+    pub was_cleared: bool,
     /// What of its past is not on screen.
     pub earlier_entries: Option<EarlierEntries>,
     /// Positions in the transcript of unfinished items.
@@ -182,6 +189,13 @@ pub struct RunView {
     pub is_over: bool,
     /// What the panes show of it.
     pub pane_data: RunPaneData,
+}
+
+/// A request with its answer, in the window of its model.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct WindowUse {
+    pub model: String,
+    pub tokens: u64,
 }
 
 /// The agent that a model answered as, and the model.
@@ -225,6 +239,9 @@ impl RunView {
             speaker: None,
             speakers: HashMap::new(),
             branches: Vec::new(),
+            windows: ModelWindows::new(),
+            window_use: None,
+            was_cleared: false,
             earlier_entries: None,
             replies: HashMap::new(),
             summarizing_calls: HashSet::new(),
@@ -342,6 +359,26 @@ impl RunView {
             .earlier_entries
             .take()
             .and_then(|earlier| Some(EarlierEntries { position: to(earlier.position)?, ..earlier }));
+    }
+
+    /// A call was answered: what it took of the window of the model that was asked. Call before its speaker is gone.
+    pub fn record_window_use(&mut self, call: CallId, usage: &TokenUsage) {
+        if let Some(speaker) = self.speakers.get(&call).filter(|_| usage.prompt > 0) {
+            self.window_use = Some(WindowUse { model: speaker.model.clone(), tokens: usage.total() });
+        }
+    }
+
+    /// The conversation takes so many tokens less from now on.
+    pub fn reduce_window_use(&mut self, saved_tokens: u64) {
+        if let Some(used) = &mut self.window_use {
+            used.tokens = used.tokens.saturating_sub(saved_tokens);
+        }
+    }
+
+    /// Tokens that are used of the window, and all of it; `None`: nothing was asked yet, or the window is not known.
+    pub fn window_fill(&self) -> Option<(u64, u64)> {
+        let used = self.window_use.as_ref()?;
+        self.windows.get(&used.model).filter(|window| **window > 0).map(|window| (used.tokens, *window))
     }
 
     /// Adds a state to the path.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::display::DisplayService;
 use crate::keymap::KeyBindings;
 use crate::theme::ColorTheme;
+use synthdev_domain::ids::RunId;
 use synthdev_service::run_events::EventReceiver;
 use synthdev_service::session::{SetupRequest, StatusFacts};
 
@@ -37,7 +38,14 @@ pub struct SessionOptions {
 /// What happens without a key pressed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum FirstAction {
-    Workflow { name: String, input: String },
+    Workflow {
+        name: String,
+        input: String,
+    },
+    /// Reopens a conversation.
+    Conversation(RunId),
+    /// The user chooses what is resumed.
+    ChooseConversation,
 }
 
 /// A project's own definitions are new or changed.

@@ -76,6 +76,8 @@ pub const COMMANDS: &[SlashCommand] = &[
     settings::THEME,
     settings::MOUSE,
     session::CLEAR,
+    session::RENAME,
+    session::COMPACT,
     session::EDIT,
     inspect::AGENTS,
     inspect::AGENT,

@@ -9,7 +9,9 @@ use std::ops::Range;
 use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-pub use synthdev_domain::number_format::{format_count, format_dollars, format_duration, format_thousands};
+pub use synthdev_domain::number_format::{
+    format_count, format_dollars, format_duration, format_thousands, short_number,
+};
 use synthdev_domain::terminal_safe;
 
 /// Drops whole escape sequences (colours of a compiler), shows other control characters, expands tabs.
@@ -162,16 +164,6 @@ fn row_end(line: &str, columns: usize) -> Option<usize> {
         }
     }
     None
-}
-
-/// Short form for narrow places: `950`, `12.3k`, `4.1M`.
-#[expect(clippy::cast_precision_loss, reason = "one decimal is shown")]
-pub fn short_number(number: u64) -> String {
-    match number {
-        0..1_000 => number.to_string(),
-        1_000..1_000_000 => format!("{:.1}k", number as f64 / 1e3),
-        _ => format!("{:.1}M", number as f64 / 1e6),
-    }
 }
 
 /// Half of a Windows line end, met while a text still streams, is no news.

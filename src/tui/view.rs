@@ -18,6 +18,7 @@ mod draw_helpers;
 mod editor;
 mod history_browser;
 mod pane;
+mod resume_picker;
 mod setup;
 mod side_panel;
 
@@ -45,7 +46,8 @@ pub fn arrange_screen(model: &mut UiModel) {
             }
             ScreenLayer::HistoryBrowser => history_browser::arrange_browser(model, whole_screen(model)),
             ScreenLayer::WorkflowEditor => editor::arrange_editor(model, whole_screen(model)),
-            ScreenLayer::CompletionPopup
+            ScreenLayer::ResumePicker
+            | ScreenLayer::CompletionPopup
             | ScreenLayer::FocusedPane
             | ScreenLayer::SessionKeys
             | ScreenLayer::ModelSetup => {}
@@ -101,6 +103,7 @@ fn draw_layer(
         // the conversation is drawn with its panes
         ScreenLayer::FocusedPane | ScreenLayer::SessionKeys => None,
         ScreenLayer::HistoryBrowser => history_browser::draw_browser(model, whole_screen(model), frame),
+        ScreenLayer::ResumePicker => resume_picker::draw_picker(model, whole_screen(model), frame),
         ScreenLayer::WorkflowEditor => editor::draw_editor_screen(model, whole_screen(model), frame),
         ScreenLayer::ModelSetup => {
             let height = areas.note_area.y.min(areas.status.y);
@@ -269,7 +272,23 @@ fn draw_status(model: &UiModel, area: Rect, frame: &mut Frame<'_>) {
     }
 }
 
-/// What fits in `columns`, in reading order: where room is short, tokens and cost go first, then the model's name.
+/// Percent of a window from which on it is nearly full.
+const NEARLY_FULL: u64 = 80;
+
+/// How full the model's window is: `34 % of 128k`.
+fn window_text(model: &UiModel) -> Option<(String, ratatui::style::Style)> {
+    let (used, window) = model.watched_run()?.window_fill()?;
+    let percent = used.saturating_mul(100) / window;
+    let whole = if (10_000..1_000_000).contains(&window) {
+        format!("{}k", window / 1_000)
+    } else {
+        short_number(window)
+    };
+    let style = if percent >= NEARLY_FULL { model.theme.warning_style() } else { model.theme.text() };
+    Some((format!("{percent} % of {whole}"), style))
+}
+
+/// What fits in `columns`, in reading order: where room is short, cost and tokens go first, then the model's name.
 fn status_parts(model: &UiModel, columns: usize) -> Vec<(String, ratatui::style::Style)> {
     let theme = model.theme;
     let name =
@@ -279,6 +298,7 @@ fn status_parts(model: &UiModel, columns: usize) -> Vec<(String, ratatui::style:
     let mut parts = vec![
         Some((model.mode(), theme.accent_style().patch(theme.bold_style()))),
         Some((name.clone(), theme.text())),
+        window_text(model),
         used.then(|| (format!("session {} tok", short_number(usage.total())), theme.text())),
         used.then(|| (format_dollars(model.cost_usd()), theme.text())),
         activity_text(model).map(|activity| (activity, theme.warning_style())),
@@ -287,7 +307,7 @@ fn status_parts(model: &UiModel, columns: usize) -> Vec<(String, ratatui::style:
     let total = |parts: &[Option<(String, ratatui::style::Style)>]| -> usize {
         parts.iter().flatten().map(|(text, _)| display_width(text) + 3).sum()
     };
-    for least in [3, 2, 1] {
+    for least in [4, 3, 1] {
         if total(&parts) > columns {
             parts[least] = None;
         }

@@ -1,6 +1,7 @@
 //! The program in a real terminal (a pty, read by a terminal emulator): keys in, screen out, and the terminal as it
 //! was at the end. Every wait is for something on screen; its bound only ends a failing test.
 
+mod conversations;
 mod editor;
 mod elsewhere;
 mod history;

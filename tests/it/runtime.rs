@@ -2,6 +2,7 @@
 
 mod asides;
 mod control;
+mod conversations;
 mod ending;
 mod executed_arguments;
 mod sub_agents;

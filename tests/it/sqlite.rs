@@ -61,6 +61,7 @@ fn row(call: Option<u64>, body: impl Into<String>) -> JournalRow {
 
 fn run_progress(status: RunStatus) -> RunProgress {
     RunProgress {
+        title: None,
         status,
         path: vec!["start".to_owned(), "child/review".to_owned()],
         usage: TokenUsage { prompt: 10, completion: 5, cached: 3, reasoning: 2, ..TokenUsage::default() },

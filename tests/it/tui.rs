@@ -39,6 +39,7 @@ use synthdev::domain::workflow::Budget;
 use synthdev::engine::effect::UserQuestion;
 use synthdev::engine::event::{PublishedEvent, RunEvent, StepEvent};
 use synthdev::engine::input::UserAnswer;
+use synthdev::engine::steering::SteeringAction;
 use synthdev::runtime::command::RunCommand;
 use synthdev::service::session::{
     DefinitionRequest, DefinitionResponse, PendingStart, ProjectRequest, ProjectResponse, RestorePreview,
@@ -197,6 +198,7 @@ impl TuiHarness {
         self.send_message(UiMessage::answered(StartResponse::ChatStarted {
             role: "coder".into(),
             run: Ok(RunId::from("c1")),
+            windows: BTreeMap::new(),
         }));
         self.run_event("c1", chat_started());
         self.run_event("c1", user_question(1, UserQuestion::Message));
@@ -217,6 +219,7 @@ impl TuiHarness {
             input,
             run: Ok(RunId::from("r1")),
             note: None,
+            windows: BTreeMap::new(),
         }));
         self.run_event("r1", workflow_started("coder_reviewer", "add a --json flag"))
             .run_event("r1", snapshot_taken())
@@ -718,6 +721,7 @@ fn what_is_typed_while_a_conversation_is_prepared_is_said_in_it() {
     desk.send_message(UiMessage::answered(StartResponse::ChatStarted {
         role: "coder".into(),
         run: Ok(RunId::from("c1")),
+        windows: BTreeMap::new(),
     }));
     desk.run_event("c1", chat_started());
     desk.run_event("c1", user_question(1, UserQuestion::Message));
@@ -731,7 +735,11 @@ fn a_text_that_nobody_can_read_is_in_the_history() {
     let mut desk = TuiHarness::new();
     desk.line("hello");
     let run = Err("no model is set".to_owned());
-    desk.send_message(UiMessage::answered(StartResponse::ChatStarted { role: "coder".into(), run }));
+    desk.send_message(UiMessage::answered(StartResponse::ChatStarted {
+        role: "coder".into(),
+        run,
+        windows: BTreeMap::new(),
+    }));
     assert!(desk.model.composer.is_empty());
     desk.key(KeyCode::Up);
     assert_eq!(desk.model.composer.text(), "hello");
@@ -975,6 +983,7 @@ fn a_start_that_fails_shows_the_whole_diagnostic() {
         input: "x".into(),
         run: Err(text.into()),
         note: None,
+        windows: BTreeMap::new(),
     }));
     let screen = desk.draw_screen(80, 24);
     for line in text.lines() {
@@ -1049,7 +1058,10 @@ fn stopping_and_leaving() {
         .press_control('c');
     assert_eq!(chat.take_commands(), [cancel_command("c1")]);
     chat.press_control('c');
-    assert_eq!(chat.take_commands(), [UiCommand::Send(RunId::from("c1"), RunCommand::End), UiCommand::Quit]);
+    assert_eq!(
+        chat.take_commands(),
+        [UiCommand::Send(RunId::from("c1"), RunCommand::Leave), UiCommand::Quit]
+    );
 
     let mut idle = TuiHarness::new();
     idle.type_text("x").press_control('d');
@@ -1081,7 +1093,7 @@ fn roles_change_model_and_conversation() {
         requested_name: "reviewer".into(),
         roles: role_lines(),
     }));
-    assert_eq!(desk.take_commands(), [UiCommand::Send(RunId::from("c1"), RunCommand::End)]);
+    assert_eq!(desk.take_commands(), [UiCommand::Send(RunId::from("c1"), RunCommand::Leave)]);
     assert!(desk.draw_screen(80, 24).contains("role reviewer · m-smart · tools 3/12"));
     desk.line("look");
     assert_eq!(desk.take_commands(), [UiCommand::ask(StartRequest::Chat { role: "reviewer".into() })]);
@@ -1096,10 +1108,59 @@ fn roles_change_model_and_conversation() {
 fn clear_keeps_the_role_and_ends_the_conversation() {
     let mut desk = TuiHarness::new();
     desk.start_chat().run_event("c1", user_question(3, UserQuestion::Message)).line("/clear");
-    assert_eq!(desk.take_commands(), [UiCommand::Send(RunId::from("c1"), RunCommand::End)]);
+    assert_eq!(desk.take_commands(), [UiCommand::Send(RunId::from("c1"), RunCommand::Leave)]);
     assert!(desk.model.transcript.is_empty());
     desk.line("again");
     assert_eq!(desk.take_commands(), [UiCommand::ask(StartRequest::Chat { role: "coder".into() })]);
+}
+
+#[test]
+fn the_window_of_the_model_is_always_in_the_status_line() {
+    let replied = |prompt: u64| {
+        let mut event = model_replied(5, "coder", ConversationSide::Assistant, "I see.", "");
+        if let RunEvent::Replied { usage, .. } = &mut event {
+            usage.prompt = prompt;
+        }
+        event
+    };
+    for (window, prompt, expected) in [
+        (Some(128_000), 43_400, "34 % of 128k"),
+        (Some(8_192), 1_000, "16 % of 8.2k"),
+        (Some(1_000_000), 999_999, "100 % of 1.0M"),
+        (None, 43_400, ""),
+    ] {
+        let mut desk = TuiHarness::new();
+        desk.start_chat();
+        let windows = window.map(|tokens| ("m-base".to_owned(), tokens)).into_iter().collect();
+        desk.model.runs[0].windows = windows;
+        desk.run_event("c1", model_called(5, "coder", ConversationSide::Assistant));
+        assert!(!desk.draw_screen(80, 24).contains(" % of "), "nothing was answered yet");
+        desk.run_event("c1", replied(prompt)).run_event("c1", user_question(6, UserQuestion::Message));
+        for (columns, rows) in [(80, 24), (120, 36)] {
+            let screen = desk.draw_screen(columns, rows);
+            assert_eq!(screen.contains(" % of "), !expected.is_empty(), "{screen}");
+            assert!(screen.contains(expected), "{expected}: {screen}");
+        }
+    }
+    // a summary on request shows at once
+    let mut desk = TuiHarness::new();
+    desk.start_chat();
+    desk.model.runs[0].windows = [("m-base".to_owned(), 100_000)].into();
+    desk.run_event("c1", model_called(5, "coder", ConversationSide::Assistant))
+        .run_event("c1", replied(49_660))
+        .run_event("c1", user_question(6, UserQuestion::Message));
+    assert!(desk.draw_screen(80, 24).contains("50 % of 100k"));
+    desk.line("/compact keep the names");
+    let keep = "keep the names".to_owned();
+    let asked = RunCommand::Steer(SteeringAction::Compact { keep });
+    assert_eq!(desk.take_commands(), [UiCommand::Send(RunId::from("c1"), asked)]);
+    desk.line("typed meanwhile");
+    assert_eq!(desk.take_commands(), []);
+    desk.run_event("c1", RunEvent::ConversationCompacted { before_tokens: 40_000, after_tokens: 1_000 })
+        .run_event("c1", user_question(7, UserQuestion::Message));
+    assert_eq!(desk.take_commands(), [answer_command("c1", 7, "typed meanwhile")]);
+    let screen = desk.draw_screen(80, 24);
+    assert!(screen.contains("summed up: 40.0k → 1.0k tokens") && screen.contains("11 % of 100k"), "{screen}");
 }
 
 #[test]
@@ -1208,6 +1269,7 @@ fn pastes_stay_whole() {
     desk.send_message(UiMessage::answered(StartResponse::ChatStarted {
         role: "coder".into(),
         run: Ok(RunId::from("c1")),
+        windows: BTreeMap::new(),
     }));
     desk.run_event("c1", user_question(1, UserQuestion::Message));
     assert_eq!(desk.take_commands(), [answer_command("c1", 1, "à\nb\n日本")]);

@@ -86,6 +86,8 @@ pub(super) fn decode_summary(
         origin: decode_origin(row, 6)?,
         worktree: decode_json(row, 9)?,
         progress: RunProgress {
+            // the row has it as its input
+            title: None,
             status: seen_status(row, 10, census)?,
             updated: Timestamp(row.get(13)?),
             usage: TokenUsage {

@@ -59,6 +59,7 @@ impl RunListFilter {
         };
         let text = |text: &Option<String>| text.clone().map(Value::Text);
         add("workflow =", text(&query.workflow));
+        add("workflow <>", text(&query.without_workflow));
         add("project =", text(&query.project));
         add("origin_run =", query.origin_run.as_ref().map(|run| Value::Text(run.0.clone())));
         add("started >=", query.since.map(|since| Value::Integer(since.0)));

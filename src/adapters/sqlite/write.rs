@@ -248,7 +248,10 @@ pub(super) fn write_rows(
         }
     }
     match progress {
-        Some(progress) => update_progress(transaction, driven, progress, me),
+        Some(progress) => {
+            update_title(transaction, driven, progress)?;
+            update_progress(transaction, driven, progress, me)
+        }
         None if rows.is_empty() => claim_holds(transaction, driven),
         None => Ok(true),
     }
@@ -350,6 +353,22 @@ const UPDATE_NEW_STATUS: &str = "UPDATE progress SET status = ?3, pid = ?4, proc
    completion = ?8, cached = ?9, reasoning = ?10, cost_usd = ?11, snapshot = ?12, path = ?13, pauses = ?14, error = ?15,
    output = ?16
  WHERE run = ?1 AND claim = ?2";
+
+/// The title of a conversation is kept as its input: it has no other, and every list shows and searches that.
+fn update_title(
+    transaction: &Transaction<'_>,
+    driven: &DrivenRun,
+    progress: &RunProgress,
+) -> rusqlite::Result<()> {
+    let Some(title) = &progress.title else { return Ok(()) };
+    transaction
+        .prepare_cached(
+            "UPDATE runs SET input = ?3 WHERE key = ?1 AND input <> ?3
+               AND EXISTS(SELECT 1 FROM progress WHERE run = ?1 AND claim = ?2)",
+        )?
+        .execute(params![driven.key, driven.claim, title])?;
+    Ok(())
+}
 
 /// `false` if the owner's claim no longer holds.
 fn update_progress(

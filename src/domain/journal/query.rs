@@ -11,6 +11,8 @@ pub struct RunQuery {
     /// Runs left out before the first one that is shown.
     pub offset: usize,
     pub workflow: Option<String>,
+    /// Runs of the workflow of this name are left out.
+    pub without_workflow: Option<String>,
     /// Empty means any. A run whose process died is `Interrupted`, not `RunningProcess`.
     pub statuses: Vec<RunStatus>,
     /// Started at or after.

@@ -11,6 +11,7 @@ impl Machine {
                 NextHandler::Wait => return,
                 NextHandler::BeginState => self.begin_state(),
                 NextHandler::DoWork => self.begin_work(),
+                NextHandler::CallModel if self.is_compacting() => self.call_for_compaction(),
                 NextHandler::CallModel => self.call_model(),
                 NextHandler::ContinueRound => self.next_tool(),
                 NextHandler::RunTool(invocation, risk) => self.run_tool(*invocation, risk),

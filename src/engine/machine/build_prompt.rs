@@ -7,7 +7,7 @@ use crate::prompt::{
     self, ContextOverflow, DroppedEntries, PromptMessages, PromptOutline, PromptSources, summary,
 };
 use synthdev_domain::agent::AgentSpec;
-use synthdev_domain::context::{ContextSpec, ConversationSide};
+use synthdev_domain::context::{CHARACTERS_A_TOKEN, ContextSpec, ConversationSide};
 use synthdev_domain::message::ChatMessage;
 use synthdev_domain::system_context::SystemContext;
 use synthdev_domain::workflow::Workflow;
@@ -68,6 +68,28 @@ impl PromptBuilder<'_> {
             context_index.set_start(begin.log);
         }
         settled
+    }
+
+    /// The request that sums up all of a conversation; `None`: nothing was said since the last summary. `keep`: what the
+    /// summary must keep.
+    pub(super) fn compaction_request(
+        &self,
+        conversation: &LiveConversation,
+        turn: &AgentTurn,
+        keep: &str,
+        spared: bool,
+    ) -> Option<SummaryRequest> {
+        self.with_prompt_sources(conversation, turn, |sources| {
+            let coverage = summary::whole_log_coverage(sources)?;
+            let messages = (!spared).then(|| summary::compaction_messages(sources, coverage, keep));
+            Some(SummaryRequest { coverage, messages })
+        })
+    }
+
+    /// Tokens that a prompt of the agent has of the conversation, by estimate.
+    pub(super) fn conversation_tokens(&self, conversation: &LiveConversation, turn: &AgentTurn) -> u64 {
+        let tokens = self.with_prompt_sources(conversation, turn, summary::shown_chars) / CHARACTERS_A_TOKEN;
+        u64::try_from(tokens).unwrap_or(u64::MAX)
     }
 
     /// The messages of the prompt, unless the caller skips them, and their outline.

@@ -82,6 +82,7 @@ impl Machine {
         let charge = self.charge_reply(agent, reply);
         self.warn_substitution(choice, reply);
         let text = summary::truncate_summary(&reply.text, covering);
+        let is_compacting = self.is_compacting();
         self.core.emit_event(RunEvent::ContextSummarized {
             call,
             agent: agent.speaker.clone(),
@@ -95,6 +96,9 @@ impl Machine {
             duration_ms: reply.duration_ms,
             estimated: charge.estimated,
         });
+        if is_compacting {
+            return self.finish_compaction(agent.context, covering, text);
+        }
         if text.is_empty() {
             return self.without_summary(&agent.id, &context.name, "the model wrote nothing");
         }
@@ -119,6 +123,9 @@ impl Machine {
     }
 
     pub(super) fn on_summary_failed(&mut self, agent: &AgentSpec, error: &ModelError) -> NextHandler {
+        if self.is_compacting() {
+            return self.abandon_compaction(&error.to_string());
+        }
         let Some(workflow) = self.core.workflow() else { return NextHandler::Wait };
         let context = workflow.contexts.get(agent.context.0).map(|context| context.name.clone());
         self.without_summary(&agent.id, &context.unwrap_or_default(), &error.to_string())

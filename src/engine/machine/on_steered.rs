@@ -16,6 +16,9 @@ impl Machine {
             SteeringAction::Pause => self.breakpoints.step_mode = true,
             SteeringAction::Park => self.suspend_for_handover(),
             SteeringAction::Interrupt { partial } => self.on_interrupted(&partial),
+            SteeringAction::Compact { keep } => return self.on_compaction_wanted(keep),
+            SteeringAction::Rename { name } => self.on_conversation_renamed(&name),
+            SteeringAction::Leave { partial } => self.on_conversation_left(partial),
             SteeringAction::Step => {
                 self.continue_all_breakpoints();
                 self.breakpoints.step_mode = true;

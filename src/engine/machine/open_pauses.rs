@@ -16,6 +16,8 @@ use synthdev_domain::tool::ASKED_BY;
 use synthdev_domain::workflow::StateBody;
 
 pub(super) const BY_YOU: &str = "stopped by you";
+/// What a conversation waits for that the user has left.
+pub(super) const NEXT_MESSAGE: &str = "waits for your next message";
 
 impl Machine {
     /// The summary of the run that is stored and shown in lists.
@@ -34,6 +36,7 @@ impl Machine {
             } else {
                 Vec::new()
             },
+            title: self.conversation_title.clone(),
         }
     }
 
@@ -70,7 +73,11 @@ impl Machine {
             .map(|target| self.core.state_path(target));
         let state =
             enters.unwrap_or_else(|| self.core.state_path_in(branch, branch.frames.len().saturating_sub(1)));
-        let message = if self.core.is_handing_over() { "paused" } else { BY_YOU };
+        let message = match self.core.is_handing_over() {
+            true => "paused",
+            false if self.core.is_chat() => NEXT_MESSAGE,
+            false => BY_YOU,
+        };
         let pause = open_pause(CallId(0), state, PauseReason::User, message.to_owned(), self.core.now);
         // if a user was present, or stops the run step by step, the user decides how it continues
         let free = self.core.is_handing_over() && !self.core.user_present && !self.breakpoints.step_mode;

@@ -66,6 +66,7 @@ impl Machine {
             shortened_count: 0,
             summarization: SummarizationState::Free,
             record: None,
+            compaction: None,
         };
         frame.agent_turn = Some(turn);
         self.begin_with_known_choice(agent);

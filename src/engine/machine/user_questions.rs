@@ -102,6 +102,7 @@ impl Machine {
     }
 
     fn on_message(&mut self, text: String) -> NextHandler {
+        self.title_from_message(&text);
         let Some((_, state)) = self.core.current_state() else { return NextHandler::Wait };
         let StateBody::Agent { agent, function, .. } = state.work else { return NextHandler::Wait };
         self.begin_agent_turn(agent, function, Some(text))

@@ -9,9 +9,9 @@ use synthdev_domain::role::Role;
 use synthdev_domain::source_location::{ConfigLayer, SourceLocation};
 use synthdev_domain::tool::ToolSpec;
 use synthdev_domain::workflow::{
-    AgentFunction, StateBody, StateSpec, Transition, ValueSource, Workflow, WorkflowLimits, WorkflowProgram,
+    AgentFunction, CONVERSATION_WORKFLOW, StateBody, StateSpec, Transition, ValueSource, Workflow,
+    WorkflowLimits, WorkflowProgram,
 };
-const NAME: &str = "chat";
 
 /// The built-in conversation with one role: workflow, context and state are called `chat`.
 pub fn chat_program(role: Role, choice: ModelChoice, tools: Vec<ToolSpec>) -> WorkflowProgram {
@@ -47,15 +47,18 @@ pub fn chat_program(role: Role, choice: ModelChoice, tools: Vec<ToolSpec>) -> Wo
     };
     let again = Transition { target: StateIx(0), condition: None, before: None };
     assemble_program(vec![Workflow {
-        name: NAME.to_owned(),
+        name: CONVERSATION_WORKFLOW.to_owned(),
         description: format!("Conversation with {}", agent.role),
         contexts: vec![ContextSpec {
-            name: NAME.to_owned(),
+            name: CONVERSATION_WORKFLOW.to_owned(),
             max_length: DEFAULT_MAX_LENGTH,
             ..ContextSpec::default()
         }],
         agents: vec![agent],
-        states: vec![state(NAME, speak, vec![again]), state("stop", StateBody::None, Vec::new())],
+        states: vec![
+            state(CONVERSATION_WORKFLOW, speak, vec![again]),
+            state("stop", StateBody::None, Vec::new()),
+        ],
         start: StateIx(0),
         stop: StateIx(1),
         // a conversation has no natural end: only the user ends it

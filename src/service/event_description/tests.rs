@@ -197,6 +197,18 @@ fn rows() -> Vec<WordsRow> {
         ),
         ("queued", json!({}), QueuedText, " text queued: some\ntext"),
         ("heard", json!({}), QueuedText, " text read by a script: some\ntext"),
+        (
+            "conversation_compacted",
+            json!({"before_tokens": 12_345, "after_tokens": 980}),
+            Control,
+            " the conversation was summed up: 12.3k → 980 tokens",
+        ),
+        (
+            "conversation_renamed",
+            json!({"name": "the parser"}),
+            Control,
+            " this conversation is called the parser",
+        ),
         ("taken_back", json!({}), QueuedText, " text taken back: some\ntext"),
         (
             "message_added",

@@ -19,6 +19,8 @@ pub enum RunResumeError {
     RunningHere(RunId),
     #[error("run {0} is running in another process")]
     RunningElsewhere(RunId),
+    #[error("run {0} is a conversation, which is reopened on the screen")]
+    Conversation(RunId),
     #[error("run {run} {}", over_text(*.status))]
     Over { run: RunId, status: RunStatus },
     /// A retry is for what has failed.
@@ -56,6 +58,7 @@ impl RunResumeError {
                     "synthdev runs pause {run} pauses it there; then synthdev resume {run} takes it up here"
                 )
             }
+            Self::Conversation(run) => format!("synthdev --resume {run}"),
             Self::NotFailed { run, status: RunStatus::Running } => {
                 format!("look at it: synthdev runs show {run}")
             }

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::conversations::ConversationSummaryLine;
 use synthdev_domain::ids::{RunId, Timestamp};
 use synthdev_domain::journal::{RunStatus, RunSummary};
 use synthdev_runtime::command::{ControlAction, RunCommand};
@@ -11,6 +12,9 @@ pub enum RunRequest {
     /// To a run that is driven here.
     Send(RunId, RunCommand),
     List(RunFilter, RunListPurpose),
+    /// What `/resume` without an id can mean: conversations of this project, and runs of workflows that the filter lets
+    /// through.
+    Resumable(RunFilter),
     /// Words in the texts of all runs.
     Search(String),
     /// Takes a run up; what it does from then on comes as events.
@@ -44,6 +48,10 @@ pub enum RunResponse {
         /// Now: lists say how long ago something was.
         at: Timestamp,
     },
+    Resumable {
+        list: Result<ResumableRuns, String>,
+        at: Timestamp,
+    },
     Found {
         search_words: String,
         lines: Result<Vec<SearchHitLine>, String>,
@@ -69,6 +77,15 @@ pub enum RunResponse {
     Written,
 }
 
+/// What can be resumed in a project.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct ResumableRuns {
+    /// The one that was used last comes first.
+    pub conversations: Vec<ConversationSummaryLine>,
+    /// Newest first.
+    pub workflows: Vec<RunSummary>,
+}
+
 /// Which runs are listed, newest first.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct RunFilter {
@@ -87,9 +104,9 @@ pub struct RunFilter {
 pub enum RunListPurpose {
     /// `/runs`
     Show,
-    /// At the start: runs that can be resumed.
+    /// At the start: runs of workflows that can be resumed.
     Offer,
-    /// `/resume` without an id.
+    /// `/resume` without an id, where there are only workflows.
     Resume,
     /// The completion of ids.
     Names,

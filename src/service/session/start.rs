@@ -3,6 +3,7 @@
 use synthdev_domain::ids::RunId;
 use synthdev_engine::steering::BreakpointSet;
 
+use crate::model_windows::ModelWindows;
 use crate::run_start::FileSharingMode;
 
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -34,12 +35,14 @@ pub enum StartResponse {
         run: Result<RunId, String>,
         /// Where it works, if not in the project.
         note: Option<String>,
+        windows: ModelWindows,
     },
     /// `WorkflowStarted` or `ChatStarted` follows.
     Pending(PendingStart),
     ChatStarted {
         role: String,
         run: Result<RunId, String>,
+        windows: ModelWindows,
     },
 }
 

@@ -51,7 +51,7 @@ impl TimeTravelError {
             Self::RewindOfRunning { run, step } => {
                 format!("stop it first, or fork it: synthdev runs fork {run} --at {step}")
             }
-            Self::UndoOfRunning(_) => "stop it first; /clear ends a conversation on the screen".to_owned(),
+            Self::UndoOfRunning(_) => "stop it first; /clear leaves a conversation on the screen".to_owned(),
             Self::OtherProject { is_present: false, .. } => {
                 "its conversations and data can go back without them".to_owned()
             }

@@ -12,7 +12,9 @@ pub fn exit_message(model: &UiModel) -> Option<String> {
         .then(|| format!("{} tokens · {}", format_thousands(used), format_dollars(model.cost_usd())));
     let left = model.runs_left.iter();
     let left = left.map(|(name, run)| format!("left: {name} {run}; /resume continues it"));
-    let lines: Vec<String> = model.exit_line.clone().into_iter().chain(left).chain(spent).collect();
+    let chat = model.chat_left.then(|| "the conversation is kept: synthdev --continue reopens it".to_owned());
+    let lines: Vec<String> =
+        model.exit_line.clone().into_iter().chain(left).chain(chat).chain(spent).collect();
     (!lines.is_empty()).then(|| lines.join("\n"))
 }
 

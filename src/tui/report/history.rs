@@ -123,6 +123,11 @@ pub fn name_and_state(run: &RunSummary, now: Timestamp) -> (String, String) {
     (run.id.to_string(), about)
 }
 
+/// What a run that can be resumed waits for.
+pub fn resume_state_text(run: &RunSummary) -> String {
+    status_text(run)
+}
+
 /// `interrupted in code`, `waits in gate: an answer`.
 fn status_text(run: &RunSummary) -> String {
     let progress = &run.progress;

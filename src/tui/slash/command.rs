@@ -85,6 +85,10 @@ pub enum SlashAction {
     /// Opens the history of runs, to inspect and rewind them.
     History,
     Clear,
+    /// What the summary of the conversation must keep; may be empty.
+    Compact(String),
+    /// The name of the conversation.
+    Rename(String),
     Quit,
     Agents,
     Agent(String),

@@ -48,9 +48,10 @@ pub(super) const RESUME: SlashCommand = SlashCommand {
     name: "resume",
     aliases: &[],
     usage: "[RUN]",
-    description: "resume a paused or interrupted run",
-    long_help: "Without an id: the run that you left last, or else the waiting run of this project. Its \
-        earlier messages appear first. An id may be shortened.",
+    description: "reopen a conversation, or resume a run",
+    long_help: "Without an id: the run that you left last in this session. If there is none, a list of this project's \
+        conversations and waiting runs opens; letters narrow it, Enter resumes one. Earlier messages appear first. An id \
+        may be shortened. With --linear the list has numbers: /resume 2.",
     argument: SlashArgument::Run,
     parse_arguments: |rest| Ok(SlashAction::Resume(optional_name(rest))),
 };

@@ -26,6 +26,30 @@ pub(super) const CLEAR: SlashCommand = SlashCommand {
     parse_arguments: |_| Ok(SlashAction::Clear),
 };
 
+pub(super) const RENAME: SlashCommand = SlashCommand::new(
+    "rename",
+    "TEXT",
+    "give this conversation a name",
+    "The name takes the place of the first words in /resume, /runs and /history, which find the conversation by it.\n\
+     Example: /rename parser errors",
+    SlashArgument::None,
+    |rest| match rest {
+        "" => Err("/rename needs a name for this conversation".to_owned()),
+        name => Ok(SlashAction::Rename(name.to_owned())),
+    },
+);
+
+pub(super) const COMPACT: SlashCommand = SlashCommand::new(
+    "compact",
+    "[WHAT TO KEEP]",
+    "sum up this conversation to free its window",
+    "One call of the conversation's model writes a summary, which later prompts show in place of what was said; the \
+     messages stay on screen and in the history. It says what that saved. If the call fails, or the summary is no \
+     shorter, the conversation is as it was.\nExample: /compact the names of the files and what failed",
+    SlashArgument::None,
+    |rest| Ok(SlashAction::Compact(rest.to_owned())),
+);
+
 pub(super) const EDIT: SlashCommand = SlashCommand {
     name: "edit",
     aliases: &[],

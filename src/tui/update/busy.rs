@@ -44,7 +44,7 @@ pub fn is_busy(model: &UiModel) -> bool {
     model.pending_start.is_some() || model.opening_run.is_some() || model.busy_run().is_some()
 }
 
-/// Leaves the conversation; the next text starts one.
-pub fn end_chat(model: &mut UiModel) -> Vec<UiCommand> {
-    model.chat.take().map(|id| vec![UiCommand::Send(id, RunCommand::End)]).unwrap_or_default()
+/// Leaves the conversation, which can be reopened; the next text starts one.
+pub fn leave_chat(model: &mut UiModel) -> Vec<UiCommand> {
+    model.chat.take().map(|id| vec![UiCommand::Send(id, RunCommand::Leave)]).unwrap_or_default()
 }

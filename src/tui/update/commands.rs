@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::busy::{end_chat, refuse_while_busy};
+use super::busy::{leave_chat, refuse_while_busy};
 use super::leaving::leave_program;
-use super::{editor, history, history_browser, lookups, panes, setup, steering};
+use super::{conversation, editor, history, history_browser, lookups, panes, setup, steering};
 use crate::dialog::QuestionDialog;
 use crate::display::DisplayRequest;
 use crate::model::UiModel;
@@ -87,6 +87,8 @@ fn run_slash_action(model: &mut UiModel, action: SlashAction) -> Vec<UiCommand> 
         SlashAction::EditNew(name) => editor::open_fresh(model, name),
         SlashAction::History => history_browser::open_browser(model),
         SlashAction::Clear => clear_conversation(model),
+        SlashAction::Compact(keep) => conversation::compact_conversation(model, keep),
+        SlashAction::Rename(name) => conversation::rename_conversation(model, name),
         SlashAction::Quit => leave_program(model),
         aside => lookups::run_lookup(model, aside),
     }
@@ -172,9 +174,12 @@ fn clear_conversation(model: &mut UiModel) -> Vec<UiCommand> {
     model.last_speaking_run = None;
     model.shell.discard_pending_output();
     // open entries continue below
-    model.runs.iter_mut().for_each(|view| view.remap_positions(|_| None));
+    for view in &mut model.runs {
+        view.remap_positions(|_| None);
+        view.was_cleared = true;
+    }
     if model.workflow.is_some() {
         return Vec::new();
     }
-    end_chat(model)
+    leave_chat(model)
 }

@@ -70,7 +70,7 @@ fn choose_role(model: &mut UiModel, wanted: &str, roles: &[RoleLine]) -> Vec<UiC
     model.facts.tools_available = role.tools;
     let text = report::start_line(&model.facts);
     model.add_item(TranscriptItem::note_item(&text));
-    busy::end_chat(model)
+    busy::leave_chat(model)
 }
 
 fn choose_workflow(model: &mut UiModel, wanted: String, list: &[WorkflowLine]) -> Vec<UiCommand> {

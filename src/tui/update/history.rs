@@ -53,16 +53,27 @@ pub fn pending_command() -> UiCommand {
     ))
 }
 
-/// Without an id: the run that was left last in this session, else a waiting one of this project.
+/// Without an id: the run that was left last in this session, else the user chooses.
 pub fn resume_run(model: &mut UiModel, run: Option<String>) -> Vec<UiCommand> {
     if busy::refuse_while_busy(model, "take up a run") {
         return Vec::new();
     }
-    let named = run.or_else(|| model.last_left_run.as_ref().map(ToString::to_string));
-    match named {
+    let named = run.map(|run| numbered_run(model, &run).unwrap_or(run));
+    match named.or_else(|| model.last_left_run.as_ref().map(ToString::to_string)) {
         Some(name) => open_run::start_opening(model, name),
-        None => vec![UiCommand::ask(RunRequest::List(waiting_filter(), RunListPurpose::Resume))],
+        None => vec![ask_resumable()],
     }
+}
+
+/// Asks what can be resumed in this project.
+pub fn ask_resumable() -> UiCommand {
+    UiCommand::ask(RunRequest::Resumable(waiting_filter()))
+}
+
+/// The run that a number of the printed list means.
+fn numbered_run(model: &UiModel, typed: &str) -> Option<String> {
+    let at = typed.parse::<usize>().ok()?.checked_sub(1)?;
+    model.resume_choices.get(at).map(ToString::to_string)
 }
 
 /// Without an id, the workflow of this session that was on last is meant.
@@ -143,7 +154,7 @@ pub fn waiting_filter() -> RunFilter {
     RunFilter { this_project_only: true, statuses, search_words: None, limit: COUNTED }
 }
 
-fn can_resume(run: &RunSummary) -> bool {
+pub(super) fn can_resume(run: &RunSummary) -> bool {
     run.progress.status != RunStatus::Failed || !run.progress.pauses.is_empty()
 }
 
@@ -233,7 +244,7 @@ fn resume_past_run(model: &mut UiModel, past: PastRun) -> Vec<UiCommand> {
     let mut view = open_run::show_past_run(model, past, opening);
     let mut cmds = Vec::new();
     if view.chat {
-        cmds = busy::end_chat(model);
+        cmds = busy::leave_chat(model);
         // its one agent is the role that is talked to
         if let Some(agent) = view.agents.first() {
             view.workflow.clone_from(&agent.name);

@@ -5,7 +5,9 @@
 use ratatui::crossterm::event::{KeyEvent, MouseEvent};
 
 use super::key_press::KeyPress;
-use super::{completion, editor, history_browser, input_keys, panes, question_keys, session_keys, setup};
+use super::{
+    completion, editor, history_browser, input_keys, panes, question_keys, resume_picker, session_keys, setup,
+};
 use crate::layers::ScreenLayer;
 use crate::model::UiModel;
 use crate::msg::UiCommand;
@@ -16,6 +18,7 @@ pub fn handle_key(model: &mut UiModel, key: KeyEvent, at: Timestamp) -> Vec<UiCo
     pass_down(model, |model, layer| match layer {
         ScreenLayer::ModelSetup => setup::on_key(model, press),
         ScreenLayer::WorkflowEditor => Some(editor::on_key(model, key)),
+        ScreenLayer::ResumePicker => resume_picker::on_key(model, press),
         ScreenLayer::HistoryBrowser => Some(history_browser::on_key(model, press)),
         ScreenLayer::SessionKeys => session_keys::on_key(model, press),
         ScreenLayer::KeyQuestion | ScreenLayer::TypedQuestion => question_keys::on_key(model, press),
@@ -29,6 +32,10 @@ pub fn handle_paste(model: &mut UiModel, text: &str) -> Vec<UiCommand> {
     pass_down(model, |model, layer| match layer {
         ScreenLayer::ModelSetup => setup::on_paste(model, text),
         ScreenLayer::WorkflowEditor => Some(editor::on_paste(model, text)),
+        ScreenLayer::ResumePicker => {
+            resume_picker::on_paste(model, text);
+            Some(Vec::new())
+        }
         ScreenLayer::HistoryBrowser => Some(history_browser::on_paste(model, text)),
         ScreenLayer::KeyQuestion | ScreenLayer::TypedQuestion => question_keys::on_paste(model, text),
         ScreenLayer::FocusedPane => panes::on_paste(model, text),
@@ -44,6 +51,10 @@ pub fn handle_mouse(model: &mut UiModel, event: MouseEvent) -> Vec<UiCommand> {
     }
     pass_down(model, |model, layer| match layer {
         ScreenLayer::WorkflowEditor => Some(editor::on_mouse(model, event)),
+        ScreenLayer::ResumePicker => {
+            resume_picker::on_mouse(model, event);
+            Some(Vec::new())
+        }
         ScreenLayer::HistoryBrowser => Some(history_browser::on_mouse(model, event)),
         ScreenLayer::ModelSetup | ScreenLayer::KeyQuestion | ScreenLayer::TypedQuestion => Some(Vec::new()),
         ScreenLayer::SessionKeys | ScreenLayer::FocusedPane | ScreenLayer::CompletionPopup => None,

@@ -142,7 +142,7 @@ pub fn show_past_run(model: &mut UiModel, past: PastRun, opening: Option<Opening
             view.remap_positions(|_| None);
             None
         }
-        _ if model.find_run(&run).is_none() => {
+        _ if model.find_run(&run).is_none_or(|known| known.was_cleared) => {
             announce_run(model, &view);
             let first = model.transcript.len();
             model.add_items(all(items));

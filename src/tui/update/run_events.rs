@@ -121,6 +121,11 @@ fn show_change(
             let error = error.map(|error| *error);
             return run_end::on_run_finished(model, run, status, output, error, path, snapshot);
         }
+        RunEvent::ConversationCompacted { before_tokens, after_tokens } => {
+            if let Some(view) = model.run_mut(run) {
+                view.reduce_window_use(before_tokens.saturating_sub(after_tokens));
+            }
+        }
         RunEvent::Resumed { .. } => return resuming::release_held_commands(model, run),
         RunEvent::SnapshotTaken { id, .. } => {
             if let Some(view) = model.run_mut(run) {
@@ -177,6 +182,9 @@ fn show_change(
         } => {
             let speaker = ReplySpeaker { agent: &agent, side, model: &name };
             let cost = CallCost { usage, cost_usd, estimated };
+            if let Some(view) = model.run_mut(run) {
+                view.record_window_use(call, &usage);
+            }
             model_calls::record_call_cost(model, run, call, speaker, cost);
             model_calls::on_model_reply(model, run, call, speaker, &text, &reasoning);
         }
@@ -250,6 +258,7 @@ fn show_change(
         }
         // its line says all
         RunEvent::RunStarted { .. }
+        | RunEvent::ConversationRenamed { .. }
         | RunEvent::Warning { .. }
         | RunEvent::Returned { .. }
         | RunEvent::SnapshotFailed { .. }

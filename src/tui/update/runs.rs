@@ -1,6 +1,6 @@
 //! Responses about runs: lists, hits, steps, what was done with a run, stored files.
 
-use super::{history, history_browser, resuming, steering};
+use super::{history, history_browser, resume_picker, resuming, steering};
 use crate::dialog::QuestionDialog;
 use crate::model::UiModel;
 use crate::msg::UiCommand;
@@ -18,6 +18,7 @@ pub(super) fn on_response(model: &mut UiModel, response: RunResponse) -> Vec<UiC
         RunResponse::List { list_purpose, list, at } => {
             return history::on_list(model, list_purpose, list, at);
         }
+        RunResponse::Resumable { list, at } => return resume_picker::on_resumable(model, list, at),
         RunResponse::Found { search_words: words, lines: Ok(lines), at } => {
             let title = format!("Found: {words}");
             model.add_item(TranscriptItem::report_item(&title, &report::search_hits_text(&lines, at)));

@@ -2,7 +2,7 @@
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::busy::{end_chat, refuse_while_busy};
+use super::busy::{leave_chat, refuse_while_busy};
 use super::key_press::KeyPress;
 use super::leaving::leave_program;
 use crate::model::UiModel;
@@ -172,7 +172,7 @@ fn on_setup_saved(model: &mut UiModel, number: u64, text: &str) -> Vec<UiCommand
         model.is_leaving = true;
         return vec![UiCommand::Quit];
     }
-    let mut cmds = end_chat(model);
+    let mut cmds = leave_chat(model);
     cmds.push(UiCommand::ask(ProjectRequest::Status));
     cmds
 }

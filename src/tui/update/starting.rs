@@ -6,18 +6,26 @@ use crate::msg::UiCommand;
 use crate::run_view::RunView;
 use crate::transcript::item::TranscriptItem;
 use synthdev_domain::ids::RunId;
+use synthdev_service::model_windows::ModelWindows;
 use synthdev_service::session::{PendingStart, StartPreparation, StartResponse};
 
 pub(super) fn on_response(model: &mut UiModel, response: StartResponse) -> Vec<UiCommand> {
     match response {
-        StartResponse::WorkflowStarted { name, input, run, note } => {
+        StartResponse::WorkflowStarted { name, input, run, note, windows } => {
             if let (Ok(run), Some(note)) = (&run, note) {
                 show_isolated_run(model, run, &name, note);
             }
+            let id = run.as_ref().ok().cloned();
             workflow_started(model, &name, &input, run);
+            set_windows(model, id.as_ref(), windows);
         }
         StartResponse::Pending(pending) => on_pending_start(model, pending),
-        StartResponse::ChatStarted { role, run } => return chat_started(model, &role, run),
+        StartResponse::ChatStarted { role, run, windows } => {
+            let id = run.as_ref().ok().cloned();
+            let cmds = chat_started(model, &role, run);
+            set_windows(model, id.as_ref(), windows);
+            return cmds;
+        }
     }
     Vec::new()
 }
@@ -29,6 +37,12 @@ fn show_isolated_run(model: &mut UiModel, run: &RunId, name: &str, note: String)
         let mut view = RunView::new(run.clone(), name, false);
         view.worktree_note = Some(note);
         model.runs.push(view);
+    }
+}
+
+fn set_windows(model: &mut UiModel, run: Option<&RunId>, windows: ModelWindows) {
+    if let Some(view) = run.and_then(|id| model.run_mut(id)) {
+        view.windows = windows;
     }
 }
 

@@ -1,6 +1,8 @@
 //! Single-agent mode: a conversation that waits, can be interrupted, and outlives failed answers.
 
 use synthdev::domain::context::TrimPolicy;
+use synthdev::engine::steering::SteeringAction;
+use synthdev::runtime::resume::ResumeRequest;
 
 use super::*;
 
@@ -150,5 +152,236 @@ async fn a_cancelled_summary_leaves_no_trace_and_is_asked_for_again() {
         &format!("user: {}", "b".repeat(30)),
     ];
     assert_eq!(last, expected);
+    assert_sound(&stage, &run);
+}
+
+#[tokio::test]
+async fn a_conversation_that_is_left_waits_until_it_is_reopened() {
+    for is_answering in [false, true] {
+        let replies =
+            if is_answering { json!([{"text": "two"}]) } else { json!([{"text": "one"}, {"text": "two"}]) };
+        let texts = texts(&json!({}), json!({"writer": replies}));
+        let mut stage = match is_answering {
+            true => Stage::with_model(&texts, HangsOnce::wrap_model),
+            false => Stage::new(&texts),
+        };
+        let run = start_chat(&stage);
+        say_text(&mut stage, &run, "first words\n  of it").await;
+        if is_answering {
+            stage.wait_for(|event| matches!(event, RunEvent::Delta { .. }).then_some(())).await;
+        } else {
+            question(&mut stage).await;
+        }
+        stage.handle.send_command(&run, RunCommand::Leave);
+        let end = stage.wait_end().await;
+        assert_eq!(run_end_facts(&end), ("paused", "chat".into(), "paused".into()), "{is_answering}");
+        let cut_off = stage
+            .seen_events()
+            .iter()
+            .any(|event| matches!(event, RunEvent::MessageAdded { text, .. } if text == "half an "));
+        assert_eq!(cut_off, is_answering, "what was said so far is in the history");
+        stage.handle.wait_until_released(&run).await;
+        let left = stage.handle.summary(run.as_str()).unwrap();
+        assert_eq!(left.input, "first words of it");
+        assert_eq!(left.progress.pauses[0].message, "waits for your next message");
+        let user = ResumeRequest { user_present: true, ..ResumeRequest::default() };
+        stage.handle.resume(&run, user).await.unwrap();
+        say_text(&mut stage, &run, "next").await;
+        question(&mut stage).await;
+        stage.handle.send_command(&run, RunCommand::Leave);
+        stage.wait_end().await;
+        let said = if is_answering { "assistant: half an  [interrupted]" } else { "assistant: one" };
+        let last = stage.recorder.requests().pop().unwrap();
+        assert_eq!(
+            message_lines(&last.messages),
+            ["system: You write.", "user: first words\n  of it", said, "user: next"]
+        );
+        assert_sound(&stage, &run);
+    }
+}
+
+#[tokio::test]
+async fn a_conversation_that_was_left_can_still_be_ended() {
+    let mut stage = Stage::new(&texts(&json!({}), json!({"writer": [{"text": "one"}]})));
+    let run = start_chat(&stage);
+    say_text(&mut stage, &run, "hello").await;
+    question(&mut stage).await;
+    stage.handle.send_command(&run, RunCommand::Leave);
+    stage.wait_end().await;
+    stage.handle.wait_until_released(&run).await;
+    stage.handle.cancel(&run).await.unwrap();
+    let ended = stage.handle.summary(run.as_str()).unwrap();
+    assert!(ended.progress.status.is_over(), "{:?}", ended.progress.status);
+    assert_eq!(ended.input, "hello");
+}
+
+fn steer(stage: &Stage, run: &RunId, action: SteeringAction) {
+    stage.handle.send_command(run, RunCommand::Steer(action));
+}
+
+fn compact(stage: &Stage, run: &RunId, keep: &str) {
+    steer(stage, run, SteeringAction::Compact { keep: keep.to_owned() });
+}
+
+#[tokio::test]
+async fn a_name_takes_the_place_of_the_first_words() {
+    let mut stage = Stage::new(&texts(&json!({}), json!({"writer": [{"text": "one"}, {"text": "two"}]})));
+    let run = start_chat(&stage);
+    say_text(&mut stage, &run, "hello").await;
+    let (waiting, _) = question(&mut stage).await;
+    steer(&stage, &run, SteeringAction::Rename { name: "  ".to_owned() });
+    steer(&stage, &run, SteeringAction::Rename { name: " the parser\n and its errors".to_owned() });
+    let named = |event: &RunEvent| match event {
+        RunEvent::ConversationRenamed { name } => Some(name.clone()),
+        _ => None,
+    };
+    assert_eq!(stage.wait_for(named).await, "the parser and its errors");
+    send_answer(&stage, &run, waiting, UserAnswer::Text { text: "again".to_owned() });
+    question(&mut stage).await;
+    stage.handle.send_command(&run, RunCommand::Leave);
+    stage.wait_end().await;
+    stage.handle.wait_until_released(&run).await;
+    assert_eq!(stage.handle.summary(run.as_str()).unwrap().input, "the parser and its errors");
+    assert_sound(&stage, &run);
+}
+
+/// A conversation with one long answer.
+async fn long_conversation(stage: &mut Stage) -> RunId {
+    let run = start_chat(stage);
+    say_text(stage, &run, "tell me all").await;
+    question(stage).await;
+    run
+}
+
+#[tokio::test]
+async fn a_summary_on_request_takes_the_place_of_what_was_said() {
+    let long = "a long story ".repeat(200);
+    let replies = json!({"writer": [
+        {"text": long}, {"text": "short record"}, {"text": "after"}, {"text": "shorter"}, {"text": "end"}]});
+    let mut stage = Stage::new(&texts(&json!({}), replies));
+    let run = long_conversation(&mut stage).await;
+    compact(&stage, &run, " the names ");
+    let saved = |event: &RunEvent| match event {
+        RunEvent::ConversationCompacted { before_tokens, after_tokens } => {
+            Some((*before_tokens, *after_tokens))
+        }
+        _ => None,
+    };
+    let (before, after) = stage.wait_for(saved).await;
+    assert!(before > 600 && after < 30, "{before} {after}");
+    // reopened, it still goes by the summary
+    question(&mut stage).await;
+    stage.handle.send_command(&run, RunCommand::Leave);
+    stage.wait_end().await;
+    stage.handle.wait_until_released(&run).await;
+    let user = ResumeRequest { user_present: true, ..ResumeRequest::default() };
+    stage.handle.resume(&run, user).await.unwrap();
+    say_text(&mut stage, &run, &"and then? ".repeat(50)).await;
+    question(&mut stage).await;
+    compact(&stage, &run, "");
+    stage.wait_for(saved).await;
+    say_text(&mut stage, &run, "the end").await;
+    question(&mut stage).await;
+    stage.handle.send_command(&run, RunCommand::End);
+    stage.wait_end().await;
+    let requests = stage.recorder.requests();
+    let instructions = &requests[1].messages[0].content;
+    assert!(instructions.starts_with("You keep the record"), "{instructions}");
+    assert!(instructions.ends_with("above all: the names"), "{instructions}");
+    assert!(!requests[3].messages[0].content.contains("above all"));
+    assert!(requests[3].messages[1].content.contains("[record so far]: short record"));
+    assert_eq!(
+        message_lines(&requests[2].messages)[..2],
+        ["system: You write.", "user: [summary of 2 earlier messages] short record"]
+    );
+    assert_eq!(
+        message_lines(&requests[4].messages),
+        ["system: You write.", "user: [summary of 4 earlier messages] shorter", "user: the end"]
+    );
+    assert_sound(&stage, &run);
+}
+
+#[tokio::test]
+async fn a_summary_that_fails_leaves_the_conversation_as_it_was() {
+    let rows = [
+        (json!({"error": {"kind": "auth", "message": "no"}}), "no"),
+        (call_json("read_files", json!({"file_paths": ["a.txt"]})), "the model wrote nothing"),
+        (json!({"text": "far longer than what was said".repeat(20)}), "is not shorter"),
+    ];
+    for (reply, expected) in rows {
+        let replies = json!({"writer": [{"text": "one"}, reply, {"text": "two"}]});
+        let mut stage = Stage::new(&texts(&json!({}), replies));
+        let run = long_conversation(&mut stage).await;
+        compact(&stage, &run, "");
+        let warned = |event: &RunEvent| match event {
+            RunEvent::Warning { code, text } if code == "compact" => Some(text.clone()),
+            _ => None,
+        };
+        let text = stage.wait_for(warned).await;
+        assert!(text.contains("it is as it was") && text.contains(expected), "{text}");
+        say_text(&mut stage, &run, "next").await;
+        question(&mut stage).await;
+        stage.handle.send_command(&run, RunCommand::End);
+        stage.wait_end().await;
+        let last = stage.recorder.requests().pop().unwrap();
+        assert_eq!(
+            message_lines(&last.messages),
+            ["system: You write.", "user: tell me all", "assistant: one", "user: next"],
+            "{expected}"
+        );
+        assert_sound(&stage, &run);
+    }
+}
+
+#[tokio::test]
+async fn a_summary_can_be_stopped_and_is_refused_while_the_agent_answers() {
+    let replies = json!({"writer": [{"text": "one"}, {"text": "two"}]});
+    for leaves in [false, true] {
+        let mut stage = Stage::with_model(&texts(&json!({}), replies.clone()), HangsOnce::at_summaries);
+        let run = long_conversation(&mut stage).await;
+        compact(&stage, &run, "");
+        stage.wait_for(|event| matches!(event, RunEvent::Delta { .. }).then_some(())).await;
+        // nothing is summed up twice at once
+        compact(&stage, &run, "");
+        if leaves {
+            stage.handle.send_command(&run, RunCommand::Leave);
+            stage.wait_end().await;
+            stage.handle.wait_until_released(&run).await;
+            let user = ResumeRequest { user_present: true, ..ResumeRequest::default() };
+            stage.handle.resume(&run, user).await.unwrap();
+        } else {
+            stage.handle.send_command(&run, RunCommand::Cancel);
+        }
+        say_text(&mut stage, &run, "next").await;
+        question(&mut stage).await;
+        stage.handle.send_command(&run, RunCommand::End);
+        stage.wait_end().await;
+        let last = stage.recorder.requests().pop().unwrap();
+        assert_eq!(
+            message_lines(&last.messages),
+            ["system: You write.", "user: tell me all", "assistant: one", "user: next"]
+        );
+        assert_sound(&stage, &run);
+    }
+}
+
+#[tokio::test]
+async fn what_was_summed_up_is_not_summed_up_again() {
+    let long = "a long story ".repeat(200);
+    let replies = json!({"writer": [{"text": long}, {"text": "short"}]});
+    let mut stage = Stage::new(&texts(&json!({}), replies));
+    let run = long_conversation(&mut stage).await;
+    compact(&stage, &run, "");
+    question(&mut stage).await;
+    compact(&stage, &run, "");
+    let warned = |event: &RunEvent| match event {
+        RunEvent::Warning { code, text } if code == "compact" => Some(text.clone()),
+        _ => None,
+    };
+    assert!(stage.wait_for(warned).await.contains("nothing was said since"));
+    question(&mut stage).await;
+    stage.handle.send_command(&run, RunCommand::End);
+    stage.wait_end().await;
+    assert_eq!(stage.recorder.requests().len(), 2);
     assert_sound(&stage, &run);
 }

@@ -44,6 +44,7 @@ fn summary(id: &str, workflow: &str, status: RunStatus, started: Timestamp) -> R
         origin: None,
         worktree: None,
         progress: RunProgress {
+            title: None,
             status,
             path: vec!["start".into(), "code".into()],
             cost_usd: Some(0.0123),

@@ -5,9 +5,10 @@ use synthdev::domain::journal::{OpenPause, PauseReason, RunProgress, RunSummary}
 use synthdev::domain::workflow::PauseKind;
 use synthdev::engine::steering::{Breakpoint, SteeringAction};
 use synthdev::runtime::preview::RunPreview;
+use synthdev::service::conversations::ConversationSummaryLine;
 use synthdev::service::session::{
-    DefinitionRequest, RunFilter, RunListPurpose, RunRequest, RunResponse, RunStepList, SearchHitLine,
-    SessionRequest, StartRequest, TimeTravelOutcome, TimeTravelPreview, TimeTravelRequest,
+    DefinitionRequest, ResumableRuns, RunFilter, RunListPurpose, RunRequest, RunResponse, RunStepList,
+    SearchHitLine, SessionRequest, StartRequest, TimeTravelOutcome, TimeTravelPreview, TimeTravelRequest,
 };
 use synthdev::tui::display::{DisplayRequest, DisplayResponse};
 use synthdev::tui::past_run::{PastRun, SHOWN};
@@ -30,6 +31,7 @@ fn summary(id: &str, workflow: &str, status: RunStatus, updated: i64) -> RunSumm
         origin: None,
         worktree: None,
         progress: RunProgress {
+            title: None,
             status,
             path: vec!["start".into(), "code".into()],
             ..RunProgress::new(Timestamp(updated))
@@ -220,18 +222,16 @@ fn pending_lists_each_question_with_what_it_wants() {
 fn resume_without_an_id() {
     let ask = |desk: &mut TuiHarness| desk.line("/resume").take_commands().pop();
     let mut desk = TuiHarness::new();
-    let Some(UiCommand::Ask(SessionRequest::Runs(RunRequest::List(filter, RunListPurpose::Resume)))) =
-        ask(&mut desk)
-    else {
+    let Some(UiCommand::Ask(SessionRequest::Runs(RunRequest::Resumable(filter)))) = ask(&mut desk) else {
         panic!()
     };
     assert!(filter.this_project_only && filter.statuses.contains(&RunStatus::Failed));
-    send_run_list(&mut desk, RunListPurpose::Resume, vec![]);
+    send_resumable(&mut desk, Vec::new(), Vec::new());
     assert!(desk.draw_screen(80, 24).contains("no run of this project is paused"));
     let one = || summary("aa", "coder_reviewer", RunStatus::Interrupted, 0);
-    send_run_list(&mut desk, RunListPurpose::Resume, vec![one()]);
+    send_resumable(&mut desk, Vec::new(), vec![one()]);
     assert_eq!(desk.take_commands(), [UiCommand::Display(DisplayRequest::Past("aa".into()))]);
-    send_run_list(&mut desk, RunListPurpose::Resume, vec![one(), paused_run("bb", PauseReason::Limit)]);
+    send_resumable(&mut desk, Vec::new(), vec![one(), paused_run("bb", PauseReason::Limit)]);
     assert_eq!(desk.take_commands(), []);
     let screen = desk.draw_screen(80, 24);
     assert!(screen.contains("/resume aa continues") && screen.contains("gate: more of a limit"), "{screen}");
@@ -245,6 +245,58 @@ fn resume_without_an_id() {
         !busy.take_commands().iter().any(|cmd| matches!(cmd, UiCommand::Display(DisplayRequest::Past(_))))
     );
     assert!(busy.draw_screen(80, 24).contains("cannot take up a run while coder_reviewer is running"));
+}
+
+fn send_resumable(desk: &mut TuiHarness, conversations: Vec<(&str, &str)>, workflows: Vec<RunSummary>) {
+    let line = |(id, title): (&str, &str)| {
+        let run = RunSummary { input: title.into(), ..summary(id, "chat", RunStatus::Paused, 9 * HOUR) };
+        ConversationSummaryLine { run, role: "coder".into(), is_open_elsewhere: id == "e1" }
+    };
+    let conversations = conversations.into_iter().map(line).collect();
+    desk.send_message(UiMessage::answered(RunResponse::Resumable {
+        list: Ok(ResumableRuns { conversations, workflows }),
+        at: Timestamp(10 * HOUR),
+    }));
+}
+
+#[test]
+fn conversations_are_chosen_from_a_list() {
+    let opens = |id: &str| vec![UiCommand::Display(DisplayRequest::Past(id.into()))];
+    let desk = || {
+        let mut desk = TuiHarness::new();
+        let conversations = vec![("c1", "Why does it fail?"), ("e1", "elsewhere"), ("c2", "Write it")];
+        send_resumable(&mut desk, conversations, vec![paused_run("w1", PauseReason::Limit)]);
+        desk
+    };
+    for size in [(80, 24), (120, 36)] {
+        let screen = desk().draw_screen(size.0, size.1);
+        for part in
+            ["▸ Why does it fail?", "1 h ago", "coder", "tok", "elsewhere — open elsewhere", "waits in gate"]
+        {
+            assert!(screen.contains(part), "{part}: {screen}");
+        }
+    }
+    for (keys, typed, expected) in [
+        (&[][..], "", Some("c1")),
+        (&[KeyCode::Down, KeyCode::Down], "", Some("c2")),
+        (&[KeyCode::Up], "", Some("w1")),
+        (&[KeyCode::End, KeyCode::PageUp], "", Some("c1")),
+        (&[], "write", Some("c2")),
+        (&[], "fail coder", Some("c1")),
+        (&[], "nothing", None),
+    ] {
+        let mut desk = desk();
+        for key in keys {
+            desk.key(*key);
+        }
+        desk.type_text(typed).key(KeyCode::Enter);
+        assert_eq!(desk.take_commands(), expected.map(opens).unwrap_or_default(), "{keys:?} {typed}");
+        assert_eq!(desk.model.resume_picker.is_none(), expected.is_some(), "{keys:?} {typed}");
+    }
+    let mut desk = desk();
+    desk.type_text("x").key(KeyCode::Backspace).key(KeyCode::Esc);
+    assert!(desk.model.resume_picker.is_none() && desk.model.composer.is_empty());
+    assert_eq!(desk.take_commands(), []);
 }
 
 #[test]
@@ -580,7 +632,7 @@ fn a_conversation_is_taken_up_as_one() {
         run: "c0".into(),
         past_run: Ok(Box::new(past)),
     }));
-    let end = UiCommand::Send(RunId::from("c1"), RunCommand::End);
+    let end = UiCommand::Send(RunId::from("c1"), RunCommand::Leave);
     assert_eq!(desk.take_commands(), [end, UiCommand::ask(RunRequest::Resume(RunId::from("c0")))]);
     desk.run_event("c0", resumed_event(vec![]))
         .run_event("c0", user_question(8, UserQuestion::Message))

@@ -56,6 +56,7 @@ impl TuiHarness {
             input,
             run: Ok(RunId::from("r2")),
             note: None,
+            windows: BTreeMap::new(),
         }));
         self.run_event("r2", workflow_started("tick", "once")).run_event("r2", state_entered("begin"))
     }

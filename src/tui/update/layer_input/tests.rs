@@ -16,6 +16,7 @@ use crate::layout::PaneKind;
 use crate::model::UiModel;
 use crate::msg::{UiCommand, UiMessage};
 use crate::pane::PaneSearch;
+use crate::resume_picker::{ResumableEntry, ResumePicker};
 use crate::setup::{SetupDialog, SetupStep};
 use crate::transcript::item::{ItemTone, TranscriptItem};
 use crate::update::update_model;
@@ -51,6 +52,9 @@ const ROWS: &[LayerRow] = &[
     ("history", ["history", "history", "history", "history", "history"]),
     ("history question", ["history", "history", "history", "history", "history"]),
     ("history written popup pane", ["history", "history", "history", "history", "history"]),
+    ("picker", ["picker", "picker", "picker", "picker", "picker"]),
+    ("picker history question", ["picker", "picker", "picker", "picker", "picker"]),
+    ("editor picker", ["editor", "editor", "editor", "editor", "editor"]),
     ("editor", ["editor", "editor", "editor", "editor", "editor"]),
     ("editor history", ["editor", "editor", "editor", "editor", "editor"]),
     ("editor question reason", ["editor", "editor", "editor", "editor", "editor"]),
@@ -72,6 +76,7 @@ fn each_layer_gets_what_is_for_it() {
         ("input", ""),
         ("question", "question reason"),
         ("history", "history"),
+        ("picker", "picker"),
         ("editor", "editor"),
         ("setup", "setup"),
     ];
@@ -178,6 +183,10 @@ fn open_parts(parts: &str) -> UiModel {
     if has("history") {
         model.history_browser = Some(Box::new(history()));
     }
+    if has("picker") {
+        let entries = (0..10).map(|at| entry(&format!("r{at}"))).collect();
+        model.resume_picker = Some(ResumePicker { entries, selected: 5, ..ResumePicker::default() });
+    }
     if has("editor") {
         model.edit = Some(EditorScreen::Text(Box::new(editor())));
     }
@@ -226,6 +235,17 @@ fn history() -> HistoryBrowser {
     browser
 }
 
+fn entry(run: &str) -> ResumableEntry {
+    ResumableEntry {
+        run: RunId::from(run),
+        title: "a title".to_owned(),
+        name: "coder".to_owned(),
+        age: "just now".to_owned(),
+        tokens: 7,
+        note: None,
+    }
+}
+
 fn editor() -> DefinitionEditor {
     let file = EditFile {
         name: "mine.json".to_owned(),
@@ -264,12 +284,13 @@ fn taker(model: &UiModel, message: UiMessage) -> String {
 }
 
 /// What input changes in each part.
-fn parts_of(model: &UiModel) -> [(&'static str, String); 8] {
+fn parts_of(model: &UiModel) -> [(&'static str, String); 9] {
     let setup = model.setup.as_ref().map(|setup| (&setup.typed_text, setup.selected));
     let editor = match &model.edit {
         Some(EditorScreen::Text(editor)) => Some((editor.buffer.text(), editor.buffer.cursor())),
         _ => None,
     };
+    let picker = model.resume_picker.as_ref().map(|picker| (&picker.typed_filter, picker.selected));
     let history = model.history_browser.as_ref().map(|browser| {
         let page = browser.page.as_ref().map(|page| page.text.is_following());
         (browser.search.as_ref().map(|search| &search.search_words), &browser.status_note, page)
@@ -281,6 +302,7 @@ fn parts_of(model: &UiModel) -> [(&'static str, String); 8] {
     [
         ("setup", format!("{setup:?}")),
         ("editor", format!("{editor:?}")),
+        ("picker", format!("{picker:?}")),
         ("history", format!("{history:?}")),
         ("question", format!("{question:?}")),
         ("popup", popup.to_string()),

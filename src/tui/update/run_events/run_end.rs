@@ -119,7 +119,7 @@ pub fn on_run_finished(
         // another running one becomes the front run
         model.workflow = model.live_runs().last().map(|other| other.id.clone());
     }
-    if stands {
+    if stands && !chat {
         model.last_left_run = Some(run.clone());
     } else if model.last_left_run.as_ref() == Some(run) {
         model.last_left_run = None;

@@ -1,0 +1,225 @@
+//! Conversations that are left, cut off, and reopened.
+
+use std::sync::Arc;
+
+use tempfile::TempDir;
+
+use super::terminal::Terminal;
+use super::{CTRL_C, ENTER, ESC};
+use crate::support::model_server::{Behaviour, ModelServer};
+
+/// One home with a model that answers so.
+struct ChatHome {
+    server: ModelServer,
+    home: Arc<TempDir>,
+}
+
+impl ChatHome {
+    async fn with_answers(answers: &[&str]) -> Self {
+        let answers = answers.iter().map(|text| Behaviour::text(text)).collect();
+        let server = ModelServer::start_server(answers).await;
+        Self { server, home: Arc::new(crate::support::temporary::temp_directory()) }
+    }
+
+    fn start(&self, arguments: &[&str]) -> Terminal {
+        let model = [
+            ("SYNTHDEV_BASE_URL", self.server.base_url.as_str()),
+            ("SYNTHDEV_BASE_MODEL", "mock-1"),
+            ("SYNTHDEV_API_KEY", "sk-test"),
+        ];
+        Terminal::at_home(Arc::clone(&self.home), arguments, &model)
+    }
+
+    /// A session with one message and its answer.
+    fn talk(&self, text: &str, answer: &str) -> Terminal {
+        let mut terminal = self.start(&[]);
+        terminal.wait_for("message, or / for commands");
+        terminal.press_keys(&format!("{text}\r"));
+        terminal.wait_for(answer);
+        terminal
+    }
+
+    /// The texts of the last request, without the role's.
+    fn last_request(&self) -> Vec<String> {
+        let requests = self.server.requests();
+        let messages = requests.last().unwrap().body["messages"].as_array().unwrap().clone();
+        let text = |message: &serde_json::Value| message["content"].as_str().unwrap().to_owned();
+        messages.iter().filter(|message| message["role"] != "system").map(text).collect()
+    }
+
+    /// Reopened as it was, and it goes on.
+    fn assert_goes_on(&self, arguments: &[&str]) {
+        let mut terminal = self.start(arguments);
+        terminal.wait_for("who are you?");
+        terminal.wait_for("I am one.");
+        terminal.wait_for("── resumed");
+        terminal.press_keys("and now?\r");
+        terminal.wait_for("I am two.");
+        assert_eq!(self.last_request(), ["who are you?", "I am one.", "and now?"]);
+        terminal.press_keys("\x04");
+        assert!(terminal.wait_end().contains("exit=0"));
+        terminal.assert_restored();
+    }
+}
+
+const TWO: &[&str] = &["I am one.", "I am two."];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_conversation_that_was_left_goes_on() {
+    let home = ChatHome::with_answers(TWO).await;
+    let mut terminal = home.talk("who are you?", "I am one.");
+    terminal.press_keys("/quit\r");
+    let end = terminal.wait_end();
+    assert!(end.contains("synthdev --continue reopens it") && end.contains("exit=0"), "{end}");
+    home.assert_goes_on(&["--continue"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_conversation_that_was_cut_off_goes_on() {
+    for signal in ["KILL", "HUP"] {
+        let home = ChatHome::with_answers(TWO).await;
+        let mut terminal = home.talk("who are you?", "I am one.");
+        terminal.send_signal(signal);
+        terminal.wait_end();
+        home.assert_goes_on(&["--continue"]);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_of_several_conversations_is_chosen() {
+    let home = ChatHome::with_answers(&["I am one.", "Something else.", "I am two."]).await;
+    let mut terminal = home.talk("who are you?", "I am one.");
+    terminal.press_keys("/clear\r");
+    terminal.wait_until("the screen is empty", |screen| !screen.contains("I am one."));
+    terminal.press_keys("write the changelog\r");
+    terminal.wait_for("Something else.");
+    // the one on screen is not offered
+    terminal.press_keys("/resume\r");
+    terminal.wait_for("Resume which conversation");
+    terminal
+        .wait_until("one row", |screen| screen.contains("▸ who are you?") && !screen.contains("changelog"));
+    terminal.press_keys(CTRL_C);
+    terminal.wait_for("nothing was resumed");
+    terminal.press_keys("/exit\r");
+    assert!(terminal.wait_end().contains("exit=0"));
+
+    let mut terminal = home.start(&["--resume"]);
+    terminal.wait_for("▸ write the changelog");
+    terminal.wait_for("who are you?");
+    terminal.wait_for("just now");
+    terminal.press_keys("ARE you");
+    terminal.wait_for("▸ who are you?");
+    terminal.press_keys(ENTER);
+    terminal.wait_for("I am one.");
+    terminal.wait_for("── resumed");
+    terminal.press_keys("and now?\r");
+    terminal.wait_for("I am two.");
+    assert_eq!(home.last_request(), ["who are you?", "I am one.", "and now?"]);
+    // a cleared screen shows it anew
+    terminal.press_keys("/clear\r");
+    terminal.wait_until("the screen is empty", |screen| !screen.contains("I am two."));
+    terminal.press_keys("/resume\r");
+    terminal.wait_for("▸ who are you?");
+    terminal.press_keys(ENTER);
+    terminal.wait_for("I am two.");
+    terminal.press_keys("/exit\r");
+    assert!(terminal.wait_end().contains("exit=0"));
+
+    let mut terminal = home.start(&["--linear", "--resume"]);
+    terminal.wait_for("1. who are you?");
+    terminal.wait_for("/resume NUMBER");
+    terminal.press_keys("/resume 2\r");
+    terminal.wait_for("Something else.");
+    terminal.press_keys("/exit\r");
+    assert!(terminal.wait_end().contains("exit=0"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_conversation_that_is_open_elsewhere_is_refused() {
+    let home = ChatHome::with_answers(TWO).await;
+    let mut first = home.talk("who are you?", "I am one.");
+    let mut second = home.start(&["--continue"]);
+    let end = second.wait_end();
+    assert!(end.contains("is open in another process") && end.contains("exit=2"), "{end}");
+    let mut second = home.start(&[]);
+    second.wait_for("message, or / for commands");
+    second.press_keys("/resume\r");
+    second.wait_for("open elsewhere");
+    second.press_keys(ENTER);
+    second.wait_for("is not resumed");
+    second.press_keys(ESC);
+    for terminal in [&mut first, &mut second] {
+        terminal.press_keys("/exit\r");
+        assert!(terminal.wait_end().contains("exit=0"));
+    }
+    home.assert_goes_on(&["--continue"]);
+}
+
+#[test]
+fn what_cannot_be_reopened_is_refused_before_the_screen() {
+    let home = Arc::new(crate::support::temporary::temp_directory());
+    for (arguments, expected) in [
+        (&["--continue"][..], "no conversation that can be reopened"),
+        (&["--resume"], "no conversation that can be reopened"),
+        (&["--resume", "nothing-such"], "nothing-such"),
+        (&["--continue", "workflows"], "use them without a command"),
+    ] {
+        let mut terminal = Terminal::at_home(Arc::clone(&home), arguments, &[]);
+        let end = terminal.wait_end();
+        assert!(end.contains(expected) && end.contains("exit=2"), "{arguments:?}: {end}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_conversation_gets_a_name() {
+    let home = ChatHome::with_answers(TWO).await;
+    let mut terminal = home.start(&[]);
+    terminal.wait_for("message, or / for commands");
+    terminal.press_keys("/rename too early\r");
+    terminal.wait_for("no conversation is open");
+    terminal.press_keys("who are you?\r");
+    terminal.wait_for("I am one.");
+    terminal.press_keys("/rename the parser\r");
+    terminal.wait_for("this conversation is called the parser");
+    terminal.press_keys("/exit\r");
+    terminal.wait_end();
+    let mut terminal = home.start(&["--resume"]);
+    terminal.wait_for("▸ the parser");
+    terminal.press_keys(ESC);
+    terminal.wait_for("message, or / for commands");
+    terminal.press_keys("/runs parser\r");
+    terminal.wait_until("the list", |screen| screen.contains("paused") && screen.contains("the parser"));
+    terminal.press_keys("/exit\r");
+    assert!(terminal.wait_end().contains("exit=0"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_conversation_is_summed_up_on_request() {
+    let long = "a long story ".repeat(300);
+    let home = ChatHome::with_answers(&[&long, "short record", "I am two."]).await;
+    let models =
+        serde_json::json!({"providers": {"custom": {"models": {"mock-1": {"context_size": 16_000}}}}});
+    let own = home.home.path().join(".config/synthdev");
+    std::fs::create_dir_all(&own).unwrap();
+    std::fs::write(own.join("models.json"), models.to_string()).unwrap();
+    let mut terminal = home.start(&[]);
+    terminal.wait_for("message, or / for commands");
+    terminal.press_keys("tell me all\r");
+    terminal.wait_for("% of 16k");
+    terminal.press_keys("/compact the names\r");
+    terminal.wait_for("the conversation was summed up:");
+    terminal.wait_for("tokens");
+    terminal.press_keys("and now?\r");
+    terminal.wait_for("I am two.");
+    assert_eq!(home.last_request(), ["[summary of 2 earlier messages] short record\n\nand now?"]);
+    // a message that was typed meanwhile comes after it; a failed one changes nothing
+    terminal.press_keys("/compact\r");
+    terminal.wait_for("it is as it was");
+    terminal.press_keys("/exit\r");
+    assert!(terminal.wait_end().contains("exit=0"));
+    let mut terminal = home.start(&["--continue"]);
+    terminal.wait_for("% of 16k");
+    terminal.wait_for("I am two.");
+    terminal.press_keys("/exit\r");
+    assert!(terminal.wait_end().contains("exit=0"));
+}
