@@ -26,6 +26,7 @@ mod key_press;
 mod layer_input;
 mod leaving;
 mod lookups;
+mod mcp_texts;
 mod mention;
 mod open_run;
 mod panes;
