@@ -36,7 +36,7 @@ slow factor="100":
     cargo test --locked --test it -- --ignored runtime::travel
 
 # The ignored tests whose reason is "tool": they need tmux, Graphviz, toolchains and package registries, and fail without.
-tools *filters="pty::tmux cli::graph sandbox::toolchains mcp::official mcp::foreign real_model":
+tools *filters="pty::tmux cli::graph sandbox::toolchains mcp::official mcp::foreign tools::foreign_servers real_model":
     cargo test --locked --test it -- --ignored {{ filters }}
 
 # Kills the program at every place where that could hurt, and at POINTS random times.

@@ -10,18 +10,19 @@ mod variables;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use tokio::time::timeout;
 
 pub use client_settings::McpClientSettings;
 use connection::{McpCallFailure, McpConnection};
-use synthdev_domain::mcp_server::{McpServerConfig, McpToolDescription};
+use synthdev_domain::mcp_server::{McpCallRecord, McpServerConfig, McpToolDescription, SERVER_SEPARATOR};
 use synthdev_domain::tool::ToolSpec;
-use synthdev_ports::mcp::{McpError, McpPort, McpToolAddress};
+use synthdev_ports::mcp::{McpError, McpPort, McpServerListing, McpServerRecords as _, McpToolAddress};
+use synthdev_ports::tool::ToolProgressSink;
 pub use tool_lists::McpToolLists;
 
 /// All configured servers; nothing is started before it is needed.
@@ -38,23 +39,20 @@ struct ServerSlot {
     connection: tokio::sync::Mutex<Option<Arc<McpConnection>>>,
 }
 
-/// What a server has answered to a first look.
-pub struct McpServerListing {
-    pub server: String,
-    pub tools: Result<Vec<McpToolDescription>, String>,
-    pub took: Duration,
-}
-
 impl McpServerPool {
     pub fn new(settings: McpClientSettings) -> Self {
         let slots = settings.servers.keys().map(|name| (name.clone(), ServerSlot::default())).collect();
         let pool = Self { settings, slots, addresses: Mutex::default() };
-        for server in pool.settings.servers.values() {
-            if let Some(tools) = pool.settings.tool_lists.load(server).and_then(Result::ok) {
-                pool.remember_tools(server, &tools);
+        pool.remember_stored_tools();
+        pool
+    }
+
+    fn remember_stored_tools(&self) {
+        for server in self.settings.servers.values() {
+            if let Some(tools) = self.settings.tool_lists.listed_tools(server).and_then(Result::ok) {
+                self.remember_tools(server, &tools);
             }
         }
-        pool
     }
 
     /// Asks these servers for their tools, side by side, and stores the answers. Boxed: the client would be compiled
@@ -65,22 +63,22 @@ impl McpServerPool {
     }
 
     async fn list_server(&self, server: &McpServerConfig) -> McpServerListing {
-        let started = std::time::Instant::now();
-        let listed = match self.connect(server).await {
-            Ok(connection) => {
-                let limit = Duration::from_millis(server.start_timeout_ms);
-                match timeout(limit, connection.list_tools()).await {
-                    Ok(listed) => listed,
-                    Err(_) => Err(format!("it did not list its tools within {} s", limit.as_secs())),
-                }
-            }
-            Err(why) => Err(why),
+        let started = Instant::now();
+        let limit = Duration::from_millis(server.start_timeout_ms);
+        let listing = match self.connect(server).await {
+            Ok(connection) => list_connection(server, &connection, limit).await,
+            Err(why) => empty_listing(server, Err(why)),
         };
-        self.settings.tool_lists.store(server, &listed);
-        if let Ok(tools) = &listed {
+        let listing = McpServerListing { took: started.elapsed(), ..listing };
+        self.keep_listing(server, &listing);
+        listing
+    }
+
+    fn keep_listing(&self, server: &McpServerConfig, listing: &McpServerListing) {
+        self.settings.tool_lists.store_listing(server, listing);
+        if let Ok(tools) = &listing.tools {
             self.remember_tools(server, tools);
         }
-        McpServerListing { server: server.name.clone(), tools: listed, took: started.elapsed() }
     }
 
     fn remember_tools(&self, server: &McpServerConfig, tools: &[McpToolDescription]) {
@@ -107,22 +105,31 @@ impl McpServerPool {
         Ok(connection)
     }
 
-    async fn call_tool(&self, server: &str, tool: &str, arguments: &Value) -> Result<Value, McpError> {
+    async fn call_tool(
+        &self,
+        server: &str,
+        tool: &str,
+        arguments: &Value,
+        progress: &dyn ToolProgressSink,
+    ) -> Result<Value, McpError> {
         let Some(config) = self.settings.servers.get(server) else {
             return Err(self.unknown_server(server));
         };
         let unreachable = |message: String| McpError::Unreachable { server: server.to_owned(), message };
         let connection = self.connect(config).await.map_err(unreachable)?;
         // a list that was made by another version of the server is made again beside the call
-        if connection.take_list_change()
-            && let Ok(Ok(tools)) =
-                timeout(Duration::from_millis(config.start_timeout_ms), connection.list_tools()).await
-        {
-            self.remember_tools(config, &tools);
-            self.settings.tool_lists.store(config, &Ok(tools));
+        if connection.take_list_change() {
+            let limit = Duration::from_millis(config.start_timeout_ms);
+            let listing = list_connection(config, &connection, limit).await;
+            if listing.tools.is_ok() {
+                self.keep_listing(config, &listing);
+            }
         }
         let limit = Duration::from_millis(config.call_timeout_ms);
-        match timeout(limit, connection.call_tool(tool, arguments)).await {
+        let started = Instant::now();
+        let answered = timeout(limit, connection.call_tool(tool, arguments, progress)).await;
+        let took = started.elapsed();
+        let result = match answered {
             Ok(Ok(result)) => Ok(result),
             Ok(Err(McpCallFailure::Refused(message))) => {
                 Err(McpError::Failed { server: server.to_owned(), tool: tool.to_owned(), message })
@@ -131,8 +138,42 @@ impl McpServerPool {
             Err(_) => Err(McpError::Failed {
                 server: server.to_owned(),
                 tool: tool.to_owned(),
-                message: format!("no answer within {} s (`call_timeout` of the server)", limit.as_secs()),
+                message: no_answer_within(limit),
             }),
+        };
+        let record = McpCallRecord {
+            tool: tool.to_owned(),
+            took_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
+            failure: result.as_ref().err().map(ToString::to_string),
+        };
+        let (lists, config) = (self.settings.tool_lists.clone(), config.clone());
+        // a disk may be slow; without the record only `mcp list` says less
+        let _ = tokio::task::spawn_blocking(move || lists.store_call(&config, &record)).await;
+        result
+    }
+
+    /// What a connection gives that is no tool: within the time of a call.
+    async fn fetch_text<T>(
+        &self,
+        server: &str,
+        item: &str,
+        fetch: impl AsyncFnOnce(&McpConnection) -> Result<T, McpCallFailure>,
+    ) -> Result<T, McpError> {
+        let Some(config) = self.settings.servers.get(server) else {
+            return Err(self.unknown_server(server));
+        };
+        let unreachable = |message: String| McpError::Unreachable { server: server.to_owned(), message };
+        let not_given = |message: String| {
+            let (server, item) = (server.to_owned(), item.to_owned());
+            McpError::NotGiven { server, item, message }
+        };
+        let connection = self.connect(config).await.map_err(unreachable)?;
+        let limit = Duration::from_millis(config.call_timeout_ms);
+        match timeout(limit, fetch(&connection)).await {
+            Ok(Ok(text)) => Ok(text),
+            Ok(Err(McpCallFailure::Refused(message))) => Err(not_given(message)),
+            Ok(Err(McpCallFailure::Lost(message))) => Err(unreachable(message)),
+            Err(_) => Err(not_given(no_answer_within(limit))),
         }
     }
 
@@ -157,12 +198,80 @@ impl McpPort for McpServerPool {
         server: &'a str,
         tool: &'a str,
         arguments: &'a Value,
+        progress: &'a dyn ToolProgressSink,
     ) -> BoxFuture<'a, Result<Value, McpError>> {
-        self.call_tool(server, tool, arguments).boxed()
+        self.call_tool(server, tool, arguments, progress).boxed()
     }
 
     fn find_tool(&self, agent_tool: &str) -> Option<(McpToolAddress, ToolSpec)> {
-        self.addresses.lock().unwrap_or_else(PoisonError::into_inner).get(agent_tool).cloned()
+        let known = || self.addresses.lock().unwrap_or_else(PoisonError::into_inner).get(agent_tool).cloned();
+        if let Some(found) = known() {
+            return Some(found);
+        }
+        if !agent_tool.contains(SERVER_SEPARATOR) {
+            return None;
+        }
+        // another process, or another part of this one, may have asked the server since
+        self.remember_stored_tools();
+        known()
+    }
+
+    fn read_resource<'a>(&'a self, server: &'a str, uri: &'a str) -> BoxFuture<'a, Result<String, McpError>> {
+        self.fetch_text(server, uri, async |connection| connection.read_resource(uri).await).boxed()
+    }
+
+    fn get_prompt<'a>(
+        &'a self,
+        server: &'a str,
+        prompt: &'a str,
+        arguments: Map<String, Value>,
+    ) -> BoxFuture<'a, Result<String, McpError>> {
+        let fetch = async move |connection: &McpConnection| connection.get_prompt(prompt, arguments).await;
+        self.fetch_text(server, prompt, fetch).boxed()
+    }
+
+    fn is_connected(&self, server: &str) -> bool {
+        let slot = self.slots.get(server).map(|slot| slot.connection.try_lock());
+        // a lock that is held: it is being started
+        matches!(slot, Some(Ok(held)) if held.as_ref().is_some_and(|connection| connection.is_open()))
+    }
+}
+
+/// Tools within this time, and what else it offers within as much again.
+async fn list_connection(
+    server: &McpServerConfig,
+    connection: &McpConnection,
+    limit: Duration,
+) -> McpServerListing {
+    let tools = match timeout(limit, connection.list_tools()).await {
+        Ok(listed) => listed,
+        Err(_) => Err(format!("it did not list its tools within {} s", limit.as_secs())),
+    };
+    if tools.is_err() {
+        return empty_listing(server, tools);
+    }
+    // a server whose tools can be used is not left out for the rest
+    let others = async { (connection.list_resources().await, connection.list_prompts().await) };
+    let (resources, prompts) = timeout(limit, others).await.unwrap_or_default();
+    McpServerListing { resources, prompts, ..empty_listing(server, tools) }
+}
+
+fn empty_listing(
+    server: &McpServerConfig,
+    tools: Result<Vec<McpToolDescription>, String>,
+) -> McpServerListing {
+    let (resources, prompts) = (Vec::new(), Vec::new());
+    McpServerListing { server: server.name.clone(), tools, resources, prompts, took: Duration::ZERO }
+}
+
+fn no_answer_within(limit: Duration) -> String {
+    format!("no answer within {} s (`call_timeout` of the server)", limit.as_secs())
+}
+
+fn no_server(server: &str) -> McpError {
+    McpError::UnknownServer {
+        server: server.to_owned(),
+        hint: "add it to `mcpServers` in your settings.json or to the project's .mcp.json".to_owned(),
     }
 }
 
@@ -176,12 +285,26 @@ impl McpPort for NoMcpServers {
         server: &'a str,
         _tool: &'a str,
         _arguments: &'a Value,
+        _progress: &'a dyn ToolProgressSink,
     ) -> BoxFuture<'a, Result<Value, McpError>> {
-        let error = McpError::UnknownServer {
-            server: server.to_owned(),
-            hint: "add it to `mcpServers` in your settings.json or to the project's .mcp.json".to_owned(),
-        };
-        std::future::ready(Err(error)).boxed()
+        std::future::ready(Err(no_server(server))).boxed()
+    }
+
+    fn read_resource<'a>(
+        &'a self,
+        server: &'a str,
+        _uri: &'a str,
+    ) -> BoxFuture<'a, Result<String, McpError>> {
+        std::future::ready(Err(no_server(server))).boxed()
+    }
+
+    fn get_prompt<'a>(
+        &'a self,
+        server: &'a str,
+        _prompt: &'a str,
+        _arguments: Map<String, Value>,
+    ) -> BoxFuture<'a, Result<String, McpError>> {
+        std::future::ready(Err(no_server(server))).boxed()
     }
 
     fn find_tool(&self, _agent_tool: &str) -> Option<(McpToolAddress, ToolSpec)> {

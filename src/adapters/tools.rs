@@ -57,7 +57,7 @@ use synthdev_domain::tool::{
     InterruptedCallStatus, PlannedFileEdit, RerunPolicy, ToolInvocation, ToolOutcome, ToolPreview, ToolSpec,
 };
 use synthdev_ports::mcp::McpPort;
-use synthdev_ports::tool::ToolPort;
+use synthdev_ports::tool::{NoToolProgress, ToolPort, ToolProgressSink};
 
 use mcp_call::McpCallArguments;
 use path_guard::ProjectPathGuard;
@@ -150,6 +150,7 @@ impl ProjectTools {
         &self,
         invocation: &ToolInvocation,
         confinement: CommandConfinement<'_>,
+        progress: &dyn ToolProgressSink,
     ) -> ToolAnswer {
         let confinement = if self.project.typed_by_user { CommandConfinement::Nothing } else { confinement };
         match invocation.tool.as_str() {
@@ -196,7 +197,7 @@ impl ProjectTools {
                 Ok(arguments) => execute_terminal::run_tool(&self.project, arguments, confinement).await,
                 Err(problem) => ToolAnswer::failure(problem),
             },
-            _ => self.answer_action(invocation, confinement).await,
+            _ => self.answer_action(invocation, confinement, progress).await,
         }
     }
 
@@ -205,6 +206,7 @@ impl ProjectTools {
         &self,
         invocation: &ToolInvocation,
         confinement: CommandConfinement<'_>,
+        progress: &dyn ToolProgressSink,
     ) -> ToolAnswer {
         match invocation.tool.as_str() {
             shell::NAME => match self.read_arguments(invocation) {
@@ -216,7 +218,7 @@ impl ProjectTools {
                 Err(problem) => ToolAnswer::failure(problem),
             },
             mcp_call::NAME => match self.read_arguments(invocation) {
-                Ok(arguments) => mcp_call::run_tool(&*self.servers, arguments).await,
+                Ok(arguments) => mcp_call::run_tool(&*self.servers, arguments, progress).await,
                 Err(problem) => ToolAnswer::failure(problem),
             },
             other => match (self.project.own_tools.get(other), self.servers.find_tool(other)) {
@@ -225,7 +227,7 @@ impl ProjectTools {
                 }
                 (None, Some((address, _))) => {
                     let arguments = McpCallArguments::of_agent(address, invocation.arguments.clone());
-                    mcp_call::run_tool(&*self.servers, arguments).await
+                    mcp_call::run_tool(&*self.servers, arguments, progress).await
                 }
                 (None, None) => ToolAnswer::failure(self.no_such_tool(other)),
             },
@@ -398,11 +400,21 @@ impl ToolPort for ProjectTools {
     }
 
     fn run<'a>(&'a self, invocation: &'a ToolInvocation) -> BoxFuture<'a, ToolOutcome> {
-        self.run_and_describe(invocation, self.command_confinement(invocation, false)).boxed()
+        self.run_reporting(invocation, false, &NoToolProgress)
     }
 
     fn run_with_network<'a>(&'a self, invocation: &'a ToolInvocation) -> BoxFuture<'a, ToolOutcome> {
-        self.run_and_describe(invocation, self.command_confinement(invocation, true)).boxed()
+        self.run_reporting(invocation, true, &NoToolProgress)
+    }
+
+    fn run_reporting<'a>(
+        &'a self,
+        invocation: &'a ToolInvocation,
+        with_network: bool,
+        progress: &'a dyn ToolProgressSink,
+    ) -> BoxFuture<'a, ToolOutcome> {
+        let confinement = self.command_confinement(invocation, with_network);
+        self.run_and_describe(invocation, confinement, progress).boxed()
     }
 
     fn lacks_sandbox(&self, invocation: &ToolInvocation) -> Option<String> {
@@ -415,7 +427,7 @@ impl ToolPort for ProjectTools {
     }
 
     fn run_without_sandbox<'a>(&'a self, invocation: &'a ToolInvocation) -> BoxFuture<'a, ToolOutcome> {
-        self.run_and_describe(invocation, CommandConfinement::Nothing).boxed()
+        self.run_and_describe(invocation, CommandConfinement::Nothing, &NoToolProgress).boxed()
     }
 }
 
@@ -436,9 +448,10 @@ impl ProjectTools {
         &self,
         invocation: &ToolInvocation,
         confinement: CommandConfinement<'_>,
+        progress: &dyn ToolProgressSink,
     ) -> ToolOutcome {
         let started = Instant::now();
-        let answer = self.answer_call(invocation, confinement).await;
+        let answer = self.answer_call(invocation, confinement, progress).await;
         answer.into_outcome(&invocation.tool, started.elapsed(), self.project.cap)
     }
 }

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
+pub use synthdev_adapters::mcp_client::McpToolLists;
 use synthdev_adapters::mcp_client::{McpClientSettings, McpServerPool};
-pub use synthdev_adapters::mcp_client::{McpServerListing, McpToolLists};
 use synthdev_adapters::tools::ToolSettings;
 use synthdev_domain::mcp_server::McpServerConfig;
 use synthdev_domain::tool::ToolSpec;
+use synthdev_ports::mcp::{McpServerListing, McpServerRecords as _};
 use synthdev_settings::catalog::ConfigCatalog;
 
 /// The servers of a configuration, for the tools of one directory.
@@ -25,7 +26,7 @@ pub(crate) fn server_pool(tools: &ToolSettings, data: &Path, catalog: &ConfigCat
 /// The tools that these servers listed when they were asked last.
 pub(crate) fn listed_tools(servers: &BTreeMap<String, McpServerConfig>, data: &Path) -> Vec<ToolSpec> {
     let lists = McpToolLists::new(data);
-    let listed = servers.values().filter_map(|server| Some((server, lists.load(server)?.ok()?)));
+    let listed = servers.values().filter_map(|server| Some((server, lists.listed_tools(server)?.ok()?)));
     listed
         .flat_map(|(server, tools)| tools.iter().map(|tool| server.tool_spec(tool)).collect::<Vec<_>>())
         .collect()
@@ -34,7 +35,7 @@ pub(crate) fn listed_tools(servers: &BTreeMap<String, McpServerConfig>, data: &P
 /// Servers that were never asked for their tools.
 pub fn unlisted_servers(catalog: &ConfigCatalog, data: &Path) -> Vec<String> {
     let lists = McpToolLists::new(data);
-    let servers = catalog.mcp_servers().values().filter(|server| lists.load(server).is_none());
+    let servers = catalog.mcp_servers().values().filter(|server| lists.listed_tools(server).is_none());
     servers.map(|server| server.name.clone()).collect()
 }
 

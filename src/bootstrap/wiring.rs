@@ -14,7 +14,6 @@ use crate::start_context::StartContext;
 use crate::{mcp_servers, sandbox_setup};
 use synthdev_adapters::git::{GitSnapshots, OutsideFiles};
 use synthdev_adapters::javascript::ScriptWorkerPool;
-use synthdev_adapters::mcp_client::McpServerListing;
 use synthdev_adapters::project_index::ProjectIndex;
 use synthdev_adapters::project_lock::FileLock;
 use synthdev_adapters::providers::scripted::ScriptedModel;
@@ -24,6 +23,7 @@ use synthdev_adapters::system_clock::{SystemClock, SystemIds};
 use synthdev_adapters::tools::{ProjectTools, ToolSettings};
 pub use synthdev_adapters::worktree::GitWorktrees;
 use synthdev_domain::tool::{ToolSpec, ask_user_tool, multicall_tool};
+use synthdev_ports::mcp::{McpPort, McpServerListing};
 use synthdev_ports::tool::ToolPort;
 use synthdev_runtime::handle::{RetryPolicy, RuntimeHandle, RuntimeOptions, RuntimePorts};
 use synthdev_service::run_start::{FileLockTime, FileSharingMode};
@@ -43,15 +43,21 @@ pub struct WiredRuntime {
     /// What `handle` was made of.
     pub ports: RuntimePorts,
     pub providers: Arc<ModelProviders>,
+    /// The MCP servers behind its tools.
+    pub mcp_servers: Arc<dyn McpPort>,
     /// Records the calls between runs and providers.
     pub recording: Option<ActiveRecording>,
 }
 
-/// The tools of agents.
-fn project_tools(project: &Path, data: &Path, catalog: &ConfigCatalog) -> ProjectTools {
+/// The tools of agents, and the MCP servers behind some of them.
+fn project_tools(
+    project: &Path,
+    data: &Path,
+    catalog: &ConfigCatalog,
+) -> (Arc<ProjectTools>, Arc<dyn McpPort>) {
     let settings = tool_settings(project, data, catalog);
-    let servers = mcp_servers::server_pool(&settings, data, catalog);
-    ProjectTools::new(settings).with_servers(Arc::new(servers))
+    let servers: Arc<dyn McpPort> = Arc::new(mcp_servers::server_pool(&settings, data, catalog));
+    (Arc::new(ProjectTools::new(settings).with_servers(Arc::clone(&servers))), servers)
 }
 
 /// Asks these servers for their tools and stores the answers; what went wrong, a line each.
@@ -76,12 +82,17 @@ pub struct WorktreeLocation<'a> {
     pub worktree: &'a Path,
 }
 
-/// In a worktree, with the index of the project.
-fn worktree_tools(place: WorktreeLocation<'_>, data: &Path, catalog: &ConfigCatalog) -> Arc<ProjectTools> {
+/// In a worktree, with the index of the project, on these servers.
+fn worktree_tools(
+    place: WorktreeLocation<'_>,
+    data: &Path,
+    catalog: &ConfigCatalog,
+    servers: &Arc<dyn McpPort>,
+) -> Arc<ProjectTools> {
     let settings = tool_settings(place.worktree, data, catalog);
     let indexed_project = Some(place.project.to_owned());
-    let servers = mcp_servers::server_pool(&settings, data, catalog);
-    Arc::new(ProjectTools::new(ToolSettings { indexed_project, ..settings }).with_servers(Arc::new(servers)))
+    let tools = ProjectTools::new(ToolSettings { indexed_project, ..settings });
+    Arc::new(tools.with_servers(Arc::clone(servers)))
 }
 
 /// What tools of one directory are made with.
@@ -188,10 +199,10 @@ pub fn rewire_runtime(
     data: &Path,
     catalog: &ConfigCatalog,
 ) -> WiredRuntime {
-    let (ports, options, providers) = runtime_parts(project, data, catalog, None);
+    let RuntimeParts { ports, options, providers, mcp_servers } = runtime_parts(project, data, catalog, None);
     let ports = RuntimePorts { store: Arc::clone(&old.ports.store), ..ports };
     let handle = old.handle.with_replaced_ports(ports.clone(), options);
-    WiredRuntime { handle, ports, providers, recording: None }
+    WiredRuntime { handle, ports, providers, mcp_servers, recording: None }
 }
 
 impl WiredRuntime {
@@ -230,12 +241,13 @@ pub fn wire_worktree(
     catalog: &ConfigCatalog,
     script: Option<ScriptedModel>,
 ) -> WiredRuntime {
-    let (ports, options, providers) = runtime_parts(place.worktree, data, catalog, script);
+    let RuntimeParts { ports, options, providers, mcp_servers } =
+        runtime_parts(place.worktree, data, catalog, script);
     let options = RuntimeOptions { project: place.project.display().to_string(), ..options };
-    let tools = worktree_tools(place, data, catalog);
+    let tools = worktree_tools(place, data, catalog, &mcp_servers);
     let ports = RuntimePorts { lock: None, tools, ..ports };
     let handle = RuntimeHandle::new(ports.clone(), options);
-    WiredRuntime { handle, ports, providers, recording: None }
+    WiredRuntime { handle, ports, providers, mcp_servers, recording: None }
 }
 
 /// As `wire_worktree`, watched together with the runs of `old`.
@@ -245,15 +257,15 @@ pub fn wire_beside(
     data: &Path,
     catalog: &ConfigCatalog,
 ) -> WiredRuntime {
-    let (ports, options, _) = runtime_parts(place.worktree, data, catalog, None);
+    let RuntimeParts { ports, options, mcp_servers, .. } = runtime_parts(place.worktree, data, catalog, None);
     let providers = Arc::clone(&old.providers);
     let options = RuntimeOptions { project: place.project.display().to_string(), ..options };
-    let tools = worktree_tools(place, data, catalog);
+    let tools = worktree_tools(place, data, catalog, &mcp_servers);
     // one store for all runs of this process: its name identifies the driver to other processes
     let store = Arc::clone(&old.ports.store);
     let ports = RuntimePorts { lock: None, models: providers.clone(), tools, store, ..ports };
     let handle = old.handle.with_replaced_ports(ports.clone(), options);
-    WiredRuntime { handle, ports, providers, recording: old.recording.clone() }
+    WiredRuntime { handle, ports, providers, mcp_servers, recording: old.recording.clone() }
 }
 
 /// The worktrees of a project.
@@ -279,8 +291,10 @@ pub fn wire_runtime(
     catalog: &ConfigCatalog,
     script: Option<ScriptedModel>,
 ) -> WiredRuntime {
-    let (ports, options, providers) = runtime_parts(project, data, catalog, script);
-    WiredRuntime { handle: RuntimeHandle::new(ports.clone(), options), ports, providers, recording: None }
+    let RuntimeParts { ports, options, providers, mcp_servers } =
+        runtime_parts(project, data, catalog, script);
+    let handle = RuntimeHandle::new(ports.clone(), options);
+    WiredRuntime { handle, ports, providers, mcp_servers, recording: None }
 }
 
 /// The file of all runs.
@@ -301,12 +315,20 @@ fn price_lists(catalog: &ConfigCatalog) -> ProviderPriceLists {
     catalog.models().providers.iter().map(|provider| (provider.name.clone(), list(provider))).collect()
 }
 
+/// What a runtime of one directory is made of.
+struct RuntimeParts {
+    ports: RuntimePorts,
+    options: RuntimeOptions,
+    providers: Arc<ModelProviders>,
+    mcp_servers: Arc<dyn McpPort>,
+}
+
 fn runtime_parts(
     project: &Path,
     data: &Path,
     catalog: &ConfigCatalog,
     script: Option<ScriptedModel>,
-) -> (RuntimePorts, RuntimeOptions, Arc<ModelProviders>) {
+) -> RuntimeParts {
     let settings = catalog.settings();
     let timeouts = ModelTimeouts {
         connect_timeout: Duration::from_secs(settings.connect_seconds()),
@@ -321,9 +343,10 @@ fn runtime_parts(
         providers = providers.with_scripted(script);
     }
     let providers = Arc::new(providers);
+    let (tools, mcp_servers) = project_tools(project, data, catalog);
     let ports = RuntimePorts {
         models: providers.clone(),
-        tools: Arc::new(project_tools(project, data, catalog)),
+        tools,
         scripts: Arc::new(ScriptWorkerPool::default()),
         snapshots: Arc::new(project_snapshots(project, data, catalog)),
         store: Arc::new(SqliteStore::new(history_path(data))),
@@ -343,7 +366,7 @@ fn runtime_parts(
         secrets,
         ..RuntimeOptions::default()
     };
-    (ports, options, providers)
+    RuntimeParts { ports, options, providers, mcp_servers }
 }
 
 #[cfg(test)]

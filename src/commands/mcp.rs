@@ -17,12 +17,14 @@ use super::load_config::load_quietly;
 use super::run_command::run_spec;
 use super::run_to_end::{build_runtime, interrupt_receiver};
 use super::{diagnostics, mcp_command};
+use synthdev_bootstrap::model_servers::ModelProviders;
 use synthdev_bootstrap::start_context::StartContext;
 use synthdev_bootstrap::wiring::{self, WiredRuntime};
 use synthdev_cli::args::McpArgs;
 use synthdev_cli::exit;
 use synthdev_domain::ids::RunId;
 use synthdev_domain::journal::RunSummary;
+use synthdev_domain::workflow::WorkflowProgram;
 use synthdev_engine::steering::BreakpointSet;
 use synthdev_mcp::backend::{BrokenWorkflow, ClientStartedRun, McpBackend, McpBackendError, OfferedWorkflow};
 use synthdev_mcp::reminders::PauseReminders;
@@ -36,6 +38,7 @@ use synthdev_service::run_start::{
 };
 use synthdev_session::context_windows::{self, KnownWindowLookup};
 use synthdev_session::isolated_runs::missing_file_lines;
+use synthdev_session::requirement_gate::RequirementGate;
 use synthdev_settings::catalog::ConfigCatalog;
 
 pub(crate) fn run_mcp_server(context: &StartContext, args: &McpArgs) -> Result<u8> {
@@ -182,10 +185,11 @@ impl McpBackend for ProjectMcpBackend {
     ) -> BoxFuture<'static, Result<ClientStartedRun, McpBackendError>> {
         let stock = self.registry_snapshot();
         let program = match stock.catalog.program(name) {
-            Ok(program) => delegated_program(program, handed_out),
+            Ok(program) => program,
             Err(found) => return std::future::ready(Err(backend_error(first_error(&found), None))).boxed(),
         };
         let beside = beside.for_program(&program);
+        let gate = RequirementGate::for_program(&self.context, &stock.catalog, &program);
         let request = RunStartRequest {
             program,
             inputs,
@@ -194,7 +198,7 @@ impl McpBackend for ProjectMcpBackend {
             stops: BreakpointSet::default(),
         };
         let mut spec = run_spec(&stock.catalog, &self.context.project, request);
-        let providers = Arc::clone(&stock.runtime.providers);
+        let preparation = StartPreparer { gate, providers: Arc::clone(&stock.runtime.providers), handed_out };
         let interactions = Arc::clone(&self.interactions);
         if beside != FileSharingMode::Isolated {
             let run = self.runtime.handle.draw_run_id();
@@ -204,7 +208,7 @@ impl McpBackend for ProjectMcpBackend {
                 self.mark_shared(&run);
             }
             return async move {
-                context_windows::ask_unknown_windows(&providers, &mut spec.program).await;
+                spec.program = preparation.prepare(spec.program).await?;
                 let run = start_run_as(&handle, run, spec).map_err(start_error)?;
                 Ok(ClientStartedRun { run, warnings: Vec::new() })
             }
@@ -214,7 +218,7 @@ impl McpBackend for ProjectMcpBackend {
         let around =
             move |run: &RunId, handle: &RuntimeHandle| handle.with_delegated_models(run, interactions);
         async move {
-            context_windows::ask_unknown_windows(&providers, &mut spec.program).await;
+            spec.program = preparation.prepare(spec.program).await?;
             match tokio::task::spawn_blocking(move || elsewhere.start_run(spec, around)).await {
                 Ok(begun) => begun
                     .map(|started| ClientStartedRun {
@@ -239,6 +243,28 @@ impl McpBackend for ProjectMcpBackend {
         let service = ResumeService::new(&handle, &stock.catalog, &windows);
         let request = service.prepare(run, ResumeOptions::default()).map_err(refused)?;
         Ok((handle, request))
+    }
+}
+
+/// What is looked up before a run starts for a client.
+struct StartPreparer {
+    gate: Option<RequirementGate>,
+    providers: Arc<ModelProviders>,
+    handed_out: DelegationOptions,
+}
+
+impl StartPreparer {
+    /// The program as it runs for the client, with its tools and windows.
+    async fn prepare(self, program: WorkflowProgram) -> Result<WorkflowProgram, McpBackendError> {
+        let program = match self.gate {
+            Some(gate) => {
+                gate.check(program).await.map_err(|unmet| backend_error(unmet.to_string(), None))?
+            }
+            None => program,
+        };
+        let mut program = delegated_program(program, self.handed_out);
+        context_windows::ask_unknown_windows(&self.providers, &mut program).await;
+        Ok(program)
     }
 }
 

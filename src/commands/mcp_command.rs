@@ -1,7 +1,7 @@
 //! `mcp list`, `mcp test` (`add` and `remove` are in `mcp_configuration`), and the lists of tools that a run needs before it begins.
 
 use std::io::Write as _;
-use std::time::Duration;
+use std::sync::Arc;
 
 use anyhow::{Result, bail};
 use serde_json::json;
@@ -10,30 +10,35 @@ use super::diagnostics;
 use super::load_config::load_catalog;
 use super::mcp_configuration;
 use super::run_to_end::build_runtime;
-use synthdev_bootstrap::mcp_servers::{McpServerListing, McpToolLists, failure_line, unlisted_servers};
+use synthdev_bootstrap::mcp_servers::{McpToolLists, failure_line, unlisted_servers};
 use synthdev_bootstrap::start_context::StartContext;
 use synthdev_bootstrap::wiring;
 use synthdev_cli::args::McpCommand;
-use synthdev_cli::output::{TerminalSafeWriter, first_line, print_stderr, safe_name};
+use synthdev_cli::output::{TerminalSafeWriter, print_stderr};
 use synthdev_cli::{exit, json_output};
-use synthdev_domain::mcp_server::{
-    McpServerConfig, McpServerTransport, McpToolDescription, SERVER_SEPARATOR,
-};
-use synthdev_domain::number_format::format_count;
-use synthdev_domain::tool::ToolRisk;
+use synthdev_domain::mcp_server::SERVER_SEPARATOR;
 use synthdev_domain::workflow::WorkflowProgram;
 use synthdev_language::tool_patterns::ToolPattern;
 use synthdev_service::mcp_configuration::McpServerAddition;
+use synthdev_service::mcp_servers::{
+    McpServerReport, McpServerTestError, mcp_report_text, mcp_server_reports, mcp_tools_text, test_mcp_server,
+};
+use synthdev_session::mcp_probe::LocalMcpProbe;
+use synthdev_session::requirement_gate::RequirementGate;
 use synthdev_settings::catalog::{ConfigCatalog, ConfigSources};
 
-/// The configuration once the servers that the workflow's agents may need have been asked for their tools; the user is
-/// told which did not answer. A server that answered once is not waited for.
+/// The configuration once what the workflow requires was found, and the servers that its agents may need have been asked
+/// for their tools; the user is told which did not answer. A server that answered once is not waited for.
 pub(crate) fn with_listed_tools(
     context: &StartContext,
     catalog: ConfigCatalog,
     workflow: &str,
     sources: ConfigSources,
 ) -> Result<ConfigCatalog> {
+    let catalog = match catalog.program(workflow) {
+        Ok(program) => with_requirements(context, catalog, program)?,
+        Err(_) => catalog,
+    };
     let unlisted = unlisted_servers(&catalog, &context.dirs.data);
     if unlisted.is_empty() {
         return Ok(catalog);
@@ -48,6 +53,20 @@ pub(crate) fn with_listed_tools(
         print_stderr(format_args!("warning: {line}"));
     }
     Ok(wiring::load_catalog(context, sources))
+}
+
+/// The configuration once everything that the workflow requires was found, with what its servers list now.
+fn with_requirements(
+    context: &StartContext,
+    catalog: ConfigCatalog,
+    program: WorkflowProgram,
+) -> Result<ConfigCatalog> {
+    let catalog = Arc::new(catalog);
+    if let Some(gate) = RequirementGate::for_program(context, &catalog, &program) {
+        build_runtime()?.block_on(gate.check(program))?;
+        return Ok(wiring::load_catalog(context, catalog.sources().clone()));
+    }
+    Ok(Arc::unwrap_or_clone(catalog))
 }
 
 /// Those of these servers whose tools an agent of the workflow may be given.
@@ -103,103 +122,39 @@ fn load_sound_catalog(context: &StartContext) -> Result<ConfigCatalog> {
     Ok(catalog)
 }
 
-pub(crate) fn print_server_list(
-    context: &StartContext,
-    catalog: &ConfigCatalog,
-    as_json: bool,
-) -> Result<u8> {
-    let lists = McpToolLists::new(&context.dirs.data);
+fn print_server_list(context: &StartContext, catalog: &ConfigCatalog, as_json: bool) -> Result<u8> {
+    let records = McpToolLists::new(&context.dirs.data);
+    let reports = mcp_server_reports(catalog.mcp_servers(), &records, &|_| false);
     let mut stdout = std::io::stdout().lock();
     if as_json {
-        let rows: Vec<_> = catalog
-            .mcp_servers()
-            .values()
-            .map(|server| {
-                let (tools, failure) = match lists.load(server) {
-                    Some(Ok(tools)) => (Some(tools), None),
-                    Some(Err(why)) => (None, Some(why)),
-                    None => (None, None),
-                };
-                let layer = server.layer.to_string();
-                json!({"name": server.name, "layer": layer, "reached": reached_text(server), "tools": tools, "failure": failure})
-            })
-            .collect();
-        json_output::write_pretty_json(&rows, &mut stdout)?;
-        return Ok(exit::COMPLETED);
-    }
-    let mut out = TerminalSafeWriter(&mut stdout);
-    if catalog.mcp_servers().is_empty() {
-        writeln!(
-            out,
-            "no MCP server is configured: `synthdev mcp add` adds one to your settings, or write a .mcp.json"
-        )?;
-    }
-    for server in catalog.mcp_servers().values() {
-        let state = match lists.load(server) {
-            Some(Ok(tools)) => format_count(tools.len() as u64, "tool"),
-            Some(Err(why)) => format!("failed: {}", first_line(&why, 100)),
-            None => "not asked yet".to_owned(),
+        let row = |report: &McpServerReport| {
+            let call = report.last_call.as_ref();
+            json!({"name": report.name, "layer": report.layer.to_string(), "reached": report.reached, "tools": report.tools,
+                   "failure": report.listing_failure(), "state": report.state.word(),
+                   "last_call": call, "last_error": report.last_error})
         };
-        let layer = server.layer.to_string();
-        writeln!(
-            out,
-            "{:<16} {layer:<8} {:<40} {state}",
-            safe_name(&server.name),
-            first_line(&reached_text(server), 40)
-        )?;
+        json_output::write_pretty_json(&reports.iter().map(row).collect::<Vec<_>>(), &mut stdout)?;
+    } else {
+        writeln!(TerminalSafeWriter(&mut stdout), "{}", mcp_report_text(&reports))?;
     }
     Ok(exit::COMPLETED)
 }
 
-/// Without variables' values: they may be keys.
-fn reached_text(server: &McpServerConfig) -> String {
-    match &server.transport {
-        McpServerTransport::Stdio { command, arguments, .. } => {
-            std::iter::once(command).chain(arguments).map(String::as_str).collect::<Vec<_>>().join(" ")
-        }
-        McpServerTransport::Http { url, .. } => synthdev_settings::redaction::mask_address(url),
-    }
-}
-
-pub(crate) fn test_server(context: &StartContext, catalog: &ConfigCatalog, name: &str) -> Result<u8> {
-    let Some(server) = catalog.mcp_servers().get(name) else {
-        let known: Vec<&str> = catalog.mcp_servers().keys().map(String::as_str).collect();
-        bail!(
-            "there is no MCP server `{name}`\nhint: {}",
-            if known.is_empty() {
-                "none is configured".to_owned()
-            } else {
-                format!("there are: {}", known.join(", "))
-            }
-        );
-    };
-    McpToolLists::new(&context.dirs.data).forget(server);
-    let runtime = build_runtime()?;
-    let listings = runtime.block_on(wiring::list_mcp_servers(context, catalog, &[name.to_owned()]));
-    let Some(McpServerListing { tools, took, .. }) = listings.into_iter().next() else {
-        return Ok(exit::FAILED);
-    };
-    match tools {
-        Ok(tools) => {
-            print_tools(server, &tools, took)?;
+fn test_server(context: &StartContext, catalog: &ConfigCatalog, name: &str) -> Result<u8> {
+    let records = McpToolLists::new(&context.dirs.data);
+    let probe = LocalMcpProbe { context, catalog };
+    let servers = catalog.mcp_servers();
+    let tested = build_runtime()?.block_on(test_mcp_server(servers, name, &records, &probe));
+    match tested {
+        Ok(listing) => {
+            let text = servers.get(name).map(|server| mcp_tools_text(server, &listing));
+            writeln!(TerminalSafeWriter(&mut std::io::stdout().lock()), "{}", text.unwrap_or_default())?;
             Ok(exit::COMPLETED)
         }
-        Err(why) => {
-            print_stderr(format_args!("error: MCP server `{}` gave no tools: {why}", safe_name(name)));
+        Err(error @ McpServerTestError::Unknown { .. }) => bail!("{error}\nhint: {}", error.hint()),
+        Err(error @ McpServerTestError::Failed { .. }) => {
+            print_stderr(format_args!("error: {error}\nhint: {}", error.hint()));
             Ok(exit::FAILED)
         }
     }
-}
-
-fn print_tools(server: &McpServerConfig, tools: &[McpToolDescription], took: Duration) -> Result<()> {
-    let mut stdout = std::io::stdout().lock();
-    let mut out = TerminalSafeWriter(&mut stdout);
-    let count = format_count(tools.len() as u64, "tool");
-    writeln!(out, "{}: {count} in {} ms", safe_name(&server.name), took.as_millis())?;
-    for tool in tools {
-        let spec = server.tool_spec(tool);
-        let risk = if spec.risk == ToolRisk::Read { "read" } else { "execute" };
-        writeln!(out, "  {:<32} {risk:<8} {}", spec.name, first_line(&tool.description, 80))?;
-    }
-    Ok(())
 }

@@ -53,3 +53,4 @@ pub mod tool;
 pub mod trace;
 pub mod word_boundaries;
 pub mod workflow;
+pub mod workflow_requirements;

@@ -58,6 +58,42 @@ pub struct McpToolDescription {
     pub is_idempotent: bool,
 }
 
+/// A text or a file that a server offers.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct McpResourceDescription {
+    pub uri: String,
+    pub name: String,
+    #[serde(default)]
+    pub description: String,
+}
+
+/// A message that a server has prepared.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct McpPromptDescription {
+    pub name: String,
+    #[serde(default)]
+    pub description: String,
+    #[serde(default)]
+    pub arguments: Vec<McpPromptArgument>,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct McpPromptArgument {
+    pub name: String,
+    #[serde(default)]
+    pub is_required: bool,
+}
+
+/// How the last call of a server's tool went.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct McpCallRecord {
+    /// The server's own name for it.
+    pub tool: String,
+    pub took_ms: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<String>,
+}
+
 impl McpServerConfig {
     /// The tool as agents see it.
     pub fn tool_spec(&self, tool: &McpToolDescription) -> ToolSpec {

@@ -6,6 +6,9 @@ use serde_json::Value;
 use super::protocol::ModelProtocol;
 use super::secret::SecretText;
 
+/// User message for a conversation that would start with the assistant.
+pub const BEGIN: &str = "Begin.";
+
 /// The role a message has in a request. (A persona is a `Role`, a place in a context is a `ConversationSide`.)
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

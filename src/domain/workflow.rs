@@ -14,6 +14,7 @@ use super::model::RECORDING;
 use super::script::WorkflowScript;
 use super::source_location::{ConfigLayer, SourceLocation};
 use super::tool::ToolRisk;
+use super::workflow_requirements::WorkflowRequirements;
 
 pub use super::limits::{Budget, BudgetCap, DeclaredLimits, WorkflowLimits};
 pub use super::parameter::{ParameterType, WorkflowParameter, plain_text, value_kind};
@@ -110,6 +111,9 @@ pub struct Workflow {
     /// that it calls: each has its own.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub loopback_ports: BTreeSet<u16>,
+    /// Checked before a run starts.
+    #[serde(default, skip_serializing_if = "WorkflowRequirements::is_empty")]
+    pub requirements: WorkflowRequirements,
     /// Whether sub-agents do work of the run, and how much. Only of the root, set by the client that starts sub-agents.
     #[serde(default, skip_serializing_if = "SubAgents::is_none")]
     pub sub_agents: SubAgents,
@@ -192,6 +196,12 @@ pub struct StateSpec {
     /// Entered instead of pausing when this state reaches a limit or budget.
     #[serde(default)]
     pub on_limit: Option<StateIx>,
+    /// `execution: "server"`: no sub-agent runs its command.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub runs_here: bool,
+    /// Of a loop whose items sub-agents do: what they are told of it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub description: String,
     pub place: SourceLocation,
 }
 

@@ -371,6 +371,11 @@ pub enum RunEvent {
         tool: String,
         arguments: Value,
     },
+    /// How far a running tool has come, as it says itself. Not journaled.
+    ToolProgress {
+        call: CallId,
+        text: String,
+    },
     ToolFinished {
         call: CallId,
         agent: String,

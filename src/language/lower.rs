@@ -7,6 +7,7 @@ mod concurrency_limits;
 mod link;
 mod link_context;
 mod missing_prices;
+mod required_names;
 mod resolve_agents;
 mod spawnable_roles;
 mod start_warnings;

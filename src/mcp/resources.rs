@@ -68,7 +68,9 @@ pub(super) fn resource_templates() -> ListResourceTemplatesResult {
 
 pub(super) fn read_resource(backend: &dyn McpBackend, uri: &str) -> Result<ReadResourceResult, ErrorData> {
     let text = match (uri.strip_prefix(RUNS), uri.strip_prefix(WORKFLOWS)) {
-        (Some(id), _) => super::calls::find_run(backend, id).ok().map(|run| run_text(&run)),
+        (Some(id), _) => {
+            super::calls::find_run(backend, id).ok().map(|run| run_text(&run, backend.remote_approvals()))
+        }
         (None, Some(name)) => definition_text(backend, name),
         (None, None) => None,
     };
@@ -88,13 +90,14 @@ fn definition_text(backend: &dyn McpBackend, name: &str) -> Option<String> {
 }
 
 /// Reading a resource gives no token.
-fn run_text(run: &RunSummary) -> String {
+fn run_text(run: &RunSummary, remote_approvals: bool) -> String {
     let open = if run.progress.status == RunStatus::Paused { run.progress.pauses.as_slice() } else { &[] };
     let offers: Vec<PendingAction> = open
         .iter()
         .map(|pause| PendingAction { pause: pause.clone(), token: None, ttl_seconds: 0 })
         .collect();
     let mut told = response::run_status_json(run, &offers);
+    response::add_client_actions(run, remote_approvals, &mut told);
     told["input"] = json!(run.input);
     told["started"] = json!(to_rfc3339(run.started));
     told["updated"] = json!(to_rfc3339(run.progress.updated));

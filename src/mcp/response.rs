@@ -9,8 +9,10 @@ use std::collections::HashSet;
 use rmcp::model::{CallToolResult, ContentBlock};
 use serde_json::{Map, Value, json};
 
-pub(super) use self::llm_directive::{llm_request_json, required_decision};
-pub(super) use self::pending_actions::{ANSWER, PendingAction, action_json, may_answer};
+pub(super) use self::llm_directive::{llm_request_json, opened_messages, required_decision};
+pub(super) use self::pending_actions::{
+    ANSWER, PendingAction, action_json, add_client_actions, asked_party, may_answer,
+};
 pub(super) use self::plain_text::SUB_AGENTS;
 use super::error::ToolResultError;
 use synthdev_domain::ids::Timestamp;

@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 
 use super::arguments::check_size;
 use super::llm_reply;
-use super::response::required_decision;
+use super::response::{opened_messages, required_decision};
 use synthdev_domain::ids::RunId;
 use synthdev_domain::message::{ChatMessage, ChatRole};
 use synthdev_domain::model::{ModelRequest, ToolChoice};
@@ -121,8 +121,9 @@ fn sampling_request(request: &ModelRequest, takes_tools: bool) -> Option<ServerR
     if has_tools && wanted.is_none() && !takes_tools {
         return None;
     }
+    let opened = opened_messages(request);
     let (system, others): (Vec<_>, Vec<_>) =
-        request.messages.iter().partition(|message| message.role == ChatRole::System);
+        opened.iter().partition(|message| message.role == ChatRole::System);
     let mut messages = sampling_messages(&others, takes_tools);
     let mut params = json!({"maxTokens": request.choice.answer_tokens()});
     if takes_tools && has_tools {

@@ -140,7 +140,7 @@ impl SystemTool {
                     "interactionId": {"type": "string", "description": "The id of the pending interaction"},
                     "agentLLMResponse": {
                         "type": "object",
-                        "description": "{\"status\": \"success\", \"data\": {\"text\" or \"object\" or \"toolCalls\", \"usage\"}} or {\"status\": \"error\", \"errorDetails\": {\"message\", \"type\"}}",
+                        "description": "{\"status\": \"success\", \"data\": {\"text\" or \"object\" or \"toolCalls\": [{\"name\", \"arguments\": {…}}], \"usage\"}} or {\"status\": \"error\", \"errorDetails\": {\"message\", \"type\"}}",
                         "properties": {
                             "status": {"type": "string", "enum": ["success", "error"]},
                             "data": {"description": "The reply, if the call succeeded"},
@@ -191,7 +191,7 @@ impl SystemTool {
         properties["step_id"] = json!({"type": "string", "description": "The step_id of that step"});
         properties["result"] = json!({"description": "The fields that the type of the step requires: \
             shell {stdout, stderr, exit_code}; mcp_call {data} or {error}; prompt {confirmed}, {input} or \
-            {choice}; llm_call {text}, {object} or {toolCalls}; delegate the required outputs"});
+            {choice}; llm_call {text}, {object} or {toolCalls: [{name, arguments}]}; delegate the required outputs"});
         properties["expected_version"] = json!({"type": "integer", "minimum": 0,
             "description": "The state_version that came with the step, to be refused if something was done meanwhile"});
         properties["next"] = json!({"type": "boolean", "default": false,

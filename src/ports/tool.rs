@@ -6,6 +6,20 @@ use synthdev_domain::tool::{
     InterruptedCallStatus, PlannedFileEdit, RerunPolicy, ToolInvocation, ToolOutcome, ToolPreview, ToolSpec,
 };
 
+/// Hears how far a tool has come that runs.
+pub trait ToolProgressSink: Send + Sync {
+    /// A short text for the user; each replaces the one before.
+    fn report_progress(&self, text: &str);
+}
+
+/// Hears nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoToolProgress;
+
+impl ToolProgressSink for NoToolProgress {
+    fn report_progress(&self, _: &str) {}
+}
+
 pub trait ToolPort: Send + Sync {
     /// Every tool there is, in a stable order.
     fn specs(&self) -> &[ToolSpec];
@@ -43,6 +57,16 @@ pub trait ToolPort: Send + Sync {
     /// `network_denied`.
     fn run_with_network<'a>(&'a self, invocation: &'a ToolInvocation) -> BoxFuture<'a, ToolOutcome> {
         self.run(invocation)
+    }
+
+    /// As `run`, or as `run_with_network`; a tool that says how far it has come says it to `progress`.
+    fn run_reporting<'a>(
+        &'a self,
+        invocation: &'a ToolInvocation,
+        with_network: bool,
+        _progress: &'a dyn ToolProgressSink,
+    ) -> BoxFuture<'a, ToolOutcome> {
+        if with_network { self.run_with_network(invocation) } else { self.run(invocation) }
     }
 
     /// Why the sandbox cannot hold this call, which it should. Without the user's yes to that it is not run.

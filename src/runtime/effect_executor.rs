@@ -30,6 +30,7 @@ use synthdev_engine::event::RunEvent;
 use synthdev_engine::input::{Input, UserAnswer};
 use synthdev_ports::model::DeltaSink;
 use synthdev_ports::run_store::StoreError;
+use synthdev_ports::tool::ToolProgressSink;
 
 #[derive(Clone)]
 pub(super) struct EffectExecutor {
@@ -272,10 +273,11 @@ impl EffectExecutor {
     async fn execute_tool(&self, call: CallId, decided: &ToolInvocation) -> ToolOutcome {
         let RuntimeContext { ports, sandbox_exceptions: exceptions, .. } = &*self.context;
         let network = &exceptions.network;
+        let progress = ToolProgressPublisher { call, executor: self };
         if network.is_granted(&self.run) {
-            return ports.tools.run_with_network(decided).await;
+            return ports.tools.run_reporting(decided, true, &progress).await;
         }
-        let outcome = ports.tools.run(decided).await;
+        let outcome = ports.tools.run_reporting(decided, false, &progress).await;
         if !outcome.network_denied || !self.is_interactive {
             return outcome;
         }
@@ -407,6 +409,19 @@ fn not_executed(tool: &str, reason: &str) -> ToolOutcome {
         summary: problem,
         lacks_sandbox: true,
         ..ToolOutcome::default()
+    }
+}
+
+/// Publishes how far a tool has come.
+struct ToolProgressPublisher<'a> {
+    call: CallId,
+    executor: &'a EffectExecutor,
+}
+
+impl ToolProgressSink for ToolProgressPublisher<'_> {
+    fn report_progress(&self, text: &str) {
+        let text = self.executor.context.redactor.redact_text(text.to_owned());
+        self.executor.publish_event(RunEvent::ToolProgress { call: self.call, text });
     }
 }
 

@@ -55,7 +55,7 @@ impl EventBus {
 
     pub(super) fn publish(&self, run: &RunId, at: Timestamp, event: impl Into<StepEvent>) {
         let StepEvent { at_step, event } = event.into();
-        let delta = matches!(event, RunEvent::Delta { .. });
+        let delta = matches!(event, RunEvent::Delta { .. } | RunEvent::ToolProgress { .. });
         let published = PublishedEvent { run: run.clone(), at, at_step, event };
         self.watchers
             .lock()
@@ -113,7 +113,7 @@ impl EventQueue {
         if waiting.closed {
             return false;
         }
-        if !waiting.merge_delta(published) {
+        if !waiting.merge_delta(published) && !waiting.replace_progress(published) {
             waiting.events.push_back(published.clone());
             drop(waiting);
             self.event_arrived.notify_one();
@@ -128,6 +128,21 @@ impl EventQueue {
 }
 
 impl QueuedEvents {
+    /// Of a tool's reports only the last one counts.
+    fn replace_progress(&mut self, published: &PublishedEvent) -> bool {
+        let RunEvent::ToolProgress { call, text } = &published.event else { return false };
+        let Some(PublishedEvent { run, event: RunEvent::ToolProgress { call: of, text: before }, .. }) =
+            self.events.back_mut()
+        else {
+            return false;
+        };
+        let same = *run == published.run && of == call;
+        if same {
+            before.clone_from(text);
+        }
+        same
+    }
+
     /// Merges a streamed piece into the pending one of the same answer, if only pieces of answers follow that one.
     fn merge_delta(&mut self, published: &PublishedEvent) -> bool {
         let RunEvent::Delta { call, kind, text } = &published.event else { return false };

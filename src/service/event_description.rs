@@ -377,6 +377,7 @@ pub fn describe_event(at: Timestamp, event: &RunEvent) -> EventDescription<'_> {
             let title = format!("{} calls {tool}", caller_name(agent));
             words(EventKind::ToolCall, title).detail(value_pairs(arguments)).content(Json(arguments))
         }
+        RunEvent::ToolProgress { text, .. } => words(EventKind::Stream, "progress of a tool").detail(text),
         RunEvent::ToolFinished { tool, ok, summary, content, .. } => {
             let (severity, how) = if *ok { (Good, "finished") } else { (Bad, "failed") };
             let result = words(EventKind::ToolResult, format!("{tool} {how}")).severity(severity);

@@ -63,6 +63,21 @@ impl TuiBackend {
                 let reply = self.handle_indexing(request);
                 ServiceAnswer::later(async move { LookupResponse::Index(number, reply.await, clock.now()) })
             }
+            LookupRequest::WithResources(text) => {
+                let expanded = self.text_with_resources(text.clone());
+                ServiceAnswer::later(
+                    async move { LookupResponse::Message { text: expanded.await, typed: text } },
+                )
+            }
+            LookupRequest::McpPrompt { name, words } => {
+                let typed = format!("/{name} {words}").trim_end().to_owned();
+                let message = self.message_of_prompt(name, words);
+                ServiceAnswer::later(async move { LookupResponse::Message { typed, text: message.await } })
+            }
+            LookupRequest::McpNames => {
+                let names = self.mcp_names();
+                ServiceAnswer::later(async move { LookupResponse::McpNames(names.await) })
+            }
             LookupRequest::StopSideQuery => {
                 self.canceller.stop_all();
                 ServiceAnswer::nothing()
@@ -98,6 +113,7 @@ impl TuiBackend {
                     Ok(("Sandbox".to_owned(), text))
                 })
             }
+            LookupPage::McpServers(tested) => self.mcp_page(tested),
             LookupPage::Simulation(name) => {
                 let editor = self.definition_editor();
                 run_blocking(move || editor.simulate_workflow(&name).map(|all| simulation_text(&name, &all)))

@@ -12,6 +12,7 @@ use super::tui_backend::{RunningStart, StartedRun, WorkflowStart};
 use super::{TuiBackend, past_runs, run_blocking};
 use crate::context_windows;
 use crate::local_setup_ports::LocalSetupPorts;
+use crate::requirement_gate::RequirementGate;
 use crate::system_context::run_spec;
 use serde_json::Map;
 use synthdev_bootstrap::start_context::StartContext;
@@ -83,7 +84,7 @@ impl TuiBackend {
             stops: BreakpointSet::default(),
         };
         let spec = run_spec(&self.current_catalog(), &self.context.project, request);
-        self.start_run(self.current_runtime().handle.clone(), spec, || {})
+        self.start_run(self.current_runtime().handle.clone(), spec, None, || {})
     }
 
     /// Starts a workflow; reports errors of its file or its input.
@@ -108,6 +109,7 @@ impl TuiBackend {
             .map_err(|e| past_runs::with_hint(&e.message, Some(&e.hint)))?;
         self.prepare_demo(name, &program)?;
         let beside = beside.for_program(&program);
+        let gate = RequirementGate::for_program(&self.context, &catalog, &program);
         let stops = self.breakpoints.get();
         let request =
             RunStartRequest { program, inputs: values, approves_all: false, interactive: true, stops };
@@ -121,6 +123,10 @@ impl TuiBackend {
                 let elsewhere = self.isolated_runs();
                 let copied = async move {
                     let mut spec = spec;
+                    if let Some(gate) = gate {
+                        let checked = gate.check(spec.program).await;
+                        spec.program = checked.map_err(|unmet| unmet.to_string())?;
+                    }
                     context_windows::ask_unknown_windows(&wired.providers, &mut spec.program).await;
                     let windows = model_windows(&spec.program);
                     let started = run_blocking(move || {
@@ -135,7 +141,7 @@ impl TuiBackend {
                 };
                 Ok(WorkflowStart::Later(StartPreparation::Files, Box::pin(copied)))
             }
-            mode => self.start_run(mode.apply_to(&wired.handle, FileLockTime::AtStart), spec, begun),
+            mode => self.start_run(mode.apply_to(&wired.handle, FileLockTime::AtStart), spec, gate, begun),
         }
     }
 

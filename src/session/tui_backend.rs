@@ -12,6 +12,7 @@ use super::isolated_runs::IsolatedRuns;
 use super::pending_breakpoints::PendingBreakpoints;
 use super::{indexing_session, transcript_pages};
 use crate::context_windows;
+use crate::requirement_gate::RequirementGate;
 use synthdev_bootstrap::local_files::file_io::FileStamp;
 use synthdev_bootstrap::start_context::StartContext;
 use synthdev_bootstrap::trust::ProjectFiles;
@@ -90,12 +91,14 @@ impl TuiBackend {
         IsolatedRuns::new(&self.context, self.current_catalog(), self.current_runtime())
     }
 
-    /// Starts a run on this handle: at once, or when the servers have reported the windows of its models. `begun` is
+    /// Starts a run on this handle: at once, or when the servers have reported the windows of its models, and when `gate` has found
+    /// what it requires. `begun` is
     /// called when it runs.
     pub(crate) fn start_run(
         &self,
         handle: RuntimeHandle,
         mut spec: RunSpec,
+        gate: Option<RequirementGate>,
         begun: impl FnOnce() + Send + 'static,
     ) -> Result<WorkflowStart, String> {
         let providers = Arc::clone(&self.current_runtime().providers);
@@ -105,6 +108,14 @@ impl TuiBackend {
             begun();
             Ok(RunningStart { run, note: None, windows })
         };
+        if let Some(gate) = gate {
+            let checked = async move {
+                spec.program = gate.check(spec.program).await.map_err(|unmet| unmet.to_string())?;
+                context_windows::ask_unknown_windows(&providers, &mut spec.program).await;
+                Ok((go(spec)?, None))
+            };
+            return Ok(WorkflowStart::Later(StartPreparation::Requirements, Box::pin(checked)));
+        }
         if context_windows::are_windows_known(&providers, &spec.program) {
             context_windows::apply_known_windows(&providers, &mut spec.program);
             return go(spec).map(WorkflowStart::Running);

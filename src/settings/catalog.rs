@@ -127,6 +127,11 @@ impl ConfigCatalog {
         catalog
     }
 
+    /// The files that it was read from.
+    pub fn sources(&self) -> &ConfigSources {
+        &self.files
+    }
+
     pub fn settings(&self) -> &EffectiveSettings {
         &self.settings
     }

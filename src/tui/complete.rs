@@ -8,6 +8,7 @@ use crate::slash::{self, COMMANDS, SHELL_WORDS, SNAPSHOT_WORDS, SlashArgument, T
 use crate::theme;
 use synthdev_domain::journal::RunStatus;
 use synthdev_domain::project_index::SizeLimit;
+use synthdev_service::mcp_texts::McpCompletions;
 
 pub mod mention;
 
@@ -26,6 +27,8 @@ pub struct CompletionNames {
     pub agents: Vec<(String, String)>,
     /// The user's commands, the newest first.
     pub commands: Vec<String>,
+    /// What MCP servers have listed.
+    pub mcp: McpCompletions,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -59,13 +62,13 @@ pub fn complete_input(before: &str, names: &CompletionNames) -> Option<Completio
     };
     let word = word.strip_prefix('/')?;
     let candidates = match rest {
-        None => complete_command(word),
+        None => complete_command(word, names),
         Some(rest) => complete_argument(word, rest, names)?,
     };
     (!candidates.is_empty()).then_some(CompletionPopup { candidates, selected: 0, moved_by_hand: false })
 }
 
-fn complete_command(word: &str) -> Vec<CompletionCandidate> {
+fn complete_command(word: &str, names: &CompletionNames) -> Vec<CompletionCandidate> {
     let all = COMMANDS.iter().map(|command| {
         let space = if command.argument == SlashArgument::None { "" } else { " " };
         let candidate = CompletionCandidate {
@@ -81,7 +84,17 @@ fn complete_command(word: &str) -> Vec<CompletionCandidate> {
         };
         (command.name.to_owned(), candidate)
     });
-    rank_candidates(word, all.collect())
+    let prompts = names.mcp.prompts.iter().map(|(name, about)| {
+        let candidate = CompletionCandidate {
+            line: format!("/{name} "),
+            label: format!("/{name}"),
+            description: about.clone(),
+            word: false,
+            unavailable_reason: None,
+        };
+        (name.clone(), candidate)
+    });
+    rank_candidates(word, all.chain(prompts).collect())
 }
 
 fn complete_argument(word: &str, rest: &str, names: &CompletionNames) -> Option<Vec<CompletionCandidate>> {
@@ -112,6 +125,12 @@ fn complete_argument(word: &str, rest: &str, names: &CompletionNames) -> Option<
         SlashArgument::Switch => ["on", "off"].into_iter().map(plain).collect(),
         SlashArgument::Size => SizeLimit::WORDS.iter().map(|(word, _)| plain(word)).collect(),
         SlashArgument::Pane => pane_names(),
+        SlashArgument::McpServer => {
+            let word = ("test".to_owned(), "starts a server and lists its tools".to_owned());
+            let servers =
+                names.mcp.servers.iter().map(|(name, about)| (format!("test {name}"), about.clone()));
+            std::iter::once(word).chain(servers).collect()
+        }
         SlashArgument::Task => TASK_WORDS.map(|(word, about)| (word.to_owned(), about.to_owned())).into(),
         SlashArgument::Shell => {
             let words = SHELL_WORDS.map(|(word, about)| (word.to_owned(), about.to_owned()));
@@ -120,6 +139,7 @@ fn complete_argument(word: &str, rest: &str, names: &CompletionNames) -> Option<
     };
     let goes_on = |name: &str| match command.argument {
         SlashArgument::Workflow | SlashArgument::Snapshot | SlashArgument::Task => true,
+        SlashArgument::McpServer => name == "test",
         // nothing is run by being chosen, and words follow `???`
         SlashArgument::Shell => name != "add",
         _ => false,
@@ -180,6 +200,11 @@ mod tests {
             runs: vec![pair("ab12"), pair("cd34")],
             agents: vec![pair("coder")],
             commands: vec!["ls -la".to_owned()],
+            mcp: McpCompletions {
+                servers: vec![pair("docs")],
+                prompts: vec![pair("docs:review")],
+                ..McpCompletions::default()
+            },
             ..CompletionNames::default()
         };
         let check = |before: &str, expected: &[&str]| {
@@ -202,6 +227,9 @@ mod tests {
         check("/pane gr", &["/pane graph"]);
         check("/task rem", &["/task remove "]);
         check("/t us", &["/t use "]);
+        check("/mcp te", &["/mcp test ", "/mcp test docs"]);
+        check("/docs", &["/docs:review "]);
+        check("/docs:review x", &[]);
         check("/index n", &["/index none"]);
         check("/cmd ls", &["/cmd ls -la "]);
         check("/cmd a", &["/cmd add", "/cmd ls -la "]);

@@ -88,6 +88,7 @@ pub const COMMANDS: &[SlashCommand] = &[
     inspect::MODELS,
     inspect::CONFIG,
     inspect::SANDBOX,
+    inspect::MCP,
     history::EXPORT,
     settings::TRUST,
     session::CMD,
@@ -116,8 +117,16 @@ pub fn parse_command_line(line: &str) -> Result<SlashAction, String> {
             Some(steer) => steer.map(SlashAction::Steer),
             None => (command.parse_arguments)(rest.trim()),
         },
+        None if is_prompt_name(word) => {
+            Ok(SlashAction::McpPrompt { name: word.to_owned(), words: rest.trim().to_owned() })
+        }
         None => Err(unknown_command_text(word)),
     }
+}
+
+/// `server:prompt`, a prompt of an MCP server.
+pub fn is_prompt_name(word: &str) -> bool {
+    word.split_once(':').is_some_and(|(server, prompt)| !server.is_empty() && !prompt.is_empty())
 }
 
 pub fn find_command(word: &str) -> Option<&'static SlashCommand> {
@@ -139,7 +148,7 @@ mod tests {
 
     use super::*;
     use synthdev_domain::journal::RunStatus;
-    use synthdev_service::session::{SnapshotOperation, TimeTravelRequest};
+    use synthdev_service::session::{LookupPage, SnapshotOperation, TimeTravelRequest};
 
     fn workflow(name: &str, input: &str) -> Result<SlashAction, String> {
         Ok(SlashAction::Workflow { name: name.into(), input: input.into(), sharing_mode: None })
@@ -176,6 +185,12 @@ mod tests {
             Ok(SlashAction::Travel(TimeTravelRequest::Fork { run: Some("ab".into()), step: 3, set })),
         );
         check("/fork 3 a", Err("`a`: write it as name=value".into()));
+        let servers =
+            |tested: Option<&str>| Ok(SlashAction::Page(LookupPage::McpServers(tested.map(str::to_owned))));
+        check("/mcp", servers(None));
+        check("/mcp test git", servers(Some("git")));
+        check("/mcp test", Err("/mcp test needs the name of a server — /mcp lists them".into()));
+        check("/mcp start git", Err("/mcp takes `test NAME`, not `start git`".into()));
         check("/search", Err("/search needs words to look for".into()));
         check("/help /wf", Ok(SlashAction::Help(Some("wf".into()))));
         check("/snapshot", Ok(SlashAction::Snapshot(SnapshotOperation::List)));
@@ -189,6 +204,12 @@ mod tests {
         );
         check("/snap diff", Err("/snapshot diff needs an id — /snapshot list shows them".into()));
         check("/snap restroe x", Err("unknown: /snapshot restroe — did you mean restore?".into()));
+        let prompt = |name: &str, words: &str| {
+            Ok(SlashAction::McpPrompt { name: name.to_owned(), words: words.to_owned() })
+        };
+        check("/docs:review src/a.rs", prompt("docs:review", "src/a.rs"));
+        check("/docs:greet", prompt("docs:greet", ""));
+        check("/docs:", Err("unknown command /docs: — /help lists all".into()));
         check("/wrkflow a", Err("unknown command /wrkflow — did you mean /workflow?".into()));
         check("/zzzzzzzz", Err("unknown command /zzzzzzzz — /help lists all".into()));
     }

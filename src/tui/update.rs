@@ -27,6 +27,7 @@ mod key_press;
 mod layer_input;
 mod leaving;
 mod lookups;
+mod mcp_texts;
 mod mention;
 pub mod open_run;
 mod panes;

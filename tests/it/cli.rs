@@ -20,6 +20,7 @@ mod hygiene;
 mod index;
 mod isolation;
 mod keys;
+pub(crate) mod mcp_agents;
 mod mcp_servers;
 mod new;
 mod onboarding;

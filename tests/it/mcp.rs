@@ -2,12 +2,12 @@
 
 mod agents;
 mod beside;
-mod client;
+pub(crate) mod client;
 mod elsewhere;
 mod examples;
 mod expiry;
 mod flows;
-mod foreign;
+pub(crate) mod foreign;
 mod fresh;
 mod hostile;
 mod http;

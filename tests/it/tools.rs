@@ -6,6 +6,7 @@ mod confinement;
 mod explaining;
 mod fetching;
 mod files;
+mod foreign_servers;
 mod http;
 mod mcp_servers;
 mod own_tools;

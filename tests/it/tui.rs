@@ -42,9 +42,9 @@ use synthdev::engine::input::UserAnswer;
 use synthdev::engine::steering::SteeringAction;
 use synthdev::runtime::command::RunCommand;
 use synthdev::service::session::{
-    DefinitionRequest, DefinitionResponse, PendingStart, ProjectRequest, ProjectResponse, RestorePreview,
-    RoleLine, RunFilter, RunListPurpose, RunRequest, RunResponse, SessionRequest, SnapshotOperation,
-    StartPreparation, StartRequest, StartResponse, StatusFacts, WorkflowLine,
+    DefinitionRequest, DefinitionResponse, LookupRequest, PendingStart, ProjectRequest, ProjectResponse,
+    RestorePreview, RoleLine, RunFilter, RunListPurpose, RunRequest, RunResponse, SessionRequest,
+    SnapshotOperation, StartPreparation, StartRequest, StartResponse, StatusFacts, WorkflowLine,
 };
 use synthdev::tui::model::UiModel;
 use synthdev::tui::msg::{UiCommand, UiMessage};
@@ -62,6 +62,8 @@ struct TuiHarness {
     kept_texts: Vec<String>,
     /// How often those of earlier sessions were asked for.
     recall_count: usize,
+    /// How often what MCP servers offer was asked for.
+    mcp_name_count: usize,
     clock: i64,
 }
 
@@ -78,7 +80,14 @@ impl TuiHarness {
         };
         let (model, cmds) =
             initial_model(facts, None, None, &["synthdev 0.1.0".into()], ColorTheme::default());
-        Self { model, commands: cmds, kept_texts: Vec::new(), recall_count: 0, clock: 1_000_000 }
+        Self {
+            model,
+            commands: cmds,
+            kept_texts: Vec::new(),
+            recall_count: 0,
+            mcp_name_count: 0,
+            clock: 1_000_000,
+        }
     }
 
     fn send_message(&mut self, msg: UiMessage) -> &mut Self {
@@ -88,6 +97,7 @@ impl TuiHarness {
                     self.kept_texts.push(text)
                 }
                 UiCommand::Ask(SessionRequest::Project(ProjectRequest::Recall)) => self.recall_count += 1,
+                UiCommand::Ask(SessionRequest::Lookup(LookupRequest::McpNames)) => self.mcp_name_count += 1,
                 cmd => self.commands.push(cmd),
             }
         }
@@ -833,8 +843,14 @@ fn trust_comes_before_the_first_action() {
         let (model, cmds) =
             initial_model(facts, Some(start.clone()), Some(question.clone()), &[], ColorTheme::default());
         assert_eq!(cmds, []);
-        let mut desk =
-            TuiHarness { model, commands: cmds, kept_texts: Vec::new(), recall_count: 0, clock: 0 };
+        let mut desk = TuiHarness {
+            model,
+            commands: cmds,
+            kept_texts: Vec::new(),
+            recall_count: 0,
+            mcp_name_count: 0,
+            clock: 0,
+        };
         if yes {
             desk.check_frames("trust");
         }
@@ -864,8 +880,14 @@ fn a_warning_of_the_start_leaves_the_screen_when_it_no_longer_holds() {
         let trust = asked.then(|| question.clone());
         let missing = facts("no model", Some(MISSING));
         let (model, cmds) = initial_model(missing.clone(), None, trust, &[], ColorTheme::default());
-        let mut desk =
-            TuiHarness { model, commands: cmds, kept_texts: Vec::new(), recall_count: 0, clock: 0 };
+        let mut desk = TuiHarness {
+            model,
+            commands: cmds,
+            kept_texts: Vec::new(),
+            recall_count: 0,
+            mcp_name_count: 0,
+            clock: 0,
+        };
         let said =
             |desk: &TuiHarness| desk.model.transcript.items().map(|item| item.text()).collect::<Vec<_>>();
         let warns = |desk: &TuiHarness| said(desk).iter().any(|line| line.contains(MISSING));
@@ -877,6 +899,7 @@ fn a_warning_of_the_start_leaves_the_screen_when_it_no_longer_holds() {
                 commands: vec![],
                 kept_texts: vec![],
                 recall_count: 0,
+                mcp_name_count: 0,
                 clock: 0,
             };
             without.send_message(UiMessage::answered(ProjectResponse::Trusted {

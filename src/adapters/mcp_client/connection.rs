@@ -4,23 +4,33 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use futures_util::StreamExt as _;
+use rmcp::handler::client::progress::ProgressDispatcher;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResult, ClientConfig, ContentBlock, PaginatedRequestParams,
-    ResourceContents, Tool,
+    CallToolRequest, CallToolRequestParams, CallToolResult, CancelledNotificationParam, ClientConfig,
+    ClientRequest, ContentBlock, GetPromptRequestParams, PaginatedRequestParams, ProgressNotificationParam,
+    Prompt, ReadResourceRequestParams, RequestId, ResourceContents, ServerCapabilities, ServerResult, Tool,
 };
-use rmcp::service::{ClientInitializeError, NotificationContext, RoleClient, RunningService, ServiceError};
+use rmcp::service::{
+    ClientInitializeError, NotificationContext, Peer, PeerRequestOptions, RoleClient, RunningService,
+    ServiceError,
+};
 use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::{ClientHandler, ServiceExt};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use tokio::io::AsyncReadExt as _;
 use tokio::net::unix::pipe::Receiver;
+use tokio::runtime::Handle;
 use tokio::time::timeout;
 
 use super::client_settings::McpClientSettings;
 use super::server_start::{PreparedServer, prepare_server};
 use crate::tools::process::{ProcessGroup, StartedProcess};
-use synthdev_domain::mcp_server::{McpServerConfig, McpToolDescription};
+use synthdev_domain::mcp_server::{
+    McpPromptArgument, McpPromptDescription, McpResourceDescription, McpServerConfig, McpToolDescription,
+};
 use synthdev_domain::terminal_safe;
+use synthdev_ports::tool::ToolProgressSink;
 
 /// Bytes of the end of its standard error that are kept.
 const ERRORS_KEPT: usize = 4096;
@@ -29,6 +39,8 @@ const ERROR_LINES: usize = 4;
 /// Tools of one server that are taken, and pages of its list that are asked for.
 const MOST_TOOLS: usize = 2_000;
 const MOST_PAGES: usize = 100;
+/// Letters of a report of progress.
+const LONGEST_PROGRESS: usize = 80;
 /// How long a server that has closed its output may take to say why.
 const LAST_WORDS: Duration = Duration::from_millis(100);
 
@@ -43,6 +55,7 @@ pub(super) enum McpCallFailure {
 pub(super) struct McpConnection {
     service: RunningService<RoleClient, McpClientHandler>,
     list_changed: Arc<AtomicBool>,
+    progress: ProgressDispatcher,
     errors: StderrTail,
     /// Dropped last: the server is asked to end by the end of its input first.
     _process: Option<ProcessGroup>,
@@ -51,6 +64,7 @@ pub(super) struct McpConnection {
 /// What we say of ourselves, and what we hear beside answers.
 struct McpClientHandler {
     list_changed: Arc<AtomicBool>,
+    progress: ProgressDispatcher,
 }
 
 impl ClientHandler for McpClientHandler {
@@ -59,6 +73,14 @@ impl ClientHandler for McpClientHandler {
         about.client_info.name = "synthdev".to_owned();
         about.client_info.version = env!("CARGO_PKG_VERSION").to_owned();
         about
+    }
+
+    async fn on_progress(
+        &self,
+        report: ProgressNotificationParam,
+        _context: NotificationContext<RoleClient>,
+    ) {
+        self.progress.handle_notification(report).await;
     }
 
     async fn on_tool_list_changed(&self, _context: NotificationContext<RoleClient>) {
@@ -108,7 +130,9 @@ impl McpConnection {
     ) -> Result<Self, String> {
         let errors = StderrTail::default();
         let list_changed = Arc::new(AtomicBool::new(false));
-        let handler = McpClientHandler { list_changed: Arc::clone(&list_changed) };
+        let progress = ProgressDispatcher::new();
+        let handler =
+            McpClientHandler { list_changed: Arc::clone(&list_changed), progress: progress.clone() };
         let (service, process) = match prepare_server(settings, server)? {
             PreparedServer::Process(process) => {
                 let StartedProcess { group, commands, output, errors: stderr } = *process;
@@ -123,7 +147,9 @@ impl McpConnection {
             }
         };
         let why = match service {
-            Ok(Ok(service)) => return Ok(Self { service, list_changed, errors, _process: process }),
+            Ok(Ok(service)) => {
+                return Ok(Self { service, list_changed, progress, errors, _process: process });
+            }
             Ok(Err(error)) => {
                 tokio::time::sleep(LAST_WORDS).await;
                 match error {
@@ -150,7 +176,82 @@ impl McpConnection {
         self.list_changed.swap(false, Ordering::Relaxed)
     }
 
+    fn offers(&self, what: impl FnOnce(&ServerCapabilities) -> bool) -> bool {
+        self.service.peer().peer_info().is_some_and(|info| what(&info.capabilities))
+    }
+
+    /// None where they cannot be listed: they are an addition to the tools.
+    pub(super) async fn list_resources(&self) -> Vec<McpResourceDescription> {
+        let mut resources = Vec::new();
+        let mut page = None;
+        for _ in 0..MOST_PAGES {
+            if !self.offers(|offered| offered.resources.is_some()) {
+                break;
+            }
+            let Ok(listed) = self.service.list_resources(page.take()).await else { break };
+            resources.extend(listed.resources.into_iter().map(|resource| McpResourceDescription {
+                uri: resource.uri,
+                name: resource.name,
+                description: resource.description.unwrap_or_default(),
+            }));
+            resources.truncate(MOST_TOOLS);
+            match listed.next_cursor {
+                Some(cursor) if resources.len() < MOST_TOOLS => page = Some(page_after(cursor)),
+                Some(_) | None => break,
+            }
+        }
+        resources
+    }
+
+    /// As resources.
+    pub(super) async fn list_prompts(&self) -> Vec<McpPromptDescription> {
+        let mut prompts = Vec::new();
+        let mut page = None;
+        for _ in 0..MOST_PAGES {
+            if !self.offers(|offered| offered.prompts.is_some()) {
+                break;
+            }
+            let Ok(listed) = self.service.list_prompts(page.take()).await else { break };
+            prompts.extend(listed.prompts.into_iter().map(describe_prompt));
+            prompts.truncate(MOST_TOOLS);
+            match listed.next_cursor {
+                Some(cursor) if prompts.len() < MOST_TOOLS => page = Some(page_after(cursor)),
+                Some(_) | None => break,
+            }
+        }
+        prompts
+    }
+
+    pub(super) async fn read_resource(&self, uri: &str) -> Result<String, McpCallFailure> {
+        let read = self.service.read_resource(ReadResourceRequestParams::new(uri)).await;
+        match read {
+            Ok(result) => Ok(result.contents.iter().map(resource_text).collect::<Vec<_>>().join("\n")),
+            Err(error) => Err(self.failure(error).await),
+        }
+    }
+
+    pub(super) async fn get_prompt(
+        &self,
+        prompt: &str,
+        arguments: Map<String, Value>,
+    ) -> Result<String, McpCallFailure> {
+        let request = GetPromptRequestParams::new(prompt).with_arguments(arguments);
+        match self.service.get_prompt(request).await {
+            Ok(result) => {
+                let parts: Vec<String> =
+                    result.messages.iter().map(|message| content_text(&message.content)).collect();
+                Ok(parts.join("\n\n"))
+            }
+            Err(error) => Err(self.failure(error).await),
+        }
+    }
+
     pub(super) async fn list_tools(&self) -> Result<Vec<McpToolDescription>, String> {
+        // some have only resources and prompts
+        let others = |offered: &ServerCapabilities| offered.resources.is_some() || offered.prompts.is_some();
+        if self.offers(|offered| offered.tools.is_none() && others(offered)) {
+            return Ok(Vec::new());
+        }
         let mut tools = Vec::new();
         let mut page = None;
         for _ in 0..MOST_PAGES {
@@ -161,7 +262,7 @@ impl McpConnection {
             tools.truncate(MOST_TOOLS);
             match listed.next_cursor {
                 Some(cursor) if tools.len() < MOST_TOOLS => {
-                    page = Some(PaginatedRequestParams::default().with_cursor(Some(cursor)));
+                    page = Some(page_after(cursor));
                 }
                 Some(_) | None => break,
             }
@@ -169,26 +270,86 @@ impl McpConnection {
         Ok(tools)
     }
 
-    pub(super) async fn call_tool(&self, tool: &str, arguments: &Value) -> Result<Value, McpCallFailure> {
+    pub(super) async fn call_tool(
+        &self,
+        tool: &str,
+        arguments: &Value,
+        progress: &dyn ToolProgressSink,
+    ) -> Result<Value, McpCallFailure> {
         let mut call = CallToolRequestParams::new(tool.to_owned());
         call.arguments = arguments.as_object().cloned();
-        match self.service.call_tool(call).await {
+        match self.request_call(call, progress).await {
             Ok(result) if result.is_error == Some(true) => Err(McpCallFailure::Refused(result_text(&result))),
             Ok(result) => Ok(result_value(result)),
-            Err(ServiceError::McpError(error)) => Err(McpCallFailure::Refused(error.message.into_owned())),
-            Err(error) => {
-                tokio::time::sleep(LAST_WORDS).await;
-                let why = match error {
-                    ServiceError::TransportClosed => "it ended during the call".to_owned(),
-                    ServiceError::TransportSend(error) => innermost_reason(&*error.error),
-                    error => error.to_string(),
-                };
-                Err(McpCallFailure::Lost(format!(
-                    "{why}{}; the next call starts it again",
-                    self.errors.told()
-                )))
-            }
+            Err(error) => Err(self.failure(error).await),
         }
+    }
+
+    /// What the server refused, or why it is lost, with its last words.
+    async fn failure(&self, error: ServiceError) -> McpCallFailure {
+        let why = match error {
+            ServiceError::McpError(error) => return McpCallFailure::Refused(error.message.into_owned()),
+            ServiceError::TransportClosed => "it ended during the call".to_owned(),
+            ServiceError::TransportSend(error) => innermost_reason(&*error.error),
+            error => error.to_string(),
+        };
+        tokio::time::sleep(LAST_WORDS).await;
+        McpCallFailure::Lost(format!("{why}{}; the next call starts it again", self.errors.told()))
+    }
+
+    /// One call. The server is told if the call is given up.
+    async fn request_call(
+        &self,
+        call: CallToolRequestParams,
+        progress: &dyn ToolProgressSink,
+    ) -> Result<CallToolResult, ServiceError> {
+        let request = ClientRequest::CallToolRequest(CallToolRequest::new(call));
+        let options = PeerRequestOptions::no_options();
+        let mut sent = self.service.peer().send_cancellable_request(request, options).await?;
+        let mut open = OpenMcpCall { peer: sent.peer.clone(), request: Some(sent.id.clone()) };
+        let mut reports = self.progress.subscribe(sent.progress_token.clone()).await;
+        let answer = loop {
+            tokio::select! {
+                answer = &mut sent.rx => break answer,
+                Some(report) = reports.next() => progress.report_progress(&progress_text(&report)),
+            }
+        };
+        open.request = None;
+        match answer.map_err(|_| ServiceError::TransportClosed)?? {
+            ServerResult::CallToolResult(result) => Ok(result),
+            _ => Err(ServiceError::UnexpectedResponse),
+        }
+    }
+}
+
+/// A call that is cancelled unless it was answered.
+struct OpenMcpCall {
+    peer: Peer<RoleClient>,
+    request: Option<RequestId>,
+}
+
+impl Drop for OpenMcpCall {
+    fn drop(&mut self) {
+        let (Some(request), Ok(runtime)) = (self.request.take(), Handle::try_current()) else { return };
+        let peer = self.peer.clone();
+        runtime.spawn(async move {
+            let reason = "the call was given up".to_owned();
+            let cancelled = CancelledNotificationParam::new(Some(request), Some(reason));
+            // a server that is gone need not hear it
+            drop(peer.notify_cancelled(cancelled).await);
+        });
+    }
+}
+
+/// `3 of 10: reading page 3`, without what the server left out.
+fn progress_text(report: &ProgressNotificationParam) -> String {
+    let amount = match report.total {
+        Some(total) => format!("{} of {total}", report.progress),
+        None => report.progress.to_string(),
+    };
+    match report.message.as_deref().map(|message| terminal_safe::first_line(message, LONGEST_PROGRESS)) {
+        Some(message) if !message.is_empty() => format!("{amount}: {message}"),
+        _ => amount,
     }
 }
 
@@ -230,20 +391,44 @@ fn result_text(result: &CallToolResult) -> String {
     parts.join("\n")
 }
 
+fn left_out(kind: &str, mime: &str, data: &str) -> String {
+    format!("[{kind} {mime}, {} bytes of base64, not shown]", data.len())
+}
+
+fn resource_text(contents: &ResourceContents) -> String {
+    match contents {
+        ResourceContents::TextResourceContents { text, .. } => text.clone(),
+        ResourceContents::BlobResourceContents { uri, mime_type, blob, .. } => {
+            left_out(uri, mime_type.as_deref().unwrap_or_default(), blob)
+        }
+        _ => String::new(),
+    }
+}
+
+fn page_after(cursor: String) -> PaginatedRequestParams {
+    PaginatedRequestParams::default().with_cursor(Some(cursor))
+}
+
+fn describe_prompt(prompt: Prompt) -> McpPromptDescription {
+    let arguments = prompt.arguments.unwrap_or_default().into_iter().map(|argument| McpPromptArgument {
+        name: argument.name,
+        is_required: argument.required == Some(true),
+    });
+    McpPromptDescription {
+        name: prompt.name,
+        description: prompt.description.unwrap_or_default(),
+        arguments: arguments.collect(),
+    }
+}
+
 fn content_text(content: &ContentBlock) -> String {
-    let left_out = |kind: &str, mime: &str, data: &str| {
-        format!("[{kind} {mime}, {} bytes of base64, not shown]", data.len())
-    };
     match content {
         ContentBlock::Text(text) => text.text.clone(),
         ContentBlock::Image(image) => left_out("image", &image.mime_type, &image.data),
         ContentBlock::Audio(audio) => left_out("audio", &audio.mime_type, &audio.data),
         ContentBlock::Resource(resource) => match &resource.resource {
             ResourceContents::TextResourceContents { uri, text, .. } => format!("{uri}:\n{text}"),
-            ResourceContents::BlobResourceContents { uri, mime_type, blob, .. } => {
-                left_out(uri, mime_type.as_deref().unwrap_or_default(), blob)
-            }
-            _ => String::new(),
+            other => resource_text(other),
         },
         ContentBlock::ResourceLink(link) => format!("{} ({})", link.uri, link.name),
         _ => String::new(),

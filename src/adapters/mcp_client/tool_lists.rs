@@ -1,4 +1,4 @@
-//! The tools that servers listed last, one file for each server in the data directory: roles can name them, and a run can
+//! The tools, resources and prompts that servers listed last, one file for each server in the data directory: roles can name them, and a run can
 //! begin, before the server was started. A server that is configured in another way is another one.
 
 use std::path::PathBuf;
@@ -8,7 +8,10 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::file_io;
-use synthdev_domain::mcp_server::{McpServerConfig, McpToolDescription};
+use synthdev_domain::mcp_server::{
+    McpCallRecord, McpPromptDescription, McpResourceDescription, McpServerConfig, McpToolDescription,
+};
+use synthdev_ports::mcp::{McpServerListing, McpServerRecords};
 
 /// More is read of no list.
 const LARGEST_LIST: u64 = 16 << 20;
@@ -16,7 +19,10 @@ const LARGEST_LIST: u64 = 16 << 20;
 /// For so long a server that did not answer is not asked again by a run.
 const FAILURE_COUNTS: Duration = Duration::from_secs(10 * 60);
 
-/// Where the lists are kept.
+/// Marks the file of the last call.
+const CALL: &str = ".call";
+
+/// Where the lists are kept, and beside each how the last call went.
 #[derive(Clone, Debug)]
 pub struct McpToolLists {
     directory: PathBuf,
@@ -27,6 +33,10 @@ struct StoredToolList {
     server: String,
     #[serde(default)]
     tools: Vec<McpToolDescription>,
+    #[serde(default)]
+    resources: Vec<McpResourceDescription>,
+    #[serde(default)]
+    prompts: Vec<McpPromptDescription>,
     /// Why there is no list.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     failure: Option<String>,
@@ -37,54 +47,73 @@ impl McpToolLists {
         Self { directory: data_directory.join("mcp-tools") }
     }
 
-    /// What the server answered last: its tools, or why there were none (for some minutes). `None`: it was not asked yet.
-    pub fn load(&self, server: &McpServerConfig) -> Option<Result<Vec<McpToolDescription>, String>> {
-        let path = self.path(server);
-        let known = std::fs::metadata(&path).ok().filter(|known| known.len() <= LARGEST_LIST)?;
-        let stored: StoredToolList = serde_json::from_slice(&std::fs::read(&path).ok()?).ok()?;
-        match stored.failure {
-            None => Some(Ok(stored.tools)),
-            Some(failure) => {
-                let age = SystemTime::now().duration_since(known.modified().ok()?).unwrap_or_default();
-                (age < FAILURE_COUNTS).then_some(Err(failure))
-            }
-        }
-    }
-
-    /// The server counts as never asked.
-    pub fn forget(&self, server: &McpServerConfig) {
-        // absent is what is wanted
-        let _ = std::fs::remove_file(self.path(server));
-    }
-
     /// Best effort: without it the server is asked again.
-    pub(super) fn store(&self, server: &McpServerConfig, listed: &Result<Vec<McpToolDescription>, String>) {
-        let stored = match listed {
-            Ok(tools) => StoredToolList { server: server.name.clone(), tools: tools.clone(), failure: None },
-            Err(failure) => {
-                // a list that was good once is kept: the server may only be down
-                if matches!(self.load(server), Some(Ok(_))) {
-                    return;
-                }
-                StoredToolList {
-                    server: server.name.clone(),
-                    tools: Vec::new(),
-                    failure: Some(failure.clone()),
-                }
-            }
+    pub(super) fn store_listing(&self, server: &McpServerConfig, listing: &McpServerListing) {
+        let (tools, failure) = match &listing.tools {
+            Ok(tools) => (tools.clone(), None),
+            // a list that was good once is kept: the server may only be down
+            Err(_) if matches!(self.listed_tools(server), Some(Ok(_))) => return,
+            Err(failure) => (Vec::new(), Some(failure.clone())),
         };
-        let text = serde_json::to_string(&stored).unwrap_or_default();
+        let (resources, prompts) = (listing.resources.clone(), listing.prompts.clone());
+        let stored = StoredToolList { server: server.name.clone(), tools, resources, prompts, failure };
+        self.write(server, "", &stored);
+    }
+
+    /// Best effort, too: nothing depends on it.
+    pub(super) fn store_call(&self, server: &McpServerConfig, record: &McpCallRecord) {
+        self.write(server, CALL, record);
+    }
+
+    /// What is stored, and how old it is.
+    fn read(&self, server: &McpServerConfig) -> Option<(StoredToolList, Duration)> {
+        let path = self.path(server, "");
+        let known = std::fs::metadata(&path).ok().filter(|known| known.len() <= LARGEST_LIST)?;
+        let stored = serde_json::from_slice(&std::fs::read(&path).ok()?).ok()?;
+        let age = SystemTime::now().duration_since(known.modified().ok()?).unwrap_or_default();
+        Some((stored, age))
+    }
+
+    fn write(&self, server: &McpServerConfig, what: &str, stored: &impl Serialize) {
+        let text = serde_json::to_string(stored).unwrap_or_default();
         let written = file_io::ensure_private_directory(&self.directory)
-            .and_then(|()| file_io::write_private(&self.path(server), &text));
+            .and_then(|()| file_io::write_private(&self.path(server, what), &text));
         if let Err(error) = written {
-            tracing::warn!(%error, server = server.name, "the list of tools was not stored");
+            tracing::warn!(%error, server = server.name, "what is kept of an MCP server was not stored");
         }
     }
 
-    fn path(&self, server: &McpServerConfig) -> PathBuf {
+    fn path(&self, server: &McpServerConfig, what: &str) -> PathBuf {
         let text = format!("{} {} {:?}", server.name, server.layer, server.transport);
         let hash: String =
             Sha256::digest(text.as_bytes()).iter().take(16).map(|byte| format!("{byte:02x}")).collect();
-        self.directory.join(format!("{hash}.json"))
+        self.directory.join(format!("{hash}{what}.json"))
+    }
+}
+
+impl McpServerRecords for McpToolLists {
+    fn listed_tools(&self, server: &McpServerConfig) -> Option<Result<Vec<McpToolDescription>, String>> {
+        let (stored, age) = self.read(server)?;
+        match stored.failure {
+            None => Some(Ok(stored.tools)),
+            Some(failure) => (age < FAILURE_COUNTS).then_some(Err(failure)),
+        }
+    }
+
+    fn listed_resources(&self, server: &McpServerConfig) -> Vec<McpResourceDescription> {
+        self.read(server).map(|(stored, _)| stored.resources).unwrap_or_default()
+    }
+
+    fn listed_prompts(&self, server: &McpServerConfig) -> Vec<McpPromptDescription> {
+        self.read(server).map(|(stored, _)| stored.prompts).unwrap_or_default()
+    }
+
+    fn last_call(&self, server: &McpServerConfig) -> Option<McpCallRecord> {
+        serde_json::from_slice(&std::fs::read(self.path(server, CALL)).ok()?).ok()
+    }
+
+    fn forget(&self, server: &McpServerConfig) {
+        // absent is what is wanted
+        let _ = std::fs::remove_file(self.path(server, ""));
     }
 }

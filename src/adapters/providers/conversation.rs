@@ -17,10 +17,8 @@ use std::collections::HashSet;
 
 use serde_json::{Value, json};
 
-use synthdev_domain::message::{ChatMessage, ChatRole, ToolCall};
+use synthdev_domain::message::{BEGIN, ChatMessage, ChatRole, ToolCall};
 
-/// User message for a conversation that would start with the assistant.
-pub const BEGIN: &str = "Begin.";
 /// User message for a conversation that would end with the assistant.
 pub const CONTINUE: &str = "Continue.";
 const NO_OUTPUT: &str = "(no output)";

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use synthdev_domain::tool::ToolPreview;
 use synthdev_ports::mcp::{McpPort, McpToolAddress};
+use synthdev_ports::tool::ToolProgressSink;
 
 use super::tool_answer::ToolAnswer;
 
@@ -41,9 +42,13 @@ pub(super) fn preview_call(arguments: &McpCallArguments) -> ToolPreview {
     }
 }
 
-pub(super) async fn run_tool(servers: &dyn McpPort, arguments: McpCallArguments) -> ToolAnswer {
+pub(super) async fn run_tool(
+    servers: &dyn McpPort,
+    arguments: McpCallArguments,
+    progress: &dyn ToolProgressSink,
+) -> ToolAnswer {
     let given = arguments.arguments.unwrap_or_else(|| json!({}));
-    match servers.call(&arguments.server, &arguments.tool, &given).await {
+    match servers.call(&arguments.server, &arguments.tool, &given, progress).await {
         Ok(result) if result.to_string().len() > MOST_BYTES => ToolAnswer::failure(format!(
             "{} of {} answered with {} bytes, at most {MOST_BYTES} are taken: ask it for less, or for a file and its path",
             arguments.tool,

@@ -25,6 +25,8 @@ pub struct DelegatedTask {
     pub owner: String,
     /// What the work is called: the workflow that does it, or the loop whose item it is.
     pub name: String,
+    /// What the loop says of it.
+    pub description: String,
     /// Position of the item.
     pub index: Option<usize>,
     pub total: usize,
@@ -81,6 +83,7 @@ impl Machine {
                     .first()
                     .map(|root| root.name.clone())
                     .unwrap_or_default(),
+                description: String::new(),
                 index: None,
                 total: 1,
                 item: Value::Object((*frame.inputs).clone()),
@@ -110,6 +113,7 @@ impl Machine {
         let local = state.name.rsplit('/').next().unwrap_or_default();
         Some(DelegatedTask {
             name: workflow.map_or(local, |workflow| &workflow.name).to_owned(),
+            description: state.description.clone(),
             owner: self.core.state_path_in(parent, parent.frames.len().saturating_sub(1)),
             index: Some(index),
             total: fact("total").as_u64().and_then(|total| usize::try_from(total).ok()).unwrap_or(0),
@@ -143,9 +147,20 @@ impl Machine {
 
     /// Whether a sub-agent does it, instead of the run.
     pub fn delegates_tool(&self, call: CallId, invocation: &ToolInvocation) -> bool {
+        let branch = self.core.branches.all().find(|branch| branch.pending_call() == Some(call));
         invocation.agent == ASKED_BY
             && THEIRS.contains(&invocation.tool.as_str())
             && self.task_for_call(call).is_some()
+            && !branch.is_some_and(|branch| self.runs_here(branch))
+    }
+
+    /// The state of the branch keeps its command from sub-agents.
+    fn runs_here(&self, branch: &Branch) -> bool {
+        let state = branch
+            .frames
+            .last()
+            .and_then(|frame| self.core.spec.program.workflows.get(frame.workflow.0)?.state(frame.state));
+        state.is_some_and(|state| state.runs_here)
     }
 
     /// Questions that sub-agents put to their users, by task.
@@ -219,11 +234,12 @@ impl Machine {
 
     fn needs_task_delegation(&self, branch: &Branch, invocation: &ToolInvocation) -> bool {
         let theirs = invocation.agent == ASKED_BY && THEIRS.contains(&invocation.tool.as_str());
-        theirs && self.is_task_branch(branch)
+        theirs && self.is_task_branch(branch) && !self.runs_here(branch)
     }
 
     pub(super) fn is_delegated_call(&self, invocation: &ToolInvocation) -> bool {
-        self.is_task_branch(&self.core.branches.current) && THEIRS.contains(&invocation.tool.as_str())
+        let branch = &self.core.branches.current;
+        self.is_task_branch(branch) && !self.runs_here(branch) && THEIRS.contains(&invocation.tool.as_str())
     }
 
     /// Asks the user about tools that sub-agents would have run without a question where the sub-agents are gone, and

@@ -67,6 +67,8 @@ impl GraphSketch {
             budget: Budget::default(),
             max_visits: None,
             on_limit: None,
+            runs_here: false,
+            description: String::new(),
             place: SourceLocation::default(),
         });
         self.states.last_mut().unwrap()

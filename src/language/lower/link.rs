@@ -13,6 +13,7 @@ use super::super::workflow_file::{SpannedText, WorkflowForm, lower_handlers, par
 use super::build::build_workflow;
 use super::concurrency_limits::check_concurrency;
 use super::missing_prices::{check_missing_prices, has_dollar_limit};
+use super::required_names::check_required_names;
 use super::resolve_agents::{resolve_agent, state_models, summary_model};
 use super::spawnable_roles::SpawnRequest;
 use super::steps::step_tools;
@@ -69,6 +70,7 @@ impl<'a> LinkedWorkflows<'a> {
             let scripts = find_script_file(&form, file, surroundings, &mut findings);
             lower_workflow_handlers(&mut form, scripts.as_ref(), &mut findings);
             step_tools(&mut form, surroundings, &mut findings);
+            check_required_names(&form, surroundings, &mut findings);
             let library = scripts.as_ref().map(|scripts| &scripts.library);
             let states = compile_scripts(
                 &form,

@@ -33,6 +33,8 @@ pub struct LinkContext<'a> {
     /// `None`: programs state the models that they are judged by.
     pub stated_model: Option<&'a StatedModelLookup<'a>>,
     pub tools: &'a [ToolSpec],
+    /// Names of the configured MCP servers.
+    pub mcp_servers: &'a [String],
     /// Unmatched patterns become W09.
     pub resolve_role_tools: &'a RoleToolsLookup<'a>,
     /// Script files and prompts beside workflow files.

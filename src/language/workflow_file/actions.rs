@@ -40,8 +40,10 @@ pub(super) const EXPECTED_EXIT: &[KeyDeclaration] = &[declared_key("expect_exit"
     "Exit codes that count as done; `any` leaves the decision to the transitions. Default: 0.",
 )];
 /// Who runs a command, for states and steps.
-pub(super) const EXECUTION: &[KeyDeclaration] = &[declared_key("execution")
-    .with_value(Words(&[declared_word("server", "Where this program runs.")]), "Who runs it.")];
+pub(super) const EXECUTION: &[KeyDeclaration] = &[declared_key("execution").with_value(
+    Words(&[declared_word("server", "This program, also in a task of a sub-agent.")]),
+    "Who runs it. Default: this program; in a task of a sub-agent, the sub-agent.",
+)];
 /// A request, for states and steps.
 pub(super) const REQUEST_PARTS: &[KeyDeclaration] = &[
     declared_key("method")

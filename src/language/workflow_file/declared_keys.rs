@@ -4,7 +4,7 @@
 //!
 //! | keys of | are declared in |
 //! | --- | --- |
-//! | the workflow; its limits, sandbox, `use` | `workflow_object.rs`; `limits.rs`, `ports.rs`, `definitions.rs` |
+//! | the workflow; its limits, sandbox, requirements, `use` | `workflow_object.rs`; `limits.rs`, `ports.rs`, `requirements.rs`, `definitions.rs` |
 //! | a parameter, a context, an agent | `parameter.rs`, `context.rs`, `agent.rs` |
 //! | every state: name, type, action, agent, input, handlers, transitions, output, retry, catch, fallback, on_error, timeout, budget, max_visits, on_limit | `state_form.rs` (`on_error` of `parallel`: `parallel_form.rs`) |
 //! | one type of state (`STATE_TYPES` in `states.rs` says which tables a type has) | `for_each_form.rs`, `parallel_form.rs`; `pause`, `delegate`, `wait`, `fail`: `pauses.rs`; `final`: `states.rs`; `tool`, `mcp`, `shell`, `http`: `actions.rs` |
@@ -25,6 +25,7 @@ use super::parameter::PARAMETER;
 use super::pauses::REQUEST;
 use super::ports::SANDBOX;
 use super::recovery_forms::{BUDGET, CAP, CATCH, OUTPUT, RETRY};
+use super::requirements::REQUIREMENTS;
 use super::set_state::UPDATE;
 use super::states::{PLAIN_STATE, STATE_TYPES};
 use super::steps::{STEP_BRANCH, STEP_TYPES};
@@ -33,11 +34,12 @@ use super::workflow_object::WORKFLOW;
 use crate::key_declaration::{ObjectDeclaration, TypeDeclaration};
 
 /// The objects of a workflow file whose keys do not depend on a `type`.
-pub const OBJECTS: [&ObjectDeclaration; 21] = [
+pub const OBJECTS: [&ObjectDeclaration; 22] = [
     &WORKFLOW,
     &PARAMETER,
     &LIMITS,
     &SANDBOX,
+    &REQUIREMENTS,
     &BUDGET,
     &CAP,
     &USE,

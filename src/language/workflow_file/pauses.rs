@@ -64,8 +64,10 @@ pub(super) const REQUEST: ObjectDeclaration = ObjectDeclaration {
         declared_key("description").with_value(Text, "What is to be done, in a line."),
         declared_key("prompt").with_value(VALUE, "The whole instruction."),
         declared_key("required_outputs").with_value(TEXTS, "Names of values that must come back."),
-        declared_key("schema")
-            .with_value(SCHEMA, "A JSON Schema for the values, or the name of one in `use.schemas`."),
+        declared_key("schema").with_value(
+            SCHEMA,
+            "A JSON Schema for the values, one for each by its name, or the name of one in `use.schemas`.",
+        ),
         declared_key("available_tools").with_value(TEXTS, "Tools that may be used."),
         declared_key("context").with_value(Any, "What is good to know."),
         declared_key("message")
@@ -130,8 +132,8 @@ pub(super) fn read_pause(
         let message = "`required_outputs` needs an answer of several values";
         findings.add_error("E10", value.span.clone(), message, Some(hint.to_owned()));
     }
-    let message = inputs.mostly_text_field(node, "message", findings);
-    let schema = schema::read_schema(node, inputs.definitions, findings);
+    let message = inputs.mostly_text_field(node, "message", findings).map(quoted_as_expression);
+    let schema = schema::read_output_schema(node, &outputs, inputs.definitions, findings);
     let spec = PauseSpec { choices, schema, required_outputs: outputs, ..PauseSpec::new(kind) };
     let form = PauseForm { message, on_timeout: None, spec };
     Some(read_waiting(node, inputs, scope, form, findings))
@@ -242,7 +244,7 @@ pub(super) fn read_delegate(
         findings.add_error("E10", action.span.start..action.span.start + 1, message, Some(hint.to_owned()));
     }
     let description = read_text(action, "description", findings).map(|text| text.value);
-    let prompt = inputs.mostly_text_field(action, "prompt", findings);
+    let prompt = inputs.mostly_text_field(action, "prompt", findings).map(quoted_as_expression);
     if description.is_none() && non_null_member(action, "prompt").is_none() {
         let hint = "add \"prompt\": \"…\"";
         let message = "the delegate state says neither `description` nor `prompt`";
@@ -254,8 +256,9 @@ pub(super) fn read_delegate(
     let before =
         before.inspect(|text| text.trim_end().clone_into(&mut request.description)).unwrap_or_default();
     let message = RequestForm { text_before: before, prompt, text_after: after };
+    let schema = schema::read_output_schema(action, &required_outputs, inputs.definitions, findings);
     let spec = PauseSpec {
-        schema: schema::read_schema(action, inputs.definitions, findings),
+        schema,
         required_outputs,
         request: Some(Box::new(request)),
         ..PauseSpec::new(PauseKind::Outputs)
@@ -263,6 +266,20 @@ pub(super) fn read_delegate(
     let message = Some(InputForm::Request(Box::new(message)));
     let form = PauseForm { message, on_timeout: None, spec };
     Some(read_waiting(node, inputs, scope, form, findings))
+}
+
+/// A text in quotes is an expression, as an `input` is: its quotes are not for who reads it.
+fn quoted_as_expression(input: InputForm) -> InputForm {
+    let is_quoted = |text: &str| {
+        let inside =
+            |quote: char| text.trim().strip_prefix(quote)?.strip_suffix(quote).map(|inside| (inside, quote));
+        let found = inside('\'').or_else(|| inside('"'));
+        found.is_some_and(|(inside, quote)| !inside.contains([quote, '\\', '\n', '\r']))
+    };
+    match input {
+        InputForm::Words(text) if is_quoted(&text.value) => InputForm::Expression(text),
+        other => other,
+    }
 }
 
 /// The fields of the action but its description and prompt.

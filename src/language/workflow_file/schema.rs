@@ -1,6 +1,6 @@
 //! JSON Schemas inside a workflow file: they must be sound themselves, and literal values must fit them.
 
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 
 use super::super::json::{JsonNode, JsonNodeKind};
 use super::super::source::FileDiagnostics;
@@ -18,6 +18,24 @@ pub(super) fn read_schema(
         JsonNodeKind::String(name) => named.find_schema(name, &value.span, findings),
         _ => usable_schema(value, findings),
     }
+}
+
+/// The `schema` of an answer of several values: as `read_schema`, or a JSON Schema for each value by its name.
+pub(super) fn read_output_schema(
+    node: &JsonNode,
+    outputs: &[String],
+    named: &NamedDefinitions,
+    findings: &mut FileDiagnostics<'_>,
+) -> Option<Value> {
+    let members = non_null_member(node, "schema").and_then(JsonNode::members).unwrap_or_default();
+    if members.is_empty() || !members.iter().all(|member| outputs.contains(&member.key)) {
+        return read_schema(node, named, findings);
+    }
+    let properties: Map<String, Value> = members
+        .iter()
+        .filter_map(|member| Some((member.key.clone(), usable_schema(&member.value, findings)?)))
+        .collect();
+    Some(json!({"type": "object", "properties": properties}))
 }
 
 /// A JSON Schema that can be used. Schemas elsewhere on the network are not fetched.

@@ -9,6 +9,7 @@ use super::super::source::FileDiagnostics;
 use super::action_form::{ACTION, FunctionForm, read_function, script_only};
 use super::error_policy;
 use super::fields::{check_object, non_null_member, read_count, read_list, read_text};
+use super::for_each_form::is_task;
 use super::inputs::{InputFormReader, sub_inputs};
 use super::parallel_form::is_branch_policy;
 use super::recovery_forms::{CatchForm, OnErrorForm, RetryForm};
@@ -31,7 +32,10 @@ pub(super) const NAMED: &[KeyDeclaration] = &[
         .required(),
     declared_key("type")
         .with_value(Text, "The kind of a state that does not call an agent, a script or a workflow."),
-    declared_key("description").with_value(Text, "For readers of the file."),
+    declared_key("description").with_value(
+        Text,
+        "For readers of the file; of a loop with `agent: \"@task\"`, also for its sub-agents.",
+    ),
 ];
 
 pub(super) const STATE_ACTION: KeyDeclaration = declared_key("action")
@@ -249,11 +253,20 @@ pub(super) fn read_common_fields(
             max_visits: non_null_member(node, "max_visits")
                 .and_then(|_| read_count(node, "max_visits", findings)),
             store,
+            runs_here: word == "shell" && node.get("execution").and_then(JsonNode::as_str) == Some("server"),
+            description: task_description(node, word),
             ..StateSpec::default()
         },
         span: node.span.clone(),
         ..StateForm::default()
     }
+}
+
+/// What sub-agents are told of a loop that hands its items to them. What is no text is found by the schema.
+fn task_description(node: &JsonNode, word: &str) -> String {
+    let told =
+        node.get("description").and_then(JsonNode::as_str).filter(|_| word == "foreach" && is_task(node));
+    told.unwrap_or_default().to_owned()
 }
 
 fn read_handlers(node: &JsonNode, findings: &mut FileDiagnostics<'_>) -> HandlersForm {

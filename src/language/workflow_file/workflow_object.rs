@@ -22,6 +22,7 @@ use super::limits::{LimitsForm, read_limits};
 use super::parameter::{ParameterForm, read_inputs, read_workflow_output};
 use super::ports::read_ports;
 use super::recovery_forms::OnErrorForm;
+use super::requirements::{RequirementsForm, read_requirements};
 use super::spanned::{SpannedText, SpannedValue};
 use super::state_form::{HandlersForm, StateForm};
 use super::states::StateFormReader;
@@ -60,6 +61,7 @@ pub(super) const WORKFLOW: ObjectDeclaration = ObjectDeclaration {
         declared_key("snapshot").with_value(Words(SNAPSHOT_WORDS), "Whether the project's files are stored before an agent can change them."),
         declared_key("isolation").with_value(Words(ISOLATION_WORDS), "Where a run works."),
         declared_key("sandbox").with_value(Ref("workflow_sandbox"), "What the commands of its states reach besides."),
+        declared_key("requirements").with_value(Ref("requirements"), "What must be there before a run starts."),
         declared_key("script_file").with_value(Text, "A JavaScript file beside this one; its functions can be named by every script here."),
     ],
     future_keys: &["schedule"],
@@ -165,6 +167,7 @@ pub struct WorkflowForm {
     pub agents: Vec<AgentForm>,
     pub states: Vec<StateForm>,
     pub limits: LimitsForm,
+    pub requirements: RequirementsForm,
     pub on_error: Option<OnErrorForm>,
     pub on_limit: Option<SpannedText>,
     pub no_match: NoMatchForm,
@@ -208,6 +211,7 @@ pub fn parse_workflow(node: &JsonNode, findings: &mut FileDiagnostics<'_>) -> Op
     let node = rewritten.as_ref().unwrap_or(node);
     let named = read_definitions(node, findings);
     let states = StateFormReader::new(&named).read_states(node, findings);
+    let requirements = read_requirements(node, findings);
     let handled = states.iter().any(|state| state.handlers != HandlersForm::default());
     Some(WorkflowForm {
         dialect: match (&rewritten, handled) {
@@ -238,8 +242,10 @@ pub fn parse_workflow(node: &JsonNode, findings: &mut FileDiagnostics<'_>) -> Op
             snapshot: read_snapshot_policy(node, findings),
             isolated: read_isolated(node, findings),
             loopback_ports: read_ports(node, findings),
+            requirements: requirements.names(),
             ..Workflow::default()
         },
+        requirements,
         name,
         span: node.span.clone(),
     })

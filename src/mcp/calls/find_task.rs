@@ -16,6 +16,10 @@ use synthdev_service::run_resume;
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
 const LOOKS: usize = 200;
 
+/// One run is read at a time: other calls about it find what was read. After a crash, all sub-agents of a run come
+/// at once.
+static LOADING: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
+
 /// The run of a task, and whether this process drives it.
 pub(super) struct FoundTask {
     pub(super) run: RunSummary,
@@ -94,6 +98,7 @@ fn is_resuming(backend: &dyn McpBackend, run: &RunSummary) -> bool {
 /// `false`: a resume of the run is in progress.
 async fn recover_task(backend: &dyn McpBackend, run: &RunSummary) -> Result<bool, SubAgentError> {
     let failed = |why: &str| SubAgentError::new("store", format!("the run cannot be read: {why}"));
+    let _alone = LOADING.lock().await;
     let (handle, run) = (backend.handle().clone(), run.clone());
     // others are served while a long journal is read
     let read = tokio::task::spawn_blocking(move || handle.load_tasks(&run)).await;
@@ -103,6 +108,10 @@ async fn recover_task(backend: &dyn McpBackend, run: &RunSummary) -> Result<bool
 async fn resume_run(backend: &dyn McpBackend, run: &RunSummary) -> Result<(), SubAgentError> {
     let failed =
         |text: String| SubAgentError::new("not_running", format!("the workflow cannot go on: {text}"));
+    let _alone = LOADING.lock().await;
+    if backend.handle().running_runs().contains(&run.id) {
+        return Ok(());
+    }
     let (handle, going) = backend.prepare_resume(run).map_err(|reason| failed(reason.message))?;
     run_resume::resume_run(&handle, &run.id, going).await.map_err(|error| failed(error.to_string()))
 }

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::super::arguments::ToolArguments;
 use super::super::backend::OfferedWorkflow;
 use super::super::error::{McpCallError, ToolResultError, invalid_request_error, shorten_text};
+use super::super::response::asked_party;
 use super::super::timestamp::to_rfc3339;
 use super::super::tool_schema;
 use super::super::tools::tool_names;
@@ -59,11 +60,12 @@ pub(super) fn list_runs(mut call: McpToolCall<'_>) -> Result<Value, McpCallError
     let found = find_runs(call.backend.handle(), &query).map_err(|error| {
         ToolResultError::new("store", "The history cannot be read", error.to_string()).hint(error.hint())
     })?;
-    Ok(json!({"runs": found.iter().map(run_json).collect::<Vec<_>>()}))
+    let remote = call.backend.remote_approvals();
+    Ok(json!({"runs": found.iter().map(|run| run_json(run, remote)).collect::<Vec<_>>()}))
 }
 
 /// A run as lists show it.
-pub(super) fn run_json(run: &RunSummary) -> Value {
+fn run_json(run: &RunSummary, remote_approvals: bool) -> Value {
     let mut line = json!({
         "workflowId": run.id,
         "workflowName": run.workflow,
@@ -72,6 +74,9 @@ pub(super) fn run_json(run: &RunSummary) -> Value {
         "updated": to_rfc3339(run.progress.updated),
         "input": shorten_text(&run.input),
     });
+    if let Some(asked) = asked_party(run, remote_approvals) {
+        line["waitsFor"] = json!(asked);
+    }
     if let Some(error) = &run.progress.error {
         line["error"] = json!({"type": error.code, "detail": shorten_text(&error.detail)});
     }

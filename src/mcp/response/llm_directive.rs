@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::super::timestamp::to_rfc3339;
 use synthdev_domain::ids::{RunId, Timestamp};
 use synthdev_domain::journal::RunSummary;
-use synthdev_domain::message::ChatMessage;
+use synthdev_domain::message::{BEGIN, ChatMessage, ChatRole};
 use synthdev_domain::model::{ModelRequest, ToolChoice};
 use synthdev_domain::tool::ParsingTool;
 use synthdev_service::delegated_work::delegated_calls::{DelegatedCall, PROVIDER};
@@ -70,7 +70,7 @@ pub(crate) fn llm_request_json(request: &ModelRequest, command: &str, conversati
     let mut asked = json!({
         "apiKey": null,
         "modelId": model,
-        "messages": request.messages.iter().map(message_json).collect::<Vec<_>>(),
+        "messages": opened_messages(request).iter().map(message_json).collect::<Vec<_>>(),
         "maxTokens": choice.parameters.max_output_tokens,
         "temperature": choice.parameters.temperature,
         "originalCommand": command,
@@ -98,6 +98,16 @@ pub(crate) fn llm_request_json(request: &ModelRequest, command: &str, conversati
         };
     }
     asked
+}
+
+/// The conversation, begun by the user: some servers refuse one that the assistant begins.
+pub(crate) fn opened_messages(request: &ModelRequest) -> Vec<ChatMessage> {
+    let mut messages = request.messages.clone();
+    let first = messages.iter().position(|message| message.role != ChatRole::System);
+    if first.is_none_or(|at| messages[at].role == ChatRole::Assistant) {
+        messages.insert(first.unwrap_or(messages.len()), ChatMessage::text(ChatRole::User, BEGIN));
+    }
+    messages
 }
 
 /// Branches talk to the same agent at the same time, each in a conversation of its own.

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::super::timestamp::to_rfc3339;
-use synthdev_domain::journal::{OpenPause, PauseReason, RunSummary};
+use synthdev_domain::journal::{OpenPause, PauseReason, RunStatus, RunSummary};
 use synthdev_service::run_resume::ResumeToken;
 
 /// Under which name a client gives an answer that has no name of its own.
@@ -32,6 +32,36 @@ pub(crate) fn may_answer(pause: &OpenPause, remote_approvals: bool) -> bool {
         | PauseReason::Budget
         | PauseReason::User
         | PauseReason::Delegate => false,
+    }
+}
+
+/// Who is asked by what a paused run has open: the client as soon as it may answer something of it. `None`: no one answers it.
+pub(crate) fn asked_party(run: &RunSummary, remote_approvals: bool) -> Option<&'static str> {
+    let open = &run.progress.pauses;
+    if run.progress.status != RunStatus::Paused || open.iter().all(OpenPause::needs_no_answer) {
+        return None;
+    }
+    let is_client = open.iter().any(|pause| may_answer(pause, remote_approvals));
+    Some(if is_client { "client" } else { "user" })
+}
+
+/// The open actions of a run without their tokens: a list or a resource is only read.
+pub(crate) fn add_client_actions(run: &RunSummary, remote_approvals: bool, told: &mut Value) {
+    if asked_party(run, remote_approvals) != Some("client") {
+        return;
+    }
+    let (asked, left): (Vec<&OpenPause>, Vec<&OpenPause>) =
+        run.progress.pauses.iter().partition(|pause| may_answer(pause, remote_approvals));
+    let action = |pause: &&OpenPause| json!({"state": pause.state, "action": action_json(pause)});
+    told["status"] = json!(AWAITING);
+    told["pending"] = asked.iter().map(action).collect();
+    told["message"] = json!(
+        "The client is asked. get_workflow_status gives the resumeToken with which resume_workflow answers."
+    );
+    if !left.is_empty() {
+        told["waitsForPerson"] = left.into_iter().map(open_pause_json).collect();
+    } else if let Some(fields) = told.as_object_mut() {
+        fields.shift_remove("waitsForPerson");
     }
 }
 

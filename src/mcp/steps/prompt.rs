@@ -85,6 +85,9 @@ fn task_description(delegated_task: &DelegatedTask, workflow: Option<&Workflow>)
         Some(text) => format!("{name}: {text}"),
         None => name.clone(),
     }];
+    if !delegated_task.description.is_empty() {
+        lines.push(delegated_task.description.clone());
+    }
     if let Some(index) = delegated_task.index {
         lines.push(format!("It is item {} of {}. Do only this one.", index + 1, delegated_task.total));
     }
@@ -109,6 +112,7 @@ fn needed_tools(scope: &TaskStates<'_>) -> String {
     let mut seen = BTreeSet::new();
     for state in scope.states() {
         let line = match &state.work {
+            StateBody::Step(_) if state.runs_here => continue,
             StateBody::Step(step) if step.tool == "shell" => "- a shell, for shell steps".to_owned(),
             StateBody::Step(step) if step.tool == "mcp" => {
                 let said = |name: &str| {

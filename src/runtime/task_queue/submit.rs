@@ -208,6 +208,7 @@ impl RuntimeHandle {
         if run.progress.status != RunStatus::Running && broker.is_current(&run.id, stand) {
             return Ok(true);
         }
+        tracing::info!(run = %run.id, "the tasks of a run are read from its journal");
         let journaled_run = journal_replay::load_journaled_run(&*self.ports().store, &run.id)?;
         let now = self.ports().clock.now();
         let driven = |run: &RunId| self.context.drives_run(run);

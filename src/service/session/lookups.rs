@@ -7,6 +7,8 @@ use synthdev_domain::project_index::report::IndexReport;
 use synthdev_domain::task_list::{TaskList, TaskListCommand, TaskListItem};
 use synthdev_runtime::indexing::IndexingProgress;
 
+use crate::mcp_texts::McpCompletions;
+
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum LookupRequest {
     Page(LookupPage),
@@ -18,6 +20,15 @@ pub enum LookupRequest {
     Task(TaskListCommand),
     /// About the index of the project, with the number of the query; one that the user has just confirmed has none yet.
     Index(u64, IndexingRequest),
+    /// A text with the resources of MCP servers that it names.
+    WithResources(String),
+    /// The message that a prompt of an MCP server (`server:prompt`) makes of these words.
+    McpPrompt {
+        name: String,
+        words: String,
+    },
+    /// What MCP servers have listed, for completion.
+    McpNames,
     /// Cancels the pending query outside of the runs.
     StopSideQuery,
 }
@@ -34,9 +45,18 @@ pub enum LookupResponse {
     /// A suggested shell command, or why there is none; with the number of the query.
     Suggested(u64, ShellSuggestionResponse, Timestamp),
     /// All tasks as they are now, and the one that the command was about.
-    Tasks { command: TaskListCommand, outcome: Result<(TaskList, Option<TaskListItem>), String> },
+    Tasks {
+        command: TaskListCommand,
+        outcome: Result<(TaskList, Option<TaskListItem>), String>,
+    },
     /// With the number of the query.
     Index(u64, IndexingResponse, Timestamp),
+    /// A text for the conversation, or why there is none; with what was typed.
+    Message {
+        typed: String,
+        text: Result<String, String>,
+    },
+    McpNames(McpCompletions),
 }
 
 /// The reply to a lookup: its title and text.
@@ -52,6 +72,8 @@ pub enum LookupPage {
     Config(Option<String>),
     /// What commands of agents can reach, or what they may do with one path.
     Sandbox(Option<String>),
+    /// All MCP servers, or one that is started and lists its tools.
+    McpServers(Option<String>),
     /// A workflow, walked through without models.
     Simulation(String),
     /// A run is written into a file; its id may be a unique prefix, without one the shown run is meant.

@@ -62,4 +62,6 @@ pub enum StartPreparation {
     Files,
     /// The servers of its models report their windows.
     Windows,
+    /// The MCP servers that it requires list their tools.
+    Requirements,
 }

@@ -123,6 +123,7 @@ impl ConfigCatalog {
             |role: &Role, tools: &[ToolSpec]| (tools_for(role, tools).0, unmatched_patterns(role, tools));
         let text = |file: &SourceFile, path: &str| self.companion_file(file, path);
         let role_names: Vec<String> = self.roles.iter().map(Role::full_name).collect();
+        let mcp_servers: Vec<String> = self.mcp_servers.keys().cloned().collect();
         let stated = models_of.map(|settings| {
             move |wish: &ModelSelector, judged: &ModelChoice| {
                 settings.select_model(wish).unwrap_or_else(|_| without_model(judged))
@@ -136,6 +137,7 @@ impl ConfigCatalog {
             choice: &choice,
             stated_model: stated.as_ref().map(|stated| stated as &StatedModelLookup<'_>),
             tools: &self.tools,
+            mcp_servers: &mcp_servers,
             resolve_role_tools: &given,
             text: &text,
         })

@@ -1,4 +1,4 @@
-//! `@`: a file, a workflow, a role, a run or a state by a part of its name. What is inserted is what the model reads:
+//! `@`: a file, a workflow, a role, a run, a state or a resource of an MCP server by a part of its name. What is inserted is what the model reads:
 //! the path of a file as its tools take it, of everything else what it is and how it is called.
 
 use nucleo_matcher::pattern::{AtomKind, CaseMatching, Normalization, Pattern};
@@ -26,7 +26,10 @@ pub fn complete_mention(
     command: bool,
 ) -> Option<CompletionPopup> {
     let (before, wanted) = split_mention(word)?;
+    let of_server = |name: &str| names.mcp.servers.iter().any(|(server, _)| server == name);
+    let resources = wanted.split_once(':').is_some_and(|(server, _)| of_server(server));
     let (kind, wanted) = match wanted.split_once(':') {
+        _ if resources => (Some(RESOURCE), wanted),
         Some((kind, wanted)) if KINDS.contains(&kind) => (Some(kind), wanted),
         _ => (None, wanted),
     };
@@ -39,6 +42,9 @@ pub fn complete_mention(
     for (kind, list) in groups.into_iter().filter(|(kind, _)| wants(kind)) {
         list.iter().for_each(|(name, about)| search.add_match(kind, name, about));
     }
+    if wants(RESOURCE) {
+        names.mcp.resources.iter().for_each(|(name, about)| search.add_match(RESOURCE, name, about));
+    }
     if wants("state") {
         states.iter().for_each(|state| search.add_match("state", state, ""));
     }
@@ -49,6 +55,9 @@ pub fn complete_mention(
 
 /// What can be written before a colon, to see only those.
 const KINDS: [&str; 5] = ["file", "workflow", "role", "run", "state"];
+
+/// Of an MCP server: `server:uri`.
+const RESOURCE: &str = "resource";
 
 struct MentionMatch<'a> {
     rank: (bool, u32),
@@ -107,6 +116,8 @@ fn to_candidate(before: &str, found: &MentionMatch<'_>, command: bool) -> Comple
     let MentionMatch { kind, name, description: about, .. } = found;
     let text = match *kind {
         "file" if name.contains(char::is_whitespace) && before.is_empty() => format!("\"{name}\""),
+        // it is read when the text is sent
+        RESOURCE => format!("@{name}"),
         "run" if !command => format!("run {name} ({about})"),
         "workflow" | "role" | "state" if !command => format!("{kind} {name}"),
         _ => (*name).to_owned(),
@@ -127,6 +138,7 @@ fn to_candidate(before: &str, found: &MentionMatch<'_>, command: bool) -> Comple
 #[cfg(test)]
 mod tests {
     use super::*;
+    use synthdev_service::mcp_texts::McpCompletions;
 
     #[test]
     fn words_are_completed_to_what_means_something() {
@@ -135,6 +147,11 @@ mod tests {
             workflows: vec![pair("coder_reviewer", "two agents")],
             roles: vec![pair("coder", "writes code")],
             runs: vec![pair("019ab", "coder_reviewer · failed")],
+            mcp: McpCompletions {
+                servers: vec![pair("docs", "user")],
+                resources: vec![pair("docs:note://one", "one"), pair("docs:note://two", "two")],
+                ..McpCompletions::default()
+            },
             files: ["src/main.rs", "src/tui/main_view.rs", "docs/my file.md"].map(str::to_owned).to_vec(),
             ..CompletionNames::default()
         };
@@ -155,6 +172,9 @@ mod tests {
         check("@workflow:", false, &["workflow coder_reviewer "]);
         check("@019", false, &["run 019ab (coder_reviewer · failed) "]);
         check("@state:rev", false, &["state review "]);
+        check("@docs:", false, &["@docs:note://one ", "@docs:note://two "]);
+        check("(@docs:tw", false, &["(@docs:note://two "]);
+        check("@docs:note://one", false, &["@docs:note://one "]);
         check("@zzzz", false, &[]);
         check("me@main", false, &[]);
         check("main", false, &[]);

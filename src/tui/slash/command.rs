@@ -35,6 +35,8 @@ pub enum SlashArgument {
     Task,
     /// Of files.
     Size,
+    /// `test`, and a server.
+    McpServer,
 }
 
 /// What a line asks for, understood.
@@ -97,6 +99,11 @@ pub enum SlashAction {
     /// By its name in the table of keys.
     Pane(String),
     Page(LookupPage),
+    /// A prompt of an MCP server, `server:prompt`, and words for its arguments.
+    McpPrompt {
+        name: String,
+        words: String,
+    },
     Budget,
     /// Yes, no; without either: what is asked, or what is so.
     Trust(Option<bool>),

@@ -21,6 +21,9 @@ pub fn busy_reason(model: &UiModel, what: &str) -> Option<String> {
             StartPreparation::Windows => {
                 format!("cannot {what} while a server is asked for the window of {name}")
             }
+            StartPreparation::Requirements => {
+                format!("cannot {what} while the requirements of {name} are checked")
+            }
         });
     }
     if let Some(opening) = &model.opening_run {

@@ -8,7 +8,7 @@ use crate::keymap::KeyAction;
 use crate::model::UiModel;
 use crate::msg::UiCommand;
 use crate::slash::{self, SlashArgument};
-use synthdev_service::session::DefinitionRequest;
+use synthdev_service::session::{DefinitionRequest, LookupRequest};
 
 /// `None`: the key is not the list's.
 pub fn on_key(model: &mut UiModel, key: KeyEvent) -> Option<Vec<UiCommand>> {
@@ -83,7 +83,11 @@ pub fn refresh_popup(model: &mut UiModel) -> Vec<UiCommand> {
         model.popup = None;
     }
     // Names are asked for whenever an argument begins, so that files changed meanwhile are seen.
-    if before.ends_with(' ') { names_for(&before) } else { Vec::new() }
+    match before.as_str() {
+        "/" => vec![UiCommand::ask(LookupRequest::McpNames)],
+        argument if argument.ends_with(' ') => names_for(argument),
+        _ => Vec::new(),
+    }
 }
 
 fn names_for(before: &str) -> Vec<UiCommand> {
@@ -98,6 +102,7 @@ fn names_for(before: &str) -> Vec<UiCommand> {
         ) => {
             vec![UiCommand::ask(DefinitionRequest::Names)]
         }
+        Some(SlashArgument::McpServer) => vec![UiCommand::ask(LookupRequest::McpNames)],
         Some(SlashArgument::Run) => vec![history::run_names_command()],
         _ => Vec::new(),
     }

@@ -20,6 +20,9 @@ pub fn run_lookup(model: &mut UiModel, action: SlashAction) -> Vec<UiCommand> {
         SlashAction::Pane(name) => show_pane_by_name(model, &name),
         SlashAction::Page(LookupPage::Export { run, file }) => return export_run(model, run, file),
         SlashAction::Page(page) => return vec![UiCommand::ask(LookupRequest::Page(page))],
+        SlashAction::McpPrompt { name, words } => {
+            return vec![UiCommand::ask(LookupRequest::McpPrompt { name, words })];
+        }
         SlashAction::Budget => match model.watched_run().map(agents::budget_text) {
             Some(text) => show_report(model, "Budget", &text),
             None => show_text(model, "nothing has run in this session"),
@@ -48,6 +51,8 @@ pub(super) fn on_response(model: &mut UiModel, response: LookupResponse) -> Vec<
         LookupResponse::Suggested(number, suggested, at) => {
             shell_commands::on_suggestion(model, number, suggested, at);
         }
+        // where texts are sent and completed
+        LookupResponse::Message { .. } | LookupResponse::McpNames(_) => {}
         LookupResponse::Index(number, report, at) => return index::on_response(model, number, report, at),
     }
     Vec::new()

@@ -5,7 +5,7 @@ use crate::model::UiModel;
 use crate::msg::UiCommand;
 use crate::run_view::pane_data::RunDefinitionState;
 use crate::slash;
-use synthdev_service::session::{DefinitionRequest, ProjectRequest};
+use synthdev_service::session::{DefinitionRequest, LookupRequest, ProjectRequest};
 
 /// Shows what fits the word before the cursor. `None`: it mentions nothing.
 pub fn refresh_mentions(model: &mut UiModel) -> Option<Vec<UiCommand>> {
@@ -15,7 +15,11 @@ pub fn refresh_mentions(model: &mut UiModel) -> Option<Vec<UiCommand>> {
     model.popup = complete_mention(&word, &model.names, &known_states(model), command);
     // asked for whenever a mention begins, so that files changed meanwhile are seen
     Some(if wanted.is_empty() {
-        vec![UiCommand::ask(ProjectRequest::Files), UiCommand::ask(DefinitionRequest::Names)]
+        vec![
+            UiCommand::ask(ProjectRequest::Files),
+            UiCommand::ask(DefinitionRequest::Names),
+            UiCommand::ask(LookupRequest::McpNames),
+        ]
     } else {
         Vec::new()
     })

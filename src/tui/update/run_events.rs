@@ -90,8 +90,8 @@ fn on_run_event(model: &mut UiModel, run: &RunId, at: Timestamp, event: RunEvent
 
 /// Adds the line of the event, and what changes with it.
 fn show_event(model: &mut UiModel, run: &RunId, at: Timestamp, event: RunEvent) -> Vec<UiCommand> {
-    if matches!(event, RunEvent::Delta { .. }) {
-        // a piece of an answer is no line of its own, and there are thousands
+    if matches!(event, RunEvent::Delta { .. } | RunEvent::ToolProgress { .. }) {
+        // a piece of an answer or a report of progress is no line of its own, and there are thousands
         return show_change(model, run, at, event, "");
     }
     let words = describe_event(at, &event);
@@ -221,6 +221,7 @@ fn show_change(
         RunEvent::ToolStarted { call, agent, tool, arguments } => {
             tool_events::on_tool_started(model, run, call, &agent, &tool, &arguments);
         }
+        RunEvent::ToolProgress { call, text } => tool_events::show_progress(model, run, call, &text),
         RunEvent::ToolFinished { call, ok, summary, content, duration_ms, .. } => {
             let place = model.run_mut(run).and_then(|view| view.tools.remove(&call));
             if let Some(place) = place {

@@ -6,8 +6,9 @@ use crate::msg::UiCommand;
 use crate::slash;
 use crate::transcript::item::{ItemTone, TranscriptBlock, TranscriptItem};
 use synthdev_domain::ids::{CallId, RunId};
+use synthdev_service::mcp_texts::resource_references;
 use synthdev_service::run_steering::{RunCommand, UserAnswer};
-use synthdev_service::session::{PendingStart, StartPreparation, StartRequest};
+use synthdev_service::session::{LookupRequest, PendingStart, StartPreparation, StartRequest};
 
 pub fn submit_input(model: &mut UiModel) -> Vec<UiCommand> {
     let Some(text) = model.composer.take_text() else { return Vec::new() };
@@ -23,6 +24,15 @@ pub fn submit_input(model: &mut UiModel) -> Vec<UiCommand> {
     if withdrawn_dialog::hold_back_text(model, &text) {
         return Vec::new();
     }
+    // words that may name a resource of an MCP server: it is read first
+    if !resource_references(&text).is_empty() {
+        return vec![UiCommand::ask(LookupRequest::WithResources(text))];
+    }
+    submit_text(model, text)
+}
+
+/// Sends a text to what waits for one.
+pub(super) fn submit_text(model: &mut UiModel, text: String) -> Vec<UiCommand> {
     if let Some(PendingStart { name, chat, preparation: waits_for }) = &model.pending_start {
         if *chat {
             let text = model.shell.with_pending_output(text);
@@ -32,6 +42,7 @@ pub fn submit_input(model: &mut UiModel) -> Vec<UiCommand> {
         let why = match waits_for {
             StartPreparation::Files => "its files are copied",
             StartPreparation::Windows => "the server of its model is asked for the window",
+            StartPreparation::Requirements => "what it requires is checked",
         };
         model.add_item(TranscriptItem::warning_item(&format!("{name} has not started yet: {why}")));
         model.composer.set_text(&text);

@@ -85,3 +85,128 @@ fn a_server_of_the_project_is_left_to_its_file() {
         ran.stderr
     );
 }
+
+const SERVER: &str = include_str!("../support/mcp_server.sh");
+
+/// A user with a sound server and one that ends at once.
+fn world_with_servers() -> World {
+    let world = World::new();
+    let script = world.write_user_file("server.sh", SERVER).display().to_string();
+    let servers = json!({"mcpServers": {
+        "sound": {"command": "sh", "args": [script, "sound"]},
+        "dead": {"command": "sh", "args": [script, "dies"]}}});
+    world.write_user_file("settings.json", &servers.to_string());
+    world
+}
+
+/// With a workflow that requires these names and then writes a file.
+fn world_with_requirements(requirements: &serde_json::Value) -> World {
+    let world = world_with_servers();
+    let workflow = json!({"workflow_name": "needy", "requirements": requirements, "states": [
+        {"name": "start", "type": "tool", "tool": "write_file", "arguments": {"file_path": {"text": "made"}, "content": {"text": "x"}},
+         "transition": [{"target": "stop"}]}]});
+    world.write_user_file("workflows/needy.json", &workflow.to_string());
+    world
+}
+
+#[test]
+fn everything_that_a_workflow_requires_and_lacks_is_named_before_it_starts() {
+    let lacking = json!({
+        "servers": ["sound", "dead", "absent"],
+        "tools": ["sound__look", "sound__nosuch", "read_filez"],
+        "variables": ["NEEDY_TOKEN"]});
+    let world = world_with_requirements(&lacking);
+    let expected = [
+        "the workflow `needy` was not started: what it requires is missing",
+        "- the MCP server `absent` is not configured; configured: dead, sound; `synthdev mcp add absent PROGRAM`",
+        "- the MCP server `dead` gives no tools: it ended before it answered; it wrote: no licence; `synthdev mcp test dead`",
+        "- there is no tool `sound__nosuch`",
+        "- there is no tool `read_filez`; did you mean `read_files`?",
+        "- the variable `NEEDY_TOKEN` is not set; set it in the environment",
+    ];
+    let each_names_all = |text: &str, way: &str| {
+        for part in expected {
+            assert!(text.contains(part), "{way}: wanted {part}\ngot {text}");
+        }
+        assert!(!text.contains("`sound__look`"), "{way}: {text}");
+        assert!(!world.project().join("made").exists(), "{way}");
+    };
+    let ran = world.run_program(&["run", "needy", "--yes"]).code(2);
+    each_names_all(&ran.stderr, "run");
+    let screen = world.run_with(&["--linear"], "/workflow needy\n");
+    each_names_all(&screen.stdout, "on screen");
+    let mut client = super::super::mcp::client::Client::open_client(&world);
+    let call = client.begin_call("start_workflow", json!({"name": "needy"}));
+    let answer = client.wait_answer(call);
+    assert_eq!(answer["result"]["isError"], json!(true), "{answer}");
+    each_names_all(&answer["result"]["structuredContent"].to_string(), "the workflow server");
+    client.close_client();
+    assert_eq!(world.run_program(&["runs", "list", "--json"]).code(0).json(), json!([]));
+    let checked = world
+        .run_program(&[
+            "check",
+            &world.root().join("config/synthdev/workflows/needy.json").display().to_string(),
+        ])
+        .code(0)
+        .stdout;
+    for part in ["[W13]", "`absent` is not configured here", "no tool `read_filez`"] {
+        assert!(checked.contains(part), "{part}\n{checked}");
+    }
+}
+
+#[test]
+fn a_workflow_starts_when_all_that_it_requires_is_there() {
+    let met = json!({"servers": ["sound"], "tools": ["sound__look"], "variables": ["NEEDY_TOKEN"]});
+    let mut world = world_with_requirements(&met);
+    world.set_variable("NEEDY_TOKEN", "x");
+    world.run_program(&["run", "needy", "--yes"]).code(0);
+    assert!(world.project().join("made").exists());
+}
+
+#[test]
+fn the_servers_are_listed_with_their_last_call_and_error() {
+    let world = world_with_servers();
+    let asked = world.run_program(&["mcp", "list"]).code(0).stdout;
+    assert_eq!(asked.matches("not asked yet").count(), 2, "{asked}");
+    let tested = world.run_program(&["mcp", "test", "sound"]).code(0).stdout;
+    assert!(tested.starts_with("sound: 3 tools in ") && tested.contains("  sound__look "), "{tested}");
+    let dead = world.run_program(&["mcp", "test", "dead"]).code(1).stderr;
+    let why = "MCP server `dead` gave no tools: it ended before it answered; it wrote: no licence\nhint: look at its command";
+    assert!(dead.contains(why), "{dead}");
+    let none = world.run_program(&["mcp", "test", "none"]).code(2).stderr;
+    assert!(none.contains("there is no MCP server `none`\nhint: there are: dead, sound"), "{none}");
+    let flow = |tool: &str| {
+        let flow = json!({"workflow_name": "calls", "on_error": "fail", "states": [
+            {"name": "start", "type": "mcp", "server": "sound", "tool": tool, "transition": [{"target": "stop"}]}]});
+        world.write_user_file("workflows/calls.json", &flow.to_string());
+        world.run_program(&["run", "calls", "--yes"])
+    };
+    flow("look").code(0);
+    let list = world.run_program(&["mcp", "list"]).code(0).stdout;
+    let line = |text: &str, name: &str| {
+        text.lines()
+            .find(|line| line.trim_start().starts_with(name))
+            .unwrap_or_else(|| panic!("{text}"))
+            .to_owned()
+    };
+    let sound = line(&list, "sound");
+    assert!(sound.contains("ready, 3 tools, last call (look) ") && !sound.contains("error"), "{sound}");
+    assert!(line(&list, "dead").contains("failed, last error: it ended before it answered"), "{list}");
+    flow("fail").code(1);
+    let rows = world.run_program(&["mcp", "list", "--json"]).code(0).json();
+    assert_eq!((&rows[0]["state"], &rows[1]["state"]), (&json!("failed"), &json!("ready")), "{rows}");
+    assert_eq!(rows[0]["failure"], rows[0]["last_error"], "{rows}");
+    assert_eq!(rows[1]["last_call"]["tool"], "fail", "{rows}");
+    assert_eq!(rows[1]["last_error"], "`fail` of MCP server `sound` failed: no such row", "{rows}");
+    let lines = "/mcp\n/mcp test sound\n/mcp test dead\n/mcp test none\n";
+    let screen = world.run_with(&["--linear"], lines).stdout;
+    assert!(line(&screen, "sound").contains("ready, 3 tools, last call (fail) "), "{screen}");
+    for part in [
+        "sound: 3 tools in ",
+        "sound__look",
+        "`dead` gave no tools: it ended",
+        "there is no MCP server `none`",
+    ] {
+        assert!(screen.contains(part), "{part}\n{screen}");
+    }
+}

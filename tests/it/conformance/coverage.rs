@@ -193,6 +193,7 @@ impl Seen {
         }
         self.keys("limits", &workflow["limits"]);
         self.keys("workflow_sandbox", &workflow["sandbox"]);
+        self.keys("requirements", &workflow["requirements"]);
         self.budget(&workflow["budget"]);
         self.note_definitions(&workflow["use"]);
         for context in as_list(&workflow["contexts"]) {

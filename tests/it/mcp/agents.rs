@@ -30,6 +30,24 @@ fn error(id: &str, kind: &str) -> Value {
     json!({"interactionId": id, "agentLLMResponse": {"status": "error", "errorDetails": details}})
 }
 
+/// As for every other model: some servers refuse a conversation that the assistant begins.
+#[test]
+fn a_delegated_conversation_begins_with_the_user() {
+    let mut flow = talk_workflow();
+    flow["contexts"][0]["starting_messages"] = json!([{"role": "assistant", "content": "Ready."}]);
+    let world = world(&[flow]);
+    let mut client = open_client(&world);
+    let told = client.call_tool("talk", json!({"task": "Go."}));
+    let messages = told["llmRequestForAgent"]["messages"].as_array().unwrap();
+    let turns: Vec<_> = messages
+        .iter()
+        .filter(|message| message["role"] != "system")
+        .map(|message| (message["role"].as_str().unwrap(), message["content"].as_str().unwrap()))
+        .collect();
+    assert_eq!(turns, [("user", "Begin."), ("assistant", "Ready."), ("user", "Go.")]);
+    client.close_client();
+}
+
 #[test]
 fn the_call_that_needs_a_model_returns_the_request_and_goes_on_with_the_answer() {
     let world = world(&[talk_workflow()]);

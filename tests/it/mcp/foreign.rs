@@ -18,7 +18,7 @@ const OURS: [&str; 6] =
     ["--provider", "agentllm", "--smart-provider", "agentllm", "--fast-provider", "agentllm"];
 
 /// A directory with these packages and a Node that is new enough for them.
-fn install_packages(packages: &[&str]) -> tempfile::TempDir {
+pub fn install_packages(packages: &[&str]) -> tempfile::TempDir {
     require_programs(&["npm", "node"], "nodejs and npm");
     let home = tempfile::tempdir().unwrap();
     fs::write(home.path().join("package.json"), "{\"private\": true}").unwrap();

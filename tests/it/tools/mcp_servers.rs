@@ -14,45 +14,14 @@ use synthdev::domain::mcp_server::{McpServerConfig, McpServerTransport};
 use synthdev::domain::sandbox::SandboxSettings;
 use synthdev::domain::source_location::ConfigLayer;
 use synthdev::domain::tool::{RerunPolicy, ToolPreview, ToolRisk};
-use synthdev::ports::mcp::McpPort;
-use synthdev::ports::tool::ToolPort;
+use synthdev::ports::mcp::{McpPort, McpServerRecords};
+use synthdev::ports::tool::{NoToolProgress, ToolPort, ToolProgressSink};
 use tempfile::TempDir;
 
 use super::invocation;
 
-/// A server in shell: `$1` is how it behaves, `$2` how many tools it has.
-const SERVER: &str = r#"
-answer() { printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$1"; }
-text() { answer "{\"content\":[{\"type\":\"text\",\"text\":\"$1\"}]}"; }
-echo start >> starts
-while read -r line; do
-  id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9][0-9]*\).*/\1/p')
-  case $line in
-    *'"method":"initialize"'*)
-      case $1 in
-        hangs) sleep 1000 ;;
-        garbage) echo 'Welcome to the server!'; continue ;;
-        dies) echo 'no licence' >&2; exit 3 ;;
-        chatty) echo 'Welcome to the server!' ;;
-      esac
-      answer '{"protocolVersion":"2025-06-18","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"t","version":"1"}}' ;;
-    *'"method":"tools/list"'*)
-      tools='{"name":"look","description":"Looks.","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}}'
-      tools="$tools,{\"name\":\"do it\",\"inputSchema\":{\"type\":\"object\",\"properties\":{\"n\":{\"type\":\"integer\"}}}}"
-      n=2
-      while [ $n -lt "${2:-2}" ]; do tools="$tools,{\"name\":\"t$n\",\"inputSchema\":{\"type\":\"object\"}}"; n=$((n + 1)); done
-      answer "{\"tools\":[$tools]}" ;;
-    *'"name":"look"'*) text "key ${TEST_API_KEY:-none}, given ${GIVEN:-none}, in $(basename "$PWD")" ;;
-    *'"name":"die"'*) echo 'out of memory' >&2; exit 1 ;;
-    *'"name":"wait"'*) sleep 1000 ;;
-    *'"name":"fail"'*) answer '{"isError":true,"content":[{"type":"text","text":"no such row"}]}' ;;
-    *'"name":"data"'*) answer '{"content":[],"structuredContent":{"rows":[1,2]}}' ;;
-    *'"name":"write"'*) if echo x > "$GIVEN"; then text written; else text refused; fi ;;
-    *'"name":"picture"'*) answer '{"content":[{"type":"image","data":"AAAA","mimeType":"image/png"}]}' ;;
-    *'"method":"tools/call"'*) printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-32602,"message":"unknown tool"}}\n' "$id" ;;
-  esac
-done
-"#;
+/// A server in shell; it is told how to behave.
+const SERVER: &str = include_str!("../support/mcp_server.sh");
 
 struct ServerFixture {
     directory: TempDir,
@@ -108,7 +77,7 @@ impl ServerFixture {
 }
 
 async fn call(pool: &McpServerPool, tool: &str) -> String {
-    match pool.call("s", tool, &json!({})).await {
+    match pool.call("s", tool, &json!({}), &NoToolProgress).await {
         Ok(Value::String(text)) => text,
         Ok(other) => other.to_string(),
         Err(error) => error.to_string(),
@@ -166,7 +135,7 @@ async fn a_server_that_does_not_start_is_told_with_its_last_words() {
         let listings = pool.list_servers(&["s".to_owned()]).await;
         let told = listings[0].tools.as_ref().unwrap_err();
         assert!(told.contains(expected), "wanted {expected}\ngot {told}");
-        let again = McpToolLists::new(fixture.data.path()).load(&fixture.servers["s"]);
+        let again = McpToolLists::new(fixture.data.path()).listed_tools(&fixture.servers["s"]);
         assert_eq!(again, Some(Err(told.clone())), "it is not asked again at once");
     };
     check("hangs", "it did not answer within 0 s (`start_timeout` of the server)").await;
@@ -260,4 +229,95 @@ async fn a_projects_server_is_held_by_the_sandbox() {
         assert!(!Path::new(&target).exists());
         check(ConfigLayer::Project, "inside", "write", "written").await;
     }
+}
+
+/// Passes on what a call says of its progress.
+struct ProgressSender(tokio::sync::mpsc::UnboundedSender<String>);
+
+impl ToolProgressSink for ProgressSender {
+    fn report_progress(&self, text: &str) {
+        self.0.send(text.to_owned()).unwrap();
+    }
+}
+
+async fn wait_for_file(path: &Path) -> String {
+    for _ in 0..1_000 {
+        match std::fs::read_to_string(path) {
+            Ok(text) if text.ends_with('\n') => return text,
+            _ => tokio::time::sleep(Duration::from_millis(10)).await,
+        }
+    }
+    panic!("never written: {}", path.display());
+}
+
+#[tokio::test]
+async fn progress_is_heard_and_a_call_that_is_given_up_is_cancelled() {
+    let mut fixture = ServerFixture::new("sound", ConfigLayer::User);
+    fixture.servers.get_mut("s").unwrap().call_timeout_ms = 60_000;
+    let pool = Arc::new(fixture.free_pool());
+    let (sender, mut heard) = tokio::sync::mpsc::unbounded_channel();
+    let calling = Arc::clone(&pool);
+    let call_task = tokio::spawn(async move {
+        drop(calling.call("s", "slow", &json!({}), &ProgressSender(sender)).await);
+    });
+    assert_eq!(heard.recv().await.unwrap(), "3 of 10: reading page 3");
+    let cancelled = fixture.directory.path().join("cancelled");
+    assert!(!cancelled.exists());
+    call_task.abort();
+    let told: Value = serde_json::from_str(&wait_for_file(&cancelled).await).unwrap();
+    assert!(told["params"]["requestId"].is_number(), "{told}");
+    assert!(call(&pool, "look").await.starts_with("key none"), "the same process answers the next call");
+    assert_eq!(fixture.starts(), 1);
+    // so is one that takes longer than it may
+    fixture.servers.get_mut("s").unwrap().call_timeout_ms = 300;
+    std::fs::remove_file(&cancelled).unwrap();
+    let pool = fixture.free_pool();
+    let told = call(&pool, "slow").await;
+    assert!(told.contains("no answer within 0 s (`call_timeout` of the server)"), "{told}");
+    wait_for_file(&cancelled).await;
+}
+
+#[tokio::test]
+async fn resources_and_prompts_are_listed_kept_and_read() {
+    let fixture = ServerFixture::new("sound", ConfigLayer::User);
+    let pool = fixture.free_pool();
+    let listed = pool.list_servers(&["s".to_owned()]).await.remove(0);
+    let uris: Vec<&str> = listed.resources.iter().map(|resource| resource.uri.as_str()).collect();
+    assert_eq!(uris, ["note://one", "note://picture"]);
+    let (records, server) = (McpToolLists::new(fixture.data.path()), &fixture.servers["s"]);
+    assert_eq!(records.listed_resources(server), listed.resources);
+    let prompts = records.listed_prompts(server);
+    let arguments: Vec<_> =
+        prompts[0].arguments.iter().map(|argument| (argument.name.as_str(), argument.is_required)).collect();
+    assert_eq!((prompts[0].name.as_str(), arguments), ("review", vec![("file", true), ("tone", false)]));
+    assert_eq!(pool.read_resource("s", "note://one").await.unwrap(), "buy milk");
+    let picture = pool.read_resource("s", "note://picture").await.unwrap();
+    assert_eq!(picture, "[note://picture image/png, 4 bytes of base64, not shown]");
+    let none = pool.read_resource("s", "note://none").await.unwrap_err().to_string();
+    assert_eq!(none, "MCP server `s` does not give `note://none`: no such note");
+    let given = json!({"file": "a.rs"}).as_object().unwrap().clone();
+    assert_eq!(pool.get_prompt("s", "review", given).await.unwrap(), "Review a.rs, plainly.");
+    assert!(
+        pool.read_resource("t", "x:y").await.unwrap_err().to_string().contains("no MCP server named `t`")
+    );
+}
+
+#[tokio::test]
+async fn a_list_that_changed_is_read_again_by_the_next_call() {
+    let fixture = ServerFixture::new("sound", ConfigLayer::User);
+    let pool = fixture.free_pool();
+    pool.list_servers(&["s".to_owned()]).await;
+    assert!(pool.find_tool("s__grown").is_none());
+    let other = fixture.free_pool();
+    assert_eq!(call(&pool, "grow").await, "grown");
+    // the notice and the answer are two messages: either may be heard first
+    for _ in 0..100 {
+        assert!(call(&pool, "look").await.starts_with("key none"));
+        if pool.find_tool("s__grown").is_some() {
+            break;
+        }
+    }
+    assert!(pool.find_tool("s__grown").is_some(), "a call behind the notice lists the tools again");
+    // one that knew the list of before has the kept one
+    assert_eq!(other.find_tool("s__grown").unwrap().0.tool, "grown");
 }

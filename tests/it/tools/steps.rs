@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use synthdev::adapters::tools::{ProjectTools, ToolSettings};
 use synthdev::domain::tool::{ToolPreview, ToolSpec};
 use synthdev::ports::mcp::{McpError, McpPort, McpToolAddress};
-use synthdev::ports::tool::ToolPort;
+use synthdev::ports::tool::{ToolPort, ToolProgressSink};
 
 use super::{Project, invocation};
 
@@ -153,6 +153,7 @@ impl McpPort for Echo {
         server: &'a str,
         tool: &'a str,
         arguments: &'a Value,
+        _: &'a dyn ToolProgressSink,
     ) -> BoxFuture<'a, Result<Value, McpError>> {
         let result = match tool {
             "echo" => Ok(json!({"server": server, "got": arguments})),
@@ -164,6 +165,19 @@ impl McpPort for Echo {
 
     fn find_tool(&self, _: &str) -> Option<(McpToolAddress, ToolSpec)> {
         None
+    }
+
+    fn read_resource<'a>(&'a self, _: &'a str, uri: &'a str) -> BoxFuture<'a, Result<String, McpError>> {
+        std::future::ready(Ok(uri.to_owned())).boxed()
+    }
+
+    fn get_prompt<'a>(
+        &'a self,
+        _: &'a str,
+        prompt: &'a str,
+        _: serde_json::Map<String, Value>,
+    ) -> BoxFuture<'a, Result<String, McpError>> {
+        std::future::ready(Ok(prompt.to_owned())).boxed()
     }
 }
 

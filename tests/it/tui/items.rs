@@ -18,6 +18,24 @@ fn tool_finished(call: u64, name: &str, content: &str) -> RunEvent {
     }
 }
 
+#[test]
+fn the_line_of_a_call_says_how_far_it_is() {
+    let mut desk = TuiHarness::new();
+    let progress =
+        |call: u64, text: &str| RunEvent::ToolProgress { call: CallId(call), text: text.to_owned() };
+    desk.start_chat()
+        .run_event("c1", model_called(7, "coder", ConversationSide::Assistant))
+        .run_event("c1", tool(8, "docs__index", json!({"path": "src"})))
+        .run_event("c1", progress(8, "1 of 10"))
+        .run_event("c1", progress(8, "3 of 10: reading page 3"))
+        .run_event("c1", progress(99, "of a call that is not there"));
+    let screen = desk.draw_screen(100, 40);
+    assert!(screen.contains("docs__index path=src — running, 3 of 10: reading page 3"), "{screen}");
+    assert!(!screen.contains("1 of 10") && !screen.contains("not there"), "{screen}");
+    let finished = desk.run_event("c1", tool_finished(8, "docs__index", "x")).draw_screen(100, 40);
+    assert!(finished.contains("docs__index path=src — done") && !finished.contains("page 3"), "{finished}");
+}
+
 /// A conversation with reasoning, a call and an edit.
 fn desk_with_items() -> TuiHarness {
     let mut desk = TuiHarness::new();

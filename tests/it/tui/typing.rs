@@ -3,6 +3,7 @@
 
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
+use synthdev::service::mcp_texts::McpCompletions;
 use synthdev::service::session::{
     DefinitionRequest, DefinitionResponse, EditorResponse, LookupPage, LookupRequest, LookupResponse,
     ProjectRequest, ProjectResponse, RunRequest, SessionRequest, SessionResponse, ShellOutcome, StartRequest,
@@ -362,6 +363,42 @@ fn mentions_become_what_a_model_can_use() {
     desk.keys("/wf tick @vie<tab>");
     assert_eq!(desk.box_now(), "/wf tick src/tui/view.rs |");
     desk.workflow_states();
+}
+
+#[test]
+fn what_mcp_servers_offer_is_completed_and_read_before_the_text_is_sent() {
+    let pair = |name: &str| (name.to_owned(), "about".to_owned());
+    let mut desk = TuiHarness::new();
+    desk.keys("/");
+    assert_eq!(desk.mcp_name_count, 1, "asked for when a command begins");
+    desk.send_message(UiMessage::answered(LookupResponse::McpNames(McpCompletions {
+        servers: vec![pair("docs")],
+        resources: vec![pair("docs:note://one")],
+        prompts: vec![pair("docs:review")],
+    })));
+    desk.keys("docs<tab>");
+    assert_eq!(desk.box_now(), "/docs:review |");
+    desk.take_commands();
+    desk.keys("src/a.rs<cr>");
+    let prompt = LookupRequest::McpPrompt { name: "docs:review".into(), words: "src/a.rs".into() };
+    assert_eq!(desk.take_commands(), [UiCommand::ask(prompt)]);
+    let message = |typed: &str, text: Result<&str, &str>| {
+        let text = text.map(str::to_owned).map_err(str::to_owned);
+        UiMessage::answered(LookupResponse::Message { typed: typed.to_owned(), text })
+    };
+    desk.send_message(message("/docs:review x", Err("it has no such prompt")));
+    assert!(desk.last_message_text().contains("it has no such prompt"));
+    assert_eq!(desk.box_now(), "/docs:review x|", "it can be corrected");
+    desk.press_control('u');
+    desk.keys("see @docs:no<tab>");
+    assert_eq!(desk.box_now(), "see @docs:note://one |");
+    desk.take_commands();
+    desk.keys("<cr>");
+    let read = LookupRequest::WithResources("see @docs:note://one ".into());
+    assert_eq!(desk.take_commands(), [UiCommand::ask(read)], "nothing is sent before it was read");
+    desk.send_message(message("see @docs:note://one", Ok("see it\n\n[docs:note://one]\nbuy milk")));
+    assert_eq!(desk.take_commands(), [UiCommand::ask(StartRequest::Chat { role: "coder".into() })]);
+    assert_eq!(desk.model.queued, ["see it\n\n[docs:note://one]\nbuy milk"]);
 }
 
 impl TuiHarness {

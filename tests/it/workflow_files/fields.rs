@@ -272,8 +272,27 @@ fn a_delegate_state_asks_in_words_a_person_can_read() {
 
     let request = pause.request.unwrap();
     assert_eq!(request.told, "");
+    let mut by_name = action.clone();
+    by_name["schema"] = json!({"summary": {"type": "string", "minLength": 3}});
+    let StateBody::Pause(pause) = state(json!({"type": "delegate", "action": by_name})).work else {
+        panic!()
+    };
+    let schema = json!({"type": "object", "properties": {"summary": {"type": "string", "minLength": 3}}});
+    assert_eq!(pause.schema, Some(schema), "a schema for each value");
 
     let mut action = action;
+    for (prompt, expected) in [
+        ("'Read it.'", "'Read it.'"),
+        ("\"Read it.\"", "\"Read it.\""),
+        ("'a' or 'b'?", "text: "),
+        ("It's fine", "text: "),
+    ] {
+        action["prompt"] = json!(prompt);
+        let program = lower_start_state(json!({"type": "delegate", "action": action}), &json!({}));
+        let StateBody::Pause(pause) = &program.workflows[0].states[0].work else { panic!() };
+        let found = source(&program, &pause.message);
+        assert!(found.starts_with(expected), "{prompt}: {found}");
+    }
     action["message"] = json!("Please do it");
     action["prompt"] = json!("'Read ' + common_data.file");
     let program = lower_start_state(json!({"type": "delegate", "action": action}), &json!({}));
@@ -587,6 +606,53 @@ fn keys_of_another_type_say_whose_they_are() {
     ] {
         let found = hint(fields);
         assert!(found.starts_with(expected), "{fields}: {found}");
+    }
+}
+
+#[test]
+fn requirements_name_what_must_be_there() {
+    let required = json!({"servers": ["git"], "tools": "read_file", "variables": ["A_TOKEN", "_B2"]});
+    let program = lower_start_state(json!({}), &json!({"requirements": required}));
+    let found = &program.workflows[0].requirements;
+    assert_eq!(
+        (&found.servers[..], &found.tools[..]),
+        (&["git".to_owned()][..], &["read_file".to_owned()][..])
+    );
+    assert_eq!(found.variables, ["A_TOKEN", "_B2"]);
+    let none = lower_start_state(json!({}), &json!({"requirements": {}}));
+    let plain = lower_start_state(json!({}), &json!({}));
+    assert_eq!(none.hash, plain.hash, "a workflow that requires nothing is pinned as before");
+    for (required, code, message, hint) in [
+        (json!(["git"]), "E10", "`requirements` must be an object", ""),
+        (json!({"server": []}), "E14", "`requirements` has no key `server`", "did you mean `servers`?"),
+        (json!({"tools": 1}), "E10", "`tools` must be a list of strings", ""),
+        (json!({"servers": ["a", "a"]}), "E13", "the server `a` is required twice", "remove one of the two"),
+        (json!({"variables": ["$A"]}), "E10", "`$A` is no name of a variable", "write the name alone"),
+        (json!({"variables": ["1A"]}), "E10", "`1A` is no name of a variable", "write the name alone"),
+        (
+            json!({"servers": ["gti"]}),
+            "W13",
+            "the required MCP server `gti` is not configured",
+            "did you mean `git`?",
+        ),
+        (
+            json!({"tools": ["red_file"]}),
+            "W13",
+            "there is no tool `red_file`, which is required",
+            "did you mean `read_file`?",
+        ),
+    ] {
+        let text = json!({"workflow_name": "w", "requirements": required, "states": [{"name": "start"}]})
+            .to_string();
+        let found = match lower_single(&text) {
+            Ok((_, found)) | Err(found) => found,
+        };
+        let finding = found
+            .iter()
+            .find(|finding| finding.code == code)
+            .unwrap_or_else(|| panic!("{required}: {found:?}"));
+        assert!(finding.message.starts_with(message), "{required}: {}", finding.message);
+        assert!(finding.hint.clone().unwrap_or_default().starts_with(hint), "{required}: {:?}", finding.hint);
     }
 }
 

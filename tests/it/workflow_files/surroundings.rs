@@ -58,6 +58,7 @@ impl World {
             role_names: &[],
             agent_limits: Default::default(),
             tools: &self.tools,
+            mcp_servers: &["git".to_owned()],
             resolve_role_tools: &tools_for,
             text: &|file: &SourceFile, path: &str| {
                 let name = synthdev::language::companion_files::companion_path(file, path)?;

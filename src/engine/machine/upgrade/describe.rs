@@ -30,6 +30,7 @@ pub(super) fn describe_state(
         ("timeout", format!("{:?}", state.timeout_ms)),
         ("budget", format!("{:?}", state.budget)),
         ("max_visits", format!("{:?}", state.max_visits)),
+        ("execution", if state.runs_here { "server" } else { "" }.to_owned()),
         ("on_limit", state.on_limit.map(|target| state_name(workflow, target)).unwrap_or_default()),
     ];
     if state.terminal {

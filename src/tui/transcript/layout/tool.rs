@@ -75,7 +75,8 @@ fn without_policy(denial: &str) -> &str {
 /// How it went, how long it took, and how much there is to read.
 fn result_text(tool: &ToolItem, look: ItemLayoutOptions) -> String {
     let mut text = match tool.status {
-        ToolStatus::Running => return " — running".to_owned(),
+        ToolStatus::Running if tool.summary.is_empty() => return " — running".to_owned(),
+        ToolStatus::Running => return format!(" — running, {}", one_line(&tool.summary)),
         ToolStatus::Stopped => " — interrupted".to_owned(),
         _ if tool.summary.is_empty() => String::new(),
         _ => format!(" — {}", one_line(&tool.summary)),

@@ -33,6 +33,16 @@ pub(super) fn on_tool_started(
     }
 }
 
+/// On the line of the call, until the next report or the result.
+pub(super) fn show_progress(model: &mut UiModel, run: &RunId, call: CallId, text: &str) {
+    let Some(place) = model.find_run(run).and_then(|view| view.tools.get(&call).copied()) else { return };
+    model.transcript.edit_item(place, |item| {
+        if let TranscriptItem::Tool(tool) = item {
+            tool.summary = one_line(text);
+        }
+    });
+}
+
 /// `place`: of the call's item.
 pub(super) fn finish_tool_item(
     model: &mut UiModel,

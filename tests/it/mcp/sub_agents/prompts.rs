@@ -55,3 +55,41 @@ fn the_prompt_has_its_five_parts_and_nothing_of_the_parent() {
     );
     client.close_client();
 }
+
+#[test]
+fn a_command_of_the_server_is_no_step_and_the_loop_is_described() {
+    let body = json!([
+        {"name": "start", "type": "shell", "command": "echo made >> made.txt", "execution": "server",
+         "transition": [{"target": "ask"}]},
+        {"name": "ask", "type": "pause", "kind": "text", "message": {"text": "What of it?"}, "output": {"as": "said"},
+         "transition": [{"target": "stop"}]},
+        {"name": "stop", "input": "common_data.said"},
+    ]);
+    let each = json!([{"name": "start", "type": "foreach", "in": [1, 2], "agent": "@task", "max_concurrency": 1,
+                       "description": "Looks at one number.", "states": body, "output": {"as": "result"},
+                       "transition": [{"target": "stop"}]}]);
+    let mut flow = flow("each", &each);
+    flow["output"] = json!({"name": "result", "type": "array"});
+    let world = world(&[flow]);
+    let mut client = Client::open_with(&world, &["--yes"]);
+    let told = client.call_tool("each", json!({}));
+    let prompt = text(&told["subAgents"][0]["prompt"]);
+    assert!(prompt.contains("## Your task\nstart\nLooks at one number.\nIt is item 1 of 2."), "{prompt}");
+    assert!(!prompt.contains("a shell, for shell steps") && prompt.contains("- your user"), "{prompt}");
+    let mut open = tasks(&told);
+    while let Some(id) = open.pop() {
+        assert_eq!(work_through(&mut client, &id), "fine", "its only step is the question");
+        let status = client.call_tool("get_workflow_status", json!({"workflowId": told["workflowId"]}));
+        if status["status"] == "awaiting_sub_agents" {
+            open = tasks(&status);
+        }
+    }
+    let ended = wait_ended(&mut client, &told["workflowId"]);
+    assert_eq!(
+        (&ended["status"], &ended["output"]),
+        (&json!("completed"), &json!(["fine", "fine"])),
+        "{ended}"
+    );
+    assert_eq!(world.read_file("made.txt"), "made\nmade\n");
+    client.close_client();
+}

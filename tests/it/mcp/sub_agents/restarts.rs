@@ -138,3 +138,24 @@ fn all_tasks_are_asked_for_at_once_while_one_of_them_takes_the_run_up() {
     }
     client.close_client();
 }
+
+/// After a crash all sub-agents come at once: the run is read once for them.
+#[test]
+fn a_crowd_after_a_crash_reads_the_run_once() {
+    let items: Vec<String> = (0..20).map(|at| format!("item{at}")).collect();
+    let items: Vec<&str> = items.iter().map(String::as_str).collect();
+    let world = world(&[each_step_workflow(&names(&items))]);
+    let mut client = Client::open_client(&world);
+    let ids = tasks(&client.call_tool("each", json!({})));
+    assert_eq!(ids.len(), 20);
+    client.kill_server();
+    let mut client = Client::open_client(&world);
+    let calls: Vec<u64> =
+        ids.iter().map(|id| client.begin_call("get_next_step", json!({"workflow_id": id}))).collect();
+    for call in calls {
+        assert_eq!(client.call_result(call)["status"], "pending_step");
+    }
+    client.close_client();
+    let log = std::fs::read_to_string(world.data().join("synthdev.log")).unwrap();
+    assert_eq!(log.matches("the tasks of a run are read from its journal").count(), 1, "{log}");
+}

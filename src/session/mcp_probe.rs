@@ -1,0 +1,81 @@
+//! MCP servers of this machine: asked for their tools, reported on the screen, and their texts in what the user types.
+
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+
+use super::{TuiBackend, run_blocking};
+use synthdev_bootstrap::mcp_servers::McpToolLists;
+use synthdev_bootstrap::start_context::StartContext;
+use synthdev_bootstrap::wiring;
+use synthdev_ports::mcp::McpServerListing;
+use synthdev_service::mcp_servers::{
+    McpServerProbe, mcp_report_text, mcp_server_reports, mcp_tools_text, test_mcp_server,
+};
+use synthdev_service::mcp_texts::{McpCompletions, mcp_completions, prompt_message, with_resources};
+use synthdev_settings::catalog::ConfigCatalog;
+
+/// Starts the servers of a configuration for one question.
+pub struct LocalMcpProbe<'c> {
+    pub context: &'c StartContext,
+    pub catalog: &'c ConfigCatalog,
+}
+
+impl McpServerProbe for LocalMcpProbe<'_> {
+    fn list_tools<'a>(&'a self, names: &'a [String]) -> BoxFuture<'a, Vec<McpServerListing>> {
+        Box::pin(wiring::list_mcp_servers(self.context, self.catalog, names))
+    }
+}
+
+impl TuiBackend {
+    pub(crate) fn text_with_resources(&self, text: String) -> BoxFuture<'static, Result<String, String>> {
+        let (catalog, servers) = (self.current_catalog(), Arc::clone(&self.current_runtime().mcp_servers));
+        Box::pin(async move {
+            let expanded = with_resources(&text, catalog.mcp_servers(), &*servers).await;
+            expanded.map_err(|error| error.to_string())
+        })
+    }
+
+    pub(crate) fn message_of_prompt(
+        &self,
+        name: String,
+        words: String,
+    ) -> BoxFuture<'static, Result<String, String>> {
+        let (catalog, servers) = (self.current_catalog(), Arc::clone(&self.current_runtime().mcp_servers));
+        let records = McpToolLists::new(&self.context.dirs.data);
+        Box::pin(async move {
+            let message = prompt_message(&name, &words, catalog.mcp_servers(), &records, &*servers).await;
+            message.map_err(|error| error.to_string())
+        })
+    }
+
+    /// What the servers have listed: the kept lists are read, no server is asked.
+    pub(crate) fn mcp_names(&self) -> BoxFuture<'static, McpCompletions> {
+        let (catalog, records) = (self.current_catalog(), McpToolLists::new(&self.context.dirs.data));
+        // reading files takes the time of a disk
+        let names = run_blocking(move || Ok(mcp_completions(catalog.mcp_servers(), &records)));
+        Box::pin(async move { names.await.unwrap_or_default() })
+    }
+
+    /// All servers, or what one lists that is started for it.
+    pub(crate) fn mcp_page(
+        &self,
+        tested: Option<String>,
+    ) -> BoxFuture<'static, Result<(String, String), String>> {
+        let (context, catalog) = (self.context.clone(), self.current_catalog());
+        let servers = Arc::clone(&self.current_runtime().mcp_servers);
+        Box::pin(async move {
+            let records = McpToolLists::new(&context.dirs.data);
+            let Some(name) = tested else {
+                let connected = |name: &str| servers.is_connected(name);
+                let reports = mcp_server_reports(catalog.mcp_servers(), &records, &connected);
+                return Ok(("MCP servers".to_owned(), mcp_report_text(&reports)));
+            };
+            let probe = LocalMcpProbe { context: &context, catalog: &catalog };
+            let listing = test_mcp_server(catalog.mcp_servers(), &name, &records, &probe).await;
+            let listing = listing.map_err(|error| format!("{error}\nhint: {}", error.hint()))?;
+            let text = catalog.mcp_servers().get(&name).map(|server| mcp_tools_text(server, &listing));
+            Ok((format!("MCP server {name}"), text.unwrap_or_default()))
+        })
+    }
+}
