@@ -59,6 +59,7 @@ fn spec() -> Arc<RunSpec> {
         role_names: &[],
         agent_limits: Default::default(),
         tools: &[],
+        mcp_servers: &[],
         text: &|_, _| Ok(None),
         resolve_role_tools: &|_, _| (Vec::new(), Vec::new()),
     };

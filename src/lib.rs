@@ -99,6 +99,8 @@
 //! | what scripts can see and do | `adapters/javascript/prelude.js`, `adapters/javascript/scope_json.rs`, limits in `adapters/javascript/limits.rs` |
 //! | a tool | its file in `adapters/tools/` |
 //! | tools that users and projects define | `settings/own_tools.rs`; how they run: `adapters/tools/own_tool.rs` |
+//! | MCP servers of others, whose tools agents use: connection, calls, lists that are stored | `adapters/mcp_client/`; what is said of them: `service/mcp_servers.rs`; their resources and prompts in the input line: `service/mcp_texts.rs`, `tui/update/mcp_texts.rs` |
+//! | what a workflow requires before it starts | `service/workflow_requirements.rs`; looked up here: `session/requirement_gate.rs` |
 //! | several tool calls in one (`multicall`) | `engine/machine/multicall.rs` |
 //! | how a command is started, ahead of time too, and ended | `adapters/tools/process/` |
 //! | files that commands may swap meanwhile | `adapters/open_beneath.rs`, `adapters/tools/path_guard.rs` |

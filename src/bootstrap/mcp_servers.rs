@@ -47,3 +47,8 @@ pub fn failure_line(listing: &McpServerListing) -> Option<String> {
         listing.server, listing.server
     ))
 }
+
+/// Whether the environment of this process has a value for it, as servers and `http` states see it.
+pub fn is_variable_set(name: &str) -> bool {
+    std::env::var_os(name).is_some_and(|value| !value.is_empty())
+}

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
+use synthdev_bootstrap::mcp_servers::is_variable_set;
 use synthdev_bootstrap::start_context::StartContext;
 use synthdev_bootstrap::wiring;
 use synthdev_domain::workflow::WorkflowProgram;
@@ -74,6 +75,6 @@ impl RequirementPorts for RequirementGate {
     }
 
     fn is_variable_set(&self, name: &str) -> bool {
-        std::env::var_os(name).is_some_and(|value| !value.is_empty())
+        is_variable_set(name)
     }
 }

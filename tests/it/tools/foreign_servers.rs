@@ -147,7 +147,7 @@ async fn reference_servers_of_pypi_are_used_by_agents_and_states() {
         ForeignServer {
             name: "fetch",
             command: program("mcp-server-fetch"),
-            arguments: vec!["--ignore-robots-txt".to_owned()],
+            arguments: ["--ignore-robots-txt", "--allow-private-ips"].map(str::to_owned).to_vec(),
             tool: "fetch",
             call: json!({"url": format!("{address}/v1/page"), "raw": true}),
             expected: "on a page of the test",
