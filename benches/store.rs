@@ -120,6 +120,7 @@ fn progress() -> RunProgress {
         error: None,
         updated: Timestamp(2),
         pauses: Vec::new(),
+        title: None,
     }
 }
 

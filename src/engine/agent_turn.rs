@@ -113,6 +113,7 @@ impl AgentTurn {
             allowed: 0,
             repair_count: 0,
             was_nudged: false,
+            asked_structured: false,
             choice: ToolChoice::Auto,
             requested_model: None,
             fallback_count: 0,

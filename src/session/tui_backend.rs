@@ -112,7 +112,7 @@ impl TuiBackend {
             let checked = async move {
                 spec.program = gate.check(spec.program).await.map_err(|unmet| unmet.to_string())?;
                 context_windows::ask_unknown_windows(&providers, &mut spec.program).await;
-                Ok((go(spec)?, None))
+                go(spec)
             };
             return Ok(WorkflowStart::Later(StartPreparation::Requirements, Box::pin(checked)));
         }
