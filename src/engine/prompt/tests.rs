@@ -59,6 +59,7 @@ fn turn(agent: &AgentSpec, input: Option<&str>) -> AgentTurn {
         allowed: 25,
         repair_count: 0,
         was_nudged: false,
+        asked_structured: false,
         choice: ToolChoice::Auto,
         requested_model: None,
         fallback_count: 0,
@@ -68,6 +69,7 @@ fn turn(agent: &AgentSpec, input: Option<&str>) -> AgentTurn {
         shortened_count: 0,
         summarization: SummarizationState::Free,
         record: None,
+        compaction: None,
     }
 }
 
