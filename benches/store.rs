@@ -105,6 +105,7 @@ fn header(number: i64) -> RunHeader {
 
 fn progress() -> RunProgress {
     RunProgress {
+        title: None,
         status: RunStatus::Running,
         path: ["start", "coding", "review", "coding", "review"].map(str::to_owned).to_vec(),
         usage: TokenUsage {

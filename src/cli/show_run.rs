@@ -9,6 +9,7 @@ use super::json_output;
 use super::output::{
     TerminalSafeWriter, cost_text, first_line, join_names, question_rows, safe_name, time_text, tokens_text,
 };
+use super::time_travel::resume_command;
 use synthdev_domain::journal::{RunOriginKind, RunStatus, RunSummary};
 use synthdev_domain::terminal_safe::escape_invisible;
 use synthdev_domain::workflow::plain_text;
@@ -67,7 +68,7 @@ pub fn write_run(
             record.summary.id
         )?;
     }
-    write_next_commands(&record.summary, out)?;
+    write_next_commands(&record.summary, record.program.is_conversation(), out)?;
     if !record.unanswered_intents.is_empty() {
         let running = record.summary.progress.status == RunStatus::Running;
         let what = if running { "under way" } else { "this run was interrupted; calls that never finished" };
@@ -133,7 +134,7 @@ fn write_heading(run: &RunSummary, ground: &RunFilesStatus, out: &mut dyn Write)
 }
 
 /// What the run waits for, and the commands that continue it.
-fn write_next_commands(run: &RunSummary, out: &mut dyn Write) -> io::Result<()> {
+fn write_next_commands(run: &RunSummary, is_conversation: bool, out: &mut dyn Write) -> io::Result<()> {
     let pauses = &run.progress.pauses;
     if !pauses.is_empty() {
         writeln!(out, "\nwaits for")?;
@@ -156,7 +157,9 @@ fn write_next_commands(run: &RunSummary, out: &mut dyn Write) -> io::Result<()> 
     }
     let id = &run.id;
     match run.progress.status {
-        RunStatus::Paused | RunStatus::Interrupted => writeln!(out, "\ngo on: synthdev resume {id}"),
+        RunStatus::Paused | RunStatus::Interrupted => {
+            writeln!(out, "\ngo on: {}", resume_command(id, None, is_conversation))
+        }
         RunStatus::Failed if !pauses.is_empty() => {
             writeln!(out, "\ntry the state again: synthdev runs retry {id}")
         }

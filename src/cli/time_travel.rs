@@ -23,8 +23,8 @@ pub struct ForkReport<'a> {
     pub restored: Option<&'a SnapshotRestoreResult>,
     /// Notes for the user.
     pub notes: &'a [String],
-    /// Where `resume` has to be started, if that is not here.
-    pub other_project: Option<&'a str>,
+    /// What resumes it.
+    pub resume_command: &'a str,
 }
 
 /// Every step, with a mark for the run's position.
@@ -98,7 +98,7 @@ fn position_mark(run: &RunSummary, steps: &[RunStep], step: &RunStep) -> Option<
 /// # Errors
 /// stdout cannot be written.
 pub fn write_fork(fork: &ForkReport<'_>, json: bool, out: &mut dyn Write) -> io::Result<()> {
-    let ForkReport { run, forked_from: of, step: place, restored, notes, other_project: elsewhere } = fork;
+    let ForkReport { run, forked_from: of, step: place, restored, notes, resume_command } = fork;
     if json {
         let told = json!({
             "run_id": run,
@@ -121,7 +121,7 @@ pub fn write_fork(fork: &ForkReport<'_>, json: bool, out: &mut dyn Write) -> io:
     for note in *notes {
         writeln!(out, "note: {note}")?;
     }
-    write_resume_hint(run, *elsewhere, out)
+    writeln!(out, "go on: {resume_command}")
 }
 
 /// # Errors
@@ -129,15 +129,17 @@ pub fn write_fork(fork: &ForkReport<'_>, json: bool, out: &mut dyn Write) -> io:
 pub fn write_rewind(
     run: &RunId,
     place: &RunStep,
-    elsewhere: Option<&str>,
+    resume_command: &str,
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let out = &mut TerminalSafeWriter(out);
     writeln!(out, "run {run} is back before step {} ({})", place.step, safe_name(&place.state))?;
-    write_resume_hint(run, elsewhere, out)
+    writeln!(out, "go on: {resume_command}")
 }
 
-fn write_resume_hint(run: &RunId, elsewhere: Option<&str>, out: &mut dyn Write) -> io::Result<()> {
+/// What resumes a run. `elsewhere`: the project where that has to be done, if it is not here.
+pub fn resume_command(run: &RunId, elsewhere: Option<&str>, is_conversation: bool) -> String {
     let place = elsewhere.map(|project| format!("-C {} ", safe_name(project))).unwrap_or_default();
-    writeln!(out, "go on: synthdev {place}resume {run}")
+    let command = if is_conversation { "--resume" } else { "resume" };
+    format!("synthdev {place}{command} {run}")
 }

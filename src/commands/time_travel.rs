@@ -27,6 +27,7 @@ use synthdev_domain::workflow::WorkflowProgram;
 use synthdev_engine::explain::report_lines;
 use synthdev_runtime::handle::RuntimeHandle;
 use synthdev_runtime::time_travel::{ReplayVerdict, RunStep};
+use synthdev_service::conversations::is_conversation;
 use synthdev_service::run_control::{self, ControlAction};
 use synthdev_service::time_travel::{
     FileScope, ForkChanges, ForkOutcome, StepFiles, StepPlan, TimeTravelError, TimeTravelNote,
@@ -78,13 +79,14 @@ pub(crate) fn fork_run(context: &StartContext, fork: &ForkArgs) -> Result<u8> {
     if let (Some(restored), false) = (&restored, fork.json) {
         restore_files::print_restored(restored);
     }
+    let is_chat = is_conversation(&wired.handle, &run);
     let forked = ForkReport {
         run: &new,
         forked_from: &run.id,
         step: &step,
         restored: restored.as_ref(),
         notes: &notes,
-        other_project: other_project(context, &run),
+        resume_command: &time_travel::resume_command(&new, other_project(context, &run), is_chat),
     };
     time_travel::write_fork(&forked, fork.json, &mut std::io::stdout().lock())?;
     Ok(exit::COMPLETED)
@@ -117,7 +119,9 @@ pub(crate) fn rewind_run(
     }
     let restored = service.rewind(&plan).map_err(time_travel_error)?;
     restored.iter().for_each(restore_files::print_restored);
-    time_travel::write_rewind(&run.id, step, other_project(context, &run), &mut std::io::stdout().lock())?;
+    let is_chat = is_conversation(&wired.handle, &run);
+    let command = time_travel::resume_command(&run.id, other_project(context, &run), is_chat);
+    time_travel::write_rewind(&run.id, step, &command, &mut std::io::stdout().lock())?;
     Ok(exit::COMPLETED)
 }
 

@@ -154,7 +154,15 @@ pub struct OpenPause {
 /// Kind of the pause of a run that needs no answer to resume.
 pub const FREE: &str = "paused";
 
+/// What a conversation waits for that its user has left.
+pub const NEXT_MESSAGE: &str = "waits for your next message";
+
 impl OpenPause {
+    /// The run is a conversation that its user has left: no other run pauses so.
+    pub fn awaits_next_message(&self) -> bool {
+        self.reason == PauseReason::User && self.message == NEXT_MESSAGE
+    }
+
     /// The user paused the run and it asks nothing: it can be resumed without an answer.
     pub fn needs_no_answer(&self) -> bool {
         self.reason == PauseReason::User && self.kind.as_deref() == Some(FREE)

@@ -134,6 +134,7 @@ impl RunDriver {
                     continue;
                 }
             };
+            let exceptions = &self.context.sandbox_exceptions;
             match message {
                 // a conversation waits for its next message then
                 Some(DriverMessage::Command(RunCommand::Leave))
@@ -147,13 +148,10 @@ impl RunDriver {
                 }
                 Some(DriverMessage::EffectPanicked) => return DriverExit::Bug,
                 Some(DriverMessage::Command(RunCommand::AllowNetwork { call, answer })) => {
-                    self.context.sandbox_exceptions.network.answer_network(&self.run, call, answer);
+                    exceptions.network.answer_network(&self.run, call, answer);
                 }
                 Some(DriverMessage::Command(RunCommand::AllowUnsandboxed { call, allowed })) => {
-                    self.context
-                        .sandbox_exceptions
-                        .unsandboxed_commands
-                        .answer_permission(&self.run, call, allowed);
+                    exceptions.unsandboxed_commands.answer_permission(&self.run, call, allowed);
                 }
                 Some(DriverMessage::Command(_)) if self.machine.is_over_or_suspended() => {
                     return DriverExit::Unrecorded;

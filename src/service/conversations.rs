@@ -6,7 +6,7 @@
 use std::cmp::Reverse;
 
 use synthdev_domain::ids::RunId;
-use synthdev_domain::journal::{RunQuery, RunStatus, RunSummary};
+use synthdev_domain::journal::{OpenPause, RunQuery, RunStatus, RunSummary};
 use synthdev_domain::terminal_safe::escape_name;
 use synthdev_domain::workflow::CONVERSATION_WORKFLOW;
 use synthdev_ports::run_store::StoreError;
@@ -81,8 +81,10 @@ pub struct ConversationSummaryLine {
 
 /// Whether a run is a conversation. One whose definition cannot be read counts as none.
 pub fn is_conversation(handle: &RuntimeHandle, run: &RunSummary) -> bool {
-    run.workflow == CONVERSATION_WORKFLOW
-        && handle.definition(&run.id).is_ok_and(|spec| spec.program.is_conversation())
+    // what the row says of most of them spares reading the definition
+    let was_left = || run.progress.pauses.iter().any(OpenPause::awaits_next_message);
+    let is_defined_so = || handle.definition(&run.id).is_ok_and(|spec| spec.program.is_conversation());
+    run.workflow == CONVERSATION_WORKFLOW && (was_left() || is_defined_so())
 }
 
 /// The conversations of a project that can be reopened or are open elsewhere; the one that was used last comes first.

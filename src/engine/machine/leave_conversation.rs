@@ -3,13 +3,12 @@
 //! An answer in progress ends as with a cancel: its partial text stays, marked. The conversation then waits for the next
 //! message, and resuming asks for it.
 
-use super::open_pauses::NEXT_MESSAGE;
 use super::run_phase::RunPhase;
 use super::{CallId, Effect, Machine, PendingQuestion, RunEvent, WaitState};
 use crate::effect::UserQuestion;
 use synthdev_domain::agent_team::SpawnedAgentStatus;
 use synthdev_domain::context::MessageAuthor;
-use synthdev_domain::journal::RunStatus;
+use synthdev_domain::journal::{NEXT_MESSAGE, RunStatus};
 use synthdev_domain::run_error::RunError;
 
 impl Machine {

@@ -9,15 +9,13 @@ use super::{Branch, Machine, PendingQuestion, WaitState};
 use crate::effect::UserQuestion;
 use synthdev_domain::delegation::DelegationRequest;
 use synthdev_domain::ids::{CallId, Timestamp};
-use synthdev_domain::journal::{FREE, OpenPause, PauseReason, RunProgress};
+use synthdev_domain::journal::{FREE, NEXT_MESSAGE, OpenPause, PauseReason, RunProgress};
 use synthdev_domain::question_text::{approval_message, uncertain_message};
 use synthdev_domain::run_error::RunError;
 use synthdev_domain::tool::ASKED_BY;
 use synthdev_domain::workflow::StateBody;
 
 pub(super) const BY_YOU: &str = "stopped by you";
-/// What a conversation waits for that the user has left.
-pub(super) const NEXT_MESSAGE: &str = "waits for your next message";
 
 impl Machine {
     /// The summary of the run that is stored and shown in lists.

@@ -223,3 +223,23 @@ async fn a_conversation_is_summed_up_on_request() {
     terminal.press_keys("/exit\r");
     assert!(terminal.wait_end().contains("exit=0"));
 }
+
+/// What the command line says of a conversation names what reopens it.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_command_line_names_what_reopens_a_conversation() {
+    let home = ChatHome::with_answers(TWO).await;
+    let mut terminal = home.talk("who are you?", "I am one.");
+    terminal.press_keys("/exit\r");
+    terminal.wait_end();
+    let end = home.start(&["runs", "list"]).wait_end();
+    let row = end.lines().find(|line| line.contains("who are you?")).unwrap();
+    let run = row.split_whitespace().next().unwrap().to_owned();
+    for (arguments, expected) in [
+        (vec!["runs", "show", &run], format!("go on: synthdev --resume {run}")),
+        (vec!["runs", "fork", &run, "--at", "1"], "go on: synthdev --resume ".to_owned()),
+        (vec!["resume", &run], format!("hint: synthdev --resume {run}")),
+    ] {
+        let end = home.start(&arguments).wait_end();
+        assert!(end.contains(&expected), "{arguments:?}: {end}");
+    }
+}
