@@ -108,6 +108,7 @@
 //! | what a project may change, and what its files can do | `settings/layers/project_restriction.rs`, `settings/trust/capabilities.rs` |
 //! | the network for a command that lacks it | `runtime/network_access.rs`; of a role: `NetworkAccess` in `domain/sandbox.rs` |
 //! | commands where no sandbox works | `runtime/unsandboxed_commands.rs`, `tui/dialog/sandbox_questions.rs` |
+//! | images that conversations show: what stands for one, where it is kept | `domain/image_reference.rs`, `adapters/image_store.rs`; which are sent: `adapters/providers/attached_images.rs` |
 //! | where an answer is cut | `adapters/providers/reply_guard.rs` |
 //! | how ignore files are read | `adapters/ignore_files.rs` |
 //! | what a repository may open outside of itself | `adapters/{repository_bounds,git_entries}.rs`, `adapters/git/open_repository.rs` |

@@ -12,7 +12,7 @@ mod arguments;
 mod atomic_replace;
 mod calculate;
 mod edit_file;
-mod encoding;
+pub(crate) mod encoding;
 pub(crate) mod environment;
 mod exact_search;
 mod execute_script;

@@ -46,6 +46,9 @@ pub struct ModelChoice {
     /// The server takes no limit of an answer's length.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub uncapped: bool,
+    /// It takes images, as the catalogue says.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub images: bool,
     pub price: Option<TokenPrice>,
     /// For display: `level smart: SYNTHDEV_SMART_MODEL (environment)`.
     pub provenance: String,

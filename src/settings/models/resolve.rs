@@ -167,6 +167,7 @@ impl ModelResolver<'_> {
             max_output: known.and_then(|model| model.max_output),
             uncapped: !serverless
                 && !accepted_parameters(pick.provider, known).contains(&"max_output_tokens"),
+            images: known.and_then(|model| model.images).unwrap_or_default(),
             price: pick.provider.and_then(|provider| provider.price(listed)),
             provenance,
             provider: pick.name,
