@@ -52,6 +52,7 @@ fn cost(c: &mut Criterion) {
         arguments: json!({"command": "true"}),
         reads_files: false,
         original: None,
+        run: None,
         network: None,
         loopback_ports: std::collections::BTreeSet::new(),
     };

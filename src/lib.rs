@@ -102,6 +102,7 @@
 //! | MCP servers of others, whose tools agents use: connection, calls, lists that are stored | `adapters/mcp_client/`; what is said of them: `service/mcp_servers.rs`; their resources and prompts in the input line: `service/mcp_texts.rs`, `tui/update/mcp_texts.rs` |
 //! | what a workflow requires before it starts | `service/workflow_requirements.rs`; looked up here: `session/requirement_gate.rs` |
 //! | several tool calls in one (`multicall`) | `engine/machine/multicall.rs` |
+//! | commands in the background: their output, input, end | `adapters/tools/background_{commands,supervisor}.rs`; their terminals: `adapters/tools/process/pseudo_terminal.rs`; when they end with their run: `runtime/running_effects.rs` |
 //! | how a command is started, ahead of time too, and ended | `adapters/tools/process/` |
 //! | files that commands may swap meanwhile | `adapters/open_beneath.rs`, `adapters/tools/path_guard.rs` |
 //! | which files and network commands can reach, and how the sandbox enforces it | `domain/sandbox.rs`, `adapters/sandbox/`, `bootstrap/sandbox_setup.rs` |
@@ -111,6 +112,7 @@
 //! | what a project may change, and what its files can do | `settings/layers/project_restriction.rs`, `settings/trust/capabilities.rs` |
 //! | the network for a command that lacks it | `runtime/network_access.rs`; of a role: `NetworkAccess` in `domain/sandbox.rs` |
 //! | commands where no sandbox works | `runtime/unsandboxed_commands.rs`, `tui/dialog/sandbox_questions.rs` |
+//! | images that conversations show: what stands for one, where it is kept | `domain/image_reference.rs`, `adapters/image_store.rs`; which are sent: `adapters/providers/attached_images.rs`; those that the user names: `adapters/tools/user_images.rs` |
 //! | where an answer is cut | `adapters/providers/reply_guard.rs` |
 //! | how ignore files are read | `adapters/ignore_files.rs` |
 //! | what a repository may open outside of itself | `adapters/{repository_bounds,git_entries}.rs`, `adapters/git/open_repository.rs` |

@@ -8,6 +8,7 @@ pub mod file_watch;
 pub mod git;
 mod git_entries;
 pub mod ignore_files;
+pub mod image_store;
 pub mod input_history;
 pub mod javascript;
 mod link_walk;

@@ -8,6 +8,7 @@
 mod address;
 pub mod anthropic;
 mod api_keys;
+mod attached_images;
 mod context_windows;
 mod conversation;
 mod errors;
@@ -52,6 +53,8 @@ use synthdev_ports::model::{DeltaSink, ModelPort};
 pub use pricing::{PriceList, ProviderPriceLists};
 pub use timeouts::ModelTimeouts;
 
+use crate::image_store::ImageStore;
+use attached_images::AttachedImages;
 use context_windows::ServerWindows;
 use pricing::{PricingSink, served_price};
 use scripted::ScriptedModel;
@@ -70,6 +73,8 @@ pub struct ModelProviders {
     scripted_model: Option<ScriptedModel>,
     prices: ProviderPriceLists,
     windows: ServerWindows,
+    /// What conversations refer to; `None`: no image is sent.
+    image_store: Option<ImageStore>,
 }
 
 impl ModelProviders {
@@ -81,7 +86,15 @@ impl ModelProviders {
             scripted_model: None,
             prices: ProviderPriceLists::new(),
             windows: ServerWindows::default(),
+            image_store: None,
         }
+    }
+
+    /// Sends the images that conversations refer to from here.
+    #[must_use]
+    pub fn with_images(mut self, images: ImageStore) -> Self {
+        self.image_store = Some(images);
+        self
     }
 
     /// Sends each key only to the servers of these base URLs, by the name of the key: a recorded run may name others.
@@ -147,6 +160,16 @@ impl ModelProviders {
         self.windows.load_window(&self.http, choice).await
     }
 
+    /// They are read and encoded off the async workers.
+    async fn attached_images(&self, request: &ModelRequest) -> AttachedImages {
+        if !AttachedImages::are_in(request) {
+            return AttachedImages::default();
+        }
+        let (request, store) = (request.clone(), self.image_store.clone());
+        let loading = tokio::task::spawn_blocking(move || AttachedImages::load(&request, store.as_ref()));
+        loading.await.unwrap_or_default()
+    }
+
     async fn ask_model(
         &self,
         request: &ModelRequest,
@@ -156,12 +179,13 @@ impl ModelProviders {
         let begun = Instant::now();
         let priced = PricingSink::new(sink, &self.prices, &request.choice);
         let sink: &dyn DeltaSink = &priced;
+        let images = &self.attached_images(request).await;
         let answer = match request.choice.protocol {
-            ModelProtocol::Chat => openai::call_model(&self.http, request, key, sink).await,
+            ModelProtocol::Chat => openai::call_model(&self.http, request, images, key, sink).await,
             ModelProtocol::Responses => {
-                responses::call_with_quirks(&self.http, &self.server_quirks, request, key, sink).await
+                responses::call_with_quirks(&self.http, &self.server_quirks, request, images, key, sink).await
             }
-            ModelProtocol::Anthropic => anthropic::call_model(&self.http, request, key, sink).await,
+            ModelProtocol::Anthropic => anthropic::call_model(&self.http, request, images, key, sink).await,
         };
         let mut reply = answer.map_err(|error| match key {
             Some(key) => errors::redact_key(error, key),

@@ -34,8 +34,10 @@ mod process_keeper;
 mod seatbelt;
 #[cfg(target_os = "linux")]
 mod syscall_filter;
+#[cfg(target_os = "linux")]
+pub mod terminal_helper;
 
-pub use launch::{HELPER_COMMAND, PORTS_COMMAND, SandboxedCommand};
+pub use launch::{HELPER_COMMAND, PORTS_COMMAND, SandboxedCommand, TERMINAL_COMMAND};
 pub use layer::WorkingLayer;
 
 /// At the end of the process: removes what its sandboxes have written for themselves, also where a thread still uses it.
@@ -104,6 +106,11 @@ impl CommandSandbox {
 
     pub fn is_disabled(&self) -> bool {
         self.settings.mode == SandboxMode::Off
+    }
+
+    /// This program: it gives a command a terminal of its own.
+    pub fn helper(&self) -> &Path {
+        &self.sandbox_places.helper
     }
 
     pub fn settings(&self) -> &SandboxSettings {
@@ -251,6 +258,8 @@ impl ReadySandbox {
             && self.git_state.is_outdated(&self.session.nested.current_names())
     }
 
+    /// `terminal`: its output will be a terminal, which becomes its own.
+    ///
     /// # Errors
     /// A file that the layer reads cannot be written.
     pub fn wrap_command(
@@ -259,6 +268,7 @@ impl ReadySandbox {
         directory: &Path,
         environment: &[(String, String)],
         reach: NetworkReach<'_>,
+        terminal: bool,
     ) -> std::io::Result<SandboxedCommand> {
         // a token may have been written since the last command
         let mut policy = SandboxPolicy::clone(&self.policy);
@@ -267,7 +277,17 @@ impl ReadySandbox {
         let (policy, private) = (&policy, &self.session.private);
         let (network, helper) = (reach.is_open(), self.session.helper.as_path());
         let ports = self.open_ports(reach);
-        let launch = SandboxLaunch { policy, rules, private, directory, environment, network, ports, helper };
+        let launch = SandboxLaunch {
+            policy,
+            rules,
+            private,
+            directory,
+            environment,
+            network,
+            ports,
+            terminal,
+            helper,
+        };
         self.session.layer.wrap_command(&launch, arguments)
     }
 

@@ -10,9 +10,11 @@
 mod apply_patch;
 mod arguments;
 mod atomic_replace;
+mod background_commands;
+mod background_supervisor;
 mod calculate;
 mod edit_file;
-mod encoding;
+pub(crate) mod encoding;
 pub(crate) mod environment;
 mod exact_search;
 mod execute_script;
@@ -31,13 +33,17 @@ mod plan_effect;
 mod planned_change;
 pub(crate) mod process;
 mod read_files;
+mod read_output;
 pub mod scripted;
+mod send_input;
 mod shell;
+mod stop_command;
 mod tool_answer;
 mod tool_context;
 mod tool_settings;
 mod truncated_output;
 mod unique_match;
+mod user_images;
 mod web_fetch;
 mod write_file;
 
@@ -52,6 +58,7 @@ use tokio::sync::Semaphore;
 
 use crate::mcp_client::NoMcpServers;
 use synthdev_domain::command_preview::command_preview;
+use synthdev_domain::ids::RunId;
 use synthdev_domain::sandbox::NetworkAccess;
 use synthdev_domain::tool::{
     InterruptedCallStatus, PlannedFileEdit, RerunPolicy, ToolInvocation, ToolOutcome, ToolPreview, ToolSpec,
@@ -59,6 +66,8 @@ use synthdev_domain::tool::{
 use synthdev_ports::mcp::McpPort;
 use synthdev_ports::tool::{NoToolProgress, ToolPort, ToolProgressSink};
 
+use background_commands::BackgroundCommands;
+pub use background_commands::OutputRedaction;
 use mcp_call::McpCallArguments;
 use path_guard::ProjectPathGuard;
 use process::CommandConfinement;
@@ -91,6 +100,8 @@ impl ProjectTools {
             typed_by_user: settings.typed_by_user,
             key_servers: settings.key_servers,
             own_tools: settings.own_tools.iter().map(|tool| (tool.spec.name.clone(), tool.clone())).collect(),
+            background_commands: BackgroundCommands::new(settings.command_outputs, settings.output_redaction),
+            image_store: settings.image_store,
             indexed_project: settings.indexed_project.unwrap_or(settings.root),
         };
         let mut specs = vec![
@@ -107,6 +118,9 @@ impl ProjectTools {
             execute_script::tool_spec(),
             web_fetch::tool_spec(),
             execute_terminal::tool_spec(settings.terminal_timeout),
+            read_output::tool_spec(),
+            send_input::tool_spec(),
+            stop_command::tool_spec(),
         ];
         specs.extend(settings.own_tools.iter().map(|tool| tool.spec.clone()));
         let clients = http_request::HttpRequestClients::default();
@@ -137,90 +151,73 @@ impl ProjectTools {
         refusal(&self.project, &self.read_arguments(invocation).ok()?)
     }
 
-    /// Runs a tool that neither waits nor takes long.
-    fn answer_at_once<T: DeserializeOwned>(
-        &self,
-        invocation: &ToolInvocation,
-        run: impl FnOnce(T) -> ToolAnswer,
-    ) -> ToolAnswer {
-        self.read_arguments(invocation).map_or_else(ToolAnswer::failure, run)
-    }
-
+    /// # Errors
+    /// Wrong arguments.
     async fn answer_call(
         &self,
         invocation: &ToolInvocation,
         confinement: CommandConfinement<'_>,
         progress: &dyn ToolProgressSink,
-    ) -> ToolAnswer {
+    ) -> Result<ToolAnswer, String> {
         let confinement = if self.project.typed_by_user { CommandConfinement::Nothing } else { confinement };
-        match invocation.tool.as_str() {
-            read_files::NAME => match self.read_arguments(invocation) {
-                Ok(arguments) => read_files::run_tool(&self.project, arguments).await,
-                Err(problem) => ToolAnswer::failure(problem),
-            },
-            list_directory::NAME => match self.read_arguments(invocation) {
-                Ok(arguments) => list_directory::run_tool(&self.project, arguments).await,
-                Err(problem) => ToolAnswer::failure(problem),
-            },
-            exact_search::NAME => match self.read_arguments(invocation) {
-                Ok(arguments) => exact_search::run_tool(&self.project, arguments).await,
-                Err(problem) => ToolAnswer::failure(problem),
-            },
-            glob::NAME => match self.read_arguments(invocation) {
-                Ok(arguments) => glob::run_tool(&self.project, arguments).await,
-                Err(problem) => ToolAnswer::failure(problem),
-            },
-            explain_codebase::NAME => match self.read_arguments(invocation) {
-                Ok(arguments) => explain_codebase::run_tool(&self.project, arguments).await,
-                Err(problem) => ToolAnswer::failure(problem),
-            },
-            write_file::NAME => self.answer_at_once(invocation, |a| write_file::run_tool(&self.project, &a)),
-            edit_file::NAME => self.answer_at_once(invocation, |a| edit_file::run_tool(&self.project, &a)),
-            apply_patch::NAME => {
-                self.answer_at_once(invocation, |a| apply_patch::run_tool(&self.project, &a))
+        let (project, run) = (&self.project, invocation.run.as_ref());
+        let answer = match invocation.tool.as_str() {
+            read_files::NAME => read_files::run_tool(project, self.read_arguments(invocation)?).await,
+            list_directory::NAME => list_directory::run_tool(project, self.read_arguments(invocation)?).await,
+            exact_search::NAME => exact_search::run_tool(project, self.read_arguments(invocation)?).await,
+            glob::NAME => glob::run_tool(project, self.read_arguments(invocation)?).await,
+            explain_codebase::NAME => {
+                explain_codebase::run_tool(project, self.read_arguments(invocation)?).await
             }
-            calculate::NAME => self.answer_at_once(invocation, |a| calculate::run_tool(&a)),
-            get_time::NAME => {
-                self.answer_at_once(invocation, |a| get_time::run_tool(&a, jiff::Timestamp::now()))
+            write_file::NAME => write_file::run_tool(project, &self.read_arguments(invocation)?),
+            edit_file::NAME => edit_file::run_tool(project, &self.read_arguments(invocation)?),
+            apply_patch::NAME => apply_patch::run_tool(project, &self.read_arguments(invocation)?),
+            calculate::NAME => calculate::run_tool(&self.read_arguments(invocation)?),
+            get_time::NAME => get_time::run_tool(&self.read_arguments(invocation)?, jiff::Timestamp::now()),
+            execute_script::NAME => {
+                let arguments = self.read_arguments(invocation)?;
+                execute_script::run_tool(project, arguments, invocation.reads_files).await
             }
-            execute_script::NAME => match self.read_arguments(invocation) {
-                Ok(arguments) => {
-                    execute_script::run_tool(&self.project, arguments, invocation.reads_files).await
-                }
-                Err(problem) => ToolAnswer::failure(problem),
-            },
-            web_fetch::NAME => match self.read_arguments(invocation) {
-                Ok(arguments) => web_fetch::run_tool(&self.project, arguments, invocation, confinement).await,
-                Err(problem) => ToolAnswer::failure(problem),
-            },
-            execute_terminal::NAME => match self.read_arguments(invocation) {
-                Ok(arguments) => execute_terminal::run_tool(&self.project, arguments, confinement).await,
-                Err(problem) => ToolAnswer::failure(problem),
-            },
-            _ => self.answer_action(invocation, confinement, progress).await,
-        }
+            web_fetch::NAME => {
+                web_fetch::run_tool(project, self.read_arguments(invocation)?, invocation, confinement).await
+            }
+            execute_terminal::NAME => {
+                execute_terminal::run_tool(project, self.read_arguments(invocation)?, run, confinement).await
+            }
+            read_output::NAME => read_output::run_tool(project, self.read_arguments(invocation)?, run).await,
+            send_input::NAME => {
+                let network = project.network_for(invocation).is_open();
+                send_input::run_tool(project, self.read_arguments(invocation)?, run, network).await
+            }
+            stop_command::NAME => {
+                stop_command::run_tool(project, self.read_arguments(invocation)?, run).await
+            }
+            _ => self.answer_action(invocation, confinement, progress).await?,
+        };
+        Ok(answer)
     }
 
     /// What only workflows do, and tools that are not ours.
+    ///
+    /// # Errors
+    /// Wrong arguments.
     async fn answer_action(
         &self,
         invocation: &ToolInvocation,
         confinement: CommandConfinement<'_>,
         progress: &dyn ToolProgressSink,
-    ) -> ToolAnswer {
-        match invocation.tool.as_str() {
-            shell::NAME => match self.read_arguments(invocation) {
-                Ok(arguments) => shell::run_tool(&self.project, arguments, confinement).await,
-                Err(problem) => ToolAnswer::failure(problem),
-            },
-            http_request::NAME => match self.read_arguments(invocation) {
-                Ok(arguments) => http_request::run_tool(&self.clients, &self.project, &arguments).await,
-                Err(problem) => ToolAnswer::failure(problem),
-            },
-            mcp_call::NAME => match self.read_arguments(invocation) {
-                Ok(arguments) => mcp_call::run_tool(&*self.servers, arguments, progress).await,
-                Err(problem) => ToolAnswer::failure(problem),
-            },
+    ) -> Result<ToolAnswer, String> {
+        let answer = match invocation.tool.as_str() {
+            shell::NAME => {
+                shell::run_tool(&self.project, self.read_arguments(invocation)?, confinement).await
+            }
+            http_request::NAME => {
+                let arguments = self.read_arguments(invocation)?;
+                http_request::run_tool(&self.clients, &self.project, &arguments).await
+            }
+            mcp_call::NAME => {
+                mcp_call::run_tool(&*self.servers, self.read_arguments(invocation)?, progress).await
+            }
             other => match (self.project.own_tools.get(other), self.servers.find_tool(other)) {
                 (Some(tool), _) => {
                     own_tool::run_tool(&self.project, tool, &invocation.arguments, confinement).await
@@ -231,7 +228,8 @@ impl ProjectTools {
                 }
                 (None, None) => ToolAnswer::failure(self.no_such_tool(other)),
             },
-        }
+        };
+        Ok(answer)
     }
 
     async fn build_preview(&self, invocation: &ToolInvocation) -> Option<ToolPreview> {
@@ -261,6 +259,9 @@ impl ProjectTools {
                 Some(self.shown_command::<execute_terminal::ExecuteTerminalArguments>(invocation))
             }
             shell::NAME => Some(self.shown_command::<shell::ShellArguments>(invocation)),
+            send_input::NAME => Some(self.preview_arguments(invocation, |arguments| {
+                send_input::preview_call(&self.project, invocation, &arguments)
+            })),
             web_fetch::NAME => {
                 Some(self.preview_arguments(invocation, |arguments| web_fetch::preview_call(&arguments)))
             }
@@ -293,9 +294,9 @@ impl ProjectTools {
     fn shown_command<T: DeserializeOwned>(&self, invocation: &ToolInvocation) -> ToolPreview {
         let ToolInvocation { tool, arguments, .. } = invocation;
         let preview = || match command_preview(tool, arguments) {
-            Some(ToolPreview::Command { command, cwd, warning, .. }) => {
+            Some(ToolPreview::Command { command, cwd, warning, background, .. }) => {
                 let ports = self.project.ports_for(invocation);
-                ToolPreview::Command { command, cwd, warning, ports }
+                ToolPreview::Command { command, cwd, warning, ports, background }
             }
             _ => cannot_apply("it has no command"),
         };
@@ -352,6 +353,9 @@ impl ToolPort for ProjectTools {
             }
             execute_terminal::NAME => self
                 .judge(invocation, |project, call| execute_terminal::command_refusal(project, call, network)),
+            send_input::NAME => {
+                self.judge(invocation, |project, call| send_input::refusal(project, call, network))
+            }
             shell::NAME => {
                 self.judge(invocation, |project, call| shell::command_refusal(project, call, network))
             }
@@ -426,6 +430,16 @@ impl ToolPort for ProjectTools {
         self.project.sandbox.prepare_current().err()
     }
 
+    fn attach_images(&self, text: String) -> BoxFuture<'_, String> {
+        let kept = text.clone();
+        let attaching = self.run_blocking(move |project| user_images::attach_images(project, text));
+        async move { attaching.await.unwrap_or(kept) }.boxed()
+    }
+
+    fn end_run<'a>(&'a self, run: &'a RunId, is_final: bool) -> BoxFuture<'a, ()> {
+        self.project.background_commands.end_run(run, is_final).boxed()
+    }
+
     fn run_without_sandbox<'a>(&'a self, invocation: &'a ToolInvocation) -> BoxFuture<'a, ToolOutcome> {
         self.run_and_describe(invocation, CommandConfinement::Nothing, &NoToolProgress).boxed()
     }
@@ -451,7 +465,8 @@ impl ProjectTools {
         progress: &dyn ToolProgressSink,
     ) -> ToolOutcome {
         let started = Instant::now();
-        let answer = self.answer_call(invocation, confinement, progress).await;
+        let answer =
+            self.answer_call(invocation, confinement, progress).await.unwrap_or_else(ToolAnswer::failure);
         answer.into_outcome(&invocation.tool, started.elapsed(), self.project.cap)
     }
 }

@@ -5,15 +5,15 @@ use std::io::Write as _;
 use std::process::ExitCode;
 
 pub use synthdev_adapters::sandbox::remove_private_directories;
-use synthdev_adapters::sandbox::{HELPER_COMMAND, PORTS_COMMAND};
+use synthdev_adapters::sandbox::{HELPER_COMMAND, PORTS_COMMAND, TERMINAL_COMMAND};
 #[cfg(target_os = "linux")]
-use synthdev_adapters::sandbox::{landlock_helper, port_listener};
+use synthdev_adapters::sandbox::{landlock_helper, port_listener, terminal_helper};
 use synthdev_domain::terminal_safe::escape_controls;
 
 /// This program started once more by itself: it becomes a command within the sandbox. `None`: it was started by the user.
 pub fn run_sandbox_helper(mut arguments: impl Iterator<Item = OsString>) -> Option<ExitCode> {
     let word = arguments.nth(1)?;
-    if word != HELPER_COMMAND && word != PORTS_COMMAND {
+    if ![HELPER_COMMAND, PORTS_COMMAND, TERMINAL_COMMAND].iter().any(|known| word == *known) {
         return None;
     }
     let arguments: Vec<OsString> = arguments.collect();
@@ -21,6 +21,8 @@ pub fn run_sandbox_helper(mut arguments: impl Iterator<Item = OsString>) -> Opti
     {
         let become_command = if word == PORTS_COMMAND {
             port_listener::become_command
+        } else if word == TERMINAL_COMMAND {
+            terminal_helper::become_command
         } else {
             landlock_helper::become_command
         };

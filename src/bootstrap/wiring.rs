@@ -13,6 +13,7 @@ use crate::config_sources::{self, GatheredSources};
 use crate::start_context::StartContext;
 use crate::{mcp_servers, sandbox_setup};
 use synthdev_adapters::git::{GitSnapshots, OutsideFiles};
+use synthdev_adapters::image_store::ImageStore;
 use synthdev_adapters::javascript::ScriptWorkerPool;
 use synthdev_adapters::project_index::ProjectIndex;
 use synthdev_adapters::project_lock::FileLock;
@@ -20,12 +21,13 @@ use synthdev_adapters::providers::scripted::ScriptedModel;
 use synthdev_adapters::providers::{ModelProviders, ModelTimeouts, PriceList, ProviderPriceLists};
 use synthdev_adapters::sqlite::SqliteStore;
 use synthdev_adapters::system_clock::{SystemClock, SystemIds};
-use synthdev_adapters::tools::{ProjectTools, ToolSettings};
+use synthdev_adapters::tools::{OutputRedaction, ProjectTools, ToolSettings};
 pub use synthdev_adapters::worktree::GitWorktrees;
 use synthdev_domain::tool::{ToolSpec, ask_user_tool, multicall_tool};
 use synthdev_ports::mcp::{McpPort, McpServerListing};
 use synthdev_ports::tool::ToolPort;
 use synthdev_runtime::handle::{RetryPolicy, RuntimeHandle, RuntimeOptions, RuntimePorts};
+use synthdev_runtime::redact::SecretRedactor;
 use synthdev_service::run_start::{FileLockTime, FileSharingMode};
 use synthdev_settings::catalog::{ConfigCatalog, ConfigSources};
 use synthdev_settings::layers::read_layers::SettingOverrides;
@@ -111,8 +113,26 @@ fn tool_settings(project: &Path, data: &Path, catalog: &ConfigCatalog) -> ToolSe
         hidden_paths: hidden_paths(project, data),
         sandbox: sandbox_setup::command_sandbox(project, data, catalog),
         own_tools: catalog.own_tools().to_vec(),
+        command_outputs: Some(data.join("commands")),
+        image_store: Some(image_store(data)),
+        output_redaction: output_redaction(catalog),
         ..usual
     }
+}
+
+/// What conversations show, of all projects.
+fn image_store(data: &Path) -> ImageStore {
+    ImageStore::new(data.join("images"))
+}
+
+/// Keys in the output of background commands are not kept on disk either.
+fn output_redaction(catalog: &ConfigCatalog) -> OutputRedaction {
+    let redactor = SecretRedactor::new(secret_values(catalog));
+    Arc::new(move |text| redactor.clean_data(text))
+}
+
+fn secret_values(catalog: &ConfigCatalog) -> Vec<String> {
+    catalog.key_ring().values().map(|secret| secret.expose_secret().to_owned()).collect()
 }
 
 /// Hides our data directory from tools, unless the project is a worktree inside of it: tools do not leave a worktree.
@@ -338,7 +358,7 @@ fn runtime_parts(
     };
     let providers =
         ModelProviders::new(catalog.key_ring().clone(), timeouts).with_key_servers(catalog.key_origins());
-    let mut providers = providers.with_prices(price_lists(catalog));
+    let mut providers = providers.with_prices(price_lists(catalog)).with_images(image_store(data));
     if let Some(script) = script {
         providers = providers.with_scripted(script);
     }
@@ -354,7 +374,7 @@ fn runtime_parts(
         clock: Arc::new(SystemClock),
         ids: Arc::new(SystemIds),
     };
-    let secrets = catalog.key_ring().values().map(|secret| secret.expose_secret().to_owned()).collect();
+    let secrets = secret_values(catalog);
     let options = RuntimeOptions {
         project: project.display().to_string(),
         pid: std::process::id(),

@@ -20,9 +20,10 @@ pub fn command_preview(tool: &str, arguments: &Value) -> Option<ToolPreview> {
             let warning = refused_commands::risk_warning(CommandText::Line(command));
             Some(ToolPreview::Command {
                 command: command.to_owned(),
-                cwd: ".".to_owned(),
+                cwd: arguments["directory"].as_str().unwrap_or(".").to_owned(),
                 warning,
                 ports: BTreeSet::new(),
+                background: arguments["background"] == true,
             })
         }
         SHELL => Some(shell_preview(command, arguments)),
@@ -41,7 +42,13 @@ fn shell_preview(command: &str, arguments: &Value) -> ToolPreview {
     let set = set
         .map(|(name, value)| format!("{name}={} ", quote_for_shell(&scalar_text(value).unwrap_or_default())));
     let cwd = arguments["cwd"].as_str().unwrap_or(".").to_owned();
-    ToolPreview::Command { command: set.chain([line]).collect(), cwd, warning, ports: BTreeSet::new() }
+    ToolPreview::Command {
+        command: set.chain([line]).collect(),
+        cwd,
+        warning,
+        ports: BTreeSet::new(),
+        background: false,
+    }
 }
 
 /// A text, a number or a boolean as text; `None` for anything else.

@@ -19,6 +19,7 @@ pub mod delegation;
 pub mod diagnostic;
 pub mod duration;
 pub mod ids;
+pub mod image_reference;
 pub mod journal;
 pub mod limits;
 pub mod line_diff;

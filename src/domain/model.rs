@@ -54,6 +54,9 @@ pub struct ModelChoice {
     /// How its decisions are asked for first: as the catalogue says, or as an earlier run of this process found out.
     #[serde(default, skip_serializing_if = "DecisionSource::is_plain_call")]
     pub decision_start: DecisionSource,
+    /// It takes images, as the catalogue says.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub images: bool,
     pub price: Option<TokenPrice>,
     /// For display: `level smart: SYNTHDEV_SMART_MODEL (environment)`.
     pub provenance: String,

@@ -104,11 +104,16 @@ fn changed_lines(diff: &str) -> Vec<QuestionLine> {
 pub fn approval_lines(tool: &str, arguments: &Value, preview: Option<&ToolPreview>) -> Vec<QuestionLine> {
     let read = if preview.is_none() { command_preview(tool, arguments) } else { None };
     match preview.or(read.as_ref()) {
-        Some(ToolPreview::Command { command, cwd, warning, ports }) => {
+        Some(ToolPreview::Command { command, cwd, warning, ports, background }) => {
             let mut lines: Vec<_> =
                 warning.iter().map(|text| QuestionLine::Warning(show_spaces(text))).collect();
             lines.extend(path_lines("in", cwd, "the project's directory"));
             lines.extend(reached_ports(ports).map(QuestionLine::Own));
+            if *background {
+                lines.push(QuestionLine::Own(
+                    "it runs on in the background, at most until the run ends".to_owned(),
+                ));
+            }
             lines.extend(quoted_lines(command));
             lines
         }
@@ -337,10 +342,17 @@ mod tests {
         ] {
             let ports = ports.iter().copied().collect();
             let (command, cwd) = ("psql".to_owned(), ".".to_owned());
-            let preview = ToolPreview::Command { command, cwd, warning: None, ports };
+            let preview = ToolPreview::Command { command, cwd, warning: None, ports, background: false };
             let rows = [&["in the project's directory"], expected, &["┃ psql"]].concat();
             check("execute_terminal", &json!({}), Some(&preview), &rows);
         }
+    }
+
+    #[test]
+    fn a_background_command_shows_its_place_and_that_it_stays() {
+        let call = json!({"command": "npm start", "directory": "web", "background": true});
+        let rows = ["in web", "it runs on in the background, at most", "  until the run ends", "┃ npm start"];
+        check("execute_terminal", &call, None, &rows);
     }
 
     #[test]

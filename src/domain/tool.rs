@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::ids::RunId;
 use super::sandbox::RoleNetwork;
 use super::secret::{REDACTION_MARK, SecretText};
 
@@ -169,6 +170,9 @@ pub struct ToolInvocation {
     /// stored.
     #[serde(skip)]
     pub original: Option<SecretText>,
+    /// The run that executes it, set by its driver: what a call leaves running ends with the run. Never stored.
+    #[serde(skip)]
+    pub run: Option<RunId>,
 }
 
 impl ToolInvocation {
@@ -293,6 +297,9 @@ pub enum ToolPreview {
         /// Ports of this machine that it reaches although the network is off.
         #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
         ports: BTreeSet<u16>,
+        /// It runs on after the call.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        background: bool,
     },
     Text {
         text: String,

@@ -3,6 +3,7 @@
 use regex::bytes::{Regex, RegexBuilder};
 
 use super::did_you_mean;
+use synthdev_domain::command_preview::TERMINAL;
 use synthdev_domain::tool::ToolSpec;
 
 /// A pattern that was understood.
@@ -45,10 +46,15 @@ impl ToolPattern {
 const PATCHES_DO: [&str; 2] = ["edit_file", "write_file"];
 const APPLY_PATCH: &str = "apply_patch";
 
+/// These only serve commands that `execute_terminal` started: without it they are nothing, and input for a command is a command.
+const OF_COMMANDS: [&str; 3] = ["read_output", "send_input", "stop_command"];
+
 /// Whether an exclusion by these patterns takes the tool away.
 pub fn is_excluded(patterns: &[ToolPattern], tool: &str) -> bool {
     let fits = |name: &str| patterns.iter().any(|pattern| pattern.matches_name(name));
-    fits(tool) || (tool == APPLY_PATCH && PATCHES_DO.into_iter().any(fits))
+    fits(tool)
+        || (tool == APPLY_PATCH && PATCHES_DO.into_iter().any(fits))
+        || (OF_COMMANDS.contains(&tool) && fits(TERMINAL))
 }
 
 /// W09: a pattern that fits no tool. Message and hint.
@@ -122,6 +128,11 @@ mod tests {
         check("apply_patch", "edit_file", false);
         check("read_files", "apply_patch", false);
         check("edit_file", "glob", false);
+        for tool in ["read_output", "send_input", "stop_command"] {
+            check("execute_*", tool, true);
+            check("write_file", tool, false);
+            check(tool, "execute_terminal", false);
+        }
     }
 
     #[test]

@@ -1,7 +1,9 @@
 //! Tools that run in the project.
 
-use futures_util::future::BoxFuture;
+use futures_util::FutureExt;
+use futures_util::future::{BoxFuture, ready};
 
+use synthdev_domain::ids::RunId;
 use synthdev_domain::tool::{
     InterruptedCallStatus, PlannedFileEdit, RerunPolicy, ToolInvocation, ToolOutcome, ToolPreview, ToolSpec,
 };
@@ -67,6 +69,17 @@ pub trait ToolPort: Send + Sync {
         _progress: &'a dyn ToolProgressSink,
     ) -> BoxFuture<'a, ToolOutcome> {
         if with_network { self.run_with_network(invocation) } else { self.run(invocation) }
+    }
+
+    /// A message of the user, with the images that it names (`@shot.png`).
+    fn attach_images(&self, text: String) -> BoxFuture<'_, String> {
+        ready(text).boxed()
+    }
+
+    /// A run ends or is left: the commands that its calls left running have ended when this does. `is_final`: the run will
+    /// not be resumed, so what is kept for it goes, too.
+    fn end_run<'a>(&'a self, _run: &'a RunId, _is_final: bool) -> BoxFuture<'a, ()> {
+        ready(()).boxed()
     }
 
     /// Why the sandbox cannot hold this call, which it should. Without the user's yes to that it is not run.

@@ -5,9 +5,25 @@ use std::sync::PoisonError;
 use super::command::RunCommand;
 use super::driver_message::{DriverMessage, PartialReplies};
 use super::redact::SecretRedactor;
+use super::runtime_context::RuntimeContext;
 use synthdev_domain::ids::CallId;
-use synthdev_engine::input::Input;
+use synthdev_engine::input::{Input, UserAnswer};
 use synthdev_engine::steering::SteeringAction;
+
+/// As [`message_to_input`]; what the user says brings the images that it names.
+pub(super) async fn input_with_images(
+    message: DriverMessage,
+    partial: &PartialReplies,
+    context: &RuntimeContext,
+) -> Option<Input> {
+    match message_to_input(message, partial, &context.redactor)? {
+        Input::Answered { call, answer: UserAnswer::Text { text } } if text.contains('@') => {
+            let text = context.ports.tools.attach_images(text).await;
+            Some(Input::Answered { call, answer: UserAnswer::Text { text } })
+        }
+        input => Some(input),
+    }
+}
 
 /// `None`: it is no input of the run.
 pub(super) fn message_to_input(

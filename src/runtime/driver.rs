@@ -11,7 +11,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 pub(super) use self::event_publisher::EventPublisher;
 use self::exit_failures::{taken_over_failure, unrecorded_failure};
 use super::command::{ControlAction, ControlOrigin, RunCommand};
-use super::command_input::{leave_input, message_to_input};
+use super::command_input::{input_with_images, leave_input, message_to_input};
 use super::driver_message::{DriverMessage, PartialReplies, SubmittedResult};
 use super::effect_executor::EffectExecutor;
 use super::held_effects::HeldEffects;
@@ -113,7 +113,7 @@ impl RunDriver {
         let repeats = repeats.into_iter().map(|(effect, _)| effect);
         self.begin_effects(held_back.into_iter().chain(repeats), &mut running);
         let exit = self.drive_until_exit(&mut running, &partial).await;
-        drop(running);
+        running.end_run(self.has_ended()).await;
         self.finish_run(&exit)
     }
 
@@ -175,7 +175,7 @@ impl RunDriver {
                     let _ = answer.send(allowed);
                 }
                 Some(message) => {
-                    if let Some(input) = message_to_input(message, partial, &self.context.redactor) {
+                    if let Some(input) = input_with_images(message, partial, &self.context).await {
                         self.apply_input(input, running, partial);
                     }
                 }

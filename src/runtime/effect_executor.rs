@@ -200,7 +200,7 @@ impl EffectExecutor {
     }
 
     async fn run_tool(&self, call: CallId, invocation: ToolInvocation, risk: ToolRisk) {
-        let decided = invocation.clone().with_original_arguments();
+        let decided = self.executed_call(&invocation);
         if risk != ToolRisk::Read && decided.has_redaction_mark() {
             return self.send_input(Input::ToolDone { call, outcome: refused_for_mark(&decided.tool) });
         }
@@ -221,6 +221,11 @@ impl EffectExecutor {
         outcome.content = self.context.redactor.redact_text(outcome.content);
         outcome.summary = self.context.redactor.redact_text(outcome.summary);
         self.send_input(Input::ToolDone { call, outcome });
+    }
+
+    /// A call as the tools get it.
+    fn executed_call(&self, invocation: &ToolInvocation) -> ToolInvocation {
+        ToolInvocation { run: Some(self.run.clone()), ..invocation.clone().with_original_arguments() }
     }
 
     /// Whether the call is executed without a sandbox, because none works on this machine and the user allowed this
@@ -332,7 +337,7 @@ impl EffectExecutor {
         risk: ToolRisk,
         until: Option<Timestamp>,
     ) {
-        let decided = invocation.clone().with_original_arguments();
+        let decided = self.executed_call(invocation);
         if let Some(reason) = self.context.ports.tools.refusal_reason(&decided) {
             // the user is not asked for what no answer allows
             let reason = self.context.redactor.redact_text(reason);
@@ -371,11 +376,12 @@ impl EffectExecutor {
                 ToolPreview::Diff { path, diff: self.context.redactor.redact_text(diff) }
             }
             ToolPreview::Text { text } => ToolPreview::Text { text: self.context.redactor.redact_text(text) },
-            ToolPreview::Command { command, cwd, warning, ports } => ToolPreview::Command {
+            ToolPreview::Command { command, cwd, warning, ports, background } => ToolPreview::Command {
                 command: self.context.redactor.redact_text(command),
                 cwd,
                 warning,
                 ports,
+                background,
             },
         }
     }

@@ -46,6 +46,14 @@ impl RunningEffects {
         }
     }
 
+    /// Stops all of them, and what tools have left running: who hears of the run's end finds no process of it any more.
+    /// `is_final`: the run will not be resumed.
+    pub(super) async fn end_run(self, is_final: bool) {
+        let executor = self.executor.clone();
+        drop(self);
+        executor.context.ports.tools.end_run(&executor.run, is_final).await;
+    }
+
     /// Whether something is under way that should come to its end.
     pub(super) fn are_at_work(&self) -> bool {
         self.running_effects.values().any(|task| task.counts_as_work && !task.handle.is_finished())

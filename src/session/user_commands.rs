@@ -17,6 +17,7 @@ pub(crate) fn command_invocation(command: &str) -> ToolInvocation {
         loopback_ports: std::collections::BTreeSet::new(),
         reads_files: false,
         original: None,
+        run: None,
     }
 }
 

@@ -30,6 +30,9 @@ fn tools() -> Vec<ToolSpec> {
         ("edit_file", ToolRisk::Write),
         ("apply_patch", ToolRisk::Write),
         ("execute_terminal", ToolRisk::Execute),
+        ("read_output", ToolRisk::Read),
+        ("send_input", ToolRisk::Execute),
+        ("stop_command", ToolRisk::Read),
     ];
     rows.map(|(name, risk)| ToolSpec {
         name: name.into(),

@@ -3,6 +3,7 @@
 mod anthropic;
 mod endless;
 mod faults;
+pub(crate) mod images;
 mod outcome;
 mod paid;
 mod properties;

@@ -1,6 +1,7 @@
 //! The runtime with many threads of control: real sockets, a real database, real timers.
 
 mod asides;
+mod background_end;
 mod control;
 mod conversations;
 mod ending;

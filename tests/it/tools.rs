@@ -1,7 +1,8 @@
 //! The project's tools through their port, on real files and real processes.
 
+mod background;
 mod calculating;
-mod commands;
+pub(crate) mod commands;
 mod confinement;
 mod explaining;
 mod fetching;
@@ -20,6 +21,7 @@ use std::path::Path;
 
 use serde_json::Value;
 use synthdev::adapters::tools::{ProjectTools, ToolSettings};
+use synthdev::domain::ids::RunId;
 use synthdev::domain::tool::{ToolInvocation, ToolOutcome, ToolPreview, ToolRisk};
 use synthdev::ports::tool::ToolPort;
 use tempfile::TempDir;
@@ -79,7 +81,8 @@ impl Project {
         assert_eq!(head["error"].is_string(), !outcome.ok, "{}", outcome.content);
         assert!(!outcome.summary.is_empty() && !outcome.summary.contains('\n'));
         let root = self.root().to_string_lossy().into_owned();
-        let executes = matches!(tool, "execute_terminal" | "shell");
+        let executes =
+            matches!(tool, "execute_terminal" | "shell" | "read_output" | "send_input" | "stop_command");
         assert!(
             executes || !outcome.content.contains(&root),
             "shows the machine's paths: {}",
@@ -124,6 +127,7 @@ fn invocation(tool: &str, arguments: Value) -> ToolInvocation {
         loopback_ports: std::collections::BTreeSet::new(),
         reads_files: tool == "execute_script",
         original: None,
+        run: Some(RunId::from("r1")),
     }
 }
 
@@ -146,6 +150,9 @@ fn the_tools_their_risks_and_their_schemas() {
         ("execute_script", ToolRisk::Read),
         ("web_fetch", ToolRisk::Execute),
         ("execute_terminal", ToolRisk::Execute),
+        ("read_output", ToolRisk::Read),
+        ("send_input", ToolRisk::Execute),
+        ("stop_command", ToolRisk::Read),
     ];
     assert_eq!(table, expected);
     for spec in project.tools.specs() {

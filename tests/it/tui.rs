@@ -362,6 +362,7 @@ fn command_preview(command: &str) -> ToolPreview {
         cwd: "/project".into(),
         warning: None,
         ports: Default::default(),
+        background: false,
     }
 }
 

@@ -20,10 +20,12 @@ use synthdev_ports::model::DeltaSink;
 
 use super::address::ProviderAddress;
 use super::api_keys;
+use super::attached_images::AttachedImages;
 use super::transport::{ProviderPostRequest, ProviderTransport, longest_answer};
 use decode::AnthropicReplyDecoder;
 
 pub use request::build_request;
+use request::build_with_images;
 
 /// The version of the protocol, as its header names it.
 const VERSION: &str = "2023-06-01";
@@ -35,11 +37,12 @@ const VERSION: &str = "2023-06-01";
 pub async fn call_model(
     http: &ProviderTransport,
     request: &ModelRequest,
+    images: &AttachedImages,
     key: Option<&SecretText>,
     sink: &dyn DeltaSink,
 ) -> Result<ModelReply, ModelError> {
     let address = server_address(&request.choice)?;
-    let body = build_request(request);
+    let body = build_with_images(request, images);
     let (url, longest) = (format!("{}/v1/messages", address.base), longest_answer(&body, &request.choice));
     let (headers, turn) = (request_headers(key)?, request.messages.len());
     let post = ProviderPostRequest {

@@ -18,10 +18,12 @@ use synthdev_ports::model::DeltaSink;
 
 use super::address::ProviderAddress;
 use super::api_keys;
+use super::attached_images::AttachedImages;
 use super::transport::{ProviderPostRequest, ProviderTransport, longest_answer};
 use decode::ChatCompletionDecoder;
 
 pub use request::build_request;
+use request::build_with_images;
 
 const PATH: &str = "/chat/completions";
 
@@ -32,11 +34,12 @@ const PATH: &str = "/chat/completions";
 pub async fn call_model(
     http: &ProviderTransport,
     request: &ModelRequest,
+    images: &AttachedImages,
     key: Option<&SecretText>,
     sink: &dyn DeltaSink,
 ) -> Result<ModelReply, ModelError> {
     let address = server_address(&request.choice)?;
-    let body = build_request(request)?;
+    let body = build_with_images(request, images)?;
     let (url, longest) = (client_config(&address).url(PATH), longest_answer(&body, &request.choice));
     let headers = request_headers(&address, key)?;
     let post = ProviderPostRequest {

@@ -16,6 +16,7 @@ use synthdev_ports::model::DeltaSink;
 
 use super::address::ProviderAddress;
 use super::api_keys;
+use super::attached_images::AttachedImages;
 use super::transport::{ProviderPostRequest, ProviderTransport, longest_answer};
 use decode::ResponsesDecoder;
 use request::build_within;
@@ -33,6 +34,7 @@ pub async fn call_with_quirks(
     http: &ProviderTransport,
     learnt: &ServerQuirks,
     request: &ModelRequest,
+    images: &AttachedImages,
     key: Option<&SecretText>,
     sink: &dyn DeltaSink,
 ) -> Result<ModelReply, ModelError> {
@@ -43,7 +45,7 @@ pub async fn call_with_quirks(
     }
     let mut unsupported = learnt.unsupported_by(&request.choice);
     loop {
-        let body = build_within(request, unsupported);
+        let body = build_within(request, unsupported, images);
         let (url, turn) = (format!("{}{PATH}", address.base), request.messages.len());
         let longest = longest_answer(&body, &request.choice);
         let post = ProviderPostRequest {

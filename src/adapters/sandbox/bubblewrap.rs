@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 
 use seccompiler::BpfProgram;
 
-use super::launch::{PORTS_COMMAND, SandboxLaunch, SandboxedCommand};
+use super::launch::{PORTS_COMMAND, SandboxLaunch, SandboxedCommand, TERMINAL_COMMAND};
 use super::policy::{PathAccess, PathRule};
 use super::port_listener;
 use super::syscall_filter::{self, SocketPolicy};
@@ -116,7 +116,7 @@ pub fn wrap_command(
         line.extend(["--add-seccomp-fd".into(), OsString::from(number.to_string())]);
     }
     line.extend(["--info-fd".into(), OsString::from(LAST_PROCESS.to_string())]);
-    if !forwarded.is_empty() {
+    if !forwarded.is_empty() || launch.terminal {
         push_bind(&mut line, "--ro-bind", launch.helper, Path::new(HELPER));
     }
     let mounted = line.iter().map(PathBuf::from).filter(|path| path.is_absolute()).collect();
@@ -125,6 +125,9 @@ pub fn wrap_command(
         // it sets the variables after its own work: with `LD_PRELOAD` the project would send sockets in its place
         line.extend([HELPER, PORTS_COMMAND].map(OsString::from));
         line.extend(port_listener::listener_arguments(&forwarded, launch.environment));
+    }
+    if launch.terminal {
+        line.extend([HELPER, TERMINAL_COMMAND].map(OsString::from));
     }
     line.extend_from_slice(arguments);
     Ok(SandboxedCommand {

@@ -17,7 +17,7 @@ use landlock::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::launch::{HELPER_COMMAND, SandboxLaunch, SandboxedCommand};
+use super::launch::{HELPER_COMMAND, SandboxLaunch, SandboxedCommand, TERMINAL_COMMAND};
 use super::policy::{PathAccess, SandboxPolicy};
 use super::process_keeper::{self, ProcessKeeper};
 use super::syscall_filter::{self, SocketPolicy};
@@ -100,6 +100,9 @@ pub fn wrap_command(
     let text = serde_json::to_vec(&restrictions)?;
     let file = launch.private.layer_file(&format!("landlock-{:016x}", text_digest(&text)), || Ok(text))?;
     let mut line = vec![helper.into(), HELPER_COMMAND.into(), file.into()];
+    if launch.terminal {
+        line.extend([helper.into(), TERMINAL_COMMAND.into()]);
+    }
     line.extend_from_slice(arguments);
     Ok(SandboxedCommand {
         arguments: line,

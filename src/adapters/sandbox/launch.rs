@@ -13,6 +13,9 @@ pub const HELPER_COMMAND: &str = "__sandboxed";
 /// The same for a command that reaches declared ports.
 pub const PORTS_COMMAND: &str = "__with_ports";
 
+/// The same for a command that has a terminal of its own.
+pub const TERMINAL_COMMAND: &str = "__with_terminal";
+
 /// A command of the outside, to be started within the sandbox.
 pub struct SandboxedCommand {
     /// The program and its arguments.
@@ -38,6 +41,8 @@ pub struct SandboxLaunch<'a> {
     pub network: bool,
     /// Ports of the machine's loopback that it reaches without the network; none where the layer cannot open them.
     pub ports: &'a BTreeSet<u16>,
+    /// Its output is a terminal, which becomes its own.
+    pub terminal: bool,
     /// This program.
     pub helper: &'a Path,
 }

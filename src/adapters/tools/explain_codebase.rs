@@ -15,6 +15,7 @@ use synthdev_ports::project_index::ProjectIndexPort as _;
 
 use super::tool_answer::ToolAnswer;
 use super::tool_context::ToolContext;
+use super::truncated_output::shorten_line;
 
 pub(super) const NAME: &str = "explain_codebase";
 
@@ -65,16 +66,10 @@ fn search_index(project: &ToolContext, arguments: &ExplainCodebaseArguments) -> 
         Some(Err(error)) => return ToolAnswer::failure(error.to_string()),
         None => None,
     };
-    let index = match ProjectIndex::new(&project.indexed_project, Vec::new(), Vec::new()).load() {
-        Ok(index) => without_hidden(project, index),
+    let index = match load_index(project) {
+        Ok(index) => index,
         Err(error) => return ToolAnswer::failure(error),
     };
-    if index.entries.is_empty() {
-        return ToolAnswer::failure(
-            "there is no index of this project: its user makes one with /index or `synthdev index`; \
-             use list_directory and exact_search meanwhile",
-        );
-    }
     let entries = search_entries(&index, &arguments.question, under.as_deref(), ENTRIES);
     let (mut body, mut shown, mut stale) = (String::new(), 0, 0);
     for entry in &entries {
@@ -97,6 +92,59 @@ fn search_index(project: &ToolContext, arguments: &ExplainCodebaseArguments) -> 
         }
     };
     answer.with_fact("notice", notice).body(body)
+}
+
+/// # Errors
+/// There is none, or it cannot be read: what to do.
+fn load_index(project: &ToolContext) -> Result<ProjectIndexEntries, String> {
+    let index = ProjectIndex::new(&project.indexed_project, Vec::new(), Vec::new()).load()?;
+    let index = without_hidden(project, index);
+    if index.entries.is_empty() {
+        return Err(
+            "there is no index of this project: its user makes one with /index or `synthdev index`; \
+                    use list_directory and exact_search meanwhile"
+                .to_owned(),
+        );
+    }
+    Ok(index)
+}
+
+/// What the index says of these files and directories: the answer of `read_files` with `summary`.
+pub(super) fn describe_paths(project: &ToolContext, paths: &[String]) -> ToolAnswer {
+    let index = match load_index(project) {
+        Ok(index) => index,
+        Err(error) => return ToolAnswer::failure(error),
+    };
+    let (mut body, mut described, mut failed) = (String::new(), 0, Vec::<String>::new());
+    for path in paths {
+        let line =
+            project.path_guard.resolve_readable(path).map_err(|error| error.to_string()).and_then(|spot| {
+                let entry = index.entries.get(&spot.relative);
+                let entry =
+                    entry.ok_or_else(|| format!("`{}` is not described in the index", spot.relative))?;
+                Ok(entry_line(entry, entry_state(project, &index, entry)))
+            });
+        match line {
+            Ok(line) if body.len() + line.len() > project.cap => {
+                failed.push(format!("`{path}`: the answer has no room for more"));
+                break;
+            }
+            Ok(line) => {
+                body.push_str(&line);
+                described += 1;
+            }
+            Err(problem) if failed.len() < ENTRIES => failed.push(shorten_line(&problem, 300)),
+            Err(_) => {}
+        }
+    }
+    if described == 0 {
+        return ToolAnswer::failure(failed.join("; "));
+    }
+    let summary = if described == 1 { "1 summary".to_owned() } else { format!("{described} summaries") };
+    let answer = ToolAnswer::success(summary)
+        .with_fact("total_requested", paths.len())
+        .with_fact("total_read", described);
+    if failed.is_empty() { answer.body(body) } else { answer.with_fact("failed", failed).body(body) }
 }
 
 /// What was described before it was hidden is not shown.

@@ -37,6 +37,7 @@ pub(super) fn preview_call(project: &ToolContext, tool: &OwnTool, call: &ToolInv
         cwd: ".".to_owned(),
         warning,
         ports: project.ports_for(call),
+        background: false,
     }
 }
 
@@ -62,6 +63,7 @@ pub(super) async fn run_tool(
         directory: project.path_guard.root(),
         environment: &[],
         separate_stderr: false,
+        terminal: false,
         confinement,
     };
     let ended = match process::run_command(project, &job, limit).await {

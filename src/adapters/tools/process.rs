@@ -5,22 +5,30 @@
 //! `/dev/tty` nor write across the screen. Refuses input (there is none), secrets in the environment, and output
 //! without end. A process that leaves the group on purpose (`setsid`) is not followed.
 
+mod background;
 mod job;
 mod prestart;
+mod process_limits;
+mod pseudo_terminal;
 mod start;
 
 use std::io;
+use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
+use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::io::AsyncReadExt;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::unix::pipe::Receiver;
 use tokio::time::timeout;
 
-use crate::sandbox::{CommandOutcome, SandboxDenials};
+use crate::sandbox::{CommandOutcome, ProtectedCommand, ReadySandbox, SandboxDenials};
 
+use super::background_commands::END_OF_INPUT;
+use super::path_guard::error_reason;
 use super::tool_context::ToolContext;
 use super::truncated_output::HeadTailBuffer;
+pub(super) use background::{BackgroundProcess, FinishedProcess, ProcessEvent, start_background};
 pub(super) use job::{CommandConfinement, JobCommand, ProcessJob};
 pub(super) use prestart::PrestartedSandboxes;
 use start::{CommandPipe, send_command};
@@ -53,6 +61,20 @@ pub(super) enum ProcessExit {
     Status(ExitStatus),
     TimedOut,
     Lost(io::Error),
+}
+
+impl ProcessExit {
+    /// In a few words, for a list.
+    pub(super) fn description(&self) -> String {
+        match self {
+            Self::Status(status) => match status.code() {
+                Some(code) => format!("exit {code}"),
+                None => format!("killed by signal {}", status.signal().unwrap_or_default()),
+            },
+            Self::Lost(error) => format!("the command was lost: {}", error_reason(error)),
+            Self::TimedOut => "stopped".to_owned(),
+        }
+    }
 }
 
 #[derive(Default)]
@@ -92,24 +114,21 @@ pub(super) async fn run_command(
     job: &ProcessJob<'_>,
     limit: Duration,
 ) -> io::Result<EndedProcess> {
-    if job.command.has_nul() {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "a command must not contain NUL"));
-    }
     // what is protected is dropped after the command's processes, if the command is stopped
-    let (sandbox, protected) = match job.confinement {
-        CommandConfinement::Nothing => None,
-        CommandConfinement::Policy(_) | CommandConfinement::WithNetwork => {
-            project.sandbox.begin_command().map_err(io::Error::other)?
-        }
-    }
-    .unzip();
-    let plan = StartPlan::for_job(project.path_guard.root(), &project.strip_env, job, sandbox.as_deref())?;
-    let (commands, mut running) = match project.prestarted_sandboxes.take_matching(&plan).await {
-        Some(prestarted) => RunningProcess::new(prestarted, sandbox.is_some(), project.cap),
-        None => RunningProcess::new(plan.start_process()?, sandbox.is_some(), project.cap),
+    let (sandbox, protected) = begin_confined(project, job)?.unzip();
+    let plan = if job.terminal {
+        interactive_plan(project, job, sandbox.as_deref())?
+    } else {
+        StartPlan::for_job(project.path_guard.root(), &project.strip_env, job, sandbox.as_deref())?
     };
+    let prestarted =
+        if job.terminal { None } else { project.prestarted_sandboxes.take_matching(&plan).await };
+    let started = prestarted.map_or_else(|| plan.start_process(), Ok)?;
+    let (mut commands, mut running) = RunningProcess::new(started, sandbox.is_some(), project.cap);
     let command_and_exit = async {
-        if sandbox.is_some() {
+        if job.terminal {
+            let _ = commands.write_all(END_OF_INPUT).await;
+        } else if sandbox.is_some() {
             send_command(commands, job.command).await;
         }
         running.until_exit().await
@@ -121,7 +140,10 @@ pub(super) async fn run_command(
         Ok(Err(error)) => ProcessExit::Lost(error),
         Err(_) => ProcessExit::TimedOut,
     };
-    let (output, errors) = (running.output.take_text(), running.errors.take_text());
+    let (mut output, errors) = (running.output.take_text(), running.errors.take_text());
+    if job.terminal {
+        output.text = output.text.replace("\r\n", "\n");
+    }
     let mut denials = SandboxDenials::default();
     if let Some((sandbox, protected)) = sandbox.zip(protected) {
         let failed = !matches!(&exit, ProcessExit::Status(status) if status.success());
@@ -134,11 +156,41 @@ pub(super) async fn run_command(
         denials = sandbox.denial_lines(&outcome, job.directory, job.confinement.network());
         denials.lines.extend(running.group.close_ports().filter(|_| failed));
         denials.lines.extend(protected.finish_command());
-        if matches!(job.confinement, CommandConfinement::Policy(_)) {
+        if matches!(job.confinement, CommandConfinement::Policy(_)) && !job.terminal {
             project.prestarted_sandboxes.prepare_next(&plan);
         }
     }
     Ok(EndedProcess { exit, output, errors, leftovers: left_over, denials })
+}
+
+/// What holds the command, and what it must not change.
+///
+/// # Errors
+/// No layer works here, or the command cannot be written down.
+fn begin_confined(
+    project: &ToolContext,
+    job: &ProcessJob<'_>,
+) -> io::Result<Option<(Arc<ReadySandbox>, ProtectedCommand)>> {
+    if job.command.has_nul() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "a command must not contain NUL"));
+    }
+    match job.confinement {
+        CommandConfinement::Nothing => Ok(None),
+        CommandConfinement::Policy(_) | CommandConfinement::WithNetwork => {
+            project.sandbox.begin_command().map_err(io::Error::other)
+        }
+    }
+}
+
+/// # Errors
+/// A file of the sandbox cannot be written, or there is no terminal.
+fn interactive_plan(
+    project: &ToolContext,
+    job: &ProcessJob<'_>,
+    sandbox: Option<&ReadySandbox>,
+) -> io::Result<StartPlan> {
+    let root = project.path_guard.root();
+    StartPlan::for_interactive(root, &project.strip_env, job, sandbox, project.sandbox.helper())
 }
 
 /// A running command. Dropping it kills the group.
@@ -209,12 +261,20 @@ impl RunningProcess {
 
 impl ProcessStream {
     async fn read_available(&mut self) {
-        let Some(from) = self.receiver.as_mut() else { return };
+        if let Some(chunk) = self.next_chunk().await {
+            self.buffer.push(&chunk);
+        }
+    }
+
+    /// `None`: it has ended, as a terminal does with an error.
+    async fn next_chunk(&mut self) -> Option<Vec<u8>> {
+        let from = self.receiver.as_mut()?;
         let mut chunk = Vec::with_capacity(64 * 1024);
         match from.read_buf(&mut chunk).await {
             Ok(0) | Err(_) => self.receiver = None,
-            Ok(_) => self.buffer.push(&chunk),
+            Ok(_) => return Some(chunk),
         }
+        None
     }
 
     async fn read_all(&mut self) {

@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 
 use synthdev_domain::command_preview::{SHELL, scalar_text};
 
-use super::execute_terminal::{LONGEST, answer_for_exit, with_denials};
+use super::execute_terminal::{LONGEST, answer_for_exit, resolve_directory, with_denials};
 use super::path_guard::error_reason;
 use super::process::{self, CommandConfinement, EndedProcess, JobCommand, ProcessExit, ProcessJob};
 use super::tool_answer::ToolAnswer;
@@ -86,6 +86,7 @@ pub(super) async fn run_tool(
         directory: &prepared.directory,
         environment: &prepared.environment,
         separate_stderr: true,
+        terminal: false,
         confinement,
     };
     let started = Instant::now();
@@ -114,7 +115,7 @@ impl PreparedShellCommand {
         }
         Ok(Self {
             args: arguments.args.as_deref().map(program_arguments).transpose()?,
-            directory: resolve_working_directory(project, working_directory(arguments))?,
+            directory: resolve_directory(project, working_directory(arguments), "cwd")?.absolute,
             environment: arguments.env.as_ref().map_or(Ok(Vec::new()), environment_variables)?,
         })
     }
@@ -131,14 +132,6 @@ fn program_arguments(args: &[Value]) -> Result<Vec<String>, String> {
 
 fn working_directory(arguments: &ShellArguments) -> &str {
     arguments.cwd.as_deref().unwrap_or(".")
-}
-
-fn resolve_working_directory(project: &ToolContext, cwd: &str) -> Result<PathBuf, String> {
-    let spot = project.path_guard.resolve_readable(cwd).map_err(|error| format!("`cwd`: {error}"))?;
-    if !spot.absolute.is_dir() {
-        return Err(format!("`cwd`: there is no directory `{}`", spot.relative));
-    }
-    Ok(spot.absolute)
 }
 
 fn environment_variables(env: &Map<String, Value>) -> Result<Vec<(String, String)>, String> {

@@ -9,10 +9,12 @@ use ignore::DirEntry;
 use tokio::sync::Semaphore;
 
 use crate::ignore_files::walk_unignored;
+use crate::image_store::ImageStore;
 use crate::sandbox::CommandSandbox;
 use synthdev_domain::own_tool::OwnTool;
 use synthdev_domain::sandbox::NetworkReach;
 
+use super::background_commands::BackgroundCommands;
 use super::path_guard::ProjectPathGuard;
 use super::process::PrestartedSandboxes;
 use synthdev_domain::refused_commands::{self, CommandText, RefusedCommandInput};
@@ -39,6 +41,9 @@ pub(super) struct ToolContext {
     pub(super) key_servers: BTreeMap<String, Vec<String>>,
     /// By name.
     pub(super) own_tools: BTreeMap<String, OwnTool>,
+    pub(super) background_commands: BackgroundCommands,
+    /// Where images are kept that a conversation shows; `None`: it shows none.
+    pub(super) image_store: Option<ImageStore>,
     /// Whose index is asked: of a worktree, that of its project.
     pub(super) indexed_project: PathBuf,
 }

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::background_commands::OutputRedaction;
+use crate::image_store::ImageStore;
 use crate::sandbox::CommandSandbox;
 use synthdev_domain::own_tool::OwnTool;
 use synthdev_domain::secret_names::SECRET_NAMES;
@@ -32,6 +34,12 @@ pub struct ToolSettings {
     pub home: Option<PathBuf>,
     /// Tools that the user or the project defines in files.
     pub own_tools: Vec<OwnTool>,
+    /// Where the output of background commands is kept; `None`: there are none.
+    pub command_outputs: Option<PathBuf>,
+    /// Hides keys in what is kept there.
+    pub output_redaction: OutputRedaction,
+    /// Where images are kept that a conversation shows; `None`: it shows none.
+    pub image_store: Option<ImageStore>,
     /// Calls come from the user (`/cmd`), who may do anything; else from agents and workflows.
     pub typed_by_user: bool,
 }
@@ -51,6 +59,9 @@ impl ToolSettings {
             indexed_project: None,
             home: directories::BaseDirs::new().map(|dirs| dirs.home_dir().to_owned()),
             own_tools: Vec::new(),
+            command_outputs: None,
+            output_redaction: Arc::new(|text| text),
+            image_store: None,
             typed_by_user: false,
         }
     }

@@ -3,7 +3,8 @@
 
 use super::ModelRequest;
 use crate::context::CHARACTERS_A_TOKEN;
-use crate::message::ToolCall;
+use crate::image_reference::image_tokens;
+use crate::message::{ChatRole, ToolCall};
 
 /// An answer of fewer tokens is not worth its prompt.
 pub const LEAST_ANSWER: u64 = 256;
@@ -31,7 +32,14 @@ impl ModelRequest {
         let (mut tokens, mut parts) = (0_u64, 0);
         self.each_text(&mut |text| tokens = tokens.saturating_add(at_most(text)), &mut parts);
         let tools = if self.tools.is_empty() && self.parsing_tools.is_empty() { 0 } else { TOOLS };
-        tokens.saturating_add(parts * WRAPPING).saturating_add(tools)
+        tokens.saturating_add(parts * WRAPPING).saturating_add(tools).saturating_add(self.image_tokens())
+    }
+
+    /// Tokens of the images, where the model takes any.
+    fn image_tokens(&self) -> u64 {
+        let texts =
+            self.messages.iter().filter(|message| matches!(message.role, ChatRole::User | ChatRole::Tool));
+        if self.choice.images { texts.map(|message| image_tokens(&message.content)).sum() } else { 0 }
     }
 
     /// Tokens of the prompt as of usual text: dense text has more. Opaque reasoning blocks count as nothing, because
@@ -47,7 +55,7 @@ impl ModelRequest {
         let (mut bytes, mut parts) = (0_u64, 0);
         self.each_text(&mut |text| bytes = bytes.saturating_add(text.len() as u64), &mut parts);
         self.each_sealed(&mut |text, _| bytes = bytes.saturating_add(text.len() as u64));
-        bytes.saturating_add(parts * WRAPPING).saturating_add(TOOLS)
+        bytes.saturating_add(parts * WRAPPING).saturating_add(TOOLS).saturating_add(self.image_tokens())
     }
 
     /// Opaque reasoning blocks that are sent back to the server.
@@ -170,6 +178,33 @@ mod tests {
             assert_eq!((without, request.tokens_at_least()), (9, 0), "{protocol:?}");
             assert_eq!(request.tokens_at_most() - without, tokens, "{protocol:?} {block}");
             assert_eq!(request.bytes() - (2 + 8 + 400), bytes, "{protocol:?} {block}");
+        }
+    }
+
+    #[test]
+    fn images_count_for_models_that_take_them() {
+        let image = "[image: a.png · png · 750x750 · 9 bytes · sha256:";
+        let image = format!("{image}{}]", "0123456789abcdef".repeat(4));
+        for (images, role, tokens) in [
+            (true, ChatRole::User, 835),
+            (true, ChatRole::Tool, 835),
+            (true, ChatRole::Assistant, 0),
+            (false, ChatRole::User, 0),
+        ] {
+            let request = |text: &str| ModelRequest {
+                agent: "a".into(),
+                state: "s".into(),
+                choice: ModelChoice { images, ..ModelChoice::default() },
+                messages: vec![ChatMessage::text(role, text)],
+                tools: Vec::new(),
+                parsing_tools: Vec::new(),
+                tool_choice: ToolChoice::Auto,
+            };
+            // the same text, which stands for no image
+            let other = request(&image.replace("png ·", "bmp ·"));
+            let more = request(&image).tokens_at_most() - other.tokens_at_most();
+            assert_eq!(more, tokens, "{images} {role:?}");
+            assert_eq!(request(&image).tokens_at_least(), other.tokens_at_least());
         }
     }
 

@@ -36,6 +36,7 @@ impl Machine {
             loopback_ports: self.core.loopback_ports(&self.core.branches.current),
             reads_files: step.tool == EXECUTE_SCRIPT,
             original: None,
+            run: None,
         };
         if let Some(frame) = self.core.frame_mut() {
             frame.visit.step = Some((invocation, step.risk));

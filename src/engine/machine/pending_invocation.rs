@@ -57,6 +57,7 @@ impl MachineCore {
             loopback_ports: self.loopback_ports(branch),
             reads_files: call.name == EXECUTE_SCRIPT && may_read(),
             original: call.original.clone(),
+            run: None,
         }
     }
 

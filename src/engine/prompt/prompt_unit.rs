@@ -6,7 +6,10 @@ use crate::agent_turn::{AgentTurn, SummaryPart};
 use crate::context_index::{ContextIndex, ContextRange, EntryRef, SpanTotals};
 use crate::conversation::{ConversationSummary, LiveConversation};
 use synthdev_domain::agent::AgentSpec;
-use synthdev_domain::context::{AnsweredCall, ContextEntry, ConversationSide, MessageAuthor, ToolVisibility};
+use synthdev_domain::context::{
+    AnsweredCall, CHARACTERS_A_TOKEN, ContextEntry, ConversationSide, MessageAuthor, ToolVisibility,
+};
+use synthdev_domain::image_reference::image_tokens;
 use synthdev_domain::message::{ChatRole, OpaqueBlock};
 
 /// Characters that a short text of another's call takes of its arguments and of its answer, at most.
@@ -65,6 +68,7 @@ impl<'a> PromptUnit<'a> {
             }
             ToolVisibility::None => (entry.text.chars().count(), 0),
         };
+        let length = length + image_chars(entry, sources);
         let reminded = reminder.is_some();
         let sealed = if own { sealed_length(entry, sources) } else { 0 };
         let (keep, lead, summary, at, room) = (false, false, false, None, None);
@@ -105,6 +109,16 @@ impl<'a> PromptUnit<'a> {
         let group = Self::new(&summary.entry, false, sources);
         Self { summary: true, ..group.pinned_if(true).into_directive() }
     }
+}
+
+/// What the images of an entry come to, in characters, for a model that takes images.
+fn image_chars(entry: &ContextEntry, sources: &PromptSources<'_>) -> usize {
+    if !sources.agent.choice.images {
+        return 0;
+    }
+    let answers = entry.calls.iter().map(|call| image_tokens(&call.answer));
+    let tokens = image_tokens(&entry.text) + answers.sum::<u64>();
+    usize::try_from(tokens).unwrap_or(usize::MAX).saturating_mul(CHARACTERS_A_TOKEN)
 }
 
 /// Whether it ran tools that do something: a decision alone is none.

@@ -168,6 +168,7 @@ mod tests {
             loopback_ports: std::collections::BTreeSet::new(),
             reads_files: false,
             original: None,
+            run: None,
         })
     }
 

@@ -22,8 +22,17 @@ const PROVIDER_KEYS: &[&str] = &[
     "prices",
     "models",
 ];
-const MODEL_KEYS: &[&str] =
-    &["protocol", "context_size", "max_output", "prices", "reasoning", "parameters", "accepts", "decisions"];
+const MODEL_KEYS: &[&str] = &[
+    "protocol",
+    "context_size",
+    "max_output",
+    "prices",
+    "reasoning",
+    "images",
+    "parameters",
+    "accepts",
+    "decisions",
+];
 
 /// US dollars per million tokens: a thousand dollars a token, far above what any model costs. More is a slip of the
 /// pen, and sums of it would mean nothing.
@@ -155,6 +164,7 @@ fn read_model(name: &str, node: &JsonNode, findings: &mut FileDiagnostics<'_>) -
         max_output: fields.count(&["max_output"], findings),
         prices: read_prices(&fields, findings),
         reasoning: fields.flag(&["reasoning"], findings),
+        images: fields.flag(&["images"], findings),
         parameters,
         accepted_parameters: read_accepted_parameters(&fields, findings),
         decision_start: read_decision_start(&fields, findings),

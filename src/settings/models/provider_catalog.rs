@@ -44,6 +44,8 @@ pub struct CatalogModel {
     pub max_output: Option<u64>,
     pub prices: CatalogPrices,
     pub reasoning: Option<bool>,
+    /// It takes images.
+    pub images: Option<bool>,
     /// Sent unless settings say otherwise.
     pub parameters: Map<String, Value>,
     pub accepted_parameters: Option<Vec<String>>,
@@ -128,6 +130,7 @@ impl CatalogModel {
         overwrite_if_set(&mut self.max_output, later.max_output);
         overwrite_if_set(&mut self.reasoning, later.reasoning);
         overwrite_if_set(&mut self.decision_start, later.decision_start);
+        overwrite_if_set(&mut self.images, later.images);
         overwrite_if_set(&mut self.accepted_parameters, later.accepted_parameters);
         self.prices = later.prices.prefer_over(self.prices);
         self.parameters.extend(later.parameters);

@@ -168,6 +168,7 @@ impl ModelResolver<'_> {
             uncapped: !serverless
                 && !accepted_parameters(pick.provider, known).contains(&"max_output_tokens"),
             decision_start: known.and_then(|model| model.decision_start).unwrap_or_default(),
+            images: known.and_then(|model| model.images).unwrap_or_default(),
             price: pick.provider.and_then(|provider| provider.price(listed)),
             provenance,
             provider: pick.name,

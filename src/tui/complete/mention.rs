@@ -4,6 +4,8 @@
 use nucleo_matcher::pattern::{AtomKind, CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 
+use synthdev_domain::image_reference::is_image_name;
+
 use super::{CompletionCandidate, CompletionNames, CompletionPopup};
 
 /// More are never looked through in a list.
@@ -115,6 +117,10 @@ impl<'a> MentionSearch<'a> {
 fn to_candidate(before: &str, found: &MentionMatch<'_>, command: bool) -> CompletionCandidate {
     let MentionMatch { kind, name, description: about, .. } = found;
     let text = match *kind {
+        // with the sign, an image is shown to the model
+        "file" if !command && is_image_name(name) && before.is_empty() => {
+            if name.contains(char::is_whitespace) { format!("@\"{name}\"") } else { format!("@{name}") }
+        }
         "file" if name.contains(char::is_whitespace) && before.is_empty() => format!("\"{name}\""),
         // it is read when the text is sent
         RESOURCE => format!("@{name}"),
@@ -152,7 +158,9 @@ mod tests {
                 resources: vec![pair("docs:note://one", "one"), pair("docs:note://two", "two")],
                 ..McpCompletions::default()
             },
-            files: ["src/main.rs", "src/tui/main_view.rs", "docs/my file.md"].map(str::to_owned).to_vec(),
+            files: ["src/main.rs", "src/tui/main_view.rs", "docs/my file.md", "shot.png", "two words.png"]
+                .map(str::to_owned)
+                .to_vec(),
             ..CompletionNames::default()
         };
         let check = |word: &str, command: bool, expected: &[&str]| {
@@ -167,6 +175,10 @@ mod tests {
         check("@tuimain", false, &["src/tui/main_view.rs "]);
         check("(@src/main", false, &["(src/main.rs "]);
         check("@my", false, &["\"docs/my file.md\" "]);
+        // the sign of an image stays: it brings the image
+        check("@shot", false, &["@shot.png "]);
+        check("@two", false, &["@\"two words.png\" "]);
+        check("@shot", true, &["shot.png "]);
         check("@role:co", false, &["role coder "]);
         check("@role:co", true, &["coder "]);
         check("@workflow:", false, &["workflow coder_reviewer "]);

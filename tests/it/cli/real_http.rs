@@ -107,11 +107,23 @@ async fn three_review_rounds_send_role_swapped_views_and_nothing_else() {
             "list_directory",
             "multicall",
             "read_files",
+            "read_output",
+            "send_input",
+            "stop_command",
             "web_fetch",
             "write_file",
         ];
-        let reviewing =
-            ["exact_search", "execute_terminal", "glob", "list_directory", "read_files", "review_work"];
+        let reviewing = [
+            "exact_search",
+            "execute_terminal",
+            "glob",
+            "list_directory",
+            "read_files",
+            "read_output",
+            "review_work",
+            "send_input",
+            "stop_command",
+        ];
         assert_eq!(tools(request), if coder { &ordinary[..] } else { &reviewing[..] });
     }
     // A connection is put back by a task of its own: a busy machine may open one more in between. The windows of both

@@ -319,6 +319,13 @@ fn later_catalogues_change_single_fields() {
     let openai = catalog.models().provider("openai").unwrap();
     assert_eq!(openai.model("gpt-4.1").unwrap().context_size, Some(1_047_576));
     assert_eq!(openai.price(openai.model("mine")), None, "an unknown price stays unknown");
+    let images = |model: &str| openai.model(model).and_then(|model| model.images);
+    assert_eq!((images("gpt-4.1"), images("mine")), (Some(true), None));
+    assert!(catalog.model_for_level("base").unwrap().images);
+    let text = r#"{"providers": {"openai": {"models": {"gpt-4.1": {"images": false}}}}}"#;
+    let mut blind = sources.clone();
+    blind.models.push(user_file("models.json", text));
+    assert!(!load_catalog(blind).model_for_level("base").unwrap().images);
     let text = r#"{"providers": {"openai": {"base_urll": "x", "models": {"a": {"context_size": 0, "accepts": ["temprature"]}}}}}"#;
     sources.models.push(project("models.json", text));
     let expected = [

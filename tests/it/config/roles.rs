@@ -25,7 +25,7 @@ fn shipped_roles_are_sound_and_hold_the_tools_they_should() {
     let rows: [(&str, &str, Vec<&str>, &[&str]); 7] = [
         ("orchestrator", "smart", reading.to_vec(), &[]),
         ("coder", "base", tools().iter().map(|tool| &*tool.name.to_owned().leak()).collect(), &[]),
-        ("reviewer", "base", [&reading[..], &["execute_terminal"]].concat(), &["review_work"]),
+        ("reviewer", "base", [&reading[..], &COMMANDS].concat(), &["review_work"]),
         ("architect", "smart", reading.to_vec(), &[]),
         ("product_manager", "smart", reading.to_vec(), &["task_approval"]),
         ("test_writer", "base", tools().iter().map(|tool| &*tool.name.to_owned().leak()).collect(), &[]),
@@ -159,10 +159,14 @@ fn all_fields_in_both_spellings() {
     assert!(role.parsing_tools[0].parsing_only);
     assert_eq!((role.enabled_agents.as_slice(), role.examples.len()), (&["coder".to_owned()][..], 2));
     let (given, _) = tools_for(&role, &tools());
-    assert_eq!(names(&given), ["read_files", "list_directory", "exact_search", "glob", "execute_terminal"]);
+    let reading = ["read_files", "list_directory", "exact_search", "glob"];
+    assert_eq!(names(&given), [&reading[..], &COMMANDS].concat());
 }
 
-const ALL_TOOLS: [&str; 8] = [
+/// An exclusion of the first takes the others away, too.
+const COMMANDS: [&str; 4] = ["execute_terminal", "read_output", "send_input", "stop_command"];
+
+const ALL_TOOLS: [&str; 11] = [
     "read_files",
     "list_directory",
     "exact_search",
@@ -171,6 +175,9 @@ const ALL_TOOLS: [&str; 8] = [
     "edit_file",
     "apply_patch",
     "execute_terminal",
+    "read_output",
+    "send_input",
+    "stop_command",
 ];
 
 #[test]

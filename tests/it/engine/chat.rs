@@ -40,6 +40,27 @@ async fn a_cancel_ends_only_the_answer_and_keeps_what_was_said() {
 }
 
 #[tokio::test]
+async fn an_image_that_the_user_names_is_a_part_of_the_message() {
+    let replies = json!({"writer": [{"text": "a cat"}, {"text": "nothing"}]});
+    let mut stage = Stage::new(&texts(&json!({}), replies));
+    std::fs::write(stage.path("shot.png"), crate::providers::images::png(7)).unwrap();
+    let run = start_chat(&stage);
+    for text in ["what is on @shot.png?", "and on @none.png or me@host.png"] {
+        say_text(&mut stage, &run, text).await;
+    }
+    question(&mut stage).await;
+    stage.handle.send_command(&run, RunCommand::End);
+    stage.wait_end().await;
+    let requests = stage.recorder.requests();
+    let said: Vec<&str> = requests[1].messages.iter().map(|message| message.content.as_str()).collect();
+    let image = "what is on @shot.png?\n[image: shot.png · png · 7x9 · 45 bytes · sha256:";
+    assert!(said[1].starts_with(image), "{said:?}");
+    assert_eq!(said[3], "and on @none.png or me@host.png\n[@none.png is not attached: it does not exist]");
+    // replayed from its journal it is the same
+    assert_sound(&stage, &run);
+}
+
+#[tokio::test]
 async fn a_failed_answer_leaves_no_trace() {
     let failing = json!({"error": {"kind": "auth", "message": "no"}});
     let mut stage =

@@ -16,7 +16,7 @@ use super::{Project, invocation};
 use crate::sim::luck::Luck;
 
 /// Running processes whose command line contains `marker`. A zombie has no command line.
-fn processes(marker: &str) -> usize {
+pub(crate) fn processes(marker: &str) -> usize {
     let all = std::fs::read_dir("/proc").unwrap().flatten();
     all.filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok())
         .filter(|line| String::from_utf8_lossy(line).contains(marker))
@@ -24,7 +24,7 @@ fn processes(marker: &str) -> usize {
 }
 
 /// Waits until `count` satisfies `wanted`; the bound is only there to end a failing test.
-async fn wait_processes(marker: &str, wanted: impl Fn(usize) -> bool) {
+pub(crate) async fn wait_processes(marker: &str, wanted: impl Fn(usize) -> bool) {
     let started = Instant::now();
     while !wanted(processes(marker)) {
         assert!(started.elapsed() < Duration::from_secs(30), "{} processes of {marker}", processes(marker));
@@ -33,7 +33,7 @@ async fn wait_processes(marker: &str, wanted: impl Fn(usize) -> bool) {
 }
 
 /// A duration for `sleep` that no other process has in its command line.
-fn unique_marker() -> String {
+pub(crate) fn unique_marker() -> String {
     let unique = uuid::Uuid::new_v4().as_u128();
     format!("999.{unique}")
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
+use synthdev::adapters::image_store::ImageStore;
 use synthdev::adapters::sandbox::CommandSandbox;
 use synthdev::adapters::sandbox::sandbox_places::SandboxPlaces;
 use synthdev::adapters::tools::ToolSettings;
@@ -357,4 +358,33 @@ async fn a_worktree_among_our_own_files_is_read_although_nothing_may_be_written(
     project
         .expect_failure("write_file", json!({"file_path": "a.txt", "content": "x"}), "may not be written")
         .await;
+}
+
+#[tokio::test]
+async fn a_message_of_the_user_brings_no_image_from_elsewhere() {
+    let (images, outside) =
+        (crate::support::temporary::temp_directory(), crate::support::temporary::temp_directory());
+    let project = Project::with_files(GUARDED, |settings| {
+        sandboxed(SandboxMode::Project)(settings);
+        settings.image_store = Some(ImageStore::new(images.path()));
+    });
+    let content = crate::providers::images::png(7);
+    std::fs::write(outside.path().join("far.png"), &content).unwrap();
+    std::fs::write(project.root().join("secrets/shot.png"), &content).unwrap();
+    std::fs::write(project.root().join("text.png"), "no image").unwrap();
+    symlink(outside.path().join("far.png"), project.root().join("link.png")).unwrap();
+    let far = outside.path().join("far.png").display().to_string();
+    for (path, why) in [
+        (far.as_str(), "is outside the project"),
+        ("../far.png", "is outside the project"),
+        ("link.png", "is outside the project"),
+        ("secrets/shot.png", "may not be read"),
+        ("text.png", "no png, jpg, webp or gif"),
+        ("none.png", "it does not exist"),
+    ] {
+        let message = project.tools.attach_images(format!("look: @{path}")).await;
+        assert!(message.contains("is not attached: ") && message.contains(why), "{message}");
+        assert!(!message.contains("[image: "), "{message}");
+    }
+    assert_eq!(std::fs::read_dir(images.path()).unwrap().count(), 0);
 }

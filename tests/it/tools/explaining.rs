@@ -142,3 +142,32 @@ async fn what_the_policy_hides_is_not_described() {
         "it may have been hidden since"
     );
 }
+
+#[tokio::test]
+async fn files_are_summed_up_on_request() {
+    const READ: &str = "read_files";
+    let project = Project::new(&FILES);
+    let summary = |paths: &[&str]| json!({"file_paths": paths, "summary": true});
+    project
+        .expect_failure(READ, summary(&["src/main.rs"]), "makes one with /index or `synthdev index`")
+        .await;
+    index(&project);
+    let outcome = project.run_tool(READ, summary(&["src/main.rs", "src/config", "./src/../README.md"])).await;
+    let lines: Vec<&str> = outcome.content.lines().skip(1).collect();
+    let expected = [
+        "src/main.rs: Where the program starts.",
+        "src/config/: Settings: how they are read and written.",
+        "README.md: How to begin.",
+    ];
+    assert_eq!((lines.as_slice(), outcome.summary.as_str()), (&expected[..], "3 summaries"));
+    std::fs::write(project.root().join("src/main.rs"), "fn other() {}").unwrap();
+    std::fs::write(project.root().join("new.rs"), "new").unwrap();
+    let told = "src/main.rs [changed since]: Where";
+    let some = project.expect_success(READ, summary(&["src/main.rs", "new.rs", "../x"]), told).await;
+    for problem in ["`new.rs` is not described in the index", "is outside the project"] {
+        assert!(some.content.contains(problem), "{}", some.content);
+    }
+    project.expect_failure(READ, summary(&["new.rs"]), "is not described in the index").await;
+    let ranged = json!({"file_paths": ["README.md"], "summary": true, "start_line": 1});
+    project.expect_failure(READ, ranged, "leave the lines and bytes out").await;
+}

@@ -3,6 +3,8 @@
 use std::os::unix::fs::PermissionsExt;
 
 use serde_json::json;
+use synthdev::adapters::image_store::ImageStore;
+use synthdev::domain::image_reference::find_images;
 use synthdev::domain::tool::ToolPreview;
 
 use super::Project;
@@ -41,6 +43,101 @@ async fn reading() {
     project.expect_failure("read_files", read("dir"), "it is a directory").await;
     project.expect_failure("read_files", read("missing"), "`missing` was not read: it does not exist").await;
     project.expect_failure("read_files", read("a.txt/b"), "a part of the path is a file").await;
+}
+
+#[tokio::test]
+async fn parts_of_long_lines() {
+    let line = "0123456789".repeat(300);
+    let project =
+        Project::with_files(&[("long", &format!("first\n{line}\nlast\n")), ("ü", "aüb")], |settings| {
+            settings.output_cap_bytes = 1500;
+        });
+    std::fs::write(project.root().join("bin"), b"a\0b\xff").unwrap();
+    let read = |path: &str, range: [Option<u64>; 4]| {
+        let [start_line, end_line, start_byte, end_byte] = range;
+        json!({"file_paths": [path], "start_line": start_line, "end_line": end_line, "start_byte": start_byte,
+            "end_byte": end_byte})
+    };
+    for (path, range, expected) in [
+        ("long", [Some(2), Some(2), Some(3), Some(5)], "==> long (lines 2-2 of 3, bytes 3-5 of 3001)\n234\n"),
+        ("long", [None, None, Some(1), Some(5)], "==> long (lines 1-3 of 3, bytes 1-5 of 3012)\nfirst\n"),
+        ("long", [Some(3), None, None, Some(99)], "==> long (lines 3-3 of 3, bytes 1-5 of 5)\nlast\n"),
+        ("ü", [None, None, Some(1), Some(2)], "bytes 1-1 of 4)\na\n"),
+        ("ü", [None, None, Some(3), None], "bytes 2-4 of 4)\nüb\n"),
+    ] {
+        project.expect_success("read_files", read(path, range), expected).await;
+    }
+    let bytes = json!({"file_paths": ["bin"], "encoding": "hex", "start_byte": 2, "end_byte": 3});
+    project.expect_success("read_files", bytes, "==> bin (bytes 2-3 of 4)\n0062\n").await;
+    for (range, why) in [
+        ([None, None, Some(0), None], "at least 1"),
+        ([None, None, Some(9), Some(8)], "`start_byte` (9) is after `end_byte` (8)"),
+        ([Some(3), None, Some(6), None], "`start_byte` is 6 and there are 5 bytes"),
+    ] {
+        project.expect_failure("read_files", read("long", range), why).await;
+    }
+    // the notices lead through all of it
+    let mut whole = String::new();
+    let (mut start_line, mut start_byte) = (1, 1);
+    for _ in 0..20 {
+        let answer = project
+            .run_tool("read_files", read("long", [Some(start_line), None, Some(start_byte), None]))
+            .await;
+        let text = answer.content.splitn(3, '\n').nth(2).unwrap().to_owned();
+        let Some((part, notice)) = text.split_once("\n[… ") else {
+            whole.push_str(&text);
+            break;
+        };
+        whole.push_str(part);
+        let after = |key: &str| {
+            let (_, rest) = notice.split_once(key)?;
+            rest.split(' ').next()?.parse::<u64>().ok()
+        };
+        start_line = after("start_line ").unwrap_or(start_line);
+        start_byte = after("start_byte ").unwrap_or(1);
+    }
+    assert_eq!(whole, format!("first\n{line}\nlast\n"));
+    let plain = project.run_tool("read_files", json!({"file_paths": ["long"], "start_line": 2})).await;
+    assert!(plain.content.contains("read on with start_line 2 and start_byte "), "{}", plain.content);
+}
+
+#[tokio::test]
+async fn images_are_shown_by_a_reference() {
+    let images = crate::support::temporary::temp_directory();
+    let project = Project::with_files(&[("note.txt", "GIF89a is a format")], |settings| {
+        settings.image_store = Some(ImageStore::new(images.path()));
+    });
+    let content = crate::providers::images::png(7);
+    let write = |name: &str, content: &[u8]| std::fs::write(project.root().join(name), content).unwrap();
+    write("shot.png", &content);
+    write("same.dat", &content);
+    write("fake.png", b"a\0b");
+    write("large.png", &[&content[..], &vec![0; 5 * 1024 * 1024]].concat());
+    let read = |path: &str| json!({"file_paths": [path]});
+    let shown = project.run_tool("read_files", read("shot.png")).await;
+    let found = find_images(&shown.content);
+    assert_eq!(found.len(), 1, "{}", shown.content);
+    let image = &found[0].1;
+    assert_eq!((image.path.as_str(), image.width, image.height, image.bytes), ("shot.png", 7, 9, 45));
+    assert!(
+        shown.body().starts_with("==> shot.png (image)\n[image: shot.png · png · 7x9"),
+        "{}",
+        shown.content
+    );
+    assert_eq!(ImageStore::new(images.path()).load_image(image), Some(content));
+    // the content decides, not the name
+    let again = project.run_tool("read_files", read("same.dat")).await;
+    assert_eq!(find_images(&again.content)[0].1.hash, image.hash);
+    assert_eq!(std::fs::read_dir(images.path()).unwrap().count(), 1, "it is kept once");
+    project.expect_success("read_files", read("note.txt"), "GIF89a is a format").await;
+    project.expect_failure("read_files", read("fake.png"), "binary file").await;
+    project.expect_failure("read_files", read("large.png"), "the limit is 5242880 (5 MiB)").await;
+    let bytes = json!({"file_paths": ["shot.png"], "encoding": "hex", "end_byte": 4});
+    project.expect_success("read_files", bytes, "\n89504e47\n").await;
+    // where nothing can be kept it is a file as any other
+    let plain = Project::new(&[]);
+    std::fs::write(plain.root().join("shot.png"), crate::providers::images::png(7)).unwrap();
+    plain.expect_failure("read_files", read("shot.png"), "binary file").await;
 }
 
 #[tokio::test]

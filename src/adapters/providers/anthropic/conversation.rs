@@ -3,6 +3,7 @@
 
 use serde_json::{Value, json};
 
+use crate::providers::attached_images::AttachedImages;
 use crate::providers::opaque_reasoning::insert_sealed;
 use crate::providers::tool_call_ids::CallIds;
 use synthdev_domain::message::{ChatMessage, ChatRole};
@@ -26,13 +27,17 @@ pub struct AnthropicTurn {
 
 /// Arranges messages that are in valid order already (`normalize_messages`). `thoughts`: whether opaque reasoning
 /// blocks are sent, too.
-pub fn arrange_messages(messages: Vec<ChatMessage>, thoughts: bool) -> AnthropicConversation {
+pub fn arrange_messages(
+    messages: Vec<ChatMessage>,
+    thoughts: bool,
+    images: &AttachedImages,
+) -> AnthropicConversation {
     let mut out = AnthropicConversation::default();
     let mut ids = CallIds::default();
     for message in messages {
         match message.role {
             ChatRole::System => out.system.push(text_block(&message.content)),
-            ChatRole::User => out.add_blocks(true, vec![text_block(&message.content)]),
+            ChatRole::User => out.add_blocks(true, text_and_images(&message.content, images)),
             ChatRole::Assistant => {
                 let mut parts = Vec::with_capacity(1 + message.tool_calls.len());
                 if !message.content.trim().is_empty() {
@@ -50,7 +55,11 @@ pub fn arrange_messages(messages: Vec<ChatMessage>, thoughts: bool) -> Anthropic
                 out.add_blocks(false, insert_sealed(parts, sealed));
             }
             ChatRole::Tool => {
-                let result = json!({ "type": "tool_result", "tool_use_id": ids.take_result_id(), "content": message.content });
+                let mut blocks = text_and_images(&message.content, images);
+                let content =
+                    if blocks.len() > 1 { Value::Array(blocks) } else { blocks.remove(0)["text"].take() };
+                let result =
+                    json!({ "type": "tool_result", "tool_use_id": ids.take_result_id(), "content": content });
                 out.add_blocks(true, vec![result]);
             }
         }
@@ -84,6 +93,15 @@ impl AnthropicConversation {
             Some(_) | None => self.turns.push(AnthropicTurn { user, blocks }),
         }
     }
+}
+
+/// The text, then its images.
+fn text_and_images(text: &str, images: &AttachedImages) -> Vec<Value> {
+    let image_blocks = images.images_of(text).into_iter().map(|image| {
+        let source = json!({ "type": "base64", "media_type": image.media_type, "data": image.data });
+        json!({ "type": "image", "source": source })
+    });
+    std::iter::once(text_block(text)).chain(image_blocks).collect()
 }
 
 fn text_block(text: &str) -> Value {

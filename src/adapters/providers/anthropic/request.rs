@@ -3,9 +3,11 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::providers::attached_images::AttachedImages;
 use crate::providers::conversation::normalize_messages;
 use crate::providers::offered_tools::{OfferedTool, offered_tools, structured_schema};
 use crate::providers::opaque_reasoning;
+use synthdev_domain::image_reference::image_tokens;
 use synthdev_domain::message::OpaqueBlock;
 use synthdev_domain::model::{ModelParameters, ModelRequest, ToolChoice};
 use synthdev_domain::protocol::ModelProtocol;
@@ -20,9 +22,14 @@ const LEAST_ANSWER: u64 = 1_024;
 /// Bytes of text and code per token, a cautious guess: a reply that does not fit is refused unasked.
 const BYTES_PER_TOKEN: u64 = 3;
 
-/// The body of a request.
+/// The body of a request, without the content of its images.
 pub fn build_request(request: &ModelRequest) -> Value {
-    let mut messages = normalize_messages(&request.messages);
+    build_with_images(request, &AttachedImages::placeholders(request))
+}
+
+/// The body of a request with these images.
+pub fn build_with_images(request: &ModelRequest, images: &AttachedImages) -> Value {
+    let mut messages = normalize_messages(&images.annotate(&request.messages));
     opaque_reasoning::retain_types(&mut messages, ModelProtocol::Anthropic.opaque_block_types());
     let tools = offered_tools(request);
     let answer_tokens = answer_tokens(request, &tools);
@@ -33,7 +40,7 @@ pub fn build_request(request: &ModelRequest) -> Value {
         lacks_signed_thought(&messages),
     );
     let AnthropicConversation { mut system, mut turns, used_tools: used } =
-        arrange_messages(messages, thinking != ThinkingMode::Off);
+        arrange_messages(messages, thinking != ThinkingMode::Off, images);
     let (mut tools, tool_choice) = tool_list(&tools, &used, &request.tool_choice);
     cache_marks::set_cache_marks(&mut tools, &mut system, &mut turns);
 
@@ -101,7 +108,9 @@ fn answer_tokens(request: &ModelRequest, tools: &[OfferedTool<'_>]) -> u64 {
     let said = request.messages.iter().map(|message| {
         let calls = message.tool_calls.iter().map(|call| call.name.len() + call.arguments.len());
         let sealed = message.sealed.iter().filter(|one| one.is_for(ModelProtocol::Anthropic));
-        message.content.len() + calls.sum::<usize>() + sealed.map(OpaqueBlock::length).sum::<usize>()
+        let images = if request.choice.images { image_tokens(&message.content) * BYTES_PER_TOKEN } else { 0 };
+        let images = usize::try_from(images).unwrap_or(usize::MAX);
+        message.content.len() + images + calls.sum::<usize>() + sealed.map(OpaqueBlock::length).sum::<usize>()
     });
     let offered = tools.iter().map(|tool| tool.description.len() + tool.schema().to_string().len());
     let bytes = u64::try_from(said.chain(offered).sum::<usize>()).unwrap_or(u64::MAX);

@@ -14,21 +14,30 @@ use async_openai::types::chat::{
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
+use crate::providers::attached_images::{AttachedImages, SentImage};
 use crate::providers::conversation::normalize_messages;
 use crate::providers::offered_tools::{ToolChoiceBinding, tools_with_binding};
 use crate::providers::strict_schema::is_strict;
 use synthdev_domain::message::{ChatMessage, ChatRole, ToolCall};
 use synthdev_domain::model::{ModelChoice, ModelError, ModelParameters, ModelRequest};
 
-/// The body of a request.
+/// The body of a request, without the content of its images.
 ///
 /// # Errors
 /// A value that JSON cannot hold; no input of a user leads there.
 pub fn build_request(request: &ModelRequest) -> Result<Value, ModelError> {
-    let messages: Vec<_> = normalize_messages(&request.messages).into_iter().map(chat_message).collect();
+    build_with_images(request, &AttachedImages::placeholders(request))
+}
+
+/// The body of a request with these images.
+///
+/// # Errors
+/// A value that JSON cannot hold; no input of a user leads there.
+pub fn build_with_images(request: &ModelRequest, images: &AttachedImages) -> Result<Value, ModelError> {
+    let messages = message_values(normalize_messages(&images.annotate(&request.messages)), images)?;
     let mut body = Map::new();
     body.insert("model".to_owned(), Value::String(request.choice.model.clone()));
-    body.insert("messages".to_owned(), to_value(&messages)?);
+    body.insert("messages".to_owned(), Value::Array(messages));
     let (offered, choice, format) = tools_and_choice(request);
     if !offered.is_empty() {
         body.insert("tools".to_owned(), to_value(&offered)?);
@@ -45,6 +54,55 @@ pub fn build_request(request: &ModelRequest) -> Result<Value, ModelError> {
 fn to_value<T: Serialize>(value: &T) -> Result<Value, ModelError> {
     serde_json::to_value(value)
         .map_err(|error| ModelError::Protocol { detail: format!("the request cannot be written: {error}") })
+}
+
+/// The result of a tool cannot hold an image here: the user's next message does.
+fn message_values(messages: Vec<ChatMessage>, images: &AttachedImages) -> Result<Vec<Value>, ModelError> {
+    let mut values = Vec::with_capacity(messages.len());
+    let mut of_results: Vec<Value> = Vec::new();
+    for message in messages {
+        let own = images.images_of(&message.content).into_iter().map(image_part);
+        match message.role {
+            ChatRole::Tool => of_results.extend(own),
+            ChatRole::User => {
+                let mut parts = result_images(std::mem::take(&mut of_results));
+                let mut own = own.peekable();
+                if !parts.is_empty() || own.peek().is_some() {
+                    parts.push(text_part(&message.content));
+                    parts.extend(own);
+                    values.push(json!({ "role": "user", "content": parts }));
+                    continue;
+                }
+            }
+            ChatRole::System | ChatRole::Assistant if !of_results.is_empty() => {
+                let parts = result_images(std::mem::take(&mut of_results));
+                values.push(json!({ "role": "user", "content": parts }));
+            }
+            ChatRole::System | ChatRole::Assistant => {}
+        }
+        values.push(to_value(&chat_message(message))?);
+    }
+    if !of_results.is_empty() {
+        values.push(json!({ "role": "user", "content": result_images(of_results) }));
+    }
+    Ok(values)
+}
+
+fn result_images(images: Vec<Value>) -> Vec<Value> {
+    if images.is_empty() {
+        return images;
+    }
+    let mut parts = vec![text_part("The images of the tool results above:")];
+    parts.extend(images);
+    parts
+}
+
+fn text_part(text: &str) -> Value {
+    json!({ "type": "text", "text": text })
+}
+
+fn image_part(image: &SentImage) -> Value {
+    json!({ "type": "image_url", "image_url": { "url": image.data_url() } })
 }
 
 fn chat_message(message: ChatMessage) -> ChatCompletionRequestMessage {

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::providers::attached_images::AttachedImages;
 use crate::providers::opaque_reasoning::insert_sealed;
 use crate::providers::tool_call_ids::CallIds;
 use synthdev_domain::message::{ChatMessage, ChatRole};
@@ -15,13 +16,16 @@ pub struct ResponsesInput {
 }
 
 /// Arranges messages that are in valid order already (`normalize_messages`).
-pub fn arrange_messages(messages: Vec<ChatMessage>) -> ResponsesInput {
+pub fn arrange_messages(messages: Vec<ChatMessage>, images: &AttachedImages) -> ResponsesInput {
     let mut out = ResponsesInput::default();
     let mut ids = CallIds::default();
     for message in messages {
         match message.role {
             ChatRole::System => out.instructions = Some(message.content),
-            ChatRole::User => out.items.push(text_item("user", &message.content)),
+            ChatRole::User => {
+                let content = text_and_images(&message.content, images);
+                out.items.push(json!({ "type": "message", "role": "user", "content": content }));
+            }
             ChatRole::Assistant => {
                 let mut parts = Vec::with_capacity(1 + message.tool_calls.len());
                 if !message.content.trim().is_empty() {
@@ -36,13 +40,23 @@ pub fn arrange_messages(messages: Vec<ChatMessage>) -> ResponsesInput {
             }
             ChatRole::Tool => {
                 let id = ids.take_result_id();
-                let result =
-                    json!({ "type": "function_call_output", "call_id": id, "output": message.content });
-                out.items.push(result);
+                let output = text_and_images(&message.content, images);
+                out.items.push(json!({ "type": "function_call_output", "call_id": id, "output": output }));
             }
         }
     }
     out
+}
+
+/// A text; a list of parts where it has images.
+fn text_and_images(text: &str, images: &AttachedImages) -> Value {
+    let sent = images.images_of(text);
+    if sent.is_empty() {
+        return text.into();
+    }
+    let image_parts =
+        sent.into_iter().map(|image| json!({ "type": "input_image", "image_url": image.data_url() }));
+    std::iter::once(json!({ "type": "input_text", "text": text })).chain(image_parts).collect()
 }
 
 fn text_item(role: &str, text: &str) -> Value {

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::providers::attached_images::AttachedImages;
 use crate::providers::conversation::normalize_messages;
 use crate::providers::offered_tools::{OfferedTool, ToolChoiceBinding, tools_with_binding};
 use crate::providers::opaque_reasoning;
@@ -12,23 +13,27 @@ use super::input::{ResponsesInput, arrange_messages};
 use super::server_quirks::UnsupportedFeatures;
 use crate::providers::strict_schema::is_strict;
 
-/// The body of a request, with everything that is good to have.
+/// The body of a request, with everything that is good to have, but for the content of its images.
 pub fn build_request(request: &ModelRequest) -> Value {
-    build_within(request, UnsupportedFeatures::default())
+    build_within(request, UnsupportedFeatures::default(), &AttachedImages::placeholders(request))
 }
 
 /// The body of a request to a server that refuses some of it.
-pub fn build_within(request: &ModelRequest, unsupported: UnsupportedFeatures) -> Value {
+pub fn build_within(
+    request: &ModelRequest,
+    unsupported: UnsupportedFeatures,
+    images: &AttachedImages,
+) -> Value {
     let choice = &request.choice;
     let reasons = !unsupported.without_opaque
         && (choice.parameters.requests_reasoning() || reasons_by_default(&choice.model));
-    let mut messages = normalize_messages(&request.messages);
+    let mut messages = normalize_messages(&images.annotate(&request.messages));
     // Other models refuse opaque reasoning blocks.
     opaque_reasoning::retain_types(
         &mut messages,
         if reasons { ModelProtocol::Responses.opaque_block_types() } else { &[] },
     );
-    let ResponsesInput { instructions, items } = arrange_messages(messages);
+    let ResponsesInput { instructions, items } = arrange_messages(messages, images);
     let (offered, binding) = tools_with_binding(request);
 
     let mut body = Map::new();

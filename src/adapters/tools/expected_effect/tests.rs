@@ -26,6 +26,7 @@ fn call(tool: &str, arguments: Value) -> ToolInvocation {
         loopback_ports: std::collections::BTreeSet::new(),
         reads_files: false,
         original: None,
+        run: None,
     }
 }
 

@@ -13,6 +13,8 @@ pub(in crate::tools) struct ProcessJob<'a> {
     pub(in crate::tools) environment: &'a [(String, String)],
     /// Errors are kept apart from the output; else both are in the order in which they were written.
     pub(in crate::tools) separate_stderr: bool,
+    /// It has a terminal of its own.
+    pub(in crate::tools) terminal: bool,
     pub(in crate::tools) confinement: CommandConfinement<'a>,
 }
 

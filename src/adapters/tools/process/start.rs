@@ -17,7 +17,9 @@ use tokio::net::unix::pipe::{Receiver, Sender};
 use uuid::Uuid;
 
 use super::job::{JobCommand, ProcessJob};
-use crate::sandbox::{PortForwarder, ReadySandbox};
+use super::process_limits::limit_process;
+use super::pseudo_terminal::PseudoTerminal;
+use crate::sandbox::{PortForwarder, ReadySandbox, TERMINAL_COMMAND};
 use crate::tools::environment::secret_names;
 use synthdev_domain::sandbox::{NetworkReach, ProcessLimits};
 
@@ -36,6 +38,9 @@ const PROGRAM_GATE: &str = "read -r _ && exec \"$@\" </dev/null";
 
 /// The same for the sandbox, whose shell reads the command from the pipe.
 const SANDBOX_GATE: &str = "read -r _ && exec \"$@\"";
+
+/// What a terminal of ours understands, for programs that ask.
+const TERMINAL_TYPE: &str = "xterm-256color";
 
 /// A program that is asked over its standard input for as long as it runs.
 pub(crate) struct ServerCommand<'a> {
@@ -57,6 +62,8 @@ pub(crate) struct StartPlan {
     hidden_variables: Vec<OsString>,
     /// Errors are kept apart from the output.
     separate_stderr: bool,
+    /// Input and output are a terminal of its own.
+    terminal: bool,
     limits: Option<ProcessLimits>,
     project: PathBuf,
     /// What the sandbox has made a part of itself.
@@ -68,6 +75,23 @@ pub(crate) struct StartPlan {
 }
 
 impl StartPlan {
+    /// Without anything to start yet.
+    fn bare(directory: &Path, project: &Path, strip_env: &[String]) -> Self {
+        Self {
+            arguments: Vec::new(),
+            directory: directory.to_owned(),
+            environment: Vec::new(),
+            hidden_variables: secret_names(strip_env, std::env::vars_os()),
+            separate_stderr: false,
+            terminal: false,
+            limits: None,
+            project: project.to_owned(),
+            mounted_paths: Vec::new(),
+            last_process: None,
+            forwarded_ports: BTreeSet::new(),
+        }
+    }
+
     /// # Errors
     /// A file of the sandbox cannot be written.
     pub(super) fn for_job(
@@ -76,22 +100,13 @@ impl StartPlan {
         job: &ProcessJob<'_>,
         sandbox: Option<&ReadySandbox>,
     ) -> io::Result<Self> {
-        let mut plan = Self {
-            arguments: Vec::new(),
-            directory: job.directory.to_owned(),
-            environment: Vec::new(),
-            hidden_variables: secret_names(strip_env, std::env::vars_os()),
-            separate_stderr: job.separate_stderr,
-            limits: None,
-            project: project.to_owned(),
-            mounted_paths: Vec::new(),
-            last_process: None,
-            forwarded_ports: BTreeSet::new(),
-        };
+        let mut plan = Self::bare(job.directory, project, strip_env);
+        plan.separate_stderr = job.separate_stderr;
         match sandbox {
             Some(sandbox) => {
                 let shell = [OsString::from(SHELL)];
-                plan.wrap_in_sandbox(sandbox, &shell, job.environment, job.confinement.network())?;
+                let reach = job.confinement.network();
+                plan.wrap_in_sandbox(sandbox, &shell, job.environment, reach)?;
             }
             None => {
                 plan.arguments = unsandboxed_arguments(job.command);
@@ -111,18 +126,9 @@ impl StartPlan {
     ) -> io::Result<Self> {
         let program = std::iter::once(OsString::from(command.program));
         let words: Vec<OsString> = program.chain(command.arguments.iter().map(OsString::from)).collect();
-        let mut plan = Self {
-            arguments: ["-c", SANDBOX_GATE, "sh"].map(OsString::from).to_vec(),
-            directory: command.directory.to_owned(),
-            environment: Vec::new(),
-            hidden_variables: secret_names(command.strip_env, std::env::vars_os()),
-            separate_stderr: true,
-            limits: None,
-            project: command.project.to_owned(),
-            mounted_paths: Vec::new(),
-            last_process: None,
-            forwarded_ports: BTreeSet::new(),
-        };
+        let mut plan = Self::bare(command.directory, command.project, command.strip_env);
+        plan.arguments = ["-c", SANDBOX_GATE, "sh"].map(OsString::from).to_vec();
+        plan.separate_stderr = true;
         match sandbox {
             Some((sandbox, reach)) => {
                 plan.wrap_in_sandbox(sandbox, &words, command.environment, reach)?;
@@ -135,6 +141,44 @@ impl StartPlan {
         Ok(plan)
     }
 
+    /// A command that keeps its standard input, which is a terminal if the job wants one. `helper`: this program.
+    ///
+    /// # Errors
+    /// A file of the sandbox cannot be written, or there is no terminal for it.
+    pub(super) fn for_interactive(
+        project: &Path,
+        strip_env: &[String],
+        job: &ProcessJob<'_>,
+        sandbox: Option<&ReadySandbox>,
+        helper: &Path,
+    ) -> io::Result<Self> {
+        let mut plan = Self::bare(job.directory, project, strip_env);
+        plan.terminal = job.terminal;
+        if job.terminal && !helper.is_file() {
+            return Err(io::Error::other(
+                "a terminal needs the file of this program, which is gone or was replaced: start synthdev again",
+            ));
+        }
+        let terminal_type = ("TERM".to_owned(), TERMINAL_TYPE.to_owned());
+        let environment: Vec<(String, String)> =
+            job.environment.iter().cloned().chain(job.terminal.then_some(terminal_type)).collect();
+        let words = command_words(job.command);
+        match sandbox {
+            Some(sandbox) => {
+                plan.wrap_in_sandbox(sandbox, &words, &environment, job.confinement.network())?;
+            }
+            None => {
+                plan.arguments = ["-c", SANDBOX_GATE, "sh"].map(OsString::from).to_vec();
+                if job.terminal {
+                    plan.arguments.extend([helper.into(), OsString::from(TERMINAL_COMMAND)]);
+                }
+                plan.arguments.extend(words);
+                plan.environment = environment;
+            }
+        }
+        Ok(plan)
+    }
+
     fn wrap_in_sandbox(
         &mut self,
         sandbox: &ReadySandbox,
@@ -142,7 +186,7 @@ impl StartPlan {
         environment: &[(String, String)],
         reach: NetworkReach<'_>,
     ) -> io::Result<()> {
-        let wrapped = sandbox.wrap_command(words, &self.directory, environment, reach)?;
+        let wrapped = sandbox.wrap_command(words, &self.directory, environment, reach, self.terminal)?;
         let mut gate = SANDBOX_GATE.to_owned();
         for (number, file) in wrapped.files {
             gate.push_str(&format!(" {number}<{}", quote_word(&file.to_string_lossy())));
@@ -164,11 +208,12 @@ impl StartPlan {
         let (watched, lifeline) = io::pipe()?;
         let watcher = self.start_watcher(watched)?;
         let (gate, opener) = self.gated_stdin()?;
+        let terminal = self.terminal.then(PseudoTerminal::open).transpose()?;
         let last_process = self.last_process.as_ref().map(|(number, directory)| LastProcess {
             number: *number,
             file: directory.join(Uuid::new_v4().simple().to_string()),
         });
-        let (leader, output, errors) = self.start_leader(gate, last_process.as_ref())?;
+        let (leader, output, errors) = self.start_leader(gate, last_process.as_ref(), terminal.as_ref())?;
         let group = leader.id().ok_or(io::ErrorKind::NotFound)?;
         // from here on it is killed if something fails
         let mut started = ProcessGroup {
@@ -185,7 +230,10 @@ impl StartPlan {
         }
         writeln!(started.lifeline, "{group}")?;
         writeln!(&opener)?;
-        let commands = self.commands(opener.into(), &mut started)?;
+        let mut commands = self.commands(opener.into(), &mut started)?;
+        if let Some(terminal) = terminal {
+            commands = Box::new(terminal.into_input()?);
+        }
         Ok(StartedProcess { group: started, commands, output, errors })
     }
 
@@ -217,22 +265,21 @@ impl StartPlan {
         watcher.wrap(ProcessSession).wrap(KillOnDrop).spawn()
     }
 
-    fn start_leader(&self, gate: OwnedFd, last_process: Option<&LastProcess>) -> io::Result<LeaderProcess> {
+    fn start_leader(
+        &self,
+        gate: OwnedFd,
+        last_process: Option<&LastProcess>,
+        terminal: Option<&PseudoTerminal>,
+    ) -> io::Result<LeaderProcess> {
         let mut arguments = self.arguments.clone();
         if let Some((last_process, script)) = last_process.zip(arguments.get_mut(1)) {
             let file = last_process.file.to_string_lossy();
             script.push(format!(" {}>{}", last_process.number, quote_word(&file)));
         }
-        let (output, writer) = io::pipe()?;
-        let (errors, errors_writer) = if self.separate_stderr {
-            let (errors, writer) = io::pipe()?;
-            (Some(errors), writer)
-        } else {
-            (None, writer.try_clone()?)
-        };
+        let OutputStreams { output, errors, stdout, stderr } = self.output_streams(terminal)?;
         let mut shell = CommandWrap::with_new(SHELL, |command| {
             command.args(&arguments).current_dir(&self.directory);
-            command.stdin(Stdio::from(gate)).stdout(Stdio::from(writer)).stderr(Stdio::from(errors_writer));
+            command.stdin(Stdio::from(gate)).stdout(Stdio::from(stdout)).stderr(Stdio::from(stderr));
             // nothing may wait for the user, who cannot see it
             command.envs([("PAGER", "cat"), ("GIT_PAGER", "cat"), ("GIT_TERMINAL_PROMPT", "0")]);
             for name in &self.hidden_variables {
@@ -243,9 +290,32 @@ impl StartPlan {
         // `shell` holds our copies of the write ends; with them the output would never end, so it goes before we read
         let started = shell.wrap(ProcessSession).wrap(KillOnDrop).spawn();
         drop(shell);
-        let errors = errors.map(|errors| Receiver::from_owned_fd(errors.into())).transpose()?;
-        Ok((started?, Receiver::from_owned_fd(output.into())?, errors))
+        Ok((started?, output, errors))
     }
+
+    fn output_streams(&self, terminal: Option<&PseudoTerminal>) -> io::Result<OutputStreams> {
+        if let Some(terminal) = terminal {
+            let (output, stdout) = (terminal.output()?, terminal.command_end()?);
+            return Ok(OutputStreams { output, errors: None, stderr: stdout.try_clone()?, stdout });
+        }
+        let (output, stdout) = io::pipe()?;
+        let output = Receiver::from_owned_fd(output.into())?;
+        let (errors, stderr) = if self.separate_stderr {
+            let (errors, writer) = io::pipe()?;
+            (Some(Receiver::from_owned_fd(errors.into())?), writer)
+        } else {
+            (None, stdout.try_clone()?)
+        };
+        Ok(OutputStreams { output, errors, stdout: stdout.into(), stderr: stderr.into() })
+    }
+}
+
+/// Both ends of what a command prints to.
+struct OutputStreams {
+    output: Receiver,
+    errors: Option<Receiver>,
+    stdout: OwnedFd,
+    stderr: OwnedFd,
 }
 
 /// Our end of what the shell in the sandbox reads.
@@ -370,6 +440,16 @@ fn start_script(what: JobCommand<'_>) -> String {
     format!("exec {} </dev/null\n", words.join(" "))
 }
 
+/// A command as a program with its arguments.
+fn command_words(what: JobCommand<'_>) -> Vec<OsString> {
+    match what {
+        JobCommand::Line(line) => ["sh", "-c", line].map(OsString::from).to_vec(),
+        JobCommand::Program(program, arguments) => {
+            std::iter::once(program).chain(arguments.iter().map(String::as_str)).map(OsString::from).collect()
+        }
+    }
+}
+
 fn quote_word(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
 }
@@ -384,40 +464,6 @@ fn unsandboxed_arguments(what: JobCommand<'_>) -> Vec<OsString> {
     }
 }
 
-#[cfg(target_os = "linux")]
-fn limit_process(process: u32, limits: ProcessLimits) -> io::Result<()> {
-    use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
-    const MIB: u64 = 1 << 20;
-    let pid = i32::try_from(process).ok().and_then(Pid::from_raw);
-    let processes = if limits.processes > 0 { limits.processes.saturating_add(running_tasks()) } else { 0 };
-    let rows = [
-        (Resource::Nproc, processes, 1),
-        (Resource::As, limits.memory_mb, MIB),
-        (Resource::Fsize, limits.file_mb, MIB),
-    ];
-    for (resource, most, unit) in rows.into_iter().filter(|(_, most, _)| *most > 0) {
-        // the user's own limit may be lower already, and only root may raise it
-        let own = getrlimit(resource).maximum.unwrap_or(u64::MAX);
-        let most = Some(most.saturating_mul(unit).min(own));
-        prlimit(pid, resource, Rlimit { current: most, maximum: most })?;
-    }
-    prlimit(pid, Resource::Core, Rlimit { current: Some(0), maximum: Some(0) })?;
-    Ok(())
-}
-
-/// Processes and threads that are there already: the kernel counts those of the user, not those of a command.
-#[cfg(target_os = "linux")]
-fn running_tasks() -> u64 {
-    let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
-    let tasks = load.split_whitespace().nth(3).and_then(|tasks| tasks.split_once('/')?.1.parse().ok());
-    tasks.unwrap_or_default()
-}
-
-#[cfg(not(target_os = "linux"))]
-fn limit_process(_process: u32, _limits: ProcessLimits) -> io::Result<()> {
-    Ok(())
-}
-
 #[cfg(test)]
 impl StartPlan {
     /// A shell that reads its command, without a sandbox around it.
@@ -428,6 +474,7 @@ impl StartPlan {
             environment: Vec::new(),
             hidden_variables: Vec::new(),
             separate_stderr: false,
+            terminal: false,
             limits: None,
             project: PathBuf::from("/"),
             mounted_paths: mounted.to_vec(),

@@ -137,7 +137,11 @@ fn conversation(messages: &[Value]) -> Checked {
             "user" => {
                 only_known(members, &["role", "content"], &place)?;
                 ensure(before != "user", &format!("{place}: roles must alternate"))?;
-                content(members, &place)?;
+                if let Some(parts) = members.get("content").and_then(Value::as_array) {
+                    parts_with_images(parts, &place)?;
+                } else {
+                    content(members, &place)?;
+                }
             }
             "assistant" => {
                 only_known(members, &["role", "content", "tool_calls"], &place)?;
@@ -214,6 +218,44 @@ pub fn function_name(function: &Map<String, Value>) -> Result<String, String> {
 fn content(members: &Map<String, Value>, place: &str) -> Checked {
     let text = text(members, "content", place)?;
     ensure(!text.trim().is_empty(), &format!("{place}: content must not be empty"))
+}
+
+/// Texts and images of a user.
+fn parts_with_images(parts: &[Value], place: &str) -> Checked {
+    ensure(!parts.is_empty(), &format!("{place}: content must not be empty"))?;
+    for part in parts {
+        let part = object(part, place)?;
+        match part.get("type").and_then(Value::as_str) {
+            Some("text") => {
+                only_known(part, &["type", "text"], place)?;
+                text(part, "text", place)?;
+            }
+            Some("image_url") => {
+                only_known(part, &["type", "image_url"], place)?;
+                let image = object(part.get("image_url").unwrap_or(&Value::Null), place)?;
+                only_known(image, &["url", "detail"], place)?;
+                data_url(&text(image, "url", place)?, place)?;
+            }
+            other => return Err(format!("{place}: unknown part {other:?}")),
+        }
+    }
+    Ok(())
+}
+
+/// The address of an image that it holds itself.
+pub fn data_url(url: &str, place: &str) -> Checked {
+    let held = url.strip_prefix("data:").and_then(|rest| rest.split_once(";base64,"));
+    let (kind, data) = held.ok_or_else(|| format!("{place}: the image is no data URL: {url}"))?;
+    image_data(kind, data, place)
+}
+
+/// The content of an image.
+pub fn image_data(kind: &str, data: &str, place: &str) -> Checked {
+    let known = ["image/png", "image/jpeg", "image/webp", "image/gif"].contains(&kind);
+    ensure(known, &format!("{place}: unknown image type `{kind}`"))?;
+    let letters = data.trim_end_matches('=').bytes();
+    let plain = letters.clone().all(|byte| byte.is_ascii_alphanumeric() || b"+/".contains(&byte));
+    ensure(plain && data.len().is_multiple_of(4) && !data.is_empty(), &format!("{place}: no base64: {data}"))
 }
 
 pub fn text(members: &Map<String, Value>, key: &str, place: &str) -> Result<String, String> {

@@ -44,7 +44,7 @@ fn results_open_the_users_turn_and_ids_are_plain_and_unique() {
         ChatMessage::tool_result("a.b", "two"),
         user("V"),
     ];
-    let found = arrange_messages(messages, true);
+    let found = arrange_messages(messages, true, &AttachedImages::default());
     assert_eq!(found.system, [json!({ "type": "text", "text": "S" })]);
     assert_eq!(found.used_tools, ["read"]);
     let expected = [
@@ -66,7 +66,10 @@ fn thoughts_stand_where_they_stood_and_never_last() {
         (false, "a:text=Let me look. tool_use=1"),
     ];
     for (thoughts, expected) in rows {
-        assert_eq!(shape(&arrange_messages(vec![message.clone()], thoughts)), [expected]);
+        assert_eq!(
+            shape(&arrange_messages(vec![message.clone()], thoughts, &AttachedImages::default())),
+            [expected]
+        );
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use serde_json::{Map, Value};
 
 use crate::support::model_server::schema;
-use crate::support::model_server::strict::{ensure, object, only_known, text};
+use crate::support::model_server::strict::{ensure, image_data, object, only_known, text};
 
 const TOP: [&str; 14] = [
     "model",
@@ -185,13 +185,14 @@ fn results(list: &[Value], open: &mut Vec<String>, place: &str) -> Checked {
             ensure(!words, &format!("{place}: `tool_result` blocks must come first"))?;
             let found = open.iter().position(|wanted| *wanted == id);
             open.remove(found.ok_or(format!("{place}: unexpected `tool_use_id` {id}"))?);
-            ensure(
-                members.get("content").is_some_and(Value::is_string),
-                &format!("{place}: a result is a text"),
-            )?;
+            match members.get("content") {
+                Some(Value::String(_)) => {}
+                Some(Value::Array(parts)) => parts.iter().try_for_each(|part| text_or_image(part, place))?,
+                _ => return Err(format!("{place}: a result is a text, or a list of texts and images")),
+            }
         } else {
             words = true;
-            plain_text(block, place)?;
+            text_or_image(block, place)?;
         }
     }
     let rest = format!(
@@ -271,6 +272,18 @@ fn blocks(content: &Value, place: &str) -> Result<Vec<Value>, String> {
     }
     let list = content.as_array().filter(|list| !list.is_empty());
     list.cloned().ok_or_else(|| format!("{place}: content must be non-empty"))
+}
+
+fn text_or_image(block: &Value, place: &str) -> Checked {
+    if block["type"] != "image" {
+        return plain_text(block, place);
+    }
+    let members = object(block, place)?;
+    only_known(members, &["type", "source", "cache_control"], place)?;
+    let source = object(members.get("source").unwrap_or(&Value::Null), place)?;
+    only_known(source, &["type", "media_type", "data"], place)?;
+    ensure(source.get("type") == Some(&"base64".into()), &format!("{place}: unknown source"))?;
+    image_data(&text(source, "media_type", place)?, &text(source, "data", place)?, place)
 }
 
 fn plain_text(block: &Value, place: &str) -> Checked {

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::support::model_server::schema;
 use crate::support::model_server::strict::{
-    ensure, function_choice, function_name, named_format, object, only_known, text,
+    data_url, ensure, function_choice, function_name, named_format, object, only_known, text,
 };
 
 const TOP: [&str; 16] = [
@@ -137,7 +137,10 @@ fn input(items: &[Value], reasons: bool) -> Checked {
                 let id = text(members, "call_id", &place)?;
                 let found = open.iter().position(|wanted| *wanted == id);
                 open.remove(found.ok_or(format!("{place}: no tool call found for {id}"))?);
-                text(members, "output", &place)?;
+                match members.get("output") {
+                    Some(Value::Array(parts)) => parts_with_images(parts, &place)?,
+                    _ => drop(text(members, "output", &place)?),
+                }
             }
             "reasoning" => {
                 ensure(reasons, &format!("{place}: reasoning items are not supported with this model"))?;
@@ -157,8 +160,30 @@ fn message(members: &Map<String, Value>, place: &str) -> Checked {
     only_known(members, &["type", "role", "content"], place)?;
     let role = text(members, "role", place)?;
     ensure(matches!(role.as_str(), "user" | "assistant"), &format!("{place}: unknown role `{role}`"))?;
+    if let Some(parts) = members.get("content").and_then(Value::as_array).filter(|_| role == "user") {
+        return parts_with_images(parts, place);
+    }
     let words = text(members, "content", place)?;
     ensure(!words.trim().is_empty(), &format!("{place}: content must not be empty"))
+}
+
+fn parts_with_images(parts: &[Value], place: &str) -> Checked {
+    ensure(!parts.is_empty(), &format!("{place}: a list of parts must not be empty"))?;
+    for part in parts {
+        let part = object(part, place)?;
+        match part.get("type").and_then(Value::as_str) {
+            Some("input_text") => {
+                only_known(part, &["type", "text"], place)?;
+                text(part, "text", place)?;
+            }
+            Some("input_image") => {
+                only_known(part, &["type", "image_url", "detail"], place)?;
+                data_url(&text(part, "image_url", place)?, place)?;
+            }
+            other => return Err(format!("{place}: unknown part {other:?}")),
+        }
+    }
+    Ok(())
 }
 
 fn check_sealed(members: &Map<String, Value>, place: &str) -> Checked {
