@@ -121,7 +121,6 @@ fn progress() -> RunProgress {
         error: None,
         updated: Timestamp(2),
         pauses: Vec::new(),
-        title: None,
     }
 }
 
