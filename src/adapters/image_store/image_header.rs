@@ -90,37 +90,38 @@ pub(super) mod tests {
 
     #[test]
     fn formats_and_sizes() {
-        let rows: [(&str, Vec<u8>, Option<(ImageFormat, u32, u32)>); 12] = [
-            ("png", png(640, 480), Some((ImageFormat::Png, 640, 480))),
+        let rows: [(&str, Vec<u8>, Option<ImageFormat>); 12] = [
+            ("png", png(640, 480), Some(ImageFormat::Png)),
             ("a cut png", png(640, 480)[..20].to_vec(), None),
-            ("gif", b"GIF89a\x80\x02\xe0\x01rest".to_vec(), Some((ImageFormat::Gif, 640, 480))),
+            ("gif", b"GIF89a\x80\x02\xe0\x01rest".to_vec(), Some(ImageFormat::Gif)),
             (
                 "jpeg with another segment before",
                 b"\xff\xd8\xff\xe0\x00\x04ab\xff\xff\xc2\x00\x0b\x08\x01\xe0\x02\x80rest".to_vec(),
-                Some((ImageFormat::Jpeg, 640, 480)),
+                Some(ImageFormat::Jpeg),
             ),
             ("a jpeg without a frame", b"\xff\xd8\xff\xda\x00\x04ab".to_vec(), None),
             ("a cut jpeg", b"\xff\xd8\xff\xe0\x00\x40ab".to_vec(), None),
             (
                 "webp, lossy",
                 b"RIFF\0\0\0\0WEBPVP8 \0\0\0\0\x30\x01\0\x9d\x01\x2a\x80\x02\xe0\x01".to_vec(),
-                Some((ImageFormat::Webp, 640, 480)),
+                Some(ImageFormat::Webp),
             ),
             (
                 "webp, lossless",
                 b"RIFF\0\0\0\0WEBPVP8L\0\0\0\0\x2f\x7f\xc2\x77\x00".to_vec(),
-                Some((ImageFormat::Webp, 640, 480)),
+                Some(ImageFormat::Webp),
             ),
             (
                 "webp, extended",
                 b"RIFF\0\0\0\0WEBPVP8X\0\0\0\0\x10\0\0\0\x7f\x02\0\xdf\x01\0".to_vec(),
-                Some((ImageFormat::Webp, 640, 480)),
+                Some(ImageFormat::Webp),
             ),
             ("sound in the same container", b"RIFF\0\0\0\0WAVEfmt ".to_vec(), None),
             ("a text", b"GIF is a format".to_vec(), None),
             ("nothing", Vec::new(), None),
         ];
         for (about, content, expected) in rows {
+            let expected = expected.map(|format| (format, 640, 480));
             assert_eq!(read_image_header(&content), expected, "{about}");
         }
     }

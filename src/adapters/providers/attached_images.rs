@@ -171,7 +171,7 @@ mod tests {
             assert_eq!(found, sent, "{about}");
             // the oldest go first
             let first = &annotated[0].content;
-            assert_eq!(first.contains(&format!("]{note} behind")), true, "{about}: {first}");
+            assert!(first.contains(&format!("]{note} behind")), "{about}: {first}");
             assert_eq!(matches!(annotated, Cow::Owned(_)), !note.is_empty(), "{about}");
             if about == "too many" {
                 assert!(!annotated[21].content.contains(note), "{}", annotated[21].content);

@@ -121,14 +121,7 @@ pub fn wrap_command(
     }
     let mounted = line.iter().map(PathBuf::from).filter(|path| path.is_absolute()).collect();
     line.push("--".into());
-    if !forwarded.is_empty() {
-        // it sets the variables after its own work: with `LD_PRELOAD` the project would send sockets in its place
-        line.extend([HELPER, PORTS_COMMAND].map(OsString::from));
-        line.extend(port_listener::listener_arguments(&forwarded, launch.environment));
-    }
-    if launch.terminal {
-        line.extend([HELPER, TERMINAL_COMMAND].map(OsString::from));
-    }
+    push_helpers(&mut line, launch, &forwarded);
     line.extend_from_slice(arguments);
     Ok(SandboxedCommand {
         arguments: line,
@@ -137,6 +130,18 @@ pub fn wrap_command(
         mounted_paths: mounted,
         forwarded_ports: forwarded,
     })
+}
+
+/// What this program does within the sandbox before it becomes the command.
+fn push_helpers(line: &mut Vec<OsString>, launch: &SandboxLaunch<'_>, forwarded: &BTreeSet<u16>) {
+    if !forwarded.is_empty() {
+        // it sets the variables after its own work: with `LD_PRELOAD` the project would send sockets in its place
+        line.extend([HELPER, PORTS_COMMAND].map(OsString::from));
+        line.extend(port_listener::listener_arguments(forwarded, launch.environment));
+    }
+    if launch.terminal {
+        line.extend([HELPER, TERMINAL_COMMAND].map(OsString::from));
+    }
 }
 
 /// Shortest paths first: a later mount covers an earlier one.
