@@ -275,7 +275,7 @@ mod tests {
             }
         };
         let met = requirements(&["git"], &["git__status", "read_files"], &["SET"]);
-        check(&[met.clone()], &[]);
+        check(std::slice::from_ref(&met), &[]);
         let dotted = agent_tool_name("dotted.one", "t");
         check(&[requirements(&[], &[&dotted], &[])], &[]);
         check(
