@@ -89,6 +89,7 @@ impl GraphSketch {
             sub_agents: SubAgents::None,
             ack_steps: false,
             output: None,
+            requirements: Default::default(),
             variables: Map::new(),
             contexts: Vec::new(),
             agents: Vec::new(),
