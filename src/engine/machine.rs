@@ -21,6 +21,7 @@ mod context_summary;
 mod continue_from_breakpoint;
 mod conversation_title;
 mod cost_accounting;
+mod decision_checks;
 mod delegated_tasks;
 mod enter_state;
 mod error_recovery;

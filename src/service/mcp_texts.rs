@@ -285,9 +285,11 @@ mod tests {
         };
         let check = |prompt: &McpPromptDescription, listed: bool, words: &str, expected: &str| {
             let told = match prompt_arguments("s", prompt, listed, words) {
-                Ok(given) => Value::Object(given).to_string(),
-                Err(error) => error.to_string(),
+                Ok(given) => Value::Object(given),
+                Err(error) => Value::String(error.to_string()),
             };
+            let expected =
+                serde_json::from_str(expected).unwrap_or_else(|_| Value::String(expected.to_owned()));
             assert_eq!(told, expected, "{words}");
         };
         let one = prompt(vec![argument("a", true)]);

@@ -7,7 +7,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::on_model_reply::{MAX_REPAIRS, check_arguments, parsing_tool};
+use super::decision_checks::{MAX_REPAIRS, UNREPAIRED, check_arguments, invalid_decision, parsing_tool};
 use super::{Machine, NextHandler};
 use crate::run_spec::REMEMBERS_DECISIONS_SINCE;
 use synthdev_domain::agent::AgentSpec;
@@ -16,9 +16,6 @@ use synthdev_domain::decision_source::DecisionSource;
 use synthdev_domain::message::ToolCall;
 use synthdev_domain::model::{DecisionMemory, ModelChoice, ModelError, ToolChoice};
 use synthdev_domain::run_error::RunError;
-
-pub(super) const UNREPAIRED: &str =
-    "the model was told twice; simplify the tool's schema or use a stronger model";
 
 impl Machine {
     /// How models gave their decisions in this run, where it was not by a plain call.
@@ -247,11 +244,6 @@ struct ChosenCall {
     tool: String,
     #[serde(default)]
     arguments: Value,
-}
-
-pub(super) fn invalid_decision(detail: String, hint: &str) -> NextHandler {
-    let failure = RunError::new("parsing_tool_invalid", "The decision does not fit its schema", detail);
-    NextHandler::fail(failure.with_hint(hint))
 }
 
 fn missing_decision(detail: String) -> NextHandler {

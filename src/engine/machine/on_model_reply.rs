@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::missing_decision::{UNREPAIRED, invalid_decision};
+use super::decision_checks::{MAX_REPAIRS, UNREPAIRED, check_arguments, invalid_decision, parsing_tool};
 use super::multicall::{is_multicall, unfold_call};
 use super::{CallId, Machine, NextHandler, PendingQuestion, RunEvent, WaitState};
 use crate::agent_turn::{AgentTurn, OpenReply, with_unique_ids};
@@ -16,9 +16,7 @@ use synthdev_domain::decision_source::DecisionSource;
 use synthdev_domain::message::{OpaqueBlock, ToolCall};
 use synthdev_domain::model::{FinishReason, ModelError, ModelReply};
 use synthdev_domain::run_error::RunError;
-use synthdev_domain::tool::{MULTICALL, ParsingTool, ToolRisk};
-
-pub(super) const MAX_REPAIRS: u32 = 2;
+use synthdev_domain::tool::{MULTICALL, ToolRisk};
 
 impl Machine {
     pub(super) fn on_replied(&mut self, call: CallId, mut reply: ModelReply) -> NextHandler {
@@ -265,10 +263,6 @@ impl Machine {
     }
 }
 
-pub(super) fn parsing_tool<'a>(agent: &'a AgentSpec, name: &str) -> Option<&'a ParsingTool> {
-    agent.parsing_tools.iter().find(|tool| tool.name == name)
-}
-
 fn answer_decisions(calls: &[ToolCall], problems: &[Option<String>]) -> Vec<AnsweredCall> {
     let all_valid = problems.iter().all(Option::is_none);
     calls
@@ -284,20 +278,4 @@ fn answer_decisions(calls: &[ToolCall], problems: &[Option<String>]) -> Vec<Answ
             ok: problem.is_none() && all_valid,
         })
         .collect()
-}
-
-/// Parses and validates arguments against the tool's schema.
-pub(super) fn check_arguments(tool: &ParsingTool, arguments: &str) -> Result<(), String> {
-    let text = if arguments.trim().is_empty() { "{}" } else { arguments };
-    let value: Value = serde_json::from_str(text).map_err(|error| format!("not valid JSON: {error}"))?;
-    let validator = jsonschema::validator_for(&tool.parameters)
-        .map_err(|error| format!("the schema of `{}` is broken: {error}", tool.name))?;
-    let problems: Vec<String> = validator
-        .iter_errors(&value)
-        .map(|error| {
-            let at = error.instance_path().to_string();
-            if at.is_empty() { error.to_string() } else { format!("{at}: {error}") }
-        })
-        .collect();
-    if problems.is_empty() { Ok(()) } else { Err(problems.join("; ")) }
 }

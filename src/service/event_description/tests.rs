@@ -254,6 +254,7 @@ fn rows() -> Vec<WordsRow> {
         ),
         ("tool_started", json!({}), ToolCall, " coder calls edit: path = a.rs"),
         ("tool_started", json!({"agent": "", "arguments": null}), ToolCall, " workflow calls edit"),
+        ("tool_progress", json!({"text": "3 of 7"}), Stream, " progress of a tool: 3 of 7"),
         (
             "tool_finished",
             json!({"ok": true, "summary": "2 lines", "content": ""}),

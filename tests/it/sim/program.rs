@@ -33,7 +33,7 @@ pub fn spec(luck: &mut Luck) -> RunSpec {
     let chat = luck.random_chance(15);
     let count = if chat { 1 } else { luck.random_between(1, 3) };
     let mut workflows: Vec<Workflow> = (0..count).map(|at| workflow(luck, at, count, chat)).collect();
-    if luck.random_chance(25) {
+    if luck.random_chance(35) {
         team::add_team(luck, &mut workflows);
     }
     let workflows = workflows.into_iter().map(Arc::new).collect();

@@ -96,25 +96,25 @@ pub fn team_tool<'r>(luck: &mut Luck, request: &'r ModelRequest) -> Option<&'r s
     let wanted = luck.pick_item(&[
         SPAWN_AGENT,
         SPAWN_AGENT,
-        SPAWN_AGENT,
         SPEAK_TO_AGENT,
         WAIT_FOR_AGENTS,
         DESPAWN_AGENT,
         RETURN_RESULTS,
     ]);
     let offered = request.tools.iter().find(|tool| tool.name == wanted);
-    offered.filter(|_| luck.random_chance(60)).map(|tool| tool.name.as_str())
+    offered.filter(|_| luck.random_chance(80)).map(|tool| tool.name.as_str())
 }
 
 /// Arguments for a tool of teams, mostly ones that fit. `None`: it is none of them.
 pub fn team_arguments(luck: &mut Luck, tool: &str) -> Option<Value> {
     let role = luck.pick_item(&[HELPER, HELPER, LEAD, "nobody"]);
-    let agent = luck.pick_item(&["helper-1", "helper-2", "lead-1", "helper", "nobody"]);
+    let agent =
+        luck.pick_item(&["helper-1", "helper-1", "helper-1", "lead-1", "lead-1", "helper-2", "nobody"]);
     let number = luck.random_between(0, 3);
     Some(match tool {
         SPAWN_AGENT => {
             let context = luck.pick_item(&["own", "copy", "shared"]);
-            json!({"role": role, "task": "a part", "context": context, "background": luck.random_chance(50)})
+            json!({"role": role, "task": "a part", "context": context, "background": luck.random_chance(75)})
         }
         RETURN_RESULTS => json!({"result": luck.pick_item(&[json!("done"), json!({"a": 1})])}),
         SPEAK_TO_AGENT => json!({"agent": agent, "message": luck.pick_item(&["listen", " "])}),
