@@ -30,6 +30,8 @@ impl Machine {
             for call in branch.timers() {
                 self.core.push_effect(Effect::Abort { call });
             }
+            // its agent may work beside agents that it has started
+            self.withdraw_pending();
         }
         self.stop_other_work();
     }
