@@ -98,8 +98,8 @@ pub struct TurnEntry {
 }
 
 impl AgentTurn {
-    /// A turn that says nothing in the conversation: it only sums it up.
-    pub fn for_compaction(ix: AgentIx, agent: &AgentSpec, keep: &str) -> Self {
+    /// A turn in which nothing was said or asked yet, without an input and without rounds of tools.
+    pub fn new(ix: AgentIx, agent: &AgentSpec) -> Self {
         Self {
             agent: ix,
             agent_id: agent.id.clone(),
@@ -123,8 +123,13 @@ impl AgentTurn {
             shortened_count: 0,
             summarization: SummarizationState::Free,
             record: None,
-            compaction: Some(keep.into()),
+            compaction: None,
         }
+    }
+
+    /// A turn that says nothing in the conversation: it only sums it up.
+    pub fn for_compaction(ix: AgentIx, agent: &AgentSpec, keep: &str) -> Self {
+        Self { compaction: Some(keep.into()), ..Self::new(ix, agent) }
     }
 
     /// How a decision that is given now came about.

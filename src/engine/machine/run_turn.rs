@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::build_prompt::{PromptBuilder, WindowUpdate};
 use super::next_handler::TurnEnd;
 use super::{CallFrame, CallId, Effect, Machine, NextHandler, RunEvent, WaitState};
-use crate::agent_turn::{AgentTurn, SummarizationState, TurnEntry};
+use crate::agent_turn::{AgentTurn, TurnEntry};
 use crate::call_frame::{TurnContinuation, WorkResult, workflow_author};
 use crate::conversation::LiveConversation;
 use crate::prompt;
@@ -44,29 +44,14 @@ impl Machine {
         let directive = private && input.is_some() && !(continues && agent.memory == MemoryPolicy::Private);
         let forced = agent.parsing_tools.iter().find(|tool| tool.parsing_only);
         let turn = AgentTurn {
-            agent: ix,
-            agent_id: agent.id.clone(),
-            side: agent.side,
             input: input.clone(),
             stores_input,
             directive,
             input_role: workflow_author(&workflow),
             entries: std::mem::take(&mut frame.visit.rounds),
-            rounds: 0,
             allowed: agent.max_tool_rounds,
-            repair_count: 0,
-            was_nudged: false,
-            asked_structured: false,
             choice: forced.map_or(ToolChoice::Auto, |tool| ToolChoice::Named(tool.name.clone())),
-            requested_model: None,
-            fallback_count: 0,
-            answered_call: None,
-            open_reply: None,
-            window_start: 0,
-            shortened_count: 0,
-            summarization: SummarizationState::Free,
-            record: None,
-            compaction: None,
+            ..AgentTurn::new(ix, agent)
         };
         frame.agent_turn = Some(turn);
         self.begin_with_known_choice(agent);

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::prompt_unit::PromptUnit;
 use super::*;
 use crate::agent_turn::AgentTurn;
-use crate::agent_turn::{SummarizationState, SummaryCoverage, SummaryPart, TurnEntry};
+use crate::agent_turn::{SummaryCoverage, SummaryPart, TurnEntry};
 use crate::conversation::ConversationSummary;
 use crate::conversation::LiveConversation;
 use crate::run_spec::{MACHINE_VERSION, MEASURES_SINCE, RESTS_SINCE, WINDOWED_SINCE};
@@ -15,7 +15,7 @@ use synthdev_domain::context::{AnsweredCall, ContextEntry, ContextSpec, Conversa
 use synthdev_domain::context::{ToolVisibility, TrimPolicy};
 use synthdev_domain::ids::{AgentIx, ContextIx};
 use synthdev_domain::message::{ChatRole, OpaqueBlock, ToolCall};
-use synthdev_domain::model::{ModelChoice, ToolChoice};
+use synthdev_domain::model::ModelChoice;
 use synthdev_domain::protocol::ModelProtocol;
 use synthdev_domain::system_context::{SystemContext, SystemContextExclusions};
 use synthdev_domain::tool::ParsingTool;
@@ -47,29 +47,12 @@ fn agent(id: &str, side: ConversationSide) -> AgentSpec {
 
 fn turn(agent: &AgentSpec, input: Option<&str>) -> AgentTurn {
     AgentTurn {
-        agent: AgentIx(0),
-        agent_id: agent.id.clone(),
-        side: agent.side,
         input: input.map(str::to_owned),
         stores_input: !agent.receives_input_privately() && input.is_some(),
         directive: agent.receives_input_privately() && input.is_some(),
         input_role: MessageAuthor::Workflow,
-        entries: Vec::new(),
-        rounds: 0,
         allowed: 25,
-        repair_count: 0,
-        was_nudged: false,
-        asked_structured: false,
-        choice: ToolChoice::Auto,
-        requested_model: None,
-        fallback_count: 0,
-        answered_call: None,
-        open_reply: None,
-        window_start: 0,
-        shortened_count: 0,
-        summarization: SummarizationState::Free,
-        record: None,
-        compaction: None,
+        ..AgentTurn::new(AgentIx(0), agent)
     }
 }
 
