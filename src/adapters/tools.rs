@@ -23,7 +23,9 @@ mod expected_effect;
 mod explain_codebase;
 mod get_time;
 mod glob;
+mod held_output;
 pub(crate) mod http_request;
+mod kept_output;
 mod list_directory;
 mod load_file;
 mod mcp_call;
@@ -207,6 +209,7 @@ impl ProjectTools {
         confinement: CommandConfinement<'_>,
         progress: &dyn ToolProgressSink,
     ) -> Result<ToolAnswer, String> {
+        let run = invocation.run.as_ref();
         let answer = match invocation.tool.as_str() {
             shell::NAME => {
                 shell::run_tool(&self.project, self.read_arguments(invocation)?, confinement).await
@@ -220,7 +223,7 @@ impl ProjectTools {
             }
             other => match (self.project.own_tools.get(other), self.servers.find_tool(other)) {
                 (Some(tool), _) => {
-                    own_tool::run_tool(&self.project, tool, &invocation.arguments, confinement).await
+                    own_tool::run_tool(&self.project, tool, &invocation.arguments, run, confinement).await
                 }
                 (None, Some((address, _))) => {
                     let arguments = McpCallArguments::of_agent(address, invocation.arguments.clone());
@@ -465,8 +468,12 @@ impl ProjectTools {
         progress: &dyn ToolProgressSink,
     ) -> ToolOutcome {
         let started = Instant::now();
-        let answer =
+        let mut answer =
             self.answer_call(invocation, confinement, progress).await.unwrap_or_else(ToolAnswer::failure);
+        // only an agent can read on
+        if action_schema(&invocation.tool).is_null() {
+            answer = kept_output::keep_long_answer(&self.project, invocation, answer).await;
+        }
         answer.into_outcome(&invocation.tool, started.elapsed(), self.project.cap)
     }
 }

@@ -67,6 +67,7 @@ struct RunCommands {
 /// What is stored of a command, to be found after a crash.
 #[derive(Clone, Serialize, Deserialize)]
 pub(super) struct CommandRecord {
+    /// The command line; of another tool whose answer is kept, its name.
     pub(super) command: String,
     /// Relative to the project.
     pub(super) directory: String,
@@ -148,15 +149,25 @@ impl BackgroundCommands {
                 "{running} background commands of this run are running, which is the limit; end one with stop_command first"
             ));
         }
-        let number = of_run.last_number + 1;
         let (input, started) = start()?;
-        let command = BackgroundCommand::create(&of_run.directory, number, self.redact_record(record), input)
-            .map_err(|error| format!("the output of the command cannot be kept: {error}"))?;
-        let command = Arc::new(command);
-        of_run.last_number = number;
-        of_run.commands.insert(number, Arc::clone(&command));
-        of_run.drop_oldest();
-        Ok((command, started))
+        Ok((of_run.insert_command(self.redact_record(record), Some(input))?, started))
+    }
+
+    /// One that was waited for, to which the caller adds what it has printed. Bytes up to `seen` were read.
+    ///
+    /// # Errors
+    /// Why its output cannot be kept.
+    pub(super) fn add_ended(
+        &self,
+        run: &RunId,
+        record: CommandRecord,
+        seen: u64,
+    ) -> Result<Arc<BackgroundCommand>, String> {
+        let mut runs = self.lock_runs();
+        let of_run = self.commands_of(&mut runs, run)?;
+        let command = of_run.insert_command(self.redact_record(record), None)?;
+        command.read_up_to.store(seen, Ordering::Relaxed);
+        Ok(command)
     }
 
     /// For what the commands print.
@@ -258,6 +269,23 @@ impl RunCommands {
         Self { last_number: commands.keys().next_back().copied().unwrap_or(0), directory, commands }
     }
 
+    /// # Errors
+    /// Why its output cannot be kept.
+    fn insert_command(
+        &mut self,
+        record: CommandRecord,
+        input: Option<CommandInput>,
+    ) -> Result<Arc<BackgroundCommand>, String> {
+        let number = self.last_number + 1;
+        let command = BackgroundCommand::create(&self.directory, number, record, input)
+            .map_err(|error| format!("the output of the command cannot be kept: {error}"))?;
+        let command = Arc::new(command);
+        self.last_number = number;
+        self.commands.insert(number, Arc::clone(&command));
+        self.drop_oldest();
+        Ok(command)
+    }
+
     fn drop_oldest(&mut self) {
         let ended: Vec<u32> = self
             .commands
@@ -280,13 +308,18 @@ fn command_files(directory: &Path, number: u32) -> (PathBuf, PathBuf) {
 }
 
 impl BackgroundCommand {
-    fn create(directory: &Path, number: u32, record: CommandRecord, input: CommandInput) -> io::Result<Self> {
+    fn create(
+        directory: &Path,
+        number: u32,
+        record: CommandRecord,
+        input: Option<CommandInput>,
+    ) -> io::Result<Self> {
         ensure_private_directory(directory)?;
         let (record_file, output_file) = command_files(directory, number);
         write_private(&record_file, &serde_json::to_string(&record)?)?;
         let output = CommandOutput::create(&output_file)?;
         let command = Self::with_progress(number, record, record_file, output, CommandProgress::default());
-        Ok(Self { input: tokio::sync::Mutex::new(Some(input)), ..command })
+        Ok(Self { input: tokio::sync::Mutex::new(input), ..command })
     }
 
     fn load(directory: &Path, number: u32) -> Option<Self> {

@@ -17,7 +17,8 @@ use synthdev_domain::tool::{ToolRisk, ToolSpec};
 use super::background_commands::CommandRecord;
 use super::background_supervisor::start_command;
 use super::path_guard::{ProjectPath, error_reason};
-use super::process::{self, CommandConfinement, JobCommand, ProcessExit, ProcessJob};
+use super::kept_output::{KeptFor, OUTPUT_ID};
+use super::process::{self, CommandConfinement, EndedProcess, JobCommand, ProcessExit, ProcessJob};
 use super::read_output::{USUAL_BYTES, answer_with_output};
 use super::tool_answer::ToolAnswer;
 use super::tool_context::ToolContext;
@@ -47,7 +48,7 @@ pub(super) fn tool_spec(default: Duration) -> ToolSpec {
         name: NAME.to_owned(),
         description: "Run a shell command (`sh -c`) in the project's directory and get its output, standard output \
             and errors in the order they were written, and its exit code. There is no input, so it must not ask \
-            questions. Processes left in the background are stopped when the command ends. For a server, a watcher or a \
+            questions. Of an output that is too long for the answer, read_output reads all with the answer's `output_id`. Processes left in the background are stopped when the command ends. For a server, a watcher or a \
             program that asks, set `background`: the call returns at once with an id, for read_output, send_input and \
             stop_command; the command ends at the latest when your work does."
             .to_owned(),
@@ -101,6 +102,7 @@ pub(super) async fn run_tool(
     if let Some(why) = project.command_refusal(command, &directory.absolute, network) {
         return ToolAnswer::failure(why);
     }
+    let record = CommandRecord::new(&arguments.command, &directory.relative, arguments.pty);
     let job = ProcessJob {
         command: JobCommand::Line(&arguments.command),
         directory: &directory.absolute,
@@ -108,9 +110,9 @@ pub(super) async fn run_tool(
         separate_stderr: false,
         terminal: arguments.pty,
         confinement,
+        kept_for: run.map(|run| KeptFor { run, record: record.clone() }),
     };
     if arguments.background {
-        let record = CommandRecord::new(&arguments.command, &directory.relative, arguments.pty);
         return start_in_background(project, &job, record, arguments.timeout_seconds, run).await;
     }
     let limit = arguments.timeout_seconds.map_or(project.terminal_timeout, Duration::from_secs);
@@ -123,8 +125,16 @@ pub(super) async fn run_tool(
             ));
         }
     };
+    answer_for_process(ended, limit)
+}
+
+/// What a command that was waited for has printed, and how it ended.
+pub(super) fn answer_for_process(ended: EndedProcess, limit: Duration) -> ToolAnswer {
     let mut answer =
         answer_for_exit(&ended.exit, limit).with_fact("output_bytes_left_out", ended.output.omitted_bytes);
+    if let Some(id) = ended.output.kept_as {
+        answer = answer.with_fact(OUTPUT_ID, id);
+    }
     if let Some(notice) = ended.leftovers.notice_text() {
         answer = answer.with_fact("notice", notice);
     }

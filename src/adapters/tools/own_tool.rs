@@ -8,11 +8,14 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use synthdev_domain::command_preview::quote_for_shell;
+use synthdev_domain::ids::RunId;
 use synthdev_domain::own_tool::OwnTool;
 use synthdev_domain::refused_commands::{self, CommandText};
 use synthdev_domain::tool::{ToolInvocation, ToolPreview};
 
-use super::execute_terminal::{answer_for_exit, with_denials};
+use super::background_commands::CommandRecord;
+use super::execute_terminal::answer_for_process;
+use super::kept_output::KeptFor;
 use super::path_guard::error_reason;
 use super::process::{self, CommandConfinement, JobCommand, ProcessJob};
 use super::tool_answer::ToolAnswer;
@@ -45,6 +48,7 @@ pub(super) async fn run_tool(
     project: &ToolContext,
     tool: &OwnTool,
     arguments: &Value,
+    run: Option<&RunId>,
     confinement: CommandConfinement<'_>,
 ) -> ToolAnswer {
     if let Err(problem) = check_arguments(tool, arguments) {
@@ -65,6 +69,7 @@ pub(super) async fn run_tool(
         separate_stderr: false,
         terminal: false,
         confinement,
+        kept_for: run.map(|run| KeptFor { run, record: CommandRecord::new(&tool.spec.name, ".", false) }),
     };
     let ended = match process::run_command(project, &job, limit).await {
         Ok(ended) => ended,
@@ -75,12 +80,7 @@ pub(super) async fn run_tool(
             ));
         }
     };
-    let mut answer =
-        answer_for_exit(&ended.exit, limit).with_fact("output_bytes_left_out", ended.output.omitted_bytes);
-    if let Some(notice) = ended.leftovers.notice_text() {
-        answer = answer.with_fact("notice", notice);
-    }
-    answer.with_denials(&ended.denials).body(with_denials(ended.output.text, &ended.denials.lines))
+    answer_for_process(ended, limit)
 }
 
 /// All that does not fit the tool's schema.

@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 use crate::sandbox::SandboxDenials;
 use synthdev_domain::tool::ToolOutcome;
 
+use super::kept_output::OUTPUT_ID;
 use super::truncated_output::{shorten_line, shorten_text};
 
 /// What a tool has to say, before it is put into words for the model.
@@ -82,6 +83,12 @@ impl ToolAnswer {
     pub(super) fn data(mut self, data: Value) -> Self {
         self.data = Some(data);
         self
+    }
+
+    /// The text of an answer that will be cut, unless all of it is kept already.
+    pub(super) fn long_body(&self, cap: usize) -> Option<&str> {
+        let is_cut = self.body.len() > cap && !self.facts.contains_key(OUTPUT_ID);
+        is_cut.then_some(self.body.as_str())
     }
 
     pub(super) fn into_outcome(self, tool: &str, took: Duration, cap: usize) -> ToolOutcome {

@@ -15,6 +15,7 @@ use synthdev::ports::tool::ToolPort;
 use tempfile::TempDir;
 
 use super::commands::{processes, unique_marker, wait_processes};
+use super::own_tools::own_tool;
 use super::{Project, invocation};
 use crate::support::skip::skip_sandbox_row;
 
@@ -448,4 +449,41 @@ async fn nothing_gets_out_of_the_background() {
         stage.end_run(true).await;
         wait_processes(&marker, |count| count == 0).await;
     }
+}
+
+#[tokio::test]
+async fn what_an_answer_leaves_out_can_be_read() {
+    let stage = BackgroundProject::with(&[], SandboxSettings::unsandboxed(), |settings| {
+        settings.output_cap_bytes = 4096;
+        settings.output_redaction = Arc::new(|text: String| text.replace("1500", "[key]"));
+        settings.own_tools = vec![own_tool("many_lines", &["seq", "1", "3000"], json!({"type": "object"}))];
+    });
+    let printed: String = (1..=3000).map(|n| format!("{n}\n")).collect();
+    let kept = printed.replace("1500", "[key]");
+    let script = "return Array.from({length: 3000}, (_, nth) => nth + 1).join('\\n')";
+    let rows = [
+        ("execute_terminal", json!({"command": "seq 1 3000"}), "exit 0", kept.as_str()),
+        ("execute_terminal", json!({"command": "seq 1 3000; exit 3"}), "exit 3", kept.as_str()),
+        ("many_lines", json!({}), "exit 0", kept.as_str()),
+        ("execute_script", json!({"script": script}), "ended", kept.trim_end()),
+    ];
+    for (nth, (tool, arguments, status, expected)) in rows.into_iter().enumerate() {
+        let answer = stage.project.run_tool(tool, arguments.clone()).await;
+        assert!(answer.content.contains(" bytes left out …]"), "{tool} {arguments}: {}", answer.content);
+        let id = head(&answer)["output_id"].as_str().unwrap().to_owned();
+        assert_eq!(id, format!("c{}", nth + 1), "{tool} {arguments}");
+        let next = stage.read(json!({"id": id, "max_bytes": 64})).await;
+        assert_eq!((head(&next)["from"].as_u64(), &head(&next)["status"]), (Some(2048), &json!(status)));
+        let mut whole = stage.read(json!({"id": id, "from": 0})).await.body().to_owned();
+        while whole.len() < expected.len() {
+            let more = stage.read(json!({"id": id})).await;
+            assert!(!more.body().is_empty(), "{tool} {arguments}: {} bytes, then nothing", whole.len());
+            whole.push_str(more.body());
+        }
+        assert_eq!(whole, expected, "{tool} {arguments}");
+    }
+    let short = stage.project.run_tool("execute_terminal", json!({"command": "seq 1 3"})).await;
+    assert_eq!(head(&short)["output_id"], Value::Null);
+    stage.end_run(true).await;
+    assert_eq!(stage.kept_files(), 0);
 }

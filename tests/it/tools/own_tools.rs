@@ -9,7 +9,7 @@ use synthdev::ports::tool::ToolPort;
 
 use super::{Project, invocation};
 
-fn own_tool(name: &str, command: &[&str], parameters: Value) -> OwnTool {
+pub(super) fn own_tool(name: &str, command: &[&str], parameters: Value) -> OwnTool {
     OwnTool {
         spec: ToolSpec {
             name: name.to_owned(),
