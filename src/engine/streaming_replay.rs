@@ -30,6 +30,8 @@ pub struct StreamingReplay {
     was_compacted: bool,
     /// Fed when the next input is known.
     held_input: Option<(Timestamp, Input)>,
+    /// The held input reads old entries: nothing is dropped before it.
+    held_looks_back: bool,
 }
 
 /// See [`StreamingReplay::with_compaction`].
@@ -53,6 +55,7 @@ impl StreamingReplay {
             compaction_interval: APART,
             was_compacted: false,
             held_input: None,
+            held_looks_back: false,
         }
     }
 
@@ -93,11 +96,13 @@ impl StreamingReplay {
             | Input::Stopped { .. }
             | Input::Elapsed { .. } => (false, None, false),
         };
-        let late = self.was_compacted && (rewrites || program.is_some());
+        let looks_back = rewrites || program.is_some();
+        let late = self.was_compacted && looks_back;
         if void || late || self.skips_requests && program.is_some_and(is_program_bounded) {
             return Err(NeedsFullReplay);
         }
         self.inputs_fed += 1;
+        self.held_looks_back = looks_back;
         if let Some((at, earlier)) = self.held_input.replace((at, input)) {
             if let Some((_, Input::Returned(returned))) = &self.held_input {
                 // a rewind stops the run in the middle of the input before it
@@ -121,7 +126,8 @@ impl StreamingReplay {
         let mut output = self.machine.handle_input(at, input);
         output.events.drain(..).for_each(|event| told(at, event));
         self.machine.recycle_output(output);
-        if self.skips_requests && self.inputs_fed.is_multiple_of(self.compaction_interval) {
+        let is_due = self.inputs_fed.is_multiple_of(self.compaction_interval);
+        if self.skips_requests && is_due && !self.held_looks_back {
             self.was_compacted = self.machine.forget_old();
         }
     }

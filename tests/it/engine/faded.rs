@@ -91,17 +91,20 @@ fn old_texts_are_let_go_of_and_nothing_is_told_differently() {
 fn a_script_that_rewrites_a_conversation_needs_all_of_it() {
     let (spec, mut inputs) = play_inputs(400, &short());
     let message = ScriptMessage { role: "user".to_owned(), content: "new".to_owned(), origin: Some(0) };
-    let rewritten = inputs.iter_mut().rev().find_map(|(_, input)| match input {
-        Input::Evaluated { outcome, .. } => Some(outcome),
-        _ => None,
-    });
+    let is_evaluated = |(_, input): &(Timestamp, Input)| matches!(input, Input::Evaluated { .. });
+    let place = inputs.iter().rposition(is_evaluated).unwrap();
+    let Input::Evaluated { outcome, .. } = &mut inputs[place].1 else { unreachable!() };
     let contexts = [("talk".to_owned(), vec![message])].into_iter().collect();
-    rewritten.unwrap().patch = ScopePatch { contexts, ..ScopePatch::default() };
+    outcome.patch = ScopePatch { contexts, ..ScopePatch::default() };
     let feed = |every: usize| {
         let mut look = StreamingReplay::new(Arc::clone(&spec)).with_compaction(every);
-        inputs.iter().try_for_each(|(at, input)| look.feed_input(*at, input.clone(), &mut |_, _| {}))
+        inputs.iter().try_for_each(|(at, input)| look.feed_input(*at, input.clone(), &mut |_, _| {}))?;
+        Ok(format!("{:?}", look.finish(&mut |_, _| {})))
     };
-    assert_eq!((feed(1), feed(100_000)), (Err(NeedsFullReplay), Ok(())));
+    // compaction is due when the script's result is known already, but not applied
+    let known = place + 1;
+    assert_eq!(feed(known), feed(100_000), "nothing is dropped before a rewrite");
+    assert_eq!(feed(1), Err(NeedsFullReplay));
 }
 
 /// Where scripts may look at a conversation, the old part of it is packed: they see and change all of it as before.
