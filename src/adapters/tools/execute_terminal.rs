@@ -16,8 +16,8 @@ use synthdev_domain::tool::{ToolRisk, ToolSpec};
 
 use super::background_commands::CommandRecord;
 use super::background_supervisor::start_command;
-use super::path_guard::{ProjectPath, error_reason};
 use super::kept_output::{KeptFor, OUTPUT_ID};
+use super::path_guard::{ProjectPath, error_reason};
 use super::process::{self, CommandConfinement, EndedProcess, JobCommand, ProcessExit, ProcessJob};
 use super::read_output::{USUAL_BYTES, answer_with_output};
 use super::tool_answer::ToolAnswer;

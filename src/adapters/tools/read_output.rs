@@ -89,9 +89,7 @@ fn list_commands(project: &ToolContext, run: Option<&RunId>) -> ToolAnswer {
         format!("{}: {status}, {} bytes printed: {line}{place}\n", command.id(), progress.printed)
     };
     let body: String = all.iter().map(|command| line(command)).collect();
-    ToolAnswer::success(format!("{} commands", all.len()))
-        .with_fact("commands", all.len())
-        .body(body)
+    ToolAnswer::success(format!("{} commands", all.len())).with_fact("commands", all.len()).body(body)
 }
 
 /// What was printed from there on, and the state of the command. Waits at most so long for something to be printed.

@@ -26,7 +26,13 @@ enum WholeCopy {
 
 impl HeadTailBuffer {
     pub(super) fn new(cap: usize) -> Self {
-        Self { half_cap: cap / 2, head_bytes: Vec::new(), tail: VecDeque::new(), omitted_bytes: 0, whole: WholeCopy::Unwanted }
+        Self {
+            half_cap: cap / 2,
+            head_bytes: Vec::new(),
+            tail: VecDeque::new(),
+            omitted_bytes: 0,
+            whole: WholeCopy::Unwanted,
+        }
     }
 
     /// Keeps all bytes as well, where they are more than the cap.
@@ -73,7 +79,8 @@ impl HeadTailBuffer {
 
     /// All that was printed, if it was wanted and more than the buffer keeps, read from its beginning.
     pub(super) fn take_whole_copy(&mut self) -> Option<File> {
-        let WholeCopy::Begun { mut file, .. } = std::mem::replace(&mut self.whole, WholeCopy::Unwanted) else {
+        let WholeCopy::Begun { mut file, .. } = std::mem::replace(&mut self.whole, WholeCopy::Unwanted)
+        else {
             return None;
         };
         file.rewind().ok().map(|()| file)

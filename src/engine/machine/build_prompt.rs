@@ -56,12 +56,12 @@ impl PromptBuilder<'_> {
                 let messages = (!spared).then(|| summary::summary_request_messages(sources, covering));
                 return (held, WindowUpdate::Sums(SummaryRequest { coverage: covering, messages }));
             }
-            (
-                begin,
-                WindowUpdate::Moved(
-                    self.trimmed_warning(&prompt::dropped_between(sources, held, begin), sources.limit().1),
-                ),
-            )
+            let lost = prompt::dropped_between(sources, held, begin);
+            if lost.entries == 0 {
+                // only pinned entries are before the new start
+                return (begin, WindowUpdate::Stands);
+            }
+            (begin, WindowUpdate::Moved(self.trimmed_warning(&lost, sources.limit().1)))
         });
         turn.window_start = begin.visit;
         if let Some(context_index) = conversation.context_indexes.get_mut(&turn.agent) {

@@ -6,6 +6,7 @@ use synthdev::domain::approval::ApprovalDecision;
 use synthdev::domain::ids::CallId;
 use synthdev::domain::journal::{PauseReason, RunProgress};
 use synthdev::engine::effect::Effect;
+use synthdev::engine::event::RunEvent;
 use synthdev::engine::input::{Input, ResumeInput};
 use synthdev::engine::replay::{ReplayResult, StepwiseReplay, replay_inputs};
 use synthdev::engine::streaming_replay::StreamingReplay;
@@ -84,6 +85,8 @@ impl Weather {
         }
         let machine = look.finish(&mut |at, event| events.push((at, event)));
         assert!(events == self.events, "who only looks is told another story");
+        let is_empty_notice = |event: &RunEvent| matches!(event, RunEvent::Warning { text, .. } if text.contains("oldest 0 entries"));
+        assert!(!events.iter().any(|(_, event)| is_empty_notice(event)), "a warning that nothing is hidden");
         assert_eq!(machine.progress(), *progress);
         assert_eq!(machine.ledger(), self.machine.ledger());
         for call in self.pending.iter().filter_map(answers::effect_call).chain(self.snapshot) {
