@@ -52,6 +52,28 @@ pub fn outlive_file_limits() {
 #[cfg(not(unix))]
 pub fn outlive_file_limits() {}
 
+/// Lets this process have as many files open as the system allows it, within reason, and returns how many: each client
+/// of a server is an open file.
+#[cfg(unix)]
+pub fn raise_open_files() -> u64 {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    const ENOUGH: u64 = 8192;
+    let before = getrlimit(Resource::Nofile);
+    let current = before.current.unwrap_or(ENOUGH);
+    let wanted = before.maximum.unwrap_or(ENOUGH).min(ENOUGH);
+    if current >= wanted {
+        return current;
+    }
+    let raised = setrlimit(Resource::Nofile, Rlimit { current: Some(wanted), maximum: before.maximum });
+    if raised.is_ok() { wanted } else { current }
+}
+
+/// Elsewhere there is no such limit.
+#[cfg(not(unix))]
+pub fn raise_open_files() -> u64 {
+    8192
+}
+
 /// Files that a shell or an editor left open for us are not for the commands that we start: a terminal, a log, a socket.
 pub fn close_inherited_on_exec() {
     close_fds::set_fds_cloexec(3, &[]);

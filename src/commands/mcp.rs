@@ -28,6 +28,7 @@ use synthdev_domain::workflow::WorkflowProgram;
 use synthdev_engine::steering::BreakpointSet;
 use synthdev_mcp::backend::{BrokenWorkflow, ClientStartedRun, McpBackend, McpBackendError, OfferedWorkflow};
 use synthdev_mcp::reminders::PauseReminders;
+use synthdev_mcp::start_queue::StartQueue;
 use synthdev_runtime::delegated_calls::DelegatedCalls;
 use synthdev_runtime::handle::{RuntimeHandle, WAIT_OR_SHARE};
 use synthdev_runtime::task_queue::TaskTimeouts;
@@ -89,6 +90,7 @@ struct ProjectMcpBackend {
     registry: Arc<WorkflowRegistry>,
     interactions: Arc<DelegatedCalls>,
     pause_reminders: Arc<PauseReminders>,
+    start_queue: StartQueue,
     approve_all: bool,
     remote_approvals: bool,
     is_serial: bool,
@@ -111,6 +113,7 @@ impl ProjectMcpBackend {
             runtime: wired,
             interactions: Arc::default(),
             pause_reminders: Arc::default(),
+            start_queue: StartQueue::default(),
             approve_all: args.yes,
             remote_approvals: args.remote_approvals,
             is_serial: args.serial,
@@ -170,6 +173,10 @@ impl McpBackend for ProjectMcpBackend {
 
     fn reminders(&self) -> &Arc<PauseReminders> {
         &self.pause_reminders
+    }
+
+    fn start_queue(&self) -> &StartQueue {
+        &self.start_queue
     }
 
     fn is_serial(&self) -> bool {

@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 use tokio::sync::watch;
 
 use super::reminders::PauseReminders;
+use super::start_queue::StartQueue;
 use synthdev_domain::ids::RunId;
 use synthdev_domain::journal::RunSummary;
 use synthdev_domain::workflow::WorkflowParameter;
@@ -78,6 +79,9 @@ pub trait McpBackend: Send + Sync {
 
     /// Which clients are reminded that a run waits.
     fn reminders(&self) -> &Arc<PauseReminders>;
+
+    /// The order in which runs are started.
+    fn start_queue(&self) -> &StartQueue;
 
     /// Items are handed out one at a time, to look for what is wrong.
     fn is_serial(&self) -> bool;

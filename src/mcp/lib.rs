@@ -18,6 +18,7 @@ mod resources;
 pub mod response;
 mod sampling;
 mod server;
+pub mod start_queue;
 mod steps;
 mod timestamp;
 mod tool_schema;

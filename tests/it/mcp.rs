@@ -3,6 +3,7 @@
 mod agents;
 mod beside;
 pub(crate) mod client;
+mod crowds;
 mod elsewhere;
 mod examples;
 mod expiry;

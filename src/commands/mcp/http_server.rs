@@ -7,6 +7,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result, anyhow, bail};
 use uuid::Uuid;
 
+use synthdev_bootstrap::hardening;
 use synthdev_bootstrap::local_files::file_io;
 use synthdev_cli::output::print_stderr;
 use synthdev_mcp::backend::McpBackend;
@@ -76,7 +77,8 @@ pub(super) async fn serve_clients(
         print_stderr(format!("the workflow server listens on {}", reachable.url));
         print_stderr(format!("clients send the token in {file}: Authorization: Bearer TOKEN"));
     };
-    let served = serve_http(backend, address, &token.text, listening, stop).await;
+    let open_files = hardening::raise_open_files();
+    let served = serve_http(backend, address, &token.text, open_files, listening, stop).await;
     served.map_err(|why| {
         anyhow!("the server cannot listen on {why}\nhint: --http 127.0.0.1:0 takes any free port")
     })

@@ -70,10 +70,13 @@ async fn start_workflow(
 ) -> Result<Value, McpCallError> {
     check_size("inputs", &Value::Object(given.clone()))?;
     let values = input_values(&offered.inputs, given)?;
+    // before the subscription: whoever only waits reads no events of others
+    let turn = call.await_start_turn().await?;
     let events = call.backend.handle().subscribe(false);
     let ClientStartedRun { run, warnings } =
         call.backend.start(&offered.name, values, handed_out, beside).await?;
-    let mut told = if wait { call.follow_run(&run, events).await? } else { call.current_status(&run)? };
+    let mut told =
+        if wait { turn.spend_on(call.follow_run(&run, events)).await? } else { call.current_status(&run)? };
     let warnings: Vec<&String> = offered.start_warnings.iter().chain(&warnings).collect();
     if !warnings.is_empty() {
         told["warnings"] = json!(warnings);

@@ -5,8 +5,9 @@ use serde_json::Value;
 
 use super::super::await_run::{self, RequestClient};
 use super::super::backend::McpBackend;
-use super::super::error::{McpCallError, unknown_workflow_id};
+use super::super::error::{McpCallError, ToolResultError, unknown_workflow_id};
 use super::super::response;
+use super::super::start_queue::StartTurn;
 use super::super::steps;
 use synthdev_domain::ids::RunId;
 use synthdev_domain::journal::{RunStatus, RunSummary};
@@ -19,6 +20,24 @@ pub(crate) struct McpToolCall<'c> {
 }
 
 impl McpToolCall<'_> {
+    /// Waits until a run may be started.
+    ///
+    /// # Errors
+    /// The client has cancelled its request or gone away meanwhile: nothing is started.
+    pub(super) async fn await_start_turn(&self) -> Result<StartTurn<'_>, McpCallError> {
+        let RequestClient { context, presence } = self.client;
+        let turn = tokio::select! {
+            biased;
+            () = context.ct.cancelled() => None,
+            () = presence.wait_gone() => None,
+            turn = self.backend.start_queue().take_turn() => turn,
+        };
+        turn.ok_or_else(|| {
+            let detail = "the client went away before its turn; nothing was started";
+            ToolResultError::new("not_started", "The run was not started", detail).into()
+        })
+    }
+
     /// Follows a run until it stops or needs this client, and returns its status. The subscription `events` begins
     /// before the run is started.
     pub(super) async fn follow_run(&self, run: &RunId, events: EventReceiver) -> Result<Value, McpCallError> {

@@ -154,10 +154,7 @@ impl McpHttpEndpoint {
         }
         let id = self.backend.handle().draw_session_id();
         if self.sessions.try_insert(id.clone(), Arc::new(session)).is_none() {
-            return response_body::text_response(
-                StatusCode::SERVICE_UNAVAILABLE,
-                "Too many clients are busy here: try later",
-            );
+            return response_body::busy_response("Too many sessions are busy: try again in a second");
         }
         let mut response = response_body::message_response(StatusCode::OK, event.text);
         if let Ok(id) = HeaderValue::from_str(&id) {

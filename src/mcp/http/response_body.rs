@@ -6,7 +6,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use hyper::body::{Body, Bytes, Frame, SizeHint};
-use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue};
+use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName, HeaderValue, RETRY_AFTER};
 use hyper::{Response, StatusCode};
 use serde_json::Value;
 use tokio::time::Interval;
@@ -91,6 +91,13 @@ pub(super) fn text_response(status: StatusCode, text: &str) -> Response<McpRespo
     let mut response = Response::new(McpResponseBody::Whole(Some(Bytes::from(format!("{text}\n")))));
     *response.status_mut() = status;
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+    response
+}
+
+/// A limit of the server is reached: the client may come again in a second.
+pub(super) fn busy_response(text: &str) -> Response<McpResponseBody> {
+    let mut response = text_response(StatusCode::TOO_MANY_REQUESTS, text);
+    response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
     response
 }
 

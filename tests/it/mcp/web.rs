@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, TcpStream};
-use std::process::Child;
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -22,7 +22,21 @@ pub struct Web {
 
 impl Web {
     pub fn start_server(world: &World, more: &[&str]) -> Self {
-        let mut command = world.command(&[&["mcp", "--http", "127.0.0.1:0"], more].concat());
+        Self::start_command(world.command(&[&["mcp", "--http", "127.0.0.1:0"], more].concat()))
+    }
+
+    /// The same as a process that may not have more files open.
+    pub fn start_with_open_files(world: &World, most: u32) -> Self {
+        let program = world.command(&["mcp", "--http", "127.0.0.1:0"]);
+        let mut command = Command::new("sh");
+        world.isolate_command(&mut command);
+        command.arg("-c").arg(format!("ulimit -n {most} && exec \"$0\" \"$@\""));
+        command.arg(program.get_program()).args(program.get_args());
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        Self::start_command(command)
+    }
+
+    fn start_command(mut command: Command) -> Self {
         let mut child = command.spawn().unwrap();
         let mut said = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
         let first = said.next().expect("it says where it listens");
@@ -156,6 +170,14 @@ impl Answer {
         self.text.push_str(std::str::from_utf8(&bytes).unwrap());
     }
 
+    /// The body of an answer that is no message.
+    pub fn read_text(&mut self) -> String {
+        while !self.is_done {
+            self.read_more();
+        }
+        std::mem::take(&mut self.text)
+    }
+
     pub fn is_stream(&self) -> bool {
         self.header("content-type") == Some("text/event-stream")
     }
@@ -163,10 +185,7 @@ impl Answer {
     /// The next message of a stream, or the one that there is.
     pub fn next_message(&mut self) -> Option<Value> {
         if !self.is_stream() {
-            while !self.is_done {
-                self.read_more();
-            }
-            let text = std::mem::take(&mut self.text);
+            let text = self.read_text();
             return (!text.is_empty())
                 .then(|| serde_json::from_str(&text).unwrap_or_else(|_| panic!("{text}")));
         }
