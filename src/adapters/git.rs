@@ -169,7 +169,7 @@ impl GitSnapshots {
             partial: scan.is_partial,
             head: (!store.private).then(|| uncovered_changes::head_commit_id(&store.repo)),
         };
-        let id = snapshot_commit::create_commit(store, tree, &record, new)?;
+        let id = snapshot_commit::create_commit(store, tree, &record, new, &here.cache.snapshot)?;
         let kept = uncovered_files::write_record(
             &here.location,
             store.private,

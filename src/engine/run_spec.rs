@@ -1,15 +1,17 @@
 //! What a run is started with. Stored with the run, so that it can be replayed as it was.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::steering::BreakpointSet;
 use synthdev_domain::approval::ApprovalPolicy;
 use synthdev_domain::system_context::SystemContext;
-use synthdev_domain::workflow::WorkflowProgram;
+use synthdev_domain::workflow::{SnapshotPolicy, Workflow, WorkflowProgram};
 
 /// Grows when the machine would answer an old journal differently.
-pub const MACHINE_VERSION: u32 = 13;
+pub const MACHINE_VERSION: u32 = 14;
 
 /// Runs since this version continue as they began: the machine checks the version wherever its behaviour has changed.
 pub const CONTINUED_SINCE: u32 = 4;
@@ -67,6 +69,10 @@ pub const ASKS_STRUCTURED_SINCE: u32 = 12;
 /// decisions can be asked for as structured output.
 pub const REMEMBERS_DECISIONS_SINCE: u32 = 13;
 
+/// Since this version a run in whose definition nothing can change files takes its first snapshot only when something
+/// is about to change files after all.
+pub const DEFERS_SNAPSHOT_SINCE: u32 = 14;
+
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct RunSpec {
     pub machine_version: u32,
@@ -93,6 +99,15 @@ impl RunSpec {
     /// See [`COUNTS_ALL_SINCE`].
     pub fn charges_every_attempt(&self) -> bool {
         self.machine_version >= COUNTS_ALL_SINCE
+    }
+
+    /// Whether nothing that the definition declares can change files, so that no snapshot is taken before something is
+    /// about to. See [`DEFERS_SNAPSHOT_SINCE`].
+    pub fn defers_snapshot(&self) -> bool {
+        let computes = |root: &Arc<Workflow>| root.snapshot == SnapshotPolicy::Auto && !root.conversational;
+        self.machine_version >= DEFERS_SNAPSHOT_SINCE
+            && self.program.workflows.first().is_some_and(computes)
+            && !self.program.changes_files()
     }
 
     /// See [`FORESEES_SINCE`].

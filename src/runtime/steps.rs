@@ -154,8 +154,14 @@ impl StepCollector {
         let taken = self.snapshots_taken;
         let filled = |(place, asked): (RunStep, Option<CallId>)| {
             // one that failed leaves the one before it
-            let files = asked.and_then(|asked| taken.range(..=asked).next_back());
-            let exact = place.within.is_none() && files.map(|(call, _)| *call) == asked && asked.is_some();
+            let files = match asked {
+                Some(asked) => taken.range(..=asked).next_back(),
+                // it was deferred: before the first one the run has changed nothing
+                None => taken.iter().next(),
+            };
+            let exact = place.within.is_none()
+                && asked.is_none_or(|asked| files.is_some_and(|file| *file.0 == asked));
+            let exact = exact && files.is_some();
             RunStep { files: files.map(|(_, id)| id.clone()), exact, ..place }
         };
         let mut steps: Vec<RunStep> = self.steps.into_iter().map(filled).collect();

@@ -204,6 +204,9 @@ impl<'s> TimeTravelService<'s> {
     fn plan_step_files(&self, run: &RunSummary, step: &RunStep) -> Result<StepFiles, TimeTravelError> {
         let store = self.snapshots.of_run(run)?;
         let Some(snapshot) = step.files.clone() else {
+            if changed_files::changes_nothing(self.handle, run) {
+                return Ok(StepFiles::Kept);
+            }
             return Ok(StepFiles::Unknown { reason: "none were stored by then".to_owned() });
         };
         if let Err(error) = store.find(snapshot.as_str()) {
@@ -220,7 +223,9 @@ impl<'s> TimeTravelService<'s> {
         }
         let store = self.snapshots.of_run(run).ok()?;
         let unknown = Some(TimeTravelNote::KeptFilesUnknown { step: step.step });
-        let Some(snapshot) = step.files.clone() else { return unknown };
+        let Some(snapshot) = step.files.clone() else {
+            return unknown.filter(|_| !changed_files::changes_nothing(self.handle, run));
+        };
         match store.changes(&snapshot, None) {
             Ok(changes) if changes.is_empty() => None,
             Ok(changes) => Some(TimeTravelNote::KeptFilesDiffer { step: step.step, snapshot, changes }),

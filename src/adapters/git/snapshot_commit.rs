@@ -75,13 +75,14 @@ pub fn commit_signature(at: Timestamp) -> Result<Signature<'static>, git2::Error
     Signature::new("synthdev", ADDRESS, &Time::new(at.0.div_euclid(1000), 0))
 }
 
-/// Writes the commit and its ref; the id sorts after every other of this store. They are on the disk when this returns,
-/// together with the objects in `new`.
+/// Writes the commit and its ref; the id sorts after `last`, the newest of this scope, or after every other of this store
+/// if that is not known. They are on the disk when this returns, together with the objects in `new`.
 pub fn create_commit(
     store: &SnapshotRepository,
     tree: Oid,
     record: &SnapshotRecord,
     mut new: Vec<Oid>,
+    last: &str,
 ) -> SnapshotResult<SnapshotId> {
     let unsynced = |error: std::io::Error| snapshot_error::store_io_error(store.location(), &error);
     let failed = |error: git2::Error| snapshot_error::git_write_error(store.location(), &error);
@@ -92,7 +93,11 @@ pub fn create_commit(
     new.push(commit);
     // before the ref: it must not name what a power cut takes away
     disk_sync::sync_objects(&store.repo, &new).map_err(unsynced)?;
-    let last = snapshot_names(store)?.into_iter().filter_map(|name| snapshot_number(&name)).max();
+    let last = match snapshot_number(last) {
+        Some(last) => Some(last),
+        // git reads every ref for it: a project may have thousands
+        None => snapshot_names(store)?.into_iter().filter_map(|name| snapshot_number(&name)).max(),
+    };
     let mut next = u64::try_from(record.created.0).unwrap_or(0).saturating_mul(TIES);
     next = next.max(last.map_or(0, |last| last + 1));
     loop {
@@ -126,10 +131,9 @@ pub fn find_snapshot<'repo>(
     store: &'repo SnapshotRepository,
     id: &str,
 ) -> SnapshotResult<StoredSnapshot<'repo>> {
-    list_snapshots(store)?
-        .into_iter()
-        .find(|found| found.id.as_str() == id)
-        .ok_or_else(|| unknown_id_error(id))
+    let scope = store.scope_name();
+    // the others are not read: a project may have thousands
+    load_snapshot(store, id).filter(|found| found.record.scope == scope).ok_or_else(|| unknown_id_error(id))
 }
 
 /// The store that has a snapshot.

@@ -1,5 +1,6 @@
 //! `Input::Started`: the first frame, the snapshot, the start state.
 
+use super::snapshot_gate::SnapshotProgress;
 use super::{BudgetUsage, CallFrame, Machine, NextHandler, RunEvent, WaitState};
 use synthdev_domain::ids::WorkflowIx;
 use synthdev_domain::workflow::{SnapshotPolicy, plain_text};
@@ -39,13 +40,27 @@ impl Machine {
         NextHandler::Wait
     }
 
-    /// What the run is undone to.
+    /// What the run is undone to: taken beside the work, or not before it is needed where nothing that the definition
+    /// declares can change files.
     pub(super) fn snapshot_before(&mut self) {
-        let Some(root) = self.core.spec.program.workflows.first().cloned() else { return };
-        if root.snapshot != SnapshotPolicy::Off {
-            let note = self.core.spec.inputs.values().map(plain_text).collect::<Vec<_>>().join("\n");
-            let kind = if root.conversational { "Chat" } else { "Workflow" };
-            self.snapshots.request(&mut self.core, format!("{kind}: {}", root.name), note);
+        if self.core.spec.defers_snapshot() {
+            self.snapshots.progress = SnapshotProgress::Deferred;
+        } else if self
+            .core
+            .spec
+            .program
+            .workflows
+            .first()
+            .is_some_and(|root| root.snapshot != SnapshotPolicy::Off)
+        {
+            self.request_first_snapshot();
         }
+    }
+
+    pub(super) fn request_first_snapshot(&mut self) {
+        let Some(root) = self.core.spec.program.workflows.first().cloned() else { return };
+        let note = self.core.spec.inputs.values().map(plain_text).collect::<Vec<_>>().join("\n");
+        let kind = if root.conversational { "Chat" } else { "Workflow" };
+        self.snapshots.request(&mut self.core, format!("{kind}: {}", root.name), note);
     }
 }

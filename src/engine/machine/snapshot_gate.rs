@@ -10,6 +10,8 @@ use synthdev_domain::ids::{CallId, SnapshotId};
 pub(super) enum SnapshotProgress {
     /// None was requested, or the run continues without one: the user agreed, or is not there to be asked.
     None,
+    /// Requested by the first tool that is about to change files.
+    Deferred,
     Pending(CallId),
     Taken,
     Failed(String),

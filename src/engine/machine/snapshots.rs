@@ -116,6 +116,11 @@ impl Machine {
     pub(super) fn await_snapshot(&mut self) -> Result<(), NextHandler> {
         match self.snapshots.progress.clone() {
             SnapshotProgress::None | SnapshotProgress::Taken => Ok(()),
+            SnapshotProgress::Deferred => {
+                self.request_first_snapshot();
+                self.core.branches.current.phase = WaitState::ToolHeld;
+                Err(NextHandler::Wait)
+            }
             SnapshotProgress::Pending(_) => {
                 self.core.branches.current.phase = WaitState::ToolHeld;
                 Err(NextHandler::Wait)

@@ -46,7 +46,10 @@ pub(super) fn snapshot_before(
 ) -> Result<SnapshotId, TimeTravelError> {
     let (id, taken) = (run.id.clone(), run.progress.snapshot.clone());
     let missing = taken.as_ref().and_then(|taken| store.find(taken.as_str()).err());
-    let none_taken = || "no snapshot was taken before it started".to_owned();
+    let none_taken = || {
+        let nothing = changes_nothing(handle, run);
+        if nothing { "it has changed no file" } else { "no snapshot was taken before it started" }.to_owned()
+    };
     Err(match (taken, missing) {
         (Some(taken), None) => return Ok(taken),
         (None, _) if is_before_first_step(handle, run) => TimeTravelError::NotBegun(id),
@@ -58,6 +61,11 @@ pub(super) fn snapshot_before(
             reason: error.map_or_else(none_taken, |error| error.message),
         },
     })
+}
+
+/// Whether a run has stored no files because it has had no reason to: nothing that could change one has begun.
+pub(super) fn changes_nothing(handle: &RuntimeHandle, run: &RunSummary) -> bool {
+    run.progress.snapshot.is_none() && handle.definition(&run.id).is_ok_and(|spec| spec.defers_snapshot())
 }
 
 /// Whether it has run no step in this project: a fork, or a run that was recorded and never started.

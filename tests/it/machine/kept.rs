@@ -8,7 +8,8 @@ use synthdev::domain::tool::ToolRisk;
 use synthdev::domain::workflow::{
     ActionExpectation, ActionSpec, Budget, BudgetCap, PauseKind, PauseSpec, SubAgents,
 };
-use synthdev::engine::run_spec::RESTS_SINCE;
+use synthdev::engine::input::ResumeInput;
+use synthdev::engine::run_spec::{DEFERS_SNAPSHOT_SINCE, RESTS_SINCE};
 
 /// The whole run is one task.
 fn play_as_task(workflows: Vec<Workflow>, machine_version: u32) -> Play {
@@ -228,4 +229,45 @@ fn a_tool_that_changes_files_begins_when_the_snapshot_is_there() {
     assert!(!begun(&play), "{:?}", play.pending);
     play.feed_input(Input::SnapshotTaken { call, info: info() });
     assert!(begun(&play), "{:?}", play.pending);
+}
+
+#[test]
+fn a_run_in_which_nothing_can_change_files_takes_no_snapshot_unless_it_is_about_to() {
+    let is_snapshot = |effect: &Effect| matches!(effect, Effect::TakeSnapshot { .. });
+    let is_begun = |play: &Play| play.pending.iter().any(|effect| matches!(effect, Effect::RunTool { .. }));
+    let one = |policy, steps: Vec<StateSpec>| {
+        let states = std::iter::once(state("start", agent_state(), 1)).chain(steps).collect();
+        Workflow { snapshot: policy, ..workflow(states) }
+    };
+    for (version, policy, snapshots) in [
+        (DEFERS_SNAPSHOT_SINCE, SnapshotPolicy::Auto, 0),
+        (DEFERS_SNAPSHOT_SINCE, SnapshotPolicy::Required, 1),
+        (DEFERS_SNAPSHOT_SINCE - 1, SnapshotPolicy::Auto, 1),
+    ] {
+        let spec = RunSpec { machine_version: version, ..spec(vec![one(policy, vec![])], true) };
+        let play = Play::from_spec(spec);
+        assert_eq!(play.pending.iter().filter(|effect| is_snapshot(effect)).count(), snapshots, "{version}");
+    }
+    let mut play = Play::new(vec![one(SnapshotPolicy::Auto, vec![])], true);
+    play.perform_act(Act::Says("words"));
+    assert_eq!(play.finish_and_replay().last().unwrap(), "end completed");
+
+    // another definition, in which something changes files: not before there is a snapshot
+    let step = ActionSpec {
+        tool: "write_file".to_owned(),
+        risk: ToolRisk::Write,
+        arguments: vec![],
+        expect: ActionExpectation::Ok,
+    };
+    let mut play = Play::new(vec![one(SnapshotPolicy::Auto, vec![])], true);
+    let changed = one(SnapshotPolicy::Auto, vec![state("work", StateBody::Step(step), 2)]);
+    let mut program = spec(vec![changed], true).program;
+    program.hash = "changed".to_owned();
+    let resumed = ResumeInput { present: true, program: Some(program), ..ResumeInput::default() };
+    play.feed_input(Input::Resumed(Box::new(resumed)));
+    play.perform_act(Act::Says("words"));
+    assert!(!is_begun(&play), "{:?}", play.pending);
+    let call = play.take_call(is_snapshot);
+    play.feed_input(Input::SnapshotTaken { call, info: info() });
+    assert!(is_begun(&play), "{:?}", play.pending);
 }

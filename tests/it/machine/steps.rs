@@ -142,7 +142,7 @@ fn a_run_that_ends_in_a_branch_can_be_cancelled_while_its_snapshot_is_made() {
     };
     let loops = StateSpec { max_visits: Some(1), ..state("start.a/s", StateBody::None, 1) };
     let one = Workflow {
-        snapshot: SnapshotPolicy::Auto,
+        snapshot: SnapshotPolicy::Required,
         ..workflow(vec![state("start", StateBody::Parallel(spec), 2), loops])
     };
     // the snapshot before the run is not there yet when the branch reaches its limit

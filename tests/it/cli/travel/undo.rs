@@ -204,3 +204,26 @@ fn a_data_directory_that_others_may_read_is_closed_at_the_start() {
         assert_eq!(mode(&path), closed, "{}", path.display());
     }
 }
+
+#[test]
+fn a_run_that_only_computes_stores_no_files_and_still_goes_back() {
+    let world = World::repository();
+    let count = json!({"name": "count", "transition": [{"target": "stop"}],
+        "action": {"script": "() => { this.common_data.n = 1; }"}});
+    let id =
+        run_states(&world, &[json!({"name": "start", "transition": [{"target": "count"}]}), count], &[], 0);
+    assert_eq!(world.git(&["for-each-ref", "refs/synthdev"]), "");
+    world.write_file("mine.txt", "mine");
+    let told = world.run_program(&["runs", "undo", &id, "--yes"]).code(2);
+    assert!(told.stderr.contains("it has changed no file"), "{}", told.stderr);
+    for arguments in
+        [&["runs", "rewind", &id, "--to", "2", "--yes"][..], &["runs", "rewind", &id, "--to", "1", "--yes"]]
+    {
+        world.run_program(arguments).code(0);
+        let done = world.run_program(&["resume", &id, "--json"]).code(0).json();
+        assert_eq!(done["status"], "completed", "{done}");
+    }
+    world.run_program(&["runs", "fork", &id, "--at", "2", "--restore-files", "--yes"]).code(0);
+    assert_eq!(world.git(&["for-each-ref", "refs/synthdev"]), "");
+    assert_eq!(world.read_file("mine.txt"), "mine");
+}
