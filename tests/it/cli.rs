@@ -27,7 +27,7 @@ mod onboarding;
 mod own_tools;
 mod printable;
 mod real_http;
-mod real_protocols;
+pub(crate) mod real_protocols;
 mod redaction;
 mod resume;
 mod schema;

@@ -2,6 +2,7 @@
 
 mod background;
 mod calculating;
+mod coding_session;
 pub(crate) mod commands;
 mod confinement;
 mod explaining;

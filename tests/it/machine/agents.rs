@@ -435,6 +435,37 @@ fn agents_share_notes_and_tasks() {
 }
 
 #[test]
+fn calls_of_team_tools_that_make_no_sense_are_answered_with_the_reason() {
+    let of_lead = [
+        ("speak_to_agent", json!({}), "`agent` is missing: name the agent"),
+        ("speak_to_agent", json!({"agent": "coder-1", "message": " "}), "`message` is missing: say what"),
+        ("wait_for_agents", json!({"agents": "coder-1"}), "`agents` must be a list of names"),
+        ("wait_for_agents", json!({"agents": ["coder-9"]}), "no agent `coder-9`; yours: coder-1"),
+        ("despawn_agent", json!({}), "`agent` is missing: name the agent"),
+        ("despawn_agent", json!({"agent": "coder-9"}), "you have started no agent `coder-9`"),
+        ("notes_write", json!({}), "`key` is missing: name the note"),
+        ("notes_write", json!({"key": "k"}), "`text` is missing"),
+        ("notes_write", json!({"key": "k", "text": "x".repeat(20_001)}), "at most 20000 are kept"),
+        ("notes_read", json!({"key": "k"}), "there is no note `k`; notes: none"),
+        ("task_add", json!({}), "`title` is missing"),
+        ("task_take", json!({"id": 7}), "there is no task 7"),
+        ("task_take", json!({}), "no task is open"),
+        ("task_done", json!({}), "`id` is missing: give the number of the task"),
+    ];
+    let of_coder = [("return_results", json!({}), "the arguments do not fit: missing field `result`")];
+    let mut play = Play::new(team(AgentLimits::default()), false);
+    play.perform_act(spawn_background(1));
+    for rows in [&of_lead[..], &of_coder] {
+        play.perform_act(Act::CallsAll(rows.iter().map(|(tool, given, _)| (*tool, given.clone())).collect()));
+        for (tool, given, why) in rows {
+            let answer = format!("{tool} gives not executed: ");
+            let told = |line: &String| line.strip_prefix(&answer).is_some_and(|rest| rest.contains(why));
+            assert!(play.lines.iter().any(told), "{tool} {given}: no `{why}` in {:#?}", play.lines);
+        }
+    }
+}
+
+#[test]
 fn a_conversation_is_copied_or_shared() {
     for (sharing, sees, brings) in [("own", false, false), ("copy", true, false), ("shared", true, true)] {
         let mut play = Play::new(team(AgentLimits::default()), false);
