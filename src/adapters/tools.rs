@@ -25,7 +25,6 @@ mod get_time;
 mod glob;
 mod held_output;
 pub(crate) mod http_request;
-mod kept_output;
 mod list_directory;
 mod load_file;
 mod mcp_call;
@@ -36,6 +35,7 @@ mod planned_change;
 pub(crate) mod process;
 mod read_files;
 mod read_output;
+mod retained_output;
 pub mod scripted;
 mod send_input;
 mod shell;
@@ -472,7 +472,7 @@ impl ProjectTools {
             self.answer_call(invocation, confinement, progress).await.unwrap_or_else(ToolAnswer::failure);
         // only an agent can read on
         if action_schema(&invocation.tool).is_null() {
-            answer = kept_output::keep_long_answer(&self.project, invocation, answer).await;
+            answer = retained_output::retain_long_answer(&self.project, invocation, answer).await;
         }
         answer.into_outcome(&invocation.tool, started.elapsed(), self.project.cap)
     }

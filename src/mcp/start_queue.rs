@@ -1,7 +1,7 @@
 //! Requests that start runs: a few at once, in the order in which they came.
 //!
 //! Owns the turns. A thousand starts that share the processor all end late, and each follower reads the events of all
-//! others; one after the other, the first ones end at once. Refuses nobody: how many can wait is bounded by the
+//! others; one after the other, the first ones end at once. Refuses no start: how many can wait is bounded by the
 //! connections.
 
 use std::time::Duration;

@@ -82,6 +82,13 @@ impl CommandRecord {
     }
 }
 
+/// Whose output is retained, and as what.
+#[derive(Clone)]
+pub(super) struct OutputOwner<'a> {
+    pub(super) run: &'a RunId,
+    pub(super) record: CommandRecord,
+}
+
 /// How a command ended.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(super) struct CommandEnd {

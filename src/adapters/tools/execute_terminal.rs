@@ -14,13 +14,12 @@ use synthdev_domain::command_preview::TERMINAL;
 use synthdev_domain::ids::RunId;
 use synthdev_domain::tool::{ToolRisk, ToolSpec};
 
-use super::background_commands::CommandRecord;
+use super::background_commands::{CommandRecord, OutputOwner};
 use super::background_supervisor::start_command;
-use super::kept_output::{KeptFor, OUTPUT_ID};
 use super::path_guard::{ProjectPath, error_reason};
 use super::process::{self, CommandConfinement, EndedProcess, JobCommand, ProcessExit, ProcessJob};
 use super::read_output::{USUAL_BYTES, answer_with_output};
-use super::tool_answer::ToolAnswer;
+use super::tool_answer::{OUTPUT_ID, ToolAnswer};
 use super::tool_context::ToolContext;
 use synthdev_domain::refused_commands::CommandText;
 
@@ -110,7 +109,7 @@ pub(super) async fn run_tool(
         separate_stderr: false,
         terminal: arguments.pty,
         confinement,
-        kept_for: run.map(|run| KeptFor { run, record: record.clone() }),
+        output_owner: run.map(|run| OutputOwner { run, record: record.clone() }),
     };
     if arguments.background {
         return start_in_background(project, &job, record, arguments.timeout_seconds, run).await;
@@ -132,7 +131,7 @@ pub(super) async fn run_tool(
 pub(super) fn answer_for_process(ended: EndedProcess, limit: Duration) -> ToolAnswer {
     let mut answer =
         answer_for_exit(&ended.exit, limit).with_fact("output_bytes_left_out", ended.output.omitted_bytes);
-    if let Some(id) = ended.output.kept_as {
+    if let Some(id) = ended.output.output_id {
         answer = answer.with_fact(OUTPUT_ID, id);
     }
     if let Some(notice) = ended.leftovers.notice_text() {

@@ -13,9 +13,8 @@ use synthdev_domain::own_tool::OwnTool;
 use synthdev_domain::refused_commands::{self, CommandText};
 use synthdev_domain::tool::{ToolInvocation, ToolPreview};
 
-use super::background_commands::CommandRecord;
+use super::background_commands::{CommandRecord, OutputOwner};
 use super::execute_terminal::answer_for_process;
-use super::kept_output::KeptFor;
 use super::path_guard::error_reason;
 use super::process::{self, CommandConfinement, JobCommand, ProcessJob};
 use super::tool_answer::ToolAnswer;
@@ -69,7 +68,8 @@ pub(super) async fn run_tool(
         separate_stderr: false,
         terminal: false,
         confinement,
-        kept_for: run.map(|run| KeptFor { run, record: CommandRecord::new(&tool.spec.name, ".", false) }),
+        output_owner: run
+            .map(|run| OutputOwner { run, record: CommandRecord::new(&tool.spec.name, ".", false) }),
     };
     let ended = match process::run_command(project, &job, limit).await {
         Ok(ended) => ended,

@@ -25,8 +25,8 @@ use tokio::time::timeout;
 use crate::sandbox::{CommandOutcome, ProtectedCommand, ReadySandbox, SandboxDenials};
 
 use super::background_commands::{CommandEnd, END_OF_INPUT};
-use super::kept_output::keep_output;
 use super::path_guard::error_reason;
+use super::retained_output::retain_output;
 use super::tool_context::ToolContext;
 use super::truncated_output::HeadTailBuffer;
 pub(super) use background::{BackgroundProcess, FinishedProcess, ProcessEvent, start_background};
@@ -84,7 +84,7 @@ pub(super) struct CapturedText {
     /// Bytes that the cap left out.
     pub(super) omitted_bytes: usize,
     /// What `read_output` calls all of it.
-    pub(super) kept_as: Option<String>,
+    pub(super) output_id: Option<String>,
 }
 
 /// What held the output open when the command had ended. Processes that wrote elsewhere are stopped unseen.
@@ -128,7 +128,7 @@ pub(super) async fn run_command(
         if job.terminal { None } else { project.prestarted_sandboxes.take_matching(&plan).await };
     let started = prestarted.map_or_else(|| plan.start_process(), Ok)?;
     let (mut commands, mut running) = RunningProcess::new(started, sandbox.is_some(), project.cap);
-    if job.kept_for.is_some() {
+    if job.output_owner.is_some() {
         running.output.keep_whole(project.cap);
     }
     let command_and_exit = async {
@@ -146,9 +146,9 @@ pub(super) async fn run_command(
         Ok(Err(error)) => ProcessExit::Lost(error),
         Err(_) => ProcessExit::TimedOut,
     };
-    let output_id = keep_whole_output(project, job, &mut running.output, &exit).await;
+    let output_id = retain_whole_output(project, job, &mut running.output, &exit).await;
     let (mut output, errors) = (running.output.take_text(), running.errors.take_text());
-    output.kept_as = output_id;
+    output.output_id = output_id;
     if job.terminal {
         output.text = output.text.replace("\r\n", "\n");
     }
@@ -172,7 +172,7 @@ pub(super) async fn run_command(
 }
 
 /// What `read_output` calls the output, if the answer does not hold all of it.
-async fn keep_whole_output(
+async fn retain_whole_output(
     project: &ToolContext,
     job: &ProcessJob<'_>,
     output: &mut ProcessStream,
@@ -181,7 +181,14 @@ async fn keep_whole_output(
     let whole = output.buffer.take_whole_copy()?;
     let code = if let ProcessExit::Status(status) = exit { status.code() } else { None };
     let end = CommandEnd::new(exit.description(), code);
-    keep_output(project, job.kept_for.as_ref()?, whole, project.cap as u64 / 2, end).await
+    retain_output(
+        &project.background_commands,
+        job.output_owner.as_ref()?,
+        whole,
+        project.cap as u64 / 2,
+        end,
+    )
+    .await
 }
 
 /// What holds the command, and what it must not change.
@@ -330,7 +337,7 @@ impl ProcessStream {
         CapturedText {
             text: std::mem::replace(&mut self.buffer, HeadTailBuffer::new(0)).into_text(),
             omitted_bytes: omitted,
-            kept_as: None,
+            output_id: None,
         }
     }
 }

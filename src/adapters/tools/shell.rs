@@ -88,7 +88,7 @@ pub(super) async fn run_tool(
         separate_stderr: true,
         terminal: false,
         confinement,
-        kept_for: None,
+        output_owner: None,
     };
     let started = Instant::now();
     match process::run_command(project, &job, limit).await {

@@ -8,8 +8,10 @@ use serde_json::{Map, Value};
 use crate::sandbox::SandboxDenials;
 use synthdev_domain::tool::ToolOutcome;
 
-use super::kept_output::OUTPUT_ID;
 use super::truncated_output::{shorten_line, shorten_text};
+
+/// The fact that names a retained output, for `read_output`.
+pub(super) const OUTPUT_ID: &str = "output_id";
 
 /// What a tool has to say, before it is put into words for the model.
 pub(super) struct ToolAnswer {
@@ -85,7 +87,7 @@ impl ToolAnswer {
         self
     }
 
-    /// The text of an answer that will be cut, unless all of it is kept already.
+    /// The text of an answer that will be cut, unless all of it is retained already.
     pub(super) fn long_body(&self, cap: usize) -> Option<&str> {
         let is_cut = self.body.len() > cap && !self.facts.contains_key(OUTPUT_ID);
         is_cut.then_some(self.body.as_str())

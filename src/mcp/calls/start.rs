@@ -70,7 +70,7 @@ async fn start_workflow(
 ) -> Result<Value, McpCallError> {
     check_size("inputs", &Value::Object(given.clone()))?;
     let values = input_values(&offered.inputs, given)?;
-    // before the subscription: whoever only waits reads no events of others
+    // before the subscription: a request that only waits reads no events of others
     let turn = call.await_start_turn().await?;
     let events = call.backend.handle().subscribe(false);
     let ClientStartedRun { run, warnings } =

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::tools::kept_output::KeptFor;
+use crate::tools::background_commands::OutputOwner;
 use synthdev_domain::sandbox::NetworkReach;
 
 /// What is started, and where.
@@ -17,8 +17,8 @@ pub(in crate::tools) struct ProcessJob<'a> {
     /// It has a terminal of its own.
     pub(in crate::tools) terminal: bool,
     pub(in crate::tools) confinement: CommandConfinement<'a>,
-    /// Its output is kept whole where it is longer than the answer; `None`: what is left out is lost.
-    pub(in crate::tools) kept_for: Option<KeptFor<'a>>,
+    /// Its output is retained whole where it is longer than the answer; `None`: what is left out is lost.
+    pub(in crate::tools) output_owner: Option<OutputOwner<'a>>,
 }
 
 /// What a command can reach.
