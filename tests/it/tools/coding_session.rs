@@ -2,7 +2,9 @@
 //! tool that the program offers, makes mistakes and goes on. What it was told, what is recorded and what is left in the
 //! repository is the same in all protocols.
 //!
-//! A new tool has to get a row in `lead_rounds` or `helper_rounds`.
+//! A new tool has to get a good and a wrong call in `script.rs`.
+
+mod script;
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -15,6 +17,8 @@ use crate::cli::real_protocols::world_asking_in;
 use crate::cli::world::{Ran, World};
 use crate::support::model_server::{Behaviour, Dialect, ModelServer, Recorded};
 use crate::support::skip::skip_sandbox_row;
+
+use script::{Rounds, ScriptedCall, helper_rounds, lead_rounds};
 
 /// The answer of the last model call.
 const LAST_WORDS: &str = "The average is there.";
@@ -30,226 +34,6 @@ const FILES: [(&str, &str); 5] = [
     ("notes/old.txt", "goes\n"),
 ];
 
-const PATCH: &str = "*** Begin Patch\n*** Update File: tests/check.sh\n@@\n-[ \"$(sh src/sum.sh prices.csv)\" = 7 ] && echo passed\n\
-    +[ \"$(sh src/sum.sh prices.csv)\" = 7 ] || exit 1\n+[ \"$(sh src/average.sh prices.csv)\" = 3.5 ] && echo passed\n\
-    *** Delete File: notes/old.txt\n*** Add File: notes/new.txt\n+average: the sum by the count\n*** End Patch";
-
-/// One call of a model.
-struct ScriptedCall {
-    tool: &'static str,
-    arguments: String,
-    is_fine: bool,
-    /// What the history says of it: the tool and whether it succeeded. A `multicall` has those of its inner calls.
-    recorded: Vec<(&'static str, bool)>,
-}
-
-fn call(tool: &'static str, arguments: &Value, ok: bool) -> ScriptedCall {
-    ScriptedCall { tool, arguments: arguments.to_string(), is_fine: ok, recorded: vec![(tool, ok)] }
-}
-
-fn good(tool: &'static str, arguments: Value) -> ScriptedCall {
-    call(tool, &arguments, true)
-}
-
-/// A call that is answered with what is wrong with it.
-fn wrong(tool: &'static str, arguments: Value) -> ScriptedCall {
-    call(tool, &arguments, false)
-}
-
-/// A call whose arguments end before their end.
-fn cut_off(tool: &'static str, arguments: &str) -> ScriptedCall {
-    ScriptedCall { arguments: arguments.to_owned(), ..call(tool, &Value::Null, false) }
-}
-
-fn several(inner: Vec<ScriptedCall>) -> ScriptedCall {
-    let shown = inner.iter().map(
-        |one| json!({"tool": one.tool, "arguments": serde_json::from_str::<Value>(&one.arguments).unwrap()}),
-    );
-    let arguments = json!({"calls": shown.collect::<Vec<_>>()}).to_string();
-    let recorded = inner.into_iter().flat_map(|one| one.recorded).collect();
-    ScriptedCall { tool: "multicall", arguments, is_fine: true, recorded }
-}
-
-type Rounds = Vec<Vec<ScriptedCall>>;
-
-fn looking_around() -> Rounds {
-    vec![
-        vec![
-            good("list_directory", json!({"directory_path": ".", "recursive": true})),
-            good("glob", json!({"pattern": "**/*.sh"})),
-            good("read_files", json!({"file_paths": ["README.md", "src/sum.sh"]})),
-            wrong("open_file", json!({"path": "README.md"})),
-        ],
-        vec![
-            good("explain_codebase", json!({"question": "Where is sum.sh?"})),
-            good("read_files", json!({"file_paths": ["src/sum.sh"], "summary": true})),
-            wrong("explain_codebase", json!({"question": ""})),
-            wrong("read_files", json!({"file_paths": ["../../etc/passwd"]})),
-        ],
-        vec![
-            good("exact_search", json!({"search_string": "total"})),
-            good("exact_search", json!({"pattern": "pri[c]es"})),
-            wrong("exact_search", json!({"pattern": "("})),
-            wrong("list_directory", json!({"directory_path": ".", "max_depth": 11})),
-            wrong("glob", json!({"pattern": "*", "directory_path": ".."})),
-        ],
-        vec![
-            good("execute_terminal", json!({"command": "git log --format=%s"})),
-            good("execute_terminal", json!({"command": "sh tests/check.sh"})),
-            wrong("execute_terminal", json!({"command": "ls", "directory": "../.."})),
-        ],
-        vec![
-            good("calculate", json!({"expression": "(3 + 4) / 2"})),
-            wrong("calculate", json!({"expression": "(3 + 4"})),
-            good("get_time", json!({"at": "2026-01-01T00:00:00Z", "time_zone": "Asia/Tokyo"})),
-            wrong("get_time", json!({"time_zone": "Moon/Sea"})),
-            good(
-                "execute_script",
-                json!({"script": "return readFile('prices.csv').trim().split('\\n').length - 1;"}),
-            ),
-            wrong("execute_script", json!({"script": "return ("})),
-        ],
-    ]
-}
-
-fn changing_files() -> Rounds {
-    let average = "awk -F, 'NR > 1 { total += $2; count += 1 } END { print total / count }' \"$1\"\n";
-    vec![
-        vec![
-            cut_off("write_file", "{\"file_path\": \"src/average.sh\", \"content"),
-            wrong("write_file", json!({"file_path": "../outside.sh", "content": average})),
-        ],
-        vec![
-            good("write_file", json!({"file_path": "src/average.sh", "content": average})),
-            good(
-                "edit_file",
-                json!({"file_path": "README.md", "old_text": "Adds up", "new_text": "Adds up and averages"}),
-            ),
-            wrong("edit_file", json!({"file_path": "README.md", "old_text": "Subtracts", "new_text": "x"})),
-        ],
-        vec![
-            wrong("apply_patch", json!({"patch": PATCH.replace("exit 1", "exit 1\n-no such line")})),
-            good("apply_patch", json!({"patch": PATCH})),
-            good("execute_terminal", json!({"command": "sh tests/check.sh && git status --porcelain"})),
-        ],
-        vec![
-            several(vec![
-                good("read_files", json!({"file_paths": ["notes/new.txt"]})),
-                wrong("read_files", json!({"file_paths": ["notes/old.txt"]})),
-                good(
-                    "write_file",
-                    json!({"file_path": "notes/by-multicall.txt", "content": "one of several\n"}),
-                ),
-            ]),
-            // no inner call, so nothing that the history could say
-            ScriptedCall { recorded: Vec::new(), ..wrong("multicall", json!({"calls": []})) },
-        ],
-    ]
-}
-
-fn background_commands() -> Rounds {
-    vec![
-        vec![
-            good(
-                "execute_terminal",
-                json!({"command": "echo ready; while read -r line; do echo \"heard $line\"; done", "background": true}),
-            ),
-            good("send_input", json!({"id": "c1", "input": "hello\n", "wait_seconds": 20})),
-            good("read_output", json!({"id": "c1", "from": 0, "wait_seconds": 20})),
-            wrong("read_output", json!({"id": "c9"})),
-            wrong("send_input", json!({"id": "c9", "input": "x"})),
-        ],
-        vec![
-            good("stop_command", json!({"id": "c1"})),
-            wrong("stop_command", json!({"id": "c9"})),
-            good("read_output", json!({})),
-        ],
-    ]
-}
-
-/// The third agent never answers: it works until it is stopped.
-fn leading_others() -> Rounds {
-    let spawn =
-        |task: &str, background: bool| json!({"role": "helper", "task": task, "background": background});
-    vec![
-        vec![
-            good("task_add", json!({"title": "write a page"})),
-            wrong("task_add", json!({})),
-            good("notes_write", json!({"key": "style", "text": "short"})),
-            wrong("notes_write", json!({"key": "style"})),
-            wrong("spawn_agent", json!({"role": "nobody", "task": "x"})),
-            good("spawn_agent", spawn("Take the task.", false)),
-        ],
-        vec![
-            good("spawn_agent", spawn("Look at it.", true)),
-            good("wait_for_agents", json!({"agents": ["helper-2"]})),
-            wrong("wait_for_agents", json!({"agents": ["helper-7"]})),
-        ],
-        vec![
-            good("spawn_agent", spawn("Think for ever.", true)),
-            good("get_agents", json!({})),
-            cut_off("get_agents", "{"),
-            good("speak_to_agent", json!({"agent": "helper-3", "message": "Hurry."})),
-            wrong("speak_to_agent", json!({"agent": "helper-3"})),
-            good("despawn_agent", json!({"agent": "helper-3"})),
-            wrong("despawn_agent", json!({"agent": "helper-3"})),
-        ],
-        vec![
-            good("notes_read", json!({})),
-            wrong("notes_read", json!({"key": "nothing"})),
-            wrong("task_take", json!({"id": 1})),
-            wrong("task_done", json!({"id": 1})),
-            wrong("return_results", json!({"result": "x"})),
-        ],
-    ]
-}
-
-/// The web, tools of the user, a server of tools, and the user.
-fn beyond_the_project(port: u16) -> Rounds {
-    vec![
-        vec![
-            good("web_fetch", json!({"url": format!("http://127.0.0.1:{port}/page")})),
-            wrong("web_fetch", json!({"url": "http://127.0.0.1:1/"})),
-            wrong("web_fetch", json!({"url": "file:///etc/passwd"})),
-        ],
-        vec![
-            good("greet", json!({"name": "Ada"})),
-            wrong("greet", json!({"name": 1})),
-            good("s__look", json!({})),
-            wrong("s__die", json!({})),
-        ],
-        vec![
-            wrong("request_users_input", json!({"question": ""})),
-            good("request_users_input", json!({"question": "Commit it?", "choices": ["yes", "no"]})),
-            good("execute_terminal", json!({"command": "sh tests/check.sh"})),
-        ],
-    ]
-}
-
-fn lead_rounds(port: u16) -> Rounds {
-    [looking_around(), changing_files(), background_commands(), leading_others(), beyond_the_project(port)]
-        .into_iter()
-        .flatten()
-        .collect()
-}
-
-/// What the first two started agents do.
-fn helper_rounds() -> Rounds {
-    vec![
-        vec![
-            good("notes_read", json!({"key": "style"})),
-            good("task_take", json!({})),
-            good("write_file", json!({"file_path": "notes/by-helper.txt", "content": "a page\n"})),
-            good("task_done", json!({"id": 1, "result": "written"})),
-        ],
-        vec![
-            wrong("return_results", json!({})),
-            good("return_results", json!({"result": "done", "files": ["notes/by-helper.txt"]})),
-        ],
-        vec![good("return_results", json!({"result": "seen"}))],
-    ]
-}
-
 fn render_rounds(dialect: Dialect, who: &str, rounds: &Rounds) -> Vec<Behaviour> {
     let render = |(nth, round): (usize, &Vec<ScriptedCall>)| {
         let ids: Vec<String> = (0..round.len()).map(|at| format!("{who}{nth}x{at}")).collect();
@@ -258,10 +42,6 @@ fn render_rounds(dialect: Dialect, who: &str, rounds: &Rounds) -> Vec<Behaviour>
         dialect.calls(&calls)
     };
     rounds.iter().enumerate().map(render).collect()
-}
-
-fn recorded_calls(rounds: &Rounds) -> Vec<(&'static str, bool)> {
-    rounds.iter().flatten().flat_map(|one| one.recorded.clone()).collect()
 }
 
 fn write_configuration(world: &World, port: u16) {
@@ -274,7 +54,9 @@ fn write_configuration(world: &World, port: u16) {
     let script = world.write_user_file("server.sh", include_str!("../support/mcp_server.sh"));
     // it notes its starts where it stands: not in the project
     let server = json!({"command": "sh", "args": [script, "sound"], "cwd": world.root().join("home")});
-    let settings = json!({"sandbox": {"network": "on"}, "mcpServers": {"s": server}});
+    let settings = json!({
+        "sandbox": {"network": "on"}, "tools": {"output_limit_bytes": 4096}, "mcpServers": {"s": server}
+    });
     world.write_user_file("settings.json", &settings.to_string());
     let greet = json!({
         "description": "Greets someone.",
@@ -354,11 +136,8 @@ async fn play_session(dialect: Dialect) -> Option<SessionResult> {
     check_requests(dialect, &requests, &[&lead, &helper]);
     let history = world.run_program(&["runs", "show", run, "--json"]).code(0);
     let calls = finished_calls(&history);
-    for (agent, rounds) in [("lead", &lead), ("helper", &helper)] {
-        let of_agent = calls.iter().filter(|(by, ..)| by.trim_end_matches(['-', '1', '2', '3']) == agent);
-        let seen: Vec<(&str, bool)> = of_agent.map(|(_, tool, ok)| (tool.as_str(), *ok)).collect();
-        assert_eq!(seen, recorded_calls(rounds), "{dialect:?} {agent}");
-    }
+    check_history(dialect, &calls, "lead", &lead);
+    check_history(dialect, &calls, "helper", &helper);
     let last = requests.iter().rev().find(|one| one.body["model"] == "base-model").unwrap();
     let answers: Vec<String> =
         tool_answers(last).iter().map(|text| without_chance(text, &world, port)).collect();
@@ -366,7 +145,7 @@ async fn play_session(dialect: Dialect) -> Option<SessionResult> {
     Some(SessionResult {
         files: project_files(&world),
         git_status: world.git(&["status", "--porcelain"]),
-        calls,
+        calls: calls.into_iter().map(|one| (one.agent, one.tool, one.ok)).collect(),
         answers,
     })
 }
@@ -381,7 +160,7 @@ fn check_requests(dialect: Dialect, requests: &[Recorded], scripts: &[&Rounds]) 
     let built_in: BTreeSet<&str> = specs.iter().map(|spec| spec.name.as_str()).chain(TEAM_TOOLS).collect();
     let called = |is_fine: bool| -> BTreeSet<&str> {
         let calls = scripts.iter().flat_map(|rounds| rounds.iter().flatten());
-        calls.filter(|one| one.is_fine == is_fine).map(|one| one.tool).collect()
+        calls.filter(|one| one.refusal.is_none() == is_fine).map(|one| one.tool).collect()
     };
     for (what, some) in [
         ("offered to no agent", &offered),
@@ -397,18 +176,41 @@ fn offered_tools(request: &Recorded) -> Vec<&str> {
     list.filter_map(|tool| tool["name"].as_str().or(tool["function"]["name"].as_str())).collect()
 }
 
+/// A call as the history has it.
+struct FinishedCall {
+    agent: String,
+    tool: String,
+    ok: bool,
+    /// Its answer, or why it was refused.
+    text: String,
+}
+
 /// Every call that was answered, in the order of the history.
-fn finished_calls(history: &Ran) -> Vec<(String, String, bool)> {
+fn finished_calls(history: &Ran) -> Vec<FinishedCall> {
     let ended = history.lines().into_iter().filter_map(|line| {
-        let ok = match line["event"].as_str()? {
-            "tool_finished" => line["ok"].as_bool().unwrap(),
-            "tool_refused" => false,
+        let (ok, text) = match line["event"].as_str()? {
+            "tool_finished" => (line["ok"] == true, "content"),
+            "tool_refused" => (false, "reason"),
             _ => return None,
         };
         let word = |key: &str| line[key].as_str().unwrap().to_owned();
-        Some((word("agent"), word("tool"), ok))
+        Some(FinishedCall { agent: word("agent"), tool: word("tool"), ok, text: word(text) })
     });
     ended.collect()
+}
+
+/// The agents of a role have made the calls of its script, and each wrong one was told what is wrong.
+fn check_history(dialect: Dialect, calls: &[FinishedCall], role: &str, script: &Rounds) {
+    let of_role = calls.iter().filter(|one| one.agent.split('-').next() == Some(role));
+    let seen: Vec<&FinishedCall> = of_role.collect();
+    let expected: Vec<_> = script.iter().flatten().flat_map(|one| &one.recorded).collect();
+    let fine: Vec<(&str, bool)> = expected.iter().map(|(tool, refusal)| (*tool, refusal.is_none())).collect();
+    let were: Vec<(&str, bool)> = seen.iter().map(|one| (one.tool.as_str(), one.ok)).collect();
+    assert_eq!(were, fine, "{dialect:?} {role}");
+    for (one, (tool, refusal)) in seen.iter().zip(expected) {
+        let told = refusal.unwrap_or_default();
+        assert!(one.text.contains(told), "{dialect:?}: {tool}: no `{told}` in {}", one.text);
+    }
 }
 
 /// What a request says that each call gave, in the order of the calls.
