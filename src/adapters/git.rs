@@ -50,6 +50,7 @@ use snapshot_commit::{SnapshotRecord, StoredSnapshot, find_snapshot, store_holdi
 use snapshot_entry::{FileTime, RelPath};
 use snapshot_error::{SnapshotResult, snapshot_error};
 use snapshot_location::{SnapshotLocation, SnapshotRepository};
+use stale_locks::StaleLockSweep;
 use stat_cache::StatCache;
 use working_tree_diff::ProjectFileChange;
 use working_tree_scan::{BlobDestination, WorkingTreeScan};
@@ -82,6 +83,7 @@ pub struct GitSnapshots {
     home: Option<PathBuf>,
     outside_files: OutsideFiles,
     clock: Arc<dyn ClockPort>,
+    lock_sweep: StaleLockSweep,
 }
 
 impl GitSnapshots {
@@ -94,7 +96,8 @@ impl GitSnapshots {
         clock: Arc<dyn ClockPort>,
     ) -> Self {
         let (home, outside) = (std::env::home_dir(), OutsideFiles::Refused);
-        Self { project, data: data_dir, exclude, home, outside_files: outside, clock }
+        let lock_sweep = StaleLockSweep::default();
+        Self { project, data: data_dir, exclude, home, outside_files: outside, clock, lock_sweep }
     }
 
     /// Whether the project's repository may open files outside of itself.
@@ -120,6 +123,7 @@ impl GitSnapshots {
             home: self.home.clone(),
             outside_files: self.outside_files,
             clock: Arc::clone(&self.clock),
+            lock_sweep: StaleLockSweep::default(),
         }
     }
 
@@ -301,7 +305,7 @@ impl SnapshotPort for GitSnapshots {
         let place = self.resolve_location()?;
         let _lock = place.lock_project()?;
         let store = place.store()?;
-        stale_locks::remove_stale_locks(&store, snapshot_commit::NAMESPACE);
+        self.lock_sweep.sweep(&store, snapshot_commit::NAMESPACE);
         let here = self.repository_context(place, store);
         let since = stat_cache::disk_time(&here.location);
         let scan = here.scan_project(&tree::FlatTree::new(), BlobDestination::Stored)?;

@@ -3,10 +3,13 @@
 //! Owns which runs may be removed: those that are over, and conversations that were left. Refuses to remove one that still
 //! has a worktree, or anything without a limit that the user set.
 
+use std::collections::{HashMap, HashSet};
+
 use synthdev_domain::ids::{RunId, Timestamp};
-use synthdev_domain::journal::{HistoryStorageUsage, ReclaimedSpace, RunOutline, RunStatus};
+use synthdev_domain::journal::{HistoryStorageUsage, ReclaimedSpace, RunOutline, RunQuery, RunStatus};
+use synthdev_domain::snapshot::{SnapshotInfo, SnapshotRetention};
 use synthdev_ports::run_store::{RunStore, StoreError};
-use synthdev_ports::snapshot::SnapshotPort;
+use synthdev_ports::snapshot::{SnapshotError, SnapshotPort};
 use synthdev_runtime::run_definition::read_definition;
 
 const MS_OF_DAY: i64 = 86_400_000;
@@ -17,6 +20,8 @@ pub struct CleanupLimits {
     pub older_than_days: Option<u32>,
     /// So many of the newest ones stay.
     pub keep: Option<usize>,
+    /// The snapshots of this project that they took go with them.
+    pub with_snapshots: bool,
 }
 
 impl CleanupLimits {
@@ -40,6 +45,8 @@ pub struct RunsGcReport {
     pub open_count: usize,
     /// Because they have a worktree.
     pub isolated_count: usize,
+    /// Snapshots that go, or went; `None`: they were not asked about.
+    pub snapshot_count: Option<usize>,
 }
 
 /// The disk usage of the history, with what hangs on it elsewhere.
@@ -93,9 +100,43 @@ impl HistoryCleanup<'_> {
                 old.runs.push(run.id.clone());
             }
         }
+        // first: it is the history that says which of them other runs need
+        if limits.with_snapshots {
+            old.snapshot_count = Some(self.remove_snapshots(&old.runs, removes)?);
+        }
         old.freed =
             if removes { self.store.delete(&old.runs) } else { self.store.measure_deletion(&old.runs) }?;
         Ok(old)
+    }
+
+    /// The snapshots of these runs, but for those that a fork of one goes back to. How many they are.
+    fn remove_snapshots(&self, runs: &[RunId], removes: bool) -> Result<usize, StoreError> {
+        let gone: HashSet<&RunId> = runs.iter().collect();
+        let known = self.store.list(&RunQuery::newest(0))?;
+        let origins: HashMap<&RunId, &RunId> =
+            known.iter().filter_map(|run| Some((&run.id, &run.origin.as_ref()?.run))).collect();
+        let mut needed: HashSet<&RunId> = HashSet::new();
+        for run in known.iter().filter(|run| !gone.contains(&run.id)) {
+            let mut at = &run.id;
+            while let Some(origin) = origins.get(at).filter(|origin| needed.insert(**origin)) {
+                at = *origin;
+            }
+        }
+        let goes = |info: &SnapshotInfo| {
+            info.run.as_ref().is_some_and(|run| gone.contains(run) && !needed.contains(run))
+        };
+        let failed = |error: SnapshotError| StoreError { message: error.message, hint: error.hint };
+        let (old, others): (Vec<_>, Vec<_>) =
+            self.snapshots.list().map_err(failed)?.into_iter().partition(goes);
+        let Some(newest) = old.iter().map(|info| info.created.0).max() else { return Ok(0) };
+        let sweep = SnapshotRetention {
+            keep: 0,
+            // one that a run takes just now is not among the others
+            older_than: Some(Timestamp(newest + 1)),
+            keep_ids: others.into_iter().map(|info| info.id).collect(),
+            dry: !removes,
+        };
+        Ok(self.snapshots.delete_old(&sweep).map_err(failed)?.len())
     }
 
     /// `file` is where the history is.

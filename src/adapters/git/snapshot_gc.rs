@@ -8,12 +8,14 @@ use git2::{ObjectType, Oid, Repository};
 
 use super::snapshot_error::{self, SnapshotResult};
 use super::snapshot_location::SnapshotRepository;
+use synthdev_domain::ids::SnapshotId;
 use synthdev_domain::snapshot::{SnapshotInfo, SnapshotRetention};
 
 /// Those that go; `all` is newest first, and so is the answer.
 pub fn select_expired(all: Vec<SnapshotInfo>, sweep: &SnapshotRetention) -> Vec<SnapshotInfo> {
     let old = |info: &SnapshotInfo| sweep.older_than.is_none_or(|limit| info.created < limit);
-    all.into_iter().skip(sweep.keep).filter(|info| old(info) && !sweep.keep_ids.contains(&info.id)).collect()
+    let named: HashSet<&str> = sweep.keep_ids.iter().map(SnapshotId::as_str).collect();
+    all.into_iter().skip(sweep.keep).filter(|info| old(info) && !named.contains(info.id.as_str())).collect()
 }
 
 /// Deletes loose objects that no ref reaches; call with the lock held, so that no snapshot is about to refer to one.
@@ -68,7 +70,7 @@ fn reachable_objects(repo: &Repository) -> Result<HashSet<Oid>, git2::Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use synthdev_domain::ids::{SnapshotId, Timestamp};
+    use synthdev_domain::ids::Timestamp;
 
     fn remaining_ids(keep: usize, older_than: Option<i64>, keep_ids: &[&str]) -> String {
         let info = |n: i64| SnapshotInfo {

@@ -3,7 +3,8 @@
 
 use std::fs;
 use std::path::Path;
-use std::time::Duration;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use super::snapshot_location::SnapshotRepository;
 use crate::open_beneath::open_directory;
@@ -13,8 +14,25 @@ const LOCK_IS_DEAD: Duration = Duration::from_secs(10);
 /// A large file takes its time.
 const OBJECT_IS_DEAD: Duration = Duration::from_secs(3600);
 
-/// Removes what is too old to be in use. Failing to is no reason to fail.
-pub fn remove_stale_locks(store: &SnapshotRepository, namespace: &str) {
+/// When locks were last looked for. That reads the names of all snapshots, so it is not done for each new one.
+#[derive(Default)]
+pub struct StaleLockSweep {
+    last: Mutex<Option<Instant>>,
+}
+
+impl StaleLockSweep {
+    /// Removes what is too old to be in use, unless it was done just before.
+    pub fn sweep(&self, store: &SnapshotRepository, namespace: &str) {
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        if last.is_none_or(|last| last.elapsed() > LOCK_IS_DEAD) {
+            remove_stale_locks(store, namespace);
+            *last = Some(Instant::now());
+        }
+    }
+}
+
+/// Failing to is no reason to fail.
+fn remove_stale_locks(store: &SnapshotRepository, namespace: &str) {
     let common = store.repo.commondir();
     remove_if_stale(common, namespace, LOCK_IS_DEAD, |name| name.ends_with(".lock"));
     remove_if_stale(common, "objects", OBJECT_IS_DEAD, |name| name.starts_with("tmp_object_git2_"));

@@ -218,6 +218,9 @@ pub enum RunsCommand {
         /// Keep this many of the newest runs and remove the others
         #[arg(long, value_name = "NUMBER", allow_negative_numbers = true, value_parser = parse_number)]
         keep: Option<usize>,
+        /// Remove the snapshots of this project that they took, too
+        #[arg(long)]
+        snapshots: bool,
         /// Really remove them
         #[arg(long)]
         yes: bool,

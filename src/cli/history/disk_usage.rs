@@ -56,6 +56,7 @@ pub fn write_gc_report(old: &RunsGcReport, json: bool, out: &mut dyn Write) -> i
             "removed": old.is_removed, "runs": old.runs, "count": old.runs.len(), "bytes": old.freed.bytes,
             "oldest": old.span.map(|span| span.0), "newest": old.span.map(|span| span.1),
             "kept_open": old.open_count, "kept_worktrees": old.isolated_count,
+            "snapshots": old.snapshot_count,
         });
         return json_output::write_pretty_json(&value, out);
     }
@@ -67,6 +68,9 @@ pub fn write_gc_report(old: &RunsGcReport, json: bool, out: &mut dyn Write) -> i
             let (oldest, newest) = (time_text(oldest), time_text(newest));
             let size = bytes_text(old.freed.bytes);
             writeln!(out, "removed {count} from {oldest} to {newest} UTC: {size} are free for later runs")?;
+            if let Some(number) = old.snapshot_count {
+                writeln!(out, "with {} of this project", count_text(number, "snapshot"))?;
+            }
         }
         (Some((oldest, newest)), false) => {
             let (oldest, newest) = (time_text(oldest), time_text(newest));
@@ -76,7 +80,10 @@ pub fn write_gc_report(old: &RunsGcReport, json: bool, out: &mut dyn Write) -> i
             if old.runs.len() > SHOWN {
                 writeln!(out, "  … and {} more (--json names all)", old.runs.len() - SHOWN)?;
             }
-            writeln!(out, "their snapshots stay in the project: `synthdev snapshot list`")?;
+            match old.snapshot_count {
+                Some(number) => writeln!(out, "with {} of this project", count_text(number, "snapshot"))?,
+                None => writeln!(out, "their snapshots stay in the project: --snapshots removes them, too")?,
+            }
             writeln!(out, "nothing was removed: add --yes")?;
         }
     }

@@ -108,3 +108,30 @@ fn what_the_history_takes_is_shown() {
         assert!(shown.contains(part), "no `{part}` in\n{shown}");
     }
 }
+
+#[test]
+fn snapshots_go_with_their_runs_only_on_request_and_not_while_a_fork_needs_them() {
+    let world = World::repository();
+    let write = json!({"name": "start", "type": "shell", "command": "date +%N > own.txt",
+        "transition": [{"target": "stop"}]});
+    world.write_json("w.json", &json!({"workflow_name": "w", "states": [write, {"name": "stop"}]}));
+    let start = || {
+        let arguments = ["run", "--workflow-file", "w.json", "--yes", "--json"];
+        world.run_program(&arguments).code(0).json()["run_id"].as_str().unwrap().to_owned()
+    };
+    let count = || world.git(&["for-each-ref", "refs/synthdev/snapshots"]).lines().count();
+    let origin = start();
+    start();
+    world.run_program(&["snapshot", "create", "mine"]).code(0);
+    assert_eq!(count(), 5);
+    world.run_program(&["runs", "fork", &origin, "--at", "2"]).code(0);
+    let shown = run_gc(&world, &["--keep", "0", "--snapshots"]);
+    assert_eq!((&shown["count"], &shown["snapshots"]), (&json!(2), &json!(2)));
+    assert_eq!(count(), 5, "only shown");
+    let gone = run_gc(&world, &["--keep", "0", "--snapshots", "--yes"]);
+    assert_eq!((&gone["removed"], &gone["snapshots"]), (&json!(true), &json!(2)));
+    assert_eq!(count(), 3, "those of the origin and the user's own stay");
+    let last = start();
+    assert_eq!(run_gc(&world, &["--keep", "0", "--yes"])["snapshots"], Value::Null);
+    assert_eq!(count(), 5, "{last}");
+}
