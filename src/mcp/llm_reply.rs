@@ -7,6 +7,7 @@ use synthdev_domain::cost::TokenUsage;
 use synthdev_domain::message::ToolCall;
 use synthdev_domain::model::{FinishReason, ModelError, ModelReply, ModelRequest};
 use synthdev_domain::tool::ParsingTool;
+use synthdev_service::delegated_work::delegated_calls::PROVIDER;
 
 /// An error of the client's call, under a name of its own, so that the rules of the state decide. A prompt that does
 /// not fit the model's window is reported as for any model, so that the conversation can be cut.
@@ -54,7 +55,8 @@ pub(super) fn parse_reply(id: &str, request: &ModelRequest, data: &Value) -> Res
         sealed: Vec::new(),
         usage: TokenUsage { prompt, completion, ..TokenUsage::default() },
         usage_estimated: usage.is_none(),
-        model: None,
+        // not the model of the settings: that one was not asked, and only gives the client a hint
+        model: (request.choice.provider == PROVIDER).then(|| PROVIDER.to_owned()),
         finish,
         duration_ms: 0,
         price: None,

@@ -465,4 +465,8 @@ async fn one_workflow_asks_a_server_the_client_s_model_and_the_client() {
     assert_eq!(told["output"], expected, "{told}");
     assert_eq!(server.requests().len(), 1, "no other server was asked");
     client.close_client();
+    let spent = world.run_program(&["runs", "cost", "--json"]).code(0).json();
+    let models: BTreeSet<&str> =
+        spent["by"]["model"].as_array().unwrap().iter().map(|row| row["name"].as_str().unwrap()).collect();
+    assert_eq!(models, BTreeSet::from(["agentllm", "base-model"]), "{spent}");
 }
