@@ -236,6 +236,9 @@ fn tool_answers(request: &Recorded) -> Vec<String> {
 fn without_chance(answer: &str, world: &World, port: u16) -> String {
     let root = world.root().display().to_string();
     let plain = answer.replace(&root, "ROOT").replace(&format!("127.0.0.1:{port}"), "SERVER");
+    // a busy machine takes down the namespace of a command so late that its end looks like a process left behind
+    let late = ",\"notice\":\"processes were still running in the background and have been stopped\"";
+    let plain = plain.replace(late, "");
     let mut pieces = plain.split("\"time_ms\":");
     let first = pieces.next().unwrap_or_default().to_owned();
     pieces.fold(first, |text, rest| {
