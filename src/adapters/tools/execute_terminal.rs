@@ -19,7 +19,7 @@ use super::background_supervisor::start_command;
 use super::path_guard::{ProjectPath, error_reason};
 use super::process::{self, CommandConfinement, EndedProcess, JobCommand, ProcessExit, ProcessJob};
 use super::read_output::{USUAL_BYTES, answer_with_output};
-use super::tool_answer::{OUTPUT_ID, ToolAnswer};
+use super::tool_answer::ToolAnswer;
 use super::tool_context::ToolContext;
 use synthdev_domain::refused_commands::CommandText;
 
@@ -47,7 +47,7 @@ pub(super) fn tool_spec(default: Duration) -> ToolSpec {
         name: NAME.to_owned(),
         description: "Run a shell command (`sh -c`) in the project's directory and get its output, standard output \
             and errors in the order they were written, and its exit code. There is no input, so it must not ask \
-            questions. Of an output that is too long for the answer, read_output reads all with the answer's `output_id`. Processes left in the background are stopped when the command ends. For a server, a watcher or a \
+            questions. Processes left in the background are stopped when the command ends. For a server, a watcher or a \
             program that asks, set `background`: the call returns at once with an id, for read_output, send_input and \
             stop_command; the command ends at the latest when your work does."
             .to_owned(),
@@ -132,7 +132,7 @@ pub(super) fn answer_for_process(ended: EndedProcess, limit: Duration) -> ToolAn
     let mut answer =
         answer_for_exit(&ended.exit, limit).with_fact("output_bytes_left_out", ended.output.omitted_bytes);
     if let Some(id) = ended.output.output_id {
-        answer = answer.with_fact(OUTPUT_ID, id);
+        answer = answer.with_output_id(id);
     }
     if let Some(notice) = ended.leftovers.notice_text() {
         answer = answer.with_fact("notice", notice);

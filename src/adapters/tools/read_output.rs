@@ -1,4 +1,4 @@
-//! `read_output`: what a background command has printed, and whether it still runs; all of an answer that was cut.
+//! `read_output`: what a background command has printed, and whether it still runs.
 
 use std::time::Duration;
 
@@ -39,11 +39,11 @@ pub(super) fn tool_spec() -> ToolSpec {
     ToolSpec {
         name: NAME.to_owned(),
         description: "Read what a background command (execute_terminal with `background: true`) has printed, and whether \
-            it still runs; or all of an answer that was too long to show (its `output_id`). Each call goes on where the last one ended, unless `from` says otherwise. Without `id`: a list \
-            of the commands."
+            it still runs. Each call goes on where the last one ended, unless `from` says otherwise. Without `id`: a list \
+            of the background commands."
             .to_owned(),
         parameters: json!({"type": "object", "additionalProperties": false, "properties": {
-            "id": {"type": "string", "minLength": 1, "description": "The command or answer, such as `c1`."},
+            "id": {"type": "string", "minLength": 1, "description": "The command, such as `c1`."},
             "from": {"type": "integer",
                 "description": "First byte to read, counted from 0; a negative number counts from the end (-2000: the last 2000 bytes)."},
             "max_bytes": {"type": "integer", "minimum": 1, "maximum": MOST_BYTES, "default": USUAL_BYTES,
@@ -89,7 +89,9 @@ fn list_commands(project: &ToolContext, run: Option<&RunId>) -> ToolAnswer {
         format!("{}: {status}, {} bytes printed: {line}{place}\n", command.id(), progress.printed)
     };
     let body: String = all.iter().map(|command| line(command)).collect();
-    ToolAnswer::success(format!("{} commands", all.len())).with_fact("commands", all.len()).body(body)
+    ToolAnswer::success(format!("{} background commands", all.len()))
+        .with_fact("commands", all.len())
+        .body(body)
 }
 
 /// What was printed from there on, and the state of the command. Waits at most so long for something to be printed.

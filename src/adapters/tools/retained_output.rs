@@ -7,7 +7,7 @@ use tokio::task::spawn_blocking;
 
 use super::background_commands::{BackgroundCommands, CommandEnd, CommandRecord, OutputOwner};
 use super::held_output::HeldOutput;
-use super::tool_answer::{OUTPUT_ID, ToolAnswer};
+use super::tool_answer::ToolAnswer;
 use super::tool_context::ToolContext;
 use synthdev_domain::tool::ToolInvocation;
 
@@ -23,7 +23,7 @@ pub(super) async fn retain_long_answer(
     match retain_output(&project.background_commands, &owner, text, seen, CommandEnd::new("ended", None))
         .await
     {
-        Some(id) => answer.with_fact(OUTPUT_ID, id),
+        Some(id) => answer.with_output_id(id),
         None => answer,
     }
 }

@@ -11,7 +11,7 @@ use synthdev_domain::tool::ToolOutcome;
 use super::truncated_output::{shorten_line, shorten_text};
 
 /// The fact that names a retained output, for `read_output`.
-pub(super) const OUTPUT_ID: &str = "output_id";
+const OUTPUT_ID: &str = "output_id";
 
 /// What a tool has to say, before it is put into words for the model.
 pub(super) struct ToolAnswer {
@@ -85,6 +85,13 @@ impl ToolAnswer {
     pub(super) fn data(mut self, data: Value) -> Self {
         self.data = Some(data);
         self
+    }
+
+    /// All of a long output is retained under this name.
+    #[must_use]
+    pub(super) fn with_output_id(self, id: String) -> Self {
+        let notice = format!("read_output with the id {id} shows all of it");
+        self.with_fact(OUTPUT_ID, id).with_fact("output_notice", notice)
     }
 
     /// The text of an answer that will be cut, unless all of it is retained already.
