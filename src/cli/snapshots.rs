@@ -17,7 +17,7 @@ const SHOWN: usize = 40;
 /// One line a snapshot.
 pub fn snapshot_lines(snapshots: &[SnapshotInfo]) -> String {
     if snapshots.is_empty() {
-        return "no snapshots yet: one is taken before every run, or by synthdev snapshot create".to_owned();
+        return "no snapshots yet: one is taken before a run can change files, or by synthdev snapshot create".to_owned();
     }
     let lines: Vec<String> = snapshots
         .iter()

@@ -1,5 +1,5 @@
-//! The connections of the server over HTTP: a queue for those that come at once, and a bound. Who comes beyond it is
-//! told so with status 429, and is never left without an answer.
+//! The connections of the server over HTTP: a queue for those that come at once, and a bound. A connection beyond the
+//! bound gets status 429; none is left without an answer.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
