@@ -79,12 +79,13 @@
 //! | what happens while a server stays down | `engine/machine/model_fallback.rs`, the retries in `runtime/retry.rs` |
 //! | interrupting a workflow with guidance | `engine/machine/on_interrupt.rs`, `tui/update/interrupt.rs` |
 //! | delegation: which tasks sub-agents do, their queue, leases, results | `engine/machine/delegated_tasks.rs`; the queue: `runtime/task_queue/{broker,run_tasks}.rs`; leases: `runtime/leases.rs`; on the wire: `mcp/steps/` |
+//! | model calls that a client makes (`agentllm`) | `runtime/delegated_calls.rs`; on the wire: `mcp/response/llm_directive.rs`, `mcp/llm_reply.rs` |
 //! | checkpoints of a sub-agent's task | `engine/machine/checkpoints.rs`, `mcp/calls/checkpoint.rs` |
 //! | time limits of states and workflows, and when they are suspended | `engine/time_limit.rs`, `engine/machine/{timers,timeout_suspension}.rs` |
 //! | HTTP timeouts: model servers, `http` steps | `adapters/providers/timeouts.rs`, `adapters/tools/http_request.rs`; the values: `timeouts.*` in `settings/layers/rules.rs` |
 //! | loading a run, from its stored state or its journal | `runtime/load_for_resume.rs`, `runtime/state_snapshot.rs` |
 //! | run lock: which process owns a run (the claim) | `adapters/sqlite/{run_ownership,process_liveness,liveness_lock}.rs` |
-//! | rewind, fork, undo | `runtime/time_travel.rs` (what is done), `service/time_travel.rs` (when it is allowed, what the user is told); the machine afterwards: `engine/machine/on_rewound.rs`; the files: `runtime/file_restore.rs` |
+//! | rewind, fork, undo | `runtime/time_travel.rs` (rewind, fork), `runtime/file_restore.rs` (undo, and the files of a rewind), `service/time_travel.rs` (when it is allowed, what the user is told); the machine afterwards: `engine/machine/on_rewound.rs` |
 //! | pausing and ending a run: when it makes sense, how long is waited | `service/run_control.rs` |
 //! | resuming and retrying: which run, which answer for which question | `service/run_resume.rs`, `service/run_resume/answers.rs`; a run from a file: `service/run_resume/local_models.rs` |
 //! | conversations that are left and reopened: which can be, and what is refused | `service/conversations.rs`; the machine: `engine/machine/{leave_conversation,conversation_title,compact_conversation}.rs`; `--continue`, `--resume`: `commands/conversation_command.rs`; the list: `tui/resume_picker.rs` |

@@ -1,5 +1,5 @@
 //! Time travel. Rewind: the same run goes back to before a step. Fork: a new run starts from a step. Replay: a run is
-//! computed again from its journal, without calls, and compared.
+//! computed again from its journal, without calls, and compared. Undo is in `file_restore.rs`.
 
 use std::sync::Arc;
 

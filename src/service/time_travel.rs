@@ -1,7 +1,6 @@
-//! Undo, rewind and fork.
+//! When undo, rewind and fork are allowed, which step and which files are meant, and what the user must know before.
 //!
-//! Owns when each is allowed, which step and which files are meant, and what the user must know before. Refuses to
-//! change anything before there is a plan.
+//! They are done in `runtime/time_travel.rs` and `runtime/file_restore.rs`. Refuses to change anything before there is a plan.
 
 mod changed_files;
 mod error;

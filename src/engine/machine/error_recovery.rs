@@ -224,7 +224,8 @@ fn as_data(failure: &RunError) -> Value {
     })
 }
 
-/// The time before the attempt that follows the n-th failure. Full jitter: any part of it.
+/// The delay of a state's retry rule (of a model call: `runtime/retry.rs`), before the attempt that follows the n-th
+/// failure. Full jitter: any part of it.
 #[expect(
     clippy::cast_precision_loss,
     clippy::cast_possible_truncation,

@@ -1,8 +1,9 @@
 //! The ordinary tool calls of a reply, one after the other: permission, approval, snapshot, run, answer.
 //!
-//! A denied or refused call is answered with the reason (the model reads "not executed: the user denied this call"), and the agent
-//! goes on: `refuse_tool_call`. It fails with `tool.denied` instead if the user chose to stop, or if no user is there and the
-//! workflow handles `tool.denied`. Denied actions of states are in `action_states.rs`.
+//! A denied tool call is answered with the reason (the model reads "not executed: the user denied this call"), and the agent
+//! continues: `refuse_tool_call`. The state fails with `tool.denied` instead if no user is there and the workflow handles
+//! `tool.denied`, or if the decision is `ApprovalDecision::Stop`. A denied action of a state always fails its state:
+//! `action_denied` in `action_states.rs`.
 
 use super::guidance_files::UNASKED;
 use super::machine_core::MachineCore;

@@ -1,5 +1,5 @@
 //! The list of all declared keys of a workflow file, for the schema and the reference page. A key that you know is found
-//! by a search for its declaration: `grep -rn 'declared_key("on_timeout")' src/language/workflow_file/`. An object's keys
+//! by a search for its declaration: `grep -rn 'declared_key("NAME")' src/language/workflow_file/`, with the name of your key. An object's keys
 //! stand in a table in the file of its reader:
 //!
 //! | keys of | are declared in |
