@@ -12,7 +12,7 @@ use synthdev_domain::decision_source::DecisionSource;
 use synthdev_domain::ids::{AgentIx, CallId, Timestamp};
 use synthdev_domain::message::{ChatRole, OpaqueBlock, ToolCall};
 use synthdev_domain::model::{ModelChoice, ToolChoice};
-use synthdev_domain::tool::ToolRisk;
+use synthdev_domain::tool::{ToolOutcome, ToolRisk};
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct AgentTurn {
@@ -166,6 +166,9 @@ pub struct OpenReply {
     pub pending_calls: VecDeque<usize>,
     /// When the call in front began to run, and what it may do.
     pub running_since: Option<(Timestamp, ToolRisk)>,
+    /// Calls behind the one in front that began beside it, in their order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub concurrent_calls: Vec<ConcurrentCall>,
     /// Calls that hold the calls behind them; oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub batches: Vec<CallBatch>,
@@ -179,6 +182,36 @@ pub struct CallBatch {
     /// The position of the call that holds the others.
     pub at: usize,
     pub count: usize,
+}
+
+/// A call of a reply that began before the calls before it were answered.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ConcurrentCall {
+    /// Its position in the reply's `calls`.
+    pub at: usize,
+    pub call: CallId,
+    pub since: Timestamp,
+    /// The number of the agent that it has started; otherwise a tool that reads.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<u64>,
+    /// The outcome of the tool, once it is there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<ToolOutcome>,
+    /// It was stopped with the work of its branch.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_stopped: bool,
+}
+
+impl ConcurrentCall {
+    /// A tool that has just begun.
+    pub fn of_tool(at: usize, call: CallId, since: Timestamp) -> Self {
+        Self { at, call, since, agent: None, outcome: None, is_stopped: false }
+    }
+
+    /// Whether the outcome of its tool is still to come.
+    pub fn is_running(&self) -> bool {
+        self.agent.is_none() && self.outcome.is_none() && !self.is_stopped
+    }
 }
 
 const INTERRUPTED: &str = "interrupted before this call ran";
@@ -217,12 +250,17 @@ impl AgentTurn {
         let Some(mut open) = self.open_reply.take() else { return };
         let begun = open.running_since.filter(|_| tells_begun);
         for (nth, at) in open.pending_calls.drain(..).enumerate() {
-            if let Some(call) = open.calls.get_mut(at) {
-                call.answer = match begun.filter(|_| nth == 0) {
-                    Some((since, risk)) => interrupted_since(since, risk),
-                    None => INTERRUPTED.to_owned(),
-                };
+            let Some(call) = open.calls.get_mut(at) else { continue };
+            let mut beside = open.concurrent_calls.iter_mut().find(|begun| begun.at == at);
+            if let Some(outcome) = beside.as_mut().and_then(|begun| begun.outcome.take()) {
+                (call.answer, call.ok) = (outcome.content, outcome.ok);
+                continue;
             }
+            let beside = beside.map(|begun| (begun.since, ToolRisk::Read));
+            call.answer = match begun.filter(|_| nth == 0).or(beside) {
+                Some((since, risk)) => interrupted_since(since, risk),
+                None => INTERRUPTED.to_owned(),
+            };
         }
         open.fold_batches();
         self.add_reply(open.text, open.calls, open.opaque_blocks);

@@ -216,6 +216,7 @@ impl Branch {
 
     /// Whether the answer to this call is for this branch.
     pub fn awaits_call(&self, call: CallId) -> bool {
-        self.pending_call() == Some(call) || self.timers().any(|timer| timer == call)
+        self.pending_call() == Some(call)
+            || self.timers().chain(self.concurrent_calls()).any(|awaited| awaited == call)
     }
 }

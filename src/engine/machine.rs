@@ -17,6 +17,7 @@ mod checkpoints;
 mod child_workflow;
 mod compact_conversation;
 mod compaction;
+mod concurrent_calls;
 mod context_summary;
 mod continue_from_breakpoint;
 mod conversation_title;

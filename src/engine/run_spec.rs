@@ -11,7 +11,7 @@ use synthdev_domain::system_context::SystemContext;
 use synthdev_domain::workflow::{SnapshotPolicy, Workflow, WorkflowProgram};
 
 /// Grows when the machine would answer an old journal differently.
-pub const MACHINE_VERSION: u32 = 14;
+pub const MACHINE_VERSION: u32 = 15;
 
 /// Runs since this version continue as they began: the machine checks the version wherever its behaviour has changed.
 pub const CONTINUED_SINCE: u32 = 4;
@@ -73,6 +73,10 @@ pub const REMEMBERS_DECISIONS_SINCE: u32 = 13;
 /// is about to change files after all.
 pub const DEFERS_SNAPSHOT_SINCE: u32 = 14;
 
+/// Since this version the reading calls of a `multicall` run side by side, and so do agents that one reply starts in the
+/// foreground.
+pub const SIDE_BY_SIDE_SINCE: u32 = 15;
+
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct RunSpec {
     pub machine_version: u32,
@@ -133,6 +137,11 @@ impl RunSpec {
     /// See [`NAMES_CALLS_SINCE`].
     pub fn takes_read_messages(&self) -> bool {
         self.machine_version >= NAMES_CALLS_SINCE
+    }
+
+    /// See [`SIDE_BY_SIDE_SINCE`].
+    pub fn runs_calls_side_by_side(&self) -> bool {
+        self.machine_version >= SIDE_BY_SIDE_SINCE
     }
 
     /// See [`RESTS_SINCE`].

@@ -126,6 +126,11 @@ impl BreakpointControl {
         true
     }
 
+    /// Whether a tool may be stopped before it begins.
+    pub(super) fn stops_before_tools(&self) -> bool {
+        self.set.points.iter().any(|point| matches!(point, Breakpoint::Tool { .. }))
+    }
+
     /// The largest amount that was reached; a reached amount does not stop the run again.
     fn take_reached_spend(&mut self, core: &mut MachineCore, ledger: &CostLedger) -> Option<Breakpoint> {
         if !self.set.points.iter().any(|point| matches!(point, Breakpoint::Spend { .. })) {

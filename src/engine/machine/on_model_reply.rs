@@ -103,6 +103,7 @@ impl Machine {
             calls: Vec::with_capacity(reply.tool_calls.len()),
             pending_calls: std::collections::VecDeque::new(),
             running_since: None,
+            concurrent_calls: Vec::new(),
             batches: Vec::new(),
             decision: Vec::new(),
             opaque_blocks: reply.sealed,

@@ -17,10 +17,19 @@ impl MachineCore {
         &'a self,
         branch: &'a Branch,
     ) -> Option<(&'a AgentSpec, &'a ToolCall)> {
+        let turn = branch.frames.last()?.agent_turn.as_ref()?;
+        self.tool_call_at(branch, *turn.open_reply.as_ref()?.pending_calls.front()?)
+    }
+
+    /// A call of a branch's reply, by its position, and the agent that made it.
+    pub(super) fn tool_call_at<'a>(
+        &'a self,
+        branch: &'a Branch,
+        at: usize,
+    ) -> Option<(&'a AgentSpec, &'a ToolCall)> {
         let frame = branch.frames.last()?;
         let turn = frame.agent_turn.as_ref()?;
-        let open = turn.open_reply.as_ref()?;
-        let call = &open.calls.get(*open.pending_calls.front()?)?.call;
+        let call = &turn.open_reply.as_ref()?.calls.get(at)?.call;
         let agent = self.spec.program.workflows.get(frame.workflow.0)?.agent(turn.agent)?;
         Some((agent, call))
     }
@@ -34,7 +43,13 @@ impl MachineCore {
         if let Some(step) = branch.frames.last().and_then(|frame| frame.visit.step.clone()) {
             return Some(step);
         }
-        let (agent, call) = self.pending_tool_call(branch)?;
+        let turn = branch.frames.last()?.agent_turn.as_ref()?;
+        self.invocation_at(branch, *turn.open_reply.as_ref()?.pending_calls.front()?)
+    }
+
+    /// A call of a branch's reply, by its position, if the agent has this tool.
+    pub(super) fn invocation_at(&self, branch: &Branch, at: usize) -> Option<(ToolInvocation, ToolRisk)> {
+        let (agent, call) = self.tool_call_at(branch, at)?;
         let (spec, arguments) = check_tool_call(agent, &call.name, &call.arguments).ok()?;
         Some((self.agent_invocation(agent, call, arguments, branch), spec.risk))
     }
@@ -80,8 +95,7 @@ impl MachineCore {
 
     /// Writes the answer of the call in front and takes it off the queue.
     pub(super) fn answer_call(&mut self, answer: String, ok: bool) {
-        let Some(turn) = self.frame_mut().and_then(|frame| frame.agent_turn.as_mut()) else { return };
-        let Some(open) = turn.open_reply.as_mut() else { return };
+        let Some(open) = self.open_reply_mut() else { return };
         let Some(at) = open.pending_calls.pop_front() else { return };
         open.running_since = None;
         if let Some(call) = open.calls.get_mut(at) {

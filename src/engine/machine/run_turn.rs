@@ -242,6 +242,7 @@ impl Machine {
         let Some(workflow) = self.core.workflow() else { return };
         let asked = self.excludes_from_context();
         let tells_begun = self.core.spec.machine_version >= TELLS_BEGUN_SINCE;
+        self.core.stop_concurrent_calls();
         let Some(frame) = self.core.frame_mut() else { return };
         let Some(mut turn) = frame.agent_turn.take() else { return };
         turn.close_open(tells_begun);

@@ -32,7 +32,7 @@ impl Machine {
         workflow.agent(self.core.frame()?.agent_turn.as_ref()?.agent)?.spawns.clone()
     }
 
-    /// `spawn_agent`: begins the branch. `Err`: why the agent is not started.
+    /// `spawn_agent`: the agent begins, and in the foreground its end is awaited. `Err`: why it is not started.
     pub(super) fn spawn_agent(
         &mut self,
         call: CallId,
@@ -41,13 +41,35 @@ impl Machine {
         arguments: SpawnArguments,
     ) -> Result<NextHandler, String> {
         let workflow_ix = self.check_spawn(rights, &arguments)?;
+        let (role, background) = (arguments.role.clone(), arguments.background);
+        let missing = || format!("the role `{role}` is not in this program");
+        let number = self.begin_agent(call, by, workflow_ix, arguments).ok_or_else(missing)?;
+        if background && let Some(agent) = self.team.get(number) {
+            return Ok(finish_with(call, true, &agent.report(), format!("started {}", agent.name)));
+        }
+        self.start_concurrent_agents();
+        Ok(self.await_agents(call, vec![number]))
+    }
+
+    /// A tool call waits until none of these agents runs any more.
+    pub(super) fn await_agents(&mut self, call: CallId, numbers: Vec<u64>) -> NextHandler {
+        self.core.branches.current.phase = WaitState::Agents(AwaitedAgents::Call(call, numbers));
+        self.continue_after_agents()
+    }
+
+    /// Begins the branch of an agent; its number.
+    pub(super) fn begin_agent(
+        &mut self,
+        call: CallId,
+        by: &str,
+        workflow_ix: WorkflowIx,
+        arguments: SpawnArguments,
+    ) -> Option<u64> {
         let SpawnArguments { role, task, context: sharing, background } = arguments;
         let number = self.team.next_number();
         let name = format!("{role}-{number}");
         let state = self.core.state_name();
-        let missing = || format!("the role `{role}` is not in this program");
-        let (frame, inherited_count) =
-            self.agent_frame(workflow_ix, &state, &name, &task, sharing).ok_or_else(missing)?;
+        let (frame, inherited_count) = self.agent_frame(workflow_ix, &state, &name, &task, sharing)?;
         let start = frame.state;
         self.core.branches.last_id += 1;
         let (id, parent) = (self.core.branches.last_id, &self.core.branches.current);
@@ -82,16 +104,15 @@ impl Machine {
             context: sharing,
             background,
         });
-        let report = agent.report();
         self.team.insert(number, agent);
-        if background {
-            return Ok(finish_with(call, true, &report, format!("started {name}")));
-        }
-        self.core.branches.current.phase = WaitState::Agents(AwaitedAgents::Call(call, vec![number]));
-        Ok(NextHandler::Wait)
+        Some(number)
     }
 
-    fn check_spawn(&self, rights: &SpawnRights, arguments: &SpawnArguments) -> Result<WorkflowIx, String> {
+    pub(super) fn check_spawn(
+        &self,
+        rights: &SpawnRights,
+        arguments: &SpawnArguments,
+    ) -> Result<WorkflowIx, String> {
         let SpawnArguments { role, task, .. } = arguments;
         let Some(workflow) = rights.workflow_for(role) else {
             let names = rights.role_names().join(", ");

@@ -5,8 +5,7 @@ use serde_json::{Value, json};
 
 use super::agent_team::{AgentTeam, SpawnedAgent};
 use super::spawn_agents::finish_with;
-use super::{CallId, Machine, NextHandler, RunEvent, WaitState};
-use crate::branch::AwaitedAgents;
+use super::{CallId, Machine, NextHandler, RunEvent};
 use synthdev_domain::agent_team::{
     DESPAWN_AGENT, GET_AGENTS, NOTES_READ, NOTES_WRITE, RETURN_RESULTS, ReturnArguments, SPAWN_AGENT,
     SPEAK_TO_AGENT, SpawnArguments, SpawnedAgentStatus, TASK_ADD, TASK_DONE, TASK_TAKE, WAIT_FOR_AGENTS,
@@ -24,18 +23,11 @@ impl Machine {
 
     pub(super) fn run_team_tool(&mut self, invocation: ToolInvocation) -> NextHandler {
         let (call, now) = (self.core.next_call(), self.core.now);
-        if let Some(open) =
-            self.core.frame_mut().and_then(|frame| frame.agent_turn.as_mut()?.open_reply.as_mut())
-        {
+        if let Some(open) = self.core.open_reply_mut() {
             open.running_since = Some((now, ToolRisk::Read));
         }
+        self.core.emit_tool_started(call, &invocation);
         let ToolInvocation { agent, tool, arguments, .. } = invocation;
-        self.core.emit_event(RunEvent::ToolStarted {
-            call,
-            agent: agent.clone(),
-            tool: tool.clone(),
-            arguments: arguments.clone(),
-        });
         match self.answer_team_tool(call, &agent, &tool, arguments) {
             Ok(next) => next,
             Err(reason) => {
@@ -171,8 +163,7 @@ impl Machine {
                 return Err("`agents` must be a list of names".to_owned());
             }
         };
-        self.core.branches.current.phase = WaitState::Agents(AwaitedAgents::Call(call, numbers));
-        Ok(self.continue_after_agents())
+        Ok(self.await_agents(call, numbers))
     }
 
     fn list_agents(&self, call: CallId) -> NextHandler {

@@ -9,6 +9,7 @@ use super::guidance_files::UNASKED;
 use super::machine_core::MachineCore;
 use super::pending_invocation::check_tool_call;
 use super::{Branch, CallId, Effect, Machine, NextHandler, RunEvent, WaitState};
+use crate::agent_turn::ConcurrentCall;
 use synthdev_domain::agent::ToolLoop;
 use synthdev_domain::approval::{ApprovalDecision, ToolPermission};
 use synthdev_domain::ids::Timestamp;
@@ -26,12 +27,47 @@ impl MachineCore {
         });
         self.answer_call(format!("not executed: {reason}"), false);
     }
+
+    pub(super) fn emit_tool_started(&mut self, call: CallId, invocation: &ToolInvocation) {
+        self.emit_event(RunEvent::ToolStarted {
+            call,
+            agent: invocation.agent.clone(),
+            tool: invocation.tool.clone(),
+            arguments: invocation.arguments.clone(),
+        });
+    }
+
+    pub(super) fn emit_tool_finished(
+        &mut self,
+        call: CallId,
+        invocation: ToolInvocation,
+        outcome: &ToolOutcome,
+    ) {
+        self.emit_event(RunEvent::ToolFinished {
+            call,
+            agent: invocation.agent,
+            tool: invocation.tool,
+            ok: outcome.ok,
+            summary: outcome.summary.clone(),
+            content: outcome.content.clone(),
+            duration_ms: outcome.duration_ms,
+        });
+    }
 }
 
 impl Machine {
     /// Continues with the next waiting call, or with the turn when none is left.
     pub(super) fn next_tool(&mut self) -> NextHandler {
-        while let Some((agent, call)) = self.core.pending_tool_call(&self.core.branches.current) {
+        loop {
+            if let Some(begun) = self.core.take_concurrent_call() {
+                match self.continue_begun_call(begun) {
+                    Some(next) => return next,
+                    None => continue,
+                }
+            }
+            let Some((agent, call)) = self.core.pending_tool_call(&self.core.branches.current) else {
+                return self.after_tools();
+            };
             let (agent_id, name) = (self.core.speaker_name(&agent.id), call.name.clone());
             let branch = &self.core.branches.current;
             let checked = check_tool_call(agent, &name, &call.arguments).map(|(spec, arguments)| {
@@ -60,7 +96,18 @@ impl Machine {
                 }
             }
         }
-        self.after_tools()
+    }
+
+    /// The call in front began beside an earlier one. `None`: it is answered, and the next one is in front.
+    fn continue_begun_call(&mut self, begun: ConcurrentCall) -> Option<NextHandler> {
+        if let Some(number) = begun.agent {
+            return Some(self.await_agents(begun.call, vec![number]));
+        }
+        let Some(outcome) = begun.outcome else {
+            self.core.branches.current.phase = WaitState::Tool(begun.call);
+            return Some(NextHandler::Wait);
+        };
+        self.settle_tool(outcome)
     }
 
     /// Without a user, and if the workflow handles `tool.denied`, the state fails with it at once.
@@ -144,19 +191,15 @@ impl Machine {
             }
         }
         let (call, now) = (self.core.next_call(), self.core.now);
-        if let Some(open) =
-            self.core.frame_mut().and_then(|frame| frame.agent_turn.as_mut()?.open_reply.as_mut())
-        {
+        if let Some(open) = self.core.open_reply_mut() {
             open.running_since = Some((now, risk));
         }
-        self.core.emit_event(RunEvent::ToolStarted {
-            call,
-            agent: invocation.agent.clone(),
-            tool: invocation.tool.clone(),
-            arguments: invocation.arguments.clone(),
-        });
+        self.core.emit_tool_started(call, &invocation);
         self.core.branches.current.phase = WaitState::Tool(call);
         self.core.push_effect(Effect::RunTool { call, invocation, risk });
+        if risk == ToolRisk::Read {
+            self.start_concurrent_reads();
+        }
         NextHandler::Wait
     }
 
@@ -212,29 +255,27 @@ impl Machine {
         if self.core.branches.current.phase == WaitState::Tool(call) {
             self.finish_tool(call, outcome)
         } else {
+            self.core.record_concurrent_outcome(call, outcome);
             NextHandler::Wait
         }
     }
 
     pub(super) fn finish_tool(&mut self, call: CallId, outcome: ToolOutcome) -> NextHandler {
         let Some((invocation, _)) = self.core.current_invocation() else { return NextHandler::Wait };
-        self.core.emit_event(RunEvent::ToolFinished {
-            call,
-            agent: invocation.agent,
-            tool: invocation.tool,
-            ok: outcome.ok,
-            summary: outcome.summary.clone(),
-            content: outcome.content.clone(),
-            duration_ms: outcome.duration_ms,
-        });
+        self.core.emit_tool_finished(call, invocation, &outcome);
+        self.settle_tool(outcome).unwrap_or_else(|| self.next_tool())
+    }
+
+    /// What follows from the outcome of the call in front. `None`: the call is answered, the next one is in front.
+    pub(super) fn settle_tool(&mut self, outcome: ToolOutcome) -> Option<NextHandler> {
         if outcome.lacks_sandbox && (self.core.has_pending_action() || !self.core.user_present) {
-            return self.not_sandboxed(outcome.summary);
+            return Some(self.not_sandboxed(outcome.summary));
         }
         if self.core.has_pending_action() {
-            return NextHandler::action_done(outcome);
+            return Some(NextHandler::action_done(outcome));
         }
         self.core.answer_call(outcome.content, outcome.ok);
-        self.next_tool()
+        None
     }
 
     /// No sandbox works for a command: where no user can allow it, the run does not continue as if it had been tried.

@@ -12,6 +12,7 @@ impl Machine {
                 self.core.output.effects.push(Effect::Abort { call });
             }
         }
+        self.core.stop_concurrent_calls();
         self.note_stopped_calls(true);
         self.core.branches.current.fork = None;
         for branch in std::mem::take(&mut self.core.branches.others).into_values() {
@@ -61,13 +62,14 @@ impl Machine {
 
     pub(super) fn stop_branch(&mut self, branch: &Branch) {
         self.withdraw_wait(&branch.phase, branch.was_shown);
-        for call in branch.timers() {
+        for call in branch.concurrent_calls().chain(branch.timers()) {
             self.core.push_effect(Effect::Abort { call });
         }
     }
 
     pub(super) fn withdraw_pending(&mut self) {
         self.note_stopped_call();
+        self.core.stop_concurrent_calls();
         self.withdraw_wait(&self.core.branches.current.phase.clone(), self.core.branches.current.was_shown);
     }
 
