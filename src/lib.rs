@@ -9,8 +9,8 @@
 //! 3. A small driver in [`runtime`] performs the effects through the traits of [`ports`]; [`adapters`] implement them
 //!    and touch disk, network, clock and processes; besides them only [`bootstrap`],
 //!    [`commands`] and the borders of [`tui`] and [`mcp`] do.
-//! 4. The inputs are written down before anything follows from them, so the journal is the run: history is the same
-//!    inputs fed to a new machine, without a model, a tool or a script.
+//! 4. The inputs are written down before a snapshot, model call or tool that follows from them begins, so the journal
+//!    is the run: history is the same inputs fed to a new machine, without a model, a tool or a script.
 //! 5. Users' files become checked values in [`language`] and [`settings`], with every mistake found in one pass and
 //!    shown with its place. After checking, names are replaced by indices, so a reference to an unknown state cannot
 //!    occur in later layers.
@@ -100,6 +100,7 @@
 //! | templates, and dry runs with generated answers | `service/definition_edit/templates.rs`, `service/workflow_tests/dry_run.rs` |
 //! | what scripts can see and do | `adapters/javascript/prelude.js`, `adapters/javascript/scope_json.rs`, limits in `adapters/javascript/limits.rs` |
 //! | a tool | its file in `adapters/tools/` |
+//! | long answers of tools, kept whole for `read_output` | `adapters/tools/{retained_output,held_output,read_output}.rs` |
 //! | tools that users and projects define | `settings/own_tools.rs`; how they run: `adapters/tools/own_tool.rs` |
 //! | MCP servers of others, whose tools agents use: connection, calls, lists that are stored | `adapters/mcp_client/`; what is said of them: `service/mcp_servers.rs`; their resources and prompts in the input line: `service/mcp_texts.rs`, `tui/update/mcp_texts.rs` |
 //! | what a workflow requires before it starts | `service/workflow_requirements.rs`; looked up here: `session/requirement_gate.rs` |
@@ -164,7 +165,8 @@
 //!
 //! # Rules in force
 //!
-//! - The core emits effects and performs none. Time, ids and randomness are inputs.
+//! - The engine emits effects and performs none. The time and the random seed come from outside; the machine counts its
+//!   own ids.
 //! - One concept a file (`foo.rs` with `foo/` beside it), in the machine, one kind of input or one concern a file. Files stay below 500 lines
 //!   without tests, functions below 60. A file begins with what it owns and what it refuses.
 //! - Effects are data. An answer to a call that no branch waits for is dropped.
