@@ -1,4 +1,4 @@
-//! How long a workflow takes from text to something that can run: read, checked, lowered; and its cost envelope.
+//! How long a workflow takes from text to something that can run: read, checked, lowered; and its cost estimate.
 //!
 //! `json` is the plain parser over the same text, for a ratio. 8,000 states shall take about 8 times as long as 1,000, at
 //! most 10 times: also in one line, as programs write it, and in drawings.

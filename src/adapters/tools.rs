@@ -77,8 +77,9 @@ use tool_answer::ToolAnswer;
 use tool_context::ToolContext;
 pub use tool_settings::ToolSettings;
 
-/// The file, search and terminal tools of one project, and the actions that only workflows take (`shell`,
-/// `http_request`, `mcp`): those run by name, and no agent is offered them.
+/// All tools of one project (files, search, commands, scripts, the web, tools that users define, tools of MCP servers),
+/// and the actions that only workflows take (`shell`, `http_request`, `mcp`): those run by name, and no agent is
+/// offered them.
 pub struct ProjectTools {
     specs: Vec<ToolSpec>,
     project: Arc<ToolContext>,
@@ -376,17 +377,17 @@ impl ToolPort for ProjectTools {
     fn check_interrupted_call<'a>(
         &'a self,
         invocation: &'a ToolInvocation,
-        foreseen: &'a PlannedFileEdit,
+        planned: &'a PlannedFileEdit,
     ) -> BoxFuture<'a, InterruptedCallStatus> {
         async move {
-            let (call, expected) = (invocation.clone(), foreseen.clone());
+            let (call, expected) = (invocation.clone(), planned.clone());
             let examined = self
                 .run_blocking(move |project| {
                     expected_effect::examine_outcome(&project.path_guard, &call, &expected)
                 })
                 .await;
             let broken = || InterruptedCallStatus::Unclear {
-                reason: format!("`{}` could not be looked at", foreseen.path),
+                reason: format!("`{}` could not be looked at", planned.path),
             };
             examined.unwrap_or_else(broken)
         }

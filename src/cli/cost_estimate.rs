@@ -11,12 +11,12 @@ use synthdev_service::definition_views::cost_estimate::{
 ///
 /// # Errors
 /// As the writer.
-pub fn write_cost_estimate(envelope: &CostEstimate, out: &mut dyn Write) -> io::Result<()> {
+pub fn write_cost_estimate(estimate: &CostEstimate, out: &mut dyn Write) -> io::Result<()> {
     let mut out = TerminalSafeWriter(out);
     let out = &mut out;
-    let spending = &envelope.spending;
-    writeln!(out, "`{}` at most, for one run:", safe_name(&envelope.workflow))?;
-    if envelope.states.is_empty() {
+    let spending = &estimate.spending;
+    writeln!(out, "`{}` at most, for one run:", safe_name(&estimate.workflow))?;
+    if estimate.states.is_empty() {
         return writeln!(out, "  no model is asked");
     }
     writeln!(out, "  model calls    {}", format_bound(spending.calls))?;
@@ -24,18 +24,18 @@ pub fn write_cost_estimate(envelope: &CostEstimate, out: &mut dyn Write) -> io::
     let answers = spending.answer_tokens.map_or_else(|| "not limited".to_owned(), format_bound);
     writeln!(out, "  answer tokens  {answers}")?;
     writeln!(out, "  cost           {}", cost_text(spending))?;
-    write_table(envelope, out)?;
-    for note in &envelope.notes {
+    write_table(estimate, out)?;
+    for note in &estimate.notes {
         writeln!(out, "  note: {note}")?;
     }
     Ok(())
 }
 
-fn write_table(envelope: &CostEstimate, out: &mut dyn Write) -> io::Result<()> {
-    let root = &envelope.workflow;
+fn write_table(estimate: &CostEstimate, out: &mut dyn Write) -> io::Result<()> {
+    let root = &estimate.workflow;
     let mut rows =
         vec![["state", "agent", "visits", "calls each", "calls", "prompts", "cost"].map(str::to_owned)];
-    for state in &envelope.states {
+    for state in &estimate.states {
         let prefix =
             if state.workflow == *root { String::new() } else { format!("{}/", safe_name(&state.workflow)) };
         rows.push([
@@ -158,14 +158,14 @@ mod tests {
             calls_per_visit: 4,
             spending: spending.clone(),
         };
-        let envelope = CostEstimate {
+        let estimate = CostEstimate {
             workflow: "w".into(),
             spending,
             states: vec![state],
             notes: vec!["answers are long".into()],
         };
         let mut out = Vec::new();
-        write_cost_estimate(&envelope, &mut out).unwrap();
+        write_cost_estimate(&estimate, &mut out).unwrap();
         let expected = "\
 `w` at most, for one run:
   model calls    12
@@ -179,7 +179,7 @@ mod tests {
   note: answers are long
 ";
         assert_eq!(String::from_utf8(out).unwrap(), expected);
-        let idle = CostEstimate { states: Vec::new(), ..envelope };
+        let idle = CostEstimate { states: Vec::new(), ..estimate };
         let mut out = Vec::new();
         write_cost_estimate(&idle, &mut out).unwrap();
         assert!(String::from_utf8(out).unwrap().ends_with("no model is asked\n"));

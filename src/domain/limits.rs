@@ -15,9 +15,9 @@ pub struct WorkflowLimits {
     #[serde(default)]
     pub max_model_calls: Option<u32>,
     /// Branches and items that run at once, over the whole run.
-    #[serde(default = "default_max_depth")]
+    #[serde(default = "default_max_concurrency")]
     pub max_concurrency: u32,
-    /// What the file says itself; the rest are defaults. Only the cost envelope asks.
+    /// What the file says itself; the rest are defaults. Only the cost estimate reads it.
     #[serde(default, skip_serializing_if = "DeclaredLimits::is_nothing")]
     pub declared: DeclaredLimits,
 }
@@ -37,7 +37,7 @@ impl DeclaredLimits {
     }
 }
 
-fn default_max_depth() -> u32 {
+fn default_max_concurrency() -> u32 {
     10
 }
 
@@ -48,7 +48,7 @@ impl Default for WorkflowLimits {
             max_visits: 25,
             max_depth: 8,
             max_model_calls: None,
-            max_concurrency: default_max_depth(),
+            max_concurrency: default_max_concurrency(),
             declared: DeclaredLimits::default(),
         }
     }

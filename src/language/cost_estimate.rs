@@ -1,4 +1,4 @@
-//! The cost envelope: what one run of a program can cost at most, by state and in all.
+//! The cost estimate: what one run of a program can cost at most, by state and in all.
 //!
 //! Worst cases only: every loop turns as often as its limits let it, every agent uses all its rounds of tools, every
 //! retry is needed. Transport retries of model calls are not counted: what failed is not paid. Tokens are estimated

@@ -8,13 +8,13 @@ use synthdev_domain::tool::{
     InterruptedCallStatus, PlannedFileEdit, RerunPolicy, ToolInvocation, ToolOutcome, ToolPreview, ToolSpec,
 };
 
-/// Hears how far a tool has come that runs.
+/// Receives the progress of a running tool.
 pub trait ToolProgressSink: Send + Sync {
     /// A short text for the user; each replaces the one before.
     fn report_progress(&self, text: &str);
 }
 
-/// Hears nothing.
+/// Ignores progress.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoToolProgress;
 
@@ -45,7 +45,7 @@ pub trait ToolPort: Send + Sync {
     fn check_interrupted_call<'a>(
         &'a self,
         invocation: &'a ToolInvocation,
-        foreseen: &'a PlannedFileEdit,
+        planned: &'a PlannedFileEdit,
     ) -> BoxFuture<'a, InterruptedCallStatus>;
 
     /// What to do about a call that has begun and whose result is missing. For an unknown tool the user decides.
@@ -61,7 +61,7 @@ pub trait ToolPort: Send + Sync {
         self.run(invocation)
     }
 
-    /// As `run`, or as `run_with_network`; a tool that says how far it has come says it to `progress`.
+    /// As `run` or `run_with_network`; the tool reports its progress to `progress`.
     fn run_reporting<'a>(
         &'a self,
         invocation: &'a ToolInvocation,
@@ -82,7 +82,7 @@ pub trait ToolPort: Send + Sync {
         ready(()).boxed()
     }
 
-    /// Why the sandbox cannot hold this call, which it should. Without the user's yes to that it is not run.
+    /// Why no sandbox can hold this call. Such a call runs only after the user allows it.
     fn lacks_sandbox(&self, _: &ToolInvocation) -> Option<String> {
         None
     }

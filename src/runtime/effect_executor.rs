@@ -1,4 +1,5 @@
-//! Performs effects through ports. Each runs as a task of its own and answers with one input.
+//! Performs effects through ports. Each runs as a task and sends its answer to the driver as one input. For a question
+//! to the user the answer arrives as a `RunCommand`.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -200,23 +201,23 @@ impl EffectExecutor {
     }
 
     async fn run_tool(&self, call: CallId, invocation: ToolInvocation, risk: ToolRisk) {
-        let decided = self.executed_call(&invocation);
-        if risk != ToolRisk::Read && decided.has_redaction_mark() {
-            return self.send_input(Input::ToolDone { call, outcome: refused_for_mark(&decided.tool) });
+        let executed = self.executed_call(&invocation);
+        if risk != ToolRisk::Read && executed.has_redaction_mark() {
+            return self.send_input(Input::ToolDone { call, outcome: refused_for_mark(&executed.tool) });
         }
-        let unsandboxed = match self.without_sandbox(call, &invocation, &decided).await {
+        let unsandboxed = match self.without_sandbox(call, &invocation, &executed).await {
             Ok(unsandboxed) => unsandboxed,
             Err(outcome) => return self.send_input(Input::ToolDone { call, outcome }),
         };
-        if let Err(error) = self.write_planned_edit(call, &decided).await {
+        if let Err(error) = self.record_begun(call, &executed).await {
             let effect = Effect::RunTool { call, invocation, risk };
             let _ = self.inbox_sender.send(DriverMessage::NotBegun(Box::new(effect), error));
             return;
         }
         let mut outcome = if unsandboxed {
-            self.context.ports.tools.run_without_sandbox(&decided).await
+            self.context.ports.tools.run_without_sandbox(&executed).await
         } else {
-            self.execute_tool(call, &decided).await
+            self.execute_tool(call, &executed).await
         };
         outcome.content = self.context.redactor.redact_text(outcome.content);
         outcome.summary = self.context.redactor.redact_text(outcome.summary);
@@ -237,18 +238,18 @@ impl EffectExecutor {
         &self,
         call: CallId,
         invocation: &ToolInvocation,
-        decided: &ToolInvocation,
+        executed: &ToolInvocation,
     ) -> Result<bool, ToolOutcome> {
-        let Some(reason) = self.context.ports.tools.lacks_sandbox(decided) else { return Ok(false) };
+        let Some(reason) = self.context.ports.tools.lacks_sandbox(executed) else { return Ok(false) };
         if !self.is_interactive {
-            return Err(not_executed(&decided.tool, &reason));
+            return Err(not_executed(&executed.tool, &reason));
         }
-        if self.context.sandbox_exceptions.unsandboxed_commands.consume_permission(&self.run, decided)
-            || self.ask_unsandboxed_command(call, None, invocation, decided, &reason).await
+        if self.context.sandbox_exceptions.unsandboxed_commands.consume_permission(&self.run, executed)
+            || self.ask_unsandboxed_command(call, None, invocation, executed, &reason).await
         {
             return Ok(true);
         }
-        Err(not_executed(&decided.tool, &format!("{reason}, and the user denied this call without one")))
+        Err(not_executed(&executed.tool, &format!("{reason}, and the user denied this call without one")))
     }
 
     async fn ask_unsandboxed_command(
@@ -256,10 +257,10 @@ impl EffectExecutor {
         call: CallId,
         until: Option<Timestamp>,
         invocation: &ToolInvocation,
-        decided: &ToolInvocation,
+        executed: &ToolInvocation,
         reason: &str,
     ) -> bool {
-        let preview = self.context.ports.tools.preview_call(decided).await;
+        let preview = self.context.ports.tools.preview_call(executed).await;
         let answered = self.context.sandbox_exceptions.unsandboxed_commands.ask_permission(&self.run, call);
         self.publish_event(RunEvent::UnsandboxedAsked {
             call,
@@ -275,47 +276,47 @@ impl EffectExecutor {
 
     /// Executes a tool; if its command lacks the network and the user allows it, executes it once more with the
     /// network.
-    async fn execute_tool(&self, call: CallId, decided: &ToolInvocation) -> ToolOutcome {
+    async fn execute_tool(&self, call: CallId, executed: &ToolInvocation) -> ToolOutcome {
         let RuntimeContext { ports, sandbox_exceptions: exceptions, .. } = &*self.context;
         let network = &exceptions.network;
         let progress = ToolProgressPublisher { call, executor: self };
         if network.is_granted(&self.run) {
-            return ports.tools.run_reporting(decided, true, &progress).await;
+            return ports.tools.run_reporting(executed, true, &progress).await;
         }
-        let outcome = ports.tools.run_reporting(decided, false, &progress).await;
+        let outcome = ports.tools.run_reporting(executed, false, &progress).await;
         if !outcome.network_denied || !self.is_interactive {
             return outcome;
         }
         let answered = network.ask_network(&self.run, call);
         self.publish_event(RunEvent::NetworkAsked {
             call,
-            agent: decided.agent.clone(),
-            tool: decided.tool.clone(),
-            arguments: self.context.redactor.clean_data(decided.arguments.clone()),
+            agent: executed.agent.clone(),
+            tool: executed.tool.clone(),
+            arguments: self.context.redactor.clean_data(executed.arguments.clone()),
         });
         match answered.await {
-            Ok(NetworkAnswer::Call | NetworkAnswer::Run) => ports.tools.run_with_network(decided).await,
+            Ok(NetworkAnswer::Call | NetworkAnswer::Run) => ports.tools.run_with_network(executed).await,
             Ok(NetworkAnswer::Deny) | Err(_) => outcome,
         }
     }
 
-    /// What a reopened run needs to know of a call that has consequences.
+    /// Writes the `Begun` row of a call with consequences, with the planned change of its file if there is one.
     ///
     /// # Errors
     /// It cannot be written: the call must not begin.
-    async fn write_planned_edit(&self, call: CallId, invocation: &ToolInvocation) -> Result<(), StoreError> {
+    async fn record_begun(&self, call: CallId, invocation: &ToolInvocation) -> Result<(), StoreError> {
         let tools = &self.context.ports.tools;
         let repeat = tools.rerun_policy(invocation);
-        let foreseen = match repeat {
+        let planned = match repeat {
             RerunPolicy::Safe => return Ok(()),
             RerunPolicy::Compare => match tools.plan_file_edit(invocation).await {
                 None => return Ok(()),
-                foreseen => foreseen,
+                planned => planned,
             },
             RerunPolicy::Ask => None,
         };
-        let foreseen = self.context.redactor.clean_data(foreseen);
-        let body = serde_json::to_string(&foreseen).map_err(|error| StoreError {
+        let planned = self.context.redactor.clean_data(planned);
+        let body = serde_json::to_string(&planned).map_err(|error| StoreError {
             message: format!("what a tool will do cannot be written: {error}"),
             hint: None,
         })?;
@@ -337,27 +338,27 @@ impl EffectExecutor {
         risk: ToolRisk,
         until: Option<Timestamp>,
     ) {
-        let decided = self.executed_call(invocation);
-        if let Some(reason) = self.context.ports.tools.refusal_reason(&decided) {
+        let executed = self.executed_call(invocation);
+        if let Some(reason) = self.context.ports.tools.refusal_reason(&executed) {
             // the user is not asked for what no answer allows
             let reason = self.context.redactor.redact_text(reason);
             return self.send_input(Input::Approved { call, decision: ApprovalDecision::Refuse { reason } });
         }
         if !self.is_interactive {
-            // the run is parked and waits
+            // the run is suspended until a user answers
             return;
         }
-        if let Some(reason) = self.context.ports.tools.lacks_sandbox(&decided) {
+        if let Some(reason) = self.context.ports.tools.lacks_sandbox(&executed) {
             // one question for both: the approval, and that nothing holds the command
-            let allowed = self.ask_unsandboxed_command(call, until, invocation, &decided, &reason).await;
+            let allowed = self.ask_unsandboxed_command(call, until, invocation, &executed, &reason).await;
             if allowed {
-                self.context.sandbox_exceptions.unsandboxed_commands.remember_approval(&self.run, &decided);
+                self.context.sandbox_exceptions.unsandboxed_commands.remember_approval(&self.run, &executed);
             }
             let decision =
                 if allowed { ApprovalDecision::Allow } else { ApprovalDecision::Deny { reason: None } };
             return self.send_input(Input::Approved { call, decision });
         }
-        let preview = self.context.ports.tools.preview_call(&decided).await;
+        let preview = self.context.ports.tools.preview_call(&executed).await;
         self.publish_event(RunEvent::ApprovalAsked {
             call,
             state,

@@ -57,10 +57,10 @@ impl InflightCalls {
         let mut rows: Vec<JournalRow> = of_open
             .map(|(call, body)| JournalRow::new(JournalRowKind::Intent, at, Some(*call), body.clone()))
             .collect();
-        for (call, foreseen) in
+        for (call, planned) in
             journaled_run.begun_effects.iter().filter(|(call, _)| self.open_calls.contains(call))
         {
-            let body = serde_json::to_string(foreseen).map_err(|error| StoreError {
+            let body = serde_json::to_string(planned).map_err(|error| StoreError {
                 message: format!("what had begun cannot be written: {error}"),
                 hint: None,
             })?;

@@ -387,8 +387,8 @@ impl RuntimeHandle {
             (RerunPolicy::Safe, _) | (_, None) | (RerunPolicy::Compare, Some(None)) => {
                 InterruptedCallStatus::NotBegun
             }
-            (RerunPolicy::Compare, Some(Some(foreseen))) => {
-                tools.check_interrupted_call(invocation, foreseen).await
+            (RerunPolicy::Compare, Some(Some(planned))) => {
+                tools.check_interrupted_call(invocation, planned).await
             }
             (RerunPolicy::Ask, Some(_)) => InterruptedCallStatus::Unclear {
                 reason: "it may have done nothing, a part, or all of its work".to_owned(),

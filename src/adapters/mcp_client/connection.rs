@@ -41,8 +41,8 @@ const MOST_TOOLS: usize = 2_000;
 const MOST_PAGES: usize = 100;
 /// Letters of a report of progress.
 const LONGEST_PROGRESS: usize = 80;
-/// How long a server that has closed its output may take to say why.
-const LAST_WORDS: Duration = Duration::from_millis(100);
+/// How long the client waits for the server's standard error after the connection closed.
+const STDERR_WAIT: Duration = Duration::from_millis(100);
 
 /// Why a call has no result.
 pub(super) enum McpCallFailure {
@@ -61,7 +61,7 @@ pub(super) struct McpConnection {
     _process: Option<ProcessGroup>,
 }
 
-/// What we say of ourselves, and what we hear beside answers.
+/// Identifies synthdev to the server, and receives its notifications.
 struct McpClientHandler {
     list_changed: Arc<AtomicBool>,
     progress: ProgressDispatcher,
@@ -106,7 +106,7 @@ impl StderrTail {
         }
     }
 
-    /// `; its last words: …`, or nothing.
+    /// `; it wrote: …` with the last lines of its standard error, or nothing.
     fn told(&self) -> String {
         let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let text = String::from_utf8_lossy(&kept);
@@ -151,7 +151,7 @@ impl McpConnection {
                 return Ok(Self { service, list_changed, progress, errors, _process: process });
             }
             Ok(Err(error)) => {
-                tokio::time::sleep(LAST_WORDS).await;
+                tokio::time::sleep(STDERR_WAIT).await;
                 match error {
                     ClientInitializeError::ConnectionClosed(_) => "it ended before it answered".to_owned(),
                     ClientInitializeError::TransportError { error, .. } => {
@@ -180,7 +180,7 @@ impl McpConnection {
         self.service.peer().peer_info().is_some_and(|info| what(&info.capabilities))
     }
 
-    /// None where they cannot be listed: they are an addition to the tools.
+    /// The server's resources; empty if it does not list them. Tools work without them.
     pub(super) async fn list_resources(&self) -> Vec<McpResourceDescription> {
         let mut resources = Vec::new();
         let mut page = None;
@@ -203,7 +203,7 @@ impl McpConnection {
         resources
     }
 
-    /// As resources.
+    /// The server's prompts; empty if it does not list them.
     pub(super) async fn list_prompts(&self) -> Vec<McpPromptDescription> {
         let mut prompts = Vec::new();
         let mut page = None;
@@ -285,7 +285,7 @@ impl McpConnection {
         }
     }
 
-    /// What the server refused, or why it is lost, with its last words.
+    /// What the server refused, or why it is lost, with the last lines of its standard error.
     async fn failure(&self, error: ServiceError) -> McpCallFailure {
         let why = match error {
             ServiceError::McpError(error) => return McpCallFailure::Refused(error.message.into_owned()),
@@ -293,11 +293,11 @@ impl McpConnection {
             ServiceError::TransportSend(error) => innermost_reason(&*error.error),
             error => error.to_string(),
         };
-        tokio::time::sleep(LAST_WORDS).await;
+        tokio::time::sleep(STDERR_WAIT).await;
         McpCallFailure::Lost(format!("{why}{}; the next call starts it again", self.errors.told()))
     }
 
-    /// One call. The server is told if the call is given up.
+    /// One call. If it is dropped, the client sends the server a cancel notification.
     async fn request_call(
         &self,
         call: CallToolRequestParams,

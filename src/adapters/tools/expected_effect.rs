@@ -64,15 +64,15 @@ pub(super) fn from_patch(plan: &PatchPlan, told: ToolAnswer, cap: usize) -> Opti
 pub(super) fn examine_outcome(
     fence: &ProjectPathGuard,
     invocation: &ToolInvocation,
-    foreseen: &PlannedFileEdit,
+    planned: &PlannedFileEdit,
 ) -> InterruptedCallStatus {
     let first = PlannedFileState {
-        path: foreseen.path.clone(),
-        before: foreseen.before.clone(),
-        after: foreseen.after.clone(),
+        path: planned.path.clone(),
+        before: planned.before.clone(),
+        after: planned.after.clone(),
     };
     let mut done = Vec::new();
-    for file in std::iter::once(&first).chain(&foreseen.other_files) {
+    for file in std::iter::once(&first).chain(&planned.other_files) {
         match examine_file(fence, asked_path(invocation, file), file) {
             Ok(is_done) => done.push((file.path.as_str(), is_done)),
             Err(reason) => return InterruptedCallStatus::Unclear { reason },
@@ -83,7 +83,7 @@ pub(super) fn examine_outcome(
         paths.map(|(path, _)| format!("`{path}`")).collect::<Vec<_>>().join(", ")
     };
     if done.iter().all(|(_, is_done)| *is_done) {
-        let mut outcome = foreseen.outcome.clone();
+        let mut outcome = planned.outcome.clone();
         outcome.summary.push_str(", found done after a restart");
         return InterruptedCallStatus::Done(outcome);
     }
@@ -104,8 +104,8 @@ fn asked_path<'a>(invocation: &'a ToolInvocation, file: &'a PlannedFileState) ->
 }
 
 /// Whether the file is as the call leaves it; `false`: as the call found it.
-fn examine_file(fence: &ProjectPathGuard, asked: &str, foreseen: &PlannedFileState) -> Result<bool, String> {
-    let spot = resolve_foreseen_path(fence, asked, foreseen)?;
+fn examine_file(fence: &ProjectPathGuard, asked: &str, planned: &PlannedFileState) -> Result<bool, String> {
+    let spot = resolve_planned_path(fence, asked, planned)?;
     if let Ok(parent) = fence.hold_parent(&spot) {
         atomic_replace::remove_leftovers(&parent.entry());
     }
@@ -113,13 +113,13 @@ fn examine_file(fence: &ProjectPathGuard, asked: &str, foreseen: &PlannedFileSta
         .map_err(|why| format!("`{}` cannot be compared with what the call was to do: {why}", spot.relative))?
         .as_deref()
         .map(sha256_hex);
-    if present == foreseen.after {
+    if present == planned.after {
         return Ok(true);
     }
-    if present == foreseen.before {
+    if present == planned.before {
         return Ok(false);
     }
-    let how = match (&foreseen.before, &present) {
+    let how = match (&planned.before, &present) {
         (_, Some(_)) => {
             "is neither as the call found it nor as it leaves it: another program has changed it since"
         }
@@ -128,17 +128,17 @@ fn examine_file(fence: &ProjectPathGuard, asked: &str, foreseen: &PlannedFileSta
     Err(format!("`{}` {how}", spot.relative))
 }
 
-/// The file that was foreseen, if the call still means that file.
-fn resolve_foreseen_path(
+/// The file that was planned, if the call still means that file.
+fn resolve_planned_path(
     fence: &ProjectPathGuard,
     asked: &str,
-    foreseen: &PlannedFileState,
+    planned: &PlannedFileState,
 ) -> Result<ProjectPath, String> {
     let spot = fence.resolve_writable(asked).map_err(|error| error.to_string())?;
-    if spot.relative != foreseen.path {
+    if spot.relative != planned.path {
         return Err(format!(
             "`{asked}` leads to `{}` now and led to `{}` when the call began: another program has changed the links",
-            spot.relative, foreseen.path
+            spot.relative, planned.path
         ));
     }
     Ok(spot)

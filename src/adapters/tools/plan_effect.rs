@@ -26,11 +26,11 @@ impl ProjectTools {
             }
             apply_patch::NAME => {
                 let arguments = self.read_arguments(invocation).ok()?;
-                let foreseen = self.run_blocking(move |project| {
+                let planned = self.run_blocking(move |project| {
                     let (plan, told) = apply_patch::predict_effect(project, &arguments).ok()?;
                     expected_effect::from_patch(&plan, told, project.cap)
                 });
-                foreseen.await.flatten()
+                planned.await.flatten()
             }
             _ => None,
         }
@@ -39,12 +39,12 @@ impl ProjectTools {
     async fn preview_file_change(
         &self,
         tool: &'static str,
-        foretell: impl FnOnce(&ToolContext) -> Result<(PlannedFileChange, ToolAnswer), String> + Send + 'static,
+        predict: impl FnOnce(&ToolContext) -> Result<(PlannedFileChange, ToolAnswer), String> + Send + 'static,
     ) -> Option<PlannedFileEdit> {
-        let foreseen = self.run_blocking(move |project| {
-            let (change, told) = foretell(project).ok()?;
+        let planned = self.run_blocking(move |project| {
+            let (change, told) = predict(project).ok()?;
             Some(expected_effect::from_change(&change, told, tool, project.cap))
         });
-        foreseen.await.flatten()
+        planned.await.flatten()
     }
 }

@@ -28,9 +28,9 @@ macro_rules! as_other_tools {
         fn check_interrupted_call<'a>(
             &'a self,
             call: &'a synthdev::domain::tool::ToolInvocation,
-            foreseen: &'a synthdev::domain::tool::PlannedFileEdit,
+            planned: &'a synthdev::domain::tool::PlannedFileEdit,
         ) -> futures_util::future::BoxFuture<'a, synthdev::domain::tool::InterruptedCallStatus> {
-            self.$tools.check_interrupted_call(call, foreseen)
+            self.$tools.check_interrupted_call(call, planned)
         }
 
         fn rerun_policy(

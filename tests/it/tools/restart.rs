@@ -1,4 +1,4 @@
-//! The crash rule's questions to the tools: what was foreseen, what is found after a restart, what may be repeated.
+//! The crash rule's questions to the tools: what was planned, what is found after a restart, what may be repeated.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -67,16 +67,16 @@ async fn three_hundred_random_changes_are_told_truly() {
         let path = luck.pick_item(&paths);
         let call = some_call(&mut luck, &project, path);
         let before = content(&project, path);
-        let Some(foreseen) = project.tools.plan_file_edit(&call).await else {
+        let Some(planned) = project.tools.plan_file_edit(&call).await else {
             let refused = project.tools.run(&call).await;
-            assert!(!refused.ok, "not foreseen, yet done: {call:?}");
+            assert!(!refused.ok, "not planned, yet done: {call:?}");
             *told.entry("refused").or_default() += 1;
             continue;
         };
         asked += 1;
-        assert_eq!(content(&project, path), before, "to foresee is not to do");
+        assert_eq!(content(&project, path), before, "to plan is not to do");
         let performed = luck.random_chance(60);
-        let mut expected = foreseen.outcome.clone();
+        let mut expected = planned.outcome.clone();
         if performed {
             assert_eq!(without_times(project.tools.run(&call).await), expected, "{call:?}");
         }
@@ -86,8 +86,8 @@ async fn three_hundred_random_changes_are_told_truly() {
             std::fs::create_dir_all(project.root().join(path).parent().unwrap()).unwrap();
             std::fs::write(project.root().join(path), stranger).unwrap();
         }
-        let nothing_to_do = foreseen.before == foreseen.after;
-        let standing = project.tools.check_interrupted_call(&call, &foreseen).await;
+        let nothing_to_do = planned.before == planned.after;
+        let standing = project.tools.check_interrupted_call(&call, &planned).await;
         let kind = match (meddled, performed || nothing_to_do) {
             (true, _) => {
                 assert!(
@@ -129,8 +129,8 @@ async fn writer() {
     let mut journal = std::fs::File::create(Path::new(&place).join("journal")).unwrap();
     for n in 0.. {
         let call = invocation("write_file", json!({"file_path": "deep/a", "content": text(n)}));
-        let foreseen = serde_json::to_string(&tools.plan_file_edit(&call).await.unwrap()).unwrap();
-        journal.write_all(format!("{foreseen}\n").as_bytes()).unwrap();
+        let planned = serde_json::to_string(&tools.plan_file_edit(&call).await.unwrap()).unwrap();
+        journal.write_all(format!("{planned}\n").as_bytes()).unwrap();
         assert!(tools.run(&call).await.ok);
         journal.write_all(b"done\n").unwrap();
     }

@@ -77,20 +77,20 @@ impl ExpectedEffectFixture {
         names
     }
 
-    async fn foresee_call(&self, call: &ToolInvocation) -> PlannedFileEdit {
+    async fn plan_call(&self, call: &ToolInvocation) -> PlannedFileEdit {
         self.tools.plan_file_edit(call).await.unwrap()
     }
 
-    async fn run_foreseen(&self, call: &ToolInvocation, foreseen: &PlannedFileEdit) -> ToolOutcome {
-        match self.tools.check_interrupted_call(call, foreseen).await {
+    async fn run_planned(&self, call: &ToolInvocation, planned: &PlannedFileEdit) -> ToolOutcome {
+        match self.tools.check_interrupted_call(call, planned).await {
             InterruptedCallStatus::Done(outcome) => outcome,
             other => panic!("{other:?}"),
         }
     }
 
     /// `expected`: how the message for the user begins.
-    async fn assert_unclear(&self, call: &ToolInvocation, foreseen: &PlannedFileEdit, expected: &str) {
-        match self.tools.check_interrupted_call(call, foreseen).await {
+    async fn assert_unclear(&self, call: &ToolInvocation, planned: &PlannedFileEdit, expected: &str) {
+        match self.tools.check_interrupted_call(call, planned).await {
             InterruptedCallStatus::Unclear { reason } => {
                 assert!(reason.starts_with(expected), "wanted {expected}\ngot {reason}");
             }
@@ -111,7 +111,7 @@ async fn every_step_of_a_killed_write_is_told_and_cleared_away() {
         for step in ["nothing", "directories", "empty", "half", "full", "moved", "moved and half of a second"]
         {
             let place = ExpectedEffectFixture::new(&[("a", "some old text"), ("c", "goes")]);
-            let foreseen = place.foresee_call(&call).await;
+            let planned = place.plan_call(&call).await;
             let target = place.path(path);
             let full = if call.tool == "edit_file" {
                 "some new text"
@@ -133,7 +133,7 @@ async fn every_step_of_a_killed_write_is_told_and_cleared_away() {
                 }
                 _ => {}
             }
-            let standing = place.tools.check_interrupted_call(&call, &foreseen).await;
+            let standing = place.tools.check_interrupted_call(&call, &planned).await;
             assert!(!half.exists(), "{path} {step}: left {:?}", place.names());
             let expected = ExpectedEffectFixture::new(&[("a", "some old text"), ("c", "goes")]);
             let expected = without_times(expected.tools.run(&call).await);
@@ -155,7 +155,7 @@ async fn every_step_of_a_killed_write_is_told_and_cleared_away() {
 }
 
 #[tokio::test]
-async fn what_would_fail_or_changes_no_file_is_not_foreseen() {
+async fn what_would_fail_or_changes_no_file_is_not_planned() {
     let place = ExpectedEffectFixture::new(&[("a", "x x"), ("ro", "x"), ("dir/b", "b"), (".git/config", "")]);
     fs::set_permissions(place.path("ro"), fs::Permissions::from_mode(0o444)).unwrap();
     for none in [
@@ -179,24 +179,24 @@ async fn what_would_fail_or_changes_no_file_is_not_foreseen() {
         assert_eq!(place.tools.plan_file_edit(&none).await, None, "{none:?}");
     }
     let same = write("ro", "x");
-    let foreseen = place.foresee_call(&same).await;
-    assert_eq!(foreseen.before, foreseen.after);
-    assert_eq!(place.run_foreseen(&same, &foreseen).await.changed, Vec::<String>::new());
+    let planned = place.plan_call(&same).await;
+    assert_eq!(planned.before, planned.after);
+    assert_eq!(place.run_planned(&same, &planned).await.changed, Vec::<String>::new());
 }
 
 #[tokio::test]
 async fn what_is_written_down_is_small_and_names_the_real_file() {
     let place = ExpectedEffectFixture::new(&[("real/a", "abc")]);
     symlink("real", place.path("alias")).unwrap();
-    let foreseen = place.foresee_call(&edit("./alias/../real/a", "b", "B")).await;
-    let json = serde_json::to_value(&foreseen).unwrap();
-    assert_eq!(serde_json::from_value::<PlannedFileEdit>(json.clone()).unwrap(), foreseen);
+    let planned = place.plan_call(&edit("./alias/../real/a", "b", "B")).await;
+    let json = serde_json::to_value(&planned).unwrap();
+    assert_eq!(serde_json::from_value::<PlannedFileEdit>(json.clone()).unwrap(), planned);
     assert_eq!(json["path"], "real/a");
     // sha256sum of `abc`
     assert_eq!(json["before"], "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
     assert_eq!(json["outcome"]["summary"], "edited real/a at line 1 (-1 +1 lines)");
     assert_eq!(json["outcome"]["changed"], json!(["real/a"]));
-    let large = place.foresee_call(&write("new", &"x".repeat(100_000))).await;
+    let large = place.plan_call(&write("new", &"x".repeat(100_000))).await;
     assert_eq!(large.before, None);
     assert!(serde_json::to_string(&large).unwrap().len() < 600);
 }
@@ -261,9 +261,9 @@ async fn what_somebody_else_did_is_left_to_a_person() {
     for (meddle, beginning, why) in MEDDLING {
         for call in [edit("dir/a", "old", "new"), write("dir/a", "text")] {
             let place = ExpectedEffectFixture::new(&[("dir/a", "old"), ("other", "old")]);
-            let foreseen = place.foresee_call(&call).await;
+            let planned = place.plan_call(&call).await;
             meddle(&place.path("dir/a"));
-            place.assert_unclear(&call, &foreseen, &format!("{beginning}{why}")).await;
+            place.assert_unclear(&call, &planned, &format!("{beginning}{why}")).await;
         }
     }
 }
@@ -272,25 +272,25 @@ async fn what_somebody_else_did_is_left_to_a_person() {
 async fn what_cannot_be_read_is_left_to_a_person() {
     let place = ExpectedEffectFixture::new(&[("a", "old")]);
     let call = write("a", "new");
-    let foreseen = place.foresee_call(&call).await;
+    let planned = place.plan_call(&call).await;
     fs::set_permissions(place.path("a"), fs::Permissions::from_mode(0o000)).unwrap();
     if fs::read(place.path("a")).is_ok() {
         // this user may read everything: nothing is hidden from it
         assert_eq!(
-            place.tools.check_interrupted_call(&call, &foreseen).await,
+            place.tools.check_interrupted_call(&call, &planned).await,
             InterruptedCallStatus::NotBegun
         );
         return;
     }
     let why = "`a` cannot be compared with what the call was to do: permission denied";
-    place.assert_unclear(&call, &foreseen, why).await;
+    place.assert_unclear(&call, &planned, why).await;
 }
 
-/// A journal can come from elsewhere: what it foresees is not believed.
+/// A journal can come from elsewhere: what it plans is not believed.
 #[tokio::test]
-async fn a_foreseen_path_cannot_lead_out_of_the_project() {
+async fn a_planned_path_cannot_lead_out_of_the_project() {
     let place = ExpectedEffectFixture::new(&[("a", "old")]);
-    let honest = place.foresee_call(&write("a", "new")).await;
+    let honest = place.plan_call(&write("a", "new")).await;
     for path in ["../a", "/etc/hostname", "b", ""] {
         let forged = PlannedFileEdit { path: path.to_owned(), ..honest.clone() };
         let standing = place.tools.check_interrupted_call(&write("a", "new"), &forged).await;
