@@ -75,7 +75,7 @@ impl Machine {
 /// Why it is no answer to an agent's question.
 pub(super) fn validate_agent_answer(question: &UserQuestion, given: UserAnswer) -> Result<Value, String> {
     let UserQuestion::Pause { kind, choices, .. } = question else {
-        return Err("nobody waits for it".to_owned());
+        return Err("nothing waits for it any more".to_owned());
     };
     let pause = PauseSpec { choices: choices.clone(), ..PauseSpec::new(*kind) };
     answer_validation::validate_answer(&pause, given)

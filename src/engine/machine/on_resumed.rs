@@ -88,7 +88,7 @@ impl Machine {
     /// Every mistake in the answer, as text for the user.
     pub fn validate_answer_to(&self, call: CallId, given: &UserAnswer) -> Result<(), String> {
         let Some(branch) = self.core.branches.all().find(|branch| branch.pending_call() == Some(call)) else {
-            return Err("nobody waits for it".to_owned());
+            return Err("nothing waits for it any more".to_owned());
         };
         match branch.phase {
             WaitState::Person(_, PendingQuestion::Uncertain) => parse_resolution(given).map(|_| ()),
