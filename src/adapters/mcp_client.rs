@@ -1,6 +1,6 @@
 //! Client of servers that implement the model context protocol (<https://modelcontextprotocol.io>): tools of agents and
-//! `mcp` states. A server is started by the first call that needs it and ends with us; one that has ended is started
-//! again by the next call. Refuses to wait for a server longer than its settings say.
+//! `mcp` states. A server is started by the first call that needs it and ends with the program; one that has ended is
+//! started again by the next call. Refuses to wait for a server longer than its settings say.
 
 mod client_settings;
 mod connection;
@@ -117,7 +117,7 @@ impl McpServerPool {
         };
         let unreachable = |message: String| McpError::Unreachable { server: server.to_owned(), message };
         let connection = self.connect(config).await.map_err(unreachable)?;
-        // a list that was made by another version of the server is made again beside the call
+        // the server has said that its tools changed: lists them again before the call
         if connection.take_list_change() {
             let limit = Duration::from_millis(config.start_timeout_ms);
             let listing = list_connection(config, &connection, limit).await;
@@ -237,7 +237,7 @@ impl McpPort for McpServerPool {
     }
 }
 
-/// Tools within this time, and what else it offers within as much again.
+/// Lists the tools within this time, then resources and prompts within the same time again.
 async fn list_connection(
     server: &McpServerConfig,
     connection: &McpConnection,

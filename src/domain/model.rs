@@ -236,7 +236,7 @@ pub enum ModelError {
     /// The client, or a sub-agent, answered several times, and no answer had the requested form.
     #[error("{detail}")]
     Unfit { detail: String },
-    /// The scripted model was asked something its script does not hold.
+    /// The replies file or the recording holds no answer to this request, or there is no such file or client.
     #[error("{detail}")]
     Drift { detail: String },
 }

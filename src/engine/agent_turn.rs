@@ -48,7 +48,8 @@ pub struct AgentTurn {
     /// The number of texts with their middle cut out that a warning has reported.
     pub shortened_count: usize,
     pub summarization: SummarizationState,
-    /// Replaces the first entries in the agent's prompts; the turn still commits all of its entries.
+    /// The summary of this turn's first entries (`SummaryPart::Visit`). Prompts show it in their place; the
+    /// conversation still gets all entries.
     pub record: Option<ConversationSummary>,
     /// The turn only sums its conversation up (`/compact`): what the summary must keep, in the user's words.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -1,8 +1,8 @@
 //! The machine: takes the inputs of a run one by one and answers with effects and events.
 //!
-//! It consists of components (core, budgets, messages, breakpoints, snapshots, checkpoints), each in its file below, and of
-//! handlers: `impl Machine` in one file for each input or concern. A handler returns a `NextHandler`, `advance` runs it,
-//! `scheduler` takes the next branch.
+//! It consists of components (core, budgets, messages, breakpoints, snapshots, checkpoints, started agents), each in
+//! its file below, and of handlers: `impl Machine` in one file for each input or concern. A handler returns a
+//! `NextHandler`, `advance` runs it, `scheduler` takes the next branch.
 
 mod action_states;
 mod advance;
@@ -114,7 +114,7 @@ use synthdev_domain::workflow::SubAgents;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Machine {
     core: MachineCore,
-    /// Visits of states so far.
+    /// The number of the last visit; entries that a limit or a budget refused count too.
     visit_count: u64,
     /// The states entered, for display; bounded.
     path: Vec<String>,
@@ -135,7 +135,7 @@ pub struct Machine {
     error: Option<RunError>,
     /// Sub-agents can be reached.
     sub_agents: bool,
-    /// States entered so far, in all branches: the number of the last step.
+    /// States that the run entered, in all branches: the number of the last step.
     step_count: u32,
     checkpoints: CheckpointStore,
     /// What lists call the conversation.
@@ -148,8 +148,9 @@ pub struct Machine {
     decisions: DecisionMemory,
     /// Time limits of states are suspended, because a branch is stopped.
     timeouts_suspended: bool,
-    /// Old parts of conversations are dropped or compressed, and the number of inputs since the last time.
+    /// Old parts of conversations are dropped or compressed.
     compacts_history: bool,
+    /// Inputs since that was last done.
     inputs_since_compaction: u32,
 }
 
@@ -186,7 +187,8 @@ impl Machine {
         }
     }
 
-    /// Takes one input. An answer to a call that is no longer pending is dropped: it was overtaken by a cancel.
+    /// Takes one input. An answer to a call that no branch waits for any more is dropped: a cancel, an interrupt, a
+    /// time limit or a finished join came first.
     pub fn handle_input(&mut self, now: Timestamp, input: Input) -> MachineOutput {
         let before = std::mem::replace(&mut self.core.now, now);
         self.budgets.granted.clear();
@@ -298,6 +300,3 @@ impl Machine {
         self.checkpoints.restore_count(task)
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -18,7 +18,7 @@ pub enum McpError {
     /// The configuration has no server of this name. `hint`: what to do about it.
     #[error("no MCP server named `{server}` is configured")]
     UnknownServer { server: String, hint: String },
-    /// It cannot be read, or the prompt cannot be made; `message` says why.
+    /// The server does not give the resource, or cannot make the prompt; `message` says why.
     #[error("MCP server `{server}` does not give `{item}`: {message}")]
     NotGiven { server: String, item: String, message: String },
     /// The tool ran and failed, or was refused; `message` says why.
@@ -46,7 +46,7 @@ pub struct McpToolAddress {
     pub tool: String,
 }
 
-/// All configured servers. Dropping the future gives the call up, and the server is told.
+/// All configured servers. Dropping the future cancels the call and notifies the server.
 pub trait McpPort: Send + Sync {
     /// Calls one tool; the result is its structured content, else its text. What the server says of its progress goes to
     /// `progress`.

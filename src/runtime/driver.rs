@@ -1,4 +1,5 @@
-//! Drives one run: takes inputs in order, journals each before anything follows from it, performs effects.
+//! Drives one run: takes inputs in order, performs their effects, and journals each input before a snapshot, model call
+//! or tool that follows from it begins.
 
 mod event_publisher;
 mod exit_failures;
@@ -153,6 +154,8 @@ impl RunDriver {
                 Some(DriverMessage::Command(RunCommand::AllowUnsandboxed { call, allowed })) => {
                     exceptions.unsandboxed_commands.answer_permission(&self.run, call, allowed);
                 }
+                // the run is over or suspended, but that is not in the store yet (else the driver would have exited): a
+                // command ends the wait for it
                 Some(DriverMessage::Command(_)) if self.machine.is_over_or_suspended() => {
                     return DriverExit::Unrecorded;
                 }

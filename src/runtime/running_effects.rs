@@ -46,8 +46,8 @@ impl RunningEffects {
         }
     }
 
-    /// Stops all of them, and what tools have left running: who hears of the run's end finds no process of it any more.
-    /// `is_final`: the run will not be resumed.
+    /// Stops all of them, and what tools have left running: when the end of the run is published, none of its processes
+    /// is left. `is_final`: the run will not be resumed.
     pub(super) async fn end_run(self, is_final: bool) {
         let executor = self.executor.clone();
         drop(self);

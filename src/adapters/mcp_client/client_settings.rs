@@ -14,7 +14,7 @@ pub struct McpClientSettings {
     pub servers: BTreeMap<String, McpServerConfig>,
     /// Servers start here.
     pub project: PathBuf,
-    /// Variables of our environment that no server inherits (`*_KEY`).
+    /// Variables of synthdev's environment that no server inherits (`*_KEY`).
     pub strip_env: Vec<String>,
     /// Holds the servers of a project.
     pub sandbox: Arc<CommandSandbox>,

@@ -1,7 +1,9 @@
 //! Commands of agents that run in the background: which ones a run has, what they print, and that they end.
 //!
-//! They end with the run, and with this program. What they print is kept on disk until the run is over, so that a run that
-//! is resumed after a crash can still read it. Refuses more than a few commands at once.
+//! They end with the run, and with this program. The first 16 MiB of each output are kept on disk until the run is
+//! over, so that a run that is resumed after a crash can still read them; the last 64 KiB behind them are kept in
+//! memory. That holds for each running command, and for the 16 ended commands and long answers that began last. Refuses
+//! more than a few running commands at once.
 
 mod command_output;
 
@@ -27,7 +29,7 @@ use synthdev_domain::ids::RunId;
 /// Commands of a run that run at the same time.
 const MOST_RUNNING: usize = 8;
 
-/// Ended commands of a run whose output is kept.
+/// Ended commands and retained long answers of a run whose output is kept.
 const MOST_ENDED: usize = 16;
 
 /// How long a command may take to read what it is sent.

@@ -29,7 +29,7 @@ impl HeldOutput {
         !self.bytes.is_empty()
     }
 
-    /// But for a character that is not complete.
+    /// Takes the unfinished line, but for an incomplete character at its end.
     pub(super) fn take_line_start(&mut self) -> String {
         let cut = match std::str::from_utf8(&self.bytes) {
             Err(error) if error.error_len().is_none() && error.valid_up_to() > 0 => error.valid_up_to(),

@@ -1,4 +1,5 @@
-//! `read_output`: what a background command has printed, and whether it still runs.
+//! `read_output`: what a background command has printed and whether it still runs, and the whole text of an answer that
+//! was too long (`output_id`).
 
 use std::time::Duration;
 

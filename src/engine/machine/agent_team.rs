@@ -1,4 +1,4 @@
-//! The agents that agents of the run have started: where each stands, what it has handed in, and who has to be told.
+//! The agents that agents of the run have started: their state, their results, and which agent still gets a report.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};

@@ -1,7 +1,8 @@
 //! Which handler runs next for the current branch. A handler returns it, and `Machine::advance` runs that one, until the
 //! branch waits.
 //!
-//! So no handler calls another one that could call it back, and long chains of states need no stack.
+//! So a handler need not call one that could call it back, and long chains of states need no stack. A test
+//! (`tests/it/architecture/call_circles.rs`) fails when more than three files of one type call each other in a circle.
 
 use serde_json::Value;
 

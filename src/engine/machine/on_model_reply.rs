@@ -243,7 +243,7 @@ impl Machine {
         if again {
             return self.call_once_more();
         }
-        // A script that does not fit the run is no failure of a model.
+        // replies of a file or a recording that do not fit the run (`Drift`) are no failure of a model
         if self.pending_summary_coverage().is_some() && !matches!(error, ModelError::Drift { .. }) {
             return if self.try_fallback_model(&agent, error) {
                 NextHandler::CallModel

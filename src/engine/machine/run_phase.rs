@@ -1,4 +1,4 @@
-//! Whether a process drives the run, and who asks it to stop.
+//! Whether a process drives the run, and whether the user or another process asks it to stop.
 
 use serde::{Deserialize, Serialize};
 /// Whether a process drives the run.
@@ -26,7 +26,7 @@ impl RunPhase {
     }
 }
 
-/// Who asks the run to stop. Effects that have begun complete, none begin.
+/// A request to stop the run. Effects that have begun complete, none begin.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub(super) enum StopRequest {
     None,
