@@ -111,8 +111,8 @@ pub const MULTICALL_LIMIT: usize = 16;
 pub fn multicall_tool() -> ToolSpec {
     ToolSpec {
         name: MULTICALL.to_owned(),
-        description: "Make several tool calls at once and get all results together, in their order. Each runs once, one \
-            after the other, under its own approval; one that fails does not stop the others. Use it for calls that do \
+        description: "Make several tool calls at once and get all results together, in their order. Each runs once, under \
+            its own approval; calls that only read run side by side; one that fails does not stop the others. Use it for calls that do \
             not depend on each other's results. Example: {\"calls\": [{\"tool\": \"read_files\", \"arguments\": \
             {\"file_paths\": [\"a.rs\"]}}, {\"tool\": \"glob\", \"arguments\": {\"pattern\": \"*.toml\"}}]}."
             .to_owned(),

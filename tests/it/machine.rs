@@ -10,6 +10,7 @@ mod loops;
 mod pauses;
 mod prefix;
 mod retries;
+mod side_by_side;
 mod steering;
 mod steps;
 mod times;

@@ -81,6 +81,8 @@ fn any_weather_ends_well_and_replays_the_same() {
         "agent despawned",
         "agent cancelled",
         "agent messaged",
+        "tools side by side",
+        "agents side by side",
     ];
     let missing: Vec<&&str> = must.iter().filter(|what| !happens(what)).collect();
     assert!(one.is_some() || missing.is_empty(), "never happens: {missing:?}");
@@ -160,7 +162,8 @@ impl Weather {
             self.feed_input(input);
         }
         self.check_end();
-        let told = self.events.iter().filter_map(|(_, event)| kind(event)).collect();
+        let pairs = self.events.windows(2).filter_map(|pair| side_by_side(&pair[0].1, &pair[1].1));
+        let told = self.events.iter().filter_map(|(_, event)| kind(event)).chain(pairs).collect();
         (self.machine.status(), self.check_forks(), told)
     }
 
@@ -416,6 +419,17 @@ fn kind(event: &RunEvent) -> Option<String> {
         RunEvent::AgentMessaged { .. } => "agent messaged".to_owned(),
         _ => return None,
     })
+}
+
+/// A call that begins while the one before it runs.
+fn side_by_side(before: &RunEvent, event: &RunEvent) -> Option<String> {
+    match (before, event) {
+        (RunEvent::ToolStarted { .. }, RunEvent::ToolStarted { .. }) => Some("tools side by side".to_owned()),
+        (RunEvent::AgentSpawned { background: false, .. }, RunEvent::ToolStarted { .. }) => {
+            Some("agents side by side".to_owned())
+        }
+        _ => None,
+    }
 }
 
 fn end_input() -> Input {

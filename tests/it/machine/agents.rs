@@ -7,10 +7,10 @@ use synthdev::domain::agent_team::{
 use synthdev::domain::tool::{ToolRisk, ToolSpec};
 use synthdev::domain::workflow::{Budget, BudgetCap};
 
-const SPAWN: &str = "spawn_agent";
+pub(super) const SPAWN: &str = "spawn_agent";
 
 /// `writer` may start `coder`, which may start `coder` again and has a tool that needs approval.
-fn team(limits: AgentLimits) -> Vec<Workflow> {
+pub(super) fn team(limits: AgentLimits) -> Vec<Workflow> {
     let rights = SpawnRights {
         roles: vec![SpawnableRole { role: "coder".to_owned(), workflow: WorkflowIx(1) }],
         limits,
@@ -55,7 +55,7 @@ fn spawn_background(count: usize) -> Act {
     Act::CallsAll((0..count).map(call).collect())
 }
 
-fn returns(result: Value) -> Act {
+pub(super) fn returns(result: Value) -> Act {
     Act::CallsAll(vec![("return_results", json!({"result": result, "files": ["a.rs"]}))])
 }
 
@@ -271,7 +271,7 @@ fn agents_in_the_background_work_beside_the_one_that_started_them() {
 }
 
 /// The messages of the newest model request.
-fn last_request(play: &Play) -> Vec<String> {
+pub(super) fn last_request(play: &Play) -> Vec<String> {
     let mut requests = play.pending.iter().filter_map(|effect| match effect {
         Effect::CallModel { request, .. } => Some(request),
         _ => None,

@@ -11,7 +11,7 @@ use synthdev::domain::script::{
     TriedGuard,
 };
 use synthdev::domain::snapshot::SnapshotInfo;
-use synthdev::domain::tool::ToolOutcome;
+use synthdev::domain::tool::{MULTICALL, ToolOutcome};
 use synthdev::engine::effect::Effect;
 use synthdev::engine::input::{Input, UserAnswer};
 use synthdev::engine::steering::{Breakpoint, SteeringAction};
@@ -265,13 +265,30 @@ fn tool_call(luck: &mut Luck, request: &ModelRequest) -> ToolCall {
     let name = team_tool(luck, request).unwrap_or(name);
     let team = if luck.random_chance(90) { team_arguments(luck, name) } else { None };
     let arguments = if luck.random_chance(75) { luck.pick_item(&good) } else { luck.pick_item(&bad) };
+    let inner = (name == MULTICALL && luck.random_chance(90)).then(|| inner_calls(luck, request));
     let id = luck.pick_item(&["", "same", "other"]).to_owned();
     ToolCall {
         id,
         name: name.to_owned(),
-        arguments: team.map_or(arguments.to_owned(), |team| team.to_string()),
+        arguments: team.or(inner).map_or(arguments.to_owned(), |arguments| arguments.to_string()),
         original: None,
     }
+}
+
+/// The arguments of a `multicall`: calls of the other tools, mostly sound.
+fn inner_calls(luck: &mut Luck, request: &ModelRequest) -> Value {
+    let offered: Vec<&str> =
+        request.tools.iter().map(|tool| tool.name.as_str()).filter(|name| *name != MULTICALL).collect();
+    let count = luck.random_between(1, 5);
+    let calls: Vec<Value> = (0..count)
+        .map(|_| {
+            let names = [luck.random_item(&offered).map_or("look", |name| *name), "look", "look", "unknown"];
+            let tool = luck.pick_item(&names);
+            let arguments = team_arguments(luck, tool).unwrap_or_else(|| json!({}));
+            json!({"tool": tool, "arguments": arguments})
+        })
+        .collect();
+    json!({"calls": calls})
 }
 
 /// A random action of a user who watches the run.

@@ -18,7 +18,7 @@ use synthdev::domain::message::ChatRole;
 use synthdev::domain::model::ModelChoice;
 use synthdev::domain::script::{ScriptForm, ScriptKind, WorkflowScript};
 use synthdev::domain::source_location::{ConfigLayer, SourceLocation};
-use synthdev::domain::tool::{ParsingTool, ToolRisk, ToolSpec};
+use synthdev::domain::tool::{ParsingTool, ToolRisk, ToolSpec, multicall_tool};
 use synthdev::domain::workflow::{
     AgentFunction, NoMatch, ParameterType, SnapshotPolicy, StateBody, StateSpec, Transition, ValueSource,
     Workflow, WorkflowLimits, WorkflowParameter, WorkflowProgram,
@@ -159,7 +159,6 @@ fn context(luck: &mut Luck, name: usize) -> ContextSpec {
 }
 
 fn agent(luck: &mut Luck, name: usize, contexts: usize, chat: bool) -> AgentSpec {
-    let tools = [("write", ToolRisk::Write), ("look", ToolRisk::Read), ("execute", ToolRisk::Execute)];
     let side =
         if luck.random_chance(60) || chat { ConversationSide::Assistant } else { ConversationSide::User };
     let decides = luck.random_chance(50);
@@ -180,16 +179,7 @@ fn agent(luck: &mut Luck, name: usize, contexts: usize, chat: bool) -> AgentSpec
             }),
             ..ModelChoice::default()
         },
-        tools: tools[..luck.random_below(4)]
-            .iter()
-            .map(|(name, risk)| ToolSpec {
-                name: (*name).to_owned(),
-                description: String::new(),
-                parameters: json!({"type": "object"}),
-                risk: *risk,
-                repeat: None,
-            })
-            .collect(),
+        tools: own_tools(luck),
         parsing_tools: decides.then(|| decision(luck.random_chance(20))).into_iter().collect(),
         max_tool_rounds: u32::try_from(luck.random_between(1, 4)).unwrap(),
         tool_loop: luck.pick_item(&[ToolLoop::Auto, ToolLoop::Auto, ToolLoop::Step]),
@@ -206,6 +196,22 @@ fn agent(luck: &mut Luck, name: usize, contexts: usize, chat: bool) -> AgentSpec
         spawns: None,
         without: Default::default(),
     }
+}
+
+fn own_tools(luck: &mut Luck) -> Vec<ToolSpec> {
+    let tools = [("write", ToolRisk::Write), ("look", ToolRisk::Read), ("execute", ToolRisk::Execute)];
+    let tool = |(name, risk): &(&str, ToolRisk)| ToolSpec {
+        name: (*name).to_owned(),
+        description: String::new(),
+        parameters: json!({"type": "object"}),
+        risk: *risk,
+        repeat: None,
+    };
+    let mut own: Vec<ToolSpec> = tools[..luck.random_below(4)].iter().map(tool).collect();
+    if !own.is_empty() && luck.random_chance(50) {
+        own.push(multicall_tool());
+    }
+    own
 }
 
 fn decision(only: bool) -> ParsingTool {

@@ -97,6 +97,7 @@ pub fn team_tool<'r>(luck: &mut Luck, request: &'r ModelRequest) -> Option<&'r s
         SPAWN_AGENT,
         SPAWN_AGENT,
         SPEAK_TO_AGENT,
+        SPEAK_TO_AGENT,
         WAIT_FOR_AGENTS,
         DESPAWN_AGENT,
         RETURN_RESULTS,
@@ -117,7 +118,9 @@ pub fn team_arguments(luck: &mut Luck, tool: &str) -> Option<Value> {
             json!({"role": role, "task": "a part", "context": context, "background": luck.random_chance(75)})
         }
         RETURN_RESULTS => json!({"result": luck.pick_item(&[json!("done"), json!({"a": 1})])}),
-        SPEAK_TO_AGENT => json!({"agent": agent, "message": luck.pick_item(&["listen", " "])}),
+        SPEAK_TO_AGENT => {
+            json!({"agent": agent, "message": luck.pick_item(&["listen", "listen", "listen", " "])})
+        }
         WAIT_FOR_AGENTS => luck.pick_item(&[json!({}), json!({"agents": [agent]}), json!({"agents": 3})]),
         DESPAWN_AGENT => json!({"agent": agent}),
         NOTES_WRITE => json!({"key": "plan", "text": "first this"}),
