@@ -15,6 +15,7 @@ use synthdev_language::source::SourceFile;
 use synthdev_language::test_file::ENDING;
 use synthdev_settings::catalog::ConfigSources;
 use synthdev_settings::layers::read_layers::SettingOverrides;
+use synthdev_settings::mcp_environment::servers_from_environment;
 use synthdev_settings::mcp_servers::MCP_FILE;
 use synthdev_settings::own_tools::TOOLS_FOLDER;
 use synthdev_settings::setup::KEYS_FILE;
@@ -70,6 +71,7 @@ pub fn gather_sources(
         return Ok(gathered);
     }
     gathered.add_layer(&context.dirs.config, ConfigLayer::User, "user:");
+    gathered.sources.mcp_files.extend(servers_from_environment(&context.environment));
     gathered.project = trust::project_files(&context.project);
     gathered.trust = trust::decide_trust(context, &gathered.project, trusted)?;
     if let Some(left_out) = gathered.trust.excluded_files().map(<[String]>::to_vec) {
@@ -83,6 +85,7 @@ pub fn gather_sources(
 pub fn gather_as_if_trusted(context: &StartContext, files: &ProjectFiles) -> Result<ConfigSources> {
     let mut gathered = GatheredSources::shipped(context, context.overrides.clone());
     gathered.add_layer(&context.dirs.config, ConfigLayer::User, "user:");
+    gathered.sources.mcp_files.extend(servers_from_environment(&context.environment));
     gathered.project = files.clone();
     gathered.use_project(&[]);
     gathered.extra_settings(context)?;

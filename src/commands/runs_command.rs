@@ -111,8 +111,8 @@ pub(crate) fn run_snapshot_subcommand(context: &StartContext, command: SnapshotS
             let (info, changes) = service.show(&id).map_err(refused)?;
             snapshots::snapshot_text(&info, &changes)
         }
-        SnapshotSubcommand::Diff { id } => {
-            let diff = service.diff(&id).map_err(refused)?;
+        SnapshotSubcommand::Diff { id, other } => {
+            let diff = service.diff(&id, other.as_deref()).map_err(refused)?;
             if !std::io::stdout().is_terminal() {
                 // A patch is data: it must apply as it is.
                 std::io::stdout().lock().write_all(diff.as_bytes())?;

@@ -102,12 +102,13 @@ impl<'s> SnapshotService<'s> {
         Ok((info, changes))
     }
 
-    /// The same as a patch.
+    /// The same as a patch; with `other`, from the snapshot to that one.
     ///
     /// # Errors
     /// As `show`.
-    pub fn diff(&self, id: &str) -> Result<String, ProjectSnapshotError> {
-        Ok(self.store.diff(&self.store.find(id)?.id, None)?)
+    pub fn diff(&self, id: &str, other: Option<&str>) -> Result<String, ProjectSnapshotError> {
+        let other = other.map(|other| self.store.find(other)).transpose()?;
+        Ok(self.store.diff(&self.store.find(id)?.id, other.as_ref().map(|info| &info.id))?)
     }
 
     /// What a restore will do. Changes nothing.

@@ -25,7 +25,9 @@ pub(crate) fn run_snapshot_command(
             service.show(&id).map(|(info, changes)| snapshots::snapshot_text(&info, &changes))
         }
         // a patch stays as it is
-        SnapshotOperation::Diff { id } => return service.diff(&id).map_err(|error| error_text(&error)),
+        SnapshotOperation::Diff { id, other } => {
+            return service.diff(&id, other.as_deref()).map_err(|error| error_text(&error));
+        }
         SnapshotOperation::Restore { id } => service.restore(&id).map(|done| snapshots::restored_text(&done)),
         SnapshotOperation::Delete { id } => {
             service.delete(&id).map(|info| format!("snapshot {} was deleted", info.id))

@@ -4,6 +4,7 @@ pub mod catalog;
 pub mod dotenv;
 pub mod file_kind;
 pub mod layers;
+pub mod mcp_environment;
 pub mod mcp_servers;
 pub mod models;
 pub mod own_tools;

@@ -948,7 +948,18 @@ fn what_a_line_asks_for() {
         ("/snapshot", &[UiCommand::ask(RunRequest::Snapshot(SnapshotOperation::List))]),
         (
             "/snap diff ab",
-            &[UiCommand::ask(RunRequest::Snapshot(SnapshotOperation::Diff { id: "ab".into() }))],
+            &[UiCommand::ask(RunRequest::Snapshot(SnapshotOperation::Diff { id: "ab".into(), other: None }))],
+        ),
+        (
+            "/snapshot diff ab cd",
+            &[UiCommand::ask(RunRequest::Snapshot(SnapshotOperation::Diff {
+                id: "ab".into(),
+                other: Some("cd".into()),
+            }))],
+        ),
+        (
+            "/snapshot info ab",
+            &[UiCommand::ask(RunRequest::Snapshot(SnapshotOperation::Show { id: "ab".into() }))],
         ),
         ("/wf tick", &[UiCommand::ask(DefinitionRequest::ChooseWorkflow("tick".into()))]),
         ("/wrkflow x", &[]),

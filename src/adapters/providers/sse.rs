@@ -3,6 +3,7 @@
 //! Lenient where servers are sloppy: CRLF or LF, no space after the colon, comments, a byte order mark, no blank
 //! line between two events, no blank line at the end. Several events of one read cost one pass over its bytes.
 
+use std::borrow::Cow;
 use std::io::BufRead;
 
 use synthdev_domain::model::ModelError;
@@ -74,7 +75,8 @@ impl SseParser {
         if line.is_empty() {
             return self.dispatch_event(on);
         }
-        let text = String::from_utf8_lossy(line);
+        // nearly every line is sound, and telling so is much faster than looking for what is not
+        let text = str::from_utf8(line).map_or_else(|_| String::from_utf8_lossy(line), Cow::Borrowed);
         let (field, value) = text.split_once(':').unwrap_or((&text, ""));
         let value = value.strip_prefix(' ').unwrap_or(value);
         match field {

@@ -16,14 +16,17 @@ pub enum SnapshotSubcommand {
         json: bool,
     },
     /// Show its contents and how the current files differ
+    #[command(visible_alias = "info")]
     Show {
         /// Its id, or a prefix of it
         id: String,
     },
-    /// Differences from the snapshot to now
+    /// Differences from the snapshot to now, or to another one
     Diff {
         /// Its id, or a prefix of it
         id: String,
+        /// The other snapshot
+        other: Option<String>,
     },
     /// Restore the files; the current files are stored first
     Restore {

@@ -11,6 +11,7 @@ use super::inputs::InputFormReader;
 use super::parallel_form::read_max_concurrency;
 use super::spanned::{InputForm, SpannedText, SpannedValue};
 use super::value_shapes::{TEXTS, VALUE};
+use synthdev_domain::diagnostic::DiagnosticSeverity;
 use synthdev_domain::ids::StateIx;
 use synthdev_domain::workflow::{ForEachSpec, ValueSource};
 
@@ -50,8 +51,13 @@ pub(super) fn read_for_each_form(
 ) -> Option<ForEachForm> {
     let items = read_items(node, inputs, findings);
     let shorthand = non_null_member(node, "states").is_none();
-    let named = read_texts(node, "needs_state", findings)
-        .map(|paths| paths.into_iter().map(needed_path).collect::<Vec<String>>());
+    let named = read_texts(node, "needs_state", findings);
+    if let Some(all) = named.iter().flatten().find(|path| path.value == "*").filter(|_| !shorthand) {
+        let message =
+            "every item sees all of `common_data`: name the parts that it needs, so that it sees no more";
+        findings.add_diagnostic(DiagnosticSeverity::Info, "I02", all.span.clone(), message, None);
+    }
+    let named = named.map(|paths| paths.into_iter().map(needed_path).collect::<Vec<String>>());
     let handed_out = is_task(node).then(|| named.clone().unwrap_or_default());
     let sub_agent = sub_agent(node, findings);
     let needs = named

@@ -166,11 +166,23 @@ pub struct TimeTravelOutcome {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum SnapshotOperation {
     List,
-    Create { label: String },
-    Show { id: String },
-    Diff { id: String },
-    Restore { id: String },
-    Delete { id: String },
+    Create {
+        label: String,
+    },
+    Show {
+        id: String,
+    },
+    /// Without `other`: to the present.
+    Diff {
+        id: String,
+        other: Option<String>,
+    },
+    Restore {
+        id: String,
+    },
+    Delete {
+        id: String,
+    },
 }
 
 /// What a restore of a snapshot will do, for the user to confirm.

@@ -20,8 +20,13 @@ pub fn parse_snapshot_command(rest: &str) -> Result<Option<SnapshotOperation>, S
     let command = match first {
         "" | "list" | "ls" => SnapshotOperation::List,
         "create" => SnapshotOperation::Create { label: strip_quotes(rest).to_owned() },
-        "show" => SnapshotOperation::Show { id: id()? },
-        "diff" => SnapshotOperation::Diff { id: id()? },
+        "show" | "info" => SnapshotOperation::Show { id: id()? },
+        "diff" => {
+            let both = id()?;
+            let (id, other) = split_word(&both);
+            let other = Some(other.trim()).filter(|other| !other.is_empty());
+            SnapshotOperation::Diff { id: id.to_owned(), other: other.map(str::to_owned) }
+        }
         "restore" => SnapshotOperation::Restore { id: id()? },
         "delete" => SnapshotOperation::Delete { id: id()? },
         "help" => return Ok(None),

@@ -57,9 +57,12 @@ pub(super) fn on_response(model: &mut UiModel, response: RunResponse) -> Vec<UiC
 fn on_snapshot_done(model: &mut UiModel, command: SnapshotOperation, text: Result<String, String>) {
     match (command, text) {
         (_, Err(reason)) => show_error(model, "Snapshot", &reason),
-        (SnapshotOperation::Diff { id }, Ok(text)) => {
-            let block = TranscriptBlock::new(ItemTone::Accent, &format!("Since snapshot {id}"), &text)
-                .style(BlockBodyStyle::Diff);
+        (SnapshotOperation::Diff { id, other }, Ok(text)) => {
+            let title = match other {
+                Some(other) => format!("From snapshot {id} to {other}"),
+                None => format!("Since snapshot {id}"),
+            };
+            let block = TranscriptBlock::new(ItemTone::Accent, &title, &text).style(BlockBodyStyle::Diff);
             model.add_item(TranscriptItem::Block(block));
         }
         (_, Ok(text)) => model.show_answer("Snapshot", &text),

@@ -46,6 +46,17 @@ fn create_list_show_diff_restore_and_delete() {
     for line in ["-before", "+after", "+fresh", "-gone"] {
         assert!(diff.lines().any(|found| found == line), "no `{line}` in\n{diff}");
     }
+    world.run_program(&["snapshot", "create", "after"]).code(0);
+    let all = snapshot_ids(&world);
+    let after = all.iter().find(|other| **other != id).unwrap();
+    let between = world.run_program(&["snapshot", "diff", &id, after]).code(0).stdout;
+    assert_eq!(between, diff, "the second one holds what the files are now");
+    let back = world.run_program(&["snapshot", "diff", after, &id]).code(0).stdout;
+    assert!(
+        back.lines().any(|line| line == "-after") && back.lines().any(|line| line == "+before"),
+        "{back}"
+    );
+    world.run_program(&["snapshot", "diff", &id, "zz"]).code(1);
     let restored = world.run_program(&["snapshot", "restore", &id[..6], "--yes"]).code(0).stdout;
     assert!(restored.contains("3 files restored") && restored.contains("undo this"), "{restored}");
     assert_eq!(

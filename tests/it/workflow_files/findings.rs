@@ -252,6 +252,13 @@ fn warnings_and_notes() {
     assert_warns(&start.replace("\"reviewer\"", "\"typo\""), &[("W09", "\"typo\"")]);
     assert_warns(&start.replace("\"talk\"", "\"size\""), &[("W10", "\"size\"")]);
     assert_warns(&and(r#""variables": {"max_iterations": 3}"#, &start), &[("I01", "\"max_iterations\"")]);
+    for (needs, noted) in [(r#"["*"]"#, vec![("I02", "\"*\"")]), (r#"["x"]"#, vec![])] {
+        let body = r#""states": [{"name": "start", "transition": [{"target": "stop"}]}]"#;
+        let each = format!(
+            r#"{{"name": "start", "type": "foreach", "in": "[1, 2]", "needs_state": {needs}, {body}}}"#
+        );
+        assert_warns(&states(&each), &noted);
+    }
     let open =
         states(r#"{"name": "start", "transition": [{"target": "stop", "condition": "common_data.x"}]}"#);
     assert_warns(&and(r#""on_no_match": "stop""#, &open), &[]);

@@ -338,9 +338,64 @@ async fn same_three_ways(row: &Row) {
     }
 }
 
+/// Workflows whose steps are for a client: they are played by one.
+const FOR_CLIENTS: [&str; 1] = ["client_review"];
+
+#[test]
+fn a_review_is_done_by_sub_agents_and_summed_up_by_the_client() {
+    let world = project();
+    let mut client = Client::open_with(&world, &OURS);
+    let inputs = json!({"focus": "typos", "files": "*.rs"});
+    let told = client.call_tool("start_workflow", json!({"name": "client_review", "inputs": inputs}));
+    let mut open: Vec<String> = tasks(&told);
+    assert_eq!(open.len(), 3, "{told}");
+    let run = told["workflowId"].clone();
+    while let Some(id) = open.pop() {
+        let prompt = text(
+            &told["subAgents"].as_array().unwrap().iter().find(|one| one["workflow_id"] == *id).unwrap()["prompt"],
+        );
+        assert!(prompt.contains("get_next_step"), "{prompt}");
+        let said = next_step(&mut client, &id);
+        let step = &said["step"];
+        assert_eq!(step["type"], "llm_call", "{said}");
+        let request = step["parameters"]["messages"].to_string();
+        assert!(request.contains("Look for: typos"), "{request}");
+        let file = ["a.rs", "src/b c.rs", "d.rs"]
+            .into_iter()
+            .find(|file| request.contains(&format!("the file {file}")));
+        let result = json!({"text": format!("checked {}", file.unwrap())});
+        assert_eq!(submit_step(&mut client, &id, step, &result), json!({"status": "accepted"}), "{step}");
+        let mut said = next_step(&mut client, &id);
+        while said["status"] == "waiting" {
+            said = next_step(&mut client, &id);
+        }
+        assert_eq!(said["status"], "complete", "{said}");
+    }
+    let told = wait_ended(&mut client, &run);
+    assert_eq!(told["status"], "awaiting_llm_action", "{told}");
+    assert_eq!(told["action"]["required_outputs"], json!(["report"]), "{told}");
+    let findings = text(&told["action"]["prompt"]);
+    let marks = ["## a.rs\nchecked a.rs", "## d.rs\nchecked d.rs", "## src/b c.rs\nchecked src/b c.rs"];
+    assert!(marks.iter().all(|mark| findings.contains(mark)), "{findings}");
+    let resume = |results: Value| json!({"resumeToken": told["resumeToken"], "results": results});
+    let wrong = client.call_tool("resume_workflow", resume(json!({"report": ""})));
+    assert!(
+        wrong["error"].is_object() || wrong["status"] != "completed",
+        "an empty report does not fit: {wrong}"
+    );
+    let ended = client.call_tool("resume_workflow", resume(json!({"report": "three files are fine"})));
+    assert_eq!(
+        (&ended["status"], &ended["output"]),
+        (&json!("completed"), &json!("three files are fine")),
+        "{ended}"
+    );
+    client.close_client();
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn shipped_workflows_take_the_same_path_to_the_same_output_whoever_thinks() {
-    let rows: Vec<&str> = ROWS.iter().map(|row| row.name).collect();
+    let mut rows: Vec<&str> = ROWS.iter().map(|row| row.name).chain(FOR_CLIENTS).collect();
+    rows.sort_unstable();
     assert_eq!(rows, shipped(), "every shipped workflow has a row");
     for row in &ROWS {
         same_three_ways(row).await;
