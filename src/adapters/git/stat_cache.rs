@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use git2::Oid;
 
-use super::snapshot_entry::{FileStat, FileTime, SnapshotEntry, TreeEntryKind};
+use super::snapshot_entry::{FileStat, FileTime, RelPath, SnapshotEntry, TreeEntryKind};
 use super::snapshot_error::{self, SnapshotResult};
 use super::snapshot_location::{SnapshotLocation, SnapshotRepository, private_file};
 
@@ -80,6 +80,27 @@ pub fn make_unmatchable(stat: &mut FileStat) {
 pub fn find_entry<'a>(entries: &'a [SnapshotEntry], path: &[u8]) -> Option<&'a SnapshotEntry> {
     let at = entries.binary_search_by(|entry| entry.path.as_slice().cmp(path)).ok()?;
     entries.get(at)
+}
+
+/// Looks paths up that come in their order, in entries sorted by path: one pass over both.
+pub struct EntryCursor<'a> {
+    rest: &'a [SnapshotEntry],
+}
+
+impl<'a> EntryCursor<'a> {
+    /// For paths from `first` on.
+    pub fn before_path(entries: &'a [SnapshotEntry], first: Option<&RelPath>) -> Self {
+        let start = first.map_or(0, |first| entries.partition_point(|entry| entry.path < *first));
+        Self { rest: &entries[start..] }
+    }
+
+    /// The entry of a path that is not before the last one.
+    pub fn find_next(&mut self, path: &[u8]) -> Option<&'a SnapshotEntry> {
+        while self.rest.first().is_some_and(|entry| entry.path.as_slice() < path) {
+            self.rest = &self.rest[1..];
+        }
+        self.rest.first().filter(|entry| entry.path == path)
+    }
 }
 
 fn cache_file(place: &SnapshotLocation, store: &SnapshotRepository) -> PathBuf {
@@ -168,6 +189,25 @@ mod tests {
         }
         let unsorted = StatCache { entries: vec![entry("b"), entry("a")], snapshot: String::new() };
         assert_eq!(decode_cache(&encode_cache(&unsorted)), None);
+    }
+
+    #[test]
+    fn a_cursor_finds_what_is_there_and_passes_over_the_rest() {
+        let entries: Vec<SnapshotEntry> = ["b", "b/x", "c", "e"].map(entry).into();
+        let check = |paths: &[&str], expected: &[&str]| {
+            let paths: Vec<RelPath> = paths.iter().map(|path| path.as_bytes().to_vec()).collect();
+            let mut cursor = EntryCursor::before_path(&entries, paths.first());
+            let found: Vec<&[u8]> = paths
+                .iter()
+                .filter_map(|path| cursor.find_next(path))
+                .map(|entry| entry.path.as_slice())
+                .collect();
+            assert_eq!(found, expected.iter().map(|path| path.as_bytes()).collect::<Vec<_>>());
+        };
+        check(&["a", "b", "b/x", "d", "e", "f"], &["b", "b/x", "e"]);
+        check(&["b/x", "c"], &["b/x", "c"]);
+        check(&["f"], &[]);
+        check(&[], &[]);
     }
 
     #[test]

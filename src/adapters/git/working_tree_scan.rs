@@ -9,14 +9,14 @@ use git2::{ObjectType, Odb, Oid};
 
 use super::ignore_rules::IgnoreRules;
 use super::open_repository::{OutsideFiles, is_outside_lead_error, is_refusal, open_at};
-use super::project_walk::walk_project;
+use super::project_walk::{WalkedPaths, walk_project};
 use super::snapshot_entry::{
     FileStat, FileTime, RelPath, SnapshotEntry, TreeEntryKind, ancestor_paths, display_path, to_bytes,
     to_path,
 };
 use super::snapshot_error::{self, SnapshotResult};
 use super::snapshot_location::{SnapshotLocation, SnapshotRepository};
-use super::stat_cache::{StatCache, find_entry, make_unmatchable};
+use super::stat_cache::{EntryCursor, StatCache, make_unmatchable};
 use super::uncovered_files::{MAX_FILE, UncoveredFiles};
 use super::user_index::{IndexBlobTrust, UserIndex};
 use crate::open_beneath::{open_parent, open_unfollowed, read_open_file};
@@ -105,14 +105,8 @@ pub fn scan_working_tree(
     cache: &StatCache,
     blobs: BlobDestination,
 ) -> SnapshotResult<WorkingTreeScan> {
-    let seed = UserIndex::read_index(target.store)?;
     let root = target.location.project.as_path();
-    let mut walked = walk_project(
-        root,
-        target.rules,
-        &|path| seed.submodules.contains_key(path),
-        target.location.data_inside_project.as_deref(),
-    );
+    let (seed, mut walked) = walk_beside_index(target)?;
     let mut scan = WorkingTreeScan {
         skipped_paths: std::mem::take(&mut walked.skipped_paths),
         empty_dirs: std::mem::take(&mut walked.empty_dirs),
@@ -131,7 +125,8 @@ pub fn scan_working_tree(
     let hash = within_limits(target, hash, &mut scan);
     hash_all(target, hash, blobs, &mut scan)?;
     add_submodules(root, &seed.submodules, &mut scan);
-    scan.entries.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+    // two sorted parts: a stable sort only merges them
+    scan.entries.sort_by(|a, b| a.path.cmp(&b.path));
     if scan.skipped_paths.len() > MAX_LISTED {
         scan.is_partial = true;
         // what is the project's own comes first
@@ -142,6 +137,23 @@ pub fn scan_working_tree(
         scan.skipped_paths.push(SkippedPath { path: ".".to_owned(), reason, lack });
     }
     Ok(scan)
+}
+
+/// Walks the project while the user's index is read: in a large project each takes a good part of the time. This walk
+/// does not know the submodules; where there are some, it is done again.
+fn walk_beside_index(target: &WorkingTreeScanTarget<'_>) -> SnapshotResult<(UserIndex, WalkedPaths)> {
+    // the store stays in this thread
+    let (place, rules) = (target.location, target.rules);
+    let walk = |is_submodule: &dyn Fn(&[u8]) -> bool| {
+        walk_project(&place.project, rules, is_submodule, place.data_inside_project.as_deref())
+    };
+    std::thread::scope(|scope| {
+        let other = scope.spawn(|| walk(&|_| false));
+        let seed = UserIndex::read_index(target.store)?;
+        let walked = other.join().ok().filter(|_| seed.submodules.is_empty());
+        let walked = walked.unwrap_or_else(|| walk(&|path| seed.submodules.contains_key(path)));
+        Ok((seed, walked))
+    })
 }
 
 /// Tracked and wanted paths that the walk did not list, as far as real directories lead to them.
@@ -190,20 +202,29 @@ fn unwalked_paths(
 }
 
 fn probe_all(root: &Path, paths: &[RelPath], cache: &StatCache, seed: &UserIndex) -> Vec<PathProbe> {
-    let probe = |path: &RelPath| probe_path(root, path, cache, seed);
+    let probe_some = |paths: &[RelPath]| -> Vec<PathProbe> {
+        let mut cached = EntryCursor::before_path(&cache.entries, paths.first());
+        let mut seeded = EntryCursor::before_path(&seed.entries, paths.first());
+        paths.iter().map(|path| probe_path(root, path, &mut cached, &mut seeded)).collect()
+    };
     if paths.len() < WORTH_A_THREAD {
-        return paths.iter().map(probe).collect();
+        return probe_some(paths);
     }
     let (left, right) = paths.split_at(paths.len() / 2);
     std::thread::scope(|scope| {
-        let other = scope.spawn(|| right.iter().map(probe).collect::<Vec<_>>());
-        let mut states: Vec<PathProbe> = left.iter().map(probe).collect();
-        states.extend(other.join().unwrap_or_else(|_| right.iter().map(probe).collect()));
+        let other = scope.spawn(|| probe_some(right));
+        let mut states = probe_some(left);
+        states.extend(other.join().unwrap_or_else(|_| probe_some(right)));
         states
     })
 }
 
-fn probe_path(root: &Path, path: &RelPath, cache: &StatCache, seed: &UserIndex) -> PathProbe {
+fn probe_path(
+    root: &Path,
+    path: &RelPath,
+    cached: &mut EntryCursor<'_>,
+    seeded: &mut EntryCursor<'_>,
+) -> PathProbe {
     let meta = match fs::symlink_metadata(root.join(to_path(path))) {
         Ok(meta) => meta,
         Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
@@ -217,10 +238,10 @@ fn probe_path(root: &Path, path: &RelPath, cache: &StatCache, seed: &UserIndex) 
     let Some(stat) = FileStat::from_metadata(&meta) else {
         return PathProbe::Opaque;
     };
-    let fitting = |entries| find_entry(entries, path).filter(|entry| entry.stat == stat);
-    if let Some(known) = fitting(&cache.entries) {
+    let fits = |entry: &&SnapshotEntry| entry.stat == stat;
+    if let Some(known) = cached.find_next(path).filter(fits) {
         PathProbe::Known(stat, known.blob)
-    } else if let Some(seeded) = fitting(&seed.entries) {
+    } else if let Some(seeded) = seeded.find_next(path).filter(fits) {
         PathProbe::Seeded(stat, seeded.blob)
     } else {
         PathProbe::Unknown(stat)
