@@ -198,6 +198,9 @@ pub struct ConcurrentCall {
     /// The outcome of the tool, once it is there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<ToolOutcome>,
+    /// It was interrupted and may have had an effect: the user is asked when it is in front.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uncertain: Option<String>,
     /// It was stopped with the work of its branch.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_stopped: bool,
@@ -206,12 +209,13 @@ pub struct ConcurrentCall {
 impl ConcurrentCall {
     /// A tool that has just begun.
     pub fn of_tool(at: usize, call: CallId, since: Timestamp) -> Self {
-        Self { at, call, since, agent: None, outcome: None, is_stopped: false }
+        Self { at, call, since, agent: None, outcome: None, uncertain: None, is_stopped: false }
     }
 
     /// Whether the outcome of its tool is still to come.
     pub fn is_running(&self) -> bool {
-        self.agent.is_none() && self.outcome.is_none() && !self.is_stopped
+        let has_ended = self.outcome.is_some() || self.uncertain.is_some() || self.is_stopped;
+        self.agent.is_none() && !has_ended
     }
 }
 

@@ -65,6 +65,14 @@ impl MachineCore {
         }
     }
 
+    /// The process died while the call ran: the user is asked about it when it is in front.
+    pub(super) fn mark_uncertain(&mut self, call: CallId, reason: String) {
+        let Some(open) = self.open_reply_mut() else { return };
+        if let Some(begun) = open.concurrent_calls.iter_mut().find(|begun| begun.call == call) {
+            begun.uncertain = Some(reason);
+        }
+    }
+
     /// Keeps the outcome of a call until the calls before it are answered.
     pub(super) fn record_concurrent_outcome(&mut self, call: CallId, outcome: ToolOutcome) {
         let runs = |begun: &&mut ConcurrentCall| begun.call == call && begun.is_running();

@@ -5,7 +5,6 @@
 use super::run_phase::RunPhase;
 use super::{CallId, Effect, Input, Machine, PendingQuestion, RunEvent, WaitState, ask_user};
 use crate::answer_validation::{self, parse_resolution};
-use crate::effect::UserQuestion;
 use crate::input::{ResumeInput, UserAnswer};
 use synthdev_domain::ids::Timestamp;
 use synthdev_domain::journal::RunStatus;
@@ -185,15 +184,13 @@ impl Machine {
     }
 
     fn ask_about_interrupted_call(&mut self, call: CallId, reason: String) {
-        if !self.core.branches.all().any(|branch| branch.phase == WaitState::Tool(call))
-            || !self.activate_branch_for(&Input::Elapsed { call })
-        {
+        if !self.activate_branch_for(&Input::Elapsed { call }) {
             return;
         }
-        let Some((invocation, _)) = self.core.current_invocation() else { return };
-        let (tool, arguments) = (invocation.tool, invocation.arguments);
-        let question =
-            UserQuestion::Uncertain { began: call, state: self.core.state_name(), tool, arguments, reason };
+        if self.core.branches.current.phase != WaitState::Tool(call) {
+            return self.core.mark_uncertain(call, reason);
+        }
+        let Some(question) = self.uncertain_question(call, reason) else { return };
         // shown with the other open questions
         self.core.branches.current.question = Some(question);
         self.core.branches.current.waiting_since = self.core.now;

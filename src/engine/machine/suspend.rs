@@ -151,7 +151,8 @@ impl Machine {
             | WaitState::Ending
             | WaitState::Over => false,
         };
-        self.core.branches.all().all(still)
+        let calls_run = |branch: &Branch| branch.concurrent_calls().next().is_some();
+        self.core.branches.all().all(|branch| still(branch) && !calls_run(branch))
             && (self.core.is_stopping() || self.core.branches.all().any(|branch| is_waiting(&branch.phase)))
     }
 }

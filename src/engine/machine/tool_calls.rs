@@ -103,6 +103,9 @@ impl Machine {
         if let Some(number) = begun.agent {
             return Some(self.await_agents(begun.call, vec![number]));
         }
+        if let Some(reason) = begun.uncertain {
+            return Some(self.ask_whether_done(begun.call, reason));
+        }
         let Some(outcome) = begun.outcome else {
             self.core.branches.current.phase = WaitState::Tool(begun.call);
             return Some(NextHandler::Wait);

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Machine, NextHandler, PendingQuestion};
+use super::{CallId, Machine, NextHandler, PendingQuestion};
 use crate::answer_validation::{UncertainCallResolution, parse_resolution};
 use crate::effect::UserQuestion;
 use crate::input::UserAnswer;
@@ -10,6 +10,20 @@ use synthdev_domain::tool::ToolOutcome;
 use synthdev_domain::workflow::plain_text;
 
 impl Machine {
+    /// Asks whether the call in front took effect before the process died.
+    pub(super) fn ask_whether_done(&mut self, began: CallId, reason: String) -> NextHandler {
+        match self.uncertain_question(began, reason) {
+            Some(question) => self.core.ask_user(PendingQuestion::Uncertain, question),
+            None => NextHandler::Wait,
+        }
+    }
+
+    pub(super) fn uncertain_question(&self, began: CallId, reason: String) -> Option<UserQuestion> {
+        let (invocation, _) = self.core.current_invocation()?;
+        let (tool, arguments) = (invocation.tool, invocation.arguments);
+        Some(UserQuestion::Uncertain { began, state: self.core.state_name(), tool, arguments, reason })
+    }
+
     /// The user has checked whether the tool took effect.
     pub(super) fn on_certain(&mut self, answer: UserAnswer) -> NextHandler {
         let Some(UserQuestion::Uncertain { began, .. }) = self.core.branches.current.question else {

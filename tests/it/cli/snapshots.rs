@@ -56,7 +56,7 @@ fn create_list_show_diff_restore_and_delete() {
         back.lines().any(|line| line == "-after") && back.lines().any(|line| line == "+before"),
         "{back}"
     );
-    world.run_program(&["snapshot", "diff", &id, "zz"]).code(1);
+    world.run_program(&["snapshot", "diff", &id, "zz"]).code(2);
     let restored = world.run_program(&["snapshot", "restore", &id[..6], "--yes"]).code(0).stdout;
     assert!(restored.contains("3 files restored") && restored.contains("undo this"), "{restored}");
     assert_eq!(

@@ -4,6 +4,7 @@ use super::agents::{SPAWN, last_request, returns, team};
 use super::*;
 use synthdev::domain::agent_team::AgentLimits;
 use synthdev::domain::tool::{MULTICALL, ToolRisk, ToolSpec, multicall_tool};
+use synthdev::engine::input::ResumeInput;
 use synthdev::engine::steering::Breakpoint;
 
 /// A writer with one tool that reads, one that writes, and `multicall`.
@@ -142,6 +143,32 @@ fn a_time_limit_stops_all_of_them_and_keeps_what_was_answered() {
     let answer = last_request(&play).join("\n");
     assert!(answer.contains("answer 2"), "{answer}");
     assert_eq!(answer.matches("interrupted while this call ran").count(), 2, "{answer}");
+    play.perform_act(Act::Says("fine"));
+    assert_eq!(play.finish_and_replay().last().unwrap(), "end completed");
+}
+
+#[test]
+fn calls_that_a_crash_left_open_are_asked_about_one_by_one() {
+    let mut play = Play::from_spec(reader());
+    play.perform_act(all(&["look"; 3]));
+    ends(&mut play, 2);
+    let open: Vec<CallId> = play.pending.drain(..).filter_map(|effect| effect_call(&effect)).collect();
+    let unclear = open.into_iter().map(|call| (call, "who knows".to_owned())).collect();
+    let resumed = ResumeInput { present: true, unclear, ..ResumeInput::default() };
+    play.feed_input(Input::Resumed(Box::new(resumed)));
+    let asks =
+        |play: &Play| play.pending.iter().filter(|effect| matches!(effect, Effect::AskPerson { .. })).count();
+    assert_eq!((asks(&play), running(&play)), (1, vec![]), "{:#?}", play.lines);
+    let answer = |text: &str| Act::Answers(UserAnswer::Text { text: text.to_owned() });
+    play.perform_act(answer("repeat"));
+    assert_eq!((asks(&play), running(&play)), (0, vec![1]), "{:#?}", play.lines);
+    ends(&mut play, 1);
+    assert_eq!((asks(&play), running(&play)), (1, vec![]), "{:#?}", play.lines);
+    play.perform_act(answer("skip"));
+    let request = last_request(&play).join("\n");
+    for part in ["answer 1", "answer 2", "it was not repeated"] {
+        assert!(request.contains(part), "no `{part}` in {request}");
+    }
     play.perform_act(Act::Says("fine"));
     assert_eq!(play.finish_and_replay().last().unwrap(), "end completed");
 }
