@@ -219,6 +219,12 @@ pub enum CliCommand {
         /// For which shell
         shell: CompletionShell,
     },
+    /// Print the manual page, or write one for each command
+    Man {
+        /// Write the pages of all commands (synthdev-run.1 and so on) into this directory
+        #[arg(long, value_name = "DIR")]
+        to: Option<PathBuf>,
+    },
 }
 
 #[derive(Args, Debug, Default)]

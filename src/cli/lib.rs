@@ -15,6 +15,7 @@ pub mod json_error;
 pub mod json_output;
 pub mod limits;
 pub mod lists;
+pub mod manual;
 pub mod models;
 pub mod output;
 pub mod resume;

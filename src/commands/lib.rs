@@ -42,13 +42,15 @@ mod tools_check;
 mod trust_command;
 
 use std::io::Write;
+use std::path::Path;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 
 use synthdev_bootstrap::hardening;
 use synthdev_bootstrap::sandbox_helper::remove_private_directories;
 use synthdev_bootstrap::start_context::StartContext;
 use synthdev_cli::args::{CliArgs, CliCommand, ConfigCommand, SettingFlags, completion_script};
+use synthdev_cli::manual::{manual_page, write_manual_pages};
 use synthdev_cli::{exit, limits, output};
 
 /// Does what was typed; the answer is the exit code.
@@ -62,6 +64,17 @@ pub fn run_cli(cli: CliArgs) -> Result<u8> {
     done
 }
 
+/// The manual, or all its pages in a directory.
+fn print_manual(directory: Option<&Path>) -> Result<u8> {
+    let Some(directory) = directory else {
+        std::io::stdout().lock().write_all(&manual_page()?)?;
+        return Ok(exit::COMPLETED);
+    };
+    write_manual_pages(directory)
+        .with_context(|| format!("the manual pages cannot be written to {}", directory.display()))?;
+    Ok(exit::COMPLETED)
+}
+
 fn perform(mut cli: CliArgs) -> Result<u8> {
     hardening::forbid_process_inspection();
     hardening::outlive_file_limits();
@@ -69,6 +82,9 @@ fn perform(mut cli: CliArgs) -> Result<u8> {
     if let Some(CliCommand::Completions { shell }) = cli.command {
         std::io::stdout().lock().write_all(&completion_script(shell))?;
         return Ok(exit::COMPLETED);
+    }
+    if let Some(CliCommand::Man { to }) = &cli.command {
+        return print_manual(to.as_deref());
     }
     if matches!(cli.command, Some(CliCommand::Limits)) {
         std::io::stdout().lock().write_all(limits::limits_page().as_bytes())?;
@@ -119,7 +135,9 @@ fn perform(mut cli: CliArgs) -> Result<u8> {
         Some(CliCommand::Config(ConfigCommand::Explain { key, json })) => {
             list_commands::explain_setting(&context, &key, json)
         }
-        Some(CliCommand::Completions { .. } | CliCommand::Limits) => Ok(exit::COMPLETED),
+        Some(CliCommand::Completions { .. } | CliCommand::Man { .. } | CliCommand::Limits) => {
+            Ok(exit::COMPLETED)
+        }
     }
 }
 

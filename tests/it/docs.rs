@@ -90,9 +90,14 @@ fn error_codes_are_listed() {
         ModelError::Empty { detail: detail() },
         ModelError::Repetition { detail: detail() },
         ModelError::Drift { detail: detail() },
+        ModelError::Delegated { transient: false, detail: detail() },
+        ModelError::Unfit { detail: detail() },
     ];
     for error in errors {
         row(&format!("`{}`", error.code()));
+    }
+    for code in synthdev::domain::run_error::ERROR_NAMES {
+        row(&format!("`{code}`"));
     }
     for code in super::architecture::literals_given_to("RunError", "new") {
         row(&format!("`{code}`"));

@@ -66,6 +66,7 @@ pub(super) const COMMAND_FILES: &[CommandRow] = &[
     ("demo", "src/commands/demo.rs", "run_demo"),
     ("limits", "src/cli/limits.rs", "limits_page"),
     ("completions", "src/cli/args.rs", "completion_script"),
+    ("man", "src/commands/lib.rs", "print_manual"),
 ];
 
 /// Every command that does something by itself, with the commands above it.

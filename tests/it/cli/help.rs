@@ -122,6 +122,22 @@ fn every_limit_is_told() {
 }
 
 #[test]
+fn manual_pages_name_the_commands_and_are_written_for_each() {
+    let world = World::new();
+    let page = world.run_program(&["man"]).code(0).stdout;
+    assert!(page.contains(".TH synthdev 1") && page.contains("snapshot"), "{page}");
+    world.run_program(&["man", "--to", "pages"]).code(0);
+    for (name, part) in
+        [("synthdev.1", "workflows"), ("synthdev-run.1", "--yes"), ("synthdev-runs-fork.1", "fork")]
+    {
+        assert!(world.read_file(&format!("pages/{name}")).contains(&part.replace('-', "\\-")), "{name}");
+    }
+    world.write_file("file", "");
+    let refused = world.run_program(&["man", "--to", "file/below"]).code(2).stderr;
+    assert!(refused.contains("the manual pages cannot be written to"), "{refused}");
+}
+
+#[test]
 fn completions_exist_for_every_shell_and_name_the_commands() {
     let world = World::new();
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
