@@ -471,8 +471,8 @@ impl ProjectTools {
         let started = Instant::now();
         let mut answer =
             self.answer_call(invocation, confinement, progress).await.unwrap_or_else(ToolAnswer::failure);
-        // only an agent can read on
-        if action_schema(&invocation.tool).is_null() {
+        // only an agent can read on; but what a script gets of a server's result can be cut, too
+        if invocation.tool == mcp_call::NAME || action_schema(&invocation.tool).is_null() {
             answer = retained_output::retain_long_answer(&self.project, invocation, answer).await;
         }
         answer.into_outcome(&invocation.tool, started.elapsed(), self.project.cap)

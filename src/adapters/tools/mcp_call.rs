@@ -8,9 +8,10 @@ use synthdev_ports::mcp::{McpPort, McpToolAddress};
 use synthdev_ports::tool::ToolProgressSink;
 
 use super::tool_answer::ToolAnswer;
+use super::truncated_output::shorten_text;
 
-/// Bytes of what a server answers. It is recorded, and stays in the run's memory.
-const MOST_BYTES: usize = 1 << 20;
+/// Bytes of a result that scripts get. It is recorded, and stays in the run's memory.
+pub(super) const DATA_BYTES: usize = 1 << 20;
 
 pub(super) const NAME: &str = "mcp";
 
@@ -49,24 +50,26 @@ pub(super) async fn run_tool(
 ) -> ToolAnswer {
     let given = arguments.arguments.unwrap_or_else(|| json!({}));
     match servers.call(&arguments.server, &arguments.tool, &given, progress).await {
-        Ok(result) if result.to_string().len() > MOST_BYTES => ToolAnswer::failure(format!(
-            "{} of {} answered with {} bytes, at most {MOST_BYTES} are taken: ask it for less, or for a file and its path",
-            arguments.tool,
-            arguments.server,
-            result.to_string().len()
-        )),
         Ok(result) => {
             let body = match &result {
                 Value::String(text) => text.clone(),
                 other => format!("{other:#}"),
             };
             ToolAnswer::success(format!("{} of {} answered", arguments.tool, arguments.server))
+                .data(result_data(result, &body))
                 .body(body)
-                .data(result)
         }
         Err(error) => {
             let hint = error.hint().map(|hint| format!("; {hint}")).unwrap_or_default();
             ToolAnswer::failure(format!("{error}{hint}"))
         }
     }
+}
+
+/// What scripts get of a result: a part of an object is no object, so a large one is cut as text.
+fn result_data(result: Value, text: &str) -> Value {
+    if !result.is_string() && result.to_string().len() <= DATA_BYTES {
+        return result;
+    }
+    Value::String(shorten_text(text, DATA_BYTES))
 }

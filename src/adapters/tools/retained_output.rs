@@ -7,19 +7,22 @@ use tokio::task::spawn_blocking;
 
 use super::background_commands::{BackgroundCommands, CommandEnd, CommandRecord, OutputOwner};
 use super::held_output::HeldOutput;
+use super::mcp_call;
 use super::tool_answer::ToolAnswer;
 use super::tool_context::ToolContext;
 use synthdev_domain::tool::ToolInvocation;
 
-/// The answer, which names what is retained of it if it is longer than a model is shown.
+/// The answer, which names what is retained of it if it is longer than its reader gets.
 pub(super) async fn retain_long_answer(
     project: &ToolContext,
     invocation: &ToolInvocation,
     answer: ToolAnswer,
 ) -> ToolAnswer {
-    let Some((run, text)) = invocation.run.as_ref().zip(answer.long_body(project.cap)) else { return answer };
+    // a script has more of a result than a model is shown
+    let cap = if invocation.tool == mcp_call::NAME { mcp_call::DATA_BYTES } else { project.cap };
+    let Some((run, long)) = invocation.run.as_ref().zip(answer.long_text(cap)) else { return answer };
     let owner = OutputOwner { run, record: CommandRecord::new(&invocation.tool, ".", false) };
-    let (text, seen) = (Cursor::new(text.to_owned()), project.cap as u64 / 2);
+    let (text, seen) = (Cursor::new(long.text.to_owned()), long.beginning);
     match retain_output(&project.background_commands, &owner, text, seen, CommandEnd::new("ended", None))
         .await
     {

@@ -24,6 +24,17 @@ pub(super) struct ToolAnswer {
     network_denied: bool,
 }
 
+/// A text of which the model is shown only the beginning, so many bytes, and the end.
+pub(super) struct LongAnswerText<'a> {
+    pub(super) text: &'a str,
+    pub(super) beginning: u64,
+}
+
+/// Bytes of an error: it stands in the line about the call.
+fn error_cap(cap: usize) -> usize {
+    cap / 4
+}
+
 impl ToolAnswer {
     pub(super) fn success(summary: impl Into<String>) -> Self {
         Self {
@@ -94,10 +105,17 @@ impl ToolAnswer {
         self.with_fact(OUTPUT_ID, id).with_fact("output_notice", notice)
     }
 
-    /// The text of an answer that will be cut, unless all of it is retained already.
-    pub(super) fn long_body(&self, cap: usize) -> Option<&str> {
-        let is_cut = self.body.len() > cap && !self.facts.contains_key(OUTPUT_ID);
-        is_cut.then_some(self.body.as_str())
+    /// The text that will be cut to so many bytes, or the error to its part of them, unless all of it is retained already.
+    pub(super) fn long_text(&self, cap: usize) -> Option<LongAnswerText<'_>> {
+        if self.facts.contains_key(OUTPUT_ID) {
+            return None;
+        }
+        let cut = |text, cap: usize| LongAnswerText { text, beginning: cap as u64 / 2 };
+        if self.body.len() > cap {
+            return Some(cut(&self.body, cap));
+        }
+        let error = self.error.as_deref().filter(|error| error.len() > error_cap(cap))?;
+        Some(cut(error, error_cap(cap)))
     }
 
     pub(super) fn into_outcome(self, tool: &str, took: Duration, cap: usize) -> ToolOutcome {
@@ -108,7 +126,7 @@ impl ToolAnswer {
         head.insert("tool".to_owned(), tool.into());
         head.insert("time_ms".to_owned(), duration_ms.into());
         if let Some(error) = self.error {
-            head.insert("error".to_owned(), shorten_text(&error, cap / 4).into());
+            head.insert("error".to_owned(), shorten_text(&error, error_cap(cap)).into());
         }
         head.extend(self.facts);
         let mut content = Value::Object(head).to_string();

@@ -2,6 +2,7 @@
 answer() { printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$1"; }
 notify() { printf '{"jsonrpc":"2.0","method":"notifications/%s","params":%s}\n' "$1" "$2"; }
 text() { answer "{\"content\":[{\"type\":\"text\",\"text\":\"$1\"}]}"; }
+letters() { head -c "$1" /dev/zero | tr '\0' x; }
 echo start >> starts
 added=
 while read -r line; do
@@ -46,6 +47,10 @@ while read -r line; do
       echo slow >> slow ;;
     *'"name":"fail"'*) answer '{"isError":true,"content":[{"type":"text","text":"no such row"}]}' ;;
     *'"name":"data"'*) answer '{"content":[],"structuredContent":{"rows":[1,2]}}' ;;
+    # of a server that has so many tools: a large text, a large error, large data
+    *'"name":"t3"'*) text "$(letters 1300000)" ;;
+    *'"name":"t4"'*) answer "{\"isError\":true,\"content\":[{\"type\":\"text\",\"text\":\"$(letters 300000)\"}]}" ;;
+    *'"name":"t5"'*) answer "{\"content\":[],\"structuredContent\":{\"rows\":\"$(letters 1300000)\"}}" ;;
     *'"name":"write"'*) if echo x > "$GIVEN"; then text written; else text refused; fi ;;
     *'"name":"picture"'*) answer '{"content":[{"type":"image","data":"AAAA","mimeType":"image/png"}]}' ;;
     *'"name":"grow"'*)

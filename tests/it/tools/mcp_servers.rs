@@ -13,7 +13,7 @@ use synthdev::adapters::tools::{ProjectTools, ToolSettings};
 use synthdev::domain::mcp_server::{McpServerConfig, McpServerTransport};
 use synthdev::domain::sandbox::SandboxSettings;
 use synthdev::domain::source_location::ConfigLayer;
-use synthdev::domain::tool::{RerunPolicy, ToolPreview, ToolRisk};
+use synthdev::domain::tool::{RerunPolicy, ToolOutcome, ToolPreview, ToolRisk};
 use synthdev::ports::mcp::{McpPort, McpServerRecords};
 use synthdev::ports::tool::{NoToolProgress, ToolPort, ToolProgressSink};
 use tempfile::TempDir;
@@ -320,4 +320,45 @@ async fn a_list_that_changed_is_read_again_by_the_next_call() {
     assert!(pool.find_tool("s__grown").is_some(), "a call behind the notice lists the tools again");
     // one that knew the list of before has the kept one
     assert_eq!(other.find_tool("s__grown").unwrap().0.tool, "grown");
+}
+
+/// The tools of a project with this server, and with a place for what answers leave out.
+async fn tools_with_outputs(fixture: &ServerFixture) -> ProjectTools {
+    let pool = fixture.free_pool();
+    pool.list_servers(&["s".to_owned()]).await;
+    let mut settings = ToolSettings::new(fixture.directory.path());
+    settings.command_outputs = Some(fixture.data.path().join("commands"));
+    ProjectTools::new(settings).with_servers(Arc::new(pool))
+}
+
+fn head(outcome: &ToolOutcome) -> Value {
+    serde_json::from_str(outcome.content.lines().next().unwrap()).unwrap()
+}
+
+#[tokio::test]
+async fn a_large_result_is_cut_and_kept_whole() {
+    let mut fixture = ServerFixture::new("sound 6", ConfigLayer::User);
+    fixture.servers.get_mut("s").unwrap().call_timeout_ms = 30_000;
+    let tools = tools_with_outputs(&fixture).await;
+    let check = async |tool: &str, arguments: Value, ok: bool, letters: u64| {
+        let answer = tools.run(&invocation(tool, arguments.clone())).await;
+        let about = format!("{tool} {arguments}: {}", &answer.content[..200]);
+        assert_eq!(answer.ok, ok, "{about}");
+        assert!(answer.content.len() < 80_000 && answer.content.contains(" bytes left out …]"), "{about}");
+        assert!(
+            answer.data.as_ref().is_none_or(|data| data.as_str().unwrap().len() < (1 << 20) + 100),
+            "{about}"
+        );
+        let id = head(&answer)["output_id"].as_str().unwrap_or_else(|| panic!("{about}")).to_owned();
+        let last = tools.run(&invocation("read_output", json!({"id": id, "from": -60}))).await;
+        assert!(last.content.contains("xxxxxxxx") && head(&last)["to"] == head(&last)["printed"], "{last:?}");
+        let printed = head(&last)["printed"].as_u64().unwrap();
+        assert!((letters..letters + 60).contains(&printed), "{about}: {printed}");
+    };
+    let of_state = |tool: &str| json!({"server": "s", "tool": tool});
+    check("s__t3", json!({}), true, 1_300_000).await;
+    check("s__t4", json!({}), false, 300_000).await;
+    check("s__t5", json!({}), true, 1_300_000).await;
+    check("mcp", of_state("t3"), true, 1_300_000).await;
+    check("mcp", of_state("t5"), true, 1_300_000).await;
 }
