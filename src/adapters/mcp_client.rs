@@ -4,55 +4,69 @@
 
 mod client_settings;
 mod connection;
+mod known_tools;
+mod server_listing;
 mod server_start;
 mod tool_lists;
+mod tool_refresh;
 mod variables;
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value};
+use tokio::sync::oneshot;
 use tokio::time::timeout;
 
 pub use client_settings::McpClientSettings;
 use connection::{McpCallFailure, McpConnection};
-use synthdev_domain::mcp_server::{McpCallRecord, McpServerConfig, McpToolDescription, SERVER_SEPARATOR};
+use known_tools::KnownTools;
+use server_listing::{empty_listing, list_connection};
+use synthdev_domain::mcp_server::{McpCallRecord, McpServerConfig, SERVER_SEPARATOR};
 use synthdev_domain::tool::ToolSpec;
-use synthdev_ports::mcp::{McpError, McpPort, McpServerListing, McpServerRecords as _, McpToolAddress};
+use synthdev_ports::mcp::{McpError, McpPort, McpServerListing, McpToolAddress};
 use synthdev_ports::tool::ToolProgressSink;
 pub use tool_lists::McpToolLists;
+use tool_refresh::{FirstListing, LiveConnection};
+
+/// How long a call that has its answer waits for the first listing of its connection: a short run would end before the list is
+/// kept, and the next one would not see new tools.
+const FIRST_LISTING: Duration = Duration::from_millis(500);
 
 /// All configured servers; nothing is started before it is needed.
 pub struct McpServerPool {
     settings: McpClientSettings,
     slots: BTreeMap<String, ServerSlot>,
-    /// By the names that agents know.
-    addresses: Mutex<BTreeMap<String, (McpToolAddress, ToolSpec)>>,
+    known: Arc<KnownTools>,
 }
 
 /// The connection to one server, if there is one. The call that starts the server holds the lock, so that it is started once.
 #[derive(Default)]
 struct ServerSlot {
-    connection: tokio::sync::Mutex<Option<Arc<McpConnection>>>,
+    live: tokio::sync::Mutex<Option<LiveConnection>>,
+}
+
+/// A connection for a call.
+struct ConnectedServer {
+    connection: Arc<McpConnection>,
+    /// Ends when the tools of a new connection are listed.
+    first_listing: Option<oneshot::Receiver<()>>,
 }
 
 impl McpServerPool {
     pub fn new(settings: McpClientSettings) -> Self {
         let slots = settings.servers.keys().map(|name| (name.clone(), ServerSlot::default())).collect();
-        let pool = Self { settings, slots, addresses: Mutex::default() };
-        pool.remember_stored_tools();
+        let known = Arc::new(KnownTools::new(settings.tool_lists.clone()));
+        let pool = Self { settings, slots, known };
+        pool.remember_retained_tools();
         pool
     }
 
-    fn remember_stored_tools(&self) {
-        for server in self.settings.servers.values() {
-            if let Some(tools) = self.settings.tool_lists.listed_tools(server).and_then(Result::ok) {
-                self.remember_tools(server, &tools);
-            }
-        }
+    fn remember_retained_tools(&self) {
+        self.settings.servers.values().for_each(|server| self.known.remember_retained(server));
     }
 
     /// Asks these servers for their tools, side by side, and stores the answers. Boxed: the client would be compiled
@@ -65,44 +79,34 @@ impl McpServerPool {
     async fn list_server(&self, server: &McpServerConfig) -> McpServerListing {
         let started = Instant::now();
         let limit = Duration::from_millis(server.start_timeout_ms);
-        let listing = match self.connect(server).await {
-            Ok(connection) => list_connection(server, &connection, limit).await,
+        let listing = match self.connect(server, FirstListing::ByCaller).await {
+            Ok(connected) => list_connection(server, &connected.connection, limit).await,
             Err(why) => empty_listing(server, Err(why)),
         };
         let listing = McpServerListing { took: started.elapsed(), ..listing };
-        self.keep_listing(server, &listing);
+        self.known.keep_listing(server, &listing);
         listing
     }
 
-    fn keep_listing(&self, server: &McpServerConfig, listing: &McpServerListing) {
-        self.settings.tool_lists.store_listing(server, listing);
-        if let Ok(tools) = &listing.tools {
-            self.remember_tools(server, tools);
-        }
-    }
-
-    fn remember_tools(&self, server: &McpServerConfig, tools: &[McpToolDescription]) {
-        let mut addresses = self.addresses.lock().unwrap_or_else(PoisonError::into_inner);
-        for tool in tools {
-            let spec = server.tool_spec(tool);
-            let address = McpToolAddress { server: server.name.clone(), tool: tool.name.clone() };
-            addresses.insert(spec.name.clone(), (address, spec));
-        }
-    }
-
     /// The connection that there is, or a new one.
-    async fn connect(&self, server: &McpServerConfig) -> Result<Arc<McpConnection>, String> {
+    async fn connect(
+        &self,
+        server: &McpServerConfig,
+        first: FirstListing,
+    ) -> Result<ConnectedServer, String> {
         let Some(slot) = self.slots.get(&server.name) else { return Err("it is not configured".to_owned()) };
-        let mut held = slot.connection.lock().await;
-        if let Some(connection) = held.as_ref().filter(|connection| connection.is_open()) {
-            return Ok(Arc::clone(connection));
+        let mut held = slot.live.lock().await;
+        if let Some(live) = held.as_ref().filter(|live| live.connection.is_open()) {
+            return Ok(ConnectedServer { connection: Arc::clone(&live.connection), first_listing: None });
         }
         // the one that has ended goes first: it may hold what the new one needs
         held.take();
         let limit = Duration::from_millis(server.start_timeout_ms);
-        let connection = Arc::new(McpConnection::open(&self.settings, server, limit).await?);
-        *held = Some(Arc::clone(&connection));
-        Ok(connection)
+        let opened = McpConnection::open(&self.settings, server, limit).await?;
+        let (live, first_listing) = LiveConnection::begin(opened, &self.known, server, first);
+        let connection = Arc::clone(&live.connection);
+        *held = Some(live);
+        Ok(ConnectedServer { connection, first_listing })
     }
 
     async fn call_tool(
@@ -116,19 +120,14 @@ impl McpServerPool {
             return Err(self.unknown_server(server));
         };
         let unreachable = |message: String| McpError::Unreachable { server: server.to_owned(), message };
-        let connection = self.connect(config).await.map_err(unreachable)?;
-        // the server has said that its tools changed: lists them again before the call
-        if connection.take_list_change() {
-            let limit = Duration::from_millis(config.start_timeout_ms);
-            let listing = list_connection(config, &connection, limit).await;
-            if listing.tools.is_ok() {
-                self.keep_listing(config, &listing);
-            }
-        }
+        let connected = self.connect(config, FirstListing::AtOnce).await.map_err(unreachable)?;
         let limit = Duration::from_millis(config.call_timeout_ms);
         let started = Instant::now();
-        let answered = timeout(limit, connection.call_tool(tool, arguments, progress)).await;
+        let answered = timeout(limit, connected.connection.call_tool(tool, arguments, progress)).await;
         let took = started.elapsed();
+        if let Some(listing) = connected.first_listing {
+            let _ = timeout(FIRST_LISTING, listing).await;
+        }
         let result = match answered {
             Ok(Ok(result)) => Ok(result),
             Ok(Err(McpCallFailure::Refused(message))) => {
@@ -167,9 +166,9 @@ impl McpServerPool {
             let (server, item) = (server.to_owned(), item.to_owned());
             McpError::NotGiven { server, item, message }
         };
-        let connection = self.connect(config).await.map_err(unreachable)?;
+        let connected = self.connect(config, FirstListing::AtOnce).await.map_err(unreachable)?;
         let limit = Duration::from_millis(config.call_timeout_ms);
-        match timeout(limit, fetch(&connection)).await {
+        match timeout(limit, fetch(&connected.connection)).await {
             Ok(Ok(text)) => Ok(text),
             Ok(Err(McpCallFailure::Refused(message))) => Err(not_given(message)),
             Ok(Err(McpCallFailure::Lost(message))) => Err(unreachable(message)),
@@ -204,16 +203,15 @@ impl McpPort for McpServerPool {
     }
 
     fn find_tool(&self, agent_tool: &str) -> Option<(McpToolAddress, ToolSpec)> {
-        let known = || self.addresses.lock().unwrap_or_else(PoisonError::into_inner).get(agent_tool).cloned();
-        if let Some(found) = known() {
-            return Some(found);
-        }
-        if !agent_tool.contains(SERVER_SEPARATOR) {
-            return None;
-        }
-        // another process, or another part of this one, may have asked the server since
-        self.remember_stored_tools();
-        known()
+        let found = self.known.find(agent_tool).or_else(|| {
+            if !agent_tool.contains(SERVER_SEPARATOR) {
+                return None;
+            }
+            // another process, or another part of this one, may have asked the server since
+            self.remember_retained_tools();
+            self.known.find(agent_tool)
+        })?;
+        Some((found.address, found.spec))
     }
 
     fn read_resource<'a>(&'a self, server: &'a str, uri: &'a str) -> BoxFuture<'a, Result<String, McpError>> {
@@ -231,37 +229,10 @@ impl McpPort for McpServerPool {
     }
 
     fn is_connected(&self, server: &str) -> bool {
-        let slot = self.slots.get(server).map(|slot| slot.connection.try_lock());
+        let slot = self.slots.get(server).map(|slot| slot.live.try_lock());
         // a lock that is held: it is being started
-        matches!(slot, Some(Ok(held)) if held.as_ref().is_some_and(|connection| connection.is_open()))
+        matches!(slot, Some(Ok(held)) if held.as_ref().is_some_and(|live| live.connection.is_open()))
     }
-}
-
-/// Lists the tools within this time, then resources and prompts within the same time again.
-async fn list_connection(
-    server: &McpServerConfig,
-    connection: &McpConnection,
-    limit: Duration,
-) -> McpServerListing {
-    let tools = match timeout(limit, connection.list_tools()).await {
-        Ok(listed) => listed,
-        Err(_) => Err(format!("it did not list its tools within {} s", limit.as_secs())),
-    };
-    if tools.is_err() {
-        return empty_listing(server, tools);
-    }
-    // a server whose tools can be used is not left out for the rest
-    let others = async { (connection.list_resources().await, connection.list_prompts().await) };
-    let (resources, prompts) = timeout(limit, others).await.unwrap_or_default();
-    McpServerListing { resources, prompts, ..empty_listing(server, tools) }
-}
-
-fn empty_listing(
-    server: &McpServerConfig,
-    tools: Result<Vec<McpToolDescription>, String>,
-) -> McpServerListing {
-    let (resources, prompts) = (Vec::new(), Vec::new());
-    McpServerListing { server: server.name.clone(), tools, resources, prompts, took: Duration::ZERO }
 }
 
 fn no_answer_within(limit: Duration) -> String {

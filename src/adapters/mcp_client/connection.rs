@@ -1,6 +1,5 @@
 //! One connection to a server: the handshake, its tools, its calls, and what it wrote to its standard error.
 
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -21,6 +20,7 @@ use serde_json::{Map, Value};
 use tokio::io::AsyncReadExt as _;
 use tokio::net::unix::pipe::Receiver;
 use tokio::runtime::Handle;
+use tokio::sync::Notify;
 use tokio::time::timeout;
 
 use super::client_settings::McpClientSettings;
@@ -54,7 +54,7 @@ pub(super) enum McpCallFailure {
 
 pub(super) struct McpConnection {
     service: RunningService<RoleClient, McpClientHandler>,
-    list_changed: Arc<AtomicBool>,
+    tools_changed: Arc<Notify>,
     progress: ProgressDispatcher,
     errors: StderrTail,
     /// Dropped last: the server is asked to end by the end of its input first.
@@ -63,7 +63,7 @@ pub(super) struct McpConnection {
 
 /// Identifies synthdev to the server, and receives its notifications.
 struct McpClientHandler {
-    list_changed: Arc<AtomicBool>,
+    tools_changed: Arc<Notify>,
     progress: ProgressDispatcher,
 }
 
@@ -84,7 +84,7 @@ impl ClientHandler for McpClientHandler {
     }
 
     async fn on_tool_list_changed(&self, _context: NotificationContext<RoleClient>) {
-        self.list_changed.store(true, Ordering::Relaxed);
+        self.tools_changed.notify_one();
     }
 }
 
@@ -129,10 +129,10 @@ impl McpConnection {
         limit: Duration,
     ) -> Result<Self, String> {
         let errors = StderrTail::default();
-        let list_changed = Arc::new(AtomicBool::new(false));
+        let tools_changed = Arc::new(Notify::new());
         let progress = ProgressDispatcher::new();
         let handler =
-            McpClientHandler { list_changed: Arc::clone(&list_changed), progress: progress.clone() };
+            McpClientHandler { tools_changed: Arc::clone(&tools_changed), progress: progress.clone() };
         let (service, process) = match prepare_server(settings, server)? {
             PreparedServer::Process(process) => {
                 let StartedProcess { group, commands, output, errors: stderr } = *process;
@@ -148,7 +148,7 @@ impl McpConnection {
         };
         let why = match service {
             Ok(Ok(service)) => {
-                return Ok(Self { service, list_changed, progress, errors, _process: process });
+                return Ok(Self { service, tools_changed, progress, errors, _process: process });
             }
             Ok(Err(error)) => {
                 tokio::time::sleep(STDERR_WAIT).await;
@@ -171,9 +171,9 @@ impl McpConnection {
         !self.service.is_closed() && !self.service.peer().is_transport_closed()
     }
 
-    /// Whether the server has said that its tools have changed since this was asked last.
-    pub(super) fn take_list_change(&self) -> bool {
-        self.list_changed.swap(false, Ordering::Relaxed)
+    /// Tells when the server has said that its tools have changed.
+    pub(super) fn tool_changes(&self) -> Arc<Notify> {
+        Arc::clone(&self.tools_changed)
     }
 
     fn offers(&self, what: impl FnOnce(&ServerCapabilities) -> bool) -> bool {

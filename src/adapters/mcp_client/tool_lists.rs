@@ -22,6 +22,9 @@ const FAILURE_COUNTS: Duration = Duration::from_secs(10 * 60);
 /// Marks the file of the last call.
 const CALL: &str = ".call";
 
+/// The file that is written whenever the tools of a server are others than before.
+const CHANGE_MARK: &str = "changed";
+
 /// Where the lists are kept, and beside each how the last call went.
 #[derive(Clone, Debug)]
 pub struct McpToolLists {
@@ -47,17 +50,34 @@ impl McpToolLists {
         Self { directory: data_directory.join("mcp-tools") }
     }
 
+    /// This file changes with the tools of any server: who uses the lists looks at it.
+    pub fn change_mark(&self) -> PathBuf {
+        self.directory.join(CHANGE_MARK)
+    }
+
     /// Best effort: without it the server is asked again.
     pub(super) fn store_listing(&self, server: &McpServerConfig, listing: &McpServerListing) {
+        let known = self.listed_tools(server).and_then(Result::ok);
+        let is_new = listing.tools.as_ref().is_ok_and(|tools| known.as_ref() != Some(tools));
         let (tools, failure) = match &listing.tools {
             Ok(tools) => (tools.clone(), None),
             // a list that was good once is kept: the server may only be down
-            Err(_) if matches!(self.listed_tools(server), Some(Ok(_))) => return,
+            Err(_) if known.is_some() => return,
             Err(failure) => (Vec::new(), Some(failure.clone())),
         };
         let (resources, prompts) = (listing.resources.clone(), listing.prompts.clone());
         let stored = StoredToolList { server: server.name.clone(), tools, resources, prompts, failure };
         self.write(server, "", &stored);
+        if is_new {
+            self.mark_change();
+        }
+    }
+
+    fn mark_change(&self) {
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        if let Err(error) = file_io::write_private(&self.change_mark(), &now.as_nanos().to_string()) {
+            tracing::warn!(%error, "open sessions do not see yet that the tools of an MCP server changed");
+        }
     }
 
     /// Best effort, too: nothing depends on it.

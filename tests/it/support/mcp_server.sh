@@ -5,6 +5,7 @@ text() { answer "{\"content\":[{\"type\":\"text\",\"text\":\"$1\"}]}"; }
 letters() { head -c "$1" /dev/zero | tr '\0' x; }
 echo start >> starts
 added=
+if [ -s gained ]; then added=",{\"name\":\"$(cat gained)\",\"inputSchema\":{\"type\":\"object\"}}"; fi
 while read -r line; do
   id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9][0-9]*\).*/\1/p')
   case $line in

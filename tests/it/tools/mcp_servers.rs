@@ -302,24 +302,59 @@ async fn resources_and_prompts_are_listed_kept_and_read() {
     );
 }
 
+/// Waits until agents know the tool.
+async fn wait_for_tool(pool: &McpServerPool, agent_tool: &str) {
+    for _ in 0..1_000 {
+        if pool.find_tool(agent_tool).is_some() {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    panic!("never listed: {agent_tool}");
+}
+
 #[tokio::test]
-async fn a_list_that_changed_is_read_again_by_the_next_call() {
+async fn a_list_that_changed_is_read_again_when_the_server_says_so() {
     let fixture = ServerFixture::new("sound", ConfigLayer::User);
     let pool = fixture.free_pool();
     pool.list_servers(&["s".to_owned()]).await;
     assert!(pool.find_tool("s__grown").is_none());
     let other = fixture.free_pool();
     assert_eq!(call(&pool, "grow").await, "grown");
-    // the notice and the answer are two messages: either may be heard first
-    for _ in 0..100 {
-        assert!(call(&pool, "look").await.starts_with("key none"));
-        if pool.find_tool("s__grown").is_some() {
-            break;
-        }
-    }
-    assert!(pool.find_tool("s__grown").is_some(), "a call behind the notice lists the tools again");
+    wait_for_tool(&pool, "s__grown").await;
     // one that knew the list of before has the kept one
     assert_eq!(other.find_tool("s__grown").unwrap().0.tool, "grown");
+    assert_eq!(fixture.starts(), 1);
+}
+
+#[tokio::test]
+async fn a_new_connection_finds_tools_that_the_server_gained() {
+    let check = async |listed: &str, use_server: &str, expected: bool| {
+        let fixture = ServerFixture::new("sound", ConfigLayer::User);
+        fixture.free_pool().list_servers(&["s".to_owned()]).await;
+        let mark = McpToolLists::new(fixture.data.path()).change_mark();
+        let first = std::fs::read_to_string(&mark).unwrap();
+        // the same server, which has other tools when it is started again
+        std::fs::write(fixture.directory.path().join("gained"), listed).unwrap();
+        let pool = fixture.free_pool();
+        assert!(pool.find_tool("s__t9").is_none());
+        match use_server {
+            "call" => assert!(call(&pool, "look").await.starts_with("key none")),
+            "resource" => assert_eq!(pool.read_resource("s", "note://one").await.unwrap(), "buy milk"),
+            _ => {}
+        }
+        if expected {
+            wait_for_tool(&pool, "s__t9").await;
+        }
+        drop(pool);
+        let about = format!("{listed} {use_server}");
+        assert_eq!(fixture.free_pool().find_tool("s__t9").is_some(), expected, "{about}");
+        assert_eq!(std::fs::read_to_string(&mark).unwrap() != first, expected, "{about}");
+    };
+    check("t9", "call", true).await;
+    check("t9", "resource", true).await;
+    check("t9", "nothing", false).await;
+    check("", "call", false).await;
 }
 
 /// The tools of a project with this server, and with a place for what answers leave out.
