@@ -56,6 +56,9 @@ pub struct McpToolDescription {
     pub is_read_only: bool,
     #[serde(default)]
     pub is_idempotent: bool,
+    /// It changes something and destroys nothing: `destructiveHint` is false. Without a word of the server it is not so.
+    #[serde(default)]
+    pub is_additive: bool,
 }
 
 /// A text or a file that a server offers.
@@ -94,6 +97,17 @@ pub struct McpCallRecord {
     pub failure: Option<String>,
 }
 
+impl McpToolDescription {
+    /// By what the server says of it.
+    fn declared_risk(&self) -> ToolRisk {
+        match (self.is_read_only, self.is_additive) {
+            (true, _) => ToolRisk::Read,
+            (false, true) => ToolRisk::Write,
+            (false, false) => ToolRisk::Execute,
+        }
+    }
+}
+
 impl McpServerConfig {
     /// The tool as agents see it.
     pub fn tool_spec(&self, tool: &McpToolDescription) -> ToolSpec {
@@ -104,7 +118,7 @@ impl McpServerConfig {
             name: agent_tool_name(&self.name, &tool.name),
             description: tool.description.clone(),
             parameters: tool.parameters.clone(),
-            risk: if trusted && tool.is_read_only { ToolRisk::Read } else { ToolRisk::Execute },
+            risk: if trusted { tool.declared_risk() } else { ToolRisk::Execute },
             repeat: Some(if repeatable { RerunPolicy::Safe } else { RerunPolicy::Ask }),
         }
     }
@@ -153,7 +167,7 @@ mod tests {
 
     #[test]
     fn what_a_server_says_of_its_tools_counts_only_where_the_user_configured_it() {
-        let check = |layer: ConfigLayer, read_only: bool, expected: (ToolRisk, RerunPolicy)| {
+        let check = |layer: ConfigLayer, hints: &str, expected: (ToolRisk, RerunPolicy)| {
             let transport =
                 McpServerTransport::Http { url: "http://localhost/".to_owned(), headers: BTreeMap::new() };
             let server = McpServerConfig {
@@ -167,14 +181,20 @@ mod tests {
                 name: "t".to_owned(),
                 description: String::new(),
                 parameters: Value::Null,
-                is_read_only: read_only,
-                is_idempotent: false,
+                is_read_only: hints.contains("read-only"),
+                is_idempotent: hints.contains("idempotent"),
+                is_additive: hints.contains("additive"),
             };
             let spec = server.tool_spec(&tool);
-            assert_eq!((spec.risk, spec.rerun_policy()), expected);
+            assert_eq!((spec.risk, spec.rerun_policy()), expected, "{layer}: {hints}");
         };
-        check(ConfigLayer::User, true, (ToolRisk::Read, RerunPolicy::Safe));
-        check(ConfigLayer::User, false, (ToolRisk::Execute, RerunPolicy::Ask));
-        check(ConfigLayer::Project, true, (ToolRisk::Execute, RerunPolicy::Ask));
+        check(ConfigLayer::User, "read-only", (ToolRisk::Read, RerunPolicy::Safe));
+        check(ConfigLayer::User, "read-only additive", (ToolRisk::Read, RerunPolicy::Safe));
+        check(ConfigLayer::User, "additive", (ToolRisk::Write, RerunPolicy::Ask));
+        check(ConfigLayer::User, "additive idempotent", (ToolRisk::Write, RerunPolicy::Safe));
+        check(ConfigLayer::User, "idempotent", (ToolRisk::Execute, RerunPolicy::Safe));
+        check(ConfigLayer::User, "", (ToolRisk::Execute, RerunPolicy::Ask));
+        check(ConfigLayer::Project, "read-only", (ToolRisk::Execute, RerunPolicy::Ask));
+        check(ConfigLayer::Project, "additive", (ToolRisk::Execute, RerunPolicy::Ask));
     }
 }

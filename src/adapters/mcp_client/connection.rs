@@ -375,6 +375,7 @@ fn describe_tool(tool: Tool) -> McpToolDescription {
         parameters,
         is_read_only: hints.read_only_hint == Some(true),
         is_idempotent: hints.idempotent_hint == Some(true),
+        is_additive: hints.destructive_hint == Some(false),
     }
 }
 

@@ -155,6 +155,7 @@ async fn agents_know_its_tools_by_names_of_their_own() {
     assert_eq!(listed.len(), 500);
     let (_, look) = pool.find_tool("s__look").unwrap();
     assert_eq!((look.risk, look.rerun_policy()), (ToolRisk::Read, RerunPolicy::Safe));
+    assert_eq!(pool.find_tool("s__die").unwrap().1.risk, ToolRisk::Write);
     assert_eq!(look.parameters, json!({"type": "object", "properties": {}}));
     let renamed = listed.iter().map(|tool| fixture.servers["s"].tool_spec(tool).name).nth(1).unwrap();
     assert!(renamed.starts_with("s__do_it_"), "{renamed}");
