@@ -399,6 +399,9 @@ impl ToolPort for ProjectTools {
             http_request::NAME => self
                 .read_arguments(invocation)
                 .map_or(RerunPolicy::Ask, |arguments| http_request::rerun_policy(&arguments)),
+            mcp_call::NAME => self
+                .read_arguments(invocation)
+                .map_or(RerunPolicy::Ask, |arguments| mcp_call::rerun_policy(&*self.servers, &arguments)),
             name => {
                 let own = self.specs.iter().find(|spec| spec.name == name).map(ToolSpec::rerun_policy);
                 let of_server = || Some(self.servers.find_tool(name)?.1.rerun_policy());

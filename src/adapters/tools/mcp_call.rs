@@ -3,7 +3,8 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use synthdev_domain::tool::ToolPreview;
+use synthdev_domain::mcp_server::agent_tool_name;
+use synthdev_domain::tool::{RerunPolicy, ToolPreview};
 use synthdev_ports::mcp::{McpPort, McpToolAddress};
 use synthdev_ports::tool::ToolProgressSink;
 
@@ -41,6 +42,15 @@ pub(super) fn preview_call(arguments: &McpCallArguments) -> ToolPreview {
     ToolPreview::Text {
         text: format!("`{}` of MCP server `{}`\n\n{given}", arguments.tool, arguments.server),
     }
+}
+
+/// What a crash means for the call: what its tool says of itself, if the server is the user's own and has listed it.
+pub(super) fn rerun_policy(servers: &dyn McpPort, arguments: &McpCallArguments) -> RerunPolicy {
+    let found = servers.find_tool(&agent_tool_name(&arguments.server, &arguments.tool));
+    // two pairs of names can be one name for agents
+    let own =
+        found.filter(|(address, _)| (&address.server, &address.tool) == (&arguments.server, &arguments.tool));
+    own.map_or(RerunPolicy::Ask, |(_, spec)| spec.rerun_policy())
 }
 
 pub(super) async fn run_tool(

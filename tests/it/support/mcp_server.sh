@@ -19,7 +19,7 @@ while read -r line; do
       answer '{"protocolVersion":"2025-06-18","capabilities":{"tools":{"listChanged":true},"resources":{},"prompts":{}},"serverInfo":{"name":"t","version":"1"}}' ;;
     *'"method":"tools/list"'*)
       tools='{"name":"look","description":"Looks.","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}}'
-      tools="$tools,{\"name\":\"do it\",\"inputSchema\":{\"type\":\"object\",\"properties\":{\"n\":{\"type\":\"integer\"}}}},{\"name\":\"die\",\"inputSchema\":{\"type\":\"object\"},\"annotations\":{\"destructiveHint\":false}}$added"
+      tools="$tools,{\"name\":\"do it\",\"inputSchema\":{\"type\":\"object\",\"properties\":{\"n\":{\"type\":\"integer\"}}},\"annotations\":{\"idempotentHint\":true}},{\"name\":\"die\",\"inputSchema\":{\"type\":\"object\"},\"annotations\":{\"destructiveHint\":false}}$added"
       n=3
       while [ $n -lt "${2:-3}" ]; do tools="$tools,{\"name\":\"t$n\",\"inputSchema\":{\"type\":\"object\"}}"; n=$((n + 1)); done
       answer "{\"tools\":[$tools]}" ;;

@@ -358,6 +358,27 @@ async fn a_new_connection_finds_tools_that_the_server_gained() {
     check("", "call", false).await;
 }
 
+#[tokio::test]
+async fn an_interrupted_state_repeats_what_its_tool_lets_be_repeated() {
+    let check = async |layer: ConfigLayer, arguments: Value, expected: RerunPolicy| {
+        let fixture = ServerFixture::new("sound", layer);
+        fixture.free_pool().list_servers(&["s".to_owned()]).await;
+        // a program that is started after a crash has only the kept list
+        let servers = Arc::new(fixture.free_pool());
+        let tools = ProjectTools::new(ToolSettings::new(fixture.directory.path())).with_servers(servers);
+        let policy = tools.rerun_policy(&invocation("mcp", arguments.clone()));
+        assert_eq!(policy, expected, "{layer}: {arguments}");
+    };
+    let of = |server: &str, tool: &str| json!({"server": server, "tool": tool, "arguments": {}});
+    check(ConfigLayer::User, of("s", "look"), RerunPolicy::Safe).await;
+    check(ConfigLayer::User, of("s", "do it"), RerunPolicy::Safe).await;
+    check(ConfigLayer::User, of("s", "die"), RerunPolicy::Ask).await;
+    check(ConfigLayer::User, of("s", "nosuch"), RerunPolicy::Ask).await;
+    check(ConfigLayer::User, of("t", "look"), RerunPolicy::Ask).await;
+    check(ConfigLayer::User, json!({"server": "s"}), RerunPolicy::Ask).await;
+    check(ConfigLayer::Project, of("s", "look"), RerunPolicy::Ask).await;
+}
+
 /// The tools of a project with this server, and with a place for what answers leave out.
 async fn tools_with_outputs(fixture: &ServerFixture) -> ProjectTools {
     let pool = fixture.free_pool();
