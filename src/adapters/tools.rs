@@ -213,7 +213,7 @@ impl ProjectTools {
         let run = invocation.run.as_ref();
         let answer = match invocation.tool.as_str() {
             shell::NAME => {
-                shell::run_tool(&self.project, self.read_arguments(invocation)?, confinement).await
+                shell::run_tool(&self.project, self.read_arguments(invocation)?, run, confinement).await
             }
             http_request::NAME => {
                 let arguments = self.read_arguments(invocation)?;

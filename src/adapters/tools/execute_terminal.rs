@@ -107,6 +107,7 @@ pub(super) async fn run_tool(
         directory: &directory.absolute,
         environment: &[],
         separate_stderr: false,
+        output_cap: project.cap,
         terminal: arguments.pty,
         confinement,
         output_owner: run.map(|run| OutputOwner { run, record: record.clone() }),

@@ -66,6 +66,7 @@ pub(super) async fn run_tool(
         directory: project.path_guard.root(),
         environment: &[],
         separate_stderr: false,
+        output_cap: project.cap,
         terminal: false,
         confinement,
         output_owner: run

@@ -50,7 +50,7 @@ const STRAGGLERS_END: Duration = Duration::from_millis(20);
 /// The result of a process.
 pub(super) struct EndedProcess {
     pub(super) exit: ProcessExit,
-    /// Kept within the project's cap.
+    /// Kept within the job's cap.
     pub(super) output: CapturedText,
     /// Only where it is kept apart.
     pub(super) errors: CapturedText,
@@ -128,8 +128,9 @@ pub(super) async fn run_command(
         if job.terminal { None } else { project.prestarted_sandboxes.take_matching(&plan).await };
     let started = prestarted.map_or_else(|| plan.start_process(), Ok)?;
     let (mut commands, mut running) = RunningProcess::new(started, sandbox.is_some(), project.cap);
+    running.output.buffer = HeadTailBuffer::new(job.output_cap);
     if job.output_owner.is_some() {
-        running.output.keep_whole(project.cap);
+        running.output.keep_whole(job.output_cap);
     }
     let command_and_exit = async {
         if job.terminal {
@@ -185,7 +186,7 @@ async fn retain_whole_output(
         &project.background_commands,
         job.output_owner.as_ref()?,
         whole,
-        project.cap as u64 / 2,
+        job.output_cap as u64 / 2,
         end,
     )
     .await

@@ -12,7 +12,9 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use synthdev_domain::command_preview::{SHELL, scalar_text};
+use synthdev_domain::ids::RunId;
 
+use super::background_commands::{CommandRecord, OutputOwner};
 use super::execute_terminal::{LONGEST, answer_for_exit, resolve_directory, with_denials};
 use super::path_guard::error_reason;
 use super::process::{self, CommandConfinement, EndedProcess, JobCommand, ProcessExit, ProcessJob};
@@ -21,6 +23,10 @@ use super::tool_context::ToolContext;
 use synthdev_domain::refused_commands::CommandText;
 
 pub(super) const NAME: &str = SHELL;
+
+/// Bytes of the output that scripts get: conditions must not depend on what a model is shown. More does not fit, because the
+/// result is recorded and stays in the run's memory, as that of an MCP server.
+const STDOUT_BYTES: usize = 1 << 20;
 
 /// A signal's number is added to this where a program has no exit code of its own, as shells do.
 const BY_SIGNAL: i32 = 128;
@@ -66,6 +72,7 @@ fn command_text<'a>(arguments: &'a ShellArguments, args: Option<&'a [String]>) -
 pub(super) async fn run_tool(
     project: &ToolContext,
     arguments: ShellArguments,
+    run: Option<&RunId>,
     confinement: CommandConfinement<'_>,
 ) -> ToolAnswer {
     let prepared = match PreparedShellCommand::from_arguments(project, &arguments) {
@@ -77,6 +84,7 @@ pub(super) async fn run_tool(
     if let Some(why) = project.command_refusal(command, &prepared.directory, network) {
         return ToolAnswer::failure(why);
     }
+    let record = CommandRecord::new(&arguments.command, working_directory(&arguments), false);
     let limit = arguments.timeout_seconds.map_or(project.terminal_timeout, Duration::from_secs);
     let job = ProcessJob {
         command: match &prepared.args {
@@ -86,9 +94,10 @@ pub(super) async fn run_tool(
         directory: &prepared.directory,
         environment: &prepared.environment,
         separate_stderr: true,
+        output_cap: STDOUT_BYTES.max(project.cap),
         terminal: false,
         confinement,
-        output_owner: None,
+        output_owner: run.map(|run| OutputOwner { run, record: record.clone() }),
     };
     let started = Instant::now();
     match process::run_command(project, &job, limit).await {
@@ -153,16 +162,26 @@ fn answer_for_process(ended: EndedProcess, limit: Duration, took: Duration) -> T
         }
         ProcessExit::TimedOut | ProcessExit::Lost(_) => None,
     };
-    let data = json!({
+    let mut data = json!({
         "exit_code": code,
         "stdout": ended.output.text,
         "stderr": ended.errors.text,
         "timed_out": matches!(ended.exit, ProcessExit::TimedOut),
         "duration_ms": u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
     });
+    // only where something is missing: the usual result is the same as ever
+    for (name, stream) in [("stdout_cut", &ended.output), ("stderr_cut", &ended.errors)] {
+        if stream.omitted_bytes > 0 {
+            data[name] = true.into();
+        }
+    }
     let omitted = ended.output.omitted_bytes + ended.errors.omitted_bytes;
-    let mut answer =
-        answer_for_exit(&ended.exit, limit).with_fact("output_bytes_left_out", omitted).data(data);
+    let mut answer = answer_for_exit(&ended.exit, limit).with_fact("output_bytes_left_out", omitted);
+    if let Some(id) = ended.output.output_id {
+        data["output_id"] = id.as_str().into();
+        answer = answer.with_output_id(id);
+    }
+    answer = answer.data(data);
     if let Some(notice) = ended.leftovers.notice_text() {
         answer = answer.with_fact("notice", notice);
     }

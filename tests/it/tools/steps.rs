@@ -67,15 +67,38 @@ async fn a_command_that_takes_too_long_says_so() {
     assert_eq!(data(&project, slow).await, (false, expected));
 }
 
+/// What a stream may hold, and whether the result says that something is missing.
+struct ExpectedStream {
+    name: &'static str,
+    bytes: std::ops::Range<usize>,
+    is_cut: bool,
+}
+
 #[tokio::test]
-async fn both_streams_keep_their_ends() {
-    let project = Project::with_files(&[], |settings| settings.output_cap_bytes = 1000);
-    let (_, data) = data(&project, json!({"command": "seq 1 100000; seq 1 100000 >&2"})).await;
-    for stream in ["stdout", "stderr"] {
-        let text = data[stream].as_str().unwrap();
-        assert!(text.starts_with("1\n2\n") && text.ends_with("99999\n100000\n"), "{stream}");
-        assert!(text.len() < 1100 && text.contains("bytes left out"), "{stream}: {}", text.len());
-    }
+async fn scripts_get_the_whole_output_and_hear_what_is_missing() {
+    let outputs = crate::support::temporary::temp_directory();
+    let project = Project::with_files(&[], |settings| {
+        settings.output_cap_bytes = 1000;
+        settings.command_outputs = Some(outputs.path().to_owned());
+    });
+    let check = async |command: &str, expected: ExpectedStream, kept: Option<u64>| {
+        let (_, data) = data(&project, json!({"command": command})).await;
+        let text = data[expected.name].as_str().unwrap();
+        let about = format!("{command} {}: {}", expected.name, text.len());
+        assert!(text.starts_with("1\n2\n") && text.ends_with("0\n"), "{about}");
+        assert!(expected.bytes.contains(&text.len()), "{about}");
+        assert_eq!(text.contains("bytes left out"), expected.is_cut, "{about}");
+        let told = data.get(format!("{}_cut", expected.name));
+        assert_eq!(told, expected.is_cut.then_some(&json!(true)), "{about}");
+        let Some(kept) = kept else { return assert_eq!(data.get("output_id"), None, "{about}") };
+        let all = project.run_tool("read_output", json!({"id": data["output_id"], "from": 0})).await;
+        assert!(all.content.contains(&format!("\"printed\":{kept}")), "{about}: {}", all.content);
+    };
+    let (all, cut) = (588_895, (1 << 20)..(1 << 20) + 100);
+    let stdout = |bytes, is_cut| ExpectedStream { name: "stdout", bytes, is_cut };
+    check("seq 1 100000", stdout(all..all + 1, false), None).await;
+    check("seq 1 200000", stdout(cut, true), Some(1_288_895)).await;
+    check("seq 1 100000 >&2", ExpectedStream { name: "stderr", bytes: 1000..1100, is_cut: true }, None).await;
 }
 
 #[tokio::test]

@@ -14,6 +14,8 @@ pub(in crate::tools) struct ProcessJob<'a> {
     pub(in crate::tools) environment: &'a [(String, String)],
     /// Errors are kept apart from the output; else both are in the order in which they were written.
     pub(in crate::tools) separate_stderr: bool,
+    /// Bytes of the output that are kept. Errors that are kept apart have the project's cap.
+    pub(in crate::tools) output_cap: usize,
     /// It has a terminal of its own.
     pub(in crate::tools) terminal: bool,
     pub(in crate::tools) confinement: CommandConfinement<'a>,
