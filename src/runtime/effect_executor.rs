@@ -96,7 +96,7 @@ impl EffectExecutor {
         let _ = self.inbox_sender.send(DriverMessage::Input(input));
     }
 
-    fn publish_event(&self, event: RunEvent) {
+    pub(super) fn publish_event(&self, event: RunEvent) {
         self.context.bus.publish(&self.run, self.context.ports.clock.now(), event);
     }
 
@@ -213,6 +213,10 @@ impl EffectExecutor {
             let effect = Effect::RunTool { call, invocation, risk };
             let _ = self.inbox_sender.send(DriverMessage::NotBegun(Box::new(effect), error));
             return;
+        }
+        // a call without a sandbox was asked about just now
+        if !unsandboxed {
+            self.warn_of_unasked_risk(&executed, risk).await;
         }
         let mut outcome = if unsandboxed {
             self.context.ports.tools.run_without_sandbox(&executed).await
@@ -344,6 +348,7 @@ impl EffectExecutor {
             let reason = self.context.redactor.redact_text(reason);
             return self.send_input(Input::Approved { call, decision: ApprovalDecision::Refuse { reason } });
         }
+        self.note_risky_question(&executed, risk).await;
         if !self.is_interactive {
             // the run is suspended until a user answers
             return;

@@ -40,6 +40,7 @@ impl RuntimeHandle {
                 options,
                 redactor,
                 sandbox_exceptions: Arc::default(),
+                asked_commands: Arc::default(),
                 bus: Arc::default(),
                 runs: Arc::default(),
                 task_broker: Arc::default(),

@@ -3,6 +3,7 @@
 //! Read `handle`, `driver`, `effect_executor`, `journal`.
 
 mod active_runs;
+mod asked_commands;
 pub mod cancel;
 pub mod command;
 mod command_input;
@@ -41,6 +42,7 @@ pub mod redact;
 pub mod resume;
 pub mod resume_tokens;
 mod retry;
+mod risk_warnings;
 pub mod run_definition;
 mod run_project_lock;
 mod running_effects;

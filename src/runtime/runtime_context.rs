@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::active_runs::ActiveRuns;
+use super::asked_commands::AskedCommands;
 use super::decision_memory::SharedDecisionMemory;
 use super::driver_message::DriverMessage;
 use super::event_bus::EventBus;
@@ -71,6 +72,7 @@ pub(super) struct RuntimeContext {
     pub(super) options: RuntimeOptions,
     pub(super) redactor: SecretRedactor,
     pub(super) sandbox_exceptions: Arc<SandboxExceptions>,
+    pub(super) asked_commands: Arc<AskedCommands>,
     pub(super) bus: Arc<EventBus>,
     pub(super) runs: Arc<ActiveRuns>,
     pub(super) task_broker: Arc<TaskBroker>,

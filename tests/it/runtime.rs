@@ -6,6 +6,7 @@ mod control;
 mod conversations;
 mod ending;
 mod executed_arguments;
+mod risk_warnings;
 mod sub_agents;
 mod travel;
 mod use_cases;

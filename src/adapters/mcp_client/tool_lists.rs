@@ -50,7 +50,7 @@ impl McpToolLists {
         Self { directory: data_directory.join("mcp-tools") }
     }
 
-    /// This file changes with the tools of any server: who uses the lists looks at it.
+    /// This file changes with the tools of any server: users of the lists look at it.
     pub fn change_mark(&self) -> PathBuf {
         self.directory.join(CHANGE_MARK)
     }

@@ -15,9 +15,9 @@ use crate::support::stage::{Stage, Texts, spec};
 use crate::support::tools::as_other_tools;
 
 /// The project's tools, which execute nothing: what they were to execute is kept, and said as the result.
-struct Recording {
-    tools: Arc<dyn ToolPort>,
-    executed: Arc<Mutex<Vec<Value>>>,
+pub(super) struct Recording {
+    pub(super) tools: Arc<dyn ToolPort>,
+    pub(super) executed: Arc<Mutex<Vec<Value>>>,
 }
 
 impl ToolPort for Recording {

@@ -213,7 +213,7 @@ impl Stage {
 
 fn is_journaled(event: &RunEvent) -> bool {
     if let RunEvent::Warning { code, .. } = event {
-        return code != DEFINITION_WARNING;
+        return code != DEFINITION_WARNING && code != "risky_command";
     }
     !matches!(event, RunEvent::Delta { .. } | RunEvent::ModelRetry { .. } | RunEvent::ApprovalAsked { .. })
 }
