@@ -12,11 +12,14 @@ use super::read_only::{error_with_hint, open_reader, store_error};
 use synthdev_bootstrap::start_context::StartContext;
 use synthdev_cli::args::{ListArgs, RunFilterArgs};
 use synthdev_cli::exit;
+use synthdev_cli::history::list::ListedRun;
 use synthdev_cli::history::search::SearchOutputOptions;
 use synthdev_cli::history::time_filter::{self, DayBoundary};
 use synthdev_cli::history::{diff, list, search};
 use synthdev_domain::ids::Timestamp;
-use synthdev_domain::journal::{RunQuery, SearchQuery};
+use synthdev_domain::journal::{RunQuery, RunSummary, SearchQuery};
+use synthdev_runtime::handle::RuntimeHandle;
+use synthdev_service::run_agents::find_started_agents;
 use synthdev_service::run_list::{self, RunListError, RunPages};
 
 pub(crate) use cost_command::show_costs;
@@ -35,13 +38,22 @@ pub(crate) fn list_runs(context: &StartContext, args: &ListArgs) -> Result<u8> {
         list::RunListOptions { json: args.json, tree: args.tree, is_filtered: narrowed, has_header: head };
     // ten thousand lines are not ten thousand writes
     let mut out = std::io::BufWriter::with_capacity(1 << 16, std::io::stdout().lock());
-    let listed = list::write_run_list(runs, shown, now, &mut out);
+    let shows_agents = args.json || args.tree;
+    let listed = runs.map(|run| list_with_agents(&wired.handle, run, shows_agents));
+    let listed = list::write_run_list(listed, shown, now, &mut out);
     if let Some(error) = failed.take() {
         return Err(store_error(error));
     }
     listed?;
     out.flush()?;
     Ok(exit::COMPLETED)
+}
+
+/// A journal that cannot be read hides the agents of its run, not the list.
+fn list_with_agents(handle: &RuntimeHandle, run: RunSummary, shows_agents: bool) -> ListedRun {
+    let agents =
+        if shows_agents { find_started_agents(handle, &run.id).unwrap_or_default() } else { Vec::new() };
+    ListedRun { run, agents }
 }
 
 /// What was asked for.

@@ -22,6 +22,7 @@ pub mod model_setup;
 pub mod model_windows;
 pub mod project_indexing;
 pub mod project_snapshots;
+pub mod run_agents;
 pub mod run_control;
 pub mod run_costs;
 pub mod run_events;

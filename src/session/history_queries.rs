@@ -10,7 +10,7 @@ use crate::run_exporter::RunExporter;
 use synthdev_bootstrap::start_context::StartContext;
 use synthdev_bootstrap::wiring::WiredRuntime;
 use synthdev_cli::history::diff;
-use synthdev_cli::history::list::origin_text;
+use synthdev_cli::history::list::{agent_lines, origin_text};
 use synthdev_cli::output::{cost_text, time_text, tokens_text};
 use synthdev_cli::snapshots;
 use synthdev_domain::ids::{RunId, Timestamp};
@@ -18,6 +18,7 @@ use synthdev_domain::journal::{RunQuery, RunStatus, RunSummary};
 use synthdev_domain::workflow::plain_text;
 use synthdev_engine::explain;
 use synthdev_runtime::handle::RuntimeHandle;
+use synthdev_service::run_agents::{StartedAgent, StartedAgentsBuilder};
 use synthdev_service::run_files::{RunFiles, StepFileChanges};
 use synthdev_service::run_list::{self, FoundRun, FoundRuns, WordSearch};
 use synthdev_settings::catalog::ConfigCatalog;
@@ -34,6 +35,8 @@ use synthdev_tui::update::past_run::step_details::StepDetailsBuilder;
 const WIDTH: usize = 120;
 /// States of a path that are shown: its end.
 const PATH: usize = 12;
+/// Started agents that are shown above the steps.
+const MOST_AGENTS: usize = 12;
 
 /// Of a step.
 const NO_FILES: &str = "no files were stored by then: its changes are unknown";
@@ -127,13 +130,17 @@ impl TuiHistoryReader {
         if known == Some((now.updated, now.status)) {
             return Ok(None);
         }
-        let told = self.handle().replay_events(run.as_str(), StepListBuilder::default, |walk, at, event| {
-            walk.apply_event(at, &event)
+        let begin = || (StepListBuilder::default(), StartedAgentsBuilder::default());
+        let told = self.handle().replay_events(run.as_str(), begin, |(walk, agents), at, event| {
+            walk.apply_event(at, &event);
+            agents.apply_event(at, &event);
         });
-        let (record, walk) = told.map_err(|error| store_error_text(&error))?;
+        let (record, (walk, agents)) = told.map_err(|error| store_error_text(&error))?;
+        let agents = agents.into_agents(&record.ledger);
         // what was written while it was read
         let summary = self.handle().summary(run.as_str()).unwrap_or(record.summary);
-        let facts = run_facts(&summary, &record.unanswered_intents);
+        let mut facts = run_facts(&summary, &record.unanswered_intents);
+        facts.extend(agent_facts(&agents));
         Ok(Some(RunDetails {
             row: history_run_row(summary, &self.project, None),
             facts,
@@ -206,6 +213,18 @@ fn step_files_text(changes: StepFileChanges) -> String {
         StepFileChanges::NoneStoredAfter => "no known changes: no snapshot was taken after it".to_owned(),
         StepFileChanges::Unreadable { message, hint } => with_hint(&message, hint.as_deref()),
     }
+}
+
+/// A line for each agent that an agent has started, below the one that started it.
+fn agent_facts(agents: &[StartedAgent]) -> Vec<(String, String)> {
+    let lines = agent_lines(agents);
+    let hidden = lines.len().saturating_sub(MOST_AGENTS);
+    let mut facts: Vec<_> =
+        lines.into_iter().take(MOST_AGENTS).map(|line| ("agent".to_owned(), line)).collect();
+    if hidden > 0 {
+        facts.push(("agent".to_owned(), format!("and {hidden} more: `synthdev runs list --tree` has all")));
+    }
+    facts
 }
 
 /// What `runs show` says above its timeline.

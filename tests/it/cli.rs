@@ -1,6 +1,6 @@
 //! The binary from outside: arguments, streams, exit codes and files, each test in a world of its own.
 
-mod archive;
+pub mod archive;
 mod care;
 mod cassettes;
 mod checking;

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::io::{self, Write};
 
 use serde::{Serialize, Serializer};
-use serde_json::Value;
+use serde_json::{Value, json};
 use unicode_width::UnicodeWidthStr;
 
 use super::columns::{cut_to_columns, fit_to_columns, format_age, money_text};
@@ -12,6 +12,8 @@ use crate::json_output;
 use crate::output::{TerminalSafeWriter, awaited_answer};
 use synthdev_domain::ids::{RunId, Timestamp};
 use synthdev_domain::journal::{OpenPause, RunOrigin, RunOriginKind, RunStatus, RunSummary, run_tree};
+use synthdev_domain::number_format::{format_count, format_duration};
+use synthdev_service::run_agents::StartedAgent;
 
 /// How the list is shown.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -25,6 +27,37 @@ pub struct RunListOptions {
     pub has_header: bool,
 }
 
+/// A run with the agents that its agents have started.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct ListedRun {
+    #[serde(flatten)]
+    pub run: RunSummary,
+    #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "serialize_agents")]
+    pub agents: Vec<StartedAgent>,
+}
+
+impl From<RunSummary> for ListedRun {
+    fn from(run: RunSummary) -> Self {
+        Self { run, agents: Vec::new() }
+    }
+}
+
+fn serialize_agents<S: Serializer>(agents: &[StartedAgent], serializer: S) -> Result<S::Ok, S::Error> {
+    agents_json(agents).serialize(serializer)
+}
+
+/// Each agent with those that it has started.
+fn agents_json(agents: &[StartedAgent]) -> Value {
+    let row = |agent: &StartedAgent| {
+        json!({
+            "name": agent.name, "role": agent.role, "status": agent.status.as_str(),
+            "started": agent.started, "duration_ms": agent.duration_ms, "tokens": agent.tokens,
+            "cost_usd": agent.cost_usd, "agents": agents_json(&agent.agents)
+        })
+    };
+    agents.iter().map(row).collect()
+}
+
 const WIDTH: usize = 80;
 /// Columns of a workflow's name.
 const NAME: usize = 17;
@@ -34,7 +67,7 @@ const MOST_PAUSES: usize = 3;
 /// # Errors
 /// stdout cannot be written.
 pub fn write_run_list(
-    runs: impl Iterator<Item = RunSummary>,
+    runs: impl Iterator<Item = ListedRun>,
     shown: RunListOptions,
     now: Timestamp,
     out: &mut dyn Write,
@@ -57,25 +90,61 @@ pub fn write_run_list(
         return write_tree(&runs.collect::<Vec<_>>(), shown.has_header, now, out);
     }
     write_heading(shown.has_header, 0, out)?;
-    runs.try_for_each(|run| run_line(&run, "", 0, false, now, out))
+    runs.try_for_each(|listed| run_line(&listed.run, "", 0, false, now, out))
 }
 
 /// A list that is written while it is read.
 struct StreamedRunList<I>(RefCell<I>);
 
-impl<I: Iterator<Item = RunSummary>> Serialize for StreamedRunList<I> {
+impl<I: Iterator<Item = ListedRun>> Serialize for StreamedRunList<I> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_seq(&mut *self.0.borrow_mut())
     }
 }
 
-fn write_tree(runs: &[RunSummary], named: bool, now: Timestamp, out: &mut dyn Write) -> io::Result<()> {
+fn write_tree(runs: &[ListedRun], named: bool, now: Timestamp, out: &mut dyn Write) -> io::Result<()> {
     let order = order_as_tree(runs);
     let branches = run_tree::tree_prefixes(&order);
     let most = branches.iter().map(|branch| branch.chars().count()).max().unwrap_or(0);
     write_heading(named, most, out)?;
     let mut rows = order.iter().zip(&branches);
-    rows.try_for_each(|((at, _), branch)| run_line(&runs[*at], branch, most, true, now, out))
+    rows.try_for_each(|((at, _), branch)| {
+        run_line(&runs[*at].run, branch, most, true, now, out)?;
+        let lines = agent_lines(&runs[*at].agents);
+        let gap = " ".repeat(12 + most + 2);
+        lines.iter().try_for_each(|line| writeln!(out, "{gap}{}", cut_indented_line(line, gap.len())))
+    })
+}
+
+/// The line without what is beyond the width; it keeps its indentation.
+fn cut_indented_line(line: &str, before: usize) -> String {
+    let text = line.trim_start();
+    let indent = line.len() - text.len();
+    let room = WIDTH.saturating_sub(before + indent).max(8);
+    format!("{}{}", " ".repeat(indent), cut_to_columns(text, room))
+}
+
+/// A line for each agent, indented below the one that started it.
+pub fn agent_lines(agents: &[StartedAgent]) -> Vec<String> {
+    let mut lines = Vec::new();
+    push_agent_lines(agents, 0, &mut lines);
+    lines
+}
+
+fn push_agent_lines(agents: &[StartedAgent], depth: usize, lines: &mut Vec<String>) {
+    for agent in agents {
+        let tokens = format_count(agent.tokens, "token");
+        lines.push(format!(
+            "{}{} ({})  {}  {}  {}  {tokens}",
+            "  ".repeat(depth),
+            agent.name,
+            agent.role,
+            agent.status.as_str(),
+            format_duration(agent.duration_ms),
+            money_text(agent.cost_usd),
+        ));
+        push_agent_lines(&agent.agents, depth + 1, lines);
+    }
 }
 
 fn write_heading(named: bool, most: usize, out: &mut dyn Write) -> io::Result<()> {
@@ -143,12 +212,14 @@ pub fn origin_text(origin: &RunOrigin, own: &RunId) -> String {
     }
 }
 
-fn order_as_tree(runs: &[RunSummary]) -> Vec<(usize, usize)> {
-    run_tree::order_as_tree(runs.iter().map(|run| (&run.id, run.origin.as_ref().map(|origin| &origin.run))))
+fn order_as_tree(runs: &[ListedRun]) -> Vec<(usize, usize)> {
+    run_tree::order_as_tree(
+        runs.iter().map(|ListedRun { run, .. }| (&run.id, run.origin.as_ref().map(|origin| &origin.run))),
+    )
 }
 
 /// The same as objects with `children`.
-fn nested_json(runs: &[RunSummary]) -> io::Result<Value> {
+fn nested_json(runs: &[ListedRun]) -> io::Result<Value> {
     // levels of JSON that every reader takes
     const LEVELS: usize = 24;
     let mut open: Vec<(usize, Value)> = Vec::new();
@@ -199,7 +270,8 @@ mod tests {
         for tree in [false, true] {
             let mut out = Vec::new();
             let shown = RunListOptions { tree, has_header: true, ..RunListOptions::default() };
-            write_run_list(runs.clone().into_iter(), shown, Timestamp(0), &mut out).unwrap();
+            write_run_list(runs.clone().into_iter().map(ListedRun::from), shown, Timestamp(0), &mut out)
+                .unwrap();
             let text = String::from_utf8(out).unwrap();
             let mut lines = text.lines();
             let head = lines.next().unwrap();

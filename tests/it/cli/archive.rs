@@ -1,5 +1,6 @@
 //! The history as a whole, from the command line: lists, search, comparison, files that travel, tidying up.
 
+pub mod agents;
 mod bundles;
 mod foreign;
 mod tidy;

@@ -19,6 +19,20 @@ fn failing_workflow() -> serde_json::Value {
 }
 
 #[test]
+fn started_agents_stand_above_the_steps_of_their_run() {
+    let world = crate::cli::archive::agents::team_world();
+    crate::cli::archive::agents::run_team(&world);
+    let mut terminal = world.terminal(&["--base-url", "http://127.0.0.1:1/v1", "--base-model", "m"]);
+    terminal.wait_for("message, or / for commands");
+    terminal.press_keys("/history\r");
+    terminal.wait_for("history · 1 run");
+    terminal.press_keys("\r");
+    terminal.wait_for("helper-1 (helper)  completed");
+    terminal.wait_for("  scout-2 (scout)  completed");
+    terminal.wait_for("helper-3 (helper)  failed");
+}
+
+#[test]
 fn a_failed_run_is_looked_at_and_retried() {
     let mut terminal = Terminal::with_workflow("picky", &failing_workflow());
     terminal.wait_for("message, or / for commands");
