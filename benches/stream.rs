@@ -134,6 +134,7 @@ fn request(base_url: String) -> ModelRequest {
         tools: Vec::new(),
         parsing_tools: Vec::new(),
         tool_choice: ToolChoice::Auto,
+        answer_schema: None,
     }
 }
 

@@ -35,6 +35,7 @@ pub fn suggestion_request(mut choice: ModelChoice, system: &str, wanted: &str) -
         tools: Vec::new(),
         parsing_tools: Vec::new(),
         tool_choice: ToolChoice::Auto,
+        answer_schema: None,
     }
 }
 

@@ -8,6 +8,7 @@ mod token_estimate;
 mod tool_choice;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::cost::{AttemptUsage, TokenPrice, TokenUsage};
 use super::decision_source::DecisionSource;
@@ -127,6 +128,10 @@ impl ModelChoice {
     }
 }
 
+/// The provider of models that a client calls, and the name of the model of a client or a sub-agent: it does not say
+/// which one it is.
+pub const DELEGATED_MODEL: &str = "agentllm";
+
 /// One request to a model. The messages are the prompt that the engine computed; the provider adapter brings them into
 /// the form that its protocol demands, for example merges neighbours of one role.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -140,6 +145,10 @@ pub struct ModelRequest {
     pub tools: Vec<ToolSpec>,
     pub parsing_tools: Vec<ParsingTool>,
     pub tool_choice: ToolChoice,
+    /// The schema of the answer (`output.schema` of the state), where a client makes the call. The runtime adds it to
+    /// what the engine asks; it is not stored.
+    #[serde(skip)]
+    pub answer_schema: Option<Value>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]

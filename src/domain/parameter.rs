@@ -89,6 +89,13 @@ pub fn plain_text(value: &Value) -> String {
     }
 }
 
+/// The inside of a fenced block; a text without a fence as it is.
+pub fn strip_code_fence(text: &str) -> &str {
+    let text = text.trim();
+    let Some(inner) = text.strip_prefix("```").and_then(|rest| rest.strip_suffix("```")) else { return text };
+    inner.split_once('\n').map_or(inner, |(_, body)| body).trim()
+}
+
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct WorkflowParameter {
     pub name: String,

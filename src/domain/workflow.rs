@@ -17,7 +17,7 @@ use super::tool::ToolRisk;
 use super::workflow_requirements::WorkflowRequirements;
 
 pub use super::limits::{Budget, BudgetCap, DeclaredLimits, WorkflowLimits};
-pub use super::parameter::{ParameterType, WorkflowParameter, plain_text, value_kind};
+pub use super::parameter::{ParameterType, WorkflowParameter, plain_text, strip_code_fence, value_kind};
 pub use super::recovery::{CatchRule, OnError, RecoveryPolicy, RetryBackoff, RetryRule};
 pub use super::state_body::{
     ActionExpectation, ActionSpec, AgentFunction, BranchErrors, BranchSpec, ForEachSpec, JoinPolicy,

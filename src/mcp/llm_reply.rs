@@ -1,5 +1,6 @@
 //! What a client says that its own model answered, as our own providers would report it.
 
+use jsonschema::Validator;
 use serde_json::{Map, Value};
 
 use super::response::required_decision;
@@ -7,6 +8,7 @@ use synthdev_domain::cost::TokenUsage;
 use synthdev_domain::message::ToolCall;
 use synthdev_domain::model::{FinishReason, ModelError, ModelReply, ModelRequest};
 use synthdev_domain::tool::ParsingTool;
+use synthdev_domain::workflow::strip_code_fence;
 use synthdev_service::delegated_work::delegated_calls::PROVIDER;
 
 /// An error of the client's call, under a name of its own, so that the rules of the state decide. A prompt that does
@@ -35,7 +37,10 @@ pub(super) fn parse_error(details: &Map<String, Value>) -> ModelError {
 pub(super) fn parse_reply(id: &str, request: &ModelRequest, data: &Value) -> Result<ModelReply, String> {
     let (text, tool_calls) = match required_decision(request) {
         Some(tool) => (String::new(), vec![parse_decision(id, tool, data)?]),
-        None => parse_text_and_calls(id, data)?,
+        None => match answer_validator(request) {
+            Some(validator) if !has_calls(data) => (parse_answer(&validator, data)?, Vec::new()),
+            _ => parse_text_and_calls(id, data)?,
+        },
     };
     let usage = match (data["usage"]["inputTokens"].as_u64(), data["usage"]["outputTokens"].as_u64()) {
         (None, None) => None,
@@ -96,6 +101,49 @@ fn parse_decision(id: &str, tool: &ParsingTool, data: &Value) -> Result<ToolCall
         }
     }
     Err(problems.join("; "))
+}
+
+/// What the answer must fit; a schema that cannot be used is reported by the run itself.
+fn answer_validator(request: &ModelRequest) -> Option<Validator> {
+    jsonschema::validator_for(request.answer_schema.as_ref()?).ok()
+}
+
+fn has_calls(data: &Value) -> bool {
+    data["toolCalls"].as_array().is_some_and(|calls| !calls.is_empty())
+}
+
+/// The result of a state, as text: `data.object`, `data.text` or `data` itself, whichever fits the schema. A text fits
+/// as it is, or as the JSON in it.
+fn parse_answer(validator: &Validator, data: &Value) -> Result<String, String> {
+    let mut problems = Vec::new();
+    let mut judge = |name: &str, value: &Value| {
+        if validator.is_valid(value) {
+            return true;
+        }
+        let found: Vec<String> = validator.iter_errors(value).map(|error| located_message(&error)).collect();
+        problems.push(format!("`{name}` does not fit the schema: {}", found.join("; ")));
+        false
+    };
+    let object = data.get("object").filter(|object| !object.is_null());
+    if let Some(object) = object.filter(|object| judge("data.object", *object)) {
+        return Ok(compact_text(object));
+    }
+    if let Some(text) = data.as_str().or_else(|| data["text"].as_str()) {
+        let text = text.to_owned();
+        let parsed = serde_json::from_str::<Value>(strip_code_fence(&text)).ok();
+        let whole = Value::String(text);
+        if validator.is_valid(&whole) || judge("data.text", parsed.as_ref().unwrap_or(&whole)) {
+            return Ok(compact_text(&whole));
+        }
+    } else if object.is_none() && judge("data", data) {
+        return Ok(compact_text(data));
+    }
+    Err(problems.join("; "))
+}
+
+/// A text as it is, anything else as JSON.
+fn compact_text(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
 /// Words, calls of tools, or both.

@@ -136,6 +136,9 @@ fn sampling_request(request: &ModelRequest, takes_tools: bool) -> Option<ServerR
             tool.description, tool.parameters
         );
         messages.push(json!({"role": "user", "content": {"type": "text", "text": text}}));
+    } else if let Some(schema) = request.answer_schema.as_ref().filter(|_| !has_tools) {
+        let text = format!("Answer with nothing but one JSON value that fits this JSON Schema: {schema}");
+        messages.push(json!({"role": "user", "content": {"type": "text", "text": text}}));
     }
     params["messages"] = Value::Array(messages);
     if !system.is_empty() {

@@ -56,6 +56,7 @@ mod tests {
             tools: Vec::new(),
             parsing_tools: Vec::new(),
             tool_choice: ToolChoice::Auto,
+            answer_schema: None,
         }
     }
 

@@ -11,6 +11,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 
 pub(super) use self::event_publisher::EventPublisher;
 use self::exit_failures::{taken_over_failure, unrecorded_failure};
+use super::answer_schema::add_answer_schema;
 use super::command::{ControlAction, ControlOrigin, RunCommand};
 use super::command_input::{input_with_images, leave_input, message_to_input};
 use super::driver_message::{DriverMessage, PartialReplies, SubmittedResult};
@@ -310,7 +311,8 @@ impl RunDriver {
 
     /// Begins what may begin, and keeps what has to wait for the journal.
     fn begin_effects(&mut self, effects: impl IntoIterator<Item = Effect>, running: &mut RunningEffects) {
-        for effect in effects {
+        for mut effect in effects {
+            add_answer_schema(&mut effect, &self.machine);
             if let Effect::Abort { call } = &effect {
                 self.held_effects.drop_call(*call);
                 self.files.drop_call(*call);

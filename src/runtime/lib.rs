@@ -4,6 +4,7 @@
 
 mod active_runs;
 mod asked_commands;
+mod answer_schema;
 pub mod cancel;
 pub mod command;
 mod command_input;

@@ -128,6 +128,7 @@ mod tests {
             tools: Vec::new(),
             parsing_tools: Vec::new(),
             tool_choice: synthdev_domain::model::ToolChoice::Auto,
+            answer_schema: None,
         };
         let allowed = || -> BoxFuture<'static, bool> { Box::pin(std::future::ready(true)) };
         for (error, asked) in rows {

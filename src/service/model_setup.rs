@@ -314,6 +314,7 @@ fn test_question(choice: ModelChoice) -> ModelRequest {
         tools: Vec::new(),
         parsing_tools: Vec::new(),
         tool_choice: ToolChoice::Auto,
+        answer_schema: None,
     }
 }
 

@@ -1,6 +1,7 @@
 //! The workflow server, driven over its pipes line by line: the real program, the real store.
 
 mod agents;
+mod answer_schemas;
 mod beside;
 pub(crate) mod client;
 mod crowds;

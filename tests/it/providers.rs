@@ -80,6 +80,7 @@ fn request(base_url: &str) -> ModelRequest {
         tools: Vec::new(),
         parsing_tools: Vec::new(),
         tool_choice: ToolChoice::Auto,
+        answer_schema: None,
     }
 }
 

@@ -173,6 +173,7 @@ mod tests {
                 tools: Vec::new(),
                 parsing_tools: Vec::new(),
                 tool_choice: ToolChoice::Auto,
+                answer_schema: None,
             };
             let without = request.readable_tokens();
             assert_eq!((without, request.tokens_at_least()), (9, 0), "{protocol:?}");
@@ -199,6 +200,7 @@ mod tests {
                 tools: Vec::new(),
                 parsing_tools: Vec::new(),
                 tool_choice: ToolChoice::Auto,
+                answer_schema: None,
             };
             // the same text, which stands for no image
             let other = request(&image.replace("png ·", "bmp ·"));

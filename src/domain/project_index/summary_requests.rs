@@ -75,6 +75,7 @@ fn summary_request(mut choice: ModelChoice, system: &str, what: &str, sum: &str,
         tools: Vec::new(),
         parsing_tools: Vec::new(),
         tool_choice: ToolChoice::Auto,
+        answer_schema: None,
     }
 }
 

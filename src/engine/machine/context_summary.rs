@@ -31,6 +31,7 @@ impl Machine {
             tools: Vec::new(),
             parsing_tools: Vec::new(),
             tool_choice: ToolChoice::Auto,
+            answer_schema: None,
         });
         if let Err(next) = self.budgets.fit_budgets(&mut self.core, agent, request.as_mut()) {
             return next;

@@ -6,6 +6,7 @@
 use serde_json::{Map, Value};
 
 use super::{Branch, Machine, PendingQuestion, WaitState};
+use crate::agent_turn::SummarizationState;
 use crate::run_spec::{JUDGES_HELD_SINCE, WITHDRAWS_SINCE};
 use synthdev_domain::approval::ToolPermission;
 use synthdev_domain::ids::{CallId, WorkflowIx};
@@ -143,6 +144,19 @@ impl Machine {
         let frame = branch.frames.last()?;
         let state = self.core.spec.program.workflows.get(frame.workflow.0)?.state(frame.state)?;
         state.store.as_ref()?.schema.clone()
+    }
+
+    /// The schema of the answer to a model call: that of the state's result, where the answer itself is the result. A
+    /// summary is none, and neither is the answer of an agent that decides.
+    pub fn answer_schema_for_call(&self, call: CallId) -> Option<Value> {
+        let branch = self.core.branches.all().find(|branch| branch.pending_call() == Some(call))?;
+        let frame = branch.frames.last()?;
+        let turn = frame.agent_turn.as_ref()?;
+        let workflow = self.core.spec.program.workflows.get(frame.workflow.0)?;
+        let is_answer = turn.summarization == SummarizationState::Free
+            && workflow.agent(turn.agent)?.parsing_tools.is_empty()
+            && matches!(workflow.state(frame.state)?.work, StateBody::Agent { .. });
+        self.output_schema_for_call(call).filter(|_| is_answer)
     }
 
     /// Whether a sub-agent does it, instead of the run.

@@ -349,5 +349,6 @@ fn model_request(
         tools: agent.tools.clone(),
         parsing_tools: agent.parsing_tools.clone(),
         tool_choice,
+        answer_schema: None,
     }
 }

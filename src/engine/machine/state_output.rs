@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::{Machine, NextHandler, RunEvent};
 use crate::call_frame::WorkResult;
 use synthdev_domain::run_error::RunError;
-use synthdev_domain::workflow::StateOutputSpec;
+use synthdev_domain::workflow::{StateOutputSpec, strip_code_fence};
 
 impl Machine {
     /// Work without an agent is done.
@@ -69,10 +69,4 @@ fn fit_output(store: &StateOutputSpec, value: Value) -> Result<Value, String> {
         })
         .collect();
     Err(problems.join("; "))
-}
-
-fn strip_code_fence(text: &str) -> &str {
-    let text = text.trim();
-    let Some(inner) = text.strip_prefix("```").and_then(|rest| rest.strip_suffix("```")) else { return text };
-    inner.split_once('\n').map_or(inner, |(_, body)| body).trim()
 }

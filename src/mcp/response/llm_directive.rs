@@ -12,6 +12,9 @@ use synthdev_service::delegated_work::delegated_calls::{DelegatedCall, PROVIDER}
 
 pub(super) const PENDING: &str = "pending_agent_llm_action";
 
+/// What the result of a state is called, which has no name of its own.
+const RESULT: &str = "result";
+
 const MESSAGE: &str = "The workflow requires an LLM call from the agent. Details provided in llmRequestForAgent. Agent \
     must call agent_llm with this interactionId in response.";
 const INSTRUCTIONS: &str = "Agent, please perform the LLM call using llmRequestForAgent and then invoke the 'agent_llm' \
@@ -21,6 +24,21 @@ const INSTRUCTIONS: &str = "Agent, please perform the LLM call using llmRequestF
 pub(crate) fn required_decision(request: &ModelRequest) -> Option<&ParsingTool> {
     let ToolChoice::Named(name) = &request.tool_choice else { return None };
     request.parsing_tools.iter().find(|tool| tool.name == *name)
+}
+
+/// The object that the whole answer must be: the arguments of a decision, or the result of the state.
+struct WantedObject<'r> {
+    name: &'r str,
+    schema: &'r Value,
+}
+
+/// `None`: words, or calls of tools. With tools on offer the schema of the result holds for the last answer only.
+fn wanted_object(request: &ModelRequest) -> Option<WantedObject<'_>> {
+    if let Some(tool) = required_decision(request) {
+        return Some(WantedObject { name: &tool.name, schema: &tool.parameters });
+    }
+    let schema = request.answer_schema.as_ref().filter(|_| request.tools.is_empty())?;
+    Some(WantedObject { name: RESULT, schema })
 }
 
 pub(super) fn add_directive_fields(
@@ -66,7 +84,7 @@ fn directive_fields(run: &RunSummary, interaction: &DelegatedCall, now: Timestam
 pub(crate) fn llm_request_json(request: &ModelRequest, command: &str, conversation: &str) -> Value {
     let choice = &request.choice;
     let model = Some(&choice.model).filter(|model| !model.is_empty() && *model != PROVIDER);
-    let wanted = required_decision(request);
+    let wanted = wanted_object(request);
     let mut asked = json!({
         "apiKey": null,
         "modelId": model,
@@ -78,9 +96,9 @@ pub(crate) fn llm_request_json(request: &ModelRequest, command: &str, conversati
         "serviceType": if wanted.is_some() { "generateObject" } else { "generateText" },
         "conversationId": conversation,
     });
-    if let Some(tool) = wanted {
-        asked["objectName"] = json!(tool.name);
-        asked["schema"] = tool.parameters.clone();
+    if let Some(WantedObject { name, schema }) = wanted {
+        asked["objectName"] = json!(name);
+        asked["schema"] = schema.clone();
         return asked;
     }
     let tool = |name: &str, description: &str, parameters: &Value| json!({"name": name, "description": description, "parameters": parameters});

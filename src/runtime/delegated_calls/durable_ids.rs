@@ -160,6 +160,7 @@ mod tests {
             tools: Vec::new(),
             parsing_tools: Vec::new(),
             tool_choice: ToolChoice::Auto,
+            answer_schema: None,
         };
         let id = new_durable_id(&one, 7, &request("a"), Timestamp(5_000), 9);
         assert!(may_belong_to_run(&id, &one) && !may_belong_to_run(&id, &other));

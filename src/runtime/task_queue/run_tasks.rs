@@ -263,7 +263,11 @@ impl RunTasks {
         }
         let (call, state, work) = match effect {
             Effect::CallModel { call, request } => {
-                (*call, request.state.clone(), TaskStepWork::Model(request.clone()))
+                let mut request = request.clone();
+                if let Some(schema) = machine.answer_schema_for_call(*call) {
+                    Arc::make_mut(&mut request).answer_schema = Some(schema);
+                }
+                (*call, request.state.clone(), TaskStepWork::Model(request))
             }
             Effect::RunTool { call, invocation, .. } => (
                 *call,

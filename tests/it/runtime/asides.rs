@@ -63,6 +63,7 @@ fn request(fallback: Vec<ModelChoice>) -> ModelRequest {
         tools: Vec::new(),
         parsing_tools: Vec::new(),
         tool_choice: ToolChoice::Auto,
+        answer_schema: None,
     }
 }
 

@@ -221,6 +221,7 @@ async fn of_a_long_run_only_its_beginning_is_read_for_a_delegated_call() {
         tools: Vec::new(),
         parsing_tools: Vec::new(),
         tool_choice: ToolChoice::Auto,
+        answer_schema: None,
     };
     let asking = tokio::spawn(async move { models.call(&request, &Nowhere).await });
     while !interactions.has_unclaimed_call(&run) {

@@ -46,6 +46,7 @@ fn request(agent: &str, state: &str, texts: &[&str]) -> ModelRequest {
         }],
         parsing_tools: Vec::new(),
         tool_choice: ToolChoice::Auto,
+        answer_schema: None,
     }
 }
 

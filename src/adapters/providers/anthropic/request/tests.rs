@@ -29,6 +29,7 @@ fn request(tool_choice: ToolChoice) -> ModelRequest {
         tools: vec![spec("one", "d"), spec("two", "")],
         parsing_tools: Vec::new(),
         tool_choice,
+        answer_schema: None,
     }
 }
 

@@ -26,6 +26,7 @@ fn request(provider: &str, base_url: &str, tool_choice: ToolChoice) -> ModelRequ
         tools: vec![spec("one"), spec("two")],
         parsing_tools: Vec::new(),
         tool_choice,
+        answer_schema: None,
     }
 }
 

@@ -29,6 +29,7 @@ fn request(model: &str, parameters: ModelParameters) -> ModelRequest {
         tools: Vec::new(),
         parsing_tools: Vec::new(),
         tool_choice: ToolChoice::Auto,
+        answer_schema: None,
     }
 }
 
