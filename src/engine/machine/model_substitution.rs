@@ -1,12 +1,13 @@
 //! The model that a server says has answered: reports, once, that it is not the requested one.
 
 use super::Machine;
-use synthdev_domain::model::{ModelChoice, ModelReply};
+use synthdev_domain::model::{DELEGATED_MODEL, ModelChoice, ModelReply};
 
 impl Machine {
     pub(super) fn warn_substitution(&mut self, choice: &ModelChoice, reply: &ModelReply) {
         let Some(served) = reply.model.as_deref() else { return };
-        if !choice.is_substituted_by(Some(served)) {
+        // a sub-agent does not say which model has answered
+        if served == DELEGATED_MODEL || !choice.is_substituted_by(Some(served)) {
             return;
         }
         let pair = (choice.model.clone(), served.to_owned());

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::super::llm_reply::{located_message, parse_error, parse_reply};
 use synthdev_domain::ids::CallId;
 use synthdev_domain::journal::OpenPause;
+use synthdev_domain::model::{DELEGATED_MODEL, ModelReply};
 use synthdev_domain::tool::{ToolInvocation, ToolOutcome};
 use synthdev_domain::workflow::{PauseKind, PauseSpec, plain_text};
 use synthdev_service::delegated_work::task_queue::{TaskStep, TaskStepWork, step_id};
@@ -34,6 +35,8 @@ pub(crate) fn as_input(step: &TaskStep, result: &Value) -> Result<Input, String>
             }
             Some(_) => Err("`error` must be an object with `message` and `type`".to_owned()),
             None => parse_reply(&answer_id(call), request, result)
+                // whatever model the settings name: the sub-agent's own one has answered, at a price that is not known
+                .map(|reply| ModelReply { model: Some(DELEGATED_MODEL.to_owned()), ..reply })
                 .map(|reply| Input::Replied { call, reply })
                 // the sub-agent knows its fields without the `data.` prefix
                 .map_err(|why| why.replace("`data.", "`").replace("`data`", "the result")),

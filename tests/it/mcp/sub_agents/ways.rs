@@ -92,3 +92,36 @@ fn one_workflow_in_three_modes() {
     assert_eq!((&told["status"], &told["output"]), (&json!("completed"), &json!("ok-a me")), "{told}");
     client.close_client();
 }
+
+/// Whatever model the settings name, the sub-agent's own one has answered.
+#[test]
+fn a_model_call_of_a_sub_agent_has_no_price() {
+    let mut world = world(&[talk_workflow()]);
+    for (name, value) in [
+        ("SYNTHDEV_BASE_PROVIDER", "openai"),
+        ("SYNTHDEV_BASE_MODEL", "gpt-4o"),
+        ("SYNTHDEV_BASE_URL", "http://127.0.0.1:9/v1"),
+        ("SYNTHDEV_API_KEY", "sk-loopback-0001"),
+    ] {
+        world.set_variable(name, value);
+    }
+    let mut client = Client::open_client(&world);
+    let inputs = json!({"task": "Say hello"});
+    let told =
+        client.call_tool("start_workflow", json!({"name": "talk", "inputs": inputs, "agent": "@task"}));
+    let id = tasks(&told).remove(0);
+    let step = next_step(&mut client, &id)["step"].clone();
+    let answer = json!({"text": "Bonjour", "usage": {"inputTokens": 1_000, "outputTokens": 500}});
+    assert_eq!(submit_step(&mut client, &id, &step, &answer), json!({"status": "accepted"}));
+    assert_eq!(wait_ended(&mut client, &told["workflowId"])["output"], "Bonjour");
+    client.close_client();
+    let spent = world.run_program(&["runs", "cost", "--json"]).code(0).json();
+    let models = spent["by"]["model"].as_array().unwrap();
+    assert_eq!(
+        (models.len(), &models[0]["name"], &models[0]["cost_usd"]),
+        (1, &json!("agentllm"), &Value::Null)
+    );
+    let run = text(&told["workflowId"]);
+    let shown = world.run_program(&["runs", "show", &run, "--json"]).code(0).stdout;
+    assert!(!shown.contains("model_substituted"), "{shown}");
+}
