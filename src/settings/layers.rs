@@ -132,10 +132,6 @@ impl EffectiveSettings {
         self.text("default_role").unwrap_or_default()
     }
 
-    pub fn prompt_enhancement(&self) -> bool {
-        self.value("prompt_enhancement").and_then(Value::as_bool).unwrap_or_default()
-    }
-
     /// Name of the screen's theme; whether there is such a theme is for the screen to say.
     pub fn theme_name(&self) -> &str {
         self.text("theme").unwrap_or_default()

@@ -3,7 +3,9 @@
 use super::environment::EnvironmentVars;
 use super::origin::SettingOrigin;
 use super::project_restriction::ProjectRestriction;
-use super::rules::{RULES, SettingRule, child_names, environment_names, find_rule, find_rule_by_flag};
+use super::rules::{
+    RETIRED, RULES, SettingRule, child_names, environment_names, find_rule, find_rule_by_flag,
+};
 use super::value_type::{SettingValue, SettingValueType};
 use crate::mcp_servers::MCP_SERVERS;
 use synthdev_domain::diagnostic::{Diagnostic, DiagnosticSeverity};
@@ -102,6 +104,13 @@ pub fn read_environment(
         if environment_names().any(|(known, _)| known == name) {
             continue;
         }
+        let is_retired = RETIRED.iter().any(|retired| retired.env == name);
+        if let Some((_, origin)) = environment.get(name).filter(|_| is_retired) {
+            let (text, hint) = (format!("{name} has no effect"), "remove it".to_owned());
+            let finding = external_diagnostic("C04", origin, text, Some(hint));
+            diagnostics.push(Diagnostic { severity: DiagnosticSeverity::Warning, ..finding });
+            continue;
+        }
         let hint = did_you_mean::suggestion_hint(name, environment_names().map(|(known, _)| known));
         if let (Some(hint), Some((_, origin))) = (hint, environment.get(name)) {
             let mut finding =
@@ -176,6 +185,11 @@ fn walk_members(
         let path = if prefix.is_empty() { member.key.clone() } else { format!("{prefix}.{}", member.key) };
         if let Some(rule) = find_rule(&path) {
             read_value(rule, path, member, findings, given);
+            continue;
+        }
+        if RETIRED.iter().any(|retired| retired.path == path) {
+            let hint = Some("remove the line".to_owned());
+            findings.add_warning("C04", member.key_span.clone(), format!("`{path}` has no effect"), hint);
             continue;
         }
         let mut known = child_names(prefix);

@@ -273,14 +273,6 @@ pub const RULES: &[SettingRule] = &[
         "role of the single-agent mode",
     ),
     setting_rule(
-        "prompt_enhancement",
-        SettingValueType::Flag,
-        &["SYNTHDEV_ENABLE_PROMPT_ENHANCEMENT"],
-        &[],
-        "false",
-        "let a model improve prompts first",
-    ),
-    setting_rule(
         "prompt.environment",
         SettingValueType::Flag,
         &["SYNTHDEV_PROMPT_ENVIRONMENT"],
@@ -471,6 +463,15 @@ pub fn child_names(prefix: &str) -> Vec<&'static str> {
     }
     names
 }
+
+/// A setting of earlier versions, which nothing reads any more.
+pub struct RetiredSetting {
+    pub path: &'static str,
+    pub env: &'static str,
+}
+
+pub const RETIRED: [RetiredSetting; 1] =
+    [RetiredSetting { path: "prompt_enhancement", env: "SYNTHDEV_ENABLE_PROMPT_ENHANCEMENT" }];
 
 /// Every environment name that sets something.
 pub fn environment_names() -> impl Iterator<Item = (&'static str, &'static SettingRule)> {

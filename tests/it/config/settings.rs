@@ -70,7 +70,7 @@ fn every_environment_name_changes_its_setting() {
         }
     }
     let seed = "API_KEY BASE_MODEL BASE_URL SMART_API_KEY SMART_MODEL SMART_BASE_URL FAST_API_KEY FAST_MODEL \
-                FAST_BASE_URL MAX_TOOL_CALLS ENABLE_PROMPT_ENHANCEMENT VERBOSITY_LEVEL TEMPERATURE TOP_P TOP_K \
+                FAST_BASE_URL MAX_TOOL_CALLS VERBOSITY_LEVEL TEMPERATURE TOP_P TOP_K \
                 FREQUENCY_PENALTY PRESENCE_PENALTY REPETITION_PENALTY";
     for name in seed.split_whitespace() {
         let full = format!("SYNTHDEV_{name}");
@@ -85,8 +85,7 @@ fn sample(path: &str) -> &'static str {
         "base_url" => "https://example.org/v1",
         "provider" => "openai",
         "read" | "write" | "execute" => "deny",
-        "prompt_enhancement" | "environment" | "agents_md" | "mouse" | "reduced_motion" | "vim"
-        | "add_output" => "true",
+        "environment" | "agents_md" | "mouse" | "reduced_motion" | "vim" | "add_output" => "true",
         "files" => "3",
         "agents_md_limit" => "5000",
         "max_tool_calls" | "max_output_tokens" | "connect_seconds" | "idle_seconds" | "call_seconds"
@@ -131,6 +130,19 @@ fn all_errors_of_a_file_at_once_each_at_its_place() {
     2 |   "max_tool_calls": 0,
       |                     ^
     "#);
+}
+
+#[test]
+fn a_retired_setting_is_a_warning() {
+    let mut sources = with_environment(&[("SYNTHDEV_ENABLE_PROMPT_ENHANCEMENT", "1")]);
+    sources.settings.push(user_file("s.json", "{\"prompt_enhancement\": true, \"verbosity\": 3}"));
+    let catalog = load_catalog(sources);
+    let expected = [
+        "s.json:1:2: warning[C04]: `prompt_enhancement` has no effect (remove the line)",
+        "environment: warning[C04]: SYNTHDEV_ENABLE_PROMPT_ENHANCEMENT has no effect (remove it)",
+    ];
+    assert_eq!(lines(catalog.diagnostics()), expected);
+    assert_eq!(catalog.settings().verbosity(), 3);
 }
 
 #[test]
