@@ -49,6 +49,9 @@ pub struct AgentSpec {
     /// The agents that it may start; absent: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spawns: Option<SpawnRights>,
+    /// Roles that it may hand tasks of the shared list to; empty: every role.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub task_roles: Vec<String>,
 }
 
 impl AgentSpec {

@@ -239,8 +239,15 @@ pub fn spawning_tools(roles: &[(String, String)]) -> Vec<ToolSpec> {
     ]
 }
 
-/// Notes and tasks that all agents of a run share.
-pub fn board_tools() -> Vec<ToolSpec> {
+/// Notes and tasks that all agents of a run share, for an agent that may hand tasks to these roles; none: to every role.
+pub fn board_tools(task_roles: &[String]) -> Vec<ToolSpec> {
+    let role = match task_roles {
+        [] => "Role of the agents that may take it; without it, every agent may".to_owned(),
+        roles => format!(
+            "Role of the agents that may take it, of {}; without it, every agent may",
+            roles.join(", ")
+        ),
+    };
     let id = json!({"type": "integer", "description": "Number of the task"});
     let key = json!({"type": "string", "description": "Name of the note"});
     let text = |about: &str| json!({"type": "string", "description": about});
@@ -260,12 +267,13 @@ pub fn board_tools() -> Vec<ToolSpec> {
         team_tool(
             TASK_ADD,
             "Add a task to the list that the agents of this run share.",
-            json!({"title": text("What is to be done")}),
+            json!({"title": text("What is to be done"), "role": text(&role)}),
             &["title"],
         ),
         team_tool(
             TASK_TAKE,
-            "Take an open task of the shared list, so that no other agent does it. Without a number: the first open one.",
+            "Take an open task of the shared list, so that no other agent does it. Without a number: the first open one \
+             that is for your role or for no role.",
             json!({"id": id}),
             &[],
         ),

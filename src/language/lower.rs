@@ -115,8 +115,7 @@ pub fn with_spawnable_roles(
     if role.enabled_agents.is_empty() {
         return program;
     }
-    let (name, enabled) = (role.name.clone(), role.enabled_agents.clone());
-    let request = SpawnRequest { workflow: 0, agent: 0, role: name, enabled };
+    let request = SpawnRequest::of_role(role, 0, 0);
     let mut workflows: Vec<Workflow> =
         program.workflows.into_iter().map(std::sync::Arc::unwrap_or_clone).collect();
     let mut start_warnings = program.start_warnings;

@@ -16,6 +16,9 @@ const MAX_TASKS: usize = 500;
 pub(super) struct TeamTask {
     pub(super) id: u64,
     pub(super) title: String,
+    /// Only agents of this role take it; `None`: every agent may.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) role: Option<String>,
     pub(super) status: TeamTaskStatus,
     /// Who has taken or done it.
     pub(super) agent: Option<String>,
@@ -23,12 +26,16 @@ pub(super) struct TeamTask {
 }
 
 impl TeamTask {
+    fn is_for(&self, role: &str) -> bool {
+        self.role.as_deref().is_none_or(|wanted| wanted == role)
+    }
+
     fn summary(&self) -> Value {
         let mut summary = Map::new();
         summary.insert("id".to_owned(), json!(self.id));
         summary.insert("title".to_owned(), json!(self.title));
         summary.insert("status".to_owned(), json!(self.status.as_str()));
-        for (key, value) in [("agent", &self.agent), ("result", &self.result)] {
+        for (key, value) in [("role", &self.role), ("agent", &self.agent), ("result", &self.result)] {
             if let Some(value) = value {
                 summary.insert(key.to_owned(), json!(value));
             }
@@ -70,13 +77,15 @@ impl TeamBoard {
         self.notes.get(key).map(|text| json!({key: text})).ok_or_else(missing)
     }
 
-    pub(super) fn add_task(&mut self, title: &str) -> Result<TeamTask, String> {
+    /// Without a role it is for every agent.
+    pub(super) fn add_task(&mut self, title: &str, role: Option<&str>) -> Result<TeamTask, String> {
         if self.tasks.len() >= MAX_TASKS {
             return Err(format!("there are {MAX_TASKS} tasks already"));
         }
         let task = TeamTask {
             id: self.tasks.len() as u64 + 1,
             title: title.to_owned(),
+            role: role.map(str::to_owned),
             status: TeamTaskStatus::Open,
             agent: None,
             result: None,
@@ -85,16 +94,23 @@ impl TeamBoard {
         Ok(task)
     }
 
-    /// The named task, or the first that is open.
-    pub(super) fn take_task(&mut self, id: Option<u64>, agent: &str) -> Result<TeamTask, String> {
+    /// The named task, or the first that is open and for the role of the agent.
+    pub(super) fn take_task(&mut self, id: Option<u64>, agent: &str, role: &str) -> Result<TeamTask, String> {
+        let is_open = |task: &TeamTask| task.status == TeamTaskStatus::Open;
+        let others_are_open = self.tasks.iter().any(is_open);
         let wanted = |task: &&mut TeamTask| match id {
             Some(id) => task.id == id,
-            None => task.status == TeamTaskStatus::Open,
+            None => is_open(task) && task.is_for(role),
         };
         let task = self.tasks.iter_mut().find(wanted).ok_or_else(|| match id {
             Some(id) => format!("there is no task {id}"),
+            None if others_are_open => format!("no open task is for your role `{role}` or for no role"),
             None => "no task is open".to_owned(),
         })?;
+        if !task.is_for(role) {
+            let (id, wanted) = (task.id, task.role.as_deref().unwrap_or_default());
+            return Err(format!("task {id} is for the role `{wanted}`, yours is `{role}`: take another one"));
+        }
         if task.status != TeamTaskStatus::Open {
             let by = task.agent.as_deref().unwrap_or_default();
             return Err(format!("task {} is {} by {by}", task.id, task.status.as_str()));
@@ -146,12 +162,12 @@ mod tests {
     #[test]
     fn a_task_has_one_taker_until_it_ends() {
         let mut board = TeamBoard::default();
-        assert_eq!(board.take_task(None, "a").unwrap_err(), "no task is open");
-        board.add_task("first").unwrap();
-        board.add_task("second").unwrap();
-        assert_eq!(board.take_task(None, "a").unwrap().id, 1);
-        assert_eq!(board.take_task(Some(1), "b").unwrap_err(), "task 1 is taken by a");
-        assert_eq!(board.take_task(None, "b").unwrap().id, 2);
+        assert_eq!(board.take_task(None, "a", "r").unwrap_err(), "no task is open");
+        board.add_task("first", None).unwrap();
+        board.add_task("second", None).unwrap();
+        assert_eq!(board.take_task(None, "a", "r").unwrap().id, 1);
+        assert_eq!(board.take_task(Some(1), "b", "r").unwrap_err(), "task 1 is taken by a");
+        assert_eq!(board.take_task(None, "b", "r").unwrap().id, 2);
         assert_eq!(board.finish_task(1, "b", None).unwrap_err(), "you have not taken task 1: take it first");
         board.finish_task(1, "a", Some("ok")).unwrap();
         assert_eq!(board.release_tasks_of("a").len(), 0);
@@ -161,7 +177,28 @@ mod tests {
             {"id": 2, "title": "second", "status": "open"}
         ]);
         assert_eq!(board.task_summaries(), expected);
-        assert_eq!(board.take_task(Some(3), "a").unwrap_err(), "there is no task 3");
+        assert_eq!(board.take_task(Some(3), "a", "r").unwrap_err(), "there is no task 3");
+    }
+
+    #[test]
+    fn a_task_for_a_role_is_taken_by_its_agents_only() {
+        let mut board = TeamBoard::default();
+        board.add_task("look", Some("reviewer")).unwrap();
+        board.add_task("any", None).unwrap();
+        let other = "task 1 is for the role `reviewer`, yours is `coder`: take another one";
+        let none = "no open task is for your role `coder` or for no role";
+        let rows = [
+            (Some(1), "coder", Err(other)),
+            (None, "coder", Ok(2)),
+            (None, "coder", Err(none)),
+            (Some(1), "reviewer", Ok(1)),
+            (None, "reviewer", Err("no task is open")),
+        ];
+        for (id, role, expected) in rows {
+            let taken = board.take_task(id, "a", role).map(|task| task.id);
+            assert_eq!(taken, expected.map_err(str::to_owned), "{id:?} {role}");
+        }
+        assert_eq!(board.task_summaries()[0]["role"], "reviewer");
     }
 
     #[test]

@@ -1,11 +1,14 @@
 //! The tools of agents that work together: the engine answers the calls itself.
 
+use std::collections::BTreeSet;
+
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use super::agent_team::{AgentTeam, SpawnedAgent};
 use super::spawn_agents::finish_with;
 use super::{CallId, Machine, NextHandler, RunEvent};
+use synthdev_domain::agent::AgentSpec;
 use synthdev_domain::agent_team::{
     DESPAWN_AGENT, GET_AGENTS, NOTES_READ, NOTES_WRITE, RETURN_RESULTS, ReturnArguments, SPAWN_AGENT,
     SPEAK_TO_AGENT, SpawnArguments, SpawnedAgentStatus, TASK_ADD, TASK_DONE, TASK_TAKE, WAIT_FOR_AGENTS,
@@ -102,10 +105,15 @@ impl Machine {
         arguments: &Value,
     ) -> Result<NextHandler, String> {
         let id = arguments["id"].as_u64();
+        let own_role = self.role_of_current_agent();
+        let for_role = text_argument(arguments, "role").filter(|_| tool == TASK_ADD);
+        for_role.map_or(Ok(()), |role| self.check_task_role(role))?;
         let board = &mut self.team.board;
         let task = match tool {
-            TASK_ADD => board.add_task(text_argument(arguments, "title").ok_or("`title` is missing")?)?,
-            TASK_TAKE => board.take_task(id, by)?,
+            TASK_ADD => {
+                board.add_task(text_argument(arguments, "title").ok_or("`title` is missing")?, for_role)?
+            }
+            TASK_TAKE => board.take_task(id, by, &own_role)?,
             _ => {
                 let id = id.ok_or("`id` is missing: give the number of the task")?;
                 board.finish_task(id, by, text_argument(arguments, "result"))?
@@ -115,6 +123,34 @@ impl Machine {
         let content = json!({"task": task.id, "tasks": self.team.board.task_summaries()});
         AgentTeam::emit_task(&mut self.core, by, task);
         Ok(finish_with(call, true, &content, summary))
+    }
+
+    fn role_of_current_agent(&self) -> String {
+        self.of_current_agent(|agent| agent.role.clone())
+    }
+
+    fn of_current_agent<T: Default>(&self, look: impl FnOnce(&AgentSpec) -> T) -> T {
+        let (workflow, frame) = (self.core.workflow(), self.core.frame());
+        let turn = frame.and_then(|frame| frame.agent_turn.as_ref());
+        let both = workflow.as_ref().zip(turn);
+        both.and_then(|(workflow, turn)| workflow.agent(turn.agent)).map(look).unwrap_or_default()
+    }
+
+    /// Whether the current agent may hand a task to this role: one that it names, or else any role of the run.
+    fn check_task_role(&self, role: &str) -> Result<(), String> {
+        let named = self.of_current_agent(|agent| agent.task_roles.clone());
+        if !named.is_empty() {
+            let list = named.join(", ");
+            let refusal = || format!("you may not add tasks for the role `{role}`; you may for: {list}");
+            return named.iter().any(|one| one == role).then_some(()).ok_or_else(refusal);
+        }
+        let agents = self.core.spec.program.workflows.iter().flat_map(|workflow| &workflow.agents);
+        let known: BTreeSet<&str> = agents.map(|agent| agent.role.as_str()).collect();
+        let list = || known.iter().copied().collect::<Vec<_>>().join(", ");
+        known
+            .contains(role)
+            .then_some(())
+            .ok_or_else(|| format!("no agent of this run has the role `{role}`; roles: {}", list()))
     }
 
     /// An agent that the current one started, by the name in `agent`.

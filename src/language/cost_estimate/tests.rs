@@ -41,6 +41,7 @@ fn agent() -> AgentSpec {
         reminder: None,
         network: None,
         spawns: None,
+        task_roles: Vec::new(),
         without: Default::default(),
     }
 }

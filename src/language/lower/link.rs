@@ -184,12 +184,7 @@ impl<'a> LinkedWorkflows<'a> {
         });
         agents
             .filter(|(_, _, role)| !role.enabled_agents.is_empty())
-            .map(|(workflow, agent, role)| SpawnRequest {
-                workflow,
-                agent,
-                role: role.name.clone(),
-                enabled: role.enabled_agents.clone(),
-            })
+            .map(|(workflow, agent, role)| SpawnRequest::of_role(role, workflow, agent))
             .collect()
     }
 

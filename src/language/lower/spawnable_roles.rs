@@ -33,6 +33,20 @@ pub(super) struct SpawnRequest {
     pub(super) agent: usize,
     pub(super) role: String,
     pub(super) enabled: Vec<String>,
+    /// The role's `can_create_tasks_for`.
+    pub(super) task_roles: Vec<String>,
+}
+
+impl SpawnRequest {
+    pub(super) fn of_role(role: &Role, workflow: usize, agent: usize) -> Self {
+        Self {
+            workflow,
+            agent,
+            role: role.name.clone(),
+            enabled: role.enabled_agents.clone(),
+            task_roles: role.can_create_tasks_for.clone(),
+        }
+    }
 }
 
 /// Adds the workflows of roles that agents may start, and gives these agents their rights and tools. Gives a warning for
@@ -59,6 +73,7 @@ pub(super) fn link_spawnable_roles(
         found.sort_by(|(one, _), (other, _)| one.role.cmp(&other.role));
         let agent = workflows.get_mut(request.workflow).and_then(|one| one.agents.get_mut(request.agent));
         if let Some(agent) = agent.filter(|_| !found.is_empty()) {
+            agent.task_roles = named_task_roles(&request.task_roles);
             give_rights(agent, found, surroundings);
         }
     }
@@ -67,10 +82,19 @@ pub(super) fn link_spawnable_roles(
     warnings
 }
 
+/// The names without their groups, as agents have them; none if every role is named.
+fn named_task_roles(names: &[String]) -> Vec<String> {
+    if names.iter().any(|name| name == ALL_ROLES) {
+        return Vec::new();
+    }
+    names.iter().map(|name| name.rsplit('.').next().unwrap_or(name).to_owned()).collect()
+}
+
 fn give_rights(agent: &mut AgentSpec, found: Vec<(SpawnableRole, String)>, surroundings: &LinkContext<'_>) {
     let described: Vec<(String, String)> =
         found.iter().map(|(role, description)| (role.role.clone(), description.clone())).collect();
-    let own_tools: Vec<ToolSpec> = spawning_tools(&described).into_iter().chain(board_tools()).collect();
+    let own_tools: Vec<ToolSpec> =
+        spawning_tools(&described).into_iter().chain(board_tools(&agent.task_roles)).collect();
     agent.tools.retain(|tool| own_tools.iter().all(|own| own.name != tool.name));
     agent.tools.extend(own_tools);
     let roles = found.into_iter().map(|(role, _)| role).collect();
@@ -117,8 +141,7 @@ impl RoleLinker<'_> {
         let at = workflows.len();
         let (tools, _) = (self.surroundings.resolve_role_tools)(&role, self.surroundings.tools);
         if !role.enabled_agents.is_empty() {
-            let enabled = role.enabled_agents.clone();
-            open.push(SpawnRequest { workflow: at, agent: 0, role: role.name.clone(), enabled });
+            open.push(SpawnRequest::of_role(&role, at, 0));
         }
         let linked =
             (SpawnableRole { role: shown.clone(), workflow: WorkflowIx(at) }, role.description.clone());
@@ -140,6 +163,7 @@ fn role_workflow(
     let parts = [role.system_message.as_str(), ABOUT_ITS_PLACE];
     let system_prompt = parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n\n");
     let own_tools = tools.into_iter().filter(|tool| !is_team_tool(&tool.name));
+    let task_roles = named_task_roles(&role.can_create_tasks_for);
     let agent = AgentSpec {
         id: name.to_owned(),
         role: role.name,
@@ -148,7 +172,8 @@ fn role_workflow(
         system_prompt,
         examples: role.examples,
         choice,
-        tools: own_tools.chain([return_results_tool()]).chain(board_tools()).collect(),
+        tools: own_tools.chain([return_results_tool()]).chain(board_tools(&task_roles)).collect(),
+        task_roles,
         max_tool_rounds: DEFAULT_TOOL_ROUNDS,
         reminder: role.reminder,
         without: role.without,

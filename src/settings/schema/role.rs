@@ -47,7 +47,7 @@ const DECISIONS: &str =
     "Tools by which it decides: the arguments are kept for the workflow, nothing is executed.";
 const AGENTS: &str =
     "Roles of agents that its agents may start with `spawn_agent`; `\"*\"`: every role. Default: none.";
-const TASKS: &str = "Roles that it may hand tasks to.";
+const TASKS: &str = "Roles that it may hand tasks of the shared list to, with `task_add`; `\"*\"`: every role. Default: every role.";
 const ENVIRONMENT: &str = "Whether its prompt names the system, the directory and the date. Default: true.";
 const GUIDANCE: &str = "Whether it is given the AGENTS.md of the user and of the project. Default: true.";
 const FORCED: &str = "It must call this tool and may not answer in words.";

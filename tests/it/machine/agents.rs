@@ -16,7 +16,7 @@ pub(super) fn team(limits: AgentLimits) -> Vec<Workflow> {
         limits,
     };
     let mut tools = spawning_tools(&[("coder".to_owned(), "writes code".to_owned())]);
-    tools.extend(board_tools());
+    tools.extend(board_tools(&[]));
     let mut lead = workflow(vec![state("lead", agent_state(), 1)]);
     lead.agents[0].spawns = Some(rights.clone());
     lead.agents[0].tools = tools.clone();
@@ -432,6 +432,40 @@ fn agents_share_notes_and_tasks() {
     ];
     assert_eq!(board, expected);
     assert!(lines.contains(&"task_done gives not executed: there is no task 2".to_owned()), "{lines:#?}");
+}
+
+#[test]
+fn a_task_for_a_role_goes_to_its_agents() {
+    let add = |role: &str| ("task_add", json!({"title": "t", "role": role}));
+    let refusal =
+        "task_add gives not executed: you may not add tasks for the role `reviewer`; you may for: coder";
+    let unknown =
+        "task_add gives not executed: no agent of this run has the role `cook`; roles: coder, writer";
+    let other =
+        "task_take gives not executed: task 1 is for the role `coder`, yours is `writer`: take another one";
+    let none = "task_take gives not executed: no open task is for your role `writer` or for no role";
+    let rows = [
+        (&["coder"][..], add("reviewer"), refusal),
+        (&[], add("cook"), unknown),
+        (&["coder"], ("task_take", json!({"id": 1})), other),
+        (&["coder"], ("task_take", json!({})), none),
+    ];
+    for (named, call, told) in rows {
+        let mut workflows = team(AgentLimits::default());
+        workflows[0].agents[0].role = "writer".to_owned();
+        workflows[0].agents[0].task_roles = named.iter().map(|role| (*role).to_owned()).collect();
+        let mut play = Play::new(workflows, false);
+        let background = json!({"role": "coder", "task": "t", "background": true});
+        play.perform_act(Act::CallsAll(vec![add("coder"), call.clone(), (SPAWN, background)]));
+        let lead = play.pending.remove(0);
+        play.perform_act(Act::CallsAll(vec![("task_take", json!({})), ("task_done", json!({"id": 1}))]));
+        play.perform_act(returns(json!("done")));
+        play.pending.insert(0, lead);
+        play.perform_act(Act::Says("fine"));
+        let lines = play.finish_and_replay();
+        assert!(lines.contains(&told.to_owned()), "{call:?}: no `{told}` in {lines:#?}");
+        assert!(lines.contains(&"task 1 done by coder-1".to_owned()), "{call:?}: {lines:#?}");
+    }
 }
 
 #[test]

@@ -194,6 +194,7 @@ fn agent(luck: &mut Luck, name: usize, contexts: usize, chat: bool) -> AgentSpec
         reminder: None,
         network: None,
         spawns: None,
+        task_roles: Vec::new(),
         without: Default::default(),
     }
 }

@@ -36,7 +36,7 @@ pub fn add_team(luck: &mut Luck, workflows: &mut Vec<Workflow>) {
     let rights = SpawnRights { roles, limits };
     let described = [(HELPER.to_owned(), String::new()), (LEAD.to_owned(), String::new())];
     let may_start = |agent: &mut AgentSpec| {
-        agent.tools.extend(spawning_tools(&described).into_iter().chain(board_tools()));
+        agent.tools.extend(spawning_tools(&described).into_iter().chain(board_tools(&[])));
         agent.spawns = Some(rights.clone());
     };
     for agent in workflows.iter_mut().flat_map(|workflow| &mut workflow.agents) {
@@ -60,7 +60,7 @@ fn role_workflow(luck: &mut Luck, name: &str) -> Workflow {
     agent.context = ContextIx(0);
     agent.parsing_tools.clear();
     agent.tools.push(return_results_tool());
-    agent.tools.extend(board_tools());
+    agent.tools.extend(board_tools(&[]));
     agent.tools.sort_by(|one, other| one.name.cmp(&other.name));
     agent.tools.dedup_by(|one, other| one.name == other.name);
     let state = |name: &str, work, transitions: Vec<Transition>| StateSpec {
@@ -124,7 +124,7 @@ pub fn team_arguments(luck: &mut Luck, tool: &str) -> Option<Value> {
         WAIT_FOR_AGENTS => luck.pick_item(&[json!({}), json!({"agents": [agent]}), json!({"agents": 3})]),
         DESPAWN_AGENT => json!({"agent": agent}),
         NOTES_WRITE => json!({"key": "plan", "text": "first this"}),
-        TASK_ADD => json!({"title": "a task"}),
+        TASK_ADD => luck.pick_item(&[json!({"title": "a task"}), json!({"title": "a task", "role": role})]),
         TASK_TAKE | TASK_DONE => json!({"id": number}),
         GET_AGENTS | NOTES_READ => json!({}),
         _ => return None,
