@@ -24,7 +24,7 @@ use synthdev_service::run_list::{self, RunListError, RunPages};
 
 pub(crate) use cost_command::show_costs;
 pub(crate) use export_command::{export_run, import_run};
-pub(crate) use gc_and_du::{collect_garbage, show_disk_usage};
+pub(crate) use gc_and_du::{collect_garbage, delete_run, show_disk_usage};
 
 pub(crate) fn list_runs(context: &StartContext, args: &ListArgs) -> Result<u8> {
     let wired = open_reader(context)?;

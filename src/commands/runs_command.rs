@@ -60,8 +60,14 @@ pub(crate) fn run_runs_command(context: &StartContext, command: RunsCommand) -> 
             history_commands::export_run(context, &run, to.as_deref(), format)
         }
         RunsCommand::Import { file } => history_commands::import_run(context, &file),
-        RunsCommand::Gc { older_than, keep, snapshots, yes, json } => {
-            let limits = CleanupLimits { older_than_days: older_than, keep, with_snapshots: snapshots };
+        RunsCommand::Delete { run, yes } => history_commands::delete_run(context, &run, yes),
+        RunsCommand::Gc { older_than, keep, max_size, snapshots, yes, json } => {
+            let limits = CleanupLimits {
+                older_than_days: older_than,
+                keep,
+                max_megabytes: max_size,
+                with_snapshots: snapshots,
+            };
             history_commands::collect_garbage(context, limits, yes, json)
         }
         RunsCommand::Du { json } => history_commands::show_disk_usage(context, json),

@@ -1,13 +1,16 @@
 //! What the history takes, and removing old runs.
 //!
-//! Owns which runs may be removed: those that are over, and conversations that were left. Refuses to remove one that still
-//! has a worktree, or anything without a limit that the user set.
+//! Owns which runs may be removed: those that are over, and conversations that were left; by its id any run that does not
+//! work. Refuses to remove one that still has a worktree, or anything without a limit that the user set.
 
 use std::collections::{HashMap, HashSet};
 
 use synthdev_domain::ids::{RunId, Timestamp};
-use synthdev_domain::journal::{HistoryStorageUsage, ReclaimedSpace, RunOutline, RunQuery, RunStatus};
+use synthdev_domain::journal::{
+    HistoryStorageUsage, ReclaimedSpace, RunOutline, RunQuery, RunStatus, RunSummary,
+};
 use synthdev_domain::snapshot::{SnapshotInfo, SnapshotRetention};
+use synthdev_domain::terminal_safe::escape_name;
 use synthdev_ports::run_store::{RunStore, StoreError};
 use synthdev_ports::snapshot::{SnapshotError, SnapshotPort};
 use synthdev_runtime::run_definition::read_definition;
@@ -20,6 +23,8 @@ pub struct CleanupLimits {
     pub older_than_days: Option<u32>,
     /// So many of the newest ones stay.
     pub keep: Option<usize>,
+    /// The oldest ones go until the rows and texts of all runs take so many megabytes at most.
+    pub max_megabytes: Option<u64>,
     /// The snapshots of this project that they took go with them.
     pub with_snapshots: bool,
 }
@@ -27,7 +32,7 @@ pub struct CleanupLimits {
 impl CleanupLimits {
     /// Nothing says which runs are old.
     pub fn is_empty(self) -> bool {
-        self.older_than_days.is_none() && self.keep.is_none()
+        self.older_than_days.is_none() && self.keep.is_none() && self.max_megabytes.is_none()
     }
 }
 
@@ -47,6 +52,47 @@ pub struct RunsGcReport {
     pub isolated_count: usize,
     /// Snapshots that go, or went; `None`: they were not asked about.
     pub snapshot_count: Option<usize>,
+    /// What the rows and texts of all runs take without them, where a size was the limit.
+    pub bytes_left: Option<u64>,
+}
+
+/// One run that is to go.
+#[derive(Clone, PartialEq, Debug)]
+pub struct RunDeletionPlan {
+    pub run: RunSummary,
+    pub freed: ReclaimedSpace,
+}
+
+/// Why one run is not removed.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum RunDeletionError {
+    #[error("run {0} is working and was not removed")]
+    Working(RunId),
+    #[error("run {run} has a worktree in {} and was not removed", escape_name(.path))]
+    HasWorktree { run: RunId, path: String },
+    #[error("{}", .0.message)]
+    Store(StoreError),
+}
+
+impl RunDeletionError {
+    /// What to do next.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Working(run) => {
+                Some(format!("wait until it ends, or `synthdev runs cancel {run}` ends it first"))
+            }
+            Self::HasWorktree { run, .. } => {
+                Some(format!("`synthdev runs merge {run}` or `synthdev runs discard {run}` first"))
+            }
+            Self::Store(error) => error.hint.clone(),
+        }
+    }
+}
+
+impl From<StoreError> for RunDeletionError {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
 }
 
 /// The disk usage of the history, with what hangs on it elsewhere.
@@ -85,6 +131,7 @@ impl HistoryCleanup<'_> {
         }
         let runs = self.store.outlines()?;
         let before = limits.older_than_days.map(|days| now.0 - i64::from(days) * MS_OF_DAY);
+        let mut removable = Vec::new();
         // newest first, so what is behind `keep` is older
         for run in runs.iter().skip(limits.keep.unwrap_or(0)) {
             if before.is_some_and(|before| run.updated.0 >= before) {
@@ -95,11 +142,18 @@ impl HistoryCleanup<'_> {
             } else if self.remaining_worktree(run).is_some() {
                 old.isolated_count += 1;
             } else {
-                let (oldest, newest) = old.span.unwrap_or((run.started, run.started));
-                old.span = Some((oldest.min(run.started), newest.max(run.started)));
-                old.runs.push(run.id.clone());
+                removable.push(run);
             }
         }
+        if let Some(megabytes) = limits.max_megabytes {
+            let bytes = megabytes.saturating_mul(1_000_000);
+            let (kept_count, left) = self.count_kept_within(&runs, &removable, bytes)?;
+            removable.drain(..kept_count);
+            old.bytes_left = Some(left);
+        }
+        old.span =
+            removable.last().zip(removable.first()).map(|(oldest, newest)| (oldest.started, newest.started));
+        old.runs = removable.into_iter().map(|run| run.id.clone()).collect();
         // first: it is the history that says which of them other runs need
         if limits.with_snapshots {
             old.snapshot_count = Some(self.remove_snapshots(&old.runs, removes)?);
@@ -107,6 +161,54 @@ impl HistoryCleanup<'_> {
         old.freed =
             if removes { self.store.delete(&old.runs) } else { self.store.measure_deletion(&old.runs) }?;
         Ok(old)
+    }
+
+    /// How many of the newest removable runs can stay in so many bytes, and what all runs take then: their rows and
+    /// texts, without the search index.
+    fn count_kept_within(
+        &self,
+        all: &[RunOutline],
+        removable: &[&RunOutline],
+        most_bytes: u64,
+    ) -> Result<(usize, u64), StoreError> {
+        let ids = |runs: &[&RunOutline]| runs.iter().map(|run| run.id.clone()).collect::<Vec<_>>();
+        let total = self.store.measure_deletion(&ids(&all.iter().collect::<Vec<_>>()))?.bytes;
+        let bytes_with = |kept_count: usize| -> Result<u64, StoreError> {
+            let gone = self.store.measure_deletion(&ids(&removable[kept_count..]))?.bytes;
+            Ok(total.saturating_sub(gone))
+        };
+        // texts that several runs share make the sizes of single runs useless: whole groups are measured
+        let (mut fits, mut too_many) = (0, removable.len() + 1);
+        while fits + 1 < too_many {
+            let middle = usize::midpoint(fits, too_many);
+            if bytes_with(middle)? <= most_bytes { fits = middle } else { too_many = middle }
+        }
+        Ok((fits, bytes_with(fits)?))
+    }
+
+    /// What removing one run takes away; accepts a unique prefix of its id. Nothing is removed.
+    ///
+    /// # Errors
+    /// The run is unknown, works or has a worktree.
+    pub fn plan_run_deletion(&self, id: &str) -> Result<RunDeletionPlan, RunDeletionError> {
+        let run = self.store.find(id)?;
+        if run.progress.status == RunStatus::Running {
+            return Err(RunDeletionError::Working(run.id));
+        }
+        let path = run.worktree.as_ref().map(|tree| tree.path.clone());
+        if let Some(path) = path.filter(|path| (self.is_present)(path)) {
+            return Err(RunDeletionError::HasWorktree { run: run.id, path });
+        }
+        let freed = self.store.measure_deletion(std::slice::from_ref(&run.id))?;
+        Ok(RunDeletionPlan { run, freed })
+    }
+
+    /// Removes the run of a plan.
+    ///
+    /// # Errors
+    /// It works again, or the history cannot be written.
+    pub fn delete_run(&self, plan: &RunDeletionPlan) -> Result<ReclaimedSpace, RunDeletionError> {
+        Ok(self.store.delete(std::slice::from_ref(&plan.run.id))?)
     }
 
     /// The snapshots of these runs, but for those that a fork of one goes back to. How many they are.

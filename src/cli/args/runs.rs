@@ -210,6 +210,16 @@ pub enum RunsCommand {
         /// The file that `runs export` wrote
         file: PathBuf,
     },
+    /// Remove one run from the history, for good
+    ///
+    /// Refuses a run that works, and one that still has a worktree.
+    Delete {
+        /// Its id, or a prefix of it
+        run: String,
+        /// Do not ask
+        #[arg(long)]
+        yes: bool,
+    },
     /// Remove old runs; shows what it would remove unless --yes
     Gc {
         /// Remove runs that ended more than this many days ago
@@ -218,6 +228,9 @@ pub enum RunsCommand {
         /// Keep this many of the newest runs and remove the others
         #[arg(long, value_name = "NUMBER", allow_negative_numbers = true, value_parser = parse_number)]
         keep: Option<usize>,
+        /// Remove the oldest runs until all others take at most this many megabytes
+        #[arg(long, value_name = "MB", allow_negative_numbers = true)]
+        max_size: Option<u64>,
         /// Remove the snapshots of this project that they took, too
         #[arg(long)]
         snapshots: bool,

@@ -4,10 +4,11 @@ use std::io::{self, Write};
 
 use serde_json::json;
 
-use super::columns::{bytes_text, count_text};
+use super::columns::{bytes_text, count_text, cut_to_columns};
 use crate::json_output;
 use crate::output::{TerminalSafeWriter, safe_name, time_text};
-use synthdev_service::history_cleanup::{DiskUsageReport, RunsGcReport};
+use synthdev_domain::journal::ReclaimedSpace;
+use synthdev_service::history_cleanup::{DiskUsageReport, RunDeletionPlan, RunsGcReport};
 
 /// # Errors
 /// stdout cannot be written.
@@ -45,6 +46,31 @@ pub fn write_disk_usage(taken: &DiskUsageReport, json: bool, out: &mut dyn Write
     worktrees.iter().try_for_each(|path| writeln!(out, "  {}", safe_name(path)))
 }
 
+/// What is asked about before one run is removed.
+pub fn deletion_plan_text(plan: &RunDeletionPlan) -> String {
+    let RunDeletionPlan { run, freed } = plan;
+    format!(
+        "run {} of {} ({}, {} UTC): {}\nits messages, events and costs go, {}; files and snapshots of the project stay",
+        run.id,
+        safe_name(&run.workflow),
+        run.progress.status.as_str(),
+        time_text(run.started),
+        cut_to_columns(&run.input, 60),
+        bytes_text(freed.bytes)
+    )
+}
+
+/// # Errors
+/// stdout cannot be written.
+pub fn write_deleted_run(
+    plan: &RunDeletionPlan,
+    freed: &ReclaimedSpace,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let out = &mut TerminalSafeWriter(out);
+    writeln!(out, "removed run {}: {} are free for later runs", plan.run.id, bytes_text(freed.bytes))
+}
+
 /// Runs that are named before they are removed.
 const SHOWN: usize = 20;
 
@@ -56,7 +82,7 @@ pub fn write_gc_report(old: &RunsGcReport, json: bool, out: &mut dyn Write) -> i
             "removed": old.is_removed, "runs": old.runs, "count": old.runs.len(), "bytes": old.freed.bytes,
             "oldest": old.span.map(|span| span.0), "newest": old.span.map(|span| span.1),
             "kept_open": old.open_count, "kept_worktrees": old.isolated_count,
-            "snapshots": old.snapshot_count,
+            "snapshots": old.snapshot_count, "bytes_left": old.bytes_left,
         });
         return json_output::write_pretty_json(&value, out);
     }
@@ -86,6 +112,9 @@ pub fn write_gc_report(old: &RunsGcReport, json: bool, out: &mut dyn Write) -> i
             }
             writeln!(out, "nothing was removed: add --yes")?;
         }
+    }
+    if let Some(left) = old.bytes_left {
+        writeln!(out, "the other runs take {}, without the search index", bytes_text(left))?;
     }
     if old.open_count > 0 {
         writeln!(

@@ -31,6 +31,7 @@ pub(super) const COMMAND_FILES: &[CommandRow] = &[
     ("runs discard", "src/commands/isolation.rs", "discard_worktree"),
     ("runs export", "src/commands/history_commands/export_command.rs", "export_run"),
     ("runs import", "src/commands/history_commands/export_command.rs", "import_run"),
+    ("runs delete", "src/commands/history_commands/gc_and_du.rs", "delete_run"),
     ("runs gc", "src/commands/history_commands/gc_and_du.rs", "collect_garbage"),
     ("runs du", "src/commands/history_commands/gc_and_du.rs", "show_disk_usage"),
     ("runs salvage", "src/commands/salvage.rs", "run_salvage_command"),

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::super::world::World;
+use super::super::world::{World, wait_for};
 use super::{list_runs, run_question};
 
 fn world_with_runs(count: usize) -> World {
@@ -79,6 +79,73 @@ fn nothing_goes_unless_it_is_asked_for() {
     {
         world.run_program(&[&["runs", "gc"], arguments].concat()).code(2);
     }
+}
+
+#[test]
+fn the_oldest_runs_go_until_the_history_fits() {
+    let world = world_with_runs(3);
+    // the last run is as large as a megabyte and more
+    world.write_talk(&json!([{"text": "word ".repeat(400_000)}]));
+    world.run_talk(&[]).code(0);
+    let all = list_runs(&world, &[]);
+    for (megabytes, count) in [("0", 4), ("1", 4), ("1000", 0)] {
+        let found = run_gc(&world, &["--max-size", megabytes]);
+        assert_eq!((&found["count"], &found["removed"]), (&json!(count), &json!(false)), "{found}");
+    }
+    assert_eq!(
+        run_gc(&world, &["--max-size", "0", "--keep", "3"])["runs"],
+        json!([all[3]["id"]]),
+        "both count"
+    );
+    world.write_talk(&json!([{"text": "Hi."}]));
+    world.run_talk(&[]).code(0);
+    let shown = world.run_program(&["runs", "gc", "--max-size", "1"]).code(0).stdout;
+    assert!(shown.contains("would remove 4 runs") && shown.contains("the other runs take "), "{shown}");
+    let gone = run_gc(&world, &["--max-size", "1", "--yes"]);
+    assert_eq!((&gone["removed"], &gone["count"]), (&json!(true), &json!(4)), "{gone}");
+    assert!(gone["bytes_left"].as_u64().unwrap() <= 1_000_000, "{gone}");
+    assert_eq!(run_gc(&world, &["--max-size", "1"])["count"], 0, "it fits now");
+    assert_eq!(list_runs(&world, &[]).len(), 1);
+}
+
+#[test]
+fn one_run_is_removed_by_its_id() {
+    let world = world_with_runs(2);
+    let paused = run_question(&world, "Shall I?");
+    let all = list_runs(&world, &[]);
+    let over = all[1]["id"].as_str().unwrap();
+    for (arguments, code, told) in
+        [(&["nothing-like-it", "--yes"][..], 2, "nothing-like-it"), (&[over], 2, "add --yes")]
+    {
+        let refused = world.run_program(&[&["runs", "delete"], arguments].concat()).code(code);
+        assert!(refused.stderr.contains(told), "{arguments:?}: {}", refused.stderr);
+        assert_eq!(list_runs(&world, &[]), all, "{arguments:?}");
+    }
+    for (at, id) in [over, &paused].into_iter().enumerate() {
+        let done = world.run_program(&["runs", "delete", id, "--yes"]).code(0);
+        assert!(done.stdout.starts_with(&format!("removed run {id}: ")), "{}", done.stdout);
+        assert_eq!(list_runs(&world, &[]).len(), 2 - at);
+        world.run_program(&["runs", "show", id]).code(2);
+    }
+    assert_eq!(list_runs(&world, &[])[0]["id"], all[2]["id"]);
+}
+
+#[test]
+fn a_run_that_works_is_not_removed() {
+    let world = World::new();
+    world.write_talk(&json!([{"text": "never", "delay_ms": 600_000}]));
+    let arguments = ["run", "--workflow-file", "talk.json", "--replies", "replies.json", "x"];
+    let mut child = world.command(&arguments).spawn().unwrap();
+    let id = wait_for("it runs", || {
+        let list = world.run_program(&["runs", "list", "--json"]).json();
+        (list[0]["status"] == "running").then(|| list[0]["id"].as_str().unwrap().to_owned())
+    });
+    let refused = world.run_program(&["runs", "delete", &id, "--yes"]);
+    assert_ne!(refused.code, Some(0));
+    let told = format!("run {id} is working and was not removed");
+    assert!(refused.stderr.contains(&told) && refused.stderr.contains("runs cancel"), "{}", refused.stderr);
+    child.kill().unwrap();
+    child.wait().unwrap();
 }
 
 #[test]
