@@ -151,5 +151,6 @@ fn agent(id: &str, side: ConversationSide) -> AgentSpec {
         without: Default::default(),
         network: None,
         spawns: None,
+        task_roles: Vec::new(),
     }
 }

@@ -3,8 +3,8 @@
 //! Read `handle`, `driver`, `effect_executor`, `journal`.
 
 mod active_runs;
-mod asked_commands;
 mod answer_schema;
+mod asked_commands;
 pub mod cancel;
 pub mod command;
 mod command_input;
