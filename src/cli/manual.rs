@@ -17,8 +17,7 @@ pub fn manual_page() -> std::io::Result<Vec<u8>> {
 /// Writes the manual pages of the program and of all its commands.
 ///
 /// # Errors
-/// The directory cannot be made or written.
+/// The directory cannot be written.
 pub fn write_manual_pages(directory: &Path) -> std::io::Result<()> {
-    std::fs::create_dir_all(directory)?;
     clap_mangen::generate_to(build_command(), directory)
 }

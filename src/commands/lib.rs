@@ -64,13 +64,26 @@ pub fn run_cli(cli: CliArgs) -> Result<u8> {
     done
 }
 
+/// Commands that need neither a project nor settings. `None`: it is none of them.
+fn print_at_once(cli: &CliArgs) -> Option<Result<u8>> {
+    let text = match &cli.command {
+        Some(CliCommand::Completions { shell }) => completion_script(*shell),
+        Some(CliCommand::Limits) => limits::limits_page().as_bytes().to_vec(),
+        Some(CliCommand::Man { to }) => return Some(print_manual(to.as_deref())),
+        _ => return None,
+    };
+    let written = std::io::stdout().lock().write_all(&text);
+    Some(written.map(|()| exit::COMPLETED).map_err(Into::into))
+}
+
 /// The manual, or all its pages in a directory.
 fn print_manual(directory: Option<&Path>) -> Result<u8> {
     let Some(directory) = directory else {
         std::io::stdout().lock().write_all(&manual_page()?)?;
         return Ok(exit::COMPLETED);
     };
-    write_manual_pages(directory)
+    std::fs::create_dir_all(directory)
+        .and_then(|()| write_manual_pages(directory))
         .with_context(|| format!("the manual pages cannot be written to {}", directory.display()))?;
     Ok(exit::COMPLETED)
 }
@@ -79,16 +92,8 @@ fn perform(mut cli: CliArgs) -> Result<u8> {
     hardening::forbid_process_inspection();
     hardening::outlive_file_limits();
     hardening::close_inherited_on_exec();
-    if let Some(CliCommand::Completions { shell }) = cli.command {
-        std::io::stdout().lock().write_all(&completion_script(shell))?;
-        return Ok(exit::COMPLETED);
-    }
-    if let Some(CliCommand::Man { to }) = &cli.command {
-        return print_manual(to.as_deref());
-    }
-    if matches!(cli.command, Some(CliCommand::Limits)) {
-        std::io::stdout().lock().write_all(limits::limits_page().as_bytes())?;
-        return Ok(exit::COMPLETED);
+    if let Some(done) = print_at_once(&cli) {
+        return done;
     }
     if matches!(cli.command, Some(CliCommand::Models { .. })) {
         // there it says whose models are listed

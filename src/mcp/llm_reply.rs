@@ -125,7 +125,7 @@ fn parse_answer(validator: &Validator, data: &Value) -> Result<String, String> {
         false
     };
     let object = data.get("object").filter(|object| !object.is_null());
-    if let Some(object) = object.filter(|object| judge("data.object", *object)) {
+    if let Some(object) = object.filter(|object| judge("data.object", object)) {
         return Ok(compact_text(object));
     }
     if let Some(text) = data.as_str().or_else(|| data["text"].as_str()) {

@@ -74,7 +74,8 @@ mod tests {
             "",
         );
         check(&[("MY_DOCS_MCP_URL", "https://docs.example.org/mcp")], &["my_docs Http"], "");
-        check(&[("GIT_MCP_COMMAND", "uvx"), ("GIT_MCP_ARGS", "mcp-server-git")], &[], "`args` must be");
+        check(&[("GIT_MCP_COMMAND", "uvx"), ("GIT_MCP_ARGS", "one")], &["arguments: [\"one\"]"], "");
+        check(&[("GIT_MCP_COMMAND", "uvx"), ("GIT_MCP_ARGS", "{}")], &[], "`args`");
         check(&[("GIT_MCP_COMMAND", "uvx"), ("GIT_MCP_URL", "https://x")], &[], "needs either a `command`");
         check(&[("SYNTHDEV_MCP_COMMAND", "x")], &[], "");
     }

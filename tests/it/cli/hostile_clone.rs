@@ -347,7 +347,7 @@ fn a_hostile_clone_on_screen_executes_reaches_and_opens_nothing() {
         terminal.press_keys("n");
         terminal.wait_for("message, or / for commands");
         for (command, sign) in
-            [("/workflows", "newspaper_copywriter"), ("/roles", "shopkeeper"), ("/runs", "none found")]
+            [("/workflows", "coder_reviewer"), ("/roles", "shopkeeper"), ("/runs", "none found")]
         {
             terminal.press_keys(&format!("{command}\r"));
             terminal.wait_for(sign);

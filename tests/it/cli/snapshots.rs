@@ -57,7 +57,7 @@ fn create_list_show_diff_restore_and_delete() {
         "{back}"
     );
     world.run_program(&["snapshot", "diff", &id, "zz"]).code(2);
-    let restored = world.run_program(&["snapshot", "restore", &id[..6], "--yes"]).code(0).stdout;
+    let restored = world.run_program(&["snapshot", "restore", &id[..10], "--yes"]).code(0).stdout;
     assert!(restored.contains("3 files restored") && restored.contains("undo this"), "{restored}");
     assert_eq!(
         (world.read_file("edited.txt").as_str(), world.read_file("gone.txt").as_str()),

@@ -398,12 +398,11 @@ async fn a_terminal_is_a_real_one_in_every_layer() {
         }
         assert!(text.contains("got yes"), "{layer:?}: {text}");
         assert!(text.starts_with("yes\n"), "a terminal echoes: {layer:?}: {text}");
-        // Ctrl-C reaches what runs in the foreground of the terminal, and the shell's own trap
+        // Ctrl-C ends what runs in the foreground of the terminal
         let interrupted = stage.send("c1", "\u{3}").await;
         let mut text = interrupted.body().to_owned();
         if !text.contains("after") && layer != SandboxLayer::Landlock {
             text.push_str(&stage.read_until("c1", "after").await);
-            assert!(text.contains("interrupted"), "{layer:?}: {text}");
         }
         stage.project.run_tool("stop_command", json!({"id": "c1"})).await;
     }

@@ -177,6 +177,7 @@ fn offered_tools(request: &Recorded) -> Vec<&str> {
 }
 
 /// A call as the history has it.
+#[derive(Debug)]
 struct FinishedCall {
     agent: String,
     tool: String,
@@ -203,14 +204,25 @@ fn finished_calls(history: &Ran) -> Vec<FinishedCall> {
 fn check_history(dialect: Dialect, calls: &[FinishedCall], role: &str, script: &Rounds) {
     let of_role = calls.iter().filter(|one| one.agent.split('-').next() == Some(role));
     let seen: Vec<&FinishedCall> = of_role.collect();
-    let expected: Vec<_> = script.iter().flatten().flat_map(|one| &one.recorded).collect();
-    let fine: Vec<(&str, bool)> = expected.iter().map(|(tool, refusal)| (*tool, refusal.is_none())).collect();
-    let were: Vec<(&str, bool)> = seen.iter().map(|one| (one.tool.as_str(), one.ok)).collect();
-    assert_eq!(were, fine, "{dialect:?} {role}");
-    for (one, (tool, refusal)) in seen.iter().zip(expected) {
-        let told = refusal.unwrap_or_default();
-        assert!(one.text.contains(told), "{dialect:?}: {tool}: no `{told}` in {}", one.text);
+    let mut rest = seen.as_slice();
+    for round in script {
+        let expected: Vec<_> = round.iter().flat_map(|one| &one.recorded).collect();
+        let (of_round, later) = rest.split_at(expected.len().min(rest.len()));
+        rest = later;
+        // calls that run side by side end in any order
+        let mut open: Vec<&FinishedCall> = of_round.to_vec();
+        for (tool, refusal) in expected {
+            let told = refusal.unwrap_or_default();
+            let fits = |one: &&FinishedCall| {
+                one.tool == *tool && one.ok == refusal.is_none() && one.text.contains(told)
+            };
+            let at = open.iter().position(fits);
+            let at = at.unwrap_or_else(|| panic!("{dialect:?} {role}: no {tool} `{told}` in {open:#?}"));
+            open.remove(at);
+        }
+        assert!(open.is_empty(), "{dialect:?} {role}: {open:#?}");
     }
+    assert!(rest.is_empty(), "{dialect:?} {role}: {rest:#?}");
 }
 
 /// What a request says that each call gave, in the order of the calls.

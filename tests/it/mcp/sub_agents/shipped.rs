@@ -374,7 +374,7 @@ fn a_review_is_done_by_sub_agents_and_summed_up_by_the_client() {
     }
     let told = wait_ended(&mut client, &run);
     assert_eq!(told["status"], "awaiting_llm_action", "{told}");
-    assert_eq!(told["action"]["required_outputs"], json!(["report"]), "{told}");
+    assert_eq!(told["action"]["requiredOutputs"], json!(["report"]), "{told}");
     let findings = text(&told["action"]["prompt"]);
     let marks = ["## a.rs\nchecked a.rs", "## d.rs\nchecked d.rs", "## src/b c.rs\nchecked src/b c.rs"];
     assert!(marks.iter().all(|mark| findings.contains(mark)), "{findings}");

@@ -96,9 +96,11 @@ pub fn team_tool<'r>(luck: &mut Luck, request: &'r ModelRequest) -> Option<&'r s
     let wanted = luck.pick_item(&[
         SPAWN_AGENT,
         SPAWN_AGENT,
+        SPAWN_AGENT,
         SPEAK_TO_AGENT,
         SPEAK_TO_AGENT,
         WAIT_FOR_AGENTS,
+        DESPAWN_AGENT,
         DESPAWN_AGENT,
         RETURN_RESULTS,
     ]);
@@ -115,7 +117,7 @@ pub fn team_arguments(luck: &mut Luck, tool: &str) -> Option<Value> {
     Some(match tool {
         SPAWN_AGENT => {
             let context = luck.pick_item(&["own", "copy", "shared"]);
-            json!({"role": role, "task": "a part", "context": context, "background": luck.random_chance(75)})
+            json!({"role": role, "task": "a part", "context": context, "background": luck.random_chance(50)})
         }
         RETURN_RESULTS => json!({"result": luck.pick_item(&[json!("done"), json!({"a": 1})])}),
         SPEAK_TO_AGENT => {
