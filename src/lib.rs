@@ -104,7 +104,7 @@
 //! | tools that users and projects define | `settings/own_tools.rs`; how they run: `adapters/tools/own_tool.rs` |
 //! | MCP servers of others, whose tools agents use: connection, calls, lists that are stored | `adapters/mcp_client/`; what is said of them: `service/mcp_servers.rs`; their resources and prompts in the input line: `service/mcp_texts.rs`, `tui/update/mcp_texts.rs` |
 //! | what a workflow requires before it starts | `service/workflow_requirements.rs`; looked up here: `session/requirement_gate.rs` |
-//! | several tool calls in one (`multicall`) | `engine/machine/multicall.rs` |
+//! | several tool calls in one (`multicall`), calls that run side by side | `engine/machine/{multicall,concurrent_calls}.rs` |
 //! | commands in the background: their output, input, end | `adapters/tools/background_{commands,supervisor}.rs`; their terminals: `adapters/tools/process/pseudo_terminal.rs`; when they end with their run: `runtime/running_effects.rs` |
 //! | how a command is started, ahead of time too, and ended | `adapters/tools/process/` |
 //! | files that commands may swap meanwhile | `adapters/open_beneath.rs`, `adapters/tools/path_guard.rs` |
