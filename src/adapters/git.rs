@@ -173,7 +173,7 @@ impl GitSnapshots {
             partial: scan.is_partial,
             head: (!store.private).then(|| uncovered_changes::head_commit_id(&store.repo)),
         };
-        let id = snapshot_commit::create_commit(store, tree, &record, new, &here.cache.snapshot)?;
+        let id = snapshot_commit::create_commit(store, tree, &record, new, &scan.last_snapshot)?;
         let kept = uncovered_files::write_record(
             &here.location,
             store.private,
@@ -186,7 +186,7 @@ impl GitSnapshots {
             let _ = snapshot_commit::delete_snapshot(store, &id);
             return Err(error);
         }
-        StatCache { entries: scan.entries, snapshot: id.0.clone() }.save_cache(
+        StatCache { entries: scan.entries, snapshot: id.0.clone(), index: scan.index }.save_cache(
             &here.location,
             store,
             since,
@@ -200,8 +200,7 @@ impl GitSnapshots {
         store: SnapshotRepository,
     ) -> RepositoryContext {
         let rules = place.rules(&store, &self.exclude);
-        let cache = StatCache::load_cache(&place, &store, snapshot_commit::reference_name);
-        RepositoryContext { location: place, store, rules, cache }
+        RepositoryContext { location: place, store, rules }
     }
 
     /// Takes a snapshot of the present files as scanned, then applies the changes; call with the lock held. `begin`
@@ -393,7 +392,7 @@ impl SnapshotPort for GitSnapshots {
         let kept = here.uncovered_record(&found);
         let scan = here.scan_with(&stored, kept.as_ref(), BlobDestination::Stored)?;
         let changes = here.changes(&found, &stored, kept.as_ref(), &scan);
-        let beyond = uncovered_changes::find_uncovered_changes(&here, &found.record, &stored, kept.as_ref())?;
+        let beyond = uncovered_changes::find_changes_of_scan(&here, &found, &stored, kept.as_ref(), &scan);
         if changes.is_empty() && !here.empty_dirs_differ(&found, &scan) {
             begin(None)?;
             // they are those of one moment
@@ -448,12 +447,8 @@ impl SnapshotPort for GitSnapshots {
         let here = self.repository_context(place, store);
         let found = find_snapshot(&here.store, id.as_str())?;
         let stored = here.stored_tree(&found)?;
-        uncovered_changes::find_uncovered_changes(
-            &here,
-            &found.record,
-            &stored,
-            here.uncovered_record(&found).as_ref(),
-        )
+        let kept = here.uncovered_record(&found);
+        uncovered_changes::find_changes_of_walk(&here, &found, &stored, kept.as_ref())
     }
 
     fn delete(&self, id: &SnapshotId) -> Result<(), SnapshotError> {

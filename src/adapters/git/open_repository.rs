@@ -314,16 +314,19 @@ impl RepositoryInspection<'_> {
 
     /// A file in a store of objects. Objects are written in its directories, so that none of these is a link.
     fn inspect_object(&mut self, entry: &DirEntry) -> Result<(), Error> {
-        match (entry.file_type(), entry.path()) {
-            (Ok(kind), file) if is_odd(kind) => Err(refused_error(&file, NO_FILE)),
-            (Ok(kind), file) if kind.is_symlink() => {
-                if self.may_enter(&file) && file.is_dir() {
-                    return Err(refused_error(&file, LINK));
-                }
-                self.require_regular_file(&file)
-            }
-            _ => Ok(()),
+        // nearly all: no path is made for them, as a store can hold many thousands
+        let Some(kind) = entry.file_type().ok().filter(|kind| !kind.is_file()) else { return Ok(()) };
+        let file = entry.path();
+        if is_odd(kind) {
+            return Err(refused_error(&file, NO_FILE));
         }
+        if kind.is_symlink() {
+            if self.may_enter(&file) && file.is_dir() {
+                return Err(refused_error(&file, LINK));
+            }
+            return self.require_regular_file(&file);
+        }
+        Ok(())
     }
 
     /// A configuration of the repository in `place`, what it includes, and what it names.

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs;
-use std::os::unix::ffi::OsStringExt;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -12,6 +12,7 @@ use ignore::gitignore::Gitignore;
 
 use super::ignore_rules::IgnoreRules;
 use super::snapshot_entry::{RelPath, display_path, to_path};
+use super::tree::compare_names;
 use crate::ignore_files::read_project_ignore_file;
 use synthdev_domain::snapshot::{SkipReason, SkippedPath};
 
@@ -53,6 +54,7 @@ pub fn walk_project(
         walked: WalkedPaths::default(),
     };
     walk.walk_directory(&[], &[]);
+    // they are sorted already, unless a directory changed its kind meanwhile
     walk.walked.files.sort_unstable();
     walk.walked.excluded.sort_unstable();
     walk.walked
@@ -69,7 +71,7 @@ struct ProjectWalker<'a> {
 impl ProjectWalker<'_> {
     fn walk_directory(&mut self, dir: &[u8], outer: &[Arc<Gitignore>]) {
         let place = self.root.join(to_path(dir));
-        let names = match directory_names(&place) {
+        let mut names = match directory_names(&place) {
             Ok(names) => names,
             Err(error) => return self.add_unreadable(dir, &error),
         };
@@ -87,6 +89,11 @@ impl ProjectWalker<'_> {
         if names.is_empty() && !dir.is_empty() {
             self.walked.empty_dirs.push(dir.to_vec());
         }
+        // in this order, what is listed in the end is sorted
+        let is_directory = |kind: &Option<fs::FileType>| kind.is_some_and(|kind| kind.is_dir());
+        names.sort_unstable_by(|(a, a_kind), (b, b_kind)| {
+            compare_names((a.as_bytes(), is_directory(a_kind)), (b.as_bytes(), is_directory(b_kind)))
+        });
         for (name, kind) in names {
             if name != ".git" {
                 self.add_item(&rules, join_path(dir, name), kind);

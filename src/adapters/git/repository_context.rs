@@ -1,4 +1,4 @@
-//! One operation on one project: where it is, what holds its objects, and what is known of its files.
+//! One operation on one project: where it is, what holds its objects, and what is ignored.
 //! Reads and compares; changes no file and no ref.
 
 use std::collections::BTreeSet;
@@ -8,7 +8,6 @@ use super::snapshot_commit::StoredSnapshot;
 use super::snapshot_entry::{RelPath, TreeEntryKind, to_path};
 use super::snapshot_error::{self, SnapshotResult};
 use super::snapshot_location::{SnapshotLocation, SnapshotRepository};
-use super::stat_cache::StatCache;
 use super::tree;
 use super::tree_diff;
 use super::uncovered_files::{self, UncoveredRecord};
@@ -20,7 +19,6 @@ pub struct RepositoryContext {
     pub location: SnapshotLocation,
     pub store: SnapshotRepository,
     pub rules: IgnoreRules,
-    pub cache: StatCache,
 }
 
 impl RepositoryContext {
@@ -58,7 +56,7 @@ impl RepositoryContext {
         let (place, store, rules) = (&self.location, &self.store, &self.rules);
         let target =
             WorkingTreeScanTarget { location: place, store, rules, wanted_paths: &wanted, private: &private };
-        working_tree_scan::scan_working_tree(&target, &self.cache, blobs)
+        working_tree_scan::scan_working_tree(&target, blobs)
     }
 
     pub fn changes(

@@ -1,11 +1,13 @@
-//! What one covered path is: its kind, its stat data and its blob. No IO.
+//! What one covered path is: its kind, its stat data and its blob. Reads stats, nothing else.
 
-use std::fs::Metadata;
+use std::fs::{File, Metadata};
+use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use git2::Oid;
+use rustix::fs::{AtFlags, FileType};
 
 /// Relative to the project, separated by `/`, any bytes but NUL. Ordered as bytes.
 pub type RelPath = Vec<u8>;
@@ -86,6 +88,26 @@ impl FileStat {
         })
     }
 
+    /// The same of `lstat` below a directory, without a walk through what is above it.
+    ///
+    /// # Errors
+    /// The system's error.
+    pub fn read_below(directory: &File, path: &[u8]) -> io::Result<StatProbe> {
+        let found = rustix::fs::statat(directory, path, AtFlags::SYMLINK_NOFOLLOW)?;
+        let Some(kind) = TreeEntryKind::from_mode(found.st_mode) else {
+            let is_directory = FileType::from_raw_mode(found.st_mode) == FileType::Directory;
+            return Ok(if is_directory { StatProbe::Directory } else { StatProbe::Opaque });
+        };
+        let time = |seconds: i64, nanos: u64| FileTime { seconds, nanos: u32::try_from(nanos).unwrap_or(0) };
+        Ok(StatProbe::Covered(Self {
+            kind,
+            size: u64::try_from(found.st_size).unwrap_or(0),
+            modified: time(found.st_mtime, found.st_mtime_nsec),
+            changed: time(found.st_ctime, found.st_ctime_nsec),
+            inode: truncate_to_u32(found.st_ino),
+        }))
+    }
+
     /// Whether the file could have changed after `since` without its stat showing it (racy git).
     /// File systems that keep whole seconds only get two seconds of doubt.
     pub fn is_racy(&self, since: FileTime) -> bool {
@@ -93,6 +115,15 @@ impl FileStat {
         let coarse = self.changed.nanos == 0 && self.modified.nanos == 0;
         newest >= since || (coarse && newest.seconds + 2 >= since.seconds)
     }
+}
+
+/// What a path is now.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum StatProbe {
+    Covered(FileStat),
+    Directory,
+    /// Neither file, link nor directory.
+    Opaque,
 }
 
 /// A path with its content as stored.
@@ -121,6 +152,18 @@ pub fn ancestor_paths(path: &[u8]) -> impl Iterator<Item = &[u8]> {
     path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| &path[..at])
 }
 
+/// Those of `paths` that are not in `known`; both in the order of their bytes.
+pub fn missing_paths<'a>(
+    paths: impl Iterator<Item = &'a [u8]>,
+    known: impl Iterator<Item = &'a [u8]>,
+) -> impl Iterator<Item = &'a [u8]> {
+    let mut known = known.peekable();
+    paths.filter(move |path| {
+        while known.next_if(|other| other < path).is_some() {}
+        known.peek() != Some(path)
+    })
+}
+
 fn clamp_nanos(value: i64) -> u32 {
     u32::try_from(value).unwrap_or(0)
 }
@@ -138,6 +181,37 @@ mod tests {
         let all: Vec<&[u8]> = ancestor_paths(b"a/bc/d").collect();
         assert_eq!(all, [b"a".as_slice(), b"a/bc".as_slice()]);
         assert_eq!(ancestor_paths(b"a").count(), 0);
+    }
+
+    #[test]
+    fn missing_paths_are_those_that_the_other_list_lacks() {
+        let check = |paths: &[&str], known: &[&str], expected: &[&str]| {
+            let bytes = |list: &[&str]| list.iter().map(|path| path.as_bytes().to_vec()).collect::<Vec<_>>();
+            let (paths, known) = (bytes(paths), bytes(known));
+            let missing: Vec<&[u8]> =
+                missing_paths(paths.iter().map(Vec::as_slice), known.iter().map(Vec::as_slice)).collect();
+            assert_eq!(missing, bytes(expected));
+        };
+        check(&["a", "b", "d"], &["a", "c", "d", "e"], &["b"]);
+        check(&["a", "b"], &[], &["a", "b"]);
+        check(&[], &["a"], &[]);
+        check(&["b/x", "b0"], &["b", "b0"], &["b/x"]);
+    }
+
+    #[test]
+    fn a_stat_below_a_directory_is_that_of_its_path() {
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::create_dir(directory.path().join("d")).unwrap();
+        std::fs::write(directory.path().join("d/file"), "text").unwrap();
+        std::os::unix::fs::symlink("nowhere", directory.path().join("d/link")).unwrap();
+        let root = File::open(directory.path()).unwrap();
+        for path in ["d/file", "d/link"] {
+            let meta = std::fs::symlink_metadata(directory.path().join(path)).unwrap();
+            let probe = FileStat::read_below(&root, path.as_bytes()).unwrap();
+            assert_eq!(probe, StatProbe::Covered(FileStat::from_metadata(&meta).unwrap()), "{path}");
+        }
+        assert_eq!(FileStat::read_below(&root, b"d").unwrap(), StatProbe::Directory);
+        assert_eq!(FileStat::read_below(&root, b"d/none").unwrap_err().kind(), io::ErrorKind::NotFound);
     }
 
     #[test]

@@ -12,6 +12,7 @@ use super::ignore_rules::IgnoreRules;
 use super::open_repository::{OutsideFiles, is_refusal, open_around};
 use super::snapshot_entry::{RelPath, to_bytes};
 use super::snapshot_error::{self, SnapshotResult, snapshot_error};
+use super::stat_cache;
 use crate::file_io::ensure_private_directory;
 use crate::ignore_files::{
     is_readable, parse_ignore_file as parse, read_ignore_file, read_project_ignore_file,
@@ -215,7 +216,11 @@ impl SnapshotLocation {
         {
             return None;
         }
-        repo.index().ok()?;
+        // libgit2 has read this one before
+        let is_known = stat_cache::load_index_summary(self).is_some_and(|summary| summary.is_current(&repo));
+        if !is_known {
+            repo.index().ok()?;
+        }
         Some(SnapshotRepository { repo, private: false, prefix })
     }
 

@@ -1,8 +1,9 @@
 //! The private index: which blob a file had when its stat looked like this. Kept between snapshots.
 //! A lost or damaged cache costs time, never exactness: what it does not know is hashed.
 
+use std::collections::BTreeMap;
 use std::fs;
-use std::io::Write;
+use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
 use git2::Oid;
@@ -10,9 +11,14 @@ use git2::Oid;
 use super::snapshot_entry::{FileStat, FileTime, RelPath, SnapshotEntry, TreeEntryKind};
 use super::snapshot_error::{self, SnapshotResult};
 use super::snapshot_location::{SnapshotLocation, SnapshotRepository, private_file};
+use super::user_index::IndexSummary;
 
 /// Its number grew when blobs of the user's index were first looked for before they were trusted.
-const HEADER: &[u8] = b"synthdev index 2\n";
+/// It grew again when the summary of the index came.
+const HEADER: &[u8] = b"synthdev index 3\n";
+
+/// Read and written in pieces of so many bytes: memory that is new to the process is what a large cache costs most.
+const PIECE: usize = 64 * 1024;
 
 /// Entries sorted by path.
 #[derive(Default, PartialEq, Eq, Debug)]
@@ -20,6 +26,8 @@ pub struct StatCache {
     pub entries: Vec<SnapshotEntry>,
     /// The snapshot whose objects these are; while its ref exists, git cannot prune them.
     pub snapshot: String,
+    /// What the user's index said then.
+    pub index: Option<IndexSummary>,
 }
 
 impl StatCache {
@@ -29,13 +37,16 @@ impl StatCache {
         store: &SnapshotRepository,
         reference: impl Fn(&str) -> String,
     ) -> Self {
-        let Some(mut cache) = fs::read(cache_file(place, store)).ok().and_then(|bytes| decode_cache(&bytes))
+        let file = fs::File::open(cache_path(place, store.private)).ok();
+        let Some(mut cache) = file.and_then(|file| decode_cache(&mut BufReader::with_capacity(PIECE, file)))
         else {
             return Self::default();
         };
         if store.repo.find_reference(&reference(&cache.snapshot)).is_err() {
             let Ok(odb) = store.repo.odb() else { return Self::default() };
             cache.entries.retain(|entry| odb.exists(entry.blob));
+            // it is of use only beside all of the entries
+            cache.index = None;
         }
         cache
     }
@@ -53,9 +64,14 @@ impl StatCache {
                 make_unmatchable(&mut entry.stat);
             }
         }
-        let target = cache_file(place, store);
+        self.index = self.index.filter(|index| !index.file.is_racy(since));
+        let target = cache_path(place, store.private);
         let draft = target.with_extension("new");
-        let written = private_file(&draft).and_then(|mut out| out.write_all(&encode_cache(&self)));
+        let written = private_file(&draft).and_then(|file| {
+            let mut out = BufWriter::with_capacity(PIECE, file);
+            encode_cache(&self, &mut out)?;
+            out.flush()
+        });
         written
             .and_then(|()| fs::rename(&draft, &target))
             .map_err(|error| snapshot_error::store_io_error(&target, &error))
@@ -103,70 +119,138 @@ impl<'a> EntryCursor<'a> {
     }
 }
 
-fn cache_file(place: &SnapshotLocation, store: &SnapshotRepository) -> PathBuf {
-    place.project_data.join(Path::new(if store.private { "index-private" } else { "index-repository" }))
+/// What the index of the project's repository said at the last snapshot.
+pub fn load_index_summary(place: &SnapshotLocation) -> Option<IndexSummary> {
+    let file = fs::File::open(cache_path(place, false)).ok()?;
+    decode_start(&mut BufReader::with_capacity(PIECE, file))?.1
 }
 
-fn encode_cache(cache: &StatCache) -> Vec<u8> {
-    let mut out = Vec::with_capacity(64 + cache.entries.len() * 120);
-    out.extend_from_slice(HEADER);
-    push_text(&mut out, cache.snapshot.as_bytes());
-    out.extend_from_slice(&(cache.entries.len() as u64).to_le_bytes());
-    for SnapshotEntry { path, stat, blob } in &cache.entries {
-        out.extend_from_slice(&stat.kind.mode().to_le_bytes());
-        out.extend_from_slice(&stat.size.to_le_bytes());
-        for FileTime { seconds, nanos } in [stat.modified, stat.changed] {
-            out.extend_from_slice(&seconds.to_le_bytes());
-            out.extend_from_slice(&nanos.to_le_bytes());
+fn cache_path(place: &SnapshotLocation, is_private: bool) -> PathBuf {
+    place.project_data.join(Path::new(if is_private { "index-private" } else { "index-repository" }))
+}
+
+fn encode_cache(cache: &StatCache, out: &mut impl Write) -> io::Result<()> {
+    out.write_all(HEADER)?;
+    write_bytes(out, cache.snapshot.as_bytes())?;
+    write_count(out, usize::from(cache.index.is_some()))?;
+    if let Some(IndexSummary { file, tracked_elsewhere, submodules }) = &cache.index {
+        write_stat(out, file)?;
+        write_count(out, tracked_elsewhere.len())?;
+        tracked_elsewhere.iter().try_for_each(|path| write_bytes(out, path))?;
+        write_count(out, submodules.len())?;
+        for (path, commit) in submodules {
+            out.write_all(commit.as_bytes())?;
+            write_bytes(out, path)?;
         }
-        out.extend_from_slice(&stat.inode.to_le_bytes());
-        out.extend_from_slice(blob.as_bytes());
-        push_text(&mut out, path);
     }
-    out
+    write_count(out, cache.entries.len())?;
+    for SnapshotEntry { path, stat, blob } in &cache.entries {
+        write_stat(out, stat)?;
+        out.write_all(blob.as_bytes())?;
+        write_bytes(out, path)?;
+    }
+    Ok(())
 }
 
-fn push_text(out: &mut Vec<u8>, bytes: &[u8]) {
-    out.extend_from_slice(&(bytes.len() as u64).to_le_bytes());
-    out.extend_from_slice(bytes);
+fn write_count(out: &mut impl Write, count: usize) -> io::Result<()> {
+    out.write_all(&(count as u64).to_le_bytes())
+}
+
+fn write_bytes(out: &mut impl Write, bytes: &[u8]) -> io::Result<()> {
+    write_count(out, bytes.len())?;
+    out.write_all(bytes)
+}
+
+fn write_stat(out: &mut impl Write, stat: &FileStat) -> io::Result<()> {
+    out.write_all(&stat.kind.mode().to_le_bytes())?;
+    out.write_all(&stat.size.to_le_bytes())?;
+    for FileTime { seconds, nanos } in [stat.modified, stat.changed] {
+        out.write_all(&seconds.to_le_bytes())?;
+        out.write_all(&nanos.to_le_bytes())?;
+    }
+    out.write_all(&stat.inode.to_le_bytes())
+}
+
+/// The name of the snapshot, and the summary. `None` for anything but the start of a cache of this version.
+fn decode_start(source: &mut impl Read) -> Option<(String, Option<IndexSummary>)> {
+    if read_bytes(source, HEADER.len() as u64)? != HEADER {
+        return None;
+    }
+    let snapshot = String::from_utf8(read_text(source)?).ok()?;
+    match read_count(source)? {
+        0 => Some((snapshot, None)),
+        1 => Some((snapshot, Some(decode_summary(source)?))),
+        _ => None,
+    }
 }
 
 /// `None` for anything but a whole, sorted cache of this version.
-fn decode_cache(bytes: &[u8]) -> Option<StatCache> {
-    let mut rest = bytes.strip_prefix(HEADER)?;
-    let snapshot = String::from_utf8(take_text(&mut rest)?.to_vec()).ok()?;
-    let count = u64::from_le_bytes(take_bytes(&mut rest)?);
+fn decode_cache(source: &mut impl BufRead) -> Option<StatCache> {
+    let (snapshot, index) = decode_start(source)?;
     let mut entries = Vec::new();
-    for _ in 0..count {
-        let kind = TreeEntryKind::from_mode(u32::from_le_bytes(take_bytes(&mut rest)?))?;
-        let size = u64::from_le_bytes(take_bytes(&mut rest)?);
-        let modified = take_time(&mut rest)?;
-        let changed = take_time(&mut rest)?;
-        let inode = u32::from_le_bytes(take_bytes(&mut rest)?);
-        let blob = Oid::from_bytes(&take_bytes::<20>(&mut rest)?).ok()?;
-        let path = take_text(&mut rest)?.to_vec();
-        entries.push(SnapshotEntry { path, stat: FileStat { kind, size, modified, changed, inode }, blob });
+    for _ in 0..read_count(source)? {
+        let stat = read_stat(source)?;
+        let blob = read_oid(source)?;
+        entries.push(SnapshotEntry { path: read_text(source)?, stat, blob });
     }
-    (rest.is_empty() && entries.is_sorted_by(|a, b| a.path < b.path))
-        .then_some(StatCache { entries, snapshot })
+    let is_whole = source.fill_buf().ok()?.is_empty();
+    (is_whole && entries.is_sorted_by(|a, b| a.path < b.path)).then_some(StatCache {
+        entries,
+        snapshot,
+        index,
+    })
 }
 
-fn take_bytes<const N: usize>(rest: &mut &[u8]) -> Option<[u8; N]> {
-    let (head, tail) = rest.split_first_chunk::<N>()?;
-    *rest = tail;
-    Some(*head)
+fn decode_summary(source: &mut impl Read) -> Option<IndexSummary> {
+    let file = read_stat(source)?;
+    let mut tracked_elsewhere = Vec::new();
+    for _ in 0..read_count(source)? {
+        tracked_elsewhere.push(read_text(source)?);
+    }
+    let mut submodules = BTreeMap::new();
+    for _ in 0..read_count(source)? {
+        let commit = read_oid(source)?;
+        submodules.insert(read_text(source)?, commit);
+    }
+    tracked_elsewhere.is_sorted().then_some(IndexSummary { file, tracked_elsewhere, submodules })
 }
 
-fn take_time(rest: &mut &[u8]) -> Option<FileTime> {
-    let seconds = i64::from_le_bytes(take_bytes(rest)?);
-    Some(FileTime { seconds, nanos: u32::from_le_bytes(take_bytes(rest)?) })
+fn read_stat(source: &mut impl Read) -> Option<FileStat> {
+    let kind = TreeEntryKind::from_mode(u32::from_le_bytes(read_array(source)?))?;
+    let size = u64::from_le_bytes(read_array(source)?);
+    let (modified, changed) = (read_time(source)?, read_time(source)?);
+    Some(FileStat { kind, size, modified, changed, inode: u32::from_le_bytes(read_array(source)?) })
 }
 
-fn take_text<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
-    let length = usize::try_from(u64::from_le_bytes(take_bytes(rest)?)).ok()?;
-    let (head, tail) = rest.split_at_checked(length)?;
-    *rest = tail;
-    Some(head)
+fn read_time(source: &mut impl Read) -> Option<FileTime> {
+    let seconds = i64::from_le_bytes(read_array(source)?);
+    Some(FileTime { seconds, nanos: u32::from_le_bytes(read_array(source)?) })
+}
+
+fn read_oid(source: &mut impl Read) -> Option<Oid> {
+    Oid::from_bytes(&read_array::<20>(source)?).ok()
+}
+
+fn read_count(source: &mut impl Read) -> Option<u64> {
+    read_array(source).map(u64::from_le_bytes)
+}
+
+fn read_text(source: &mut impl Read) -> Option<Vec<u8>> {
+    let length = read_count(source)?;
+    read_bytes(source, length)
+}
+
+/// Reserves no more than a path needs: a damaged length must not.
+fn read_bytes(source: &mut impl Read, length: u64) -> Option<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(usize::try_from(length.min(4096)).ok()?);
+    source.take(length).read_to_end(&mut bytes).ok()?;
+    (bytes.len() as u64 == length).then_some(bytes)
+}
+
+fn read_array<const N: usize>(source: &mut impl Read) -> Option<[u8; N]> {
+    let mut bytes = [0; N];
+    source.read_exact(&mut bytes).ok()?;
+    Some(bytes)
 }
 
 #[cfg(test)]
@@ -181,14 +265,29 @@ mod tests {
 
     #[test]
     fn reads_what_it_wrote_and_nothing_damaged() {
-        let cache = StatCache { entries: vec![entry("a"), entry("b/ü")], snapshot: "0abc".into() };
-        let bytes = encode_cache(&cache);
-        assert_eq!(decode_cache(&bytes), Some(cache));
-        for cut in 0..bytes.len() {
-            assert_eq!(decode_cache(&bytes[..cut]), None, "cut at {cut}");
+        let encoded = |cache: &StatCache| {
+            let mut bytes = Vec::new();
+            encode_cache(cache, &mut bytes).unwrap();
+            bytes
+        };
+        let summary = IndexSummary {
+            file: entry("index").stat,
+            tracked_elsewhere: vec!["gone".into(), "ignored".into()],
+            submodules: BTreeMap::from([("sub".into(), Oid::from_bytes(&[8; 20]).unwrap())]),
+        };
+        for index in [None, Some(summary)] {
+            let entries = vec![entry("a"), entry("b/ü")];
+            let cache = StatCache { entries, snapshot: "0abc".into(), index };
+            let mut bytes = encoded(&cache);
+            assert_eq!(decode_cache(&mut bytes.as_slice()).as_ref(), Some(&cache));
+            for cut in 0..bytes.len() {
+                assert_eq!(decode_cache(&mut &bytes[..cut]), None, "cut at {cut}");
+            }
+            bytes.push(0);
+            assert_eq!(decode_cache(&mut bytes.as_slice()), None, "more than a cache");
         }
-        let unsorted = StatCache { entries: vec![entry("b"), entry("a")], snapshot: String::new() };
-        assert_eq!(decode_cache(&encode_cache(&unsorted)), None);
+        let unsorted = StatCache { entries: vec![entry("b"), entry("a")], ..StatCache::default() };
+        assert_eq!(decode_cache(&mut encoded(&unsorted).as_slice()), None);
     }
 
     #[test]

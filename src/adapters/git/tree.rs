@@ -1,10 +1,14 @@
 //! Entries to git tree objects and back. Writes objects only; no index, no ref.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use git2::{ObjectType, Odb, Oid, Repository, Tree};
 
 use super::snapshot_entry::{FileStat, FileTime, RelPath, SnapshotEntry, TreeEntryKind};
+
+/// The mode of a directory in a tree.
+const DIRECTORY: u32 = 0o40_000;
 
 /// A stored tree, flat.
 pub type FlatTree = BTreeMap<RelPath, (TreeEntryKind, Oid)>;
@@ -64,10 +68,10 @@ fn write_below(
         // Paths are sorted as bytes, so all that share `name/` are adjacent.
         let dir = &first.path[..=depth + end];
         let count = rest.iter().take_while(|entry| entry.path.starts_with(dir)).count();
-        items.push((&name[..end], 0o40_000, write_below(odb, &rest[..count], dir.len(), new)?));
+        items.push((&name[..end], DIRECTORY, write_below(odb, &rest[..count], dir.len(), new)?));
         rest = &rest[count..];
     }
-    items.sort_unstable_by(|a, b| sort_key(a.0, a.1).cmp(sort_key(b.0, b.1)));
+    items.sort_unstable_by(|a, b| compare_names((a.0, a.1 == DIRECTORY), (b.0, b.1 == DIRECTORY)));
     let mut bytes = Vec::with_capacity(items.len() * 48);
     for (name, mode, oid) in items {
         bytes.extend_from_slice(format!("{mode:o} ").as_bytes());
@@ -83,9 +87,13 @@ fn write_below(
     odb.write(ObjectType::Tree, &bytes)
 }
 
-/// Git compares the names of directories as if they ended in a slash.
-fn sort_key(name: &[u8], mode: u32) -> impl Iterator<Item = u8> {
-    name.iter().copied().chain((mode == 0o40_000).then_some(b'/'))
+/// The order of names in a tree, and of paths below them: that of a directory counts as if it ended in a slash.
+pub fn compare_names(one: (&[u8], bool), other: (&[u8], bool)) -> Ordering {
+    let common = one.0.len().min(other.0.len());
+    let next = |(name, is_directory): (&[u8], bool)| {
+        name.get(common).copied().or_else(|| is_directory.then_some(b'/'))
+    };
+    one.0[..common].cmp(&other.0[..common]).then_with(|| next(one).cmp(&next(other)))
 }
 
 fn read_below(
@@ -113,4 +121,26 @@ fn read_below(
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_come_in_the_order_of_the_paths_below_them() {
+        let check = |names: &[(&str, bool)]| {
+            let path = |(name, is_directory): &(&str, bool)| {
+                if *is_directory { format!("{name}/file") } else { (*name).to_owned() }
+            };
+            let mut by_name = names.to_vec();
+            by_name.sort_by(|a, b| compare_names((a.0.as_bytes(), a.1), (b.0.as_bytes(), b.1)));
+            let mut by_path = names.to_vec();
+            by_path.sort_by_key(path);
+            assert_eq!(by_name, by_path);
+        };
+        check(&[("a0", false), ("a", true), ("a.b", false), ("a", false), ("a-", true)]);
+        check(&[("b", true), ("ba", true), ("b.", true), ("ab", false), ("b", false)]);
+        check(&[]);
+    }
 }

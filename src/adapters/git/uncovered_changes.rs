@@ -10,14 +10,16 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use git2::{ObjectType, Oid, Repository};
 
-use super::project_walk::{WalkedPaths, walk_project};
+use super::project_walk::walk_project;
 use super::repository_context::RepositoryContext;
-use super::snapshot_commit::SnapshotRecord;
-use super::snapshot_entry::{RelPath, display_path, to_path};
+use super::snapshot_commit::{SnapshotRecord, StoredSnapshot};
+use super::snapshot_entry::{RelPath, display_path, missing_paths, to_path};
 use super::snapshot_error::SnapshotResult;
+use super::stat_cache::find_entry;
 use super::tree::FlatTree;
 use super::uncovered_files::{MAX_FILE, UncoveredFiles, UncoveredReason, UncoveredRecord, path_stamp};
 use super::user_index::UserIndex;
+use super::working_tree_scan::WorkingTreeScan;
 use synthdev_domain::snapshot::UnrestoredChanges;
 
 /// Files that are looked at; in a directory of build results there are many.
@@ -25,13 +27,43 @@ const MOST: usize = 50_000;
 /// That are named.
 const NAMED: usize = 20;
 
-/// `stored` and the private copies come back, although some may be ignored.
+/// What is there now.
+pub struct PresentPaths<'a> {
+    uncovered: &'a UncoveredFiles,
+    /// Files of the project that the snapshot does not hold.
+    unstored: Vec<&'a RelPath>,
+    is_tracked: &'a dyn Fn(&RelPath) -> bool,
+}
+
+/// After a scan with the private copies of `kept`.
+pub fn find_changes_of_scan(
+    here: &RepositoryContext,
+    found: &StoredSnapshot<'_>,
+    stored: &FlatTree,
+    kept: Option<&UncoveredRecord>,
+    scan: &WorkingTreeScan,
+) -> UnrestoredChanges {
+    let covered = scan.entries.iter().map(|entry| entry.path.as_slice());
+    let new: BTreeSet<&[u8]> = missing_paths(covered, stored.keys().map(Vec::as_slice)).collect();
+    let new = scan.entries.iter().map(|entry| &entry.path).filter(|path| new.contains(path.as_slice()));
+    let present = PresentPaths {
+        uncovered: &scan.uncovered,
+        unstored: new.chain(&scan.skipped_own_files).collect(),
+        // a tracked file that is ignored is covered, or skipped
+        is_tracked: &|path| {
+            find_entry(&scan.entries, path).is_some() || scan.skipped_own_files.contains(path)
+        },
+    };
+    find_uncovered_changes(here, &found.record, stored, kept, &present)
+}
+
+/// With a look at the project's names.
 ///
 /// # Errors
 /// The user's index cannot be read.
-pub fn find_uncovered_changes(
+pub fn find_changes_of_walk(
     here: &RepositoryContext,
-    record: &SnapshotRecord,
+    found: &StoredSnapshot<'_>,
     stored: &FlatTree,
     kept: Option<&UncoveredRecord>,
 ) -> SnapshotResult<UnrestoredChanges> {
@@ -39,26 +71,36 @@ pub fn find_uncovered_changes(
     let is_submodule = |path: &[u8]| seed.submodules.contains_key(path);
     let (root, fenced) = (&here.location.project, here.location.data_inside_project.as_deref());
     let mut walked = walk_project(root, &here.rules, &is_submodule, fenced);
-    walked
-        .ignored_paths
-        .retain(|path| !stored.contains_key(path) && seed.tracked.binary_search(path).is_err());
     let copied = kept.map(|kept| kept.private_copies.keys().cloned().collect()).unwrap_or_default();
-    let left_out = UncoveredFiles::collect_from_walk(root, &mut walked, &copied);
+    let uncovered = UncoveredFiles::collect_from_walk(root, &mut walked, &copied);
+    let present = PresentPaths {
+        uncovered: &uncovered,
+        unstored: walked.files.iter().filter(|path| !stored.contains_key(*path)).collect(),
+        is_tracked: &|path| seed.tracked.binary_search(path).is_ok(),
+    };
+    Ok(find_uncovered_changes(here, &found.record, stored, kept, &present))
+}
+
+/// `stored` and the private copies come back, although some may be ignored.
+fn find_uncovered_changes(
+    here: &RepositoryContext,
+    record: &SnapshotRecord,
+    stored: &FlatTree,
+    kept: Option<&UncoveredRecord>,
+    present: &PresentPaths<'_>,
+) -> UnrestoredChanges {
     let millis = u64::try_from(record.created.0).unwrap_or(0);
     let since = UNIX_EPOCH + Duration::from_millis(millis);
+    let root = &here.location.project;
     let mut look = UncoveredChangeScan { root, since, remaining: MOST, uncovered: kept };
-    let ignored = look.changed_paths(UncoveredReason::Ignored, left_out.ignored_paths.iter());
-    let nested = look.changed_paths(UncoveredReason::Nested, left_out.nested.iter());
-    let excluded = excluded_changes(here, &mut look, stored, &left_out);
-    let skipped = skipped_changes(&mut look, record, stored, &walked);
+    let ignored = &present.uncovered.ignored_paths;
+    let ignored = ignored.iter().filter(|path| !stored.contains_key(*path) && !(present.is_tracked)(path));
+    let ignored = look.changed_paths(UncoveredReason::Ignored, ignored);
+    let nested = look.changed_paths(UncoveredReason::Nested, present.uncovered.nested.iter());
+    let excluded = excluded_changes(here, &mut look, stored, present.uncovered);
+    let skipped = skipped_changes(&mut look, record, &present.unstored);
     let moved = |then: &String| !here.store.private && *then != head_commit_id(&here.store.repo);
-    Ok(UnrestoredChanges {
-        ignored,
-        nested,
-        excluded,
-        skipped,
-        head: record.head.as_ref().is_some_and(moved),
-    })
+    UnrestoredChanges { ignored, nested, excluded, skipped, head: record.head.as_ref().is_some_and(moved) }
 }
 
 /// Files that the settings exclude, now or then, and that no copy can bring back or take away.
@@ -93,8 +135,7 @@ fn excluded_changes(
 fn skipped_changes(
     look: &mut UncoveredChangeScan<'_>,
     record: &SnapshotRecord,
-    stored: &FlatTree,
-    walked: &WalkedPaths,
+    unstored: &[&RelPath],
 ) -> Vec<String> {
     let then: BTreeSet<&str> = record
         .skipped
@@ -103,12 +144,10 @@ fn skipped_changes(
         .map(|lost| lost.path.as_str())
         .collect();
     let large = |path: &&RelPath| {
-        !stored.contains_key(*path)
-            && (then.contains(display_path(path).as_str())
-                || fs::symlink_metadata(look.root.join(to_path(path)))
-                    .is_ok_and(|meta| meta.size() > MAX_FILE))
+        then.contains(display_path(path).as_str())
+            || fs::symlink_metadata(look.root.join(to_path(path))).is_ok_and(|meta| meta.size() > MAX_FILE)
     };
-    let now: Vec<&RelPath> = walked.files.iter().filter(large).collect();
+    let now: Vec<&RelPath> = unstored.iter().copied().filter(large).collect();
     let mut names = look.changed_paths(UncoveredReason::Skipped, now.into_iter());
     if then.contains(".") {
         names.push("perhaps others of a project that is over the limits".to_owned());

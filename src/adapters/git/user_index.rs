@@ -8,16 +8,58 @@ use std::path::Path;
 use git2::{AttrCheckFlags, Oid, Repository};
 
 use super::snapshot_entry::{
-    FileStat, FileTime, RelPath, SnapshotEntry, TreeEntryKind, ancestor_paths, to_bytes, to_path,
+    FileStat, FileTime, RelPath, SnapshotEntry, TreeEntryKind, ancestor_paths, missing_paths, to_bytes,
+    to_path,
 };
 use super::snapshot_error::{self, SnapshotResult};
 use super::snapshot_location::SnapshotRepository;
 use super::stat_cache::make_unmatchable;
 use crate::ignore_files::{read_ignore_file, read_project_ignore_file};
 
+/// What an index says that the snapshot taken with it does not: with it, an unchanged index is not read again.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct IndexSummary {
+    /// The index file, before it was read.
+    pub file: FileStat,
+    /// Tracked paths that the walk did not list or the snapshot did not cover; sorted.
+    pub tracked_elsewhere: Vec<RelPath>,
+    pub submodules: BTreeMap<RelPath, Oid>,
+}
+
+impl IndexSummary {
+    /// Whether the index of the repository is still the same file.
+    pub fn is_current(&self, repo: &Repository) -> bool {
+        index_file_stat(repo) == Some(self.file)
+    }
+
+    /// Whether every tracked path is walked or in `tracked_elsewhere`: all that the last snapshot covered is.
+    pub fn accounts_for(&self, last: &[SnapshotEntry], walked: &[RelPath]) -> bool {
+        let files = last.iter().filter(|entry| entry.stat.kind != TreeEntryKind::Submodule);
+        let gone = missing_paths(entry_paths(files), byte_slices(walked));
+        missing_paths(gone, byte_slices(&self.tracked_elsewhere)).next().is_none()
+    }
+}
+
+fn index_file_stat(repo: &Repository) -> Option<FileStat> {
+    let meta = fs::symlink_metadata(repo.path().join("index")).ok()?;
+    FileStat::from_metadata(&meta).filter(|stat| stat.kind != TreeEntryKind::Link)
+}
+
+fn entry_paths<'a>(entries: impl Iterator<Item = &'a SnapshotEntry>) -> impl Iterator<Item = &'a [u8]> {
+    entries.map(|entry| entry.path.as_slice())
+}
+
+pub fn byte_slices(paths: &[RelPath]) -> impl Iterator<Item = &[u8]> {
+    paths.iter().map(Vec::as_slice)
+}
+
 /// The user's index, seen from the project.
 #[derive(Default)]
 pub struct UserIndex {
+    /// The index file, before it was read.
+    pub file: Option<FileStat>,
+    /// Made of a summary: `entries` is empty, and `tracked` lacks what the last snapshot covered.
+    pub is_summary: bool,
     /// Files and links, sorted by path. The blobs hold what git would store, not always the raw bytes.
     pub entries: Vec<SnapshotEntry>,
     /// With paths in conflict; sorted, no submodules.
@@ -32,6 +74,7 @@ impl UserIndex {
         if store.private {
             return Ok(seed);
         }
+        seed.file = index_file_stat(&store.repo);
         let index =
             store.repo.index().map_err(|error| snapshot_error::git_read_error(store.location(), &error))?;
         let written = index.path().and_then(|path| fs::metadata(path).ok());
@@ -66,6 +109,40 @@ impl UserIndex {
         }
         seed.tracked.dedup();
         Ok(seed)
+    }
+
+    pub fn from_summary(summary: &IndexSummary) -> Self {
+        Self {
+            file: Some(summary.file),
+            is_summary: true,
+            entries: Vec::new(),
+            tracked: summary.tracked_elsewhere.clone(),
+            submodules: summary.submodules.clone(),
+        }
+    }
+
+    /// For the next snapshot, after one that covers `covered`; `last` is what the one before covered, `unwalked` the
+    /// tracked paths that the walk did not list.
+    pub fn summarize(
+        self,
+        last: &[SnapshotEntry],
+        unwalked: Vec<RelPath>,
+        covered: &[SnapshotEntry],
+    ) -> Option<IndexSummary> {
+        if self.is_summary
+            && missing_paths(entry_paths(last.iter()), entry_paths(covered.iter())).next().is_some()
+        {
+            // nothing says which of the missing ones are tracked
+            return None;
+        }
+        let uncovered =
+            missing_paths(byte_slices(&self.tracked), entry_paths(covered.iter())).map(<[u8]>::to_vec);
+        let elsewhere: BTreeSet<RelPath> = uncovered.chain(unwalked).collect();
+        Some(IndexSummary {
+            file: self.file?,
+            tracked_elsewhere: elsewhere.into_iter().collect(),
+            submodules: self.submodules,
+        })
     }
 }
 

@@ -2,23 +2,25 @@
 //! Limits are decided before anything is read; what cannot be covered is listed.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
+use std::fs::{self, File};
 use std::path::Path;
 
 use git2::{ObjectType, Odb, Oid};
+use rustix::fs::{Mode, OFlags};
 
 use super::ignore_rules::IgnoreRules;
 use super::open_repository::{OutsideFiles, is_outside_lead_error, is_refusal, open_at};
 use super::project_walk::{WalkedPaths, walk_project};
+use super::snapshot_commit;
 use super::snapshot_entry::{
-    FileStat, FileTime, RelPath, SnapshotEntry, TreeEntryKind, ancestor_paths, display_path, to_bytes,
-    to_path,
+    FileStat, FileTime, RelPath, SnapshotEntry, StatProbe, TreeEntryKind, ancestor_paths, display_path,
+    missing_paths, to_bytes, to_path,
 };
 use super::snapshot_error::{self, SnapshotResult};
 use super::snapshot_location::{SnapshotLocation, SnapshotRepository};
 use super::stat_cache::{EntryCursor, StatCache, make_unmatchable};
 use super::uncovered_files::{MAX_FILE, UncoveredFiles};
-use super::user_index::{IndexBlobTrust, UserIndex};
+use super::user_index::{IndexBlobTrust, IndexSummary, UserIndex, byte_slices};
 use crate::open_beneath::{open_parent, open_unfollowed, read_open_file};
 use synthdev_domain::snapshot::{SkipReason, SkippedPath};
 
@@ -72,6 +74,10 @@ pub struct WorkingTreeScan {
     pub uncovered: UncoveredFiles,
     /// Objects that may be new in the store.
     pub written_objects: Vec<Oid>,
+    /// What the user's index says, for the next scan.
+    pub index: Option<IndexSummary>,
+    /// The snapshot whose stats were known; empty if there is none.
+    pub last_snapshot: String,
 }
 
 impl WorkingTreeScan {
@@ -87,14 +93,16 @@ impl WorkingTreeScan {
     }
 }
 
-enum PathProbe {
-    Missing,
-    Opaque,
-    Unreadable(std::io::Error),
-    Known(FileStat, Oid),
+/// What the stats of some paths say.
+#[derive(Default)]
+struct ProbedPaths {
+    /// Known from the last snapshot.
+    known: Vec<SnapshotEntry>,
     /// Unchanged since the user's index was written.
-    Seeded(FileStat, Oid),
-    Unknown(FileStat),
+    seeded: Vec<SnapshotEntry>,
+    unknown: Vec<(RelPath, FileStat)>,
+    opaque: Vec<RelPath>,
+    unreadable: Vec<(RelPath, std::io::Error)>,
 }
 
 /// Reads the present.
@@ -102,11 +110,10 @@ enum PathProbe {
 /// The store cannot be written; single files that cannot be read are listed instead.
 pub fn scan_working_tree(
     target: &WorkingTreeScanTarget<'_>,
-    cache: &StatCache,
     blobs: BlobDestination,
 ) -> SnapshotResult<WorkingTreeScan> {
     let root = target.location.project.as_path();
-    let (seed, mut walked) = walk_beside_index(target)?;
+    let ScanBasis { cache, seed, mut walked } = walk_beside_index(target)?;
     let mut scan = WorkingTreeScan {
         skipped_paths: std::mem::take(&mut walked.skipped_paths),
         empty_dirs: std::mem::take(&mut walked.empty_dirs),
@@ -114,19 +121,24 @@ pub fn scan_working_tree(
         ..WorkingTreeScan::default()
     };
     let mut paths = walked.files;
-    let more = unwalked_paths(target, &seed, &paths, walked.dirs, &mut scan.blocking_files);
+    let unwalked: Vec<RelPath> =
+        missing_paths(byte_slices(&seed.tracked), byte_slices(&paths)).map(<[u8]>::to_vec).collect();
+    let more = reachable_paths(target, &unwalked, &paths, walked.dirs, &mut scan.blocking_files);
     if !more.is_empty() {
         paths.extend(more);
         paths.sort_unstable();
         paths.dedup();
     }
-    let states = probe_all(root, &paths, cache, &seed);
-    let hash = sort_out(target, &seed, paths, states, &mut scan);
+    let probed = probe_all(root, paths, &cache, &seed)
+        .map_err(|error| snapshot_error::project_io_error(root, &error))?;
+    let hash = sort_out(target, &seed, probed, &mut scan);
     let hash = within_limits(target, hash, &mut scan);
     hash_all(target, hash, blobs, &mut scan)?;
     add_submodules(root, &seed.submodules, &mut scan);
     // two sorted parts: a stable sort only merges them
     scan.entries.sort_by(|a, b| a.path.cmp(&b.path));
+    scan.index = seed.summarize(&cache.entries, unwalked, &scan.entries);
+    scan.last_snapshot = cache.snapshot;
     if scan.skipped_paths.len() > MAX_LISTED {
         scan.is_partial = true;
         // what is the project's own comes first
@@ -139,39 +151,52 @@ pub fn scan_working_tree(
     Ok(scan)
 }
 
-/// Walks the project while the user's index is read: in a large project each takes a good part of the time. This walk
-/// does not know the submodules; where there are some, it is done again.
-fn walk_beside_index(target: &WorkingTreeScanTarget<'_>) -> SnapshotResult<(UserIndex, WalkedPaths)> {
+/// What is known before the first stat.
+struct ScanBasis {
+    cache: StatCache,
+    seed: UserIndex,
+    walked: WalkedPaths,
+}
+
+/// Walks the project while the last snapshot's stats are read, and the user's index, if it changed since: in a large
+/// project each takes a good part of the time. This walk does not know the submodules; where there are some, it is
+/// done again.
+fn walk_beside_index(target: &WorkingTreeScanTarget<'_>) -> SnapshotResult<ScanBasis> {
     // the store stays in this thread
-    let (place, rules) = (target.location, target.rules);
+    let (place, rules, store) = (target.location, target.rules, target.store);
     let walk = |is_submodule: &dyn Fn(&[u8]) -> bool| {
         walk_project(&place.project, rules, is_submodule, place.data_inside_project.as_deref())
     };
     std::thread::scope(|scope| {
         let other = scope.spawn(|| walk(&|_| false));
-        let seed = UserIndex::read_index(target.store)?;
+        let cache = StatCache::load_cache(place, store, snapshot_commit::reference_name);
+        let summary = cache.index.as_ref().filter(|summary| summary.is_current(&store.repo));
+        let seed =
+            summary.map_or_else(|| UserIndex::read_index(store), |known| Ok(UserIndex::from_summary(known)));
+        let mut seed = seed?;
         let walked = other.join().ok().filter(|_| seed.submodules.is_empty());
         let walked = walked.unwrap_or_else(|| walk(&|path| seed.submodules.contains_key(path)));
-        Ok((seed, walked))
+        if summary.is_some_and(|summary| !summary.accounts_for(&cache.entries, &walked.files)) {
+            seed = UserIndex::read_index(store)?;
+        }
+        Ok(ScanBasis { cache, seed, walked })
     })
 }
 
-/// Tracked and wanted paths that the walk did not list, as far as real directories lead to them.
-fn unwalked_paths(
+/// Of tracked and wanted paths that the walk did not list, those that real directories lead to.
+fn reachable_paths(
     target: &WorkingTreeScanTarget<'_>,
-    seed: &UserIndex,
+    unwalked: &[RelPath],
     walked: &[RelPath],
     mut real_dirs: BTreeSet<RelPath>,
     blocking: &mut BTreeSet<RelPath>,
 ) -> Vec<RelPath> {
     let mut more = BTreeSet::new();
-    for (path, wanted) in seed
-        .tracked
-        .iter()
-        .map(|path| (path, false))
-        .chain(target.wanted_paths.iter().map(|path| (path, true)))
+    let wanted = missing_paths(target.wanted_paths.iter().map(Vec::as_slice), byte_slices(walked));
+    for (path, wanted) in
+        byte_slices(unwalked).map(|path| (path, false)).chain(wanted.map(|path| (path, true)))
     {
-        if walked.binary_search(path).is_ok() || target.rules.is_excluded(path) {
+        if target.rules.is_excluded(path) {
             continue;
         }
         let in_the_way = ancestor_paths(path).find(|dir| {
@@ -187,7 +212,7 @@ fn unwalked_paths(
         });
         match in_the_way {
             None => {
-                more.insert(path.clone());
+                more.insert(path.to_vec());
             }
             Some(dir)
                 if wanted && fs::symlink_metadata(target.location.project.join(to_path(dir))).is_ok() =>
@@ -201,50 +226,95 @@ fn unwalked_paths(
     more.into_iter().collect()
 }
 
-fn probe_all(root: &Path, paths: &[RelPath], cache: &StatCache, seed: &UserIndex) -> Vec<PathProbe> {
-    let probe_some = |paths: &[RelPath]| -> Vec<PathProbe> {
+fn probe_all(
+    root: &Path,
+    mut paths: Vec<RelPath>,
+    cache: &StatCache,
+    seed: &UserIndex,
+) -> std::io::Result<ProbedPaths> {
+    let root = File::open(root)?;
+    let probe_some = |paths: Vec<RelPath>| {
         let mut cached = EntryCursor::before_path(&cache.entries, paths.first());
         let mut seeded = EntryCursor::before_path(&seed.entries, paths.first());
-        paths.iter().map(|path| probe_path(root, path, &mut cached, &mut seeded)).collect()
+        let mut stats = StatReader { root: &root, directory: RelPath::new(), open: None };
+        let mut probed = ProbedPaths::default();
+        probed.known.reserve(paths.len());
+        for path in paths {
+            probed.add_path(&mut stats, path, &mut cached, &mut seeded);
+        }
+        probed
     };
     if paths.len() < WORTH_A_THREAD {
-        return probe_some(paths);
+        return Ok(probe_some(paths));
     }
-    let (left, right) = paths.split_at(paths.len() / 2);
+    let right = paths.split_off(paths.len() / 2);
     std::thread::scope(|scope| {
         let other = scope.spawn(|| probe_some(right));
-        let mut states = probe_some(left);
-        states.extend(other.join().unwrap_or_else(|_| probe_some(right)));
-        states
+        let mut probed = probe_some(paths);
+        let right = other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        probed.known.extend(right.known);
+        probed.seeded.extend(right.seeded);
+        probed.unknown.extend(right.unknown);
+        probed.opaque.extend(right.opaque);
+        probed.unreadable.extend(right.unreadable);
+        Ok(probed)
     })
 }
 
-fn probe_path(
-    root: &Path,
-    path: &RelPath,
-    cached: &mut EntryCursor<'_>,
-    seeded: &mut EntryCursor<'_>,
-) -> PathProbe {
-    let meta = match fs::symlink_metadata(root.join(to_path(path))) {
-        Ok(meta) => meta,
-        Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
-            return PathProbe::Unreadable(error);
+/// Reads stats of paths that come in their order: the directory of the last one stays open, so that the system looks
+/// up one name for each.
+struct StatReader<'a> {
+    root: &'a File,
+    directory: RelPath,
+    open: Option<File>,
+}
+
+impl StatReader<'_> {
+    fn read_stat(&mut self, path: &[u8]) -> std::io::Result<StatProbe> {
+        let Some(end) = path.iter().rposition(|byte| *byte == b'/') else {
+            return FileStat::read_below(self.root, path);
+        };
+        if self.directory != path[..end] {
+            self.directory.clear();
+            self.directory.extend_from_slice(&path[..end]);
+            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+            let open = rustix::fs::openat(self.root, self.directory.as_slice(), flags, Mode::empty());
+            self.open = open.ok().map(File::from);
         }
-        Err(_) => return PathProbe::Missing,
-    };
-    if meta.is_dir() {
-        return PathProbe::Missing;
+        match &self.open {
+            Some(directory) => FileStat::read_below(directory, &path[end + 1..]),
+            // its names may be secret while its files are not
+            None => FileStat::read_below(self.root, path),
+        }
     }
-    let Some(stat) = FileStat::from_metadata(&meta) else {
-        return PathProbe::Opaque;
-    };
-    let fits = |entry: &&SnapshotEntry| entry.stat == stat;
-    if let Some(known) = cached.find_next(path).filter(fits) {
-        PathProbe::Known(stat, known.blob)
-    } else if let Some(seeded) = seeded.find_next(path).filter(fits) {
-        PathProbe::Seeded(stat, seeded.blob)
-    } else {
-        PathProbe::Unknown(stat)
+}
+
+impl ProbedPaths {
+    /// Adds one that comes after the others.
+    fn add_path(
+        &mut self,
+        stats: &mut StatReader<'_>,
+        path: RelPath,
+        cached: &mut EntryCursor<'_>,
+        seeded: &mut EntryCursor<'_>,
+    ) {
+        let stat = match stats.read_stat(&path) {
+            Ok(StatProbe::Covered(stat)) => stat,
+            // The walk lists those that no ignore file names.
+            Ok(StatProbe::Opaque) => return self.opaque.push(path),
+            Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
+                return self.unreadable.push((path, error));
+            }
+            Ok(StatProbe::Directory) | Err(_) => return,
+        };
+        let fits = |entry: &&SnapshotEntry| entry.stat == stat;
+        if let Some(known) = cached.find_next(&path).filter(fits) {
+            self.known.push(SnapshotEntry { path, stat, blob: known.blob });
+        } else if let Some(seeded) = seeded.find_next(&path).filter(fits) {
+            self.seeded.push(SnapshotEntry { path, stat, blob: seeded.blob });
+        } else {
+            self.unknown.push((path, stat));
+        }
     }
 }
 
@@ -252,35 +322,27 @@ fn probe_path(
 fn sort_out(
     target: &WorkingTreeScanTarget<'_>,
     seed: &UserIndex,
-    paths: Vec<RelPath>,
-    states: Vec<PathProbe>,
+    probed: ProbedPaths,
     scan: &mut WorkingTreeScan,
 ) -> Vec<(RelPath, FileStat)> {
-    let mut trust = None;
+    let ProbedPaths { known, seeded, mut unknown, opaque, unreadable } = probed;
+    scan.entries = known;
+    scan.opaque.extend(opaque);
+    unreadable.into_iter().for_each(|(path, error)| scan.add_unreadable(path, &error));
+    if seeded.is_empty() {
+        return unknown;
+    }
+    let trust = IndexBlobTrust::new(target.store, seed, &target.location.project);
     let odb = target.store.repo.odb().ok();
-    let mut unknown = Vec::new();
-    scan.entries.reserve(paths.len());
-    for (path, state) in paths.into_iter().zip(states) {
-        match state {
-            PathProbe::Missing => {}
-            // The walk lists those that no ignore file names.
-            PathProbe::Opaque => {
-                scan.opaque.insert(path);
-            }
-            PathProbe::Unreadable(error) => scan.add_unreadable(path, &error),
-            PathProbe::Known(stat, blob) => scan.entries.push(SnapshotEntry { path, stat, blob }),
-            PathProbe::Seeded(stat, blob) => {
-                let trust = trust
-                    .get_or_insert_with(|| IndexBlobTrust::new(target.store, seed, &target.location.project));
-                if odb.as_ref().is_some_and(|odb| trust.is_raw_content(odb, &path, stat.size, blob)) {
-                    scan.entries.push(SnapshotEntry { path, stat, blob });
-                } else {
-                    unknown.push((path, stat));
-                }
-            }
-            PathProbe::Unknown(stat) => unknown.push((path, stat)),
+    for entry in seeded {
+        let SnapshotEntry { path, stat, blob } = &entry;
+        if odb.as_ref().is_some_and(|odb| trust.is_raw_content(odb, path, stat.size, *blob)) {
+            scan.entries.push(entry);
+        } else {
+            unknown.push((entry.path, entry.stat));
         }
     }
+    unknown.sort_unstable_by(|a, b| a.0.cmp(&b.0));
     unknown
 }
 
@@ -432,8 +494,16 @@ fn add_submodules(root: &Path, submodules: &BTreeMap<RelPath, Oid>, scan: &mut W
 
 #[cfg(test)]
 mod tests {
-    use git2::Repository;
+    use std::sync::Arc;
 
+    use git2::Repository;
+    use synthdev_domain::ids::Timestamp;
+    use synthdev_domain::snapshot::SnapshotRequest;
+    use synthdev_ports::clock::ClockPort;
+    use synthdev_ports::snapshot::SnapshotPort;
+
+    use super::super::GitSnapshots;
+    use super::super::snapshot_entry::FileTime;
     use super::*;
 
     #[test]
@@ -457,7 +527,7 @@ mod tests {
             wanted_paths: &wanted,
             private: &private,
         };
-        let scanned = || scan_working_tree(&target, &StatCache::default(), BlobDestination::Stored);
+        let scanned = || scan_working_tree(&target, BlobDestination::Stored);
         assert_eq!(scanned().unwrap().written_objects.len(), WORTH_A_THREAD);
         // after the store was opened
         fs::remove_dir_all(project.join(".git/objects")).unwrap();
@@ -465,5 +535,121 @@ mod tests {
         let error = scanned().map(|scan| scan.written_objects.len()).unwrap_err();
         assert!(error.message.contains("is not used") && error.message.contains("objects"), "{error:?}");
         assert_eq!(fs::read_dir(&out).unwrap().count(), 0);
+    }
+
+    /// A project in git whose index is older than the next snapshot.
+    struct IndexedProject {
+        directory: tempfile::TempDir,
+        snapshots: GitSnapshots,
+    }
+
+    impl IndexedProject {
+        fn new(tracked: &[&str]) -> Self {
+            let directory = tempfile::tempdir().unwrap();
+            let project = directory.path().join("project");
+            Repository::init(&project).unwrap();
+            let data = directory.path().join("data");
+            let snapshots = GitSnapshots::open(project, data, Vec::new(), Arc::new(StoppedClock));
+            let made = Self { directory, snapshots };
+            tracked.iter().for_each(|path| made.write(path, "first"));
+            made.track(tracked);
+            made
+        }
+
+        fn write(&self, path: &str, text: &str) {
+            fs::write(self.directory.path().join("project").join(path), text).unwrap();
+        }
+
+        fn remove(&self, path: &str) {
+            fs::remove_file(self.directory.path().join("project").join(path)).unwrap();
+        }
+
+        /// Adds paths to the index, and waits until a file written next has a later time.
+        fn track(&self, paths: &[&str]) {
+            let repo = Repository::open(self.directory.path().join("project")).unwrap();
+            let mut index = repo.index().unwrap();
+            paths.iter().for_each(|path| index.add_path(Path::new(path)).unwrap());
+            index.write().unwrap();
+            let time = |path: &Path| FileTime::modified(&fs::metadata(path).unwrap());
+            let (index, probe) = (repo.path().join("index"), self.directory.path().join("probe"));
+            loop {
+                fs::write(&probe, "").unwrap();
+                if time(&probe) > time(&index) {
+                    break;
+                }
+            }
+        }
+
+        /// Takes a snapshot: what it covers, and whether the index was read for it.
+        fn take(&self) -> (Vec<String>, bool) {
+            let place = self.snapshots.resolve_location().unwrap();
+            let here = self.snapshots.repository_context(place, self.place_store());
+            let (wanted, private) = (BTreeSet::new(), BTreeSet::new());
+            let basis = walk_beside_index(&WorkingTreeScanTarget {
+                location: &here.location,
+                store: &here.store,
+                rules: &here.rules,
+                wanted_paths: &wanted,
+                private: &private,
+            });
+            let was_read = !basis.unwrap().seed.is_summary;
+            let id = self.snapshots.take(&SnapshotRequest::default()).unwrap().id;
+            let found = snapshot_commit::find_snapshot(&here.store, id.as_str()).unwrap();
+            let tree = here.stored_tree(&found).unwrap();
+            (tree.keys().map(|path| display_path(path)).collect(), was_read)
+        }
+
+        fn place_store(&self) -> SnapshotRepository {
+            self.snapshots.resolve_location().unwrap().store().unwrap()
+        }
+    }
+
+    struct StoppedClock;
+
+    impl ClockPort for StoppedClock {
+        fn now(&self) -> Timestamp {
+            Timestamp(1_700_000_000_000)
+        }
+    }
+
+    #[test]
+    fn an_unchanged_index_is_not_read_again() {
+        let check = |project: &IndexedProject, was_read: bool, covered: &[&str]| {
+            let covered = covered.iter().map(|path| (*path).to_owned()).collect();
+            assert_eq!(project.take(), (covered, was_read));
+        };
+        let project = IndexedProject::new(&["a", "b", "c"]);
+        project.write("loose", "untracked");
+        check(&project, true, &["a", "b", "c", "loose"]);
+        check(&project, false, &["a", "b", "c", "loose"]);
+        project.write("more", "untracked");
+        check(&project, false, &["a", "b", "c", "loose", "more"]);
+
+        // paths that are no longer listed: only the index says which are tracked
+        project.write(".gitignore", "b\nloose\n");
+        check(&project, true, &[".gitignore", "a", "b", "c", "more"]);
+        check(&project, false, &[".gitignore", "a", "b", "c", "more"]);
+
+        project.remove("c");
+        check(&project, true, &[".gitignore", "a", "b", "more"]);
+        check(&project, false, &[".gitignore", "a", "b", "more"]);
+        // tracked, gone, and ignored when it is back
+        project.write(".gitignore", "b\nc\nloose\n");
+        project.write("c", "back");
+        check(&project, false, &[".gitignore", "a", "b", "c", "more"]);
+
+        project.track(&["loose"]);
+        check(&project, true, &[".gitignore", "a", "b", "c", "loose", "more"]);
+        check(&project, false, &[".gitignore", "a", "b", "c", "loose", "more"]);
+    }
+
+    #[test]
+    fn an_index_as_new_as_the_snapshot_is_read_again() {
+        let project = IndexedProject::new(&["a"]);
+        let future = std::time::SystemTime::now() + std::time::Duration::from_secs(60);
+        let index = File::options().write(true).open(project.directory.path().join("project/.git/index"));
+        index.unwrap().set_modified(future).unwrap();
+        assert_eq!(project.take(), (vec!["a".to_owned()], true));
+        assert_eq!(project.take(), (vec!["a".to_owned()], true));
     }
 }

@@ -203,7 +203,7 @@ fn fill_worktree(
     known.map_err(failed)?;
     let since = stat_cache::disk_time(&place);
     let entries = files.iter().filter_map(|entry| written_index_entry(&made.top_directory, entry)).collect();
-    StatCache { entries, snapshot: String::new() }.save_cache(&place, &store, since)
+    StatCache { entries, ..StatCache::default() }.save_cache(&place, &store, since)
 }
 
 fn new_file(entry: &SnapshotEntry) -> ProjectFileChange {
