@@ -10,6 +10,7 @@ mod scratch_file;
 
 use std::fs::{self, File};
 use std::io::{self, Read as _};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use directories::ProjectDirs;
@@ -160,6 +161,14 @@ pub fn read_text_file(path: &Path) -> io::Result<String> {
 /// A small file below `base` that no link leads to; `None`: there is none.
 pub fn read_unlinked(base: &Path, name: &str) -> Option<String> {
     String::from_utf8(read_regular(base, &base.join(name), LARGEST).ok()?).ok()
+}
+
+/// An empty file of ours, for the user alone.
+///
+/// # Errors
+/// The system's error.
+pub fn private_file(path: &Path) -> io::Result<File> {
+    File::options().write(true).create(true).truncate(true).mode(0o600).open(path)
 }
 
 /// As `read`; a missing file is `None`.

@@ -23,6 +23,7 @@ use synthdev_ports::snapshot::{RestoreStartHook, SnapshotError, SnapshotPort};
 pub(super) mod apply_changes;
 mod disk_sync;
 mod ignore_rules;
+mod index_summary;
 pub(super) mod open_repository;
 mod project_walk;
 pub(super) mod repository_context;
@@ -186,11 +187,8 @@ impl GitSnapshots {
             let _ = snapshot_commit::delete_snapshot(store, &id);
             return Err(error);
         }
-        StatCache { entries: scan.entries, snapshot: id.0.clone(), index: scan.index }.save_cache(
-            &here.location,
-            store,
-            since,
-        )?;
+        StatCache { entries: scan.entries, snapshot: id.0.clone(), index: scan.index }
+            .save_cache(&here.location.stat_cache_file(store.private), since)?;
         Ok(snapshot_commit::snapshot_info(&id, &record))
     }
 
@@ -306,7 +304,7 @@ impl SnapshotPort for GitSnapshots {
         let store = place.store()?;
         self.lock_sweep.sweep(&store, snapshot_commit::NAMESPACE);
         let here = self.repository_context(place, store);
-        let since = stat_cache::disk_time(&here.location);
+        let since = stat_cache::disk_time(&here.location.project_data);
         let scan = here.scan_project(&tree::FlatTree::new(), BlobDestination::Stored)?;
         self.record_snapshot(&here, scan, since, request)
     }
@@ -386,7 +384,7 @@ impl SnapshotPort for GitSnapshots {
         if restore_marker::marker_exists(&here.location) {
             restore_marker::remove_drafts(&here.location, &here.rules);
         }
-        let since = stat_cache::disk_time(&here.location);
+        let since = stat_cache::disk_time(&here.location.project_data);
         let found = find_snapshot(&here.store, id.as_str())?;
         let stored = here.stored_tree(&found)?;
         let kept = here.uncovered_record(&found);

@@ -89,7 +89,7 @@ impl GitWorktrees {
         let failed = |error: git2::Error| snapshot_error::git_read_error(here.store.location(), &error);
         let (repo, linked) = (&here.store.repo, side.linked_worktree);
         let earlier = interrupted_merge::find_interrupted_merge(here, &side.target)?;
-        let since = stat_cache::disk_time(&here.location);
+        let since = stat_cache::disk_time(&here.location.project_data);
         let past = MergeHistory::load_history(repo, linked, &side.start).map_err(failed)?;
         let mut wanted = past.paths();
         wanted.extend(tree::read_tree(repo, &side.worktree_tree).map_err(failed)?);

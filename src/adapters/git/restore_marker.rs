@@ -9,7 +9,8 @@ use super::ignore_rules::IgnoreRules;
 use super::project_walk::walk_project;
 use super::snapshot_entry::{RelPath, to_path};
 use super::snapshot_error::{self, SnapshotResult};
-use super::snapshot_location::{SnapshotLocation, private_file};
+use super::snapshot_location::SnapshotLocation;
+use crate::file_io::private_file;
 use synthdev_domain::snapshot::InterruptedRestore;
 
 /// What an earlier process left; a note that cannot be read is as good as none.

@@ -2,7 +2,6 @@
 //! Opens, never changes the user's repository; refuses the home directory and the filesystem root.
 
 use std::fs::{self, File};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use git2::{Repository, RepositoryInitOptions};
@@ -13,7 +12,7 @@ use super::open_repository::{OutsideFiles, is_refusal, open_around};
 use super::snapshot_entry::{RelPath, to_bytes};
 use super::snapshot_error::{self, SnapshotResult, snapshot_error};
 use super::stat_cache;
-use crate::file_io::ensure_private_directory;
+use crate::file_io::{ensure_private_directory, private_file};
 use crate::ignore_files::{
     is_readable, parse_ignore_file as parse, read_ignore_file, read_project_ignore_file,
 };
@@ -83,14 +82,6 @@ impl SnapshotRepository {
     }
 }
 
-/// An empty file of ours, for the user alone.
-///
-/// # Errors
-/// The system's error.
-pub fn private_file(path: &Path) -> std::io::Result<File> {
-    File::options().write(true).create(true).truncate(true).mode(0o600).open(path)
-}
-
 impl SnapshotLocation {
     /// Checks that `project` may be snapshotted.
     /// # Errors
@@ -121,6 +112,11 @@ impl SnapshotLocation {
         let hash = Sha256::digest(to_bytes(project));
         let key: String = hash.iter().take(10).map(|byte| format!("{byte:02x}")).collect();
         data.join("snapshots").join(key)
+    }
+
+    /// What the last snapshot in the project's repository, or in the private one, knew of the files.
+    pub fn stat_cache_file(&self, is_private: bool) -> PathBuf {
+        self.project_data.join(if is_private { "index-private" } else { "index-repository" })
     }
 
     /// The store new snapshots go to; the private one is created when needed.
@@ -217,7 +213,8 @@ impl SnapshotLocation {
             return None;
         }
         // libgit2 has read this one before
-        let is_known = stat_cache::load_index_summary(self).is_some_and(|summary| summary.is_current(&repo));
+        let is_known = stat_cache::load_index_summary(&self.stat_cache_file(false))
+            .is_some_and(|summary| summary.is_current(&repo));
         if !is_known {
             repo.index().ok()?;
         }

@@ -4,14 +4,14 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use git2::Oid;
+use git2::{Oid, Repository};
 
+use super::index_summary::IndexSummary;
 use super::snapshot_entry::{FileStat, FileTime, RelPath, SnapshotEntry, TreeEntryKind};
 use super::snapshot_error::{self, SnapshotResult};
-use super::snapshot_location::{SnapshotLocation, SnapshotRepository, private_file};
-use super::user_index::IndexSummary;
+use crate::file_io::private_file;
 
 /// Its number grew when blobs of the user's index were first looked for before they were trusted.
 /// It grew again when the summary of the index came.
@@ -32,18 +32,14 @@ pub struct StatCache {
 
 impl StatCache {
     /// What the last snapshot knew. Blobs that may be gone are forgotten.
-    pub fn load_cache(
-        place: &SnapshotLocation,
-        store: &SnapshotRepository,
-        reference: impl Fn(&str) -> String,
-    ) -> Self {
-        let file = fs::File::open(cache_path(place, store.private)).ok();
+    pub fn load_cache(file: &Path, repo: &Repository, reference: impl Fn(&str) -> String) -> Self {
+        let file = fs::File::open(file).ok();
         let Some(mut cache) = file.and_then(|file| decode_cache(&mut BufReader::with_capacity(PIECE, file)))
         else {
             return Self::default();
         };
-        if store.repo.find_reference(&reference(&cache.snapshot)).is_err() {
-            let Ok(odb) = store.repo.odb() else { return Self::default() };
+        if repo.find_reference(&reference(&cache.snapshot)).is_err() {
+            let Ok(odb) = repo.odb() else { return Self::default() };
             cache.entries.retain(|entry| odb.exists(entry.blob));
             // it is of use only beside all of the entries
             cache.index = None;
@@ -53,19 +49,13 @@ impl StatCache {
 
     /// Written beside and renamed, so that a reader never sees half of it. Call with the lock held.
     /// Entries that could change unseen after `since` (racy git) are stored so that they never match.
-    pub fn save_cache(
-        mut self,
-        place: &SnapshotLocation,
-        store: &SnapshotRepository,
-        since: FileTime,
-    ) -> SnapshotResult<()> {
+    pub fn save_cache(mut self, target: &Path, since: FileTime) -> SnapshotResult<()> {
         for entry in &mut self.entries {
             if entry.stat.is_racy(since) {
                 make_unmatchable(&mut entry.stat);
             }
         }
         self.index = self.index.filter(|index| !index.file.is_racy(since));
-        let target = cache_path(place, store.private);
         let draft = target.with_extension("new");
         let written = private_file(&draft).and_then(|file| {
             let mut out = BufWriter::with_capacity(PIECE, file);
@@ -73,14 +63,14 @@ impl StatCache {
             out.flush()
         });
         written
-            .and_then(|()| fs::rename(&draft, &target))
-            .map_err(|error| snapshot_error::store_io_error(&target, &error))
+            .and_then(|()| fs::rename(&draft, target))
+            .map_err(|error| snapshot_error::store_io_error(target, &error))
     }
 }
 
 /// The time the disk's own clock shows now, read from a file just written: comparable with file times.
-pub fn disk_time(place: &SnapshotLocation) -> FileTime {
-    let path = place.project_data.join(format!("clock-{}", std::process::id()));
+pub fn disk_time(project_data: &Path) -> FileTime {
+    let path = project_data.join(format!("clock-{}", std::process::id()));
     let stamp = private_file(&path).and_then(|file| file.metadata());
     let _ = fs::remove_file(&path);
     // Without a clock every entry is doubted: slow, still right.
@@ -119,14 +109,10 @@ impl<'a> EntryCursor<'a> {
     }
 }
 
-/// What the index of the project's repository said at the last snapshot.
-pub fn load_index_summary(place: &SnapshotLocation) -> Option<IndexSummary> {
-    let file = fs::File::open(cache_path(place, false)).ok()?;
+/// What the index said at the last snapshot, from a cache that is not read to its end.
+pub fn load_index_summary(file: &Path) -> Option<IndexSummary> {
+    let file = fs::File::open(file).ok()?;
     decode_start(&mut BufReader::with_capacity(PIECE, file))?.1
-}
-
-fn cache_path(place: &SnapshotLocation, is_private: bool) -> PathBuf {
-    place.project_data.join(Path::new(if is_private { "index-private" } else { "index-repository" }))
 }
 
 fn encode_cache(cache: &StatCache, out: &mut impl Write) -> io::Result<()> {

@@ -9,6 +9,7 @@ use git2::{ObjectType, Odb, Oid};
 use rustix::fs::{Mode, OFlags};
 
 use super::ignore_rules::IgnoreRules;
+use super::index_summary::{IndexSummary, byte_slices};
 use super::open_repository::{OutsideFiles, is_outside_lead_error, is_refusal, open_at};
 use super::project_walk::{WalkedPaths, walk_project};
 use super::snapshot_commit;
@@ -20,7 +21,7 @@ use super::snapshot_error::{self, SnapshotResult};
 use super::snapshot_location::{SnapshotLocation, SnapshotRepository};
 use super::stat_cache::{EntryCursor, StatCache, make_unmatchable};
 use super::uncovered_files::{MAX_FILE, UncoveredFiles};
-use super::user_index::{IndexBlobTrust, IndexSummary, UserIndex, byte_slices};
+use super::user_index::{IndexBlobTrust, UserIndex};
 use crate::open_beneath::{open_parent, open_unfollowed, read_open_file};
 use synthdev_domain::snapshot::{SkipReason, SkippedPath};
 
@@ -169,7 +170,11 @@ fn walk_beside_index(target: &WorkingTreeScanTarget<'_>) -> SnapshotResult<ScanB
     };
     std::thread::scope(|scope| {
         let other = scope.spawn(|| walk(&|_| false));
-        let cache = StatCache::load_cache(place, store, snapshot_commit::reference_name);
+        let cache = StatCache::load_cache(
+            &place.stat_cache_file(store.private),
+            &store.repo,
+            snapshot_commit::reference_name,
+        );
         let summary = cache.index.as_ref().filter(|summary| summary.is_current(&store.repo));
         let seed =
             summary.map_or_else(|| UserIndex::read_index(store), |known| Ok(UserIndex::from_summary(known)));
@@ -549,7 +554,7 @@ mod tests {
             let project = directory.path().join("project");
             Repository::init(&project).unwrap();
             let data = directory.path().join("data");
-            let snapshots = GitSnapshots::open(project, data, Vec::new(), Arc::new(StoppedClock));
+            let snapshots = GitSnapshots::open(project, data, Vec::new(), Arc::new(FixedTime));
             let made = Self { directory, snapshots };
             tracked.iter().for_each(|path| made.write(path, "first"));
             made.track(tracked);
@@ -604,9 +609,9 @@ mod tests {
         }
     }
 
-    struct StoppedClock;
+    struct FixedTime;
 
-    impl ClockPort for StoppedClock {
+    impl ClockPort for FixedTime {
         fn now(&self) -> Timestamp {
             Timestamp(1_700_000_000_000)
         }

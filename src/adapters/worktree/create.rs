@@ -201,9 +201,9 @@ fn fill_worktree(
     let mut index = repo.index().map_err(failed)?;
     let known = repo.find_tree(tree).and_then(|tree| index.read_tree(&tree)).and_then(|()| index.write());
     known.map_err(failed)?;
-    let since = stat_cache::disk_time(&place);
+    let since = stat_cache::disk_time(&place.project_data);
     let entries = files.iter().filter_map(|entry| written_index_entry(&made.top_directory, entry)).collect();
-    StatCache { entries, ..StatCache::default() }.save_cache(&place, &store, since)
+    StatCache { entries, ..StatCache::default() }.save_cache(&place.stat_cache_file(store.private), since)
 }
 
 fn new_file(entry: &SnapshotEntry) -> ProjectFileChange {

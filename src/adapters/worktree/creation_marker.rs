@@ -10,8 +10,9 @@ use serde::{Deserialize, Serialize};
 
 use super::linked_worktree::LinkedWorktree;
 use super::remove;
+use crate::file_io::private_file;
 use crate::git::snapshot_error::{self, SnapshotResult};
-use crate::git::snapshot_location::{SnapshotLocation, SnapshotRepository, private_file};
+use crate::git::snapshot_location::{SnapshotLocation, SnapshotRepository};
 
 #[derive(Serialize, Deserialize)]
 struct WorktreeCreationMarker {

@@ -7,8 +7,9 @@ use std::time::{Duration, SystemTime};
 
 use super::branch_refs::{MERGED, full_ref_name};
 use super::linked_worktree::LinkedWorktree;
+use crate::file_io::private_file;
 use crate::git::snapshot_error::{self, SnapshotResult};
-use crate::git::snapshot_location::{SnapshotLocation, SnapshotRepository, private_file};
+use crate::git::snapshot_location::{SnapshotLocation, SnapshotRepository};
 use crate::open_beneath::open_parent;
 
 /// Git holds such a lock for milliseconds.
