@@ -108,7 +108,12 @@ fn complete_argument(word: &str, rest: &str, names: &CompletionNames) -> Option<
     let choices: Vec<(String, String)> = match command.argument {
         SlashArgument::None => return None,
         SlashArgument::Command => {
-            COMMANDS.iter().map(|c| (c.name.to_owned(), c.description.to_owned())).collect()
+            let commands = COMMANDS.iter().map(|c| (c.name.to_owned(), c.description.to_owned()));
+            commands
+                .chain(
+                    slash::help::help_words().filter(|word| slash::find_command(word).is_none()).map(plain),
+                )
+                .collect()
         }
         SlashArgument::Workflow => names.workflows.clone(),
         SlashArgument::Definition => names.workflows.iter().chain(&names.roles).cloned().collect(),

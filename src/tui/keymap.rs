@@ -204,6 +204,10 @@ impl Default for KeyBindings {
 impl KeyBindings {
     /// What a key means now; the most particular place wins.
     pub fn action(&self, chord: KeyChord, now: KeyFocusState) -> Option<KeyAction> {
+        // what is typed while a pane has the keys is text for the input box
+        if now.pane && !now.history && !now.editor && chord.is_text() {
+            return None;
+        }
         let meant =
             self.rows().filter(|(row, keys, _)| row.binding_scope.is_active_in(now) && keys.contains(&chord));
         let particular = |place| match place {
@@ -224,6 +228,12 @@ impl KeyBindings {
         self.rows().find(|(row, ..)| row.action == action).and_then(|(_, keys, _)| keys.first().copied())
     }
 
+    /// The first key of an action in a pane, where letters are text.
+    pub fn pane_key(&self, action: KeyAction) -> Option<KeyChord> {
+        let (_, keys, _) = self.rows().find(|(row, ..)| row.action == action)?;
+        keys.iter().copied().find(|key| !key.is_text())
+    }
+
     /// Every action with its keys and where those are from.
     pub fn rows(&self) -> impl Iterator<Item = (&'static KeyActionRow, &[KeyChord], &KeyBindingOrigin)> {
         ACTIONS.iter().zip(&self.keys).map(|(row, (keys, from))| (row, keys.as_slice(), from))
@@ -241,14 +251,17 @@ impl KeyBindings {
         });
         let cells: Vec<String> = cells.collect();
         let lines = cells.chunks(2).map(|two| two.concat().trim_end().to_owned());
-        let named = |place: KeyBindingScope| {
+        let named = |place: KeyBindingScope, fits: fn(&KeyChord) -> bool| {
             let rows = bound().filter(|(row, ..)| row.binding_scope == place);
-            rows.map(|(row, keys, _)| format!("{} {}", keys[0], row.description))
-                .collect::<Vec<_>>()
-                .join(" · ")
+            let cells = rows.filter_map(|(row, keys, _)| {
+                keys.iter().find(|key| fits(key)).map(|key| format!("{key} {}", row.description))
+            });
+            cells.collect::<Vec<_>>().join(" · ")
         };
-        let pane = format!("In a pane: {}", named(KeyBindingScope::Pane));
-        let history = format!("In the history, too: {}", named(KeyBindingScope::History));
+        let pane = format!("In a pane: {}", named(KeyBindingScope::Pane, |key| !key.is_text()));
+        let letters = named(KeyBindingScope::Pane, |key| key.is_text());
+        let own = named(KeyBindingScope::History, |_| true);
+        let history = format!("In the history, too: {letters} · {own}");
         lines.chain([pane, history]).collect::<Vec<_>>().join("\n")
     }
 

@@ -97,6 +97,19 @@ impl UiModel {
         open.find(|layer| !layer.passes_letters()).unwrap_or(ScreenLayer::Conversation)
     }
 
+    /// Where the keys go, if not to the input box: the first word of the status line.
+    pub fn mode_sign(&self) -> Option<&'static str> {
+        match self.focused_layer() {
+            ScreenLayer::FocusedPane if self.panes.is_search_typed() => Some("SEARCH"),
+            ScreenLayer::FocusedPane | ScreenLayer::HistoryBrowser | ScreenLayer::ResumePicker => {
+                Some("VIEW")
+            }
+            ScreenLayer::KeyQuestion => Some("ASK"),
+            ScreenLayer::WorkflowEditor => Some("EDIT"),
+            _ => None,
+        }
+    }
+
     /// What decides which keys mean what.
     pub fn key_focus_state(&self) -> KeyFocusState {
         let focused = self.focused_layer();

@@ -18,11 +18,13 @@ pub mod common_data;
 pub mod pane_data;
 pub mod run_costs;
 pub mod run_graph;
+pub mod run_times;
 pub mod timeline;
 pub mod tool_calls;
 
 use pane_data::RunPaneData;
 use run_costs::RunCostView;
+use run_times::RunTimes;
 
 /// An agent that has answered.
 #[derive(Clone, PartialEq, Debug)]
@@ -147,6 +149,8 @@ pub struct RunView {
     pub busy_since: Option<Timestamp>,
     /// Milliseconds of work before it was resumed.
     pub worked_ms: u64,
+    /// What takes its time.
+    pub times: RunTimes,
     /// Of its last event: when a process died is not known better.
     pub last_event_at: Timestamp,
     /// The user left a question of it open.
@@ -231,6 +235,7 @@ impl RunView {
             activity: String::new(),
             busy_since: None,
             worked_ms: 0,
+            times: RunTimes::default(),
             last_event_at: Timestamp::default(),
             question_left_open: false,
             awaiting_text: None,
@@ -259,6 +264,7 @@ impl RunView {
     /// Takes an event into what the panes show; what else it means is for `update` to say.
     pub fn apply_event(&mut self, at: Timestamp, event: &RunEvent) {
         self.pane_data.apply_event(at, event);
+        self.times.apply_event(at, event);
         let doing = match event {
             RunEvent::ModelCalled { agent, side, .. } => {
                 self.agent_mut(&one_line(agent), *side);

@@ -22,6 +22,8 @@ pub use folding::SelectionStep;
 use item::{AgentReplyItem, TranscriptItem};
 use layout::{ItemLayoutOptions, ReplyLayoutTail};
 
+use crate::text::one_line;
+
 /// What is at the top of the screen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum TranscriptScroll {
@@ -112,6 +114,22 @@ impl TranscriptList {
         self.add_item(item)
     }
 
+    /// Appends a step from state to state. One that follows another with nothing shown between them takes its states
+    /// over.
+    pub fn push_transition(&mut self, from: &str, to: &str) {
+        let mut states = vec![one_line(from)];
+        let last = self.entries.iter().rposition(|entry| !entry.item.is_hidden());
+        if let Some(at) = last
+            && let TranscriptItem::Transition(before) = &self.entries[at].item
+            && before.last() == states.first()
+        {
+            states.clone_from(before);
+            self.edit_item(at, |item| *item = TranscriptItem::Transition(Vec::new()));
+        }
+        states.push(one_line(to));
+        self.push(TranscriptItem::Transition(states));
+    }
+
     /// How many items were shown so far.
     pub fn shown_count(&self) -> usize {
         self.shown_item_count
@@ -124,9 +142,13 @@ impl TranscriptList {
 
     fn add_item(&mut self, item: TranscriptItem) -> usize {
         self.weight += estimate_bytes(&item);
-        let before = self.entries.iter().rev().find(|entry| !matches!(entry.item, TranscriptItem::Detail(_)));
-        let gap = before.is_some_and(|entry| entry.item.is_block() || item.is_block())
-            && !matches!(item, TranscriptItem::Detail(_));
+        let before = self.entries.iter().rev().find(|entry| !entry.item.is_hidden());
+        let is_step = |item: &TranscriptItem| matches!(item, TranscriptItem::Transition(_));
+        // a step between two blocks is the gap between them
+        let gap = !item.is_hidden()
+            && !is_step(&item)
+            && before
+                .is_some_and(|before| !is_step(&before.item) && (before.item.is_block() || item.is_block()));
         self.entries.push(TranscriptEntry {
             item,
             gap_before: gap,

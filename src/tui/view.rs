@@ -251,9 +251,14 @@ fn draw_status(model: &UiModel, area: Rect, frame: &mut Frame<'_>) {
     let theme = model.theme;
     let mut keys = keys_hint(model);
     let columns = usize::from(area.width);
-    let parts = status_parts(model, columns.saturating_sub(display_width(&keys) + 4));
     let mut spans = vec![Span::raw(" ")];
     let mut used = 1;
+    if let Some(sign) = model.mode_sign() {
+        spans.push(Span::styled(format!(" {sign} "), theme.selected_style()));
+        spans.push(Span::raw(" "));
+        used += display_width(sign) + 3;
+    }
+    let parts = status_parts(model, columns.saturating_sub(display_width(&keys) + 3 + used));
     for (at, (text, style)) in parts.into_iter().enumerate() {
         let gap = if at > 0 { " · " } else { "" };
         used += display_width(gap) + display_width(&text);
@@ -334,7 +339,8 @@ fn activity_text(model: &UiModel) -> Option<String> {
         None if run.activity.is_empty() => "working",
         None => &run.activity,
     };
-    Some(with_elapsed_time(what, run.elapsed_ms(model.now)?, model.reduced_motion))
+    let ms = run.times.activity_ms(model.now).or_else(|| run.elapsed_ms(model.now))?;
+    Some(with_elapsed_time(what, ms, model.reduced_motion))
 }
 
 /// With the seconds, where they may move.

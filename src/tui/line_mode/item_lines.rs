@@ -16,6 +16,12 @@ pub(super) fn item_lines(item: &TranscriptItem, state: &str, details: bool) -> O
         TranscriptItem::Tool(tool) => tool_lines(tool, state, details),
         TranscriptItem::Line { text, .. } => text.lines().map(str::to_owned).collect(),
         TranscriptItem::Rule(text) => vec![format!("state: {text}")],
+        // each step is printed as it comes: those before are printed already
+        TranscriptItem::Transition(states) => match states.as_slice() {
+            [.., from, to] => vec![format!("state: {from} → {to}")],
+            [only] => vec![format!("state: {only}")],
+            [] => Vec::new(),
+        },
         TranscriptItem::Detail(text) if details => text.lines().map(str::to_owned).collect(),
         TranscriptItem::Detail(_) => Vec::new(),
     })

@@ -90,7 +90,10 @@ pub fn budget_text(run: &RunView) -> String {
         ],
         vec![
             "time".to_owned(),
-            run.elapsed_ms(run.last_event_at).map_or_else(|| "none yet".to_owned(), format_duration),
+            run.elapsed_ms(run.last_event_at).map_or_else(
+                || "none yet".to_owned(),
+                |ms| run.times.describe_elapsed(ms, run.last_event_at),
+            ),
             of(duration_ms.hard.map(format_duration)),
         ],
     ];

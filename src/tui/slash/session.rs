@@ -7,8 +7,8 @@ use super::command::{SlashAction, SlashArgument, SlashCommand};
 pub(super) const HELP: SlashCommand = SlashCommand {
     name: "help",
     aliases: &["h", "?"],
-    usage: "[COMMAND]",
-    description: "commands and keys, or one command in full",
+    usage: "[WORD]",
+    description: "commands in groups; a command, a group or `keys` in full",
     long_help: "",
     argument: SlashArgument::Command,
     parse_arguments: |rest| {

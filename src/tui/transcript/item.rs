@@ -100,8 +100,11 @@ pub enum TranscriptItem {
         tone: ItemTone,
         text: String,
     },
-    /// `── code → review ──`.
+    /// `── resumed ──`.
     Rule(String),
+    /// `code → review`: the states that a run went through with nothing to show between them. Empty: a later item has
+    /// them.
+    Transition(Vec<String>),
     /// Only visible with the details: data changes, script logs.
     Detail(String),
 }
@@ -182,6 +185,11 @@ impl TranscriptItem {
         Self::Rule(one_line(text))
     }
 
+    /// The states, in their order.
+    pub fn transition(states: &[&str]) -> Self {
+        Self::Transition(states.iter().map(|state| one_line(state)).collect())
+    }
+
     pub fn detail_item(text: &str) -> Self {
         Self::Detail(clean_text(text).into_owned())
     }
@@ -209,6 +217,7 @@ impl TranscriptItem {
                 parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
             }
             Self::Line { text, .. } | Self::Rule(text) | Self::Detail(text) => text.clone(),
+            Self::Transition(states) => states.join(" → "),
         }
     }
 
@@ -226,7 +235,13 @@ impl TranscriptItem {
                 tool.arguments.len() + tool.summary.len() + tool.content.len() + change
             }
             Self::Line { text, .. } | Self::Rule(text) | Self::Detail(text) => text.len(),
+            Self::Transition(states) => states.iter().map(String::len).sum(),
         }
+    }
+
+    /// Takes no room, unless the details are shown.
+    pub fn is_hidden(&self) -> bool {
+        matches!(self, Self::Detail(_)) || matches!(self, Self::Transition(states) if states.is_empty())
     }
 
     /// Wants an empty row before and after it.

@@ -7,7 +7,7 @@ use super::item::{BlockBodyStyle, ItemTone, TranscriptBlock, TranscriptItem};
 use super::layout_options::{INDENT, layout_fold_line, layout_plain};
 use super::line_wrap::push;
 use super::{diff, markdown};
-use crate::text::{display_width, fit_to_columns};
+use crate::text::{display_width, fit_to_columns, format_count};
 use crate::theme::ColorTheme;
 
 pub use super::layout_options::ItemLayoutOptions;
@@ -19,6 +19,9 @@ mod tool;
 /// A user's text with more lines than this shows only its first ones.
 const FOLD_FROM: usize = 40;
 const FOLD_SHOWN: usize = 10;
+
+/// A way through more states than this is folded.
+const STATES_SHOWN: usize = 3;
 
 /// A diff with more lines than this is shown by its first ones.
 const DIFF_FROM: usize = 60;
@@ -41,6 +44,7 @@ pub fn layout_item(
             layout_plain(text, tone_style(*tone, look.theme), look.columns, INDENT, &mut rows);
         }
         TranscriptItem::Rule(text) => rows.push(rule_line(text, look)),
+        TranscriptItem::Transition(states) => layout_transition(states, look, &mut rows),
         TranscriptItem::Detail(text) if look.details => {
             layout_plain(text, look.theme.dim_style(), look.columns, INDENT, &mut rows);
         }
@@ -56,6 +60,7 @@ pub fn is_foldable(item: &TranscriptItem) -> bool {
         TranscriptItem::Reply(reply) => !reply.reasoning.is_empty(),
         TranscriptItem::Tool(tool) => !tool.content.is_empty() || tool.change.is_some(),
         TranscriptItem::Detail(_) => true,
+        TranscriptItem::Transition(states) => states.len() > STATES_SHOWN,
         TranscriptItem::Line { .. } | TranscriptItem::Rule(_) => false,
     }
 }
@@ -99,6 +104,36 @@ fn fold_point(block: &TranscriptBlock) -> Option<(usize, usize)> {
     let (end, _) = block.body.match_indices('\n').nth(shown - 1)?;
     let lines = block.body[end + 1..].split('\n').count();
     (shown + lines > from).then_some((end, lines))
+}
+
+/// At the right margin: what agents say stands at the left. Of a long way only its ends, unless the details are shown.
+fn layout_transition(states: &[String], look: ItemLayoutOptions, rows: &mut Vec<Line<'static>>) {
+    let [first, hidden @ .., last] = states else {
+        return rows.extend(states.first().map(|state| right_line(state, look)));
+    };
+    if states.len() <= STATES_SHOWN {
+        return rows.push(right_line(&states.join(" → "), look));
+    }
+    if !look.details {
+        let count = format_count(hidden.len() as u64, "state");
+        return rows.push(right_line(&format!("▸ {first} → {count} → {last}"), look));
+    }
+    let mut line = format!("▾ {first}");
+    for state in &states[1..] {
+        if display_width(&line) + display_width(state) + 3 > look.columns {
+            rows.push(right_line(&line, look));
+            line.clear();
+        }
+        line.push_str(" → ");
+        line.push_str(state);
+    }
+    rows.push(right_line(&line, look));
+}
+
+fn right_line(text: &str, look: ItemLayoutOptions) -> Line<'static> {
+    let text = fit_to_columns(text, look.columns);
+    let free = look.columns.saturating_sub(display_width(&text));
+    Line::styled(format!("{:free$}{text}", ""), look.theme.dim_style())
 }
 
 fn rule_line(text: &str, look: ItemLayoutOptions) -> Line<'static> {

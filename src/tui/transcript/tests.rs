@@ -108,6 +108,36 @@ fn blocks_are_set_apart_and_hidden_details_take_no_room() {
 }
 
 #[test]
+fn steps_with_nothing_between_them_are_one_line() {
+    let check = |steps: &[&str], between: Option<TranscriptItem>, expected: &[&str]| {
+        let mut list = TranscriptList::default();
+        list.push(TranscriptItem::report_item("said", ""));
+        for (at, pair) in steps.windows(2).enumerate() {
+            if at == 1 {
+                list.push(TranscriptItem::detail_item("data"));
+                if let Some(item) = &between {
+                    list.push(item.clone());
+                }
+            }
+            list.push_transition(pair[0], pair[1]);
+        }
+        list.push(TranscriptItem::report_item("more", ""));
+        assert_eq!(arrange(&mut list, 26, 20), expected);
+    };
+    let line = |text: &str| format!("{text:>26}");
+    check(&["a", "b"], None, &["said", &line("a → b"), "more"]);
+    check(&["a", "b", "c"], None, &["said", &line("a → b → c"), "more"]);
+    check(&["a", "b", "c", "d", "e"], None, &["said", &line("▸ a → 3 states → e"), "more"]);
+    let note = TranscriptItem::note_item("note");
+    check(&["a", "b", "c"], Some(note), &["said", &line("a → b"), "  note", &line("b → c"), "more"]);
+    let details = ItemLayoutOptions { columns: 12, details: true, ..ItemLayoutOptions::default() };
+    let way = TranscriptItem::transition(&["first", "then", "last", "end"]);
+    let rows = layout::layout_item(&way, details, usize::MAX).0;
+    let texts: Vec<String> = rows.iter().map(|row| row.to_string().trim_start().to_owned()).collect();
+    assert_eq!(texts, ["▾ first", "→ then", "→ last", "→ end"]);
+}
+
+#[test]
 fn a_flood_is_laid_out_piece_by_piece_to_its_end() {
     for (open, interrupted) in [(true, false), (true, true), (false, false)] {
         let mut list = numbered(3);
@@ -438,6 +468,8 @@ mod any_text {
         let mut items = vec![
             TranscriptItem::note_item(text),
             TranscriptItem::rule(text),
+            TranscriptItem::transition(&[text]),
+            TranscriptItem::transition(&[text; 6]),
             TranscriptItem::detail_item(text),
             TranscriptItem::Tool(tool),
         ];

@@ -133,7 +133,7 @@ fn show_change(
             }
         }
         RunEvent::StateEntered { state, agent, .. } => on_state_entered(model, run, &state, agent),
-        RunEvent::Transitioned { from, .. } => on_transition(model, run, &from, title),
+        RunEvent::Transitioned { from, to, .. } => on_transition(model, run, &from, &to, title),
         RunEvent::DataChanged { set, .. } => steering::on_resume_input_read(model, run, &set),
         RunEvent::BranchStarted { state, branch, .. } => {
             branches::on_branch_started(model, run, &state, &branch);
@@ -319,17 +319,20 @@ fn on_text_queued(model: &mut UiModel, run: &RunId, text: String, title: &str) {
     )));
 }
 
-/// A step from state to state: a rule, or a quiet line where several threads take steps.
-fn on_transition(model: &mut UiModel, run: &RunId, from: &str, title: &str) {
+/// A step from state to state: a quiet line of its own kind, or a note where several threads take steps.
+fn on_transition(model: &mut UiModel, run: &RunId, from: &str, to: &str, title: &str) {
     // whatever it had started is over, joined or not
     branches::on_branch_over(model, run, from, None);
     let Some(view) = model.find_run(run).filter(|view| !view.chat) else { return };
-    let item = match view.branch_for_state(&one_line(from)) {
-        None => TranscriptItem::rule(title),
-        Some(branch) if branch.is_item() => TranscriptItem::detail_item(title),
-        Some(_) => TranscriptItem::note_item(title),
-    };
-    model.add_item(item);
+    match view.branch_for_state(&one_line(from)) {
+        None => model.transcript.push_transition(from, to),
+        Some(branch) if branch.is_item() => {
+            model.add_item(TranscriptItem::detail_item(title));
+        }
+        Some(_) => {
+            model.add_item(TranscriptItem::note_item(title));
+        }
+    }
 }
 
 fn on_state_entered(model: &mut UiModel, run: &RunId, state: &str, agent: Option<String>) {
@@ -340,7 +343,7 @@ fn on_state_entered(model: &mut UiModel, run: &RunId, state: &str, agent: Option
     view.add_to_path(&one_line(state));
     view.activity = agent.map(|agent| one_line(&agent)).unwrap_or_default();
     if first && !view.chat {
-        model.add_item(TranscriptItem::rule(state));
+        model.add_item(TranscriptItem::transition(&[state]));
     }
 }
 

@@ -11,9 +11,7 @@ use crate::msg::UiCommand;
 use crate::run_view::pane_data::RunDefinitionState;
 use crate::run_view::{MessageWithdrawal, RunView, StoppedAt};
 use crate::slash::steering::{PendingTextAction, SteerAction};
-use crate::text::{
-    fit_to_columns, format_count, format_dollars, format_duration, format_thousands, one_line,
-};
+use crate::text::{fit_to_columns, format_count, format_dollars, format_thousands, one_line};
 use crate::transcript::item::{ItemTone, TranscriptBlock, TranscriptItem};
 use synthdev_domain::ids::RunId;
 use synthdev_service::definition_views::did_you_mean::closest_word;
@@ -361,7 +359,7 @@ fn status_text(model: &UiModel) -> String {
         let _ = write!(text, " · {at_once}");
     }
     if let Some(ms) = run.elapsed_ms(model.now) {
-        let _ = write!(text, "\nelapsed   {}", format_duration(ms));
+        let _ = write!(text, "\nelapsed   {}", run.times.describe_elapsed(ms, model.now));
     }
     let spent = run.ledger.usage().total();
     let _ = write!(

@@ -238,7 +238,8 @@ fn inner_area(area: Rect) -> Rect {
 
 /// The keys that matter most in the pane that has them.
 pub fn pane_keys(model: &UiModel, pane: PaneKind) -> String {
-    let key = |action: KeyAction, about: &str| model.keymap.key(action).map(|key| format!("{key} {about}"));
+    let key =
+        |action: KeyAction, about: &str| model.keymap.pane_key(action).map(|key| format!("{key} {about}"));
     let typing = model.panes.search.as_ref().is_some_and(|search| search.is_typing);
     let wanted: &[(KeyAction, &str)] = match pane {
         _ if typing => return "Enter finds · Esc".to_owned(),

@@ -67,13 +67,15 @@ fn what_is_chosen_opens_and_closes() {
     desk.press_key(KeyCode::Char('1'), KeyModifiers::ALT);
     desk.draw_screen(100, 40);
     // the last one first: the edit, then the call
-    desk.type_text("[[").key(KeyCode::Enter);
+    desk.press_key(KeyCode::Up, KeyModifiers::ALT)
+        .press_key(KeyCode::Up, KeyModifiers::ALT)
+        .key(KeyCode::Enter);
     let screen = desk.draw_screen(100, 40);
     assert!(screen.contains("    three.rs") && !screen.contains("and another"), "{screen}");
-    desk.type_text("[").key(KeyCode::Enter);
+    desk.press_key(KeyCode::Up, KeyModifiers::ALT).key(KeyCode::Enter);
     let screen = desk.draw_screen(100, 40);
     assert!(screen.contains("    and another") && screen.contains("    three.rs"), "{screen}");
-    desk.type_text("]").key(KeyCode::Enter);
+    desk.press_key(KeyCode::Down, KeyModifiers::ALT).key(KeyCode::Enter);
     assert!(!desk.draw_screen(100, 40).contains("three.rs"));
     assert_eq!(
         desk.model

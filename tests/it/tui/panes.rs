@@ -283,9 +283,10 @@ pub(super) fn keys(desk: &mut TuiHarness, keys: &str) {
             "Down" => desk.key(KeyCode::Down),
             "PgUp" => desk.key(KeyCode::PageUp),
             "F3" => desk.key(KeyCode::F(3)),
-            other => match other.strip_prefix("Alt+") {
-                Some(letter) => desk.press_alt(letter.chars().next().unwrap()),
-                None => desk.type_text(other),
+            other => match other.split_once('+') {
+                Some(("Alt", letter)) => desk.press_alt(letter.chars().next().unwrap()),
+                Some(("Ctrl", letter)) => desk.press_control(letter.chars().next().unwrap()),
+                _ => desk.type_text(other),
             },
         };
     }
@@ -321,6 +322,12 @@ fn keys_lead_to_what_is_on_screen() {
     check(small, "Alt+2 Alt+3", &["─ agents", "writes"], &["─ graph"]);
     check(small, "Alt+2 hello Enter", &["I begin with", "queued: hello"], &["─ graph"]);
     check(small, "Alt+2 hello", &["─ graph", "❯ hello"], &[]);
+    // letters that are keys in the history are text here
+    check(small, "Alt+2", &[" VIEW ", "Ctrl+F finds"], &[" SEARCH "]);
+    check(small, "Alt+2 yes", &["❯ yes"], &[" VIEW "]);
+    check(small, "Alt+2 jk/nN", &["❯ jk/nN"], &[" VIEW "]);
+    check(small, "Alt+2 /cont", &["❯ /cont", "/continue"], &[" VIEW "]);
+    check(small, "Alt+2 Ctrl+f cod", &[" SEARCH "], &["❯ cod", " VIEW "]);
     check(small, "Alt+5 Alt+4 Tab", &["─ tools"], &["─ data"]);
     check(wide, "", &["I begin with", "path", "agents"], &["─ graph"]);
     check(wide, "Alt+2", &["I begin with", "─ graph"], &["│ path"]);
@@ -330,10 +337,10 @@ fn keys_lead_to_what_is_on_screen() {
     check(wide, "Alt+2 Alt+4", &["─ data"], &["─ graph"]);
     check(wider, "", &["─ graph", "I begin with", "path"], &[]);
     check(wider, "Alt+2 Alt+4", &["─ graph", "─ data", "I begin with"], &["│ path"]);
-    check(wide, "Tab", &["conversation: / finds"], &[]);
+    check(wide, "Tab", &["conversation: Ctrl+F finds"], &[]);
     check(wide, "Alt+2 Tab", &["Esc stops"], &["Esc back"]);
-    check(wide, "Alt+2 BackTab", &["conversation: / finds"], &[]);
-    check(wide, "text Tab", &["❯ text"], &["conversation: / finds"]);
+    check(wide, "Alt+2 BackTab", &["conversation: Ctrl+F finds"], &[]);
+    check(wide, "text Tab", &["❯ text"], &["conversation: Ctrl+F finds"]);
     check(small, "Alt+4", &["● ▾ plan", "● ", "rounds: 2", "goal: ship it", "● "], &[]);
     check(
         small,
@@ -382,18 +389,18 @@ fn every_pane_understands_the_same_keys() {
         desk.key(KeyCode::End);
         let end = shown(&mut desk, "the end", " 100 % ─", title != "graph");
         assert!(home != scrolled && home != end, "{title}");
-        desk.key(KeyCode::Home).type_text("/").type_text(word).key(KeyCode::Enter);
+        desk.key(KeyCode::Home).press_control('f').type_text(word).key(KeyCode::Enter);
         let found = shown(&mut desk, "found", word, true);
         assert!(!found.contains("not found"), "{title}: {found}");
-        desk.key(KeyCode::Esc).type_text("/nowhere").key(KeyCode::Enter);
+        desk.key(KeyCode::Esc).press_control('f').type_text("/nowhere").key(KeyCode::Enter);
         shown(&mut desk, "not found", "/nowhere not found", true);
         desk.key(KeyCode::Esc).take_commands();
-        for letter in ['y', 'Y'] {
-            desk.key(KeyCode::Char(letter));
+        for modifiers in [KeyModifiers::CONTROL, KeyModifiers::ALT] {
+            desk.press_key(KeyCode::Char('y'), modifiers);
             let copied = desk.take_commands();
             assert!(
                 matches!(&copied[..], [UiCommand::Copy(text)] if !text.trim().is_empty()),
-                "{title} {letter}: {copied:?}"
+                "{title} {modifiers:?}: {copied:?}"
             );
         }
         desk.key(KeyCode::F(10));
@@ -569,7 +576,7 @@ fn other_keys_are_used_everywhere() {
     let file = SourceFile::new(
         ConfigLayer::User,
         "user:keyboard.json",
-        "{\"graph\": [\"Alt+G\"], \"copy\": [\"c\"]}",
+        "{\"graph\": [\"Alt+G\"], \"copy\": [\"Alt+C\", \"c\"]}",
     );
     let (keymap, found) = keymap::read_keyboard_file(&file);
     assert!(found.is_empty(), "{found:?}");
@@ -579,8 +586,8 @@ fn other_keys_are_used_everywhere() {
     desk.press_alt('2');
     assert_eq!(desk.model.panes.focus, None);
     desk.press_alt('g').take_commands();
-    assert!(desk.draw_screen(80, 24).contains("c copies"), "hints know it");
-    desk.key(KeyCode::Char('c'));
+    assert!(desk.draw_screen(80, 24).contains("Alt+C copies"), "hints know it");
+    desk.press_alt('c');
     assert!(matches!(desk.take_commands().as_slice(), [UiCommand::Copy(_)]));
     desk.key(KeyCode::Esc).line("/keys");
     desk.key(KeyCode::Home);

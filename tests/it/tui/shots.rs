@@ -195,13 +195,13 @@ const CONVERSATION: &[Row] = &[
             .run_event("c1", tool(8, "execute_terminal", json!({"command": "ls"})))
             .run_event("c1", tool_done(8, "execute_terminal", true, "one.rs\ntwo.rs\nthree.rs"));
         desk.press_alt('1').draw_screen(80, 24);
-        desk.type_text("[").key(KeyCode::Enter);
+        desk.press_key(KeyCode::Up, KeyModifiers::ALT).key(KeyCode::Enter);
     }),
     ("searched", |desk| {
         show_answer_form(desk)
             .run_event("c1", model_replied(7, "coder", ConversationSide::Assistant, HALF, ""));
         desk.press_alt('1').draw_screen(80, 24);
-        desk.type_text("/flag").key(KeyCode::Enter);
+        desk.press_control('f').type_text("flag").key(KeyCode::Enter);
     }),
 ];
 

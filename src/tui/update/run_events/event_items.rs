@@ -9,8 +9,12 @@ pub(super) fn event_item(words: &EventDescription<'_>) -> Option<TranscriptItem>
     let line = || one_line(&words.line());
     Some(match words.kind {
         EventKind::Rewind | EventKind::Nested => TranscriptItem::rule(&line()),
-        EventKind::Snapshot | EventKind::Wait | EventKind::Control => TranscriptItem::note_item(&line()),
-        EventKind::Data | EventKind::BranchStart => TranscriptItem::detail_item(&line()),
+        // what it does not cover is told
+        EventKind::Snapshot if !words.detail.is_empty() => TranscriptItem::note_item(&line()),
+        EventKind::Wait | EventKind::Control => TranscriptItem::note_item(&line()),
+        EventKind::Snapshot | EventKind::Data | EventKind::BranchStart => {
+            TranscriptItem::detail_item(&line())
+        }
         // these texts may have several lines
         EventKind::Log => TranscriptItem::detail_item(&words.line()),
         EventKind::Warning => marked_item(words, &words.line()),

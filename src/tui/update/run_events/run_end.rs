@@ -8,7 +8,7 @@ use super::super::unread_input;
 use crate::model::UiModel;
 use crate::msg::UiCommand;
 use crate::report;
-use crate::text::{format_dollars, format_duration, format_thousands};
+use crate::text::{format_dollars, format_thousands};
 use crate::transcript::item::{BlockBodyStyle, ItemTone, ToolStatus, TranscriptBlock, TranscriptItem};
 use synthdev_domain::ids::{CallId, RunId, SnapshotId};
 use synthdev_domain::journal::RunStatus;
@@ -105,7 +105,8 @@ pub fn on_run_finished(
     let kept = stands && !chat;
     let outbox = if kept { VecDeque::new() } else { std::mem::take(&mut view.outbox) };
     view.withdrawals.clear();
-    let item = end_item(view, status, stands, output, error, snapshot, elapsed);
+    let took = elapsed.map(|ms| format!(" in {}", view.times.describe_elapsed(ms, now)));
+    let item = end_item(view, status, stands, output, error, snapshot, &took.unwrap_or_default());
     // A conversation that was left says nothing.
     if !chat || status == RunStatus::Failed {
         model.add_item(item);
@@ -136,10 +137,9 @@ fn end_item(
     output: Option<Value>,
     error: Option<RunError>,
     snapshot: Option<SnapshotId>,
-    elapsed: Option<u64>,
+    took: &str,
 ) -> TranscriptItem {
     let usage = view.ledger.usage();
-    let took = elapsed.map(|ms| format!(" in {}", format_duration(ms))).unwrap_or_default();
     let good = status == RunStatus::Completed;
     let title = match (good, stands) {
         (true, _) => format!("✓ {} {}{took}", view.workflow, status.as_str()),
