@@ -1,6 +1,6 @@
 //! Servers of the model context protocol whose tools our agents use: which are configured, and what they list.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -8,6 +8,7 @@ pub use synthdev_adapters::mcp_client::McpToolLists;
 use synthdev_adapters::mcp_client::{McpClientSettings, McpServerPool};
 use synthdev_adapters::tools::ToolSettings;
 use synthdev_domain::mcp_server::McpServerConfig;
+use synthdev_domain::source_location::ConfigLayer;
 use synthdev_domain::tool::ToolSpec;
 use synthdev_ports::mcp::{McpServerListing, McpServerRecords as _};
 use synthdev_settings::catalog::ConfigCatalog;
@@ -23,12 +24,17 @@ pub(crate) fn server_pool(tools: &ToolSettings, data: &Path, catalog: &ConfigCat
     })
 }
 
-/// The tools that these servers listed when they were asked last.
+/// The tools that these servers listed when they were asked last, each name once: a project's server does not describe a tool
+/// of the user's.
 pub(crate) fn listed_tools(servers: &BTreeMap<String, McpServerConfig>, data: &Path) -> Vec<ToolSpec> {
     let lists = McpToolLists::new(data);
-    let listed = servers.values().filter_map(|server| Some((server, lists.listed_tools(server)?.ok()?)));
+    let mut servers: Vec<&McpServerConfig> = servers.values().collect();
+    servers.sort_by_key(|server| server.layer == ConfigLayer::Project);
+    let listed = servers.iter().filter_map(|server| Some((server, lists.listed_tools(server)?.ok()?)));
+    let mut names = BTreeSet::new();
     listed
         .flat_map(|(server, tools)| tools.iter().map(|tool| server.tool_spec(tool)).collect::<Vec<_>>())
+        .filter(|spec| names.insert(spec.name.clone()))
         .collect()
 }
 

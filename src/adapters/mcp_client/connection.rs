@@ -54,7 +54,7 @@ pub(super) enum McpCallFailure {
 
 pub(super) struct McpConnection {
     service: RunningService<RoleClient, McpClientHandler>,
-    tools_changed: Arc<Notify>,
+    lists_changed: Arc<Notify>,
     progress: ProgressDispatcher,
     errors: StderrTail,
     /// Dropped last: the server is asked to end by the end of its input first.
@@ -63,7 +63,7 @@ pub(super) struct McpConnection {
 
 /// Identifies synthdev to the server, and receives its notifications.
 struct McpClientHandler {
-    tools_changed: Arc<Notify>,
+    lists_changed: Arc<Notify>,
     progress: ProgressDispatcher,
 }
 
@@ -84,7 +84,15 @@ impl ClientHandler for McpClientHandler {
     }
 
     async fn on_tool_list_changed(&self, _context: NotificationContext<RoleClient>) {
-        self.tools_changed.notify_one();
+        self.lists_changed.notify_one();
+    }
+
+    async fn on_resource_list_changed(&self, _context: NotificationContext<RoleClient>) {
+        self.lists_changed.notify_one();
+    }
+
+    async fn on_prompt_list_changed(&self, _context: NotificationContext<RoleClient>) {
+        self.lists_changed.notify_one();
     }
 }
 
@@ -129,10 +137,10 @@ impl McpConnection {
         limit: Duration,
     ) -> Result<Self, String> {
         let errors = StderrTail::default();
-        let tools_changed = Arc::new(Notify::new());
+        let lists_changed = Arc::new(Notify::new());
         let progress = ProgressDispatcher::new();
         let handler =
-            McpClientHandler { tools_changed: Arc::clone(&tools_changed), progress: progress.clone() };
+            McpClientHandler { lists_changed: Arc::clone(&lists_changed), progress: progress.clone() };
         let (service, process) = match prepare_server(settings, server)? {
             PreparedServer::Process(process) => {
                 let StartedProcess { group, commands, output, errors: stderr } = *process;
@@ -148,7 +156,7 @@ impl McpConnection {
         };
         let why = match service {
             Ok(Ok(service)) => {
-                return Ok(Self { service, tools_changed, progress, errors, _process: process });
+                return Ok(Self { service, lists_changed, progress, errors, _process: process });
             }
             Ok(Err(error)) => {
                 tokio::time::sleep(STDERR_WAIT).await;
@@ -171,9 +179,9 @@ impl McpConnection {
         !self.service.is_closed() && !self.service.peer().is_transport_closed()
     }
 
-    /// Tells when the server has said that its tools have changed.
-    pub(super) fn tool_changes(&self) -> Arc<Notify> {
-        Arc::clone(&self.tools_changed)
+    /// Tells when the server has said that its tools, resources or prompts have changed.
+    pub(super) fn list_changes(&self) -> Arc<Notify> {
+        Arc::clone(&self.lists_changed)
     }
 
     fn offers(&self, what: impl FnOnce(&ServerCapabilities) -> bool) -> bool {

@@ -6,6 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 use super::tool_lists::McpToolLists;
 use synthdev_domain::mcp_server::{McpServerConfig, McpToolDescription};
+use synthdev_domain::source_location::ConfigLayer;
 use synthdev_domain::tool::ToolSpec;
 use synthdev_ports::mcp::{McpServerListing, McpServerRecords as _, McpToolAddress};
 
@@ -14,6 +15,15 @@ use synthdev_ports::mcp::{McpServerListing, McpServerRecords as _, McpToolAddres
 pub(super) struct KnownTool {
     pub(super) address: McpToolAddress,
     pub(super) spec: ToolSpec,
+    of_project: bool,
+}
+
+impl KnownTool {
+    /// Whether a tool of the same name takes its place. Two pairs of names can be one name for agents; then the server that
+    /// was known first keeps it, but a project's server does not answer for a server of the user.
+    fn gives_way_to(&self, other: &Self) -> bool {
+        self.address == other.address || self.of_project && !other.of_project
+    }
 }
 
 pub(super) struct KnownTools {
@@ -45,7 +55,15 @@ impl KnownTools {
         for tool in tools {
             let spec = server.tool_spec(tool);
             let address = McpToolAddress { server: server.name.clone(), tool: tool.name.clone() };
-            known.insert(spec.name.clone(), KnownTool { address, spec });
+            let of_project = server.layer == ConfigLayer::Project;
+            let tool = KnownTool { address, spec, of_project };
+            match known.get_mut(&tool.spec.name) {
+                Some(held) if held.gives_way_to(&tool) => *held = tool,
+                Some(_) => {}
+                None => {
+                    known.insert(tool.spec.name.clone(), tool);
+                }
+            }
         }
     }
 

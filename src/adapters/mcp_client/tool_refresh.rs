@@ -1,5 +1,5 @@
-//! Lists the tools of a connected server again, beside its calls: once after it was connected, and whenever it says that they
-//! have changed. Refuses to hold a connection open.
+//! Lists what a connected server offers again, beside its calls: once after it was connected, and whenever it says that its
+//! tools, resources or prompts have changed. Refuses to hold a connection open.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -53,7 +53,7 @@ impl LiveConnection {
             known: Arc::clone(known),
             server: server.clone(),
             connection: Arc::downgrade(&connection),
-            changed: connection.tool_changes(),
+            changed: connection.list_changes(),
         };
         let (listed, listing) = oneshot::channel();
         let (listed, listing) =

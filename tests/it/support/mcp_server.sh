@@ -4,7 +4,7 @@ notify() { printf '{"jsonrpc":"2.0","method":"notifications/%s","params":%s}\n' 
 text() { answer "{\"content\":[{\"type\":\"text\",\"text\":\"$1\"}]}"; }
 letters() { head -c "$1" /dev/zero | tr '\0' x; }
 echo start >> starts
-added=
+added= more_resources= more_prompts=
 if [ -s gained ]; then added=",{\"name\":\"$(cat gained)\",\"inputSchema\":{\"type\":\"object\"}}"; fi
 while read -r line; do
   id=$(printf '%s' "$line" | sed -n 's/.*"id":\([0-9][0-9]*\).*/\1/p')
@@ -16,7 +16,7 @@ while read -r line; do
         dies) echo 'no licence' >&2; exit 3 ;;
         chatty) echo 'Welcome to the server!' ;;
       esac
-      answer '{"protocolVersion":"2025-06-18","capabilities":{"tools":{"listChanged":true},"resources":{},"prompts":{}},"serverInfo":{"name":"t","version":"1"}}' ;;
+      answer '{"protocolVersion":"2025-06-18","capabilities":{"tools":{"listChanged":true},"resources":{"listChanged":true},"prompts":{"listChanged":true}},"serverInfo":{"name":"t","version":"1"}}' ;;
     *'"method":"tools/list"'*)
       tools='{"name":"look","description":"Looks.","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}}'
       tools="$tools,{\"name\":\"do it\",\"inputSchema\":{\"type\":\"object\",\"properties\":{\"n\":{\"type\":\"integer\"}}},\"annotations\":{\"idempotentHint\":true}},{\"name\":\"die\",\"inputSchema\":{\"type\":\"object\"},\"annotations\":{\"destructiveHint\":false}}$added"
@@ -24,7 +24,7 @@ while read -r line; do
       while [ $n -lt "${2:-3}" ]; do tools="$tools,{\"name\":\"t$n\",\"inputSchema\":{\"type\":\"object\"}}"; n=$((n + 1)); done
       answer "{\"tools\":[$tools]}" ;;
     *'"method":"resources/list"'*)
-      answer '{"resources":[{"uri":"note://one","name":"one","description":"The first note"},{"uri":"note://picture","name":"picture","mimeType":"image/png"}]}' ;;
+      answer '{"resources":[{"uri":"note://one","name":"one","description":"The first note"},{"uri":"note://picture","name":"picture","mimeType":"image/png"}'"$more_resources"']}' ;;
     *'"method":"resources/read"'*)
       case $line in
         *note://one*) answer '{"contents":[{"uri":"note://one","mimeType":"text/plain","text":"buy milk"}]}' ;;
@@ -32,7 +32,7 @@ while read -r line; do
         *) printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-32002,"message":"no such note"}}\n' "$id" ;;
       esac ;;
     *'"method":"prompts/list"'*)
-      answer '{"prompts":[{"name":"review","description":"Reviews a file","arguments":[{"name":"file","required":true},{"name":"tone"}]},{"name":"greet"}]}' ;;
+      answer '{"prompts":[{"name":"review","description":"Reviews a file","arguments":[{"name":"file","required":true},{"name":"tone"}]},{"name":"greet"}'"$more_prompts"']}' ;;
     *'"method":"prompts/get"'*)
       given=$(printf '%s' "$line" | sed -n 's/.*"file":"\([^"]*\)".*/\1/p')
       tone=$(printf '%s' "$line" | sed -n 's/.*"tone":"\([^"]*\)".*/\1/p')
@@ -59,6 +59,14 @@ while read -r line; do
       notify tools/list_changed '{}'
       text grown ;;
     *'"name":"grown"'*) text 'the new one' ;;
+    *'"name":"note"'*)
+      more_resources=',{"uri":"note://new","name":"new"}'
+      notify resources/list_changed '{}'
+      text noted ;;
+    *'"name":"prompt"'*)
+      more_prompts=',{"name":"thank"}'
+      notify prompts/list_changed '{}'
+      text prompted ;;
     *'"method":"tools/call"'*) printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-32602,"message":"unknown tool"}}\n' "$id" ;;
   esac
 done

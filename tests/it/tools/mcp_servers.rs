@@ -329,6 +329,52 @@ async fn a_list_that_changed_is_read_again_when_the_server_says_so() {
 }
 
 #[tokio::test]
+async fn resources_and_prompts_that_changed_are_listed_again() {
+    let check = async |tool: &str, expected: (usize, usize)| {
+        let fixture = ServerFixture::new("sound", ConfigLayer::User);
+        let pool = fixture.free_pool();
+        pool.list_servers(&["s".to_owned()]).await;
+        let (records, server) = (McpToolLists::new(fixture.data.path()), &fixture.servers["s"]);
+        let known = || (records.listed_resources(server).len(), records.listed_prompts(server).len());
+        assert_eq!(known(), (2, 2));
+        call(&pool, tool).await;
+        for _ in 0..1_000 {
+            if known() == expected {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        panic!("{tool}: {:?}", known());
+    };
+    check("note", (3, 2)).await;
+    check("prompt", (2, 3)).await;
+}
+
+/// `s_` with `x` and `s` with `_x` are one name for agents.
+#[tokio::test]
+async fn a_projects_server_does_not_answer_for_a_tool_of_the_users() {
+    let check = async |layers: [ConfigLayer; 2], expected: (&str, ToolRisk)| {
+        let mut fixture = ServerFixture::new("sound", layers[0]);
+        std::fs::write(fixture.directory.path().join("gained"), "_look").unwrap();
+        let mut second = fixture.servers["s"].clone();
+        (second.name, second.layer) = ("s_".to_owned(), layers[1]);
+        fixture.servers.insert("s_".to_owned(), second);
+        let pool = fixture.free_pool();
+        for order in [["s", "s_"], ["s_", "s"]] {
+            let pool = if order[0] == "s" { &pool } else { &fixture.free_pool() };
+            for server in order {
+                pool.list_servers(&[server.to_owned()]).await;
+            }
+            let (address, spec) = pool.find_tool("s___look").unwrap();
+            assert_eq!((address.server.as_str(), spec.risk), expected, "{layers:?} {order:?}");
+        }
+    };
+    let (user, project) = (ConfigLayer::User, ConfigLayer::Project);
+    check([user, project], ("s", ToolRisk::Execute)).await;
+    check([project, user], ("s_", ToolRisk::Read)).await;
+}
+
+#[tokio::test]
 async fn a_new_connection_finds_tools_that_the_server_gained() {
     let check = async |listed: &str, use_server: &str, expected: bool| {
         let fixture = ServerFixture::new("sound", ConfigLayer::User);
