@@ -104,6 +104,15 @@ impl CommandSandbox {
         Self::new(SandboxSettings::unsandboxed(), SandboxPlaces::for_project(root))
     }
 
+    /// The same for commands that may write or read these paths besides, as if the settings named them.
+    #[must_use]
+    pub fn with_opened_paths(&self, writable: &[String], readable: &[String]) -> Self {
+        let mut settings = self.settings.clone();
+        settings.writable.extend_from_slice(writable);
+        settings.readable.extend_from_slice(readable);
+        Self::new(settings, self.sandbox_places.clone())
+    }
+
     pub fn is_disabled(&self) -> bool {
         self.settings.mode == SandboxMode::Off
     }

@@ -71,6 +71,7 @@ use synthdev_ports::tool::{NoToolProgress, ToolPort, ToolProgressSink};
 use background_commands::BackgroundCommands;
 pub use background_commands::OutputRedaction;
 use mcp_call::McpCallArguments;
+use own_tool::ConfinedTool;
 use path_guard::ProjectPathGuard;
 use process::CommandConfinement;
 use tool_answer::ToolAnswer;
@@ -91,6 +92,7 @@ impl ProjectTools {
     /// Never fails: a root that does not exist shows in every tool's answer.
     pub fn new(settings: ToolSettings) -> Self {
         let policy = (!settings.typed_by_user).then(|| Arc::clone(&settings.sandbox));
+        let own_tools = ConfinedTool::all(&settings.own_tools, &settings.sandbox);
         let project = ToolContext {
             path_guard: ProjectPathGuard::new(&settings.root, &settings.hidden_paths, policy),
             terminal_timeout: settings.terminal_timeout,
@@ -102,7 +104,7 @@ impl ProjectTools {
             home: settings.home.map(|home| home.canonicalize().unwrap_or(home)),
             typed_by_user: settings.typed_by_user,
             key_servers: settings.key_servers,
-            own_tools: settings.own_tools.iter().map(|tool| (tool.spec.name.clone(), tool.clone())).collect(),
+            own_tools,
             background_commands: BackgroundCommands::new(settings.command_outputs, settings.output_redaction),
             image_store: settings.image_store,
             indexed_project: settings.indexed_project.unwrap_or(settings.root),
@@ -238,27 +240,21 @@ impl ProjectTools {
 
     async fn build_preview(&self, invocation: &ToolInvocation) -> Option<ToolPreview> {
         match invocation.tool.as_str() {
-            write_file::NAME => Some(match self.read_arguments(invocation) {
-                Ok(arguments) => {
-                    self.change_preview(move |p| Ok(write_file::plan_change(p, &arguments)?.to_preview()))
-                        .await
-                }
-                Err(problem) => cannot_apply(&problem),
-            }),
-            edit_file::NAME => Some(match self.read_arguments(invocation) {
-                Ok(arguments) => {
-                    self.change_preview(move |p| Ok(edit_file::plan_change(p, &arguments)?.to_preview()))
-                        .await
-                }
-                Err(problem) => cannot_apply(&problem),
-            }),
-            apply_patch::NAME => Some(match self.read_arguments(invocation) {
-                Ok(arguments) => {
-                    self.change_preview(move |p| Ok(apply_patch::plan_patch(p, &arguments)?.to_preview()))
-                        .await
-                }
-                Err(problem) => cannot_apply(&problem),
-            }),
+            write_file::NAME => {
+                let plan =
+                    |project: &ToolContext, call| Ok(write_file::plan_change(project, &call)?.to_preview());
+                Some(self.change_preview(invocation, plan).await)
+            }
+            edit_file::NAME => {
+                let plan =
+                    |project: &ToolContext, call| Ok(edit_file::plan_change(project, &call)?.to_preview());
+                Some(self.change_preview(invocation, plan).await)
+            }
+            apply_patch::NAME => {
+                let plan =
+                    |project: &ToolContext, call| Ok(apply_patch::plan_patch(project, &call)?.to_preview());
+                Some(self.change_preview(invocation, plan).await)
+            }
             execute_terminal::NAME => {
                 Some(self.shown_command::<execute_terminal::ExecuteTerminalArguments>(invocation))
             }
@@ -298,9 +294,9 @@ impl ProjectTools {
     fn shown_command<T: DeserializeOwned>(&self, invocation: &ToolInvocation) -> ToolPreview {
         let ToolInvocation { tool, arguments, .. } = invocation;
         let preview = || match command_preview(tool, arguments) {
-            Some(ToolPreview::Command { command, cwd, warning, background, .. }) => {
+            Some(ToolPreview::Command { command, cwd, warning, background, reach, .. }) => {
                 let ports = self.project.ports_for(invocation);
-                ToolPreview::Command { command, cwd, warning, ports, background }
+                ToolPreview::Command { command, cwd, warning, ports, background, reach }
             }
             _ => cannot_apply("it has no command"),
         };
@@ -308,12 +304,18 @@ impl ProjectTools {
     }
 
     /// Large files make slow diffs, so this never runs on the async workers.
-    async fn change_preview(
+    async fn change_preview<T: DeserializeOwned + Send + 'static>(
         &self,
-        plan: impl FnOnce(&ToolContext) -> Result<ToolPreview, String> + Send + 'static,
+        invocation: &ToolInvocation,
+        plan: impl FnOnce(&ToolContext, T) -> Result<ToolPreview, String> + Send + 'static,
     ) -> ToolPreview {
-        let shown =
-            self.run_blocking(move |project| plan(project).unwrap_or_else(|problem| cannot_apply(&problem)));
+        let arguments = match self.read_arguments(invocation) {
+            Ok(arguments) => arguments,
+            Err(problem) => return cannot_apply(&problem),
+        };
+        let shown = self.run_blocking(move |project| {
+            plan(project, arguments).unwrap_or_else(|problem| cannot_apply(&problem))
+        });
         shown.await.unwrap_or_else(|| cannot_apply("the preview could not be made"))
     }
 
@@ -424,8 +426,12 @@ impl ToolPort for ProjectTools {
         with_network: bool,
         progress: &'a dyn ToolProgressSink,
     ) -> BoxFuture<'a, ToolOutcome> {
-        let confinement = self.command_confinement(invocation, with_network);
-        self.run_and_describe(invocation, confinement, progress).boxed()
+        async move {
+            let invocation = self.project.with_tool_ports(invocation);
+            let confinement = self.command_confinement(&invocation, with_network);
+            self.run_and_describe(&invocation, confinement, progress).await
+        }
+        .boxed()
     }
 
     fn lacks_sandbox(&self, invocation: &ToolInvocation) -> Option<String> {

@@ -33,6 +33,10 @@ pub(crate) fn check_own_tools(context: &StartContext, as_json: bool) -> Result<u
         let mut out = TerminalSafeWriter(&mut stdout);
         for tool in catalog.own_tools() {
             writeln!(out, "{:<18} {} ({})", tool.spec.name, tool.command.join(" "), tool.file)?;
+            let needs = tool.needs_text();
+            if !needs.is_empty() {
+                writeln!(out, "{:<18} sandbox: {needs}", "")?;
+            }
         }
         let count = format_count(files.len() as u64, "tool file");
         if files.is_empty() {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::refused_commands::{self, CommandText};
-use super::tool::ToolPreview;
+use super::tool::{CommandReach, ToolPreview};
 
 /// The tool with which agents execute a command line.
 pub const TERMINAL: &str = "execute_terminal";
@@ -24,6 +24,7 @@ pub fn command_preview(tool: &str, arguments: &Value) -> Option<ToolPreview> {
                 warning,
                 ports: BTreeSet::new(),
                 background: arguments["background"] == true,
+                reach: CommandReach::default(),
             })
         }
         SHELL => Some(shell_preview(command, arguments)),
@@ -48,6 +49,7 @@ fn shell_preview(command: &str, arguments: &Value) -> ToolPreview {
         warning,
         ports: BTreeSet::new(),
         background: false,
+        reach: CommandReach::default(),
     }
 }
 

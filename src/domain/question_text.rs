@@ -10,7 +10,7 @@ use unicode_width::UnicodeWidthChar;
 
 use super::command_preview::command_preview;
 use super::terminal_safe;
-use super::tool::{ASKED_BY, ToolPreview};
+use super::tool::{ASKED_BY, CommandReach, ToolPreview};
 
 /// Marks every row that others wrote, at its left.
 pub const MARK: &str = "┃ ";
@@ -104,11 +104,12 @@ fn changed_lines(diff: &str) -> Vec<QuestionLine> {
 pub fn approval_lines(tool: &str, arguments: &Value, preview: Option<&ToolPreview>) -> Vec<QuestionLine> {
     let read = if preview.is_none() { command_preview(tool, arguments) } else { None };
     match preview.or(read.as_ref()) {
-        Some(ToolPreview::Command { command, cwd, warning, ports, background }) => {
+        Some(ToolPreview::Command { command, cwd, warning, ports, background, reach }) => {
             let mut lines: Vec<_> =
                 warning.iter().map(|text| QuestionLine::Warning(show_spaces(text))).collect();
             lines.extend(path_lines("in", cwd, "the project's directory"));
             lines.extend(reached_ports(ports).map(QuestionLine::Own));
+            lines.extend(opened_lines(reach));
             if *background {
                 lines.push(QuestionLine::Own(
                     "it runs on in the background, at most until the run ends".to_owned(),
@@ -131,6 +132,18 @@ fn reached_ports(ports: &BTreeSet<u16>) -> Option<String> {
     let named: Vec<String> = ports.iter().map(u16::to_string).collect();
     let what = if ports.len() == 1 { "port" } else { "ports" };
     (!ports.is_empty()).then(|| format!("it reaches {what} {} of this machine", named.join(", ")))
+}
+
+/// What the sandbox opens besides, for this command alone.
+fn opened_lines(reach: &CommandReach) -> Vec<QuestionLine> {
+    let mut lines = Vec::new();
+    if reach.network {
+        lines.push(QuestionLine::Own("it reaches the network".to_owned()));
+    }
+    for (what, paths) in [("it may also write", &reach.writable), ("it may also read", &reach.readable)] {
+        lines.extend(paths.iter().flat_map(|path| path_lines(what, path, "the project's directory")));
+    }
+    lines
 }
 
 /// The same without a dialog: the caller, then the rows.
@@ -342,10 +355,35 @@ mod tests {
         ] {
             let ports = ports.iter().copied().collect();
             let (command, cwd) = ("psql".to_owned(), ".".to_owned());
-            let preview = ToolPreview::Command { command, cwd, warning: None, ports, background: false };
+            let reach = CommandReach::default();
+            let preview =
+                ToolPreview::Command { command, cwd, warning: None, ports, background: false, reach };
             let rows = [&["in the project's directory"], expected, &["┃ psql"]].concat();
             check("execute_terminal", &json!({}), Some(&preview), &rows);
         }
+    }
+
+    #[test]
+    fn a_command_names_what_the_sandbox_opens_for_it_alone() {
+        let long = format!("~/{}", "x".repeat(40));
+        let reach = CommandReach {
+            network: true,
+            writable: vec!["~/.cache/x".to_owned(), long.clone()],
+            readable: vec!["~/.kube".to_owned()],
+        };
+        let (command, cwd, ports) = ("x".to_owned(), ".".to_owned(), BTreeSet::new());
+        let preview = ToolPreview::Command { command, cwd, warning: None, ports, background: false, reach };
+        let rows = [
+            "in the project's directory",
+            "it reaches the network",
+            "it may also write ~/.cache/x",
+            "it may also write:",
+            "┃ ~/xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
+            "┃ xxxx",
+            "it may also read ~/.kube",
+            "┃ x",
+        ];
+        check("rollout", &json!({}), Some(&preview), &rows);
     }
 
     #[test]

@@ -281,6 +281,27 @@ pub enum InterruptedCallStatus {
     Unclear { reason: String },
 }
 
+/// What the sandbox opens for a command beyond what it opens for all commands.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct CommandReach {
+    /// The network, because the definition of its tool wants it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub network: bool,
+    /// Paths as they are written in the definition: `~` is the home directory, relative ones are of the project.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub writable: Vec<String>,
+    /// Paths that are hidden from other commands.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub readable: Vec<String>,
+}
+
+impl CommandReach {
+    /// Nothing more than all commands.
+    pub fn is_usual(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
 /// What an approval dialog shows before a tool runs.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "kind")]
@@ -300,6 +321,9 @@ pub enum ToolPreview {
         /// It runs on after the call.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         background: bool,
+        /// What the sandbox opens for it besides.
+        #[serde(default, skip_serializing_if = "CommandReach::is_usual")]
+        reach: CommandReach,
     },
     Text {
         text: String,

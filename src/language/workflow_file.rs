@@ -49,6 +49,7 @@ pub use limits::LimitsForm;
 pub use parallel_form::ParallelForm;
 pub use parameter::ParameterForm;
 pub use pauses::{FailForm, PauseForm, WaitForm};
+pub use ports::read_port_list;
 pub use recovery_forms::{CatchForm, OnErrorForm, RetryForm};
 pub use requirements::RequirementsForm;
 pub use set_state::{UpdateForm, UpdateOperation};

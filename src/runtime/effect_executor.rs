@@ -382,13 +382,10 @@ impl EffectExecutor {
                 ToolPreview::Diff { path, diff: self.context.redactor.redact_text(diff) }
             }
             ToolPreview::Text { text } => ToolPreview::Text { text: self.context.redactor.redact_text(text) },
-            ToolPreview::Command { command, cwd, warning, ports, background } => ToolPreview::Command {
-                command: self.context.redactor.redact_text(command),
-                cwd,
-                warning,
-                ports,
-                background,
-            },
+            ToolPreview::Command { command, cwd, warning, ports, background, reach } => {
+                let command = self.context.redactor.redact_text(command);
+                ToolPreview::Command { command, cwd, warning, ports, background, reach }
+            }
         }
     }
 

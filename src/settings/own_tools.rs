@@ -1,6 +1,8 @@
 //! Tools that a user or a project defines: `tools/NAME.json`, a command that gets its arguments as JSON.
 //! Refuses names that are taken, and risks of a project's tool below that of a command.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use synthdev_domain::diagnostic::Diagnostic;
@@ -10,14 +12,18 @@ use synthdev_domain::sandbox::NetworkAccess;
 use synthdev_domain::source_location::ConfigLayer;
 use synthdev_domain::tool::{ToolRisk, ToolSpec};
 use synthdev_language::fields::ObjectFields;
-use synthdev_language::json::JsonNode;
+use synthdev_language::json::{JsonNode, JsonNodeKind};
 use synthdev_language::source::{FileDiagnostics, NOT_TAKEN, SourceFile};
+use synthdev_language::workflow_file::read_port_list;
 
 /// The folder of these files in a layer.
 pub const TOOLS_FOLDER: &str = "tools";
 
-pub(crate) const KEYS: [&str; 7] =
-    ["$schema", "description", "parameters", "command", "timeout_seconds", "risk", "network"];
+pub(crate) const KEYS: [&str; 8] =
+    ["$schema", "description", "parameters", "command", "timeout_seconds", "risk", "network", "sandbox"];
+
+/// Keys of `sandbox`: what the command of a tool needs of it.
+pub(crate) const SANDBOX_KEYS: [&str; 3] = ["ports", "writable", "readable"];
 
 pub(crate) const RISKS: [(&str, ToolRisk); 3] =
     [("read", ToolRisk::Read), ("write", ToolRisk::Write), ("execute", ToolRisk::Execute)];
@@ -107,6 +113,7 @@ fn read_own_tool(
         }
         access
     });
+    let needs = read_sandbox_needs(&root, file.layer, findings);
     if findings
         .list
         .iter()
@@ -115,7 +122,59 @@ fn read_own_tool(
         return None;
     }
     let spec = ToolSpec { name: name.to_owned(), description, parameters: parameters?, risk, repeat: None };
-    Some(OwnTool { spec, layer: file.layer, file: file.name.clone(), command, timeout_seconds, network })
+    Some(OwnTool {
+        spec,
+        layer: file.layer,
+        file: file.name.clone(),
+        command,
+        timeout_seconds,
+        network,
+        ports: needs.ports,
+        writable: needs.writable,
+        readable: needs.readable,
+    })
+}
+
+/// What `sandbox` of a tool opens for its command.
+#[derive(Default)]
+struct SandboxNeeds {
+    ports: BTreeSet<u16>,
+    writable: Vec<String>,
+    readable: Vec<String>,
+}
+
+/// A project's tool may have ports, as a project's workflow may: you trust it with them. Paths it may not open.
+fn read_sandbox_needs(
+    root: &JsonNode,
+    layer: ConfigLayer,
+    findings: &mut FileDiagnostics<'_>,
+) -> SandboxNeeds {
+    let mut needs = SandboxNeeds::default();
+    let Some(node) = root.get("sandbox").filter(|node| node.kind != JsonNodeKind::Null) else { return needs };
+    let Some(fields) = ObjectFields::from_node(node, "`sandbox` of a tool", findings) else { return needs };
+    fields.reject_unknown_keys(&SANDBOX_KEYS, findings);
+    if let Some(list) = fields.get(&["ports"], findings) {
+        let hint = "declare only those that its command needs";
+        needs.ports = read_port_list(list, hint, findings);
+    }
+    for (key, paths) in [("writable", &mut needs.writable), ("readable", &mut needs.readable)] {
+        for path in fields.texts(&[key], findings).unwrap_or_default() {
+            if path.value.trim().is_empty() || path.value.contains('\0') {
+                let message = format!("`sandbox.{key}` holds a text that is no path");
+                findings.add_error("C06", path.span, message, None);
+            } else if layer == ConfigLayer::Project {
+                let message = format!(
+                    "`{}` in `sandbox.{key}` has no effect: a tool of a project reaches no more files than other commands",
+                    path.value
+                );
+                let hint = format!("add it to `sandbox.{key}` in your own settings if you want it");
+                findings.add_warning(NOT_TAKEN, path.span, message, Some(hint));
+            } else {
+                paths.push(path.value);
+            }
+        }
+    }
+    needs
 }
 
 /// The name of the file without its ending.
@@ -236,6 +295,16 @@ mod tests {
             ("a.json", whole("").replace("[\"x\"]", "\"x\""), (1, 0), "`command` must be a list of texts"),
             ("a.json", whole("").replace("[\"x\"]", "[]"), (1, 0), "`command` names no program"),
             ("a.json", whole("").replace("[\"x\"]", "[\"-c\"]"), (1, 0), "must not begin with `-`"),
+            ("a.json", whole(",\n \"sandbox\": []"), (2, 13), "`sandbox` of a tool must be an object"),
+            ("a.json", whole(",\n \"sandbox\": {\"port\": []}"), (2, 14), "unknown key `port`"),
+            (
+                "a.json",
+                whole(",\n \"sandbox\": {\"ports\": [80]}"),
+                (2, 24),
+                "`sandbox.ports` cannot hold 80",
+            ),
+            ("a.json", whole(",\n \"sandbox\": {\"writable\": [\" \"]}"), (2, 27), "no path"),
+            ("a.json", whole(",\n \"sandbox\": {\"readable\": 1}"), (2, 26), "a list of strings"),
             (
                 "a.json",
                 whole("").replace("\"object\"", "\"objct\""),
@@ -257,6 +326,22 @@ mod tests {
             };
             assert!(found.iter().any(fits), "{text}: {found:?}");
         }
+    }
+
+    #[test]
+    fn only_a_tool_of_the_user_opens_paths() {
+        let text = format!(
+            r#"{{"description": "d", {SCHEMA}, "command": ["x"],
+                "sandbox": {{"ports": [5432, 8080], "writable": ["~/w"], "readable": "~/.kube"}}}}"#
+        );
+        let check = |layer: ConfigLayer, expected: &str, warnings: usize| {
+            let (tools, found) = load(layer, "tools/rollout.json", &text);
+            assert_eq!(tools[0].needs_text(), expected, "{layer}");
+            assert_eq!(found.len(), warnings, "{found:?}");
+            assert!(found.iter().all(|one| one.code == NOT_TAKEN && one.message.contains("has no effect")));
+        };
+        check(ConfigLayer::User, "ports 5432, 8080; writes ~/w; reads ~/.kube", 0);
+        check(ConfigLayer::Project, "ports 5432, 8080", 2);
     }
 
     #[test]

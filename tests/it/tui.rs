@@ -363,6 +363,7 @@ fn command_preview(command: &str) -> ToolPreview {
         warning: None,
         ports: Default::default(),
         background: false,
+        reach: Default::default(),
     }
 }
 

@@ -110,6 +110,7 @@ pub(super) async fn run_tool(
         output_cap: project.cap,
         terminal: arguments.pty,
         confinement,
+        own_sandbox: None,
         output_owner: run.map(|run| OutputOwner { run, record: record.clone() }),
     };
     if arguments.background {

@@ -2,6 +2,7 @@
 //!
 //! Runs as `execute_terminal`'s commands do, in the sandbox. Refuses arguments that its schema does not take.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -11,7 +12,8 @@ use synthdev_domain::command_preview::quote_for_shell;
 use synthdev_domain::ids::RunId;
 use synthdev_domain::own_tool::OwnTool;
 use synthdev_domain::refused_commands::{self, CommandText};
-use synthdev_domain::tool::{ToolInvocation, ToolPreview};
+use synthdev_domain::sandbox::{NetworkAccess, SandboxMode};
+use synthdev_domain::tool::{CommandReach, ToolInvocation, ToolPreview};
 
 use super::background_commands::{CommandRecord, OutputOwner};
 use super::execute_terminal::answer_for_process;
@@ -19,17 +21,50 @@ use super::path_guard::error_reason;
 use super::process::{self, CommandConfinement, JobCommand, ProcessJob};
 use super::tool_answer::ToolAnswer;
 use super::tool_context::ToolContext;
+use crate::sandbox::CommandSandbox;
 
 /// Most bytes of the arguments: they reach the command through a shell, whose words have a limit.
 const ARGUMENT_BYTES: usize = 100 * 1024;
 
+/// A defined tool, with the sandbox that holds its command.
+pub(super) struct ConfinedTool {
+    tool: OwnTool,
+    /// `None`: that of all commands. Else its definition opens paths.
+    own_sandbox: Option<CommandSandbox>,
+}
+
+impl ConfinedTool {
+    /// By name. `sandbox`: that of all commands.
+    pub(super) fn all(tools: &[OwnTool], sandbox: &CommandSandbox) -> BTreeMap<String, Self> {
+        let confine = |tool: &OwnTool| {
+            let opens_paths = !(tool.writable.is_empty() && tool.readable.is_empty());
+            let own_sandbox = opens_paths.then(|| sandbox.with_opened_paths(&tool.writable, &tool.readable));
+            (tool.spec.name.clone(), Self { tool: tool.clone(), own_sandbox })
+        };
+        tools.iter().map(confine).collect()
+    }
+
+    pub(super) fn definition(&self) -> &OwnTool {
+        &self.tool
+    }
+}
+
 /// Why no setting allows its command.
-pub(super) fn command_refusal(project: &ToolContext, tool: &OwnTool, network: bool) -> Option<String> {
-    let (program, arguments) = tool.command.split_first()?;
+pub(super) fn command_refusal(
+    project: &ToolContext,
+    confined: &ConfinedTool,
+    network: bool,
+) -> Option<String> {
+    let (program, arguments) = confined.tool.command.split_first()?;
     project.command_refusal(CommandText::Program(program, arguments), project.path_guard.root(), network)
 }
 
-pub(super) fn preview_call(project: &ToolContext, tool: &OwnTool, call: &ToolInvocation) -> ToolPreview {
+pub(super) fn preview_call(
+    project: &ToolContext,
+    confined: &ConfinedTool,
+    call: &ToolInvocation,
+) -> ToolPreview {
+    let tool = &confined.tool;
     let words: Vec<String> = tool.command.iter().map(|word| quote_for_shell(word)).collect();
     let warning = tool.command.split_first().and_then(|(program, arguments)| {
         refused_commands::risk_warning(CommandText::Program(program, arguments))
@@ -38,22 +73,38 @@ pub(super) fn preview_call(project: &ToolContext, tool: &OwnTool, call: &ToolInv
         command: format!("{} <<< {}", words.join(" "), quote_for_shell(&call.arguments.to_string())),
         cwd: ".".to_owned(),
         warning,
-        ports: project.ports_for(call),
+        ports: project.ports_for(&project.with_tool_ports(call)),
         background: false,
+        reach: opened_reach(project, tool, call),
+    }
+}
+
+/// What its definition opens, as far as the policy lets it.
+fn opened_reach(project: &ToolContext, tool: &OwnTool, call: &ToolInvocation) -> CommandReach {
+    let settings = project.sandbox.settings();
+    if project.sandbox.is_disabled() {
+        return CommandReach::default();
+    }
+    let writes = settings.mode != SandboxMode::ReadOnly;
+    CommandReach {
+        network: tool.network == Some(NetworkAccess::On) && project.network_for(call).is_open(),
+        writable: if writes { tool.writable.clone() } else { Vec::new() },
+        readable: tool.readable.clone(),
     }
 }
 
 pub(super) async fn run_tool(
     project: &ToolContext,
-    tool: &OwnTool,
+    confined: &ConfinedTool,
     arguments: &Value,
     run: Option<&RunId>,
     confinement: CommandConfinement<'_>,
 ) -> ToolAnswer {
+    let tool = &confined.tool;
     if let Err(problem) = check_arguments(tool, arguments) {
         return ToolAnswer::failure(problem);
     }
-    if let Some(why) = command_refusal(project, tool, confinement.network().is_open()) {
+    if let Some(why) = command_refusal(project, confined, confinement.network().is_open()) {
         return ToolAnswer::failure(why);
     }
     let line = match command_line(tool, arguments) {
@@ -69,6 +120,7 @@ pub(super) async fn run_tool(
         output_cap: project.cap,
         terminal: false,
         confinement,
+        own_sandbox: confined.own_sandbox.as_ref(),
         output_owner: run
             .map(|run| OutputOwner { run, record: CommandRecord::new(&tool.spec.name, ".", false) }),
     };

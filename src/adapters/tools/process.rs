@@ -124,8 +124,8 @@ pub(super) async fn run_command(
     } else {
         StartPlan::for_job(project.path_guard.root(), &project.strip_env, job, sandbox.as_deref())?
     };
-    let prestarted =
-        if job.terminal { None } else { project.prestarted_sandboxes.take_matching(&plan).await };
+    let may_wait = !job.terminal && job.own_sandbox.is_none();
+    let prestarted = if may_wait { project.prestarted_sandboxes.take_matching(&plan).await } else { None };
     let started = prestarted.map_or_else(|| plan.start_process(), Ok)?;
     let (mut commands, mut running) = RunningProcess::new(started, sandbox.is_some(), project.cap);
     running.output.buffer = HeadTailBuffer::new(job.output_cap);
@@ -165,7 +165,7 @@ pub(super) async fn run_command(
         denials = sandbox.denial_lines(&outcome, job.directory, job.confinement.network());
         denials.lines.extend(running.group.close_ports().filter(|_| failed));
         denials.lines.extend(protected.finish_command());
-        if matches!(job.confinement, CommandConfinement::Policy(_)) && !job.terminal {
+        if matches!(job.confinement, CommandConfinement::Policy(_)) && may_wait {
             project.prestarted_sandboxes.prepare_next(&plan);
         }
     }
@@ -206,7 +206,7 @@ fn begin_confined(
     match job.confinement {
         CommandConfinement::Nothing => Ok(None),
         CommandConfinement::Policy(_) | CommandConfinement::WithNetwork => {
-            project.sandbox.begin_command().map_err(io::Error::other)
+            job.own_sandbox.unwrap_or(&project.sandbox).begin_command().map_err(io::Error::other)
         }
     }
 }

@@ -97,6 +97,7 @@ pub(super) async fn run_tool(
         output_cap: STDOUT_BYTES.max(project.cap),
         terminal: false,
         confinement,
+        own_sandbox: None,
         output_owner: run.map(|run| OutputOwner { run, record: record.clone() }),
     };
     let started = Instant::now();

@@ -1,5 +1,6 @@
 //! The project's context that every tool shares.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,10 +12,10 @@ use tokio::sync::Semaphore;
 use crate::ignore_files::walk_unignored;
 use crate::image_store::ImageStore;
 use crate::sandbox::CommandSandbox;
-use synthdev_domain::own_tool::OwnTool;
 use synthdev_domain::sandbox::NetworkReach;
 
 use super::background_commands::BackgroundCommands;
+use super::own_tool::ConfinedTool;
 use super::path_guard::ProjectPathGuard;
 use super::process::PrestartedSandboxes;
 use synthdev_domain::refused_commands::{self, CommandText, RefusedCommandInput};
@@ -40,7 +41,7 @@ pub(super) struct ToolContext {
     /// Variables that hold keys of model providers, with the servers that they may be sent to.
     pub(super) key_servers: BTreeMap<String, Vec<String>>,
     /// By name.
-    pub(super) own_tools: BTreeMap<String, OwnTool>,
+    pub(super) own_tools: BTreeMap<String, ConfinedTool>,
     pub(super) background_commands: BackgroundCommands,
     /// Where images are kept that a conversation shows; `None`: it shows none.
     pub(super) image_store: Option<ImageStore>,
@@ -66,8 +67,20 @@ impl ToolContext {
 
     /// What the commands of a call reach of the network.
     pub(super) fn network_for<'a>(&self, invocation: &'a ToolInvocation) -> NetworkReach<'a> {
-        let wanted = || self.own_tools.get(&invocation.tool)?.wanted_network();
+        let wanted = || self.own_tools.get(&invocation.tool)?.definition().wanted_network();
         self.sandbox.settings().reach_for(invocation.network.or_else(wanted), &invocation.loopback_ports)
+    }
+
+    /// The call with the ports that the definition of its tool names.
+    pub(super) fn with_tool_ports<'a>(&self, invocation: &'a ToolInvocation) -> Cow<'a, ToolInvocation> {
+        match self.own_tools.get(&invocation.tool).map(|tool| &tool.definition().ports) {
+            Some(ports) if !ports.is_empty() => {
+                let mut call = invocation.clone();
+                call.loopback_ports.extend(ports);
+                Cow::Owned(call)
+            }
+            _ => Cow::Borrowed(invocation),
+        }
     }
 
     /// The ports of this machine that the command of a call reaches with the network off.

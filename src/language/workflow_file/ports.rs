@@ -28,13 +28,21 @@ const MOST: usize = 16;
 /// A program listens at a lower port only with a right that no command has.
 const LOWEST: u16 = 1024;
 
+/// What to do if a workflow declares too many.
+const FEWER: &str =
+    "declare only what the commands of this workflow need; a workflow that it calls has its own";
+
 pub(super) fn read_ports(node: &JsonNode, findings: &mut FileDiagnostics<'_>) -> BTreeSet<u16> {
-    let mut ports = BTreeSet::new();
-    let Some(sandbox) = non_null_member(node, "sandbox") else { return ports };
+    let Some(sandbox) = non_null_member(node, "sandbox") else { return BTreeSet::new() };
     if check_object(sandbox, &SANDBOX, findings).is_none() {
-        return ports;
+        return BTreeSet::new();
     }
-    let Some(list) = non_null_member(sandbox, "ports") else { return ports };
+    non_null_member(sandbox, "ports").map(|list| read_port_list(list, FEWER, findings)).unwrap_or_default()
+}
+
+/// The ports of a list `sandbox.ports`, of a workflow or of a tool; `too_many`: what to do then.
+pub fn read_port_list(list: &JsonNode, too_many: &str, findings: &mut FileDiagnostics<'_>) -> BTreeSet<u16> {
+    let mut ports = BTreeSet::new();
     let Some(items) = list.items() else {
         report_wrong_type(list, "`sandbox.ports` must be a list of ports", findings);
         return ports;
@@ -52,9 +60,7 @@ pub(super) fn read_ports(node: &JsonNode, findings: &mut FileDiagnostics<'_>) ->
     }
     if ports.len() > MOST {
         let message = format!("`sandbox.ports` holds {} ports, at most {MOST} are opened", ports.len());
-        let hint =
-            "declare only what the commands of this workflow need; a workflow that it calls has its own";
-        findings.add_error("E10", list.span.clone(), message, Some(hint.to_owned()));
+        findings.add_error("E10", list.span.clone(), message, Some(too_many.to_owned()));
     }
     ports
 }

@@ -278,6 +278,9 @@ fn report_own_tool(path: &str, root: &JsonNode, found: &mut CapabilityReport<'_>
         let line = format!("{path}: its network = {}, where that is stricter", node_text(network));
         found.add_line(FileCapability::Changes, line);
     }
+    if let Some(line) = granted_tools::ports_line(path, root) {
+        found.add_line(FileCapability::Reaches, line);
+    }
 }
 
 fn report_granted_tools(path: &str, who: &str, node: &JsonNode, found: &mut CapabilityReport<'_>) {
@@ -388,11 +391,7 @@ fn actions(path: &str, at: &str, node: &JsonNode, found: &mut CapabilityReport<'
         let arguments = node.get("arguments").map(|one| format!(" {}", one.to_value())).unwrap_or_default();
         found.add_line(FileCapability::Runs, format!("{at}: calls {tool}{server}{arguments}"));
     }
-    if let Some(ports) = node.get("sandbox").and_then(|sandbox| sandbox.get("ports")) {
-        let what = if ports.items().is_some_and(|items| items.len() > 1) { "ports" } else { "port" };
-        let ports = granted_tools::join_names(&ports.to_value());
-        let line =
-            format!("{at}: its commands reach {what} {ports} of this machine, also with the network off");
+    if let Some(line) = granted_tools::ports_line(at, node) {
         found.add_line(FileCapability::Reaches, line);
     }
 }

@@ -1,10 +1,18 @@
 //! Tools that a user defines in a file: their commands, with real processes.
 
+use std::collections::BTreeSet;
+use std::io::Write as _;
+use std::net::TcpListener;
+use std::path::Path;
+use std::sync::Arc;
+
 use serde_json::{Value, json};
+use synthdev::adapters::sandbox::CommandSandbox;
+use synthdev::adapters::sandbox::sandbox_places::SandboxPlaces;
 use synthdev::domain::own_tool::OwnTool;
-use synthdev::domain::sandbox::NetworkAccess;
+use synthdev::domain::sandbox::{NetworkAccess, SandboxLayer, SandboxMode, SandboxSettings};
 use synthdev::domain::source_location::ConfigLayer;
-use synthdev::domain::tool::{RerunPolicy, ToolPreview, ToolRisk, ToolSpec};
+use synthdev::domain::tool::{CommandReach, RerunPolicy, ToolPreview, ToolRisk, ToolSpec};
 use synthdev::ports::tool::ToolPort;
 
 use super::{Project, invocation};
@@ -23,6 +31,9 @@ pub(super) fn own_tool(name: &str, command: &[&str], parameters: Value) -> OwnTo
         command: command.iter().map(|word| (*word).to_owned()).collect(),
         timeout_seconds: Some(2),
         network: Some(NetworkAccess::Off),
+        ports: BTreeSet::new(),
+        writable: Vec::new(),
+        readable: Vec::new(),
     }
 }
 
@@ -97,4 +108,110 @@ async fn it_is_asked_about_like_a_command() {
     assert_eq!(project.tools.rerun_policy(&call), RerunPolicy::Ask);
     let refusal = project.tools.refusal_reason(&invocation("wipes", json!({})));
     assert!(refusal.is_some_and(|why| why.contains("removes / recursively")));
+}
+
+/// A project in a sandbox, with a home directory that holds `open` and a hidden `secret/k`; `None`: this layer does not work
+/// here.
+fn confined_project(
+    home: &Path,
+    data: &Path,
+    settings: &SandboxSettings,
+    tools: Vec<OwnTool>,
+) -> Option<Project> {
+    std::fs::create_dir_all(home.join("open")).unwrap();
+    std::fs::create_dir_all(home.join("secret")).unwrap();
+    std::fs::write(home.join("secret/k"), "the secret").unwrap();
+    let mut works = false;
+    let project = Project::with_files(&[], |made| {
+        let places = SandboxPlaces {
+            data: data.to_owned(),
+            home: Some(home.to_owned()),
+            helper: env!("CARGO_BIN_EXE_synthdev").into(),
+            ..SandboxPlaces::for_project(&made.root)
+        };
+        let settings = SandboxSettings { hidden: vec!["~/secret".to_owned()], ..settings.clone() };
+        made.sandbox = Arc::new(CommandSandbox::new(settings, places));
+        made.own_tools = tools;
+        works = made.sandbox.prepare_current().is_ok();
+    });
+    works.then_some(project)
+}
+
+async fn shown_reach(project: &Project, tool: &str) -> (BTreeSet<u16>, CommandReach) {
+    match project.tools.preview_call(&invocation(tool, json!({}))).await {
+        Some(ToolPreview::Command { ports, reach, .. }) => (ports, reach),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn paths_of_its_definition_are_open_for_its_command_alone() {
+    let check = async |layer: SandboxLayer, mode: SandboxMode, opens: bool, expected: [bool; 2]| {
+        let (home, data) =
+            (crate::support::temporary::temp_directory(), crate::support::temporary::temp_directory());
+        let home = home.path().canonicalize().unwrap();
+        let of = |name: &str, what: &str| {
+            let line = format!("{what} {}", home.display());
+            let mut tool = own_tool(name, &["sh", "-c", &line], json!({"type": "object"}));
+            if opens {
+                (tool.writable, tool.readable) = (vec!["~/open".to_owned()], vec!["~/secret".to_owned()]);
+            }
+            tool.command[2].push_str(if name == "writes" { "/open/new" } else { "/secret/k" });
+            tool
+        };
+        let tools = vec![of("writes", "echo x >"), of("reads", "cat")];
+        let settings = SandboxSettings { layer, mode, ..SandboxSettings::default() };
+        let Some(project) = confined_project(&home, data.path(), &settings, tools) else { return };
+        let about = format!("{layer:?} {mode:?} {opens}");
+        let wrote = project.tools.run(&invocation("writes", json!({}))).await;
+        let read = project.tools.run(&invocation("reads", json!({}))).await;
+        assert_eq!([wrote.ok, read.ok], expected, "{about}: {}\n{}", wrote.content, read.content);
+        assert_eq!(home.join("open/new").exists(), expected[0], "{about}");
+        assert_eq!(read.content.contains("the secret"), expected[1], "{about}");
+        let terminal = json!({"command": format!("cat {}/secret/k", home.display())});
+        assert!(!project.tools.run(&invocation("execute_terminal", terminal)).await.ok, "{about}");
+        let shown = shown_reach(&project, "reads").await.1;
+        let paths = |shown: bool, path: &str| if shown { vec![path.to_owned()] } else { Vec::new() };
+        let writable = paths(opens && mode == SandboxMode::Project, "~/open");
+        let readable = paths(opens, "~/secret");
+        assert_eq!(shown, CommandReach { network: false, writable, readable }, "{about}");
+    };
+    for layer in [SandboxLayer::Bubblewrap, SandboxLayer::Landlock] {
+        check(layer, SandboxMode::Project, true, [true, true]).await;
+        check(layer, SandboxMode::Project, false, [false, false]).await;
+        check(layer, SandboxMode::ReadOnly, true, [false, true]).await;
+    }
+}
+
+#[tokio::test]
+async fn its_command_reaches_the_ports_of_its_definition() {
+    let server = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = server.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        for client in server.incoming() {
+            // one that has gone is of no interest
+            let _ = client.and_then(|mut client| client.write_all(b"hello"));
+        }
+    });
+    let check = async |ports: &[u16], ports_are_closed: bool, network: NetworkAccess, expected: bool| {
+        let (home, data) =
+            (crate::support::temporary::temp_directory(), crate::support::temporary::temp_directory());
+        let line = format!("exec 3<>/dev/tcp/127.0.0.1/{port} && cat <&3");
+        let mut tool = own_tool("asks", &["bash", "-c", &line], json!({"type": "object"}));
+        (tool.ports, tool.network) = (ports.iter().copied().collect(), Some(network));
+        let layer = SandboxLayer::Bubblewrap;
+        let settings = SandboxSettings { layer, ports_are_closed, ..SandboxSettings::default() };
+        let Some(project) = confined_project(home.path(), data.path(), &settings, vec![tool]) else { return };
+        let answer = project.tools.run(&invocation("asks", json!({}))).await;
+        let about = format!("{ports:?} {ports_are_closed} {network:?}: {}", answer.content);
+        assert_eq!(answer.ok && answer.content.contains("hello"), expected, "{about}");
+        let (shown, reach) = shown_reach(&project, "asks").await;
+        let forwarded = expected && network != NetworkAccess::On;
+        assert_eq!(shown.contains(&port), forwarded, "{about}");
+        assert_eq!(reach.network, network == NetworkAccess::On, "{about}");
+    };
+    check(&[port], false, NetworkAccess::Off, true).await;
+    check(&[], false, NetworkAccess::Off, false).await;
+    check(&[port], true, NetworkAccess::Off, false).await;
+    check(&[port], false, NetworkAccess::On, true).await;
 }

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use crate::sandbox::CommandSandbox;
 use crate::tools::background_commands::OutputOwner;
 use synthdev_domain::sandbox::NetworkReach;
 
@@ -19,6 +20,8 @@ pub(in crate::tools) struct ProcessJob<'a> {
     /// It has a terminal of its own.
     pub(in crate::tools) terminal: bool,
     pub(in crate::tools) confinement: CommandConfinement<'a>,
+    /// Holds it in the place of the project's sandbox, with paths that are open for it alone.
+    pub(in crate::tools) own_sandbox: Option<&'a CommandSandbox>,
     /// Its output is retained whole where it is longer than the answer; `None`: what is left out is lost.
     pub(in crate::tools) output_owner: Option<OutputOwner<'a>>,
 }

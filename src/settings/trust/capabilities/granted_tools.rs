@@ -10,6 +10,14 @@ pub(super) fn own_tool_line(path: &str, root: &JsonNode) -> String {
     format!("{path}: a tool for agents: $ {command} (arguments on its input)")
 }
 
+/// Ports of this machine that the commands of a workflow or of a tool reach, by its `sandbox.ports`.
+pub(super) fn ports_line(at: &str, node: &JsonNode) -> Option<String> {
+    let ports = node.get("sandbox").and_then(|sandbox| sandbox.get("ports"))?;
+    let what = if ports.items().is_some_and(|items| items.len() > 1) { "ports" } else { "port" };
+    let ports = join_names(&ports.to_value());
+    Some(format!("{at}: its commands reach {what} {ports} of this machine, also with the network off"))
+}
+
 /// Tools that an agent gets.
 pub(super) fn granted_lines(path: &str, who: &str, node: &JsonNode) -> Vec<String> {
     let line = |key: &str| {
