@@ -95,9 +95,10 @@ pub(super) async fn run_tool(
         ScriptLimits { time: Duration::from_secs(seconds), memory: MEMORY, ..ScriptLimits::default() };
     let _slot = project.script_slots.acquire().await;
     let pool = ScriptWorkerPool::with_file_reader(limits, file_reader(project, may_read));
+    let last_line = arguments.script.trim_end().split('\n').count();
     match pool.evaluate(script_job(&arguments.script)).await {
-        Ok(outcome) => answer_for_outcome(outcome),
-        Err(error) => ToolAnswer::failure(describe_error(&error, seconds)),
+        Ok(outcome) => answer_for_outcome(outcome, last_line),
+        Err(error) => ToolAnswer::failure(describe_error(&error, seconds, last_line)),
     }
 }
 
@@ -133,7 +134,7 @@ fn script_job(text: &str) -> ScriptJob {
     ScriptJob { scripts: Arc::new(vec![script]), scope: Box::new(scope), task }
 }
 
-fn answer_for_outcome(outcome: ScriptOutcome) -> ToolAnswer {
+fn answer_for_outcome(outcome: ScriptOutcome, last_line: usize) -> ToolAnswer {
     let empty = Map::new();
     let result = outcome.values.first().and_then(|value| value.as_ref()?.as_object()).unwrap_or(&empty);
     let mut body = outcome.logs.join("\n");
@@ -146,8 +147,9 @@ fn answer_for_outcome(outcome: ScriptOutcome) -> ToolAnswer {
     let lines = outcome.logs.len();
     match result.get("error").and_then(Value::as_str) {
         Some(error) => {
-            let line = result.get("line").and_then(Value::as_i64).filter(|line| *line > 0);
-            let place = line.map_or_else(String::new, |line| format!("line {line}: "));
+            let line = result.get("line").and_then(Value::as_u64).filter(|line| *line > 0);
+            let line = line.and_then(|line| usize::try_from(line).ok());
+            let place = line.map_or_else(String::new, |line| format!("line {}: ", line.min(last_line)));
             ToolAnswer::failure(format!("{place}{error}"))
         }
         None if body.is_empty() => ToolAnswer::success("no result")
@@ -158,7 +160,8 @@ fn answer_for_outcome(outcome: ScriptOutcome) -> ToolAnswer {
     .body(body)
 }
 
-fn describe_error(error: &ScriptError, seconds: u64) -> String {
+/// `last_line`: a script that lacks its end is only seen to be wrong in what surrounds it.
+fn describe_error(error: &ScriptError, seconds: u64, last_line: usize) -> String {
     match error.kind {
         ScriptErrorKind::Time => {
             format!(
@@ -168,7 +171,7 @@ fn describe_error(error: &ScriptError, seconds: u64) -> String {
         ScriptErrorKind::Memory => {
             format!("the script needs more than {} MB of memory; use smaller pieces", MEMORY >> 20)
         }
-        _ if error.line > 1 => format!("line {}: {}", error.line - 1, error.message),
+        _ if error.line > 1 => format!("line {}: {}", (error.line - 1).min(last_line), error.message),
         _ => error.message.clone(),
     }
 }
