@@ -14,6 +14,16 @@ pub use synthdev_domain::number_format::{
 };
 use synthdev_domain::terminal_safe;
 
+/// How full a model's window is: `34 % of 128k`.
+pub fn window_fill_text(used: u64, window: u64) -> String {
+    let percent = used.saturating_mul(100) / window.max(1);
+    if (10_000..1_000_000).contains(&window) {
+        format!("{percent} % of {}k", window / 1_000)
+    } else {
+        format!("{percent} % of {}", short_number(window))
+    }
+}
+
 /// Drops whole escape sequences (colours of a compiler), shows other control characters, expands tabs.
 pub fn clean_text(text: &str) -> Cow<'_, str> {
     expand_tabs(terminal_safe::strip_escape_sequences(line_end_dropped(text)))

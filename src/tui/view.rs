@@ -8,7 +8,9 @@ use self::draw_helpers::put_line;
 use crate::layers::ScreenLayer;
 use crate::layout::{LayoutSlot, PaneKind};
 use crate::model::UiModel;
-use crate::text::{display_width, fit_to_columns, format_dollars, format_duration, one_line, short_number};
+use crate::text::{
+    display_width, fit_to_columns, format_dollars, format_duration, one_line, short_number, window_fill_text,
+};
 use crate::transcript::layout::ItemLayoutOptions;
 use synthdev_domain::ids::RunId;
 
@@ -280,17 +282,12 @@ fn draw_status(model: &UiModel, area: Rect, frame: &mut Frame<'_>) {
 /// Percent of a window from which on it is nearly full.
 const NEARLY_FULL: u64 = 80;
 
-/// How full the model's window is: `34 % of 128k`.
+/// How full the model's window is.
 fn window_text(model: &UiModel) -> Option<(String, ratatui::style::Style)> {
     let (used, window) = model.watched_run()?.window_fill()?;
-    let percent = used.saturating_mul(100) / window;
-    let whole = if (10_000..1_000_000).contains(&window) {
-        format!("{}k", window / 1_000)
-    } else {
-        short_number(window)
-    };
-    let style = if percent >= NEARLY_FULL { model.theme.warning_style() } else { model.theme.text() };
-    Some((format!("{percent} % of {whole}"), style))
+    let nearly_full = used.saturating_mul(100) / window >= NEARLY_FULL;
+    let style = if nearly_full { model.theme.warning_style() } else { model.theme.text() };
+    Some((window_fill_text(used, window), style))
 }
 
 /// What fits in `columns`, in reading order: where room is short, cost and tokens go first, then the model's name.

@@ -4,6 +4,8 @@ use std::io::{self, Write};
 
 use super::{item_lines, questions};
 use crate::model::UiModel;
+use crate::run_view::RunView;
+use crate::text::window_fill_text;
 use crate::update::run_events::speaker_lines;
 use synthdev_domain::ids::RunId;
 use synthdev_domain::question_text::QuestionLine;
@@ -85,7 +87,7 @@ impl LineModePrinter {
         self.prompt_shown = true;
         let what = match model.dialogs.front() {
             Some(dialog) => questions::answer_hint(dialog),
-            None => model.mode(),
+            None => idle_prompt(model),
         };
         let mut out = io::stdout().lock();
         write!(out, "{}> ", terminal_safe::strip_escape_sequences(&what))?;
@@ -155,11 +157,19 @@ impl LineModePrinter {
     }
 }
 
+/// The mode, and how full the model's window is: the screen has it in its status line.
+fn idle_prompt(model: &UiModel) -> String {
+    match model.watched_run().and_then(RunView::window_fill) {
+        Some((used, window)) => format!("{} · {}", model.mode(), window_fill_text(used, window)),
+        None => model.mode(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::msg::UiMessage;
-    use crate::run_view::RunView;
+    use crate::run_view::WindowUse;
     use crate::transcript::item::TranscriptItem;
     use crate::update::update_model;
     use synthdev_domain::context::MessageAuthor;
@@ -202,5 +212,22 @@ mod tests {
         assert_eq!(hear(&mut model, "r1", "f"), ["script in main: f"]);
         model.add_item(TranscriptItem::note_item("an answer to the person"));
         assert_eq!(hear(&mut model, "r1", "g"), ["an answer to the person", "script in main: g"]);
+    }
+
+    #[test]
+    fn the_prompt_says_how_full_the_window_is() {
+        let check = |used: u64, window: u64, expected: &str| {
+            let mut model = UiModel { line_mode: true, ..UiModel::default() };
+            let mut run = RunView::new(RunId::from("r1"), "one", true);
+            run.windows.insert("m".to_owned(), window);
+            run.window_use = (used > 0).then(|| WindowUse { model: "m".to_owned(), tokens: used });
+            (model.chat, model.watched_run) = (Some(run.id.clone()), Some(run.id.clone()));
+            model.runs.push(run);
+            assert_eq!(idle_prompt(&model), format!("{}{expected}", model.mode()));
+        };
+        check(0, 128_000, "");
+        check(43_520, 128_000, " · 34 % of 128k");
+        check(1_000, 4_096, " · 24 % of 4.1k");
+        check(1_000, 0, "");
     }
 }

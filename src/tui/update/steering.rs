@@ -11,7 +11,9 @@ use crate::msg::UiCommand;
 use crate::run_view::pane_data::RunDefinitionState;
 use crate::run_view::{MessageWithdrawal, RunView, StoppedAt};
 use crate::slash::steering::{PendingTextAction, SteerAction};
-use crate::text::{fit_to_columns, format_count, format_dollars, format_thousands, one_line};
+use crate::text::{
+    fit_to_columns, format_count, format_dollars, format_thousands, one_line, window_fill_text,
+};
 use crate::transcript::item::{ItemTone, TranscriptBlock, TranscriptItem};
 use synthdev_domain::ids::RunId;
 use synthdev_service::definition_views::did_you_mean::closest_word;
@@ -344,7 +346,8 @@ fn status_text(model: &UiModel) -> String {
     let Some(run) = active_run(model) else {
         let next = breakpoint_list(model.breakpoints.step, &model.breakpoints.points);
         let next = if next.is_empty() { String::new() } else { format!("\nthe next workflow stops: {next}") };
-        return format!("no workflow runs · mode {}{next}", model.mode());
+        let window = model.watched_run().and_then(window_line).unwrap_or_default();
+        return format!("no workflow runs · mode {}{window}{next}", model.mode());
     };
     let mut text = format!("{} {}", run.workflow, run.id);
     let doing = match run.stopped_at.as_slice() {
@@ -368,6 +371,7 @@ fn status_text(model: &UiModel) -> String {
         format_thousands(spent),
         format_dollars(run.ledger.cost_usd())
     );
+    text.push_str(&window_line(run).unwrap_or_default());
     let _ = write!(text, "\nsteps     {}", run.path.len());
     let points = breakpoint_list(run.breakpoints.step, &run.breakpoints.points);
     if !points.is_empty() {
@@ -385,4 +389,16 @@ fn status_text(model: &UiModel) -> String {
         let _ = write!(text, "\nbeside    {} (/runs)", format_count(others as u64, "other run"));
     }
     text
+}
+
+/// What the last request and its answer took of the window of their model; `None`: it is not known.
+fn window_line(run: &RunView) -> Option<String> {
+    let (used, window) = run.window_fill()?;
+    let model = &run.window_use.as_ref()?.model;
+    Some(format!(
+        "\nwindow    {} · {} of {} tokens · {model}",
+        window_fill_text(used, window),
+        format_thousands(used),
+        format_thousands(window)
+    ))
 }

@@ -6,6 +6,7 @@ use synthdev::service::session::{
     DefinitionRequest, ProjectRequest, SessionRequest, StandingPermission, StartRequest, StartResponse,
 };
 use synthdev::tui::display::DisplayRequest;
+use synthdev::tui::run_view::WindowUse;
 
 use super::*;
 
@@ -60,6 +61,17 @@ impl TuiHarness {
         }));
         self.run_event("r2", workflow_started("tick", "once")).run_event("r2", state_entered("begin"))
     }
+}
+
+#[test]
+fn the_status_says_how_full_the_window_is() {
+    let mut desk = TuiHarness::new();
+    desk.workflow();
+    let run = &mut desk.model.runs[0];
+    run.windows.insert("m-1".to_owned(), 128_000);
+    run.window_use = Some(WindowUse { model: "m-1".to_owned(), tokens: 43_520 });
+    let screen = desk.line("/status").draw_screen(120, 40);
+    assert!(screen.contains("window    34 % of 128k · 43,520 of 128,000 tokens · m-1"), "{screen}");
 }
 
 #[test]
