@@ -14,6 +14,7 @@ mod mcp_servers;
 mod own_tools;
 mod patching;
 mod restart;
+mod results;
 mod scripting;
 mod searching;
 mod steps;
