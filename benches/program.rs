@@ -2,7 +2,8 @@
 //!
 //! - start-up: from exec to the first byte of the first model request, with 20 roles and 10 workflows of the user's;
 //! - streaming: a run whose only reply has 20,000 tokens, and one of 2,000: CPU per token and how it grows;
-//! - tools: a run with 50 rounds of an own read tool, less one without: wall time per round.
+//! - tools: a run with 50 rounds of an own read tool, less one without: wall time per round;
+//! - agents: a run whose agent starts 200 others, which are all alive at the same time: at most 100 MB.
 //!
 //! CPU is that of the whole process tree as the system counts it for ended children (in steps of 10 ms, so it is summed over
 //! all rounds); memory is the peak that the process has reached when its last request arrives or its reply ends.
@@ -32,6 +33,12 @@ use wire::{chunk, event, read_request};
 const STARTS: usize = 30;
 const ROUNDS: usize = 50;
 const TOKENS: usize = 20_000;
+/// Agents that are alive at the same time, beside the one that started them.
+const AGENTS: usize = 200;
+/// Megabytes that the program may use for them.
+const MOST_MEMORY: f64 = 100.0;
+/// How long the server waits for all of them.
+const LONGEST_START: Duration = Duration::from_secs(120);
 /// Steps of the system's clock for CPU times in a second.
 const TICKS: f64 = 100.0;
 
@@ -45,6 +52,28 @@ enum Answers {
     Text(usize),
     /// So many rounds of a tool, then a word.
     Tools(usize),
+    /// Calls that start so many agents, then a word to each of them once all have asked for one.
+    Agents(usize),
+}
+
+impl Answers {
+    /// Least requests of a run.
+    fn requests(self) -> usize {
+        match self {
+            Self::Word | Self::Text(_) => 1,
+            Self::Tools(rounds) => rounds + 1,
+            Self::Agents(count) => count + 2,
+        }
+    }
+
+    /// The calls of the answer to a request, by its number from 1.
+    fn calls(self, count: usize) -> Option<String> {
+        match self {
+            Self::Tools(rounds) if count <= rounds => Some(call(count)),
+            Self::Agents(agents) if count == 1 => Some((0..agents).map(start_agent).collect()),
+            Self::Word | Self::Text(_) | Self::Tools(_) | Self::Agents(_) => None,
+        }
+    }
 }
 
 /// What goes on between the server and one start of the program.
@@ -87,6 +116,16 @@ fn main() {
         (tools.cpu - start.cpu) / ROUNDS as f64,
         tools.peak
     );
+    place.let_agents_start_others();
+    let agents = place.measure(Answers::Agents(AGENTS), starts.min(5));
+    println!(
+        "{AGENTS} agents alive in one run: {:.0} ms, CPU {:.2} ms an agent, peak {:.1} MB",
+        agents.whole,
+        (agents.cpu - start.cpu) / AGENTS as f64,
+        agents.peak
+    );
+    // an unoptimized program is larger by itself
+    assert!(!measured || agents.peak <= MOST_MEMORY, "at most {MOST_MEMORY} MB are allowed");
 }
 
 /// Milliseconds and megabytes.
@@ -138,6 +177,17 @@ impl Place {
         Self { program: program.to_owned(), directory, url, talk }
     }
 
+    /// The other figures are of a home without this.
+    fn let_agents_start_others(&self) {
+        let user = self.directory.path().join("home/.config/synthdev");
+        let settings = serde_json::json!({"agents": {"max_alive": AGENTS}});
+        fs::write(user.join("settings.json"), settings.to_string()).unwrap();
+        let file = user.join("roles/own.json");
+        let mut roles: serde_json::Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
+        roles["role_4"]["enabled_agents"] = serde_json::json!(["role_3"]);
+        fs::write(file, roles.to_string()).unwrap();
+    }
+
     fn measure(&self, answers: Answers, starts: usize) -> Figures {
         let (mut first, mut whole, mut peak) = (Vec::new(), Vec::new(), Vec::new());
         // the files are in the system's cache then
@@ -156,11 +206,12 @@ impl Place {
     /// One run of the program; when it began and ended, and what the server saw.
     fn once(&self, answers: Answers) -> (Instant, Instant, Talk) {
         let home = self.directory.path().join("home");
+        let workflow = if matches!(answers, Answers::Agents(_)) { "flow_4" } else { "flow_3" };
         // no request is answered before its process is known
         let mut talk = self.talk.lock().unwrap();
         let began = Instant::now();
         let mut child = Command::new(&self.program)
-            .args(["run", "flow_3", "Say something.", "--yes"])
+            .args(["run", workflow, "Say something.", "--yes"])
             .env_clear()
             .env("HOME", &home)
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
@@ -180,8 +231,12 @@ impl Place {
         child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
         assert!(status.success(), "{said}");
         let talk = std::mem::take(&mut *self.talk.lock().unwrap());
-        let wanted = if let Answers::Tools(rounds) = answers { rounds + 1 } else { 1 };
-        assert_eq!(talk.requests.len(), wanted, "{said}");
+        let (asked, wanted) = (talk.requests.len(), answers.requests());
+        // an agent that hands in no result is asked for it once more
+        assert!(
+            asked == wanted || matches!(answers, Answers::Agents(_)) && asked > wanted,
+            "{asked}: {said}"
+        );
         (began, ended, talk)
     }
 }
@@ -202,7 +257,7 @@ fn serve() -> (String, Arc<Mutex<Talk>>) {
 }
 
 /// All requests of one connection.
-fn answer_all(socket: TcpStream, talk: &Mutex<Talk>) {
+fn answer_all(socket: TcpStream, shared: &Mutex<Talk>) {
     socket.set_nodelay(true).unwrap();
     let mut to = socket.try_clone().unwrap();
     let mut from = BufReader::with_capacity(1 << 20, socket);
@@ -211,17 +266,17 @@ fn answer_all(socket: TcpStream, talk: &Mutex<Talk>) {
             return;
         }
         let at = Instant::now();
-        let mut talk = talk.lock().unwrap();
+        let mut talk = shared.lock().unwrap();
         talk.requests.push(at);
         let count = talk.requests.len();
-        let calls = matches!(talk.answers, Answers::Tools(rounds) if count <= rounds);
+        let calls = talk.answers.calls(count);
         wire::head(&mut to).unwrap();
-        match talk.answers {
-            Answers::Tools(_) if calls => chunk(&mut to, &call(count)).unwrap(),
-            Answers::Word | Answers::Tools(_) => {
+        match (talk.answers, &calls) {
+            (_, Some(calls)) => chunk(&mut to, calls).unwrap(),
+            (Answers::Word | Answers::Tools(_) | Answers::Agents(_), None) => {
                 chunk(&mut to, &event("{\"content\":\"done\"}", "null")).unwrap();
             }
-            Answers::Text(tokens) => {
+            (Answers::Text(tokens), None) => {
                 // a text that repeats itself would be stopped
                 let token = |number: usize| event(&format!("{{\"content\":\" t{number}\"}}"), "null");
                 for first in (0..tokens).step_by(100) {
@@ -230,18 +285,39 @@ fn answer_all(socket: TcpStream, talk: &Mutex<Talk>) {
                 }
             }
         }
+        if let (Answers::Agents(agents), None) = (talk.answers, &calls) {
+            drop(talk);
+            wait_for_requests(shared, agents + 1);
+            talk = shared.lock().unwrap();
+        }
         talk.peak = talk.peak.max(peak(talk.process));
-        let finish = if calls { "\"tool_calls\"" } else { "\"stop\"" };
+        let finish = if calls.is_some() { "\"tool_calls\"" } else { "\"stop\"" };
         wire::end(&mut to, finish).unwrap();
+    }
+}
+
+/// All that are wanted have come: their agents are alive at the same time.
+fn wait_for_requests(talk: &Mutex<Talk>, wanted: usize) {
+    let began = Instant::now();
+    while talk.lock().unwrap().requests.len() < wanted {
+        assert!(began.elapsed() < LONGEST_START, "{wanted} agents did not come");
+        std::thread::sleep(Duration::from_millis(1));
     }
 }
 
 /// A tool call.
 fn call(count: usize) -> String {
-    let arguments = "{\\\"file_paths\\\":[\\\"file.txt\\\"]}";
-    let function = format!("{{\"name\":\"read_files\",\"arguments\":\"{arguments}\"}}");
-    let call =
-        format!("{{\"index\":0,\"id\":\"call_{count}\",\"type\":\"function\",\"function\":{function}}}");
+    tool_call(0, &format!("call_{count}"), "read_files", "{\\\"file_paths\\\":[\\\"file.txt\\\"]}")
+}
+
+fn start_agent(number: usize) -> String {
+    let arguments = format!("{{\\\"role\\\":\\\"role_3\\\",\\\"task\\\":\\\"part {number}\\\"}}");
+    tool_call(number, &format!("start_{number}"), "spawn_agent", &arguments)
+}
+
+fn tool_call(index: usize, id: &str, tool: &str, arguments: &str) -> String {
+    let function = format!("{{\"name\":\"{tool}\",\"arguments\":\"{arguments}\"}}");
+    let call = format!("{{\"index\":{index},\"id\":\"{id}\",\"type\":\"function\",\"function\":{function}}}");
     event(&format!("{{\"tool_calls\":[{call}]}}"), "null")
 }
 
