@@ -33,7 +33,7 @@ slow factor="100":
     FUZZ_FACTOR={{ factor }} cargo test --locked --package synthdev-tui transcript::markdown
     FUZZ_FACTOR={{ factor }} cargo test --locked --test it -- tui::fuzz mcp::noise
     MCP_KILLS=1000 cargo test --locked --test it -- mcp::examples mcp::page
-    cargo test --locked --test it -- --ignored runtime::travel
+    cargo test --locked --test it -- --ignored runtime::travel mcp::crowds
 
 # The ignored tests whose reason is "tool": they need tmux, Graphviz, toolchains and package registries, and fail without.
 tools *filters="pty::tmux cli::graph sandbox::toolchains mcp::official mcp::foreign tools::foreign_servers real_model":
