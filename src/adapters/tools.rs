@@ -7,12 +7,14 @@
 //! reports about itself — followed, where there is more, by plain text exactly as found: a file's lines are not
 //! escaped, so that a model can quote them back.
 
+mod action_schema;
 mod apply_patch;
 mod arguments;
 mod atomic_replace;
 mod background_commands;
 mod background_supervisor;
 mod calculate;
+mod confined_tool;
 mod edit_file;
 pub(crate) mod encoding;
 pub(crate) mod environment;
@@ -55,7 +57,6 @@ use std::time::Instant;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
 use tokio::sync::Semaphore;
 
 use crate::mcp_client::NoMcpServers;
@@ -68,10 +69,11 @@ use synthdev_domain::tool::{
 use synthdev_ports::mcp::McpPort;
 use synthdev_ports::tool::{NoToolProgress, ToolPort, ToolProgressSink};
 
+use action_schema::action_schema;
 use background_commands::BackgroundCommands;
 pub use background_commands::OutputRedaction;
+use confined_tool::ConfinedTool;
 use mcp_call::McpCallArguments;
-use own_tool::ConfinedTool;
 use path_guard::ProjectPathGuard;
 use process::CommandConfinement;
 use tool_answer::ToolAnswer;
@@ -485,16 +487,6 @@ impl ProjectTools {
             answer = retained_output::retain_long_answer(&self.project, invocation, answer).await;
         }
         answer.into_outcome(&invocation.tool, started.elapsed(), self.project.cap)
-    }
-}
-
-/// The arguments of what only workflows do.
-fn action_schema(name: &str) -> Value {
-    match name {
-        shell::NAME => shell::arguments_schema(),
-        http_request::NAME => http_request::arguments_schema(),
-        mcp_call::NAME => mcp_call::arguments_schema(),
-        _ => Value::Null,
     }
 }
 

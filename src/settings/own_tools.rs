@@ -79,21 +79,7 @@ fn read_own_tool(
     let noun = format!("the tool `{name}`");
     let fields = ObjectFields::from_node(&root, &noun, findings)?;
     fields.reject_unknown_keys(&KEYS, findings);
-    let required = [
-        ("description", "a text that tells models what it does"),
-        ("command", "a list: a program and its arguments"),
-        ("parameters", "a JSON Schema of its arguments"),
-    ];
-    for (key, what) in required {
-        if root.get(key).is_none() {
-            findings.add_error(
-                "C03",
-                root.span.start..root.span.start + 1,
-                format!("{noun} lacks `{key}`: {what}"),
-                None,
-            );
-        }
-    }
+    report_missing_keys(&root, &noun, findings);
     let description = fields.text(&["description"], findings).map(|text| text.value).unwrap_or_default();
     let parameters = read_parameters(&fields, findings);
     let command = read_command(&fields, findings);
@@ -133,6 +119,24 @@ fn read_own_tool(
         writable: needs.writable,
         readable: needs.readable,
     })
+}
+
+fn report_missing_keys(root: &JsonNode, noun: &str, findings: &mut FileDiagnostics<'_>) {
+    let required = [
+        ("description", "a text that tells models what it does"),
+        ("command", "a list: a program and its arguments"),
+        ("parameters", "a JSON Schema of its arguments"),
+    ];
+    for (key, what) in required {
+        if root.get(key).is_none() {
+            findings.add_error(
+                "C03",
+                root.span.start..root.span.start + 1,
+                format!("{noun} lacks `{key}`: {what}"),
+                None,
+            );
+        }
+    }
 }
 
 /// What `sandbox` of a tool opens for its command.

@@ -2,7 +2,6 @@
 //!
 //! Runs as `execute_terminal`'s commands do, in the sandbox. Refuses arguments that its schema does not take.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -16,38 +15,15 @@ use synthdev_domain::sandbox::{NetworkAccess, SandboxMode};
 use synthdev_domain::tool::{CommandReach, ToolInvocation, ToolPreview};
 
 use super::background_commands::{CommandRecord, OutputOwner};
+use super::confined_tool::ConfinedTool;
 use super::execute_terminal::answer_for_process;
 use super::path_guard::error_reason;
 use super::process::{self, CommandConfinement, JobCommand, ProcessJob};
 use super::tool_answer::ToolAnswer;
 use super::tool_context::ToolContext;
-use crate::sandbox::CommandSandbox;
 
 /// Most bytes of the arguments: they reach the command through a shell, whose words have a limit.
 const ARGUMENT_BYTES: usize = 100 * 1024;
-
-/// A defined tool, with the sandbox that holds its command.
-pub(super) struct ConfinedTool {
-    tool: OwnTool,
-    /// `None`: that of all commands. Else its definition opens paths.
-    own_sandbox: Option<CommandSandbox>,
-}
-
-impl ConfinedTool {
-    /// By name. `sandbox`: that of all commands.
-    pub(super) fn all(tools: &[OwnTool], sandbox: &CommandSandbox) -> BTreeMap<String, Self> {
-        let confine = |tool: &OwnTool| {
-            let opens_paths = !(tool.writable.is_empty() && tool.readable.is_empty());
-            let own_sandbox = opens_paths.then(|| sandbox.with_opened_paths(&tool.writable, &tool.readable));
-            (tool.spec.name.clone(), Self { tool: tool.clone(), own_sandbox })
-        };
-        tools.iter().map(confine).collect()
-    }
-
-    pub(super) fn definition(&self) -> &OwnTool {
-        &self.tool
-    }
-}
 
 /// Why no setting allows its command.
 pub(super) fn command_refusal(
@@ -55,7 +31,7 @@ pub(super) fn command_refusal(
     confined: &ConfinedTool,
     network: bool,
 ) -> Option<String> {
-    let (program, arguments) = confined.tool.command.split_first()?;
+    let (program, arguments) = confined.definition().command.split_first()?;
     project.command_refusal(CommandText::Program(program, arguments), project.path_guard.root(), network)
 }
 
@@ -64,7 +40,7 @@ pub(super) fn preview_call(
     confined: &ConfinedTool,
     call: &ToolInvocation,
 ) -> ToolPreview {
-    let tool = &confined.tool;
+    let tool = confined.definition();
     let words: Vec<String> = tool.command.iter().map(|word| quote_for_shell(word)).collect();
     let warning = tool.command.split_first().and_then(|(program, arguments)| {
         refused_commands::risk_warning(CommandText::Program(program, arguments))
@@ -100,7 +76,7 @@ pub(super) async fn run_tool(
     run: Option<&RunId>,
     confinement: CommandConfinement<'_>,
 ) -> ToolAnswer {
-    let tool = &confined.tool;
+    let tool = confined.definition();
     if let Err(problem) = check_arguments(tool, arguments) {
         return ToolAnswer::failure(problem);
     }
@@ -120,7 +96,7 @@ pub(super) async fn run_tool(
         output_cap: project.cap,
         terminal: false,
         confinement,
-        own_sandbox: confined.own_sandbox.as_ref(),
+        own_sandbox: confined.own_sandbox(),
         output_owner: run
             .map(|run| OutputOwner { run, record: CommandRecord::new(&tool.spec.name, ".", false) }),
     };

@@ -15,7 +15,7 @@ use crate::sandbox::CommandSandbox;
 use synthdev_domain::sandbox::NetworkReach;
 
 use super::background_commands::BackgroundCommands;
-use super::own_tool::ConfinedTool;
+use super::confined_tool::ConfinedTool;
 use super::path_guard::ProjectPathGuard;
 use super::process::PrestartedSandboxes;
 use synthdev_domain::refused_commands::{self, CommandText, RefusedCommandInput};
