@@ -199,7 +199,11 @@ pub fn mcp_tools_text(server: &McpServerConfig, listing: &McpServerListing) -> S
         vec![format!("{}: {count} in {} ms", escape_name(&server.name), listing.took.as_millis())];
     lines.extend(tools.iter().map(|tool| {
         let spec = server.tool_spec(tool);
-        let risk = if spec.risk == ToolRisk::Read { "read" } else { "execute" };
+        let risk = match spec.risk {
+            ToolRisk::Read => "read",
+            ToolRisk::Write => "write",
+            ToolRisk::Execute => "execute",
+        };
         format!("  {:<32} {risk:<8} {}", spec.name, first_line(&tool.description, 80))
     }));
     lines.join("\n")
