@@ -338,6 +338,9 @@ pub enum RunEvent {
         side: ConversationSide,
         context: String,
         entries: usize,
+        /// Tokens that the next prompt has less, by estimate.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        saved_tokens: u64,
         text: String,
         model: String,
         usage: TokenUsage,
@@ -446,6 +449,11 @@ pub enum RunEvent {
     PersonAnswered {
         call: CallId,
     },
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 impl RunEvent {

@@ -354,14 +354,28 @@ pub fn describe_event(at: Timestamp, event: &RunEvent) -> EventDescription<'_> {
             let lone = tool_calls.is_empty() || text.trim().is_empty();
             if lone { reply } else { reply.content(Text(text)) }
         }
-        RunEvent::ContextSummarized { agent, context, entries, text, model, usage, estimated, .. } => {
+        RunEvent::ContextSummarized {
+            agent,
+            context,
+            entries,
+            saved_tokens,
+            text,
+            model,
+            usage,
+            estimated,
+            ..
+        } => {
             let used = used_tokens(usage.total(), *estimated);
             if *entries == 0 {
                 let title = format!("{agent} could not summarize {context} ({model}, {used})");
                 return words(EventKind::CallEnd, title).severity(Warning);
             }
             let messages = format_count(*entries as u64, "message");
-            let title = format!("{agent} summarized {messages} of {context} ({model}, {used})");
+            let saved = match saved_tokens {
+                0 => String::new(),
+                saved => format!(", about {} tokens less", short_number(*saved)),
+            };
+            let title = format!("{agent} summarized {messages} of {context}{saved} ({model}, {used})");
             words(EventKind::Summary, title).detail(text).content(Text(text))
         }
         RunEvent::ModelFailed { agent, code, reason, spent, .. } => {

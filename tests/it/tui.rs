@@ -698,6 +698,7 @@ fn a_summary_is_told_and_not_taken_for_the_agents_words() {
             side: ConversationSide::Assistant,
             context: "talk".into(),
             entries: 7,
+            saved_tokens: 810,
             text: "the record".into(),
             model: "m-1".into(),
             usage: TokenUsage { prompt: 900, completion: 90, ..TokenUsage::default() },
@@ -707,7 +708,7 @@ fn a_summary_is_told_and_not_taken_for_the_agents_words() {
         },
     );
     let screen = desk.draw_screen(80, 24);
-    assert!(screen.contains("coder summarized 7 messages of talk"), "{screen}");
+    assert!(screen.contains("coder summarized 7 messages of talk, about 810 tokens less"), "{screen}");
     assert!(screen.contains("0.25"), "it costs: {screen}");
 }
 

@@ -146,10 +146,11 @@ impl PromptBuilder<'_> {
             (first, last) => format!("from \"{first}\" to \"{last}\""),
         };
         format!(
-            "`{}` no longer sees the oldest {} of `{}` ({field}): {characters} characters, {which}",
+            "`{}` no longer sees the oldest {} of `{}` ({field}): {characters} characters, about {} tokens, {which}",
             self.agent.id,
             entry_count_text(*entries),
             self.context.name,
+            characters / CHARACTERS_A_TOKEN,
         )
     }
 

@@ -120,6 +120,12 @@ impl Machine {
         tokens.unwrap_or(0)
     }
 
+    /// Tokens that the next prompt of the turn under way has of its conversation, by estimate.
+    pub(super) fn tokens_of_turn(&self) -> u64 {
+        let Some((workflow, ix)) = self.compacting_agent() else { return 0 };
+        workflow.agent(ix).map_or(0, |agent| self.compaction_tokens(agent))
+    }
+
     fn compacting_agent(
         &self,
     ) -> Option<(Arc<synthdev_domain::workflow::Workflow>, synthdev_domain::ids::AgentIx)> {

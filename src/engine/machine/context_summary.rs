@@ -84,12 +84,16 @@ impl Machine {
         self.warn_substitution(choice, reply);
         let text = summary::truncate_summary(&reply.text, covering);
         let is_compacting = self.is_compacting();
+        // one that the user wants tells itself what it saves
+        let is_taken = !is_compacting && !text.is_empty();
+        let saved_tokens = if is_taken { self.take_summary(agent, covering, &text) } else { 0 };
         self.core.emit_event(RunEvent::ContextSummarized {
             call,
             agent: agent.speaker.clone(),
             side: agent.side,
             context: context.name.clone(),
             entries: if text.is_empty() { 0 } else { covering.replaced_count },
+            saved_tokens,
             text: text.clone(),
             model: reply.model.as_ref().unwrap_or(&choice.model).clone(),
             usage: charge.usage,
@@ -103,7 +107,14 @@ impl Machine {
         if text.is_empty() {
             return self.without_summary(&agent.id, &context.name, "the model wrote nothing");
         }
-        let Some(frame) = self.core.frame_mut() else { return NextHandler::Wait };
+        NextHandler::CallModel
+    }
+
+    /// Later prompts show the summary. Returns the tokens that the next one has less of the conversation, by estimate.
+    fn take_summary(&mut self, agent: &ModelCaller, covering: SummaryCoverage, text: &str) -> u64 {
+        let before = self.tokens_of_turn();
+        let text = text.to_owned();
+        let Some(frame) = self.core.frame_mut() else { return 0 };
         let summary = Some(ConversationSummary::new(covering.covered_count, covering.replaced_count, text));
         match covering.part {
             SummaryPart::Log => {
@@ -120,7 +131,7 @@ impl Machine {
         if let Some(turn) = frame.agent_turn.as_mut() {
             turn.summarization = SummarizationState::Free;
         }
-        NextHandler::CallModel
+        before.saturating_sub(self.tokens_of_turn())
     }
 
     pub(super) fn on_summary_failed(&mut self, agent: &AgentSpec, error: &ModelError) -> NextHandler {

@@ -235,6 +235,12 @@ fn rows() -> Vec<WordsRow> {
         ),
         (
             "context_summarized",
+            json!({"entries": 12, "saved_tokens": 8_100}),
+            Summary,
+            " coder summarized 12 messages of main, about 8.1k tokens less (m-1, 1,200 tokens): some\ntext",
+        ),
+        (
+            "context_summarized",
             json!({"entries": 0}),
             CallEnd,
             "! coder could not summarize main (m-1, 1,200 tokens)",

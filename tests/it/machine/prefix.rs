@@ -109,11 +109,13 @@ impl World {
         match event {
             RunEvent::Warning { code, text } if code == "context_trimmed" || code == "context_shortened" => {
                 let agent = text.split('`').nth(1).unwrap();
+                assert!(code != "context_trimmed" || text.contains(" characters, about "), "{text}");
                 self.trimmed_agents.push(agent.to_owned());
                 self.trim_count += 1;
             }
             // a summary changes the views of all
-            RunEvent::ContextSummarized { .. } => {
+            RunEvent::ContextSummarized { entries, saved_tokens, .. } => {
+                assert!(*entries == 0 || *saved_tokens > 0, "seed {}: nothing is saved", self.seed);
                 self.trimmed_agents.extend(self.agents.keys().cloned());
                 self.trim_count += 1;
             }
