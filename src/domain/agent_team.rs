@@ -161,6 +161,25 @@ pub struct SpawnArguments {
     pub context: ContextSharing,
     #[serde(default)]
     pub background: bool,
+    /// An `AgentShare`, or null. Read only where the tool offers it: runs of before ignored what a model put there.
+    #[serde(default)]
+    pub budget: Value,
+}
+
+/// What a started agent may use, with all that it starts.
+#[derive(Clone, Copy, PartialEq, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AgentShare {
+    /// Tokens of its prompts and answers together.
+    pub tokens: Option<u64>,
+    /// US dollars.
+    pub cost_usd: Option<f64>,
+}
+
+/// Whether these tools let an agent give others a budget.
+pub fn offers_budget(tools: &[ToolSpec]) -> bool {
+    let spawning = tools.iter().find(|tool| tool.name == SPAWN_AGENT);
+    spawning.is_some_and(|tool| tool.parameters["properties"]["budget"].is_object())
 }
 
 /// The arguments of `return_results`.
@@ -181,6 +200,18 @@ fn team_tool(name: &str, description: &str, properties: Value, required: &[&str]
         risk: ToolRisk::Read,
         repeat: None,
     }
+}
+
+fn budget_schema() -> Value {
+    json!({
+        "type": "object", "additionalProperties": false,
+        "description": "What the agent may use, with all that it starts: it ends when this is used up. Never more than you \
+                        have left; without it, as much as you have left",
+        "properties": {
+            "tokens": {"type": "integer", "minimum": 1, "description": "Tokens of prompts and answers"},
+            "cost_usd": {"type": "number", "minimum": 0, "description": "US dollars"}
+        }
+    })
 }
 
 /// The tools of an agent that may start agents of these roles, each with its description.
@@ -208,7 +239,8 @@ pub fn spawning_tools(roles: &[(String, String)]) -> Vec<ToolSpec> {
                     "description": "own (default): the agent sees only the task. copy: it also sees a copy of this \
                                     conversation. shared: as copy, and its messages join this conversation at its end"
                 },
-                "background": {"type": "boolean", "description": "Do not wait for the result"}
+                "background": {"type": "boolean", "description": "Do not wait for the result"},
+                "budget": budget_schema()
             }),
             &["role", "task"],
         ),

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use synthdev_domain::ids::{CallId, StateIx, Timestamp};
 use synthdev_domain::run_error::RunError;
+use synthdev_domain::workflow::Budget;
 
 /// What a branch waits for. Exactly one thing, besides timers and a snapshot in progress.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -71,11 +72,14 @@ pub enum AwaitedAgents {
 }
 
 /// The agent that another agent started, and that runs in this branch.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct SpawnedBranch {
     pub number: u64,
     /// Unique in the run.
     pub name: String,
+    /// What the agent that started it lets it use.
+    #[serde(default, skip_serializing_if = "Budget::is_unbounded")]
+    pub budget: Budget,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]

@@ -9,6 +9,7 @@ use super::machine::Machine;
 use super::pending_requests::{PendingEffect, PendingRequests};
 use super::replay_skips::{ReplaySkips, SkippedCallKind};
 use super::run_spec::RunSpec;
+use synthdev_domain::agent_team::offers_budget;
 use synthdev_domain::ids::{CallId, Timestamp};
 use synthdev_domain::workflow::WorkflowProgram;
 
@@ -95,12 +96,12 @@ fn skips_for_answered<'a>(spec: &RunSpec, inputs: impl IntoIterator<Item = &'a I
     if is_bounded { ReplaySkips::default() } else { skips }
 }
 
-/// Whether anything in it has a budget.
+/// Whether anything in it has a budget, or an agent may give one to those that it starts.
 pub(super) fn is_program_bounded(program: &WorkflowProgram) -> bool {
     program.workflows.iter().any(|workflow| {
         !workflow.budget.is_unbounded()
             || workflow.states.iter().any(|state| !state.budget.is_unbounded())
-            || workflow.agents.iter().any(|agent| !agent.budget.is_unbounded())
+            || workflow.agents.iter().any(|agent| !agent.budget.is_unbounded() || offers_budget(&agent.tools))
     })
 }
 

@@ -10,6 +10,7 @@ use crate::branch::Branch;
 use crate::event::RunEvent;
 use synthdev_domain::agent_team::{ContextSharing, SpawnedAgentStatus};
 use synthdev_domain::context::ContextEntry;
+use synthdev_domain::workflow::Budget;
 
 /// An agent that another agent has started. It runs in a branch of its own.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -27,6 +28,9 @@ pub(super) struct SpawnedAgent {
     pub(super) depth: u32,
     pub(super) background: bool,
     pub(super) sharing: ContextSharing,
+    /// What it may use.
+    #[serde(default, skip_serializing_if = "Budget::is_unbounded")]
+    pub(super) budget: Budget,
     /// Entries of its conversation that were there before its task.
     pub(super) inherited_count: usize,
     pub(super) status: SpawnedAgentStatus,
@@ -58,6 +62,9 @@ impl SpawnedAgent {
         let mut report = Map::new();
         report.insert("agent".to_owned(), json!(self.name));
         report.insert("status".to_owned(), json!(self.status.as_str()));
+        if !self.budget.is_unbounded() {
+            report.insert("budget".to_owned(), self.budget_report());
+        }
         if let Some(failure) = &self.failure {
             report.insert("error".to_owned(), json!(failure));
         }
@@ -73,6 +80,18 @@ impl SpawnedAgent {
             report.insert("note".to_owned(), json!(note));
         }
         Value::Object(report)
+    }
+
+    /// What it may use: it can be less than was asked for.
+    fn budget_report(&self) -> Value {
+        let mut ends = Map::new();
+        if let Some(tokens) = self.budget.tokens.hard {
+            ends.insert("tokens".to_owned(), json!(tokens));
+        }
+        if let Some(cost_usd) = self.budget.cost_usd.hard {
+            ends.insert("cost_usd".to_owned(), json!(cost_usd));
+        }
+        Value::Object(ends)
     }
 }
 

@@ -129,10 +129,10 @@ impl Machine {
                 return;
             };
             let Some(rights) = self.spawn_rights().filter(|_| !arguments.background) else { return };
-            let Ok(workflow) = self.check_spawn(&rights, &arguments) else { return };
+            let Ok(checked) = self.check_spawn(&rights, &arguments) else { return };
             let (call, since) = (self.core.next_call(), self.core.now);
             self.core.emit_tool_started(call, &invocation);
-            let agent = self.begin_agent(call, &invocation.agent, workflow, arguments);
+            let agent = self.begin_agent(call, &invocation.agent, checked, arguments);
             let Some(number) = agent else { return };
             self.core.add_concurrent_call(ConcurrentCall {
                 agent: Some(number),

@@ -12,7 +12,8 @@ use crate::agent_turn::TurnEntry;
 use crate::branch::{AwaitedAgents, BranchResult, SpawnedBranch};
 use crate::conversation::LiveConversation;
 use synthdev_domain::agent_team::{
-    ContextSharing, RETURN_RESULTS, SpawnArguments, SpawnRights, SpawnedAgentStatus,
+    AgentShare, ContextSharing, RETURN_RESULTS, SpawnArguments, SpawnRights, SpawnedAgentStatus,
+    offers_budget,
 };
 use synthdev_domain::context::{ContextEntry, MessageAuthor};
 use synthdev_domain::ids::WorkflowIx;
@@ -20,6 +21,14 @@ use synthdev_domain::message::ChatRole;
 use synthdev_domain::model::ToolChoice;
 use synthdev_domain::run_error::RunError;
 use synthdev_domain::tool::ToolOutcome;
+use synthdev_domain::workflow::Budget;
+
+/// An agent that may be started.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct CheckedSpawn {
+    workflow: WorkflowIx,
+    budget: Budget,
+}
 
 /// Asked of an agent that ends its turn without a result.
 const ASKS_FOR_RESULT: &str = "You have not handed in a result yet. Call return_results now, with everything that the \
@@ -40,10 +49,10 @@ impl Machine {
         rights: &SpawnRights,
         arguments: SpawnArguments,
     ) -> Result<NextHandler, String> {
-        let workflow_ix = self.check_spawn(rights, &arguments)?;
+        let checked = self.check_spawn(rights, &arguments)?;
         let (role, background) = (arguments.role.clone(), arguments.background);
         let missing = || format!("the role `{role}` is not in this program");
-        let number = self.begin_agent(call, by, workflow_ix, arguments).ok_or_else(missing)?;
+        let number = self.begin_agent(call, by, checked, arguments).ok_or_else(missing)?;
         if background && let Some(agent) = self.team.get(number) {
             return Ok(finish_with(call, true, &agent.report(), format!("started {}", agent.name)));
         }
@@ -62,10 +71,11 @@ impl Machine {
         &mut self,
         call: CallId,
         by: &str,
-        workflow_ix: WorkflowIx,
+        checked: CheckedSpawn,
         arguments: SpawnArguments,
     ) -> Option<u64> {
-        let SpawnArguments { role, task, context: sharing, background } = arguments;
+        let SpawnArguments { role, task, context: sharing, background, .. } = arguments;
+        let CheckedSpawn { workflow: workflow_ix, budget } = checked;
         let number = self.team.next_number();
         let name = format!("{role}-{number}");
         let state = self.core.state_name();
@@ -75,7 +85,7 @@ impl Machine {
         let (id, parent) = (self.core.branches.last_id, &self.core.branches.current);
         let mut branch = Branch::new(id, Some((parent.id, usize::MAX)), parent.depth + parent.frames.len());
         branch.task_branch = parent.task_branch;
-        branch.spawned = Some(SpawnedBranch { number, name: name.clone() });
+        branch.spawned = Some(SpawnedBranch { number, name: name.clone(), budget });
         branch.frames.push(frame);
         branch.next_state = Some(start);
         let agent = SpawnedAgent {
@@ -89,6 +99,7 @@ impl Machine {
             depth: self.current_depth() + 1,
             background,
             sharing,
+            budget,
             inherited_count,
             ..SpawnedAgent::default()
         };
@@ -112,7 +123,7 @@ impl Machine {
         &self,
         rights: &SpawnRights,
         arguments: &SpawnArguments,
-    ) -> Result<WorkflowIx, String> {
+    ) -> Result<CheckedSpawn, String> {
         let SpawnArguments { role, task, .. } = arguments;
         let Some(workflow) = rights.workflow_for(role) else {
             let names = rights.role_names().join(", ");
@@ -135,7 +146,20 @@ impl Machine {
                 rights.limits.max_alive
             ));
         }
-        Ok(workflow)
+        let budget = self.requested_share(arguments)?;
+        Ok(CheckedSpawn { workflow, budget })
+    }
+
+    /// What the agent may use, where the agent that starts it says so.
+    fn requested_share(&self, arguments: &SpawnArguments) -> Result<Budget, String> {
+        let offered = self.of_current_agent(|agent| offers_budget(&agent.tools));
+        if !offered || arguments.budget.is_null() {
+            return Ok(Budget::default());
+        }
+        let share: AgentShare = serde_json::from_value(arguments.budget.clone()).map_err(|error| {
+            format!("`budget` does not fit: {error}; it is {{\"tokens\": …}} or {{\"cost_usd\": …}}")
+        })?;
+        self.budgets.share_budget(&self.core, share)
     }
 
     /// Levels of agents above the current branch.

@@ -129,7 +129,7 @@ impl Machine {
         self.of_current_agent(|agent| agent.role.clone())
     }
 
-    fn of_current_agent<T: Default>(&self, look: impl FnOnce(&AgentSpec) -> T) -> T {
+    pub(super) fn of_current_agent<T: Default>(&self, look: impl FnOnce(&AgentSpec) -> T) -> T {
         let (workflow, frame) = (self.core.workflow(), self.core.frame());
         let turn = frame.and_then(|frame| frame.agent_turn.as_ref());
         let both = workflow.as_ref().zip(turn);

@@ -396,6 +396,53 @@ fn an_agent_uses_no_more_than_the_one_that_started_it_has_left() {
     assert_eq!(lines.last().unwrap(), "end paused budget_exceeded");
 }
 
+/// The agent that starts it goes on: another agent, or its own words.
+#[test]
+fn an_agent_ends_when_the_budget_that_it_was_given_is_used_up() {
+    let mut play = Play::new(team(AgentLimits::default()), false);
+    let budget = json!({"tokens": 40_000});
+    play.perform_act(Act::CallsAll(vec![(SPAWN, json!({"role": "coder", "task": "t", "budget": budget}))]));
+    play.perform_act(Act::Costs(39_900));
+    play.perform_act(Act::Says("then I do it myself"));
+    let lines = play.finish_and_replay();
+    let report = "spawn_agent gives {\"agent\":\"coder-1\",\"status\":\"limit\",\"budget\":{\"tokens\":40000},\"error\":\
+         \"The budget.tokens is reached [budget_exceeded]: agent coder-1 has used 39900 tokens of 40000 tokens";
+    assert!(lines.iter().any(|line| line.starts_with(report)), "{lines:#?}");
+    assert_eq!(lines.last().unwrap(), "end completed");
+}
+
+#[test]
+fn a_budget_for_an_agent_is_never_more_than_what_is_left() {
+    let check = |hard: Option<u64>, offered: bool, budget: Value, expected: &str| {
+        let mut workflows = team(AgentLimits::default());
+        workflows[0].agents[0].budget =
+            Budget { tokens: BudgetCap { soft: None, hard }, ..Budget::default() };
+        if !offered {
+            // the tool of a run of before
+            let tools = &mut workflows[0].agents[0].tools;
+            let spawning = tools.iter_mut().find(|tool| tool.name == SPAWN).unwrap();
+            spawning.parameters["properties"].as_object_mut().unwrap().remove("budget");
+        }
+        let mut play = Play::new(workflows, false);
+        let call = json!({"role": "coder", "task": "t", "background": true, "budget": budget});
+        play.perform_act(Act::CallsAll(vec![(SPAWN, call)]));
+        let told = play.lines.iter().find_map(|line| line.strip_prefix("spawn_agent gives ")).unwrap();
+        assert!(told.contains(expected), "{hard:?} {offered} {budget}: {told}");
+        assert!(offered || !told.contains("budget"), "{told}");
+    };
+    let tokens = |tokens: i64| json!({"tokens": tokens});
+    check(None, true, tokens(1_000), "\"budget\":{\"tokens\":1000}");
+    check(Some(50_000), true, tokens(1_000), "\"budget\":{\"tokens\":1000}");
+    check(Some(50_000), true, tokens(1_000_000), "\"budget\":{\"tokens\":49990}");
+    check(None, true, json!({"cost_usd": 0.5}), "\"budget\":{\"cost_usd\":0.5}");
+    check(None, true, json!({"cost_usd": 0.5, "tokens": 7}), "\"budget\":{\"tokens\":7,\"cost_usd\":0.5}");
+    check(None, true, Value::Null, "\"status\":\"running\"}");
+    check(None, true, tokens(0), "not executed: `budget.tokens` must be more than 0");
+    check(None, true, tokens(-1), "not executed: `budget` does not fit: ");
+    check(None, true, json!({"dollars": 1}), "not executed: `budget` does not fit: unknown field `dollars`");
+    check(None, false, tokens(1_000), "\"status\":\"running\"}");
+}
+
 #[test]
 fn agents_share_notes_and_tasks() {
     let mut play = Play::new(team(AgentLimits::default()), false);

@@ -1,11 +1,13 @@
 //! Whose budgets a call counts for, and what is used of them.
 
-use crate::branch::{Branch, BudgetScope, WaitState};
+use crate::branch::{Branch, BudgetScope, SpawnedBranch, WaitState};
 use crate::budget_usage::{AgentBudgetUsage, BudgetUnit, BudgetUsage};
+use crate::call_frame::CallFrame;
 use crate::machine::budgets::BudgetTracker;
 use crate::machine::checkpoint_store::CheckpointStore;
 use crate::machine::machine_core::MachineCore;
 use synthdev_domain::agent::AgentSpec;
+use synthdev_domain::agent_team::AgentShare;
 use synthdev_domain::workflow::{Budget, Workflow};
 
 impl BudgetTracker {
@@ -19,9 +21,7 @@ impl BudgetTracker {
         let mut current = Some(branch);
         while let Some(branch) = current {
             for (at, frame) in branch.frames.iter().enumerate().rev() {
-                let workflow = core.spec.program.workflows.get(frame.workflow.0);
-                let budget =
-                    workflow.and_then(|workflow| workflow.state(frame.state)).map(|state| state.budget);
+                let budget = Self::frame_budget(core, branch, at, frame);
                 let bounded = budget.filter(|budget| !budget.is_unbounded());
                 found.extend(
                     bounded.map(|budget| (BudgetScope::State { branch_id: branch.id, frame_id: at }, budget)),
@@ -32,6 +32,70 @@ impl BudgetTracker {
         let root = core.spec.program.workflows.first().map(|root| root.budget);
         found.extend(root.filter(|budget| !budget.is_unbounded()).map(|budget| (BudgetScope::Run, budget)));
         found
+    }
+
+    /// The budget of the state that a frame is in. The first frame of a started agent has what the agent may use in its
+    /// place: the workflow of a role has no budget of its own.
+    fn frame_budget(core: &MachineCore, branch: &Branch, at: usize, frame: &CallFrame) -> Option<Budget> {
+        if let Some(share) = Self::agent_share(branch, at) {
+            return Some(share.budget);
+        }
+        let workflow = core.spec.program.workflows.get(frame.workflow.0)?;
+        workflow.state(frame.state).map(|state| state.budget)
+    }
+
+    /// The started agent whose budget counts for this frame.
+    fn agent_share(branch: &Branch, at: usize) -> Option<&SpawnedBranch> {
+        branch.spawned.as_ref().filter(|spawned| at == 0 && !spawned.budget.is_unbounded())
+    }
+
+    /// What the agent of the current branch gives another one: no more than is left of any budget that counts for it.
+    ///
+    /// # Errors
+    /// Nothing is wanted, or nothing is left.
+    #[expect(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "token counts stay far below 2^53, and the amount is more than 0"
+    )]
+    pub(in crate::machine) fn share_budget(
+        &self,
+        core: &MachineCore,
+        wanted: AgentShare,
+    ) -> Result<Budget, String> {
+        let mut budget = Budget::default();
+        if let Some(tokens) = wanted.tokens {
+            let given = self.given_amount(core, BudgetUnit::Tokens, tokens as f64)?;
+            budget.tokens.hard = Some(given.floor() as u64);
+        }
+        if let Some(cost_usd) = wanted.cost_usd {
+            budget.cost_usd.hard = Some(self.given_amount(core, BudgetUnit::Cost, cost_usd)?);
+        }
+        Ok(budget)
+    }
+
+    fn given_amount(&self, core: &MachineCore, kind: BudgetUnit, wanted: f64) -> Result<f64, String> {
+        let name = kind.name();
+        if wanted <= 0.0 {
+            return Err(format!("`budget.{name}` must be more than 0"));
+        }
+        let branch = &core.branches.current;
+        let left = self.budget_scopes(core, branch).into_iter().filter_map(|(scope, budget)| {
+            let usage = self.budget_usage(core, scope)?;
+            let spent = usage.used_amount(kind, core.now);
+            Some(
+                usage.hard_limit(kind, &budget)?
+                    - spent
+                    - self.reserved_by_others(core, scope, branch.id, kind),
+            )
+        });
+        let given = left.fold(wanted, f64::min);
+        let least = if kind == BudgetUnit::Tokens { 1.0 } else { f64::MIN_POSITIVE };
+        if given < least {
+            return Err(format!("nothing is left of the budget ({name}) for another agent"));
+        }
+        Ok(given)
     }
 
     /// The budget of a scope as the definition has it now.
@@ -45,9 +109,8 @@ impl BudgetTracker {
                 workflow.agents.iter().find(|one| one.id == owner.agent).map(|agent| agent.budget)
             }
             BudgetScope::State { branch_id: branch, frame_id: frame } => {
-                let frame = core.branches.by_id(branch)?.frames.get(frame)?;
-                let workflow = core.spec.program.workflows.get(frame.workflow.0)?;
-                workflow.state(frame.state).map(|state| state.budget)
+                let branch = core.branches.by_id(branch)?;
+                Self::frame_budget(core, branch, frame, branch.frames.get(frame)?)
             }
         }
     }
@@ -161,6 +224,13 @@ impl BudgetTracker {
             .sum()
     }
 
+    /// The started agent whose budget it is.
+    pub(super) fn share_owner(core: &MachineCore, scope: BudgetScope) -> Option<&str> {
+        let BudgetScope::State { branch_id, frame_id } = scope else { return None };
+        let share = Self::agent_share(core.branches.by_id(branch_id)?, frame_id)?;
+        Some(&share.name)
+    }
+
     /// `run`, `agent` with its name, or the path name of the state.
     pub(super) fn scope_name(&self, core: &MachineCore, scope: BudgetScope) -> String {
         match scope {
@@ -168,11 +238,13 @@ impl BudgetTracker {
             BudgetScope::Agent(at) => {
                 self.agents.get(at).map(|owner| format!("agent {}", owner.agent)).unwrap_or_default()
             }
-            BudgetScope::State { branch_id: branch, frame_id: frame } => core
-                .branches
-                .by_id(branch)
-                .map(|branch| core.state_path_in(branch, frame))
-                .unwrap_or_default(),
+            BudgetScope::State { branch_id: branch, frame_id: frame } => {
+                if let Some(agent) = Self::share_owner(core, scope) {
+                    return format!("agent {agent}");
+                }
+                let branch = core.branches.by_id(branch);
+                branch.map(|branch| core.state_path_in(branch, frame)).unwrap_or_default()
+            }
         }
     }
 

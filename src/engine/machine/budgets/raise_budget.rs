@@ -24,6 +24,9 @@ impl BudgetTracker {
         let owner = match scope {
             BudgetScope::Run => "the run".to_owned(),
             BudgetScope::Agent(_) => self.scope_name(core, scope),
+            BudgetScope::State { .. } if Self::share_owner(core, scope).is_some() => {
+                self.scope_name(core, scope)
+            }
             BudgetScope::State { .. } => format!("state `{}`", self.scope_name(core, scope)),
         };
         let spent = budget_usage.used_amount(kind, core.now);
