@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::ids::WorkflowIx;
-use super::tool::{ToolRisk, ToolSpec};
+use super::tool::{MULTICALL, ToolRisk, ToolSpec};
 
 pub const SPAWN_AGENT: &str = "spawn_agent";
 pub const SPEAK_TO_AGENT: &str = "speak_to_agent";
@@ -180,6 +180,11 @@ pub struct AgentShare {
 pub fn offers_budget(tools: &[ToolSpec]) -> bool {
     let spawning = tools.iter().find(|tool| tool.name == SPAWN_AGENT);
     spawning.is_some_and(|tool| tool.parameters["properties"]["budget"].is_object())
+}
+
+/// Whether a call may give an agent a budget, judged by its text alone. True too often does no harm.
+pub fn may_give_budget(tool: &str, arguments: &str) -> bool {
+    matches!(tool, SPAWN_AGENT | MULTICALL) && (arguments.contains("budget") || arguments.contains("\\u"))
 }
 
 /// The arguments of `return_results`.

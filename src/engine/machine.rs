@@ -258,6 +258,13 @@ impl Machine {
         self.core.replay_skips = calls;
     }
 
+    /// Whether a started agent has a budget of its own.
+    pub(super) fn has_agent_budgets(&self) -> bool {
+        let is_bounded =
+            |branch: &Branch| branch.spawned.as_ref().is_some_and(|one| !one.budget.is_unbounded());
+        self.core.branches.all().any(is_bounded)
+    }
+
     pub fn status(&self) -> RunStatus {
         self.status
     }

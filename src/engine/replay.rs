@@ -9,7 +9,7 @@ use super::machine::Machine;
 use super::pending_requests::{PendingEffect, PendingRequests};
 use super::replay_skips::{ReplaySkips, SkippedCallKind};
 use super::run_spec::RunSpec;
-use synthdev_domain::agent_team::offers_budget;
+use synthdev_domain::agent_team::may_give_budget;
 use synthdev_domain::ids::{CallId, Timestamp};
 use synthdev_domain::workflow::WorkflowProgram;
 
@@ -75,6 +75,7 @@ fn skips_for_answered<'a>(spec: &RunSpec, inputs: impl IntoIterator<Item = &'a I
     let mut is_bounded = is_program_bounded(&spec.program);
     let mut is_stopped_after_rewind = false;
     for input in inputs {
+        is_bounded |= gives_agent_budget(input);
         if let Input::Returned(returned) = input {
             is_stopped_after_rewind = true;
             is_bounded |= returned.program.as_ref().is_some_and(is_program_bounded);
@@ -96,12 +97,18 @@ fn skips_for_answered<'a>(spec: &RunSpec, inputs: impl IntoIterator<Item = &'a I
     if is_bounded { ReplaySkips::default() } else { skips }
 }
 
-/// Whether anything in it has a budget, or an agent may give one to those that it starts.
+/// Whether a budget begins with it: an agent gives one to an agent that it starts.
+pub(super) fn gives_agent_budget(input: &Input) -> bool {
+    let Input::Replied { reply, .. } = input else { return false };
+    reply.tool_calls.iter().any(|call| may_give_budget(&call.name, &call.arguments))
+}
+
+/// Whether anything in it has a budget.
 pub(super) fn is_program_bounded(program: &WorkflowProgram) -> bool {
     program.workflows.iter().any(|workflow| {
         !workflow.budget.is_unbounded()
             || workflow.states.iter().any(|state| !state.budget.is_unbounded())
-            || workflow.agents.iter().any(|agent| !agent.budget.is_unbounded() || offers_budget(&agent.tools))
+            || workflow.agents.iter().any(|agent| !agent.budget.is_unbounded())
     })
 }
 
@@ -136,7 +143,12 @@ impl StepwiseReplay {
         inputs: impl IntoIterator<Item = &'a Input>,
     ) -> Self {
         let answered = skips_for_answered(machine.spec(), inputs);
-        machine.skip_calls(Arc::new(answered));
+        // an agent that runs may have been given a budget before
+        machine.skip_calls(Arc::new(if machine.has_agent_budgets() {
+            ReplaySkips::default()
+        } else {
+            answered
+        }));
         Self { machine, events: Vec::new(), pending_requests }
     }
 

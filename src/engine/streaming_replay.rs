@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::event::StepEvent;
 use super::input::Input;
 use super::machine::Machine;
-use super::replay::is_program_bounded;
+use super::replay::{gives_agent_budget, is_program_bounded};
 use super::replay_skips::ReplaySkips;
 use super::run_spec::RunSpec;
 use synthdev_domain::ids::Timestamp;
@@ -98,7 +98,8 @@ impl StreamingReplay {
         };
         let looks_back = rewrites || program.is_some();
         let late = self.was_compacted && looks_back;
-        if void || late || self.skips_requests && program.is_some_and(is_program_bounded) {
+        let brings_budget = program.is_some_and(is_program_bounded) || gives_agent_budget(&input);
+        if void || late || self.skips_requests && brings_budget {
             return Err(NeedsFullReplay);
         }
         self.inputs_fed += 1;
