@@ -1,6 +1,9 @@
 //! The reference pages say what the code does: every number and name of a page is looked up where it is decided.
 
+mod code_blocks;
 mod key_page;
+mod moving;
+mod shell_words;
 
 use serde_json::{Value, json};
 use synthdev::cli::exit;
