@@ -11,9 +11,13 @@ pub struct RunError {
     pub code: String,
     pub title: String,
     pub detail: String,
+    /// The workflow that `state` is a state of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workflow: Option<String>,
     pub state: Option<String>,
     pub agent: Option<String>,
     pub hint: Option<String>,
+    /// Of the script that failed, else of the state in its file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<SourceLocation>,
     /// For `sub_workflow_failed`: what failed inside the child.

@@ -11,7 +11,7 @@ use synthdev_domain::system_context::SystemContext;
 use synthdev_domain::workflow::{SnapshotPolicy, Workflow, WorkflowProgram};
 
 /// Grows when the machine would answer an old journal differently.
-pub const MACHINE_VERSION: u32 = 15;
+pub const MACHINE_VERSION: u32 = 16;
 
 /// Runs since this version continue as they began: the machine checks the version wherever its behaviour has changed.
 pub const CONTINUED_SINCE: u32 = 4;
@@ -76,6 +76,9 @@ pub const DEFERS_SNAPSHOT_SINCE: u32 = 14;
 /// Since this version the reading calls of a `multicall` run side by side, and so do agents that one reply starts in the
 /// foreground.
 pub const SIDE_BY_SIDE_SINCE: u32 = 15;
+
+/// Since this version every error names its workflow, and where its state is defined.
+pub const PLACES_ERRORS_SINCE: u32 = 16;
 
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct RunSpec {
@@ -142,6 +145,11 @@ impl RunSpec {
     /// See [`SIDE_BY_SIDE_SINCE`].
     pub fn runs_calls_side_by_side(&self) -> bool {
         self.machine_version >= SIDE_BY_SIDE_SINCE
+    }
+
+    /// See [`PLACES_ERRORS_SINCE`].
+    pub fn places_errors(&self) -> bool {
+        self.machine_version >= PLACES_ERRORS_SINCE
     }
 
     /// See [`RESTS_SINCE`].

@@ -10,6 +10,7 @@ mod crash;
 mod cut_off;
 mod demo;
 mod edges;
+mod error_places;
 mod events;
 mod failures;
 mod fallback;

@@ -165,6 +165,23 @@ impl MachineCore {
         {
             failure.agent = workflow.agent(turn.agent).map(|agent| self.speaker_name(&agent.id));
         }
+        self.with_definition(failure, self.frame())
+    }
+
+    /// With the workflow that the frame is of, and where its state is defined, unless the error names a place of its
+    /// own. What a conversation runs in is no file of the user's.
+    pub(super) fn with_definition(&self, mut failure: RunError, frame: Option<&CallFrame>) -> RunError {
+        let frame = frame.filter(|_| self.spec.places_errors());
+        let workflow = frame.and_then(|frame| self.spec.program.workflows.get(frame.workflow.0));
+        let Some((frame, workflow)) = frame.zip(workflow).filter(|(_, workflow)| !workflow.conversational)
+        else {
+            return failure;
+        };
+        failure.workflow = Some(workflow.name.clone());
+        if failure.place.is_none() {
+            let place = workflow.state(frame.state).map(|state| state.place.clone());
+            failure.place = place.filter(|place| !place.file.is_empty());
+        }
         failure
     }
 

@@ -90,7 +90,8 @@ impl Machine {
         self.core.stop_timers();
         let touched = self.pop_frame();
         self.core.record_files_touched(touched);
-        child_failure(failure, &child, self.core.state_name())
+        let failure = child_failure(failure, &child, self.core.state_name());
+        self.core.with_definition(failure, self.core.frame())
     }
 
     /// No state of this branch handles the error.

@@ -186,7 +186,7 @@ impl Machine {
         };
         failure.state = Some(state);
         failure.agent = self.agent_name_in(branch);
-        Some(failure)
+        Some(self.core.with_definition(failure, branch.frames.last()))
     }
 
     /// The request of the `delegate` state that a branch is in.
@@ -233,6 +233,7 @@ impl Machine {
                 .and_then(|frame| self.core.spec.program.workflows.get(frame.workflow.0));
             let child = child.map(|child| child.name.clone()).unwrap_or_default();
             failure = child_failure(failure, &child, self.core.state_path_in(branch, at - 1));
+            failure = self.core.with_definition(failure, branch.frames.get(at - 1));
         }
         if branch.spawned.is_some() {
             return failure;
@@ -247,6 +248,7 @@ impl Machine {
         let Some(work) = work else { return failure };
         let owner = self.core.state_path_in(parent, top);
         let outer = branch_failure(Box::new(failure), work, &branch_name(work, at), &owner);
+        let outer = self.core.with_definition(outer, parent.frames.last());
         self.seen_outside(parent, outer)
     }
 }

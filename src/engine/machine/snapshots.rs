@@ -83,6 +83,7 @@ impl Machine {
         }
         // no `catch` applies: nothing may continue without it
         failure.state = Some(self.core.state_name());
+        let failure = self.core.with_definition(failure, self.core.frame());
         self.drop_visit();
         self.end_run(failure)
     }
