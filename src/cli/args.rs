@@ -345,6 +345,7 @@ pub enum SchemaName {
     Workflow,
     Role,
     Settings,
+    Models,
     Replies,
     Test,
     Tool,

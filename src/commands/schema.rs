@@ -42,6 +42,7 @@ fn file_schema(name: SchemaName) -> FileSchema {
         SchemaName::Workflow => FileSchema::Workflow,
         SchemaName::Role => FileSchema::Role,
         SchemaName::Settings => FileSchema::Settings,
+        SchemaName::Models => FileSchema::Models,
         SchemaName::Replies => FileSchema::Replies,
         SchemaName::Test => FileSchema::Test,
         SchemaName::Tool => FileSchema::Tool,

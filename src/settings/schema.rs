@@ -4,6 +4,7 @@
 //! and a test fails where these differ from what is read. Owns no rule of its own: what a schema cannot say (names that
 //! must exist, scripts) is for `check`.
 
+mod models;
 mod own_tool;
 mod replies;
 mod role;
@@ -22,14 +23,15 @@ pub enum FileSchema {
     Workflow,
     Role,
     Settings,
+    Models,
     Replies,
     Test,
     Tool,
 }
 
 impl FileSchema {
-    pub const ALL: [Self; 6] =
-        [Self::Workflow, Self::Role, Self::Settings, Self::Replies, Self::Test, Self::Tool];
+    pub const ALL: [Self; 7] =
+        [Self::Workflow, Self::Role, Self::Settings, Self::Models, Self::Replies, Self::Test, Self::Tool];
 
     /// As it is called on the command line; its file is `NAME.json`.
     pub fn name(self) -> &'static str {
@@ -37,6 +39,7 @@ impl FileSchema {
             Self::Workflow => "workflow",
             Self::Role => "role",
             Self::Settings => "settings",
+            Self::Models => "models",
             Self::Replies => "replies",
             Self::Test => "test",
             Self::Tool => "tool",
@@ -51,6 +54,7 @@ impl FileSchema {
             }
             Self::Role => "Roles of synthdev, by name: prompt, level, tools.",
             Self::Settings => "Settings of synthdev: settings.json of a user or a project.",
+            Self::Models => "Providers, models and prices: models.json of a user or a project.",
             Self::Replies => "What a scripted model answers: synthdev run --replies, simulate.",
             Self::Test => "Tests of a workflow: NAME.test.json beside it.",
             Self::Tool => "A tool for agents: tools/NAME.json of a user or a project.",
@@ -63,6 +67,7 @@ impl FileSchema {
             Self::Workflow => one_or_list("workflow"),
             Self::Role => role::role_file_root(),
             Self::Settings => settings::settings_root(),
+            Self::Models => models::models_file_root(),
             Self::Replies => json!({"$ref": "#/$defs/replies"}),
             Self::Test => test_file::test_file_root(),
             Self::Tool => own_tool::own_tool_root(),
@@ -84,7 +89,7 @@ impl FileSchema {
         match self {
             Self::Workflow => workflow::workflow_definitions(),
             Self::Role => role::role_definitions(),
-            Self::Settings | Self::Tool => Vec::new(),
+            Self::Settings | Self::Models | Self::Tool => Vec::new(),
             Self::Replies => replies::replies_definitions(),
             Self::Test => test_file::test_file_definitions(),
         }

@@ -11,7 +11,7 @@ use synthdev_language::fields::{ObjectFields, SpannedField, is_free};
 use synthdev_language::json::{JsonNode, JsonNodeKind};
 use synthdev_language::source::{FileDiagnostics, NOT_TAKEN, SourceFile};
 
-const PROVIDER_KEYS: &[&str] = &[
+pub(crate) const PROVIDER_KEYS: &[&str] = &[
     "base_url",
     "protocol",
     "key_env",
@@ -22,7 +22,7 @@ const PROVIDER_KEYS: &[&str] = &[
     "prices",
     "models",
 ];
-const MODEL_KEYS: &[&str] = &[
+pub(crate) const MODEL_KEYS: &[&str] = &[
     "protocol",
     "context_size",
     "max_output",
@@ -36,7 +36,7 @@ const MODEL_KEYS: &[&str] = &[
 
 /// US dollars per million tokens: a thousand dollars a token, far above what any model costs. More is a slip of the
 /// pen, and sums of it would mean nothing.
-const HIGHEST_PRICE: f64 = 1e9;
+pub(crate) const HIGHEST_PRICE: f64 = 1e9;
 
 /// Names of sampling parameters, as in settings.
 pub const PARAMETERS: &[&str] = &[

@@ -82,7 +82,7 @@ fn rule_schema(rule: &SettingRule) -> Value {
     schema
 }
 
-fn value_shape(wanted: SettingValueType) -> Value {
+pub(super) fn value_shape(wanted: SettingValueType) -> Value {
     match wanted {
         SettingValueType::Text => json!({"type": "string", "pattern": "\\S"}),
         SettingValueType::Secret => json!({"oneOf": [

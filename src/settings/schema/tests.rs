@@ -2,7 +2,9 @@ use std::collections::BTreeSet;
 
 use super::*;
 use crate::layers::rules::RULES;
+use synthdev_domain::source_location::ConfigLayer;
 use synthdev_language::key_declaration::KeyDeclaration;
+use synthdev_language::source::SourceFile;
 use synthdev_language::workflow_file::declared_keys::{OBJECTS, state_types, step_types};
 
 /// The keys that an object of a schema explains.
@@ -52,6 +54,62 @@ fn the_schema_of_roles_has_the_keys_that_are_read() {
     let explained = explained(&schema, "role");
     assert_eq!(explained.len(), crate::role_file::KEYS.len());
     assert!(crate::role_file::KEYS.iter().all(|key| explained.contains(key)));
+}
+
+/// The shape below a key of every object that a schema of free names has there.
+fn named_shape<'s>(object: &'s Value, key: &str) -> &'s Value {
+    let patterns = object["properties"][key]["patternProperties"].as_object().unwrap();
+    patterns.values().find(|shape| shape.is_object()).unwrap()
+}
+
+#[test]
+fn the_schema_of_models_has_the_keys_that_are_read() {
+    use crate::models::models_file::{MODEL_KEYS, PROVIDER_KEYS};
+
+    let schema = FileSchema::Models.value();
+    let provider = named_shape(&schema, "providers");
+    let model = named_shape(provider, "models");
+    for (object, keys) in [(provider, PROVIDER_KEYS), (model, MODEL_KEYS)] {
+        let properties = object["properties"].as_object().unwrap();
+        let known: BTreeSet<&str> = properties.keys().map(String::as_str).collect();
+        assert_eq!(known, keys.iter().copied().collect());
+        assert!(properties.values().all(|key| key["description"].as_str().unwrap().ends_with('.')));
+    }
+}
+
+#[test]
+fn models_are_judged_as_they_are_read() {
+    let schema = jsonschema::validator_for(&FileSchema::Models.value()).unwrap();
+    let rows = [
+        (r#"{}"#, true),
+        (r#"{"$schema": "s", "x_note": 1, "providers": {"x_note": 1}}"#, true),
+        (r#"{"provider": {}}"#, false),
+        (r#"{"providers": {"a": {"base_url": "http://h:1/v1", "key_env": "A", "needs_key": false}}}"#, true),
+        (r#"{"providers": {"a": {"base_url": "h:1"}}}"#, false),
+        (r#"{"providers": {"a": {"base_urll": "http://h"}}}"#, false),
+        (r#"{"providers": {"a": {"protocol": "antropic"}}}"#, false),
+        (r#"{"providers": {"a": {"accepts": ["temprature"]}}}"#, false),
+        (r#"{"providers": {"a": {"prices": {"input": 1, "output": null}}}}"#, true),
+        (r#"{"providers": {"a": {"prices": {"input": -1}}}}"#, false),
+        (r#"{"providers": {"a": {"prices": {"cache": 1}}}}"#, false),
+        (r#"{"providers": {"a": {"models": {"m": {"prices": null, "x_note": 1}}}}}"#, true),
+        (
+            r#"{"providers": {"a": {"base_url": null, "protocol": null, "models": {"m": {"max_output": null}}}}}"#,
+            true,
+        ),
+        (r#"{"providers": {"a": {"models": {"m": {"context_size": 0}}}}}"#, false),
+        (r#"{"providers": {"a": {"models": {"m": {"parameters": {"top_q": 1}}}}}}"#, false),
+        (r#"{"providers": {"a": {"models": {"m": {"decisions": "structured_output"}}}}}"#, true),
+    ];
+    for (text, fits) in rows {
+        let value: Value = serde_json::from_str(text).unwrap();
+        assert_eq!(schema.is_valid(&value), fits, "{text}");
+        let file = SourceFile::new(ConfigLayer::User, "models.json", text);
+        let found = crate::models::models_file::load_providers(&[file]).1;
+        // half a price is a matter of all files together
+        let refused = found.iter().any(|one| !one.message.contains("stays unknown"));
+        assert_eq!(!refused, fits, "the reader: {text}: {found:?}");
+    }
 }
 
 #[test]

@@ -86,6 +86,7 @@ fn everything_shipped_fits() {
     }
     all.extend(files("roles").into_iter().map(|path| (FileSchema::Role, path)));
     all.push((FileSchema::Settings, root("config/settings.json")));
+    all.push((FileSchema::Models, root("config/models.json")));
     all.push((FileSchema::Replies, root("config/demo/replies.json")));
     for (schema, path) in all {
         assert_accepts(&validator(schema), &value(&path), &path.display().to_string());
