@@ -101,6 +101,7 @@ pub fn run_interactive(context: StartContext, opening: TuiStartup) -> Result<u8>
         reduced_motion: look.reduced_motion,
         details: look.details,
         vim: look.vim,
+        input_prefix: look.input_prefix,
         light_theme: look.light_theme,
     };
     let ended = run_session(&backend, session, linear, &handle)?;

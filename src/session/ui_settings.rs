@@ -26,6 +26,8 @@ pub(crate) struct UiSettings {
     pub(crate) reduced_motion: bool,
     pub(crate) details: bool,
     pub(crate) vim: bool,
+    /// What stands before the text in the input box.
+    pub(crate) input_prefix: String,
     /// The theme for a light background, where only the terminal knows what it has.
     pub(crate) light_theme: Option<ColorTheme>,
     /// Diagnostics of the theme or the keys, one line each.
@@ -49,6 +51,7 @@ pub(crate) fn load_ui_settings(context: &StartContext, catalog: &ConfigCatalog) 
         reduced_motion: settings.reduced_motion(),
         details: details_at(settings.verbosity()),
         vim: settings.is_vim_enabled(),
+        input_prefix: settings.input_prefix().to_owned(),
         light_theme: light,
         findings,
     }

@@ -11,6 +11,7 @@ pub mod read_layers;
 mod rule;
 pub mod rules;
 mod sandbox_rules;
+mod screen_rules;
 pub mod value_type;
 
 use std::collections::BTreeMap;
@@ -150,6 +151,11 @@ impl EffectiveSettings {
     /// Keys as in vi in the input box.
     pub fn is_vim_enabled(&self) -> bool {
         self.value("vim").and_then(Value::as_bool).unwrap_or_default()
+    }
+
+    /// What stands before the text in the input box.
+    pub fn input_prefix(&self) -> &str {
+        self.value("input_prefix").and_then(Value::as_str).unwrap_or_default()
     }
 
     /// The output of a command of the user is added to their next message.

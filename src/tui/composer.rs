@@ -11,7 +11,8 @@ use self::motion::{rest_of_word, word_after, word_before};
 use self::pastes::FoldedPastes;
 use self::undo::DraftChangeKind;
 use self::vim::{VimInput, VimKeyOutcome};
-use crate::text::{clean_text, wrap_line};
+use crate::text::{clean_text, fit_to_columns, wrap_line};
+use synthdev_domain::terminal_safe;
 
 mod draft;
 mod history;
@@ -47,7 +48,14 @@ pub struct InputComposer {
     history: ComposerHistory,
     pastes: FoldedPastes,
     vim: Option<VimInput>,
+    /// Empty: [`PREFIX`].
+    prefix: String,
 }
+
+/// What stands before the text unless the user has set another.
+const PREFIX: &str = "❯";
+/// Columns of one that the user has set.
+const PREFIX_COLUMNS: usize = 16;
 
 impl InputComposer {
     /// The text as shown, with placeholders.
@@ -285,9 +293,16 @@ impl InputComposer {
         self.vim.is_some()
     }
 
-    /// The sign before the text: the mode, if there are several.
-    pub fn prompt_sign(&self) -> &'static str {
-        self.vim.as_ref().map_or("❯", VimInput::mode_sign)
+    /// What stands before the text from now on, as far as there is room for it.
+    pub fn set_prefix(&mut self, text: &str) {
+        let shown = terminal_safe::escape_name(text.trim());
+        self.prefix = fit_to_columns(&shown, PREFIX_COLUMNS).into_owned();
+    }
+
+    /// What stands before the text: the mode, if there are several.
+    pub fn prefix(&self) -> &str {
+        let usual = if self.prefix.is_empty() { PREFIX } else { &self.prefix };
+        self.vim.as_ref().map_or(usual, |vim| vim.mode_sign())
     }
 
     /// Handles a key in vi mode; whether it was one of vi's.

@@ -58,6 +58,7 @@ pub async fn run_screen(session: SessionOptions) -> io::Result<Option<ExternalSh
         (session.keymap, session.mouse, session.reduced_motion);
     model.details = session.details;
     model.composer.use_vim(session.vim);
+    model.composer.set_prefix(&session.input_prefix);
     let light = session.light_theme;
     model.terminal_background = TerminalBackground {
         follow_background: light.is_some(),

@@ -31,6 +31,8 @@ pub struct SessionOptions {
     pub details: bool,
     /// Keys as in vi in the input box.
     pub vim: bool,
+    /// What stands before the text in the input box.
+    pub input_prefix: String,
     /// Which theme goes with a light background, if the terminal shall be asked for its.
     pub light_theme: Option<ColorTheme>,
 }

@@ -153,7 +153,7 @@ fn screen_areas(model: &UiModel) -> ScreenAreas {
     let (columns, rows) = model.size;
     let status = u16::from(rows > 0);
     let most = (rows / 3).clamp(1, 12);
-    let typed = model.composer.rows(usize::from(columns.saturating_sub(3)));
+    let typed = model.composer.rows(usize::from(columns.saturating_sub(prefix_columns(model, columns) + 2)));
     let lines = u16::try_from(typed).unwrap_or(u16::MAX).clamp(1, most);
     let composer = (lines + 1).min(rows.saturating_sub(status));
     let note = u16::from(note_text(model).is_some() && rows > 6);
@@ -215,20 +215,27 @@ fn draw_note(model: &UiModel, area: Rect, frame: &mut Frame<'_>) {
     put_line(frame, area.x + 1, area.y, &Line::styled(text, model.theme.warning_style()), area.width);
 }
 
+/// Columns of what stands before the text of the input box: at most a quarter of them.
+fn prefix_columns(model: &UiModel, columns: u16) -> u16 {
+    let wanted = u16::try_from(display_width(model.composer.prefix())).unwrap_or(u16::MAX);
+    wanted.min(columns / 4).max(1)
+}
+
 fn draw_composer(model: &UiModel, area: Rect, frame: &mut Frame<'_>) -> Option<Position> {
     if area.height < 2 || area.width < 4 {
         return None;
     }
     let rule = "─".repeat(usize::from(area.width));
     put_line(frame, area.x, area.y, &Line::styled(rule, model.theme.dim_style()), area.width);
-    put_line(
-        frame,
-        area.x,
-        area.y + 1,
-        &Line::styled(model.composer.prompt_sign(), model.theme.accent_style()),
-        1,
-    );
-    let text = Rect { x: area.x + 2, y: area.y + 1, width: area.width - 3, height: area.height - 1 };
+    let before = prefix_columns(model, area.width);
+    let prefix = Line::styled(model.composer.prefix(), model.theme.accent_style());
+    put_line(frame, area.x, area.y + 1, &prefix, before);
+    let text = Rect {
+        x: area.x + before + 1,
+        y: area.y + 1,
+        width: area.width - before - 2,
+        height: area.height - 1,
+    };
     let input = model.composer.area();
     frame.render_widget(input, text);
     if model.composer.is_empty() {

@@ -58,6 +58,15 @@ fn last_text(server: &ModelServer) -> String {
 }
 
 #[test]
+fn the_prefix_of_the_settings_stands_before_the_text() {
+    let settings = json!({"input_prefix": "you>"}).to_string();
+    let mut terminal = Terminal::with_config("settings.json", &settings, &[]);
+    terminal.wait_for("you> message, or / for commands");
+    terminal.press_keys("/exit\r");
+    assert!(terminal.wait_end().contains("exit=0"));
+}
+
+#[test]
 fn panes_show_a_run_and_keys_are_the_users_own() {
     let keys = "{\"graph\": [\"Alt+G\"], \"grahp\": [\"Alt+H\"]}";
     let mut terminal = Terminal::with_config("keyboard.json", keys, &["demo"]);

@@ -6,6 +6,7 @@ use super::project_restriction::{PERMISSIONS, ProjectRestriction};
 pub use super::rule::SettingRule;
 use super::rule::setting_rule;
 use super::sandbox_rules;
+use super::screen_rules;
 use super::value_type::SettingValueType;
 use synthdev_domain::secret_names::{has_key_prefix, is_key_shaped, is_secret_name};
 
@@ -424,14 +425,8 @@ pub const RULES: &[SettingRule] = &[
         "what /cmd prints goes along with your next text, without /cmd add",
     )
     .with_project_restriction(ProjectRestriction::Lower),
-    setting_rule(
-        "vim",
-        SettingValueType::Flag,
-        &["SYNTHDEV_VIM"],
-        &[],
-        "false",
-        "keys as in vi in the input box",
-    ),
+    screen_rules::VIM,
+    screen_rules::INPUT_PREFIX,
 ];
 
 /// The rule for a dotted path, families included.

@@ -82,6 +82,7 @@ fn sample(path: &str) -> &'static str {
     match path.rsplit('.').next().unwrap() {
         "mode" => "read-only",
         "network" => "off",
+        "input_prefix" => ">>",
         "base_url" => "https://example.org/v1",
         "provider" => "openai",
         "read" | "write" | "execute" => "deny",

@@ -172,6 +172,29 @@ fn long_pastes_are_one_thing_until_they_are_unfolded() {
     assert!(desk.draw_screen(80, 24).contains("[pasted 1 line #3]"));
 }
 
+/// Prefix of the settings, width of the screen, what the line of the input box begins with.
+#[test]
+fn what_stands_before_the_text_is_the_users_choice() {
+    let rows = [
+        ("", 80, "❯ hi"),
+        ("you>", 80, "you> hi"),
+        ("日本", 80, "日本 hi"),
+        ("a\u{1b}[31mb", 80, "a␛[31mb hi"),
+        ("a name that is far too long", 80, "a name that is … hi"),
+        ("a name that is far too long", 20, "a na… hi"),
+    ];
+    for (prefix, columns, expected) in rows {
+        let mut desk = TuiHarness::new();
+        desk.model.composer.set_prefix(prefix);
+        desk.keys("hi");
+        let screen = desk.draw_screen(columns, 24);
+        assert!(screen.lines().any(|line| line.trim_end() == expected), "{prefix}: {screen}");
+        desk.model.composer.use_vim(true);
+        let screen = desk.draw_screen(columns, 24);
+        assert!(screen.lines().any(|line| line.trim_end() == "I hi"), "{prefix}: {screen}");
+    }
+}
+
 fn check_vim_keys(keys: &str, expected: &str) {
     let mut desk = TuiHarness::new();
     desk.line("/vim");
