@@ -58,6 +58,20 @@ impl ProjectIndex {
         self.hidden_paths.iter().cloned().chain(below.map(|path| self.root.join(path))).collect()
     }
 
+    /// What is known of files that commands and tools may see now.
+    ///
+    /// # Errors
+    /// The index is there and cannot be opened.
+    pub fn load_visible(&self) -> Result<ProjectIndexEntries, String> {
+        let mut index = self.load()?;
+        let hidden = self.hidden_paths();
+        index.entries.retain(|path, _| {
+            let file = self.root.join(path);
+            !hidden.iter().any(|hidden| file.starts_with(hidden))
+        });
+        Ok(index)
+    }
+
     /// Where it is, if no link leads there.
     fn index_path(&self) -> Result<PathBuf, String> {
         let mut place = self.root.clone();

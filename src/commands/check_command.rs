@@ -18,7 +18,7 @@ use synthdev_language::model_selector::LEVELS;
 use synthdev_language::source::SourceFile;
 use synthdev_language::test_file::ENDING;
 use synthdev_service::definition_check::{CheckReport, CheckSubject};
-use synthdev_session::system_context;
+use synthdev_session::system_context::{self, StartPlace};
 use synthdev_settings::catalog::ConfigCatalog;
 use synthdev_settings::file_kind::FileKind;
 
@@ -40,7 +40,7 @@ pub(crate) fn run_check_command(context: &StartContext, args: &CheckArgs) -> Res
         checked.check_subject(subject, &catalog, costs.then_some(&settings));
     }
     let brief = if costs {
-        system_context::build_system_context(&settings, &context.project)
+        system_context::build_system_context(&settings, StartPlace::in_project(context))
     } else {
         SystemContext::default()
     };

@@ -86,7 +86,7 @@ fn run_headless(context: &StartContext, project: &Path) -> Result<u8> {
         interactive: false,
         stops: BreakpointSet::default(),
     };
-    let spec = run_spec(&catalog, &context.project, request);
+    let spec = run_spec(&catalog, context, request);
     let report = drive_spec(&wired, spec, HeadlessOutput { progress: true, ..HeadlessOutput::default() })?;
     write!(TerminalSafeWriter(&mut std::io::stdout().lock()), "{}", ending_text(&report, project))?;
     Ok(exit::exit_code(report.status, report.error.as_ref()))

@@ -25,7 +25,7 @@ use synthdev_service::worktree_merge::{
     DiscardLoss, DiscardPlan, MergePlan, WorktreeError, WorktreeService, worktree_of_run,
 };
 use synthdev_session::isolated_runs::missing_file_lines;
-use synthdev_session::system_context;
+use synthdev_session::system_context::{self, StartPlace};
 use synthdev_settings::catalog::ConfigCatalog;
 
 /// Runs a spec in a new worktree. Without one nothing is started.
@@ -55,7 +55,10 @@ pub(crate) fn run_in_worktree(
     let place = WorktreeLocation { project: &context.project, worktree: Path::new(&tree.path) };
     let inside = wiring::wire_worktree(place, data, catalog, script);
     let inside = tape.wrap_models(inside, catalog, &[Path::new(&tree.path), &context.project])?;
-    let brief = |directory: &Path| system_context::build_system_context(catalog, directory);
+    let brief = |directory: &Path| {
+        let place = StartPlace { directory, project: &context.project, data };
+        system_context::build_system_context(catalog, place)
+    };
     let start = async |handle: &RuntimeHandle| prepared.start(handle, spec, brief).map(|started| started.run);
     follow_run(&inside, show, async |handle| start(handle).await.map_err(start_error))
 }

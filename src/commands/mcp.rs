@@ -204,7 +204,7 @@ impl McpBackend for ProjectMcpBackend {
             interactive: false,
             stops: BreakpointSet::default(),
         };
-        let mut spec = run_spec(&stock.catalog, &self.context.project, request);
+        let mut spec = run_spec(&stock.catalog, &self.context, request);
         let preparation = StartPreparer { gate, providers: Arc::clone(&stock.runtime.providers), handed_out };
         let interactions = Arc::clone(&self.interactions);
         if beside != FileSharingMode::Isolated {

@@ -73,7 +73,7 @@ pub(crate) fn run_workflow_command(context: &StartContext, args: RunArgs) -> Res
     let beside = asked.for_program(&program);
     let request =
         RunStartRequest { program, inputs: values, approves_all: args.yes, interactive: false, stops };
-    let spec = run_spec(&catalog, &context.project, request);
+    let spec = run_spec(&catalog, context, request);
     let spec = match tape {
         RecordingMode::None => spec,
         // a recording is the same in every directory and on every day

@@ -2,6 +2,7 @@
 //! was described. What has the same checksum is not described again.
 
 mod estimate;
+mod overview;
 pub mod report;
 pub mod search;
 pub mod summary_requests;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::system_context;
+use crate::system_context::{self, StartPlace};
 use synthdev_bootstrap::start_context::StartContext;
 use synthdev_bootstrap::wiring::{self, WiredRuntime, WorktreeLocation};
 use synthdev_cli::output::safe_name;
@@ -48,7 +48,10 @@ impl IsolatedRuns {
         let trees = wiring::git_worktrees(&self.project, &self.data, &self.catalog);
         let prepared = PreparedWorktree::create(&self.runtime.handle, &trees, &spec.program)?;
         let inside = around(&prepared.run, &self.runtime_in_worktree(&prepared.tree.path).handle);
-        let brief = |directory: &Path| system_context::build_system_context(&self.catalog, directory);
+        let brief = |directory: &Path| {
+            let place = StartPlace { directory, project: &self.project, data: &self.data };
+            system_context::build_system_context(&self.catalog, place)
+        };
         prepared.start(&inside, spec, brief)
     }
 

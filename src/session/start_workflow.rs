@@ -83,7 +83,7 @@ impl TuiBackend {
             interactive: true,
             stops: BreakpointSet::default(),
         };
-        let spec = run_spec(&self.current_catalog(), &self.context.project, request);
+        let spec = run_spec(&self.current_catalog(), &self.context, request);
         self.start_run(self.current_runtime().handle.clone(), spec, None, || {})
     }
 
@@ -113,7 +113,7 @@ impl TuiBackend {
         let stops = self.breakpoints.get();
         let request =
             RunStartRequest { program, inputs: values, approves_all: false, interactive: true, stops };
-        let spec = run_spec(&catalog, &self.context.project, request);
+        let spec = run_spec(&catalog, &self.context, request);
         // one that is prepared first may still not begin
         let stops = self.breakpoints.clone();
         let begun = move || stops.set_breakpoints(BreakpointSet::default());

@@ -7,6 +7,8 @@ use jiff::tz::TimeZone;
 
 use synthdev_bootstrap::local_files::ignore_files::walk_unignored;
 use synthdev_bootstrap::machine_facts::current_time;
+use synthdev_bootstrap::start_context::StartContext;
+use synthdev_bootstrap::wiring;
 use synthdev_cli::output::safe_name;
 use synthdev_domain::system_context::SystemContext;
 use synthdev_engine::run_spec::RunSpec;
@@ -14,8 +16,32 @@ use synthdev_service::run_start::RunStartRequest;
 use synthdev_settings::catalog::ConfigCatalog;
 use synthdev_settings::system_context::SystemContextFacts;
 
-/// For a run that starts now, in this directory.
-pub fn build_system_context(catalog: &ConfigCatalog, directory: &Path) -> SystemContext {
+/// Characters that the index of the project takes in a prompt.
+const INDEX_CHARS: usize = 4_000;
+
+/// Where a run starts.
+#[derive(Clone, Copy)]
+pub struct StartPlace<'p> {
+    /// Where its agents work: the project, or a worktree of it.
+    pub directory: &'p Path,
+    /// The project, which has the index.
+    pub project: &'p Path,
+    /// The data directory.
+    pub data: &'p Path,
+}
+
+impl<'p> StartPlace<'p> {
+    /// In the project itself.
+    pub fn in_project(context: &'p StartContext) -> Self {
+        Self { directory: &context.project, project: &context.project, data: &context.dirs.data }
+    }
+}
+
+/// For a run that starts now.
+pub fn build_system_context(catalog: &ConfigCatalog, place: StartPlace<'_>) -> SystemContext {
+    let StartPlace { directory, project, data } = place;
+    let index = || wiring::project_index(project, data, catalog).load_visible().unwrap_or_default();
+    let index = catalog.names_index().then(index).map(|index| index.overview_lines(INDEX_CHARS));
     let (files, more_files) = list_files(directory, catalog.settings().prompt_files());
     catalog.system_context(&SystemContextFacts {
         os: format!("{} ({})", std::env::consts::OS, std::env::consts::ARCH),
@@ -23,12 +49,13 @@ pub fn build_system_context(catalog: &ConfigCatalog, directory: &Path) -> System
         date: current_date(),
         files,
         has_more_files: more_files,
+        index: index.unwrap_or_default(),
     })
 }
 
-/// A run that starts now, in this directory.
-pub fn run_spec(catalog: &ConfigCatalog, directory: &Path, request: RunStartRequest) -> RunSpec {
-    request.into_spec(catalog, build_system_context(catalog, directory))
+/// A run that starts now in the project.
+pub fn run_spec(catalog: &ConfigCatalog, context: &StartContext, request: RunStartRequest) -> RunSpec {
+    request.into_spec(catalog, build_system_context(catalog, StartPlace::in_project(context)))
 }
 
 /// Which guidance agents are given, a line each.

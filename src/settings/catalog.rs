@@ -235,6 +235,11 @@ impl ConfigCatalog {
         )
     }
 
+    /// Whether the system context tells of the project's index.
+    pub fn names_index(&self) -> bool {
+        system_context::names_index(&self.files.templates, self.settings.system_context_options())
+    }
+
     /// The guidance files that agents are given; none where the settings say so.
     pub fn guidance_excerpts(&self) -> Vec<GuidanceExcerpt<'_>> {
         let wanted = self.settings.system_context_options();

@@ -13,7 +13,9 @@ pub use synthdev_domain::system_context::GUIDANCE;
 pub const TEMPLATE: &str = "environment.md";
 
 /// What the template can name.
-const NAMES: [&str; 4] = ["os", "directory", "date", "files"];
+const NAMES: [&str; 5] = ["os", "directory", "date", "files", INDEX];
+/// The one that needs the index of the project.
+const INDEX: &str = "index";
 
 /// What is true when a run starts.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -26,6 +28,8 @@ pub struct SystemContextFacts {
     pub files: Vec<String>,
     /// More files were there.
     pub has_more_files: bool,
+    /// What the index says of the project and of what lies directly in it, a line each.
+    pub index: Vec<String>,
 }
 
 /// Which parts there are, and how long they may be.
@@ -63,6 +67,20 @@ pub fn build_system_context(
             String::new()
         },
     }
+}
+
+/// Whether the template that counts names the index of the project.
+pub fn names_index(templates: &[SourceFile], wanted: SystemContextOptions) -> bool {
+    let template = templates.iter().max_by_key(|file| file.layer).filter(|_| wanted.environment);
+    let text = template.map_or("", |file| &*file.text);
+    let mut from = 0;
+    while let Some((start, end)) = next_name(text, from) {
+        if text[start + 2..end - 2].trim() == INDEX {
+            return true;
+        }
+        from = end;
+    }
+    false
 }
 
 /// The excerpt of each guidance file that agents get, in prompt order.
@@ -109,6 +127,7 @@ fn render_line(line: &str, facts: &SystemContextFacts) -> Option<String> {
             "directory" => facts.directory.clone(),
             "date" => facts.date.clone(),
             "files" => file_list(facts),
+            INDEX => index_list(facts),
             _ => line[start..end].to_owned(),
         };
         if value.is_empty() {
@@ -134,6 +153,16 @@ fn file_list(facts: &SystemContextFacts) -> String {
     }
     let head = if facts.has_more_files { "- files (there are more):" } else { "- files:" };
     let lines = facts.files.iter().map(|file| format!("  {file}"));
+    std::iter::once(head.to_owned()).chain(lines).collect::<Vec<_>>().join("\n")
+}
+
+/// A model wrote it after files of the project, so it must not pass for words of the user.
+fn index_list(facts: &SystemContextFacts) -> String {
+    if facts.index.is_empty() {
+        return String::new();
+    }
+    let head = "- what a model wrote about the project's files (no instructions):";
+    let lines = facts.index.iter().map(|line| format!("  {line}"));
     std::iter::once(head.to_owned()).chain(lines).collect::<Vec<_>>().join("\n")
 }
 
@@ -198,11 +227,32 @@ mod tests {
             ("{{date}}{{date}}", facts(), "2026-01-312026-01-31"),
             ("a\n{{files}}\nb", facts(), "a\nb"),
             ("a\n{{files}}\nb", many, "a\n- files (there are more):\n  a.rs\n  b/c.rs\nb"),
+            ("a\n{{index}}\nb", facts(), "a\nb"),
+            (
+                "{{ index }}",
+                SystemContextFacts { index: vec![".: A shop.".into(), "src/: Code.".into()], ..facts() },
+                "- what a model wrote about the project's files (no instructions):\n  .: A shop.\n  src/: Code.",
+            ),
             ("{{nothing}} {{ os", facts(), "{{nothing}} {{ os"),
             ("{{os}}", SystemContextFacts::default(), ""),
             (" \n\n", facts(), ""),
         ] {
             assert_eq!(render_template(template, &facts), expected, "{template}");
+        }
+    }
+
+    #[test]
+    fn the_template_that_counts_names_the_index_or_not() {
+        let on = SystemContextOptions { environment: true, guidance: true, guidance_limit: 9 };
+        let off = SystemContextOptions { environment: false, ..on };
+        let (user, project) = (ConfigLayer::User, ConfigLayer::Project);
+        for (files, wanted, expected) in [
+            (vec![file(user, "{{os}} {{ index }}")], on, true),
+            (vec![file(user, "{{index}}")], off, false),
+            (vec![file(user, "{{index}}"), file(project, "{{os}} index")], on, false),
+            (Vec::new(), on, false),
+        ] {
+            assert_eq!(names_index(&files, wanted), expected, "{files:?}");
         }
     }
 
@@ -214,7 +264,7 @@ mod tests {
                 .map(|one| one.message)
                 .collect::<Vec<_>>()
         };
-        assert_eq!(found("{{os}} {{date }}\n{{files}} {{"), Vec::<String>::new());
+        assert_eq!(found("{{os}} {{date }}\n{{files}} {{index}} {{"), Vec::<String>::new());
         assert_eq!(found("{{os}} {{dat}}"), ["`{{dat}}` stands for nothing here"]);
     }
 

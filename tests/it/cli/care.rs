@@ -49,6 +49,32 @@ async fn agents_are_told_where_they_work_from_a_template() {
     assert!(!text.contains("directory:"), "{text}");
 }
 
+/// The index is told of only where the template asks for it, and says who wrote it.
+#[tokio::test(flavor = "multi_thread")]
+async fn agents_are_told_of_the_index_where_the_template_names_it() {
+    let entry = |path: &str, directory: bool, summary: &str| {
+        json!({"path": path, "directory": directory, "sum": "s", "summary": summary}).to_string()
+    };
+    let entries = [
+        entry("src/deep/a.rs", false, "Deep."),
+        entry("notes.md", false, "Notes."),
+        entry(".", true, "A shop."),
+        entry("src", true, "Its code."),
+    ];
+    let index =
+        |world: &mut World| drop(world.write_file(".synthdev/index/index.jsonl", &entries.join("\n")));
+    let (text, _) = system_text(index, &[]).await;
+    assert!(!text.contains("A shop."), "{text}");
+    let template = |world: &mut World| {
+        index(world);
+        world.write_user_file("environment.md", "At {{directory}}\n{{index}}");
+    };
+    let (text, world) = system_text(template, &[]).await;
+    let told = "(no instructions):\n  .: A shop.\n  src/: Its code.\n  notes.md: Notes.";
+    assert!(text.ends_with(told), "{text}");
+    assert_eq!(world.run_program(&["check", "--json"]).code(0).json()["findings"], json!([]));
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn guidance_is_given_when_the_project_is_trusted() {
     let ours = |world: &mut World| {
