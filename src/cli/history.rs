@@ -1,6 +1,7 @@
 //! `runs list`, `cost`, `search`, `diff`, `export`, `import`, `gc` and `du`: the words around the history as a whole.
 
 pub mod columns;
+pub mod contexts;
 pub mod costs;
 pub mod diff;
 pub mod disk_usage;

@@ -15,7 +15,7 @@ use synthdev_cli::exit;
 use synthdev_cli::history::list::ListedRun;
 use synthdev_cli::history::search::SearchOutputOptions;
 use synthdev_cli::history::time_filter::{self, DayBoundary};
-use synthdev_cli::history::{diff, list, search};
+use synthdev_cli::history::{contexts, diff, list, search};
 use synthdev_domain::ids::Timestamp;
 use synthdev_domain::journal::{RunQuery, RunSummary, SearchQuery};
 use synthdev_runtime::handle::RuntimeHandle;
@@ -46,6 +46,12 @@ pub(crate) fn list_runs(context: &StartContext, args: &ListArgs) -> Result<u8> {
     }
     listed?;
     out.flush()?;
+    Ok(exit::COMPLETED)
+}
+
+pub(crate) fn show_contexts(context: &StartContext, run: &str, json: bool) -> Result<u8> {
+    let (run, found) = open_reader(context)?.handle.context_statistics(run).map_err(store_error)?;
+    contexts::write_contexts(&run, &found, json, &mut std::io::stdout().lock())?;
     Ok(exit::COMPLETED)
 }
 

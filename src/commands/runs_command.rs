@@ -34,6 +34,7 @@ pub(crate) fn run_runs_command(context: &StartContext, command: RunsCommand) -> 
             review_call(context, &id, &ModelCallSelector { step, agent }, json)
         }
         RunsCommand::Cost(args) => history_commands::show_costs(context, &args),
+        RunsCommand::Contexts { run, json } => history_commands::show_contexts(context, &run, json),
         RunsCommand::Steps { run, json } => time_travel::show_steps(context, &run, json),
         RunsCommand::Search { words, run, workflow, limit, json } => {
             let search = RunSearchArgs { words: words.join(" "), run, workflow, limit, json };

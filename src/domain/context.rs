@@ -1,6 +1,7 @@
 //! A conversation that agents share: one ground-truth log. What one agent is shown is a computed prompt.
 
 pub mod compressed_entries;
+pub mod statistics;
 
 use serde::{Deserialize, Serialize};
 

@@ -18,6 +18,7 @@ mod child_workflow;
 mod compact_conversation;
 mod compaction;
 mod concurrent_calls;
+mod context_contents;
 mod context_summary;
 mod continue_from_breakpoint;
 mod conversation_title;

@@ -8,6 +8,7 @@ pub use super::interrupted_restore::inconsistent_files_error;
 use super::journal_replay::{self, JournaledRun};
 use super::preview::RunPreview;
 use super::read_history::{self, AnswerRetention, ReplayedHistory};
+use synthdev_domain::context::statistics::ContextStatistics;
 use synthdev_domain::cost::CostLedger;
 use synthdev_domain::ids::{CallId, RunId, Timestamp};
 use synthdev_domain::journal::{RunQuery, RunSummary};
@@ -98,6 +99,21 @@ impl RuntimeHandle {
         tell: impl FnMut(&mut T, Timestamp, StepEvent),
     ) -> Result<(RunRecord, T), StoreError> {
         self.replay_record(id, AnswerRetention::Left, begin, tell)
+    }
+
+    /// How much is in each conversation of a run, as it stands; accepts a unique prefix of its id.
+    ///
+    /// # Errors
+    /// The run is unknown, or its journal cannot be read.
+    pub fn context_statistics(&self, id: &str) -> Result<(RunSummary, Vec<ContextStatistics>), StoreError> {
+        let store = &*self.ports().store;
+        let summary = store.find(id)?;
+        let seen = read_history::replay_history(store, &summary.id, AnswerRetention::Left, &mut |_, _| {})?;
+        let machine = match seen {
+            Some(looked) => looked.machine,
+            None => replay_history(&journal_replay::load_journaled_run(store, &summary.id)?).0.machine,
+        };
+        Ok((summary, machine.context_statistics()))
     }
 
     fn replay_record<T>(

@@ -13,6 +13,7 @@ use crate::{sandbox_answers, system_context, trust_report};
 use synthdev_bootstrap::{sandbox_setup, trust, wiring};
 use synthdev_cli::args::GraphFormat;
 use synthdev_cli::graph::{GraphTerminalOptions, program_graphs, write_graphs};
+use synthdev_cli::history::contexts::contexts_text;
 use synthdev_cli::models;
 use synthdev_domain::ids::RunId;
 use synthdev_domain::model::DecisionMemory;
@@ -94,6 +95,11 @@ impl TuiBackend {
             }
             LookupPage::Graph(name) => run_blocking(move || workflow_graph(&catalog, &name)),
             LookupPage::RunGraph(run) => run_blocking(move || run_graph(&wired.handle, &run)),
+            LookupPage::Contexts(run) => run_blocking(move || {
+                let found = wired.handle.context_statistics(&run.unwrap_or_default());
+                let (run, found) = found.map_err(|error| store_error_text(&error))?;
+                Ok(("Conversations".to_owned(), contexts_text(&run, &found)))
+            }),
             LookupPage::Config(None) => {
                 run_blocking(move || Ok(("Settings".to_owned(), settings_text(&catalog))))
             }

@@ -52,6 +52,7 @@ pub const COMMANDS: &[SlashCommand] = &[
     inspect::TOOLS,
     inspect::COST,
     inspect::REVIEW,
+    inspect::CONTEXTS,
     history::RUNS,
     history::HISTORY,
     history::SEARCH,

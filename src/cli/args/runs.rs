@@ -72,6 +72,14 @@ pub enum RunsCommand {
     ///
     /// Without a run, the last one. With --all, a filter or --by day: all runs that match the filters.
     Cost(CostArgs),
+    /// How much is in the conversations of a run: messages, characters, tokens, by agent
+    Contexts {
+        /// Its id, or a prefix of it
+        run: String,
+        /// Print the result as JSON
+        #[arg(long)]
+        json: bool,
+    },
     /// The steps of a run: every state it entered, with the files that were stored
     Steps {
         /// Its id, or a prefix of it

@@ -66,6 +66,8 @@ pub enum LookupPage {
     Graph(String),
     /// A run's workflow, with where the run has been.
     RunGraph(RunId),
+    /// How much is in the conversations of a run; its id may be a unique prefix, without one the shown run is meant.
+    Contexts(Option<String>),
     /// Of one provider, or of all.
     Models(Option<String>),
     /// Where a setting is from, or all of them.

@@ -35,6 +35,15 @@ pub(super) const REVIEW: SlashCommand = SlashCommand {
     parse_arguments: |rest| Ok(SlashAction::Review(optional_name(rest))),
 };
 
+pub(super) const CONTEXTS: SlashCommand = SlashCommand::new(
+    "contexts",
+    "[RUN]",
+    "count the messages and tokens of a run's conversations, by agent",
+    "Without a run: the displayed one. Tokens are estimated; /cost shows what the models counted.",
+    SlashArgument::Run,
+    |rest| Ok(SlashAction::Page(LookupPage::Contexts(optional_name(rest)))),
+);
+
 pub(super) const WATCH: SlashCommand = SlashCommand {
     name: "watch",
     aliases: &[],

@@ -19,6 +19,7 @@ pub fn run_lookup(model: &mut UiModel, action: SlashAction) -> Vec<UiCommand> {
         SlashAction::Graph(wanted) => return show_graph(model, wanted),
         SlashAction::Pane(name) => show_pane_by_name(model, &name),
         SlashAction::Page(LookupPage::Export { run, file }) => return export_run(model, run, file),
+        SlashAction::Page(LookupPage::Contexts(run)) => return show_contexts(model, run),
         SlashAction::Page(page) => return vec![UiCommand::ask(LookupRequest::Page(page))],
         SlashAction::McpPrompt { name, words } => {
             return vec![UiCommand::ask(LookupRequest::McpPrompt { name, words })];
@@ -113,6 +114,15 @@ fn export_run(model: &mut UiModel, run: Option<String>, file: Option<String>) ->
         return Vec::new();
     }
     vec![UiCommand::ask(LookupRequest::Page(LookupPage::Export { run, file }))]
+}
+
+fn show_contexts(model: &mut UiModel, run: Option<String>) -> Vec<UiCommand> {
+    let run = run.or_else(|| model.watched_run().map(|run| run.id.to_string()));
+    if run.is_none() {
+        show_text(model, "nothing has run in this session: /contexts RUN");
+        return Vec::new();
+    }
+    vec![UiCommand::ask(LookupRequest::Page(LookupPage::Contexts(run)))]
 }
 
 fn show_text(model: &mut UiModel, text: &str) {

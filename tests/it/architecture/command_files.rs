@@ -17,6 +17,7 @@ pub(super) const COMMAND_FILES: &[CommandRow] = &[
     ("runs list", "src/commands/history_commands.rs", "list_runs"),
     ("runs show", "src/commands/runs_command.rs", "show_run"),
     ("runs cost", "src/commands/history_commands/cost_command.rs", "show_costs"),
+    ("runs contexts", "src/commands/history_commands.rs", "show_contexts"),
     ("runs steps", "src/commands/time_travel.rs", "show_steps"),
     ("runs search", "src/commands/history_commands.rs", "search_runs"),
     ("runs diff", "src/commands/history_commands.rs", "diff_runs"),

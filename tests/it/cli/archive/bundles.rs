@@ -3,8 +3,10 @@
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use super::super::world::World;
+use super::super::real_http::world_asking;
+use super::super::world::{World, workflow};
 use super::{list_runs, reviewed_world, run_question, run_review};
+use crate::support::model_server::{Behaviour, ModelServer};
 
 fn export_run(world: &World, run: &str) -> Vec<u8> {
     let file = world.root().join("tmp").join(format!("{run}.run"));
@@ -337,4 +339,50 @@ fn the_end_of_the_name_says_what_is_written() {
     }
     world.run_program(&["runs", "export", &run, "--to", "all.md", "--format", "bundle"]).code(0);
     assert!(std::fs::read_to_string(world.project().join("all.md")).unwrap().starts_with('{'));
+}
+
+/// An agent speaks, a person is asked, the agent speaks again.
+fn asking_workflow() -> Value {
+    let speak = |name: &str, input: &str, next: &str| json!({"name": name, "agent": "coder", "input": input, "transition": [{"target": next}]});
+    workflow(&json!([
+        speak("start", "common_data.task", "ask"),
+        {"name": "ask", "type": "pause", "message": "Go on?", "output": {"as": "answer"},
+         "transition": [{"target": "again"}]},
+        speak("again", "common_data.answer", "stop"),
+        {"name": "stop", "input": "agents.coder.getLastResponse()"}
+    ]))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_imported_run_asks_its_model_the_same_and_counts_the_same() {
+    let answers = ["The kettle is on.", "Tea.", "Tea."].map(Behaviour::text);
+    let server = ModelServer::start_server(Vec::from(answers)).await;
+    let here = world_asking(&server);
+    here.write_json("ask.json", &asking_workflow());
+    here.run_program(&["run", "--workflow-file", "ask.json", "make tea", "--json"]).code(3);
+    let run = only_run(&here);
+    let there = world_asking(&server);
+    import_bundle(&there, &export_run(&here, &run)).code(0);
+
+    let count = |world: &World| world.run_program(&["runs", "contexts", &run, "--json"]).code(0).json();
+    let counted = count(&here);
+    assert_eq!(counted, count(&there));
+    let context = &counted["contexts"][0];
+    assert_eq!(
+        (&context["context"], &context["messages"], &context["characters"]),
+        (&json!("main"), &json!(2), &json!(25))
+    );
+    let authors = context["authors"].as_array().unwrap();
+    let rows: Vec<_> = authors.iter().map(|one| (&one["author"], &one["role"], &one["tokens"])).collect();
+    let coder = json!("coder");
+    assert_eq!(rows, [(&json!("workflow"), &Value::Null, &json!(2)), (&coder, &coder, &json!(5))]);
+    let text = there.run_program(&["runs", "contexts", &run]).code(0).stdout;
+    assert!(text.contains("main: 2 messages, 25 characters, about 7 tokens\n  workflow "), "{text}");
+
+    for world in [&here, &there] {
+        world.run_program(&["resume", &run, "--results", "yes"]).code(0);
+    }
+    let requests = server.requests();
+    assert_eq!(requests.len(), 3);
+    assert_eq!(requests[1].body, requests[2].body, "the next request");
 }
