@@ -48,6 +48,9 @@ use run_ownership::RunOwner;
 use write::{AppendExtra, StoreWriter};
 use write_refusal::StoreWriteResult;
 
+/// The index is shrunk when one run in so many of those that are left has gone.
+const SHRINKS_FROM: u64 = 10;
+
 /// A store on one database file. Nothing is opened before the first call, and reading a store that was
 /// never written creates nothing.
 ///
@@ -378,6 +381,11 @@ impl RunStore for SqliteStore {
                 thread::sleep(start.elapsed() / 2);
             }
         }
+        let left_runs =
+            self.with_reader("measure", disk_usage::count_runs).ok().flatten().unwrap_or_default();
+        if u64::try_from(freed.runs).is_ok_and(|gone| gone.saturating_mul(SHRINKS_FROM) >= left_runs) {
+            self.shrink_index();
+        }
         Ok(freed)
     }
 
@@ -389,6 +397,23 @@ impl RunStore for SqliteStore {
         Ok(self
             .with_reader("measure", |reader| disk_usage::read_space(reader, &self.path))?
             .unwrap_or_default())
+    }
+}
+
+impl SqliteStore {
+    /// The index forgets removed runs only in time, and counts in the history's size until then. What cannot be done
+    /// now is done when the index grows.
+    fn shrink_index(&self) {
+        let mut begins = true;
+        loop {
+            let start = Instant::now();
+            let shrunk = self.with_writer("index", |writer| writer.shrink_index(begins));
+            if !shrunk.is_ok_and(|more| more) {
+                return;
+            }
+            begins = false;
+            thread::sleep(start.elapsed() / 2);
+        }
     }
 }
 

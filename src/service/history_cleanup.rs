@@ -164,7 +164,7 @@ impl HistoryCleanup<'_> {
     }
 
     /// How many of the newest removable runs can stay in so many bytes, and what all runs take then: their rows and
-    /// texts, without the search index.
+    /// texts, and the search index as their share of these.
     fn count_kept_within(
         &self,
         all: &[RunOutline],
@@ -173,9 +173,10 @@ impl HistoryCleanup<'_> {
     ) -> Result<(usize, u64), StoreError> {
         let ids = |runs: &[&RunOutline]| runs.iter().map(|run| run.id.clone()).collect::<Vec<_>>();
         let total = self.store.measure_deletion(&ids(&all.iter().collect::<Vec<_>>()))?.bytes;
+        let index_bytes = self.store.storage_usage()?.index_bytes;
         let bytes_with = |kept_count: usize| -> Result<u64, StoreError> {
             let gone = self.store.measure_deletion(&ids(&removable[kept_count..]))?.bytes;
-            Ok(total.saturating_sub(gone))
+            Ok(with_index_share(total.saturating_sub(gone), total, index_bytes))
         };
         // texts that several runs share make the sizes of single runs useless: whole groups are measured
         let (mut fits, mut too_many) = (0, removable.len() + 1);
@@ -269,4 +270,10 @@ impl HistoryCleanup<'_> {
     fn remaining_worktree<'r>(&self, run: &'r RunOutline) -> Option<&'r str> {
         run.worktree.as_ref().map(|tree| tree.path.as_str()).filter(|path| (self.is_present)(path))
     }
+}
+
+/// What rows and texts take with their share of the index, which only knows its size as a whole.
+fn with_index_share(bytes: u64, total: u64, index_bytes: u64) -> u64 {
+    let share = u128::from(index_bytes) * u128::from(bytes) / u128::from(total.max(1));
+    bytes.saturating_add(u64::try_from(share).unwrap_or(u64::MAX))
 }

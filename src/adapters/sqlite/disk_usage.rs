@@ -67,6 +67,10 @@ pub(super) fn weigh_runs(connection: &Connection, runs: &[RunId]) -> rusqlite::R
     Ok(freed)
 }
 
+pub(super) fn count_runs(connection: &Connection) -> rusqlite::Result<u64> {
+    connection.query_row("SELECT count(*) FROM runs", [], |row| row.get(0)).map(saturate_to_u64)
+}
+
 /// `read_space` of a database that exists.
 pub(super) fn read_space(connection: &Connection, path: &Path) -> rusqlite::Result<HistoryStorageUsage> {
     let moment = connection.unchecked_transaction()?;

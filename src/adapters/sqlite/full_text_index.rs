@@ -63,6 +63,25 @@ impl StoreWriter {
     }
 }
 
+/// Pages of the index that one transaction merges.
+const MERGED_PAGES: i64 = 500;
+
+impl StoreWriter {
+    /// Frees a part of what removed runs still take in the index; `false` when nothing is left to free. `begins`: it is
+    /// the first of these calls.
+    pub(super) fn shrink_index(&mut self, begins: bool) -> rusqlite::Result<bool> {
+        let pages = if begins { -MERGED_PAGES } else { MERGED_PAGES };
+        let transaction = begin_write(&mut self.connection)?;
+        let changes = || transaction.query_row("SELECT total_changes()", [], |row| row.get::<_, i64>(0));
+        let before = changes()?;
+        transaction.execute("INSERT INTO words(words, rank) VALUES('merge', ?1)", [pages])?;
+        // the insertion itself counts as one
+        let merged = changes()? - before > 1;
+        transaction.commit()?;
+        Ok(merged)
+    }
+}
+
 /// One transaction's share of the missing rows.
 struct SearchIndexBatch<'a> {
     transaction: &'a Transaction<'a>,

@@ -114,7 +114,7 @@ pub fn write_gc_report(old: &RunsGcReport, json: bool, out: &mut dyn Write) -> i
         }
     }
     if let Some(left) = old.bytes_left {
-        writeln!(out, "the other runs take {}, without the search index", bytes_text(left))?;
+        writeln!(out, "the other runs take {} with their part of the search index", bytes_text(left))?;
     }
     if old.open_count > 0 {
         writeln!(

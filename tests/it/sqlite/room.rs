@@ -100,6 +100,10 @@ fn one_that_cannot_be_removed_keeps_all() {
     assert_eq!(store.delete(&[RunId::from("live")]).unwrap().runs, 1, "an interrupted run can be removed");
 }
 
+fn many_words(row: usize) -> String {
+    (0..50).map(|n| format!("word{row}x{n} ")).collect()
+}
+
 #[test]
 fn room_is_told() {
     let place = Place::new();
@@ -108,10 +112,11 @@ fn room_is_told() {
     for (id, at) in [("a", 30), ("b", 20)] {
         store.create(&RunHeader { spec: "s".repeat(1_000), ..header(id, at) }).unwrap();
         let rows: Vec<JournalRow> = (0..100)
-            .map(|n| JournalRow { words: Some(format!("word{n}")), ..row(None, "x".repeat(1_000)) })
+            .map(|n| JournalRow { words: Some(many_words(n)), ..row(None, "x".repeat(1_000)) })
             .collect();
         store.append(&RunId::from(id), &rows, Some(&run_progress(RunStatus::Completed))).unwrap();
     }
+    store.index_texts();
     let space = store.storage_usage().unwrap();
     assert_eq!(
         (space.runs, space.rows, space.blobs_bytes, space.oldest),
@@ -125,6 +130,7 @@ fn room_is_told() {
     let less = store.storage_usage().unwrap();
     assert_eq!((less.runs, less.rows, less.oldest), (1, 100, Some(Timestamp(20))));
     assert!(less.free_bytes > space.free_bytes + 50_000, "{less:?}");
+    assert!(less.index_bytes * 3 < space.index_bytes * 2, "{} of {}", less.index_bytes, space.index_bytes);
 }
 
 #[test]
