@@ -77,6 +77,14 @@ pub enum MockReaction {
     Silence,
 }
 
+/// What a simulated user says without being asked.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct MockUserMessage {
+    /// It is said when the run enters this state.
+    pub state: String,
+    pub text: String,
+}
+
 impl MockUserAnswer {
     pub fn is_for(&self, state: &str, question: &str) -> bool {
         self.state.as_ref().is_none_or(|wanted| wanted == state)

@@ -33,7 +33,7 @@ use super::source::{FileDiagnostics, SourceFile};
 use synthdev_domain::cost::TokenPrice;
 use synthdev_domain::diagnostic::{Diagnostic, DiagnosticSeverity};
 use synthdev_domain::ids::Timestamp;
-use synthdev_domain::mock_results::{MockToolResult, MockUserAnswer};
+use synthdev_domain::mock_results::{MockToolResult, MockUserAnswer, MockUserMessage};
 use synthdev_domain::workflow::WorkflowParameter;
 
 pub use mocks::ANY_TOOL;
@@ -56,6 +56,7 @@ const TEST_KEYS: &[&str] = &[
     "cassette",
     "tool_results",
     "answers",
+    "said",
     "prices",
     "now",
     "expect",
@@ -67,6 +68,7 @@ pub const VOCABULARY: &[(&str, &[&str])] = &[
     ("test", TEST_KEYS),
     ("result", mocks::RESULT_KEYS),
     ("answer", mocks::ANSWER_KEYS),
+    ("said", mocks::SAID_KEYS),
     ("prices", mocks::PRICE_KEYS),
     ("expect", expect::KEYS),
     ("expected_message", expect::MESSAGE_KEYS),
@@ -88,6 +90,8 @@ pub struct TestScenario {
     /// By tool, in the order of the file.
     pub results: Vec<(SpannedField<String>, Vec<MockToolResult>)>,
     pub answers: Vec<MockUserAnswer>,
+    /// What the user says without being asked.
+    pub said: Vec<MockUserMessage>,
     pub prices: Option<TokenPrice>,
     /// The simulated clock at the start.
     pub start_time: Timestamp,
@@ -148,6 +152,7 @@ fn read_scenario(
         cassette: read_recording_name(&fields, findings),
         results: mocks::read_tool_results(&fields, findings),
         answers: mocks::read_answers(&fields, findings),
+        said: mocks::read_user_messages(&fields, findings),
         prices: mocks::read_prices(&fields, findings),
         start_time: mocks::read_start_time(&fields, findings).unwrap_or(NEW_YEAR),
         expect: expect::read_expectation(&fields, findings),

@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::retry::RetryPolicy;
 use synthdev_domain::approval::ApprovalDecision;
 use synthdev_domain::ids::{CallId, Timestamp};
-use synthdev_domain::mock_results::{MockReaction, MockUserAnswer};
+use synthdev_domain::mock_results::{MockReaction, MockUserAnswer, MockUserMessage};
 use synthdev_domain::model::{DeltaKind, ModelError, ModelRequest};
 use synthdev_domain::schema_sample::sample_value;
 use synthdev_domain::tool::ToolInvocation;
@@ -37,6 +37,8 @@ pub struct SimulationSetup<'a> {
     /// What `tools` had no scripted result for, if that has happened: the run is over then.
     pub missing_tool_result: &'a (dyn Fn() -> Option<String> + Send + Sync),
     pub answers: Vec<MockUserAnswer>,
+    /// What the user says without being asked.
+    pub said: Vec<MockUserMessage>,
     /// Questions without an answer get one that fits them.
     pub improvises: bool,
     /// What the simulated clock shows at the start.
@@ -54,6 +56,8 @@ pub struct SimulationOutcome {
     pub unanswered: Vec<String>,
     /// Positions of answers that no call asked for.
     pub unused_answers: Vec<usize>,
+    /// Positions of messages whose state was not entered, or not often enough.
+    pub unsaid: Vec<usize>,
 }
 
 /// Plays a run to its end. The same arguments give the same events.
@@ -62,6 +66,7 @@ pub async fn simulate_run(spec: RunSpec, props: SimulationSetup<'_>) -> Simulati
     let mut stage = RunSimulator {
         machine: Machine::new(Arc::new(spec)),
         answers: props.answers.iter().map(|answer| Some(answer.clone())).collect(),
+        said: props.said.iter().map(|message| Some(message.clone())).collect(),
         setup: props,
         now,
         request_count: 0,
@@ -72,11 +77,14 @@ pub async fn simulate_run(spec: RunSpec, props: SimulationSetup<'_>) -> Simulati
             gap: None,
             unanswered: Vec::new(),
             unused_answers: Vec::new(),
+            unsaid: Vec::new(),
         },
     };
     stage.run_scenario().await;
     let left = stage.answers.iter().enumerate().filter(|(_, answer)| answer.is_some());
     stage.outcome.unused_answers = left.map(|(at, _)| at).collect();
+    let unsaid = stage.said.iter().enumerate().filter(|(_, message)| message.is_some());
+    stage.outcome.unsaid = unsaid.map(|(at, _)| at).collect();
     stage.outcome
 }
 
@@ -84,6 +92,7 @@ struct RunSimulator<'a> {
     machine: Machine,
     setup: SimulationSetup<'a>,
     answers: Vec<Option<MockUserAnswer>>,
+    said: Vec<Option<MockUserMessage>>,
     /// Milliseconds since 1970.
     now: i64,
     request_count: u64,
@@ -107,7 +116,12 @@ impl RunSimulator<'_> {
             };
             self.now = self.now.max(at);
             let output = self.machine.handle_input(Timestamp(self.now), input);
-            self.outcome.events.extend(output.events.into_iter().map(|event| event.event));
+            for event in output.events {
+                if let RunEvent::StateEntered { state, .. } = &event.event {
+                    self.say_in_state(state);
+                }
+                self.outcome.events.push(event.event);
+            }
             for effect in output.effects {
                 self.perform_effect(effect).await;
             }
@@ -119,6 +133,14 @@ impl RunSimulator<'_> {
             let end = Input::Cancelled { partial: Vec::new(), end: true, used: Vec::new() };
             let output = self.machine.handle_input(Timestamp(self.now), end);
             self.outcome.events.extend(output.events.into_iter().map(|event| event.event));
+        }
+    }
+
+    /// The first message left that belongs to the state; it comes before anything that the state asks for.
+    fn say_in_state(&mut self, state: &str) {
+        let fits = |one: &&mut Option<MockUserMessage>| one.as_ref().is_some_and(|one| one.state == state);
+        if let Some(message) = self.said.iter_mut().find(fits).and_then(Option::take) {
+            self.push(0, Input::Said { text: message.text });
         }
     }
 

@@ -9,7 +9,7 @@ use crate::source::FileDiagnostics;
 use synthdev_domain::cost::TokenPrice;
 use synthdev_domain::ids::Timestamp;
 use synthdev_domain::mock_results::{
-    ArgumentsPattern, MockReaction, MockToolResult, MockUserAnswer, TextPattern,
+    ArgumentsPattern, MockReaction, MockToolResult, MockUserAnswer, MockUserMessage, TextPattern,
 };
 use synthdev_domain::workflow::plain_text;
 
@@ -18,6 +18,7 @@ pub const ANY_TOOL: &str = "*";
 
 pub(super) const RESULT_KEYS: &[&str] = &["match", "result", "error", "data", "delay_ms", "repeat"];
 pub(super) const ANSWER_KEYS: &[&str] = &["state", "match", "answer", "timeout"];
+pub(super) const SAID_KEYS: &[&str] = &["state", "text"];
 pub(super) const PRICE_KEYS: &[&str] = &["input", "output", "cached", "written"];
 /// Steps whose structured result may be given directly, with its keys; the first says whether the step succeeded, the
 /// second is the meaning of a plain text.
@@ -164,6 +165,27 @@ fn read_mock_answer(node: &JsonNode, findings: &mut FileDiagnostics<'_>) -> Opti
     };
     let state = fields.text(&["state"], findings).map(|state| state.value);
     Some(MockUserAnswer { state, question_pattern: read_text_pattern(&fields, "match", findings), reaction })
+}
+
+/// `said`: in order; each is said when the run enters its state.
+pub(super) fn read_user_messages(
+    fields: &ObjectFields<'_>,
+    findings: &mut FileDiagnostics<'_>,
+) -> Vec<MockUserMessage> {
+    let nodes = fields.list(&["said"], findings).unwrap_or_default();
+    let read = |node: &JsonNode| {
+        let fields = ObjectFields::from_node(node, "a message", findings)?;
+        fields.reject_unknown_keys(SAID_KEYS, findings);
+        let (state, text) = (fields.text(&["state"], findings), fields.text(&["text"], findings));
+        let message =
+            state.zip(text).map(|(state, text)| MockUserMessage { state: state.value, text: text.value });
+        if message.is_none() {
+            let problem = "a message needs `state` and `text`: when it is said, and what";
+            findings.add_error("C03", node.span.clone(), problem, None);
+        }
+        message
+    };
+    nodes.iter().filter_map(read).collect()
 }
 
 /// `prices`: dollars per million tokens, as in the catalogue of models.

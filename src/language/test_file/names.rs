@@ -76,10 +76,21 @@ impl TestScenario {
         for (tool, _) in self.results.iter().filter(|(tool, _)| !known_tool(&tool.value)) {
             check("tool", &tool.value, &tool.span, tools);
         }
-        for (name, span) in self.asking_states().filter(|(name, _)| !is_state(name, &states)) {
+        for (name, span) in
+            self.asking_states().chain(self.said_states()).filter(|(name, _)| !is_state(name, &states))
+        {
             check("state", name, span, &known);
         }
         found
+    }
+
+    /// `state` of what the user says.
+    fn said_states(&self) -> impl Iterator<Item = (&str, &Range<usize>)> {
+        let said = self.node.get("said").and_then(JsonNode::items).unwrap_or_default();
+        said.iter().filter_map(|message| {
+            let node = message.get("state")?;
+            Some((node.as_str()?, &node.span))
+        })
     }
 
     /// `state` of the answers.

@@ -178,3 +178,19 @@ fn an_expected_error_changes_what_is_expected_of_the_status() {
         Some(RunStatus::Paused)
     );
 }
+
+#[test]
+fn what_the_user_says_has_a_state_and_a_text() {
+    let test = single_scenario(
+        &json!({"said": [{"state": "write", "text": "shorter"}, {"state": "write", "text": "now"}]}),
+    );
+    let said: Vec<(&str, &str)> =
+        test.said.iter().map(|one| (one.state.as_str(), one.text.as_str())).collect();
+    assert_eq!(said, [("write", "shorter"), ("write", "now")]);
+    for text in
+        [r#"{"said": ["shorter"]}"#, r#"{"said": [{"state": "write"}]}"#, r#"{"said": [{"text": "now"}]}"#]
+    {
+        let file = SourceFile::new(ConfigLayer::Project, "a.test.json", text);
+        assert_ne!(parse_test_file(&file).1, [], "{text}");
+    }
+}

@@ -8,7 +8,7 @@ use synthdev_domain::approval::ApprovalPolicy;
 use synthdev_domain::cost::TokenPrice;
 use synthdev_domain::diagnostic::Diagnostic;
 use synthdev_domain::ids::Timestamp;
-use synthdev_domain::mock_results::{MockToolResult, MockUserAnswer};
+use synthdev_domain::mock_results::{MockToolResult, MockUserAnswer, MockUserMessage};
 use synthdev_domain::schema_sample::sample_value;
 use synthdev_domain::system_context::SystemContext;
 use synthdev_domain::workflow::{SnapshotPolicy, Workflow, WorkflowParameter, WorkflowProgram, plain_text};
@@ -36,6 +36,7 @@ pub struct ScriptedRun {
     model: Arc<dyn ScriptedModelPort>,
     tools: Box<dyn ScriptedToolPort>,
     answers: Vec<MockUserAnswer>,
+    said: Vec<MockUserMessage>,
     improvises: bool,
     start_time: Timestamp,
     expect: TestExpectation,
@@ -63,6 +64,7 @@ impl ScriptedRun {
             model: ports.improvising_models(),
             tools: ports.scripted_tools(catalog.tools().to_vec(), results, ANY_TOOL),
             answers: Vec::new(),
+            said: Vec::new(),
             improvises: true,
             start_time: NEW_YEAR,
             expect: TestExpectation::default(),
@@ -106,6 +108,7 @@ impl ScriptedRun {
             model: models,
             tools: ports.scripted_tools(catalog.tools().to_vec(), results, ANY_TOOL),
             answers: scenario.answers.clone(),
+            said: scenario.said.clone(),
             improvises: false,
             start_time: scenario.start_time,
             expect: scenario.expect.clone(),
@@ -132,6 +135,7 @@ impl ScriptedRun {
             scripts: ports.scripts(),
             missing_tool_result: &missing,
             answers: self.answers,
+            said: self.said,
             improvises: self.improvises,
             now: self.start_time,
         };
@@ -211,8 +215,15 @@ fn unused_script_parts(
     let results =
         tools.unused_results().into_iter().map(|(tool, at)| format!("result {} of tool `{tool}`", at + 1));
     let answers = played.unused_answers.iter().map(|at| format!("answer {}", at + 1));
+    let unsaid = played.unsaid.iter().map(|at| format!("message {} of `said`", at + 1));
     UnusedScriptParts {
-        unused_replies: models.unused_replies().into_iter().chain(results).chain(answers).collect(),
+        unused_replies: models
+            .unused_replies()
+            .into_iter()
+            .chain(results)
+            .chain(answers)
+            .chain(unsaid)
+            .collect(),
         script_gap: played.gap,
         unanswered_questions: played.unanswered,
     }

@@ -14,11 +14,12 @@ pub(super) fn test_file_root() -> Value {
 }
 
 pub(super) fn test_file_definitions() -> Vec<SchemaDefinition> {
-    let own: [SchemaDefinition; 9] = [
+    let own: [SchemaDefinition; 10] = [
         test_file_object().into(),
         test_object().into(),
         tool_result_object().into(),
         user_answer_object().into(),
+        user_message_object().into(),
         prices_object().into(),
         expectation_object().into(),
         message_object().into(),
@@ -59,6 +60,7 @@ const TEST_FIELDS: &[KeyDeclaration] = &[
     declared_key("cassette").with_value(Text, "Instead of `replies`: a recording of model calls, as a path beside this file. `synthdev test --record` makes it."),
     declared_key("tool_results").with_value(Map(&Either(&[List(&RESULTS), RESULTS])), "For each tool: its results in order; `*` stands for every other tool."),
     declared_key("answers").with_value(List(&Either(&[Ref("answer"), Any])), "What people answer, in order."),
+    declared_key("said").with_value(List(&Ref("said")), "What the user says without being asked, in order."),
     declared_key("prices").with_value(Ref("prices"), "Prices of the model, for assertions about cost."),
     declared_key("now").with_value(Text, "What the clock shows at the start: \"2026-01-31T08:00:00Z\"."),
     declared_key("expect").with_value(Ref("expect"), "What must come of it. By default: it completes and uses everything that was scripted."),
@@ -93,6 +95,17 @@ fn user_answer_object() -> SchemaObject {
             declared_key("match").with_value(Text, "Only if the question holds this text."),
             declared_key("answer").with_value(Any, "What is answered."),
             declared_key("timeout").with_value(Flag, "No answer comes in time."),
+        ],
+    )
+}
+
+fn user_message_object() -> SchemaObject {
+    SchemaObject::new(
+        "said",
+        "A message of the user that no state asks for.",
+        &[
+            declared_key("state").with_value(Text, "It is said when the run enters this state.").required(),
+            declared_key("text").with_value(Text, "What is said.").required(),
         ],
     )
 }

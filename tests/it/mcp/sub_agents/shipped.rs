@@ -35,7 +35,7 @@ const EACH_FILE: &str = r#"{"tests": [{
         {"match": "the file src/b c.rs", "reply": {"text": "B"}}]},
     "expect": {"output": "a.rs: A\n\nd.rs: D\n\nsrc/b c.rs: B"}}]}"#;
 
-const ROWS: [Row; 9] = [
+const ROWS: [Row; 10] = [
     row("coder_reviewer", include_str!("../../../../workflows/coder_reviewer.test.json"), 1, false),
     row("each_file", EACH_FILE, 0, true),
     row("grocery_store", include_str!("../../../../workflows/grocery_store.test.json"), 0, false),
@@ -69,6 +69,7 @@ const ROWS: [Row; 9] = [
         1,
         false,
     ),
+    row("section_writer", include_str!("../../../../workflows/section_writer.test.json"), 0, false),
     row("test_first", include_str!("../../../../workflows/test_first.test.json"), 0, false),
 ];
 
