@@ -94,6 +94,8 @@
 //! | starting a run: on which files, with what | `service/run_start.rs` |
 //! | merge and discard of a worktree | `service/worktree_merge.rs` |
 //! | snapshots: what a restore does, and when it may | `service/project_snapshots.rs` |
+//! | old snapshots that go by themselves | `runtime/snapshot_limits.rs`; the settings: `settings/layers/snapshot_rules.rs` |
+//! | what is in the conversations of a run, in numbers | `domain/context/statistics.rs`, `engine/machine/context_contents.rs` |
 //! | what `check` and the editor check | `service/definition_check.rs` |
 //! | when a run takes the project's lock | `runtime/{lock_timing,run_project_lock}.rs`, `adapters/project_lock.rs` |
 //! | compaction of a long run's conversations | `engine/machine/compaction.rs`, `domain/context/compressed_entries.rs` |

@@ -384,6 +384,7 @@ fn runtime_parts(
             longest_delay_ms: settings.retry_longest_delay_ms(),
         },
         secrets,
+        snapshot_limits: settings.snapshot_limits(),
         ..RuntimeOptions::default()
     };
     RuntimeParts { ports, options, providers, mcp_servers }

@@ -6,9 +6,9 @@ use super::output::{safe_name, time_text};
 use synthdev_domain::ids::RunId;
 use synthdev_domain::snapshot::{
     ChangedFile, FileChange, MergeConflict, RunWorktree, SnapshotInfo, SnapshotRestoreResult,
-    UnrestoredChanges, WorktreeSource, join_first_paths,
+    SnapshotStatistics, UnrestoredChanges, WorktreeSource, join_first_paths,
 };
-use synthdev_service::project_snapshots::SnapshotRestorePlan;
+use synthdev_service::project_snapshots::{CreatedSnapshot, SnapshotRestorePlan};
 use synthdev_service::time_travel::RunChangedFiles;
 
 /// Files that are listed one by one.
@@ -29,7 +29,34 @@ pub fn snapshot_lines(snapshots: &[SnapshotInfo]) -> String {
     lines.join("\n")
 }
 
-pub fn created_text(info: &SnapshotInfo) -> String {
+pub fn created_text(created: &CreatedSnapshot) -> String {
+    let mut text = covered_text(&created.info);
+    let count = created.deleted_count;
+    if count > 0 {
+        let plural = if count == 1 { "" } else { "s" };
+        let _ = write!(text, "\n{count} old snapshot{plural} deleted (snapshots.keep, snapshots.keep_days)");
+    }
+    text
+}
+
+/// `snapshot stats`.
+pub fn statistics_text(all: &SnapshotStatistics) -> String {
+    let SnapshotStatistics { count, of_runs, runs, newest, oldest, most_files } = all;
+    let mut text =
+        format!("snapshots  {count}, {of_runs} of {runs} run{}", if *runs == 1 { "" } else { "s" });
+    for (name, info) in [("newest", newest), ("oldest", oldest)] {
+        if let Some(info) = info {
+            let (at, label) = (time_text(info.created), safe_name(&info.label));
+            let _ = write!(text, "\n{name:<10} {}  {at} UTC  {label}", info.id);
+        }
+    }
+    if *count > 0 {
+        let _ = write!(text, "\nfiles      {most_files} in the largest");
+    }
+    text
+}
+
+fn covered_text(info: &SnapshotInfo) -> String {
     let mut text = format!("snapshot {}: {}", info.id, file_count_text(info.files));
     for skipped in &info.skipped {
         let _ = write!(text, "\n  not covered: {} ({})", safe_name(&skipped.path), skipped.reason);
@@ -38,7 +65,7 @@ pub fn created_text(info: &SnapshotInfo) -> String {
 }
 
 pub fn snapshot_text(info: &SnapshotInfo, changes: &[ChangedFile]) -> String {
-    let mut text = created_text(info);
+    let mut text = covered_text(info);
     let _ = write!(text, "\nlabel     {}\ntaken     {} UTC", safe_name(&info.label), time_text(info.created));
     if let Some(run) = &info.run {
         let _ = write!(text, "\nrun       {run}");

@@ -111,6 +111,14 @@ pub(crate) fn run_snapshot_subcommand(context: &StartContext, command: SnapshotS
             service.interruption().iter().for_each(|error| print_stderr(refused_text(error)));
             snapshots::snapshot_lines(&list)
         }
+        SnapshotSubcommand::Stats { json } => {
+            let all = service.statistics().map_err(refused)?;
+            if json {
+                json_output::write_pretty_json(&all, &mut std::io::stdout().lock())?;
+                return Ok(exit::COMPLETED);
+            }
+            snapshots::statistics_text(&all)
+        }
         SnapshotSubcommand::Create { label } => {
             snapshots::created_text(&service.create(&label.join(" ")).map_err(refused)?)
         }

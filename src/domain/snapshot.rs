@@ -1,5 +1,7 @@
 //! A stored state of the project's files, and what restoring it would do.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
 use super::ids::{RunId, SnapshotId, Timestamp};
@@ -73,7 +75,45 @@ pub struct ChangedFile {
     pub change: FileChange,
 }
 
-/// Which old snapshots may be deleted. No sweep runs by itself: the user asks for it.
+/// How many snapshots of a project stay, as the settings say.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct SnapshotLimits {
+    /// So many of the newest, with all others of their runs; 0: all of them.
+    pub keep: usize,
+    /// Those that were taken in so many days; 0: however old they are.
+    pub keep_days: u32,
+}
+
+/// What there is of snapshots.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize)]
+pub struct SnapshotStatistics {
+    pub count: usize,
+    /// So many of them were taken by runs.
+    pub of_runs: usize,
+    /// The number of these runs.
+    pub runs: usize,
+    pub newest: Option<SnapshotInfo>,
+    pub oldest: Option<SnapshotInfo>,
+    /// Files in the largest one.
+    pub most_files: usize,
+}
+
+impl SnapshotStatistics {
+    /// Of snapshots as they are listed: newest first.
+    pub fn from_list(list: &[SnapshotInfo]) -> Self {
+        let runs = list.iter().filter_map(|info| info.run.as_ref());
+        Self {
+            count: list.len(),
+            of_runs: runs.clone().count(),
+            runs: runs.collect::<BTreeSet<_>>().len(),
+            newest: list.first().cloned(),
+            oldest: list.last().cloned(),
+            most_files: list.iter().map(|info| info.files).max().unwrap_or_default(),
+        }
+    }
+}
+
+/// Which old snapshots are deleted.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct SnapshotRetention {
     /// This many of the newest stay, whatever their age.

@@ -100,6 +100,7 @@ impl RunDriver {
             inbox_sender: self.inbox_sender.clone(),
             partial_replies: Arc::clone(&partial),
             is_interactive: self.machine.is_user_present(),
+            has_snapshot: Arc::default(),
         });
         let DriverStart { output, warnings, at, repeated_effects: repeats, .. } = opening;
         self.update_preview(at, &output.events);

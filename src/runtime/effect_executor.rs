@@ -2,6 +2,7 @@
 //! to the user the answer arrives as a `RunCommand`.
 
 use std::panic::AssertUnwindSafe;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -24,7 +25,6 @@ use synthdev_domain::journal::{JournalRow, JournalRowKind};
 use synthdev_domain::model::{DeltaKind, ModelError, ModelRequest};
 use synthdev_domain::script::ScriptJob;
 use synthdev_domain::secret::REDACTION_MARK;
-use synthdev_domain::snapshot::SnapshotRequest;
 use synthdev_domain::tool::{RerunPolicy, ToolInvocation, ToolOutcome, ToolPreview, ToolRisk};
 use synthdev_engine::effect::{Effect, UserQuestion};
 use synthdev_engine::event::RunEvent;
@@ -40,6 +40,8 @@ pub(super) struct EffectExecutor {
     pub(super) inbox_sender: UnboundedSender<DriverMessage>,
     pub(super) partial_replies: PartialReplies,
     pub(super) is_interactive: bool,
+    /// The run has taken a snapshot here already.
+    pub(super) has_snapshot: Arc<AtomicBool>,
 }
 
 impl EffectExecutor {
@@ -91,27 +93,13 @@ impl EffectExecutor {
         tokio::spawn(guarded).abort_handle()
     }
 
-    fn send_input(&self, input: Input) {
+    pub(super) fn send_input(&self, input: Input) {
         // A closed inbox means that the run is over and the answer is not needed.
         let _ = self.inbox_sender.send(DriverMessage::Input(input));
     }
 
     pub(super) fn publish_event(&self, event: RunEvent) {
         self.context.bus.publish(&self.run, self.context.ports.clock.now(), event);
-    }
-
-    async fn take_snapshot(&self, call: CallId, label: String, note: String) {
-        let store = Arc::clone(&self.context.ports.snapshots);
-        let request = SnapshotRequest { label, note, run: Some(self.run.clone()) };
-        let taken = tokio::task::spawn_blocking(move || store.take(&request)).await;
-        self.send_input(match taken {
-            Ok(Ok(info)) => Input::SnapshotTaken { call, info },
-            Ok(Err(error)) => {
-                let hint = error.hint.map(|hint| format!(" ({hint})")).unwrap_or_default();
-                Input::SnapshotFailed { call, reason: format!("{}{hint}", error.message) }
-            }
-            Err(error) => Input::SnapshotFailed { call, reason: format!("the snapshot broke: {error}") },
-        });
     }
 
     async fn evaluate_script(&self, call: CallId, job: ScriptJob) {

@@ -52,6 +52,7 @@ pub mod search;
 mod search_text;
 mod shared_lock;
 pub mod simulation;
+mod snapshot_limits;
 mod start_run;
 mod state_schedule;
 pub mod state_snapshot;

@@ -16,6 +16,7 @@ use super::unsandboxed_commands::SandboxExceptions;
 use synthdev_domain::ids::RunId;
 use synthdev_domain::journal::{RunProgress, RunStatus};
 use synthdev_domain::run_error::RunError;
+use synthdev_domain::snapshot::SnapshotLimits;
 use synthdev_engine::event::RunEvent;
 use synthdev_ports::clock::{ClockPort, IdSource};
 use synthdev_ports::lock::ProjectLock;
@@ -51,6 +52,8 @@ pub struct RuntimeOptions {
     pub lock_timing: LockTiming,
     /// Inputs between two stored states of a run, at least.
     pub state_interval: u32,
+    /// Beyond them old snapshots go when a run takes its first one.
+    pub snapshot_limits: SnapshotLimits,
 }
 
 impl Default for RuntimeOptions {
@@ -62,6 +65,7 @@ impl Default for RuntimeOptions {
             secrets: Vec::new(),
             lock_timing: LockTiming::default(),
             state_interval: state_snapshot::INPUTS,
+            snapshot_limits: SnapshotLimits::default(),
         }
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use synthdev_domain::ids::RunId;
 use synthdev_domain::snapshot::{
-    ChangedFile, SnapshotInfo, SnapshotRequest, SnapshotRestoreResult, UnrestoredChanges,
+    ChangedFile, SnapshotInfo, SnapshotRequest, SnapshotRestoreResult, SnapshotStatistics, UnrestoredChanges,
 };
 use synthdev_ports::run_store::StoreError;
 use synthdev_ports::snapshot::{SnapshotError, SnapshotPort};
@@ -33,6 +33,14 @@ impl ProjectSnapshotError {
             Self::Snapshot(error) => error.hint.as_deref(),
         }
     }
+}
+
+/// A snapshot that the user took.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct CreatedSnapshot {
+    pub info: SnapshotInfo,
+    /// So many old ones went, because the settings keep no more.
+    pub deleted_count: usize,
 }
 
 /// What a restore will do.
@@ -76,14 +84,23 @@ impl<'s> SnapshotService<'s> {
         Some(inconsistent_files_error(&found, &finish).into())
     }
 
-    /// Takes one of the present files; they count as they are from now on.
+    /// # Errors
+    /// They cannot be read.
+    pub fn statistics(&self) -> Result<SnapshotStatistics, ProjectSnapshotError> {
+        Ok(SnapshotStatistics::from_list(&self.store.list()?))
+    }
+
+    /// Takes one of the present files; they count as they are from now on. Old ones beyond the limits go.
     ///
     /// # Errors
     /// They cannot be stored.
-    pub fn create(&self, label: &str) -> Result<SnapshotInfo, ProjectSnapshotError> {
+    pub fn create(&self, label: &str) -> Result<CreatedSnapshot, ProjectSnapshotError> {
         self.handle.accept_present_files()?;
         let label = if label.is_empty() { UNNAMED } else { label }.to_owned();
-        Ok(self.store.take(&SnapshotRequest { label, ..SnapshotRequest::default() })?)
+        let info = self.store.take(&SnapshotRequest { label, ..SnapshotRequest::default() })?;
+        // it is there, whatever becomes of the old ones: the next one finds them again
+        let deleted_count = self.handle.delete_old_snapshots().unwrap_or_default();
+        Ok(CreatedSnapshot { info, deleted_count })
     }
 
     /// # Errors

@@ -19,8 +19,9 @@ pub(crate) fn run_snapshot_command(
             format!("{}{}", snapshots::snapshot_lines(&list), interruption.unwrap_or_default())
         }),
         SnapshotOperation::Create { label } => {
-            service.create(&label).map(|info| snapshots::created_text(&info))
+            service.create(&label).map(|created| snapshots::created_text(&created))
         }
+        SnapshotOperation::Stats => service.statistics().map(|all| snapshots::statistics_text(&all)),
         SnapshotOperation::Show { id } => {
             service.show(&id).map(|(info, changes)| snapshots::snapshot_text(&info, &changes))
         }

@@ -12,6 +12,7 @@ mod rule;
 pub mod rules;
 mod sandbox_rules;
 mod screen_rules;
+mod snapshot_rules;
 pub mod value_type;
 
 use std::collections::BTreeMap;
@@ -31,6 +32,7 @@ use synthdev_domain::approval::{ApprovalPolicy, ToolPermission};
 use synthdev_domain::diagnostic::Diagnostic;
 use synthdev_domain::model::ModelParameters;
 use synthdev_domain::sandbox::{NetworkAccess, ProcessLimits, SandboxLayer, SandboxMode, SandboxSettings};
+use synthdev_domain::snapshot::SnapshotLimits;
 use synthdev_domain::source_location::ConfigLayer;
 use synthdev_language::source::SourceFile;
 
@@ -219,6 +221,11 @@ impl EffectiveSettings {
     pub fn snapshot_exclude(&self) -> Vec<String> {
         let items = self.value("snapshots.exclude").and_then(Value::as_array);
         items.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
+    }
+
+    /// How many snapshots of a project stay.
+    pub fn snapshot_limits(&self) -> SnapshotLimits {
+        SnapshotLimits { keep: self.number("snapshots.keep"), keep_days: self.number("snapshots.keep_days") }
     }
 
     pub fn sandbox(&self) -> SandboxSettings {

@@ -15,6 +15,12 @@ pub enum SnapshotSubcommand {
         #[arg(long)]
         json: bool,
     },
+    /// How many there are, the newest, the oldest
+    Stats {
+        /// Print the result as JSON
+        #[arg(long)]
+        json: bool,
+    },
     /// Show its contents and how the current files differ
     #[command(visible_alias = "info")]
     Show {

@@ -172,6 +172,7 @@ pub enum SnapshotOperation {
     Show {
         id: String,
     },
+    Stats,
     /// Without `other`: to the present.
     Diff {
         id: String,

@@ -7,6 +7,7 @@ pub use super::rule::SettingRule;
 use super::rule::setting_rule;
 use super::sandbox_rules;
 use super::screen_rules;
+use super::snapshot_rules;
 use super::value_type::SettingValueType;
 use synthdev_domain::secret_names::{has_key_prefix, is_key_shaped, is_secret_name};
 
@@ -370,15 +371,9 @@ pub const RULES: &[SettingRule] = &[
         "65536",
         "largest answer of a tool to a model",
     ),
-    setting_rule(
-        "snapshots.exclude",
-        SettingValueType::TextList,
-        &["SYNTHDEV_SNAPSHOT_EXCLUDE"],
-        &[],
-        r#"[".env", ".env.local", ".env.*.local"]"#,
-        "patterns that snapshots leave out (keys do not belong in git); private copies are kept",
-    )
-    .with_project_restriction(ProjectRestriction::NotSet),
+    snapshot_rules::EXCLUDE,
+    snapshot_rules::KEEP,
+    snapshot_rules::KEEP_DAYS,
     agent_rules::MAX_DEPTH,
     agent_rules::MAX_ALIVE,
     sandbox_rules::MODE,

@@ -107,7 +107,7 @@ pub(super) const FORK: SlashCommand = SlashCommand {
 pub(super) const SNAPSHOT: SlashCommand = SlashCommand {
     name: "snapshot",
     aliases: &["snap"],
-    usage: "list | create [LABEL] | show ID | diff ID [ID] | restore ID | delete ID",
+    usage: "list | stats | create [LABEL] | show ID | diff ID [ID] | restore ID | delete ID",
     description: "manage snapshots of the project's files",
     long_help: "show lists the files that a restore would change, diff shows how. restore asks first, and \
         takes a snapshot of the current files before it changes anything. An id may be shortened.",

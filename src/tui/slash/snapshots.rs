@@ -4,7 +4,7 @@ use super::arguments::{split_word, strip_quotes};
 use synthdev_service::definition_views::did_you_mean::closest_word;
 use synthdev_service::session::SnapshotOperation;
 
-pub const SNAPSHOT_WORDS: &[&str] = &["list", "create", "show", "diff", "restore", "delete", "help"];
+pub const SNAPSHOT_WORDS: &[&str] = &["list", "stats", "create", "show", "diff", "restore", "delete", "help"];
 
 /// `None`: help with it.
 ///
@@ -19,6 +19,7 @@ pub fn parse_snapshot_command(rest: &str) -> Result<Option<SnapshotOperation>, S
     };
     let command = match first {
         "" | "list" | "ls" => SnapshotOperation::List,
+        "stats" => SnapshotOperation::Stats,
         "create" => SnapshotOperation::Create { label: strip_quotes(rest).to_owned() },
         "show" | "info" => SnapshotOperation::Show { id: id()? },
         "diff" => {

@@ -41,6 +41,7 @@ pub(super) const COMMAND_FILES: &[CommandRow] = &[
     ("sandbox explain", "src/commands/sandbox_report.rs", "show_sandbox"),
     ("snapshot create", "src/commands/runs_command.rs", "run_snapshot_subcommand"),
     ("snapshot list", "src/commands/runs_command.rs", "run_snapshot_subcommand"),
+    ("snapshot stats", "src/commands/runs_command.rs", "run_snapshot_subcommand"),
     ("snapshot show", "src/commands/runs_command.rs", "run_snapshot_subcommand"),
     ("snapshot diff", "src/commands/runs_command.rs", "run_snapshot_subcommand"),
     ("snapshot restore", "src/commands/runs_command.rs", "run_snapshot_subcommand"),

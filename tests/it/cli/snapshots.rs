@@ -1,6 +1,8 @@
 //! `snapshot …`: a state of the files and the way back to it, from the command line.
 
-use super::world::World;
+use serde_json::json;
+
+use super::world::{World, workflow};
 
 fn world() -> World {
     let world = World::repository();
@@ -125,4 +127,97 @@ fn the_home_directory_is_refused_and_a_plain_one_is_not() {
     let home = world.root().join("home");
     let refused = world.run_program(&["-C", &home.display().to_string(), "snapshot", "create"]).code(2);
     assert!(refused.stderr.contains("home"), "{}", refused.stderr);
+}
+
+#[test]
+fn what_there_is_is_counted() {
+    let world = world();
+    let none = world.run_program(&["snapshot", "stats"]).code(0).stdout;
+    assert_eq!(none, "snapshots  0, 0 of 0 runs\n");
+    for label in ["one", "two"] {
+        world.run_program(&["snapshot", "create", label]).code(0);
+        world.write_file("more.txt", "more");
+    }
+    let ids = snapshot_ids(&world);
+    let all = world.run_program(&["snapshot", "stats", "--json"]).code(0).json();
+    assert_eq!(
+        (&all["count"], &all["of_runs"], &all["most_files"]),
+        (&json!(2), &json!(0), &json!(5)),
+        "{all}"
+    );
+    assert_eq!((&all["newest"]["id"], &all["oldest"]["id"]), (&json!(ids[0]), &json!(ids[1])), "{all}");
+    let text = world.run_program(&["snapshot", "stats"]).code(0).stdout;
+    assert!(text.contains("newest") && text.contains(&ids[1]) && text.contains("5 in the largest"), "{text}");
+}
+
+/// Keep, how many are taken by hand, labels that are left.
+#[test]
+fn the_snapshot_beyond_the_limit_removes_the_oldest() {
+    let rows: [(&str, &str, &[&str]); 3] = [
+        ("3", "0", &["s4", "s3", "s2"]),
+        ("0", "0", &["s4", "s3", "s2", "s1", "s0"]),
+        ("0", "1", &["s4", "s3", "s2", "s1", "s0"]),
+    ];
+    for (keep, days, left) in rows {
+        for repository in [true, false] {
+            let mut world = if repository { World::repository() } else { World::new() };
+            world.set_variable("SYNTHDEV_SNAPSHOT_KEEP", keep);
+            world.set_variable("SYNTHDEV_SNAPSHOT_KEEP_DAYS", days);
+            for number in 0..5 {
+                world.write_file("a.txt", &format!("{number}"));
+                let made = world.run_program(&["snapshot", "create", &format!("s{number}")]).code(0).stdout;
+                let says = made.contains("1 old snapshot deleted");
+                assert_eq!(says, keep == "3" && number >= 3, "{made}");
+            }
+            let list = world.run_program(&["snapshot", "list", "--json"]).code(0).json();
+            let labels: Vec<&str> =
+                list.as_array().unwrap().iter().map(|one| one["label"].as_str().unwrap()).collect();
+            assert_eq!(labels, left, "{keep} {days}");
+        }
+    }
+}
+
+/// What a run took stays as a whole, and what an open run took stays in any case.
+#[test]
+fn a_run_keeps_its_snapshots_together_and_an_open_run_keeps_them_all() {
+    let mut world = World::repository();
+    for (name, value) in [
+        ("SYNTHDEV_SNAPSHOT_KEEP", "2"),
+        ("SYNTHDEV_BASE_URL", "http://127.0.0.1:1/v1"),
+        ("SYNTHDEV_BASE_MODEL", "unasked"),
+    ] {
+        world.set_variable(name, value);
+    }
+    let change = |name: &str, next: &str| {
+        json!({"name": name, "type": "shell", "command": format!("echo {name} >> log.txt"),
+            "transition": [{"target": next}]})
+    };
+    let stop = json!({"name": "stop", "input": {"text": "done"}});
+    let wait = json!({"name": "wait", "type": "pause", "message": {"text": "go?"}, "transition": [{"target": "stop"}]});
+    world.write_json(
+        "long.json",
+        &workflow(&json!([change("start", "b"), change("b", "c"), change("c", "stop"), stop])),
+    );
+    world.write_json("open.json", &workflow(&json!([change("start", "wait"), wait, stop])));
+    let run = |file: &str, code: i32| {
+        let flags = ["run", "--workflow-file", file, "--yes", "--no-sandbox", "--json", "x"];
+        world.run_program(&flags).code(code).json()["run_id"].as_str().unwrap().to_owned()
+    };
+    let of_run = |run: &str| {
+        let list = world.run_program(&["snapshot", "list", "--json"]).code(0).json();
+        list.as_array().unwrap().iter().filter(|one| one["run"] == *run).count()
+    };
+    let open = run("open.json", 3);
+    let taken = of_run(&open);
+    assert!(taken >= 1);
+    let long = run("long.json", 0);
+    assert!(of_run(&long) > 2, "more than the limit, and none of it is gone");
+    for label in ["a", "b", "c"] {
+        world.write_file("a.txt", label);
+        world.run_program(&["snapshot", "create", label]).code(0);
+    }
+    assert_eq!((of_run(&open), of_run(&long)), (taken, 0));
+    world.run_program(&["runs", "cancel", &open]).code(0);
+    world.run_program(&["snapshot", "create", "d"]).code(0);
+    assert_eq!(of_run(&open), 0);
 }

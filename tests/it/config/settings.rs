@@ -83,6 +83,7 @@ fn sample(path: &str) -> &'static str {
         "mode" => "read-only",
         "network" => "off",
         "input_prefix" => ">>",
+        "keep" | "keep_days" => "7",
         "base_url" => "https://example.org/v1",
         "provider" => "openai",
         "read" | "write" | "execute" => "deny",

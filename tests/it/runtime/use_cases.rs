@@ -59,7 +59,7 @@ fn no_files_are_restored_under_the_hands_of_a_run() {
     let service = SnapshotService::new(&here, Arc::clone(&world.ports.snapshots));
     let file = project.join("a.txt");
     std::fs::write(&file, "before").unwrap();
-    let info = service.create("").unwrap();
+    let info = service.create("").unwrap().info;
     assert_eq!(info.label, "manual");
     std::fs::write(&file, "after").unwrap();
     let works = there.lock_files(&RunId::from("r1"), "other").unwrap();

@@ -1,0 +1,123 @@
+//! A run takes a snapshot; old ones go by themselves, as the settings say: by number and by age.
+//!
+//! Owns which of them stay whatever the limits say: those of a run that is not over, of the runs that it came from, and
+//! all while a restore waits to be finished. Refuses to delete a part of what a run took.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use super::effect_executor::EffectExecutor;
+use super::handle::RuntimeHandle;
+use super::runtime_context::RuntimeContext;
+use synthdev_domain::ids::{CallId, RunId, Timestamp};
+use synthdev_domain::journal::{RunQuery, RunStatus};
+use synthdev_domain::snapshot::{SnapshotInfo, SnapshotLimits, SnapshotRequest, SnapshotRetention};
+use synthdev_engine::input::Input;
+use synthdev_ports::run_store::{RunStore, StoreError};
+use synthdev_ports::snapshot::SnapshotError;
+
+const MS_OF_DAY: i64 = 86_400_000;
+
+impl EffectExecutor {
+    pub(super) async fn take_snapshot(&self, call: CallId, label: String, note: String) {
+        let store = Arc::clone(&self.context.ports.snapshots);
+        let request = SnapshotRequest { label, note, run: Some(self.run.clone()) };
+        let taken = tokio::task::spawn_blocking(move || store.take(&request)).await;
+        self.send_input(match taken {
+            Ok(Ok(info)) => {
+                if !self.has_snapshot.swap(true, Ordering::Relaxed) {
+                    // nothing waits for it: the next run does again what fails
+                    let context = Arc::clone(&self.context);
+                    drop(tokio::task::spawn_blocking(move || context.delete_old_snapshots()));
+                }
+                Input::SnapshotTaken { call, info }
+            }
+            Ok(Err(error)) => {
+                let hint = error.hint.map(|hint| format!(" ({hint})")).unwrap_or_default();
+                Input::SnapshotFailed { call, reason: format!("{}{hint}", error.message) }
+            }
+            Err(error) => Input::SnapshotFailed { call, reason: format!("the snapshot broke: {error}") },
+        });
+    }
+}
+
+impl RuntimeHandle {
+    /// Deletes the snapshots that are beyond the limits; how many they were. Blocking.
+    ///
+    /// # Errors
+    /// They cannot be listed or deleted, or the history cannot be read.
+    pub fn delete_old_snapshots(&self) -> Result<usize, SnapshotError> {
+        self.context.delete_old_snapshots()
+    }
+}
+
+impl RuntimeContext {
+    pub(super) fn delete_old_snapshots(&self) -> Result<usize, SnapshotError> {
+        let limits = self.options.snapshot_limits;
+        if limits == SnapshotLimits::default() {
+            return Ok(0);
+        }
+        let snapshots = &self.ports.snapshots;
+        let list = snapshots.list()?;
+        let stay = runs_that_stay(&list, limits);
+        let before = age_limit(limits, self.ports.clock.now());
+        let is_old = |at: usize, info: &SnapshotInfo| {
+            let is_counted = info.run.as_ref().is_some_and(|run| stay.contains(run));
+            let is_beyond = limits.keep > 0 && at >= limits.keep && !is_counted;
+            is_beyond || before.is_some_and(|before| info.created < before)
+        };
+        // the newest is what was taken just now
+        let old: Vec<&SnapshotInfo> = list
+            .iter()
+            .enumerate()
+            .skip(1)
+            .filter(|(at, info)| is_old(*at, info))
+            .map(|(_, info)| info)
+            .collect();
+        if old.is_empty() || snapshots.interrupted_restore()?.is_some() {
+            return Ok(0);
+        }
+        let failed = |error: StoreError| SnapshotError { message: error.message, hint: error.hint };
+        let needed = needed_runs(&*self.ports.store).map_err(failed)?;
+        let goes = |info: &&&SnapshotInfo| !info.run.as_ref().is_some_and(|run| needed.contains(run));
+        let gone: HashSet<_> = old.iter().filter(goes).map(|info| &info.id).collect();
+        let Some(newest) = old.iter().map(|info| info.created.0).max().filter(|_| !gone.is_empty()) else {
+            return Ok(0);
+        };
+        let others = list.iter().filter(|info| !gone.contains(&info.id));
+        let sweep = SnapshotRetention {
+            keep: 0,
+            // one that is taken meanwhile is not among the others
+            older_than: Some(Timestamp(newest + 1)),
+            keep_ids: others.map(|info| info.id.clone()).collect(),
+            dry: false,
+        };
+        Ok(snapshots.delete_old(&sweep)?.len())
+    }
+}
+
+/// The runs of the newest snapshots: what one took stays as a whole.
+fn runs_that_stay(list: &[SnapshotInfo], limits: SnapshotLimits) -> HashSet<RunId> {
+    list.iter().take(limits.keep).filter_map(|info| info.run.clone()).collect()
+}
+
+fn age_limit(limits: SnapshotLimits, now: Timestamp) -> Option<Timestamp> {
+    let days = Some(limits.keep_days).filter(|days| *days > 0)?;
+    Some(Timestamp(now.0 - i64::from(days) * MS_OF_DAY))
+}
+
+/// Runs that are not over, and those that they came from.
+fn needed_runs(store: &dyn RunStore) -> Result<HashSet<RunId>, StoreError> {
+    let open = vec![RunStatus::Running, RunStatus::Paused, RunStatus::Interrupted];
+    let mut needed = HashSet::new();
+    for run in store.list(&RunQuery { statuses: open, ..RunQuery::default() })? {
+        let mut origin = run.origin;
+        needed.insert(run.id);
+        while let Some(from) = origin.filter(|from| needed.insert(from.run.clone())) {
+            // one that was deleted leads nowhere
+            origin = store.find(from.run.as_str()).ok().and_then(|run| run.origin);
+        }
+    }
+    Ok(needed)
+}
