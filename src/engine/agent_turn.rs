@@ -3,6 +3,7 @@
 //! A turn enters the context only when it ends, so a failed call leaves no trace.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use std::collections::VecDeque;
 
 use super::conversation::{ConversationSummary, LiveConversation};
@@ -165,6 +166,9 @@ pub struct OpenReply {
     pub opaque_blocks: Vec<OpaqueBlock>,
     /// Positions in `calls` still to run.
     pub pending_calls: VecDeque<usize>,
+    /// The call in front, as the user has changed it before allowing it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub edited_call: Option<EditedCall>,
     /// When the call in front began to run, and what it may do.
     pub running_since: Option<(Timestamp, ToolRisk)>,
     /// Calls behind the one in front that began beside it, in their order.
@@ -175,6 +179,14 @@ pub struct OpenReply {
     pub batches: Vec<CallBatch>,
     /// Valid parsing calls that count as the decision once the ordinary calls are done (last round).
     pub decision: Vec<ToolCall>,
+}
+
+/// A call of a reply that runs with other arguments than the model gave it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct EditedCall {
+    /// Its position in the reply's `calls`.
+    pub at: usize,
+    pub arguments: Value,
 }
 
 /// A `multicall` of a reply, with the inner calls that follow it in `calls` until all are answered.

@@ -16,7 +16,9 @@ use crate::requirement_gate::RequirementGate;
 use crate::system_context::run_spec;
 use serde_json::Map;
 use synthdev_bootstrap::start_context::StartContext;
+use synthdev_domain::approval::AllowRule;
 use synthdev_domain::ids::RunId;
+use synthdev_domain::tool::ToolRisk;
 use synthdev_engine::steering::BreakpointSet;
 use synthdev_language::inputs;
 use synthdev_service::model_setup::plan_settings;
@@ -145,7 +147,7 @@ impl TuiBackend {
         }
     }
 
-    /// Writes `"approvals": {"tools": {NAME: "allow"}}` or `"sandbox": {"network": "on"}` into the user's settings;
+    /// Writes a rule of `approvals` or `"sandbox": {"network": "on"}` into the user's settings;
     /// what starts next reads them again. The demo does not change the user's settings.
     pub(crate) fn save_allowed(
         &self,
@@ -186,6 +188,16 @@ fn answer_start(
     }
 }
 
+/// What a rule allows, in words.
+fn rule_subject(rule: &AllowRule) -> &str {
+    match rule {
+        AllowRule::Tool(tool) => tool,
+        AllowRule::Risk(ToolRisk::Read) => "every tool that reads",
+        AllowRule::Risk(ToolRisk::Write) => "every tool that changes files",
+        AllowRule::Risk(ToolRisk::Execute) => "every tool that executes commands",
+    }
+}
+
 /// Blocking. One at a time: each begins with what the one before has written.
 fn write_allowed(
     context: &StartContext,
@@ -195,10 +207,12 @@ fn write_allowed(
     static WRITING: Mutex<()> = Mutex::new(());
     let _alone = WRITING.lock().unwrap_or_else(PoisonError::into_inner);
     let (path, value, what) = match permission {
-        StandingPermission::Tool(tool) => (vec!["approvals", "tools", tool], "allow", tool.as_str()),
-        StandingPermission::Network => (vec!["sandbox", "network"], "on", "the network of commands"),
+        StandingPermission::Rule(rule) => (rule.setting_path(), "allow", rule_subject(rule)),
+        StandingPermission::Network => {
+            let path = ["sandbox", "network"].map(str::to_owned).to_vec();
+            (path, "on", "the network of commands")
+        }
     };
-    let path = path.into_iter().map(str::to_owned).collect();
     let settings = vec![SettingChange { path, value: Some(value.into()) }];
     let ports = LocalSetupPorts { context: context.clone(), overrides };
     let files = plan_settings(&ports, settings)?.save_files(&ports)?;

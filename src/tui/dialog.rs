@@ -1,10 +1,16 @@
-//! Questions for the user: one key answers most, some want a text. They queue; the first is on screen.
+//! Questions for the user: a list of answers with letters, or a text. They queue; the first is on screen.
 
+mod answer_draft;
+mod answers;
 mod pause_questions;
+mod question_reading;
 mod sandbox_questions;
 
 use serde_json::{Value, json};
 
+pub use self::answer_draft::{AnswerDraft, DraftPurpose, EditableCall};
+pub use self::answers::{AnswerChoice, AnswerMeaning};
+pub use self::question_reading::{QuestionRows, RowExtent};
 use crate::answer_fields::AnswerFields;
 use crate::msg::UiCommand;
 use crate::report::adapt_hint;
@@ -22,13 +28,14 @@ pub enum DialogKind {
     /// May this tool run?
     Approval { run: RunId, call: CallId },
     /// A limit was reached, there is no snapshot, or a state failed: continue? `suspends_run`: a no suspends the run.
-    GoOn { run: RunId, call: CallId, keys: &'static str, suspends_run: bool },
+    /// `yes` and `no`: the two answers in words.
+    GoOn { run: RunId, call: CallId, yes: &'static str, no: &'static str, suspends_run: bool },
     /// It is unknown whether a tool took effect: repeat it, report that it is done, or skip it.
-    Look { run: RunId, call: CallId, selected: usize },
+    Look { run: RunId, call: CallId },
     /// A pause that wants yes or no.
     Decide { run: RunId, call: CallId, default: Option<bool> },
     /// A pause that wants one of several.
-    Choose { run: RunId, call: CallId, choices: Vec<String>, selected: usize },
+    Choose { run: RunId, call: CallId, choices: Vec<String> },
     /// A pause that wants something written; it is typed into the input box.
     Write { run: RunId, call: CallId, form: AnswerForm },
     /// May a command that failed for it have the network?
@@ -67,29 +74,38 @@ pub struct QuestionDialog {
     pub title: String,
     /// Lines by their author; nothing is hidden.
     pub body: Vec<QuestionLine>,
-    /// The workflow itself asks, for one of its steps: "always" means that step.
+    /// What others wrote in it is Markdown.
+    is_markdown: bool,
+    /// The workflow itself asks, for one of its steps: "session" means that step in its run.
     step: bool,
     /// The tool that waits for approval; empty: none does.
     pub tool: String,
+    /// What that tool may do.
+    pub risk: Option<ToolRisk>,
+    /// The call that waits for approval, where it can be changed.
+    pub edited_call: Option<EditableCall>,
+    /// The row of the list that Enter takes; `None`: none was chosen.
+    pub selected: Option<usize>,
+    /// The text that is typed inside of the question.
+    pub draft: Option<AnswerDraft>,
     /// First body row on screen; bounded while drawing.
     pub scroll: usize,
-    /// The reason for a refusal, while it is typed.
-    pub reason: Option<String>,
     /// A key pressed for the input box must not answer a question that just appeared.
     pub is_armed: bool,
-    /// The dialog was on screen: a key before that was meant for another one.
-    pub was_shown: bool,
+    /// When it came on screen, in front: a key before that was meant for something else.
+    pub shown_at: Option<Timestamp>,
     /// The end of the text was on screen: a yes counts.
     pub read_to_end: bool,
-    /// Rows of the text that were on screen at once, and whether there are more.
-    page: usize,
-    has_overflow: bool,
+    extent: RowExtent,
+    rows: QuestionRows,
     /// Path name of the state that asks; empty: none does.
     pub state: String,
     /// When the question answers itself.
     pub deadline: Option<Timestamp>,
-    /// Why the typed text is no answer.
+    /// Why the typed text is no answer, or a key none.
     pub problem: Option<String>,
+    /// Its place among all questions of the session, by their arrival.
+    pub number: u64,
 }
 
 /// The call of a tool that a question is about.
@@ -127,18 +143,23 @@ impl QuestionDialog {
             kind,
             title,
             body,
+            is_markdown: false,
             step: false,
             tool: String::new(),
+            risk: None,
+            edited_call: None,
+            selected: None,
+            draft: None,
             scroll: 0,
-            reason: None,
             is_armed: false,
-            was_shown: false,
+            shown_at: None,
             read_to_end: false,
-            page: 0,
-            has_overflow: false,
+            extent: RowExtent::default(),
+            rows: QuestionRows::default(),
             state: String::new(),
             deadline: None,
             problem: None,
+            number: 0,
         }
     }
 
@@ -153,23 +174,21 @@ impl QuestionDialog {
             format!("Allow {} to {verb}: {}?", escape_invisible_name(agent), escape_invisible_name(tool));
         let body = approval_lines(tool, arguments, preview);
         let (step, tool) = (agent == ASKED_BY, tool.to_owned());
-        Self { step, tool, ..Self::from_lines(DialogKind::Approval { run, call }, title, body) }
+        let dialog = Self::from_lines(DialogKind::Approval { run, call }, title, body);
+        Self { step, tool, risk: Some(risk), edited_call: EditableCall::new(arguments), ..dialog }
     }
 
     /// `None`: the question is not one for a dialog.
     /// `chat`: a conversation ends its answer where a workflow would be suspended.
     pub fn question(run: RunId, call: CallId, question: &UserQuestion, chat: bool) -> Option<Self> {
-        let go_on = |keys, parks| DialogKind::GoOn { run: run.clone(), call, keys, suspends_run: parks };
+        let go_on =
+            |yes, no, parks| DialogKind::GoOn { run: run.clone(), call, yes, no, suspends_run: parks };
         match question {
             UserQuestion::Message | UserQuestion::Break { .. } => None,
             UserQuestion::Limit { limit, value, text } => {
                 let title = format!("Limit reached: {limit} ({value}). Continue?");
-                let keys = if chat {
-                    "y continue with more · n or Esc stop"
-                } else {
-                    "y continue with more · n or Esc leave it for later"
-                };
-                Some(Self::new(go_on(keys, !chat), title, text))
+                let no = if chat { "stop" } else { "leave it for later" };
+                Some(Self::new(go_on("continue with more", no, !chat), title, text))
             }
             UserQuestion::Pause { .. } => Self::for_pause(run, call, question),
             UserQuestion::Failed { failure } => {
@@ -182,7 +201,7 @@ impl QuestionDialog {
                 if let Some(hint) = &failure.hint {
                     body.extend(program_lines(&format!("→ {}", adapt_hint(hint))));
                 }
-                let kind = go_on("y try again · n or Esc leave it for later", true);
+                let kind = go_on("try again", "leave it for later", true);
                 let dialog = Self::from_lines(kind, title, body);
                 Some(Self { state: failure.state.clone().unwrap_or_default(), ..dialog })
             }
@@ -193,13 +212,13 @@ impl QuestionDialog {
                     "It is not known whether `{}` took effect. What now?",
                     escape_invisible_name(tool)
                 );
-                let kind = DialogKind::Look { run, call, selected: 0 };
-                Some(Self { state: state.clone(), ..Self::from_lines(kind, title, body) })
+                let dialog = Self::from_lines(DialogKind::Look { run, call }, title, body);
+                Some(Self { state: state.clone(), selected: Some(REPEAT), ..dialog })
             }
             UserQuestion::NoSnapshot { reason } => {
                 let body = format!("{reason}\n\nWithout one, this run's changes cannot be undone from here.");
                 let title = "No snapshot could be taken. Continue without one?".to_owned();
-                Some(Self::new(go_on("y continue · n or Esc stop, the run fails", false), title, &body))
+                Some(Self::new(go_on("continue", "stop: the run fails", false), title, &body))
             }
         }
     }
@@ -222,87 +241,19 @@ impl QuestionDialog {
     pub fn with_asking_state(mut self, state: &str, shown: bool) -> Self {
         state.clone_into(&mut self.state);
         if shown {
-            self.body.insert(0, QuestionLine::Own(format!("in state {}", one_line(state))));
+            // dangers come first
+            let danger =
+                |line: &QuestionLine| matches!(line, QuestionLine::Danger(_) | QuestionLine::Warning(_));
+            let at = self.body.iter().take_while(|line| danger(line)).count();
+            self.body.insert(at, QuestionLine::Own(format!("in state {}", one_line(state))));
         }
         self
-    }
-
-    /// A frame has room for so many of its rows.
-    pub fn record_visible_rows(&mut self, rows: usize, page: usize) {
-        let last = rows.saturating_sub(page);
-        self.scroll = self.scroll.min(last);
-        (self.was_shown, self.page, self.has_overflow) = (true, page, last > 0);
-        self.read_to_end |= page > 0 && self.scroll == last;
-    }
-
-    /// Part of the text is above or below the screen.
-    pub fn has_overflow(&self) -> bool {
-        self.has_overflow
-    }
-
-    /// Scrolls by the visible rows; one row stays.
-    pub fn turn_page(&mut self, down: bool) {
-        let step = self.page.saturating_sub(1).max(1);
-        self.scroll = if down { self.scroll.saturating_add(step) } else { self.scroll.saturating_sub(step) };
-    }
-
-    /// A yes before the end of the text was on screen does not count: more of it is shown instead. Whether it was so.
-    pub fn scroll_before_yes(&mut self) -> bool {
-        if self.read_to_end {
-            return false;
-        }
-        self.turn_page(true);
-        let what = if self.choices().is_some() { "a choice" } else { "a yes" };
-        self.problem = Some(format!("{what} counts at the end of the text: Space or PgDn shows more"));
-        true
-    }
-
-    /// The keys, for the last line.
-    pub fn keys(&self) -> &'static str {
-        match (&self.kind, &self.reason) {
-            (_, Some(_)) => "Enter deny with this reason · Esc back",
-            (DialogKind::Approval { .. }, None) if self.step => {
-                "y allow · a allow this step for the run · n, Esc deny · r deny, with reason"
-            }
-            (DialogKind::Approval { .. }, None) => {
-                "y once · a this run · 3 session · 4 always · n, Esc deny · r with reason"
-            }
-            (DialogKind::GoOn { keys, .. }, None) => keys,
-            (DialogKind::Decide { default: None, .. }, None) => "y yes · n no · Esc leaves it for later",
-            (DialogKind::Decide { default: Some(true), .. }, None) => {
-                "y or Enter yes · n no · Esc leaves it for later"
-            }
-            (DialogKind::Decide { default: Some(false), .. }, None) => {
-                "y yes · n or Enter no · Esc leaves it for later"
-            }
-            (DialogKind::Choose { .. }, None) => "a number, or ↑↓ and Enter · Esc leaves it for later",
-            (DialogKind::Write { form: AnswerForm { draft: Some(true), .. }, .. }, None) => {
-                "Enter puts what you were writing into the history · then answer"
-            }
-            (DialogKind::Write { form: AnswerForm { accepts_nothing: true, .. }, .. }, None) => {
-                "write below · Enter answers, also without one · Esc leaves it for later"
-            }
-            (DialogKind::Write { form: AnswerForm { fields: Some(fields), .. }, .. }, None)
-                if fields.is_started() =>
-            {
-                "write below · Enter the next one · Enter alone goes back · Esc leaves it for later"
-            }
-            (DialogKind::Write { form: AnswerForm { default: Some(_), .. }, .. }, None) => {
-                "write below · Enter answers, empty takes the default · Esc leaves it for later"
-            }
-            (DialogKind::Write { .. }, None) => "write below · Enter answers · Esc leaves it for later",
-            (DialogKind::Look { .. }, None) => "a number, or ↑↓ and Enter · Esc leaves it for later",
-            (DialogKind::Unsandboxed { .. }, None) => "y this call, without a sandbox · n, Esc deny",
-            (DialogKind::Network { .. }, None) => "y this call · a this run · 4 always · n, Esc no",
-            (DialogKind::Trust, None) => "y trust · n, Esc leave them out",
-            (DialogKind::Confirm(_), None) => "y confirm · n, Esc cancel",
-        }
     }
 
     /// What Esc does, for the status line.
     pub fn escape_hint(&self) -> &'static str {
         match &self.kind {
-            _ if self.reason.is_some() => "Esc back",
+            _ if self.draft.is_some() => "Esc back",
             DialogKind::Approval { .. } => "Esc denies",
             DialogKind::GoOn { suspends_run: true, .. } => "Esc: later",
             DialogKind::GoOn { .. } => "Esc stops",
@@ -314,17 +265,6 @@ impl QuestionDialog {
             DialogKind::Unsandboxed { .. } => "Esc denies",
             DialogKind::Trust => "Esc leaves them out",
             DialogKind::Confirm(_) => "Esc leaves it",
-        }
-    }
-
-    /// The lines to choose from, and the chosen one.
-    pub fn choices(&self) -> Option<(Vec<&str>, usize)> {
-        match &self.kind {
-            DialogKind::Choose { choices, selected, .. } => {
-                Some((choices.iter().map(String::as_str).collect(), *selected))
-            }
-            DialogKind::Look { selected, .. } => Some((LOOKED.to_vec(), *selected)),
-            _ => None,
         }
     }
 
@@ -346,7 +286,8 @@ impl QuestionDialog {
         let form =
             AnswerForm { accepts_nothing: true, number: false, outputs, fields, default: None, draft: None };
         let kind = DialogKind::Write { run, call, form };
-        Self { kind, title: "It is done. With which result (may be empty)?".to_owned(), ..self }
+        let selected = None;
+        Self { kind, selected, title: "It is done. With which result (may be empty)?".to_owned(), ..self }
     }
 
     pub fn is_approval(&self) -> bool {

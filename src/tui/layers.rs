@@ -148,6 +148,6 @@ impl UiModel {
     fn is_typed_beside_question(&self) -> bool {
         let command = || self.panes.focus.is_none() && self.composer.first_line().starts_with('/');
         let dialog = self.dialogs.front();
-        dialog.is_some_and(|dialog| dialog.is_written() || dialog.reason.is_none() && command())
+        dialog.is_some_and(|dialog| dialog.is_written() || dialog.draft.is_none() && command())
     }
 }

@@ -1,7 +1,7 @@
 //! The session as lines: for screen readers, pipes and plain scrollback.
 //!
 //! The same model, the same `update` and the same commands as on the screen; what has happened is printed when it is
-//! finished, questions are numbered, and nothing ever moves the cursor or sends an escape sequence.
+//! finished, questions have the letters of the screen, and nothing ever moves the cursor or sends an escape sequence.
 
 use std::io;
 
@@ -342,8 +342,11 @@ impl LineModeSession {
     /// A line while a question is open.
     fn answer_question(&mut self, text: &str) {
         let Some(dialog) = self.model.dialogs.front_mut() else { return };
-        if dialog.reason.is_some() {
-            dialog.reason = Some(text.trim().to_owned());
+        if let Some(draft) = &mut dialog.draft {
+            // an empty line takes what stands there
+            if !text.trim().is_empty() {
+                draft.text.set_text(text.trim());
+            }
             dialog.is_armed = true;
             return self.press_key(KeyCode::Enter, KeyModifiers::NONE);
         }
@@ -361,12 +364,11 @@ impl LineModeSession {
             }
             return;
         }
-        match questions::parse_choice(dialog, text) {
-            Ok(keys) => {
+        match questions::parse_answer(dialog, text) {
+            Ok(meaning) => {
                 dialog.is_armed = true;
-                for code in keys {
-                    self.press_key(code, KeyModifiers::NONE);
-                }
+                dialog.selected = dialog.answers().iter().position(|answer| answer.meaning == meaning);
+                self.press_key(KeyCode::Enter, KeyModifiers::NONE);
             }
             Err(problem) => {
                 self.model.add_item(TranscriptItem::line(ItemTone::Warning, &problem));

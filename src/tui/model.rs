@@ -10,6 +10,7 @@ use crate::dialog::QuestionDialog;
 use crate::editor::EditorScreen;
 use crate::history_browser::HistoryBrowser;
 use crate::keymap::KeyBindings;
+use crate::layers::ScreenLayer;
 use crate::layout::{self, LayoutSlot, PaneKind, WIDE};
 use crate::msg::UiCommand;
 use crate::pane::PaneSet;
@@ -21,6 +22,7 @@ use crate::shell_commands::UserShellCommands;
 use crate::theme::ColorTheme;
 use crate::transcript::TranscriptList;
 use crate::transcript::item::TranscriptItem;
+use synthdev_domain::approval::AllowRule;
 use synthdev_domain::cost::{CostLedger, TokenUsage};
 use synthdev_domain::ids::{RunId, Timestamp};
 use synthdev_domain::journal::RunStatus;
@@ -37,6 +39,8 @@ pub struct UiModel {
     pub popup: Option<CompletionPopup>,
     pub names: CompletionNames,
     pub dialogs: VecDeque<QuestionDialog>,
+    /// How many questions there were.
+    pub question_count: u64,
     /// A model is being set up.
     pub setup: Option<SetupDialog>,
     /// How many such dialogs there were.
@@ -70,8 +74,8 @@ pub struct UiModel {
     pub queued: Vec<String>,
     /// Breakpoints of the next workflow that is started.
     pub breakpoints: BreakpointSet,
-    /// Tools that need no approval until the user leaves.
-    pub allowed: BTreeSet<String>,
+    /// What needs no approval until the user leaves.
+    pub allowed: BTreeSet<AllowRule>,
     /// The run that was left or rewound last: the default of `/resume` without an id.
     pub last_left_run: Option<RunId>,
     /// A run that is being read, and resumed afterwards.
@@ -252,6 +256,28 @@ impl UiModel {
     /// More than one workflow is live: output names its run.
     pub fn has_several_live_runs(&self) -> bool {
         self.live_runs().nth(1).is_some()
+    }
+
+    /// A new question, behind those that wait.
+    pub fn push_question(&mut self, mut dialog: QuestionDialog) {
+        self.question_count += 1;
+        dialog.number = self.question_count;
+        self.dialogs.push_back(dialog);
+    }
+
+    /// Which of how many the question in front is, in the order in which they were asked.
+    pub fn question_position(&self) -> Option<(usize, usize)> {
+        let here = self.dialogs.front()?.number;
+        let before = self.dialogs.iter().filter(|dialog| dialog.number < here).count();
+        Some((before + 1, self.dialogs.len()))
+    }
+
+    /// For how long the question on screen takes no key yet, in milliseconds; `None`: it takes them.
+    pub fn question_guard(&self) -> Option<u64> {
+        let seen = [ScreenLayer::KeyQuestion, ScreenLayer::TypedQuestion];
+        let dialog = self.dialogs.front().filter(|dialog| dialog.shown_at.is_some())?;
+        let left = u64::try_from(dialog.guard_ms(self.now)).ok().filter(|left| *left > 0)?;
+        self.visible_layers().iter().any(|layer| seen.contains(layer)).then_some(left)
     }
 
     /// Runs whose questions wait.

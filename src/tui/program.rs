@@ -84,6 +84,7 @@ pub async fn run_screen(session: SessionOptions) -> io::Result<Option<ExternalSh
         model,
         redraw_deadline: None,
         last_frame_at: Instant::now(),
+        guard_deadline: None,
         ended_by: None,
     };
     program.draw_frame()?;
@@ -126,7 +127,7 @@ pub fn initial_model(
         // Nothing starts before the answer: it decides which definitions are used.
         Some(question) => {
             model.start_facts_wait = true;
-            model.dialogs.push_back(QuestionDialog::for_trust(&question.files, &question.changes));
+            model.push_question(QuestionDialog::for_trust(&question.files, &question.changes));
             model.start.extend(start);
             (model, Vec::new())
         }
@@ -163,6 +164,8 @@ struct ScreenEventLoop {
     redraw_deadline: Option<Instant>,
     /// When the last frame was drawn.
     last_frame_at: Instant,
+    /// When the question that has just appeared takes keys: it looks otherwise then.
+    guard_deadline: Option<Instant>,
     /// What ended the session, if that was not the user.
     ended_by: Option<ExternalShutdown>,
 }
@@ -178,7 +181,7 @@ impl ScreenEventLoop {
         let mut tick = Instant::now() + TICK;
         let mut gone = false;
         while !self.model.is_leaving {
-            let due = self.redraw_deadline;
+            let (due, guard) = (self.redraw_deadline, self.guard_deadline);
             let looks_back = self.model.is_open(ScreenLayer::HistoryBrowser);
             self.store_watch.set_active(looks_back, &*self.command_runner.service);
             tokio::select! {
@@ -216,6 +219,10 @@ impl ScreenEventLoop {
                     }
                     None => gone = true,
                 },
+                () = sleep_until(guard.unwrap_or(tick)), if due.is_none() && guard.is_some() => {
+                    self.guard_deadline = None;
+                    self.request_frame();
+                }
                 () = sleep_until(tick), if due.is_none() && self.model.needs_ticks() => {
                     tick = Instant::now() + TICK;
                     self.apply_message(UiMessage::Tick(terminal::current_time()));
@@ -259,6 +266,8 @@ impl ScreenEventLoop {
         self.redraw_deadline = None;
         self.last_frame_at = Instant::now();
         let (model, screen) = (&mut self.model, &mut self.screen);
+        // an answer of the backend brings no time, and may bring a question
+        model.now = model.now.max(terminal::current_time());
         if std::mem::take(&mut model.needs_repaint) {
             screen.repaint_screen()?;
         }
@@ -269,6 +278,8 @@ impl ScreenEventLoop {
         if self.model.transcript.is_behind() {
             self.request_frame();
         }
+        let guard = self.model.question_guard();
+        self.guard_deadline = guard.map(|left| self.last_frame_at + Duration::from_millis(left));
         Ok(())
     }
 

@@ -108,6 +108,11 @@ impl ColorTheme {
         self.colour(colours).add_modifier(Modifier::BOLD)
     }
 
+    /// A part of a line that another version of the line does not have.
+    pub fn changed_style(self, line: Style) -> Style {
+        line.add_modifier(Modifier::REVERSED)
+    }
+
     pub fn selected_style(self) -> Style {
         Style::new().add_modifier(Modifier::REVERSED)
     }

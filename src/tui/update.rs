@@ -16,6 +16,7 @@ mod conversation;
 mod definitions;
 mod dialog_keys;
 mod display;
+mod draft_keys;
 mod editing_keys;
 mod editor;
 pub mod history;

@@ -32,6 +32,8 @@ struct ScreenAreas {
     /// The conversation, if it is on screen.
     transcript: Rect,
     slots: Vec<(LayoutSlot, Rect)>,
+    /// The question in front; empty where there is none.
+    question: Rect,
     note_area: Rect,
     composer: Rect,
     status: Rect,
@@ -39,12 +41,13 @@ struct ScreenAreas {
 
 /// Lays out the rows that `draw_screen` will show. Call before every frame.
 pub fn arrange_screen(model: &mut UiModel) {
+    dialog::lay_out_question(model);
     for layer in model.visible_layers() {
         match layer {
             ScreenLayer::Conversation => arrange_conversation(model),
             ScreenLayer::KeyQuestion | ScreenLayer::TypedQuestion => {
-                let room = dialog_room(model, &screen_areas(model));
-                dialog::arrange_dialog(model, room);
+                let area = screen_areas(model).question;
+                dialog::arrange_dialog(model, area);
             }
             ScreenLayer::HistoryBrowser => history_browser::arrange_browser(model, whole_screen(model)),
             ScreenLayer::WorkflowEditor => editor::arrange_editor(model, whole_screen(model)),
@@ -96,7 +99,7 @@ fn draw_layer(
     match layer {
         ScreenLayer::Conversation => draw_conversation(model, areas, frame),
         ScreenLayer::KeyQuestion | ScreenLayer::TypedQuestion => {
-            dialog::draw_dialog(model, dialog_room(model, areas), frame)
+            dialog::draw_dialog(model, areas.question, frame)
         }
         ScreenLayer::CompletionPopup => {
             completion_popup::draw_popup(model, areas.composer, frame);
@@ -142,12 +145,13 @@ pub fn slot_at(model: &UiModel, column: u16, row: u16) -> Option<(LayoutSlot, Re
     screen_areas(model).slots.into_iter().find(|(_, area)| area.contains(Position { x: column, y: row }))
 }
 
-/// Everything between the header and the status line, or the input box if something is typed there.
-fn dialog_room(model: &UiModel, areas: &ScreenAreas) -> Rect {
-    let top = areas.header.bottom();
-    let bottom = if model.is_open(ScreenLayer::TypedQuestion) { areas.note_area.y } else { areas.status.y };
-    Rect { x: 0, y: top, width: model.size.0, height: bottom.saturating_sub(top) }
+/// Where the question in front is.
+pub fn question_area(model: &UiModel) -> Option<Rect> {
+    Some(screen_areas(model).question).filter(|area| area.height > 0)
 }
+
+/// A screen with less rows is short.
+const SHORT: u16 = 10;
 
 fn screen_areas(model: &UiModel) -> ScreenAreas {
     let (columns, rows) = model.size;
@@ -155,11 +159,15 @@ fn screen_areas(model: &UiModel) -> ScreenAreas {
     let most = (rows / 3).clamp(1, 12);
     let typed = model.composer.rows(usize::from(columns.saturating_sub(prefix_columns(model, columns) + 2)));
     let lines = u16::try_from(typed).unwrap_or(u16::MAX).clamp(1, most);
-    let composer = (lines + 1).min(rows.saturating_sub(status));
+    // where there is no room for both, a question that one key answers has that of the input box
+    let is_hidden = rows < SHORT && model.is_open(ScreenLayer::KeyQuestion);
+    let composer = if is_hidden { 0 } else { (lines + 1).min(rows.saturating_sub(status)) };
     let note = u16::from(note_text(model).is_some() && rows > 6);
     let alone = model.place_slots(Rect { x: 0, y: 0, width: columns, height: rows }).len() == 1;
     let header = u16::from(alone && model.watched_run().is_some() && rows > 8);
-    let height = rows.saturating_sub(status + composer + note + header);
+    let free = rows.saturating_sub(status + composer + note + header);
+    let question = dialog::question_height(model, free);
+    let height = free - question;
     let at = |y: u16, height: u16| Rect { x: 0, y, width: columns, height };
     let placed = model.place_slots(at(header, height));
     let talk = placed.iter().find(|(slot, _)| *slot == LayoutSlot::Pane(PaneKind::Conversation));
@@ -169,8 +177,9 @@ fn screen_areas(model: &UiModel) -> ScreenAreas {
         // One column stays free on the right, so that text never touches the panel's border.
         transcript: Rect { width: talk.width.saturating_sub(1), ..talk },
         slots: placed,
-        note_area: at(header + height, note),
-        composer: at(header + height + note, composer),
+        question: at(header + height, question),
+        note_area: at(header + free, note),
+        composer: at(header + free + note, composer),
         status: at(rows.saturating_sub(status), status),
     }
 }

@@ -7,6 +7,7 @@ mod elsewhere;
 mod history;
 mod index;
 mod linear;
+mod questions;
 mod resuming;
 mod setup;
 mod shell;
@@ -30,6 +31,12 @@ const ALT_ENTER: &str = "\x1b\r";
 const ENTER: &str = "\r";
 const ESC: &str = "\x1b";
 const CTRL_C: &str = "\x03";
+const CTRL_U: &str = "\x15";
+const DOWN: &str = "\x1b[B";
+const END: &str = "\x1b[F";
+
+/// Arrows to the second answer of an approval, and Enter.
+const FOR_SESSION: &str = "\x1b[B\x1b[B\r";
 
 /// A session with a model that answers so.
 async fn chat_session(script: Vec<Behaviour>) -> (ModelServer, Terminal) {
@@ -71,15 +78,15 @@ fn panes_show_a_run_and_keys_are_the_users_own() {
     let keys = "{\"graph\": [\"Alt+G\"], \"grahp\": [\"Alt+H\"]}";
     let mut terminal = Terminal::with_config("keyboard.json", keys, &["demo"]);
     terminal.wait_for("write_file?");
-    terminal.press_keys("y");
+    terminal.answer_question("y");
     terminal.wait_for("execute_terminal?");
     terminal.press_keys("\x1bg");
     terminal.wait_for("─ graph · coder_reviewer");
-    terminal.press_keys("y");
+    terminal.answer_question("y");
     terminal.wait_for("reviewer to execute: execute_terminal?");
-    terminal.press_keys("a");
+    terminal.answer_question(FOR_SESSION);
     terminal.wait_for("edit_file?");
-    terminal.press_keys("a");
+    terminal.answer_question(FOR_SESSION);
     terminal.wait_for("▶■ stop");
     terminal.press_keys("\x1b7");
     terminal.wait_for("by state");
@@ -168,7 +175,7 @@ fn a_workflow_that_is_named_before_the_answer_about_trust_runs_after_it() {
     terminal.wait_for("It runs no command and reaches no network by itself.");
     terminal.press_keys("/workflow own\r");
     terminal.wait_for("workflow own waits until");
-    terminal.press_keys("y");
+    terminal.answer_question("y");
     terminal.wait_for("✓ own completed");
     terminal.wait_for("it was mine");
     terminal.press_keys("/exit\r");
@@ -180,7 +187,7 @@ fn the_demo_asks_runs_and_gives_the_terminal_back() {
     let mut terminal = Terminal::start_product(&["demo"], &[]);
     terminal.wait_for("coder to change files: write_file?");
     terminal.wait_for("waits for you");
-    terminal.press_keys("y");
+    terminal.answer_question("y");
     terminal.wait_for("coder to execute: execute_terminal?");
     terminal.press_keys("r");
     terminal.wait_for("reason (optional)");
@@ -188,9 +195,9 @@ fn the_demo_asks_runs_and_gives_the_terminal_back() {
     terminal.wait_for("not yet, ünïcode");
     terminal.press_keys(ENTER);
     terminal.wait_for("reviewer to execute: execute_terminal?");
-    terminal.press_keys("a");
+    terminal.answer_question(FOR_SESSION);
     terminal.wait_for("coder to change files: edit_file?");
-    terminal.press_keys("a");
+    terminal.answer_question(FOR_SESSION);
     terminal.wait_for("✓ coder_reviewer completed");
     terminal.wait_for("start → code → review → code → review → stop");
     terminal.wait_for("all three checks pass");

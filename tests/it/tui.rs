@@ -8,6 +8,8 @@ mod history;
 mod index;
 mod items;
 mod panes;
+mod question_answers;
+mod question_frames;
 mod questions;
 mod review;
 mod setup;
@@ -53,6 +55,9 @@ use synthdev::tui::theme::ColorTheme;
 use synthdev::tui::update::update_model;
 use synthdev::tui::view;
 use synthdev::tui::{FirstAction, TrustQuestion};
+
+/// A question that appeared then takes keys.
+const LONG_AGO: Timestamp = Timestamp(-10_000);
 
 /// The screen without a terminal: keys and events in, pictures out; its commands are collected instead of performed.
 struct TuiHarness {
@@ -107,10 +112,17 @@ impl TuiHarness {
     fn press_key(&mut self, code: KeyCode, modifiers: KeyModifiers) -> &mut Self {
         if let Some(dialog) = self.model.dialogs.front_mut() {
             // there was a frame since
-            dialog.was_shown = true;
+            dialog.shown_at = Some(LONG_AGO);
             dialog.read_to_end = true;
         }
         self.press_before_seen(code, modifiers)
+    }
+
+    /// The question in front has been on screen for a while.
+    fn settle_question(&mut self) -> &mut Self {
+        view::arrange_screen(&mut self.model);
+        self.model.dialogs.iter_mut().take(1).for_each(|dialog| dialog.shown_at = Some(LONG_AGO));
+        self
     }
 
     /// A key of somebody who has not seen what came last.
@@ -190,16 +202,19 @@ impl TuiHarness {
 
     /// Both sizes that every situation must look good at.
     fn check_frames(&mut self, name: &str) {
-        let wide = self.draw_screen(120, 40);
-        let small = self.draw_screen(80, 24);
+        self.check_frames_at(name, &[(120, 40), (80, 24)]);
+    }
+
+    fn check_frames_at(&mut self, name: &str, sizes: &[(u16, u16)]) {
+        self.settle_question();
         let mut settings = insta::Settings::clone_current();
         settings.set_snapshot_path("../frames");
         settings.set_prepend_module_to_snapshot(false);
         settings.set_omit_expression(true);
-        settings.bind(|| {
-            insta::assert_snapshot!(format!("{name}_120x40"), wide);
-            insta::assert_snapshot!(format!("{name}_80x24"), small);
-        });
+        for (width, height) in sizes {
+            let frame = self.draw_screen(*width, *height);
+            settings.bind(|| insta::assert_snapshot!(format!("{name}_{width}x{height}"), frame));
+        }
     }
 
     fn start_chat(&mut self) -> &mut Self {
@@ -585,7 +600,7 @@ fn approvals_queue_and_show_everything() {
             approval_event(11, "execute_terminal", command_preview("rm -rf x\x1b[2K\u{202e}evil")),
         );
     desk.check_frames("approval_diff");
-    desk.key(KeyCode::Char('a'));
+    desk.advance_clock(1_000).key(KeyCode::Char('s'));
     assert_eq!(desk.take_commands(), [decision_command("r1", 10, ApprovalDecision::AllowTool)]);
     desk.check_frames("approval_command");
     desk.key(KeyCode::Char('r')).type_text("too risky").check_frames("approval_reason");
@@ -599,18 +614,24 @@ fn approvals_queue_and_show_everything() {
 
 #[test]
 fn a_dialog_key_by_key() {
-    let rows: [(KeyCode, Option<ApprovalDecision>); 6] = [
+    let rows: [(KeyCode, Option<ApprovalDecision>); 9] = [
         (KeyCode::Char('y'), Some(ApprovalDecision::Allow)),
-        (KeyCode::Char('A'), Some(ApprovalDecision::AllowTool)),
+        (KeyCode::Char('S'), Some(ApprovalDecision::AllowTool)),
         (KeyCode::Char('n'), Some(ApprovalDecision::Deny { reason: None })),
         (KeyCode::Esc, Some(ApprovalDecision::Deny { reason: None })),
         (KeyCode::Enter, None),
         (KeyCode::Char('x'), None),
+        // what stood for these answers before
+        (KeyCode::Char('3'), None),
+        (KeyCode::Char('4'), None),
+        // a rule is shown before it is written
+        (KeyCode::Char('a'), None),
     ];
     for (code, expected) in rows {
         let mut desk = TuiHarness::new();
         desk.workflow()
             .run_event("r1", approval_event(9, "execute_terminal", command_preview("ls")))
+            .advance_clock(1_000)
             .key(code);
         let expected: Vec<UiCommand> =
             expected.into_iter().map(|decision| decision_command("r1", 9, decision)).collect();
@@ -803,8 +824,8 @@ fn limits_and_missing_snapshots_are_questions() {
     let rows = [
         (limit.clone(), 'y', UserAnswer::Continue),
         (limit, 'n', UserAnswer::Stop),
-        (UserQuestion::NoSnapshot { reason: "the disk is full".into() }, 'c', UserAnswer::Continue),
-        (UserQuestion::NoSnapshot { reason: "the disk is full".into() }, 's', UserAnswer::Stop),
+        (UserQuestion::NoSnapshot { reason: "the disk is full".into() }, 'y', UserAnswer::Continue),
+        (UserQuestion::NoSnapshot { reason: "the disk is full".into() }, 'n', UserAnswer::Stop),
     ];
     for (question, key, expected) in rows {
         let mut desk = TuiHarness::new();

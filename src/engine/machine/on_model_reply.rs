@@ -102,6 +102,7 @@ impl Machine {
             text: reply.text,
             calls: Vec::with_capacity(reply.tool_calls.len()),
             pending_calls: std::collections::VecDeque::new(),
+            edited_call: None,
             running_since: None,
             concurrent_calls: Vec::new(),
             batches: Vec::new(),

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::Branch;
 use super::machine_core::MachineCore;
+use crate::agent_turn::EditedCall;
 use synthdev_domain::agent::AgentSpec;
 use synthdev_domain::message::ToolCall;
 use synthdev_domain::tool::{EXECUTE_SCRIPT, READ_FILES, ToolInvocation, ToolRisk, ToolSpec};
@@ -51,7 +52,26 @@ impl MachineCore {
     pub(super) fn invocation_at(&self, branch: &Branch, at: usize) -> Option<(ToolInvocation, ToolRisk)> {
         let (agent, call) = self.tool_call_at(branch, at)?;
         let (spec, arguments) = check_tool_call(agent, &call.name, &call.arguments).ok()?;
-        Some((self.agent_invocation(agent, call, arguments, branch), spec.risk))
+        let mut invocation = self.agent_invocation(agent, call, arguments, branch);
+        let open = branch.frames.last()?.agent_turn.as_ref()?.open_reply.as_ref()?;
+        if let Some(edited) = open.edited_call.as_ref().filter(|edited| edited.at == at) {
+            // what the model sent is not executed
+            (invocation.arguments, invocation.original) = (edited.arguments.clone(), None);
+        }
+        Some((invocation, spec.risk))
+    }
+
+    /// The call that the branch is at runs with these arguments.
+    pub(super) fn edit_invocation(&mut self, arguments: Value) {
+        let step = self.frame_mut().and_then(|frame| frame.visit.step.as_mut());
+        if let Some((invocation, _)) = step {
+            (invocation.arguments, invocation.original) = (arguments, None);
+            return;
+        }
+        let Some(open) = self.open_reply_mut() else { return };
+        if let Some(at) = open.pending_calls.front().copied() {
+            open.edited_call = Some(EditedCall { at, arguments });
+        }
     }
 
     /// A call of an agent whose name and arguments were checked.
@@ -98,8 +118,16 @@ impl MachineCore {
         let Some(open) = self.open_reply_mut() else { return };
         let Some(at) = open.pending_calls.pop_front() else { return };
         open.running_since = None;
+        let edited = open.edited_call.take().filter(|edited| edited.at == at);
         if let Some(call) = open.calls.get_mut(at) {
-            call.answer = answer;
+            call.answer = match edited {
+                Some(EditedCall { arguments, .. }) => {
+                    format!(
+                        "[the user changed this call before allowing it; it ran with {arguments}]\n{answer}"
+                    )
+                }
+                None => answer,
+            };
             call.ok = ok;
         }
     }

@@ -230,18 +230,15 @@ impl Machine {
                 self.approvals.tools.insert(self.core.approval_name(&tool), ToolPermission::Allow);
                 self.run_tool(invocation, risk)
             }
-            ApprovalDecision::Deny { reason } => {
-                let why = reason.map_or_else(String::new, |reason| format!(": {reason}"));
-                if self.core.has_pending_action() {
-                    return NextHandler::action_denied(&format!("you denied it{why}"));
-                }
-                self.core.refuse_tool_call(
-                    &invocation.agent,
-                    &tool,
-                    &format!("the user denied this call{why}"),
-                );
-                self.next_tool()
+            ApprovalDecision::AllowEdited { arguments } if arguments.is_object() => {
+                self.core.edit_invocation(arguments);
+                self.run_waiting_tool()
             }
+            ApprovalDecision::AllowEdited { .. } => {
+                let reason = Some("the arguments must be a JSON object".to_owned());
+                self.deny_call(&invocation, reason)
+            }
+            ApprovalDecision::Deny { reason } => self.deny_call(&invocation, reason),
             ApprovalDecision::Refuse { reason } if self.core.has_pending_action() => {
                 let (content, summary) = (reason.clone(), reason);
                 NextHandler::action_done(ToolOutcome { content, summary, ..ToolOutcome::default() })
@@ -252,6 +249,17 @@ impl Machine {
             }
             ApprovalDecision::Stop => self.not_approved(&invocation),
         }
+    }
+
+    /// The user denied the call: the model reads it, or the state fails.
+    fn deny_call(&mut self, invocation: &ToolInvocation, reason: Option<String>) -> NextHandler {
+        let why = reason.map_or_else(String::new, |reason| format!(": {reason}"));
+        if self.core.has_pending_action() {
+            return NextHandler::action_denied(&format!("you denied it{why}"));
+        }
+        let told = format!("the user denied this call{why}");
+        self.core.refuse_tool_call(&invocation.agent, &invocation.tool, &told);
+        self.next_tool()
     }
 
     pub(super) fn on_tool_done(&mut self, call: CallId, outcome: ToolOutcome) -> NextHandler {

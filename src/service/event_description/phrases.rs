@@ -119,6 +119,7 @@ pub(super) fn decision_phrase(decision: &ApprovalDecision) -> (&str, &str) {
     match decision {
         ApprovalDecision::Allow => ("allowed", ""),
         ApprovalDecision::AllowTool => ("allowed for the rest of the run", ""),
+        ApprovalDecision::AllowEdited { .. } => ("allowed, changed by the user", ""),
         ApprovalDecision::Deny { reason } => ("denied", reason.as_deref().unwrap_or_default()),
         ApprovalDecision::Refuse { reason } => ("refused", reason),
         ApprovalDecision::Stop => ("not allowed", "no user is present to allow it"),

@@ -1,5 +1,7 @@
 //! The project and the session in it: facts, trust, files, and what is kept for later sessions.
 
+use synthdev_domain::approval::AllowRule;
+
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ProjectRequest {
     Status,
@@ -84,8 +86,8 @@ pub struct RecalledInput {
 /// What the user allows once for all.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum StandingPermission {
-    /// Calls of this tool.
-    Tool(String),
+    /// Calls of tools that a rule covers.
+    Rule(AllowRule),
     /// The network for commands.
     Network,
 }

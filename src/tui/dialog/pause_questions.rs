@@ -38,12 +38,29 @@ impl QuestionDialog {
         };
         let (default, schema) = (default.as_deref(), schema.as_deref());
         let wanted = WantedAnswer { kind: *kind, choices, outputs: required_outputs, default, schema };
+        let preset = preset_row(&wanted);
         let (kind, wanted) = answer_kind(run, call, wanted);
         let title = format!("{}: {}", one_line(state), wanted);
-        let mut dialog = Self::from_lines(kind, title, quoted_lines(message.trim_end()));
+        let dialog = Self::from_lines(kind, title, quoted_lines(message.trim_end()));
+        let mut dialog = Self { is_markdown: true, selected: preset, ..dialog };
         state.clone_into(&mut dialog.state);
         (dialog.deadline, dialog.problem) = (*until, problem.as_deref().map(one_line));
         Some(dialog)
+    }
+}
+
+/// The answer that is chosen at first. A yes is nobody's default but the workflow's.
+fn preset_row(wanted: &WantedAnswer<'_>) -> Option<usize> {
+    match wanted.kind {
+        PauseKind::Approval | PauseKind::Boolean => {
+            wanted.default.and_then(Value::as_bool).map(|yes| usize::from(!yes))
+        }
+        PauseKind::Choice => {
+            let preset = wanted.default.and_then(Value::as_str);
+            let at = wanted.choices.iter().position(|choice| Some(choice.as_str()) == preset);
+            Some(at.unwrap_or(0))
+        }
+        PauseKind::Text | PauseKind::Number | PauseKind::Outputs => None,
     }
 }
 
@@ -70,12 +87,7 @@ fn answer_kind(run: RunId, call: CallId, wanted: WantedAnswer<'_>) -> (DialogKin
             )
         }
         PauseKind::Choice => {
-            let preset = default.and_then(Value::as_str);
-            let selected = choices.iter().position(|choice| Some(choice.as_str()) == preset).unwrap_or(0);
-            (
-                DialogKind::Choose { run, call, choices: choices.to_vec(), selected },
-                format!("your choice{shown}"),
-            )
+            (DialogKind::Choose { run, call, choices: choices.to_vec() }, format!("your choice{shown}"))
         }
         PauseKind::Text => {
             (DialogKind::Write { run, call, form: written(false, &[]) }, format!("your answer{shown}"))

@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use super::{item_lines, questions};
+use crate::dialog::DraftPurpose;
 use crate::model::UiModel;
 use crate::run_view::RunView;
 use crate::text::window_fill_text;
@@ -20,7 +21,7 @@ pub(super) struct LineModePrinter {
     /// The run whose lines are printed, while there are several.
     last_printed_run: Option<RunId>,
     /// The question that was asked last.
-    last_question: Option<(String, Vec<QuestionLine>, bool)>,
+    last_question: Option<(String, Vec<QuestionLine>, Option<DraftPurpose>)>,
     problem: Option<String>,
     queued: usize,
     /// A user is present to answer.
@@ -135,18 +136,20 @@ impl LineModePrinter {
     }
 
     fn collect_question(&mut self, model: &mut UiModel, out: &mut Vec<String>) {
+        let place = model.question_position();
         let Some(dialog) = model.dialogs.front_mut() else {
             (self.last_question, self.problem) = (None, None);
             return;
         };
         // all of it is printed before the next line is taken
         dialog.read_to_end = true;
-        let now = (dialog.title.clone(), dialog.body.clone(), dialog.reason.is_some());
+        let now =
+            (dialog.title.clone(), dialog.body.clone(), dialog.draft.as_ref().map(|draft| draft.purpose));
         if self.last_question.as_ref() != Some(&now) {
-            if dialog.reason.is_none() {
-                out.extend(questions::question_lines(dialog));
+            if dialog.draft.is_none() {
+                out.extend(questions::question_lines(dialog, place));
             } else {
-                out.push(format!("type {}", questions::answer_hint(dialog)));
+                out.extend(questions::draft_lines(dialog));
             }
             self.last_question = Some(now);
         }

@@ -1,95 +1,76 @@
-//! Questions as numbered choices, and the keys of the dialog for each number.
-
-use ratatui::crossterm::event::KeyCode;
+//! Questions as lines: the same answers with the same letters as on the screen.
 
 use crate::answer_fields::AnswerFields;
-use crate::dialog::{DialogKind, QuestionDialog};
+use crate::dialog::{AnswerMeaning, DialogKind, DraftPurpose, QuestionDialog};
 use synthdev_domain::question_text::{COLUMNS, plain_rows};
 
-/// The question with its choices, a line each.
-pub(super) fn question_lines(dialog: &QuestionDialog) -> Vec<String> {
-    let mut lines = vec![format!("question: {}", dialog.title)];
+/// The question with its answers, a line each.
+pub(super) fn question_lines(dialog: &QuestionDialog, place: Option<(usize, usize)>) -> Vec<String> {
+    let count = place.filter(|(_, all)| *all > 1).map(|(at, all)| format!(" ({at} of {all})"));
+    let mut lines = vec![format!("question{}: {}", count.unwrap_or_default(), dialog.title)];
     lines.extend(plain_rows(&dialog.body, COLUMNS).iter().map(|line| format!("  {line}")));
     lines.extend(dialog.fields().into_iter().flat_map(AnswerFields::lines).map(|line| format!("  {line}")));
-    let choices = choice_keys(dialog);
-    if choices.is_empty() {
+    let answers = dialog.answers();
+    if answers.is_empty() {
         lines.push(format!("  ({})", answer_hint(dialog)));
     }
-    let numbered = choices.iter().enumerate();
-    lines.extend(numbered.map(|(at, (label, _))| format!("  {}. {label}", at + 1)));
+    let numbered = answers.iter().enumerate();
+    lines.extend(
+        numbered.map(|(at, answer)| format!("  {}. {}", answer_word(at, answer.letter), answer.label)),
+    );
     lines
+}
+
+/// What is typed now, and what it is until then.
+pub(super) fn draft_lines(dialog: &QuestionDialog) -> Vec<String> {
+    let Some(draft) = &dialog.draft else { return Vec::new() };
+    let text = draft.text.text();
+    let shown = text.lines().map(|line| format!("  {line}"));
+    std::iter::once(format!("type {}", answer_hint(dialog))).chain(shown).collect()
 }
 
 /// What is to be typed.
 pub(super) fn answer_hint(dialog: &QuestionDialog) -> String {
-    if dialog.reason.is_some() {
-        return "the reason, or an empty line".to_owned();
+    if let Some(draft) = &dialog.draft {
+        return match draft.purpose {
+            DraftPurpose::Reason => "the reason, or an empty line",
+            DraftPurpose::Rule => "another rule, or an empty line to write this one",
+            DraftPurpose::Call => "how it shall run, or an empty line to leave it as it is",
+        }
+        .to_owned();
     }
     match &dialog.kind {
         DialogKind::Write { form, .. } if form.default.is_some() => {
             "your answer; an empty line takes the default; /later leaves the question open".to_owned()
         }
         DialogKind::Write { .. } => "your answer; /later leaves the question open".to_owned(),
-        _ => format!("a number from 1 to {}", choice_keys(dialog).len()),
+        _ => {
+            let answers = dialog.answers();
+            let words = answers.iter().enumerate().map(|(at, answer)| answer_word(at, answer.letter));
+            words.collect::<Vec<_>>().join(", ")
+        }
     }
 }
 
-/// The keys of the dialog for a line of input.
+/// The answer for a line of input: its letter, or the number of a choice.
 ///
 /// # Errors
-/// It is no choice.
-pub(super) fn parse_choice(dialog: &QuestionDialog, text: &str) -> Result<Vec<KeyCode>, String> {
+/// It is no answer.
+pub(super) fn parse_answer(dialog: &QuestionDialog, text: &str) -> Result<AnswerMeaning, String> {
     let text = text.trim();
-    if text.is_empty() && matches!(dialog.kind, DialogKind::Decide { default: Some(_), .. }) {
-        return Ok(vec![KeyCode::Enter]);
-    }
-    let choices = choice_keys(dialog);
-    let at = text.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
-    let chosen = at.and_then(|at| choices.into_iter().nth(at));
-    chosen.map(|(_, keys)| keys).ok_or_else(|| format!("`{text}` is no answer: type {}", answer_hint(dialog)))
+    let chosen = if text.is_empty() && matches!(dialog.kind, DialogKind::Decide { .. }) {
+        dialog.chosen_answer()
+    } else {
+        let word = text.to_lowercase();
+        let mut answers = dialog.answers().into_iter().enumerate();
+        answers.find(|(at, answer)| answer_word(*at, answer.letter) == word).map(|(_, answer)| answer.meaning)
+    };
+    chosen.ok_or_else(|| format!("`{text}` is no answer: type one of {}", answer_hint(dialog)))
 }
 
-fn choice_keys(dialog: &QuestionDialog) -> Vec<(String, Vec<KeyCode>)> {
-    let row = |label: &str, letter: char| (label.to_owned(), vec![KeyCode::Char(letter)]);
-    let later = || ("later: the question stays open".to_owned(), vec![KeyCode::Esc]);
-    if let Some((choices, selected)) = dialog.choices() {
-        let count = choices.len().max(1);
-        let steps = |at: usize| (at + count - selected) % count;
-        let all = choices.iter().enumerate().map(|(at, choice)| {
-            let keys = std::iter::repeat_n(KeyCode::Down, steps(at)).chain([KeyCode::Enter]);
-            ((*choice).to_owned(), keys.collect())
-        });
-        return all.chain([later()]).collect();
-    }
-    match &dialog.kind {
-        DialogKind::Approval { .. } => {
-            let mut rows = vec![row("allow", 'y'), row("allow, and the same for the rest of the run", 'a')];
-            if !dialog.is_step() {
-                // these have the numbers that are their keys on the screen
-                rows.push(row("allow this tool in every run of this session", '3'));
-                rows.push(row("allow this tool always: into your settings", '4'));
-            }
-            rows.extend([row("deny", 'n'), row("deny, with a reason", 'r')]);
-            rows
-        }
-        DialogKind::GoOn { suspends_run: true, .. } => {
-            vec![row("yes, go on", 'y'), row("leave it for later", 'n')]
-        }
-        DialogKind::GoOn { .. } => vec![row("yes, go on", 'y'), row("no, stop", 'n')],
-        DialogKind::Decide { .. } => vec![row("yes", 'y'), row("no", 'n'), later()],
-        DialogKind::Network { .. } => vec![
-            row("allow it for this call", 'y'),
-            row("allow it for the rest of the run", 'a'),
-            row("no", 'n'),
-            row("allow it always: into your settings", '4'),
-        ],
-        DialogKind::Unsandboxed { .. } => {
-            vec![row("execute this one without a sandbox", 'y'), row("deny", 'n')]
-        }
-        DialogKind::Trust => vec![row("trust them", 'y'), row("leave them out", 'n')],
-        DialogKind::Confirm(_) => vec![row("do it", 'y'), row("leave it", 'n')],
-        DialogKind::Choose { .. } | DialogKind::Look { .. } | DialogKind::Write { .. } => Vec::new(),
-    }
+/// The letter of an answer; a choice without one has its number.
+fn answer_word(at: usize, letter: Option<char>) -> String {
+    letter.map_or_else(|| (at + 1).to_string(), String::from)
 }
 
 #[cfg(test)]
@@ -100,44 +81,39 @@ mod tests {
     use synthdev_service::session::DefinitionRequest;
 
     #[test]
-    fn numbers_stand_for_keys() {
+    fn letters_and_numbers_are_those_of_the_screen() {
         let run = RunId::from("r1");
-        let choose = DialogKind::Choose {
-            run,
-            call: CallId(1),
-            choices: vec!["a".into(), "b".into(), "c".into()],
-            selected: 1,
-        };
+        let choices = (1..=11).map(|at| format!("choice {at}")).collect();
         let mut dialog = QuestionDialog::for_confirmation(
             "Which?",
             "text\u{1b}[2J",
             UiCommand::ask(DefinitionRequest::Names),
         );
-        dialog.kind = choose;
+        dialog.kind = DialogKind::Choose { run, call: CallId(1), choices };
+        let lines = question_lines(&dialog, Some((2, 5)));
+        assert_eq!(lines[..3], ["question (2 of 5): Which?", "  text␛[2J", "  1. choice 1"]);
         assert_eq!(
-            question_lines(&dialog),
-            [
-                "question: Which?",
-                "  text␛[2J",
-                "  1. a",
-                "  2. b",
-                "  3. c",
-                "  4. later: the question stays open"
-            ]
+            lines[11..],
+            ["  10. choice 10", "  11. choice 11", "  l. later: the question stays open"]
         );
-        let check = |text: &str, expected: Result<&[KeyCode], &str>| {
-            let found = parse_choice(&dialog, text);
-            assert_eq!(found.as_deref().map_err(String::as_str), expected, "{text}");
+        let check = |dialog: &QuestionDialog, text: &str, expected: Result<AnswerMeaning, &str>| {
+            let found = parse_answer(dialog, text);
+            assert_eq!(
+                found.as_ref().map_err(String::as_str),
+                expected.as_ref().map_err(|why| *why),
+                "{text}"
+            );
         };
-        check("2", Ok(&[KeyCode::Enter]));
-        check(" 3 ", Ok(&[KeyCode::Down, KeyCode::Enter]));
-        check("1", Ok(&[KeyCode::Down, KeyCode::Down, KeyCode::Enter]));
-        check("4", Ok(&[KeyCode::Esc]));
-        check("5", Err("`5` is no answer: type a number from 1 to 4"));
-        check("0", Err("`0` is no answer: type a number from 1 to 4"));
-        check("yes", Err("`yes` is no answer: type a number from 1 to 4"));
+        check(&dialog, "2", Ok(AnswerMeaning::Pick(1)));
+        check(&dialog, " 11 ", Ok(AnswerMeaning::Pick(10)));
+        check(&dialog, "L", Ok(AnswerMeaning::Later));
+        let all = "type one of 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, l";
+        for text in ["12", "0", "yes", ""] {
+            check(&dialog, text, Err(&format!("`{text}` is no answer: {all}")));
+        }
         let confirm = QuestionDialog::for_confirmation("Sure?", "", UiCommand::ask(DefinitionRequest::Names));
-        assert_eq!(parse_choice(&confirm, "1"), Ok(vec![KeyCode::Char('y')]));
-        assert_eq!(parse_choice(&confirm, "2"), Ok(vec![KeyCode::Char('n')]));
+        check(&confirm, "y", Ok(AnswerMeaning::Once));
+        check(&confirm, "N", Ok(AnswerMeaning::No));
+        check(&confirm, "1", Err("`1` is no answer: type one of y, n"));
     }
 }

@@ -140,7 +140,9 @@ impl ToolCallLog {
     fn on_answered(&mut self, call: CallId, decision: &ApprovalDecision) {
         self.change_call(call, |call| {
             (call.status, call.approval) = match decision {
-                ApprovalDecision::Allow => (ToolCallStatus::Allowed, Some(CallApproval::Allowed)),
+                ApprovalDecision::Allow | ApprovalDecision::AllowEdited { .. } => {
+                    (ToolCallStatus::Allowed, Some(CallApproval::Allowed))
+                }
                 ApprovalDecision::AllowTool => (ToolCallStatus::Allowed, Some(CallApproval::Always)),
                 ApprovalDecision::Deny { reason } => {
                     call.summary = reason.as_deref().map(one_line).unwrap_or_default();

@@ -79,7 +79,9 @@ const GROUPS: &[HelpGroup] = &[
 /// Keys that no table has: they are the text field's, or mean different things one after the other.
 const MORE_KEYS: &str = "\
 Up, Down         what was sent before   Tab              complete a command
-Ctrl+C           stop; twice: leave     /keys            all keys";
+Ctrl+C           stop; twice: leave     /keys            all keys
+In a question: y once · s this session · a always · e edit first · n deny · r deny with a reason
+               Up, Down choose · PgUp, PgDn scroll · Tab the next question";
 
 /// The title and text of `/help`, or of `/help NAME`: a command, a group or `keys`; `keys` are those of the table.
 ///

@@ -1,10 +1,16 @@
 //! Unified diffs: added and removed lines coloured, with their numbers; long ones by their first lines.
 
+use std::ops::Range;
+
 use ratatui::style::Style;
 use ratatui::text::Line;
 
-use super::line_wrap::{LinePrefix, TextLayoutOptions, blank_columns, push, push_wrapped};
+use super::line_wrap::{LinePrefix, StyledPiece, TextLayoutOptions, blank_columns, push, push_wrapped};
 use crate::theme::ColorTheme;
+
+mod word_changes;
+
+pub use self::word_changes::changed_words;
 
 /// Colours of a unified diff's line.
 pub fn diff_style(line: &str, theme: ColorTheme) -> Style {
@@ -37,8 +43,9 @@ pub fn layout_diff<'a>(
     rows: &mut Vec<Line<'static>>,
 ) {
     let mut numbers = LineNumbers { hunk_position: DiffHunkPosition::default(), shift };
-    for line in lines {
-        numbers.layout_line(line, page, rows);
+    let lines: Vec<&str> = lines.collect();
+    for (line, changed) in lines.iter().zip(changed_words(&lines)) {
+        numbers.layout_line(line, &changed, page, rows);
     }
 }
 
@@ -50,8 +57,14 @@ pub struct LineNumbers {
 }
 
 impl LineNumbers {
-    /// Lays out the next line.
-    pub fn layout_line(&mut self, line: &str, page: TextLayoutOptions, rows: &mut Vec<Line<'static>>) {
+    /// Lays out the next line; `changed` are the parts of it that are emphasized.
+    pub fn layout_line(
+        &mut self,
+        line: &str,
+        changed: &[Range<usize>],
+        page: TextLayoutOptions,
+        rows: &mut Vec<Line<'static>>,
+    ) {
         let theme = page.theme;
         if let Some(next) = parse_hunk_header(line, self.shift.unwrap_or(0)) {
             let first = self.hunk_position.new_line == 0;
@@ -63,6 +76,7 @@ impl LineNumbers {
             };
         }
         let style = diff_style(line, theme);
+        let pieces = emphasized_pieces(line, changed, style, theme);
         match line_number(line, &mut self.hunk_position) {
             Some(number) => {
                 let (digits, columns) = (number.to_string(), 5);
@@ -76,16 +90,34 @@ impl LineNumbers {
                     first_row: &left,
                     other_rows: blank_columns(left.len() + 1),
                 };
-                push_wrapped(&[(style, line)], lead, page.columns, rows);
+                push_wrapped(&pieces, lead, page.columns, rows);
             }
             None if self.hunk_position.is_complete()
                 && (line.starts_with("+++ ") || line.starts_with("--- ")) =>
             {
                 push(&[(theme.bold_style(), line)], page.columns, page.indent, 0, rows);
             }
-            None => push(&[(style, line)], page.columns, page.indent, 0, rows),
+            None => push(&pieces, page.columns, page.indent, 0, rows),
         }
     }
+}
+
+/// A line in pieces: the changed parts look different, also without colours.
+fn emphasized_pieces<'a>(
+    line: &'a str,
+    changed: &[Range<usize>],
+    style: Style,
+    theme: ColorTheme,
+) -> Vec<StyledPiece<'a>> {
+    let mut pieces = Vec::with_capacity(changed.len() * 2 + 1);
+    let mut from = 0;
+    for part in changed {
+        pieces.push((style, &line[from..part.start]));
+        pieces.push((theme.changed_style(style), &line[part.clone()]));
+        from = part.end;
+    }
+    pieces.push((style, &line[from..]));
+    pieces
 }
 
 impl DiffHunkPosition {

@@ -9,8 +9,9 @@ use crate::msg::UiCommand;
 use crate::slash::steering::ApprovalAction;
 use crate::text::one_line;
 use crate::transcript::item::TranscriptItem;
-use synthdev_domain::approval::ApprovalDecision;
+use synthdev_domain::approval::{AllowRule, ApprovalDecision};
 use synthdev_domain::ids::RunId;
+use synthdev_domain::tool::ToolRisk;
 use synthdev_service::run_steering::RunCommand;
 use synthdev_service::session::{ProjectRequest, StandingPermission};
 
@@ -40,16 +41,32 @@ pub fn approvals_text(model: &UiModel) -> String {
         }
     }
     if !model.allowed.is_empty() {
-        let names: Vec<&str> = model.allowed.iter().map(String::as_str).collect();
+        let names: Vec<String> = model.allowed.iter().map(allowed_name).collect();
         let _ = writeln!(text, "allowed until you leave: {}", names.join(", "));
     }
     if text.is_empty() { "nothing".to_owned() } else { text.trim_end().to_owned() }
 }
 
-/// The next question comes in front; the others keep their order.
-pub fn show_next_question(model: &mut UiModel) {
+fn allowed_name(rule: &AllowRule) -> String {
+    match rule {
+        AllowRule::Tool(tool) => one_line(tool),
+        AllowRule::Risk(_) => rule.to_string(),
+    }
+}
+
+/// The next question comes in front, or the one before, in the order in which they were asked.
+pub fn walk_questions(model: &mut UiModel, forward: bool) {
     if model.dialogs.len() > 1 {
-        model.dialogs.rotate_left(1);
+        let here = model.dialogs.front().map_or(0, |dialog| dialog.number);
+        let numbers = || model.dialogs.iter().map(|dialog| dialog.number).enumerate();
+        let next = if forward {
+            let later = numbers().filter(|(_, number)| *number > here).min_by_key(|(_, number)| *number);
+            later.or_else(|| numbers().min_by_key(|(_, number)| *number))
+        } else {
+            let earlier = numbers().filter(|(_, number)| *number < here).max_by_key(|(_, number)| *number);
+            earlier.or_else(|| numbers().max_by_key(|(_, number)| *number))
+        };
+        model.dialogs.rotate_left(next.map_or(0, |(at, _)| at));
         show_current_question(model);
     } else if model.dialogs.is_empty() {
         model.hint = Some("nothing waits for you".to_owned());
@@ -99,42 +116,61 @@ pub fn decide_approval(model: &mut UiModel, number: usize, verdict: ApprovalActi
         ApprovalAction::Allow => ApprovalDecision::Allow,
         ApprovalAction::Run => ApprovalDecision::AllowTool,
         ApprovalAction::Session => return allow_for_session(model),
-        ApprovalAction::Always => return allow_always(model),
+        ApprovalAction::Always => {
+            return front_rule(model).map_or_else(Vec::new, |rule| allow_always(model, rule));
+        }
     };
     dialog_keys::decide_tool_call(model, allowed)
 }
 
 /// Also every later call of this tool, in any run, until the user leaves.
 pub fn allow_for_session(model: &mut UiModel) -> Vec<UiCommand> {
-    let Some(tool) = front_tool(model) else { return Vec::new() };
-    model.add_item(TranscriptItem::note_item(&format!("{} is allowed until you leave", one_line(&tool))));
-    model.allowed.insert(tool.clone());
+    match front_rule(model) {
+        Some(rule) => allow_by_rule(model, rule),
+        None => Vec::new(),
+    }
+}
+
+/// What a rule covers, in every run, from now on: it is written into the settings.
+pub fn allow_always(model: &mut UiModel, rule: AllowRule) -> Vec<UiCommand> {
+    let mut cmds = allow_by_rule(model, rule.clone());
+    cmds.push(UiCommand::ask(ProjectRequest::AllowAlways(StandingPermission::Rule(rule))));
+    cmds
+}
+
+fn front_rule(model: &UiModel) -> Option<AllowRule> {
+    let dialog = model.dialogs.front().filter(|dialog| dialog.is_approval() && !dialog.is_step())?;
+    Some(dialog.offered_rule())
+}
+
+fn allow_by_rule(model: &mut UiModel, rule: AllowRule) -> Vec<UiCommand> {
+    model.add_item(TranscriptItem::note_item(&format!("{} allowed until you leave", rule_subject(&rule))));
     let mut cmds = dialog_keys::decide_tool_call(model, ApprovalDecision::AllowTool);
-    cmds.extend(settle_allowed_tool(model, &tool));
+    cmds.extend(settle_allowed_calls(model, &rule));
+    model.allowed.insert(rule);
     cmds
 }
 
-/// The same, and it is written into the settings.
-pub fn allow_always(model: &mut UiModel) -> Vec<UiCommand> {
-    let Some(tool) = front_tool(model) else { return Vec::new() };
-    let mut cmds = allow_for_session(model);
-    cmds.push(UiCommand::ask(ProjectRequest::AllowAlways(StandingPermission::Tool(tool))));
-    cmds
+/// What a rule allows, in words that end a sentence's subject.
+fn rule_subject(rule: &AllowRule) -> String {
+    match rule {
+        AllowRule::Tool(tool) => format!("{} is", one_line(tool)),
+        AllowRule::Risk(ToolRisk::Read) => "tools that read are".to_owned(),
+        AllowRule::Risk(ToolRisk::Write) => "tools that change files are".to_owned(),
+        AllowRule::Risk(ToolRisk::Execute) => "tools that execute commands are".to_owned(),
+    }
 }
 
-fn front_tool(model: &UiModel) -> Option<String> {
-    model
-        .dialogs
-        .front()
-        .filter(|dialog| dialog.is_approval() && !dialog.is_step())
-        .map(|dialog| dialog.tool.clone())
+/// Whether a rule of this session allows the call that a question is about.
+fn is_covered(dialog: &QuestionDialog, rule: &AllowRule) -> bool {
+    !dialog.is_step() && dialog.risk.is_some_and(|risk| rule.covers(&dialog.tool, risk))
 }
 
-/// What else asks for a tool that is allowed now.
-fn settle_allowed_tool(model: &mut UiModel, tool: &str) -> Vec<UiCommand> {
+/// What else asks for a call that is allowed now.
+fn settle_allowed_calls(model: &mut UiModel, rule: &AllowRule) -> Vec<UiCommand> {
     let mut cmds = Vec::new();
     model.dialogs.retain(|dialog| match dialog.call_to_approve() {
-        Some((run, call)) if dialog.tool == tool && !dialog.is_step() => {
+        Some((run, call)) if is_covered(dialog, rule) => {
             cmds.push(UiCommand::Send(
                 run.clone(),
                 RunCommand::Approve { call, decision: ApprovalDecision::AllowTool },
@@ -148,7 +184,7 @@ fn settle_allowed_tool(model: &mut UiModel, tool: &str) -> Vec<UiCommand> {
 
 /// A tool that the user allowed for the session needs no question.
 pub fn queue_question(model: &mut UiModel, dialog: QuestionDialog) -> Vec<UiCommand> {
-    let known = !dialog.is_step() && model.allowed.contains(&dialog.tool);
+    let known = model.allowed.iter().any(|rule| is_covered(&dialog, rule));
     if let Some((run, call)) = dialog.call_to_approve().filter(|_| known) {
         return vec![UiCommand::Send(
             run.clone(),
@@ -156,7 +192,7 @@ pub fn queue_question(model: &mut UiModel, dialog: QuestionDialog) -> Vec<UiComm
         )];
     }
     notify_waiting(model, dialog.run_id().cloned().as_ref(), &dialog.title);
-    model.dialogs.push_back(dialog);
+    model.push_question(dialog);
     Vec::new()
 }
 

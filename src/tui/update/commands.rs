@@ -148,7 +148,7 @@ fn run_snapshot_command(model: &mut UiModel, command: SnapshotOperation) -> Vec<
         SnapshotOperation::Delete { id } => {
             let title = format!("Delete snapshot {id}?");
             let cmd = UiCommand::ask(RunRequest::Snapshot(SnapshotOperation::Delete { id }));
-            model.dialogs.push_back(QuestionDialog::for_confirmation(
+            model.push_question(QuestionDialog::for_confirmation(
                 &title,
                 "The files of the project stay as they are.",
                 cmd,

@@ -1,9 +1,11 @@
-//! Keys in a dialog, and what each answer means.
+//! Keys in a question, and what each answer means.
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::index;
-use crate::dialog::{DialogKind, QuestionDialog, REPEAT};
+use super::{approvals, draft_keys, index};
+use crate::dialog::{
+    AnswerDraft, AnswerMeaning, DialogKind, DraftPurpose, EditableCall, LOOKED, QuestionDialog,
+};
 use crate::model::UiModel;
 use crate::msg::UiCommand;
 use crate::slash;
@@ -13,24 +15,12 @@ use synthdev_domain::ids::{CallId, RunId};
 use synthdev_service::run_steering::{NetworkAnswer, RunCommand, UserAnswer};
 use synthdev_service::session::{ProjectRequest, StandingPermission};
 
-/// Whether a dialog waits for this key; any other letter is the beginning of a text.
+/// Whether a question waits for this key; any other letter is the beginning of a text.
 pub fn accepts_key(dialog: &QuestionDialog, key: KeyEvent) -> bool {
     match key.code {
-        KeyCode::Char(' ') if dialog.reason.is_none() => turns_page(dialog, key),
-        KeyCode::Char(c) if dialog.reason.is_none() => {
-            let keys = match dialog.kind {
-                DialogKind::Approval { .. } if dialog.is_step() => "yanr",
-                DialogKind::Approval { .. } => "yanr34",
-                DialogKind::Network { .. } => "yan4",
-                DialogKind::Unsandboxed { .. } => "yn",
-                DialogKind::GoOn { .. }
-                | DialogKind::Decide { .. }
-                | DialogKind::Trust
-                | DialogKind::Confirm(_) => "yncs",
-                DialogKind::Choose { .. } | DialogKind::Look { .. } => "123456789",
-                DialogKind::Write { .. } => "",
-            };
-            key.modifiers.contains(KeyModifiers::CONTROL) || keys.contains(c.to_ascii_lowercase())
+        KeyCode::Char(' ') if dialog.draft.is_none() => turns_page(dialog, key),
+        KeyCode::Char(c) if dialog.draft.is_none() => {
+            key.modifiers.contains(KeyModifiers::CONTROL) || dialog.answer_for(c).is_some()
         }
         _ => true,
     }
@@ -38,54 +28,79 @@ pub fn accepts_key(dialog: &QuestionDialog, key: KeyEvent) -> bool {
 
 /// Space shows more of a long text.
 pub fn turns_page(dialog: &QuestionDialog, key: KeyEvent) -> bool {
-    key.code == KeyCode::Char(' ') && dialog.has_overflow() && dialog.reason.is_none() && !dialog.is_written()
+    key.code == KeyCode::Char(' ') && dialog.has_overflow() && dialog.draft.is_none() && !dialog.is_written()
 }
 
-/// Whether the key is a yes; a yes counts only after the whole question was visible.
-pub fn is_yes_key(dialog: &QuestionDialog, key: KeyEvent) -> bool {
-    let KeyCode::Char(c) = key.code else {
-        let yes = matches!(
-            dialog.kind,
-            DialogKind::Decide { default: Some(true), .. }
-                | DialogKind::Choose { .. }
-                | DialogKind::Look { selected: REPEAT, .. }
-        );
-        return key.code == KeyCode::Enter && yes;
-    };
-    let yes = match dialog.kind {
-        DialogKind::Approval { .. } | DialogKind::Network { .. } => "ya34",
-        DialogKind::GoOn { .. } | DialogKind::Trust | DialogKind::Confirm(_) => "yc",
-        DialogKind::Decide { .. } | DialogKind::Unsandboxed { .. } => "y",
-        DialogKind::Choose { .. } => "123456789",
-        DialogKind::Look { .. } => "1",
-        DialogKind::Write { .. } => "",
-    };
-    let plain = !key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT);
-    plain && dialog.reason.is_none() && yes.contains(c.to_ascii_lowercase())
+/// The answer that a key gives.
+pub fn key_meaning(dialog: &QuestionDialog, key: KeyEvent) -> Option<AnswerMeaning> {
+    match key.code {
+        _ if dialog.draft.is_some() => None,
+        KeyCode::Enter => dialog.chosen_answer(),
+        KeyCode::Char(c) if !key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT) => {
+            dialog.answer_for(c)
+        }
+        _ => None,
+    }
 }
 
 pub fn on_dialog_key(model: &mut UiModel, key: KeyEvent) -> Vec<UiCommand> {
     let Some(dialog) = model.dialogs.front_mut() else { return Vec::new() };
-    if dialog.reason.is_some() {
-        return type_reason(model, key);
+    if dialog.draft.is_some() {
+        return draft_keys::on_key(model, key);
+    }
+    if let Some(meaning) = key_meaning(dialog, key) {
+        return give_answer(model, meaning);
     }
     match key.code {
-        KeyCode::Up | KeyCode::Down if dialog.choices().is_some() => {
-            move_choice(dialog, key.code == KeyCode::Down);
+        KeyCode::Enter if !dialog.is_written() => {
+            dialog.problem = Some("choose an answer with ↑↓, or press its letter".to_owned());
         }
-        KeyCode::Enter => return confirm_choice(model),
-        KeyCode::Up => dialog.scroll = dialog.scroll.saturating_sub(1),
-        KeyCode::Down => dialog.scroll = dialog.scroll.saturating_add(1),
+        KeyCode::Up => dialog.step_through(false),
+        KeyCode::Down => dialog.step_through(true),
         KeyCode::PageUp => dialog.turn_page(false),
         KeyCode::PageDown => dialog.turn_page(true),
         KeyCode::Char(' ') if turns_page(dialog, key) => dialog.turn_page(true),
         KeyCode::Home => dialog.scroll = 0,
         KeyCode::End => dialog.scroll = usize::MAX,
         KeyCode::Esc => return dismiss_dialog(model),
-        KeyCode::Char(c) if !key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT) => {
-            return on_letter(model, c.to_ascii_lowercase());
-        }
         _ => {}
+    }
+    Vec::new()
+}
+
+/// Answers the question on screen, or begins what the answer needs first.
+fn give_answer(model: &mut UiModel, meaning: AnswerMeaning) -> Vec<UiCommand> {
+    let Some(dialog) = model.dialogs.front_mut() else { return Vec::new() };
+    match (meaning, &dialog.kind) {
+        (AnswerMeaning::Pick(at), _) => return pick_choice(model, at),
+        (AnswerMeaning::Once, DialogKind::Decide { .. }) => {
+            return reply_to_dialog(model, UserAnswer::Value { value: true.into() });
+        }
+        (AnswerMeaning::No, DialogKind::Decide { .. }) => {
+            return reply_to_dialog(model, UserAnswer::Value { value: false.into() });
+        }
+        (AnswerMeaning::Once, DialogKind::Network { .. }) => {
+            return answer_network(model, NetworkAnswer::Call);
+        }
+        (AnswerMeaning::Session, DialogKind::Network { .. }) => {
+            return answer_network(model, NetworkAnswer::Run);
+        }
+        (AnswerMeaning::Always, DialogKind::Network { .. }) => return network_always(model),
+        (AnswerMeaning::Session, _) if dialog.is_step() => {
+            return decide_tool_call(model, ApprovalDecision::AllowTool);
+        }
+        (AnswerMeaning::Session, _) => return approvals::allow_for_session(model),
+        (AnswerMeaning::Once, _) => return answer_yes_or_no(model, true, ApprovalDecision::Allow),
+        (AnswerMeaning::No | AnswerMeaning::Later, _) => return dismiss_dialog(model),
+        (AnswerMeaning::Reason, _) => dialog.draft = Some(AnswerDraft::new(DraftPurpose::Reason, "")),
+        (AnswerMeaning::Always, _) => {
+            let rule = dialog.offered_rule().to_string();
+            dialog.draft = Some(AnswerDraft::new(DraftPurpose::Rule, &rule));
+        }
+        (AnswerMeaning::Edit, _) => {
+            let text = dialog.edited_call.as_ref().map(EditableCall::editable_text).unwrap_or_default();
+            dialog.draft = Some(AnswerDraft::new(DraftPurpose::Call, &text));
+        }
     }
     Vec::new()
 }
@@ -164,31 +179,14 @@ pub fn refuse_words(model: &mut UiModel) -> bool {
     true
 }
 
-/// Enter: takes the selected choice, or the default.
-fn confirm_choice(model: &mut UiModel) -> Vec<UiCommand> {
-    let Some(dialog) = model.dialogs.front() else { return Vec::new() };
-    if let Some((_, selected)) = dialog.choices() {
-        return pick_choice(model, selected);
-    }
-    match dialog.kind {
-        DialogKind::Decide { default: Some(yes), .. } => {
-            reply_to_dialog(model, UserAnswer::Value { value: yes.into() })
-        }
-        _ => Vec::new(),
-    }
-}
-
-fn move_choice(dialog: &mut QuestionDialog, down: bool) {
-    let count = dialog.choices().map_or(1, |(choices, _)| choices.len().max(1));
-    if let DialogKind::Choose { selected, .. } | DialogKind::Look { selected, .. } = &mut dialog.kind {
-        *selected = (*selected + if down { 1 } else { count - 1 }) % count;
-    }
-}
-
 /// Picks a choice; a tool that is done may have a result.
 fn pick_choice(model: &mut UiModel, at: usize) -> Vec<UiCommand> {
     let Some(dialog) = model.dialogs.front() else { return Vec::new() };
-    let picked = dialog.choices().and_then(|(choices, _)| choices.get(at).map(|choice| (*choice).to_owned()));
+    let picked = match &dialog.kind {
+        DialogKind::Choose { choices, .. } => choices.get(at).cloned(),
+        DialogKind::Look { .. } => LOOKED.get(at).map(|choice| (*choice).to_owned()),
+        _ => None,
+    };
     let Some(picked) = picked else { return Vec::new() };
     if picked == "done" && matches!(dialog.kind, DialogKind::Look { .. }) {
         if let Some(dialog) = model.dialogs.pop_front() {
@@ -219,54 +217,6 @@ fn send_answer(model: &mut UiModel, run: RunId, call: CallId, answer: UserAnswer
     vec![UiCommand::Send(run, RunCommand::Answer { call, answer })]
 }
 
-fn on_letter(model: &mut UiModel, c: char) -> Vec<UiCommand> {
-    match model.dialogs.front().map(|dialog| &dialog.kind) {
-        Some(DialogKind::Decide { .. }) => {
-            return match c {
-                'y' => reply_to_dialog(model, UserAnswer::Value { value: true.into() }),
-                'n' => reply_to_dialog(model, UserAnswer::Value { value: false.into() }),
-                _ => Vec::new(),
-            };
-        }
-        Some(DialogKind::Network { .. }) => {
-            return match c {
-                'y' => answer_network(model, NetworkAnswer::Call),
-                'a' => answer_network(model, NetworkAnswer::Run),
-                '4' => network_always(model),
-                'n' => dismiss_dialog(model),
-                _ => Vec::new(),
-            };
-        }
-        Some(DialogKind::Unsandboxed { .. }) => {
-            return match c {
-                'y' => answer_yes_or_no(model, true, ApprovalDecision::Allow),
-                'n' => dismiss_dialog(model),
-                _ => Vec::new(),
-            };
-        }
-        Some(DialogKind::Choose { .. } | DialogKind::Look { .. }) => {
-            let at = c.to_digit(10).and_then(|digit| usize::try_from(digit).ok()?.checked_sub(1));
-            return at.map_or_else(Vec::new, |at| pick_choice(model, at));
-        }
-        _ => {}
-    }
-    let approval = matches!(model.dialogs.front().map(|d| &d.kind), Some(DialogKind::Approval { .. }));
-    match c {
-        'y' => answer_yes_or_no(model, true, ApprovalDecision::Allow),
-        'a' if approval => answer_yes_or_no(model, true, ApprovalDecision::AllowTool),
-        'c' if !approval => answer_yes_or_no(model, true, ApprovalDecision::Allow),
-        'n' => dismiss_dialog(model),
-        's' if !approval => dismiss_dialog(model),
-        'r' if approval => {
-            if let Some(dialog) = model.dialogs.front_mut() {
-                dialog.reason = Some(String::new());
-            }
-            Vec::new()
-        }
-        _ => Vec::new(),
-    }
-}
-
 fn answer_network(model: &mut UiModel, answer: NetworkAnswer) -> Vec<UiCommand> {
     match model.dialogs.pop_front().map(|dialog| dialog.kind) {
         Some(DialogKind::Network { run, call }) => {
@@ -283,31 +233,23 @@ fn network_always(model: &mut UiModel) -> Vec<UiCommand> {
     cmds
 }
 
-fn type_reason(model: &mut UiModel, key: KeyEvent) -> Vec<UiCommand> {
-    let Some(dialog) = model.dialogs.front_mut() else { return Vec::new() };
-    let Some(reason) = dialog.reason.as_mut() else { return Vec::new() };
-    match key.code {
-        KeyCode::Enter => {
-            let reason = Some(reason.trim().to_owned()).filter(|text| !text.is_empty());
-            return answer_yes_or_no(model, false, ApprovalDecision::Deny { reason });
-        }
-        KeyCode::Esc => dialog.reason = None,
-        KeyCode::Backspace => {
-            reason.pop();
-        }
-        KeyCode::Char(c) if !key.modifiers.contains(KeyModifiers::CONTROL) => reason.push(c),
-        _ => {}
-    }
-    Vec::new()
-}
-
 /// Removes the dialog and sends a yes to its tool call.
 pub fn decide_tool_call(model: &mut UiModel, decision: ApprovalDecision) -> Vec<UiCommand> {
     answer_yes_or_no(model, true, decision)
 }
 
+/// Removes the dialog and denies its tool call.
+pub fn deny_tool_call(model: &mut UiModel, reason: Option<String>) -> Vec<UiCommand> {
+    answer_yes_or_no(model, false, ApprovalDecision::Deny { reason })
+}
+
 fn answer_yes_or_no(model: &mut UiModel, yes: bool, decision: ApprovalDecision) -> Vec<UiCommand> {
     let Some(dialog) = model.dialogs.pop_front() else { return Vec::new() };
+    let changed = dialog.edited_call.as_ref().and_then(EditableCall::changed_arguments).filter(|_| yes);
+    let decision = match changed {
+        Some(arguments) => ApprovalDecision::AllowEdited { arguments: arguments.clone() },
+        None => decision,
+    };
     match dialog.kind {
         DialogKind::Approval { run, call } => {
             vec![UiCommand::Send(run, RunCommand::Approve { call, decision })]

@@ -55,7 +55,7 @@ pub fn on_response(
         }
         IndexingResponse::Proposal(lines) if model.finish_side_query(number) => {
             let go = UiCommand::ask(LookupRequest::Index(0, IndexingRequest::Go));
-            model.dialogs.push_back(QuestionDialog::for_confirmation(
+            model.push_question(QuestionDialog::for_confirmation(
                 "Build the index of this project?",
                 &lines.join("\n"),
                 go,

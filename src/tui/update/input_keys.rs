@@ -47,7 +47,7 @@ pub fn on_key(model: &mut UiModel, key: KeyEvent) -> Vec<UiCommand> {
         }
         Some(KeyAction::EditElsewhere) => editing_keys::open_external_editor(model),
         Some(KeyAction::NextQuestion) => {
-            approvals::show_next_question(model);
+            approvals::walk_questions(model, true);
             Vec::new()
         }
         Some(action) => panes::run_key_action(model, action),

@@ -43,7 +43,7 @@ pub(super) fn confirm_cancel(model: &mut UiModel) -> Vec<UiCommand> {
     let body = "The run is stopped. No keeps it so: type new guidance, or use /continue, /step or /set.\n\
                 Yes cancels the run; its history stays, and /undo restores the files.";
     let cmd = UiCommand::Send(run, RunCommand::Cancel);
-    model.dialogs.push_back(QuestionDialog::for_confirmation(&format!("End {name}?"), body, cmd));
+    model.push_question(QuestionDialog::for_confirmation(&format!("End {name}?"), body, cmd));
     Vec::new()
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Owns the way down. Refuses: the order (`layers` has it), and what a layer does with its input.
 
-use ratatui::crossterm::event::{KeyEvent, MouseEvent};
+use ratatui::crossterm::event::{KeyEvent, MouseEvent, MouseEventKind};
 
 use super::key_press::KeyPress;
 use super::{
@@ -56,10 +56,19 @@ pub fn handle_mouse(model: &mut UiModel, event: MouseEvent) -> Vec<UiCommand> {
             Some(Vec::new())
         }
         ScreenLayer::HistoryBrowser => Some(history_browser::on_mouse(model, event)),
-        ScreenLayer::ModelSetup | ScreenLayer::KeyQuestion | ScreenLayer::TypedQuestion => Some(Vec::new()),
+        ScreenLayer::ModelSetup => Some(Vec::new()),
+        ScreenLayer::KeyQuestion | ScreenLayer::TypedQuestion => {
+            // the wheel scrolls what is under it; nothing else acts beside a question
+            let passes = is_wheel(event) && !question_keys::on_wheel(model, event);
+            (!passes).then(Vec::new)
+        }
         ScreenLayer::SessionKeys | ScreenLayer::FocusedPane | ScreenLayer::CompletionPopup => None,
         ScreenLayer::Conversation => Some(panes::on_mouse(model, event)),
     })
+}
+
+fn is_wheel(event: MouseEvent) -> bool {
+    matches!(event.kind, MouseEventKind::ScrollUp | MouseEventKind::ScrollDown)
 }
 
 /// From the highest layer down to the one that takes it.

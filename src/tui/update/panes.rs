@@ -74,7 +74,7 @@ pub fn run_key_action(model: &mut UiModel, action: KeyAction) -> Vec<UiCommand> 
         KeyAction::NextPane => cycle_focus(model, 1),
         KeyAction::PreviousPane => cycle_focus(model, -1),
         KeyAction::Zoom => model.panes.toggle_zoom(),
-        KeyAction::NextQuestion => super::approvals::show_next_question(model),
+        KeyAction::NextQuestion => super::approvals::walk_questions(model, true),
         KeyAction::NextRun => next_run(model, 1),
         KeyAction::PreviousRun => next_run(model, -1),
         other => return in_pane(model, other),

@@ -13,7 +13,7 @@ pub(super) fn on_response(model: &mut UiModel, response: ProjectResponse) -> Vec
     match response {
         ProjectResponse::Status(facts) => on_status_facts(model, facts),
         ProjectResponse::TrustQuestion(Ok(asked)) => {
-            model.dialogs.push_back(QuestionDialog::for_trust(&asked.files, &asked.changes));
+            model.push_question(QuestionDialog::for_trust(&asked.files, &asked.changes));
         }
         ProjectResponse::TrustQuestion(Err(reason)) => {
             model.add_item(TranscriptItem::line(ItemTone::Warning, &reason));
@@ -56,7 +56,7 @@ pub(super) fn on_config_reloaded(
         model.add_item(TranscriptItem::line(ItemTone::Bad, &line));
     }
     if let Some(question) = found.question {
-        model.dialogs.push_back(QuestionDialog::for_trust(&question.files, &question.changes));
+        model.push_question(QuestionDialog::for_trust(&question.files, &question.changes));
         model.start.extend(held_request.map(|request| UiCommand::Ask(*request)));
     }
 }

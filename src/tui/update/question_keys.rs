@@ -1,16 +1,20 @@
 //! Keys and pastes while a question is open: which of them are for it, and which are for what lies below.
 
-use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseEvent, MouseEventKind};
+use ratatui::layout::Position;
 
 use super::key_press::KeyPress;
-use super::{approvals, dialog_keys, withdrawn_dialog};
+use super::{approvals, dialog_keys, draft_keys, withdrawn_dialog};
 use crate::dialog::{DialogKind, QuestionDialog};
 use crate::keymap::KeyAction;
 use crate::layers::ScreenLayer;
 use crate::model::UiModel;
 use crate::msg::UiCommand;
-use crate::text::clean_text;
+use crate::view;
+use synthdev_domain::ids::Timestamp;
 
+/// Rows that a notch of the wheel scrolls.
+const WHEEL: usize = 3;
 /// Why a key was not taken as an answer.
 const JUST_APPEARED: &str = "this question just appeared: read it, then press again";
 
@@ -47,73 +51,112 @@ fn is_anywhere_key(model: &UiModel, key: KeyEvent) -> bool {
 
 /// A key while a question is open. `None`: it is not for the question.
 pub fn on_key(model: &mut UiModel, press: KeyPress) -> Option<Vec<UiCommand>> {
-    let KeyPress { key, is_typing: typing, .. } = press;
-    let unseen = !model.line_mode && model.dialogs.front().is_some_and(|dialog| !dialog.was_shown);
+    let KeyPress { key, at, is_typing: typing } = press;
+    let unseen = !model.line_mode && model.dialogs.front().is_some_and(|dialog| dialog.shown_at.is_none());
     if unseen && key.code == KeyCode::Esc {
         // it stops what the screen shows, and leaves no question that came in the same moment
         return None;
     }
+    if let Some(forward) = walk_direction(model, key) {
+        approvals::walk_questions(model, forward);
+        return Some(Vec::new());
+    }
     if model.is_answer_written() {
-        return in_written(model, key);
+        return in_written(model, press);
     }
     if is_anywhere_key(model, key) {
         return None;
     }
+    if model.dialogs.front().is_some_and(|dialog| dialog.draft.is_some()) {
+        return Some(in_draft(model, key));
+    }
+    let guarded = is_guarded(model, at);
     let searched = model.panes.is_search_typed();
     let dialog = model.dialogs.front_mut()?;
     // words for the input box, or for the search in a pane, are no answers
-    let begun = dialog.reason.is_none() && (searched || !model.composer.is_empty());
-    if dialog.reason.is_none() && !model.composer.is_empty() && changes_text(key) {
+    let begun = searched || !model.composer.is_empty();
+    if !model.composer.is_empty() && changes_text(key) {
         // it continues the text in the box
         dialog.is_armed = false;
         return None;
     }
-    let fresh = typing && !dialog.is_armed && !model.line_mode && dialog.reason.is_none();
-    if fresh && key.code == KeyCode::Enter && !begun {
+    let answers = dialog_keys::accepts_key(dialog, key) && !is_scroll_key(dialog, key);
+    if guarded && !begun && answers {
+        dialog.problem = Some(JUST_APPEARED.to_owned());
+        return Some(Vec::new());
+    }
+    let surprised = typing && !dialog.is_armed && !model.line_mode;
+    if surprised && key.code == KeyCode::Enter && !begun {
         dialog.is_armed = true;
         dialog.problem = Some(JUST_APPEARED.to_owned());
         return Some(Vec::new());
     }
-    // A letter in the middle of a sentence is no answer.
-    let writes = !dialog_keys::accepts_key(dialog, key);
-    let command = dialog.reason.is_none() && model.composer.first_line().starts_with('/');
-    let written = begun && (typing || command || key.code == KeyCode::Enter);
+    let command = model.composer.first_line().starts_with('/');
+    let written = begun && (typing || guarded || command || key.code == KeyCode::Enter);
     // commands work first, whatever is asked
-    let begins = dialog.reason.is_none() && model.composer.is_empty() && key.code == KeyCode::Char('/');
+    let begins = model.composer.is_empty() && key.code == KeyCode::Char('/');
     dialog.is_armed &= !begins && !command;
-    let surprised = !dialog.is_armed && (writes || written);
     dialog.problem = None;
-    if !surprised && typing && !dialog.is_armed && is_lasting(key) && can_grant_more(model) {
+    // a letter in the middle of a sentence is no answer
+    if !dialog.is_armed && (written || !dialog_keys::accepts_key(dialog, key)) {
+        return (key.code == KeyCode::Enter && dialog_keys::refuse_words(model)).then(Vec::new);
+    }
+    Some(answer_question(model, press))
+}
+
+/// A key that the question takes.
+fn answer_question(model: &mut UiModel, press: KeyPress) -> Vec<UiCommand> {
+    let key = press.key;
+    let Some(dialog) = model.dialogs.front_mut() else { return Vec::new() };
+    let meaning = dialog_keys::key_meaning(dialog, key);
+    if press.is_typing && !dialog.is_armed && meaning.is_some_and(|meaning| dialog.is_lasting(meaning)) {
         // what counts beyond this run is never given by a key for something else
-        if let Some(dialog) = model.dialogs.front_mut() {
-            dialog.problem = Some(JUST_APPEARED.to_owned());
-        }
-        return Some(Vec::new());
+        dialog.problem = Some(JUST_APPEARED.to_owned());
+        return Vec::new();
     }
-    let dialog = model.dialogs.front_mut()?;
-    if !surprised {
-        // scrolling alone does not begin an answer
-        dialog.is_armed |= !is_scroll_key(dialog, key);
-        if dialog_keys::is_yes_key(dialog, key) && dialog.scroll_before_yes() {
-            return Some(Vec::new());
-        }
-        let asked =
-            !matches!(dialog.kind, DialogKind::Approval { .. } | DialogKind::Trust | DialogKind::Confirm(_));
-        let letter = asked && matches!(key.code, KeyCode::Char(_)) && model.composer.is_empty();
-        let cmds = match key.code {
-            KeyCode::Char('3') if can_grant_more(model) => approvals::allow_for_session(model),
-            KeyCode::Char('4') if can_grant_more(model) => approvals::allow_always(model),
-            _ => dialog_keys::on_dialog_key(model, key),
-        };
-        model.tail = letter && !cmds.is_empty();
-        return Some(cmds);
+    // scrolling alone does not begin an answer
+    dialog.is_armed |= !is_scroll_key(dialog, key);
+    if meaning.is_some_and(|meaning| dialog.lets_happen(meaning)) && dialog.scroll_before_yes() {
+        return Vec::new();
     }
-    (key.code == KeyCode::Enter && dialog_keys::refuse_words(model)).then(Vec::new)
+    let asked =
+        !matches!(dialog.kind, DialogKind::Approval { .. } | DialogKind::Trust | DialogKind::Confirm(_));
+    let letter = asked && matches!(key.code, KeyCode::Char(_)) && model.composer.is_empty();
+    let cmds = dialog_keys::on_dialog_key(model, key);
+    model.tail = letter && !cmds.is_empty();
+    cmds
+}
+
+/// A key for what is typed inside of the question.
+fn in_draft(model: &mut UiModel, key: KeyEvent) -> Vec<UiCommand> {
+    if let Some(dialog) = model.dialogs.front_mut() {
+        dialog.problem = None;
+    }
+    dialog_keys::on_dialog_key(model, key)
+}
+
+/// The question in front appeared too short a time ago for a key to be meant for it.
+fn is_guarded(model: &UiModel, at: Timestamp) -> bool {
+    !model.line_mode && model.dialogs.front().is_some_and(|dialog| dialog.is_fresh(at))
+}
+
+/// Tab goes to the next question where there are several, Shift+Tab to the one before.
+fn walk_direction(model: &UiModel, key: KeyEvent) -> Option<bool> {
+    let forward = match key.code {
+        KeyCode::Tab => true,
+        KeyCode::BackTab => false,
+        _ => return None,
+    };
+    let free = model.popup.is_none() && model.composer.is_empty() && !model.panes.is_search_typed();
+    let typed = model.dialogs.front().is_some_and(|dialog| dialog.draft.is_some());
+    (free && !typed && model.dialogs.len() > 1).then_some(forward)
 }
 
 /// Keys that mean the question rather than the text that answers it.
-fn in_written(model: &mut UiModel, key: KeyEvent) -> Option<Vec<UiCommand>> {
+fn in_written(model: &mut UiModel, press: KeyPress) -> Option<Vec<UiCommand>> {
+    let key = press.key;
     notice_draft(model);
+    let guarded = is_guarded(model, press.at) && model.composer.is_empty();
     let dialog = model.dialogs.front_mut()?;
     dialog.problem = None;
     if model.composer.is_searching() || model.composer.is_vim_key(key) {
@@ -123,6 +166,7 @@ fn in_written(model: &mut UiModel, key: KeyEvent) -> Option<Vec<UiCommand>> {
         KeyCode::PageUp => dialog.turn_page(false),
         KeyCode::PageDown => dialog.turn_page(true),
         _ if model.popup.is_some() => return None,
+        KeyCode::Enter | KeyCode::Esc if guarded => dialog.problem = Some(JUST_APPEARED.to_owned()),
         KeyCode::Esc if model.composer.is_empty() => return Some(dialog_keys::dismiss_dialog(model)),
         KeyCode::Esc => {
             model.hint = Some("Ctrl+C takes the text away; Esc then leaves the question for later".to_owned())
@@ -143,12 +187,11 @@ fn notice_draft(model: &mut UiModel) {
     }
 }
 
-/// A reason takes it. Beside a question that wants a key there is no place for it, except where words are typed.
+/// What is typed inside of the question takes it. Beside a question that wants a key there is no place for it, except where words are typed.
 pub fn on_paste(model: &mut UiModel, text: &str) -> Option<Vec<UiCommand>> {
     notice_draft(model);
     let passes = model.is_open(ScreenLayer::TypedQuestion) || model.panes.is_search_typed();
-    if let Some(reason) = model.dialogs.front_mut().and_then(|dialog| dialog.reason.as_mut()) {
-        reason.push_str(&clean_text(text).replace('\n', " "));
+    if model.dialogs.front_mut().is_some_and(|dialog| draft_keys::on_paste(dialog, text)) {
         return Some(Vec::new());
     }
     (!passes).then(Vec::new)
@@ -165,19 +208,23 @@ fn changes_text(key: KeyEvent) -> bool {
 
 fn is_scroll_key(dialog: &QuestionDialog, key: KeyEvent) -> bool {
     match key.code {
-        KeyCode::Up | KeyCode::Down => dialog.choices().is_none(),
+        KeyCode::Down => dialog.rows_below() > 0,
         KeyCode::PageUp | KeyCode::PageDown | KeyCode::Home | KeyCode::End => true,
         _ => dialog_keys::turns_page(dialog, key),
     }
 }
 
-/// The keys that allow a tool for longer than the run.
-fn is_lasting(key: KeyEvent) -> bool {
-    matches!(key.code, KeyCode::Char('3' | '4'))
-}
-
-/// A tool waits for approval, which may be given for more than this run.
-fn can_grant_more(model: &UiModel) -> bool {
-    let front = model.dialogs.front();
-    front.is_some_and(|dialog| dialog.is_approval() && !dialog.is_step() && dialog.reason.is_none())
+/// The wheel over the question scrolls its text; `false`: it is not over it.
+pub fn on_wheel(model: &mut UiModel, event: MouseEvent) -> bool {
+    let down = match event.kind {
+        MouseEventKind::ScrollUp => false,
+        MouseEventKind::ScrollDown => true,
+        _ => return false,
+    };
+    let place = Position { x: event.column, y: event.row };
+    let over = view::question_area(model).is_some_and(|area| area.contains(place));
+    if let Some(dialog) = model.dialogs.front_mut().filter(|_| over) {
+        dialog.scroll_by(WHEEL, down);
+    }
+    over
 }

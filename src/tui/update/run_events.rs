@@ -293,7 +293,7 @@ fn on_question(model: &mut UiModel, run: &RunId, call: CallId, question: &UserQu
     let chat = model.find_run(run).is_some_and(|view| view.chat);
     if let Some(dialog) = QuestionDialog::question(run.clone(), call, question, chat) {
         approvals::notify_waiting(model, Some(run), &dialog.title);
-        model.dialogs.push_back(dialog);
+        model.push_question(dialog);
         return Vec::new();
     }
     // The turn is over: whatever was still open was cut off.

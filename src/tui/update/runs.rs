@@ -37,7 +37,7 @@ pub(super) fn on_response(model: &mut UiModel, response: RunResponse) -> Vec<UiC
         }
         RunResponse::Planned(Ok(TimeTravelPreview { travel, title, body })) => {
             let travel = UiCommand::ask(RunRequest::Travel(travel));
-            model.dialogs.push_back(QuestionDialog::for_confirmation(&title, &body, travel));
+            model.push_question(QuestionDialog::for_confirmation(&title, &body, travel));
         }
         RunResponse::Travelled(Ok(done)) => history::on_travelled(model, done),
         RunResponse::Steps(Err(reason))
@@ -77,7 +77,7 @@ fn on_restore_planned(model: &mut UiModel, preview: RestorePreview) {
     let title = format!("Restore snapshot {id}?");
     let body = format!("{body}\n\nA snapshot of the current files is taken first, so this can be undone.");
     let command = UiCommand::ask(RunRequest::Snapshot(SnapshotOperation::Restore { id }));
-    model.dialogs.push_back(QuestionDialog::for_confirmation(&title, &body, command));
+    model.push_question(QuestionDialog::for_confirmation(&title, &body, command));
 }
 
 fn show_error(model: &mut UiModel, title: &str, reason: &str) {

@@ -35,7 +35,7 @@ pub fn on_key(model: &mut UiModel, press: KeyPress) -> Option<Vec<UiCommand>> {
 /// Whether the key leaves the program: a question must not prevent this; it stays open.
 fn is_leave_key(model: &UiModel, key: KeyEvent) -> bool {
     let free = KeyFocusState { empty: model.composer.is_empty(), ..KeyFocusState::default() };
-    let writes = model.dialogs.front().is_none_or(|dialog| dialog.reason.is_some());
+    let writes = model.dialogs.front().is_none_or(|dialog| dialog.draft.is_some());
     !writes && model.keymap.action(KeyChord::from_event(key), free) == Some(KeyAction::Leave)
 }
 

@@ -78,7 +78,7 @@ fn offer_command(model: &mut UiModel, command: &str, warning: Option<&str>) {
     if model.line_mode {
         let warning = warning.map(|why| format!("\n\n! {why}")).unwrap_or_default();
         let run = UiCommand::ask(LookupRequest::Shell(command.to_owned(), !warning.is_empty()));
-        model.dialogs.push_back(QuestionDialog::for_confirmation(
+        model.push_question(QuestionDialog::for_confirmation(
             "Run this command?",
             &format!("$ {command}{warning}"),
             run,
@@ -146,7 +146,7 @@ pub fn on_command_ran(model: &mut UiModel, command: String, told: Result<ShellOu
         Ok(ShellOutcome::Risky(why)) => {
             let body = format!("$ {command}\n\n! {why}");
             let again = UiCommand::ask(LookupRequest::Shell(command, true));
-            model.dialogs.push_back(QuestionDialog::for_confirmation("Run this command?", &body, again));
+            model.push_question(QuestionDialog::for_confirmation("Run this command?", &body, again));
         }
         Ok(ShellOutcome::Done { succeeded: ok, summary, text, goes_with_next_text: along }) => {
             let (tone, sign) = if ok { (ItemTone::Accent, "$") } else { (ItemTone::Bad, "✗ $") };

@@ -59,7 +59,7 @@ fn use_task(model: &mut UiModel, task: &TaskListItem, workflow: Option<String>) 
     match workflow {
         Some(name) if model.line_mode => {
             let start = UiCommand::ask(StartRequest::Workflow { name: name.clone(), input: text.to_owned() });
-            model.dialogs.push_back(QuestionDialog::for_confirmation(
+            model.push_question(QuestionDialog::for_confirmation(
                 &format!("Start {name} with task {number}?"),
                 text,
                 start,

@@ -1,136 +1,63 @@
-//! The question on screen: title, scrollable body, keys.
+//! The question in front: a region above the input line that covers nothing. Title with who asks and what is at risk, the
+//! text, the answers or what is typed in their place, and on the lower edge the keys.
 
 use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
+use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Clear;
 
+use self::question_body::layout_body;
 use super::draw_helpers::{draw_box, put_line};
-use crate::dialog::{AnswerForm, DialogKind, QuestionDialog};
+use crate::dialog::{AnswerDraft, AnswerForm, DialogKind, QuestionDialog, RowExtent};
+use crate::layers::ScreenLayer;
 use crate::model::UiModel;
-use crate::text::{display_width, fit_to_columns, format_count, visible_tail, wrap_line};
-use crate::theme::ColorTheme;
-use crate::transcript::diff;
-use crate::transcript::line_wrap::TextLayoutOptions;
-use synthdev_domain::question_text::{MARK, QuestionLine};
+use crate::text::{display_width, fit_to_columns, format_count};
 use synthdev_domain::terminal_safe;
 
-/// Where the cursor is while a reason is typed.
-pub fn draw_dialog(model: &UiModel, room: Rect, frame: &mut Frame<'_>) -> Option<Position> {
-    let dialog = model.dialogs.front()?;
-    let theme = model.theme;
-    let columns = dialog_columns(room);
-    if is_short(room) {
-        draw_short(model, dialog, room, frame);
-        return None;
-    }
-    let text = text_columns(room);
-    let rows = body_rows(dialog, text, model);
-    let choices = choice_rows(dialog, text, theme);
-    let height = dialog_height(rows.len(), choices.len(), room);
-    let area = Rect {
-        x: room.x + (room.width - columns) / 2,
-        y: room.y + (room.height - height) / 2,
-        width: columns,
-        height,
-    };
-    let more = model.dialogs.len() - 1;
-    let queue = if more > 0 { format!(" (+{more} more)") } else { String::new() };
-    let title = format!(
-        " {}{queue} ",
-        fit_to_columns(
-            &terminal_safe::escape_name(&dialog.title),
-            text.saturating_sub(display_width(&queue))
-        )
-    );
-    let inside = draw_box(frame, area, &title, theme.warning_style().patch(theme.bold_style()));
-    let fits = body_height(dialog, height);
-    let share = DialogRowShare::split_rows(fits, rows.len(), choices.len(), dialog.read_to_end);
-    let scroll = dialog.scroll.min(rows.len().saturating_sub(share.text));
-    let selected = dialog.choices().map_or(0, |(_, selected)| selected);
-    let first = (selected + 1).saturating_sub(share.choices);
-    let gap = std::iter::repeat_n(Line::default(), share.gap_rows);
-    let shown = rows.iter().skip(scroll).take(share.text).cloned();
-    let shown = shown.chain(gap).chain(choices.iter().skip(first).take(share.choices).cloned());
-    for (y, row) in (inside.y..).zip(shown) {
-        put_line(frame, inside.x + 1, y, &row, inside.width - 1);
-    }
-    let hidden = rows.len().saturating_sub(scroll + share.text) + choices.len() - share.choices;
-    let last = inside.bottom().saturating_sub(1);
-    let mut cursor = None;
-    if fits + 1 < usize::from(inside.height) {
-        let area = Rect { y: last - 1, height: 1, ..inside };
-        cursor = draw_notice_line(model, dialog, hidden, scroll, area, frame);
-    } else if hidden > 0 || scroll > 0 {
-        put_line(frame, inside.right() - 1, last.saturating_sub(1), &Line::styled("↕", theme.dim_style()), 1);
-    }
-    let keys = fit_to_columns(dialog_keys(model, dialog), text).into_owned();
-    put_line(frame, inside.x + 1, last, &Line::styled(keys, theme.bold_style()), inside.width - 1);
-    cursor
-}
+mod question_body;
 
-/// Where no frame fits: the question, and as much of what it is about as there are rows.
-fn draw_short(model: &UiModel, dialog: &QuestionDialog, room: Rect, frame: &mut Frame<'_>) {
-    let theme = model.theme;
-    let title = Line::styled(
-        terminal_safe::escape_name(&dialog.title),
-        theme.warning_style().patch(theme.bold_style()),
-    );
-    let columns = usize::from(room.width).max(1);
-    let mut rows = body_rows(dialog, columns, model);
-    rows.extend(choice_rows(dialog, columns, theme));
-    frame.render_widget(Clear, room.intersection(frame.area()));
-    let rows = std::iter::once(&title).chain(rows.iter().skip(dialog.scroll));
-    for (y, row) in (room.y..room.bottom()).zip(rows) {
-        put_line(frame, room.x, y, row, room.width);
+/// The most of the screen's rows that a question takes, in percent.
+const MOST_PERCENT: u16 = 60;
+/// Rows of the text that stay beside a long list of answers.
+const TEXT_ROWS: usize = 3;
+/// Rows of a long list of answers that stay beside a long text.
+const ANSWER_ROWS: usize = 6;
+/// Columns that the title has beside what is at risk.
+const TITLE_COLUMNS: usize = 24;
+/// Rows for what is typed inside of a question.
+const DRAFT_ROWS: usize = 6;
+
+/// Lays the question out for a screen of this width. Call before the areas are asked for.
+pub fn lay_out_question(model: &mut UiModel) {
+    let (width, theme) = (model.size.0, model.theme);
+    if let Some(dialog) = model.dialogs.front_mut() {
+        let columns = text_columns(width);
+        dialog.lay_out(columns, theme, |dialog| layout_body(dialog, columns, theme));
     }
 }
 
-/// The line above the keys: what is wrong, the reason that is written, or how much there is beside what is seen.
-fn draw_notice_line(
-    model: &UiModel,
-    dialog: &QuestionDialog,
-    hidden: usize,
-    above: usize,
-    area: Rect,
-    frame: &mut Frame<'_>,
-) -> Option<Position> {
-    let (theme, columns) = (model.theme, usize::from(area.width.saturating_sub(1)));
-    if let Some(reason) = &dialog.reason {
-        let line = visible_tail(&format!("reason (optional): {reason}"), columns).into_owned();
-        let x = area.x + 1 + u16::try_from(display_width(&line)).unwrap_or(0);
-        put_line(frame, area.x + 1, area.y, &Line::raw(line), area.width - 1);
-        return Some(Position { x: x.min(area.right() - 1), y: area.y });
-    }
-    let (told, style) = match &dialog.problem {
-        Some(problem) => (format!("✗ {problem}"), theme.bad_style()),
-        None if hidden > 0 || above > 0 => {
-            let more = match hidden {
-                0 => format!("{} above", format_count(above as u64, "line")),
-                _ => format_count(hidden as u64, "more line"),
-            };
-            let keys = match dialog.choices() {
-                None => "Space, ↑↓",
-                Some(_) if dialog.has_overflow() => "Space, PgUp",
-                Some(_) => "↑↓",
-            };
-            (
-                format!("{more} · {keys} {}", dialog.deadline_text(model.now).unwrap_or_default()),
-                theme.dim_style(),
-            )
+/// The rows that the question takes, of `free` rows between the header and the input box. None where none is on screen.
+pub fn question_height(model: &UiModel, free: u16) -> u16 {
+    let seen = model.is_open(ScreenLayer::KeyQuestion) || model.is_open(ScreenLayer::TypedQuestion);
+    let Some(dialog) = model.dialogs.front().filter(|_| seen) else { return 0 };
+    let below = below_rows(model, dialog);
+    let wanted = text_rows(dialog) + below + usize::from(below > 0) + 2;
+    let most = u32::from(model.size.1) * u32::from(MOST_PERCENT) / 100;
+    let most = u16::try_from(most).unwrap_or(u16::MAX).max(4).min(free);
+    u16::try_from(wanted).unwrap_or(u16::MAX).min(most)
+}
+
+/// Tells the question what of it is on screen. Call before every frame.
+pub fn arrange_dialog(model: &mut UiModel, area: Rect) {
+    let now = model.now;
+    let extent = model.dialogs.front().map(|dialog| text_extent(model, dialog, area));
+    for (at, dialog) in model.dialogs.iter_mut().enumerate() {
+        match extent.filter(|_| at == 0) {
+            Some(extent) => dialog.record_visible_rows(extent, now),
+            // when it comes in front, it appears anew
+            None => dialog.shown_at = None,
         }
-        None => (dialog.deadline_text(model.now).unwrap_or_default(), theme.dim_style()),
-    };
-    let told = fit_to_columns(&told, columns.saturating_sub(1)).into_owned();
-    put_line(frame, area.x + 1, area.y, &Line::styled(told, style), area.width - 1);
-    None
-}
-
-/// Lays out the question. Call before every frame.
-pub fn arrange_dialog(model: &mut UiModel, room: Rect) {
-    let extent = model.dialogs.front().map(|dialog| text_extent(model, dialog, room));
-    if let (Some(dialog), Some((rows, page))) = (model.dialogs.front_mut(), extent) {
-        dialog.record_visible_rows(rows, page);
     }
 }
 
@@ -139,64 +66,165 @@ pub fn escape_hint(model: &UiModel) -> Option<&'static str> {
     model.dialogs.front().map(QuestionDialog::escape_hint)
 }
 
-/// How many rows the text has, and how many of them are on screen at once.
-fn text_extent(model: &UiModel, dialog: &QuestionDialog, room: Rect) -> (usize, usize) {
-    let choices = dialog.choices().map_or(0, |(choices, _)| choices.len());
-    if is_short(room) {
-        let rows = body_rows(dialog, usize::from(room.width).max(1), model).len();
-        return (rows + choices, usize::from(room.height.saturating_sub(1)));
+/// Where the cursor is while something is typed in the question.
+pub fn draw_dialog(model: &UiModel, area: Rect, frame: &mut Frame<'_>) -> Option<Position> {
+    let dialog = model.dialogs.front()?;
+    if is_short(area) {
+        draw_short(model, dialog, area, frame);
+        return None;
     }
-    let rows = body_rows(dialog, text_columns(room), model).len();
-    let fits = body_height(dialog, dialog_height(rows, choices, room));
-    (rows, DialogRowShare::split_rows(fits, rows, choices, dialog.read_to_end).text)
+    let theme = model.theme;
+    let risky = dialog.risk_label().starts_with('!');
+    let edge = if risky { theme.bad_style() } else { theme.warning_style() };
+    let inside = draw_box(frame, area, "", edge);
+    draw_title(model, dialog, area, edge, frame);
+    let share = RowShare::split_rows(dialog, usize::from(inside.height), below_rows(model, dialog));
+    let mut y = inside.y;
+    for row in visible_text(model, dialog, share.text) {
+        put_line(frame, inside.x + 1, y, &row, inside.width - 1);
+        y += 1;
+    }
+    y += u16::from(share.has_gap);
+    let below = Rect { x: inside.x + 1, y, width: inside.width - 1, height: inside.bottom() - y };
+    let cursor = match &dialog.draft {
+        Some(draft) => draw_draft(model, draft, below, frame),
+        None => {
+            draw_answers(model, dialog, below, frame);
+            None
+        }
+    };
+    draw_keys(model, dialog, area, frame);
+    cursor
 }
 
-/// With its frame, the line above the keys, and the keys.
-fn dialog_height(rows: usize, choices: usize, room: Rect) -> u16 {
-    let body = rows + choices + usize::from(choices > 0);
-    u16::try_from(body + 4).unwrap_or(u16::MAX).min(room.height)
-}
-
-/// How many rows the text gets, and how many the choices below it: they never push the beginning of the text off the
-/// screen.
-struct DialogRowShare {
-    text: usize,
-    gap_rows: usize,
-    choices: usize,
-}
-
-impl DialogRowShare {
-    fn split_rows(fits: usize, rows: usize, choices: usize, read: bool) -> Self {
-        if choices == 0 {
-            return Self { text: fits, gap_rows: 0, choices: 0 };
-        }
-        if rows + 1 + choices <= fits {
-            return Self { text: rows, gap_rows: 1, choices };
-        }
-        if fits < 2 {
-            // the text first, then what is chosen
-            let choices = usize::from(read).min(fits);
-            return Self { text: fits - choices, gap_rows: 0, choices };
-        }
-        let choices = choices.min((fits / 2).max(fits.saturating_sub(rows)));
-        Self { text: fits - choices, gap_rows: 0, choices }
+/// Who asks for what, and on the right what is at risk and which of how many questions it is.
+fn draw_title(model: &UiModel, dialog: &QuestionDialog, area: Rect, edge: Style, frame: &mut Frame<'_>) {
+    let style = edge.patch(model.theme.bold_style());
+    let count = model.question_position().filter(|(_, all)| *all > 1);
+    let count = count.map(|(at, all)| format!("{at} of {all}")).unwrap_or_default();
+    let walk = if count.is_empty() { "" } else { "Tab" };
+    let columns = usize::from(area.width.saturating_sub(2));
+    // where there is no room for all of it, the title is more
+    let choices = [&[dialog.risk_label(), &count, walk][..], &[&count, walk], &[&count]];
+    let texts = choices
+        .map(|parts| parts.iter().copied().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" · "));
+    let fits = |text: &&String| display_width(text) + TITLE_COLUMNS <= columns;
+    let right = texts.iter().find(fits).unwrap_or(&texts[2]).clone();
+    let right = if right.is_empty() { right } else { format!(" {right} ") };
+    let room = columns.saturating_sub(display_width(&right) + 3);
+    let title = fit_to_columns(&terminal_safe::escape_name(&dialog.title), room).into_owned();
+    put_line(frame, area.x + 1, area.y, &Line::styled(format!(" {title} "), style), area.width - 2);
+    let from = area.right().saturating_sub(1 + u16::try_from(display_width(&right)).unwrap_or(0));
+    if from > area.x {
+        put_line(frame, from, area.y, &Line::styled(right, style), area.right() - 1 - from);
     }
 }
 
-/// No frame fits.
-fn is_short(room: Rect) -> bool {
-    dialog_columns(room) < 10 || room.height < 4
+/// The rows of the text that are on screen, of a form those of its values behind them.
+fn visible_text(model: &UiModel, dialog: &QuestionDialog, count: usize) -> Vec<Line<'static>> {
+    let rows = dialog.rows().len();
+    let text = dialog.rows().iter().skip(dialog.scroll).take(count).cloned();
+    let fields = field_rows(model, dialog);
+    text.chain(fields.into_iter().skip(dialog.scroll.saturating_sub(rows))).take(count).collect()
 }
 
-/// Rows for the text in a dialog so high. Where there is one only, it is the text's.
-fn body_height(dialog: &QuestionDialog, height: u16) -> usize {
-    let inside = usize::from(height.saturating_sub(2));
-    let told = inside > 2 || dialog.problem.is_some() || dialog.reason.is_some();
-    inside.saturating_sub(1 + usize::from(told))
+fn field_rows(model: &UiModel, dialog: &QuestionDialog) -> Vec<Line<'static>> {
+    let (theme, columns) = (model.theme, text_columns(model.size.0));
+    let Some(fields) = dialog.fields() else { return Vec::new() };
+    let row = |line: String| {
+        let style = if line.starts_with('▸') { theme.selected_style() } else { theme.text() };
+        Line::styled(fit_to_columns(&line, columns).into_owned(), style)
+    };
+    std::iter::once(Line::default()).chain(fields.lines().into_iter().map(row)).collect()
+}
+
+fn draw_answers(model: &UiModel, dialog: &QuestionDialog, area: Rect, frame: &mut Frame<'_>) {
+    let theme = model.theme;
+    let answers = dialog.answers();
+    let fits = usize::from(area.height);
+    let first = dialog.selected.map_or(0, |at| (at + 1).saturating_sub(fits));
+    let fresh = !model.line_mode && dialog.is_fresh(model.now);
+    for (y, (at, answer)) in (area.y..area.bottom()).zip(answers.iter().enumerate().skip(first)) {
+        let here = dialog.selected == Some(at);
+        let waits = fresh || dialog.lets_happen(answer.meaning) && !dialog.read_to_end;
+        let style = match (here, waits) {
+            (true, false) => theme.selected_style(),
+            (true, true) => theme.selected_style().patch(theme.dim_style()),
+            (false, true) => theme.dim_style(),
+            (false, false) => theme.text(),
+        };
+        let letter = answer.letter.map_or_else(|| " ".to_owned(), String::from);
+        let mark = if here { "▸" } else { " " };
+        let spans = vec![
+            Span::styled(format!("{mark} "), style),
+            Span::styled(letter, style.patch(theme.bold_style())),
+            Span::styled(format!(" {}", answer.label), style),
+        ];
+        put_line(frame, area.x, y, &Line::from(spans), area.width);
+    }
+}
+
+/// What is typed inside of the question, below its label; returns the cursor.
+fn draw_draft(model: &UiModel, draft: &AnswerDraft, area: Rect, frame: &mut Frame<'_>) -> Option<Position> {
+    if area.height == 0 {
+        return None;
+    }
+    let labelled = area.height > 1;
+    if labelled {
+        let label = Line::styled(draft.label(), model.theme.dim_style());
+        put_line(frame, area.x, area.y, &label, area.width);
+    }
+    let y = area.y + u16::from(labelled);
+    let sign = Line::styled("❯", model.theme.accent_style());
+    put_line(frame, area.x, y, &sign, 1);
+    let text = Rect { x: area.x + 2, y, width: area.width.saturating_sub(3), height: area.bottom() - y };
+    let input = draft.text.area();
+    frame.render_widget(input, text);
+    let cursor = input.screen_cursor();
+    let row = u16::try_from(cursor.row).unwrap_or(u16::MAX).saturating_sub(input.scroll_offset().0);
+    let column = u16::try_from(cursor.col).unwrap_or(u16::MAX).min(text.width);
+    Some(Position { x: text.x + column, y: (text.y + row).min(area.bottom() - 1) })
+}
+
+/// The lower edge: how much there is below, then what is wrong, or the keys, and when the question answers itself.
+fn draw_keys(model: &UiModel, dialog: &QuestionDialog, area: Rect, frame: &mut Frame<'_>) {
+    let theme = model.theme;
+    let columns = usize::from(area.width.saturating_sub(4));
+    let below = dialog.rows_below() as u64;
+    let fresh = !model.line_mode && dialog.is_fresh(model.now);
+    let more = match (below, dialog.scroll as u64) {
+        _ if fresh => None,
+        (0, 0) => None,
+        (0, above) => Some(format!("↑ {} above", format_count(above, "line"))),
+        (below, _) => Some(format!("↓ {}", format_count(below, "more line"))),
+    };
+    let (told, style) = match &dialog.problem {
+        Some(problem) => (format!("✗ {problem}"), theme.bad_style()),
+        None if fresh && !dialog.is_written() => {
+            ("new: keys count in a moment".to_owned(), theme.dim_style())
+        }
+        None if below > 0 && !dialog.read_to_end => ("Space, PgDn".to_owned(), theme.bold_style()),
+        None => (keys_text(model, dialog).to_owned(), theme.bold_style()),
+    };
+    let left = dialog.deadline_text(model.now).unwrap_or_default();
+    let mut spans = vec![Span::raw(" ")];
+    for (text, style) in
+        [(more.unwrap_or_default(), theme.warning_style()), (told, style), (left, theme.dim_style())]
+    {
+        let gap = if spans.len() > 1 { " · " } else { "" };
+        let used: usize = spans.iter().map(|span| display_width(&span.content)).sum();
+        let room = columns.saturating_sub(used + gap.len());
+        if !text.is_empty() && room > 2 {
+            spans.push(Span::styled(gap, theme.dim_style()));
+            spans.push(Span::styled(fit_to_columns(&text, room).into_owned(), style));
+        }
+    }
+    spans.push(Span::raw(" "));
+    put_line(frame, area.x + 1, area.bottom() - 1, &Line::from(spans), area.width - 2);
 }
 
 /// Before the first key, the text in the input box is the beginning of something else.
-fn dialog_keys(model: &UiModel, dialog: &QuestionDialog) -> &'static str {
+fn keys_text(model: &UiModel, dialog: &QuestionDialog) -> &'static str {
     match &dialog.kind {
         DialogKind::Write { form: AnswerForm { draft: None, .. }, .. } if !model.composer.is_empty() => {
             "Enter puts what you were writing into the history · then answer"
@@ -205,80 +233,78 @@ fn dialog_keys(model: &UiModel, dialog: &QuestionDialog) -> &'static str {
     }
 }
 
-/// The whole width where it is narrow: scraps of text beside the frame would only disturb.
-fn dialog_columns(room: Rect) -> u16 {
-    if room.width < 100 { room.width } else { (room.width - 2).min(120) }
-}
-
-fn text_columns(room: Rect) -> usize {
-    usize::from(dialog_columns(room).saturating_sub(4)).max(1)
-}
-
-fn body_rows(dialog: &QuestionDialog, columns: usize, model: &UiModel) -> Vec<Line<'static>> {
+/// Where no frame fits: the question, and as much of what it is about as there are rows.
+fn draw_short(model: &UiModel, dialog: &QuestionDialog, area: Rect, frame: &mut Frame<'_>) {
     let theme = model.theme;
-    let mut rows = text_rows(dialog, columns, theme);
-    if let Some(fields) = dialog.fields() {
-        rows.push(Line::default());
-        let lines = fields.lines().into_iter().map(|line| fit_to_columns(&line, columns).into_owned());
-        rows.extend(lines.map(|line| match line.starts_with('▸') {
-            true => Line::styled(line, theme.selected_style()),
-            false => Line::styled(line, theme.text()),
-        }));
+    let title = Line::styled(
+        terminal_safe::escape_name(&dialog.title).into_owned(),
+        theme.warning_style().patch(theme.bold_style()),
+    );
+    frame.render_widget(Clear, area.intersection(frame.area()));
+    let rows = visible_text(model, dialog, usize::from(area.height.saturating_sub(1)));
+    for (y, row) in (area.y..area.bottom()).zip(std::iter::once(title).chain(rows)) {
+        put_line(frame, area.x, y, &row, area.width);
     }
-    rows
+    let used = u16::try_from(text_rows(dialog).saturating_sub(dialog.scroll)).unwrap_or(u16::MAX);
+    let y = area.y.saturating_add(1).saturating_add(used);
+    if y < area.bottom() {
+        draw_answers(model, dialog, Rect { y, height: area.bottom() - y, ..area }, frame);
+    }
 }
 
-fn choice_rows(dialog: &QuestionDialog, columns: usize, theme: ColorTheme) -> Vec<Line<'static>> {
-    let (choices, selected) = dialog.choices().unwrap_or_default();
-    let row = |(at, choice): (usize, &&str)| {
-        let here = at == selected;
-        let (mark, style) = if here { ("▸", theme.selected_style()) } else { (" ", theme.text()) };
-        let line = format!("{mark} {} {}", at + 1, terminal_safe::escape_name(choice));
-        Line::styled(fit_to_columns(&line, columns).into_owned(), style)
-    };
-    choices.iter().enumerate().map(row).collect()
+/// How many rows the text has, with the values of a form.
+fn text_rows(dialog: &QuestionDialog) -> usize {
+    dialog.rows().len() + dialog.fields().map_or(0, |fields| fields.lines().len() + 1)
 }
 
-/// The text: each row of what others wrote has the mark on its left.
-fn text_rows(dialog: &QuestionDialog, columns: usize, theme: ColorTheme) -> Vec<Line<'static>> {
-    let mut rows = Vec::new();
-    let mut numbers = diff::LineNumbers::default();
-    let inside = columns.saturating_sub(display_width(MARK)).max(1);
-    let page = TextLayoutOptions { columns: inside, indent: 0, base: theme.text(), theme };
-    let plain = |line: &str, columns: usize| -> Vec<Line<'static>> {
-        wrap_line(line, columns).into_iter().map(|row| Line::raw(line[row].to_owned())).collect()
-    };
-    for line in &dialog.body {
-        match line {
-            QuestionLine::Own(text) => rows.extend(plain(text, columns)),
-            QuestionLine::Warning(_) => {
-                rows.extend(
-                    plain(&line.text(), columns).into_iter().map(|row| row.style(theme.warning_style())),
-                );
-            }
-            QuestionLine::Danger(_) => {
-                rows.extend(plain(&line.text(), columns).into_iter().map(|row| row.style(theme.bad_style())));
-            }
-            QuestionLine::Quoted(text) => rows.extend(with_mark_column(plain(text, inside), theme)),
-            QuestionLine::Changed(text) => {
-                let mut part = Vec::new();
-                numbers.layout_line(text, page, &mut part);
-                rows.extend(with_mark_column(part, theme));
-            }
-            QuestionLine::Blank { count, line_sign: sign } => {
-                for sign in sign.iter().cycle().take(*count) {
-                    numbers.layout_line(sign.encode_utf8(&mut [0; 4]), page, &mut Vec::new());
-                }
-                rows.push(Line::styled(line.text(), theme.dim_style()));
-            }
+/// Rows for the answers, or for what is typed in their place.
+fn below_rows(model: &UiModel, dialog: &QuestionDialog) -> usize {
+    match &dialog.draft {
+        Some(draft) => 1 + draft.text.rows(text_columns(model.size.0).saturating_sub(3)).clamp(1, DRAFT_ROWS),
+        None => dialog.answers().len(),
+    }
+}
+
+fn text_extent(model: &UiModel, dialog: &QuestionDialog, area: Rect) -> RowExtent {
+    let rows = text_rows(dialog);
+    if is_short(area) {
+        return RowExtent { rows, page: usize::from(area.height.saturating_sub(1)) };
+    }
+    let inside = usize::from(area.height.saturating_sub(2));
+    RowExtent { rows, page: RowShare::split_rows(dialog, inside, below_rows(model, dialog)).text }
+}
+
+/// How many rows the text gets, and whether a blank one is below it: the answers get the rest, and never push the
+/// beginning of the text off the screen.
+struct RowShare {
+    text: usize,
+    has_gap: bool,
+}
+
+impl RowShare {
+    fn split_rows(dialog: &QuestionDialog, fits: usize, below: usize) -> Self {
+        let rows = text_rows(dialog);
+        if below == 0 {
+            return Self { text: fits, has_gap: false };
         }
+        if rows + 1 + below <= fits {
+            return Self { text: rows, has_gap: rows > 0 };
+        }
+        if fits < 2 {
+            // the text first, then what is chosen
+            return Self { text: fits - usize::from(dialog.read_to_end).min(fits), has_gap: false };
+        }
+        let least = rows.min(TEXT_ROWS).min(fits / 2);
+        let below = below.min(ANSWER_ROWS.max(fits / 2)).max(fits.saturating_sub(rows)).min(fits - least);
+        Self { text: fits - below, has_gap: false }
     }
-    rows
 }
 
-fn with_mark_column(rows: Vec<Line<'static>>, theme: ColorTheme) -> impl Iterator<Item = Line<'static>> {
-    rows.into_iter().map(move |mut row| {
-        row.spans.insert(0, Span::styled(MARK, theme.accent_style()));
-        row
-    })
+/// No frame fits.
+fn is_short(area: Rect) -> bool {
+    area.width < 10 || area.height < 4
+}
+
+fn text_columns(width: u16) -> usize {
+    if width < 10 { usize::from(width).max(1) } else { usize::from(width - 4) }
 }

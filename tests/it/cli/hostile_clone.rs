@@ -436,8 +436,8 @@ fn of_a_hostile_clone_that_is_trusted_only_what_was_shown_counts() {
     let refused = world.run_program(&["run", "strange", "--json"]).code(2);
     assert!(refused.stderr.contains("$ touch executed"), "{}", refused.stderr);
     let model = ["--linear", "--base-url", "http://127.0.0.1:1/v1", "--base-model", "m"];
-    let lines = world.run_with(&model, "2\n").stdout;
-    assert!(lines.contains("strange/start: $ touch executed") && lines.contains("1. trust them"), "{lines}");
+    let lines = world.run_with(&model, "n\n").stdout;
+    assert!(lines.contains("strange/start: $ touch executed") && lines.contains("y. trust them"), "{lines}");
     let about_git = world.run_program(&["doctor"]).stdout;
     assert!(about_git.contains("snapshots go to a private one: it leads out of itself"), "{about_git}");
     clone.assert_nothing_happened("all before the trust");

@@ -56,6 +56,26 @@ async fn each_decision_counts_as_far_as_it_says() {
 }
 
 #[tokio::test]
+async fn a_call_runs_as_the_user_has_changed_it_and_the_model_is_told() {
+    let edited = |arguments| ApprovalDecision::AllowEdited { arguments };
+    let (stage, run, asked) = play_decisions(&[
+        edited(json!({"file_path": "other.txt", "content": "changed"})),
+        edited(json!("no object")),
+    ])
+    .await;
+    assert_eq!(asked, 2);
+    let read = |name: &str| std::fs::read_to_string(stage.path(name)).ok();
+    assert_eq!((read("one.txt"), read("two.txt")), (None, None), "the calls of the model do not run");
+    assert_eq!(read("other.txt").as_deref(), Some("changed"));
+    let requests = stage.recorder.requests();
+    let lines = message_lines(&requests[2].messages);
+    let told = |part: &str| lines.iter().filter(|line| line.contains(part)).count();
+    let changed = r#"the user changed this call before allowing it; it ran with {"file_path":"other.txt""#;
+    assert_eq!((told(changed), told("the arguments must be a JSON object")), (1, 1), "{lines:#?}");
+    assert_sound(&stage, &run);
+}
+
+#[tokio::test]
 async fn what_no_answer_allows_is_refused_before_the_question() {
     // harmless if it ran: `rm` comes after `false`
     let asks = call_json("execute_terminal", json!({"command": "touch ran; false && rm -rf /"}));

@@ -146,7 +146,7 @@ fn a_file_changed_meanwhile_and_a_project_changed_by_others() {
     .unwrap();
     terminal.press_keys("/workflow greet\r");
     terminal.wait_for("Trust this project's definitions?");
-    terminal.press_keys("y");
+    terminal.answer_question("y");
     terminal.wait_for("projects");
     // what is saved here is meant: no question
     terminal.wait_for("greet completed");

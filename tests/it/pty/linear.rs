@@ -70,21 +70,26 @@ fn borrow_variables(variables: &[(&'static str, String)]) -> Vec<(&'static str, 
 
 #[test]
 fn the_demo_through_pipes() {
-    let (text, code) = run_piped(&["--linear", "demo"], &[], "1\n6\nnot yet\nperhaps\n2\n2\n");
+    let (text, code) = run_piped(&["--linear", "demo"], &[], "y\nr\nnot yet\nperhaps\ns\na\n\n");
     assert_eq!(code, Some(0), "{text}");
     assert!(!text.contains('\u{1b}'), "{text:?}");
     assert_in_order(
         &text,
         &[
             "question: Allow coder to change files: write_file?",
-            "  1. allow\n",
-            "  3. allow this tool in every run of this session",
-            "  6. deny, with a reason",
+            "  y. allow once\n",
+            "  s. allow this tool for this session\n",
+            "  a. always: a rule in your settings, shown first\n",
+            "  e. edit the text first\n",
+            "  n. deny\n",
+            "  r. deny with a reason\n",
             "question: Allow coder to execute: execute_terminal?",
             "type the reason",
             "coder (code): Done: slug.sh now",
             "state: code → review",
-            "`perhaps` is no answer: type a number from 1 to 6",
+            "`perhaps` is no answer: type one of y, s, a, e, n, r",
+            "type another rule, or an empty line to write this one",
+            "  approvals.tools.edit_file = allow",
             "coder_reviewer completed",
         ],
     );
@@ -157,7 +162,7 @@ fn a_hang_up_leaves_the_run() {
     terminal.wait_for("role:coder>");
     terminal.press_keys("/workflow gated\r");
     terminal.wait_for("to execute: shell?");
-    terminal.press_keys("1\r");
+    terminal.press_keys("y\r");
     terminal.wait_for("gate: your approval");
     terminal.send_signal("HUP");
     let end = terminal.wait_end();
@@ -207,7 +212,7 @@ async fn ctrl_c_interrupts_a_workflow_and_what_is_typed_then_guides_it() {
         .wait_until("it stands still again", |screen| screen.matches("interrupted in start").count() == 2);
     terminal.send_signal("INT");
     terminal.wait_for("question: End tell?");
-    terminal.press_keys("1\r");
+    terminal.press_keys("y\r");
     terminal.wait_for("tell cancelled in");
     terminal.press_keys("/exit\r");
     assert!(terminal.wait_end().contains("exit=0"));
@@ -225,7 +230,7 @@ fn it_is_for_the_screen_only() {
 async fn commands_beside_the_conversation_answer_from_the_real_thing() {
     let (_server, variables) = model(vec![Behaviour::text("An answer.")]).await;
     let variables = borrow_variables(&variables);
-    let lines = "one\n/export out.md\n/export out.md\n/config theme\n/cmd echo $((6*7))\n/cmd git reset --hard\n2\n\
+    let lines = "one\n/export out.md\n/export out.md\n/config theme\n/cmd echo $((6*7))\n/cmd git reset --hard\nn\n\
         /graph coder_reviewer\n/graph nothing\n/trust\n/budget\n/models nobody\n/agent coder\n";
     let (text, code) =
         tokio::task::spawn_blocking(move || run_piped(&["--linear"], &variables, lines)).await.unwrap();
@@ -241,7 +246,7 @@ async fn commands_beside_the_conversation_answer_from_the_real_thing() {
             "$ echo $((6*7)) · ",
             "exit 0: 42\n",
             "question: Run this command?",
-            "  2. leave it",
+            "  n. leave it",
             "nothing was changed",
             "Graph of coder_reviewer",
             "review",
@@ -256,7 +261,7 @@ async fn commands_beside_the_conversation_answer_from_the_real_thing() {
 
 #[test]
 fn a_run_that_stands_is_gone_on_with_through_pipes() {
-    let lines = "/approvals\n/pause\n2\n2\n/status\n/continue\n2\n2\n2\n/st\\\n";
+    let lines = "/approvals\n/pause\ns\ns\n/status\n/continue\ns\ns\ns\n/st\\\n";
     let (text, code) = run_piped(&["--linear", "demo"], &[], lines);
     assert_eq!(code, Some(0), "{text}");
     assert_in_order(
@@ -286,7 +291,7 @@ async fn a_command_that_a_model_writes_is_run_only_when_the_person_says_so() {
     variables.push(("SYNTHDEV_CMD_ADD_OUTPUT", "true".to_owned()));
     let variables = borrow_variables(&variables);
     let lines =
-        "/cmd ??? the answer\n1\n/cmd ?clean up\n2\n/cmd ?x\n/cmd ???\n/cmd\n/cmd 1\n1\nwhat is it?\n/cost\n";
+        "/cmd ??? the answer\ny\n/cmd ?clean up\nn\n/cmd ?x\n/cmd ???\n/cmd\n/cmd 1\ny\nwhat is it?\n/cost\n";
     let (text, code) =
         tokio::task::spawn_blocking(move || run_piped(&["--linear"], &variables, lines)).await.unwrap();
     assert_eq!(code, Some(0), "{text}");
@@ -325,11 +330,11 @@ fn verbosity_changes_what_is_told_and_what_is_logged() {
     let home = crate::support::temporary::temp_directory();
     let run = |lines: &str| piped_at(home.path(), &["--linear", "demo"], &[], lines);
     let log = home.path().join(".local/share/synthdev/synthdev.log");
-    let (text, code) = run("1\n2\n2\n2\n2\n2\n/verbosity\n");
+    let (text, code) = run("y\ns\ns\ns\ns\ns\n/verbosity\n");
     assert_eq!(code, Some(0), "{text}");
     assert_in_order(&text, &["coder_reviewer completed", "verbosity 2: warnings and errors are logged"]);
     assert!(!text.contains("data: ") && !log.exists(), "{text}");
-    let (text, code) = run("/verbosity 4\n/verbosity 6\n2\n2\n2\n2\n2\n");
+    let (text, code) = run("/verbosity 4\n/verbosity 6\ns\ns\ns\ns\ns\n");
     assert_eq!(code, Some(0), "{text}");
     assert_in_order(&text, &["verbosity 4: states", "results and data are shown", "data: ", "completed"]);
     assert!(text.contains("/verbosity is a number from 0 to 5, not `6`"), "{text}");

@@ -172,8 +172,9 @@ fn a_tiny_terminal_is_enough_to_decide_and_to_leave() {
     let mut terminal = Terminal::start_product(&["demo"], &[]);
     terminal.wait_for("write_file?");
     terminal.resize_window(20, 5);
-    terminal
-        .wait_until("the question is there", |screen| screen.contains("Allow") && screen.contains("y once"));
+    terminal.wait_until("the question is there", |screen| {
+        screen.contains("Allow") && screen.contains("y allow once")
+    });
     // a yes counts when the end was on screen
     terminal.press_keys("\x1b[F");
     terminal.wait_until("the end is there", |screen| !screen.contains("the file"));
@@ -181,11 +182,11 @@ fn a_tiny_terminal_is_enough_to_decide_and_to_leave() {
     terminal.wait_until("the next question is there", |screen| screen.contains("in the project"));
     terminal.press_keys("\x1b[F");
     terminal.wait_for("sh test.sh");
-    terminal.press_keys("a");
+    terminal.press_keys(FOR_SESSION);
     terminal.resize_window(1, 1);
     terminal.resize_window(80, 24);
     terminal.wait_for("edit_file?");
-    terminal.press_keys("a");
+    terminal.answer_question(FOR_SESSION);
     terminal.wait_for("undo: /snapshot restore");
     terminal.resize_window(20, 5);
     terminal.assert_fresh("/help");

@@ -148,9 +148,34 @@ impl Terminal {
         Self { master: pair.master, writer, shell, seen, reader, home }
     }
 
+    /// As somebody who reads: a question that has just appeared takes no keys.
     pub fn press_keys(&mut self, keys: &str) {
+        self.wait_question();
+        self.press_at_once(keys);
+    }
+
+    /// The frame is whole, and a question in it has been there for long enough.
+    fn wait_question(&self) {
+        self.wait_for_seen("a question that takes keys", |seen| {
+            let ends = rfind_bytes(&seen.bytes, b"\x1b[?2026l") >= rfind_bytes(&seen.bytes, b"\x1b[?2026h");
+            ends && !seen.parser.screen().contents().contains("new: keys")
+        });
+    }
+
+    pub fn press_at_once(&mut self, keys: &str) {
         self.writer.write_all(keys.as_bytes()).unwrap();
         self.writer.flush().unwrap();
+    }
+
+    /// Reads the question to its end, then presses the keys.
+    pub fn answer_question(&mut self, keys: &str) {
+        self.wait_question();
+        if self.screen_text().contains(" more line") {
+            // End
+            self.press_keys("\x1b[F");
+            self.wait_until("the end of the question", |screen| !screen.contains(" more line"));
+        }
+        self.press_keys(keys);
     }
 
     pub fn resize_window(&self, columns: u16, rows: u16) {
@@ -380,6 +405,10 @@ fn styled_rows(screen: &vt100::Screen) -> Vec<String> {
         format!("{text}{style:?}")
     };
     (0..rows.get()).map(|row| (0..columns.get()).map(|column| cell(row, column)).collect()).collect()
+}
+
+fn rfind_bytes(bytes: &[u8], part: &[u8]) -> Option<usize> {
+    bytes.windows(part.len()).rposition(|window| window == part)
 }
 
 fn contains_bytes(bytes: &[u8], part: &[u8]) -> bool {

@@ -62,6 +62,17 @@ impl Tmux {
         self.run_to_end(&[&["send-keys"], keys].concat());
     }
 
+    /// Reads the question to its end, then presses the keys.
+    fn answer_question(&self, keys: &[&str]) {
+        let fresh = "new: keys count in a moment";
+        let screen = self.wait_until("a question that takes keys", |screen| !screen.contains(fresh));
+        if screen.contains(" more line") {
+            self.press_keys(&["End"]);
+            self.wait_until("the end of the question", |screen| !screen.contains(" more line"));
+        }
+        self.press_keys(keys);
+    }
+
     fn screen_text(&self) -> String {
         self.run_to_end(&["capture-pane", "-p"])
     }
@@ -118,19 +129,20 @@ impl Drop for Tmux {
 fn a_workflow_in_a_window_of_tmux() {
     let tmux = Tmux::start_product("demo");
     tmux.wait_for("coder to change files: write_file?");
-    tmux.press_keys(&["y"]);
+    tmux.answer_question(&["y"]);
     tmux.wait_for("coder to execute: execute_terminal?");
     // narrower, wider: the panel beside the conversation comes and goes
     for (columns, rows) in [(60, 12), (150, 40), (80, 24)] {
         tmux.run_to_end(&["resize-window", "-x", &columns.to_string(), "-y", &rows.to_string()]);
         tmux.wait_until(&format!("{columns} columns"), |screen| {
             let framed = screen.lines().any(|line| line.starts_with('┌') && line.chars().count() == columns);
-            screen.contains("y once") && if columns < 100 { framed } else { screen.contains("│ path") }
+            screen.contains("y allow once")
+                && if columns < 100 { framed } else { screen.contains("│ path") }
         });
     }
-    tmux.press_keys(&["a"]);
+    tmux.answer_question(&["Down", "Down", "Enter"]);
     tmux.wait_for("edit_file?");
-    tmux.press_keys(&["a"]);
+    tmux.answer_question(&["Down", "Down", "Enter"]);
     tmux.wait_for("✓ coder_reviewer completed");
     tmux.press_keys(&["M-2"]);
     tmux.wait_for("▶■ stop");
@@ -174,7 +186,7 @@ fn nothing_is_left_when_tmux_goes_away() {
         let tmux = Tmux::start_product("demo");
         tmux.wait_for("write_file?");
         if !prepare.is_empty() {
-            tmux.press_keys(prepare);
+            tmux.answer_question(prepare);
         }
         tmux.wait_for(wait);
         assert!(tmux.processes().len() > 1);
@@ -206,15 +218,15 @@ fn it_goes_on_while_nobody_looks() {
     };
     let mut looking = attach(&directory);
     looking.wait_for("write_file?");
-    looking.press_keys("y");
+    looking.answer_question("y");
     looking.wait_for("execute_terminal?");
     tmux.run_to_end(&["detach-client"]);
     assert!(looking.wait_end().contains("detached"));
-    tmux.press_keys(&["a"]);
+    tmux.answer_question(&["Down", "Down", "Enter"]);
     tmux.wait_for("edit_file?");
     let mut again = attach(&directory);
     again.wait_for("edit_file?");
-    again.press_keys("a");
+    again.answer_question(super::FOR_SESSION);
     again.wait_for("✓ coder_reviewer completed");
     tmux.run_to_end(&["detach-client"]);
     again.wait_end();

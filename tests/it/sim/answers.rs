@@ -113,6 +113,7 @@ fn random_decision(luck: &mut Luck) -> ApprovalDecision {
         ApprovalDecision::Allow,
         ApprovalDecision::Allow,
         ApprovalDecision::AllowTool,
+        ApprovalDecision::AllowEdited { arguments: json!({"edited": true}) },
         deny(None),
         deny(Some("no")),
     ];

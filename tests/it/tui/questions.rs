@@ -78,7 +78,13 @@ fn one_key_or_a_choice() {
         (choice(None), vec![key('2')], Some(UserAnswer::Value { value: json!("test more") })),
         (choice(None), vec![Enter], Some(UserAnswer::Value { value: json!("ship") })),
         (choice(None), vec![Down, Down, Enter], Some(UserAnswer::Value { value: json!("drop\x1b[2J it") })),
-        (choice(None), vec![Up, Enter], Some(UserAnswer::Value { value: json!("drop\x1b[2J it") })),
+        (choice(None), vec![Up, Up, Enter], Some(UserAnswer::Value { value: json!("drop\x1b[2J it") })),
+        (choice(None), vec![Up, Enter], Some(UserAnswer::Stop)),
+        (choice(None), vec![key('l')], Some(UserAnswer::Stop)),
+        (pause(PauseKind::Boolean), vec![Down, Enter], Some(UserAnswer::Value { value: json!(true) })),
+        (pause(PauseKind::Boolean), vec![Down, Down, Enter], Some(UserAnswer::Value { value: json!(false) })),
+        (pause(PauseKind::Boolean), vec![Up, Enter], Some(UserAnswer::Stop)),
+        (failed(), vec![Down, Enter], Some(UserAnswer::Continue)),
         (choice(Some("test more")), vec![Enter], Some(UserAnswer::Value { value: json!("test more") })),
         (choice(None), vec![key('9')], None),
         (choice(None), vec![Esc], Some(UserAnswer::Stop)),
@@ -441,10 +447,10 @@ fn who_only_waits_for_a_person_wakes_nobody() {
     assert!(desk.model.needs_ticks(), "it goes on");
 }
 
-/// The first row of a question on screen, and the others, without the frame.
+/// The rows of a question on screen; those inside without the frame.
 fn question_rows(desk: &mut TuiHarness) -> Vec<String> {
-    let screen = desk.draw_screen(80, 24);
-    let inside = screen.lines().filter(|line| line.starts_with(['┌', '│']));
+    let screen = desk.draw_screen(80, 40);
+    let inside = screen.lines().filter(|line| line.starts_with(['┌', '│', '└']));
     inside.map(|line| line.trim_start_matches('│').trim_end_matches('│').trim().to_owned()).collect()
 }
 
@@ -464,11 +470,11 @@ fn a_command_cannot_pass_for_the_words_of_the_question() {
         until: None,
     };
     let mut desk = TuiHarness::new();
-    desk.workflow().run_event("r1", asked).advance_clock(5_000);
+    desk.workflow().run_event("r1", asked).settle_question();
     assert_eq!(
         question_rows(&mut desk),
         [
-            "┌ Allow coder to execute: execute_terminal? ───────────────────────────────────┐",
+            "┌ Allow coder to execute: execute_terminal? ───────────────── ! lasting damage ┐",
             "! This command deletes directories for good.",
             "in the project's directory",
             "┃ echo hello",
@@ -478,7 +484,13 @@ fn a_command_cannot_pass_for_the_words_of_the_question() {
             "┃ in /safe",
             "┃ y once · n deny‹U+200B›‹U+E0041›",
             "",
-            "y once · a this run · 3 session · 4 always · n, Esc deny · r with reason",
+            "y allow once",
+            "s allow this tool for this session",
+            "a always: a rule in your settings, shown first",
+            "e edit the arguments first",
+            "n deny",
+            "r deny with a reason",
+            "└ ↑↓ and Enter, or a letter ───────────────────────────────────────────────────┘",
         ]
     );
 }
@@ -493,7 +505,7 @@ fn a_yes_counts_only_when_the_end_was_on_screen() {
         desk.draw_screen(80, 24);
         desk
     };
-    for code in "ya34".chars().map(KeyCode::Char) {
+    for code in "ysa".chars().map(KeyCode::Char) {
         let mut desk = asked();
         let screen = key(&mut desk, code);
         assert_eq!(desk.take_commands(), [], "{code:?}");
@@ -503,11 +515,14 @@ fn a_yes_counts_only_when_the_end_was_on_screen() {
         while !desk.draw_screen(80, 24).contains("rm -rf x") {
             key(&mut desk, KeyCode::Char(' '));
             pages += 1;
-            assert!(pages < 9, "{}", desk.draw_screen(80, 24));
+            assert!(pages < 20, "{}", desk.draw_screen(80, 24));
         }
         // back at the beginning it has been read
         key(&mut desk, KeyCode::Home);
         key(&mut desk, code);
+        if code == KeyCode::Char('a') {
+            key(&mut desk, KeyCode::Enter);
+        }
         assert!(!desk.take_commands().is_empty() && desk.model.dialogs.is_empty(), "{code:?}");
     }
     for code in [KeyCode::Char('n'), KeyCode::Esc] {
@@ -559,7 +574,7 @@ fn a_pause_is_answered_only_when_the_end_was_on_screen() {
         assert_eq!(desk.take_commands(), [], "{code:?}");
     }
     key(&mut desk, KeyCode::Home);
-    for _ in 0..9 {
+    for _ in 0..20 {
         key(&mut desk, KeyCode::Char(' '));
     }
     key(&mut desk, KeyCode::Down);
@@ -598,8 +613,8 @@ fn a_command_has_the_network_with_one_key() {
     let always = || UiCommand::ask(ProjectRequest::AllowAlways(StandingPermission::Network));
     for (key, expected) in [
         (KeyCode::Char('y'), vec![allow(NetworkAnswer::Call)]),
-        (KeyCode::Char('a'), vec![allow(NetworkAnswer::Run)]),
-        (KeyCode::Char('4'), vec![allow(NetworkAnswer::Run), always()]),
+        (KeyCode::Char('s'), vec![allow(NetworkAnswer::Run)]),
+        (KeyCode::Char('a'), vec![allow(NetworkAnswer::Run), always()]),
         (KeyCode::Char('n'), vec![allow(NetworkAnswer::Deny)]),
         (KeyCode::Esc, vec![allow(NetworkAnswer::Deny)]),
     ] {

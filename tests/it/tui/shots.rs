@@ -28,6 +28,7 @@ const ODD: &str = "日本語の長い文章 e\u{301}e\u{301} 👩‍👩‍👧 
 impl TuiHarness {
     /// The screen at every size, as one text that is kept.
     pub(super) fn check_shots(&mut self, name: &str) {
+        self.settle_question();
         let sized = |size: (u16, u16)| {
             let (columns, rows) = size;
             let screen = self.draw_screen(columns, rows);

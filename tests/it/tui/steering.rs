@@ -1,5 +1,6 @@
 //! Workflow mode: standing still and going on, variables, what waits, several runs, leaving at any time.
 
+use synthdev::domain::approval::AllowRule;
 use synthdev::engine::steering::{Breakpoint, BreakpointSet, SteeringAction};
 use synthdev::service::run_start::FileSharingMode;
 use synthdev::service::session::{
@@ -267,7 +268,7 @@ fn one_list_of_everything_that_waits() {
     desk.line("/approvals 2 deny");
     assert_eq!(desk.take_commands(), [decision_command("r1", 10, ApprovalDecision::Deny { reason: None })]);
     // for the session: what waits for the same tool goes on as well, and later ones are not asked about
-    desk.advance_clock(1_000).type_text("3");
+    desk.advance_clock(1_000).type_text("s");
     let mut done = desk.take_commands();
     done.sort_by_key(|cmd| format!("{cmd:?}"));
     assert_eq!(
@@ -285,14 +286,18 @@ fn one_list_of_everything_that_waits() {
     // always: into the settings
     desk.run_event("r1", approval_event(13, "edit_file", command_preview("x")));
     desk.key(KeyCode::End).model.dialogs[0].is_armed = false;
-    desk.type_text("4").type_text("3");
+    desk.type_text("a").type_text("s");
     assert_eq!(desk.take_commands(), [], "nobody reads that fast");
-    desk.advance_clock(1_000).type_text("4");
+    desk.advance_clock(1_000).type_text("a");
+    assert_eq!(desk.take_commands(), [], "the rule is shown first");
+    desk.key(KeyCode::Enter);
     assert_eq!(
         desk.take_commands(),
         [
             decision_command("r1", 13, ApprovalDecision::AllowTool),
-            UiCommand::ask(ProjectRequest::AllowAlways(StandingPermission::Tool("edit_file".into())))
+            UiCommand::ask(ProjectRequest::AllowAlways(StandingPermission::Rule(AllowRule::Tool(
+                "edit_file".into()
+            ))))
         ]
     );
 }
@@ -554,7 +559,7 @@ fn escape_means_what_was_on_screen() {
         assert_eq!(desk.take_commands(), [interrupt_command("r2")]);
         assert_eq!(desk.model.dialogs.len(), 1, "nobody has answered it");
         desk.draw_screen(120, 40);
-        desk.press_before_seen(KeyCode::Esc, KeyModifiers::NONE);
+        desk.advance_clock(1_000).press_before_seen(KeyCode::Esc, KeyModifiers::NONE);
         let sent = desk.take_commands();
         assert!(matches!(sent.as_slice(), [UiCommand::Send(run, _)] if run.as_str() == "r1"), "{sent:?}");
     }

@@ -8,7 +8,7 @@ use synthdev_domain::ids::{CallId, RunId, Timestamp};
 use synthdev_domain::source_location::ConfigLayer;
 
 use crate::complete::{CompletionNames, complete_input};
-use crate::dialog::{AnswerForm, DialogKind, QuestionDialog};
+use crate::dialog::{AnswerDraft, AnswerForm, DialogKind, DraftPurpose, QuestionDialog};
 use crate::editor::{DefinitionEditor, EditorScreen};
 use crate::history_browser::{HistoryBrowser, HistoryText, HistoryTextView};
 use crate::layers::ScreenLayer;
@@ -35,20 +35,21 @@ const ROWS: &[LayerRow] = &[
     ("pane search", ["pane", "", "pane", "conversation", ""]),
     // what is not seen has no keys
     ("pane popup", ["input", "pane", "input", "conversation", ""]),
-    ("question", ["input", "question", "", "", ""]),
-    ("question popup", ["input", "question", "", "", ""]),
-    ("question pane", ["input", "question", "", "", ""]),
-    ("question pane search", ["pane", "question", "pane", "", ""]),
-    ("question reason", ["question", "", "question", "", "question"]),
-    ("question reason pane search", ["question", "", "question", "", "question"]),
+    // the wheel is over the conversation, which a question does not cover
+    ("question", ["input", "question", "", "conversation", ""]),
+    ("question popup", ["input", "question", "", "conversation", ""]),
+    ("question pane", ["input", "question", "", "conversation", ""]),
+    ("question pane search", ["pane", "question", "pane", "conversation", ""]),
+    ("question reason", ["question", "", "question", "conversation", "question"]),
+    ("question reason pane search", ["question", "", "question", "conversation", "question"]),
     // a paste continues the command as letters do
-    ("question command", ["input", "input", "input", "", "input"]),
-    ("question command popup", ["input", "popup", "input", "", "input"]),
-    ("question command pane", ["input", "input", "", "", ""]),
-    ("question reason command", ["question", "", "question", "", "question"]),
-    ("written", ["input", "input", "input", "", "input"]),
-    ("written popup", ["input", "popup", "input", "", "input"]),
-    ("written pane", ["input", "input", "input", "", "input"]),
+    ("question command", ["input", "input", "input", "conversation", "input"]),
+    ("question command popup", ["input", "popup", "input", "conversation", "input"]),
+    ("question command pane", ["input", "input", "", "conversation", ""]),
+    ("question reason command", ["question", "", "question", "conversation", "question"]),
+    ("written", ["input", "input", "input", "conversation", "input"]),
+    ("written popup", ["input", "popup", "input", "conversation", "input"]),
+    ("written pane", ["input", "input", "input", "conversation", "input"]),
     ("history", ["history", "history", "history", "history", "history"]),
     ("history question", ["history", "history", "history", "history", "history"]),
     ("history written popup pane", ["history", "history", "history", "history", "history"]),
@@ -171,7 +172,7 @@ fn open_parts(parts: &str) -> UiModel {
     }
     for dialog in &mut model.dialogs {
         if has("reason") {
-            (dialog.reason, dialog.is_armed) = (Some("no".to_owned()), true);
+            (dialog.draft, dialog.is_armed) = (Some(AnswerDraft::new(DraftPurpose::Reason, "no")), true);
         }
         if has("written") {
             dialog.kind = DialogKind::Write { run: RunId::from("r"), call: CallId(1), form: free_text() };
@@ -295,7 +296,10 @@ fn parts_of(model: &UiModel) -> [(&'static str, String); 9] {
         let page = browser.page.as_ref().map(|page| page.text.is_following());
         (browser.search.as_ref().map(|search| &search.search_words), &browser.status_note, page)
     });
-    let question = model.dialogs.front().map(|dialog| (&dialog.reason, dialog.scroll));
+    let question = model
+        .dialogs
+        .front()
+        .map(|dialog| (dialog.draft.as_ref().map(|draft| draft.text.text()), dialog.scroll));
     let popup = model.popup.as_ref().is_some_and(|popup| popup.moved_by_hand);
     let words = model.panes.search.as_ref().map(|search| &search.search_words);
     let pane = (model.panes.state(PaneKind::Tools).cursor, words.filter(|words| !words.is_empty()));

@@ -1,0 +1,152 @@
+//! The answers of a question: one list with letters, the same on the screen and line by line.
+
+use super::{DialogKind, LOOKED, QuestionDialog, REPEAT};
+use synthdev_domain::approval::AllowRule;
+use synthdev_domain::question_text::QuestionLine;
+use synthdev_domain::terminal_safe;
+
+/// What an answer means.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AnswerMeaning {
+    /// Yes, this time.
+    Once,
+    /// Yes, and the same until the user leaves; a step or the network: until the run ends.
+    Session,
+    /// Yes, by a rule in the settings, which is shown before it is written.
+    Always,
+    /// The command, the text or the arguments are changed first.
+    Edit,
+    No,
+    /// No, with a reason that is typed.
+    Reason,
+    /// One of the choices.
+    Pick(usize),
+    /// The question stays open.
+    Later,
+}
+
+/// A row of the list.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct AnswerChoice {
+    /// `None`: only the arrows reach it.
+    pub letter: Option<char>,
+    pub label: String,
+    pub meaning: AnswerMeaning,
+}
+
+impl AnswerChoice {
+    fn row(letter: char, label: &str, meaning: AnswerMeaning) -> Self {
+        Self { letter: Some(letter), label: label.to_owned(), meaning }
+    }
+}
+
+impl QuestionDialog {
+    /// Every answer, in its order; empty: the answer is written.
+    pub fn answers(&self) -> Vec<AnswerChoice> {
+        use AnswerMeaning::{Always, Later, No, Once, Pick, Session};
+        let row = AnswerChoice::row;
+        let later = || row('l', "later: the question stays open", Later);
+        match &self.kind {
+            DialogKind::Approval { .. } => self.approval_answers(),
+            DialogKind::Network { .. } => vec![
+                row('y', "allow it for this call", Once),
+                row('s', "allow it for the rest of this run", Session),
+                row('a', "always: sandbox.network = on, in your settings", Always),
+                row('n', "no, go on without it", No),
+            ],
+            DialogKind::Unsandboxed { .. } => {
+                vec![row('y', "execute this one without a sandbox", Once), row('n', "deny", No)]
+            }
+            DialogKind::GoOn { yes, no, .. } => vec![row('y', yes, Once), row('n', no, No)],
+            DialogKind::Decide { .. } => vec![row('y', "yes", Once), row('n', "no", No), later()],
+            DialogKind::Choose { choices, .. } => {
+                let all = choices.iter().enumerate().map(|(at, choice)| numbered(at, choice));
+                all.chain([later()]).collect()
+            }
+            DialogKind::Look { .. } => {
+                let all = LOOKED
+                    .iter()
+                    .enumerate()
+                    .map(|(at, choice)| AnswerChoice { meaning: Pick(at), ..numbered(at, choice) });
+                all.chain([later()]).collect()
+            }
+            DialogKind::Trust => vec![row('y', "trust them", Once), row('n', "leave them out", No)],
+            DialogKind::Confirm(_) => vec![row('y', "do it", Once), row('n', "leave it", No)],
+            DialogKind::Write { .. } => Vec::new(),
+        }
+    }
+
+    fn approval_answers(&self) -> Vec<AnswerChoice> {
+        use AnswerMeaning::{Always, Edit, No, Once, Reason, Session};
+        let row = AnswerChoice::row;
+        let mut rows = vec![row('y', "allow once", Once)];
+        if self.step {
+            rows.push(row('s', "allow this step for the rest of the run", Session));
+        } else {
+            rows.push(row('s', "allow this tool for this session", Session));
+            rows.push(row('a', "always: a rule in your settings, shown first", Always));
+        }
+        if let Some(call) = &self.edited_call {
+            rows.push(row('e', &format!("edit the {} first", call.subject()), Edit));
+        }
+        rows.extend([row('n', "deny", No), row('r', "deny with a reason", Reason)]);
+        rows
+    }
+
+    /// The answer with this letter.
+    pub fn answer_for(&self, letter: char) -> Option<AnswerMeaning> {
+        let letter = letter.to_ascii_lowercase();
+        self.answers().into_iter().find(|answer| answer.letter == Some(letter)).map(|answer| answer.meaning)
+    }
+
+    /// The answer that Enter gives; `None`: none was chosen, and there is no default.
+    pub fn chosen_answer(&self) -> Option<AnswerMeaning> {
+        self.answers().get(self.selected?).map(|answer| answer.meaning)
+    }
+
+    /// Whether the answer lets something happen: it counts only after the end of the text was on screen.
+    pub fn lets_happen(&self, meaning: AnswerMeaning) -> bool {
+        match meaning {
+            AnswerMeaning::Once | AnswerMeaning::Session | AnswerMeaning::Always => true,
+            AnswerMeaning::Pick(at) => !matches!(self.kind, DialogKind::Look { .. }) || at == REPEAT,
+            AnswerMeaning::Edit | AnswerMeaning::No | AnswerMeaning::Reason | AnswerMeaning::Later => false,
+        }
+    }
+
+    /// Whether the answer counts beyond this run: never by a key that was meant for something else.
+    pub fn is_lasting(&self, meaning: AnswerMeaning) -> bool {
+        match meaning {
+            AnswerMeaning::Session => self.is_approval() && !self.step,
+            AnswerMeaning::Always => true,
+            _ => false,
+        }
+    }
+
+    /// The rule that an "always" would write, as it is offered.
+    pub fn offered_rule(&self) -> AllowRule {
+        AllowRule::Tool(self.tool.clone())
+    }
+
+    /// What is at risk, for the frame; empty: nothing that has a name.
+    pub fn risk_label(&self) -> &'static str {
+        use synthdev_domain::tool::ToolRisk;
+        let has = |of: fn(&QuestionLine) -> bool| self.body.iter().any(of);
+        match self.risk {
+            _ if has(|line| matches!(line, QuestionLine::Danger(_))) => "! nothing holds it",
+            Some(_) if has(|line| matches!(line, QuestionLine::Warning(_))) => "! lasting damage",
+            Some(ToolRisk::Read) => "reads",
+            Some(ToolRisk::Write) => "changes files",
+            Some(ToolRisk::Execute) => "executes",
+            None => "",
+        }
+    }
+}
+
+fn numbered(at: usize, choice: &str) -> AnswerChoice {
+    let letter = u32::try_from(at + 1).ok().filter(|number| *number < 10);
+    AnswerChoice {
+        letter: letter.and_then(|number| char::from_digit(number, 10)),
+        label: terminal_safe::escape_name(choice).into_owned(),
+        meaning: AnswerMeaning::Pick(at),
+    }
+}

@@ -1,0 +1,175 @@
+//! How far a question was read: its rows at one width, what of them is on screen, and when a yes counts.
+
+use ratatui::text::Line;
+
+use super::{AnswerForm, DialogKind, EditableCall, QuestionDialog};
+use crate::theme::ColorTheme;
+use synthdev_domain::ids::Timestamp;
+use synthdev_domain::question_text::approval_lines;
+
+/// A key this short after a question appeared was meant for something else.
+pub const GUARD_MS: i64 = 500;
+
+/// How many rows the text has, and how many of them are on screen at once.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct RowExtent {
+    pub rows: usize,
+    pub page: usize,
+}
+
+impl RowExtent {
+    /// The first row at the end of the text.
+    pub fn last_scroll(self) -> usize {
+        self.rows.saturating_sub(self.page)
+    }
+}
+
+/// The rows of the text as they were laid out last: a frame draws the visible ones of them and lays out none.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct QuestionRows {
+    columns: usize,
+    theme: ColorTheme,
+    rows: Vec<Line<'static>>,
+}
+
+impl QuestionDialog {
+    /// Lays the text out if its width or its look is another one now.
+    pub fn lay_out(
+        &mut self,
+        columns: usize,
+        theme: ColorTheme,
+        layout: impl FnOnce(&Self) -> Vec<Line<'static>>,
+    ) {
+        if self.rows.columns != columns || self.rows.theme != theme || self.rows.rows.is_empty() {
+            let rows = layout(self);
+            self.rows = QuestionRows { columns, theme, rows };
+        }
+    }
+
+    /// The rows of the text.
+    pub fn rows(&self) -> &[Line<'static>] {
+        &self.rows.rows
+    }
+
+    /// What others wrote in it is Markdown.
+    pub fn is_markdown(&self) -> bool {
+        self.is_markdown
+    }
+
+    /// A frame has room for so many of its rows.
+    pub fn record_visible_rows(&mut self, extent: RowExtent, now: Timestamp) {
+        self.scroll = self.scroll.min(extent.last_scroll());
+        self.extent = extent;
+        self.shown_at.get_or_insert(now);
+        self.read_to_end |= extent.page > 0 && self.scroll == extent.last_scroll();
+    }
+
+    /// It has been on screen for too short a time to be read, or not at all.
+    pub fn is_fresh(&self, now: Timestamp) -> bool {
+        self.guard_ms(now) > 0
+    }
+
+    /// For how long no key is taken yet.
+    pub fn guard_ms(&self, now: Timestamp) -> i64 {
+        let since = self.shown_at.map_or(0, |shown| now.0.saturating_sub(shown.0));
+        // a clock may be set back
+        if since < 0 { 0 } else { GUARD_MS - since.min(GUARD_MS) }
+    }
+
+    /// Part of the text is above or below the screen.
+    pub fn has_overflow(&self) -> bool {
+        self.extent.last_scroll() > 0
+    }
+
+    /// Rows of the text below the screen.
+    pub fn rows_below(&self) -> usize {
+        self.extent.last_scroll().saturating_sub(self.scroll)
+    }
+
+    /// Scrolls by rows, at most to the ends.
+    pub fn scroll_by(&mut self, rows: usize, down: bool) {
+        let to = if down { self.scroll.saturating_add(rows) } else { self.scroll.saturating_sub(rows) };
+        self.scroll = to.min(self.extent.last_scroll());
+    }
+
+    /// Scrolls by the visible rows; one row stays.
+    pub fn turn_page(&mut self, down: bool) {
+        let step = self.extent.page.saturating_sub(1).max(1);
+        self.scroll = if down { self.scroll.saturating_add(step) } else { self.scroll.saturating_sub(step) };
+    }
+
+    /// Up or Down: through the text to its end, then through the answers, and back the same way.
+    pub fn step_through(&mut self, down: bool) {
+        let count = self.answers().len();
+        let first = self.selected.is_none_or(|at| at == 0);
+        if count == 0 || down && self.rows_below() > 0 || !down && first && self.scroll > 0 {
+            return self.scroll_by(1, down);
+        }
+        self.selected = Some(match self.selected {
+            None if down => 0,
+            None => count - 1,
+            Some(at) if down => (at + 1) % count,
+            Some(at) => (at + count - 1) % count,
+        });
+    }
+
+    /// A yes before the end of the text was on screen does not count: more of it is shown instead. Whether it was so.
+    pub fn scroll_before_yes(&mut self) -> bool {
+        if self.read_to_end {
+            return false;
+        }
+        self.turn_page(true);
+        let picks = matches!(self.kind, DialogKind::Choose { .. } | DialogKind::Look { .. });
+        let what = if picks { "a choice" } else { "a yes" };
+        self.problem = Some(format!("{what} counts at the end of the text"));
+        true
+    }
+
+    /// The call was changed: what is asked now is the changed one, from its beginning.
+    ///
+    /// # Errors
+    /// The text is no such call, in one line.
+    pub fn accept_edited_text(&mut self, text: &str) -> Result<(), String> {
+        let Some(call) = &mut self.edited_call else { return Ok(()) };
+        if !call.accept_text(text)? {
+            return Ok(());
+        }
+        if let Some(arguments) = self.edited_call.as_ref().and_then(EditableCall::changed_arguments) {
+            self.body = approval_lines(&self.tool, arguments, None);
+        }
+        if !self.title.ends_with(CHANGED) {
+            self.title.push_str(CHANGED);
+        }
+        (self.rows, self.scroll) = (QuestionRows::default(), 0);
+        (self.extent, self.read_to_end) = (RowExtent::default(), false);
+        Ok(())
+    }
+
+    /// The keys, for the last line.
+    pub fn keys(&self) -> &'static str {
+        if let Some(draft) = &self.draft {
+            return draft.keys();
+        }
+        match &self.kind {
+            DialogKind::Write { form, .. } => written_keys(form),
+            _ => "↑↓ and Enter, or a letter",
+        }
+    }
+}
+
+/// Behind the title of a call that the user has changed.
+const CHANGED: &str = " (changed)";
+
+fn written_keys(form: &AnswerForm) -> &'static str {
+    match form {
+        AnswerForm { draft: Some(true), .. } => {
+            "Enter puts what you were writing into the history · then answer"
+        }
+        AnswerForm { accepts_nothing: true, .. } => "write below · Enter answers, also without one",
+        AnswerForm { fields: Some(fields), .. } if fields.is_started() => {
+            "write below · Enter the next · Enter alone goes back"
+        }
+        AnswerForm { default: Some(_), .. } => "write below · Enter answers, empty takes the default",
+        _ => "write below · Enter answers",
+    }
+}

@@ -1,0 +1,260 @@
+//! The answers of questions: when keys count, what is typed inside of a question, and several questions at once.
+
+use ratatui::crossterm::event::{MouseEvent, MouseEventKind};
+use synthdev::domain::approval::AllowRule;
+use synthdev::service::session::StandingPermission;
+
+use super::*;
+
+fn asked(call: u64, tool: &str, arguments: serde_json::Value) -> RunEvent {
+    RunEvent::ApprovalAsked {
+        state: "code".into(),
+        call: CallId(call),
+        agent: "coder".into(),
+        tool: tool.into(),
+        risk: if tool == "write_file" { ToolRisk::Write } else { ToolRisk::Execute },
+        arguments,
+        preview: None,
+        until: None,
+    }
+}
+
+fn command(call: u64, text: &str) -> RunEvent {
+    asked(call, "execute_terminal", json!({"command": text, "directory": "web"}))
+}
+
+/// The question is on screen, and was not for long.
+fn desk(events: Vec<RunEvent>) -> TuiHarness {
+    let mut desk = TuiHarness::new();
+    desk.workflow().advance_clock(5_000).take_commands();
+    for event in events {
+        desk.run_event("r1", event);
+    }
+    desk.draw_screen(80, 24);
+    desk
+}
+
+/// A key after so many milliseconds, and the screen then.
+fn press(desk: &mut TuiHarness, waits: i64, code: KeyCode) -> String {
+    desk.advance_clock(waits - 100).press_before_seen(code, KeyModifiers::NONE);
+    desk.draw_screen(80, 24)
+}
+
+fn allow(call: u64) -> UiCommand {
+    decision_command("r1", call, ApprovalDecision::Allow)
+}
+
+fn allow_edited(call: u64, arguments: serde_json::Value) -> UiCommand {
+    decision_command("r1", call, ApprovalDecision::AllowEdited { arguments })
+}
+
+#[test]
+fn a_key_counts_half_a_second_after_the_question_has_appeared() {
+    let late = "this question just appeared";
+    for code in [
+        KeyCode::Char('y'),
+        KeyCode::Char('n'),
+        KeyCode::Char('e'),
+        KeyCode::Esc,
+        KeyCode::Enter,
+        KeyCode::Up,
+    ] {
+        let mut desk = desk(vec![command(20, "ls")]);
+        let screen = press(&mut desk, 480, code);
+        assert!(screen.contains(late), "{code:?}: {screen}");
+        assert_eq!((desk.take_commands(), desk.model.dialogs.len()), (vec![], 1), "{code:?}");
+        assert!(desk.model.composer.is_empty(), "{code:?}");
+        let dialog = &desk.model.dialogs[0];
+        assert!(dialog.draft.is_none() && dialog.selected.is_none(), "{code:?}");
+        press(&mut desk, 2_000, KeyCode::Char('y'));
+        assert_eq!(desk.take_commands(), [allow(20)], "{code:?}");
+    }
+    // one that was not on screen yet, too
+    let mut desk = desk(vec![]);
+    desk.run_event("r1", command(20, "ls"));
+    press(&mut desk, 3_000, KeyCode::Char('y'));
+    assert_eq!(desk.take_commands(), []);
+    // the next question appears when the one before is answered
+    let mut desk = self::desk(vec![command(20, "ls"), command(21, "pwd")]);
+    press(&mut desk, 2_000, KeyCode::Char('y'));
+    assert_eq!(desk.take_commands(), [allow(20)]);
+    assert!(press(&mut desk, 300, KeyCode::Char('y')).contains(late));
+    assert_eq!(desk.take_commands(), []);
+    press(&mut desk, 2_000, KeyCode::Char('y'));
+    assert_eq!(desk.take_commands(), [allow(21)]);
+    // what was begun before goes on
+    let mut desk = self::desk(vec![]);
+    desk.type_text("wh").run_event("r1", command(20, "ls")).draw_screen(80, 24);
+    press(&mut desk, 300, KeyCode::Char('y'));
+    assert_eq!((desk.take_commands(), desk.model.composer.text().as_str()), (vec![], "why"));
+}
+
+#[test]
+fn a_call_is_changed_before_it_is_allowed() {
+    let mut desk = desk(vec![command(20, "ls")]);
+    let screen = press(&mut desk, 2_000, KeyCode::Char('e'));
+    assert!(screen.contains("as it shall run:") && screen.contains("❯ ls"), "{screen}");
+    press(&mut desk, 2_000, KeyCode::Char(';'));
+    for c in " rm -rf x".chars() {
+        press(&mut desk, 200, KeyCode::Char(c));
+    }
+    let screen = press(&mut desk, 200, KeyCode::Enter);
+    assert_eq!(desk.take_commands(), [], "it is asked as it is now");
+    for part in ["(changed)", "! This command deletes directories", "in web", "┃ ls; rm -rf x"] {
+        assert!(screen.contains(part), "{part}: {screen}");
+    }
+    press(&mut desk, 2_000, KeyCode::Char('y'));
+    assert_eq!(
+        desk.take_commands(),
+        [allow_edited(20, json!({"command": "ls; rm -rf x", "directory": "web"}))]
+    );
+    // Esc leaves it as it was, and so does a text that is the same
+    for code in [KeyCode::Esc, KeyCode::Enter] {
+        let mut desk = self::desk(vec![command(20, "ls")]);
+        press(&mut desk, 2_000, KeyCode::Char('e'));
+        press(&mut desk, 2_000, code);
+        press(&mut desk, 2_000, KeyCode::Char('y'));
+        assert_eq!(desk.take_commands(), [allow(20)], "{code:?}");
+    }
+    // arguments that are no text are JSON
+    let mut desk = self::desk(vec![asked(20, "edit_file", json!({"path": "a", "edits": [1]}))]);
+    press(&mut desk, 2_000, KeyCode::Char('e'));
+    press(&mut desk, 2_000, KeyCode::Char('x'));
+    let screen = press(&mut desk, 2_000, KeyCode::Enter);
+    assert!(screen.contains("✗ this is not JSON"), "{screen}");
+    press(&mut desk, 2_000, KeyCode::Backspace);
+    let screen = press(&mut desk, 2_000, KeyCode::Enter);
+    assert!(!screen.contains("✗") && desk.model.dialogs[0].draft.is_none(), "{screen}");
+    // for the session: this call as it was changed, later ones as they are
+    let mut desk = self::desk(vec![command(20, "ls")]);
+    press(&mut desk, 2_000, KeyCode::Char('e'));
+    press(&mut desk, 2_000, KeyCode::Char('x'));
+    press(&mut desk, 2_000, KeyCode::Enter);
+    press(&mut desk, 2_000, KeyCode::Char('s'));
+    assert_eq!(desk.take_commands(), [allow_edited(20, json!({"command": "lsx", "directory": "web"}))]);
+    desk.run_event("r1", command(21, "pwd"));
+    assert_eq!(desk.take_commands(), [decision_command("r1", 21, ApprovalDecision::AllowTool)]);
+}
+
+#[test]
+fn always_writes_the_rule_that_was_shown() {
+    // what is typed after the offered rule was deleted; empty: it is taken
+    let rows: [(&str, Result<AllowRule, &str>); 5] = [
+        ("", Ok(AllowRule::Tool("execute_terminal".into()))),
+        ("approvals.execute = allow", Ok(AllowRule::Risk(ToolRisk::Execute))),
+        ("approvals.write = allow", Err("this rule does not allow execute_terminal")),
+        ("approvals.tools.other = allow", Err("this rule does not allow execute_terminal")),
+        ("execute_terminal", Err("a rule is approvals.tools.NAME = allow")),
+    ];
+    for (typed, expected) in rows {
+        let mut desk =
+            desk(vec![command(20, "ls"), asked(21, "write_file", json!({"path": "a"})), command(22, "pwd")]);
+        let screen = press(&mut desk, 2_000, KeyCode::Char('a'));
+        assert!(screen.contains("❯ approvals.tools.execute_terminal = allow"), "{screen}");
+        assert_eq!(desk.take_commands(), [], "nothing is written yet");
+        if !typed.is_empty() {
+            desk.press_before_seen(KeyCode::Char('u'), KeyModifiers::CONTROL);
+            desk.send_message(UiMessage::Paste(typed.to_owned()));
+        }
+        let screen = press(&mut desk, 2_000, KeyCode::Enter);
+        let all = |call| decision_command("r1", call, ApprovalDecision::AllowTool);
+        match expected {
+            Ok(rule) => {
+                let written = UiCommand::ask(ProjectRequest::AllowAlways(StandingPermission::Rule(rule)));
+                assert_eq!(desk.take_commands(), [all(20), all(22), written], "{typed}");
+                assert_eq!(desk.model.dialogs.len(), 1, "the file is still asked about");
+            }
+            Err(problem) => {
+                assert_eq!(desk.take_commands(), [], "{typed}");
+                assert!(screen.contains(problem), "{typed}: {screen}");
+                // Esc leads back to the answers
+                press(&mut desk, 2_000, KeyCode::Esc);
+                press(&mut desk, 2_000, KeyCode::Char('y'));
+                assert_eq!(desk.take_commands(), [allow(20)]);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_reason_is_typed_with_a_cursor() {
+    let mut desk = desk(vec![command(20, "ls")]);
+    press(&mut desk, 2_000, KeyCode::Char('r'));
+    for code in [KeyCode::Char('o'), KeyCode::Char('!'), KeyCode::Left, KeyCode::Left, KeyCode::Char('n')] {
+        press(&mut desk, 2_000, code);
+    }
+    press(&mut desk, 2_000, KeyCode::Enter);
+    let reason = Some("no!".to_owned());
+    assert_eq!(desk.take_commands(), [decision_command("r1", 20, ApprovalDecision::Deny { reason })]);
+}
+
+#[test]
+fn answers_are_chosen_with_arrows_behind_the_text() {
+    let long = (0..40).map(|at| format!("echo {at}")).collect::<Vec<_>>().join("\n");
+    let mut desk = desk(vec![command(20, &long)]);
+    let mut lines = 0;
+    while desk.model.dialogs[0].selected.is_none() {
+        press(&mut desk, 2_000, KeyCode::Down);
+        lines += 1;
+        assert!(lines < 60, "{}", desk.draw_screen(80, 24));
+    }
+    assert!(lines > 30, "the text was scrolled line by line: {lines}");
+    // deny is the fifth
+    for _ in 0..4 {
+        press(&mut desk, 2_000, KeyCode::Down);
+    }
+    assert!(desk.draw_screen(80, 24).contains("▸ n deny"), "{}", desk.draw_screen(80, 24));
+    press(&mut desk, 2_000, KeyCode::Enter);
+    assert_eq!(desk.take_commands(), [decision_command("r1", 20, ApprovalDecision::Deny { reason: None })]);
+}
+
+#[test]
+fn tab_walks_the_questions_in_their_order() {
+    let mut desk = desk(vec![command(20, "one"), command(21, "two"), command(22, "three")]);
+    for (code, expected) in [
+        (KeyCode::Tab, "2 of 3"),
+        (KeyCode::Tab, "3 of 3"),
+        (KeyCode::Tab, "1 of 3"),
+        (KeyCode::BackTab, "3 of 3"),
+    ] {
+        let screen = press(&mut desk, 2_000, code);
+        assert!(screen.contains(expected), "{code:?} {expected}: {screen}");
+    }
+    // a new one is the last, wherever the walk is
+    desk.run_event("r1", command(23, "four"));
+    assert!(desk.draw_screen(80, 24).contains("3 of 4"));
+    assert!(press(&mut desk, 2_000, KeyCode::Tab).contains("4 of 4"));
+    press(&mut desk, 2_000, KeyCode::Char('y'));
+    assert_eq!(desk.take_commands(), [allow(23)]);
+}
+
+#[test]
+fn a_question_covers_nothing_and_takes_six_tenths_at_most() {
+    let long = "echo\n".repeat(100);
+    for (width, height) in [(60, 20), (80, 24), (120, 36), (250, 70)] {
+        let mut desk = desk(vec![command(20, &long)]);
+        let screen = desk.draw_screen(width, height);
+        let rows: Vec<&str> = screen.lines().collect();
+        let at = |sign: char| rows.iter().position(|row| row.starts_with(sign)).unwrap();
+        let (first, last) = (at('┌'), at('└'));
+        assert!(last - first < usize::from(height) * 6 / 10, "{screen}");
+        assert!(rows[last + 1].starts_with("───"), "the input line is below: {screen}");
+        assert!(rows[first].contains("Allow coder to execute"), "{screen}");
+        assert!(screen.contains("↓ ") && screen.contains(" more lines"), "{screen}");
+        // of the conversation its newest rows are seen
+        assert!(rows[..first].iter().any(|row| row.contains("code")), "{screen}");
+    }
+}
+
+#[test]
+fn the_wheel_scrolls_what_is_under_it() {
+    let mut desk = desk(vec![command(20, &"echo\n".repeat(100))]);
+    desk.model.mouse = true;
+    let mut turn = |row: u16| {
+        let event =
+            MouseEvent { kind: MouseEventKind::ScrollDown, column: 5, row, modifiers: KeyModifiers::NONE };
+        desk.send_message(UiMessage::Mouse(event));
+        desk.model.dialogs[0].scroll
+    };
+    assert_eq!((turn(15), turn(15), turn(2)), (3, 6, 6));
+}
