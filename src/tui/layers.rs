@@ -133,6 +133,14 @@ impl UiModel {
         self.panes.focus.filter(|_| self.is_open(ScreenLayer::FocusedPane))
     }
 
+    /// For how long the question on screen takes no key yet, in milliseconds; `None`: it takes them.
+    pub fn question_guard(&self) -> Option<u64> {
+        let seen = [ScreenLayer::KeyQuestion, ScreenLayer::TypedQuestion];
+        let dialog = self.dialogs.front().filter(|dialog| dialog.shown_at.is_some())?;
+        let left = u64::try_from(dialog.guard_ms(self.now)).ok().filter(|left| *left > 0)?;
+        self.visible_layers().iter().any(|layer| seen.contains(layer)).then_some(left)
+    }
+
     /// Closes what only a screen can show. Whether there was anything.
     pub fn close_screen_layers(&mut self) -> bool {
         let closed = [

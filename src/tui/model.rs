@@ -10,7 +10,6 @@ use crate::dialog::QuestionDialog;
 use crate::editor::EditorScreen;
 use crate::history_browser::HistoryBrowser;
 use crate::keymap::KeyBindings;
-use crate::layers::ScreenLayer;
 use crate::layout::{self, LayoutSlot, PaneKind, WIDE};
 use crate::msg::UiCommand;
 use crate::pane::PaneSet;
@@ -270,14 +269,6 @@ impl UiModel {
         let here = self.dialogs.front()?.number;
         let before = self.dialogs.iter().filter(|dialog| dialog.number < here).count();
         Some((before + 1, self.dialogs.len()))
-    }
-
-    /// For how long the question on screen takes no key yet, in milliseconds; `None`: it takes them.
-    pub fn question_guard(&self) -> Option<u64> {
-        let seen = [ScreenLayer::KeyQuestion, ScreenLayer::TypedQuestion];
-        let dialog = self.dialogs.front().filter(|dialog| dialog.shown_at.is_some())?;
-        let left = u64::try_from(dialog.guard_ms(self.now)).ok().filter(|left| *left > 0)?;
-        self.visible_layers().iter().any(|layer| seen.contains(layer)).then_some(left)
     }
 
     /// Runs whose questions wait.

@@ -35,6 +35,7 @@ mod panes;
 pub mod past_run;
 mod project;
 mod question_keys;
+mod question_replies;
 mod resume_picker;
 mod resuming;
 pub mod run_events;

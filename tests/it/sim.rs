@@ -219,6 +219,13 @@ impl Weather {
             if matches!(decision, ApprovalDecision::Allow | ApprovalDecision::AllowTool) {
                 self.approved.push(invocation.clone());
             }
+            if let ApprovalDecision::AllowEdited { arguments } = decision {
+                self.approved.push(ToolInvocation {
+                    arguments: arguments.clone(),
+                    original: None,
+                    ..invocation.clone()
+                });
+            }
             if *decision == ApprovalDecision::AllowTool {
                 self.allowed.push(invocation.tool.clone());
             }

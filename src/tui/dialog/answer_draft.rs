@@ -63,7 +63,8 @@ pub struct EditableCall {
 }
 
 /// Arguments that are edited alone, without the names of the others.
-const TEXTS: [(&str, &str); 3] = [("command", "command"), ("content", "text"), ("new_text", "text")];
+const TEXTS: [(&str, &str); 4] =
+    [("command", "command"), ("content", "text"), ("new_text", "text"), ("patch", "patch")];
 
 impl EditableCall {
     /// `None`: there is nothing to change.
@@ -110,7 +111,7 @@ impl EditableCall {
         Ok(differs)
     }
 
-    /// A text with characters that nobody sees is edited as JSON, which names them.
+    /// A text with invisible characters is edited as JSON, which names them.
     fn edited_key(&self) -> Option<(&'static str, &'static str)> {
         let plain = |key: &str| {
             let text = self.arguments[key].as_str()?;

@@ -114,7 +114,7 @@ impl QuestionDialog {
     }
 
     /// Whether the answer counts beyond this run: never by a key that was meant for something else.
-    pub fn is_lasting(&self, meaning: AnswerMeaning) -> bool {
+    pub fn is_durable(&self, meaning: AnswerMeaning) -> bool {
         match meaning {
             AnswerMeaning::Session => self.is_approval() && !self.step,
             AnswerMeaning::Always => true,

@@ -49,7 +49,7 @@ impl QuestionDialog {
     }
 }
 
-/// The answer that is chosen at first. A yes is nobody's default but the workflow's.
+/// The answer that is chosen at first: the workflow's default, or the first choice.
 fn preset_row(wanted: &WantedAnswer<'_>) -> Option<usize> {
     match wanted.kind {
         PauseKind::Approval | PauseKind::Boolean => {

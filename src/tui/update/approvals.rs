@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::dialog_keys;
+use super::question_replies;
 use crate::dialog::QuestionDialog;
 use crate::model::UiModel;
 use crate::msg::UiCommand;
@@ -106,7 +106,7 @@ pub fn decide_approval(model: &mut UiModel, number: usize, verdict: ApprovalActi
             ));
             return Vec::new();
         }
-        ApprovalAction::Deny => return dialog_keys::dismiss_dialog(model),
+        ApprovalAction::Deny => return question_replies::dismiss_dialog(model),
         _ if model.dialogs.front_mut().is_some_and(QuestionDialog::scroll_before_yes) => {
             model.add_item(TranscriptItem::warning_item(
                 "it is in front now: read it to its end, then allow it",
@@ -120,7 +120,7 @@ pub fn decide_approval(model: &mut UiModel, number: usize, verdict: ApprovalActi
             return front_rule(model).map_or_else(Vec::new, |rule| allow_always(model, rule));
         }
     };
-    dialog_keys::decide_tool_call(model, allowed)
+    question_replies::decide_tool_call(model, allowed)
 }
 
 /// Also every later call of this tool, in any run, until the user leaves.
@@ -145,7 +145,7 @@ fn front_rule(model: &UiModel) -> Option<AllowRule> {
 
 fn allow_by_rule(model: &mut UiModel, rule: AllowRule) -> Vec<UiCommand> {
     model.add_item(TranscriptItem::note_item(&format!("{} allowed until you leave", rule_subject(&rule))));
-    let mut cmds = dialog_keys::decide_tool_call(model, ApprovalDecision::AllowTool);
+    let mut cmds = question_replies::decide_tool_call(model, ApprovalDecision::AllowTool);
     cmds.extend(settle_allowed_calls(model, &rule));
     model.allowed.insert(rule);
     cmds

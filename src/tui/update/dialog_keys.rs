@@ -2,7 +2,7 @@
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::{approvals, draft_keys, index};
+use super::{approvals, draft_keys, question_replies};
 use crate::dialog::{
     AnswerDraft, AnswerMeaning, DialogKind, DraftPurpose, EditableCall, LOOKED, QuestionDialog,
 };
@@ -11,9 +11,7 @@ use crate::msg::UiCommand;
 use crate::slash;
 use crate::text::{fit_to_columns, one_line};
 use synthdev_domain::approval::ApprovalDecision;
-use synthdev_domain::ids::{CallId, RunId};
-use synthdev_service::run_steering::{NetworkAnswer, RunCommand, UserAnswer};
-use synthdev_service::session::{ProjectRequest, StandingPermission};
+use synthdev_service::run_steering::{NetworkAnswer, UserAnswer};
 
 /// Whether a question waits for this key; any other letter is the beginning of a text.
 pub fn accepts_key(dialog: &QuestionDialog, key: KeyEvent) -> bool {
@@ -62,7 +60,7 @@ pub fn on_dialog_key(model: &mut UiModel, key: KeyEvent) -> Vec<UiCommand> {
         KeyCode::Char(' ') if turns_page(dialog, key) => dialog.turn_page(true),
         KeyCode::Home => dialog.scroll = 0,
         KeyCode::End => dialog.scroll = usize::MAX,
-        KeyCode::Esc => return dismiss_dialog(model),
+        KeyCode::Esc => return question_replies::dismiss_dialog(model),
         _ => {}
     }
     Vec::new()
@@ -74,24 +72,28 @@ fn give_answer(model: &mut UiModel, meaning: AnswerMeaning) -> Vec<UiCommand> {
     match (meaning, &dialog.kind) {
         (AnswerMeaning::Pick(at), _) => return pick_choice(model, at),
         (AnswerMeaning::Once, DialogKind::Decide { .. }) => {
-            return reply_to_dialog(model, UserAnswer::Value { value: true.into() });
+            return question_replies::reply_to_dialog(model, UserAnswer::Value { value: true.into() });
         }
         (AnswerMeaning::No, DialogKind::Decide { .. }) => {
-            return reply_to_dialog(model, UserAnswer::Value { value: false.into() });
+            return question_replies::reply_to_dialog(model, UserAnswer::Value { value: false.into() });
         }
         (AnswerMeaning::Once, DialogKind::Network { .. }) => {
-            return answer_network(model, NetworkAnswer::Call);
+            return question_replies::answer_network(model, NetworkAnswer::Call);
         }
         (AnswerMeaning::Session, DialogKind::Network { .. }) => {
-            return answer_network(model, NetworkAnswer::Run);
+            return question_replies::answer_network(model, NetworkAnswer::Run);
         }
-        (AnswerMeaning::Always, DialogKind::Network { .. }) => return network_always(model),
+        (AnswerMeaning::Always, DialogKind::Network { .. }) => {
+            return question_replies::network_always(model);
+        }
         (AnswerMeaning::Session, _) if dialog.is_step() => {
-            return decide_tool_call(model, ApprovalDecision::AllowTool);
+            return question_replies::decide_tool_call(model, ApprovalDecision::AllowTool);
         }
         (AnswerMeaning::Session, _) => return approvals::allow_for_session(model),
-        (AnswerMeaning::Once, _) => return answer_yes_or_no(model, true, ApprovalDecision::Allow),
-        (AnswerMeaning::No | AnswerMeaning::Later, _) => return dismiss_dialog(model),
+        (AnswerMeaning::Once, _) => {
+            return question_replies::answer_yes_or_no(model, true, ApprovalDecision::Allow);
+        }
+        (AnswerMeaning::No | AnswerMeaning::Later, _) => return question_replies::dismiss_dialog(model),
         (AnswerMeaning::Reason, _) => dialog.draft = Some(AnswerDraft::new(DraftPurpose::Reason, "")),
         (AnswerMeaning::Always, _) => {
             let rule = dialog.offered_rule().to_string();
@@ -103,20 +105,6 @@ fn give_answer(model: &mut UiModel, meaning: AnswerMeaning) -> Vec<UiCommand> {
         }
     }
     Vec::new()
-}
-
-/// No, stop, leave it: what Esc means in the dialog on screen.
-pub fn dismiss_dialog(model: &mut UiModel) -> Vec<UiCommand> {
-    match model.dialogs.front().map(|dialog| &dialog.kind) {
-        // no answer at all is neither yes nor no
-        Some(
-            DialogKind::Decide { .. }
-            | DialogKind::Choose { .. }
-            | DialogKind::Look { .. }
-            | DialogKind::Write { .. },
-        ) => reply_to_dialog(model, UserAnswer::Stop),
-        _ => answer_yes_or_no(model, false, ApprovalDecision::Deny { reason: None }),
-    }
 }
 
 /// Enter in the input box while a question wants a text. `None`: it is a command.
@@ -138,7 +126,7 @@ pub fn submit_written_answer(model: &mut UiModel) -> Option<Vec<UiCommand>> {
     // the answer to a workflow's question may be private
     model.composer.discard_unsaved_texts();
     match form.accept_text(&text) {
-        Ok(Some(value)) => Some(reply_to_dialog(model, UserAnswer::Value { value })),
+        Ok(Some(value)) => Some(question_replies::reply_to_dialog(model, UserAnswer::Value { value })),
         Ok(None) => {
             if let Some(dialog) = model.dialogs.front_mut() {
                 (dialog.problem, dialog.scroll) = (None, usize::MAX);
@@ -194,96 +182,5 @@ fn pick_choice(model: &mut UiModel, at: usize) -> Vec<UiCommand> {
         }
         return Vec::new();
     }
-    reply_to_dialog(model, UserAnswer::Value { value: picked.into() })
-}
-
-/// Answers the question on screen and takes it off.
-fn reply_to_dialog(model: &mut UiModel, answer: UserAnswer) -> Vec<UiCommand> {
-    match model.dialogs.pop_front().map(|dialog| dialog.kind) {
-        Some(
-            DialogKind::Decide { run, call, .. }
-            | DialogKind::Choose { run, call, .. }
-            | DialogKind::Look { run, call, .. }
-            | DialogKind::Write { run, call, .. },
-        ) => send_answer(model, run, call, answer),
-        _ => Vec::new(),
-    }
-}
-
-fn send_answer(model: &mut UiModel, run: RunId, call: CallId, answer: UserAnswer) -> Vec<UiCommand> {
-    if let Some(view) = model.run_mut(&run) {
-        view.question_left_open = answer == UserAnswer::Stop;
-    }
-    vec![UiCommand::Send(run, RunCommand::Answer { call, answer })]
-}
-
-fn answer_network(model: &mut UiModel, answer: NetworkAnswer) -> Vec<UiCommand> {
-    match model.dialogs.pop_front().map(|dialog| dialog.kind) {
-        Some(DialogKind::Network { run, call }) => {
-            vec![UiCommand::Send(run, RunCommand::AllowNetwork { call, answer })]
-        }
-        _ => Vec::new(),
-    }
-}
-
-/// For this run, and from the settings for every later one.
-fn network_always(model: &mut UiModel) -> Vec<UiCommand> {
-    let mut cmds = answer_network(model, NetworkAnswer::Run);
-    cmds.push(UiCommand::ask(ProjectRequest::AllowAlways(StandingPermission::Network)));
-    cmds
-}
-
-/// Removes the dialog and sends a yes to its tool call.
-pub fn decide_tool_call(model: &mut UiModel, decision: ApprovalDecision) -> Vec<UiCommand> {
-    answer_yes_or_no(model, true, decision)
-}
-
-/// Removes the dialog and denies its tool call.
-pub fn deny_tool_call(model: &mut UiModel, reason: Option<String>) -> Vec<UiCommand> {
-    answer_yes_or_no(model, false, ApprovalDecision::Deny { reason })
-}
-
-fn answer_yes_or_no(model: &mut UiModel, yes: bool, decision: ApprovalDecision) -> Vec<UiCommand> {
-    let Some(dialog) = model.dialogs.pop_front() else { return Vec::new() };
-    let changed = dialog.edited_call.as_ref().and_then(EditableCall::changed_arguments).filter(|_| yes);
-    let decision = match changed {
-        Some(arguments) => ApprovalDecision::AllowEdited { arguments: arguments.clone() },
-        None => decision,
-    };
-    match dialog.kind {
-        DialogKind::Approval { run, call } => {
-            vec![UiCommand::Send(run, RunCommand::Approve { call, decision })]
-        }
-        DialogKind::GoOn { run, call, suspends_run: parks, .. } => {
-            let cmds = send_answer(
-                model,
-                run.clone(),
-                call,
-                if yes { UserAnswer::Continue } else { UserAnswer::Stop },
-            );
-            if let Some(view) = model.run_mut(&run) {
-                view.question_left_open &= parks;
-            }
-            cmds
-        }
-        DialogKind::Decide { run, call, .. }
-        | DialogKind::Choose { run, call, .. }
-        | DialogKind::Look { run, call, .. }
-        | DialogKind::Write { run, call, .. } => send_answer(model, run, call, UserAnswer::Stop),
-        DialogKind::Network { run, call } => {
-            vec![UiCommand::Send(run, RunCommand::AllowNetwork { call, answer: NetworkAnswer::Deny })]
-        }
-        DialogKind::Unsandboxed { run, call } => {
-            vec![UiCommand::Send(run, RunCommand::AllowUnsandboxed { call, allowed: yes })]
-        }
-        DialogKind::Trust => vec![UiCommand::ask(ProjectRequest::Trust(yes))],
-        DialogKind::Confirm(cmd) => {
-            if yes {
-                index::start_agreed_indexing(model, cmd)
-            } else {
-                model.hint = Some("nothing was changed".to_owned());
-                Vec::new()
-            }
-        }
-    }
+    question_replies::reply_to_dialog(model, UserAnswer::Value { value: picked.into() })
 }

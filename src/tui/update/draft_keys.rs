@@ -2,7 +2,7 @@
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::{approvals, dialog_keys};
+use super::{approvals, question_replies};
 use crate::composer::ComposerEdit;
 use crate::dialog::{DraftPurpose, QuestionDialog};
 use crate::keymap::chord::KeyChord;
@@ -57,7 +57,7 @@ fn submit_draft(model: &mut UiModel) -> Vec<UiCommand> {
     match purpose {
         DraftPurpose::Reason => {
             let reason = Some(text.trim().to_owned()).filter(|text| !text.is_empty());
-            return dialog_keys::deny_tool_call(model, reason);
+            return question_replies::deny_tool_call(model, reason);
         }
         DraftPurpose::Rule => match checked_rule(dialog, &text) {
             Ok(rule) => return approvals::allow_always(model, rule),

@@ -4,7 +4,7 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseEvent, Mou
 use ratatui::layout::Position;
 
 use super::key_press::KeyPress;
-use super::{approvals, dialog_keys, draft_keys, withdrawn_dialog};
+use super::{approvals, dialog_keys, draft_keys, question_replies, withdrawn_dialog};
 use crate::dialog::{DialogKind, QuestionDialog};
 use crate::keymap::KeyAction;
 use crate::layers::ScreenLayer;
@@ -109,7 +109,7 @@ fn answer_question(model: &mut UiModel, press: KeyPress) -> Vec<UiCommand> {
     let key = press.key;
     let Some(dialog) = model.dialogs.front_mut() else { return Vec::new() };
     let meaning = dialog_keys::key_meaning(dialog, key);
-    if press.is_typing && !dialog.is_armed && meaning.is_some_and(|meaning| dialog.is_lasting(meaning)) {
+    if press.is_typing && !dialog.is_armed && meaning.is_some_and(|meaning| dialog.is_durable(meaning)) {
         // what counts beyond this run is never given by a key for something else
         dialog.problem = Some(JUST_APPEARED.to_owned());
         return Vec::new();
@@ -167,7 +167,7 @@ fn in_written(model: &mut UiModel, press: KeyPress) -> Option<Vec<UiCommand>> {
         KeyCode::PageDown => dialog.turn_page(true),
         _ if model.popup.is_some() => return None,
         KeyCode::Enter | KeyCode::Esc if guarded => dialog.problem = Some(JUST_APPEARED.to_owned()),
-        KeyCode::Esc if model.composer.is_empty() => return Some(dialog_keys::dismiss_dialog(model)),
+        KeyCode::Esc if model.composer.is_empty() => return Some(question_replies::dismiss_dialog(model)),
         KeyCode::Esc => {
             model.hint = Some("Ctrl+C takes the text away; Esc then leaves the question for later".to_owned())
         }

@@ -5,7 +5,7 @@ use ratatui::crossterm::event::KeyEvent;
 
 use super::key_press::KeyPress;
 use super::leaving::leave_program;
-use super::{dialog_keys, history_browser, interrupt, question_keys, shell_commands};
+use super::{history_browser, interrupt, question_keys, question_replies, shell_commands};
 use crate::dialog::QuestionDialog;
 use crate::keymap::chord::KeyChord;
 use crate::keymap::{KeyAction, KeyFocusState};
@@ -59,7 +59,7 @@ fn on_interrupt(model: &mut UiModel, at: Timestamp) -> Vec<UiCommand> {
     let cmds = match escape {
         _ if writing => Vec::new(),
         Some(_) => Vec::new(),
-        None if asked => dialog_keys::dismiss_dialog(model),
+        None if asked => question_replies::dismiss_dialog(model),
         None => cancel_or_stop(model),
     };
     let taken = cmds.is_empty() && (writing || !asked) && !model.composer.is_empty();
