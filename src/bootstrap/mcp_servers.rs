@@ -24,8 +24,7 @@ pub(crate) fn server_pool(tools: &ToolSettings, data: &Path, catalog: &ConfigCat
     })
 }
 
-/// The tools that these servers listed when they were asked last, each name once: a project's server does not describe a tool
-/// of the user's.
+/// What these servers listed when they were asked last, each name once: a project's server describes no tool of the user's.
 pub(crate) fn listed_tools(servers: &BTreeMap<String, McpServerConfig>, data: &Path) -> Vec<ToolSpec> {
     let lists = McpToolLists::new(data);
     let mut servers: Vec<&McpServerConfig> = servers.values().collect();
@@ -41,8 +40,8 @@ pub(crate) fn listed_tools(servers: &BTreeMap<String, McpServerConfig>, data: &P
 /// Servers that were never asked for their tools.
 pub fn unlisted_servers(catalog: &ConfigCatalog, data: &Path) -> Vec<String> {
     let lists = McpToolLists::new(data);
-    let servers = catalog.mcp_servers().values().filter(|server| lists.listed_tools(server).is_none());
-    servers.map(|server| server.name.clone()).collect()
+    let unlisted = catalog.mcp_servers().values().filter(|server| lists.listed_tools(server).is_none());
+    unlisted.map(|server| server.name.clone()).collect()
 }
 
 /// Why a server is left out, for the user.

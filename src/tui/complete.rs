@@ -107,14 +107,7 @@ fn complete_argument(word: &str, rest: &str, names: &CompletionNames) -> Option<
     let plain = |name: &str| (name.to_owned(), String::new());
     let choices: Vec<(String, String)> = match command.argument {
         SlashArgument::None => return None,
-        SlashArgument::Command => {
-            let commands = COMMANDS.iter().map(|c| (c.name.to_owned(), c.description.to_owned()));
-            commands
-                .chain(
-                    slash::help::help_words().filter(|word| slash::find_command(word).is_none()).map(plain),
-                )
-                .collect()
-        }
+        SlashArgument::Command => words_of_help(),
         SlashArgument::Workflow => names.workflows.clone(),
         SlashArgument::Definition => names.workflows.iter().chain(&names.roles).cloned().collect(),
         SlashArgument::Role => names.roles.clone(),
@@ -164,6 +157,13 @@ fn complete_argument(word: &str, rest: &str, names: &CompletionNames) -> Option<
         )
     });
     Some(rank_candidates(rest, all.collect()))
+}
+
+/// What `/help` says more of: commands, and groups of them.
+fn words_of_help() -> Vec<(String, String)> {
+    let commands = COMMANDS.iter().map(|row| (row.name.to_owned(), row.description.to_owned()));
+    let groups = slash::help::help_words().filter(|word| slash::find_command(word).is_none());
+    commands.chain(groups.map(|word| (word.to_owned(), "a group of commands".to_owned()))).collect()
 }
 
 /// Panes by their names in the table of keys.

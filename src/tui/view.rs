@@ -284,10 +284,11 @@ fn draw_status(model: &UiModel, area: Rect, frame: &mut Frame<'_>) {
         spans.push(Span::styled(text, style));
     }
     put_line(frame, area.x, area.y, &Line::from(spans), area.width);
-    if used + display_width(&keys) + 2 >= columns
-        && let Some((_, last)) = keys.rsplit_once(" · ")
+    // the last ones matter most
+    while used + display_width(&keys) + 2 >= columns
+        && let Some((_, rest)) = keys.split_once(" · ")
     {
-        keys = last.to_owned();
+        keys = rest.to_owned();
     }
     if used + display_width(&keys) + 2 < columns {
         let x = u16::try_from(columns - display_width(&keys) - 1).unwrap_or(0);

@@ -1243,7 +1243,7 @@ fn completion_shows_narrows_and_fills() {
 #[test]
 fn enter_takes_what_was_chosen_by_hand() {
     let mut desk = TuiHarness::new();
-    desk.type_text("/cos").key(KeyCode::Down);
+    desk.type_text("/cost").key(KeyCode::Down);
     desk.key(KeyCode::Enter);
     assert_eq!(desk.take_commands(), [UiCommand::ask(DefinitionRequest::Prices(vec![]))]);
 }

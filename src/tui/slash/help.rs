@@ -51,6 +51,7 @@ const GROUPS: &[HelpGroup] = &[
             "review",
             "pane",
             "budget",
+            "contexts",
             "tools",
             "verbosity",
         ],

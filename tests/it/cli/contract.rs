@@ -139,7 +139,7 @@ fn the_final_object_has_exactly_the_documented_fields() {
     let names: Vec<&str> = report.as_object().unwrap().keys().map(String::as_str).collect();
     assert_eq!(names, FIELDS);
     let names: Vec<&str> = report["error"].as_object().unwrap().keys().map(String::as_str).collect();
-    assert_eq!(names, ["code", "title", "detail", "state", "agent", "hint"]);
+    assert_eq!(names, ["code", "title", "detail", "workflow", "state", "agent", "hint", "place"]);
 }
 
 #[test]

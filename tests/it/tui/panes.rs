@@ -285,6 +285,7 @@ pub(super) fn keys(desk: &mut TuiHarness, keys: &str) {
             "F3" => desk.key(KeyCode::F(3)),
             other => match other.split_once('+') {
                 Some(("Alt", letter)) => desk.press_alt(letter.chars().next().unwrap()),
+                Some(("Ctrl", "Space")) => desk.press_control(' '),
                 Some(("Ctrl", letter)) => desk.press_control(letter.chars().next().unwrap()),
                 _ => desk.type_text(other),
             },
@@ -323,7 +324,8 @@ fn keys_lead_to_what_is_on_screen() {
     check(small, "Alt+2 hello Enter", &["I begin with", "queued: hello"], &["─ graph"]);
     check(small, "Alt+2 hello", &["─ graph", "❯ hello"], &[]);
     // letters that are keys in the history are text here
-    check(small, "Alt+2", &[" VIEW ", "Ctrl+F finds"], &[" SEARCH "]);
+    check(small, "Alt+2", &[" VIEW ", "Ctrl+Y copies · Esc back"], &[" SEARCH "]);
+    check(wide, "Alt+2", &[" VIEW ", "Ctrl+F finds"], &[" SEARCH "]);
     check(small, "Alt+2 yes", &["❯ yes"], &[" VIEW "]);
     check(small, "Alt+2 jk/nN", &["❯ jk/nN"], &[" VIEW "]);
     check(small, "Alt+2 /cont", &["❯ /cont", "/continue"], &[" VIEW "]);
@@ -463,22 +465,22 @@ fn rows_are_copied_without_the_screens_line_breaks() {
         assert!(copied.contains(expected), "{pressed}: {copied}");
         assert!(!copied.contains('\x1b'), "{pressed}: {copied}");
     };
-    check("Alt+4 Down Down Down y", "\"parts\"");
-    check("Alt+4 Y", "rounds: 2");
-    check("Alt+4 y", "2");
-    check("Alt+5 Home y", "coder read_files file_paths");
-    check("Alt+5 Home Enter Down Down y", "src/main.rs");
-    check("Alt+6 Home y", "workflow coder_reviewer started");
+    check("Alt+4 Down Down Down Ctrl+y", "\"parts\"");
+    check("Alt+4 Alt+y", "rounds: 2");
+    check("Alt+4 Ctrl+y", "2");
+    check("Alt+5 Home Ctrl+y", "coder read_files file_paths");
+    check("Alt+5 Home Enter Down Down Ctrl+y", "src/main.rs");
+    check("Alt+6 Home Ctrl+y", "workflow coder_reviewer started");
     check(
-        "Alt+6 Home v Down Down y",
+        "Alt+6 Home Ctrl+Space Down Down Ctrl+y",
         "started\n  0:00.0 files    snapshot ab12cd34, 312 files: 1 not covered, vendor/sub (a \
          repository of its own)\n  0:00.0 state    start",
     );
-    check("Alt+6 Home Down v Up y", "started\n  0:00.0 files");
-    check("Alt+6 Home v Down Esc y", "  0:00.0 files");
-    check("Alt+2 Y", "▶● code");
-    check("Tab y", "I begin with the parser.");
-    check("Tab Y", "I begin with the parser.");
+    check("Alt+6 Home Down Ctrl+Space Up Ctrl+y", "started\n  0:00.0 files");
+    check("Alt+6 Home Ctrl+Space Down Esc Ctrl+y", "  0:00.0 files");
+    check("Alt+2 Alt+y", "▶● code");
+    check("Tab Ctrl+y", "I begin with the parser.");
+    check("Tab Alt+y", "I begin with the parser.");
 }
 
 #[test]
@@ -713,7 +715,7 @@ fn another_model_than_was_asked_for_is_told() {
 #[test]
 fn with_reduced_motion_nothing_moves_by_itself() {
     let mut desk = TuiHarness::new();
-    desk.show_working_run();
+    desk.show_working_run().advance_clock(2_000);
     assert!(desk.model.needs_ticks() && desk.draw_screen(80, 24).contains("coder writes 2 s"));
     desk.model.reduced_motion = true;
     let screen = desk.draw_screen(80, 24);
