@@ -208,8 +208,11 @@ fn the_demo_asks_runs_and_gives_the_terminal_back() {
     terminal.wait_for("coder to change files: write_file?");
     terminal.press_keys(ESC);
     terminal.wait_for("the user denied this call");
+    // the other tools are allowed for this session: it goes on to its end
+    terminal.wait_for("role:coder · scripted");
+    terminal.press_keys("/workflow coder_reviewer \"and again\"\r");
     // a line typed while a question is open is no answer to it
-    terminal.wait_for("coder to execute: execute_terminal?");
+    terminal.wait_for("coder to change files: write_file?");
     terminal.press_keys("/exit\r");
     let end = terminal.wait_end();
     assert!(end.contains("exit=0"), "{end}");

@@ -23,6 +23,8 @@ const MOST_PERCENT: u16 = 60;
 const TEXT_ROWS: usize = 3;
 /// Rows of a long list of answers that stay beside a long text.
 const ANSWER_ROWS: usize = 6;
+/// A lower edge with less columns is narrow.
+const NARROW: usize = 50;
 /// Columns that the title has beside what is at risk.
 const TITLE_COLUMNS: usize = 24;
 /// Rows for what is typed inside of a question.
@@ -193,7 +195,8 @@ fn draw_keys(model: &UiModel, dialog: &QuestionDialog, area: Rect, frame: &mut F
     let below = dialog.rows_below() as u64;
     let fresh = !model.line_mode && dialog.is_fresh(model.now);
     let more = match (below, dialog.scroll as u64) {
-        _ if fresh => None,
+        // on a narrow one there is room for one of both
+        _ if fresh && columns < NARROW => None,
         (0, 0) => None,
         (0, above) => Some(format!("↑ {} above", format_count(above, "line"))),
         (below, _) => Some(format!("↓ {}", format_count(below, "more line"))),
