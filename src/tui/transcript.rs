@@ -24,6 +24,9 @@ use layout::{ItemLayoutOptions, ReplyLayoutTail};
 
 use crate::text::one_line;
 
+/// States of one line of steps; of a longer way the last ones.
+const STATES_KEPT: usize = 8;
+
 /// What is at the top of the screen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum TranscriptScroll {
@@ -127,6 +130,11 @@ impl TranscriptList {
             self.edit_item(at, |item| *item = TranscriptItem::Transition(Vec::new()));
         }
         states.push(one_line(to));
+        if states.len() > STATES_KEPT {
+            // a loop can take thousands
+            states.drain(..states.len() - (STATES_KEPT - 1));
+            states.insert(0, "…".to_owned());
+        }
         self.push(TranscriptItem::Transition(states));
     }
 

@@ -91,7 +91,7 @@ fn panes_show_a_run_and_keys_are_the_users_own() {
     terminal.press_keys("\x1b7");
     terminal.wait_for("by state");
     terminal.wait_for("· over");
-    terminal.press_keys("Y");
+    terminal.press_keys("\x1by");
     terminal.wait_for("sent to the terminal's clipboard");
     terminal.press_keys(ESC);
     terminal.wait_for("snapshot restore");

@@ -1,6 +1,6 @@
 //! The texts of `/help`: commands in groups, one group or command in full, the keys.
 
-use super::{COMMANDS, SlashCommand, find_command, unknown_command_text};
+use super::{SlashCommand, find_command, unknown_command_text};
 
 /// Commands that belong together; the first [`FIRST`] stand in the overview.
 struct HelpGroup {
@@ -153,6 +153,7 @@ fn command_lines(names: &[&str]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::COMMANDS;
     use super::*;
 
     #[test]

@@ -128,6 +128,8 @@ fn steps_with_nothing_between_them_are_one_line() {
     check(&["a", "b"], None, &["said", &line("a → b"), "more"]);
     check(&["a", "b", "c"], None, &["said", &line("a → b → c"), "more"]);
     check(&["a", "b", "c", "d", "e"], None, &["said", &line("▸ a → 3 states → e"), "more"]);
+    let loop_steps: Vec<&str> = ["a", "b"].into_iter().cycle().take(100).collect();
+    check(&loop_steps, None, &["said", &line("▸ … → 6 states → b"), "more"]);
     let note = TranscriptItem::note_item("note");
     check(&["a", "b", "c"], Some(note), &["said", &line("a → b"), "  note", &line("b → c"), "more"]);
     let details = ItemLayoutOptions { columns: 12, details: true, ..ItemLayoutOptions::default() };

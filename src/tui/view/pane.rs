@@ -244,7 +244,7 @@ pub fn pane_keys(model: &UiModel, pane: PaneKind) -> String {
     let wanted: &[(KeyAction, &str)] = match pane {
         _ if typing => return "Enter finds · Esc".to_owned(),
         _ if model.panes.search.is_some() => {
-            &[(KeyAction::NextHit, "next"), (KeyAction::PreviousHit, "before"), (KeyAction::Back, "ends")]
+            &[(KeyAction::PreviousHit, "before"), (KeyAction::NextHit, "next"), (KeyAction::Back, "ends")]
         }
         PaneKind::Conversation => &[
             (KeyAction::Search, "finds"),

@@ -228,7 +228,7 @@ fn the_end_of_a_run_is_there_before_its_journal() {
         terminal.wait_for("is not resumed");
         let screen = terminal.screen_text();
         assert!(screen.contains("cannot be read"), "{screen}");
-        assert_eq!(screen.contains("── round → gate"), seen, "{screen}");
+        assert_eq!(screen.contains("→ gate"), seen, "{screen}");
         assert_eq!(screen.contains("… what came later was not read"), later, "{screen}");
         terminal.press_keys("/exit\r");
         assert!(terminal.wait_end().contains("exit=0"));

@@ -293,22 +293,24 @@ pub(super) fn keys(desk: &mut TuiHarness, keys: &str) {
     }
 }
 
+/// What is on screen after these keys, and what is not.
+fn check_keys(size: (u16, u16), pressed: &str, shown: &[&str], hidden: &[&str]) {
+    let mut desk = TuiHarness::new();
+    desk.show_working_run().send_message(UiMessage::Resize(size.0, size.1));
+    desk.draw_screen(size.0, size.1);
+    keys(&mut desk, pressed);
+    let screen = desk.draw_screen(size.0, size.1);
+    for text in shown {
+        assert!(screen.contains(text), "{size:?} {pressed}: {text} is missing\n{screen}");
+    }
+    for text in hidden {
+        assert!(!screen.contains(text), "{size:?} {pressed}: {text} is there\n{screen}");
+    }
+}
+
 #[test]
 fn keys_lead_to_what_is_on_screen() {
-    // size, keys, what is on screen, what is not
-    let check = |size: (u16, u16), pressed: &str, shown: &[&str], hidden: &[&str]| {
-        let mut desk = TuiHarness::new();
-        desk.show_working_run().send_message(UiMessage::Resize(size.0, size.1));
-        desk.draw_screen(size.0, size.1);
-        keys(&mut desk, pressed);
-        let screen = desk.draw_screen(size.0, size.1);
-        for text in shown {
-            assert!(screen.contains(text), "{size:?} {pressed}: {text} is missing\n{screen}");
-        }
-        for text in hidden {
-            assert!(!screen.contains(text), "{size:?} {pressed}: {text} is there\n{screen}");
-        }
-    };
+    let check = check_keys;
     let (small, wide, wider) = ((80, 24), (120, 40), (200, 50));
     check(small, "", &["I begin with"], &["─ graph"]);
     check(
@@ -323,13 +325,6 @@ fn keys_lead_to_what_is_on_screen() {
     check(small, "Alt+2 Alt+3", &["─ agents", "writes"], &["─ graph"]);
     check(small, "Alt+2 hello Enter", &["I begin with", "queued: hello"], &["─ graph"]);
     check(small, "Alt+2 hello", &["─ graph", "❯ hello"], &[]);
-    // letters that are keys in the history are text here
-    check(small, "Alt+2", &[" VIEW ", "Ctrl+Y copies · Esc back"], &[" SEARCH "]);
-    check(wide, "Alt+2", &[" VIEW ", "Ctrl+F finds"], &[" SEARCH "]);
-    check(small, "Alt+2 yes", &["❯ yes"], &[" VIEW "]);
-    check(small, "Alt+2 jk/nN", &["❯ jk/nN"], &[" VIEW "]);
-    check(small, "Alt+2 /cont", &["❯ /cont", "/continue"], &[" VIEW "]);
-    check(small, "Alt+2 Ctrl+f cod", &[" SEARCH "], &["❯ cod", " VIEW "]);
     check(small, "Alt+5 Alt+4 Tab", &["─ tools"], &["─ data"]);
     check(wide, "", &["I begin with", "path", "agents"], &["─ graph"]);
     check(wide, "Alt+2", &["I begin with", "─ graph"], &["│ path"]);
@@ -352,14 +347,27 @@ fn keys_lead_to_what_is_on_screen() {
     );
     check(small, "Alt+5 Home Enter", &["▾ ✓ coder read_files", "println"], &["[31m"]);
     check(small, "Alt+5 Home Enter Enter", &["▸ ✓ coder read_files"], &["println"]);
-    check(small, "Alt+6 Home / Review", &["/Review▏"], &[]);
-    check(small, "Alt+6 Home / revi Enter", &["/revi", "n next"], &["not found"]);
-    check(small, "Alt+6 / nothing Enter", &["/nothing", "not found"], &[]);
-    check(small, "Alt+6 / nothing Enter Esc", &["─ timeline"], &["not found"]);
-    check(small, "Tab / begin", &["I begin with", "/begin▏"], &[]);
-    check(small, "Tab / begin Enter", &["I begin with", "/begin", "Esc ends"], &["not found"]);
-    check(small, "Tab / begun Enter", &["/begun not found"], &[]);
     check(small, "Alt+7", &["$0.02 of $0.05", "left ", "by agent", "by model", "by state"], &[]);
+}
+
+#[test]
+fn letters_in_a_pane_are_text_and_its_search_has_keys_of_its_own() {
+    let check = check_keys;
+    let (small, wide) = ((80, 24), (120, 40));
+    // letters that are keys in the history are text here
+    check(small, "Alt+2", &[" VIEW ", "Ctrl+Y copies · Esc back"], &[" SEARCH "]);
+    check(wide, "Alt+2", &[" VIEW ", "Ctrl+F finds"], &[" SEARCH "]);
+    check(small, "Alt+2 yes", &["❯ yes"], &[" VIEW "]);
+    check(small, "Alt+2 jk/nN", &["❯ jk/nN"], &[" VIEW "]);
+    check(small, "Alt+2 /cont", &["❯ /cont", "/continue"], &[" VIEW "]);
+    check(small, "Alt+2 Ctrl+f cod", &[" SEARCH "], &["❯ cod", " VIEW "]);
+    check(small, "Alt+6 Home Ctrl+f Review", &["/Review▏"], &[]);
+    check(small, "Alt+6 Home Ctrl+f revi Enter", &["/revi", "Ctrl+N next"], &["not found"]);
+    check(small, "Alt+6 Ctrl+f nothing Enter", &["/nothing", "not found"], &[]);
+    check(small, "Alt+6 Ctrl+f nothing Enter Esc", &["─ timeline"], &["not found"]);
+    check(small, "Tab Ctrl+f begin", &["I begin with", "/begin▏"], &[]);
+    check(small, "Tab Ctrl+f begin Enter", &["I begin with", "/begin", "Esc ends"], &["not found"]);
+    check(small, "Tab Ctrl+f begun Enter", &["/begun not found"], &[]);
 }
 
 /// Every pane understands the same keys: it opens, scrolls, finds, copies, fills the screen and closes.
@@ -715,7 +723,7 @@ fn another_model_than_was_asked_for_is_told() {
 #[test]
 fn with_reduced_motion_nothing_moves_by_itself() {
     let mut desk = TuiHarness::new();
-    desk.show_working_run().advance_clock(2_000);
+    desk.show_working_run().advance_clock(2_000).run_event("r1", delta_event(10, DeltaKind::Text, "More. "));
     assert!(desk.model.needs_ticks() && desk.draw_screen(80, 24).contains("coder writes 2 s"));
     desk.model.reduced_motion = true;
     let screen = desk.draw_screen(80, 24);

@@ -239,16 +239,11 @@ fn one_list_of_everything_that_waits() {
     desk.run_event("r1", approval_event(10, "edit_file", command_preview("x"))).line("/approvals");
     let screen = desk.draw_screen(120, 40);
     assert!(desk.model.dialogs.len() == 2, "commands work while something is asked");
-    let RunEvent::ApprovalAsked { call, state, agent, tool, risk, arguments, preview, .. } =
-        approval_event(11, "execute_terminal", command_preview("pwd"))
-    else {
-        unreachable!()
-    };
-    let until = Some(Timestamp(desk.clock + 90_500));
-    desk.run_event(
-        "r1",
-        RunEvent::ApprovalAsked { call, state, agent, tool, risk, arguments, preview, until },
-    );
+    let mut timed = approval_event(11, "execute_terminal", command_preview("pwd"));
+    if let RunEvent::ApprovalAsked { until, .. } = &mut timed {
+        *until = Some(Timestamp(desk.clock + 90_500));
+    }
+    desk.run_event("r1", timed);
     let text = desk.model.transcript.text();
     assert!(
         text.contains(" 1 coder_reviewer r1 · in code · Allow coder to execute: execute_terminal?"),

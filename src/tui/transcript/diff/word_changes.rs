@@ -10,8 +10,11 @@ const MOST_WORDS: usize = 120;
 /// Lines with less than a share of one in so many words in common are different lines.
 const LEAST_SHARE: usize = 3;
 
+/// In bytes of a line, in their order.
+pub type ChangedParts = Vec<Range<usize>>;
+
 /// For each line of a diff the parts that changed, in bytes of the line.
-pub fn changed_words(lines: &[&str]) -> Vec<Vec<Range<usize>>> {
+pub fn changed_words(lines: &[&str]) -> Vec<ChangedParts> {
     let mut found = vec![Vec::new(); lines.len()];
     let mut at = 0;
     while at < lines.len() {
@@ -41,7 +44,7 @@ fn count_with(lines: &[&str], sign: char) -> usize {
 }
 
 /// What each of two lines has alone; `None`: they are not versions of one line.
-fn compare_lines(old: &str, new: &str) -> Option<(Vec<Range<usize>>, Vec<Range<usize>>)> {
+fn compare_lines(old: &str, new: &str) -> Option<(ChangedParts, ChangedParts)> {
     let (old_words, new_words) = (split_words(old), split_words(new));
     if old_words.len() > MOST_WORDS || new_words.len() > MOST_WORDS {
         return None;
@@ -54,7 +57,7 @@ fn compare_lines(old: &str, new: &str) -> Option<(Vec<Range<usize>>, Vec<Range<u
         return None;
     }
     let alone = |words: &[Range<usize>], kept: &dyn Fn(usize) -> bool| {
-        let mut parts: Vec<Range<usize>> = Vec::new();
+        let mut parts = ChangedParts::new();
         for (_, word) in words.iter().enumerate().filter(|(at, _)| !kept(*at)) {
             match parts.last_mut() {
                 Some(last) if last.end == word.start => last.end = word.end,

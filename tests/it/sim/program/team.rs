@@ -117,16 +117,18 @@ pub fn team_arguments(luck: &mut Luck, tool: &str) -> Option<Value> {
     Some(match tool {
         SPAWN_AGENT => {
             let context = luck.pick_item(&["own", "copy", "shared"]);
-            let budget = luck.pick_item(&[
-                Value::Null,
-                Value::Null,
+            let mut spawn = json!({"role": role, "task": "a part", "context": context, "background": luck.random_chance(50)});
+            // few: one that is used up ends an agent before it does anything else
+            let budgets = [
                 json!({"tokens": 9_000}),
                 json!({"tokens": 1_000_000, "cost_usd": 0.5}),
                 json!({"tokens": 0}),
-            ]);
-            json!({
-                "role": role, "task": "a part", "context": context, "background": luck.random_chance(50), "budget": budget
-            })
+                Value::Null,
+            ];
+            if agent == "nobody" {
+                spawn["budget"] = budgets[number].clone();
+            }
+            spawn
         }
         RETURN_RESULTS => json!({"result": luck.pick_item(&[json!("done"), json!({"a": 1})])}),
         SPEAK_TO_AGENT => {
