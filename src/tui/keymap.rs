@@ -361,7 +361,9 @@ mod tests {
         check("Home", empty, Some(KeyAction::Oldest));
         check("Home", pane, Some(KeyAction::First));
         check("y", empty, None);
-        check("y", pane, Some(KeyAction::Copy));
+        check("y", pane, None);
+        check("Ctrl+Y", pane, Some(KeyAction::Copy));
+        check("y", KeyFocusState { history: true, ..pane }, Some(KeyAction::Copy));
         check("Esc", empty, Some(KeyAction::Stop));
         check("Esc", pane, Some(KeyAction::Back));
         check("PgUp", typing, Some(KeyAction::PageUp));

@@ -114,14 +114,14 @@ mod tests {
             assert_eq!((times.activity_ms(now), times.waited_ms(now)), (activity, waited));
             assert_eq!(times.describe_elapsed(10_000, now), text);
         };
-        check(vec![], 9_000, (None, 0, "10.0 s"));
-        check(vec![(1_000, entered())], 3_500, (Some(2_500), 0, "10.0 s"));
+        check(vec![], 9_000, (None, 0, "10 s"));
+        check(vec![(1_000, entered())], 3_500, (Some(2_500), 0, "10 s"));
         let open = vec![(0, entered()), (1_000, asked(1))];
-        check(open.clone(), 5_000, (Some(1_000), 4_000, "10.0 s · 4.0 s waiting for you"));
+        check(open.clone(), 5_000, (Some(1_000), 4_000, "10 s · 4.0 s waiting for you"));
         let mut over = open.clone();
         over.extend([(2_000, asked(2)), (3_000, answered(1)), (5_000, answered(2))]);
-        check(over.clone(), 7_000, (Some(3_000), 4_000, "10.0 s · 4.0 s waiting for you"));
+        check(over.clone(), 7_000, (Some(3_000), 4_000, "10 s · 4.0 s waiting for you"));
         over.push((7_000, entered()));
-        check(over, 8_000, (Some(1_000), 4_000, "10.0 s · 4.0 s waiting for you"));
+        check(over, 8_000, (Some(1_000), 4_000, "10 s · 4.0 s waiting for you"));
     }
 }

@@ -96,7 +96,7 @@ struct SessionResult {
     /// Path and content of every file of the project.
     files: Vec<(String, String)>,
     git_status: String,
-    /// Agent, tool, and whether it succeeded.
+    /// Agent, tool, and whether it succeeded; sorted, as calls that run side by side end in any order.
     calls: Vec<(String, String, bool)>,
     /// What the model was told of each call of the session's agent, in order.
     answers: Vec<String>,
@@ -142,10 +142,12 @@ async fn play_session(dialect: Dialect) -> Option<SessionResult> {
     let answers: Vec<String> =
         tool_answers(last).iter().map(|text| without_chance(text, &world, port)).collect();
     assert_eq!(answers.len(), lead.iter().flatten().count(), "{dialect:?}");
+    let mut calls: Vec<_> = calls.into_iter().map(|one| (one.agent, one.tool, one.ok)).collect();
+    calls.sort();
     Some(SessionResult {
         files: project_files(&world),
         git_status: world.git(&["status", "--porcelain"]),
-        calls: calls.into_iter().map(|one| (one.agent, one.tool, one.ok)).collect(),
+        calls,
         answers,
     })
 }
