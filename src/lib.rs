@@ -94,6 +94,8 @@
 //! | starting a run: on which files, with what | `service/run_start.rs` |
 //! | merge and discard of a worktree | `service/worktree_merge.rs` |
 //! | snapshots: what a restore does, and when it may | `service/project_snapshots.rs` |
+//! | git's index, when a snapshot reads it | `adapters/git/user_index.rs`, `adapters/git/index_summary.rs` |
+//! | time that waits for the user | `tui/run_view/run_times.rs` |
 //! | old snapshots that go by themselves | `runtime/snapshot_limits.rs`; the settings: `settings/layers/snapshot_rules.rs` |
 //! | what is in the conversations of a run, in numbers | `domain/context/statistics.rs`, `engine/machine/context_contents.rs` |
 //! | what `check` and the editor check | `service/definition_check.rs` |

@@ -39,8 +39,10 @@ impl UserIndex {
             return Ok(seed);
         }
         seed.file = index_file_stat(&store.repo);
-        let index =
-            store.repo.index().map_err(|error| snapshot_error::git_read_error(store.location(), &error))?;
+        let failed = |error: git2::Error| snapshot_error::git_read_error(store.location(), &error);
+        let mut index = store.repo.index().map_err(failed)?;
+        // it may have been read before the stat was: then it is not what the stat stands for
+        index.read(false).map_err(failed)?;
         let written = index.path().and_then(|path| fs::metadata(path).ok());
         let written = written.map_or(FileTime::NEVER, |meta| FileTime::modified(&meta));
         let mut prefix = to_bytes(&store.prefix);

@@ -649,6 +649,16 @@ mod tests {
     }
 
     #[test]
+    fn an_index_that_changed_after_its_repository_was_opened_is_read_as_it_is() {
+        let project = IndexedProject::new(&["a"]);
+        project.write("b", "first");
+        let store = project.place_store();
+        project.track(&["b"]);
+        let index = UserIndex::read_index(&store).unwrap();
+        assert_eq!(index.tracked, [b"a", b"b"]);
+    }
+
+    #[test]
     fn an_index_as_new_as_the_snapshot_is_read_again() {
         let project = IndexedProject::new(&["a"]);
         let future = std::time::SystemTime::now() + std::time::Duration::from_secs(60);
