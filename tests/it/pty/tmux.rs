@@ -12,6 +12,9 @@ use crate::support::skip::require_programs;
 /// Only there to end a failing test.
 const BOUND: Duration = Duration::from_secs(10);
 
+/// Stands in the last row while a question is open.
+const QUESTION_END: &str = "Esc denies";
+
 /// A tmux server of its own, with one window of 100×30 in it.
 struct Tmux {
     home: TempDir,
@@ -62,10 +65,16 @@ impl Tmux {
         self.run_to_end(&[&["send-keys"], keys].concat());
     }
 
+    /// The question takes keys and is on screen to its last row.
+    fn wait_question(&self) -> String {
+        self.wait_until("a question that takes keys", |screen| {
+            screen.contains(QUESTION_END) && !screen.contains("new: keys count in a moment")
+        })
+    }
+
     /// Reads the question to its end, then presses the keys.
     fn answer_question(&self, keys: &[&str]) {
-        let fresh = "new: keys count in a moment";
-        let screen = self.wait_until("a question that takes keys", |screen| !screen.contains(fresh));
+        let screen = self.wait_question();
         if screen.contains(" more line") {
             self.press_keys(&["End"]);
             self.wait_until("the end of the question", |screen| !screen.contains(" more line"));
@@ -216,16 +225,19 @@ fn it_goes_on_while_nobody_looks() {
         let environment = [("TMUX_TMPDIR", home)];
         super::Terminal::start_program(Path::new("tmux"), &["-u", "attach"], &environment)
     };
+    // a client draws row by row: it is asked once its last row is there
+    tmux.wait_question();
     let mut looking = attach(&directory);
-    looking.wait_for("write_file?");
+    looking.wait_for(QUESTION_END);
     looking.answer_question("y");
     looking.wait_for("execute_terminal?");
     tmux.run_to_end(&["detach-client"]);
     assert!(looking.wait_end().contains("detached"));
     tmux.answer_question(&["Down", "Down", "Enter"]);
     tmux.wait_for("edit_file?");
+    tmux.wait_question();
     let mut again = attach(&directory);
-    again.wait_for("edit_file?");
+    again.wait_for(QUESTION_END);
     again.answer_question(super::FOR_SESSION);
     again.wait_for("✓ coder_reviewer completed");
     tmux.run_to_end(&["detach-client"]);
