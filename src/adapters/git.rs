@@ -29,6 +29,7 @@ mod project_walk;
 pub(super) mod repository_context;
 pub(super) mod restore_marker;
 pub(super) mod snapshot_commit;
+mod snapshot_creation;
 pub(super) mod snapshot_entry;
 pub(super) mod snapshot_error;
 mod snapshot_gc;
@@ -147,14 +148,14 @@ impl GitSnapshots {
     fn record_snapshot(
         &self,
         here: &RepositoryContext,
-        scan: WorkingTreeScan,
+        mut scan: WorkingTreeScan,
         since: FileTime,
         request: &SnapshotRequest,
     ) -> SnapshotResult<SnapshotInfo> {
         let store = &here.store;
         let failed = |error: git2::Error| snapshot_error::git_write_error(store.location(), &error);
         let odb = store.repo.odb().map_err(failed)?;
-        let mut new = scan.written_objects;
+        let mut new = std::mem::take(&mut scan.written_objects);
         let tree = tree::write_named(&odb, &scan.entries, &mut new).map_err(failed)?;
         let text = |dir: RelPath| String::from_utf8(dir).ok();
         let record = SnapshotRecord {
@@ -167,29 +168,21 @@ impl GitSnapshots {
                 .iter()
                 .filter(|entry| entry.stat.kind != snapshot_entry::TreeEntryKind::Submodule)
                 .count(),
-            skipped: scan.skipped_paths,
+            skipped: std::mem::take(&mut scan.skipped_paths),
             scope: store.scope_name(),
-            empty_dirs: scan.empty_dirs.into_iter().filter_map(text).collect(),
+            empty_dirs: std::mem::take(&mut scan.empty_dirs).into_iter().filter_map(text).collect(),
             exclude: self.exclude.clone(),
             partial: scan.is_partial,
             head: (!store.private).then(|| uncovered_changes::head_commit_id(&store.repo)),
         };
-        let id = snapshot_commit::create_commit(store, tree, &record, new, &scan.last_snapshot)?;
-        let kept = uncovered_files::write_record(
-            &here.location,
-            store.private,
-            &id,
-            &scan.uncovered,
-            &scan.skipped_own_files,
-        );
-        if let Err(error) = kept {
-            // without what belongs to it, it would promise too much; that it cannot go matters less than why
-            let _ = snapshot_commit::delete_snapshot(store, &id);
-            return Err(error);
-        }
-        StatCache { entries: scan.entries, snapshot: id.0.clone(), index: scan.index }
+        let reused = request.may_reuse.then(|| snapshot_creation::find_reusable(here, &scan, tree, &record));
+        let info = match reused.flatten() {
+            Some(same) => same.to_info(),
+            None => snapshot_creation::create_snapshot(here, tree, &record, new, &scan)?,
+        };
+        StatCache { entries: scan.entries, snapshot: info.id.0.clone(), index: scan.index }
             .save_cache(&here.location.stat_cache_file(store.private), since)?;
-        Ok(snapshot_commit::snapshot_info(&id, &record))
+        Ok(info)
     }
 
     pub(super) fn repository_context(
@@ -399,8 +392,8 @@ impl SnapshotPort for GitSnapshots {
         }
         let request = SnapshotRequest {
             label: format!("Before restore of {id}"),
-            run: None,
             note: format!("Restore this one to undo the restore of `{}`.", found.record.label),
+            ..SnapshotRequest::default()
         };
         let hollow_now = scan.empty_dirs.clone();
         let empty_dirs = found.record.empty_dirs.iter().map(|dir| dir.clone().into_bytes()).collect();

@@ -112,8 +112,8 @@ impl GitWorktrees {
         } else {
             let request = SnapshotRequest {
                 label: snapshot_label_before_merge(&worktree.branch),
-                run: None,
                 note: "Restore this one to undo the merge.".to_owned(),
+                ..SnapshotRequest::default()
             };
             let none = BTreeSet::new();
             let (changes, empty_dirs, act) = (&*changes, &none, "merge");

@@ -15,6 +15,8 @@ pub struct SnapshotRequest {
     pub run: Option<RunId>,
     /// The run's input or another note, stored in the commit message.
     pub note: String,
+    /// The newest snapshot may stand for it, where a run took it less than a day ago and nothing has changed since.
+    pub may_reuse: bool,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]

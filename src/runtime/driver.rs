@@ -74,6 +74,8 @@ pub(super) struct DriverStart {
     pub(super) at: Timestamp,
     /// Effects that were begun earlier and are repeated, with the number of the attempt.
     pub(super) repeated_effects: Vec<(Effect, u32)>,
+    /// Nothing of it had happened before.
+    pub(super) is_new_run: bool,
 }
 
 /// Why a driver releases its run.
@@ -101,6 +103,7 @@ impl RunDriver {
             partial_replies: Arc::clone(&partial),
             is_interactive: self.machine.is_user_present(),
             has_snapshot: Arc::default(),
+            is_new_run: opening.is_new_run,
         });
         let DriverStart { output, warnings, at, repeated_effects: repeats, .. } = opening;
         self.update_preview(at, &output.events);

@@ -40,8 +40,10 @@ pub(super) struct EffectExecutor {
     pub(super) inbox_sender: UnboundedSender<DriverMessage>,
     pub(super) partial_replies: PartialReplies,
     pub(super) is_interactive: bool,
-    /// The run has taken a snapshot here already.
+    /// This process has asked for a snapshot of the run already.
     pub(super) has_snapshot: Arc<AtomicBool>,
+    /// It was started by this process, not resumed.
+    pub(super) is_new_run: bool,
 }
 
 impl EffectExecutor {

@@ -22,6 +22,7 @@ use synthdev_engine::effect::Effect;
 use synthdev_engine::input::{Input, ResumeInput, UserAnswer};
 use synthdev_engine::machine::{Machine, MachineOutput};
 use synthdev_engine::pending_requests::PendingEffect;
+use synthdev_engine::pending_requests::PendingRequests;
 use synthdev_engine::run_spec::CONTINUED_SINCE;
 use synthdev_engine::steering::BreakpointSet;
 use synthdev_ports::run_store::StoreError;
@@ -263,24 +264,46 @@ impl RuntimeHandle {
         }));
         let input = self.context.redactor.clean_data(input);
         let at = self.ports().clock.now();
-        let mut rows = Vec::new();
-        let mut output = MachineOutput::default();
         // a process that was killed between recording its run and the first row had only promised to begin
         let started = (!has_begun).then(|| Input::Started { seed: self.ports().ids.seed() });
-        for input in started.into_iter().chain([input]) {
-            let led = requests.handle_input(&mut machine, at, input.clone());
-            self.context.task_broker.apply_output(at, run, &machine, AppliedAnswer::default(), &led);
+        let inputs = started.into_iter().chain([input]);
+        let (rows, output) = self.apply_first_inputs(run, at, &mut machine, &mut requests, inputs)?;
+        self.write_resumption(run, at, &rows, &machine, going.token)?;
+        let repeated_effects = crashed.repeated_effects;
+        let opening = DriverStart {
+            requests,
+            state_schedule,
+            recent_events,
+            output,
+            warnings,
+            at,
+            repeated_effects,
+            is_new_run: false,
+        };
+        self.launch_driver(run.clone(), machine, files, opening, crashed.finished_inputs);
+        Ok(())
+    }
+
+    /// What the first inputs lead to, and the journal's rows of both.
+    fn apply_first_inputs(
+        &self,
+        run: &RunId,
+        at: Timestamp,
+        machine: &mut Machine,
+        requests: &mut PendingRequests,
+        inputs: impl Iterator<Item = Input>,
+    ) -> Result<(Vec<JournalRow>, MachineOutput), ResumeError> {
+        let mut rows = Vec::new();
+        let mut output = MachineOutput::default();
+        for input in inputs {
+            let led = requests.handle_input(machine, at, input.clone());
+            self.context.task_broker.apply_output(at, run, machine, AppliedAnswer::default(), &led);
             let MachineOutput { effects, events } = led;
             journal::input_rows(at, &input, &effects, &events, &mut rows)?;
             output.effects.extend(effects);
             output.events.extend(events);
         }
-        self.write_resumption(run, at, &rows, &machine, going.token)?;
-        let repeated_effects = crashed.repeated_effects;
-        let opening =
-            DriverStart { requests, state_schedule, recent_events, output, warnings, at, repeated_effects };
-        self.launch_driver(run.clone(), machine, files, opening, crashed.finished_inputs);
-        Ok(())
+        Ok((rows, output))
     }
 
     /// The project's files, for the run alone where it needs that, and all of one moment.

@@ -10,8 +10,8 @@ use std::sync::atomic::Ordering;
 use super::effect_executor::EffectExecutor;
 use super::handle::RuntimeHandle;
 use super::runtime_context::RuntimeContext;
-use synthdev_domain::ids::{CallId, RunId, Timestamp};
-use synthdev_domain::journal::{RunQuery, RunStatus};
+use synthdev_domain::ids::{CallId, RunId, SnapshotId, Timestamp};
+use synthdev_domain::journal::{RunOrigin, RunQuery, RunStatus, RunSummary};
 use synthdev_domain::snapshot::{SnapshotInfo, SnapshotLimits, SnapshotRequest, SnapshotRetention};
 use synthdev_engine::input::Input;
 use synthdev_ports::run_store::{RunStore, StoreError};
@@ -22,11 +22,14 @@ const MS_OF_DAY: i64 = 86_400_000;
 impl EffectExecutor {
     pub(super) async fn take_snapshot(&self, call: CallId, label: String, note: String) {
         let store = Arc::clone(&self.context.ports.snapshots);
-        let request = SnapshotRequest { label, note, run: Some(self.run.clone()) };
+        let is_first = !self.has_snapshot.swap(true, Ordering::Relaxed);
+        // later ones show what this run has changed; a resumed run tells its own from those of others
+        let may_reuse = is_first && self.is_new_run;
+        let request = SnapshotRequest { label, note, run: Some(self.run.clone()), may_reuse };
         let taken = tokio::task::spawn_blocking(move || store.take(&request)).await;
         self.send_input(match taken {
             Ok(Ok(info)) => {
-                if !self.has_snapshot.swap(true, Ordering::Relaxed) {
+                if is_first {
                     // nothing waits for it: the next run does again what fails
                     let context = Arc::clone(&self.context);
                     drop(tokio::task::spawn_blocking(move || context.delete_old_snapshots()));
@@ -79,8 +82,8 @@ impl RuntimeContext {
             return Ok(0);
         }
         let failed = |error: StoreError| SnapshotError { message: error.message, hint: error.hint };
-        let needed = needed_runs(&*self.ports.store).map_err(failed)?;
-        let goes = |info: &&&SnapshotInfo| !info.run.as_ref().is_some_and(|run| needed.contains(run));
+        let needed = NeededRuns::load(&*self.ports.store).map_err(failed)?;
+        let goes = |info: &&&SnapshotInfo| !needed.need_snapshot(info);
         let gone: HashSet<_> = old.iter().filter(goes).map(|info| &info.id).collect();
         let Some(newest) = old.iter().map(|info| info.created.0).max().filter(|_| !gone.is_empty()) else {
             return Ok(0);
@@ -108,16 +111,36 @@ fn age_limit(limits: SnapshotLimits, now: Timestamp) -> Option<Timestamp> {
 }
 
 /// Runs that are not over, and those that they came from.
-fn needed_runs(store: &dyn RunStore) -> Result<HashSet<RunId>, StoreError> {
-    let open = vec![RunStatus::Running, RunStatus::Paused, RunStatus::Interrupted];
-    let mut needed = HashSet::new();
-    for run in store.list(&RunQuery { statuses: open, ..RunQuery::default() })? {
-        let mut origin = run.origin;
-        needed.insert(run.id);
-        while let Some(from) = origin.filter(|from| needed.insert(from.run.clone())) {
-            // one that was deleted leads nowhere
-            origin = store.find(from.run.as_str()).ok().and_then(|run| run.origin);
+#[derive(Default)]
+struct NeededRuns {
+    runs: HashSet<RunId>,
+    /// The snapshots that they started from: an earlier run may have taken them.
+    first_snapshots: HashSet<SnapshotId>,
+}
+
+impl NeededRuns {
+    fn load(store: &dyn RunStore) -> Result<Self, StoreError> {
+        let open = vec![RunStatus::Running, RunStatus::Paused, RunStatus::Interrupted];
+        let mut needed = Self::default();
+        for run in store.list(&RunQuery { statuses: open, ..RunQuery::default() })? {
+            let mut origin = needed.add_run(run);
+            while let Some(from) = origin.filter(|from| !needed.runs.contains(&from.run)) {
+                // one that was deleted leads nowhere
+                origin = store.find(from.run.as_str()).ok().and_then(|run| needed.add_run(run));
+            }
         }
+        Ok(needed)
     }
-    Ok(needed)
+
+    /// Gives back where it came from.
+    fn add_run(&mut self, run: RunSummary) -> Option<RunOrigin> {
+        self.first_snapshots.extend(run.progress.snapshot);
+        self.runs.insert(run.id);
+        run.origin
+    }
+
+    fn need_snapshot(&self, info: &SnapshotInfo) -> bool {
+        self.first_snapshots.contains(&info.id)
+            || info.run.as_ref().is_some_and(|run| self.runs.contains(run))
+    }
 }

@@ -78,6 +78,7 @@ impl RuntimeHandle {
             warnings,
             at,
             repeated_effects: Vec::new(),
+            is_new_run: true,
         };
         self.launch_driver(run.clone(), machine, files, opening, Vec::new());
         Ok(run)

@@ -225,8 +225,12 @@ impl HistoryCleanup<'_> {
                 at = *origin;
             }
         }
+        // a run may have started from the snapshot of an earlier one
+        let remaining = known.iter().filter(|run| !gone.contains(&run.id));
+        let used: HashSet<_> = remaining.filter_map(|run| run.progress.snapshot.as_ref()).collect();
         let goes = |info: &SnapshotInfo| {
-            info.run.as_ref().is_some_and(|run| gone.contains(run) && !needed.contains(run))
+            let is_of_gone = info.run.as_ref().is_some_and(|run| gone.contains(run) && !needed.contains(run));
+            is_of_gone && !used.contains(&info.id)
         };
         let failed = |error: SnapshotError| StoreError { message: error.message, hint: error.hint };
         let (old, others): (Vec<_>, Vec<_>) =

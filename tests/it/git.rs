@@ -12,6 +12,8 @@ mod left_out;
 mod lock;
 #[path = "git/random.rs"]
 mod random;
+#[path = "git/reuse.rs"]
+mod reuse;
 #[path = "git/versions.rs"]
 mod versions;
 #[path = "git/worktree.rs"]
@@ -111,7 +113,12 @@ fn round_trip(project: &Project) {
 }
 
 pub fn request(label: &str) -> SnapshotRequest {
-    SnapshotRequest { label: label.into(), run: Some(RunId::from("r1")), note: "note\nof two lines".into() }
+    SnapshotRequest {
+        label: label.into(),
+        run: Some(RunId::from("r1")),
+        note: "note\nof two lines".into(),
+        may_reuse: false,
+    }
 }
 
 #[test]

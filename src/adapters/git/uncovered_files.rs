@@ -163,6 +163,39 @@ struct UncoveredManifest {
     cut: bool,
 }
 
+impl UncoveredManifest {
+    /// Of what is there now.
+    fn describe(
+        place: &SnapshotLocation,
+        private: bool,
+        left_out: &UncoveredFiles,
+        skipped: &[RelPath],
+    ) -> Self {
+        let copy = |(path, held): (&RelPath, &ExcludedFile)| {
+            (ManifestPath::from_path(path), held.stat.kind.mode(), held.mode, held.blob.to_string())
+        };
+        let lists = [
+            (
+                UncoveredReason::Excluded,
+                left_out.unread_excluded.iter().chain(&left_out.truncated_directories).collect::<Vec<_>>(),
+            ),
+            (UncoveredReason::Nested, left_out.nested.iter().collect()),
+            (UncoveredReason::Skipped, skipped.iter().collect()),
+            (UncoveredReason::Ignored, left_out.ignored_paths.iter().collect()),
+        ];
+        let all = lists.iter().flat_map(|(why, paths)| paths.iter().map(|path| (*why, *path)));
+        let seen = all.clone().take(MOST_SEEN).map(|(why, path)| {
+            (ManifestPath::from_path(path), why, path_stamp(&place.project.join(to_path(path))))
+        });
+        Self {
+            private,
+            copies: left_out.excluded_files.iter().map(copy).collect(),
+            seen: seen.collect(),
+            cut: !left_out.truncated_directories.is_empty() || all.count() > MOST_SEEN,
+        }
+    }
+}
+
 /// A path as text, or as bytes where it is none.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
@@ -197,41 +230,34 @@ pub fn write_record(
     skipped: &[RelPath],
 ) -> SnapshotResult<()> {
     let dir = copies_directory(place);
-    let mut copies = Vec::with_capacity(left_out.excluded_files.len());
     let written = || -> io::Result<()> {
         fs::DirBuilder::new().recursive(true).mode(0o700).create(&dir)?;
-        for (path, held) in &left_out.excluded_files {
+        for held in left_out.excluded_files.values() {
             let file = dir.join(held.blob.to_string());
             if fs::symlink_metadata(&file).is_err() {
                 write_private(&dir, &file, &held.content)?;
             }
-            copies.push((
-                ManifestPath::from_path(path),
-                held.stat.kind.mode(),
-                held.mode,
-                held.blob.to_string(),
-            ));
         }
-        let lists = [
-            (
-                UncoveredReason::Excluded,
-                left_out.unread_excluded.iter().chain(&left_out.truncated_directories).collect::<Vec<_>>(),
-            ),
-            (UncoveredReason::Nested, left_out.nested.iter().collect()),
-            (UncoveredReason::Skipped, skipped.iter().collect()),
-            (UncoveredReason::Ignored, left_out.ignored_paths.iter().collect()),
-        ];
-        let all = lists.iter().flat_map(|(why, paths)| paths.iter().map(|path| (*why, *path)));
-        let seen = all.clone().take(MOST_SEEN);
-        let seen = seen.map(|(why, path)| {
-            (ManifestPath::from_path(path), why, path_stamp(&place.project.join(to_path(path))))
-        });
-        let cut = !left_out.truncated_directories.is_empty() || all.count() > MOST_SEEN;
-        let manifest = UncoveredManifest { private, seen: seen.collect(), cut, copies };
+        let manifest = UncoveredManifest::describe(place, private, left_out, skipped);
         write_private(&dir, &manifest_file(place, id), &serde_json::to_vec(&manifest)?)?;
         fs::File::open(&dir)?.sync_all()
     };
     written().map_err(|error| snapshot_error::store_io_error(&dir, &error))
+}
+
+/// Whether `write_record` would write what is kept beside that snapshot already.
+pub fn is_same_record(
+    place: &SnapshotLocation,
+    private: bool,
+    id: &SnapshotId,
+    left_out: &UncoveredFiles,
+    skipped: &[RelPath],
+) -> bool {
+    let present = serde_json::to_vec(&UncoveredManifest::describe(place, private, left_out, skipped));
+    let kept = fs::read(manifest_file(place, id));
+    let is_there = |held: &ExcludedFile| fs::symlink_metadata(copy_file(place, held.blob)).is_ok();
+    present.ok().is_some_and(|present| kept.is_ok_and(|kept| kept == present))
+        && left_out.excluded_files.values().all(is_there)
 }
 
 /// Whole or not at all, for the user alone.

@@ -22,9 +22,16 @@ impl ClockPort for Ticking {
     }
 }
 
+/// The time at which every store begins, in milliseconds.
+pub const FIRST_TIME: i64 = 1_700_000_000_000;
+
 pub fn store_at(project: PathBuf, data: PathBuf, exclude: &[&str]) -> GitSnapshots {
+    store_from(project, data, exclude, FIRST_TIME)
+}
+
+pub fn store_from(project: PathBuf, data: PathBuf, exclude: &[&str], time: i64) -> GitSnapshots {
     let exclude = exclude.iter().map(|line| (*line).to_owned()).collect();
-    let clock = Arc::new(Ticking(AtomicI64::new(1_700_000_000_000)));
+    let clock = Arc::new(Ticking(AtomicI64::new(time)));
     GitSnapshots::open(project, data, exclude, clock)
 }
 

@@ -176,29 +176,52 @@ fn what_the_history_takes_is_shown() {
     }
 }
 
-#[test]
-fn snapshots_go_with_their_runs_only_on_request_and_not_while_a_fork_needs_them() {
+/// A workflow whose runs change one file.
+fn world_with_writing_runs() -> World {
     let world = World::repository();
     let write = json!({"name": "start", "type": "shell", "command": "date +%N > own.txt",
         "transition": [{"target": "stop"}]});
     world.write_json("w.json", &json!({"workflow_name": "w", "states": [write, {"name": "stop"}]}));
-    let start = || {
-        let arguments = ["run", "--workflow-file", "w.json", "--yes", "--json"];
-        world.run_program(&arguments).code(0).json()["run_id"].as_str().unwrap().to_owned()
-    };
-    let count = || world.git(&["for-each-ref", "refs/synthdev/snapshots"]).lines().count();
-    let origin = start();
-    start();
+    world
+}
+
+fn start_writing_run(world: &World) -> String {
+    let arguments = ["run", "--workflow-file", "w.json", "--yes", "--json"];
+    world.run_program(&arguments).code(0).json()["run_id"].as_str().unwrap().to_owned()
+}
+
+fn count_snapshots(world: &World) -> usize {
+    world.git(&["for-each-ref", "refs/synthdev/snapshots"]).lines().count()
+}
+
+#[test]
+fn snapshots_go_with_their_runs_only_on_request_and_not_while_a_fork_needs_them() {
+    let world = world_with_writing_runs();
+    let origin = start_writing_run(&world);
+    start_writing_run(&world);
     world.run_program(&["snapshot", "create", "mine"]).code(0);
-    assert_eq!(count(), 5);
+    assert_eq!(count_snapshots(&world), 4, "the second run starts from what the first one left");
     world.run_program(&["runs", "fork", &origin, "--at", "2"]).code(0);
     let shown = run_gc(&world, &["--keep", "0", "--snapshots"]);
-    assert_eq!((&shown["count"], &shown["snapshots"]), (&json!(2), &json!(2)));
-    assert_eq!(count(), 5, "only shown");
+    assert_eq!((&shown["count"], &shown["snapshots"]), (&json!(2), &json!(1)));
+    assert_eq!(count_snapshots(&world), 4, "only shown");
     let gone = run_gc(&world, &["--keep", "0", "--snapshots", "--yes"]);
-    assert_eq!((&gone["removed"], &gone["snapshots"]), (&json!(true), &json!(2)));
-    assert_eq!(count(), 3, "those of the origin and the user's own stay");
-    let last = start();
+    assert_eq!((&gone["removed"], &gone["snapshots"]), (&json!(true), &json!(1)));
+    assert_eq!(count_snapshots(&world), 3, "those of the origin and the user's own stay");
+    let last = start_writing_run(&world);
     assert_eq!(run_gc(&world, &["--keep", "0", "--yes"])["snapshots"], Value::Null);
-    assert_eq!(count(), 5, "{last}");
+    assert_eq!(count_snapshots(&world), 5, "{last}");
+}
+
+#[test]
+fn a_snapshot_that_a_later_run_started_from_stays_without_the_run_that_took_it() {
+    let world = world_with_writing_runs();
+    start_writing_run(&world);
+    let before = world.read_file("own.txt");
+    let second = start_writing_run(&world);
+    assert_ne!(world.read_file("own.txt"), before);
+    let gone = run_gc(&world, &["--keep", "1", "--snapshots", "--yes"]);
+    assert_eq!((&gone["count"], &gone["snapshots"]), (&json!(1), &json!(1)));
+    world.run_program(&["runs", "undo", &second, "--yes"]).code(0);
+    assert_eq!(world.read_file("own.txt"), before);
 }
