@@ -18,7 +18,7 @@ use synthdev_domain::snapshot::{
     SnapshotRetention, UnrestoredChanges,
 };
 use synthdev_ports::clock::ClockPort;
-use synthdev_ports::snapshot::{RestoreStartHook, SnapshotError, SnapshotPort};
+use synthdev_ports::snapshot::{RestoreStartHook, SnapshotChoice, SnapshotError, SnapshotPort};
 
 pub(super) mod apply_changes;
 mod disk_sync;
@@ -303,12 +303,7 @@ impl SnapshotPort for GitSnapshots {
     }
 
     fn list(&self) -> Result<Vec<SnapshotInfo>, SnapshotError> {
-        let mut all = Vec::new();
-        for store in self.resolve_location()?.all_stores()? {
-            all.extend(snapshot_commit::list_snapshots(&store)?.iter().map(StoredSnapshot::to_info));
-        }
-        all.sort_by(|a, b| b.id.cmp(&a.id));
-        Ok(all)
+        snapshot_gc::list_newest_first(&self.resolve_location()?.all_stores()?)
     }
 
     fn find(&self, id: &str) -> Result<SnapshotInfo, SnapshotError> {
@@ -446,38 +441,20 @@ impl SnapshotPort for GitSnapshots {
         let place = self.resolve_location()?;
         let _lock = place.lock_project()?;
         snapshot_commit::delete_snapshot(&store_holding(&place, id.as_str())?, id)?;
-        prune_uncovered_records(&place)
+        snapshot_gc::prune_uncovered_records(&place)
     }
 
     fn delete_old(&self, sweep: &SnapshotRetention) -> Result<Vec<SnapshotInfo>, SnapshotError> {
-        let swept = snapshot_gc::select_expired(self.list()?, sweep);
-        if !sweep.dry && !swept.is_empty() {
-            let place = self.resolve_location()?;
-            let _lock = place.lock_project()?;
-            for store in place.all_stores()? {
-                // Another instance may have deleted some meanwhile.
-                let there = snapshot_commit::list_snapshots(&store)?.into_iter().map(|found| found.id);
-                let there: Vec<SnapshotId> =
-                    there.filter(|id| swept.iter().any(|info| info.id == *id)).collect();
-                there.iter().try_for_each(|id| snapshot_commit::delete_snapshot(&store, id))?;
-                if store.private {
-                    snapshot_gc::prune_unreachable(&store)?;
-                }
-            }
-            prune_uncovered_records(&place)?;
+        if sweep.dry {
+            return Ok(snapshot_gc::select_expired(self.list()?, sweep));
         }
-        Ok(swept)
+        let expired = |all: &[SnapshotInfo]| snapshot_gc::select_expired(all.to_vec(), sweep);
+        self.delete_chosen(&|all| Ok(expired(all).into_iter().map(|info| info.id).collect()))
     }
-}
 
-/// Private copies of snapshots that are gone; call with the lock held.
-fn prune_uncovered_records(place: &SnapshotLocation) -> SnapshotResult<()> {
-    let mut there = Vec::new();
-    for store in place.all_stores()? {
-        there.push((
-            store.private,
-            snapshot_commit::list_snapshots(&store)?.into_iter().map(|found| found.id.0).collect(),
-        ));
+    fn delete_chosen(&self, choose: SnapshotChoice<'_>) -> Result<Vec<SnapshotInfo>, SnapshotError> {
+        let place = self.resolve_location()?;
+        let _lock = place.lock_project()?;
+        snapshot_gc::delete_chosen(&place, choose)
     }
-    uncovered_files::prune_records(place, &there)
 }

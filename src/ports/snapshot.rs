@@ -1,5 +1,7 @@
 //! Stored states of the project's files.
 
+use std::collections::HashSet;
+
 use synthdev_domain::ids::SnapshotId;
 use synthdev_domain::snapshot::{
     ChangedFile, InterruptedRestore, SnapshotInfo, SnapshotRequest, SnapshotRestoreResult, SnapshotRetention,
@@ -16,6 +18,9 @@ pub struct SnapshotError {
 /// Gets the snapshot that undoes the restore: of the present, or of the files before an earlier attempt that was cut
 /// off. `None`: the files are as they should be, none will change.
 pub type RestoreStartHook<'a> = &'a mut dyn FnMut(Option<&SnapshotId>) -> Result<(), SnapshotError>;
+
+/// Which of the snapshots are meant.
+pub type SnapshotChoice<'a> = &'a dyn Fn(&[SnapshotInfo]) -> Result<HashSet<SnapshotId>, SnapshotError>;
 
 /// Blocking: callers use a blocking thread. One store serves one project directory.
 /// Every function: `SnapshotError` says what could not be read or written.
@@ -95,4 +100,11 @@ pub trait SnapshotPort: Send + Sync {
     /// # Errors
     /// See the trait; the snapshots before the failing one are deleted.
     fn delete_old(&self, sweep: &SnapshotRetention) -> Result<Vec<SnapshotInfo>, SnapshotError>;
+
+    /// Deletes those that `choose` names among all, which it gets newest first; returns them. No other snapshot of the
+    /// project is taken meanwhile.
+    ///
+    /// # Errors
+    /// See the trait, or `choose` failed; the snapshots before the failing one are deleted.
+    fn delete_chosen(&self, choose: SnapshotChoice<'_>) -> Result<Vec<SnapshotInfo>, SnapshotError>;
 }

@@ -12,7 +12,7 @@ use super::handle::RuntimeHandle;
 use super::runtime_context::RuntimeContext;
 use synthdev_domain::ids::{CallId, RunId, SnapshotId, Timestamp};
 use synthdev_domain::journal::{RunOrigin, RunQuery, RunStatus, RunSummary};
-use synthdev_domain::snapshot::{SnapshotInfo, SnapshotLimits, SnapshotRequest, SnapshotRetention};
+use synthdev_domain::snapshot::{SnapshotInfo, SnapshotLimits, SnapshotRequest};
 use synthdev_engine::input::Input;
 use synthdev_ports::run_store::{RunStore, StoreError};
 use synthdev_ports::snapshot::SnapshotError;
@@ -62,41 +62,35 @@ impl RuntimeContext {
             return Ok(0);
         }
         let snapshots = &self.ports.snapshots;
-        let list = snapshots.list()?;
-        let stay = runs_that_stay(&list, limits);
+        if snapshots.interrupted_restore()?.is_some() {
+            return Ok(0);
+        }
+        Ok(snapshots.delete_chosen(&|all| self.choose_old_snapshots(all, limits))?.len())
+    }
+
+    /// Those beyond the limits that no run needs.
+    fn choose_old_snapshots(
+        &self,
+        all: &[SnapshotInfo],
+        limits: SnapshotLimits,
+    ) -> Result<HashSet<SnapshotId>, SnapshotError> {
+        let stay = runs_that_stay(all, limits);
         let before = age_limit(limits, self.ports.clock.now());
-        let is_old = |at: usize, info: &SnapshotInfo| {
+        let is_old = |(at, info): &(usize, &SnapshotInfo)| {
             let is_counted = info.run.as_ref().is_some_and(|run| stay.contains(run));
-            let is_beyond = limits.keep > 0 && at >= limits.keep && !is_counted;
+            let is_beyond = limits.keep > 0 && *at >= limits.keep && !is_counted;
             is_beyond || before.is_some_and(|before| info.created < before)
         };
         // the newest is what was taken just now
-        let old: Vec<&SnapshotInfo> = list
-            .iter()
-            .enumerate()
-            .skip(1)
-            .filter(|(at, info)| is_old(*at, info))
-            .map(|(_, info)| info)
-            .collect();
-        if old.is_empty() || snapshots.interrupted_restore()?.is_some() {
-            return Ok(0);
+        let old: Vec<&SnapshotInfo> =
+            all.iter().enumerate().skip(1).filter(is_old).map(|(_, info)| info).collect();
+        if old.is_empty() {
+            return Ok(HashSet::new());
         }
         let failed = |error: StoreError| SnapshotError { message: error.message, hint: error.hint };
         let needed = NeededRuns::load(&*self.ports.store).map_err(failed)?;
-        let goes = |info: &&&SnapshotInfo| !needed.need_snapshot(info);
-        let gone: HashSet<_> = old.iter().filter(goes).map(|info| &info.id).collect();
-        let Some(newest) = old.iter().map(|info| info.created.0).max().filter(|_| !gone.is_empty()) else {
-            return Ok(0);
-        };
-        let others = list.iter().filter(|info| !gone.contains(&info.id));
-        let sweep = SnapshotRetention {
-            keep: 0,
-            // one that is taken meanwhile is not among the others
-            older_than: Some(Timestamp(newest + 1)),
-            keep_ids: others.map(|info| info.id.clone()).collect(),
-            dry: false,
-        };
-        Ok(snapshots.delete_old(&sweep)?.len())
+        let gone = old.into_iter().filter(|info| !needed.need_snapshot(info));
+        Ok(gone.map(|info| info.id.clone()).collect())
     }
 }
 

@@ -152,6 +152,11 @@ pub fn unknown_id_error(id: &str) -> SnapshotError {
     snapshot_error(format!("no snapshot `{id}` of this project"), "List the snapshots to see their ids.")
 }
 
+/// Whether its ref is in this store.
+pub fn is_stored(store: &SnapshotRepository, id: &SnapshotId) -> bool {
+    store.repo.find_reference(&reference_name(id.as_str())).is_ok()
+}
+
 /// # Errors
 /// The ref cannot be removed.
 pub fn delete_snapshot(store: &SnapshotRepository, id: &SnapshotId) -> SnapshotResult<()> {

@@ -1,4 +1,4 @@
-//! Which snapshots are old enough to go, and taking out of a private store what none of the others needs.
+//! Which snapshots are old enough to go, deleting them, and taking out of a private store what none of the others needs.
 //! Never touches the objects of a repository that is the user's: git collects them.
 
 use std::collections::HashSet;
@@ -6,16 +6,74 @@ use std::fs;
 
 use git2::{ObjectType, Oid, Repository};
 
+use super::snapshot_commit::{self, StoredSnapshot};
 use super::snapshot_error::{self, SnapshotResult};
-use super::snapshot_location::SnapshotRepository;
+use super::snapshot_location::{SnapshotLocation, SnapshotRepository};
+use super::uncovered_files;
 use synthdev_domain::ids::SnapshotId;
 use synthdev_domain::snapshot::{SnapshotInfo, SnapshotRetention};
+use synthdev_ports::snapshot::SnapshotChoice;
 
 /// Those that go; `all` is newest first, and so is the answer.
 pub fn select_expired(all: Vec<SnapshotInfo>, sweep: &SnapshotRetention) -> Vec<SnapshotInfo> {
     let old = |info: &SnapshotInfo| sweep.older_than.is_none_or(|limit| info.created < limit);
     let named: HashSet<&str> = sweep.keep_ids.iter().map(SnapshotId::as_str).collect();
     all.into_iter().skip(sweep.keep).filter(|info| old(info) && !named.contains(info.id.as_str())).collect()
+}
+
+/// Of all stores of a project.
+pub fn list_newest_first(stores: &[SnapshotRepository]) -> SnapshotResult<Vec<SnapshotInfo>> {
+    let mut all = Vec::new();
+    for store in stores {
+        all.extend(snapshot_commit::list_snapshots(store)?.iter().map(StoredSnapshot::to_info));
+    }
+    all.sort_by(|a, b| b.id.cmp(&a.id));
+    Ok(all)
+}
+
+/// Deletes snapshots and what belongs to them; call with the lock held. Opens each store once: that of a user is inspected
+/// whenever it is opened, which takes longer than all of the rest.
+///
+/// # Errors
+/// The stores cannot be read or written, or `choose` failed.
+pub fn delete_chosen(
+    place: &SnapshotLocation,
+    choose: SnapshotChoice<'_>,
+) -> SnapshotResult<Vec<SnapshotInfo>> {
+    let stores = place.all_stores()?;
+    let all = list_newest_first(&stores)?;
+    let chosen = choose(&all)?;
+    let (gone, rest): (Vec<_>, Vec<_>) = all.into_iter().partition(|info| chosen.contains(&info.id));
+    if gone.is_empty() {
+        return Ok(gone);
+    }
+    let mut remaining = Vec::new();
+    for store in &stores {
+        let is_stored = |info: &&SnapshotInfo| snapshot_commit::is_stored(store, &info.id);
+        gone.iter()
+            .filter(is_stored)
+            .try_for_each(|info| snapshot_commit::delete_snapshot(store, &info.id))?;
+        if store.private {
+            prune_unreachable(store)?;
+        }
+        remaining
+            .push((store.private, rest.iter().filter(is_stored).map(|info| info.id.0.clone()).collect()));
+    }
+    uncovered_files::prune_records(place, &remaining)?;
+    Ok(gone)
+}
+
+/// Private copies of snapshots that are gone; call with the lock held.
+///
+/// # Errors
+/// The stores cannot be read, or a copy cannot be removed.
+pub fn prune_uncovered_records(place: &SnapshotLocation) -> SnapshotResult<()> {
+    let mut there = Vec::new();
+    for store in place.all_stores()? {
+        let ids = snapshot_commit::list_snapshots(&store)?.into_iter().map(|found| found.id.0);
+        there.push((store.private, ids.collect()));
+    }
+    uncovered_files::prune_records(place, &there)
 }
 
 /// Deletes loose objects that no ref reaches; call with the lock held, so that no snapshot is about to refer to one.

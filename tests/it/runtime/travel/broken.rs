@@ -12,7 +12,7 @@ use synthdev::domain::snapshot::{
     ChangedFile, SnapshotInfo, SnapshotRequest, SnapshotRestoreResult, SnapshotRetention,
 };
 use synthdev::engine::event::RunEvent;
-use synthdev::ports::snapshot::{RestoreStartHook, SnapshotError, SnapshotPort};
+use synthdev::ports::snapshot::{RestoreStartHook, SnapshotChoice, SnapshotError, SnapshotPort};
 use synthdev::runtime::cancel::CancelOutcome;
 use synthdev::runtime::handle::{RuntimeHandle, RuntimeOptions, RuntimePorts};
 use synthdev::runtime::resume::ResumeRequest;
@@ -94,6 +94,10 @@ impl SnapshotPort for Faulty {
 
     fn delete_old(&self, sweep: &SnapshotRetention) -> Result<Vec<SnapshotInfo>, SnapshotError> {
         self.inner.delete_old(sweep)
+    }
+
+    fn delete_chosen(&self, choose: SnapshotChoice<'_>) -> Result<Vec<SnapshotInfo>, SnapshotError> {
+        self.inner.delete_chosen(choose)
     }
 }
 
