@@ -1,9 +1,11 @@
 //! The state of a run, kept so that resuming it need not read its whole journal: a cache, which no other build of the
 //! program gets.
 
+use std::io::Read;
 use std::sync::OnceLock;
 use std::time::UNIX_EPOCH;
 
+use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::decode;
@@ -46,22 +48,15 @@ pub(super) fn load_with_state(
 ) -> rusqlite::Result<Option<RunWithState>> {
     let moment = connection.unchecked_transaction()?;
     let Some(HeaderWithKey { key, header }) = find_header(&moment, run)? else { return Ok(None) };
-    let stored = moment
+    let seq: Option<i64> = moment
         .prepare_cached(
-            "SELECT seq, body FROM states WHERE run = ?1 AND build = ?2 AND typeof(seq) = 'integer'
+            "SELECT seq FROM states WHERE run = ?1 AND build = ?2 AND typeof(seq) = 'integer'
              AND typeof(body) = 'text'",
         )?
-        .query_row(params![key, build_identity()], |row| {
-            // what is no text is damage, and the journal has all of it
-            let state = row.get_ref(1)?.as_str().ok().map(str::to_owned);
-            Ok(state.map(|state| (row.get::<_, i64>(0), state)))
-        })
-        .optional()?
-        .flatten();
-    let (seq, state) = match stored {
-        Some((seq, state)) => (seq?, Some(state)),
-        None => (0, None),
-    };
+        .query_row(params![key, build_identity()], |row| row.get(0))
+        .optional()?;
+    let state = if seq.is_some() { read_state(&moment, key)? } else { None };
+    let seq = seq.filter(|_| state.is_some()).unwrap_or(0);
     let mut statement = moment.prepare_cached(ROWS_FROM)?;
     let mut rows = statement.query([key, seq.saturating_add(1)])?;
     let mut rows_since = Vec::new();
@@ -69,6 +64,16 @@ pub(super) fn load_with_state(
         rows_since.push(decode::row_ref(row)?.into());
     }
     Ok(Some(RunWithState { header, state, rows_since }))
+}
+
+/// Read piece by piece: a query would hold a second copy of it, which costs a large state a sixth of its time. What is no
+/// text is damage, and the journal has all of it.
+fn read_state(connection: &Connection, key: i64) -> rusqlite::Result<Option<String>> {
+    let mut body = connection.blob_open("main", "states", "body", key, true)?;
+    let mut state = vec![0; body.len()];
+    body.read_exact(&mut state)
+        .map_err(|error| rusqlite::Error::FromSqlConversionFailure(1, Type::Text, Box::new(error)))?;
+    Ok(String::from_utf8(state).ok())
 }
 
 /// Its bytes.
