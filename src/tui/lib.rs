@@ -5,6 +5,7 @@
 //! terminal. Everything the screen wants from the outside is a request to `synthdev_service::session`, or to `display`.
 //! Refuses: files, clocks, networks, any knowledge of other front-ends.
 
+pub mod agent_identity;
 pub mod answer_fields;
 pub mod complete;
 pub mod composer;

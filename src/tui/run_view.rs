@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
+use crate::agent_identity::AgentRoster;
 use crate::text::one_line;
 use synthdev_domain::context::ConversationSide;
 use synthdev_domain::cost::{CostEntry, CostLedger, TokenUsage};
@@ -134,6 +135,8 @@ pub struct RunView {
     /// States in order of their visits.
     pub path: Vec<String>,
     pub agents: Vec<AgentLine>,
+    /// What its agents look like.
+    pub roster: AgentRoster,
     /// The budget of the whole run, with increases.
     pub budget: Budget,
     /// Of the whole run.
@@ -227,6 +230,7 @@ impl RunView {
             state: String::new(),
             path: Vec::new(),
             agents: Vec::new(),
+            roster: AgentRoster::default(),
             ledger: CostLedger::default(),
             budget: Budget::default(),
             session_costs: CostLedger::default(),
@@ -265,6 +269,7 @@ impl RunView {
     pub fn apply_event(&mut self, at: Timestamp, event: &RunEvent) {
         self.pane_data.apply_event(at, event);
         self.times.apply_event(at, event);
+        self.note_agent(event);
         let doing = match event {
             RunEvent::ModelCalled { agent, side, .. } => {
                 self.agent_mut(&one_line(agent), *side);
@@ -312,6 +317,17 @@ impl RunView {
         {
             agent.activity = doing;
             self.pane_data.agents += 1;
+        }
+    }
+
+    /// An agent appears: from now on it has its look.
+    fn note_agent(&mut self, event: &RunEvent) {
+        match event {
+            RunEvent::StateEntered { agent: Some(agent), .. }
+            | RunEvent::SummaryCalled { agent, .. }
+            | RunEvent::AgentSpawned { agent, .. }
+            | RunEvent::ToolStarted { agent, .. } => self.roster.add_agent(agent),
+            _ => {}
         }
     }
 
@@ -436,6 +452,7 @@ impl RunView {
 
     pub fn agent_mut(&mut self, name: &str, side: ConversationSide) -> &mut AgentLine {
         let at = self.agents.iter().position(|agent| agent.name == name).unwrap_or_else(|| {
+            self.roster.add_agent(name);
             self.agents.push(AgentLine {
                 name: name.to_owned(),
                 side,

@@ -34,6 +34,19 @@ pub struct TerminalEnvironment {
     pub colorterm: Option<String>,
 }
 
+/// How many colours tell agents apart; more agents share them.
+pub const AGENT_COLORS: usize = 6;
+
+/// Each for the dark, the light, and the light ground of sixteen colours.
+const AGENT_PALETTE: [[Color; 3]; AGENT_COLORS] = [
+    [Color::Cyan, Color::Indexed(30), Color::Blue],
+    [Color::LightBlue, Color::Indexed(25), Color::Magenta],
+    [Color::LightGreen, Color::Indexed(64), Color::Green],
+    [Color::LightYellow, Color::Indexed(130), Color::Red],
+    [Color::LightMagenta, Color::Indexed(126), Color::Cyan],
+    [Color::LightRed, Color::Indexed(88), Color::DarkGray],
+];
+
 /// Names of themes, as the setting and `/theme` take them.
 pub const NAMES: [&str; 5] = ["auto", "dark", "light", "light16", "plain"];
 
@@ -106,6 +119,11 @@ impl ColorTheme {
             ConversationSide::User => [Color::Blue, Color::Indexed(25), Color::Magenta],
         };
         self.colour(colours).add_modifier(Modifier::BOLD)
+    }
+
+    /// One of the [`AGENT_COLORS`] looks of agents; a larger number begins again at the first.
+    pub fn agent_style(self, number: usize) -> Style {
+        self.colour(AGENT_PALETTE[number % AGENT_COLORS]).add_modifier(Modifier::BOLD)
     }
 
     /// A part of a line that another version of the line does not have.
