@@ -189,7 +189,8 @@ impl ProjectTools {
                 web_fetch::run_tool(project, self.read_arguments(invocation)?, invocation, confinement).await
             }
             execute_terminal::NAME => {
-                execute_terminal::run_tool(project, self.read_arguments(invocation)?, run, confinement).await
+                let arguments = self.read_arguments(invocation)?;
+                execute_terminal::run_tool(project, arguments, run, confinement, progress).await
             }
             read_output::NAME => read_output::run_tool(project, self.read_arguments(invocation)?, run).await,
             send_input::NAME => {
@@ -217,7 +218,8 @@ impl ProjectTools {
         let run = invocation.run.as_ref();
         let answer = match invocation.tool.as_str() {
             shell::NAME => {
-                shell::run_tool(&self.project, self.read_arguments(invocation)?, run, confinement).await
+                let arguments = self.read_arguments(invocation)?;
+                shell::run_tool(&self.project, arguments, run, confinement, progress).await
             }
             http_request::NAME => {
                 let arguments = self.read_arguments(invocation)?;
@@ -228,7 +230,8 @@ impl ProjectTools {
             }
             other => match (self.project.own_tools.get(other), self.servers.find_tool(other)) {
                 (Some(tool), _) => {
-                    own_tool::run_tool(&self.project, tool, &invocation.arguments, run, confinement).await
+                    let arguments = &invocation.arguments;
+                    own_tool::run_tool(&self.project, tool, arguments, run, confinement, progress).await
                 }
                 (None, Some((address, _))) => {
                     let arguments = McpCallArguments::of_agent(address, invocation.arguments.clone());

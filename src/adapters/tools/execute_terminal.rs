@@ -22,6 +22,7 @@ use super::read_output::{USUAL_BYTES, answer_with_output};
 use super::tool_answer::ToolAnswer;
 use super::tool_context::ToolContext;
 use synthdev_domain::refused_commands::CommandText;
+use synthdev_ports::tool::ToolProgressSink;
 
 pub(super) const NAME: &str = TERMINAL;
 
@@ -88,6 +89,7 @@ pub(super) async fn run_tool(
     arguments: ExecuteTerminalArguments,
     run: Option<&RunId>,
     confinement: CommandConfinement<'_>,
+    progress: &dyn ToolProgressSink,
 ) -> ToolAnswer {
     if arguments.command.contains('\0') {
         return ToolAnswer::failure("`command` must not contain NUL");
@@ -112,6 +114,7 @@ pub(super) async fn run_tool(
         confinement,
         own_sandbox: None,
         output_owner: run.map(|run| OutputOwner { run, record: record.clone() }),
+        progress,
     };
     if arguments.background {
         return start_in_background(project, &job, record, arguments.timeout_seconds, run).await;

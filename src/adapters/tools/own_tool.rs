@@ -13,6 +13,7 @@ use synthdev_domain::own_tool::OwnTool;
 use synthdev_domain::refused_commands::{self, CommandText};
 use synthdev_domain::sandbox::{NetworkAccess, SandboxMode};
 use synthdev_domain::tool::{CommandReach, ToolInvocation, ToolPreview};
+use synthdev_ports::tool::ToolProgressSink;
 
 use super::background_commands::{CommandRecord, OutputOwner};
 use super::confined_tool::ConfinedTool;
@@ -75,6 +76,7 @@ pub(super) async fn run_tool(
     arguments: &Value,
     run: Option<&RunId>,
     confinement: CommandConfinement<'_>,
+    progress: &dyn ToolProgressSink,
 ) -> ToolAnswer {
     let tool = confined.definition();
     if let Err(problem) = check_arguments(tool, arguments) {
@@ -99,6 +101,7 @@ pub(super) async fn run_tool(
         own_sandbox: confined.own_sandbox(),
         output_owner: run
             .map(|run| OutputOwner { run, record: CommandRecord::new(&tool.spec.name, ".", false) }),
+        progress,
     };
     let ended = match process::run_command(project, &job, limit).await {
         Ok(ended) => ended,

@@ -7,6 +7,7 @@
 
 mod background;
 mod job;
+mod output_progress;
 mod prestart;
 mod process_limits;
 mod pseudo_terminal;
@@ -31,6 +32,7 @@ use super::tool_context::ToolContext;
 use super::truncated_output::HeadTailBuffer;
 pub(super) use background::{BackgroundProcess, FinishedProcess, ProcessEvent, start_background};
 pub(super) use job::{CommandConfinement, JobCommand, ProcessJob};
+use output_progress::OutputProgress;
 pub(super) use prestart::PrestartedSandboxes;
 use start::{CommandPipe, send_command};
 pub(crate) use start::{ProcessGroup, ServerCommand, StartPlan, StartedProcess};
@@ -138,7 +140,7 @@ pub(super) async fn run_command(
         } else if sandbox.is_some() {
             send_command(commands, job.command).await;
         }
-        running.until_exit().await
+        running.until_exit(OutputProgress::new(job.progress)).await
     };
     let ended = timeout(limit, command_and_exit).await;
     let left_over = running.finish_process().await;
@@ -253,14 +255,20 @@ impl RunningProcess {
     }
 
     /// Collects output until the command itself has ended.
-    async fn until_exit(&mut self) -> io::Result<ExitStatus> {
+    async fn until_exit(&mut self, mut progress: OutputProgress<'_>) -> io::Result<ExitStatus> {
         // the command, not its group: a server left in the background must not keep us waiting
         let mut exit = self.group.wait_leader();
         loop {
             tokio::select! {
                 status = &mut exit => return status,
-                () = self.output.read_available(), if self.output.receiver.is_some() => {}
+                chunk = self.output.next_chunk(), if self.output.receiver.is_some() => {
+                    if let Some(chunk) = chunk {
+                        progress.note_output(&chunk);
+                        self.output.buffer.push(&chunk);
+                    }
+                }
                 () = self.errors.read_available(), if self.errors.receiver.is_some() => {}
+                () = progress.wait_until_due(), if progress.is_pending() => progress.report_line(),
             }
         }
     }

@@ -21,6 +21,7 @@ use super::process::{self, CommandConfinement, EndedProcess, JobCommand, Process
 use super::tool_answer::ToolAnswer;
 use super::tool_context::ToolContext;
 use synthdev_domain::refused_commands::CommandText;
+use synthdev_ports::tool::ToolProgressSink;
 
 pub(super) const NAME: &str = SHELL;
 
@@ -74,6 +75,7 @@ pub(super) async fn run_tool(
     arguments: ShellArguments,
     run: Option<&RunId>,
     confinement: CommandConfinement<'_>,
+    progress: &dyn ToolProgressSink,
 ) -> ToolAnswer {
     let prepared = match PreparedShellCommand::from_arguments(project, &arguments) {
         Ok(prepared) => prepared,
@@ -99,6 +101,7 @@ pub(super) async fn run_tool(
         confinement,
         own_sandbox: None,
         output_owner: run.map(|run| OutputOwner { run, record: record.clone() }),
+        progress,
     };
     let started = Instant::now();
     match process::run_command(project, &job, limit).await {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
@@ -10,10 +10,39 @@ use synthdev::adapters::sandbox::CommandSandbox;
 use synthdev::adapters::sandbox::sandbox_places::SandboxPlaces;
 use synthdev::domain::sandbox::{NetworkAccess, SandboxLayer, SandboxSettings};
 use synthdev::domain::tool::ToolPreview;
-use synthdev::ports::tool::ToolPort;
+use synthdev::ports::tool::{ToolPort, ToolProgressSink};
 
 use super::{Project, invocation};
 use crate::sim::luck::Luck;
+
+/// Keeps what is reported, and lets the command go on.
+struct ReportsIntoFile<'a> {
+    project: &'a Project,
+    reports: Mutex<Vec<String>>,
+}
+
+impl ToolProgressSink for ReportsIntoFile<'_> {
+    fn report_progress(&self, text: &str) {
+        self.reports.lock().unwrap().push(text.to_owned());
+        std::fs::write(self.project.root().join("go"), "").unwrap();
+    }
+}
+
+#[tokio::test]
+async fn a_command_that_goes_on_reports_its_last_whole_line() {
+    let project = Project::new(&[]);
+    let sink = ReportsIntoFile { project: &project, reports: Mutex::default() };
+    // it ends only once a report has come
+    let line = "echo first; echo second; printf third; until [ -e go ]; do sleep 0.02; done; echo; echo last";
+    for (tool, arguments) in [("execute_terminal", command(line)), ("shell", command(line))] {
+        let call = invocation(tool, arguments);
+        let outcome = project.tools.run_reporting(&call, false, &sink).await;
+        assert!(outcome.ok && outcome.content.contains("last"), "{outcome:?}");
+        let reports = std::mem::take(&mut *sink.reports.lock().unwrap());
+        assert_eq!(reports.first().map(String::as_str), Some("second"), "{tool}: {reports:?}");
+        std::fs::remove_file(project.root().join("go")).unwrap();
+    }
+}
 
 /// Running processes whose command line contains `marker`. A zombie has no command line.
 pub(crate) fn processes(marker: &str) -> usize {

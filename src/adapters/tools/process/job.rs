@@ -5,6 +5,7 @@ use std::path::Path;
 use crate::sandbox::CommandSandbox;
 use crate::tools::background_commands::OutputOwner;
 use synthdev_domain::sandbox::NetworkReach;
+use synthdev_ports::tool::ToolProgressSink;
 
 /// What is started, and where.
 pub(in crate::tools) struct ProcessJob<'a> {
@@ -24,6 +25,8 @@ pub(in crate::tools) struct ProcessJob<'a> {
     pub(in crate::tools) own_sandbox: Option<&'a CommandSandbox>,
     /// Its output is retained whole where it is longer than the answer; `None`: what is left out is lost.
     pub(in crate::tools) output_owner: Option<OutputOwner<'a>>,
+    /// Is told what the command prints last, while it is waited for.
+    pub(in crate::tools) progress: &'a dyn ToolProgressSink,
 }
 
 /// What a command can reach.
