@@ -1,5 +1,6 @@
 //! Runs the user's own editor on a text in a file that only the user can read, and hands it the terminal.
 
+use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -15,18 +16,57 @@ use super::file_io;
 pub fn edit_text(command: &str, name: &str, text: &str, runtime: Option<&Path>) -> io::Result<String> {
     let directory = fresh_directory(runtime)?;
     let path = directory.join(Path::new(name).file_name().unwrap_or("text".as_ref()));
-    let done = file_io::write_new_private(&path, text).and_then(|()| start_editor(command, &path)).and_then(
-        |status| {
+    let done = file_io::write_new_private(&path, text)
+        .and_then(|()| start_editor(command, &[path.clone().into()]))
+        .and_then(|status| {
             if status.success() {
                 file_io::read_text_file(&path)
             } else {
                 Err(io::Error::other(format!("{command}: {status}")))
             }
-        },
-    );
+        });
     // best effort: the user's text is read already
     let _ = fs::remove_dir_all(&directory);
     done
+}
+
+/// A file of the project that a text names. Texts of models name files: only those of the project are opened.
+///
+/// # Errors
+/// The project has no such file.
+pub fn find_project_file(project: &Path, name: &str) -> Result<PathBuf, String> {
+    let missing = || format!("{name}: there is no such file in the project");
+    let root = project.canonicalize().map_err(|error| format!("{}: {error}", project.display()))?;
+    let file = root.join(name).canonicalize().map_err(|_| missing())?;
+    if file.starts_with(&root) && file.is_file() { Ok(file) } else { Err(missing()) }
+}
+
+/// Opens a file in the user's editor, at a line where the editor is known to take one, and waits until it has ended.
+///
+/// # Errors
+/// It cannot be started, or ended with an error.
+pub fn open_file(command: &str, file: &Path, line: Option<u32>) -> io::Result<()> {
+    let status = start_editor(command, &file_arguments(command, file, line))?;
+    if status.success() { Ok(()) } else { Err(io::Error::other(format!("{command}: {status}"))) }
+}
+
+/// How an editor is told the line: by its program's name.
+fn file_arguments(command: &str, file: &Path, line: Option<u32>) -> Vec<OsString> {
+    let program = command.split_whitespace().next().unwrap_or_default();
+    let program = Path::new(program).file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let Some(line) = line else { return vec![file.into()] };
+    let with_line = || {
+        let mut name = file.as_os_str().to_owned();
+        name.push(format!(":{line}"));
+        name
+    };
+    match program {
+        "vi" | "vim" | "nvim" | "view" | "nano" | "emacs" | "emacsclient" | "micro" | "kak" | "joe"
+        | "ne" | "mg" | "gedit" => vec![format!("+{line}").into(), file.into()],
+        "hx" | "helix" | "subl" | "zed" => vec![with_line()],
+        "code" | "codium" | "code-insiders" | "cursor" => vec!["--goto".into(), with_line()],
+        _ => vec![file.into()],
+    }
 }
 
 /// Others may write to the directory for temporary files: what is ours in it is new, and its name is not known before.
@@ -39,14 +79,14 @@ fn fresh_directory(runtime: Option<&Path>) -> io::Result<PathBuf> {
 }
 
 #[cfg(unix)]
-fn start_editor(command: &str, path: &Path) -> io::Result<ExitStatus> {
-    Command::new("sh").arg("-c").arg(format!("{command} \"$1\"")).arg(command).arg(path).status()
+fn start_editor(command: &str, arguments: &[OsString]) -> io::Result<ExitStatus> {
+    Command::new("sh").arg("-c").arg(format!("{command} \"$@\"")).arg(command).args(arguments).status()
 }
 
 #[cfg(not(unix))]
-fn start_editor(command: &str, path: &Path) -> io::Result<ExitStatus> {
+fn start_editor(command: &str, arguments: &[OsString]) -> io::Result<ExitStatus> {
     let mut words = command.split_whitespace();
-    Command::new(words.next().unwrap_or("notepad")).args(words).arg(path).status()
+    Command::new(words.next().unwrap_or("notepad")).args(words).args(arguments).status()
 }
 
 #[cfg(all(test, unix))]
@@ -63,6 +103,38 @@ mod tests {
         let missing = edit("no-such-editor-here").unwrap_err().to_string();
         assert!(missing.contains("127"), "{missing}");
         assert_eq!(fs::read_dir(runtime.path()).unwrap().count(), 0, "nothing is left");
+    }
+
+    #[test]
+    fn a_file_opens_at_its_line_where_the_editor_can() {
+        let check = |command: &str, line: Option<u32>, expected: &[&str]| {
+            assert_eq!(file_arguments(command, Path::new("/p/a.rs"), line), expected, "{command}");
+        };
+        check("vim", Some(12), &["+12", "/p/a.rs"]);
+        check("/usr/bin/nvim -n", Some(3), &["+3", "/p/a.rs"]);
+        check("hx", Some(3), &["/p/a.rs:3"]);
+        check("code --wait", Some(3), &["--goto", "/p/a.rs:3"]);
+        check("unknown-editor", Some(3), &["/p/a.rs"]);
+        check("vim", None, &["/p/a.rs"]);
+    }
+
+    #[test]
+    fn only_files_of_the_project_are_opened() {
+        let root = tempfile::tempdir().unwrap();
+        let (project, seen) = (root.path().join("project"), root.path().join("seen"));
+        fs::create_dir_all(project.join("src")).unwrap();
+        fs::write(project.join("src/a b.rs"), "x").unwrap();
+        fs::write(root.path().join("outside.rs"), "x").unwrap();
+        std::os::unix::fs::symlink(root.path().join("outside.rs"), project.join("link.rs")).unwrap();
+        for name in ["../outside.rs", "link.rs", "src", "none.rs", "/etc/hostname"] {
+            let refused = find_project_file(&project, name).unwrap_err();
+            assert_eq!(refused, format!("{name}: there is no such file in the project"));
+        }
+        let file = find_project_file(&project, "src/a b.rs").unwrap();
+        let editor = format!("f() {{ printf '%s\\n' \"$@\" > '{}'; }}; f", seen.display());
+        open_file(&editor, &file, Some(2)).unwrap();
+        assert_eq!(fs::read_to_string(&seen).unwrap().trim_end(), file.to_str().unwrap());
+        assert!(open_file("false", &file, None).is_err());
     }
 
     /// The fake editor reports the path and the mode of its file.

@@ -26,7 +26,7 @@ use synthdev_settings::role_file::read_roles;
 use crate::definition_check::{UnknownWorkflow, check_among_others};
 use crate::session::{
     CatalogSymbols, EditFile, EditFileKind, EditorCheckReport, EditorRequest, EditorResponse,
-    EditorSaveError, EditorSimulatedRun, OpenedEditFile, SavedEditFile, ToolSymbol,
+    EditorSaveError, EditorSimulatedRun, FilePosition, OpenedEditFile, SavedEditFile, ToolSymbol,
 };
 use crate::workflow_tests::dry_run::{DryRun, DryRunError};
 
@@ -89,6 +89,12 @@ pub trait DefinitionFilesPort: Send + Sync {
     /// # Errors
     /// There is no such editor, or it ended with an error.
     fn edit_outside(&self, name: &str, text: &str) -> Result<String, String>;
+
+    /// The user's own editor on a file of the project.
+    ///
+    /// # Errors
+    /// There is no such file in the project, no such editor, or it ended with an error.
+    fn open_file(&self, position: &FilePosition) -> Result<(), String>;
 }
 
 /// The configuration that texts are checked with: whatever models this machine has, as `check` does it.
@@ -156,6 +162,7 @@ impl DefinitionEditService {
             EditorRequest::EditOutside { name, text } => {
                 EditorResponse::EditedOutside(self.files.edit_outside(&name, &text))
             }
+            EditorRequest::OpenFile(position) => EditorResponse::FileClosed(self.files.open_file(&position)),
             EditorRequest::Save { file, text, version, base, overwrite: replace } => {
                 let base = base.filter(|_| !replace);
                 match self.save_file(&file, &text, base.as_deref(), replace) {

@@ -17,8 +17,8 @@ pub use answer::ServiceAnswer;
 pub use definitions::{DefinitionRequest, DefinitionResponse, RoleLine, ToolLine, WorkflowLine};
 pub use editor::{
     CatalogSymbols, EditFile, EditFileKind, EditorCheckReport, EditorRequest, EditorResponse,
-    EditorSaveError, EditorSimulatedRun, NewEditFile, NewFileRequest, NewFileTemplate, NewFileTemplates,
-    OpenedEditFile, SavedEditFile, ToolSymbol, definition_file_name,
+    EditorSaveError, EditorSimulatedRun, FilePosition, NewEditFile, NewFileRequest, NewFileTemplate,
+    NewFileTemplates, OpenedEditFile, SavedEditFile, ToolSymbol, definition_file_name,
 };
 pub use lookups::{
     IndexingRequest, IndexingResponse, LookupPage, LookupRequest, LookupResponse, ShellOutcome,

@@ -1,5 +1,6 @@
 //! The files of workflows and roles on the disk: the user's and the project's.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
 use synthdev_bootstrap::local_files::external_editor;
@@ -9,6 +10,7 @@ use synthdev_bootstrap::start_context::StartContext;
 use synthdev_bootstrap::trust::{self, FOLDER};
 use synthdev_bootstrap::wiring::load_quietly;
 use synthdev_service::definition_edit::{DefinitionChecker, DefinitionEditError, DefinitionFilesPort};
+use synthdev_service::session::FilePosition;
 use synthdev_settings::own_tools::TOOLS_FOLDER;
 use synthdev_settings::setup::KEYS_FILE;
 use synthdev_settings::system_context::{GUIDANCE, TEMPLATE};
@@ -97,11 +99,27 @@ impl DefinitionFilesPort for LocalDefinitionFiles {
     }
 
     fn edit_outside(&self, name: &str, text: &str) -> Result<String, String> {
-        let variables = ["VISUAL", "EDITOR"].into_iter().filter_map(|name| self.0.environment.get(name));
-        let command = variables.map(|value| value.trim()).find(|value| !value.is_empty()).unwrap_or("vi");
+        let command = self.editor_command();
         let runtime = self.0.environment.get("XDG_RUNTIME_DIR").map(Path::new);
-        external_editor::edit_text(command, name, text, runtime).map_err(|error| {
-            format!("your editor ({command}) could not be used: {error}; set VISUAL or EDITOR")
-        })
+        external_editor::edit_text(command, name, text, runtime)
+            .map_err(|error| editor_error(command, &error))
     }
+
+    fn open_file(&self, position: &FilePosition) -> Result<(), String> {
+        let command = self.editor_command();
+        let file = external_editor::find_project_file(&self.0.project, &position.path)?;
+        external_editor::open_file(command, &file, position.line)
+            .map_err(|error| editor_error(command, &error))
+    }
+}
+
+impl LocalDefinitionFiles {
+    fn editor_command(&self) -> &str {
+        let variables = ["VISUAL", "EDITOR"].into_iter().filter_map(|name| self.0.environment.get(name));
+        variables.map(|value| value.trim()).find(|value| !value.is_empty()).unwrap_or("vi")
+    }
+}
+
+fn editor_error(command: &str, error: &io::Error) -> String {
+    format!("your editor ({command}) could not be used: {error}; set VISUAL or EDITOR")
 }

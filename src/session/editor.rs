@@ -26,7 +26,7 @@ impl TuiBackend {
     ) -> ServiceAnswer<SessionResponse> {
         let editor = self.definition_editor();
         // the screen has lent its terminal until then
-        if matches!(request, EditorRequest::EditOutside { .. }) {
+        if matches!(request, EditorRequest::EditOutside { .. } | EditorRequest::OpenFile(_)) {
             return ServiceAnswer::now(SessionResponse::Editor(number, editor.answer_request(request)));
         }
         let checked = match &request {

@@ -97,6 +97,7 @@ pub fn run_interactive(context: StartContext, opening: TuiStartup) -> Result<u8>
         banner_lines: banner,
         theme: look.theme,
         keymap: look.keymap,
+        hyperlinks: look.hyperlinks,
         mouse: look.mouse,
         reduced_motion: look.reduced_motion,
         details: look.details,

@@ -22,6 +22,7 @@ use synthdev_tui::update::verbosity::details_at;
 pub(crate) struct UiSettings {
     pub(crate) theme: ColorTheme,
     pub(crate) keymap: KeyBindings,
+    pub(crate) hyperlinks: bool,
     pub(crate) mouse: bool,
     pub(crate) reduced_motion: bool,
     pub(crate) details: bool,
@@ -47,6 +48,7 @@ pub(crate) fn load_ui_settings(context: &StartContext, catalog: &ConfigCatalog) 
     UiSettings {
         theme,
         keymap,
+        hyperlinks: knows_hyperlinks(&|name| context.environment.get(name).map(ToString::to_string)),
         mouse: settings.is_mouse_enabled(),
         reduced_motion: settings.reduced_motion(),
         details: details_at(settings.verbosity()),
@@ -63,6 +65,21 @@ fn unknown_ground(context: &StartContext, theme: &str) -> bool {
     // these terminals show what they do not understand
     let mute = set("TERM").is_none_or(|term| matches!(term.as_str(), "linux" | "dumb" | "vt100" | "ansi"));
     theme == "auto" && set("NO_COLOR").is_none() && set("COLORFGBG").is_none() && !mute
+}
+
+/// The terminal knows links (OSC 8), or ignores them, as far as the variables that it sets say so.
+fn knows_hyperlinks(variable: &dyn Fn(&str) -> Option<String>) -> bool {
+    let set = |name: &str| variable(name).filter(|value| !value.is_empty());
+    let term = set("TERM").unwrap_or_default();
+    // these show what they do not understand
+    if matches!(term.as_str(), "" | "linux" | "dumb" | "vt100" | "ansi") || term.starts_with("screen") {
+        return false;
+    }
+    let is_recent = ["256", "direct", "kitty", "alacritty", "foot", "ghostty", "wezterm"];
+    is_recent.iter().any(|part| term.contains(part))
+        || ["COLORTERM", "VTE_VERSION", "WT_SESSION", "KONSOLE_VERSION"]
+            .iter()
+            .any(|name| set(name).is_some())
 }
 
 /// A theme in this terminal.
@@ -107,7 +124,9 @@ pub(crate) fn load_definition(handle: &RuntimeHandle, run: &RunId) -> Result<Run
     let graphs =
         WorkflowGraph::with_children(&spec.program, 0, true).into_iter().map(|(_, graph)| graph).collect();
     let root = spec.program.workflows.first();
-    Ok(RunDefinitionView { graphs, variables: root.map(|root| root.variables.clone()).unwrap_or_default() })
+    let variables = root.map(|root| root.variables.clone()).unwrap_or_default();
+    let agents = spec.program.workflows.iter().flat_map(|workflow| &workflow.agents);
+    Ok(RunDefinitionView { graphs, variables, agents: agents.map(|agent| agent.id.clone()).collect() })
 }
 
 /// The branch from `.git/HEAD`; no git process for one word.
@@ -115,4 +134,27 @@ pub(crate) fn current_branch(project: &Path) -> Option<String> {
     let head = project.ancestors().find_map(|directory| file_io::read_unlinked(directory, ".git/HEAD"))?;
     let head = head.trim();
     Some(head.strip_prefix("ref: refs/heads/").map_or_else(|| head.chars().take(8).collect(), str::to_owned))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_are_written_where_the_terminal_knows_or_ignores_them() {
+        let check = |variables: &[(&str, &str)], expected: bool| {
+            let value = |name: &str| {
+                variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned())
+            };
+            assert_eq!(knows_hyperlinks(&value), expected, "{variables:?}");
+        };
+        check(&[("TERM", "xterm-256color")], true);
+        check(&[("TERM", "xterm"), ("VTE_VERSION", "7000")], true);
+        check(&[("TERM", "xterm-kitty")], true);
+        check(&[("TERM", "xterm")], false);
+        check(&[("TERM", "linux"), ("COLORTERM", "truecolor")], false);
+        check(&[("TERM", "screen-256color")], false);
+        check(&[("TERM", "dumb")], false);
+        check(&[], false);
+    }
 }

@@ -5,6 +5,7 @@
 use std::collections::HashMap;
 
 use ratatui::style::Style;
+use serde::{Deserialize, Serialize};
 
 use crate::text::one_line;
 use crate::theme::{AGENT_COLORS, ColorTheme};
@@ -16,7 +17,7 @@ const MARKS: [&str; 12] = ["●", "▲", "■", "◆", "★", "▼", "○", "△
 const UNKNOWN_MARK: &str = "·";
 
 /// The place of an agent among those of its run, which decides its colour and its mark.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
 pub struct AgentIdentity(Option<u32>);
 
 /// The agents of a run: declared ones in their order, then called workflows' and started ones as they come.
@@ -26,6 +27,11 @@ pub struct AgentRoster {
 }
 
 impl AgentIdentity {
+    /// The run knows the agent.
+    pub fn is_known(self) -> bool {
+        self.0.is_some()
+    }
+
     /// One column wide.
     pub fn mark(self) -> &'static str {
         self.0.map_or(UNKNOWN_MARK, |place| MARKS[place as usize % MARKS.len()])

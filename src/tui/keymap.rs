@@ -50,6 +50,8 @@ pub enum KeyAction {
     First,
     Last,
     Open,
+    /// A file that the chosen message names, in the user's own editor.
+    OpenFile,
     NextItem,
     PreviousItem,
     Search,

@@ -65,6 +65,8 @@ pub struct UiModel {
     pub chat: Option<RunId>,
     /// The workflow that runs.
     pub workflow: Option<RunId>,
+    /// The workflow that ended last: the panes show it until something new begins.
+    pub finished_run: Option<RunId>,
     /// A workflow or a conversation that begins when it is prepared.
     pub pending_start: Option<PendingStart>,
     /// A workflow that waits for its input: the next text starts it.
@@ -94,6 +96,8 @@ pub struct UiModel {
     pub panel: bool,
     pub panes: PaneSet,
     pub keymap: KeyBindings,
+    /// The terminal knows links (OSC 8).
+    pub hyperlinks: bool,
     /// The background as the terminal reports it.
     pub terminal_background: TerminalBackground,
     /// Shell commands of the user.
@@ -212,10 +216,10 @@ impl UiModel {
         self.runs.iter_mut().find(|run| run.id == *id)
     }
 
-    /// The run whose facts the panel and the status line show: the workflow, else the chat, else the last workflow. A
-    /// conversation that the user has left is not shown.
+    /// The run whose facts the panel and the status line show: the workflow, else the one that has just ended, else the
+    /// chat, else the last workflow. A conversation that the user has left is not shown.
     pub fn shown_run(&self) -> Option<&RunView> {
-        let id = self.workflow.as_ref().or(self.chat.as_ref());
+        let id = self.workflow.as_ref().or(self.finished_run.as_ref()).or(self.chat.as_ref());
         id.and_then(|id| self.find_run(id))
             .or_else(|| self.runs.last().filter(|run| !run.chat || !run.is_over))
     }

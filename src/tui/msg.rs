@@ -8,7 +8,7 @@ use crate::display::{DisplayRequest, DisplayResponse};
 use synthdev_domain::ids::{RunId, Timestamp};
 use synthdev_service::run_events::PublishedEvent;
 use synthdev_service::run_steering::RunCommand;
-use synthdev_service::session::{SessionRequest, SessionResponse};
+use synthdev_service::session::{FilePosition, SessionRequest, SessionResponse};
 
 /// Time comes in with the message: `update` reads no clock.
 #[derive(Clone, Debug)]
@@ -43,6 +43,8 @@ pub enum UiCommand {
         name: String,
         text: Arc<str>,
     },
+    /// Opens a file of the project in the user's own editor, which gets the terminal.
+    OpenFile(FilePosition),
     Quit,
 }
 

@@ -56,7 +56,7 @@ pub async fn run_screen(session: SessionOptions) -> io::Result<Option<ExternalSh
         initial_model(session.facts, session.start, session.trust, &session.banner_lines, session.theme);
     (model.keymap, model.mouse, model.reduced_motion) =
         (session.keymap, session.mouse, session.reduced_motion);
-    model.details = session.details;
+    (model.details, model.hyperlinks) = (session.details, session.hyperlinks);
     model.composer.use_vim(session.vim);
     model.composer.set_prefix(&session.input_prefix);
     let light = session.light_theme;
@@ -384,6 +384,12 @@ impl UiCommandRunner {
                 let response = SessionResponse::Editor(number, EditorResponse::EditedOutside(result));
                 ServiceAnswer::now(UiMessage::Answered(response))
             }
+            UiCommand::OpenFile(position) => {
+                let request = EditorRequest::OpenFile(position);
+                let result = face.run_external(&mut || edit_outside(service, 0, &request));
+                let response = SessionResponse::Editor(0, EditorResponse::FileClosed(result.map(drop)));
+                ServiceAnswer::now(UiMessage::Answered(response))
+            }
             UiCommand::Quit => ServiceAnswer::nothing(),
         };
         self.replies.extend(later);
@@ -391,7 +397,7 @@ impl UiCommandRunner {
     }
 }
 
-/// Blocks until the other program ends.
+/// Blocks until the other program ends. A file that was opened leaves no text.
 fn edit_outside(
     service: &dyn SessionService,
     number: u64,
@@ -400,6 +406,9 @@ fn edit_outside(
     let answer = service.answer(SessionRequest::Editor(number, Box::new(request.clone())));
     let edited = answer.now.into_iter().find_map(|response| match response {
         SessionResponse::Editor(_, EditorResponse::EditedOutside(result)) => Some(result),
+        SessionResponse::Editor(_, EditorResponse::FileClosed(result)) => {
+            Some(result.map(|()| String::new()))
+        }
         _ => None,
     });
     edited.unwrap_or_else(|| Err("no other editor can be started here".to_owned()))

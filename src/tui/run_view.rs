@@ -14,18 +14,25 @@ use synthdev_service::model_windows::ModelWindows;
 use synthdev_service::run_events::RunEvent;
 use synthdev_service::run_steering::{Breakpoint, BreakpointSet, UserQuestion};
 
+mod agent_lines;
 pub mod branch_tree;
 pub mod common_data;
 pub mod pane_data;
+pub mod pause_answers;
 pub mod run_costs;
 pub mod run_graph;
 pub mod run_times;
+pub mod snapshot_facts;
+pub mod state_work;
 pub mod timeline;
 pub mod tool_calls;
 
 use pane_data::RunPaneData;
+use pause_answers::OpenPauses;
 use run_costs::RunCostView;
 use run_times::RunTimes;
+use snapshot_facts::SnapshotFacts;
+use state_work::StateWork;
 
 /// An agent that has answered.
 #[derive(Clone, PartialEq, Debug)]
@@ -144,6 +151,12 @@ pub struct RunView {
     /// The part of it from this session.
     pub session_costs: CostLedger,
     pub snapshot: Option<String>,
+    /// What its snapshots say of its files.
+    pub snapshot_facts: SnapshotFacts,
+    /// What its present state does.
+    pub state_work: StateWork,
+    /// What its `pause` states ask.
+    pub open_pauses: OpenPauses,
     /// It works in a worktree: what to say about it when it ends.
     pub worktree_note: Option<String>,
     /// The work in progress (`coder asks m-1`, `runs execute_terminal`); empty: none.
@@ -235,6 +248,9 @@ impl RunView {
             budget: Budget::default(),
             session_costs: CostLedger::default(),
             snapshot: None,
+            snapshot_facts: SnapshotFacts::default(),
+            state_work: StateWork::default(),
+            open_pauses: OpenPauses::default(),
             worktree_note: None,
             activity: String::new(),
             busy_since: None,
@@ -270,6 +286,8 @@ impl RunView {
         self.pane_data.apply_event(at, event);
         self.times.apply_event(at, event);
         self.note_agent(event);
+        self.state_work.apply_event(event);
+        self.open_pauses.apply_event(event);
         let doing = match event {
             RunEvent::ModelCalled { agent, side, .. } => {
                 self.agent_mut(&one_line(agent), *side);
@@ -318,22 +336,6 @@ impl RunView {
             agent.activity = doing;
             self.pane_data.agents += 1;
         }
-    }
-
-    /// An agent appears: from now on it has its look.
-    fn note_agent(&mut self, event: &RunEvent) {
-        match event {
-            RunEvent::StateEntered { agent: Some(agent), .. }
-            | RunEvent::SummaryCalled { agent, .. }
-            | RunEvent::AgentSpawned { agent, .. }
-            | RunEvent::ToolStarted { agent, .. } => self.roster.add_agent(agent),
-            _ => {}
-        }
-    }
-
-    fn set_agents_idle(&mut self) {
-        self.agents.iter_mut().for_each(|agent| agent.activity = AgentActivity::Nothing);
-        self.pane_data.agents += 1;
     }
 
     /// What its calls cost is known from elsewhere.
@@ -448,22 +450,6 @@ impl RunView {
     /// Work is in progress that the user may want to stop.
     pub fn is_busy(&self) -> bool {
         !self.is_over && self.awaiting_text.is_none()
-    }
-
-    pub fn agent_mut(&mut self, name: &str, side: ConversationSide) -> &mut AgentLine {
-        let at = self.agents.iter().position(|agent| agent.name == name).unwrap_or_else(|| {
-            self.roster.add_agent(name);
-            self.agents.push(AgentLine {
-                name: name.to_owned(),
-                side,
-                model: String::new(),
-                usage: TokenUsage::default(),
-                requested_model: None,
-                activity: AgentActivity::Nothing,
-            });
-            self.agents.len() - 1
-        });
-        &mut self.agents[at]
     }
 
     /// Adds what a call used to its agent and its state.

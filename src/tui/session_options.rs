@@ -23,6 +23,8 @@ pub struct SessionOptions {
     pub banner_lines: Vec<String>,
     pub theme: ColorTheme,
     pub keymap: KeyBindings,
+    /// The terminal knows links (OSC 8).
+    pub hyperlinks: bool,
     /// The mouse scrolls and chooses panes.
     pub mouse: bool,
     /// Reduced motion.

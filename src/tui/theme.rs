@@ -3,7 +3,6 @@
 
 use ratatui::style::{Color, Modifier, Style};
 
-use synthdev_domain::context::ConversationSide;
 use synthdev_service::definition_views::graph::terminal::GraphTone;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -112,15 +111,6 @@ impl ColorTheme {
         self.colour([Color::Magenta, Color::Indexed(90), Color::Magenta]).add_modifier(Modifier::BOLD)
     }
 
-    /// An agent's name, by its seat.
-    pub fn side_style(self, side: ConversationSide) -> Style {
-        let colours = match side {
-            ConversationSide::Assistant => [Color::Cyan, Color::Indexed(30), Color::Blue],
-            ConversationSide::User => [Color::Blue, Color::Indexed(25), Color::Magenta],
-        };
-        self.colour(colours).add_modifier(Modifier::BOLD)
-    }
-
     /// One of the [`AGENT_COLORS`] looks of agents; a larger number begins again at the first.
     pub fn agent_style(self, number: usize) -> Style {
         self.colour(AGENT_PALETTE[number % AGENT_COLORS]).add_modifier(Modifier::BOLD)
@@ -131,8 +121,10 @@ impl ColorTheme {
         line.add_modifier(Modifier::REVERSED)
     }
 
+    /// One look for the whole row, whatever the looks of its parts.
     pub fn selected_style(self) -> Style {
-        Style::new().add_modifier(Modifier::REVERSED)
+        let plain = Style::new().fg(Color::Reset).bg(Color::Reset).remove_modifier(Modifier::DIM);
+        plain.add_modifier(Modifier::REVERSED)
     }
 
     /// A part of a drawn graph.
@@ -212,7 +204,7 @@ mod tests {
             theme.good_style(),
             theme.accent_style(),
             theme.user_attention(),
-            theme.side_style(ConversationSide::User),
+            theme.agent_style(1),
             theme.graph(GraphTone::Current),
         ] {
             assert_eq!((style.fg, style.bg), (None, None));

@@ -8,6 +8,7 @@ use std::ops::Range;
 use ratatui::text::Line;
 
 pub mod diff;
+pub mod file_mentions;
 mod folding;
 mod highlight;
 pub mod item;
@@ -16,16 +17,14 @@ mod layout_options;
 pub mod line_wrap;
 pub mod markdown;
 mod streaming;
+pub mod tool_input;
+mod transitions;
 
 pub use folding::SelectionStep;
+pub use streaming::open_reply;
 
-use item::{AgentReplyItem, TranscriptItem};
+use item::{ToolStatus, TranscriptItem};
 use layout::{ItemLayoutOptions, ReplyLayoutTail};
-
-use crate::text::one_line;
-
-/// States of one line of steps; of a longer way the last ones.
-const STATES_KEPT: usize = 8;
 
 /// What is at the top of the screen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -76,6 +75,8 @@ pub struct TranscriptList {
     /// How many were forgotten because they weighed too much.
     forgotten_count: usize,
     selected: Option<usize>,
+    /// How many files of the selected item were opened.
+    opened_mentions: usize,
     /// Items on screen with the rows of each.
     window: Vec<(usize, Range<usize>)>,
     /// What was looked for last was found here.
@@ -97,6 +98,7 @@ impl Default for TranscriptList {
             weight: 0,
             forgotten_count: 0,
             selected: None,
+            opened_mentions: 0,
             window: Vec::new(),
             found_item: None,
             announcement: None,
@@ -115,27 +117,6 @@ impl TranscriptList {
             self.add_item(ahead);
         }
         self.add_item(item)
-    }
-
-    /// Appends a step from state to state. One that follows another with nothing shown between them takes its states
-    /// over.
-    pub fn push_transition(&mut self, from: &str, to: &str) {
-        let mut states = vec![one_line(from)];
-        let last = self.entries.iter().rposition(|entry| !entry.item.is_hidden());
-        if let Some(at) = last
-            && let TranscriptItem::Transition(before) = &self.entries[at].item
-            && before.last() == states.first()
-        {
-            states.clone_from(before);
-            self.edit_item(at, |item| *item = TranscriptItem::Transition(Vec::new()));
-        }
-        states.push(one_line(to));
-        if states.len() > STATES_KEPT {
-            // a loop can take thousands
-            states.drain(..states.len() - (STATES_KEPT - 1));
-            states.insert(0, "…".to_owned());
-        }
-        self.push(TranscriptItem::Transition(states));
     }
 
     /// How many items were shown so far.
@@ -394,6 +375,12 @@ impl TranscriptList {
         })
     }
 
+    /// As [`Self::visible_rows`], each with the position of its item.
+    pub fn visible_item_rows(&self) -> impl Iterator<Item = (usize, Option<&Line<'static>>)> {
+        let items = self.window.iter().flat_map(|(at, range)| range.clone().map(move |_| *at));
+        items.zip(self.visible_rows())
+    }
+
     /// How far down the top of the screen is, in percent of the items; `None` while following.
     pub fn scroll_percent(&self) -> Option<usize> {
         let (item, _) = self.top()?;
@@ -440,8 +427,10 @@ impl TranscriptList {
     /// Rows of an item at the current look, its gap included; lays it out if needed.
     fn height_of(&mut self, at: usize) -> usize {
         let Some(entry) = self.entries.get_mut(at) else { return 0 };
-        let look =
-            ItemLayoutOptions { details: entry.unfolded.unwrap_or(self.layout.details), ..self.layout };
+        let details = entry.unfolded.unwrap_or(self.layout.details);
+        // the clock makes rows again: only those of a tool that runs show it, once a second
+        let clock = self.layout.clock.and_then(|now| running_second(&entry.item, now));
+        let look = ItemLayoutOptions { details, clock, ..self.layout };
         if entry.row_layout.is_none() {
             self.arranged.push(at);
         }
@@ -468,29 +457,16 @@ impl TranscriptList {
     }
 }
 
+/// The last whole second since a call that runs began.
+fn running_second(item: &TranscriptItem, now: i64) -> Option<i64> {
+    let TranscriptItem::Tool(tool) = item else { return None };
+    let began = tool.started_at.filter(|_| tool.status == ToolStatus::Running)?.0;
+    Some(now - (now - began).rem_euclid(1_000))
+}
+
 /// About how many bytes an item takes: its texts, its place in the list, and what their keeping costs.
 fn estimate_bytes(item: &TranscriptItem) -> usize {
     item.bytes() + size_of::<TranscriptEntry>() + 96
-}
-
-/// An empty open reply of an agent; `branch` is its branch, if other branches may run at the same time.
-pub fn open_reply(
-    agent: &str,
-    side: synthdev_domain::context::ConversationSide,
-    model: &str,
-    branch: Option<&str>,
-) -> TranscriptItem {
-    TranscriptItem::Reply(AgentReplyItem {
-        agent: crate::text::one_line(agent),
-        side,
-        model: crate::text::one_line(model),
-        branch: branch.map(crate::text::one_line).unwrap_or_default(),
-        reasoning: String::new(),
-        text: String::new(),
-        open: true,
-        interrupted: false,
-        held: [String::new(), String::new()],
-    })
 }
 
 #[cfg(test)]

@@ -19,6 +19,7 @@ mod display;
 mod draft_keys;
 mod editing_keys;
 mod editor;
+mod file_mentions;
 pub mod history;
 mod history_browser;
 mod index;

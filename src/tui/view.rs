@@ -19,6 +19,7 @@ mod dialog;
 mod draw_helpers;
 mod editor;
 mod history_browser;
+mod hyperlinks;
 mod pane;
 mod resume_picker;
 mod setup;
@@ -66,6 +67,7 @@ fn arrange_conversation(model: &mut UiModel) {
         columns: usize::from(areas.transcript.width),
         details: model.details,
         theme: model.theme,
+        clock: (!model.reduced_motion).then_some(model.now.0),
     };
     model.transcript.arrange_rows(look, usize::from(areas.transcript.height));
     pane::arrange_panes(model, &areas.slots);
@@ -87,6 +89,7 @@ pub fn draw_screen(model: &UiModel, frame: &mut Frame<'_>) {
         }
     }
     draw_helpers::cover_wide_cells(frame);
+    hyperlinks::mark_links(model, areas.transcript, frame);
 }
 
 /// Where the cursor is if the layer has the keys.

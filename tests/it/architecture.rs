@@ -49,6 +49,7 @@ const EVENT_FOLDS: &[EventFold] = &[
     ("src/tui/run_view/common_data.rs", "the variables of a run"),
     ("src/tui/run_view/pane_data.rs", "whether the drawing of the workflow is out of date"),
     ("src/tui/run_view/run_times.rs", "when the present activity and the user's questions begin and end"),
+    ("src/tui/run_view/state_work.rs", "whether a state does anything but a script"),
     ("src/tui/run_view/timeline.rs", "when rows begin and end"),
     ("src/tui/run_view/tool_calls.rs", "the calls of tools and their status"),
     ("src/tui/update/past_run/step_details.rs", "one step with its variables and costs"),

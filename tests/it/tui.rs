@@ -2,6 +2,7 @@
 
 mod archive;
 mod branches;
+mod conversation;
 mod editor;
 mod fuzz;
 mod history;

@@ -44,6 +44,8 @@ pub enum EditorRequest {
         name: String,
         text: Arc<str>,
     },
+    /// Opens a file of the project in the user's own editor, which has the terminal until it ends: answered at its end.
+    OpenFile(FilePosition),
 }
 
 #[derive(Clone, Debug)]
@@ -63,6 +65,15 @@ pub enum EditorResponse {
     },
     /// The text, or why there is none: no such editor, or it ended with an error.
     EditedOutside(Result<String, String>),
+    /// The user's own editor has closed a file, or why it could not be opened.
+    FileClosed(Result<(), String>),
+}
+
+/// A file of the project, relative to its root, and a line of it, from 1.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct FilePosition {
+    pub path: String,
+    pub line: Option<u32>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

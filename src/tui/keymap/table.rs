@@ -213,6 +213,13 @@ pub const ACTIONS: &[KeyActionRow] = &[
     action_row(KeyAction::Last, "last", "last row", KeyBindingScope::Pane, &["End", "G"]),
     action_row(KeyAction::Open, "open", "opens or closes", KeyBindingScope::Pane, &["Enter"]),
     action_row(
+        KeyAction::OpenFile,
+        "open_file",
+        "opens a file that is named",
+        KeyBindingScope::Pane,
+        &["Alt+O"],
+    ),
+    action_row(
         KeyAction::NextItem,
         "next_item",
         "next message or call",

@@ -17,7 +17,7 @@ pub(super) fn item_lines(item: &TranscriptItem, state: &str, details: bool) -> O
         TranscriptItem::Line { text, .. } => text.lines().map(str::to_owned).collect(),
         TranscriptItem::Rule(text) => vec![format!("state: {text}")],
         // each step is printed as it comes: those before are printed already
-        TranscriptItem::Transition(states) => match states.as_slice() {
+        TranscriptItem::Transition(path) => match path.states.as_slice() {
             [.., from, to] => vec![format!("state: {from} → {to}")],
             [only] => vec![format!("state: {only}")],
             [] => Vec::new(),
@@ -59,13 +59,19 @@ fn tool_lines(tool: &ToolItem, state: &str, details: bool) -> Vec<String> {
     let how = match tool.status {
         ToolStatus::Done | ToolStatus::Running => "done",
         ToolStatus::Failed => "failed",
-        ToolStatus::Stopped => "stopped",
+        ToolStatus::Stopped => "interrupted",
     };
     let took = tool.took_ms.map(|ms| format!(", {}", format_duration(ms))).unwrap_or_default();
     let summary = if tool.summary.is_empty() { how.to_owned() } else { format!("{how}, {}", tool.summary) };
     let who = speaker_label(&tool.agent, state);
-    let mut lines = vec![format!("{who}: {} {}: {summary}{took}", tool.tool, tool.arguments)];
+    let counts = tool.change.as_ref().filter(|_| tool.status == ToolStatus::Done).map(|change| {
+        let (added, removed) = change.line_counts();
+        format!(" +{added} −{removed}")
+    });
+    let call = format!("{} {}{}", tool.tool, tool.input.line, counts.unwrap_or_default());
+    let mut lines = vec![format!("{who}: {}: {summary}{took}", call.trim_end())];
     if details {
+        lines.extend(tool.input.rest.lines().map(|line| format!("  {line}")));
         let all: Vec<&str> = tool.content.lines().collect();
         lines.extend(all.iter().take(RESULT).map(|line| format!("  {line}")));
         if all.len() > RESULT {
@@ -81,5 +87,50 @@ fn speaker_label(agent: &str, state: &str) -> String {
         (true, false) => state.to_owned(),
         (false, true) => agent.to_owned(),
         (false, false) => format!("{agent} ({state})"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::agent_identity::AgentRoster;
+    use crate::transcript::item::{ItemTone, ToolFileDiff};
+    use crate::transcript::tool_input::ToolInput;
+
+    fn edit(status: ToolStatus) -> TranscriptItem {
+        let arguments = json!({"file_path": "src/a.rs", "old_text": "one", "new_text": "1\n2"});
+        TranscriptItem::Tool(ToolItem {
+            agent: "coder".to_owned(),
+            identity: AgentRoster::from_declared(["coder"]).identity("coder"),
+            tool: "edit_file".to_owned(),
+            input: ToolInput::from_arguments(&arguments, true),
+            status,
+            started_at: None,
+            summary: "1 replacement".to_owned(),
+            content: String::new(),
+            took_ms: Some(1_200),
+            change: ToolFileDiff::from_arguments(&arguments).map(Box::new),
+        })
+    }
+
+    #[test]
+    fn lines_have_the_words_of_the_screen() {
+        let check = |item: &TranscriptItem, expected: Option<&[&str]>| {
+            let lines = item_lines(item, "code", false);
+            let expected = expected.map(|lines| lines.iter().map(ToString::to_string).collect::<Vec<_>>());
+            assert_eq!(lines, expected);
+        };
+        let done = "coder (code): edit_file src/a.rs +2 −1: done, 1 replacement, 1.2 s";
+        check(&edit(ToolStatus::Done), Some(&[done]));
+        let cut_off = "coder (code): edit_file src/a.rs: interrupted, 1 replacement, 1.2 s";
+        check(&edit(ToolStatus::Stopped), Some(&[cut_off]));
+        check(&edit(ToolStatus::Running), None);
+        let card = TranscriptBlock::new(ItemTone::Dim, "workflow to coder, privately", "Write it.");
+        let card =
+            TranscriptItem::Block(card.as_card(AgentRoster::from_declared(["coder"]).identity("coder")));
+        check(&card, Some(&["workflow to coder, privately: Write it."]));
+        check(&TranscriptItem::transition(&["code", "test", "review"]), Some(&["state: test → review"]));
     }
 }

@@ -28,12 +28,13 @@ pub fn agents_pane_rows(run: &RunView, columns: usize, theme: ColorTheme) -> Vec
 }
 
 fn agent_rows(run: &RunView, agent: &AgentLine, columns: usize, theme: ColorTheme, rows: &mut Vec<PaneRow>) {
-    let seat = format!("  {}", agent.side.as_str());
+    let (mark, seat) = (run.roster.mark(&agent.name), format!("  {}", agent.side.as_str()));
+    let room = columns.saturating_sub(display_width(&seat) + display_width(mark) + 1);
     rows.push(
         PaneRow::new(Line::from(vec![
             Span::styled(
-                fit_to_columns(&agent.name, columns.saturating_sub(display_width(&seat))).into_owned(),
-                theme.side_style(agent.side),
+                format!("{mark} {}", fit_to_columns(&agent.name, room)),
+                run.roster.style(theme, &agent.name),
             ),
             Span::styled(seat, theme.dim_style()),
         ]))

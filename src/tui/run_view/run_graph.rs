@@ -13,6 +13,8 @@ pub struct RunDefinitionView {
     pub graphs: Vec<WorkflowGraph>,
     /// What `common_data` begins with, inputs left out.
     pub variables: Map<String, Value>,
+    /// The agents of all these workflows, in their order.
+    pub agents: Vec<String>,
 }
 
 /// One workflow after the other: the one that was started, then those that it calls.

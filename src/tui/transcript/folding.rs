@@ -41,6 +41,7 @@ impl TranscriptList {
         while let Some(item) = at.filter(|item| *item < self.entries.len()) {
             if self.height_of(item) > 0 {
                 self.selected = Some(item);
+                self.opened_mentions = 0;
                 return self.scroll_to_item(item);
             }
             at = match step {
@@ -61,6 +62,12 @@ impl TranscriptList {
     /// Chooses nothing.
     pub fn clear_selection(&mut self) {
         self.selected = None;
+    }
+
+    /// Counts the files of the chosen item that were opened, from 0.
+    pub fn take_mention_number(&mut self) -> usize {
+        self.opened_mentions += 1;
+        self.opened_mentions - 1
     }
 
     /// The chosen item.

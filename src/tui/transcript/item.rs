@@ -6,8 +6,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use similar::TextDiff;
 
+use super::tool_input::ToolInput;
+use crate::agent_identity::AgentIdentity;
 use crate::text::{clean_text, one_line};
 use synthdev_domain::context::ConversationSide;
+use synthdev_domain::ids::Timestamp;
 
 /// Two texts that have little in common are not compared for longer.
 const DIFF_TIME: Duration = Duration::from_millis(20);
@@ -40,12 +43,17 @@ pub struct TranscriptBlock {
     pub body: String,
     pub style: BlockBodyStyle,
     pub foot: Vec<String>,
+    /// It is a card: a bar at the left, in the colour of this agent.
+    #[serde(default)]
+    pub card: Option<AgentIdentity>,
 }
 
 /// An agent's turn. While `open`, text is appended to it.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct AgentReplyItem {
     pub agent: String,
+    #[serde(default)]
+    pub identity: AgentIdentity,
     pub side: ConversationSide,
     pub model: String,
     /// Its branch, if other branches may run at the same time; else empty.
@@ -70,10 +78,15 @@ pub enum ToolStatus {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct ToolItem {
     pub agent: String,
+    #[serde(default)]
+    pub identity: AgentIdentity,
     pub tool: String,
-    /// `path=src/lib.rs`, one line.
-    pub arguments: String,
+    pub input: ToolInput,
     pub status: ToolStatus,
+    /// When the call began, as far as its seconds are counted on screen.
+    #[serde(default)]
+    pub started_at: Option<Timestamp>,
+    /// How it went; while it runs, what it reported last.
     pub summary: String,
     /// The whole result, shown with the details.
     pub content: String,
@@ -87,8 +100,8 @@ pub struct ToolItem {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct ToolFileDiff {
     pub diff: String,
-    /// Line number of its first line in the file; 1 until that is known.
-    pub first_line: usize,
+    /// Line number of its first line in the file; 1 until that is known. `None`: it is a patch of several files.
+    pub first_line: Option<usize>,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -102,11 +115,18 @@ pub enum TranscriptItem {
     },
     /// `── resumed ──`.
     Rule(String),
-    /// `code → review`: the states that a run went through with nothing to show between them. Empty: a later item has
-    /// them.
-    Transition(Vec<String>),
+    /// `code → review`
+    Transition(TransitionPath),
     /// Only visible with the details: data changes, script logs.
     Detail(String),
+}
+
+/// The states that a run went through with nothing to show between them. Empty: a later item has them.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct TransitionPath {
+    pub states: Vec<String>,
+    /// One of the inner states is no script.
+    pub has_other_states: bool,
 }
 
 impl ToolItem {
@@ -119,7 +139,9 @@ impl ToolItem {
         if let Some(change) = &mut self.change {
             let about = self.content.lines().next().and_then(|line| serde_json::from_str::<Value>(line).ok());
             let line = about.as_ref().and_then(|about| about["line"].as_u64());
-            change.first_line = line.and_then(|line| usize::try_from(line).ok()).unwrap_or(1);
+            if change.first_line.is_some() {
+                change.first_line = Some(line.and_then(|line| usize::try_from(line).ok()).unwrap_or(1));
+            }
         }
     }
 }
@@ -128,11 +150,14 @@ impl ToolFileDiff {
     /// The larger a text, the less its diff is looked at.
     const MOST: usize = 64 * 1024;
 
-    /// Of a call that puts one text in the place of another.
+    /// Of a call that puts one text in the place of another, or applies a patch.
     pub fn from_arguments(arguments: &Value) -> Option<Self> {
         let text = |name: &str| {
             arguments.get(name).and_then(Value::as_str).map(|text| clean_text(text).into_owned())
         };
+        if let Some(patch) = text("patch").filter(|patch| patch.len() <= Self::MOST) {
+            return Some(Self { diff: patch, first_line: None });
+        }
         let (old, new) = (text("old_text")?, text("new_text").unwrap_or_default());
         if old.len() + new.len() > Self::MOST {
             return None;
@@ -140,7 +165,16 @@ impl ToolFileDiff {
         let ended = |text: String| if text.is_empty() || text.ends_with('\n') { text } else { text + "\n" };
         let (old, new) = (ended(old), ended(new));
         let diff = TextDiff::configure().timeout(DIFF_TIME).diff_lines(&old, &new).unified_diff().to_string();
-        (!diff.is_empty()).then_some(Self { diff, first_line: 1 })
+        (!diff.is_empty()).then_some(Self { diff, first_line: Some(1) })
+    }
+
+    /// How many lines it adds, and how many it removes.
+    pub fn line_counts(&self) -> (usize, usize) {
+        let starts =
+            |line: &&str, sign: &str, header: &str| line.starts_with(sign) && !line.starts_with(header);
+        let added = self.diff.lines().filter(|line| starts(line, "+", "+++ ")).count();
+        let removed = self.diff.lines().filter(|line| starts(line, "-", "--- ")).count();
+        (added, removed)
     }
 }
 
@@ -152,7 +186,15 @@ impl TranscriptBlock {
             body: clean_text(body.trim_end()).into_owned(),
             style: BlockBodyStyle::Plain,
             foot: Vec::new(),
+            card: None,
         }
+    }
+
+    /// Something that an agent is told, or decides.
+    #[must_use]
+    pub fn as_card(mut self, agent: AgentIdentity) -> Self {
+        self.card = Some(agent);
+        self
     }
 
     #[must_use]
@@ -187,7 +229,8 @@ impl TranscriptItem {
 
     /// The states, in their order.
     pub fn transition(states: &[&str]) -> Self {
-        Self::Transition(states.iter().map(|state| one_line(state)).collect())
+        let states = states.iter().map(|state| one_line(state)).collect();
+        Self::Transition(TransitionPath { states, has_other_states: false })
     }
 
     pub fn detail_item(text: &str) -> Self {
@@ -212,12 +255,12 @@ impl TranscriptItem {
             }
             Self::Reply(reply) => reply.text.clone(),
             Self::Tool(tool) => {
-                let head = format!("{} {} {}", tool.agent, tool.tool, tool.arguments);
-                let parts = [head.trim(), &tool.summary, &tool.content].into_iter();
+                let head = format!("{} {} {}", tool.agent, tool.tool, tool.input.line);
+                let parts = [head.trim(), &tool.input.rest, &tool.summary, &tool.content].into_iter();
                 parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
             }
             Self::Line { text, .. } | Self::Rule(text) | Self::Detail(text) => text.clone(),
-            Self::Transition(states) => states.join(" → "),
+            Self::Transition(path) => path.states.join(" → "),
         }
     }
 
@@ -232,16 +275,20 @@ impl TranscriptItem {
             }
             Self::Tool(tool) => {
                 let change = tool.change.as_ref().map_or(0, |change| change.diff.len());
-                tool.arguments.len() + tool.summary.len() + tool.content.len() + change
+                tool.input.line.len()
+                    + tool.input.rest.len()
+                    + tool.summary.len()
+                    + tool.content.len()
+                    + change
             }
             Self::Line { text, .. } | Self::Rule(text) | Self::Detail(text) => text.len(),
-            Self::Transition(states) => states.iter().map(String::len).sum(),
+            Self::Transition(path) => path.states.iter().map(String::len).sum(),
         }
     }
 
     /// Takes no room, unless the details are shown.
     pub fn is_hidden(&self) -> bool {
-        matches!(self, Self::Detail(_)) || matches!(self, Self::Transition(states) if states.is_empty())
+        matches!(self, Self::Detail(_)) || matches!(self, Self::Transition(path) if path.states.is_empty())
     }
 
     /// Wants an empty row before and after it.

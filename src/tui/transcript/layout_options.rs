@@ -4,7 +4,7 @@ use ratatui::style::Style;
 use ratatui::text::Line;
 
 use super::line_wrap::{TextLayoutOptions, push};
-use crate::text::format_count;
+use crate::text::{display_width, format_count};
 use crate::theme::ColorTheme;
 
 /// Columns that stay free before what belongs to a title.
@@ -17,6 +17,8 @@ pub struct ItemLayoutOptions {
     /// Full tool output, reasoning and data changes (Ctrl+O).
     pub details: bool,
     pub theme: ColorTheme,
+    /// Milliseconds: the time, for what runs; of its rows, the last whole second since it began. `None`: nothing moves.
+    pub clock: Option<i64>,
 }
 
 impl ItemLayoutOptions {
@@ -30,6 +32,26 @@ impl ItemLayoutOptions {
 pub fn layout_fold_line(lines: usize, look: ItemLayoutOptions, indent: usize, rows: &mut Vec<Line<'static>>) {
     let more = format!("… {} (Ctrl+O)", format_count(lines as u64, "more line"));
     layout_plain(&more, look.theme.dim_style(), look.columns, indent, rows);
+}
+
+/// As [`layout_plain`], for lines of columns that are set apart by two spaces or more: where a line wraps, its other rows
+/// begin below its last column.
+pub fn layout_columns(
+    text: &str,
+    style: Style,
+    columns: usize,
+    indent: usize,
+    rows: &mut Vec<Line<'static>>,
+) {
+    for line in text.split('\n') {
+        let body = line.trim_start_matches(' ');
+        let own = line.len() - body.len();
+        let last = body.trim_end().rfind("  ").map_or(0, |gap| display_width(&body[..gap + 2]));
+        // a column far to the right leaves no room
+        let is_far = (indent + own + last) * 2 > columns;
+        let hang = if is_far { own + 2 * INDENT } else { own + last };
+        push(&[(style, line)], columns, indent, hang, rows);
+    }
 }
 
 /// Lays out a cleaned text as it is; wrapped rows keep their line's indentation.

@@ -61,6 +61,8 @@ enum CodeFenceKind {
 
 /// Quotes deeper than this look alike.
 const QUOTES: usize = 8;
+/// Columns that a wrapped line of code is indented by, besides its own indentation.
+const CODE_HANG: usize = 2;
 /// The widest indentation of a list that is kept.
 const DEEPEST: usize = 24;
 
@@ -271,9 +273,12 @@ impl<'a> MarkdownLayouter<'a, '_> {
             }
         };
         let left = format!("{}  ", self.gutter_text(fence.depth));
+        // what wraps stands below its line, a little to the right
+        let hang = (own.saturating_sub(fence.indent) + CODE_HANG).min(DEEPEST);
+        let others = format!("{left}{}", blank_columns(hang));
         push_wrapped(
             &pieces,
-            LinePrefix { style: theme.dim_style(), first_row: &left, other_rows: &left },
+            LinePrefix { style: theme.dim_style(), first_row: &left, other_rows: &others },
             self.page.columns,
             self.rows,
         );

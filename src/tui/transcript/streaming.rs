@@ -3,8 +3,10 @@
 use std::borrow::Cow;
 
 use super::TranscriptList;
-use super::item::TranscriptItem;
-use crate::text::{clean_first, clean_text};
+use super::item::{AgentReplyItem, TranscriptItem};
+use crate::agent_identity::AgentIdentity;
+use crate::text::{clean_first, clean_text, one_line};
+use synthdev_domain::context::ConversationSide;
 use synthdev_domain::terminal_safe;
 
 impl TranscriptList {
@@ -61,4 +63,26 @@ impl TranscriptList {
         self.weight += reply.text.len() + reply.reasoning.len() - before;
         entry.has_grown = true;
     }
+}
+
+/// An empty open reply of an agent; `branch` is its branch, if other branches may run at the same time.
+pub fn open_reply(
+    agent: &str,
+    identity: AgentIdentity,
+    side: ConversationSide,
+    model: &str,
+    branch: Option<&str>,
+) -> TranscriptItem {
+    TranscriptItem::Reply(AgentReplyItem {
+        agent: one_line(agent),
+        identity,
+        side,
+        model: one_line(model),
+        branch: branch.map(one_line).unwrap_or_default(),
+        reasoning: String::new(),
+        text: String::new(),
+        open: true,
+        interrupted: false,
+        held: [String::new(), String::new()],
+    })
 }

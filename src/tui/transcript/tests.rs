@@ -1,7 +1,10 @@
 use super::item::{ItemTone, ToolFileDiff, TranscriptBlock};
+use super::tool_input::ToolInput;
 use super::*;
+use crate::agent_identity::{AgentIdentity, AgentRoster};
 use crate::text::clean_text;
 use synthdev_domain::context::ConversationSide;
+use synthdev_domain::ids::Timestamp;
 
 fn shown(transcript: &TranscriptList) -> Vec<String> {
     transcript.visible_rows().map(|row| row.map(ToString::to_string).unwrap_or_default()).collect()
@@ -100,16 +103,13 @@ fn blocks_are_set_apart_and_hidden_details_take_no_room() {
     list.push(TranscriptItem::note_item("b"));
     list.push(TranscriptItem::rule("r"));
     assert_eq!(arrange(&mut list, 8, 20), ["one", "", "  a", "  b", "", "── r ───"]);
-    list.arrange_rows(
-        ItemLayoutOptions { columns: 8, details: true, theme: crate::theme::ColorTheme::default() },
-        20,
-    );
+    list.arrange_rows(ItemLayoutOptions { columns: 8, details: true, ..ItemLayoutOptions::default() }, 20);
     assert_eq!(shown(&list), ["one", "  data", "", "  a", "  b", "", "── r ───"]);
 }
 
 #[test]
 fn steps_with_nothing_between_them_are_one_line() {
-    let check = |steps: &[&str], between: Option<TranscriptItem>, expected: &[&str]| {
+    let check = |steps: &[&str], scripts: bool, between: Option<TranscriptItem>, expected: &[&str]| {
         let mut list = TranscriptList::default();
         list.push(TranscriptItem::report_item("said", ""));
         for (at, pair) in steps.windows(2).enumerate() {
@@ -119,19 +119,21 @@ fn steps_with_nothing_between_them_are_one_line() {
                     list.push(item.clone());
                 }
             }
-            list.push_transition(pair[0], pair[1]);
+            list.push_transition(pair[0], pair[1], scripts);
         }
         list.push(TranscriptItem::report_item("more", ""));
         assert_eq!(arrange(&mut list, 26, 20), expected);
     };
     let line = |text: &str| format!("{text:>26}");
-    check(&["a", "b"], None, &["said", &line("a → b"), "more"]);
-    check(&["a", "b", "c"], None, &["said", &line("a → b → c"), "more"]);
-    check(&["a", "b", "c", "d", "e"], None, &["said", &line("▸ a → 3 states → e"), "more"]);
+    check(&["a", "b"], true, None, &["said", &line("a → b"), "more"]);
+    check(&["a", "b", "c"], true, None, &["said", &line("a → b → c"), "more"]);
+    let five = ["a", "b", "c", "d", "e"];
+    check(&five, true, None, &["said", &line("▸ a → 3 script states → e"), "more"]);
+    check(&five, false, None, &["said", &line("▸ a → 3 states → e"), "more"]);
     let loop_steps: Vec<&str> = ["a", "b"].into_iter().cycle().take(100).collect();
-    check(&loop_steps, None, &["said", &line("▸ … → 6 states → b"), "more"]);
+    check(&loop_steps, false, None, &["said", &line("▸ … → 6 states → b"), "more"]);
     let note = TranscriptItem::note_item("note");
-    check(&["a", "b", "c"], Some(note), &["said", &line("a → b"), "  note", &line("b → c"), "more"]);
+    check(&["a", "b", "c"], true, Some(note), &["said", &line("a → b"), "  note", &line("b → c"), "more"]);
     let details = ItemLayoutOptions { columns: 12, details: true, ..ItemLayoutOptions::default() };
     let way = TranscriptItem::transition(&["first", "then", "last", "end"]);
     let rows = layout::layout_item(&way, details, usize::MAX).0;
@@ -140,10 +142,26 @@ fn steps_with_nothing_between_them_are_one_line() {
 }
 
 #[test]
+fn what_is_cut_at_the_margin_opens() {
+    let check = |item: TranscriptItem, cut: &str, whole: &[&str]| {
+        let mut list = TranscriptList::default();
+        list.push(item);
+        assert_eq!(arrange(&mut list, 24, 9), [cut]);
+        assert!(list.toggle_fold(0), "{cut}");
+        assert_eq!(arrange(&mut list, 24, 9), whole);
+    };
+    let way = TranscriptItem::transition(&["a_long_name_of_a", "state_after_that"]);
+    check(way, "a_long_name_of_a → stat…", &["        a_long_name_of_a", "      → state_after_that"]);
+    let rule = TranscriptItem::rule("analyse starts 3 branches: alpha, beta");
+    check(rule, "── analyse starts 3 br… ", &["  analyse starts 3 ", "  branches: alpha, beta"]);
+}
+
+#[test]
 fn a_flood_is_laid_out_piece_by_piece_to_its_end() {
     for (open, interrupted) in [(true, false), (true, true), (false, false)] {
         let mut list = numbered(3);
-        let at = list.push(open_reply("writer", ConversationSide::Assistant, "m", None));
+        let at =
+            list.push(open_reply("writer", AgentIdentity::default(), ConversationSide::Assistant, "m", None));
         let lines: String = (0..60_000).map(|line| format!("line {line}\n")).collect();
         list.append_to_reply(at, &lines);
         if !open {
@@ -181,13 +199,20 @@ fn a_stream_looks_the_same_in_pieces_and_whole() {
     let text = "Here is a list:\n- first thing\n\n    indented code goes here\nlast 日本語 line";
     for columns in [6, 10, 17, 40] {
         let mut pieces = TranscriptList::default();
-        let at = pieces.push(open_reply("coder", ConversationSide::Assistant, "m", None));
+        let at = pieces.push(open_reply(
+            "coder",
+            AgentIdentity::default(),
+            ConversationSide::Assistant,
+            "m",
+            None,
+        ));
         for c in text.chars() {
             pieces.append_to_reply(at, c.encode_utf8(&mut [0; 4]));
             arrange(&mut pieces, columns, 50);
         }
         let mut whole = TranscriptList::default();
-        let at = whole.push(open_reply("coder", ConversationSide::Assistant, "m", None));
+        let at =
+            whole.push(open_reply("coder", AgentIdentity::default(), ConversationSide::Assistant, "m", None));
         whole.append_to_reply(at, text);
         assert_eq!(shown(&pieces), arrange(&mut whole, columns, 50), "{columns}");
     }
@@ -197,8 +222,10 @@ fn tool_done(content: &str) -> TranscriptItem {
     let mut tool = item::ToolItem {
         agent: "coder".into(),
         tool: "run".into(),
-        arguments: "x=1".into(),
+        identity: AgentIdentity::default(),
+        input: ToolInput { line: "x=1".into(), rest: String::new() },
         status: item::ToolStatus::Running,
+        started_at: None,
         summary: String::new(),
         content: String::new(),
         took_ms: None,
@@ -221,7 +248,7 @@ fn what_the_sandbox_denied_is_shown_with_its_path() {
     ] {
         let TranscriptItem::Tool(mut call) = tool_done("") else { panic!("a call") };
         call.tool = tool.to_owned();
-        call.arguments = format!("path={path} content=some text that is written there");
+        call.input.line = format!("path={path} content=some text that is written there");
         call.finish_call(ok, &summary, &content, 10);
         let mut list = TranscriptList::default();
         list.push(TranscriptItem::Tool(call));
@@ -234,7 +261,8 @@ fn what_the_sandbox_denied_is_shown_with_its_path() {
 #[test]
 fn calls_and_thoughts_are_one_line_until_they_are_opened() {
     let mut list = TranscriptList::default();
-    let reply = list.push(open_reply("coder", ConversationSide::Assistant, "m", None));
+    let reply =
+        list.push(open_reply("coder", AgentIdentity::default(), ConversationSide::Assistant, "m", None));
     list.append_reasoning(reply, "first\nsecond");
     list.append_to_reply(reply, "said");
     let tool = list.push(tool_done("one\ntwo\nthree"));
@@ -304,7 +332,7 @@ fn what_is_chosen_comes_on_screen() {
 #[test]
 fn a_copy_has_no_breaks_of_the_screen() {
     let mut list = numbered(1);
-    let at = list.push(open_reply("coder", ConversationSide::Assistant, "m", None));
+    let at = list.push(open_reply("coder", AgentIdentity::default(), ConversationSide::Assistant, "m", None));
     list.append_to_reply(at, "a **long** line that the screen breaks\n- item");
     list.push(TranscriptItem::detail_item(""));
     assert_eq!(list.plain_text(0..9), "n0\n\na **long** line that the screen breaks\n- item");
@@ -317,12 +345,24 @@ fn thoughts_look_the_same_in_pieces_and_whole() {
     for details in [false, true] {
         let look = ItemLayoutOptions { columns: 24, details, ..ItemLayoutOptions::default() };
         let mut pieces = TranscriptList::default();
-        let at = pieces.push(open_reply("coder", ConversationSide::Assistant, "m", None));
+        let at = pieces.push(open_reply(
+            "coder",
+            AgentIdentity::default(),
+            ConversationSide::Assistant,
+            "m",
+            None,
+        ));
         let (mut thought_so_far, mut said) = (String::new(), String::new());
         let compare = |pieces: &mut TranscriptList, thought: &str, said: &str| {
             pieces.arrange_rows(look, 40);
             let mut whole = TranscriptList::default();
-            let at = whole.push(open_reply("coder", ConversationSide::Assistant, "m", None));
+            let at = whole.push(open_reply(
+                "coder",
+                AgentIdentity::default(),
+                ConversationSide::Assistant,
+                "m",
+                None,
+            ));
             whole.append_reasoning(at, thought);
             whole.append_to_reply(at, said);
             whole.arrange_rows(look, 40);
@@ -348,7 +388,8 @@ fn thoughts_look_the_same_in_pieces_and_whole() {
 fn an_answer_that_streamed_as_it_is_stays_as_it_was_laid_out() {
     let answer = |whole: &str| {
         let mut list = TranscriptList::default();
-        let at = list.push(open_reply("coder", ConversationSide::Assistant, "m", None));
+        let at =
+            list.push(open_reply("coder", AgentIdentity::default(), ConversationSide::Assistant, "m", None));
         list.append_to_reply(at, "some **text**\n\n");
         arrange(&mut list, 20, 9);
         list.close_reply(at, "m", whole.into(), "".into());
@@ -398,11 +439,108 @@ fn changes_show_their_lines_with_numbers() {
     };
     tool.change = ToolFileDiff::from_arguments(&arguments).map(Box::new);
     tool.finish_call(true, "edited", "{\"success\":true,\"line\":41}\n", 0);
+    let mut failed = tool.clone();
+    failed.finish_call(false, "no such text", "", 0);
     let mut list = TranscriptList::default();
     list.push(TranscriptItem::Tool(tool));
-    let expected =
-        ["  ✓ run x=1 — edited", "       41  one", "       42 -two", "       42 +2", "       43  three"];
-    assert_eq!(arrange(&mut list, 40, 9), expected);
+    list.push(TranscriptItem::Tool(failed));
+    // one line until it is opened
+    assert_eq!(arrange(&mut list, 40, 9), ["  ✓ run x=1 +1 −1", "  ✗ run x=1 — no such text"]);
+    assert!(list.toggle_fold(0));
+    let diff = ["       41  one", "       42 -two", "       42 +2", "       43  three"];
+    assert_eq!(arrange(&mut list, 40, 9)[1..5], diff);
+    list.toggle_fold(0);
+    list.toggle_fold(1);
+    assert_eq!(arrange(&mut list, 40, 9)[2], "    not applied:");
+}
+
+#[test]
+fn a_patch_is_counted_and_shown_as_it_is() {
+    let patch = "*** Begin Patch\n*** Update File: a.rs\n@@\n-one\n+two\n+three\n*** End Patch";
+    let arguments = serde_json::json!({"patch": patch});
+    let TranscriptItem::Tool(mut tool) = tool_done("") else { unreachable!() };
+    tool.change = ToolFileDiff::from_arguments(&arguments).map(Box::new);
+    tool.input = ToolInput::from_arguments(&arguments, true);
+    let mut list = TranscriptList::default();
+    list.push(TranscriptItem::Tool(tool));
+    assert_eq!(arrange(&mut list, 40, 9), ["  ✓ run a.rs +2 −1 — 1.5 s"]);
+    list.toggle_fold(0);
+    let opened = arrange(&mut list, 40, 9);
+    assert!(opened.iter().any(|row| row.contains("*** Update File: a.rs")), "{opened:#?}");
+}
+
+#[test]
+fn a_running_call_counts_seconds_and_says_what_it_printed_last() {
+    let check = |clock: Option<i64>, report: &str, expected: &str| {
+        let TranscriptItem::Tool(mut tool) = tool_done("") else { unreachable!() };
+        tool.status = item::ToolStatus::Running;
+        (tool.took_ms, tool.summary) = (None, report.to_owned());
+        tool.started_at = Some(Timestamp(10_400));
+        let mut list = TranscriptList::default();
+        list.push(TranscriptItem::Tool(tool));
+        let look = ItemLayoutOptions { columns: 60, clock, ..ItemLayoutOptions::default() };
+        list.arrange_rows(look, 9);
+        assert_eq!(shown(&list), [expected], "{clock:?} {report}");
+    };
+    // nothing moves
+    check(None, "", "  • run x=1 — running");
+    check(None, "test a ... ok", "  • run x=1 — running · test a ... ok");
+    check(Some(11_000), "", "  ⠋ run x=1 — running");
+    check(Some(11_400), "", "  ⠙ run x=1 — 1 s");
+    check(Some(12_000), "", "  ⠙ run x=1 — 1 s");
+    check(Some(82_000), "test a ... ok", "  ⠛ run x=1 — 1 min 11 s · test a ... ok");
+}
+
+#[test]
+fn the_clock_makes_only_rows_of_running_calls_again() {
+    let mut list = numbered(3);
+    let TranscriptItem::Tool(mut tool) = tool_done("") else { unreachable!() };
+    list.push(TranscriptItem::Tool(tool.clone()));
+    (tool.status, tool.started_at) = (item::ToolStatus::Running, Some(Timestamp(700)));
+    list.push(TranscriptItem::Tool(tool));
+    let look = |clock| ItemLayoutOptions { columns: 60, clock: Some(clock), ..ItemLayoutOptions::default() };
+    list.arrange_rows(look(1_000), 9);
+    list.arrange_rows(look(2_900), 9);
+    let clocks: Vec<_> =
+        list.entries.iter().map(|entry| entry.row_layout.and_then(|look| look.clock)).collect();
+    assert_eq!(clocks, [None, None, None, None, Some(2_700)]);
+}
+
+#[test]
+fn agents_have_their_marks_and_cards_their_bars() {
+    let roster = AgentRoster::from_declared(["coder", "reviewer"]);
+    let mut list = TranscriptList::default();
+    let side = ConversationSide::Assistant;
+    let reply = list.push(open_reply("coder", roster.identity("coder"), side, "m", None));
+    list.append_to_reply(reply, "said");
+    let TranscriptItem::Tool(mut tool) = tool_done("") else { unreachable!() };
+    tool.identity = roster.identity("reviewer");
+    list.push(TranscriptItem::Tool(tool));
+    let body: Vec<String> = (1..=20).map(|line| format!("line {line}")).collect();
+    let block = TranscriptBlock::new(ItemTone::Dim, "workflow to coder, privately", &body.join("\n"));
+    let card = list.push(TranscriptItem::Block(block.as_card(roster.identity("coder"))));
+    let rows = arrange(&mut list, 40, 30);
+    assert_eq!(rows[..3], ["● coder m", "  said", ""]);
+    assert_eq!(rows[3..6], ["▲ ✓ run x=1 — fine · 1.5 s", "", "▌● workflow to coder, privately"]);
+    assert_eq!((rows[6].as_str(), rows[13].as_str()), ("▌  line 1", "▌  line 8"));
+    assert_eq!(rows[14], "▌  … 12 more lines (Ctrl+O)");
+    list.toggle_fold(card);
+    assert_eq!(arrange(&mut list, 40, 30).last().unwrap(), "▌  line 20");
+    // without room for a bar
+    assert!(arrange(&mut list, 8, 30).iter().all(|row| !row.starts_with('▌')));
+}
+
+#[test]
+fn a_column_that_wraps_hangs_below_itself() {
+    let check = |text: &str, expected: &[&str]| {
+        let mut list = TranscriptList::default();
+        list.push(TranscriptItem::report_item("", text));
+        assert_eq!(arrange(&mut list, 30, 9), expected, "{text}");
+    };
+    check("/pause   stops before the next state", &["  /pause   stops before the ", "           next state"]);
+    check("  a line of its own that wraps below it", &["    a line of its own that ", "    wraps below it"]);
+    let far = "a very long first column  and more of it";
+    check(far, &["  a very long first column  ", "      and more of it"]);
 }
 
 mod any_text {
@@ -464,7 +602,8 @@ mod any_text {
         tool.change = change.map(Box::new);
         tool.summary = crate::text::one_line(text);
         let mut list = TranscriptList::default();
-        let at = list.push(open_reply(text, ConversationSide::User, text, Some(text)));
+        let at =
+            list.push(open_reply(text, AgentIdentity::default(), ConversationSide::User, text, Some(text)));
         list.append_reasoning(at, text);
         list.append_to_reply(at, text);
         let mut items = vec![
@@ -528,7 +667,7 @@ mod any_text {
         #[test]
         fn a_stream_in_any_pieces_is_cleaned_like_the_whole(text in texts(), size in 1_usize..9) {
             let mut list = TranscriptList::default();
-            let at = list.push(open_reply("a", ConversationSide::Assistant, "m", None));
+            let at = list.push(open_reply("a", AgentIdentity::default(), ConversationSide::Assistant, "m", None));
             let chars: Vec<char> = text.chars().collect();
             for piece in chars.chunks(size) {
                 list.append_to_reply(at, &piece.iter().collect::<String>());
@@ -544,7 +683,8 @@ mod any_text {
         let text = "word \u{1b}X\u{9b}2J\u{202e}x```\nxx\r\n ```\n\u{1b}[31mred\n";
         for size in 1..9 {
             let mut list = TranscriptList::default();
-            let at = list.push(open_reply("a", ConversationSide::Assistant, "m", None));
+            let at =
+                list.push(open_reply("a", AgentIdentity::default(), ConversationSide::Assistant, "m", None));
             for piece in text.chars().collect::<Vec<char>>().chunks(size) {
                 list.append_to_reply(at, &piece.iter().collect::<String>());
             }

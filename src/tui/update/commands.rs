@@ -170,6 +170,7 @@ fn clear_conversation(model: &mut UiModel) -> Vec<UiCommand> {
         opening.preview_range = None;
     }
     model.transcript.clear_items();
+    model.finished_run = None;
     // the line that named the last run is gone, too
     model.last_speaking_run = None;
     model.shell.discard_pending_output();

@@ -21,6 +21,8 @@ pub(super) fn on_response(model: &mut UiModel, response: DisplayResponse) -> Vec
         }
         DisplayResponse::Definition { run, definition } => {
             if let Some(view) = model.run_mut(&run) {
+                let agents = definition.iter().flat_map(|found| &found.agents);
+                view.roster.add_all(agents.map(String::as_str));
                 view.pane_data.set_definition(definition.map(|found| *found));
             }
         }

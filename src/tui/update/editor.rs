@@ -2,7 +2,7 @@
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseEvent, MouseEventKind};
 
-use super::editing_keys;
+use super::{editing_keys, file_mentions};
 use crate::editor::action::EditorAction;
 use crate::editor::{DefinitionEditor, EditFileList, EditorPrompt, EditorScreen, LARGEST};
 use crate::keymap::KeyAction;
@@ -165,6 +165,10 @@ pub(super) fn on_response(model: &mut UiModel, number: u64, response: EditorResp
         EditorResponse::Saved(result) => on_saved(model, number, result),
         EditorResponse::EditedOutside(result) if number == editing_keys::ELSEWHERE => {
             editing_keys::apply_external_text(model, result);
+            Vec::new()
+        }
+        EditorResponse::FileClosed(result) => {
+            file_mentions::on_closed(model, result);
             Vec::new()
         }
         EditorResponse::EditedOutside(result) => on_externally_edited(model, number, result),

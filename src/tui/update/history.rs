@@ -259,7 +259,7 @@ fn resume_past_run(model: &mut UiModel, past: PastRun) -> Vec<UiCommand> {
     (view.is_over, view.awaiting_text) = (false, None);
     model.runs.retain(|known| known.id != run);
     model.runs.push(view);
-    model.last_left_run = None;
+    (model.last_left_run, model.finished_run) = (None, None);
     resuming::start_resuming(model, &run);
     cmds.push(if retry {
         UiCommand::ask(RunRequest::Retry(run))
@@ -310,6 +310,7 @@ pub fn on_resumed(model: &mut UiModel, run: &RunId, at: Timestamp, words: &Event
     // it reports its stops again
     view.stopped_at.clear();
     let chat = view.chat;
+    model.finished_run = None;
     *(if chat { &mut model.chat } else { &mut model.workflow }) = Some(run.clone());
     model.add_item(TranscriptItem::rule(&words.title));
     if !words.detail.is_empty() {

@@ -22,6 +22,7 @@ const LATER: &str = "… what came later is being read …";
 /// Starts to read a run that is to be resumed. `name` may be the beginning of its id.
 pub fn start_opening(model: &mut UiModel, name: String) -> Vec<UiCommand> {
     if !busy::is_busy(model) {
+        model.finished_run = None;
         model.opening_run = Some(OpeningRun {
             run: RunId::from(name.as_str()),
             preview_range: None,

@@ -2,7 +2,7 @@
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 
-use super::clipboard;
+use super::{clipboard, file_mentions};
 use crate::display::DisplayRequest;
 use crate::keymap::KeyAction;
 use crate::layout::{LayoutSlot, PaneKind};
@@ -93,7 +93,8 @@ fn in_pane(model: &mut UiModel, action: KeyAction) -> Vec<UiCommand> {
         KeyAction::PaneDown => scroll_page(model, true),
         KeyAction::First => scroll_to_edge(model, pane, false),
         KeyAction::Last => scroll_to_edge(model, pane, true),
-        KeyAction::Open if pane == PaneKind::Conversation => open_item(model),
+        KeyAction::Open if pane == PaneKind::Conversation => return open_item(model),
+        KeyAction::OpenFile if pane == PaneKind::Conversation => return file_mentions::open_next(model),
         KeyAction::Open => open_pane_row(model, pane),
         KeyAction::NextItem if pane == PaneKind::Conversation => {
             model.transcript.select_item(SelectionStep::Next)
@@ -289,10 +290,13 @@ fn open_pane_row(model: &mut UiModel, pane: PaneKind) {
     }
 }
 
-/// Opens or folds the selected item of the conversation.
-fn open_item(model: &mut UiModel) {
+/// Opens or folds the selected item of the conversation. Where there is nothing to fold, opens a file that it names.
+fn open_item(model: &mut UiModel) -> Vec<UiCommand> {
     let opened = model.transcript.selected_index().is_some_and(|at| model.transcript.toggle_fold(at));
     if !opened {
+        if !model.transcript.chosen_mentions().is_empty() {
+            return file_mentions::open_next(model);
+        }
         let key = |action| model.keymap.key(action).map_or(String::new(), |key| key.to_string());
         let (before, next) = (key(KeyAction::PreviousItem), key(KeyAction::NextItem));
         model.hint = Some(match model.transcript.selected_index() {
@@ -300,6 +304,7 @@ fn open_item(model: &mut UiModel) {
             None => format!("{before} and {next} choose an entry to open"),
         });
     }
+    Vec::new()
 }
 
 fn type_search(model: &mut UiModel, key: KeyEvent, meant: Option<KeyAction>) -> Vec<UiCommand> {
@@ -396,6 +401,9 @@ pub fn on_mouse(model: &mut UiModel, event: MouseEvent) -> Vec<UiCommand> {
         MouseEventKind::ScrollUp => scroll_pane(model, pane, WHEEL, false),
         MouseEventKind::ScrollDown => scroll_pane(model, pane, WHEEL, true),
         MouseEventKind::Down(MouseButton::Left) => {
+            if let Some(cmd) = file_mentions::open_clicked(model, event, area) {
+                return vec![cmd];
+            }
             model.panes.focus_pane(pane);
             if pane != PaneKind::Conversation {
                 let len = view::pane_body(model, pane).map_or(0, |body| body.len());

@@ -184,6 +184,9 @@ fn view_before_events(summary: &RunSummary, before: OmittedEvents) -> RunView {
         view.pane_data.run_costs.add_entry(&entry);
         view.ledger.entries.push(&entry);
     }
+    if before.snapshot.is_some() {
+        view.snapshot_facts.assume_changed_files();
+    }
     view.snapshot = before.snapshot.map(|id| one_line(&id.as_str().chars().take(8).collect::<String>()));
     (view.busy_since, view.worked_ms, view.last_event_at) = (before.since, before.worked_ms, before.last_at);
     // its next state is not its first

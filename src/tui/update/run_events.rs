@@ -22,6 +22,9 @@ mod run_end;
 pub mod speaker_lines;
 mod tool_events;
 
+/// Entries within which the input of a run stands above a message that repeats it.
+const INPUT_WITHIN: usize = 20;
+
 pub fn on_published_event(
     model: &mut UiModel,
     run: &RunId,
@@ -43,6 +46,7 @@ fn run_started(model: &mut UiModel, run: &RunId, at: Timestamp, event: RunEvent)
     if model.find_run(run).is_none() {
         model.runs.push(RunView::new(run.clone(), &one_line(workflow), *chat));
     }
+    model.finished_run = None;
     if *chat {
         model.chat = Some(run.clone());
     } else {
@@ -95,6 +99,10 @@ fn show_event(model: &mut UiModel, run: &RunId, at: Timestamp, event: RunEvent) 
         return show_change(model, run, at, event, "");
     }
     let words = describe_event(at, &event);
+    if let RunEvent::Decided { agent, arguments, .. } = &event {
+        let identity = model.find_run(run).map(|view| view.roster.identity(agent)).unwrap_or_default();
+        model.add_item(event_items::decision_card(&words, arguments, identity));
+    }
     let (line, title) = (event_items::event_item(&words), words.title);
     match (&event, line) {
         (RunEvent::ModelRetry { call, .. }, Some(line)) => model_calls::on_retry(model, run, *call, line),
@@ -127,8 +135,9 @@ fn show_change(
             }
         }
         RunEvent::Resumed { .. } => return resuming::release_held_commands(model, run),
-        RunEvent::SnapshotTaken { id, .. } => {
+        RunEvent::SnapshotTaken { id, skipped, .. } => {
             if let Some(view) = model.run_mut(run) {
+                view.snapshot_facts.note_snapshot(&skipped);
                 view.snapshot = Some(one_line(&id.as_str().chars().take(8).collect::<String>()));
             }
         }
@@ -155,6 +164,9 @@ fn show_change(
         RunEvent::Queued { text } => on_text_queued(model, run, text, title),
         RunEvent::Heard { text } => steering::on_text_read(model, run, &text),
         RunEvent::TakenBack { text } => steering::on_text_returned(model, run, &text),
+        RunEvent::MessageAdded { author, text, private: true, .. } => {
+            on_private_message(model, run, &author, &text);
+        }
         RunEvent::MessageAdded { author, text, .. } => on_message(model, author, &text, title),
         RunEvent::ModelCalled { call, state, agent, role, side, model: name, provider, .. } => {
             let speaker = CallSpeaker {
@@ -219,7 +231,7 @@ fn show_change(
             run_end::stop_reply(model, run, call);
         }
         RunEvent::ToolStarted { call, agent, tool, arguments } => {
-            tool_events::on_tool_started(model, run, call, &agent, &tool, &arguments);
+            tool_events::on_tool_started(model, run, at, call, &agent, &tool, &arguments);
         }
         RunEvent::ToolProgress { call, text } => tool_events::show_progress(model, run, call, &text),
         RunEvent::ToolFinished { call, ok, summary, content, duration_ms, .. } => {
@@ -256,6 +268,10 @@ fn show_change(
             submit::on_question_answered(model, run, call);
             steering::on_breakpoint_left(model, run, call);
             model.dialogs.retain(|dialog| !dialog.matches_call(run, call));
+            // the lines of line mode have both already
+            let is_shown = !model.line_mode;
+            let answered = model.run_mut(run).and_then(|view| view.open_pauses.take_answered(call));
+            model.add_items(answered.filter(|_| is_shown));
         }
         // its line says all
         RunEvent::RunStarted { .. }
@@ -325,7 +341,10 @@ fn on_transition(model: &mut UiModel, run: &RunId, from: &str, to: &str, title: 
     branches::on_branch_over(model, run, from, None);
     let Some(view) = model.find_run(run).filter(|view| !view.chat) else { return };
     match view.branch_for_state(&one_line(from)) {
-        None => model.transcript.push_transition(from, to),
+        None => {
+            let from_script = view.state_work.ran_only_script(from);
+            model.transcript.push_transition(from, to, from_script);
+        }
         Some(branch) if branch.is_item() => {
             model.add_item(TranscriptItem::detail_item(title));
         }
@@ -347,6 +366,17 @@ fn on_state_entered(model: &mut UiModel, run: &RunId, state: &str, agent: Option
     }
 }
 
+/// An instruction for the agent of the present state.
+fn on_private_message(model: &mut UiModel, run: &RunId, author: &MessageAuthor, text: &str) {
+    let view = model.find_run(run);
+    let agent = view.and_then(|view| {
+        let name = view.state_work.agent()?;
+        Some((name, view.roster.identity(name)))
+    });
+    let card = event_items::private_card(author, agent, text);
+    model.add_item(card);
+}
+
 fn on_message(model: &mut UiModel, author: MessageAuthor, text: &str, title: &str) {
     let item = match author {
         MessageAuthor::Human => submit::user_message(text),
@@ -355,6 +385,9 @@ fn on_message(model: &mut UiModel, author: MessageAuthor, text: &str, title: &st
             TranscriptBlock::new(ItemTone::Accent, &name, text).style(BlockBodyStyle::Markdown),
         ),
         MessageAuthor::Agent(_) => return,
+        MessageAuthor::Workflow | MessageAuthor::Start if is_run_input(model, text) => {
+            TranscriptItem::detail_item(&format!("{title}: the input of the run"))
+        }
         MessageAuthor::Workflow | MessageAuthor::Script => {
             TranscriptItem::Block(TranscriptBlock::new(ItemTone::Dim, title, text))
         }
@@ -363,6 +396,17 @@ fn on_message(model: &mut UiModel, author: MessageAuthor, text: &str, title: &st
         }
     };
     model.add_item(item);
+}
+
+/// The text stands above as what the user has given the run.
+fn is_run_input(model: &UiModel, text: &str) -> bool {
+    let text = clean_text(text.trim_end());
+    let mut shown = model.transcript.items().rev().take(INPUT_WITHIN);
+    let given = shown.find_map(|item| match item {
+        TranscriptItem::Block(block) if block.tone == ItemTone::Human => Some(&block.body),
+        _ => None,
+    });
+    !text.is_empty() && given.is_some_and(|given| *given == *text)
 }
 
 fn already_shown(model: &UiModel, name: &str, text: &str) -> bool {

@@ -86,6 +86,7 @@ pub fn submit_held_lines(model: &mut UiModel) -> Vec<UiCommand> {
 /// Gives a text to the conversation; starts one if there is none.
 fn send_to_chat(model: &mut UiModel, text: String) -> Vec<UiCommand> {
     let text = model.shell.with_pending_output(text);
+    model.finished_run = None;
     let chat = model.chat.clone();
     match chat.and_then(|id| model.run_mut(&id)) {
         Some(run) if !run.is_over => {

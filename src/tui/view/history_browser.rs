@@ -35,8 +35,8 @@ pub fn arrange_browser(model: &mut UiModel, area: Rect) {
     let facts = model.history_browser.as_ref().map_or(0, |archive| run::facts_height(archive, areas.body));
     let Some(archive) = &mut model.history_browser else { return };
     if let Some(page) = &mut archive.page {
-        let look =
-            ItemLayoutOptions { columns: usize::from(areas.body.width.saturating_sub(1)), details, theme };
+        let columns = usize::from(areas.body.width.saturating_sub(1));
+        let look = ItemLayoutOptions { columns, details, theme, clock: None };
         if page.fits_screen {
             page.text.to_start();
         }

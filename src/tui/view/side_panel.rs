@@ -95,8 +95,12 @@ fn run_lines(model: &UiModel, run: &RunView, columns: usize) -> Vec<Line<'static
     if !run.agents.is_empty() {
         lines.push(Line::styled("agents", theme.dim_style()));
         for agent in &run.agents {
+            let mark = run.roster.mark(&agent.name);
             lines.push(Line::from(vec![
-                Span::styled(cut(&agent.name, 12), theme.side_style(agent.side)),
+                Span::styled(
+                    format!("{mark} {}", cut(&agent.name, 14)),
+                    run.roster.style(theme, &agent.name),
+                ),
                 Span::styled(format!(" {}", agent.side.as_str()), theme.dim_style()),
             ]));
             let tokens = short_number(agent.usage.total());

@@ -1,5 +1,6 @@
 //! Conversations that are left, cut off, and reopened.
 
+use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;
 
 use tempfile::TempDir;
@@ -242,4 +243,44 @@ async fn the_command_line_names_what_reopens_a_conversation() {
         let end = home.start(&arguments).wait_end();
         assert!(end.contains(&expected), "{arguments:?}: {end}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_that_an_answer_names_opens_in_the_editor_and_an_address_is_a_link() {
+    let chat = ChatHome::with_answers(&["Look at src/a.rs:2 and https://x.y/z."]).await;
+    let (home, project) = (chat.home.path(), chat.home.path().join("project/src"));
+    std::fs::create_dir_all(&project).unwrap();
+    std::fs::write(project.join("a.rs"), "one\ntwo\n").unwrap();
+    let (editor, seen) = (home.join("vim"), home.join("seen"));
+    let script =
+        format!("#!/bin/sh\nprintf '%s|' \"$@\" > '{}'\nprintf 'in the editor'\nread line\n", seen.display());
+    std::fs::write(&editor, script).unwrap();
+    std::fs::set_permissions(&editor, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let editor = editor.display().to_string();
+    let variables = [
+        ("SYNTHDEV_BASE_URL", chat.server.base_url.as_str()),
+        ("SYNTHDEV_BASE_MODEL", "mock-1"),
+        ("SYNTHDEV_API_KEY", "sk-test"),
+        ("EDITOR", editor.as_str()),
+    ];
+    let mut terminal = Terminal::at_home(Arc::clone(&chat.home), &[], &variables);
+    terminal.wait_for("message, or / for commands");
+    terminal.press_keys("where?\r");
+    terminal.wait_for("Look at src/a.rs:2 and https://x.y/z.");
+    terminal.wait_for_bytes(";https://x.y/z\x1b\\h\x1b]8;;\x1b\\");
+    // the conversation has the keys, and its last entry is chosen
+    terminal.press_keys("\x1b1");
+    terminal.wait_for("VIEW");
+    terminal.press_keys("\x1b[1;3A");
+    terminal.press_keys(ENTER);
+    terminal.wait_for("in the editor");
+    let told = std::fs::read_to_string(&seen).unwrap();
+    let file = project.join("a.rs").canonicalize().unwrap();
+    assert_eq!(told, format!("+2|{}|", file.display()));
+    terminal.press_keys("\n");
+    terminal.wait_for("Look at src/a.rs:2");
+    terminal.press_keys(ESC);
+    terminal.press_keys("/exit\r");
+    assert!(terminal.wait_end().contains("exit=0"));
+    terminal.assert_restored();
 }

@@ -435,6 +435,10 @@ impl Fuzz {
                 let edited = EditorResponse::EditedOutside(Ok("{}\n\x1b[2J".into()));
                 UiMessage::Answered(SessionResponse::Editor(number, edited))
             }
+            UiCommand::OpenFile(_) => {
+                let closed = EditorResponse::FileClosed(Err("größe 日本\u{202e}: no such file".into()));
+                UiMessage::Answered(SessionResponse::Editor(0, closed))
+            }
             _ => return,
         };
         self.desk.send_message(reply);
@@ -557,7 +561,9 @@ fn editor_reply(asked: EditorRequest) -> Option<EditorResponse> {
         EditorRequest::Simulate { version, .. } => {
             EditorResponse::Simulated { version, result: Err("größe 日本\u{202e}: too long".into()) }
         }
-        EditorRequest::Save { .. } | EditorRequest::EditOutside { .. } => return None,
+        EditorRequest::Save { .. } | EditorRequest::EditOutside { .. } | EditorRequest::OpenFile(_) => {
+            return None;
+        }
     })
 }
 

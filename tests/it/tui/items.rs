@@ -30,10 +30,10 @@ fn the_line_of_a_call_says_how_far_it_is() {
         .run_event("c1", progress(8, "3 of 10: reading page 3"))
         .run_event("c1", progress(99, "of a call that is not there"));
     let screen = desk.draw_screen(100, 40);
-    assert!(screen.contains("docs__index path=src — running, 3 of 10: reading page 3"), "{screen}");
+    assert!(screen.contains("docs__index src — running · 3 of 10: reading page 3"), "{screen}");
     assert!(!screen.contains("1 of 10") && !screen.contains("not there"), "{screen}");
     let finished = desk.run_event("c1", tool_finished(8, "docs__index", "x")).draw_screen(100, 40);
-    assert!(finished.contains("docs__index path=src — done") && !finished.contains("page 3"), "{finished}");
+    assert!(finished.contains("docs__index src — done") && !finished.contains("page 3"), "{finished}");
 }
 
 /// A conversation with reasoning, a call and an edit.
@@ -58,19 +58,21 @@ fn desk_with_items() -> TuiHarness {
 fn what_is_chosen_opens_and_closes() {
     let mut desk = desk_with_items();
     let screen = desk.draw_screen(100, 40);
-    for shown in
-        ["∴ thought, 2 lines (Ctrl+O)", "— done · 1.2 s · 3 lines", "   42 -    old();", "   42 +    new();"]
+    for shown in ["∴ thought, 2 lines (Ctrl+O)", "— done · 1.2 s · 3 lines", "✓ edit_file a.rs +1 −1 — 1.2 s"]
     {
         assert!(screen.contains(shown), "{shown}: {screen}");
     }
     assert!(!screen.contains("one.rs") && !screen.contains("and another"), "{screen}");
+    assert!(!screen.contains("old();"), "one line until it is opened: {screen}");
     desk.press_key(KeyCode::Char('1'), KeyModifiers::ALT);
     desk.draw_screen(100, 40);
     // the last one first: the edit, then the call
-    desk.press_key(KeyCode::Up, KeyModifiers::ALT)
-        .press_key(KeyCode::Up, KeyModifiers::ALT)
-        .key(KeyCode::Enter);
+    desk.press_key(KeyCode::Up, KeyModifiers::ALT).key(KeyCode::Enter);
     let screen = desk.draw_screen(100, 40);
+    assert!(screen.contains("   42 -    old();") && screen.contains("   42 +    new();"), "{screen}");
+    desk.key(KeyCode::Enter).press_key(KeyCode::Up, KeyModifiers::ALT).key(KeyCode::Enter);
+    let screen = desk.draw_screen(100, 40);
+    assert!(!screen.contains("old();"), "{screen}");
     assert!(screen.contains("    three.rs") && !screen.contains("and another"), "{screen}");
     desk.press_key(KeyCode::Up, KeyModifiers::ALT).key(KeyCode::Enter);
     let screen = desk.draw_screen(100, 40);
@@ -83,7 +85,7 @@ fn what_is_chosen_opens_and_closes() {
             .selected_index()
             .and_then(|at| desk.model.transcript.get(at))
             .map(|item| { item.text().lines().next().unwrap_or_default().to_owned() }),
-        Some("coder execute_terminal command=ls".to_owned())
+        Some("coder execute_terminal ls".to_owned())
     );
     desk.key(KeyCode::Esc);
     assert_eq!(desk.model.transcript.selected_index(), None);

@@ -63,7 +63,7 @@ pub(super) fn states(names: &[&str]) -> Vec<String> {
 
 pub(super) fn definition_message(run: &str, graph: WorkflowGraph) -> UiMessage {
     let variables = Map::from_iter([("rounds".to_owned(), json!(0)), ("goal".to_owned(), json!("ship it"))]);
-    let found = Ok(Box::new(RunDefinitionView { graphs: vec![graph], variables }));
+    let found = Ok(Box::new(RunDefinitionView { graphs: vec![graph], variables, agents: Vec::new() }));
     UiMessage::Displayed(DisplayResponse::Definition { run: RunId::from(run), definition: found })
 }
 

@@ -58,6 +58,27 @@ fn answered_command(call: u64, answer: UserAnswer) -> UiCommand {
 }
 
 #[test]
+fn a_question_that_was_answered_stands_in_the_conversation_with_its_answer() {
+    let closed = || RunEvent::PersonAnswered { call: CallId(20) };
+    let check = |question: UserQuestion, keys: &[KeyCode], expected: &[&str]| {
+        let mut desk = TuiHarness::new();
+        desk.workflow().run_event("r1", user_question(20, question)).advance_clock(700);
+        keys.iter().for_each(|key| {
+            desk.key(*key);
+        });
+        let screen = desk.run_event("r1", closed()).draw_screen(80, 40);
+        for text in ["gate asked", "1. read"].iter().chain(expected) {
+            assert!(screen.contains(text), "{text}: {screen}");
+        }
+        assert_eq!(screen.matches("→ ").count(), 1 + expected.len(), "{screen}");
+    };
+    check(pause(PauseKind::Approval), &[KeyCode::Char('y')], &["→ yes"]);
+    check(choice(None), &[KeyCode::Down, KeyCode::Enter], &["→ test more"]);
+    // answered elsewhere, or in an earlier session
+    check(pause(PauseKind::Approval), &[], &[]);
+}
+
+#[test]
 fn one_key_or_a_choice() {
     use KeyCode::{Down, Enter, Esc, Up};
     let key = KeyCode::Char;

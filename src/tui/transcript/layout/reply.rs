@@ -42,12 +42,14 @@ pub(super) fn layout_reply(
     rows: &mut Vec<Line<'static>>,
 ) -> Option<ReplyLayoutTail> {
     let theme = look.theme;
-    let name = fit_to_columns(&reply.agent, look.columns).into_owned();
+    let mark = if reply.identity.is_known() { format!("{} ", reply.identity.mark()) } else { String::new() };
+    let room = look.columns.saturating_sub(display_width(&mark));
+    let name = format!("{mark}{}", fit_to_columns(&reply.agent, room));
     let room = look.columns.saturating_sub(display_width(&name));
     let branch = if reply.branch.is_empty() { String::new() } else { format!(" · {}", reply.branch) };
     let model = format!("{branch} {}", reply.model);
     rows.push(Line::from(vec![
-        Span::styled(name, theme.side_style(reply.side)),
+        Span::styled(name, reply.identity.style(theme)),
         Span::styled(fit_to_columns(&model, room).into_owned(), theme.dim_style()),
     ]));
     let thought = (!reply.reasoning.is_empty()).then(|| {

@@ -29,6 +29,7 @@ fn blocks_become_rows() {
     check("~~~\n```\n~~~\n```a`b", 20, &["  ```", "```a`b"]);
     check("````\n```\n````", 20, &["  ```"]);
     check("- a\n  ```\n  x\n    y\n  ```\n- b", 20, &["- a", "  x", "    y", "- b"]);
+    check("```\n  one two three\n```", 14, &["    one two ", "      three"]);
     check("- one two three", 9, &["- one two", "  three"]);
     check("* a\n  + b\n    1. c", 20, &["- a", "  - b", "    1. c"]);
     check("10. one two", 8, &["10. one ", "    two"]);

@@ -90,7 +90,8 @@ pub(super) fn on_delta(model: &mut UiModel, run: &RunId, call: CallId, kind: Del
         None => {
             let Some(speaker) = view.speakers.get(&call) else { return };
             let branch = view.branch_for_state(&speaker.state).map(|line| line.name.clone());
-            let reply = open_reply(&speaker.agent, speaker.side, &speaker.model, branch.as_deref());
+            let identity = view.roster.identity(&speaker.agent);
+            let reply = open_reply(&speaker.agent, identity, speaker.side, &speaker.model, branch.as_deref());
             let at = model.transcript.push(reply);
             view.replies.insert(call, at);
             at
@@ -120,11 +121,13 @@ pub(super) fn on_model_reply(
     let known = view.replies.remove(&call);
     let state = view.speakers.remove(&call).map(|speaker| speaker.state).unwrap_or_default();
     let branch = view.branch_for_state(&state).map(|line| line.name.clone());
+    let identity = view.roster.identity(speaker.agent);
     if known.is_none() && text.trim().is_empty() && reasoning.trim().is_empty() {
         return;
     }
     let ReplySpeaker { agent, side, model: name } = speaker;
-    let at = known.unwrap_or_else(|| model.transcript.push(open_reply(agent, side, name, branch.as_deref())));
+    let at = known
+        .unwrap_or_else(|| model.transcript.push(open_reply(agent, identity, side, name, branch.as_deref())));
     model.transcript.close_reply(
         at,
         &one_line(name),

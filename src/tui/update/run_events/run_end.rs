@@ -8,15 +8,16 @@ use super::super::unread_input;
 use crate::model::UiModel;
 use crate::msg::UiCommand;
 use crate::report;
-use crate::text::{format_dollars, format_thousands};
+use crate::text::{clean_text, format_dollars, format_thousands};
+use crate::transcript::TranscriptList;
 use crate::transcript::item::{BlockBodyStyle, ItemTone, ToolStatus, TranscriptBlock, TranscriptItem};
 use synthdev_domain::ids::{CallId, RunId, SnapshotId};
 use synthdev_domain::journal::RunStatus;
 use synthdev_domain::run_error::RunError;
 
-/// States that the last line shows of a long path.
-const SHOWN_FIRST: usize = 8;
-const SHOWN_LAST: usize = 8;
+/// States that the last line shows of a long path: it has room for about six, and its steps stand above.
+const SHOWN_FIRST: usize = 3;
+const SHOWN_LAST: usize = 3;
 
 /// Marks a reply that will get no more text.
 pub fn interrupt_reply(model: &mut UiModel, run: &RunId, call: CallId) {
@@ -106,6 +107,11 @@ pub fn on_run_finished(
     let outbox = if kept { VecDeque::new() } else { std::mem::take(&mut view.outbox) };
     view.withdrawals.clear();
     let took = elapsed.map(|ms| format!(" in {}", view.times.describe_elapsed(ms, now)));
+    // after a failure nothing says whether the last state changed files
+    let snapshot =
+        snapshot.filter(|_| status != RunStatus::Completed || view.snapshot_facts.may_have_changed_files());
+    let output = output.filter(|value| !was_said_last(&model.transcript, value));
+    let Some(view) = model.find_run(run) else { return Vec::new() };
     let item = end_item(view, status, stands, output, error, snapshot, &took.unwrap_or_default());
     // A conversation that was left says nothing.
     if !chat || status == RunStatus::Failed {
@@ -115,6 +121,9 @@ pub fn on_run_finished(
         if slot.as_ref() == Some(run) {
             *slot = None;
         }
+    }
+    if !chat {
+        model.finished_run = Some(run.clone());
     }
     if !chat && model.workflow.is_none() {
         // another running one becomes the front run
@@ -128,6 +137,29 @@ pub fn on_run_finished(
     model.queued.extend(outbox);
     unread_input::return_to_input(model);
     Vec::new()
+}
+
+/// Entries among which the last answer is looked for: a loop of scripts may come after it.
+const ANSWER_WITHIN: usize = 40;
+
+/// The result is what an agent said last: it stands there already.
+fn was_said_last(transcript: &TranscriptList, output: &Value) -> bool {
+    let text = match output {
+        Value::String(text) => text,
+        // the one value of a result
+        Value::Object(map) if map.len() == 1 => {
+            let Some(Value::String(text)) = map.values().next() else { return false };
+            text
+        }
+        _ => return false,
+    };
+    let text = clean_text(text.trim());
+    let mut last = transcript.items().rev().take(ANSWER_WITHIN);
+    let said = last.find_map(|item| match item {
+        TranscriptItem::Reply(reply) => Some(reply.text.trim()),
+        _ => None,
+    });
+    !text.is_empty() && said == Some(&*text)
 }
 
 fn end_item(
@@ -181,7 +213,8 @@ fn end_item(
         block = block.with_footer(place.clone());
     } else if let Some(id) = snapshot {
         let short: String = id.as_str().chars().take(8).collect();
-        block = block.with_footer(format!("undo: /snapshot restore {short}"));
+        let gaps = view.snapshot_facts.uncovered_text();
+        block = block.with_footer(format!("undo: /snapshot restore {short}{gaps}"));
     }
     TranscriptItem::Block(block)
 }

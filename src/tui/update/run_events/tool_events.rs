@@ -3,28 +3,33 @@
 use serde_json::Value;
 
 use crate::model::UiModel;
-use crate::report;
 use crate::text::one_line;
 use crate::transcript::item::{ToolFileDiff, ToolItem, ToolStatus, TranscriptItem};
-use synthdev_domain::ids::{CallId, RunId};
+use crate::transcript::tool_input::ToolInput;
+use synthdev_domain::ids::{CallId, RunId, Timestamp};
 
 pub(super) fn on_tool_started(
     model: &mut UiModel,
     run: &RunId,
+    at: Timestamp,
     call: CallId,
     agent: &str,
     tool: &str,
     arguments: &Value,
 ) {
+    let identity = model.find_run(run).map(|view| view.roster.identity(agent)).unwrap_or_default();
+    let change = ToolFileDiff::from_arguments(arguments).map(Box::new);
     let item = TranscriptItem::Tool(ToolItem {
         agent: one_line(agent),
+        identity,
         tool: one_line(tool),
-        arguments: report::arguments_line(arguments),
+        input: ToolInput::from_arguments(arguments, change.is_some()),
         status: ToolStatus::Running,
+        started_at: Some(at),
         summary: String::new(),
         content: String::new(),
         took_ms: None,
-        change: ToolFileDiff::from_arguments(arguments).map(Box::new),
+        change,
     });
     let place = model.add_item(item);
     if let Some(view) = model.run_mut(run) {

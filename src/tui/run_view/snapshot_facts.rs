@@ -1,0 +1,44 @@
+//! What the snapshots of a run say of its files: whether it may have changed any, and what going back does not cover.
+
+use crate::text::{format_count, one_line};
+use synthdev_domain::snapshot::SkippedPath;
+
+/// Counts, and the first snapshot's gaps.
+#[derive(Clone, Debug, Default)]
+pub struct SnapshotFacts {
+    taken: u32,
+    /// Paths that the first one does not cover.
+    skipped: usize,
+    /// One of them.
+    example: Option<String>,
+}
+
+impl SnapshotFacts {
+    /// The first snapshot is taken before the run changes files, the next one after a state that has.
+    pub fn note_snapshot(&mut self, skipped: &[SkippedPath]) {
+        if self.taken == 0 {
+            self.skipped = skipped.len();
+            self.example = skipped.first().map(|path| one_line(&path.path));
+        }
+        self.taken += 1;
+    }
+
+    /// Its first events are not known: it may have changed files.
+    pub fn assume_changed_files(&mut self) {
+        self.taken = self.taken.max(2);
+    }
+
+    /// A state of the run may have changed files.
+    pub fn may_have_changed_files(&self) -> bool {
+        self.taken > 1
+    }
+
+    /// What going back to the first snapshot does not bring back: ` · not covered: vendor/sub`; mostly empty.
+    pub fn uncovered_text(&self) -> String {
+        match (&self.example, self.skipped) {
+            (Some(path), 1) => format!(" · not covered: {path}"),
+            (Some(path), all) => format!(" · {} not covered: {path} …", format_count(all as u64, "path")),
+            (None, _) => String::new(),
+        }
+    }
+}
