@@ -11,7 +11,7 @@ use self::motion::{rest_of_word, word_after, word_before};
 use self::pastes::FoldedPastes;
 use self::undo::DraftChangeKind;
 use self::vim::{VimInput, VimKeyOutcome};
-use crate::text::{clean_text, fit_to_columns, wrap_line};
+use crate::text::{fit_to_columns, wrap_line};
 use synthdev_domain::terminal_safe;
 
 mod draft;
@@ -23,6 +23,9 @@ mod vim;
 
 /// Longer texts are not kept for later sessions.
 const KEPT: usize = 16 << 10;
+
+/// As wide as a tab can be.
+const TAB: &str = "    ";
 
 /// What a key of the table does to the text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -98,7 +101,14 @@ impl InputComposer {
 
     /// Rows the text takes in `columns`.
     pub fn rows(&self, columns: usize) -> usize {
-        self.area().lines().iter().map(|line| wrap_line(line, columns).len()).sum()
+        let rows = |line: &String| {
+            if line.contains('\t') {
+                wrap_line(&line.replace('\t', TAB), columns).len()
+            } else {
+                wrap_line(line, columns).len()
+            }
+        };
+        self.area().lines().iter().map(rows).sum()
     }
 
     pub fn set_text(&mut self, text: &str) {
@@ -125,7 +135,8 @@ impl InputComposer {
 
     /// Another program has written the text anew; can be undone.
     pub fn replace_undoably(&mut self, text: &str) {
-        let text = clean_text(text.trim_end_matches('\n'));
+        let text = text.replace("\r\n", "\n");
+        let text = terminal_safe::strip_escape_sequences(text.trim_end_matches('\n'));
         self.draft.replace_text(&text, text.chars().count());
     }
 
@@ -208,7 +219,8 @@ impl InputComposer {
         let text = text.replace("\r\n", "\n").replace('\r', "\n");
         match self.pastes.fold_text(&text) {
             Some(name) => self.draft.insert_text(&name),
-            None => self.draft.insert_text(&clean_text(&text)),
+            // the tabs of a makefile are sent as they are
+            None => self.draft.insert_text(&terminal_safe::strip_escape_sequences(&text)),
         }
     }
 
@@ -440,7 +452,7 @@ impl InputComposer {
         let byte = self.draft.cursor_byte();
         let (at, name, whole) = self.pastes.placeholder_at(&text, byte)?;
         let (before, after) = (&text[..at], &text[at + name.len()..]);
-        let middle = clean_text(whole);
+        let middle = terminal_safe::strip_escape_sequences(whole);
         let place = before.chars().count() + middle.chars().count();
         self.draft.replace_text(&format!("{before}{middle}{after}"), place);
         Ok(())
@@ -500,9 +512,21 @@ mod tests {
 
     #[test]
     fn short_pastes_stay_as_they_are() {
+        let check = |pasted: &str, expected: &str| {
+            let mut composer = InputComposer::default();
+            composer.paste_text(pasted);
+            assert_eq!(composer.take_text().unwrap(), expected, "{pasted:?}");
+        };
+        check("à\r\nb\rc", "à\nb\nc");
+        check("all:\n\tcargo\tbuild", "all:\n\tcargo\tbuild");
+        check("\x1b[31m\tred\x1b[0m", "\tred");
+    }
+
+    #[test]
+    fn a_tab_takes_its_columns() {
         let mut composer = InputComposer::default();
-        composer.paste_text("à\r\nb\rc");
-        assert_eq!(composer.take_text().unwrap(), "à\nb\nc");
+        composer.paste_text("\t\tabcd");
+        assert_eq!((composer.rows(12), composer.rows(11)), (1, 2));
     }
 
     #[test]

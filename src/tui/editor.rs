@@ -25,6 +25,7 @@ pub mod json_tree;
 pub mod new_file;
 pub mod schema_lookup;
 pub mod simulation_result;
+mod undo_history;
 
 /// Larger texts cannot be edited.
 pub const LARGEST: usize = 1 << 20;

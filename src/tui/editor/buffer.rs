@@ -6,9 +6,8 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui_textarea::{CursorMove, DataCursor, Input, TextArea};
 
 use super::json_lexer::{EditorTokenKind, editor_tokens};
+use super::undo_history::EditorUndoHistory;
 
-/// Changes that can be taken back.
-const UNDO: usize = 2_000;
 /// Blanks of one level, where the text shows none.
 const INDENT: &str = "  ";
 /// A wider first level is no indentation.
@@ -17,6 +16,7 @@ const WIDEST: usize = 8;
 #[derive(Clone, Debug)]
 pub struct EditorBuffer {
     area: TextArea<'static>,
+    undo_history: EditorUndoHistory,
     /// Counts changes.
     version: u64,
     /// Lines end with `\r\n` outside.
@@ -30,9 +30,10 @@ impl EditorBuffer {
         let windows = text.contains("\r\n") && !text.replace("\r\n", "").contains('\n');
         let text = if windows { text.replace("\r\n", "\n") } else { text.to_owned() };
         let mut area = TextArea::new(text.split('\n').map(str::to_owned).collect());
-        area.set_max_histories(UNDO);
+        // the history is here
+        area.set_max_histories(0);
         let indent = first_indent(&text);
-        Self { area, version: 0, windows, indent }
+        Self { area, undo_history: EditorUndoHistory::default(), version: 0, windows, indent }
     }
 
     /// As it is checked and looked at.
@@ -103,25 +104,41 @@ impl EditorBuffer {
 
     /// Puts a text in the place of these bytes.
     pub fn replace_range(&mut self, range: std::ops::Range<usize>, text: &str) {
+        self.change_text(false, |buffer| buffer.put_text(range, text));
+    }
+
+    fn put_text(&mut self, range: std::ops::Range<usize>, text: &str) {
         self.move_to_offset(range.start);
         if !range.is_empty() {
             let (row, column) = self.position(range.end);
             self.area.start_selection();
             self.jump_to(row, column);
         }
-        self.insert_text(text);
+        self.area.insert_str(text);
     }
 
     pub fn replace_all(&mut self, text: &str) {
         let (row, column) = self.cursor();
-        self.area.select_all();
-        self.insert_text(&text.replace("\r\n", "\n"));
+        self.change_text(false, |buffer| {
+            buffer.area.select_all();
+            buffer.area.insert_str(text.replace("\r\n", "\n"));
+        });
         self.move_to(row, column);
     }
 
     pub fn insert_text(&mut self, text: &str) {
-        self.area.insert_str(text);
-        self.version += 1;
+        self.change_text(false, |buffer| {
+            buffer.area.insert_str(text);
+        });
+    }
+
+    /// A change that can be taken back; the words of typing are one.
+    fn change_text(&mut self, is_typed: bool, change: impl FnOnce(&mut Self)) {
+        let (before, cursor) = (self.text(), self.offset());
+        change(self);
+        let after = self.text();
+        self.version += u64::from(before != after);
+        self.undo_history.note_change(&before, &after, cursor, is_typed);
     }
 
     pub fn paste_text(&mut self, text: &str) {
@@ -129,23 +146,35 @@ impl EditorBuffer {
     }
 
     pub fn undo(&mut self) -> bool {
-        let done = self.area.undo();
-        self.version += u64::from(done);
-        done
+        let Some(change) = self.undo_history.undo() else { return false };
+        self.put_text(change.at..change.at + change.inserted.len(), &change.removed);
+        self.move_to_offset(change.cursor);
+        self.version += 1;
+        true
     }
 
     pub fn redo(&mut self) -> bool {
-        let done = self.area.redo();
-        self.version += u64::from(done);
-        done
+        let Some(change) = self.undo_history.redo() else { return false };
+        self.put_text(change.at..change.at + change.removed.len(), &change.inserted);
+        self.version += 1;
+        true
     }
 
     /// Takes the selection away; what it was.
     pub fn cut_selection(&mut self) -> Option<String> {
         let text = self.selected_text()?;
-        self.area.cut();
-        self.version += 1;
+        self.change_text(false, |buffer| {
+            buffer.area.cut();
+        });
         Some(text)
+    }
+
+    /// From where the cursor is, or the selection began, to there.
+    pub fn select_to(&mut self, row: usize, column: usize) {
+        if !self.area.is_selecting() {
+            self.area.start_selection();
+        }
+        self.jump_to(row, column);
     }
 
     pub fn copy_selection(&mut self) -> Option<String> {
@@ -156,9 +185,18 @@ impl EditorBuffer {
         text
     }
 
+    /// What is selected, which stays selected; pasting puts it in again.
+    pub fn mark_copied(&mut self) -> Option<String> {
+        let text = self.selected_text()?;
+        self.area.set_yank_text(&text);
+        Some(text)
+    }
+
     /// What was cut or copied here last.
     pub fn paste_clipboard(&mut self) {
-        self.version += u64::from(self.area.paste());
+        self.change_text(false, |buffer| {
+            buffer.area.paste();
+        });
     }
 
     pub fn select_all(&mut self) {
@@ -174,12 +212,15 @@ impl EditorBuffer {
         let deeper = before.trim_end().ends_with(['{', '[']);
         let between = deeper && line[before.len()..].trim_start().starts_with(['}', ']']);
         let more = if deeper { self.indent.as_str() } else { "" };
-        self.insert_text(&format!("\n{blanks}{more}"));
-        if between {
-            let (row, column) = self.cursor();
-            self.insert_text(&format!("\n{blanks}"));
-            self.move_to(row, column);
-        }
+        let (opened, closed) = (format!("\n{blanks}{more}"), format!("\n{blanks}"));
+        self.change_text(false, |buffer| {
+            buffer.area.insert_str(&opened);
+            if between {
+                let (row, column) = buffer.cursor();
+                buffer.area.insert_str(&closed);
+                buffer.move_to(row, column);
+            }
+        });
     }
 
     /// Any other key.
@@ -204,12 +245,16 @@ impl EditorBuffer {
             }
             KeyCode::Tab => self.insert_text(&self.indent.clone()),
             KeyCode::Backspace if self.selection_range().is_none() && self.in_margin() => {
-                for _ in 0..self.indent.len() {
-                    self.area.delete_char();
-                }
-                self.version += 1;
+                let level = self.indent.len();
+                self.change_text(true, |buffer| {
+                    for _ in 0..level {
+                        buffer.area.delete_char();
+                    }
+                });
             }
-            _ => self.version += u64::from(self.area.input(Input::from(key))),
+            _ => self.change_text(true, |buffer| {
+                buffer.area.input(Input::from(key));
+            }),
         }
     }
 
@@ -389,6 +434,31 @@ mod tests {
         let version = buffer.version();
         press(&mut buffer, &[(KeyCode::Left, KeyModifiers::NONE), (KeyCode::End, KeyModifiers::CONTROL)]);
         assert_eq!((buffer.version(), buffer.cursor()), (version, (2, 1)));
+    }
+
+    #[test]
+    fn undo_takes_back_words_and_not_letters() {
+        let mut buffer = EditorBuffer::new("");
+        let letter = |c: char| (KeyCode::Char(c), KeyModifiers::NONE);
+        press(&mut buffer, &"one two".chars().map(letter).collect::<Vec<_>>());
+        let mut seen = Vec::new();
+        while buffer.undo() {
+            seen.push(buffer.text());
+        }
+        assert_eq!(seen, ["one ", ""]);
+        while buffer.redo() {}
+        assert_eq!((buffer.text().as_str(), buffer.cursor()), ("one two", (0, 7)));
+        press(&mut buffer, &[(KeyCode::Backspace, KeyModifiers::NONE); 3]);
+        assert_eq!(buffer.text(), "one ");
+        buffer.undo();
+        assert_eq!(buffer.text(), "one two", "a burst of deletions is one change");
+        // a new line with its margin is one, too
+        let mut buffer = EditorBuffer::new("{}");
+        buffer.move_to(0, 1);
+        buffer.insert_newline();
+        assert_eq!(buffer.text(), "{\n  \n}");
+        buffer.undo();
+        assert_eq!((buffer.text().as_str(), buffer.cursor()), ("{}", (0, 1)));
     }
 
     #[test]

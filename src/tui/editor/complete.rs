@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use super::json_tree::{EditorJsonPosition, EditorJsonSlot, EditorJsonStep, EditorJsonTree};
 use super::schema_lookup::SchemaLookup;
+use synthdev_domain::run_error::ERROR_NAMES;
 use synthdev_service::session::{CatalogSymbols, EditFileKind};
 
 /// Most candidates that are kept: a longer list is not read.
@@ -138,6 +139,7 @@ fn name_candidates(
         "context" if in_agents => names_in_list(tree, "contexts", "name", "context"),
         "agent_role" => known.roles.clone(),
         "sub_workflow" => known.workflows.clone(),
+        "errors" => error_names(tree),
         "tool" => {
             let mut all = used_tools(tree);
             all.extend(known.tools.iter().map(|tool| (tool.name.clone(), tool.description.clone())));
@@ -164,6 +166,25 @@ fn names_in_list(tree: Option<&EditorJsonTree>, list: &str, key: &str, word: &st
     if list == "states" && !found.iter().any(|(name, _)| name == "stop") {
         found.push(("stop".to_owned(), "the end".to_owned()));
     }
+    found
+}
+
+/// Every name of an error, the kinds of them, and those of the file's own `fail` states.
+fn error_names(tree: Option<&EditorJsonTree>) -> Vec<(String, String)> {
+    let row = |name: &str, about: &str| (name.to_owned(), about.to_owned());
+    let mut kinds: Vec<&str> = ERROR_NAMES.iter().filter_map(|name| Some(name.split_once('.')?.0)).collect();
+    kinds.dedup();
+    let mut found = vec![row("*", "every error")];
+    found.extend(kinds.iter().map(|kind| row(&format!("{kind}.*"), "every error of this kind")));
+    if let Some(tree) = tree {
+        tree.for_each_object("", &mut |at, object| {
+            let is_fail = object.get("type").and_then(EditorJsonTree::text) == Some("fail");
+            let name =
+                object.get("error").and_then(EditorJsonTree::text).filter(|_| at == "states" && is_fail);
+            found.extend(name.map(|name| row(name, "of this file")));
+        });
+    }
+    found.extend(ERROR_NAMES.iter().map(|name| row(name, "error")));
     found
 }
 
@@ -299,6 +320,12 @@ mod tests {
         check("{\"states\": [{\"type\": \"parallel\", \"bran|\"}]}", &["\"branches\": "]);
         check("{\"states\": [{\"type\": \"foreach\", \"bran|\"}]}", &[]);
         check("[{\"workflow_name\": \"x\", \"descr|\"}]", &["\"description\": "]);
+        check("{\"states\": [{\"retry\": {\"errors\": [\"tool.f|\"]}}]}", &["\"tool.failed\""]);
+        check("{\"states\": [{\"retry\": [{\"errors\": \"model.*|\"}]}]}", &["\"model.*\""]);
+        check(
+            "{\"states\": [{\"type\": \"fail\", \"error\": \"out_of_milk\"}, {\"catch\": {\"errors\": [\"out_|\"]}}]}",
+            &["\"out_of_milk\""],
+        );
         check("|", &[]);
     }
 

@@ -277,7 +277,7 @@ fn a_file_that_others_changed_is_not_written_over_unasked() {
     send_editor_reply(&mut desk, EditorResponse::Saved(Err(EditorSaveError::Changed("{}".into()))));
     desk.type_text("r");
     assert_eq!((text(&desk).as_str(), editor(&desk).is_changed()), ("{}", false));
-    desk.press_control('z').press_control('z');
+    desk.press_control('z');
     assert_eq!(text(&desk), format!("  {TEXT}"));
 }
 
