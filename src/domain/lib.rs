@@ -31,6 +31,7 @@ pub mod model_list;
 pub mod number_format;
 pub mod own_tool;
 pub mod parameter;
+pub mod progress_text;
 pub mod project_index;
 pub mod project_lock;
 pub mod protocol;
