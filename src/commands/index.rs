@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use anyhow::{Result, anyhow};
 use futures_util::FutureExt;
+use tokio::time::Instant;
 
 use super::diagnostics;
 use super::load_config::load_catalog;
@@ -15,6 +16,7 @@ use synthdev_bootstrap::{logs, wiring};
 use synthdev_cli::args::IndexArgs;
 use synthdev_cli::output::{TerminalSafeWriter, print_json, print_stderr};
 use synthdev_cli::{exit, index as told};
+use synthdev_domain::progress_text::progress_text;
 use synthdev_domain::project_index::report::IndexReport;
 use synthdev_service::project_indexing::{
     IndexingError, IndexingProgress, IndexingProposal, build_index, propose_indexing,
@@ -45,9 +47,12 @@ pub(crate) fn run_index(context: &StartContext, args: &IndexArgs) -> Result<u8> 
         }
         .boxed()
         .shared();
+        let begun = Instant::now();
         let progress = |at: IndexingProgress| {
             if !args.json && at.is_worth_a_line() {
-                print_stderr(format_args!("{} of {} described", at.done_count, at.total_count));
+                let elapsed = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+                let far = progress_text(at.done_count as u64, at.total_count as u64, elapsed);
+                print_stderr(format_args!("described {far}"));
             }
         };
         build_index(&wired.handle, job, &progress, stopped).await

@@ -21,9 +21,9 @@ pub(crate) fn start_error_text(error: &RunStartError) -> String {
 pub(crate) const HOW_TO_SET: &str = "/configure sets up a model, and so does `synthdev configure`. Or set SYNTHDEV_API_KEY and \
     SYNTHDEV_BASE_MODEL, for a server of your own SYNTHDEV_BASE_URL (Ollama: http://127.0.0.1:11434/v1), and start again.";
 
-/// Without a model the program says so and offers what works; it never pretends.
+/// Without a model the program says so in a line and offers what works; it never pretends.
 pub(crate) fn no_model(missing: &str) -> String {
-    format!("{missing}: nothing can be asked yet\n{HOW_TO_SET}\nTo see it work without one: `synthdev demo`.")
+    format!("{missing}: /configure sets one up (or `synthdev demo`)")
 }
 
 /// Rewrites hints for the command line as slash commands.

@@ -10,10 +10,17 @@ use synthdev_tui::{SessionOptions, TrustQuestion};
 
 /// The first line of every session.
 const WELCOME: &str =
-    concat!("synthdev ", env!("CARGO_PKG_VERSION"), " · type a message · /workflows lists workflows · /help");
+    concat!("synthdev ", env!("CARGO_PKG_VERSION"), " · /workflows lists workflows · /help");
 
-pub(crate) fn first_lines(welcome: bool, banner: Vec<String>, unreadable: &[String]) -> Vec<String> {
-    let welcome = welcome.then(|| WELCOME.to_owned());
+/// `has_keys`: there is a screen, where keys mean something.
+pub(crate) fn first_lines(
+    welcome: bool,
+    has_keys: bool,
+    banner: Vec<String>,
+    unreadable: &[String],
+) -> Vec<String> {
+    let keys = if has_keys { " · F1: keys" } else { "" };
+    let welcome = welcome.then(|| format!("{WELCOME}{keys}"));
     let unread = unreadable.iter().map(|line| format!("not read: {line}"));
     welcome.into_iter().chain(banner).chain(unread).collect()
 }

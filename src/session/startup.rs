@@ -57,7 +57,7 @@ pub fn run_interactive(context: StartContext, opening: TuiStartup) -> Result<u8>
     let (linear, read) = (context.line_mode, Mutex::new(definition_stamps(&context)));
     let gathered = config_sources::gather_sources(&context, overrides.clone(), context.trust)?;
     let question = trust_question(&context, &gathered.trust, &gathered.project);
-    let mut banner = first_lines(demo.is_none(), opening.banner, &gathered.not_read());
+    let mut banner = first_lines(demo.is_none(), !linear, opening.banner, &gathered.not_read());
     let asked = gathered.project;
     let catalog = wiring::load_catalog(&context, gathered.sources);
     banner.extend(config_problems(&catalog));
@@ -99,11 +99,12 @@ pub fn run_interactive(context: StartContext, opening: TuiStartup) -> Result<u8>
         keymap: look.keymap,
         hyperlinks: look.hyperlinks,
         mouse: look.mouse,
+        notifications: look.notifications,
         reduced_motion: look.reduced_motion,
         details: look.details,
         vim: look.vim,
         input_prefix: look.input_prefix,
-        light_theme: look.light_theme,
+        asks_background: look.asks_background,
     };
     let ended = run_session(&backend, session, linear, &handle)?;
     Ok(exit_code(ended, alone && !saved.load(Ordering::Relaxed)))

@@ -14,8 +14,9 @@ use synthdev_language::source::SourceFile;
 use synthdev_runtime::handle::RuntimeHandle;
 use synthdev_settings::catalog::ConfigCatalog;
 use synthdev_tui::keymap::{self, KeyBindings};
+use synthdev_tui::notification::NotificationFormat;
 use synthdev_tui::run_view::run_graph::RunDefinitionView;
-use synthdev_tui::theme::{ColorTheme, NAMES, TerminalEnvironment};
+use synthdev_tui::theme::{self, ColorTheme, NAMES, OWN, TerminalEnvironment};
 use synthdev_tui::update::verbosity::details_at;
 
 /// What the screen begins with.
@@ -24,13 +25,15 @@ pub(crate) struct UiSettings {
     pub(crate) keymap: KeyBindings,
     pub(crate) hyperlinks: bool,
     pub(crate) mouse: bool,
+    /// How a user who looks at another window is told; `None`: not at all.
+    pub(crate) notifications: Option<NotificationFormat>,
     pub(crate) reduced_motion: bool,
     pub(crate) details: bool,
     pub(crate) vim: bool,
     /// What stands before the text in the input box.
     pub(crate) input_prefix: String,
-    /// The theme for a light background, where only the terminal knows what it has.
-    pub(crate) light_theme: Option<ColorTheme>,
+    /// The theme depends on the background, and only the terminal knows it.
+    pub(crate) asks_background: bool,
     /// Diagnostics of the theme or the keys, one line each.
     pub(crate) findings: Vec<String>,
 }
@@ -43,19 +46,28 @@ pub(crate) fn load_ui_settings(context: &StartContext, catalog: &ConfigCatalog) 
         load_theme(context, "auto").unwrap_or_default()
     });
     let keymap = load_key_bindings(context, &mut findings);
-    let light =
-        unknown_ground(context, settings.theme_name()).then(|| load_theme(context, "light").ok()).flatten();
     UiSettings {
         theme,
         keymap,
         hyperlinks: knows_hyperlinks(&|name| context.environment.get(name).map(ToString::to_string)),
         mouse: settings.is_mouse_enabled(),
+        notifications: settings.is_notification_enabled().then(|| notification_format(context)),
         reduced_motion: settings.reduced_motion(),
         details: details_at(settings.verbosity()),
         vim: settings.is_vim_enabled(),
         input_prefix: settings.input_prefix().to_owned(),
-        light_theme: light,
+        asks_background: unknown_ground(context, settings.theme_name()),
         findings,
+    }
+}
+
+/// These terminals know OSC 777, others OSC 9.
+fn notification_format(context: &StartContext) -> NotificationFormat {
+    let set = |name: &str| context.environment.get(name).filter(|value| !value.is_empty());
+    let by_name = set("TERM").is_some_and(|term| term.starts_with("rxvt") || term.starts_with("foot"));
+    NotificationFormat {
+        uses_osc_777: by_name || set("VTE_VERSION").is_some(),
+        in_tmux: set("TMUX").is_some(),
     }
 }
 
@@ -64,7 +76,7 @@ fn unknown_ground(context: &StartContext, theme: &str) -> bool {
     let set = |name: &str| context.environment.get(name).filter(|value| !value.is_empty());
     // these terminals show what they do not understand
     let mute = set("TERM").is_none_or(|term| matches!(term.as_str(), "linux" | "dumb" | "vt100" | "ansi"));
-    theme == "auto" && set("NO_COLOR").is_none() && set("COLORFGBG").is_none() && !mute
+    theme::follows_background(theme) && set("NO_COLOR").is_none() && set("COLORFGBG").is_none() && !mute
 }
 
 /// The terminal knows links (OSC 8), or ignores them, as far as the variables that it sets say so.
@@ -92,8 +104,22 @@ pub(crate) fn load_theme(context: &StartContext, name: &str) -> Result<ColorThem
         term: variable("TERM"),
         colorterm: variable("COLORTERM"),
     };
+    if name == OWN {
+        return load_own_theme(context, &terminal);
+    }
     let unknown = || format!("there is no theme {name}: it is one of {}", NAMES.join(", "));
     ColorTheme::find_theme(name, &terminal).ok_or_else(unknown)
+}
+
+/// Of the user's own file only, as the keys.
+fn load_own_theme(context: &StartContext, terminal: &TerminalEnvironment) -> Result<ColorTheme, String> {
+    let path = context.dirs.config.join(theme::FILE);
+    let text = file_io::read_text_file(&path)
+        .map_err(|error| format!("no theme is read from {}: {error}", path.display()))?;
+    let file = SourceFile::new(ConfigLayer::User, format!("user:{}", theme::FILE), text);
+    let palette = theme::read_theme_file(&file)
+        .map_err(|found| found.iter().map(compact_line).collect::<Vec<_>>().join("\n"))?;
+    Ok(ColorTheme::own_theme(palette, terminal))
 }
 
 /// Only the user's own file, in the demo as well: a project must not change the user's keys.

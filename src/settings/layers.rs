@@ -145,6 +145,11 @@ impl EffectiveSettings {
         self.value("mouse").and_then(Value::as_bool).unwrap_or_default()
     }
 
+    /// A user who looks at another window is told that something ended or waits.
+    pub fn is_notification_enabled(&self) -> bool {
+        self.value("notifications").and_then(Value::as_bool).unwrap_or_default()
+    }
+
     /// Nothing on the screen moves by itself.
     pub fn reduced_motion(&self) -> bool {
         self.value("reduced_motion").and_then(Value::as_bool).unwrap_or_default()

@@ -90,7 +90,7 @@ mod tests {
 
     use super::*;
     use crate::text::display_width;
-    use crate::theme::ThemeBackground;
+    use crate::theme::TerminalEnvironment;
 
     fn names(count: usize) -> Vec<String> {
         (0..count).map(|at| format!("agent {at}")).collect()
@@ -104,8 +104,9 @@ mod tests {
 
     #[test]
     fn agents_differ_in_colour_or_mark_in_every_theme() {
-        let check = |is_plain: bool, background: ThemeBackground, agents: usize, colours: usize| {
-            let theme = ColorTheme { is_plain, background };
+        let terminal = TerminalEnvironment { term: Some("xterm-256color".into()), ..Default::default() };
+        let check = |theme: &str, agents: usize, colours: usize| {
+            let theme = ColorTheme::find_theme(theme, &terminal).unwrap();
             let names = names(agents);
             let roster = AgentRoster::from_declared(names.iter().map(String::as_str));
             let looks: HashSet<_> =
@@ -114,10 +115,10 @@ mod tests {
             let styles: HashSet<_> = looks.iter().map(|(_, style)| style).collect();
             assert_eq!(styles.len(), colours, "{}", theme.name());
         };
-        check(false, ThemeBackground::Dark, MARKS.len() * AGENT_COLORS, AGENT_COLORS);
-        check(false, ThemeBackground::Light, MARKS.len() * AGENT_COLORS, AGENT_COLORS);
-        check(false, ThemeBackground::Light16, MARKS.len() * AGENT_COLORS, AGENT_COLORS);
-        check(true, ThemeBackground::Dark, MARKS.len(), 1);
+        for theme in ["dark", "light", "dark16", "light16", "high-contrast"] {
+            check(theme, MARKS.len() * AGENT_COLORS, AGENT_COLORS);
+        }
+        check("plain", MARKS.len(), 1);
     }
 
     #[test]

@@ -20,6 +20,8 @@ pub use table::ACTIONS;
 /// What a key can mean.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum KeyAction {
+    /// Shows the keys of what is focused.
+    Help,
     Send,
     NewLine,
     Leave,
@@ -241,6 +243,27 @@ impl KeyBindings {
         ACTIONS.iter().zip(&self.keys).map(|(row, (keys, from))| (row, keys.as_slice(), from))
     }
 
+    /// What keys mean while this has them: the first key of each action that means it there. What is particular to the
+    /// place comes first, else the table's order counts.
+    pub fn active_rows(&self, now: KeyFocusState) -> Vec<(String, String)> {
+        let mut rows: Vec<_> = self.rows().filter(|(row, ..)| row.binding_scope.is_active_in(now)).collect();
+        rows.sort_by_key(|(row, ..)| match row.binding_scope {
+            KeyBindingScope::History => 0,
+            KeyBindingScope::Pane | KeyBindingScope::Input => 1,
+            KeyBindingScope::Anywhere => 3,
+            _ => 2,
+        });
+        let text = |(row, keys, _): (&KeyActionRow, &[KeyChord], &KeyBindingOrigin)| {
+            let own = keys.iter().find(|key| self.action(**key, now) == Some(row.action));
+            let is_empty_only = matches!(row.binding_scope, KeyBindingScope::Empty | KeyBindingScope::Free);
+            // leaving says so itself
+            let is_told = is_empty_only && !now.pane && row.action != KeyAction::Leave;
+            let when = if is_told { " (if empty)" } else { "" };
+            own.map(|key| (key.to_string(), format!("{}{when}", row.description)))
+        };
+        rows.into_iter().filter_map(text).collect()
+    }
+
     /// For help: two actions a line, and in one paragraph what a pane understands.
     pub fn help_text(&self) -> String {
         let bound = || {
@@ -370,5 +393,39 @@ mod tests {
         check("Esc", pane, Some(KeyAction::Back));
         check("PgUp", typing, Some(KeyAction::PageUp));
         check("PgUp", pane, Some(KeyAction::PaneUp));
+        for now in [typing, empty, pane, asked] {
+            check("F1", now, Some(KeyAction::Help));
+        }
+        check("F1", KeyFocusState { editor: true, ..empty }, Some(KeyAction::Editor(EditorAction::Help)));
+    }
+
+    #[test]
+    fn the_keys_of_a_place_are_those_that_work_there() {
+        let keymap = KeyBindings::default();
+        let empty = KeyFocusState { empty: true, ..KeyFocusState::default() };
+        let check = |now: KeyFocusState, there: &[&str], not_there: &[&str]| {
+            let rows: Vec<String> =
+                keymap.active_rows(now).into_iter().map(|(keys, about)| format!("{keys}: {about}")).collect();
+            for wanted in there {
+                assert!(rows.iter().any(|row| row == wanted), "{wanted}: {rows:?}");
+            }
+            for other in not_there {
+                assert!(!rows.iter().any(|row| row.contains(other)), "{other}: {rows:?}");
+            }
+        };
+        check(empty, &["Enter: send", "Tab: next pane (if empty)", "F1: keys of this place"], &["mark rows"]);
+        let pane = KeyFocusState { pane: true, ..empty };
+        check(
+            pane,
+            &["Ctrl+Y: copy", "Tab: next pane", "Esc: back to the input"],
+            &["send", "stop what runs"],
+        );
+        let history = KeyFocusState { history: true, ..pane };
+        check(history, &["y: copy", "w: why a step was taken"], &["send"]);
+        check(
+            KeyFocusState { question_open: true, ..empty },
+            &["Alt+A: the next question"],
+            &["send", "copy"],
+        );
     }
 }

@@ -35,10 +35,12 @@ pub enum ScreenLayer {
     WorkflowEditor,
     /// A model is set up.
     ModelSetup,
+    /// The keys of what was focused before.
+    KeyHelp,
 }
 
 impl ScreenLayer {
-    const ALL: [Self; 10] = [
+    const ALL: [Self; 11] = [
         Self::Conversation,
         Self::TypedQuestion,
         Self::CompletionPopup,
@@ -49,6 +51,7 @@ impl ScreenLayer {
         Self::ResumePicker,
         Self::WorkflowEditor,
         Self::ModelSetup,
+        Self::KeyHelp,
     ];
 
     /// Nothing below it is seen.
@@ -74,6 +77,7 @@ impl UiModel {
             ScreenLayer::ResumePicker => self.resume_picker.is_some(),
             ScreenLayer::WorkflowEditor => self.edit.is_some(),
             ScreenLayer::ModelSetup => self.setup.is_some(),
+            ScreenLayer::KeyHelp => self.key_help.is_some(),
         }
     }
 
@@ -101,9 +105,10 @@ impl UiModel {
     pub fn mode_sign(&self) -> Option<&'static str> {
         match self.focused_layer() {
             ScreenLayer::FocusedPane if self.panes.is_search_typed() => Some("SEARCH"),
-            ScreenLayer::FocusedPane | ScreenLayer::HistoryBrowser | ScreenLayer::ResumePicker => {
-                Some("VIEW")
-            }
+            ScreenLayer::FocusedPane
+            | ScreenLayer::HistoryBrowser
+            | ScreenLayer::ResumePicker
+            | ScreenLayer::KeyHelp => Some("VIEW"),
             ScreenLayer::KeyQuestion => Some("ASK"),
             ScreenLayer::WorkflowEditor => Some("EDIT"),
             _ => None,
@@ -133,6 +138,11 @@ impl UiModel {
         self.panes.focus.filter(|_| self.is_open(ScreenLayer::FocusedPane))
     }
 
+    /// The pane whose frame shows that it has the keys: what stands above it may have them.
+    pub fn focused_pane(&self) -> Option<PaneKind> {
+        self.keyed_pane().filter(|_| self.focused_layer() == ScreenLayer::FocusedPane)
+    }
+
     /// For how long the question on screen takes no key yet, in milliseconds; `None`: it takes them.
     pub fn question_guard(&self) -> Option<u64> {
         let seen = [ScreenLayer::KeyQuestion, ScreenLayer::TypedQuestion];
@@ -144,6 +154,7 @@ impl UiModel {
     /// Closes what only a screen can show. Whether there was anything.
     pub fn close_screen_layers(&mut self) -> bool {
         let closed = [
+            self.key_help.take().is_some(),
             self.setup.take().is_some(),
             self.edit.take().is_some(),
             self.resume_picker.take().is_some(),

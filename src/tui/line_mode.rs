@@ -41,7 +41,7 @@ mod stdin_lines;
 /// Output cannot be written.
 pub async fn run_line_mode(session: SessionOptions) -> io::Result<Option<ExternalShutdown>> {
     let offer = if session.start.is_none() { vec![history::offer_command()] } else { Vec::new() };
-    let plain = ColorTheme { is_plain: true, ..session.theme };
+    let plain = ColorTheme::plain();
     let (mut model, first) =
         initial_model(session.facts, session.start, session.trust, &session.banner_lines, plain);
     (model.line_mode, model.reduced_motion, model.keymap) = (true, true, session.keymap);
@@ -102,6 +102,8 @@ impl TerminalControl for LineModeTerminal {
     fn copy_text(&mut self, _text: &str) {}
 
     fn set_mouse(&mut self, _on: bool) {}
+
+    fn notify(&mut self, _text: &str) {}
 
     fn run_external(&mut self, act: &mut dyn FnMut() -> Result<String, String>) -> Result<String, String> {
         if self.is_interactive { act() } else { Err("another editor needs a terminal".to_owned()) }

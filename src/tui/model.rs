@@ -9,9 +9,12 @@ use crate::composer::InputComposer;
 use crate::dialog::QuestionDialog;
 use crate::editor::EditorScreen;
 use crate::history_browser::HistoryBrowser;
+use crate::key_help::KeyHelp;
 use crate::keymap::KeyBindings;
 use crate::layout::{self, LayoutSlot, PaneKind, WIDE};
+use crate::mouse_selection::MouseSelection;
 use crate::msg::UiCommand;
+use crate::notification::NotificationState;
 use crate::pane::PaneSet;
 use crate::past_run::OpeningRun;
 use crate::resume_picker::ResumePicker;
@@ -95,6 +98,12 @@ pub struct UiModel {
     pub start: Vec<UiCommand>,
     pub panel: bool,
     pub panes: PaneSet,
+    /// The keys of what is focused are shown.
+    pub key_help: Option<KeyHelp>,
+    /// What is selected with the mouse, while its button is down.
+    pub mouse_selection: Option<MouseSelection>,
+    /// When the terminal's own window is told of what needs the user.
+    pub notifications: NotificationState,
     pub keymap: KeyBindings,
     /// The terminal knows links (OSC 8).
     pub hyperlinks: bool,
@@ -150,8 +159,6 @@ pub struct TerminalBackground {
     pub follow_background: bool,
     /// What it answered.
     pub is_light: Option<bool>,
-    /// The theme for a light one.
-    pub theme: ColorTheme,
 }
 
 /// A question to a model that belongs to no run.
@@ -161,6 +168,8 @@ pub struct PendingSideQuery {
     /// The work in progress, for the status line.
     pub activity_text: String,
     pub since: Timestamp,
+    /// The text says how far it is, and how long it takes.
+    pub has_progress: bool,
 }
 
 impl UiModel {
@@ -168,7 +177,7 @@ impl UiModel {
     pub fn start_side_query(&mut self, what: &str) -> u64 {
         self.side_query_count += 1;
         let (number, what, since) = (self.side_query_count, what.to_owned(), self.now);
-        self.side_query = Some(PendingSideQuery { number, activity_text: what, since });
+        self.side_query = Some(PendingSideQuery { number, activity_text: what, since, has_progress: false });
         number
     }
 
@@ -184,12 +193,12 @@ impl UiModel {
     /// Uses the theme for the background that the terminal reported.
     pub fn use_background(&mut self) {
         if self.terminal_background.follow_background && self.terminal_background.is_light == Some(true) {
-            self.theme = self.terminal_background.theme;
+            self.theme = self.theme.on_light_background();
         }
     }
 
     pub fn new(facts: StatusFacts, theme: ColorTheme) -> Self {
-        Self { facts, theme, panel: true, size: (80, 24), ..Self::default() }
+        Self { facts, theme, panel: true, mouse: true, size: (80, 24), ..Self::default() }
     }
 
     pub fn add_item(&mut self, item: TranscriptItem) -> usize {

@@ -18,6 +18,8 @@ pub enum UiMessage {
     Resize(u16, u16),
     /// The terminal reported its background: is it light?
     Background(bool),
+    /// The terminal's window got the keys, or another one has them.
+    Focus(bool),
     Mouse(MouseEvent),
     Run(PublishedEvent),
     /// Once a second while something runs, for the elapsed time.
@@ -37,6 +39,8 @@ pub enum UiCommand {
     /// Into the terminal's clipboard.
     Copy(String),
     Mouse(bool),
+    /// Tells a user who looks at another window.
+    Notify(String),
     /// Opens this text in the user's own editor, which gets the terminal.
     External {
         number: u64,

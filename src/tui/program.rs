@@ -57,14 +57,11 @@ pub async fn run_screen(session: SessionOptions) -> io::Result<Option<ExternalSh
     (model.keymap, model.mouse, model.reduced_motion) =
         (session.keymap, session.mouse, session.reduced_motion);
     (model.details, model.hyperlinks) = (session.details, session.hyperlinks);
+    model.notifications.is_enabled = session.notifications.is_some();
     model.composer.use_vim(session.vim);
     model.composer.set_prefix(&session.input_prefix);
-    let light = session.light_theme;
-    model.terminal_background = TerminalBackground {
-        follow_background: light.is_some(),
-        is_light: None,
-        theme: light.unwrap_or_default(),
-    };
+    let asks_background = session.asks_background;
+    model.terminal_background = TerminalBackground { follow_background: asks_background, is_light: None };
     let setup = session.setup.map(|asked| UiCommand::Ask(SessionRequest::Setup(0, Box::new(asked))));
     let mut first = first;
     if model.dialogs.is_empty() {
@@ -77,6 +74,11 @@ pub async fn run_screen(session: SessionOptions) -> io::Result<Option<ExternalSh
     let mut screen = TerminalScreen::open()?;
     model.size = screen.size();
     screen.set_mouse(model.mouse)?;
+    screen.set_notification_format(session.notifications.unwrap_or_default());
+    // from the first frame on, a terminal that goes away is a hangup and no error
+    if asks_background {
+        screen.query_background()?;
+    }
     let mut program = ScreenEventLoop {
         screen,
         store_watch: StoreChangeWatch::default(),
@@ -88,9 +90,6 @@ pub async fn run_screen(session: SessionOptions) -> io::Result<Option<ExternalSh
         ended_by: None,
     };
     program.draw_frame()?;
-    if light.is_some() {
-        program.screen.query_background()?;
-    }
     program.perform_commands(first);
     program.perform_commands(offer);
     let (columns, rows) = program.screen.size();
@@ -296,6 +295,11 @@ impl ScreenEventLoop {
                 self.apply_message(UiMessage::Key(key, terminal::current_time()))
             }
             Event::Mouse(event) => self.apply_message(UiMessage::Mouse(event)),
+            Event::FocusGained => {
+                self.screen.restore_title()?;
+                self.apply_message(UiMessage::Focus(true));
+            }
+            Event::FocusLost => self.apply_message(UiMessage::Focus(false)),
             Event::Paste(text) => self.apply_message(UiMessage::Paste(text)),
             Event::Resize(columns, rows) => {
                 self.screen.resize_screen(columns, rows)?;
@@ -372,6 +376,10 @@ impl UiCommandRunner {
             }
             UiCommand::Copy(text) => {
                 face.copy_text(&text);
+                ServiceAnswer::nothing()
+            }
+            UiCommand::Notify(text) => {
+                face.notify(&text);
                 ServiceAnswer::nothing()
             }
             UiCommand::Mouse(on) => {
@@ -464,6 +472,8 @@ mod tests {
         fn copy_text(&mut self, _text: &str) {}
 
         fn set_mouse(&mut self, _on: bool) {}
+
+        fn notify(&mut self, _text: &str) {}
 
         fn run_external(
             &mut self,

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::display::DisplayService;
 use crate::keymap::KeyBindings;
+use crate::notification::NotificationFormat;
 use crate::theme::ColorTheme;
 use synthdev_domain::ids::RunId;
 use synthdev_service::run_events::EventReceiver;
@@ -27,6 +28,8 @@ pub struct SessionOptions {
     pub hyperlinks: bool,
     /// The mouse scrolls and chooses panes.
     pub mouse: bool,
+    /// How a user who looks at another window is told; `None`: not at all.
+    pub notifications: Option<NotificationFormat>,
     /// Reduced motion.
     pub reduced_motion: bool,
     /// Results and data are shown from the start.
@@ -35,8 +38,8 @@ pub struct SessionOptions {
     pub vim: bool,
     /// What stands before the text in the input box.
     pub input_prefix: String,
-    /// Which theme goes with a light background, if the terminal shall be asked for its.
-    pub light_theme: Option<ColorTheme>,
+    /// The terminal is asked for its background, and the theme goes by it.
+    pub asks_background: bool,
 }
 
 /// What happens without a key pressed.

@@ -5,7 +5,9 @@
 //! no time. Its size comes from the kernel.
 
 mod background_query;
+mod clipboard;
 mod hangup;
+mod shutdown_signals;
 
 use std::cell::Cell;
 use std::io::{self, Write};
@@ -17,7 +19,9 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use ratatui::backend::CrosstermBackend;
 use ratatui::crossterm::cursor::{Hide, Show};
-use ratatui::crossterm::event::{self, DisableBracketedPaste, EnableBracketedPaste, Event};
+use ratatui::crossterm::event::{
+    self, DisableBracketedPaste, DisableFocusChange, EnableBracketedPaste, EnableFocusChange, Event,
+};
 use ratatui::crossterm::terminal::{
     BeginSynchronizedUpdate, Clear, ClearType, EndSynchronizedUpdate, EnterAlternateScreen,
     LeaveAlternateScreen, disable_raw_mode, enable_raw_mode, size,
@@ -29,12 +33,16 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use self::background_query::BackgroundReplyParser;
 pub use self::background_query::TerminalEvent;
+pub use self::shutdown_signals::{ExternalShutdown, interrupt_receiver, shutdown_signal, terminate_signal};
+use crate::notification::{NotificationFormat, RESTORE_TITLE};
 use synthdev_domain::ids::Timestamp;
 
 /// The screen is ours right now.
 static ACTIVE: AtomicBool = AtomicBool::new(false);
 /// The mouse is ours right now.
 static MOUSE: AtomicBool = AtomicBool::new(false);
+/// The title is that of a notification.
+static TITLE_SET: AtomicBool = AtomicBool::new(false);
 
 /// The present reader of the terminal's input.
 static READER: Mutex<TerminalReaderState> = Mutex::new(TerminalReaderState::Ours);
@@ -62,9 +70,9 @@ const ANSWERED: Duration = Duration::from_secs(2);
 /// Wait for a reply at the end, so that it does not reach the next reader of the terminal.
 pub const LAST_WORD: Duration = Duration::from_millis(50);
 
-/// Clicks and the wheel, not every movement: that would wake us for nothing.
-const MOUSE_ON: &str = "\x1b[?1000h\x1b[?1006h";
-const MOUSE_OFF: &str = "\x1b[?1006l\x1b[?1000l";
+/// Clicks, the wheel and movements while a button is down, not every movement: that would wake us for nothing.
+const MOUSE_ON: &str = "\x1b[?1002h\x1b[?1006h";
+const MOUSE_OFF: &str = "\x1b[?1006l\x1b[?1002l";
 
 thread_local! {
     /// This thread is updating or drawing: a panic here ends the screen, one elsewhere only a run.
@@ -94,6 +102,7 @@ pub struct TerminalScreen {
     /// The mouse was ours before the terminal was lent.
     mouse_was_ours: bool,
     background_asked_at: Option<Instant>,
+    notification_format: NotificationFormat,
 }
 
 impl TerminalScreen {
@@ -110,7 +119,9 @@ impl TerminalScreen {
         });
         match opened {
             Ok(terminal) => {
-                Ok(Self { terminal, bytes, size, mouse_was_ours: false, background_asked_at: None })
+                let notification_format = NotificationFormat::default();
+                let (mouse_was_ours, background_asked_at) = (false, None);
+                Ok(Self { terminal, bytes, size, mouse_was_ours, background_asked_at, notification_format })
             }
             Err(error) => {
                 restore_terminal();
@@ -195,9 +206,27 @@ impl TerminalScreen {
     /// # Errors
     /// The terminal is gone.
     pub fn copy_to_clipboard(&mut self, text: &str) -> io::Result<()> {
-        let mut out = io::stdout().lock();
-        write!(out, "\x1b]52;c;{}\x07", encode_base64(text.as_bytes()))?;
-        out.flush()
+        write_sequence(&clipboard::clipboard_sequence(text))
+    }
+
+    /// How this terminal shows notifications.
+    pub fn set_notification_format(&mut self, format: NotificationFormat) {
+        self.notification_format = format;
+    }
+
+    /// A notification of the terminal, and a title until the user is back.
+    /// # Errors
+    /// The terminal is gone.
+    pub fn show_notification(&mut self, text: &str) -> io::Result<()> {
+        let keeps_title = !TITLE_SET.swap(true, Ordering::SeqCst);
+        write_sequence(&self.notification_format.to_sequence(text, keeps_title))
+    }
+
+    /// The title from before the first notification.
+    /// # Errors
+    /// The terminal is gone.
+    pub fn restore_title(&mut self) -> io::Result<()> {
+        if TITLE_SET.swap(false, Ordering::SeqCst) { write_sequence(RESTORE_TITLE) } else { Ok(()) }
     }
 
     /// Draws one frame: only changed cells, as one synchronized write.
@@ -286,43 +315,6 @@ pub fn current_time() -> Timestamp {
     Timestamp(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
 }
 
-/// What ends a session from outside.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum ExternalShutdown {
-    /// SIGHUP, or the terminal went away without a signal.
-    Hangup,
-    Interrupt,
-    Terminate,
-}
-
-/// Ends when the program is asked to end from outside, or its terminal goes away. From the call on these
-/// signals no longer kill: call it before the screen is opened.
-#[cfg(unix)]
-pub fn shutdown_signal() -> impl Future<Output = ExternalShutdown> {
-    use ExternalShutdown::{Hangup, Interrupt, Terminate};
-    or_hangup(first_of(&[Terminate, Hangup, Interrupt]), hangup::wait_hangup(hangup::WatchedTerminal::Any))
-}
-
-/// As `shutdown_signal`, where Ctrl+C is a signal that means something else. Lines of a file or a program are taken also
-/// when the terminal that the program was started in goes away without a signal.
-#[cfg(unix)]
-pub fn terminate_signal() -> impl Future<Output = ExternalShutdown> {
-    use ExternalShutdown::{Hangup, Terminate};
-    or_hangup(first_of(&[Terminate, Hangup]), hangup::wait_hangup(hangup::WatchedTerminal::Stdin))
-}
-
-/// The terminal of another session goes away without a signal.
-#[cfg(unix)]
-async fn or_hangup(
-    signals: impl Future<Output = ExternalShutdown>,
-    hangup: impl Future<Output = ()>,
-) -> ExternalShutdown {
-    tokio::select! {
-        by = signals => by,
-        () = hangup => ExternalShutdown::Hangup,
-    }
-}
-
 /// Standard input is a terminal that went away: what cannot be read from it is no end that the user typed.
 pub fn is_stdin_hung_up() -> bool {
     hangup::is_stdin_hung_up()
@@ -334,67 +326,12 @@ pub fn is_terminal_gone(error: &io::Error) -> bool {
     error.raw_os_error() == Some(EIO)
 }
 
-/// Every Ctrl+C, where it is a signal. From the call on it no longer kills.
-#[cfg(unix)]
-pub fn interrupt_receiver() -> UnboundedReceiver<()> {
-    use tokio::signal::unix::{SignalKind, signal};
-    let (sender, receiver) = unbounded_channel();
-    if let Ok(mut signal) = signal(SignalKind::interrupt()) {
-        tokio::spawn(async move { while signal.recv().await.is_some() && sender.send(()).is_ok() {} });
-    }
-    receiver
-}
-
-#[cfg(not(unix))]
-pub fn interrupt_receiver() -> UnboundedReceiver<()> {
-    let (sender, receiver) = unbounded_channel();
-    tokio::spawn(async move { while tokio::signal::ctrl_c().await.is_ok() && sender.send(()).is_ok() {} });
-    receiver
-}
-
-/// The signals are held from the call on, not only once the future is polled.
-#[cfg(unix)]
-fn first_of(ends: &[ExternalShutdown]) -> impl Future<Output = ExternalShutdown> + use<> {
-    use tokio::signal::unix::{SignalKind, signal};
-    let held = |end: ExternalShutdown| {
-        let kind = match end {
-            ExternalShutdown::Hangup => SignalKind::hangup(),
-            ExternalShutdown::Interrupt => SignalKind::interrupt(),
-            ExternalShutdown::Terminate => SignalKind::terminate(),
-        };
-        Some((end, signal(kind).ok()?))
-    };
-    let mut signals: Vec<_> = ends.iter().filter_map(|end| held(*end)).collect();
-    async move {
-        if signals.is_empty() {
-            std::future::pending::<()>().await;
-        }
-        let waits = signals.iter_mut().map(|(end, signal)| {
-            Box::pin(async move {
-                signal.recv().await;
-                *end
-            })
-        });
-        futures_util::future::select_all(waits).await.0
-    }
-}
-
-#[cfg(not(unix))]
-pub async fn terminate_signal() -> ExternalShutdown {
-    std::future::pending().await
-}
-
-#[cfg(not(unix))]
-pub async fn shutdown_signal() -> ExternalShutdown {
-    let _ = tokio::signal::ctrl_c().await;
-    ExternalShutdown::Interrupt
-}
-
 fn take_over() -> io::Result<()> {
     enable_raw_mode()?;
     ACTIVE.store(true, Ordering::SeqCst);
     // a program that was killed has left its output on this screen
-    execute!(io::stdout(), EnterAlternateScreen, Clear(ClearType::All), EnableBracketedPaste, Hide)
+    let clear = Clear(ClearType::All);
+    execute!(io::stdout(), EnterAlternateScreen, clear, EnableBracketedPaste, EnableFocusChange, Hide)
 }
 
 fn lock_reader() -> MutexGuard<'static, TerminalReaderState> {
@@ -442,29 +379,23 @@ fn write_sequence(sequence: &str) -> io::Result<()> {
     out.flush()
 }
 
-/// RFC 4648, padded.
-fn encode_base64(bytes: &[u8]) -> String {
-    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for three in bytes.chunks(3) {
-        let byte = |at: usize| u32::from(three.get(at).copied().unwrap_or(0));
-        let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
-        for at in 0..4 {
-            let letter = LETTERS[(bits >> (18 - 6 * at) & 63) as usize];
-            out.push(if at > three.len() { '=' } else { char::from(letter) });
-        }
-    }
-    out
-}
-
 fn restore_terminal() {
     if ACTIVE.swap(false, Ordering::SeqCst) {
         if MOUSE.swap(false, Ordering::SeqCst) {
             let _ = write_sequence(MOUSE_OFF);
         }
         // A terminal that is gone needs nothing back.
-        let _ =
-            execute!(io::stdout(), EndSynchronizedUpdate, DisableBracketedPaste, LeaveAlternateScreen, Show);
+        if TITLE_SET.swap(false, Ordering::SeqCst) {
+            let _ = write_sequence(RESTORE_TITLE);
+        }
+        let _ = execute!(
+            io::stdout(),
+            EndSynchronizedUpdate,
+            DisableFocusChange,
+            DisableBracketedPaste,
+            LeaveAlternateScreen,
+            Show
+        );
         let _ = disable_raw_mode();
     }
 }
@@ -486,23 +417,4 @@ fn hook_panics() {
             }
         }));
     });
-}
-
-#[cfg(test)]
-mod tests {
-    use super::encode_base64;
-
-    #[test]
-    fn texts_are_encoded_for_the_clipboard() {
-        for (text, expected) in [
-            ("", ""),
-            ("f", "Zg=="),
-            ("fo", "Zm8="),
-            ("foo", "Zm9v"),
-            ("foob", "Zm9vYg=="),
-            ("ä→", "w6TihpI="),
-        ] {
-            assert_eq!(encode_base64(text.as_bytes()), expected, "{text}");
-        }
-    }
 }

@@ -25,12 +25,15 @@ mod history_browser;
 mod index;
 mod input_keys;
 mod interrupt;
+mod key_help;
 mod key_press;
 mod layer_input;
 mod leaving;
 mod lookups;
 mod mcp_texts;
 mod mention;
+mod mouse;
+mod notifications;
 pub mod open_run;
 mod panes;
 pub mod past_run;
@@ -58,7 +61,13 @@ pub use leaving::leave_program;
 
 /// Applies one message.
 pub fn update_model(model: &mut UiModel, msg: UiMessage) -> Vec<UiCommand> {
+    let (before, questions) = (notifications::activity_before(model), model.question_count);
     let mut cmds = apply_message(model, msg);
+    cmds.extend(notifications::notify_change(model, before));
+    if model.question_count > questions {
+        // the question is seen before it is answered
+        model.key_help = None;
+    }
     cmds.extend(submit::submit_held_lines(model));
     let cmds = trust_gate::hold_until_trusted(model, cmds);
     let mut cmds = resuming::hold_commands(model, cmds);
@@ -85,6 +94,10 @@ fn apply_message(model: &mut UiModel, msg: UiMessage) -> Vec<UiCommand> {
         UiMessage::Mouse(event) => layer_input::handle_mouse(model, event),
         UiMessage::Resize(columns, rows) => {
             model.size = (columns, rows);
+            Vec::new()
+        }
+        UiMessage::Focus(has_focus) => {
+            model.notifications.is_unfocused = !has_focus;
             Vec::new()
         }
         UiMessage::Background(light) => {

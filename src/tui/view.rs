@@ -1,18 +1,22 @@
 //! The model as a picture. `arrange_screen` lays out what is on screen, `draw_screen` only reads.
 
-use ratatui::Frame;
+use ratatui::backend::TestBackend;
+use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
+use ratatui::{Frame, Terminal};
 
-use self::draw_helpers::put_line;
+use self::draw_helpers::{put_line, select_row};
 use crate::layers::ScreenLayer;
 use crate::layout::{LayoutSlot, PaneKind};
 use crate::model::UiModel;
+use crate::mouse_selection::MouseSelection;
 use crate::text::{
     display_width, fit_to_columns, format_dollars, format_duration, one_line, short_number, window_fill_text,
 };
 use crate::transcript::layout::ItemLayoutOptions;
 use synthdev_domain::ids::RunId;
+use synthdev_service::session::{PendingStart, StartPreparation};
 
 mod completion_popup;
 mod dialog;
@@ -20,11 +24,13 @@ mod draw_helpers;
 mod editor;
 mod history_browser;
 mod hyperlinks;
+mod key_help;
 mod pane;
 mod resume_picker;
 mod setup;
 mod side_panel;
 
+pub use self::editor::text_place;
 pub use pane::pane_body;
 
 /// Where everything is. Heights may be zero on tiny screens.
@@ -52,6 +58,7 @@ pub fn arrange_screen(model: &mut UiModel) {
             }
             ScreenLayer::HistoryBrowser => history_browser::arrange_browser(model, whole_screen(model)),
             ScreenLayer::WorkflowEditor => editor::arrange_editor(model, whole_screen(model)),
+            ScreenLayer::KeyHelp => key_help::arrange_key_help(model, whole_screen(model)),
             ScreenLayer::ResumePicker
             | ScreenLayer::CompletionPopup
             | ScreenLayer::FocusedPane
@@ -88,8 +95,20 @@ pub fn draw_screen(model: &UiModel, frame: &mut Frame<'_>) {
             frame.set_cursor_position(cursor);
         }
     }
+    let selection = model.mouse_selection.as_ref().filter(|selection| selection.is_dragged());
+    for row in selection.into_iter().flat_map(MouseSelection::rows) {
+        select_row(frame, row, model.theme.selected_style());
+    }
     draw_helpers::cover_wide_cells(frame);
     hyperlinks::mark_links(model, areas.transcript, frame);
+}
+
+/// The frame as it would be drawn, in memory: what the terminal shows is not read back.
+pub fn screen_cells(model: &UiModel) -> Buffer {
+    let (width, height) = model.size;
+    let Ok(mut terminal) = Terminal::new(TestBackend::new(width, height));
+    let Ok(_) = terminal.draw(|frame| draw_screen(model, frame));
+    terminal.backend().buffer().clone()
 }
 
 /// Where the cursor is if the layer has the keys.
@@ -113,6 +132,10 @@ fn draw_layer(
         ScreenLayer::HistoryBrowser => history_browser::draw_browser(model, whole_screen(model), frame),
         ScreenLayer::ResumePicker => resume_picker::draw_picker(model, whole_screen(model), frame),
         ScreenLayer::WorkflowEditor => editor::draw_editor_screen(model, whole_screen(model), frame),
+        ScreenLayer::KeyHelp => {
+            key_help::draw_key_help(model, whole_screen(model), frame);
+            None
+        }
         ScreenLayer::ModelSetup => {
             let height = areas.note_area.y.min(areas.status.y);
             setup::draw_setup(model, Rect { height, ..whole_screen(model) }, frame)
@@ -133,7 +156,7 @@ fn draw_conversation(model: &UiModel, areas: &ScreenAreas, frame: &mut Frame<'_>
         side_panel::draw_header(model, areas.header, frame);
     }
     draw_note(model, areas.note_area, frame);
-    let cursor = draw_composer(model, areas.composer, frame);
+    let cursor = draw_composer(model, areas.composer, areas.transcript.width + 1, frame);
     draw_status(model, areas.status, frame);
     cursor
 }
@@ -146,6 +169,17 @@ fn whole_screen(model: &UiModel) -> Rect {
 /// The slot at a cell of the screen, and its area.
 pub fn slot_at(model: &UiModel, column: u16, row: u16) -> Option<(LayoutSlot, Rect)> {
     screen_areas(model).slots.into_iter().find(|(_, area)| area.contains(Position { x: column, y: row }))
+}
+
+/// What the rows of a slot are in, without its frame.
+pub fn slot_rows(model: &UiModel, slot: LayoutSlot, area: Rect) -> Rect {
+    match slot {
+        LayoutSlot::Pane(PaneKind::Conversation) => screen_areas(model).transcript,
+        LayoutSlot::Pane(_) => pane::inner_area(area),
+        LayoutSlot::Digest => {
+            Rect { x: area.x + area.width.min(2), width: area.width.saturating_sub(2), ..area }
+        }
+    }
 }
 
 /// Where the question in front is.
@@ -196,7 +230,7 @@ fn draw_transcript(model: &UiModel, area: Rect, frame: &mut Frame<'_>) {
     if let Some(rows) = model.transcript.selected_rows().filter(|rows| rows.start < usize::from(area.height))
     {
         let y = area.y + u16::try_from(rows.start).unwrap_or(0);
-        frame.buffer_mut().set_style(Rect { y, height: 1, ..area }, model.theme.selected_style());
+        select_row(frame, Rect { y, height: 1, ..area }, model.theme.selected_style());
     }
 }
 
@@ -233,14 +267,22 @@ fn prefix_columns(model: &UiModel, columns: u16) -> u16 {
     wanted.min(columns / 4).max(1)
 }
 
-fn draw_composer(model: &UiModel, area: Rect, frame: &mut Frame<'_>) -> Option<Position> {
+/// `width`: of the conversation above.
+fn draw_composer(model: &UiModel, area: Rect, width: u16, frame: &mut Frame<'_>) -> Option<Position> {
     if area.height < 2 || area.width < 4 {
         return None;
     }
     let rule = "─".repeat(usize::from(area.width));
-    put_line(frame, area.x, area.y, &Line::styled(rule, model.theme.dim_style()), area.width);
+    // what has the keys is coloured
+    let is_focused = model.focused_layer() == ScreenLayer::Conversation;
+    let style = if is_focused { model.theme.accent_style() } else { model.theme.dim_style() };
+    put_line(frame, area.x, area.y, &Line::styled(rule, style), area.width);
+    if model.focused_pane() == Some(PaneKind::Conversation) {
+        let line = pane::conversation_title(model, usize::from(width));
+        put_line(frame, area.x, area.y, &line, width);
+    }
     let before = prefix_columns(model, area.width);
-    let prefix = Line::styled(model.composer.prefix(), model.theme.accent_style());
+    let prefix = Line::styled(model.composer.prefix(), style);
     put_line(frame, area.x, area.y + 1, &prefix, before);
     let text = Rect {
         x: area.x + before + 1,
@@ -340,8 +382,11 @@ fn status_parts(model: &UiModel, columns: usize) -> Vec<(String, ratatui::style:
 /// The current activity, and its duration. While a question is open, the program waits for the user.
 fn activity_text(model: &UiModel) -> Option<String> {
     let Some(run) = model.busy_run() else {
-        let aside = model.side_query.as_ref()?;
+        let Some(aside) = &model.side_query else { return preparation_text(model) };
         let ms = u64::try_from(model.now.0 - aside.since.0).unwrap_or(0);
+        if aside.has_progress {
+            return Some(aside.activity_text.clone());
+        }
         return Some(with_elapsed_time(&aside.activity_text, ms, model.reduced_motion));
     };
     if model.dialogs.iter().any(|dialog| dialog.run_id() == Some(&run.id)) {
@@ -360,17 +405,38 @@ fn activity_text(model: &UiModel) -> Option<String> {
     Some(with_elapsed_time(what, ms, model.reduced_motion))
 }
 
-/// With the seconds, where they may move.
+/// What is waited for before a run begins or goes on.
+fn preparation_text(model: &UiModel) -> Option<String> {
+    if let Some(PendingStart { name, preparation, .. }) = &model.pending_start {
+        return Some(match preparation {
+            StartPreparation::Files => format!("copying the files for {name} …"),
+            StartPreparation::Windows => format!("asking for the window of {name} …"),
+            StartPreparation::Requirements => format!("checking what {name} requires …"),
+        });
+    }
+    model.opening_run.as_ref().map(|opening| format!("reading run {} …", opening.run))
+}
+
+/// One sign after the other, four a second where something is drawn anyway.
+const SPINNER: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
+
+/// Something runs, and for how long, where it may move.
 fn with_elapsed_time(what: &str, ms: u64, calm: bool) -> String {
-    let time =
-        if ms < 1_000 || calm { String::new() } else { format!(" {}", format_duration(ms / 1_000 * 1_000)) };
-    format!("{what}{}", time.replace(".0 s", " s"))
+    if calm {
+        return what.to_owned();
+    }
+    let sign = SPINNER[usize::try_from(ms / 250).unwrap_or(0) % SPINNER.len()];
+    let time = if ms < 1_000 { String::new() } else { format!(" {}", format_duration(ms / 1_000 * 1_000)) };
+    format!("{sign} {what}{}", time.replace(".0 s", " s"))
 }
 
 fn keys_hint(model: &UiModel) -> String {
     let focused = model.focused_layer();
     if let Some(pane) = model.keyed_pane().filter(|_| focused == ScreenLayer::FocusedPane) {
         return pane::pane_keys(model, pane);
+    }
+    if focused == ScreenLayer::KeyHelp {
+        return "Esc closes the keys".to_owned();
     }
     if let Some(percent) = model.transcript.scroll_percent() {
         return format!("{percent} % · End: newest");

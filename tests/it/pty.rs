@@ -15,6 +15,7 @@ mod steering;
 mod storms;
 mod tasks;
 pub(crate) mod terminal;
+mod terminal_features;
 mod tmux;
 mod unsandboxed;
 
@@ -92,7 +93,7 @@ fn panes_show_a_run_and_keys_are_the_users_own() {
     terminal.wait_for("by state");
     terminal.wait_for("· over");
     terminal.press_keys("\x1by");
-    terminal.wait_for("sent to the terminal's clipboard");
+    terminal.wait_for("copied ");
     terminal.press_keys(ESC);
     terminal.wait_for("snapshot restore");
     // Home

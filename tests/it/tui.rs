@@ -4,10 +4,13 @@ mod archive;
 mod branches;
 mod conversation;
 mod editor;
+mod focus;
 mod fuzz;
 mod history;
 mod index;
 mod items;
+mod mouse;
+mod notifications;
 mod panes;
 mod question_answers;
 mod question_frames;
@@ -24,6 +27,7 @@ use std::collections::BTreeMap;
 
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
+use ratatui::buffer::Buffer;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use serde_json::json;
 use synthdev::domain::approval::ApprovalDecision;
@@ -170,12 +174,17 @@ impl TuiHarness {
         std::mem::take(&mut self.commands)
     }
 
-    fn draw_screen(&mut self, width: u16, height: u16) -> String {
+    /// Every cell with its style.
+    fn draw_cells(&mut self, width: u16, height: u16) -> Buffer {
         self.send_message(UiMessage::Resize(width, height));
         view::arrange_screen(&mut self.model);
         let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
         terminal.draw(|frame| view::draw_screen(&self.model, frame)).unwrap();
-        let buffer = terminal.backend().buffer();
+        terminal.backend().buffer().clone()
+    }
+
+    fn draw_screen(&mut self, width: u16, height: u16) -> String {
+        let buffer = self.draw_cells(width, height);
         let mut text = String::new();
         for y in 0..height {
             let mut row = String::new();
@@ -1361,7 +1370,7 @@ fn every_size_is_drawn_and_nothing_unclean() {
 #[test]
 fn no_color_uses_no_colours() {
     let mut desk = TuiHarness::new();
-    desk.model.theme = ColorTheme { is_plain: true, ..ColorTheme::default() };
+    desk.model.theme = ColorTheme::plain();
     desk.workflow()
         .run_event("r1", model_called(5, "coder", ConversationSide::Assistant))
         .run_event("r1", run_finished(RunStatus::Failed, None, None));

@@ -1,4 +1,4 @@
-//! The settings of the input box.
+//! The settings of the input box and of notifications.
 
 use super::project_restriction::ProjectRestriction;
 use super::rule::{SettingRule, setting_rule};
@@ -11,6 +11,15 @@ pub const VIM: SettingRule = setting_rule(
     &[],
     "false",
     "keys as in vi in the input box",
+);
+
+pub const NOTIFICATIONS: SettingRule = setting_rule(
+    "notifications",
+    SettingValueType::Flag,
+    &["SYNTHDEV_NOTIFICATIONS"],
+    &[],
+    "true",
+    "when another window is in front, the terminal tells that a run ended or a question waits",
 );
 
 /// The user's alone: what a project writes there could pass for words of the program.

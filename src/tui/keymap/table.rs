@@ -28,6 +28,7 @@ const fn fixed_row(
 
 /// In the order in which help shows them.
 pub const ACTIONS: &[KeyActionRow] = &[
+    action_row(KeyAction::Help, "key_help", "keys of this place", KeyBindingScope::Anywhere, &["F1"]),
     fixed_row(KeyAction::Send, "send", "send", KeyBindingScope::Input, &["Enter"]),
     action_row(
         KeyAction::NewLine,

@@ -8,6 +8,9 @@ pub trait TerminalControl {
 
     fn set_mouse(&mut self, on: bool);
 
+    /// As a notification of the terminal, and in its title.
+    fn notify(&mut self, text: &str);
+
     /// Another program gets the terminal for a while.
     /// # Errors
     /// Why it cannot have it, or what went wrong there.
@@ -22,6 +25,10 @@ impl TerminalControl for TerminalScreen {
 
     fn set_mouse(&mut self, on: bool) {
         drop(TerminalScreen::set_mouse(self, on));
+    }
+
+    fn notify(&mut self, text: &str) {
+        drop(TerminalScreen::show_notification(self, text));
     }
 
     fn run_external(&mut self, act: &mut dyn FnMut() -> Result<String, String>) -> Result<String, String> {

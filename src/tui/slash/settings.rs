@@ -31,9 +31,10 @@ pub(super) const THEME: SlashCommand = SlashCommand {
     name: "theme",
     aliases: &[],
     usage: "[NAME]",
-    description: "colours: auto, dark, light, light16, plain",
-    long_help: "For this session; the setting \"theme\" keeps it. auto looks at COLORFGBG, else asks the terminal; light16 uses the sixteen \
-           colours of the terminal only. NO_COLOR wins over all of them.",
+    description: "choose the colours of the screen",
+    long_help: "For this session; the setting \"theme\" keeps it. auto and high-contrast look at COLORFGBG, else ask the terminal; \
+        dark16 and light16 use the sixteen colours of the terminal only, plain none; own is theme.json beside your \
+        settings.json. NO_COLOR wins over all of them.",
     argument: SlashArgument::Theme,
     parse_arguments: |rest| Ok(SlashAction::Theme(optional_name(rest))),
 };
@@ -42,8 +43,9 @@ pub(super) const MOUSE: SlashCommand = SlashCommand {
     name: "mouse",
     aliases: &[],
     usage: "[on|off]",
-    description: "the mouse scrolls and chooses panes, or selects text",
-    long_help: "For this session; the setting \"mouse\" keeps it. While it is on, most terminals select text with Shift.",
+    description: "let the mouse scroll, choose panes and copy",
+    long_help: "On unless the setting \"mouse\" turns it off. The wheel scrolls what is below it, a click gives a pane the keys, \
+        what is dragged over is copied; with Shift most terminals select text by themselves. This changes it for the session.",
     argument: SlashArgument::Switch,
     parse_arguments: |rest| Ok(SlashAction::Mouse(parse_switch("mouse", rest)?)),
 };

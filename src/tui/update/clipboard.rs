@@ -18,5 +18,5 @@ pub fn copy_command(mut text: String) -> (Option<UiCommand>, String) {
         0 => String::new(),
         more => format!("; {} left out", format_count(more as u64, "more byte")),
     };
-    (Some(UiCommand::Copy(text)), format!("{what} sent to the terminal's clipboard{cut}"))
+    (Some(UiCommand::Copy(text)), format!("copied {what}{cut}"))
 }

@@ -68,7 +68,7 @@ fn run_slash_action(model: &mut UiModel, action: SlashAction) -> Vec<UiCommand> 
             Vec::new()
         }
         SlashAction::Theme(Some(name)) => {
-            model.terminal_background.follow_background = name == "auto";
+            model.terminal_background.follow_background = theme::follows_background(&name);
             vec![UiCommand::Display(DisplayRequest::Theme(name))]
         }
         SlashAction::Theme(None) => {
@@ -96,7 +96,11 @@ fn run_slash_action(model: &mut UiModel, action: SlashAction) -> Vec<UiCommand> 
 
 fn set_mouse(model: &mut UiModel, wanted: Option<bool>) -> Vec<UiCommand> {
     model.mouse = wanted.unwrap_or(!model.mouse);
-    let text = if model.mouse { "the mouse scrolls and chooses panes" } else { "the mouse selects text" };
+    let text = if model.mouse {
+        "the mouse scrolls, chooses panes and copies what is dragged over; with Shift the terminal selects"
+    } else {
+        "the mouse is the terminal's: it selects text"
+    };
     model.add_item(TranscriptItem::note_item(text));
     vec![UiCommand::Mouse(model.mouse)]
 }

@@ -1,6 +1,6 @@
 //! Keys and answers in the editor of workflows and roles.
 
-use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseEvent, MouseEventKind};
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 
 use super::{editing_keys, file_mentions};
 use crate::editor::action::EditorAction;
@@ -12,6 +12,7 @@ use crate::msg::UiCommand;
 use crate::run_view::run_graph::RunGraphDrawing;
 use crate::text::format_count;
 use crate::transcript::item::{ItemTone, TranscriptItem};
+use crate::view;
 use synthdev_domain::diagnostic::DiagnosticSeverity;
 use synthdev_service::session::{
     DefinitionRequest, EditorCheckReport, EditorRequest, EditorResponse, EditorSaveError, OpenedEditFile,
@@ -111,15 +112,24 @@ pub fn on_paste(model: &mut UiModel, text: &str) -> Vec<UiCommand> {
     }
 }
 
-/// The wheel scrolls the text.
+/// The wheel scrolls the text, a click puts the cursor there, and what is dragged over is selected and copied.
 pub fn on_mouse(model: &mut UiModel, event: MouseEvent) -> Vec<UiCommand> {
-    let rows = match event.kind {
-        MouseEventKind::ScrollUp => -WHEEL,
-        MouseEventKind::ScrollDown => WHEEL,
-        _ => return Vec::new(),
-    };
-    if let Some(EditorScreen::Text(editor)) = &mut model.edit {
-        editor.buffer.scroll_rows(rows);
+    let place = view::text_place(model, event.column, event.row);
+    let Some(EditorScreen::Text(editor)) = &mut model.edit else { return Vec::new() };
+    // a dialog, a list or a help text in front keeps its place
+    let is_free = editor.prompt.is_none() && editor.completion.is_none() && editor.help_text.is_none();
+    match (event.kind, place.filter(|_| is_free)) {
+        (MouseEventKind::ScrollUp, _) => editor.buffer.scroll_rows(-WHEEL),
+        (MouseEventKind::ScrollDown, _) => editor.buffer.scroll_rows(WHEEL),
+        (MouseEventKind::Down(MouseButton::Left), Some((row, column))) => editor.buffer.move_to(row, column),
+        (MouseEventKind::Drag(MouseButton::Left), Some((row, column))) => {
+            editor.buffer.select_to(row, column)
+        }
+        (MouseEventKind::Up(MouseButton::Left), _) => {
+            let selected = editor.buffer.mark_copied();
+            return selected.map(|text| keys::copy_command(editor, "copied", text)).into_iter().collect();
+        }
+        _ => {}
     }
     Vec::new()
 }

@@ -4,9 +4,9 @@ use super::shell_commands;
 use crate::dialog::QuestionDialog;
 use crate::model::UiModel;
 use crate::msg::UiCommand;
-use crate::text::format_thousands;
 use crate::transcript::item::{ItemTone, TranscriptItem};
 use synthdev_domain::ids::Timestamp;
+use synthdev_domain::progress_text::progress_text;
 use synthdev_domain::project_index::SizeLimit;
 use synthdev_domain::project_index::report::{IndexOutcome, IndexReport};
 use synthdev_service::session::{IndexingRequest, IndexingResponse, LookupRequest, SessionRequest};
@@ -44,11 +44,10 @@ pub fn on_response(
     match told {
         IndexingResponse::At(progress) => {
             if let Some(aside) = model.side_query.as_mut().filter(|aside| aside.number == number) {
-                let (done, of) = (
-                    format_thousands(progress.done_count as u64),
-                    format_thousands(progress.total_count as u64),
-                );
-                aside.activity_text = format!("building the index: {done} of {of}");
+                let elapsed = u64::try_from(at.0 - aside.since.0).unwrap_or(0);
+                let far = progress_text(progress.done_count as u64, progress.total_count as u64, elapsed);
+                aside.activity_text = format!("building the index: {far}");
+                aside.has_progress = true;
             }
             // also after a stop: the last reply has the cost
             return vec![UiCommand::ask(LookupRequest::Index(number, IndexingRequest::More))];

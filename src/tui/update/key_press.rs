@@ -24,6 +24,7 @@ impl KeyPress {
         model.last_key = Some(at);
         model.now = model.now.max(at);
         model.hint = None;
+        model.mouse_selection = None;
         Self { key, at, is_typing }
     }
 

@@ -6,7 +6,8 @@ use ratatui::crossterm::event::{KeyEvent, MouseEvent, MouseEventKind};
 
 use super::key_press::KeyPress;
 use super::{
-    completion, editor, history_browser, input_keys, panes, question_keys, resume_picker, session_keys, setup,
+    completion, editor, history_browser, input_keys, key_help, mouse, panes, question_keys, resume_picker,
+    session_keys, setup,
 };
 use crate::layers::ScreenLayer;
 use crate::model::UiModel;
@@ -15,7 +16,11 @@ use synthdev_domain::ids::Timestamp;
 
 pub fn handle_key(model: &mut UiModel, key: KeyEvent, at: Timestamp) -> Vec<UiCommand> {
     let press = KeyPress::record(model, key, at);
+    if key_help::opens_key_help(model, key) {
+        return Vec::new();
+    }
     pass_down(model, |model, layer| match layer {
+        ScreenLayer::KeyHelp => key_help::on_key(model, key),
         ScreenLayer::ModelSetup => setup::on_key(model, press),
         ScreenLayer::WorkflowEditor => Some(editor::on_key(model, key)),
         ScreenLayer::ResumePicker => resume_picker::on_key(model, press),
@@ -30,6 +35,10 @@ pub fn handle_key(model: &mut UiModel, key: KeyEvent, at: Timestamp) -> Vec<UiCo
 
 pub fn handle_paste(model: &mut UiModel, text: &str) -> Vec<UiCommand> {
     pass_down(model, |model, layer| match layer {
+        ScreenLayer::KeyHelp => {
+            model.key_help = None;
+            None
+        }
         ScreenLayer::ModelSetup => setup::on_paste(model, text),
         ScreenLayer::WorkflowEditor => Some(editor::on_paste(model, text)),
         ScreenLayer::ResumePicker => {
@@ -49,7 +58,14 @@ pub fn handle_mouse(model: &mut UiModel, event: MouseEvent) -> Vec<UiCommand> {
     if !model.mouse {
         return Vec::new();
     }
-    pass_down(model, |model, layer| match layer {
+    if let Some(cmds) = mouse::drag_selection(model, event) {
+        return cmds;
+    }
+    let cmds = pass_down(model, |model, layer| match layer {
+        ScreenLayer::KeyHelp => {
+            key_help::on_mouse(model, event);
+            Some(Vec::new())
+        }
         ScreenLayer::WorkflowEditor => Some(editor::on_mouse(model, event)),
         ScreenLayer::ResumePicker => {
             resume_picker::on_mouse(model, event);
@@ -63,8 +79,10 @@ pub fn handle_mouse(model: &mut UiModel, event: MouseEvent) -> Vec<UiCommand> {
             (!passes).then(Vec::new)
         }
         ScreenLayer::SessionKeys | ScreenLayer::FocusedPane | ScreenLayer::CompletionPopup => None,
-        ScreenLayer::Conversation => Some(panes::on_mouse(model, event)),
-    })
+        ScreenLayer::Conversation => Some(mouse::on_mouse(model, event)),
+    });
+    mouse::begin_selection(model, event);
+    cmds
 }
 
 fn is_wheel(event: MouseEvent) -> bool {

@@ -1,11 +1,11 @@
-//! Keys and the mouse in panes: showing, scrolling, searching, copying, and which run they show.
+//! Keys in panes: showing, scrolling, searching, copying, and which run they show.
 
-use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::{clipboard, file_mentions};
 use crate::display::DisplayRequest;
 use crate::keymap::KeyAction;
-use crate::layout::{LayoutSlot, PaneKind};
+use crate::layout::PaneKind;
 use crate::model::UiModel;
 use crate::msg::UiCommand;
 use crate::pane::PaneSearch;
@@ -18,9 +18,6 @@ use crate::transcript::SelectionStep;
 use crate::transcript::item::TranscriptItem;
 use crate::view;
 use synthdev_domain::ids::RunId;
-
-/// Rows that one step of the wheel moves.
-const WHEEL: usize = 3;
 
 /// Requests a definition that panes on screen need, unless it was requested before.
 pub fn request_definition(model: &mut UiModel) -> Option<UiCommand> {
@@ -121,7 +118,7 @@ fn in_pane(model: &mut UiModel, action: KeyAction) -> Vec<UiCommand> {
 }
 
 /// The pane that keys of the input box scroll: what a narrow or zoomed screen shows, else the conversation.
-fn scroll_target(model: &UiModel) -> PaneKind {
+pub fn scroll_target(model: &UiModel) -> PaneKind {
     let shown = model.panes.zoomed_pane.or(model.panes.front_pane.filter(|_| model.is_narrow()));
     model.panes.focus.or(shown).unwrap_or(PaneKind::Conversation)
 }
@@ -135,7 +132,7 @@ fn scroll_page(model: &mut UiModel, down: bool) {
     scroll_pane(model, pane, rows, down);
 }
 
-fn scroll_pane(model: &mut UiModel, pane: PaneKind, rows: usize, down: bool) {
+pub fn scroll_pane(model: &mut UiModel, pane: PaneKind, rows: usize, down: bool) {
     match (pane, down) {
         (PaneKind::Conversation, true) => model.transcript.scroll_down(rows),
         (PaneKind::Conversation, false) => model.transcript.scroll_up(rows),
@@ -386,32 +383,4 @@ fn row_text(model: &UiModel, pane: PaneKind) -> Option<String> {
         return Some(data::copy_text(value));
     }
     Some(body.text(state.cursor))
-}
-
-/// The wheel scrolls the pane below it, a click focuses it.
-pub fn on_mouse(model: &mut UiModel, event: MouseEvent) -> Vec<UiCommand> {
-    let Some((slot, area)) = view::slot_at(model, event.column, event.row) else {
-        if matches!(event.kind, MouseEventKind::Down(MouseButton::Left)) {
-            model.panes.focus_input();
-        }
-        return Vec::new();
-    };
-    let LayoutSlot::Pane(pane) = slot else { return Vec::new() };
-    match event.kind {
-        MouseEventKind::ScrollUp => scroll_pane(model, pane, WHEEL, false),
-        MouseEventKind::ScrollDown => scroll_pane(model, pane, WHEEL, true),
-        MouseEventKind::Down(MouseButton::Left) => {
-            if let Some(cmd) = file_mentions::open_clicked(model, event, area) {
-                return vec![cmd];
-            }
-            model.panes.focus_pane(pane);
-            if pane != PaneKind::Conversation {
-                let len = view::pane_body(model, pane).map_or(0, |body| body.len());
-                let row = model.panes.state(pane).top_row + usize::from(event.row.saturating_sub(area.y + 1));
-                model.panes.state_mut(pane).go_to(row, len);
-            }
-        }
-        _ => {}
-    }
-    Vec::new()
 }

@@ -4,7 +4,7 @@ use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
-use super::draw_helpers::{draw_box, put_line};
+use super::draw_helpers::{draw_box, put_line, select_row};
 use crate::layout::WIDE;
 use crate::model::UiModel;
 use crate::text::{display_width, fit_to_columns, one_line};
@@ -45,9 +45,7 @@ pub fn draw_popup(model: &UiModel, composer: Rect, frame: &mut Frame<'_>) {
         };
         let about = fit_to_columns(&told, room.saturating_sub(names + 2)).into_owned();
         let style = match candidate.unavailable_reason {
-            Some(_) if at == popup.selected => theme.selected_style().patch(theme.dim_style()),
             Some(_) => theme.dim_style(),
-            None if at == popup.selected => theme.selected_style(),
             None => theme.text(),
         };
         let line = Line::from(vec![
@@ -57,5 +55,14 @@ pub fn draw_popup(model: &UiModel, composer: Rect, frame: &mut Frame<'_>) {
         ]);
         let y = inside.y + u16::try_from(at - first).unwrap_or(0);
         put_line(frame, inside.x, y, &line, inside.width);
+        if at == popup.selected {
+            let selected = theme.selected_style();
+            let style = if candidate.unavailable_reason.is_some() {
+                selected.patch(theme.dim_style())
+            } else {
+                selected
+            };
+            select_row(frame, Rect { y, height: 1, ..inside }, style);
+        }
     }
 }

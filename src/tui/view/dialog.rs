@@ -8,7 +8,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Clear;
 
 use self::question_body::layout_body;
-use super::draw_helpers::{draw_box, put_line};
+use super::draw_helpers::{draw_box, put_line, select_row};
 use crate::dialog::{AnswerDraft, AnswerForm, DialogKind, QuestionDialog, RowExtent};
 use crate::layers::ScreenLayer;
 use crate::model::UiModel;
@@ -78,7 +78,9 @@ pub fn draw_dialog(model: &UiModel, area: Rect, frame: &mut Frame<'_>) -> Option
     let theme = model.theme;
     let risky = dialog.risk_label().starts_with('!');
     let edge = if risky { theme.bad_style() } else { theme.warning_style() };
-    let inside = draw_box(frame, area, "", edge);
+    // its words stay coloured while the input box has the keys
+    let has_keys = model.focused_layer() == ScreenLayer::KeyQuestion;
+    let inside = draw_box(frame, area, "", if has_keys { edge } else { theme.dim_style() });
     draw_title(model, dialog, area, edge, frame);
     let share = RowShare::split_rows(dialog, usize::from(inside.height), below_rows(model, dialog));
     let mut y = inside.y;
@@ -163,6 +165,9 @@ fn draw_answers(model: &UiModel, dialog: &QuestionDialog, area: Rect, frame: &mu
             Span::styled(format!(" {}", answer.label), style),
         ];
         put_line(frame, area.x, y, &Line::from(spans), area.width);
+        if here {
+            select_row(frame, Rect { y, height: 1, ..area }, style);
+        }
     }
 }
 

@@ -22,6 +22,12 @@ pub(super) fn put_line(frame: &mut Frame<'_>, x: u16, y: u16, line: &Line<'_>, c
     }
 }
 
+/// A selected row has one style: nothing of its cells' own colours stays.
+pub(super) fn select_row(frame: &mut Frame<'_>, row: Rect, style: Style) {
+    let row = row.intersection(frame.area());
+    frame.buffer_mut().set_style(row, Style::reset().patch(style));
+}
+
 /// Blanks beyond the edge do not count.
 fn is_too_wide(line: &Line<'_>, columns: usize) -> bool {
     let all: usize = line.spans.iter().map(|span| display_width(&span.content)).sum();

@@ -6,7 +6,7 @@ use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-use super::draw_helpers::{draw_box, pad_to_columns, put_line};
+use super::draw_helpers::{draw_box, pad_to_columns, put_line, select_row};
 use crate::editor::action::EditorAction;
 use crate::editor::simulation_result::EditorSimulation;
 use crate::editor::{DefinitionEditor, EditorPrompt, EditorScreen};
@@ -93,6 +93,18 @@ fn editor_areas(editor: &DefinitionEditor, area: Rect) -> EditorAreas {
         note_area: row(y + height + below + list, note),
         keys: row(y + height + below + list + note, keys),
     }
+}
+
+/// The row and column of the edited text at a cell of the screen; `None`: there is no text.
+pub fn text_place(model: &UiModel, column: u16, row: u16) -> Option<(usize, usize)> {
+    let Some(EditorScreen::Text(editor)) = &model.edit else { return None };
+    let (width, height) = model.size;
+    let area = editor_areas(editor, Rect { x: 0, y: 0, width, height }).text;
+    let x = column.clamp(area.x, area.right().saturating_sub(1).max(area.x)) - area.x;
+    let y = row.clamp(area.y, area.bottom().saturating_sub(1).max(area.y)) - area.y;
+    let line = editor.scroll_offset.row + usize::from(y);
+    let text = editor.buffer.lines().get(line)?;
+    Some((line, text::count_before(text, editor.scroll_offset.column + usize::from(x))))
 }
 
 fn draw_editor(
@@ -392,9 +404,11 @@ fn draw_offer(
         let gap = " ".repeat(names.saturating_sub(display_width(&label)) + 2);
         let about =
             fit_to_columns(&one_line(&candidate.description), wide.saturating_sub(names + 2)).into_owned();
-        let style = if at == offer.selected { theme.selected_style() } else { theme.text() };
-        let spans = vec![Span::styled(label, style), Span::raw(gap), Span::styled(about, theme.dim_style())];
+        let spans = vec![Span::raw(label), Span::raw(gap), Span::styled(about, theme.dim_style())];
         put_line(frame, inside.x, y, &Line::from(spans), inside.width);
+        if at == offer.selected {
+            select_row(frame, Rect { y, height: 1, ..inside }, theme.selected_style());
+        }
     }
 }
 

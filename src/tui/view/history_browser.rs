@@ -6,7 +6,7 @@ use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
 use ratatui::text::Line;
 
-use super::draw_helpers::put_line;
+use super::draw_helpers::{put_line, select_row};
 use crate::history_browser::{HistoryBrowser, HistoryPrompt, HistoryWaitKind, RunAction};
 use crate::keymap::KeyAction;
 use crate::model::UiModel;
@@ -75,9 +75,7 @@ pub fn draw_browser(model: &UiModel, area: Rect, frame: &mut Frame<'_>) -> Optio
             let chosen = page.text.selected_rows().filter(|rows| rows.start < usize::from(areas.body.height));
             if let Some(rows) = chosen {
                 let y = areas.body.y + u16::try_from(rows.start).unwrap_or(0);
-                frame
-                    .buffer_mut()
-                    .set_style(Rect { y, height: 1, ..areas.body }, model.theme.selected_style());
+                select_row(frame, Rect { y, height: 1, ..areas.body }, model.theme.selected_style());
             }
         }
         (None, Some(run)) => run::draw_run(model, archive, run, areas.body, frame),

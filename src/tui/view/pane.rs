@@ -6,7 +6,7 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-use super::draw_helpers::put_line;
+use super::draw_helpers::{put_line, select_row};
 use crate::keymap::KeyAction;
 use crate::layout::{LayoutSlot, PaneKind};
 use crate::model::UiModel;
@@ -168,14 +168,16 @@ fn empty_text(pane: PaneKind) -> &'static str {
 
 pub fn draw_pane(model: &UiModel, pane: PaneKind, area: Rect, frame: &mut Frame<'_>) {
     let theme = model.theme;
+    let focused = model.focused_pane() == Some(pane);
     if area.x > 0 {
+        // heavy lines tell it without colours, too
+        let edge = Line::styled(if focused { "┃" } else { "│" }, line_style(focused, model));
         for y in area.y..area.bottom() {
-            put_line(frame, area.x, y, &Line::styled("│", theme.dim_style()), 1);
+            put_line(frame, area.x, y, &edge, 1);
         }
     }
     let inside = inner_area(area);
     let Some(body) = pane_body(model, pane).filter(|_| area.height > 0 && inside.width > 0) else { return };
-    let focused = model.keyed_pane() == Some(pane);
     put_line(
         frame,
         inside.x,
@@ -189,35 +191,44 @@ pub fn draw_pane(model: &UiModel, pane: PaneKind, area: Rect, frame: &mut Frame<
         let line = body.line(at, columns, theme);
         put_line(frame, inside.x, y, &line, inside.width);
         if focused && chosen.contains(&at) {
-            let row = Rect { y, height: 1, ..inside };
-            frame.buffer_mut().set_style(row, theme.selected_style());
+            select_row(frame, Rect { y, height: 1, ..inside }, theme.selected_style());
         }
     }
 }
 
-/// `graph · coder_reviewer ──── /words ── 40 % ─`
+/// Below the conversation while it has the keys: its rows stay where they are.
+pub fn conversation_title(model: &UiModel, columns: usize) -> Line<'static> {
+    let place = model.transcript.scroll_percent().map(|percent| format!(" {percent} % ━"));
+    title_line(model, "━ conversation ".to_owned(), place.unwrap_or_default(), columns, true)
+}
+
+/// `━ graph · coder_reviewer ━━━ /words ━ 40 % ━` of the pane that has the keys; thin lines of another.
 fn pane_title(model: &UiModel, pane: PaneKind, body: &PaneBody<'_>, columns: usize) -> Line<'static> {
-    let (theme, state) = (model.theme, model.panes.state(pane));
-    let focused = model.keyed_pane() == Some(pane);
-    let style = if focused { theme.accent_style().patch(theme.bold_style()) } else { theme.dim_style() };
+    let state = model.panes.state(pane);
+    let focused = model.focused_pane() == Some(pane);
+    let line = if focused { "━" } else { "─" };
     let run = model.watched_run().filter(|run| !run.chat).map(|run| format!(" · {}", run.workflow));
     let asked = model.watched_run().map_or(0, |run| run.pane_data.calls.pending_approval_count());
     let asked =
         if pane == PaneKind::Tools && asked > 0 { format!(" · {asked} ask you") } else { String::new() };
-    let name = format!("─ {}{}{asked} ", pane.title(), run.unwrap_or_default());
+    let name = format!("{line} {}{}{asked} ", pane.title(), run.unwrap_or_default());
     let search = model.panes.search.as_ref().filter(|_| focused);
     let search = search.map(|search| format!(" {} ", search.to_label()));
     let below = body.len().saturating_sub(state.height);
-    let place = (below > 0).then(|| format!(" {} % ─", state.top_row * 100 / below));
+    let place = (below > 0).then(|| format!(" {} % {line}", state.top_row * 100 / below));
     let tail = format!("{}{}", search.unwrap_or_default(), place.unwrap_or_default());
+    title_line(model, name, tail, columns, focused)
+}
+
+/// The name on the left, the place on the right, and a line between them.
+fn title_line(model: &UiModel, name: String, tail: String, columns: usize, focused: bool) -> Line<'static> {
+    let style = line_style(focused, model);
+    let words = if focused { style.patch(model.theme.bold_style()) } else { style };
     let tail = fit_to_columns(&tail, columns / 2).into_owned();
     let name = fit_to_columns(&name, columns.saturating_sub(display_width(&tail))).into_owned();
-    let rule = "─".repeat(columns.saturating_sub(display_width(&name) + display_width(&tail)));
-    Line::from(vec![
-        Span::styled(name, style),
-        Span::styled(rule, line_style(focused, model)),
-        Span::styled(tail, style),
-    ])
+    let line = if focused { "━" } else { "─" };
+    let rule = line.repeat(columns.saturating_sub(display_width(&name) + display_width(&tail)));
+    Line::from(vec![Span::styled(name, words), Span::styled(rule, style), Span::styled(tail, words)])
 }
 
 fn line_style(focused: bool, model: &UiModel) -> Style {
@@ -225,7 +236,7 @@ fn line_style(focused: bool, model: &UiModel) -> Style {
 }
 
 /// Below the title, right of the border.
-fn inner_area(area: Rect) -> Rect {
+pub(super) fn inner_area(area: Rect) -> Rect {
     let left = if area.x > 0 { 2 } else { 0 };
     let left = area.width.min(left);
     Rect {

@@ -2,9 +2,9 @@
 
 use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
-use ratatui::text::{Line, Span};
+use ratatui::text::Line;
 
-use super::draw_helpers::{pad_to_columns, put_line};
+use super::draw_helpers::{pad_to_columns, put_line, select_row};
 use crate::model::UiModel;
 use crate::text::display_width;
 use synthdev_domain::terminal_safe;
@@ -31,9 +31,11 @@ pub(super) fn draw_picker(model: &UiModel, area: Rect, frame: &mut Frame<'_>) ->
     let columns = usize::from(area.width).saturating_sub(2);
     for (y, (at, entry)) in (area.y + 2..).zip(entries.iter().enumerate().skip(first).take(fits)) {
         let here = at == picker.selected;
-        let style = if here { theme.selected_style() } else { theme.text() };
-        let spans = vec![Span::raw(if here { "▸ " } else { "  " }), Span::styled(entry.row(columns), style)];
-        put_line(frame, area.x, y, &Line::from(spans), area.width);
+        let row = format!("{}{}", if here { "▸ " } else { "  " }, entry.row(columns));
+        put_line(frame, area.x, y, &Line::raw(row), area.width);
+        if here {
+            select_row(frame, Rect { y, height: 1, ..area }, theme.selected_style());
+        }
     }
     if area.height > 3 {
         put_line(frame, area.x, area.bottom() - 1, &Line::styled(KEYS, theme.dim_style()), area.width);

@@ -5,7 +5,7 @@ use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-use super::draw_helpers::{draw_box, put_line};
+use super::draw_helpers::{draw_box, put_line, select_row};
 use crate::model::UiModel;
 use crate::setup::{SetupChoice, SetupDialog, SetupStep};
 use crate::text::{display_width, fit_to_columns, wrap_line};
@@ -114,23 +114,22 @@ fn draw_list(model: &UiModel, setup: &SetupDialog, area: Rect, frame: &mut Frame
     let wide =
         rows.iter().map(|(name, _)| display_width(name)).max().unwrap_or(0).min(usize::from(area.width) / 2);
     for (y, (at, (name, note))) in (area.y..).zip(rows.iter().enumerate().skip(first).take(fits)) {
-        let (mark, style) = if at == setup.selected {
-            ("▸ ", model.theme.selected_style())
-        } else {
-            ("  ", model.theme.text())
-        };
+        let here = at == setup.selected;
         let name = fit_to_columns(name, if note.is_empty() { usize::from(area.width) - 3 } else { wide })
             .into_owned();
         let pad = " ".repeat(wide.saturating_sub(display_width(&name)) + 2);
         let room = usize::from(area.width).saturating_sub(wide + 5);
         let note = fit_to_columns(note, room).into_owned();
         let spans = vec![
-            Span::raw(mark),
-            Span::styled(name, style),
+            Span::raw(if here { "▸ " } else { "  " }),
+            Span::raw(name),
             Span::raw(pad),
             Span::styled(note, model.theme.dim_style()),
         ];
         put_line(frame, area.x, y, &Line::from(spans), area.width);
+        if here {
+            select_row(frame, Rect { y, height: 1, ..area }, model.theme.selected_style());
+        }
     }
 }
 

@@ -11,6 +11,15 @@ const LAYER_FIELDS: &[(&str, &[&str])] = &[
     ("setup", &["src/tui/update/setup.rs", "src/tui/view/setup.rs"]),
     ("edit", &["src/tui/update/editor", "src/tui/view/editor"]),
     ("history_browser", &["src/tui/update/history_browser", "src/tui/view/history_browser"]),
+    (
+        "key_help",
+        &[
+            "src/tui/update.rs",
+            "src/tui/update/key_help.rs",
+            "src/tui/update/layer_input.rs",
+            "src/tui/view/key_help.rs",
+        ],
+    ),
 ];
 
 /// Files that answer, show or change the question in front.
@@ -19,6 +28,7 @@ const QUESTION_FILES: &[&str] = &[
     "src/tui/update/approvals.rs",
     "src/tui/update/dialog_keys.rs",
     "src/tui/update/draft_keys.rs",
+    "src/tui/update/key_help.rs",
     "src/tui/update/question_keys.rs",
     "src/tui/update/question_replies.rs",
     "src/tui/update/session_keys.rs",

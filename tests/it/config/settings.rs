@@ -87,7 +87,9 @@ fn sample(path: &str) -> &'static str {
         "base_url" => "https://example.org/v1",
         "provider" => "openai",
         "read" | "write" | "execute" => "deny",
-        "environment" | "agents_md" | "mouse" | "reduced_motion" | "vim" | "add_output" => "true",
+        "environment" | "agents_md" | "mouse" | "notifications" | "reduced_motion" | "vim" | "add_output" => {
+            "true"
+        }
         "files" => "3",
         "agents_md_limit" => "5000",
         "max_tool_calls" | "max_output_tokens" | "connect_seconds" | "idle_seconds" | "call_seconds"

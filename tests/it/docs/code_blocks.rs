@@ -11,6 +11,7 @@ use synthdev::cli::args::CliArgs;
 use synthdev::domain::source_location::ConfigLayer;
 use synthdev::language::source::SourceFile;
 use synthdev::tui::keymap::read_keyboard_file;
+use synthdev::tui::theme::read_theme_file;
 
 use super::shell_words::{Pipeline, parse_pipelines};
 use crate::cli::world::World;
@@ -178,6 +179,7 @@ const FILES: &[(&str, &str)] = &[
     ("mcpServers", "config/synthdev/settings.json"),
     ("command", "config/synthdev/tools/page.json"),
     ("text_undo", "keyboard"),
+    ("accent", "theme"),
 ];
 
 /// Where the block belongs: a file of roles has no key of its own, each of its roles has.
@@ -201,11 +203,11 @@ fn every_file_in_a_block_is_read_without_a_finding() {
         let place = place_of(&value);
         let place =
             place.unwrap_or_else(|| panic!("{}: which file is this? FILES has no such key", block.place));
-        if place == "keyboard" {
-            let file = SourceFile::new(ConfigLayer::User, "user:keyboard.json", block.text.as_str());
-            assert_eq!(read_keyboard_file(&file).1, [], "{}", block.place);
-        } else {
-            check_file(&block, place);
+        let file = || SourceFile::new(ConfigLayer::User, format!("user:{place}.json"), block.text.as_str());
+        match place {
+            "theme" => assert_eq!(read_theme_file(&file()).err(), None, "{}", block.place),
+            "keyboard" => assert_eq!(read_keyboard_file(&file()).1, [], "{}", block.place),
+            _ => check_file(&block, place),
         }
     }
     assert!(read >= 10, "{read}");

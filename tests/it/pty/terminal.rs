@@ -319,7 +319,7 @@ impl Terminal {
             vt100::MouseProtocolMode::None,
             "the mouse is still ours: {text}"
         );
-        for sequence in ["\x1b[?1049l", "\x1b[?25h", "\x1b[?2004l"] {
+        for sequence in ["\x1b[?1049l", "\x1b[?25h", "\x1b[?2004l", "\x1b[?1004l"] {
             assert!(contains_bytes(&seen.bytes, sequence.as_bytes()), "{sequence:?} was never sent");
         }
         assert!(text.contains(" icanon") && text.contains(" echo "), "the line is still raw: {text}");

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
+use super::terminal_features::{mouse_button, text_place};
 use crate::support::skip::require_programs;
 
 /// Only there to end a failing test.
@@ -242,4 +243,29 @@ fn it_goes_on_while_nobody_looks() {
     again.wait_for("✓ coder_reviewer completed");
     tmux.run_to_end(&["detach-client"]);
     again.wait_end();
+}
+
+/// Whether tmux itself has the mouse or not: what is dragged over is in the buffer of tmux.
+#[test]
+#[ignore = "tool: needs tmux"]
+fn what_is_dragged_over_is_copied() {
+    for mouse in ["on", "off"] {
+        let tmux = Tmux::start_product("demo");
+        tmux.wait_for("write_file?");
+        tmux.run_to_end(&["set-option", "-g", "mouse", mouse]);
+        tmux.run_to_end(&["set-option", "-s", "set-clipboard", "on"]);
+        tmux.wait_question();
+        let directory = tmux.home.path().display().to_string();
+        let environment = [("TMUX_TMPDIR", directory.as_str())];
+        let mut client = super::Terminal::start_program(Path::new("tmux"), &["-u", "attach"], &environment);
+        client.wait_for(QUESTION_END);
+        let (column, row) = text_place(&client, "allow once");
+        client.press_keys(&mouse_button(0, column, row, 'M'));
+        client.press_keys(&mouse_button(32, column + 4, row, 'M'));
+        client.press_keys(&mouse_button(0, column + 4, row, 'm'));
+        client.wait_for("copied 1 line");
+        assert_eq!(tmux.run_to_end(&["show-buffer"]), "allow", "mouse {mouse}");
+        tmux.run_to_end(&["detach-client"]);
+        client.wait_end();
+    }
 }

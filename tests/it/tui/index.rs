@@ -69,7 +69,11 @@ fn an_index_is_asked_about_made_and_summed_up() {
     assert!(desk.last_message_text().contains("not now: building the index"), "{}", desk.last_message_text());
     desk.send_index_reply(2, IndexingResponse::At(IndexingProgress { done_count: 3, total_count: 16 }));
     assert_eq!(desk.take_index_commands(), [UiCommand::ask(LookupRequest::Index(2, IndexingRequest::More))]);
-    assert!(desk.draw_screen(80, 24).contains("building the index: 3 of 16"), "{}", desk.draw_screen(80, 24));
+    assert!(
+        desk.draw_screen(80, 24).contains("building the index: ▓░░░░░░░░░ 3 of 16"),
+        "{}",
+        desk.draw_screen(80, 24)
+    );
     desk.send_index_reply(2, done_reply(IndexOutcome::Whole));
     assert_eq!(desk.take_index_commands(), []);
     let line = "indexed 12 of 340 files (328 unchanged, 2 gone), 4,310 tokens, $0.0021";

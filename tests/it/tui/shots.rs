@@ -28,6 +28,10 @@ const ODD: &str = "日本語の長い文章 e\u{301}e\u{301} 👩‍👩‍👧 
 impl TuiHarness {
     /// The screen at every size, as one text that is kept.
     pub(super) fn check_shots(&mut self, name: &str) {
+        self.check_shots_at(name, &SIZES);
+    }
+
+    pub(super) fn check_shots_at(&mut self, name: &str, sizes: &[(u16, u16)]) {
         self.settle_question();
         let sized = |size: (u16, u16)| {
             let (columns, rows) = size;
@@ -35,7 +39,7 @@ impl TuiHarness {
             assert_clean(name, size, &screen);
             format!("{columns}×{rows}\n{}", squeeze_rows(&screen))
         };
-        let shown = SIZES.map(sized).join("\n");
+        let shown = sizes.iter().copied().map(sized).collect::<Vec<_>>().join("\n");
         let mut settings = insta::Settings::clone_current();
         settings.set_snapshot_path("../../frames/panes");
         settings.set_prepend_module_to_snapshot(false);

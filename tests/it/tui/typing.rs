@@ -11,6 +11,7 @@ use synthdev::service::session::{
 };
 use synthdev::tui::display::DisplayResponse;
 use synthdev::tui::keymap;
+use synthdev::tui::theme::TerminalEnvironment;
 use unicode_segmentation::UnicodeSegmentation;
 
 use super::*;
@@ -662,14 +663,12 @@ fn the_text_goes_to_another_editor_and_back() {
 
 #[test]
 fn the_background_decides_the_theme_unless_one_was_chosen() {
-    let light = ColorTheme { background: synthdev::tui::theme::ThemeBackground::Light, is_plain: false };
+    let terminal =
+        TerminalEnvironment { term: Some("xterm-256color".into()), ..TerminalEnvironment::default() };
+    let found = |name: &str| ColorTheme::find_theme(name, &terminal).unwrap();
     let asked = |wanted: bool| {
         let mut desk = TuiHarness::new();
-        desk.model.terminal_background = synthdev::tui::model::TerminalBackground {
-            follow_background: wanted,
-            is_light: None,
-            theme: light,
-        };
+        desk.model.terminal_background.follow_background = wanted;
         desk
     };
     let name = |desk: &TuiHarness| desk.model.theme.name();
@@ -682,6 +681,12 @@ fn the_background_decides_the_theme_unless_one_was_chosen() {
     desk.line("/theme auto")
         .send_message(UiMessage::Displayed(DisplayResponse::Theme(Ok(ColorTheme::default()))));
     assert_eq!(name(&desk), "light");
+    let dark = found("high-contrast");
+    desk.line("/theme high-contrast").send_message(UiMessage::Displayed(DisplayResponse::Theme(Ok(dark))));
+    assert!(
+        name(&desk) == "high-contrast" && desk.model.theme != dark,
+        "it is the one for a light background"
+    );
     for (wanted, answer) in [(true, false), (false, true)] {
         let mut desk = asked(wanted);
         desk.send_message(UiMessage::Background(answer));

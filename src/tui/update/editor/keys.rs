@@ -9,6 +9,7 @@ use crate::editor::buffer::EditorSearchStart;
 use crate::editor::complete::describe_at;
 use crate::editor::{DefinitionEditor, EditorPrompt, LARGEST};
 use crate::msg::UiCommand;
+use crate::text::format_count;
 
 /// `meant`: the action of the key in the table; `help`: the text of all keys.
 pub(super) fn on_key(
@@ -88,7 +89,15 @@ fn perform_action(editor: &mut DefinitionEditor, act: EditorAction, help: &str) 
         EditorAction::GraphUp => scroll_side(editor, false),
         EditorAction::GraphDown => scroll_side(editor, true),
     }
-    copied.map(UiCommand::Copy).into_iter().collect()
+    let what = if act == EditorAction::Cut { "cut" } else { "copied" };
+    copied.map(|text| copy_command(editor, what, text)).into_iter().collect()
+}
+
+/// Into the terminal's clipboard; `what` was done with the text.
+pub(super) fn copy_command(editor: &mut DefinitionEditor, what: &str, text: String) -> UiCommand {
+    let lines = text.lines().count().max(1) as u64;
+    editor.status_note = Some(format!("{what} {}", format_count(lines, "line")));
+    UiCommand::Copy(text)
 }
 
 /// Scrolls the side pane; drawing clamps the position.

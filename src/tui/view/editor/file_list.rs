@@ -5,7 +5,7 @@ use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-use super::super::draw_helpers::{pad_to_columns, put_line};
+use super::super::draw_helpers::{pad_to_columns, put_line, select_row};
 use crate::editor::EditFileList;
 use crate::editor::new_file::{NewFileNaming, NewFilePicker};
 use crate::model::UiModel;
@@ -163,11 +163,14 @@ fn draw_file_list(
         let room = usize::from(area.width).saturating_sub(wide + 5);
         let spans = vec![
             Span::raw(if here { "▸ " } else { "  " }),
-            Span::styled(name, if here { theme.selected_style() } else { theme.text() }),
+            Span::raw(name),
             Span::raw(gap),
             Span::styled(fit_to_columns(about, room).into_owned(), *style),
         ];
         put_line(frame, area.x, y, &Line::from(spans), area.width);
+        if here {
+            select_row(frame, Rect { y, height: 1, ..area }, theme.selected_style());
+        }
     }
     if area.height > 3 {
         put_line(frame, area.x, area.bottom() - 1, &Line::styled(keys, theme.dim_style()), area.width);

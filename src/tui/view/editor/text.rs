@@ -20,6 +20,17 @@ pub fn columns_before(line: &str, count: usize) -> usize {
     line.chars().take(count).map(char_columns).sum()
 }
 
+/// How many characters of a line are left of a column.
+pub fn count_before(line: &str, column: usize) -> usize {
+    let mut columns = 0;
+    line.chars()
+        .take_while(|c| {
+            columns += char_columns(*c);
+            columns <= column
+        })
+        .count()
+}
+
 pub fn draw_text(theme: ColorTheme, editor: &DefinitionEditor, area: Rect, frame: &mut Frame<'_>) {
     let pair = editor.buffer.pair();
     for (y, row) in (area.y..area.bottom()).zip(editor.scroll_offset.row..) {

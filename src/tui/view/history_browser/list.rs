@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-use super::super::draw_helpers::put_line;
+use super::super::draw_helpers::{put_line, select_row};
 use crate::history_browser::{HistoryBrowser, RunRow};
 use crate::model::UiModel;
 use crate::report::history::format_age;
@@ -102,7 +102,7 @@ pub(super) fn draw_list(model: &UiModel, archive: &HistoryBrowser, area: Rect, f
         let marked = archive.compare_with.as_ref() == Some(&row.id);
         put_line(frame, area.x, y, &run_line(row, branch, marked, &columns, model.now, theme), area.width);
         if at == list.cursor {
-            frame.buffer_mut().set_style(Rect { y, height: 1, ..area }, theme.selected_style());
+            select_row(frame, Rect { y, height: 1, ..area }, theme.selected_style());
         }
     }
 }

@@ -4,7 +4,7 @@ use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
-use super::super::draw_helpers::put_line;
+use super::super::draw_helpers::{put_line, select_row};
 use super::list::format_span;
 use crate::history_browser::step_list::StepLine;
 use crate::history_browser::{BrowsedRun, HistoryBrowser};
@@ -59,7 +59,7 @@ pub(super) fn draw_run(
         let line = step_line(&look.steps[at], numbers, begun, usize::from(area.width), theme);
         put_line(frame, area.x, y, &line, area.width);
         if at == run.cursor {
-            frame.buffer_mut().set_style(Rect { y, height: 1, ..area }, theme.selected_style());
+            select_row(frame, Rect { y, height: 1, ..area }, theme.selected_style());
         }
     }
     if look.steps.is_empty() {

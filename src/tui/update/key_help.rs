@@ -1,0 +1,87 @@
+//! F1 opens the keys of what is focused: those of the table, of a question also its list of answers. Any key closes them.
+
+use ratatui::crossterm::event::{KeyCode, KeyEvent, MouseEvent, MouseEventKind};
+
+use crate::dialog::QuestionDialog;
+use crate::key_help::KeyHelp;
+use crate::keymap::{KeyAction, KeyBindings, KeyFocusState};
+use crate::layers::ScreenLayer;
+use crate::model::UiModel;
+use crate::msg::UiCommand;
+
+/// Rows that a step of the wheel moves.
+const WHEEL: usize = 3;
+
+/// Whether the key opens the keys of what is focused.
+pub fn opens_key_help(model: &mut UiModel, key: KeyEvent) -> bool {
+    if model.is_open(ScreenLayer::KeyHelp) || model.key_action(key) != Some(KeyAction::Help) {
+        return false;
+    }
+    model.key_help = focused_key_help(model);
+    model.is_open(ScreenLayer::KeyHelp)
+}
+
+/// `None`: the keys are closed, and the key is for what is below.
+pub fn on_key(model: &mut UiModel, key: KeyEvent) -> Option<Vec<UiCommand>> {
+    let help = model.key_help.as_mut()?;
+    match key.code {
+        KeyCode::Up => help.scroll_by(1, false),
+        KeyCode::Down => help.scroll_by(1, true),
+        KeyCode::PageUp => help.scroll_by(10, false),
+        KeyCode::PageDown | KeyCode::Char(' ') => help.scroll_by(10, true),
+        KeyCode::Home => help.top_row = 0,
+        KeyCode::End => help.top_row = help.hidden_rows,
+        code => {
+            model.key_help = None;
+            // where letters are typed they go on; nothing that was covered is answered or acted on
+            let is_typed =
+                matches!(model.focused_layer(), ScreenLayer::Conversation | ScreenLayer::FocusedPane);
+            return (!is_typed || !matches!(code, KeyCode::Char(_))).then(Vec::new);
+        }
+    }
+    Some(Vec::new())
+}
+
+pub fn on_mouse(model: &mut UiModel, event: MouseEvent) {
+    let Some(help) = &mut model.key_help else { return };
+    match event.kind {
+        MouseEventKind::ScrollUp => help.scroll_by(WHEEL, false),
+        MouseEventKind::ScrollDown => help.scroll_by(WHEEL, true),
+        MouseEventKind::Down(_) => model.key_help = None,
+        _ => {}
+    }
+}
+
+/// The keys of what has them; `None`: it shows its keys itself.
+fn focused_key_help(model: &UiModel) -> Option<KeyHelp> {
+    let (keymap, now) = (&model.keymap, model.key_focus_state());
+    let of_place = |title: &str| KeyHelp::new(format!("Keys of {title}"), keymap.active_rows(now));
+    match model.focused_layer() {
+        ScreenLayer::HistoryBrowser => Some(of_place("the history")),
+        ScreenLayer::FocusedPane => {
+            model.keyed_pane().map(|pane| of_place(&format!("the {} pane", pane.title())))
+        }
+        ScreenLayer::KeyQuestion => model.dialogs.front().map(|dialog| question_help(dialog, keymap, now)),
+        // all that works there, also what wants an empty line
+        ScreenLayer::Conversation => {
+            let rows = keymap.active_rows(KeyFocusState { empty: true, ..now });
+            Some(KeyHelp::new("Keys of the input line".to_owned(), rows))
+        }
+        _ => None,
+    }
+}
+
+fn question_help(dialog: &QuestionDialog, keymap: &KeyBindings, now: KeyFocusState) -> KeyHelp {
+    let answers =
+        dialog.answers().into_iter().filter_map(|answer| Some((answer.letter?.to_string(), answer.label)));
+    let written = [
+        ("Up, Down", "choose an answer"),
+        ("Enter", "gives the chosen one"),
+        ("Space, PgDn, PgUp", "scroll the text"),
+        ("Tab, Shift+Tab", "the next question, the one before"),
+    ];
+    let written = written.map(|(keys, about)| (keys.to_owned(), about.to_owned()));
+    let escape = dialog.escape_hint().trim_start_matches("Esc").trim_start_matches(':').trim().to_owned();
+    let rows = answers.chain(written).chain([("Esc".to_owned(), escape)]).chain(keymap.active_rows(now));
+    KeyHelp::new("Keys of this question".to_owned(), rows.collect())
+}

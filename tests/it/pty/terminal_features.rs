@@ -1,0 +1,74 @@
+//! The mouse, notifications and the user's own colours, as a terminal sees them.
+
+use super::chat_session;
+use super::terminal::Terminal;
+use crate::support::model_server::Behaviour;
+
+/// A button of the mouse at a column and row from 1: `M` goes down or moves, `m` goes up.
+pub(super) fn mouse_button(code: u8, column: u16, row: u16, end: char) -> String {
+    format!("\x1b[<{code};{column};{row}{end}")
+}
+
+/// Column and row of a text on screen, from 1.
+pub(super) fn text_place(terminal: &Terminal, text: &str) -> (u16, u16) {
+    let screen = terminal.screen_text();
+    let row = screen.lines().position(|row| row.contains(text)).unwrap_or_else(|| panic!("{text}\n{screen}"));
+    let line = screen.lines().nth(row).unwrap();
+    let column = line.split(text).next().unwrap().chars().count();
+    (u16::try_from(column + 1).unwrap(), u16::try_from(row + 1).unwrap())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_dragged_over_goes_to_the_clipboard() {
+    let (_server, mut terminal) = chat_session(vec![Behaviour::text("copy this word")]).await;
+    terminal.press_keys("hello\r");
+    terminal.wait_for("copy this word");
+    let (column, row) = text_place(&terminal, "this word");
+    terminal.press_keys(&mouse_button(0, column, row, 'M'));
+    terminal.press_keys(&mouse_button(32, column + 3, row, 'M'));
+    terminal.press_keys(&mouse_button(0, column + 3, row, 'm'));
+    terminal.wait_for("copied 1 line");
+    // `this`
+    terminal.wait_for_bytes("\x1b]52;c;dGhpcw==\x07");
+    terminal.press_keys("/mouse off\r");
+    terminal.wait_for("the mouse is the terminal's");
+    terminal.wait_for_bytes("\x1b[?1002l");
+    terminal.press_keys("/exit\r");
+    assert!(terminal.wait_end().contains("exit=0"));
+    terminal.assert_restored();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_is_told_while_another_window_is_in_front() {
+    let (_server, mut terminal) =
+        chat_session(vec![Behaviour::text("First."), Behaviour::text("Second.")]).await;
+    terminal.press_keys("hello\r");
+    terminal.wait_for("First.");
+    terminal.assert_never_shown("the answer is there");
+    terminal.press_keys("once more\r\x1b[O");
+    terminal.wait_for("Second.");
+    terminal.wait_for_bytes("\x1b]9;synthdev: the answer is there\x07");
+    terminal.wait_for_bytes("\x1b]2;● synthdev: the answer is there\x07");
+    terminal.press_keys("\x1b[I");
+    terminal.wait_for_bytes("\x1b[23;2t");
+    terminal.press_keys("/exit\r");
+    assert!(terminal.wait_end().contains("exit=0"));
+    terminal.assert_restored();
+}
+
+#[test]
+fn own_colours_are_checked_and_used() {
+    let mut terminal = Terminal::with_config("theme.json", "{\n  \"godo\": \"red\"\n}", &["demo"]);
+    terminal.wait_for("write_file?");
+    terminal.press_keys("/theme own\r");
+    terminal.wait_for("user:theme.json:2:3");
+    terminal.wait_for("`good`?");
+    let config = terminal.home().join(".config/synthdev/theme.json");
+    std::fs::write(&config, "{\"accent\": \"#ff8700\"}").unwrap();
+    terminal.press_keys("/theme own\r");
+    terminal.wait_for("theme own");
+    // orange, of the 256
+    terminal.wait_for_bytes("38;5;208");
+    terminal.press_keys("/exit\r");
+    terminal.wait_end();
+}

@@ -1,0 +1,192 @@
+//! Who has the keys: how it looks, how the focus moves, and the keys that F1 shows.
+
+use ratatui::style::{Color, Modifier};
+use synthdev::tui::layout::PaneKind;
+
+use super::*;
+
+const SIZES: [(u16, u16); 4] = [(60, 20), (80, 24), (120, 36), (250, 70)];
+
+impl TuiHarness {
+    /// Gives a pane the keys.
+    fn focus_pane(&mut self, pane: PaneKind) -> &mut Self {
+        let digit = char::from_digit(pane as u32 + 1, 10).unwrap();
+        self.press_alt(digit);
+        assert_eq!(self.model.panes.focus, Some(pane));
+        self
+    }
+}
+
+/// A run with a question of a command.
+fn asked_desk() -> TuiHarness {
+    let mut desk = TuiHarness::new();
+    desk.workflow()
+        .run_event("r1", approval_event(9, "execute_terminal", command_preview("cargo test")))
+        .settle_question();
+    desk
+}
+
+#[test]
+fn the_focus_is_seen_in_every_pane() {
+    let mut desk = TuiHarness::new();
+    desk.show_working_run().check_shots_at("focus_input", &SIZES);
+    for pane in PaneKind::ALL {
+        let mut desk = TuiHarness::new();
+        desk.show_working_run().focus_pane(pane);
+        desk.check_shots_at(&format!("focus_{}", pane.title()), &SIZES);
+    }
+    asked_desk().press_alt('2').check_shots_at("focus_question", &SIZES);
+}
+
+#[test]
+fn only_the_frame_of_what_has_the_keys_is_coloured() {
+    let mut desk = TuiHarness::new();
+    desk.show_working_run().focus_pane(PaneKind::Tools).focus_pane(PaneKind::Graph);
+    // the colour and the sign at the left edge of each pane, and of the line above the input
+    let check = |desk: &mut TuiHarness, owner: &str| {
+        let cells = desk.draw_cells(200, 50);
+        let screen = desk.draw_screen(200, 50);
+        let column = |title: &str| {
+            let row = screen.lines().position(|row| row.contains(title)).unwrap();
+            let at = screen.lines().nth(row).unwrap();
+            let x = at.split(title).next().unwrap().chars().count();
+            (u16::try_from(x).unwrap(), u16::try_from(row).unwrap())
+        };
+        let bottom = screen.lines().position(|row| row.starts_with("❯")).unwrap() - 1;
+        let places = [
+            ("graph", column("graph · ")),
+            ("tools", column("tools · ")),
+            ("input", (0, bottom.try_into().unwrap())),
+        ];
+        for (name, place) in places {
+            let cell = &cells[place];
+            let is_dim = cell.modifier.contains(Modifier::DIM);
+            assert_eq!(
+                (cell.fg == Color::Cyan, is_dim),
+                (name == owner, name != owner),
+                "{owner} {name}\n{screen}"
+            );
+        }
+        let heavy = |title: &str| screen.contains(&format!("━ {title} · "));
+        assert_eq!((heavy("graph"), heavy("tools")), (owner == "graph", owner == "tools"), "{screen}");
+    };
+    check(&mut desk, "graph");
+    desk.key(KeyCode::Tab).key(KeyCode::Esc);
+    check(&mut desk, "input");
+    desk.focus_pane(PaneKind::Tools);
+    check(&mut desk, "tools");
+    // a question takes the keys from the pane
+    desk.run_event("r1", approval_event(99, "execute_terminal", command_preview("ls"))).settle_question();
+    check(&mut desk, "question");
+}
+
+#[test]
+fn a_selected_row_has_one_style() {
+    for pane in [PaneKind::Tools, PaneKind::Data, PaneKind::Timeline, PaneKind::Agents] {
+        let mut desk = TuiHarness::new();
+        desk.show_working_run().focus_pane(pane);
+        desk.draw_screen(80, 24);
+        desk.key(KeyCode::Home);
+        let cells = desk.draw_cells(80, 24);
+        let row: Vec<_> = (0..80).map(|x| cells[(x, 2)].clone()).collect();
+        let styles: Vec<_> = row.iter().map(|cell| (cell.fg, cell.bg, cell.modifier)).collect();
+        assert_eq!(styles[0], (Color::Reset, Color::Reset, Modifier::REVERSED), "{pane:?}");
+        assert!(styles.iter().all(|style| *style == styles[0]), "{pane:?}: {styles:?}");
+    }
+}
+
+#[test]
+fn tab_walks_the_panes_and_escape_goes_back_to_the_input() {
+    let mut desk = TuiHarness::new();
+    desk.show_working_run().focus_pane(PaneKind::Tools).focus_pane(PaneKind::Graph).key(KeyCode::Esc);
+    desk.draw_screen(200, 50);
+    let mut seen = Vec::new();
+    for code in [KeyCode::Tab, KeyCode::Tab, KeyCode::Tab, KeyCode::Tab, KeyCode::BackTab, KeyCode::Esc] {
+        let modifiers = if code == KeyCode::BackTab { KeyModifiers::SHIFT } else { KeyModifiers::NONE };
+        desk.press_key(code, modifiers);
+        seen.push(desk.model.panes.focus);
+    }
+    let (conversation, graph, tools) =
+        (Some(PaneKind::Conversation), Some(PaneKind::Graph), Some(PaneKind::Tools));
+    assert_eq!(seen, [conversation, graph, tools, None, tools, None]);
+    // with a text in the box Tab completes
+    desk.type_text("/hel").key(KeyCode::Tab);
+    assert_eq!((desk.model.panes.focus, desk.model.composer.text().trim_end()), (None, "/help"));
+}
+
+#[test]
+fn f1_shows_the_keys_of_what_is_focused() {
+    let mut desk = TuiHarness::new();
+    desk.show_working_run().key(KeyCode::F(1)).check_shots_at("keys_input", &SIZES);
+    desk.key(KeyCode::F(1))
+        .focus_pane(PaneKind::Tools)
+        .key(KeyCode::F(1))
+        .check_shots_at("keys_tools", &SIZES);
+    let check = |desk: &mut TuiHarness, there: &[&str], not_there: &[&str]| {
+        let screen = desk.key(KeyCode::F(1)).draw_screen(120, 50);
+        for part in there {
+            assert!(screen.contains(part), "{part}\n{screen}");
+        }
+        for part in not_there {
+            assert!(!screen.contains(part), "{part}\n{screen}");
+        }
+        desk.key(KeyCode::Esc);
+        assert!(!desk.draw_screen(120, 50).contains("Keys of"));
+    };
+    let mut desk = TuiHarness::new();
+    check(&mut desk, &["Keys of the input line", "Enter", "send", "Alt+Enter"], &["mark rows"]);
+    check(
+        desk.show_working_run().focus_pane(PaneKind::Data),
+        &["Keys of the data pane", "mark rows"],
+        &["new line"],
+    );
+    check(
+        &mut asked_desk(),
+        &["Keys of this question", "deny with a reason", "Esc", "denies"],
+        &["mark rows"],
+    );
+    let mut desk = TuiHarness::new();
+    desk.line("/history");
+    check(&mut desk, &["Keys of the history", "why a step was taken"], &["new line"]);
+}
+
+#[test]
+fn a_key_closes_the_keys_and_answers_nothing() {
+    let mut desk = TuiHarness::new();
+    desk.show_working_run().focus_pane(PaneKind::Tools).key(KeyCode::F(1)).type_text("hi");
+    assert_eq!((desk.model.panes.focus, desk.model.composer.text().as_str()), (None, "hi"));
+    let mut desk = asked_desk();
+    desk.take_commands();
+    desk.key(KeyCode::F(1)).key(KeyCode::Char('y'));
+    assert_eq!((desk.take_commands(), desk.model.dialogs.len()), (Vec::new(), 1));
+    // a question that comes is not covered
+    let mut desk = TuiHarness::new();
+    desk.workflow().key(KeyCode::F(1));
+    desk.run_event("r1", approval_event(9, "execute_terminal", command_preview("ls")));
+    assert!(!desk.draw_screen(80, 24).contains("Keys of"));
+    // its own keys: keyboard.json is respected
+    let file = synthdev::language::source::SourceFile::new(
+        ConfigLayer::User,
+        "user:keyboard.json",
+        "{\"key_help\": [\"Alt+H\"]}",
+    );
+    let mut desk = TuiHarness::new();
+    desk.model.keymap = synthdev::tui::keymap::read_keyboard_file(&file).0;
+    assert!(!desk.key(KeyCode::F(1)).draw_screen(80, 24).contains("Keys of"));
+    assert!(desk.press_alt('h').draw_screen(80, 24).contains("Keys of the input line"));
+}
+
+#[test]
+fn what_is_waited_for_is_said() {
+    let check = |preparation: StartPreparation, expected: &str| {
+        let mut desk = TuiHarness::new();
+        let pending = PendingStart { name: "plan".into(), chat: false, preparation };
+        desk.send_message(UiMessage::answered(StartResponse::Pending(pending)));
+        let screen = desk.draw_screen(120, 36);
+        assert!(screen.contains(expected), "{screen}");
+        assert!(!desk.model.needs_ticks(), "nothing moves");
+    };
+    check(StartPreparation::Files, "copying the files for plan …");
+    check(StartPreparation::Windows, "asking for the window of plan …");
+    check(StartPreparation::Requirements, "checking what plan requires …");
+}
