@@ -252,9 +252,13 @@ impl EditorBuffer {
                     }
                 });
             }
-            _ => self.change_text(true, |buffer| {
+            KeyCode::Char(_) | KeyCode::Backspace | KeyCode::Delete => self.change_text(true, |buffer| {
                 buffer.area.input(Input::from(key));
             }),
+            // what only moves compares no texts
+            _ => {
+                self.area.input(Input::from(key));
+            }
         }
     }
 
