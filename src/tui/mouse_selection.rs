@@ -49,7 +49,9 @@ impl MouseSelection {
 
 /// The cell itself, or the nearest one of the area.
 fn nearest_cell(area: Rect, column: u16, row: u16) -> Position {
-    let inside = |at: u16, from: u16, count: u16| at.clamp(from, from.saturating_add(count).saturating_sub(1).max(from));
+    let inside = |at: u16, from: u16, count: u16| {
+        at.clamp(from, from.saturating_add(count).saturating_sub(1).max(from))
+    };
     Position { x: inside(column, area.x, area.width), y: inside(row, area.y, area.height) }
 }
 
