@@ -274,8 +274,6 @@ impl ColorTheme {
         self.colour(self.palette.agents[index % AGENT_COLORS]).add_modifier(Modifier::BOLD)
     }
 
-    }
-
     /// A part of a line that another version of the line does not have.
     pub fn changed_style(self, line: Style) -> Style {
         line.add_modifier(Modifier::REVERSED)

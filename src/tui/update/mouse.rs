@@ -3,8 +3,8 @@
 use ratatui::crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::{Position, Rect};
 
-use super::{clipboard, file_mentions};
 use super::panes::{scroll_pane, scroll_target};
+use super::{clipboard, file_mentions};
 use crate::layers::ScreenLayer;
 use crate::layout::{LayoutSlot, PaneKind};
 use crate::model::UiModel;
