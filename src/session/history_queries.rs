@@ -13,22 +13,29 @@ use synthdev_cli::history::diff;
 use synthdev_cli::history::list::{agent_lines, origin_text};
 use synthdev_cli::output::{cost_text, time_text, tokens_text};
 use synthdev_cli::snapshots;
-use synthdev_domain::ids::{RunId, Timestamp};
+use synthdev_domain::ids::{CallId, RunId, Timestamp};
 use synthdev_domain::journal::{RunQuery, RunStatus, RunSummary};
+use synthdev_domain::number_format::format_duration;
 use synthdev_domain::workflow::plain_text;
 use synthdev_engine::explain;
 use synthdev_runtime::handle::RuntimeHandle;
 use synthdev_service::run_agents::{StartedAgent, StartedAgentsBuilder};
 use synthdev_service::run_files::{RunFiles, StepFileChanges};
 use synthdev_service::run_list::{self, FoundRun, FoundRuns, WordSearch};
+use synthdev_service::run_reports::{AlignedSide, AlignedStep, RunDiff, RunDiffSide};
 use synthdev_settings::catalog::ConfigCatalog;
+use synthdev_tui::history_browser::run_comparison::{ComparedFact, ComparedStep, RunComparison};
 use synthdev_tui::history_browser::run_list::{FOUND, PAGE};
-use synthdev_tui::history_browser::step_list::StepListBuilder;
+use synthdev_tui::history_browser::step_list::{StepLine, StepListBuilder};
+use synthdev_tui::history_browser::workflow_trend::{TREND_RUNS, WorkflowTrend};
 use synthdev_tui::history_browser::{
-    HistoryRequest, HistoryResponse, HistoryRunFilter, HistoryRunPage, HistoryText, RunDetails, RunListCursor,
+    HistoryRequest, HistoryResponse, HistoryRunFilter, HistoryRunPage, HistoryText, RunDetails,
+    RunListCursor, RunRow,
 };
 use synthdev_tui::report::history::history_run_row;
+use synthdev_tui::run_view::timeline::RunTimeline;
 use synthdev_tui::transcript::item::{ItemTone, TranscriptBlock, TranscriptItem};
+use synthdev_tui::update::past_run::call_details::CallDetailsBuilder;
 use synthdev_tui::update::past_run::step_details::StepDetailsBuilder;
 
 /// Characters around the words.
@@ -65,10 +72,12 @@ impl TuiHistoryReader {
                 HistoryResponse::Opened(self.open_run(&run, known).map(|look| look.map(Box::new)))
             }
             HistoryRequest::Step { run, step } => HistoryResponse::Text(self.step_text(&run, step)),
+            HistoryRequest::Call { run, call } => HistoryResponse::Text(self.call_text(&run, call)),
             HistoryRequest::Why { run, step } => HistoryResponse::Text(self.explain_step(&run, step)),
             HistoryRequest::Compare(first, second) => {
-                HistoryResponse::Text(self.compare_runs(&first, &second))
+                HistoryResponse::Compared(self.compare_runs(&first, &second).map(Box::new))
             }
+            HistoryRequest::Trend { workflow } => HistoryResponse::Trend(self.workflow_trend(&workflow)),
             HistoryRequest::Export { run, target_path: to } => {
                 HistoryResponse::Done(self.export_run(&run, &to))
             }
@@ -130,21 +139,26 @@ impl TuiHistoryReader {
         if known == Some((now.updated, now.status)) {
             return Ok(None);
         }
-        let begin = || (StepListBuilder::default(), StartedAgentsBuilder::default());
-        let told = self.handle().replay_events(run.as_str(), begin, |(walk, agents), at, event| {
+        let begin = || (StepListBuilder::default(), StartedAgentsBuilder::default(), RunTimeline::default());
+        let told = self.handle().replay_events(run.as_str(), begin, |(walk, agents, timeline), at, event| {
             walk.apply_event(at, &event);
             agents.apply_event(at, &event);
+            timeline.apply_event(at, &event);
         });
-        let (record, (walk, agents)) = told.map_err(|error| store_error_text(&error))?;
+        let (record, (walk, agents, mut timeline)) = told.map_err(|error| store_error_text(&error))?;
         let agents = agents.into_agents(&record.ledger);
         // what was written while it was read
         let summary = self.handle().summary(run.as_str()).unwrap_or(record.summary);
+        if !matches!(summary.progress.status, RunStatus::Running | RunStatus::Paused) {
+            timeline.end_cut_off();
+        }
         let mut facts = run_facts(&summary, &record.unanswered_intents);
         facts.extend(agent_facts(&agents));
         Ok(Some(RunDetails {
             row: history_run_row(summary, &self.project, None),
             facts,
             steps: walk.into_steps(),
+            timeline,
         }))
     }
 
@@ -163,6 +177,18 @@ impl TuiHistoryReader {
         Ok(HistoryText { title, items, step: Some(step) })
     }
 
+    fn call_text(&self, run: &RunId, call: CallId) -> Result<HistoryText, String> {
+        let begin = || CallDetailsBuilder::new(run, call);
+        let told = self.handle().replay_events(run.as_str(), begin, |fold, at, event| {
+            fold.apply_event(at, &event);
+        });
+        let (_, fold) = told.map_err(|error| store_error_text(&error))?;
+        let found = fold.into_report();
+        let (title, items) =
+            found.ok_or_else(|| format!("run {run} has no such call any more: it was rewound"))?;
+        Ok(HistoryText { title, items, step: None })
+    }
+
     fn files(&self, run: &RunId, step: u32) -> String {
         let snapshots = &*self.runtime.ports.snapshots;
         let files = RunFiles { handle: self.handle(), snapshots, project: &self.project };
@@ -179,16 +205,33 @@ impl TuiHistoryReader {
         Ok(HistoryText { title: format!("why step {step}"), items, step: None })
     }
 
-    fn compare_runs(&self, first: &RunId, second: &RunId) -> Result<HistoryText, String> {
+    /// One query over the index of runs.
+    fn workflow_trend(&self, workflow: &str) -> Option<WorkflowTrend> {
+        let query =
+            RunQuery { workflow: Some(workflow.to_owned()), limit: TREND_RUNS, ..RunQuery::default() };
+        let found = run_list::find_runs(self.handle(), &query).ok()?;
+        let rows: Vec<RunRow> =
+            found.into_iter().map(|run| history_run_row(run, &self.project, None)).collect();
+        Some(WorkflowTrend::from_rows(workflow, &rows))
+    }
+
+    fn compare_runs(&self, first: &RunId, second: &RunId) -> Result<RunComparison, String> {
         let both = self
             .handle()
             .diff_runs(first.as_str(), second.as_str())
             .map_err(|error| store_error_text(&error))?;
         let mut text = Vec::new();
-        diff::write_run_diff(&both, false, &mut text).map_err(|error| error.to_string())?;
-        let text = String::from_utf8_lossy(&text);
-        let items = vec![TranscriptItem::Block(TranscriptBlock::new(ItemTone::Plain, "", &text))];
-        Ok(HistoryText { title: format!("{first} and {second}"), items, step: None })
+        diff::write_difference_details(&both, &mut text).map_err(|error| error.to_string())?;
+        let notes = String::from_utf8_lossy(&text).lines().map(str::to_owned).collect();
+        let steps = align_steps(&both.path, self.run_steps(first)?, self.run_steps(second)?);
+        Ok(RunComparison::new([first.clone(), second.clone()], compared_facts(&both), steps, notes))
+    }
+
+    fn run_steps(&self, run: &RunId) -> Result<Vec<StepLine>, String> {
+        let told = self.handle().replay_events(run.as_str(), StepListBuilder::default, |walk, at, event| {
+            walk.apply_event(at, &event);
+        });
+        told.map(|(_, walk)| walk.into_steps()).map_err(|error| store_error_text(&error))
     }
 
     /// A path counts from the project.
@@ -198,6 +241,39 @@ impl TuiHistoryReader {
         let lines = exporter.write_file(run.as_str(), &path, &path.display().to_string(), None);
         lines.map(|lines| lines.join("\n")).map_err(|error| format!("{error:#}"))
     }
+}
+
+/// What each of the two was.
+fn compared_facts(both: &RunDiff) -> Vec<ComparedFact> {
+    let fact = |name: &'static str, text: &dyn Fn(&RunDiffSide) -> String| {
+        ComparedFact::new(name, text(&both.first), text(&both.second))
+    };
+    let took = |side: &RunDiffSide| {
+        format_duration(u64::try_from(side.updated.0.saturating_sub(side.started.0)).unwrap_or(0))
+    };
+    let mut facts = vec![
+        fact("run", &|side| side.run.to_string()),
+        fact("workflow", &|side| side.workflow.clone()),
+        fact("status", &|side| side.status.as_str().to_owned()),
+        fact("started", &|side| time_text(side.started)),
+        fact("took", &took),
+        fact("cost", &|side| cost_text(side.cost_usd)),
+        fact("tokens", &|side| side.usage.total().to_string()),
+        fact("steps", &|side| side.steps.to_string()),
+        fact("error", &|side| side.error.clone().unwrap_or_default()),
+    ];
+    facts.retain(|fact| !(fact.first.is_empty() && fact.second.is_empty()));
+    facts
+}
+
+/// The steps of both in the order of the path that was laid side by side.
+fn align_steps(path: &[AlignedStep], first: Vec<StepLine>, second: Vec<StepLine>) -> Vec<ComparedStep> {
+    let (mut first, mut second) = (first.into_iter(), second.into_iter());
+    let mut step = |side: AlignedSide| ComparedStep {
+        first: if side == AlignedSide::Second { None } else { first.next() },
+        second: if side == AlignedSide::First { None } else { second.next() },
+    };
+    path.iter().map(|aligned| step(aligned.of)).collect()
 }
 
 fn step_files_text(changes: StepFileChanges) -> String {

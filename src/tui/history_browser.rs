@@ -3,21 +3,28 @@
 //! Owns what is looked at and what is waited for. Refuses: keys, drawing, and reading the past: a
 //! `HistoryRequest` asks for it.
 
+use crate::agent_identity::AgentRoster;
 use crate::pane::PaneSearch;
+use crate::run_view::timeline::RunTimeline;
+use crate::run_view::timeline::bar_choice::BarStep;
 use crate::transcript::TranscriptList;
 use crate::transcript::item::{ItemTone, TranscriptItem};
-use synthdev_domain::ids::{RunId, Timestamp};
+use synthdev_domain::ids::{CallId, RunId, Timestamp};
 use synthdev_domain::journal::RunStatus;
 use synthdev_service::run_steering::ControlAction;
 use synthdev_service::session::TimeTravelRequest;
 
 pub mod run_action;
+pub mod run_comparison;
 pub mod run_list;
 pub mod step_list;
+pub mod workflow_trend;
 
 pub use run_action::RunAction;
+pub use run_comparison::{RunComparison, RunComparisonView};
 pub use run_list::{HistoryRunFilter, HistoryRunList, RunListCursor, RunRow};
 use step_list::StepLine;
+pub use workflow_trend::{TrendCache, WorkflowTrend};
 
 /// The whole view. The topmost part has the keys: a question, a page, a run, the list.
 #[derive(Clone, Debug, Default)]
@@ -33,11 +40,16 @@ pub struct HistoryBrowser {
     pub search: Option<PaneSearch>,
     /// The first of two runs to compare.
     pub compare_with: Option<RunId>,
+    /// Two runs side by side, in front of the list or the run.
+    pub comparison: Option<Box<RunComparisonView>>,
+    pub trends: TrendCache,
     /// The store's change counter as it was seen last, and whether it is being asked for.
     pub seen_changes: Option<u64>,
     pub count_requested: bool,
     /// When a key asked for it last.
     pub count_requested_at: Timestamp,
+    /// It shows one page about a run on screen; there is no list behind it.
+    pub is_single_page: bool,
 }
 
 /// A run that is looked at.
@@ -56,6 +68,10 @@ pub struct BrowsedRun {
     pub top_row: usize,
     /// Rows of steps on screen.
     pub height: usize,
+    /// The row of the timeline whose bar is chosen; the arrow keys are for the chart then.
+    pub chosen_bar: Option<usize>,
+    /// What its agents look like.
+    pub roster: AgentRoster,
 }
 
 /// What is known of a run.
@@ -65,6 +81,7 @@ pub struct RunDetails {
     /// Name and text, a line each.
     pub facts: Vec<(String, String)>,
     pub steps: Vec<StepLine>,
+    pub timeline: RunTimeline,
 }
 
 /// A text in front of the list or the run.
@@ -120,6 +137,10 @@ pub enum HistoryRequest {
     },
     /// The store's change counter.
     Changes,
+    /// The last runs of a workflow, in short.
+    Trend {
+        workflow: String,
+    },
     /// `known_state`: how it was when it was read last; nothing is read again if it still is.
     Open {
         run: RunId,
@@ -132,6 +153,11 @@ pub enum HistoryRequest {
     Why {
         run: RunId,
         step: u32,
+    },
+    /// One call of a model or a tool, or a question, with all of its texts.
+    Call {
+        run: RunId,
+        call: CallId,
     },
     Compare(RunId, RunId),
     Export {
@@ -152,6 +178,9 @@ pub enum HistoryResponse {
     Changes(Option<u64>),
     /// `None`: it is as it was.
     Opened(Result<Option<Box<RunDetails>>, String>),
+    /// `None`: it cannot be read.
+    Trend(Option<WorkflowTrend>),
+    Compared(Result<Box<RunComparison>, String>),
     /// A page of text.
     Text(Result<HistoryText, String>),
     /// What was done.
@@ -186,7 +215,28 @@ impl BrowsedRun {
             cursor: 0,
             top_row: 0,
             height: 0,
+            chosen_bar: None,
+            roster: AgentRoster::default(),
         }
+    }
+
+    pub fn timeline(&self) -> Option<&RunTimeline> {
+        self.details.as_ref().map(|details| &details.timeline)
+    }
+
+    /// The call of the chosen bar.
+    pub fn chosen_call(&self) -> Option<CallId> {
+        self.timeline()?.bar(self.chosen_bar?)?.call
+    }
+
+    /// Chooses a bar of the chart; the first time the one nearest to the chosen step.
+    pub fn choose_bar(&mut self, step: BarStep) {
+        let Some(timeline) = self.timeline() else { return };
+        self.chosen_bar = match (self.chosen_bar, self.steps().get(self.cursor)) {
+            (Some(row), _) => timeline.bar_after_step(row, step),
+            (None, Some(line)) => timeline.first_bar_from(line.at),
+            (None, None) => timeline.nearest_bar(0),
+        };
     }
 
     pub fn steps(&self) -> &[StepLine] {
@@ -207,6 +257,7 @@ impl BrowsedRun {
     pub fn set_details(&mut self, look: RunDetails) {
         let first = self.details.is_none();
         self.row = look.row.clone();
+        self.roster.add_all(look.timeline.tracks().iter().map(|track| track.agent.as_str()));
         let last = look.steps.len().saturating_sub(1);
         self.details = Some(look);
         self.pending_query = None;

@@ -49,6 +49,9 @@ pub enum KeyAction {
     RowDown,
     PaneUp,
     PaneDown,
+    /// In a chart: the bar before, and the next one.
+    BarBefore,
+    NextBar,
     First,
     Last,
     Open,

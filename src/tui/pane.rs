@@ -10,9 +10,13 @@ use crate::theme::ColorTheme;
 use synthdev_domain::ids::RunId;
 
 pub mod agents;
+pub mod bar_text;
 pub mod body;
+pub mod chart_scale;
 pub mod costs;
 pub mod data;
+pub mod timeline;
+pub mod timeline_chart;
 pub mod tools;
 
 use body::{PaneGraphLayout, PaneRow};

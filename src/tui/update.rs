@@ -52,6 +52,7 @@ mod starting;
 mod steering;
 mod submit;
 mod tasks;
+mod timeline;
 mod trust_gate;
 mod unread_input;
 pub mod verbosity;

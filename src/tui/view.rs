@@ -31,7 +31,7 @@ mod setup;
 mod side_panel;
 
 pub use self::editor::text_place;
-pub use pane::pane_body;
+pub use pane::{pane_body, row_under_pointer};
 
 /// Where everything is. Heights may be zero on tiny screens.
 struct ScreenAreas {

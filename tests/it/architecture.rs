@@ -52,6 +52,7 @@ const EVENT_FOLDS: &[EventFold] = &[
     ("src/tui/run_view/state_work.rs", "whether a state does anything but a script"),
     ("src/tui/run_view/timeline.rs", "when rows begin and end"),
     ("src/tui/run_view/tool_calls.rs", "the calls of tools and their status"),
+    ("src/tui/update/past_run/call_details.rs", "one call with all of its texts"),
     ("src/tui/update/past_run/step_details.rs", "one step with its variables and costs"),
     ("src/tui/update/run_events.rs", "the state of the screen"),
 ];

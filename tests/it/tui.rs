@@ -2,6 +2,7 @@
 
 mod archive;
 mod branches;
+mod charts;
 mod conversation;
 mod editor;
 mod focus;
@@ -53,6 +54,8 @@ use synthdev::service::session::{
     RestorePreview, RoleLine, RunFilter, RunListPurpose, RunRequest, RunResponse, SessionRequest,
     SnapshotOperation, StartPreparation, StartRequest, StartResponse, StatusFacts, WorkflowLine,
 };
+use synthdev::tui::display::DisplayRequest;
+use synthdev::tui::history_browser::HistoryRequest;
 use synthdev::tui::model::UiModel;
 use synthdev::tui::msg::{UiCommand, UiMessage};
 use synthdev::tui::program::initial_model;
@@ -74,6 +77,8 @@ struct TuiHarness {
     recall_count: usize,
     /// How often what MCP servers offer was asked for.
     mcp_name_count: usize,
+    /// Workflows whose last runs the history has asked for, with the numbers of the requests.
+    trend_requests: Vec<(u64, String)>,
     clock: i64,
 }
 
@@ -96,6 +101,7 @@ impl TuiHarness {
             kept_texts: Vec::new(),
             recall_count: 0,
             mcp_name_count: 0,
+            trend_requests: Vec::new(),
             clock: 1_000_000,
         }
     }
@@ -108,6 +114,12 @@ impl TuiHarness {
                 }
                 UiCommand::Ask(SessionRequest::Project(ProjectRequest::Recall)) => self.recall_count += 1,
                 UiCommand::Ask(SessionRequest::Lookup(LookupRequest::McpNames)) => self.mcp_name_count += 1,
+                UiCommand::Display(DisplayRequest::History(number, asked))
+                    if matches!(*asked, HistoryRequest::Trend { .. }) =>
+                {
+                    let HistoryRequest::Trend { workflow } = *asked else { continue };
+                    self.trend_requests.push((number, workflow));
+                }
                 cmd => self.commands.push(cmd),
             }
         }
@@ -883,6 +895,7 @@ fn trust_comes_before_the_first_action() {
             kept_texts: Vec::new(),
             recall_count: 0,
             mcp_name_count: 0,
+            trend_requests: Vec::new(),
             clock: 0,
         };
         if yes {
@@ -920,6 +933,7 @@ fn a_warning_of_the_start_leaves_the_screen_when_it_no_longer_holds() {
             kept_texts: Vec::new(),
             recall_count: 0,
             mcp_name_count: 0,
+            trend_requests: Vec::new(),
             clock: 0,
         };
         let said =
@@ -934,6 +948,7 @@ fn a_warning_of_the_start_leaves_the_screen_when_it_no_longer_holds() {
                 kept_texts: vec![],
                 recall_count: 0,
                 mcp_name_count: 0,
+                trend_requests: Vec::new(),
                 clock: 0,
             };
             without.send_message(UiMessage::answered(ProjectResponse::Trusted {

@@ -22,6 +22,22 @@ pub fn write_run_diff(both: &RunDiff, json: bool, out: &mut dyn Write) -> io::Re
     }
     let out = &mut TerminalSafeWriter(out);
     write_facts(both, out)?;
+    write_definition_and_inputs(both, out)?;
+    write_steps("path", &both.path, out)?;
+    write_decisions_and_output(both, out)
+}
+
+/// Everything but the facts and the path, which a screen shows side by side.
+///
+/// # Errors
+/// `out` cannot be written.
+pub fn write_difference_details(both: &RunDiff, out: &mut dyn Write) -> io::Result<()> {
+    let out = &mut TerminalSafeWriter(out);
+    write_definition_and_inputs(both, out)?;
+    write_decisions_and_output(both, out)
+}
+
+fn write_definition_and_inputs(both: &RunDiff, out: &mut dyn Write) -> io::Result<()> {
     write_definition(both, out)?;
     if both.inputs.is_empty() {
         writeln!(out, "inputs       the same")?;
@@ -31,7 +47,10 @@ pub fn write_run_diff(both: &RunDiff, json: bool, out: &mut dyn Write) -> io::Re
         let value = |value: &Option<Value>| value.clone().unwrap_or(Value::Null);
         write_indented(&diff_json_values(&value(&input.first), &value(&input.second)), out)?;
     }
-    write_steps("path", &both.path, out)?;
+    Ok(())
+}
+
+fn write_decisions_and_output(both: &RunDiff, out: &mut dyn Write) -> io::Result<()> {
     write_steps("decisions", &both.decisions, out)?;
     if both.same_output {
         return writeln!(out, "output       the same");

@@ -1,6 +1,7 @@
 //! The steps of a run with what happened in each, folded from its events one by one.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
 use std::sync::Arc;
 
 use synthdev_domain::cost::TokenUsage;
@@ -34,6 +35,8 @@ pub struct StepLine {
 #[derive(Clone, Debug, Default)]
 pub struct StepListBuilder {
     steps: Vec<StepLine>,
+    /// States that were not left, with the places of their steps.
+    open_steps: BTreeMap<Arc<str>, usize>,
     names: BTreeSet<Arc<str>>,
 }
 
@@ -43,6 +46,7 @@ impl StepListBuilder {
         if let RunEvent::StateEntered { state, visit, agent, .. } = event {
             let (state, agent) =
                 (self.intern_name(state), agent.as_ref().map(|agent| self.intern_name(agent)));
+            self.open_steps.insert(Arc::clone(&state), self.steps.len());
             let line = StepLine { step: *step, at, state, visit: *visit, agent, ..StepLine::default() };
             return self.steps.push(StepLine { cost_usd: Some(0.0), ..line });
         }
@@ -50,11 +54,15 @@ impl StepListBuilder {
             return self
                 .on_run_finished(at, error.as_deref().map(|error| (error.state.as_deref(), &error.title)));
         }
+        self.close_inside(at, event);
         let Some(line) = (*step as usize).checked_sub(1).and_then(|at| self.steps.get_mut(at)) else {
             return;
         };
         match event {
-            RunEvent::Transitioned { .. } | RunEvent::Caught { target: Some(_), .. } => line.record_left(at),
+            RunEvent::Transitioned { .. } | RunEvent::Caught { target: Some(_), .. } => {
+                self.open_steps.remove(&line.state);
+                line.record_left(at);
+            }
             // after a rewind the run is before the state
             RunEvent::DataChanged { set, removed, .. } => {
                 line.changed_variables = line
@@ -83,6 +91,34 @@ impl StepListBuilder {
         }
     }
 
+    /// The last state of a called workflow, of a branch or of a started agent has no transition: it ends with them.
+    fn close_inside(&mut self, at: Timestamp, event: &RunEvent) {
+        let parent = |state: &str| state.rfind('/').map_or(0, |end| end + 1);
+        let prefixes = match event {
+            RunEvent::ChildFinished { state, workflow, .. } => {
+                vec![format!("{}{workflow}/", &state[..parent(state)])]
+            }
+            RunEvent::BranchFinished { state, branch, .. } if branch.starts_with('[') => {
+                vec![format!("{state}{branch}/")]
+            }
+            RunEvent::BranchFinished { state, branch, .. } => vec![format!("{state}.{branch}/")],
+            RunEvent::AgentEnded { state, agent, .. } => vec![format!("{state}/{agent}/")],
+            RunEvent::Joined { state, .. } => vec![format!("{state}["), format!("{state}.")],
+            _ => return,
+        };
+        for prefix in prefixes {
+            let inside =
+                self.open_steps.range::<str, _>((Bound::Included(prefix.as_str()), Bound::Unbounded));
+            let inside = inside.take_while(|(state, _)| state.starts_with(&prefix));
+            let ended: Vec<(Arc<str>, usize)> =
+                inside.map(|(state, step)| (Arc::clone(state), *step)).collect();
+            for (state, step) in ended {
+                self.open_steps.remove(&state);
+                self.steps[step].record_left(at);
+            }
+        }
+    }
+
     pub fn into_steps(self) -> Vec<StepLine> {
         self.steps
     }
@@ -108,8 +144,8 @@ impl StepListBuilder {
                 line.error_text = Some(title.as_str().into());
             }
         }
-        if let Some(line) = self.steps.last_mut() {
-            line.record_left(at);
+        for step in std::mem::take(&mut self.open_steps).into_values() {
+            self.steps[step].record_left(at);
         }
     }
 }

@@ -210,6 +210,8 @@ pub const ACTIONS: &[KeyActionRow] = &[
     action_row(KeyAction::RowDown, "row_down", "row down", KeyBindingScope::Pane, &["Down", "j"]),
     action_row(KeyAction::PaneUp, "pane_up", "page up", KeyBindingScope::Pane, &["PgUp"]),
     action_row(KeyAction::PaneDown, "pane_down", "page down", KeyBindingScope::Pane, &["PgDn", "Space"]),
+    action_row(KeyAction::BarBefore, "bar_before", "bar before", KeyBindingScope::Pane, &["Left", "h"]),
+    action_row(KeyAction::NextBar, "next_bar", "next bar", KeyBindingScope::Pane, &["Right", "l"]),
     action_row(KeyAction::First, "first", "first row", KeyBindingScope::Pane, &["Home", "g"]),
     action_row(KeyAction::Last, "last", "last row", KeyBindingScope::Pane, &["End", "G"]),
     action_row(KeyAction::Open, "open", "opens or closes", KeyBindingScope::Pane, &["Enter"]),

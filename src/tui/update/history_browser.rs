@@ -5,6 +5,7 @@
 use ratatui::crossterm::event::{MouseEvent, MouseEventKind};
 
 use super::key_press::KeyPress;
+use crate::history_browser::run_comparison::{RunComparison, RunComparisonView};
 use crate::history_browser::{
     HistoryBrowser, HistoryPrompt, HistoryRequest, HistoryResponse, HistoryRunPage, HistoryText,
     HistoryTextView, HistoryWaitKind, RunDetails,
@@ -12,7 +13,7 @@ use crate::history_browser::{
 use crate::model::UiModel;
 use crate::msg::UiCommand;
 use crate::transcript::item::{ItemTone, TranscriptBlock, TranscriptItem};
-use synthdev_domain::ids::Timestamp;
+use synthdev_domain::ids::{CallId, RunId, Timestamp};
 use synthdev_service::session::{RunResponse, TimeTravelOutcome, TimeTravelPreview};
 
 mod cursor;
@@ -33,6 +34,14 @@ pub fn open_browser(model: &mut UiModel) -> Vec<UiCommand> {
     let mut cmds = request_next_page(model);
     cmds.extend(change_count_command(model));
     cmds
+}
+
+/// One call of a run on screen, over everything else; Esc closes it.
+pub fn open_call_page(model: &mut UiModel, run: RunId, call: CallId) -> Vec<UiCommand> {
+    model.popup = None;
+    model.history_browser =
+        Some(Box::new(HistoryBrowser { is_single_page: true, ..HistoryBrowser::default() }));
+    requests::wait_for(model, HistoryRequest::Call { run, call }, "reading the call")
 }
 
 /// A key while the history is in front.
@@ -112,13 +121,9 @@ pub fn on_response(model: &mut UiModel, number: u64, told: HistoryResponse) -> V
                 return cmds;
             }
         }
-        HistoryResponse::Text(result) if awaited => {
-            archive.pending_wait = None;
-            match result {
-                Ok(text) => archive.page = Some(Box::new(HistoryTextView::new(text))),
-                Err(why) => archive.show_error(&why),
-            }
-        }
+        HistoryResponse::Trend(trend) => archive.trends.add(number, trend),
+        HistoryResponse::Compared(result) if awaited => show_comparison(archive, result),
+        HistoryResponse::Text(result) if awaited => show_page(archive, result),
         HistoryResponse::Done(result) if awaited => {
             archive.pending_wait = None;
             match result {
@@ -136,12 +141,29 @@ pub fn on_response(model: &mut UiModel, number: u64, told: HistoryResponse) -> V
         // the answer to whatever was asked was broken off
         HistoryResponse::Text(Err(why)) => {
             archive.count_requested = false;
+            archive.trends.add(number, None);
             on_page_loaded(archive, number, Err(why.clone()));
             on_run_opened(archive, number, Err(why));
         }
-        HistoryResponse::Text(Ok(_)) | HistoryResponse::Done(_) => {}
+        HistoryResponse::Text(Ok(_)) | HistoryResponse::Done(_) | HistoryResponse::Compared(_) => {}
     }
     request_next_page(model)
+}
+
+fn show_comparison(archive: &mut HistoryBrowser, result: Result<Box<RunComparison>, String>) {
+    archive.pending_wait = None;
+    match result {
+        Ok(both) => archive.comparison = Some(Box::new(RunComparisonView::new(*both))),
+        Err(why) => archive.show_error(&why),
+    }
+}
+
+fn show_page(archive: &mut HistoryBrowser, result: Result<HistoryText, String>) {
+    archive.pending_wait = None;
+    match result {
+        Ok(text) => archive.page = Some(Box::new(HistoryTextView::new(text))),
+        Err(why) => archive.show_error(&why),
+    }
 }
 
 /// A response about a rewind or fork, if the history waits for it; else it is returned.
@@ -215,15 +237,46 @@ fn on_travelled(model: &mut UiModel, done: &TimeTravelOutcome) {
 
 /// Requests the next page of the list if it is needed: one at a time.
 fn request_next_page(model: &mut UiModel) -> Vec<UiCommand> {
+    close_empty_page(model);
+    if model.history_browser.as_ref().is_some_and(|archive| archive.is_single_page) {
+        return Vec::new();
+    }
+    let mut cmds: Vec<UiCommand> = request_trend(model).into_iter().collect();
     let Some(after) = model.history_browser.as_mut().and_then(|archive| archive.list.next_page_cursor())
     else {
-        return Vec::new();
+        return cmds;
     };
     let number = next_query_number(model);
-    let Some(archive) = &mut model.history_browser else { return Vec::new() };
+    let Some(archive) = &mut model.history_browser else { return cmds };
     let filter = archive.list.filter.clone();
     archive.list.pending_page = Some((number, filter.clone(), after.is_none()));
-    vec![query_command(number, HistoryRequest::Page { filter, after_cursor: after })]
+    cmds.push(query_command(number, HistoryRequest::Page { filter, after_cursor: after }));
+    cmds
+}
+
+/// Requests the last runs of the chosen run's workflow, while the list shows them and they are not known.
+fn request_trend(model: &mut UiModel) -> Option<UiCommand> {
+    let archive = model.history_browser.as_ref().filter(|archive| archive.run.is_none())?;
+    let workflow = archive.list.chosen_run()?.workflow.clone();
+    if !archive.trends.needs(&workflow) {
+        return None;
+    }
+    let number = next_query_number(model);
+    let archive = model.history_browser.as_mut()?;
+    archive.trends.pending = Some((number, workflow.clone()));
+    Some(query_command(number, HistoryRequest::Trend { workflow }))
+}
+
+/// A single page that is closed, or that never came, leaves nothing in front; why it did not come is a hint then.
+fn close_empty_page(model: &mut UiModel) {
+    let is_empty = |archive: &HistoryBrowser| archive.page.is_none() && archive.pending_wait.is_none();
+    let Some(archive) = model.history_browser.take_if(|archive| archive.is_single_page && is_empty(archive))
+    else {
+        return;
+    };
+    if let Some((ItemTone::Bad, why)) = archive.status_note {
+        model.hint = Some(why);
+    }
 }
 
 /// While nothing works there is no timer that checks for runs elsewhere: a key does, but not each of many in a row.
@@ -239,7 +292,8 @@ fn poll_changes(model: &mut UiModel, at: Timestamp) -> Option<UiCommand> {
 }
 
 fn change_count_command(model: &mut UiModel) -> Option<UiCommand> {
-    model.history_browser.as_ref().filter(|archive| !archive.count_requested)?;
+    let wanted = |archive: &&Box<HistoryBrowser>| !archive.count_requested && !archive.is_single_page;
+    model.history_browser.as_ref().filter(wanted)?;
     let number = next_query_number(model);
     model.history_browser.as_mut()?.count_requested = true;
     Some(query_command(number, HistoryRequest::Changes))
@@ -255,6 +309,7 @@ fn on_store_changed(model: &mut UiModel, count: Option<u64>) -> Vec<UiCommand> {
         return if waits { reread_open_run(model).into_iter().collect() } else { Vec::new() };
     }
     archive.list.is_stale = true;
+    archive.trends.mark_outdated();
     let mut cmds = request_next_page(model);
     cmds.extend(reread_open_run(model));
     cmds

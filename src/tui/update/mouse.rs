@@ -63,19 +63,18 @@ pub fn on_mouse(model: &mut UiModel, event: MouseEvent) -> Vec<UiCommand> {
             if let Some(cmd) = file_mentions::open_clicked(model, event, area) {
                 return vec![cmd];
             }
-            focus_clicked_pane(model, pane, event.row.saturating_sub(area.y + 1));
+            focus_clicked_pane(model, pane, area, event);
         }
         _ => {}
     }
     Vec::new()
 }
 
-/// `row`: of the pane, below its title.
-fn focus_clicked_pane(model: &mut UiModel, pane: PaneKind, row: u16) {
+fn focus_clicked_pane(model: &mut UiModel, pane: PaneKind, area: Rect, event: MouseEvent) {
     model.panes.focus_pane(pane);
     if pane != PaneKind::Conversation {
         let len = view::pane_body(model, pane).map_or(0, |body| body.len());
-        let row = model.panes.state(pane).top_row + usize::from(row);
+        let row = view::row_under_pointer(model, pane, area, event.column, event.row);
         model.panes.state_mut(pane).go_to(row, len);
     }
 }

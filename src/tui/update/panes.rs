@@ -2,7 +2,7 @@
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::{clipboard, file_mentions};
+use super::{clipboard, file_mentions, timeline};
 use crate::display::DisplayRequest;
 use crate::keymap::KeyAction;
 use crate::layout::PaneKind;
@@ -83,6 +83,10 @@ fn in_pane(model: &mut UiModel, action: KeyAction) -> Vec<UiCommand> {
     let Some(pane) = model.panes.focus else { return Vec::new() };
     // several keys may come between two frames
     view::arrange_panes(model);
+    if let Some(step) = timeline::bar_step(action).filter(|_| pane == PaneKind::Timeline) {
+        timeline::choose_bar(model, step);
+        return Vec::new();
+    }
     match action {
         KeyAction::RowUp => scroll_pane(model, pane, 1, false),
         KeyAction::RowDown => scroll_pane(model, pane, 1, true),
@@ -92,6 +96,7 @@ fn in_pane(model: &mut UiModel, action: KeyAction) -> Vec<UiCommand> {
         KeyAction::Last => scroll_to_edge(model, pane, true),
         KeyAction::Open if pane == PaneKind::Conversation => return open_item(model),
         KeyAction::OpenFile if pane == PaneKind::Conversation => return file_mentions::open_next(model),
+        KeyAction::Open if pane == PaneKind::Timeline => return timeline::open_chosen_call(model),
         KeyAction::Open => open_pane_row(model, pane),
         KeyAction::NextItem if pane == PaneKind::Conversation => {
             model.transcript.select_item(SelectionStep::Next)

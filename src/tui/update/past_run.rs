@@ -1,5 +1,6 @@
 //! The past of a run through the same eyes as its present: events become entries and facts.
 
+pub mod call_details;
 pub mod step_details;
 
 use super::run_events;

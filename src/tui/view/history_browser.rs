@@ -7,6 +7,7 @@ use ratatui::style::Style;
 use ratatui::text::Line;
 
 use super::draw_helpers::{put_line, select_row};
+use crate::history_browser::run_comparison::RunComparisonView;
 use crate::history_browser::{HistoryBrowser, HistoryPrompt, HistoryWaitKind, RunAction};
 use crate::keymap::KeyAction;
 use crate::model::UiModel;
@@ -15,8 +16,10 @@ use crate::theme::ColorTheme;
 use crate::transcript::item::ItemTone;
 use crate::transcript::layout::ItemLayoutOptions;
 
+mod comparison;
 mod list;
 mod run;
+mod trend;
 
 /// Most rows for the result of a key.
 const NOTE: usize = 6;
@@ -32,7 +35,7 @@ struct HistoryBrowserAreas {
 pub fn arrange_browser(model: &mut UiModel, area: Rect) {
     let areas = browser_areas(model, area);
     let (theme, details) = (model.theme, true);
-    let facts = model.history_browser.as_ref().map_or(0, |archive| run::facts_height(archive, areas.body));
+    let head = run::head_height(model, areas.body);
     let Some(archive) = &mut model.history_browser else { return };
     if let Some(page) = &mut archive.page {
         let columns = usize::from(areas.body.width.saturating_sub(1));
@@ -44,10 +47,15 @@ pub fn arrange_browser(model: &mut UiModel, area: Rect) {
         page.fits_screen = page.text.visible_rows().count() < usize::from(areas.body.height);
     }
     if let Some(run) = &mut archive.run {
-        run.height = usize::from(areas.body.height.saturating_sub(facts));
+        run.height = usize::from(areas.body.height.saturating_sub(head));
         run.select_row(run.cursor);
     }
-    archive.list.height = usize::from(areas.body.height.saturating_sub(list::head_height(areas.body)));
+    if let Some(both) = &mut archive.comparison {
+        both.height = usize::from(areas.body.height);
+        both.select_row(both.cursor);
+    }
+    let around = list::head_height(areas.body) + trend::trend_height(archive, areas.body);
+    archive.list.height = usize::from(areas.body.height.saturating_sub(around));
     archive.list.settle_cursor();
 }
 
@@ -65,8 +73,8 @@ pub fn draw_browser(model: &UiModel, area: Rect, frame: &mut Frame<'_>) -> Optio
             area.width,
         );
     }
-    match (&archive.page, &archive.run) {
-        (Some(page), _) => {
+    match (&archive.page, &archive.comparison, &archive.run) {
+        (Some(page), ..) => {
             for (y, row) in (areas.body.y..areas.body.bottom()).zip(page.text.visible_rows()) {
                 if let Some(line) = row {
                     put_line(frame, areas.body.x, y, line, areas.body.width);
@@ -78,8 +86,15 @@ pub fn draw_browser(model: &UiModel, area: Rect, frame: &mut Frame<'_>) -> Optio
                 select_row(frame, Rect { y, height: 1, ..areas.body }, model.theme.selected_style());
             }
         }
-        (None, Some(run)) => run::draw_run(model, archive, run, areas.body, frame),
-        (None, None) => list::draw_list(model, archive, areas.body, frame),
+        (None, Some(both), _) => comparison::draw_comparison(both, areas.body, model.theme, frame),
+        (None, None, Some(run)) => run::draw_run(model, run, areas.body, frame),
+        (None, None, None) => {
+            let trend = trend::trend_height(archive, areas.body);
+            let list = Rect { height: areas.body.height - trend, ..areas.body };
+            list::draw_list(model, archive, list, frame);
+            let below = Rect { y: list.bottom(), height: trend, ..list };
+            trend::draw_trend(archive, below, model.theme, frame);
+        }
     }
     let (note, style) = status_note(model, archive, usize::from(area.width));
     for (y, line) in (areas.note_area.y..areas.note_area.bottom()).zip(&note) {
@@ -126,7 +141,9 @@ fn browser_areas(model: &UiModel, area: Rect) -> HistoryBrowserAreas {
 /// ` history · 213 runs · failed ───`
 fn browser_title(model: &UiModel, archive: &HistoryBrowser, columns: usize) -> String {
     let list = &archive.list;
+    let both = archive.comparison.as_ref().filter(|_| archive.page.is_none());
     let text = match (&archive.page, &archive.run) {
+        _ if both.is_some() => both.map(|both| comparison_title(both)).unwrap_or_default(),
         (Some(page), Some(run)) => format!(" {} {} · {}", run.row.workflow, run.row.id, page.title),
         (Some(page), None) => format!(" {}", page.title),
         (None, Some(run)) => format!(" {} {} · {}", run.row.workflow, run.row.id, run.row.status.as_str()),
@@ -157,6 +174,10 @@ fn browser_title(model: &UiModel, archive: &HistoryBrowser, columns: usize) -> S
     let text = fit_to_columns(&text, columns.saturating_sub(display_width(&waits))).into_owned();
     let gap = " ".repeat(columns.saturating_sub(display_width(&text) + display_width(&waits)));
     format!("{text}{gap}{waits}")
+}
+
+fn comparison_title(view: &RunComparisonView) -> String {
+    format!(" {} and {} side by side", view.comparison.first, view.comparison.second)
 }
 
 fn is_typed(archive: &HistoryBrowser) -> bool {
@@ -204,6 +225,7 @@ fn status_note(model: &UiModel, archive: &HistoryBrowser, columns: usize) -> (Ve
     }
     let line = match (&archive.page, &archive.run) {
         (Some(_), _) => String::new(),
+        _ if archive.comparison.is_some() => String::new(),
         (None, Some(run)) => run::selected_step_note(run),
         (None, None) => list::selected_run_note(archive),
     };
@@ -255,9 +277,15 @@ fn browser_keys(model: &UiModel, archive: Option<&HistoryBrowser>, columns: usiz
         return vec![parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")];
     }
     let (page, run) = (archive.page.as_ref(), archive.run.as_ref());
+    if archive.comparison.is_some() && page.is_none() {
+        return vec![comparison_keys(model)];
+    }
     let mut parts = Vec::new();
     if page.is_none() && archive.target_run().is_some() {
         parts.extend(key(KeyAction::Open, "opens"));
+    }
+    if page.is_none() && run.is_some() {
+        parts.extend(key(KeyAction::NextBar, "chooses a bar"));
     }
     let is_step = page.is_some_and(|page| page.step.is_some());
     if is_step {
@@ -278,6 +306,18 @@ fn browser_keys(model: &UiModel, archive: Option<&HistoryBrowser>, columns: usiz
     }
     let last = key(KeyAction::Back, if page.is_some() || run.is_some() { "back" } else { "leaves" });
     fit_hints(&parts, &last.unwrap_or_default(), columns)
+}
+
+fn comparison_keys(model: &UiModel) -> String {
+    let wanted = [
+        (KeyAction::NextHit, "next difference"),
+        (KeyAction::PreviousHit, "before"),
+        (KeyAction::CopyAll, "copies"),
+        (KeyAction::Back, "back"),
+    ];
+    let hint =
+        |(action, about): (KeyAction, &str)| model.keymap.key(action).map(|key| format!("{key} {about}"));
+    wanted.into_iter().filter_map(hint).collect::<Vec<_>>().join(" · ")
 }
 
 /// All hints in one row; or two rows, and a third version for a screen with room for one row only. The key to leave is

@@ -11,6 +11,8 @@ use crate::keymap::KeyAction;
 use crate::layout::{LayoutSlot, PaneKind};
 use crate::model::UiModel;
 use crate::pane::body::{PaneBody, PaneRow, paragraph_rows};
+use crate::pane::timeline::{list_index, row_index};
+use crate::pane::timeline_chart::{TimelineChart, chart_height};
 use crate::pane::{PaneRowsKey, agents, costs, data, tools};
 use crate::run_view::pane_data::RunDefinitionState;
 use crate::text::{display_width, fit_to_columns};
@@ -76,9 +78,43 @@ fn arrange_one(model: &mut UiModel, pane: PaneKind, area: Rect) {
         (PaneKind::Tools, _) if calls => len.checked_sub(1),
         _ => None,
     };
+    let above = chart_rows(model, pane, area);
     let state = model.panes.state_mut(pane);
-    state.height = usize::from(area.height);
+    state.height = usize::from(area.height).saturating_sub(above);
     state.settle_cursor(len, follow);
+}
+
+/// The chart above the rows of a timeline.
+fn pane_chart(model: &UiModel, pane: PaneKind, columns: u16) -> Option<TimelineChart<'_>> {
+    let run = model.watched_run().filter(|_| pane == PaneKind::Timeline)?;
+    let timeline = &run.pane_data.timeline;
+    Some(TimelineChart {
+        timeline,
+        roster: &run.roster,
+        now: model.now,
+        chosen_row: row_index(timeline, model.panes.state(pane).cursor),
+        columns: usize::from(columns),
+        theme: model.theme,
+    })
+}
+
+fn chart_rows(model: &UiModel, pane: PaneKind, area: Rect) -> usize {
+    let chart = pane_chart(model, pane, area.width);
+    chart.map_or(0, |chart| chart_height(chart.timeline, usize::from(area.height)))
+}
+
+/// The row of a pane's list that a row of the screen shows; of a chart, the row whose bar is there.
+pub fn row_under_pointer(model: &UiModel, pane: PaneKind, area: Rect, column: u16, row: u16) -> usize {
+    let inside = inner_area(area);
+    let (above, at) = (chart_rows(model, pane, inside), usize::from(row.saturating_sub(inside.y)));
+    match pane_chart(model, pane, inside.width).filter(|_| at < above) {
+        Some(chart) => {
+            let column = usize::from(column.saturating_sub(inside.x));
+            let found = chart.row_at(usize::from(inside.height), at, column);
+            found.map_or(model.panes.state(pane).cursor, |row| list_index(chart.timeline, row))
+        }
+        None => model.panes.state(pane).top_row + at.saturating_sub(above),
+    }
 }
 
 /// What the rows depend on. Of a timeline and a graph only what is seen is made, so nothing is kept of them.
@@ -187,7 +223,13 @@ pub fn draw_pane(model: &UiModel, pane: PaneKind, area: Rect, frame: &mut Frame<
     );
     let state = model.panes.state(pane);
     let (columns, chosen) = (usize::from(inside.width), state.chosen_rows());
-    for (y, at) in (inside.y..inside.bottom()).zip(state.top_row..body.len()) {
+    let chart = pane_chart(model, pane, inside.width).map(|chart| chart.lines(usize::from(inside.height)));
+    let chart = chart.unwrap_or_default();
+    let list_y = inside.y + u16::try_from(chart.len()).unwrap_or(0).min(inside.height);
+    for (y, line) in (inside.y..list_y).zip(&chart) {
+        put_line(frame, inside.x, y, line, inside.width);
+    }
+    for (y, at) in (list_y..inside.bottom()).zip(state.top_row..body.len()) {
         let line = body.line(at, columns, theme);
         put_line(frame, inside.x, y, &line, inside.width);
         if focused && chosen.contains(&at) {
@@ -260,6 +302,12 @@ pub fn pane_keys(model: &UiModel, pane: PaneKind) -> String {
         PaneKind::Conversation => &[
             (KeyAction::Search, "finds"),
             (KeyAction::PreviousItem, "chooses"),
+            (KeyAction::Open, "opens"),
+            (KeyAction::Back, "back"),
+        ],
+        PaneKind::Timeline => &[
+            (KeyAction::Search, "finds"),
+            (KeyAction::NextBar, "next bar"),
             (KeyAction::Open, "opens"),
             (KeyAction::Back, "back"),
         ],

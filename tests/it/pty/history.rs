@@ -5,6 +5,9 @@ use serde_json::json;
 use super::ESC;
 use super::terminal::Terminal;
 
+const LEFT: &str = "\x1b[D";
+const RIGHT: &str = "\x1b[C";
+
 /// `check` fails until there is a file; `first` leaves one behind and sets a variable.
 fn failing_workflow() -> serde_json::Value {
     json!({
@@ -74,10 +77,27 @@ fn a_failed_run_is_looked_at_and_retried() {
     terminal.wait_for("to execute: shell?");
     terminal.press_keys("y");
     terminal.wait_for("✓ picky completed");
+    check_chart(&mut terminal);
     check_history(&mut terminal);
     terminal.press_keys("/exit\r");
     assert!(terminal.wait_end().contains("exit=0"));
     terminal.assert_restored();
+}
+
+/// The timeline of the run: its last bar is the command, and Enter shows all of it.
+fn check_chart(terminal: &mut Terminal) {
+    terminal.press_keys("\x1b6");
+    terminal.wait_for("█ model  ▄ tool");
+    terminal.press_keys(LEFT);
+    terminal.press_keys(RIGHT);
+    terminal.wait_for("calls shell · at ");
+    terminal.press_keys("\r");
+    terminal.wait_for("after the start of the run");
+    terminal.wait_for("command: cat wanted.txt");
+    terminal.wait_for("outcome  succeeded");
+    terminal.press_keys(ESC);
+    terminal.wait_for("█ model  ▄ tool");
+    terminal.press_keys(ESC);
 }
 
 /// At the completed run: what is refused, what is shown before it is done, and a fork beside it.
@@ -93,6 +113,14 @@ fn check_history(terminal: &mut Terminal) {
     terminal.wait_for("nothing was changed");
     terminal.press_keys("\r");
     terminal.wait_for("3 steps");
+    // the same chart: the command has failed, and was tried again
+    terminal.press_keys(RIGHT);
+    terminal.wait_for("─ ");
+    terminal.press_keys("\r");
+    terminal.wait_for("after the start of the run");
+    terminal.press_keys(ESC);
+    terminal.press_keys(ESC);
+    terminal.wait_for("3 steps");
     terminal.press_keys("f");
     terminal.wait_for("fork before step 1");
     terminal.press_keys("tries=7\r");
@@ -104,7 +132,9 @@ fn check_history(terminal: &mut Terminal) {
     terminal.wait_for("└ picky");
     terminal.press_keys("c");
     terminal.wait_for("is marked");
+    terminal.wait_for("picky: last 2 runs");
     terminal.press_keys("jc");
+    terminal.wait_for("side by side");
     terminal.wait_for("definition   the same");
     terminal.press_keys(ESC);
     terminal.wait_for("history · 2 runs");

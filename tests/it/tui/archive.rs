@@ -6,13 +6,16 @@ use synthdev::service::session::{
     RunRequest, RunResponse, TimeTravelOutcome, TimeTravelPreview, TimeTravelRequest,
 };
 use synthdev::tui::display::{DisplayRequest, DisplayResponse};
+use synthdev::tui::history_browser::run_comparison::{ComparedFact, ComparedStep, RunComparison};
 use synthdev::tui::history_browser::run_list::PAGE;
-use synthdev::tui::history_browser::step_list::StepListBuilder;
+use synthdev::tui::history_browser::step_list::{StepLine, StepListBuilder};
+use synthdev::tui::history_browser::workflow_trend::WorkflowTrend;
 use synthdev::tui::history_browser::{
     HistoryRequest, HistoryResponse, HistoryRunFilter, HistoryRunPage, HistoryText, RunDetails,
     RunListCursor, RunRow,
 };
 use synthdev::tui::report::history::history_run_row;
+use synthdev::tui::run_view::timeline::RunTimeline;
 use synthdev::tui::transcript::item::{ItemTone, TranscriptBlock, TranscriptItem};
 use synthdev::tui::update::past_run::fold_events;
 use synthdev::tui::update::past_run::step_details::StepDetailsBuilder;
@@ -84,11 +87,13 @@ pub(super) fn answer_page(desk: &mut TuiHarness, rows: Vec<RunRow>, more: bool) 
     }
     let last = all.into_iter().rev().find(|(_, asked)| matches!(asked, HistoryRequest::Page { .. }));
     let (number, asked) = last.expect("no page was asked for");
-    send_history_reply(
-        desk,
-        number,
-        HistoryResponse::Page(Ok(HistoryRunPage { rows, has_more: more, at: Timestamp(1_000_000 + HOUR) })),
-    );
+    let page = HistoryRunPage { rows: rows.clone(), has_more: more, at: Timestamp(1_000_000 + HOUR) };
+    send_history_reply(desk, number, HistoryResponse::Page(Ok(page)));
+    for (number, workflow) in std::mem::take(&mut desk.trend_requests) {
+        let own: Vec<RunRow> = rows.iter().filter(|row| row.workflow == workflow).take(50).cloned().collect();
+        let trend = WorkflowTrend::from_rows(&workflow, &own);
+        send_history_reply(desk, number, HistoryResponse::Trend(Some(trend)));
+    }
     asked
 }
 
@@ -153,7 +158,14 @@ pub(super) fn run_details() -> RunDetails {
         ("path".to_owned(), "start > code".to_owned()),
         ("error".to_owned(), "model.transport: the model cannot be reached refused".to_owned()),
     ];
-    RunDetails { row: run_row(1, "coder_reviewer", RunStatus::Failed), facts, steps: walk.into_steps() }
+    let mut timeline = RunTimeline::default();
+    past_events().iter().for_each(|(at, event)| timeline.apply_event(*at, event));
+    RunDetails {
+        row: run_row(1, "coder_reviewer", RunStatus::Failed),
+        facts,
+        steps: walk.into_steps(),
+        timeline,
+    }
 }
 
 /// The failed run of two is open.
@@ -226,6 +238,36 @@ fn steps_count_what_happened_in_them() {
     assert!(
         StepDetailsBuilder::new(&RunId::from("r1"), 9).into_report(&serde_json::Map::new(), "").is_none()
     );
+}
+
+#[test]
+fn the_last_state_of_what_runs_inside_ends_with_it() {
+    let branch_ended = RunEvent::BranchFinished {
+        state: "each".into(),
+        branch: "[1]".into(),
+        index: 1,
+        output: None,
+        error: None,
+    };
+    let child_ended =
+        RunEvent::ChildFinished { state: "plan".into(), workflow: "planning".into(), output: None };
+    let events = [
+        (1, 0, state_entered("plan")),
+        (2, 100, state_entered("planning/stop")),
+        (2, 400, child_ended),
+        (1, 500, transition("plan", "each")),
+        (3, 500, state_entered("each")),
+        (4, 500, state_entered("each[1]/stop")),
+        (5, 500, state_entered("each[10]/work")),
+        (4, 700, branch_ended),
+        (5, 2_000, run_finished(RunStatus::Cancelled, None, None)),
+    ];
+    let mut walk = StepListBuilder::default();
+    for (at_step, at, event) in events {
+        walk.apply_event(Timestamp(at), &StepEvent { at_step, event });
+    }
+    let durations: Vec<Option<u64>> = walk.into_steps().iter().map(|step| step.duration_ms).collect();
+    assert_eq!(durations, [Some(500), Some(300), Some(1_500), Some(200), Some(1_500)]);
 }
 
 #[test]
@@ -526,17 +568,56 @@ fn two_runs_are_marked_and_compared() {
     let all = take_history_requests(&mut desk);
     let [(number, HistoryRequest::Compare(first, second))] = all.as_slice() else { panic!("{all:?}") };
     assert_eq!((first.as_str(), second.as_str()), ("run000000000", "run000000001"));
-    let items = vec![TranscriptItem::Block(TranscriptBlock::new(
-        ItemTone::Plain,
-        "",
-        "status     ≠ completed   failed",
-    ))];
-    send_history_reply(
-        &mut desk,
-        *number,
-        HistoryResponse::Text(Ok(HistoryText { title: "two runs".into(), items, step: None })),
+    send_history_reply(&mut desk, *number, HistoryResponse::Compared(Ok(Box::new(two_runs()))));
+    let screen = desk.draw_screen(80, 24);
+    assert!(screen.contains("≠ failed") && screen.contains("side by side"), "{screen}");
+    // a key for a run would be for which of them?
+    desk.key(KeyCode::Char('x'));
+    assert!(desk.draw_screen(80, 24).contains("Esc goes back to one of them"));
+    // the second difference of the facts, then the first of the steps, and no further one
+    let differences = ["status", "took", "review", "stop"];
+    for expected in differences {
+        desk.key(KeyCode::Char('n'));
+        let at = desk.model.history_browser.as_ref().unwrap().comparison.as_ref().unwrap().cursor;
+        let row = desk.draw_screen(80, 24).lines().nth(at + 1).unwrap().to_owned();
+        assert!(row.contains(expected), "{expected}: {row}");
+    }
+    desk.key(KeyCode::Char('n'));
+    assert!(desk.draw_screen(80, 24).contains("no further difference"));
+    desk.key(KeyCode::Char('Y'));
+    let copied = desk.take_commands();
+    assert!(
+        matches!(&copied[..], [UiCommand::Copy(text)] if text.contains("cost\t$0.01\t$0.01")),
+        "{copied:?}"
     );
-    assert!(desk.draw_screen(80, 24).contains("≠ completed"));
+    desk.key(KeyCode::Esc);
+    assert!(desk.draw_screen(80, 24).contains("history · 3 runs"));
+}
+
+/// The same workflow twice: the second run has reviewed and failed.
+pub(super) fn two_runs() -> RunComparison {
+    let steps = run_details().steps;
+    let step = |number: u32, state: &str| {
+        Some(StepLine { step: number, state: state.into(), error_text: None, ..steps[1].clone() })
+    };
+    let fact =
+        |name: &'static str, first: &str, second: &str| ComparedFact::new(name, first.into(), second.into());
+    let facts = vec![
+        fact("run", "run000000000", "run000000000"),
+        fact("status", "completed", "failed"),
+        fact("cost", "$0.01", "$0.01"),
+        fact("took", "12 s", "1 min 03 s"),
+    ];
+    let both =
+        |number: u32, state: &str| ComparedStep { first: step(number, state), second: step(number, state) };
+    let compared = vec![
+        both(1, "start"),
+        both(2, "code"),
+        ComparedStep { first: None, second: step(3, "review") },
+        ComparedStep { first: step(3, "stop"), second: None },
+    ];
+    let notes = ["definition   the same (ab12)", "- one answer", "+ another answer"].map(str::to_owned);
+    RunComparison::new(["run000000000".into(), "run000000001".into()], facts, compared, notes.to_vec())
 }
 
 #[test]

@@ -31,15 +31,16 @@ impl TuiHarness {
         self.check_shots_at(name, &SIZES);
     }
 
+    /// The same at other sizes.
     pub(super) fn check_shots_at(&mut self, name: &str, sizes: &[(u16, u16)]) {
         self.settle_question();
-        let sized = |size: (u16, u16)| {
-            let (columns, rows) = size;
+        let sized = |size: &(u16, u16)| {
+            let (columns, rows) = *size;
             let screen = self.draw_screen(columns, rows);
-            assert_clean(name, size, &screen);
+            assert_clean(name, *size, &screen);
             format!("{columns}×{rows}\n{}", squeeze_rows(&screen))
         };
-        let shown = sizes.iter().copied().map(sized).collect::<Vec<_>>().join("\n");
+        let shown = sizes.iter().map(sized).collect::<Vec<_>>().join("\n");
         let mut settings = insta::Settings::clone_current();
         settings.set_snapshot_path("../../frames/panes");
         settings.set_prepend_module_to_snapshot(false);

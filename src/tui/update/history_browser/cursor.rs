@@ -6,6 +6,8 @@ pub(super) fn scroll_rows(archive: &mut HistoryBrowser, rows: usize, down: bool)
     let to = |at: usize| if down { at + rows } else { at.saturating_sub(rows) };
     if let Some(page) = &mut archive.page {
         if down { page.text.scroll_down(rows) } else { page.text.scroll_up(rows) }
+    } else if let Some(both) = &mut archive.comparison {
+        both.select_row(to(both.cursor));
     } else if let Some(run) = &mut archive.run {
         run.select_row(to(run.cursor));
     } else {
@@ -15,10 +17,11 @@ pub(super) fn scroll_rows(archive: &mut HistoryBrowser, rows: usize, down: bool)
 }
 
 pub(super) fn page_rows(archive: &HistoryBrowser) -> usize {
-    let height = match (&archive.page, &archive.run) {
-        (Some(page), _) => return page.text.page_rows(),
-        (None, Some(run)) => run.height,
-        (None, None) => archive.list.height,
+    let height = match (&archive.page, &archive.comparison, &archive.run) {
+        (Some(page), ..) => return page.text.page_rows(),
+        (None, Some(both), _) => both.height,
+        (None, None, Some(run)) => run.height,
+        (None, None, None) => archive.list.height,
     };
     height.saturating_sub(1).max(1)
 }
@@ -26,6 +29,8 @@ pub(super) fn page_rows(archive: &HistoryBrowser) -> usize {
 pub(super) fn scroll_to_edge(archive: &mut HistoryBrowser, last: bool) {
     if let Some(page) = &mut archive.page {
         if last { page.text.follow_end() } else { page.text.to_start() }
+    } else if let Some(both) = &mut archive.comparison {
+        both.select_row(if last { usize::MAX } else { 0 });
     } else if let Some(run) = &mut archive.run {
         run.select_row(if last { usize::MAX } else { 0 });
     } else {
@@ -36,7 +41,14 @@ pub(super) fn scroll_to_edge(archive: &mut HistoryBrowser, last: bool) {
 
 /// The next place with the words; `here` counts the row of the cursor.
 pub(super) fn find_next(archive: &mut HistoryBrowser, down: bool, here: bool) {
-    let Some(search) = &archive.search else { return };
+    let Some(search) = &archive.search else {
+        if let Some(both) = archive.comparison.as_mut().filter(|_| archive.page.is_none())
+            && !both.select_difference(down)
+        {
+            archive.show_note("no further difference");
+        }
+        return;
+    };
     let words = search.search_words.trim().to_lowercase();
     let found = if let Some(page) = &mut archive.page {
         page.text.find_text(&words, down)

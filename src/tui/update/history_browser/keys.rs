@@ -11,6 +11,7 @@ use crate::keymap::KeyAction;
 use crate::model::UiModel;
 use crate::msg::UiCommand;
 use crate::pane::PaneSearch;
+use crate::run_view::timeline::bar_choice::BarStep;
 use crate::text::one_line;
 use crate::transcript::SelectionStep;
 use crate::transcript::item::TranscriptItem;
@@ -40,6 +41,9 @@ pub(super) fn on_key(model: &mut UiModel, press: KeyPress) -> Vec<UiCommand> {
 
 fn run_action(model: &mut UiModel, action: KeyAction) -> Vec<UiCommand> {
     let Some(archive) = &mut model.history_browser else { return Vec::new() };
+    if chooses_bar(archive, action) {
+        return Vec::new();
+    }
     match action {
         KeyAction::RowUp | KeyAction::LineUp => scroll_rows(archive, 1, false),
         KeyAction::RowDown | KeyAction::LineDown => scroll_rows(archive, 1, true),
@@ -57,6 +61,9 @@ fn run_action(model: &mut UiModel, action: KeyAction) -> Vec<UiCommand> {
         KeyAction::Copy => return copy_rows(archive, false),
         KeyAction::CopyAll => return copy_rows(archive, true),
         KeyAction::Repaint => model.needs_repaint = true,
+        KeyAction::Deed(_) if archive.comparison.is_some() => {
+            archive.show_note("two runs are compared: Esc goes back to one of them");
+        }
         KeyAction::Deed(deed) => return run_actions::run_action(model, deed),
         KeyAction::ByStatus => by_status(archive),
         KeyAction::ByWorkflow => by_workflow(archive),
@@ -69,6 +76,22 @@ fn run_action(model: &mut UiModel, action: KeyAction) -> Vec<UiCommand> {
         _ => {}
     }
     Vec::new()
+}
+
+/// The chart of a run: Left and Right choose a bar; Up and Down its row of the chart, once one is chosen.
+fn chooses_bar(archive: &mut HistoryBrowser, action: KeyAction) -> bool {
+    let in_front = archive.page.is_some() || archive.comparison.is_some();
+    let Some(run) = archive.run.as_mut().filter(|_| !in_front) else { return false };
+    let is_chosen = run.chosen_bar.is_some();
+    let step = match action {
+        KeyAction::BarBefore => BarStep::Before,
+        KeyAction::NextBar => BarStep::Next,
+        KeyAction::RowUp if is_chosen => BarStep::TrackAbove,
+        KeyAction::RowDown if is_chosen => BarStep::TrackBelow,
+        _ => return false,
+    };
+    run.choose_bar(step);
+    true
 }
 
 /// Puts a text into the open text field; drops it if there is none.
@@ -91,8 +114,11 @@ pub(super) fn insert_text(archive: &mut HistoryBrowser, text: &str) {
 /// Esc, one level after the other; the list keeps its place.
 fn go_back(model: &mut UiModel) {
     let Some(archive) = &mut model.history_browser else { return };
-    let first =
-        archive.search.take().is_some() || archive.page.take().is_some() || archive.run.take().is_some();
+    let first = archive.search.take().is_some()
+        || archive.page.take().is_some()
+        || archive.comparison.take().is_some()
+        || archive.run.as_mut().is_some_and(|run| run.chosen_bar.take().is_some())
+        || archive.run.take().is_some();
     if first {
         return;
     }
@@ -111,7 +137,18 @@ fn open_selected(model: &mut UiModel) -> Vec<UiCommand> {
         }
         return Vec::new();
     }
+    if archive.comparison.is_some() {
+        return Vec::new();
+    }
     let Some(run) = &archive.run else { return open_selected_run(model) };
+    if run.chosen_bar.is_some() {
+        let Some(call) = run.chosen_call() else {
+            archive.show_note("only calls and questions can be opened");
+            return Vec::new();
+        };
+        let run = run.row.id.clone();
+        return wait_for(model, HistoryRequest::Call { run, call }, "reading the call");
+    }
     let Some(step) = run.selected_step() else { return Vec::new() };
     let run = run.row.id.clone();
     wait_for(model, HistoryRequest::Step { run, step }, &format!("reading step {step}"))
@@ -141,7 +178,9 @@ fn open_neighbour(model: &mut UiModel, next: bool) -> Vec<UiCommand> {
 }
 
 fn start_search(archive: &mut HistoryBrowser) {
-    if archive.page.is_none() && archive.run.is_none() {
+    if archive.comparison.is_some() && archive.page.is_none() {
+        archive.show_note("n and N go to the next difference and to the one before");
+    } else if archive.page.is_none() && archive.run.is_none() {
         archive.list.is_typing = true;
     } else {
         archive.search = Some(PaneSearch { is_typing: true, ..PaneSearch::default() });
@@ -188,7 +227,9 @@ fn type_words(model: &mut UiModel, key: KeyEvent) -> Vec<UiCommand> {
 }
 
 fn copy_rows(archive: &mut HistoryBrowser, whole: bool) -> Vec<UiCommand> {
+    let both = archive.comparison.as_ref().filter(|_| archive.page.is_none());
     let text = match (&archive.page, &archive.run, whole) {
+        _ if both.is_some() => both.map(|both| both.comparison.to_text()).unwrap_or_default(),
         (Some(page), _, true) => page.text.text(),
         (Some(page), _, false) => page.text.chosen_item().map(TranscriptItem::text).unwrap_or_default(),
         (None, Some(run), false) => {
@@ -206,7 +247,7 @@ fn copy_rows(archive: &mut HistoryBrowser, whole: bool) -> Vec<UiCommand> {
 }
 
 fn on_list(archive: &mut HistoryBrowser, change: impl FnOnce(&mut HistoryBrowser)) {
-    if archive.page.is_none() && archive.run.is_none() {
+    if archive.page.is_none() && archive.run.is_none() && archive.comparison.is_none() {
         change(archive);
     } else {
         archive.show_note("that key works in the list: Esc goes back to it");

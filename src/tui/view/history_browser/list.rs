@@ -8,6 +8,7 @@ use ratatui::text::{Line, Span};
 use super::super::draw_helpers::{put_line, select_row};
 use crate::history_browser::{HistoryBrowser, RunRow};
 use crate::model::UiModel;
+use crate::pane::bar_text::{horizontal_bar, level_character};
 use crate::report::history::format_age;
 use crate::text::{display_width, fit_to_columns, format_dollars, short_number};
 use crate::theme::ColorTheme;
@@ -17,11 +18,15 @@ use synthdev_domain::journal::RunStatus;
 /// Columns of each: id, age, status, duration, cost, tokens, workflow. The text has the rest.
 const ID: usize = 12;
 const AGE: usize = 7;
-const STATUS: usize = 11;
+const STATUS: usize = 13;
 const TOOK: usize = 7;
 const COST: usize = 8;
 const TOKENS: usize = 6;
 const NAME: usize = 18;
+/// Bars behind time and cost: from the first width on a column, from the second on several.
+const LEVEL_FROM: usize = 72;
+const BARS_FROM: usize = 130;
+const BAR: usize = 8;
 /// The input is shown from this width on.
 const TEXT: usize = 10;
 
@@ -32,14 +37,28 @@ struct RunListColumns {
     show_duration: bool,
     cost: bool,
     tokens: bool,
+    /// Columns of a bar behind the time and of one behind the cost.
+    bar: usize,
     name: usize,
     text: usize,
+}
+
+/// What bars compare: the most that a run on screen took and cost.
+#[derive(Clone, Copy, Default)]
+struct RunListMaxima {
+    took_ms: u64,
+    cost_usd: f64,
 }
 
 impl RunListColumns {
     /// What matters most is there first.
     fn for_width(columns: usize) -> Self {
-        let mut left = columns.saturating_sub(2 + STATUS);
+        let bar = match columns {
+            ..LEVEL_FROM => 0,
+            LEVEL_FROM..BARS_FROM => 1,
+            _ => BAR,
+        };
+        let mut left = columns.saturating_sub(2 + STATUS + 2 * bar);
         let mut take = |wide: usize| {
             let fits = left >= wide + 2;
             left -= if fits { wide + 2 } else { 0 };
@@ -53,7 +72,7 @@ impl RunListColumns {
         if left < TEXT {
             name += std::mem::take(&mut left);
         }
-        Self { id, age, show_duration: took, cost, tokens, name, text: left.saturating_sub(2) }
+        Self { id, age, show_duration: took, cost, tokens, bar, name, text: left.saturating_sub(2) }
     }
 }
 
@@ -97,10 +116,14 @@ pub(super) fn draw_list(model: &UiModel, archive: &HistoryBrowser, area: Rect, f
         );
         return;
     }
-    for (y, at) in (area.y + head..area.bottom()).zip(list.top_row..list.len()) {
+    let rows = list.top_row..list.len().min(list.top_row + usize::from(area.height - head));
+    let maxima =
+        RunListMaxima::of_rows(rows.clone().filter_map(|at| list.row(at)).map(|(row, _)| row), model.now);
+    let look = RunLineLook { columns: &columns, maxima, now: model.now, theme };
+    for (y, at) in (area.y + head..area.bottom()).zip(rows) {
         let Some((row, branch)) = list.row(at) else { break };
         let marked = archive.compare_with.as_ref() == Some(&row.id);
-        put_line(frame, area.x, y, &run_line(row, branch, marked, &columns, model.now, theme), area.width);
+        put_line(frame, area.x, y, &run_line(row, branch, marked, look), area.width);
         if at == list.cursor {
             select_row(frame, Rect { y, height: 1, ..area }, theme.selected_style());
         }
@@ -118,56 +141,82 @@ pub(super) fn selected_run_note(archive: &HistoryBrowser) -> String {
 
 fn list_header(columns: &RunListColumns, words: &str) -> String {
     let mut text = "  ".to_owned();
-    let mut add = |shown: bool, title: &str, wide: usize, right: bool| {
+    let mut add = |shown: bool, title: &str, wide: usize, right: bool, gap: usize| {
         if shown {
-            text += &if right { format!("{title:>wide$}  ") } else { format!("{title:<wide$}  ") };
+            text += &if right { format!("{title:>wide$}") } else { format!("{title:<wide$}") };
+            text += &" ".repeat(gap);
         }
     };
-    add(columns.id, "run", ID, false);
-    add(columns.age, "age", AGE, true);
-    add(true, "status", STATUS, false);
-    add(columns.show_duration, "took", TOOK, true);
-    add(columns.cost, "cost", COST, true);
-    add(columns.tokens, "tokens", TOKENS, true);
-    add(columns.name > 0, "workflow", columns.name, false);
-    add(columns.text > 6, if words.is_empty() { "input" } else { "found" }, 5, false);
+    add(columns.id, "run", ID, false, 2);
+    add(columns.age, "age", AGE, true, 2);
+    add(true, "status", STATUS, false, 2);
+    add(columns.show_duration, "took", TOOK, true, columns.bar + 2);
+    add(columns.cost, "cost", COST, true, columns.bar + 2);
+    add(columns.tokens, "tokens", TOKENS, true, 2);
+    add(columns.name > 0, "workflow", columns.name, false, 2);
+    add(columns.text > 6, if words.is_empty() { "input" } else { "found" }, 5, false, 0);
     text.trim_end().to_owned()
 }
 
-fn run_line(
-    row: &RunRow,
-    branch: &str,
-    marked: bool,
-    columns: &RunListColumns,
+/// How the lines of the list look.
+#[derive(Clone, Copy)]
+struct RunLineLook<'l> {
+    columns: &'l RunListColumns,
+    maxima: RunListMaxima,
     now: Timestamp,
     theme: ColorTheme,
-) -> Line<'static> {
+}
+
+impl RunListMaxima {
+    fn of_rows<'r>(rows: impl Iterator<Item = &'r RunRow>, now: Timestamp) -> Self {
+        rows.fold(Self::default(), |most, row| Self {
+            took_ms: most.took_ms.max(took_ms(row, now)),
+            cost_usd: most.cost_usd.max(row.cost_usd.unwrap_or(0.0)),
+        })
+    }
+}
+
+fn took_ms(row: &RunRow, now: Timestamp) -> u64 {
+    let end = if row.status == RunStatus::Running { now } else { row.updated };
+    u64::try_from(end.0.saturating_sub(row.started.0)).unwrap_or(0)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a bar of a few columns")]
+fn run_line(row: &RunRow, branch: &str, marked: bool, look: RunLineLook<'_>) -> Line<'static> {
+    let RunLineLook { columns, maxima, now, theme } = look;
     let mut spans = vec![Span::styled(if marked { "◆ " } else { "  " }, theme.user_attention())];
     let mut add = |shown: bool, text: String, wide: usize, right: bool, style: Style| {
         if shown {
             let text = fit_to_columns(&text, wide).into_owned();
             let gap = " ".repeat(wide - display_width(&text));
-            let text = if right { format!("{gap}{text}  ") } else { format!("{text}{gap}  ") };
+            let text = if right { format!("{gap}{text}") } else { format!("{text}{gap}") };
             spans.push(Span::styled(text, style));
         }
     };
-    let end = if row.status == RunStatus::Running { now } else { row.updated };
-    let took = u64::try_from(end.0.saturating_sub(row.started.0)).unwrap_or(0);
+    let took = took_ms(row, now);
     let cost = row.cost_usd.map_or_else(|| "?".to_owned(), |usd| format_dollars(Some(usd)));
-    add(columns.id, row.id.to_string(), ID, false, theme.text());
-    add(
-        columns.age,
-        format_age(row.started, now).trim_end_matches(" ago").replace("just ", ""),
-        AGE,
-        true,
-        theme.dim_style(),
-    );
-    add(true, row.status.as_str().to_owned(), STATUS, false, status_style(row.status, theme));
+    let bar = |part: f64| match columns.bar {
+        0 => "  ".to_owned(),
+        1 => format!("{}  ", level_character(part)),
+        wide => format!(" {}  ", horizontal_bar(part, wide - 1)),
+    };
+    let bar_columns = columns.bar + 2;
+    add(columns.id, row.id.to_string(), ID + 2, false, theme.text());
+    let age = format_age(row.started, now).trim_end_matches(" ago").replace("just ", "");
+    add(columns.age, age, AGE, true, theme.dim_style());
+    add(columns.age, String::new(), 2, false, theme.text());
+    let status = format!("{} {}", status_mark(row.status), row.status.as_str());
+    add(true, status, STATUS + 2, false, status_style(row.status, theme));
+    let part = took as f64 / maxima.took_ms as f64;
     add(columns.show_duration, format_span(took), TOOK, true, theme.dim_style());
+    add(columns.show_duration, bar(part), bar_columns, false, theme.accent_style());
+    let part = row.cost_usd.unwrap_or(0.0) / maxima.cost_usd;
     add(columns.cost, cost, COST, true, theme.text());
+    add(columns.cost, bar(part), bar_columns, false, theme.accent_style());
     add(columns.tokens, short_number(row.tokens), TOKENS, true, theme.dim_style());
+    add(columns.tokens, String::new(), 2, false, theme.text());
     add(columns.name > 0, format!("{branch}{}", row.workflow), columns.name, false, theme.accent_style());
-    add(columns.text > 0, row.text.clone(), columns.text, false, theme.text());
+    add(columns.text > 0, format!("  {}", row.text), columns.text + 2, false, theme.text());
     Line::from(spans)
 }
 
@@ -179,6 +228,18 @@ pub(super) fn format_span(ms: u64) -> String {
         60..3_600 => format!("{}m {:02}s", seconds / 60, seconds % 60),
         3_600..86_400 => format!("{}h {:02}m", seconds / 3_600, seconds / 60 % 60),
         _ => format!("{}d {}h", seconds / 86_400, seconds / 3_600 % 24),
+    }
+}
+
+/// A shape for each status, one column wide.
+pub(super) fn status_mark(status: RunStatus) -> &'static str {
+    match status {
+        RunStatus::Running => "▶",
+        RunStatus::Paused => "‖",
+        RunStatus::Interrupted => "╳",
+        RunStatus::Completed => "✓",
+        RunStatus::Failed => "✗",
+        RunStatus::Cancelled => "○",
     }
 }
 

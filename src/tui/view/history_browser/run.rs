@@ -7,33 +7,74 @@ use ratatui::text::{Line, Span};
 use super::super::draw_helpers::{put_line, select_row};
 use super::list::format_span;
 use crate::history_browser::step_list::StepLine;
-use crate::history_browser::{BrowsedRun, HistoryBrowser};
+use crate::history_browser::{BrowsedRun, RunDetails};
 use crate::model::UiModel;
-use crate::pane::body::format_clock;
+use crate::pane::timeline::format_clock;
+use crate::pane::timeline_chart::{TimelineChart, chart_height};
 use crate::text::{display_width, fit_to_columns, format_dollars, one_line, short_number};
 use crate::theme::ColorTheme;
 use synthdev_domain::ids::Timestamp;
 
-/// Rows for facts and the line below them; a small screen has steps instead.
-pub(super) fn facts_height(archive: &HistoryBrowser, area: Rect) -> u16 {
-    let facts = archive.run.as_ref().and_then(|run| run.details.as_ref()).map_or(0, |look| look.facts.len());
-    let facts = u16::try_from(facts).unwrap_or(u16::MAX);
+/// Rows above the steps: facts, the chart, and the line below them. A small screen has steps instead.
+pub(super) fn head_height(model: &UiModel, area: Rect) -> u16 {
+    let run = model.history_browser.as_ref().and_then(|archive| archive.run.as_ref());
+    let Some((run, details)) = run.and_then(|run| Some((run, run.details.as_ref()?))) else { return 0 };
+    let facts = facts_height(details, area);
+    let (chart, rows) = run_chart(model, run, details, area);
+    // the line about the chosen bar takes the place of the line above the steps
+    facts + u16::try_from(chart_height(chart.timeline, rows).saturating_sub(1)).unwrap_or(0)
+}
+
+fn facts_height(details: &RunDetails, area: Rect) -> u16 {
+    let facts = u16::try_from(details.facts.len()).unwrap_or(u16::MAX);
     if facts == 0 || area.height < 8 { 0 } else { facts.min(area.height / 2) + 1 }
 }
 
-pub(super) fn draw_run(
-    model: &UiModel,
-    archive: &HistoryBrowser,
-    run: &BrowsedRun,
+/// The chart of the run, and the rows that it may use.
+fn run_chart<'r>(
+    model: &'r UiModel,
+    run: &'r BrowsedRun,
+    details: &'r RunDetails,
     area: Rect,
-    frame: &mut Frame<'_>,
-) {
+) -> (TimelineChart<'r>, usize) {
+    let chart = TimelineChart {
+        timeline: &details.timeline,
+        roster: &run.roster,
+        now: model.now,
+        chosen_row: run.chosen_bar,
+        columns: usize::from(area.width.saturating_sub(2)),
+        theme: model.theme,
+    };
+    (chart, usize::from(area.height.saturating_sub(facts_height(details, area))))
+}
+
+pub(super) fn draw_run(model: &UiModel, run: &BrowsedRun, area: Rect, frame: &mut Frame<'_>) {
     let theme = model.theme;
     let Some(look) = &run.details else {
         put_line(frame, area.x + 2, area.y, &Line::styled("reading …", theme.dim_style()), area.width);
         return;
     };
-    let facts = facts_height(archive, area);
+    draw_head(model, run, look, area, frame);
+    let head = head_height(model, area);
+    let begun = look.steps.first().map_or(run.row.started, |step| step.at).min(run.row.started);
+    let numbers = look.steps.len().to_string().len().max(2);
+    for (y, at) in (area.y + head..area.bottom()).zip(run.top_row..look.steps.len()) {
+        let line = step_line(&look.steps[at], numbers, begun, usize::from(area.width), theme);
+        put_line(frame, area.x, y, &line, area.width);
+        if at == run.cursor && run.chosen_bar.is_none() {
+            select_row(frame, Rect { y, height: 1, ..area }, theme.selected_style());
+        }
+    }
+    if look.steps.is_empty() {
+        let text = "it has entered no state yet";
+        put_line(frame, area.x + 2, area.y + head, &Line::styled(text, theme.dim_style()), area.width);
+    }
+}
+
+/// Facts, the chart, and a line that says what is below: the steps, or which bar is chosen.
+fn draw_head(model: &UiModel, run: &BrowsedRun, look: &RunDetails, area: Rect, frame: &mut Frame<'_>) {
+    let theme = model.theme;
+    let facts = facts_height(look, area);
     for (y, (name, text)) in (area.y..area.y + facts.saturating_sub(1)).zip(&look.facts) {
         let name = format!("  {:<10} ", fit_to_columns(name, 10));
         let room = usize::from(area.width).saturating_sub(display_width(&name));
@@ -42,30 +83,21 @@ pub(super) fn draw_run(
         let line = Line::from(vec![Span::styled(name, theme.dim_style()), Span::styled(text, style)]);
         put_line(frame, area.x, y, &line, area.width);
     }
-    if facts > 0 {
-        let rule = format!("─ {} ", step_count_text(look.steps.len()));
-        let rest = "─".repeat(usize::from(area.width).saturating_sub(display_width(&rule)));
-        put_line(
-            frame,
-            area.x,
-            area.y + facts - 1,
-            &Line::styled(rule + &rest, theme.dim_style()),
-            area.width,
-        );
+    let (drawing, rows) = run_chart(model, run, look, area);
+    let mut chart = drawing.lines(rows);
+    let chosen = chart.pop().filter(|_| run.chosen_bar.is_some());
+    let top = area.y + facts.saturating_sub(1);
+    for (y, line) in (top..area.bottom()).zip(&chart) {
+        put_line(frame, area.x + 2, y, line, area.width.saturating_sub(2));
     }
-    let begun = look.steps.first().map_or(run.row.started, |step| step.at).min(run.row.started);
-    let numbers = look.steps.len().to_string().len().max(2);
-    for (y, at) in (area.y + facts..area.bottom()).zip(run.top_row..look.steps.len()) {
-        let line = step_line(&look.steps[at], numbers, begun, usize::from(area.width), theme);
-        put_line(frame, area.x, y, &line, area.width);
-        if at == run.cursor {
-            select_row(frame, Rect { y, height: 1, ..area }, theme.selected_style());
-        }
+    let head = head_height(model, area);
+    if head == 0 {
+        return;
     }
-    if look.steps.is_empty() {
-        let text = "it has entered no state yet";
-        put_line(frame, area.x + 2, area.y + facts, &Line::styled(text, theme.dim_style()), area.width);
-    }
+    let rule = format!("─ {} ", step_count_text(look.steps.len()));
+    let rest = "─".repeat(usize::from(area.width).saturating_sub(display_width(&rule)));
+    let line = chosen.unwrap_or_else(|| Line::styled(rule + &rest, theme.dim_style()));
+    put_line(frame, area.x, area.y + head - 1, &line, area.width);
 }
 
 /// The error of the chosen step, else the status of the run.

@@ -1,0 +1,50 @@
+//! Keys of the timeline: choosing a bar of its chart, and opening the call that it is.
+
+use super::history_browser;
+use crate::keymap::KeyAction;
+use crate::layout::PaneKind;
+use crate::model::UiModel;
+use crate::msg::UiCommand;
+use crate::pane::timeline::{list_index, row_index};
+use crate::run_view::timeline::bar_choice::BarStep;
+use crate::view;
+
+/// What a key chooses in the chart.
+pub(super) fn bar_step(action: KeyAction) -> Option<BarStep> {
+    match action {
+        KeyAction::BarBefore => Some(BarStep::Before),
+        KeyAction::NextBar => Some(BarStep::Next),
+        KeyAction::PreviousItem => Some(BarStep::TrackAbove),
+        KeyAction::NextItem => Some(BarStep::TrackBelow),
+        _ => None,
+    }
+}
+
+pub(super) fn choose_bar(model: &mut UiModel, step: BarStep) {
+    let cursor = model.panes.state(PaneKind::Timeline).cursor;
+    let Some(run) = model.watched_run() else { return };
+    let timeline = &run.pane_data.timeline;
+    let row = row_index(timeline, cursor).unwrap_or_default();
+    let Some(found) = timeline.bar_after_step(row, step) else { return };
+    let at = list_index(timeline, found);
+    let len = view::pane_body(model, PaneKind::Timeline).map_or(0, |body| body.len());
+    model.panes.state_mut(PaneKind::Timeline).go_to(at, len);
+}
+
+/// Shows all of the chosen call: what it was given, and what it gave back.
+pub(super) fn open_chosen_call(model: &mut UiModel) -> Vec<UiCommand> {
+    let cursor = model.panes.state(PaneKind::Timeline).cursor;
+    let Some(run) = model.watched_run() else { return Vec::new() };
+    let timeline = &run.pane_data.timeline;
+    let bar = row_index(timeline, cursor).and_then(|row| timeline.bar(row));
+    match bar.and_then(|bar| bar.call) {
+        Some(call) => {
+            let run = run.id.clone();
+            history_browser::open_call_page(model, run, call)
+        }
+        None => {
+            model.hint = Some("only calls and questions can be opened".to_owned());
+            Vec::new()
+        }
+    }
+}
