@@ -25,6 +25,7 @@ pub mod run_times;
 pub mod snapshot_facts;
 pub mod state_work;
 pub mod timeline;
+pub mod token_rate;
 pub mod tool_calls;
 
 use pane_data::RunPaneData;

@@ -5,6 +5,7 @@ use super::common_data::RunCommonData;
 use super::run_costs::RunCostView;
 use super::run_graph::{RunDefinitionView, RunGraphDrawing};
 use super::timeline::RunTimeline;
+use super::token_rate::TokenRate;
 use super::tool_calls::ToolCallLog;
 use synthdev_domain::ids::Timestamp;
 use synthdev_domain::trace::RunTrace;
@@ -16,6 +17,7 @@ pub struct RunPaneData {
     pub calls: ToolCallLog,
     pub data: RunCommonData,
     pub run_costs: RunCostView,
+    pub token_rate: TokenRate,
     /// Called workflows, branches and items.
     pub tree: BranchTree,
     /// Counts changes of agents.
@@ -46,6 +48,9 @@ impl RunPaneData {
             self.agents += 1;
         }
         record_event(&mut self.trail, event);
+        if let RunEvent::Replied { usage, duration_ms, .. } = event {
+            self.token_rate.add_reply(self.timeline.clock().last_ms(), *duration_ms, usage.completion);
+        }
         match event {
             RunEvent::StateEntered { .. }
             | RunEvent::Transitioned { .. }

@@ -346,7 +346,8 @@ fn keys_lead_to_what_is_on_screen() {
     );
     check(small, "Alt+5 Home Enter", &["▾ ✓ coder read_files", "println"], &["[31m"]);
     check(small, "Alt+5 Home Enter Enter", &["▸ ✓ coder read_files"], &["println"]);
-    check(small, "Alt+7", &["$0.02 of $0.05", "left ", "by agent", "by model", "by state"], &[]);
+    check(small, "Alt+7", &["$0.02 of $0.05", "left ", "by agent"], &[]);
+    check(small, "Alt+7 End", &["by model", "by state"], &[]);
 }
 
 #[test]
