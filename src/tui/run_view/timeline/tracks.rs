@@ -60,7 +60,8 @@ impl TimelineTrack {
         self.buckets.add_bar(kind as usize, start_ms, end_ms);
         self.total_ms[kind as usize] += end_ms.saturating_sub(start_ms);
         if let Some(mark) = mark {
-            self.marks.push((end_ms, mark));
+            // in the last column of the bar, which may be the last one of the chart
+            self.marks.push((end_ms.saturating_sub(1).max(start_ms), mark));
         }
     }
 
