@@ -28,6 +28,10 @@ unit member filter="":
 test-one filter:
     cargo test --locked --test it {{ filter }}
 
+# Draws the pictures of the documentation again, from the screen as it is now.
+pictures:
+    UPDATE_PICTURES=1 cargo test --locked --test it tui::pictures
+
 # The slow tier: the ignored tests whose reason is "slow", and the random tests with FACTOR times as many cases.
 slow factor="100":
     FUZZ_FACTOR={{ factor }} cargo test --locked --package synthdev-tui transcript::markdown

@@ -5,6 +5,7 @@ pub mod list_server;
 #[allow(dead_code, reason = "each test uses its part")]
 pub mod model_server;
 pub mod requests;
+pub mod screen_picture;
 pub mod skip;
 pub mod stage;
 pub mod temporary;

@@ -13,6 +13,7 @@ mod items;
 mod mouse;
 mod notifications;
 mod panes;
+mod pictures;
 mod question_answers;
 mod question_frames;
 mod questions;

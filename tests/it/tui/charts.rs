@@ -2,6 +2,7 @@
 
 use synthdev::domain::message::ToolCall;
 use synthdev::engine::steering::Breakpoint;
+use synthdev::tui::history_browser::run_list::RunRow;
 use synthdev::tui::history_browser::{HistoryRequest, HistoryResponse, HistoryText};
 use synthdev::tui::run_view::timeline::{BarKind, RunTimeline, TimelineDuration};
 use synthdev::tui::update::past_run::call_details::CallDetailsBuilder;
@@ -47,7 +48,7 @@ impl TuiHarness {
     }
 
     /// Two agents after each other, then two branches at once; a tool that fails, a question, a call in progress.
-    fn show_team(&mut self) -> &mut Self {
+    pub(super) fn show_team(&mut self) -> &mut Self {
         self.play(vec![
             (10, budget()),
             (10, state_entered("code")),
@@ -78,6 +79,18 @@ impl TuiHarness {
             (800, delta_event(7, DeltaKind::Text, "The tests ")),
         ])
     }
+}
+
+/// Runs of one workflow that took and cost different amounts.
+pub(super) fn differing_rows() -> Vec<RunRow> {
+    let mut rows = many_rows(0, 60);
+    for (at, row) in rows.iter_mut().enumerate() {
+        row.updated = Timestamp(row.started.0 + 1_000 + (at as i64 * 7_919) % 90_000);
+        row.cost_usd = (at % 9 != 4).then(|| (at * 37 % 23) as f64 / 100.0);
+    }
+    rows[0].status = RunStatus::Running;
+    rows[1].status = RunStatus::Interrupted;
+    rows
 }
 
 #[test]
@@ -356,13 +369,7 @@ fn the_costs_of_a_run_at_every_size() {
 fn the_history_draws_the_last_runs_of_a_workflow() {
     let mut desk = TuiHarness::new();
     desk.line("/history");
-    let mut rows = many_rows(0, 60);
-    for (at, row) in rows.iter_mut().enumerate() {
-        row.updated = Timestamp(row.started.0 + 1_000 + (at as i64 * 7_919) % 90_000);
-        row.cost_usd = (at % 9 != 4).then(|| (at * 37 % 23) as f64 / 100.0);
-    }
-    rows[0].status = RunStatus::Running;
-    rows[1].status = RunStatus::Interrupted;
+    let rows = differing_rows();
     answer_page(&mut desk, rows, false);
     desk.check_shots_at("history_trend", &SIZES);
     let screen = desk.draw_screen(80, 24);

@@ -88,7 +88,9 @@ fn a_selected_row_has_one_style() {
         desk.draw_screen(80, 24);
         desk.key(KeyCode::Home);
         let cells = desk.draw_cells(80, 24);
-        let row: Vec<_> = (0..80).map(|x| cells[(x, 2)].clone()).collect();
+        let is_selected = |y: &u16| cells[(0, *y)].modifier.contains(Modifier::REVERSED);
+        let y = (0..24).find(is_selected).unwrap_or_else(|| panic!("{pane:?} has no selected row"));
+        let row: Vec<_> = (0..80).map(|x| cells[(x, y)].clone()).collect();
         let styles: Vec<_> = row.iter().map(|cell| (cell.fg, cell.bg, cell.modifier)).collect();
         assert_eq!(styles[0], (Color::Reset, Color::Reset, Modifier::REVERSED), "{pane:?}");
         assert!(styles.iter().all(|style| *style == styles[0]), "{pane:?}: {styles:?}");
