@@ -10,7 +10,7 @@ const FIRST_MS: u64 = 1_000;
 /// `▓▓▓░░░░░░░ 30 of 100 · 2.0/s · 35 s left`. `elapsed_ms`: how long it has taken so far; before there is a rate,
 /// nothing is said of it.
 pub fn progress_text(done: u64, total: u64, elapsed_ms: u64) -> String {
-    let full = if total == 0 { CELLS } else { done.saturating_mul(CELLS) / total }.min(CELLS);
+    let full = done.saturating_mul(CELLS).checked_div(total).unwrap_or(CELLS).min(CELLS);
     let bar: String = (0..CELLS).map(|at| if at < full { '▓' } else { '░' }).collect();
     let rate = rate_text(done, total, elapsed_ms).map(|rate| format!(" · {rate}")).unwrap_or_default();
     format!("{bar} {} of {}{rate}", format_thousands(done), format_thousands(total))

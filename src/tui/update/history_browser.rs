@@ -292,8 +292,8 @@ fn poll_changes(model: &mut UiModel, at: Timestamp) -> Option<UiCommand> {
 }
 
 fn change_count_command(model: &mut UiModel) -> Option<UiCommand> {
-    let wanted = |archive: &&Box<HistoryBrowser>| !archive.count_requested && !archive.is_single_page;
-    model.history_browser.as_ref().filter(wanted)?;
+    let wanted = |archive: &&HistoryBrowser| !archive.count_requested && !archive.is_single_page;
+    model.history_browser.as_deref().filter(wanted)?;
     let number = next_query_number(model);
     model.history_browser.as_mut()?.count_requested = true;
     Some(query_command(number, HistoryRequest::Changes))

@@ -124,6 +124,31 @@ fn ten_thousand_calls_are_drawn_like_a_few() {
     assert_eq!(counts, [("coder", 3_334), ("reviewer", 3_333), ("tester", 3_333)]);
 }
 
+/// The bars: row of the chart, kind, length in ms; `!` cut off, `…` in progress.
+fn check_bars(events: Vec<(i64, RunEvent)>, expected: &[&str]) {
+    let mut desk = TuiHarness::new();
+    desk.play(vec![(10, workflow_started("w", "x")), (0, state_entered("code"))]).play(events);
+    let timeline = desk.timeline();
+    let bar = |at: usize| {
+        let (row, bar) = (timeline.row(at)?, timeline.bar(at)?);
+        let length = match row.duration {
+            TimelineDuration::Moment => "-".to_owned(),
+            TimelineDuration::Open => "…".to_owned(),
+            TimelineDuration::Ms(ms) => ms.to_string(),
+            TimelineDuration::CutOff(ms) => format!("{ms}!"),
+        };
+        let kind = match bar.kind {
+            BarKind::ModelCall => "model",
+            BarKind::ToolCall => "tool",
+            BarKind::UserWait => "you",
+            BarKind::OtherWait => "wait",
+        };
+        Some(format!("{} {kind} {length}", timeline.tracks()[bar.track as usize].label))
+    };
+    let bars: Vec<String> = (0..timeline.len()).filter_map(bar).collect();
+    assert_eq!(bars, expected);
+}
+
 #[test]
 fn each_bar_is_in_the_row_of_its_agent_and_ends() {
     let break_now = || UserQuestion::Break { state: "code".into(), point: Some(Breakpoint::Now) };
@@ -136,46 +161,22 @@ fn each_bar_is_in_the_row_of_its_agent_and_ends() {
         output: None,
         error: None,
     };
-    // the bars: row of the chart, kind, length in ms; `!` cut off, `…` in progress
-    let check = |events: Vec<(i64, RunEvent)>, expected: &[&str]| {
-        let mut desk = TuiHarness::new();
-        desk.play(vec![(10, workflow_started("w", "x")), (0, state_entered("code"))]).play(events);
-        let timeline = desk.timeline();
-        let bar = |at: usize| {
-            let (row, bar) = (timeline.row(at)?, timeline.bar(at)?);
-            let length = match row.duration {
-                TimelineDuration::Moment => "-".to_owned(),
-                TimelineDuration::Open => "…".to_owned(),
-                TimelineDuration::Ms(ms) => ms.to_string(),
-                TimelineDuration::CutOff(ms) => format!("{ms}!"),
-            };
-            let kind = match bar.kind {
-                BarKind::ModelCall => "model",
-                BarKind::ToolCall => "tool",
-                BarKind::UserWait => "you",
-                BarKind::OtherWait => "wait",
-            };
-            Some(format!("{} {kind} {length}", timeline.tracks()[bar.track as usize].label))
-        };
-        let bars: Vec<String> = (0..timeline.len()).filter_map(bar).collect();
-        assert_eq!(bars, expected);
-    };
     let call = || (10, called_in(1, "code", "coder"));
-    check(vec![], &[]);
-    check(vec![call()], &["coder model …"]);
-    check(vec![call(), (500, replied(1, "coder", 500))], &["coder model 500"]);
-    check(vec![call(), (500, stopped(1))], &["coder model 500!"]);
+    check_bars(vec![], &[]);
+    check_bars(vec![call()], &["coder model …"]);
+    check_bars(vec![call(), (500, replied(1, "coder", 500))], &["coder model 500"]);
+    check_bars(vec![call(), (500, stopped(1))], &["coder model 500!"]);
     // interrupted before any usage: it has no event of its own
-    check(vec![call(), (500, user_question(9, break_now()))], &["coder model 500!", "you you …"]);
+    check_bars(vec![call(), (500, user_question(9, break_now()))], &["coder model 500!", "you you …"]);
     // the process died: nothing is known after its last event
-    check(
+    check_bars(
         vec![call(), (500, delta_event(1, DeltaKind::Text, "x")), (90_000, resumed())],
         &["coder model 500!"],
     );
     // a time limit left the state
-    check(vec![call(), (700, transition("code", "stop"))], &["coder model 700!"]);
-    check(vec![call(), (700, run_finished(RunStatus::Cancelled, None, None))], &["coder model 700!"]);
-    check(
+    check_bars(vec![call(), (700, transition("code", "stop"))], &["coder model 700!"]);
+    check_bars(vec![call(), (700, run_finished(RunStatus::Cancelled, None, None))], &["coder model 700!"]);
+    check_bars(
         vec![
             (10, branch_started("a", 0)),
             (10, branch_started("b", 1)),
@@ -187,14 +188,14 @@ fn each_bar_is_in_the_row_of_its_agent_and_ends() {
         &["a scout model 310!", "b scout model 310"],
     );
     let waits = RunEvent::Waiting { state: "code".into(), until: Timestamp(2_000_000) };
-    check(vec![(10, waits), (4_000, transition("code", "stop"))], &["waits wait 4000"]);
+    check_bars(vec![(10, waits), (4_000, transition("code", "stop"))], &["waits wait 4000"]);
     let network = |call| RunEvent::NetworkAsked {
         call: CallId(call),
         agent: "coder".into(),
         tool: "execute_terminal".into(),
         arguments: json!({}),
     };
-    check(
+    check_bars(
         vec![
             call(),
             (100, replied(1, "coder", 100)),

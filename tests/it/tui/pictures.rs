@@ -8,7 +8,7 @@ use synthdev::tui::theme::TerminalEnvironment;
 
 use super::archive::{in_run, opened_browser};
 use super::charts::differing_rows;
-use super::editor::opened_editor;
+use super::editor::{answer_check, open_in_layer};
 use super::panes::{tool, tool_done};
 use super::*;
 use crate::support::screen_picture::{DARK_PALETTE, LIGHT_PALETTE, TerminalPalette, draw_picture};
@@ -26,7 +26,7 @@ const SCENES: [Scene; 8] = [
     ("costs", "What a running workflow has used of its budget", || team_pane('7')),
     ("history", "Earlier runs", || opened_browser(differing_rows(), true)),
     ("run", "An earlier run and its steps", in_run),
-    ("editor", "A workflow in the editor", opened_editor),
+    ("editor", "A workflow in the editor", editor),
 ];
 
 const ANSWER: &str = "The flag is parsed in `src/main.rs`. I change three places:\n\n\
@@ -70,7 +70,14 @@ fn pane(digit: char) -> TuiHarness {
 /// The same beside a run whose agents work at once.
 fn team_pane(digit: char) -> TuiHarness {
     let mut desk = TuiHarness::new();
-    desk.workflow().show_team().press_alt(digit);
+    desk.show_team().press_alt(digit);
+    desk
+}
+
+fn editor() -> TuiHarness {
+    let text = include_str!("../../../workflows/coder_reviewer.json");
+    let mut desk = open_in_layer(ConfigLayer::Project, text);
+    answer_check(&mut desk);
     desk
 }
 
