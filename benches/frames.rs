@@ -17,7 +17,7 @@ use synthdev::domain::ids::{CallId, RunId, Timestamp};
 use synthdev::domain::journal::{RunProgress, RunSummary};
 use synthdev::domain::model::DeltaKind;
 use synthdev::engine::event::{PublishedEvent, RunEvent};
-use synthdev::language::graph::{EdgeKind, GraphEdge, GraphNode, NodeKind, WorkflowGraph};
+use synthdev::language::graph::{EdgeKind, GraphEdge, GraphNode, GraphNodeDetails, NodeKind, WorkflowGraph};
 use synthdev::service::session::StatusFacts;
 use synthdev::tui::display::{DisplayRequest, DisplayResponse};
 use synthdev::tui::history_browser::run_list::PAGE;
@@ -206,6 +206,7 @@ fn graph(states: usize) -> WorkflowGraph {
         reachable: true,
         hidden: false,
         tally: None,
+        details: GraphNodeDetails::default(),
     };
     let edge = |from: usize, to: usize, order: usize| GraphEdge {
         from,

@@ -63,7 +63,8 @@
 //! | limits, budgets | `engine/machine/{limits,budgets}.rs` |
 //! | approvals, and what a denied tool call does | `engine/machine/tool_calls.rs` (an agent's call, and the text for the model), `engine/machine/action_states.rs` (a state's action); their types: `domain/approval.rs` |
 //! | step lists and handlers | `language/workflow_file/{steps,handlers}.rs`: rewritten as states |
-//! | drawings, schemas | `language/graph/`, `settings/schema/` (made of the declarations) |
+//! | drawings of workflows | `language/graph/`: texts and boxes in `chart/`, places and lines in `layout/`; the pane: `tui/pane/graph.rs`, `tui/view/graph_pane.rs` |
+//! | schemas | `settings/schema/` (made of the declarations) |
 //! | what a model call has cost: price, ledger | `domain/cost.rs`, `engine/machine/cost_accounting.rs`; of a model that answered in place of another: `adapters/providers/pricing.rs` |
 //! | what a run can cost at most, before it starts | `language/cost_estimate.rs` |
 //! | what is asked and written when a model is set up | `settings/setup/`, `service/model_setup.rs`, `tui/setup.rs` |

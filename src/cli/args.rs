@@ -335,6 +335,9 @@ pub struct GraphArgs {
     /// Also draw the workflows that it calls
     #[arg(long)]
     pub children: bool,
+    /// Only the names of the states, as a map; for a terminal
+    #[arg(long)]
+    pub names: bool,
     /// Columns of the drawing for a terminal; by default the terminal's
     #[arg(long, value_name = "COLUMNS")]
     pub width: Option<usize>,
@@ -402,13 +405,17 @@ pub enum WorkflowTemplateArg {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, ValueEnum)]
 pub enum GraphFormat {
-    /// Lines for a terminal
+    /// Boxes and arrows; where they are wider than the terminal, the list
     #[default]
     Terminal,
+    /// One line for each state and each transition, as narrow as it must be
+    List,
     /// A Mermaid state diagram
     Mermaid,
     /// Graphviz
     Dot,
+    /// An image for browsers and pages, light and dark
+    Svg,
     /// States and transitions as JSON
     Json,
 }

@@ -7,8 +7,10 @@ use super::json_output;
 use super::output::{TerminalSafeWriter, cost_text, safe_name};
 use synthdev_domain::trace::TraceScope;
 use synthdev_domain::workflow::WorkflowProgram;
+use synthdev_service::definition_views::graph::chart::window::{ChartLine, ChartView, chart_heading};
+use synthdev_service::definition_views::graph::chart::{ChartDetail, GraphChart};
 use synthdev_service::definition_views::graph::terminal::{GraphLine, GraphTone, draw_terminal};
-use synthdev_service::definition_views::graph::{WorkflowGraph, dot, mermaid};
+use synthdev_service::definition_views::graph::{WorkflowGraph, dot, mermaid, svg};
 use synthdev_service::run_events::build_trace;
 use synthdev_service::run_reports::RunRecord;
 
@@ -18,6 +20,8 @@ pub struct GraphTerminalOptions {
     /// Columns.
     pub width: usize,
     pub colour: bool,
+    /// Neither descriptions nor conditions.
+    pub names_only: bool,
 }
 
 /// The graphs of a program with their indices: workflow `at` first, then with `children` every other one that it
@@ -56,7 +60,8 @@ pub fn write_graphs(
             let list: Vec<&WorkflowGraph> = graphs.iter().map(|(_, graph)| graph).collect();
             json_output::write_pretty_json(&list, out)
         }
-        GraphFormat::Terminal => {
+        GraphFormat::Svg => write!(TerminalSafeWriter(out), "{}", svg::draw_svg(graphs)),
+        GraphFormat::Terminal | GraphFormat::List => {
             if let Some(run) = run {
                 writeln!(TerminalSafeWriter(out), "{}\n", graph_heading(run))?;
             }
@@ -64,13 +69,33 @@ pub fn write_graphs(
                 if place > 0 {
                     writeln!(out)?;
                 }
-                for line in draw_terminal(graph, look.width) {
-                    writeln!(out, "{}", painted_line(&line, look.colour))?;
+                let chart =
+                    (format == GraphFormat::Terminal).then(|| chart_lines(graph, run.is_some(), look));
+                for line in chart.flatten().unwrap_or_else(|| list_lines(graph, look)) {
+                    writeln!(out, "{line}")?;
                 }
             }
             Ok(())
         }
     }
+}
+
+fn list_lines(graph: &WorkflowGraph, look: GraphTerminalOptions) -> Vec<String> {
+    draw_terminal(graph, look.width).iter().map(|line| painted_line(line, look.colour)).collect()
+}
+
+/// Boxes and arrows; `None`: they are too wide.
+fn chart_lines(graph: &WorkflowGraph, with_run: bool, look: GraphTerminalOptions) -> Option<Vec<String>> {
+    let chart = if look.names_only {
+        let chart = GraphChart::from_graph(graph, ChartDetail::names(with_run));
+        Some(chart).filter(|chart| chart.size.width <= look.width)?
+    } else {
+        GraphChart::fit_to_width(graph, look.width, with_run)?
+    };
+    let view =
+        ChartView { graph, chart: &chart, chosen: None, has_breakpoint: &|_| false, agent_sign: &|_| None };
+    let lines = chart_heading(graph, look.width).into_iter().chain(view.all_lines());
+    Some(lines.map(|line| painted_chart_line(&line, look.colour)).collect())
 }
 
 fn graph_heading(run: &RunRecord) -> String {
@@ -89,20 +114,29 @@ fn graph_heading(run: &RunRecord) -> String {
 
 /// Names were made printable when the graph was built; the colours are our own.
 fn painted_line(line: &GraphLine, colour: bool) -> String {
-    let mut text = String::new();
-    for span in line {
-        let code = match span.tone {
-            GraphTone::Plain => "",
-            GraphTone::Current => "1;33",
-            GraphTone::Done => "32",
-            GraphTone::Dim => "2",
-            GraphTone::Edge => "36",
-        };
-        if colour && !code.is_empty() {
-            text.push_str(&format!("\x1b[{code}m{}\x1b[0m", span.text));
-        } else {
-            text.push_str(&span.text);
-        }
+    line.iter().map(|span| painted_text(&span.text, tone_code(span.tone), colour)).collect()
+}
+
+fn painted_chart_line(line: &ChartLine, colour: bool) -> String {
+    let painted = line.iter().map(|span| {
+        let code = if span.style.is_filled { "1;7;33" } else { tone_code(span.style.tone) };
+        painted_text(&span.text, code, colour)
+    });
+    let text: String = painted.collect();
+    if colour { text } else { text.trim_end().to_owned() }
+}
+
+fn tone_code(tone: GraphTone) -> &'static str {
+    match tone {
+        GraphTone::Plain => "",
+        GraphTone::Current => "1;33",
+        GraphTone::Done => "32",
+        GraphTone::Dim => "2",
+        GraphTone::Edge => "36",
+        GraphTone::Breakpoint => "31",
     }
-    text
+}
+
+fn painted_text(text: &str, code: &str, colour: bool) -> String {
+    if colour && !code.is_empty() { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
 }

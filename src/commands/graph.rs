@@ -41,7 +41,11 @@ pub(crate) fn show_graph(context: &StartContext, args: &GraphArgs) -> Result<u8>
     let drawn = program_graphs(&program, at, args.children, run.as_ref());
     let mut out = std::io::stdout().lock();
     let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    let look = GraphTerminalOptions { width: graph_width(args.width), colour: out.is_terminal() && !plain };
+    let look = GraphTerminalOptions {
+        width: graph_width(args.width),
+        colour: out.is_terminal() && !plain,
+        names_only: args.names,
+    };
     write_graphs(&drawn, run.as_ref(), args.format, look, &mut out)?;
     Ok(exit::COMPLETED)
 }

@@ -223,7 +223,7 @@ fn run_graph(handle: &RuntimeHandle, run: &RunId) -> TextPageResult {
 
 fn drawn_graph(name: &str, program: &WorkflowProgram, run: Option<&RunRecord>) -> TextPageResult {
     let mut text = Vec::new();
-    let look = GraphTerminalOptions { width: COLUMNS, colour: false };
+    let look = GraphTerminalOptions { width: COLUMNS, colour: false, names_only: false };
     write_graphs(&program_graphs(program, 0, true, run), run, GraphFormat::Terminal, look, &mut text)
         .map_err(|error| error.to_string())?;
     Ok((format!("Graph of {name}"), String::from_utf8_lossy(&text).into_owned()))

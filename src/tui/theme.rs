@@ -294,6 +294,7 @@ impl ColorTheme {
             GraphTone::Done => self.good_style(),
             GraphTone::Dim => self.dim_style(),
             GraphTone::Edge => self.accent_style(),
+            GraphTone::Breakpoint => self.bad_style(),
         }
     }
 

@@ -15,6 +15,7 @@ mod events;
 mod failures;
 mod fallback;
 mod graph;
+mod graph_layout;
 mod help;
 mod hostile_clone;
 mod hygiene;

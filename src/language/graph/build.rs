@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use super::bodies::{GraphBodies, GraphBody, group_bodies};
 use super::labels;
 use super::model::{EdgeKind, GraphEdge, GraphHandler, GraphNode, NodeKind, WorkflowGraph};
+use super::state_details::state_details;
 use synthdev_domain::ids::{StateIx, WorkflowIx};
 use synthdev_domain::workflow::{
     NoMatch, OnError, StateBody, StateSpec, ValueSource, Workflow, WorkflowProgram,
@@ -94,6 +95,7 @@ fn build_node(
         reachable: false,
         hidden: false,
         tally: None,
+        details: state_details(program, workflow, state),
     }
 }
 

@@ -1,7 +1,7 @@
 //! In which order states are drawn: after what leads to them, then what only errors lead to, then ends; otherwise as
 //! in the file.
 
-use super::model::{BodyStates, NodeKind, WorkflowGraph};
+use super::model::{BodyStates, EdgeKind, NodeKind, WorkflowGraph};
 
 /// Orders the bodies of one graph, each at the cost of its own states.
 pub(super) struct DrawingOrder<'g> {
@@ -27,6 +27,21 @@ impl<'g> DrawingOrder<'g> {
     /// The states of a body in the order of the file.
     pub(super) fn states(&self, group: Option<usize>) -> &[usize] {
         self.states.states_in(group)
+    }
+
+    /// The only state of a body that does nothing else: it is drawn in the body's own line.
+    pub(super) fn single_state_in(&self, group: usize) -> Option<usize> {
+        let graph = self.graph;
+        let own = self.states(Some(group));
+        let start = graph.groups[group].start;
+        let plain_end =
+            |at: &usize| graph.nodes[*at].kind == NodeKind::End && graph.nodes[*at].about == "end";
+        let others_end = own.iter().filter(|at| **at != start).all(plain_end);
+        let mut ways = graph.outgoing_edges(start);
+        let goes_on =
+            ways.next().is_none_or(|edge| edge.kind == EdgeKind::Transition && edge.label.is_empty());
+        (others_end && goes_on && ways.next().is_none() && graph.bodies(start).next().is_none())
+            .then_some(start)
     }
 
     /// The states of one body (or, without one, of the workflow itself) from top to bottom.

@@ -41,6 +41,24 @@ pub struct GraphNode {
     /// Only with a run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tally: Option<GraphVisitTally>,
+    /// Not drawn: for a reader who asks.
+    #[serde(skip)]
+    pub details: GraphNodeDetails,
+}
+
+/// What a state is in full.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct GraphNodeDetails {
+    /// The name of its agent.
+    pub agent: Option<String>,
+    pub fields: Vec<StateField>,
+}
+
+/// A part of a state's definition: printable text, with lines.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct StateField {
+    pub name: &'static str,
+    pub text: String,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
@@ -61,6 +79,24 @@ pub enum NodeKind {
     End,
 }
 
+impl NodeKind {
+    /// One column wide.
+    pub fn sign(self) -> char {
+        match self {
+            Self::Agent => '●',
+            Self::Script | Self::Route => '○',
+            Self::Child => '◆',
+            Self::Parallel => '‖',
+            Self::ForEach => '∀',
+            Self::Step => '▷',
+            Self::Pause => '?',
+            Self::Wait => '◷',
+            Self::Fail => '✗',
+            Self::End => '■',
+        }
+    }
+}
+
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct GraphEdge {
     pub from: usize,
@@ -73,6 +109,19 @@ pub struct GraphEdge {
     /// Only with a run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tally: Option<GraphVisitTally>,
+}
+
+impl GraphEdge {
+    /// The condition, with its place among several; what leads away from a failure is marked.
+    pub fn words(&self, is_one_of_several: bool) -> String {
+        match self.kind {
+            EdgeKind::Transition if is_one_of_several => format!("{} {}", self.order, self.label),
+            EdgeKind::Transition => self.label.clone(),
+            EdgeKind::Catch | EdgeKind::OnError | EdgeKind::OnLimit | EdgeKind::OnTimeout => {
+                format!("! {}", self.label)
+            }
+        }
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]

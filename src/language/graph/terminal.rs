@@ -49,12 +49,7 @@ impl GraphSheet {
     pub fn from_graph(graph: &WorkflowGraph) -> Self {
         let rows = build_rows(graph);
         let name = |row: &GraphRow| row.lead_text.width() + printable_name(&row.name).width();
-        let mut head = vec![(printable_name(&graph.workflow), GraphTone::Plain)];
-        if !graph.description.trim().is_empty() {
-            head.push((label_line(&graph.description), GraphTone::Dim));
-        }
-        head.push((String::new(), GraphTone::Plain));
-        Self { names: rows.iter().map(name).max().unwrap_or(0), heading: head, rows }
+        Self { names: rows.iter().map(name).max().unwrap_or(0), heading: heading_texts(graph), rows }
     }
 
     pub fn len(&self) -> usize {
@@ -99,6 +94,16 @@ impl GraphSheet {
         };
         self.rows.iter().rposition(here).map(|at| at + self.heading.len())
     }
+}
+
+/// The workflow's name, its description, an empty line.
+pub(super) fn heading_texts(graph: &WorkflowGraph) -> Vec<(String, GraphTone)> {
+    let mut heading = vec![(printable_name(&graph.workflow), GraphTone::Plain)];
+    if !graph.description.trim().is_empty() {
+        heading.push((label_line(&graph.description), GraphTone::Dim));
+    }
+    heading.push((String::new(), GraphTone::Plain));
+    heading
 }
 
 /// The same as plain text, one line after the other.

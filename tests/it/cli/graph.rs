@@ -17,13 +17,15 @@ fn shipped_workflows_look_as_they_should_at_80_columns() {
     settings.set_snapshot_path("../../frames");
     settings.set_prepend_module_to_snapshot(false);
     settings.set_omit_expression(true);
-    for name in shipped() {
-        let drawn = world.run_program(&["graph", &name]).code(0);
-        assert_eq!(drawn.stderr, "");
-        for line in drawn.stdout.lines() {
-            assert!(unicode_width::UnicodeWidthStr::width(line) <= 80, "{name}: {line}");
+    for (format, kind) in [("list", ""), ("terminal", "_boxes")] {
+        for name in shipped() {
+            let drawn = world.run_program(&["graph", &name, "--format", format]).code(0);
+            assert_eq!(drawn.stderr, "");
+            for line in drawn.stdout.lines() {
+                assert!(unicode_width::UnicodeWidthStr::width(line) <= 80, "{name}: {line}");
+            }
+            settings.bind(|| insta::assert_snapshot!(format!("graph_{name}{kind}_80"), drawn.stdout));
         }
-        settings.bind(|| insta::assert_snapshot!(format!("graph_{name}_80"), drawn.stdout));
     }
 }
 
@@ -90,7 +92,12 @@ fn a_run_is_seen_with_counts_costs_and_where_it_ended() {
     // what ran is drawn, whatever became of the file
     fs::remove_file(world.project().join("twice.json")).unwrap();
 
-    let drawn = world.run_program(&["graph", "--run", id]).code(0).stdout;
+    let boxes = world.run_program(&["graph", "--run", id]).code(0).stdout;
+    for part in ["╭─ ×2  $0.0000 ─╮", "│ ● say ", "1 last_agent_response", "×1  $0.0000", "│▶■ stop "]
+    {
+        assert!(boxes.contains(part), "{part} is missing:\n{boxes}");
+    }
+    let drawn = world.run_program(&["graph", "--run", id, "--format", "list"]).code(0).stdout;
     assert!(drawn.starts_with(&format!("run {id} of talk: completed, 4 visits, cost ")), "{drawn}");
     let expected = "\
  ○ start                                                                      ×1
@@ -173,7 +180,7 @@ fn names_of_a_file_stay_names_on_every_screen() {
     states["states"][0]["transition"][0]["target"] = json!(name);
     states["states"][1]["name"] = json!(name);
     world.write_json("nasty.json", &states);
-    for format in ["terminal", "mermaid", "dot"] {
+    for format in ["terminal", "list", "svg", "mermaid", "dot"] {
         let drawn = world.run_program(&["graph", "nasty.json", "--format", format]).code(0).stdout;
         let bad: Vec<char> = drawn.chars().filter(|c| c.is_control() && *c != '\n').collect();
         assert!(bad.is_empty() && !drawn.contains('\u{202e}'), "{drawn:?}");
@@ -209,10 +216,54 @@ fn what_cannot_be_drawn_is_told() {
 #[test]
 fn the_width_can_be_said() {
     let world = World::new();
+    let widest = |drawn: &str| drawn.lines().map(unicode_width::UnicodeWidthStr::width).max().unwrap();
     for width in [30, 50, 100] {
-        let drawn =
-            world.run_program(&["graph", "coder_reviewer", "--width", &width.to_string()]).code(0).stdout;
-        let widest = drawn.lines().map(unicode_width::UnicodeWidthStr::width).max().unwrap();
-        assert!(widest <= width && widest > width - 30, "{width}: {widest}\n{drawn}");
+        let arguments = ["graph", "coder_reviewer", "--width", &width.to_string()];
+        let list = world.run_program(&[&arguments[..], &["--format", "list"]].concat()).code(0).stdout;
+        assert!(widest(&list) <= width && widest(&list) > width - 30, "{width}\n{list}");
+        let boxes = world.run_program(&arguments).code(0).stdout;
+        assert!(widest(&boxes) <= width, "{width}\n{boxes}");
+        // where there is no room for boxes, the list is drawn
+        assert_eq!(boxes.contains('╭'), width > 30, "{width}\n{boxes}");
     }
+    let names = world.run_program(&["graph", "coder_reviewer", "--names"]).code(0).stdout;
+    assert!(names.contains("│ ● code ") && !names.contains("improvement"), "{names}");
+}
+
+#[test]
+fn an_image_of_every_shipped_workflow_is_sound() {
+    let world = World::new();
+    for name in shipped() {
+        let arguments = ["graph", name.as_str(), "--children", "--format"];
+        let image = world.run_program(&[&arguments[..], &["svg"]].concat()).code(0).stdout;
+        assert!(image.starts_with("<svg xmlns=") && image.contains("prefers-color-scheme: dark"), "{image}");
+        check_elements(&image);
+        let list = world.run_program(&[&arguments[..], &["json"]].concat()).code(0).json();
+        for graph in list.as_array().unwrap() {
+            for node in graph["nodes"].as_array().unwrap() {
+                let label = node["label"].as_str().unwrap();
+                // the end of a branch of one state is not drawn
+                assert!(label == "stop" || image.contains(label), "{label} is not in\n{image}");
+            }
+        }
+    }
+}
+
+/// Elements are closed in their order, and no text is syntax.
+fn check_elements(image: &str) {
+    let mut open: Vec<&str> = Vec::new();
+    let mut rest = image;
+    while let Some(start) = rest.find('<') {
+        assert!(!rest[..start].contains('>') || open.last() == Some(&"style"), "{}", &rest[..start]);
+        let end = start + rest[start..].find('>').unwrap();
+        let element = &rest[start + 1..end];
+        rest = &rest[end + 1..];
+        if let Some(name) = element.strip_prefix('/') {
+            assert_eq!(open.pop(), Some(name));
+        } else if !element.ends_with('/') {
+            open.push(element.split_whitespace().next().unwrap());
+        }
+        assert_eq!(element.matches('"').count() % 2, 0, "{element}");
+    }
+    assert!(open.is_empty() && rest.trim().is_empty(), "{open:?} {rest}");
 }

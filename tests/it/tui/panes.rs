@@ -2,7 +2,7 @@
 
 use serde_json::Map;
 use synthdev::domain::workflow::PauseKind;
-use synthdev::language::graph::{EdgeKind, GraphEdge, GraphNode, NodeKind, WorkflowGraph};
+use synthdev::language::graph::{EdgeKind, GraphEdge, GraphNode, GraphNodeDetails, NodeKind, WorkflowGraph};
 use synthdev::language::source::SourceFile;
 use synthdev::tui::display::{DisplayRequest, DisplayResponse};
 use synthdev::tui::keymap;
@@ -26,6 +26,7 @@ pub(super) fn graph(name: &str, states: &[String]) -> WorkflowGraph {
         reachable: true,
         hidden: false,
         tally: None,
+        details: GraphNodeDetails::default(),
     };
     let edge = |from: usize, to: usize, order: usize, label: &str| GraphEdge {
         from,

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use super::super::drawing_order::DrawingOrder;
-use super::super::model::{EdgeKind, GraphEdge, GraphVisitStatus, GraphVisitTally, NodeKind, WorkflowGraph};
+use super::super::model::{GraphEdge, GraphVisitStatus, GraphVisitTally, WorkflowGraph};
 use super::tone::GraphTone;
 
 /// What a line shows, by its index.
@@ -136,7 +136,7 @@ impl GraphRowBuilder<'_> {
             details: words,
             target: GraphRowTarget::Node(at),
             is_unreachable: !node.reachable,
-            ..GraphRow::new(format!(" {rail}{} ", node_glyph(node.kind)))
+            ..GraphRow::new(format!(" {rail}{} ", node.kind.sign()))
         });
     }
 
@@ -148,35 +148,20 @@ impl GraphRowBuilder<'_> {
         for (place, (group, name)) in bodies.iter().enumerate() {
             let last = place + 1 == bodies.len();
             let branch = format!("{rail}{line}{}", if last { "╰─" } else { "├─" });
-            if let Some(at) = self.single_state_in(*group) {
+            if let Some(at) = self.order.single_state_in(*group) {
                 let node = &self.graph.nodes[at];
                 self.rows.push(GraphRow {
                     name: name.clone(),
                     details: node.about.clone(),
                     target: GraphRowTarget::Node(at),
                     is_unreachable: !node.reachable,
-                    ..GraphRow::new(format!(" {branch}{} ", node_glyph(node.kind)))
+                    ..GraphRow::new(format!(" {branch}{} ", node.kind.sign()))
                 });
                 continue;
             }
             self.rows.push(GraphRow { name: name.clone(), ..GraphRow::new(format!(" {branch} ")) });
             self.add_body(Some(*group), &format!("{rail}{line}{}", if last { "   " } else { "│  " }));
         }
-    }
-
-    /// The only state of a body that does nothing else: it is drawn in the body's own line.
-    fn single_state_in(&self, group: usize) -> Option<usize> {
-        let graph = self.graph;
-        let own = self.order.states(Some(group));
-        let start = graph.groups[group].start;
-        let plain_end =
-            |at: &usize| graph.nodes[*at].kind == NodeKind::End && graph.nodes[*at].about == "end";
-        let others_end = own.iter().filter(|at| **at != start).all(plain_end);
-        let mut ways = graph.outgoing_edges(start);
-        let goes_on =
-            ways.next().is_none_or(|edge| edge.kind == EdgeKind::Transition && edge.label.is_empty());
-        (others_end && goes_on && ways.next().is_none() && graph.bodies(start).next().is_none())
-            .then_some(start)
     }
 
     fn add_transitions(
@@ -209,7 +194,7 @@ impl GraphRowBuilder<'_> {
             let of = GraphRowTarget::Edge(*index);
             self.rows.push(GraphRow {
                 name,
-                details: edge_words(edge, several),
+                details: edge.words(several),
                 target: of,
                 ..GraphRow::new(lead)
             });
@@ -220,37 +205,11 @@ impl GraphRowBuilder<'_> {
     }
 }
 
-/// The condition with its place among several; what leads away from a failure is marked.
-fn edge_words(edge: &GraphEdge, several: bool) -> String {
-    match edge.kind {
-        EdgeKind::Transition if several => format!("{} {}", edge.order, edge.label),
-        EdgeKind::Transition => edge.label.clone(),
-        EdgeKind::Catch | EdgeKind::OnError | EdgeKind::OnLimit | EdgeKind::OnTimeout => {
-            format!("! {}", edge.label)
-        }
-    }
-}
-
 /// Up, down, or to itself.
 fn arrow_between(from: usize, to: usize, places: &HashMap<usize, usize>) -> char {
     match places.get(&to).cmp(&places.get(&from)) {
         std::cmp::Ordering::Less => '↑',
         std::cmp::Ordering::Equal => '↺',
         std::cmp::Ordering::Greater => '↓',
-    }
-}
-
-fn node_glyph(kind: NodeKind) -> char {
-    match kind {
-        NodeKind::Agent => '●',
-        NodeKind::Script | NodeKind::Route => '○',
-        NodeKind::Child => '◆',
-        NodeKind::Parallel => '‖',
-        NodeKind::ForEach => '∀',
-        NodeKind::Step => '▷',
-        NodeKind::Pause => '?',
-        NodeKind::Wait => '◷',
-        NodeKind::Fail => '✗',
-        NodeKind::End => '■',
     }
 }

@@ -12,6 +12,8 @@ pub enum GraphTone {
     Dim,
     /// Lines and arrows.
     Edge,
+    /// Where a run stops.
+    Breakpoint,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
