@@ -9,9 +9,9 @@ use serde_json::Value;
 
 use self::buffer::EditorBuffer;
 use self::complete::EditorCompletion;
+use self::graph_list::EditorGraphList;
 use self::new_file::NewFilePicker;
 use self::simulation_result::EditorSimulation;
-use crate::run_view::run_graph::RunGraphDrawing;
 use synthdev_domain::diagnostic::{Diagnostic, DiagnosticSeverity};
 use synthdev_domain::source_location::ConfigLayer;
 use synthdev_service::session::{CatalogSymbols, EditFile, EditFileKind, NewEditFile, OpenedEditFile};
@@ -20,6 +20,7 @@ use synthdev_service::setting_values::schema::FileSchema;
 pub mod action;
 pub mod buffer;
 pub mod complete;
+pub mod graph_list;
 pub mod json_lexer;
 pub mod json_tree;
 pub mod new_file;
@@ -98,7 +99,7 @@ pub struct DefinitionEditor {
     /// The version whose findings are on their way.
     pub checking_version: Option<u64>,
     /// Of the last text without errors.
-    pub graph_drawing: Option<RunGraphDrawing>,
+    pub graph_list: Option<EditorGraphList>,
     /// The drawing is of an older text.
     pub graph_outdated: bool,
     pub graph: bool,
@@ -146,7 +147,7 @@ impl DefinitionEditor {
             findings: Vec::new(),
             checked_version: None,
             checking_version: None,
-            graph_drawing: None,
+            graph_list: None,
             graph_outdated: false,
             graph: true,
             graph_top: 0,

@@ -49,9 +49,9 @@ pub enum KeyAction {
     RowDown,
     PaneUp,
     PaneDown,
-    /// In a chart: the bar before, and the next one.
-    BarBefore,
-    NextBar,
+    /// In a chart: the bar before, and the next one; in the graph: the state at this side.
+    ChooseLeft,
+    ChooseRight,
     First,
     Last,
     Open,
@@ -67,6 +67,10 @@ pub enum KeyAction {
     Copy,
     CopyAll,
     Back,
+    /// In the graph: a breakpoint before the chosen state, and back.
+    GraphBreakpoint,
+    /// In the graph: names instead of conditions, and back.
+    GraphNames,
     /// Of the text in the input box.
     Edit(ComposerEdit),
     /// Opens the text in the user's own editor.
@@ -86,6 +90,15 @@ impl KeyAction {
     /// Also while a question is open.
     pub fn is_anywhere(self) -> bool {
         ACTIONS.iter().any(|row| row.action == self && row.binding_scope == KeyBindingScope::Anywhere)
+    }
+
+    /// Whether a pane has a use for it: some keys are of one or two panes only.
+    pub fn is_for_pane(self, pane: PaneKind) -> bool {
+        match self {
+            Self::GraphBreakpoint | Self::GraphNames => pane == PaneKind::Graph,
+            Self::ChooseLeft | Self::ChooseRight => matches!(pane, PaneKind::Graph | PaneKind::Timeline),
+            _ => true,
+        }
     }
 }
 

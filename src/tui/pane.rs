@@ -15,11 +15,14 @@ pub mod body;
 pub mod chart_scale;
 pub mod costs;
 pub mod data;
+pub mod graph;
+pub mod graph_card;
 pub mod timeline;
 pub mod timeline_chart;
 pub mod tools;
 
-use body::{PaneGraphLayout, PaneRow};
+use body::PaneRow;
+use graph::GraphPaneState;
 
 /// Panes that stay open beside the conversation; more are never seen at once.
 const OPEN: usize = 6;
@@ -38,6 +41,7 @@ pub struct PaneSet {
     pub toggled_rows: HashSet<String>,
     /// Counts changes of `toggled_rows`.
     pub toggle_count: u64,
+    pub graph: GraphPaneState,
     states: [PaneState; 7],
 }
 
@@ -64,9 +68,7 @@ pub struct PaneState {
     pub height: usize,
     /// Of the panes whose rows are made all at once.
     pub rows: Vec<PaneRow>,
-    /// Of the graph.
-    pub graph_layout: PaneGraphLayout,
-    /// What `rows` and `graph_layout` were made of.
+    /// What `rows` were made of.
     pub rows_key: Option<PaneRowsKey>,
 }
 

@@ -23,6 +23,7 @@ pub mod run_costs;
 pub mod run_graph;
 pub mod run_times;
 pub mod snapshot_facts;
+pub mod state_visits;
 pub mod state_work;
 pub mod timeline;
 pub mod token_rate;

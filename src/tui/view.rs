@@ -22,6 +22,7 @@ mod completion_popup;
 mod dialog;
 mod draw_helpers;
 mod editor;
+mod graph_pane;
 mod history_browser;
 mod hyperlinks;
 mod key_help;

@@ -7,6 +7,7 @@ mod conversation;
 mod editor;
 mod focus;
 mod fuzz;
+mod graph;
 mod history;
 mod index;
 mod items;

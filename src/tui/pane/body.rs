@@ -12,9 +12,6 @@ use crate::run_view::timeline::RunTimeline;
 use crate::text::wrap_line;
 use crate::theme::ColorTheme;
 use synthdev_domain::ids::Timestamp;
-use synthdev_service::definition_views::graph::terminal::GraphSheetColumns;
-
-pub type PaneGraphLayout = Vec<GraphSheetColumns>;
 
 /// One row that was made.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -40,7 +37,7 @@ pub enum PaneRowCopy {
 pub enum PaneBody<'m> {
     Rows(&'m [PaneRow]),
     Timeline(&'m RunTimeline, Timestamp),
-    Graph(&'m RunGraphDrawing, &'m [GraphSheetColumns]),
+    Graph(&'m RunGraphDrawing),
 }
 
 impl PaneRow {
@@ -66,7 +63,7 @@ impl PaneBody<'_> {
         match self {
             Self::Rows(rows) => rows.len(),
             Self::Timeline(timeline, _) => timeline.len() + usize::from(timeline.dropped_count() > 0),
-            Self::Graph(drawing, _) => drawing.len(),
+            Self::Graph(drawing) => drawing.size().height,
         }
     }
 
@@ -78,10 +75,8 @@ impl PaneBody<'_> {
         match self {
             Self::Rows(rows) => rows.get(at).map(|row| row.line.clone()).unwrap_or_default(),
             Self::Timeline(timeline, now) => list_line(timeline, at, *now, columns, theme),
-            Self::Graph(drawing, looks) => {
-                let spans = drawing.line(at, looks).into_iter();
-                spans.map(|span| Span::styled(span.text, theme.graph(span.tone))).collect::<Vec<_>>().into()
-            }
+            // its pane draws it
+            Self::Graph(drawing) => Line::raw(drawing.row_text(at)),
         }
     }
 
@@ -94,7 +89,7 @@ impl PaneBody<'_> {
                 None => String::new(),
             },
             Self::Timeline(_, _) => plain_text(&self.line(at, usize::MAX, ColorTheme::default())),
-            Self::Graph(..) => plain_text(&self.line(at, 0, ColorTheme::default())),
+            Self::Graph(drawing) => drawing.row_text(at),
         }
     }
 

@@ -4,6 +4,7 @@ use super::branch_tree::BranchTree;
 use super::common_data::RunCommonData;
 use super::run_costs::RunCostView;
 use super::run_graph::{RunDefinitionView, RunGraphDrawing};
+use super::state_visits::StateVisitTimes;
 use super::timeline::RunTimeline;
 use super::token_rate::TokenRate;
 use super::tool_calls::ToolCallLog;
@@ -18,6 +19,7 @@ pub struct RunPaneData {
     pub data: RunCommonData,
     pub run_costs: RunCostView,
     pub token_rate: TokenRate,
+    pub visits: StateVisitTimes,
     /// Called workflows, branches and items.
     pub tree: BranchTree,
     /// Counts changes of agents.
@@ -44,6 +46,7 @@ impl RunPaneData {
         self.timeline.apply_event(at, event);
         self.calls.apply_event(at, event);
         self.data.apply_event(event);
+        self.visits.apply_event(at, event);
         if self.tree.apply_event(event) {
             self.agents += 1;
         }
@@ -76,6 +79,13 @@ impl RunPaneData {
             Err(why) => RunDefinitionState::Unknown(why),
         };
         self.trail_version += 1;
+    }
+
+    /// Makes the charts for a pane of so many columns, unless they are there.
+    pub fn lay_out_graph(&mut self, columns: usize, names_only: bool) {
+        if let RunDefinitionState::Known(drawing) = &mut self.definition {
+            drawing.lay_out(columns, names_only);
+        }
     }
 
     /// Puts onto the drawing where the run has been, if that changed since it was done last.

@@ -4,6 +4,7 @@ use super::{history, history_browser, open_run};
 use crate::display::DisplayResponse;
 use crate::model::UiModel;
 use crate::msg::UiCommand;
+use crate::run_view::pane_data::RunDefinitionState;
 use crate::theme::ColorTheme;
 use crate::transcript::item::{ItemTone, TranscriptItem};
 
@@ -24,6 +25,9 @@ pub(super) fn on_response(model: &mut UiModel, response: DisplayResponse) -> Vec
                 let agents = definition.iter().flat_map(|found| &found.agents);
                 view.roster.add_all(agents.map(String::as_str));
                 view.pane_data.set_definition(definition.map(|found| *found));
+                if let RunDefinitionState::Known(drawing) = &view.pane_data.definition {
+                    view.roster.add_all(drawing.agents().iter().map(String::as_str));
+                }
             }
         }
         DisplayResponse::Theme(found) => on_theme_loaded(model, found),

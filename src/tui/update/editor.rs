@@ -4,12 +4,12 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, Mo
 
 use super::{editing_keys, file_mentions};
 use crate::editor::action::EditorAction;
+use crate::editor::graph_list::EditorGraphList;
 use crate::editor::{DefinitionEditor, EditFileList, EditorPrompt, EditorScreen, LARGEST};
 use crate::keymap::KeyAction;
 use crate::keymap::chord::KeyChord;
 use crate::model::UiModel;
 use crate::msg::UiCommand;
-use crate::run_view::run_graph::RunGraphDrawing;
 use crate::text::format_count;
 use crate::transcript::item::{ItemTone, TranscriptItem};
 use crate::view;
@@ -242,7 +242,7 @@ fn on_checked(editor: &mut DefinitionEditor, version: u64, report: EditorCheckRe
     editor.findings.sort_by_key(|finding| (finding.place.line, finding.place.column));
     editor.graph_outdated = report.graphs.is_empty();
     if !report.graphs.is_empty() {
-        editor.graph_drawing = Some(RunGraphDrawing::from_graphs(report.graphs));
+        editor.graph_list = Some(EditorGraphList::from_graphs(report.graphs));
     }
 }
 

@@ -4,7 +4,7 @@ use ratatui::crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use ratatui::layout::{Position, Rect};
 
 use super::panes::{scroll_pane, scroll_target};
-use super::{clipboard, file_mentions};
+use super::{clipboard, file_mentions, graph_pane};
 use crate::layers::ScreenLayer;
 use crate::layout::{LayoutSlot, PaneKind};
 use crate::model::UiModel;
@@ -72,6 +72,9 @@ pub fn on_mouse(model: &mut UiModel, event: MouseEvent) -> Vec<UiCommand> {
 
 fn focus_clicked_pane(model: &mut UiModel, pane: PaneKind, area: Rect, event: MouseEvent) {
     model.panes.focus_pane(pane);
+    if pane == PaneKind::Graph {
+        graph_pane::click_graph(model, area, event.column, event.row);
+    }
     if pane != PaneKind::Conversation {
         let len = view::pane_body(model, pane).map_or(0, |body| body.len());
         let row = view::row_under_pointer(model, pane, area, event.column, event.row);

@@ -2,7 +2,7 @@
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::{clipboard, file_mentions, timeline};
+use super::{clipboard, file_mentions, graph_pane, timeline};
 use crate::display::DisplayRequest;
 use crate::keymap::KeyAction;
 use crate::layout::PaneKind;
@@ -11,6 +11,7 @@ use crate::msg::UiCommand;
 use crate::pane::PaneSearch;
 use crate::pane::body::PaneRowCopy;
 use crate::pane::data;
+use crate::pane::graph_card::watched_drawing;
 use crate::run_view::RunView;
 use crate::run_view::pane_data::RunDefinitionState;
 use crate::text::{format_count, one_line};
@@ -42,6 +43,8 @@ pub fn on_key(model: &mut UiModel, key: KeyEvent) -> Option<Vec<UiCommand>> {
     if model.panes.is_search_typed() {
         return Some(type_search(model, key, meant));
     }
+    // the input box has the arrows and these letters, too
+    let meant = meant.filter(|action| model.panes.focus.is_some_and(|pane| action.is_for_pane(pane)));
     if meant.is_none() {
         model.panes.focus_input();
     }
@@ -86,6 +89,11 @@ fn in_pane(model: &mut UiModel, action: KeyAction) -> Vec<UiCommand> {
     if let Some(step) = timeline::bar_step(action).filter(|_| pane == PaneKind::Timeline) {
         timeline::choose_bar(model, step);
         return Vec::new();
+    }
+    if pane == PaneKind::Graph
+        && let Some(commands) = graph_pane::on_graph_action(model, action)
+    {
+        return commands;
     }
     match action {
         KeyAction::RowUp => scroll_pane(model, pane, 1, false),
@@ -141,6 +149,9 @@ pub fn scroll_pane(model: &mut UiModel, pane: PaneKind, rows: usize, down: bool)
     match (pane, down) {
         (PaneKind::Conversation, true) => model.transcript.scroll_down(rows),
         (PaneKind::Conversation, false) => model.transcript.scroll_up(rows),
+        (PaneKind::Graph, _) if watched_drawing(model).is_some() => {
+            graph_pane::scroll_graph(model, rows, down);
+        }
         _ => {
             view::arrange_panes(model);
             let len = view::pane_body(model, pane).map_or(0, |body| body.len());
@@ -155,6 +166,7 @@ fn scroll_to_edge(model: &mut UiModel, pane: PaneKind, last: bool) {
     match (pane, last) {
         (PaneKind::Conversation, true) => model.transcript.follow_end(),
         (PaneKind::Conversation, false) => model.transcript.to_start(),
+        (PaneKind::Graph, _) if watched_drawing(model).is_some() => graph_pane::go_to_edge(model, last),
         _ => {
             let len = view::pane_body(model, pane).map_or(0, |body| body.len());
             let state = model.panes.state_mut(pane);
@@ -345,6 +357,9 @@ fn find_in_pane(model: &mut UiModel, pane: PaneKind, down: bool, here: bool) {
     let words = search.search_words.trim().to_lowercase();
     let found = match pane {
         PaneKind::Conversation => model.transcript.find_text(&words, down),
+        PaneKind::Graph if watched_drawing(model).is_some() => {
+            graph_pane::find_state(model, &words, down, here)
+        }
         _ => {
             let Some(body) = view::pane_body(model, pane) else { return };
             let (len, at) = (body.len(), model.panes.state(pane).cursor);

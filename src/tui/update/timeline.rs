@@ -12,8 +12,8 @@ use crate::view;
 /// What a key chooses in the chart.
 pub(super) fn bar_step(action: KeyAction) -> Option<BarStep> {
     match action {
-        KeyAction::BarBefore => Some(BarStep::Before),
-        KeyAction::NextBar => Some(BarStep::Next),
+        KeyAction::ChooseLeft => Some(BarStep::Before),
+        KeyAction::ChooseRight => Some(BarStep::Next),
         KeyAction::PreviousItem => Some(BarStep::TrackAbove),
         KeyAction::NextItem => Some(BarStep::TrackBelow),
         _ => None,

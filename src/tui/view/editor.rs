@@ -45,7 +45,7 @@ pub fn arrange_editor(model: &mut UiModel, area: Rect) {
     let (_, column) = editor.buffer.cursor();
     let cursor = text::columns_before(editor.buffer.line(), column);
     editor.scroll_to_cursor(usize::from(areas.text.width), usize::from(areas.text.height), cursor);
-    let lines = editor.graph_drawing.as_ref().map_or(0, |drawing| drawing.len());
+    let lines = editor.graph_list.as_ref().map_or(0, |drawing| drawing.len());
     let (room, columns) =
         areas.side_area.map_or((0, 0), |area| (usize::from(area.height), usize::from(area.width)));
     editor.graph_top = editor.graph_top.min(lines.saturating_sub(room));
@@ -75,7 +75,7 @@ fn editor_areas(editor: &DefinitionEditor, area: Rect) -> EditorAreas {
     let wanted = u16::try_from(editor.findings.len()).unwrap_or(u16::MAX).clamp(1, LISTED) + 1;
     let list = if editor.list { wanted.min(rest / 2) } else { 0 };
     let height = rest - list;
-    let wanted = editor.simulation.is_some() || editor.graph && editor.graph_drawing.is_some();
+    let wanted = editor.simulation.is_some() || editor.graph && editor.graph_list.is_some();
     let graph = (wanted && area.width >= WIDE).then_some(area.width.min(1_000) * 2 / 5);
     let below = if editor.simulation.is_some() && graph.is_none() { height / 2 } else { 0 };
     let height = height - below;
@@ -249,7 +249,7 @@ fn draw_simulation(
 }
 
 fn draw_graph(theme: ColorTheme, editor: &DefinitionEditor, area: Rect, frame: &mut Frame<'_>) {
-    let Some(drawing) = &editor.graph_drawing else { return };
+    let Some(drawing) = &editor.graph_list else { return };
     let looks = drawing.layout_for(usize::from(area.width));
     let edge = area.x.saturating_sub(1);
     for (y, at) in (area.y..area.bottom()).zip(editor.graph_top..) {

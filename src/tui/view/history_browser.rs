@@ -285,7 +285,7 @@ fn browser_keys(model: &UiModel, archive: Option<&HistoryBrowser>, columns: usiz
         parts.extend(key(KeyAction::Open, "opens"));
     }
     if page.is_none() && run.is_some() {
-        parts.extend(key(KeyAction::NextBar, "chooses a bar"));
+        parts.extend(key(KeyAction::ChooseRight, "chooses a bar"));
     }
     let is_step = page.is_some_and(|page| page.step.is_some());
     if is_step {

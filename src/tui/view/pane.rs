@@ -7,6 +7,7 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use super::draw_helpers::{put_line, select_row};
+use super::graph_pane;
 use crate::keymap::KeyAction;
 use crate::layout::{LayoutSlot, PaneKind};
 use crate::model::UiModel;
@@ -27,7 +28,7 @@ pub fn pane_body(model: &UiModel, pane: PaneKind) -> Option<PaneBody<'_>> {
             PaneBody::Timeline(&watch.timeline, model.now)
         }
         (PaneKind::Graph, Some(watch)) => match &watch.definition {
-            RunDefinitionState::Known(drawing) => PaneBody::Graph(drawing, &state.graph_layout),
+            RunDefinitionState::Known(drawing) => PaneBody::Graph(drawing),
             RunDefinitionState::Unasked | RunDefinitionState::Asked | RunDefinitionState::Unknown(_) => {
                 PaneBody::Rows(&state.rows)
             }
@@ -48,32 +49,24 @@ pub fn arrange_panes(model: &mut UiModel, placed: &[(LayoutSlot, Rect)]) {
 }
 
 fn arrange_one(model: &mut UiModel, pane: PaneKind, area: Rect) {
-    if pane == PaneKind::Graph
-        && let Some(id) = model.watched_run().map(|run| run.id.clone())
-        && let Some(run) = model.run_mut(&id)
-    {
-        run.pane_data.mark_graph();
+    if pane == PaneKind::Graph && graph_pane::arrange_graph(model, area) {
+        return;
     }
     let columns = usize::from(area.width);
     let made_of = rows_key(model, pane, columns);
     if model.panes.state(pane).rows_key.as_ref() != Some(&made_of) {
         let other_run = model.panes.state(pane).rows_key.as_ref().is_some_and(|old| old.run != made_of.run);
         let rows = build_rows(model, pane, columns);
-        let looks = match pane_body(model, pane) {
-            Some(PaneBody::Graph(drawing, _)) => drawing.layout_for(columns),
-            _ => Vec::new(),
-        };
         let state = model.panes.state_mut(pane);
         if other_run {
             (state.cursor, state.top_row, state.cursor_held, state.mark_start) = (0, 0, false, None);
         }
-        (state.rows, state.graph_layout, state.rows_key) = (rows, looks, Some(made_of));
+        (state.rows, state.rows_key) = (rows, Some(made_of));
     }
     let Some(body) = pane_body(model, pane) else { return };
     let len = body.len();
     let calls = model.watched_run().is_some_and(|run| run.pane_data.calls.iter().next().is_some());
     let follow = match (pane, body) {
-        (_, PaneBody::Graph(drawing, _)) => drawing.current_line(),
         (_, PaneBody::Timeline(..)) => len.checked_sub(1),
         (PaneKind::Tools, _) if calls => len.checked_sub(1),
         _ => None,
@@ -124,7 +117,7 @@ fn rows_key(model: &UiModel, pane: PaneKind, columns: usize) -> PaneRowsKey {
         PaneKind::Conversation => 0,
         PaneKind::Timeline => u64::from(run.pane_data.timeline.is_empty()),
         PaneKind::Graph => match &run.pane_data.definition {
-            RunDefinitionState::Known(drawing) => 4 + drawing.version(),
+            RunDefinitionState::Known(_) => 4,
             RunDefinitionState::Unasked => 1,
             RunDefinitionState::Asked => 2,
             RunDefinitionState::Unknown(_) => 3,
@@ -221,6 +214,9 @@ pub fn draw_pane(model: &UiModel, pane: PaneKind, area: Rect, frame: &mut Frame<
         &pane_title(model, pane, &body, usize::from(inside.width)),
         inside.width,
     );
+    if pane == PaneKind::Graph && graph_pane::draw_graph(model, inside, frame) {
+        return;
+    }
     let state = model.panes.state(pane);
     let (columns, chosen) = (usize::from(inside.width), state.chosen_rows());
     let chart = pane_chart(model, pane, inside.width).map(|chart| chart.lines(usize::from(inside.height)));
@@ -307,7 +303,7 @@ pub fn pane_keys(model: &UiModel, pane: PaneKind) -> String {
         ],
         PaneKind::Timeline => &[
             (KeyAction::Search, "finds"),
-            (KeyAction::NextBar, "next bar"),
+            (KeyAction::ChooseRight, "next bar"),
             (KeyAction::Open, "opens"),
             (KeyAction::Back, "back"),
         ],

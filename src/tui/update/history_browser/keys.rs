@@ -84,8 +84,8 @@ fn chooses_bar(archive: &mut HistoryBrowser, action: KeyAction) -> bool {
     let Some(run) = archive.run.as_mut().filter(|_| !in_front) else { return false };
     let is_chosen = run.chosen_bar.is_some();
     let step = match action {
-        KeyAction::BarBefore => BarStep::Before,
-        KeyAction::NextBar => BarStep::Next,
+        KeyAction::ChooseLeft => BarStep::Before,
+        KeyAction::ChooseRight => BarStep::Next,
         KeyAction::RowUp if is_chosen => BarStep::TrackAbove,
         KeyAction::RowDown if is_chosen => BarStep::TrackBelow,
         _ => return false,

@@ -1,0 +1,146 @@
+//! What the card of a state says, and what the pane of the graph knows of the run: its drawing, its breakpoints.
+
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+
+use crate::model::UiModel;
+use crate::run_view::RunView;
+use crate::run_view::pane_data::RunDefinitionState;
+use crate::run_view::run_graph::{GraphStateRef, RunGraphDrawing};
+use crate::text::{
+    clean_text, display_width, format_count, format_dollars, format_duration, format_thousands, wrap_line,
+};
+use crate::theme::ColorTheme;
+use synthdev_service::definition_views::graph::{GraphEdge, GraphNode, WorkflowGraph};
+use synthdev_service::run_steering::Breakpoint;
+
+/// The drawing of the run that the panes show.
+pub fn watched_drawing(model: &UiModel) -> Option<(&RunView, &RunGraphDrawing)> {
+    let run = model.watched_run()?;
+    match &run.pane_data.definition {
+        RunDefinitionState::Known(drawing) => Some((run, drawing)),
+        RunDefinitionState::Unasked | RunDefinitionState::Asked | RunDefinitionState::Unknown(_) => None,
+    }
+}
+
+/// Breakpoints of a run, or those of the next one if it is over.
+pub fn breakpoints_of<'m>(model: &'m UiModel, run: &'m RunView) -> &'m [Breakpoint] {
+    if run.is_over { &model.breakpoints.points } else { &run.breakpoints.points }
+}
+
+/// The position of the breakpoint before a state.
+pub fn breakpoint_position(points: &[Breakpoint], node: &GraphNode) -> Option<usize> {
+    let is_end = |path: &str, end: &str| {
+        path.strip_suffix(end).is_some_and(|before| before.is_empty() || before.ends_with('/'))
+    };
+    points.iter().position(|point| match point {
+        Breakpoint::State { state } => is_end(&node.name, state) || is_end(state, &node.name),
+        Breakpoint::Tool { .. } | Breakpoint::Spend { .. } | Breakpoint::Now => false,
+    })
+}
+
+/// What is known of the chosen state: its definition, its transitions, its visits.
+pub fn card_lines(model: &UiModel, columns: usize) -> Vec<Line<'static>> {
+    let Some((run, drawing)) = watched_drawing(model) else { return Vec::new() };
+    let Some(chosen) = model.panes.graph.chosen else { return Vec::new() };
+    let (Some(graph), Some(node)) = (drawing.graph(chosen.workflow), drawing.node(chosen)) else {
+        return Vec::new();
+    };
+    let theme = model.theme;
+    let mut card = CardText { columns: columns.max(8), lines: Vec::new() };
+    let visits = visit_text(node);
+    card.push(
+        &visits,
+        if node.tally.is_some_and(|tally| tally.count > 0) { theme.good_style() } else { theme.dim_style() },
+    );
+    for line in visit_times(run, drawing, chosen) {
+        card.push(&line, theme.dim_style());
+    }
+    if breakpoint_position(breakpoints_of(model, run), node).is_some() {
+        card.push("● the run stops before this state", theme.bad_style());
+    }
+    if node.details.fields.is_empty() {
+        card.push(&node.about, theme.text());
+    }
+    for field in &node.details.fields {
+        card.push_field(field.name, &field.text, theme);
+    }
+    for (name, text) in transition_texts(graph, chosen.node) {
+        card.push_field(name, &text, theme);
+    }
+    card.lines
+}
+
+fn visit_text(node: &GraphNode) -> String {
+    let Some(tally) = node.tally.filter(|tally| tally.count > 0) else {
+        return "not visited yet".to_owned();
+    };
+    let mut text = format_count(u64::from(tally.count), "visit");
+    if tally.tokens > 0 {
+        let cost = format_dollars(tally.cost_usd);
+        text.push_str(&format!(" · {} tokens · {cost}", format_thousands(tally.tokens)));
+    }
+    text
+}
+
+/// `visited at 1:02.3 s for 4.2 s`
+fn visit_times(run: &RunView, drawing: &RunGraphDrawing, chosen: GraphStateRef) -> Vec<String> {
+    let Some(node) = drawing.node(chosen) else { return Vec::new() };
+    let Some(log) = run.pane_data.visits.log(drawing.scope(chosen.workflow), &node.name) else {
+        return Vec::new();
+    };
+    let visit = |(start, took): &(u64, Option<u64>)| match took {
+        Some(ms) => format!("  after {}: {}", format_duration(*start), format_duration(*ms)),
+        None if run.is_over => format!("  after {}", format_duration(*start)),
+        None => format!("  after {}: runs", format_duration(*start)),
+    };
+    let total = (log.visits.len() > 1).then(|| format!("  together {}", format_duration(log.total_ms)));
+    log.visits.iter().map(visit).chain(total).collect()
+}
+
+/// `to`, or `on failure to`, with the target and the condition.
+fn transition_texts(graph: &WorkflowGraph, node: usize) -> Vec<(&'static str, String)> {
+    let text = |edge: &GraphEdge| {
+        let name = graph.nodes.get(edge.to).map_or("", |node| &node.label);
+        let count = edge.tally.filter(|tally| tally.count > 0).map(|tally| format!(" ×{}", tally.count));
+        let when = if edge.label.is_empty() { String::new() } else { format!(" — {}", edge.label) };
+        let kind = if edge.kind.is_exception() { "failure" } else { "to" };
+        (kind, format!("▸ {name}{}{when}", count.unwrap_or_default()))
+    };
+    graph.outgoing_edges(node).map(text).collect()
+}
+
+/// Columns of the names of fields.
+const NAMES: usize = 12;
+
+struct CardText {
+    columns: usize,
+    lines: Vec<Line<'static>>,
+}
+
+impl CardText {
+    fn push(&mut self, text: &str, style: Style) {
+        let text = clean_text(text);
+        for range in wrap_line(&text, self.columns) {
+            self.lines.push(Line::styled(text[range].trim_end().to_owned(), style));
+        }
+    }
+
+    /// The name at the left, the text beside it, all of it.
+    fn push_field(&mut self, name: &str, text: &str, theme: ColorTheme) {
+        let names = NAMES.min(self.columns / 3);
+        let room = self.columns.saturating_sub(names).max(4);
+        let mut shown = name.to_owned();
+        for line in text.lines() {
+            let line = clean_text(line);
+            for range in wrap_line(&line, room) {
+                let blanks = " ".repeat(names.saturating_sub(display_width(&shown)));
+                let head = format!("{}{blanks}", std::mem::take(&mut shown));
+                self.lines.push(Line::from(vec![
+                    Span::styled(head, theme.dim_style()),
+                    Span::styled(line[range].trim_end().to_owned(), theme.text()),
+                ]));
+            }
+        }
+    }
+}

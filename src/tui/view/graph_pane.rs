@@ -1,0 +1,181 @@
+//! Draws the pane of the graph: the part of the drawing that is seen, the card of the chosen state over it, and the
+//! keys on its lower border.
+
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use ratatui::style::{Modifier, Style};
+use ratatui::text::{Line, Span};
+
+use super::draw_helpers::{draw_box, put_line};
+use crate::keymap::KeyAction;
+use crate::layout::PaneKind;
+use crate::model::UiModel;
+use crate::pane::graph::GraphPaneState;
+use crate::pane::graph_card::{breakpoint_position, breakpoints_of, card_lines, watched_drawing};
+use crate::run_view::run_graph::GraphDrawingMarks;
+use crate::text::{display_width, fit_to_columns};
+use crate::theme::ColorTheme;
+use synthdev_service::definition_views::graph::chart::window::ChartStyle;
+use synthdev_service::definition_views::graph::layout::{CellRect, CellSize};
+
+/// A lower pane has no room for a border below the drawing.
+const BORDERED: u16 = 8;
+
+/// The drawing's part of the pane.
+pub fn drawing_area(area: Rect) -> Rect {
+    let border = u16::from(area.height >= BORDERED);
+    Rect { height: area.height - border, ..area }
+}
+
+/// Lays out what is on screen. `false`: there is no drawing yet.
+pub fn arrange_graph(model: &mut UiModel, area: Rect) -> bool {
+    let area = drawing_area(area);
+    let size = CellSize { width: usize::from(area.width), height: usize::from(area.height) };
+    let names_only = model.panes.graph.names_only;
+    let Some(id) = watched_drawing(model).map(|(run, _)| run.id.clone()) else { return false };
+    if let Some(run) = model.run_mut(&id) {
+        run.pane_data.mark_graph();
+        run.pane_data.lay_out_graph(size.width, names_only);
+    }
+    let mut state = std::mem::take(&mut model.panes.graph);
+    if state.run.as_ref() != Some(&id) {
+        state = GraphPaneState { run: Some(id), names_only, ..GraphPaneState::default() };
+    }
+    state.reveals_chosen |= state.size != size;
+    state.size = size;
+    if let Some((_, drawing)) = watched_drawing(model) {
+        state.settle(drawing);
+    }
+    let (top, height) = (state.top, size.height);
+    model.panes.graph = state;
+    let pane = model.panes.state_mut(PaneKind::Graph);
+    (pane.top_row, pane.height) = (top, height);
+    true
+}
+
+/// `false`: there is no drawing yet.
+pub fn draw_graph(model: &UiModel, area: Rect, frame: &mut Frame<'_>) -> bool {
+    let Some((run, drawing)) = watched_drawing(model).filter(|(_, drawing)| !drawing.is_empty()) else {
+        return false;
+    };
+    let (inside, state) = (drawing_area(area), &model.panes.graph);
+    let points = breakpoints_of(model, run);
+    let focused = model.keyed_pane() == Some(PaneKind::Graph);
+    let marks = GraphDrawingMarks {
+        chosen: state.chosen.filter(|_| focused),
+        has_breakpoint: &|node| breakpoint_position(points, node).is_some(),
+        agent_sign: &|node| {
+            let agent = node.details.agent.as_ref()?;
+            let number = drawing.agents().iter().position(|name| name == agent)?;
+            Some((run.roster.mark(agent), number))
+        },
+    };
+    let window = CellRect {
+        x: state.left,
+        y: state.top,
+        width: usize::from(inside.width),
+        height: usize::from(inside.height),
+    };
+    for (y, line) in (inside.y..inside.bottom()).zip(drawing.window_lines(window, &marks)) {
+        let spans = line.into_iter().map(|span| {
+            let agent = span.style.agent.and_then(|number| drawing.agents().get(number));
+            let look = agent.map(|agent| run.roster.style(model.theme, agent));
+            Span::styled(span.text, chart_style(span.style, look, model.theme))
+        });
+        put_line(frame, inside.x, y, &Line::from(spans.collect::<Vec<_>>()), inside.width);
+    }
+    if inside.height < area.height {
+        put_line(
+            frame,
+            area.x,
+            inside.bottom(),
+            &border_line(model, focused, usize::from(area.width)),
+            area.width,
+        );
+    }
+    if focused && state.card_open {
+        draw_card(model, inside, frame);
+    }
+    true
+}
+
+/// `agent`: the look of the agent whose sign it is.
+fn chart_style(style: ChartStyle, agent: Option<Style>, theme: ColorTheme) -> Style {
+    let look = agent.unwrap_or_else(|| theme.graph(style.tone));
+    let look = match (style.is_chosen, agent) {
+        (true, None) => look.patch(theme.accent_style()).add_modifier(Modifier::BOLD),
+        _ => look,
+    };
+    if style.is_filled { look.add_modifier(Modifier::REVERSED) } else { look }
+}
+
+/// `─ arrows choose · Enter opens · Alt+B breakpoint ───── names only ─`
+fn border_line(model: &UiModel, focused: bool, columns: usize) -> Line<'static> {
+    let theme = model.theme;
+    let key = |action: KeyAction, about: &str| {
+        let key = if focused { model.keymap.pane_key(action) } else { model.keymap.key(action) };
+        key.map(|key| format!("{key} {about}"))
+    };
+    let state = &model.panes.graph;
+    let names = if state.names_only { "conditions" } else { "names only" };
+    let open = if state.card_open { "closes" } else { "opens" };
+    let keys: Vec<String> = if focused {
+        [
+            Some("arrows choose".to_owned()),
+            key(KeyAction::Open, open),
+            key(KeyAction::GraphBreakpoint, "breakpoint"),
+            key(KeyAction::GraphNames, names),
+            key(KeyAction::Last, "the run"),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
+    } else {
+        key(KeyAction::Show(PaneKind::Graph), "chooses states").into_iter().collect()
+    };
+    let style = if focused { theme.accent_style() } else { theme.dim_style() };
+    let text = fit_to_columns(&keys.join(" · "), columns.saturating_sub(4)).into_owned();
+    let text = format!("─ {text} ");
+    let rule = "─".repeat(columns.saturating_sub(display_width(&text)));
+    Line::styled(text + &rule, style)
+}
+
+/// The chosen state over the lower part of the drawing, or over the upper one where that would hide its box.
+fn draw_card(model: &UiModel, area: Rect, frame: &mut Frame<'_>) {
+    let state = &model.panes.graph;
+    let Some((_, drawing)) = watched_drawing(model) else { return };
+    let Some((chosen, node)) = state.chosen.and_then(|chosen| Some((chosen, drawing.node(chosen)?))) else {
+        return;
+    };
+    if area.height < 5 || area.width < 12 {
+        return;
+    }
+    let lines = card_lines(model, usize::from(area.width.saturating_sub(4)));
+    let most = area.height * 2 / 3;
+    let height = u16::try_from(lines.len() + 2).unwrap_or(u16::MAX).min(most.max(5));
+    let row = drawing.state_area(chosen).map_or(0, |area| area.y.saturating_sub(state.top));
+    let is_low = row + 2 > usize::from(area.height - height);
+    let y = if is_low { area.y } else { area.bottom() - height };
+    let area = Rect { y, height, ..area };
+    let theme = model.theme;
+    let title = fit_to_columns(&format!(" {} ", node.name), usize::from(area.width - 4)).into_owned();
+    let inside = draw_box(frame, area, &title, theme.accent_style());
+    let room = usize::from(inside.height);
+    let top = state.card_top.min(lines.len().saturating_sub(room));
+    for (y, line) in (inside.y..inside.bottom()).zip(lines.iter().skip(top)) {
+        put_line(frame, inside.x + 1, y, line, inside.width.saturating_sub(2));
+    }
+    let below = lines.len().saturating_sub(top + room);
+    if below > 0 {
+        let key =
+            model.keymap.pane_key(KeyAction::PaneDown).map_or_else(String::new, |key| format!(", {key}"));
+        let text = format!(" ↓ {below} more{key} ");
+        put_line(
+            frame,
+            area.x + 2,
+            area.bottom() - 1,
+            &Line::styled(text, theme.accent_style()),
+            area.width - 4,
+        );
+    }
+}
