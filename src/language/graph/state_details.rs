@@ -1,4 +1,4 @@
-//! What a state is in full, field by field, for whoever chose it in a drawing: nothing is shortened.
+//! What a state is in full, field by field, for a user who chose it in a drawing: nothing is shortened.
 //!
 //! Whatever comes from a file is made printable here; line ends stay.
 

@@ -58,7 +58,7 @@ const RIGHT: u8 = 8;
 const LINES: [char; 16] = [' ', '╵', '╷', '│', '╴', '╯', '╮', '┤', '╶', '╰', '╭', '├', '─', '┴', '┬', '┼'];
 
 #[derive(Clone, Copy)]
-struct WindowCell {
+struct PaintedCell {
     /// A sign of one or two columns; `'\0'`: the second half of one, or the place of a longer one.
     sign: char,
     lines: u8,
@@ -68,7 +68,7 @@ struct WindowCell {
 
 struct WindowCanvas {
     area: CellRect,
-    cells: Vec<WindowCell>,
+    cells: Vec<PaintedCell>,
     /// Signs of several characters.
     joined: HashMap<usize, String>,
 }
@@ -85,7 +85,7 @@ impl ChartView<'_> {
         if area.width == 0 {
             return vec![ChartLine::new(); area.height];
         }
-        let blank = WindowCell {
+        let blank = PaintedCell {
             sign: ' ',
             lines: 0,
             is_dashed: false,
@@ -302,7 +302,7 @@ impl WindowCanvas {
 
     fn line(&self, first: usize, width: usize) -> ChartLine {
         let cells = &self.cells[first..first + width];
-        let is_blank = |cell: &WindowCell| {
+        let is_blank = |cell: &PaintedCell| {
             cell.sign == ' ' && cell.lines == 0 && !cell.style.is_filled && !cell.style.is_chosen
         };
         let end = cells.iter().rposition(|cell| !is_blank(cell)).map_or(0, |last| last + 1);
@@ -323,7 +323,7 @@ impl WindowCanvas {
     }
 }
 
-fn line_sign(cell: &WindowCell) -> char {
+fn line_sign(cell: &PaintedCell) -> char {
     match LINES[usize::from(cell.lines & 15)] {
         '│' if cell.is_dashed => '╎',
         '─' if cell.is_dashed => '╌',
