@@ -23,7 +23,7 @@ pub fn lay_out_graph(input: &LayoutInput<'_>) -> GraphLayout {
     }
     let mut cells = ordering::LayeredCells::from_input(input);
     cells.reduce_crossings();
-    let returns = returns::ReturnPlan::from_cells(&cells, input);
+    let returns = returns::ReturnPlan::from_cells(&mut cells, input);
     let columns = columns::assign_columns(&mut cells, &returns);
     routes::draw_routes(input, &cells, &columns, returns)
 }

@@ -4,7 +4,7 @@
 
 use std::borrow::Cow;
 
-use ratatui::text::{Line, Span};
+use ratatui::text::Line;
 
 use super::timeline::{list_line, row_index};
 use crate::run_view::run_graph::RunGraphDrawing;

@@ -16,8 +16,6 @@ pub(super) struct CellColumns {
     /// Where each link leaves the cell above, and reaches the one below.
     pub(super) link_tops: Vec<isize>,
     pub(super) link_bottoms: Vec<isize>,
-    /// Where each line that leads up leaves a box below it.
-    pub(super) exits: Vec<isize>,
     /// Where the lines of each column at the right side reach a box from above.
     pub(super) entries: Vec<isize>,
 }
@@ -43,9 +41,6 @@ fn widen_boxes(cells: &mut LayeredCells, returns: &ReturnPlan) {
         cells.above.iter().zip(&cells.below).map(|(above, below)| (above.len(), below.len())).collect();
     for column in &returns.columns {
         ends[column.to].0 += usize::from(column.entry_row.is_none());
-    }
-    for track in &returns.tracks {
-        ends[track.from].1 += usize::from(track.exit_row.is_none());
     }
     for (cell, (above, below)) in cells.cells.iter_mut().zip(ends) {
         if matches!(cell.kind, CellKind::Box(_)) {
@@ -188,17 +183,10 @@ fn assign_ports(cells: &LayeredCells, returns: &ReturnPlan, lefts: Vec<isize>) -
     let mut columns = CellColumns {
         link_tops: cells.links.iter().map(|link| lefts[link.from]).collect(),
         link_bottoms: cells.links.iter().map(|link| lefts[link.to]).collect(),
-        exits: vec![0; returns.tracks.len()],
         entries: vec![0; returns.columns.len()],
         lefts,
     };
-    let mut exits = vec![Vec::new(); cells.cells.len()];
     let mut entries = vec![Vec::new(); cells.cells.len()];
-    for (at, track) in returns.tracks.iter().enumerate() {
-        if track.exit_row.is_none() {
-            exits[track.from].push(at);
-        }
-    }
     for (at, column) in returns.columns.iter().enumerate().filter(|(_, column)| column.entry_row.is_none()) {
         entries[column.to].push(at);
     }
@@ -211,18 +199,15 @@ fn assign_ports(cells: &LayeredCells, returns: &ReturnPlan, lefts: Vec<isize>) -
         below.sort_by_key(|link| cells.cells[cells.links[*link].to].position);
         let mut above = cells.above[at].clone();
         above.sort_by_key(|link| cells.cells[cells.links[*link].from].position);
-        // lines that lead up go to the right side: they are last
-        let wanted = |links: &[usize], more: usize, column: &[isize]| -> Vec<isize> {
-            links.iter().map(|link| column[*link]).chain(std::iter::repeat_n(last, more)).collect()
-        };
-        let ports = spread_ports(&wanted(&below, exits[at].len(), &columns.link_bottoms), first, last);
+        let wanted: Vec<isize> = below.iter().map(|link| columns.link_bottoms[*link]).collect();
+        let ports = spread_ports(&wanted, first, last);
         for (link, port) in below.iter().zip(&ports) {
             columns.link_tops[*link] = *port;
         }
-        for (track, port) in exits[at].iter().zip(&ports[below.len()..]) {
-            columns.exits[*track] = *port;
-        }
-        let ports = spread_ports(&wanted(&above, entries[at].len(), &columns.link_tops), first, last);
+        // lines that lead up come from the right side: they are last
+        let right = std::iter::repeat_n(last, entries[at].len());
+        let wanted: Vec<isize> = above.iter().map(|link| columns.link_tops[*link]).chain(right).collect();
+        let ports = spread_ports(&wanted, first, last);
         for (link, port) in above.iter().zip(&ports) {
             columns.link_bottoms[*link] = *port;
         }

@@ -89,13 +89,8 @@ impl LayeredCells {
         if matches!(course, EdgeCourse::Return | EdgeCourse::Loop) {
             return None;
         }
-        let layer = 2 * input.layering.layers[edge.from] + 1;
-        if layer >= self.layers.len() {
-            self.layers.push(Vec::new());
-        }
-        let width = if edge.label.width == 0 { 1 } else { edge.label.width + 2 };
-        let label = self.add_cell(CellKind::Label(at), layer, width);
-        self.add_link(edge.from, label);
+        let label = self.add_label(at, edge);
+        let layer = self.cells[label].layer;
         if course == EdgeCourse::Reference {
             return Some(label);
         }
@@ -112,6 +107,31 @@ impl LayeredCells {
         }
         self.add_link(last, edge.to);
         Some(label)
+    }
+
+    /// In the layer below the box that the edge leaves.
+    fn add_label(&mut self, at: usize, edge: &LayoutEdge) -> usize {
+        let layer = self.cells[edge.from].layer + 1;
+        if layer >= self.layers.len() {
+            self.layers.push(Vec::new());
+        }
+        let width = if edge.label.width == 0 { 1 } else { edge.label.width + 2 };
+        let label = self.add_cell(CellKind::Label(at), layer, width);
+        self.add_link(edge.from, label);
+        label
+    }
+
+    /// The label of an edge that leads up, right of what comes from its box and from boxes left of it.
+    pub(super) fn add_return_label(&mut self, edge: usize, from: usize, input: &LayoutInput<'_>) -> usize {
+        let label = self.add_label(edge, &input.edges[edge]);
+        let layer = self.cells[label].layer;
+        let mut order: Vec<usize> =
+            self.layers[layer].iter().copied().filter(|cell| *cell != label).collect();
+        let own = self.cells[from].position * 1_000;
+        let before = order.iter().rposition(|cell| self.mean_position(*cell, true) <= own);
+        order.insert(before.map_or(0, |before| before + 1), label);
+        self.set_order(layer, order);
+        label
     }
 
     /// Each layer in the order in which the one above leads to it.

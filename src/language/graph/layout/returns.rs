@@ -1,8 +1,9 @@
 //! Lines that lead up, and those from a box to itself: they run in columns at the right side.
 //!
 //! Where nothing is to the right of a box, they leave it at its right border, with their text below them; all of these
-//! that lead to one box share a column. From any other box they leave below, in a column of their own, which their text
-//! is beside. They reach a box at its right border, else from above.
+//! that lead to one box share a column. From any other box they leave below, with their text in the layer below as that
+//! of lines that lead down, and go to a column of their own from there. They reach a box at its right border, else from
+//! above.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -16,6 +17,8 @@ pub(super) struct ReturnTrack {
     pub(super) from: usize,
     /// The row of the box, counted from its border, at which it starts; `None`: below it.
     pub(super) exit_row: Option<usize>,
+    /// The cell of its text in the layer below the box; `None`: it starts at the side of the box.
+    pub(super) label_cell: Option<usize>,
     /// Position among the columns.
     pub(super) column: usize,
 }
@@ -42,11 +45,12 @@ pub(super) struct ReturnPlan {
 }
 
 impl ReturnColumn {
-    /// What it passes, in half layers: layer `n` is `2 n`, the rows below it are `2 n + 1`.
+    /// What it passes, in half layers: layer `n` is `2 n`, the rows below it are `2 n + 1`. What starts below a box goes
+    /// to its column below the layer of its text.
     pub(super) fn passed(&self, cells: &LayeredCells) -> (isize, isize) {
         let half = |cell: usize| 2 * cells.cells[cell].layer.cast_signed();
         let first = half(self.to) - isize::from(self.entry_row.is_none());
-        (first, half(self.from) + isize::from(self.starts_below))
+        (first, half(self.from) + if self.starts_below { 3 } else { 0 })
     }
 }
 
@@ -60,7 +64,8 @@ enum SideEnd {
 }
 
 impl ReturnPlan {
-    pub(super) fn from_cells(cells: &LayeredCells, input: &LayoutInput<'_>) -> Self {
+    /// Adds a cell for the text of each line that leaves a box below it.
+    pub(super) fn from_cells(cells: &mut LayeredCells, input: &LayoutInput<'_>) -> Self {
         let heights = input.boxes.iter().map(|size| size.height).collect();
         let mut plan = Self { heights, ..Self::default() };
         // by target, and by edge where the column is its own
@@ -89,10 +94,14 @@ impl ReturnPlan {
                 edge: *edge,
                 from: from(edge),
                 exit_row: None,
+                label_cell: None,
                 column,
             }));
         }
         plan.assign_side_rows(cells, input);
+        for track in plan.tracks.iter_mut().filter(|track| track.exit_row.is_none()) {
+            track.label_cell = Some(cells.add_return_label(track.edge, track.from, input));
+        }
         plan
     }
 

@@ -35,7 +35,7 @@ struct LayerChannels {
     channels: Vec<ChannelRows>,
     /// The net of each link in its channel.
     link_nets: Vec<usize>,
-    /// Of each line that leaves a box below it and leads up.
+    /// Of each line that leaves a box below it and leads up, below its text.
     exit_nets: Vec<usize>,
     /// Of each column at the right side whose lines reach a box from above.
     entry_nets: Vec<usize>,
@@ -60,11 +60,10 @@ impl LayerChannels {
             nets[channel].len() - 1
         };
         let (mut exit_nets, mut entry_nets) = (Vec::new(), Vec::new());
-        for (at, track) in returns.tracks.iter().enumerate() {
-            let below = cells.cells[track.from].layer + 1;
-            exit_nets.push(match track.exit_row {
-                Some(_) => 0,
-                None => add(below, vec![columns.exits[at]], None),
+        for track in &returns.tracks {
+            exit_nets.push(match track.label_cell {
+                Some(label) => add(cells.cells[label].layer + 1, vec![columns.lefts[label]], None),
+                None => 0,
             });
         }
         for (at, column) in returns.columns.iter().enumerate() {
@@ -202,28 +201,25 @@ impl RouteDrawing<'_> {
         for (cell, left) in cells.cells.iter().zip(&self.columns.lefts) {
             rights[cell.layer] = rights[cell.layer].max(left + cell.width);
         }
-        let mut widths = vec![1; self.returns.columns.len()];
         for track in &self.returns.tracks {
             let label = self.input.edges[track.edge].label.width.cast_signed();
-            if track.exit_row.is_some() {
+            if track.exit_row.is_some() && label > 0 {
                 let end = self.columns.lefts[track.from] + cells.cells[track.from].width + 1 + label;
                 let right = &mut rights[cells.cells[track.from].layer];
-                *right = (*right).max(if label > 0 { end } else { 0 });
-            } else if label > 0 {
-                widths[track.column] = label + 2;
+                *right = (*right).max(end);
             }
         }
         // first and last half layer, first free column
         let mut placed: Vec<(isize, isize, isize)> = Vec::new();
         let mut found = Vec::new();
-        for (column, width) in self.returns.columns.iter().zip(widths) {
+        for column in &self.returns.columns {
             let (first, last) = column.passed(cells);
             let layers = first.div_euclid(2)..=(last + 1).div_euclid(2);
             let beside = layers.filter_map(|layer| rights.get(usize::try_from(layer).ok()?)).copied();
             let others = placed.iter().filter(|(from, to, _)| *from <= last && first <= *to);
             let x = beside.chain(others.map(|(_, _, end)| *end)).max().unwrap_or(0) + RETURN_GAP;
-            placed.push((first, last, x + width));
-            self.right = self.right.max(x + width);
+            placed.push((first, last, x + 1));
+            self.right = self.right.max(x + 1);
             found.push(x);
         }
         found
@@ -231,15 +227,8 @@ impl RouteDrawing<'_> {
 
     fn return_route(&self, at: usize, track: &ReturnTrack, column: isize) -> SignedRoute {
         let border = |cell: usize| self.columns.lefts[cell] + self.cells.cells[cell].width - 1;
-        let (target, mut points) = (self.returns.columns[track.column], Vec::new());
-        if let Some(row) = track.exit_row {
-            let row = self.box_top(track.from) + row.cast_signed();
-            points.extend([(border(track.from), row), (column, row)]);
-        } else {
-            points.push((self.columns.exits[at], self.box_floor(track.from)));
-            self.add_turn(&mut points, self.layer(track.from) + 1, self.channels.exit_nets[at], column);
-        }
-        let start = points.last().map_or(0, |point| point.1);
+        let (mut points, label) = self.return_start(at, track, column);
+        let target = self.returns.columns[track.column];
         let head = if let Some(row) = target.entry_row {
             let row = self.box_top(target.to) + row.cast_signed();
             points.extend([(column, row), (border(target.to) + 1, row)]);
@@ -250,15 +239,27 @@ impl RouteDrawing<'_> {
             points.push((entry, self.box_top(target.to) - 1));
             ArrowHead::Down
         };
-        let label = if track.exit_row.is_some() {
-            (border(track.from) + 2, start + 1)
-        } else {
-            let end = points.iter().rev().find(|point| point.0 == column).map_or(start, |point| point.1);
-            let height = self.input.edges[track.edge].label.height.cast_signed();
-            let floor = self.rows.tops[self.layer(track.from)] + self.rows.heights[self.layer(track.from)];
-            (column + 2, ((start + end + 1 - height) / 2).min(floor - height).max(self.box_top(target.to)))
-        };
         SignedRoute { points, head, label }
+    }
+
+    /// From the box to the column of the line, and the first cell of its text.
+    fn return_start(
+        &self,
+        at: usize,
+        track: &ReturnTrack,
+        column: isize,
+    ) -> (Vec<(isize, isize)>, (isize, isize)) {
+        let below = track.label_cell.and_then(|label| Some((label, *self.cells.above[label].first()?)));
+        if let Some((label, link)) = below {
+            let (layer, left) = (self.layer(label), self.columns.lefts[label]);
+            let mut points = vec![(self.columns.link_tops[link], self.box_floor(track.from))];
+            self.add_turn(&mut points, layer, self.channels.link_nets[link], left);
+            self.add_turn(&mut points, layer + 1, self.channels.exit_nets[at], column);
+            return (points, (left + 2, self.rows.tops[layer]));
+        }
+        let border = self.columns.lefts[track.from] + self.cells.cells[track.from].width - 1;
+        let row = self.box_top(track.from) + track.exit_row.unwrap_or(0).cast_signed();
+        (vec![(border, row), (column, row)], (border + 2, row + 1))
     }
 
     /// Everything from the first column on.
