@@ -1,18 +1,22 @@
 //! The pane of the graph: shipped workflows and one with everything at four sizes, keys and the mouse in it, its card,
 //! breakpoints, and a large workflow.
 
+use std::path::Path;
+
 use ratatui::crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use serde_json::{Value, json};
+use synthdev::bootstrap::wiring;
 use synthdev::domain::source_location::ConfigLayer;
 use synthdev::engine::steering::Breakpoint;
 use synthdev::language::graph::{EdgeKind, GraphEdge, WorkflowGraph};
 use synthdev::language::source::SourceFile;
-use synthdev::settings::catalog::{ConfigCatalog, ConfigSources};
+use synthdev::settings::catalog::ConfigCatalog;
 use synthdev::tui::display::DisplayResponse;
 use synthdev::tui::run_view::run_graph::RunDefinitionView;
 
 use super::panes::{budget, keys};
 use super::*;
+use crate::support::stage::{Texts, config_sources};
 
 const SIZES: [(u16, u16); 4] = [(60, 20), (80, 24), (120, 36), (250, 70)];
 
@@ -60,7 +64,7 @@ fn thorough_workflow() -> Value {
 
 fn graphs_of(text: &str) -> Vec<WorkflowGraph> {
     let source = SourceFile::new(ConfigLayer::Project, "shown.json", text.to_owned());
-    let catalog = ConfigCatalog::load(ConfigSources::default(), Vec::new());
+    let catalog = ConfigCatalog::load(config_sources(&Texts::default()), wiring::tool_specs(Path::new("/")));
     let (programs, _) = catalog.check_file(&source).unwrap_or_else(|found| panic!("{found:?}"));
     WorkflowGraph::with_children(&programs[0], 0, true).into_iter().map(|(_, graph)| graph).collect()
 }
