@@ -148,7 +148,7 @@ impl RunGraphDrawing {
         let of = |(workflow, graph): (usize, &WorkflowGraph)| {
             graph.nodes.iter().rposition(is_current).map(|node| GraphStateRef { workflow, node })
         };
-        self.graphs.iter().enumerate().filter_map(of).last()
+        self.graphs.iter().enumerate().filter_map(of).next_back()
     }
 
     /// All states from top to bottom.

@@ -15,7 +15,7 @@ use crate::pane::graph_card::{breakpoint_position, breakpoints_of, card_lines, w
 use crate::run_view::run_graph::GraphDrawingMarks;
 use crate::text::{display_width, fit_to_columns};
 use crate::theme::ColorTheme;
-use synthdev_service::definition_views::graph::chart::window::ChartStyle;
+use synthdev_service::definition_views::graph::chart::window::{ChartLine, ChartStyle};
 use synthdev_service::definition_views::graph::layout::{CellRect, CellSize};
 
 /// A lower pane has no room for a border below the drawing.
@@ -73,7 +73,8 @@ pub fn draw_graph(model: &UiModel, area: Rect, frame: &mut Frame<'_>) -> bool {
     let window = CellRect {
         x: state.left,
         y: state.top,
-        width: usize::from(inside.width),
+        // one more tells whether a row is cut
+        width: usize::from(inside.width) + 1,
         height: usize::from(inside.height),
     };
     for (y, line) in (inside.y..inside.bottom()).zip(drawing.window_lines(window, &marks)) {
@@ -83,6 +84,13 @@ pub fn draw_graph(model: &UiModel, area: Rect, frame: &mut Frame<'_>) -> bool {
             Span::styled(span.text, chart_style(span.style, look, model.theme))
         });
         put_line(frame, inside.x, y, &Line::from(spans.collect::<Vec<_>>()), inside.width);
+    }
+    if let Some(before) = state.left.checked_sub(1) {
+        let column = drawing.window_lines(CellRect { x: before, width: 1, ..window }, &marks);
+        // `…` alone: a heading, which is not scrolled
+        let is_cut = |line: &ChartLine| line.iter().any(|span| !matches!(span.text.as_str(), " " | "…"));
+        let cut = (inside.y..).zip(&column).filter(|(_, line)| is_cut(line));
+        cut.for_each(|(y, _)| put_line(frame, inside.x, y, &Line::raw("…"), 1));
     }
     if inside.height < area.height {
         put_line(
@@ -109,7 +117,7 @@ fn chart_style(style: ChartStyle, agent: Option<Style>, theme: ColorTheme) -> St
     if style.is_filled { look.add_modifier(Modifier::REVERSED) } else { look }
 }
 
-/// `─ arrows choose · Enter opens · Alt+B breakpoint ───── names only ─`
+/// `─ arrows choose · Enter opens · Alt+B breakpoint ─────`
 fn border_line(model: &UiModel, focused: bool, columns: usize) -> Line<'static> {
     let theme = model.theme;
     let key = |action: KeyAction, about: &str| {
@@ -134,8 +142,16 @@ fn border_line(model: &UiModel, focused: bool, columns: usize) -> Line<'static> 
         key(KeyAction::Show(PaneKind::Graph), "chooses states").into_iter().collect()
     };
     let style = if focused { theme.accent_style() } else { theme.dim_style() };
-    let text = fit_to_columns(&keys.join(" · "), columns.saturating_sub(4)).into_owned();
-    let text = format!("─ {text} ");
+    let mut text = String::from("─");
+    for (key, before) in keys.iter().zip([" "].into_iter().chain(std::iter::repeat(" · "))) {
+        // what has no room is in the list of keys
+        if display_width(&text) + display_width(before) + display_width(key) + 2 > columns {
+            break;
+        }
+        text.push_str(before);
+        text.push_str(key);
+    }
+    text.push(' ');
     let rule = "─".repeat(columns.saturating_sub(display_width(&text)));
     Line::styled(text + &rule, style)
 }

@@ -160,20 +160,20 @@ fn check_keys(pressed: &str, shown: &[&str], hidden: &[&str]) {
 fn keys_choose_states_and_open_their_cards() {
     let check = check_keys;
     check("", &["▶● code", "×2", "Enter opens", "Alt+B breakpoint", "Alt+M names only"], &["visit"]);
-    check("Enter", &["─ code ─", "2 visits", "agent", "coder, role coder", "Enter closes"], &[]);
-    check("Down Enter", &["─ review ─", "1 visit", "▸ code", "▸ stop"], &[]);
-    check("Down Up Enter", &["─ code ─"], &[]);
-    check("Home Enter", &["─ start ─", "1 visit"], &[]);
-    check("Enter Down", &["─ review ─"], &["─ code ─"]);
-    check("Enter Enter", &["▶● code"], &["─ code ─"]);
-    check("Enter Esc", &["▶● code", "─ graph"], &["─ code ─"]);
-    check("Enter Esc Esc", &[], &["─ graph"]);
-    check("Down Down End Enter", &["─ code ─"], &[]);
+    check("Enter", &["┌ code ─", "2 visits", "agent", "coder, role coder", "Enter closes"], &[]);
+    check("Down Enter", &["┌ review ─", "1 visit", "▸ code", "▸ stop"], &[]);
+    check("Down Up Enter", &["┌ code ─"], &[]);
+    check("Home Enter", &["┌ start ─", "1 visit"], &[]);
+    check("Enter Down", &["┌ review ─"], &["┌ code ─"]);
+    check("Enter Enter", &["▶● code"], &["┌ code ─"]);
+    check("Enter Esc", &["▶● code", "━ graph"], &["┌ code ─"]);
+    check("Enter Esc Esc", &[], &["graph · coder_reviewer"]);
+    check("Down Down End Enter", &["┌ code ─"], &[]);
     check("Alt+m", &["▶● code", "Alt+M conditions"], &["agent coder", "improvement"]);
     check("Alt+m Alt+m", &["Alt+M names only"], &[]);
-    check("Ctrl+f improvement Enter Esc Enter", &["─ review ─"], &[]);
-    check("Left", &["─ graph", "Enter opens"], &[]);
-    check("hello", &["❯ hello", "─ graph"], &["Enter opens"]);
+    check("Ctrl+f improvement Enter Esc Enter", &["┌ review ─"], &[]);
+    check("Left", &["━ graph", "Enter opens"], &[]);
+    check("why", &["❯ why", "─ graph"], &["Enter opens"]);
 }
 
 #[test]
@@ -206,9 +206,9 @@ fn a_click_chooses_a_state_and_a_second_one_opens_its_card() {
     desk.draw_screen(80, 24);
     desk.show_graph_run(CODER_REVIEWER, &["start", "code"]).press_alt('2');
     let screen = desk.draw_screen(80, 24);
-    let row = screen.lines().position(|line| line.contains("● review")).expect("review is on screen");
+    let row = screen.lines().position(|line| line.contains("▲ review")).expect("review is on screen");
     let line: Vec<char> = screen.lines().nth(row).unwrap().chars().collect();
-    let column = line.iter().position(|sign| *sign == 'r').unwrap();
+    let column = line.iter().position(|sign| *sign == '▲').unwrap();
     let click = UiMessage::Mouse(MouseEvent {
         kind: MouseEventKind::Down(MouseButton::Left),
         column: column as u16,
@@ -216,9 +216,9 @@ fn a_click_chooses_a_state_and_a_second_one_opens_its_card() {
         modifiers: KeyModifiers::NONE,
     });
     desk.send_message(click.clone());
-    assert!(!desk.draw_screen(80, 24).contains("─ review ─"), "chosen");
+    assert!(!desk.draw_screen(80, 24).contains("┌ review ─"), "chosen");
     desk.send_message(click);
-    assert!(desk.draw_screen(80, 24).contains("─ review ─"), "opened");
+    assert!(desk.draw_screen(80, 24).contains("┌ review ─"), "opened");
 }
 
 #[test]
