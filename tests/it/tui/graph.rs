@@ -161,7 +161,8 @@ fn keys_choose_states_and_open_their_cards() {
     let check = check_keys;
     check("", &["▶● code", "×2", "Enter opens", "Alt+B breakpoint", "Alt+M names only"], &["visit"]);
     check("Enter", &["┌ code ─", "2 visits", "agent", "coder, role coder", "Enter closes"], &[]);
-    check("Down Enter", &["┌ review ─", "1 visit", "▸ code", "▸ stop"], &[]);
+    check("Down Enter", &["┌ review ─", "1 visit", "↓ 3 more, PgDn"], &["▸ stop"]);
+    check("Down Enter PgDn", &["┌ review ─", "▸ code", "▸ stop"], &["more, PgDn"]);
     check("Down Up Enter", &["┌ code ─"], &[]);
     check("Home Enter", &["┌ start ─", "1 visit"], &[]);
     check("Enter Down", &["┌ review ─"], &["┌ code ─"]);
@@ -173,7 +174,7 @@ fn keys_choose_states_and_open_their_cards() {
     check("Alt+m Alt+m", &["Alt+M names only"], &[]);
     check("Ctrl+f improvement Enter Esc Enter", &["┌ review ─"], &[]);
     check("Left", &["━ graph", "Enter opens"], &[]);
-    check("why", &["❯ why", "─ graph"], &["Enter opens"]);
+    check("hello", &["❯ hello", "─ graph"], &["Enter opens"]);
 }
 
 #[test]

@@ -280,7 +280,9 @@ pub(super) fn keys(desk: &mut TuiHarness, keys: &str) {
             "End" => desk.key(KeyCode::End),
             "Up" => desk.key(KeyCode::Up),
             "Down" => desk.key(KeyCode::Down),
+            "Left" => desk.key(KeyCode::Left),
             "PgUp" => desk.key(KeyCode::PageUp),
+            "PgDn" => desk.key(KeyCode::PageDown),
             "F3" => desk.key(KeyCode::F(3)),
             other => match other.split_once('+') {
                 Some(("Alt", letter)) => desk.press_alt(letter.chars().next().unwrap()),
