@@ -98,6 +98,8 @@ fn check_chart(terminal: &mut Terminal) {
     terminal.press_keys(ESC);
     terminal.wait_for("█ model  ▄ tool");
     terminal.press_keys(ESC);
+    // Esc and a letter that arrive together are one key
+    terminal.wait_until("the input has the keys", |screen| !screen.contains(" VIEW "));
 }
 
 /// At the completed run: what is refused, what is shown before it is done, and a fork beside it.
@@ -119,6 +121,7 @@ fn check_history(terminal: &mut Terminal) {
     terminal.press_keys("\r");
     terminal.wait_for("after the start of the run");
     terminal.press_keys(ESC);
+    terminal.wait_until("the page is closed", |screen| !screen.contains("after the start of the run"));
     terminal.press_keys(ESC);
     terminal.wait_for("3 steps");
     terminal.press_keys("f");
