@@ -97,6 +97,7 @@
 //! | snapshots: what a restore does, and when it may | `service/project_snapshots.rs` |
 //! | git's index, when a snapshot reads it | `adapters/git/user_index.rs`, `adapters/git/index_summary.rs` |
 //! | time that waits for the user | `tui/run_view/run_times.rs` |
+//! | when a run shares an earlier snapshot | `adapters/git/snapshot_creation.rs` |
 //! | old snapshots that go by themselves | `runtime/snapshot_limits.rs`; the settings: `settings/layers/snapshot_rules.rs` |
 //! | what is in the conversations of a run, in numbers | `domain/context/statistics.rs`, `engine/machine/context_contents.rs` |
 //! | what `check` and the editor check | `service/definition_check.rs` |
@@ -145,6 +146,13 @@
 //! | `/cmd`, and a query to a model outside of the runs | `tui/update/shell_commands.rs`, `domain/command_suggestion.rs`, `runtime/one_shot_query.rs` |
 //! | the index of a project: scan, descriptions, search, storage | `domain/project_index/`, `service/project_indexing.rs`, `runtime/indexing.rs`, `adapters/project_index/` |
 //! | `/task` | `domain/task_list.rs`, `adapters/task_list.rs`, `tui/update/tasks.rs` |
+//! | timeline: bars of calls, tools and waits | what they are: `tui/run_view/timeline/`; drawn: `tui/pane/timeline_chart.rs` |
+//! | pane of costs, its bars and curves | `tui/pane/costs.rs`, `tui/pane/bar_text.rs` |
+//! | history on screen: list, last runs of a workflow, two runs compared | `tui/history_browser/{run_list,workflow_trend,run_comparison}.rs` |
+//! | colours: themes, the file of one's own; colour and mark of an agent | `tui/theme.rs`, `tui/theme/theme_file.rs`; `tui/agent_identity.rs` |
+//! | mouse, selecting with it, copying | `tui/update/mouse.rs`, `tui/mouse_selection.rs`, `tui/terminal/clipboard.rs` |
+//! | keys shown by F1; notifications | `tui/key_help.rs`; `tui/notification.rs` |
+//! | pictures of the documentation | `tests/it/tui/pictures.rs`, drawn by `just pictures` |
 //! | messages on screen: Markdown as it comes, code in colours, diffs, what is folded | `tui/transcript/` |
 //! | panes: their drawing, content, layout, and view of a run | `tui/view/pane.rs`, `tui/pane/`, `tui/layout.rs`, `tui/run_view/` |
 //! | breakpoints, step mode, values that the user sets | `engine/machine/{breakpoint_control,continue_from_breakpoint,on_steered}.rs`, their types: `engine/steering.rs`; those of the command line: `commands/breakpoints.rs` |

@@ -128,6 +128,6 @@ mod tests {
         roster.add_all(["helper", "coder", ""]);
         assert_eq!([roster.identity("coder"), roster.identity("reviewer")], before);
         assert_eq!(roster.mark("helper"), MARKS[2]);
-        assert_eq!((roster.mark("nobody"), roster.mark("")), (UNKNOWN_MARK, UNKNOWN_MARK));
+        assert_eq!((roster.mark("unlisted"), roster.mark("")), (UNKNOWN_MARK, UNKNOWN_MARK));
     }
 }

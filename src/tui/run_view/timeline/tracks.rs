@@ -234,10 +234,10 @@ mod tests {
         assert_eq!(tracks.track_of_tool("coder", "read", &other, false), (second, "each[1]/work".into()));
         // the arguments were changed by the user
         assert_eq!(tracks.track_of_tool("coder", "read", &json!({}), false).0, first);
-        assert_eq!(tracks.track_of_tool("nobody", "read", &one, false).0, 2);
+        assert_eq!(tracks.track_of_tool("unlisted", "read", &one, false).0, 2);
         tracks.enter_state("build");
         assert_eq!(tracks.track_of_tool("workflow", "shell", &one, true), (3, "build".into()));
-        assert_eq!(labels(&tracks), ["[0] coder", "[1] coder", "nobody", "workflow"]);
+        assert_eq!(labels(&tracks), ["[0] coder", "[1] coder", "unlisted", "workflow"]);
     }
 
     #[test]
