@@ -36,7 +36,7 @@ impl ChatHome {
         let mut terminal = self.start(&[]);
         terminal.wait_for("message, or / for commands");
         terminal.press_keys(&format!("{text}\r"));
-        terminal.wait_for(answer);
+        terminal.wait_for_answer(answer);
         terminal
     }
 
@@ -93,7 +93,7 @@ async fn one_of_several_conversations_is_chosen() {
     terminal.press_keys("/clear\r");
     terminal.wait_until("the screen is empty", |screen| !screen.contains("I am one."));
     terminal.press_keys("write the changelog\r");
-    terminal.wait_for("Something else.");
+    terminal.wait_for_answer("Something else.");
     // the one on screen is not offered
     terminal.press_keys("/resume\r");
     terminal.wait_for("Resume which conversation");
@@ -114,7 +114,7 @@ async fn one_of_several_conversations_is_chosen() {
     terminal.wait_for("I am one.");
     terminal.wait_for("── resumed");
     terminal.press_keys("and now?\r");
-    terminal.wait_for("I am two.");
+    terminal.wait_for_answer("I am two.");
     assert_eq!(home.last_request(), ["who are you?", "I am one.", "and now?"]);
     // a cleared screen shows it anew
     terminal.press_keys("/clear\r");
@@ -206,12 +206,12 @@ async fn a_conversation_is_summed_up_on_request() {
     let mut terminal = home.start(&[]);
     terminal.wait_for("message, or / for commands");
     terminal.press_keys("tell me all\r");
-    terminal.wait_for("% of 16k");
+    terminal.wait_for_answer("% of 16k");
     terminal.press_keys("/compact the names\r");
     terminal.wait_for("the conversation was summed up:");
     terminal.wait_for("tokens");
     terminal.press_keys("and now?\r");
-    terminal.wait_for("I am two.");
+    terminal.wait_for_answer("I am two.");
     assert_eq!(home.last_request(), ["[summary of 2 earlier messages] short record\n\nand now?"]);
     // a message that was typed meanwhile comes after it; a failed one changes nothing
     terminal.press_keys("/compact\r");

@@ -252,7 +252,7 @@ async fn a_conversation_goes_on_after_its_files_went_back() {
     terminal.press_keys("make a file\r");
     terminal.wait_for("write_file?");
     terminal.press_keys("y");
-    terminal.wait_for("Written.");
+    terminal.wait_for_answer("Written.");
     assert_eq!(lines(&terminal, "made.txt"), 1);
     terminal.press_keys("/undo\r");
     terminal.wait_for("Undo ");
@@ -261,7 +261,7 @@ async fn a_conversation_goes_on_after_its_files_went_back() {
     terminal.wait_for("undo this: /snapshot restore");
     assert!(!terminal.project().join("made.txt").exists());
     terminal.press_keys("and now?\r");
-    terminal.wait_for("Still here.");
+    terminal.wait_for_answer("Still here.");
     terminal.press_keys("/exit\r");
     assert!(terminal.wait_end().contains("exit=0"));
 }

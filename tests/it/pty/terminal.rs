@@ -165,6 +165,22 @@ impl Terminal {
     pub fn press_at_once(&mut self, keys: &str) {
         self.writer.write_all(keys.as_bytes()).unwrap();
         self.writer.flush().unwrap();
+        // Esc and what arrives together with it are one key
+        if keys.ends_with('\x1b') {
+            self.wait_until_keys_are_read();
+        }
+    }
+
+    /// The program has taken everything from its side of the terminal.
+    fn wait_until_keys_are_read(&self) {
+        let flags = rustix::fs::OFlags::RDONLY | rustix::fs::OFlags::NOCTTY;
+        let side =
+            rustix::fs::open(self.master.tty_name().unwrap(), flags, rustix::fs::Mode::empty()).unwrap();
+        let started = Instant::now();
+        while rustix::io::ioctl_fionread(&side).unwrap() > 0 {
+            assert!(started.elapsed() < BOUND, "the program reads no keys");
+            thread::sleep(Duration::from_millis(1));
+        }
     }
 
     /// Reads the question to its end, then presses the keys.
@@ -209,6 +225,11 @@ impl Terminal {
 
     pub fn wait_for(&self, text: &str) {
         self.wait_until(text, |screen| screen.contains(text));
+    }
+
+    /// The answer is there, and the agent has ended.
+    pub fn wait_for_answer(&self, text: &str) {
+        self.wait_until(text, |screen| screen.contains(text) && !screen.contains("Esc stops"));
     }
 
     /// The program has written this to the terminal, whatever it shows of it.
