@@ -54,6 +54,7 @@ use snapshot_error::{SnapshotResult, snapshot_error};
 use snapshot_location::{SnapshotLocation, SnapshotRepository};
 use stale_locks::StaleLockSweep;
 use stat_cache::StatCache;
+use tree::StoredEntries;
 use working_tree_diff::ProjectFileChange;
 use working_tree_scan::{BlobDestination, WorkingTreeScan};
 
@@ -144,6 +145,21 @@ impl GitSnapshots {
         Ok(SnapshotLocation { outside_files: self.outside_files, ..place })
     }
 
+    /// Takes one with the lock held; gives back where, too.
+    fn take_locked(
+        &self,
+        place: SnapshotLocation,
+        request: &SnapshotRequest,
+    ) -> SnapshotResult<(RepositoryContext, SnapshotInfo)> {
+        let store = place.store()?;
+        self.lock_sweep.sweep(&store, snapshot_commit::NAMESPACE);
+        let here = self.repository_context(place, store);
+        let since = stat_cache::disk_time(&here.location.project_data);
+        let scan = here.scan_project(&tree::FlatTree::new(), BlobDestination::Stored)?;
+        let info = self.record_snapshot(&here, scan, since, request)?;
+        Ok((here, info))
+    }
+
     /// Scans, writes and records; call with the lock held.
     fn record_snapshot(
         &self,
@@ -154,9 +170,11 @@ impl GitSnapshots {
     ) -> SnapshotResult<SnapshotInfo> {
         let store = &here.store;
         let failed = |error: git2::Error| snapshot_error::git_write_error(store.location(), &error);
-        let odb = store.repo.odb().map_err(failed)?;
         let mut new = std::mem::take(&mut scan.written_objects);
-        let tree = tree::write_named(&odb, &scan.entries, &mut new).map_err(failed)?;
+        let last = find_snapshot(store, &scan.last_snapshot).ok();
+        let older =
+            last.map(|last| StoredEntries { tree: last.commit.tree_id(), entries: &scan.last_entries });
+        let tree = tree::write_changed(&store.repo, &scan.entries, older, &mut new).map_err(failed)?;
         let text = |dir: RelPath| String::from_utf8(dir).ok();
         let record = SnapshotRecord {
             label: request.label.clone(),
@@ -294,12 +312,22 @@ impl SnapshotPort for GitSnapshots {
     fn take(&self, request: &SnapshotRequest) -> Result<SnapshotInfo, SnapshotError> {
         let place = self.resolve_location()?;
         let _lock = place.lock_project()?;
-        let store = place.store()?;
-        self.lock_sweep.sweep(&store, snapshot_commit::NAMESPACE);
-        let here = self.repository_context(place, store);
-        let since = stat_cache::disk_time(&here.location.project_data);
-        let scan = here.scan_project(&tree::FlatTree::new(), BlobDestination::Stored)?;
-        self.record_snapshot(&here, scan, since, request)
+        Ok(self.take_locked(place, request)?.1)
+    }
+
+    fn take_and_delete(
+        &self,
+        request: &SnapshotRequest,
+        choose: SnapshotChoice<'_>,
+    ) -> Result<(SnapshotInfo, usize), SnapshotError> {
+        let place = self.resolve_location()?;
+        let _lock = place.lock_project()?;
+        let (RepositoryContext { location, store, .. }, info) = self.take_locked(place, request)?;
+        // one opening for both: it inspects every file of the repository
+        let gone = location
+            .stores_beside(store)
+            .and_then(|stores| snapshot_gc::delete_chosen(&location, &stores, choose));
+        Ok((info, gone.map_or(0, |gone| gone.len())))
     }
 
     fn list(&self) -> Result<Vec<SnapshotInfo>, SnapshotError> {
@@ -455,6 +483,6 @@ impl SnapshotPort for GitSnapshots {
     fn delete_chosen(&self, choose: SnapshotChoice<'_>) -> Result<Vec<SnapshotInfo>, SnapshotError> {
         let place = self.resolve_location()?;
         let _lock = place.lock_project()?;
-        snapshot_gc::delete_chosen(&place, choose)
+        snapshot_gc::delete_chosen(&place, &place.all_stores()?, choose)
     }
 }

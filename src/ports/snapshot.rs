@@ -107,4 +107,17 @@ pub trait SnapshotPort: Send + Sync {
     /// # Errors
     /// See the trait, or `choose` failed; the snapshots before the failing one are deleted.
     fn delete_chosen(&self, choose: SnapshotChoice<'_>) -> Result<Vec<SnapshotInfo>, SnapshotError>;
+
+    /// Takes one, then deletes those that `choose` names, as `delete_chosen` does; how many went. The snapshot is there
+    /// even if none could be deleted: that is no error.
+    /// # Errors
+    /// As `take`.
+    fn take_and_delete(
+        &self,
+        request: &SnapshotRequest,
+        choose: SnapshotChoice<'_>,
+    ) -> Result<(SnapshotInfo, usize), SnapshotError> {
+        let info = self.take(request)?;
+        Ok((info, self.delete_chosen(choose).map_or(0, |gone| gone.len())))
+    }
 }

@@ -46,17 +46,25 @@ impl EffectExecutor {
 }
 
 impl RuntimeHandle {
-    /// Deletes the snapshots that are beyond the limits; how many they were. Blocking.
+    /// Takes a snapshot, then deletes those beyond the limits; how many they were. Blocking.
     ///
     /// # Errors
-    /// They cannot be listed or deleted, or the history cannot be read.
-    pub fn delete_old_snapshots(&self) -> Result<usize, SnapshotError> {
-        self.context.delete_old_snapshots()
+    /// It cannot be taken.
+    pub fn take_within_limits(
+        &self,
+        request: &SnapshotRequest,
+    ) -> Result<(SnapshotInfo, usize), SnapshotError> {
+        let context = &self.context;
+        let (snapshots, limits) = (&context.ports.snapshots, context.options.snapshot_limits);
+        if limits == SnapshotLimits::default() || snapshots.interrupted_restore()?.is_some() {
+            return Ok((snapshots.take(request)?, 0));
+        }
+        snapshots.take_and_delete(request, &|all| context.choose_old_snapshots(all, limits))
     }
 }
 
 impl RuntimeContext {
-    pub(super) fn delete_old_snapshots(&self) -> Result<usize, SnapshotError> {
+    fn delete_old_snapshots(&self) -> Result<usize, SnapshotError> {
         let limits = self.options.snapshot_limits;
         if limits == SnapshotLimits::default() {
             return Ok(0);

@@ -97,9 +97,8 @@ impl<'s> SnapshotService<'s> {
     pub fn create(&self, label: &str) -> Result<CreatedSnapshot, ProjectSnapshotError> {
         self.handle.accept_present_files()?;
         let label = if label.is_empty() { UNNAMED } else { label }.to_owned();
-        let info = self.store.take(&SnapshotRequest { label, ..SnapshotRequest::default() })?;
-        // it is there, whatever becomes of the old ones: the next one finds them again
-        let deleted_count = self.handle.delete_old_snapshots().unwrap_or_default();
+        let request = SnapshotRequest { label, ..SnapshotRequest::default() };
+        let (info, deleted_count) = self.handle.take_within_limits(&request)?;
         Ok(CreatedSnapshot { info, deleted_count })
     }
 

@@ -31,24 +31,23 @@ pub fn list_newest_first(stores: &[SnapshotRepository]) -> SnapshotResult<Vec<Sn
     Ok(all)
 }
 
-/// Deletes snapshots and what belongs to them; call with the lock held. Opens each store once: that of a user is inspected
-/// whenever it is opened, which takes longer than all of the rest.
+/// Deletes snapshots of all stores of a project and what belongs to them; call with the lock held.
 ///
 /// # Errors
 /// The stores cannot be read or written, or `choose` failed.
 pub fn delete_chosen(
     place: &SnapshotLocation,
+    stores: &[SnapshotRepository],
     choose: SnapshotChoice<'_>,
 ) -> SnapshotResult<Vec<SnapshotInfo>> {
-    let stores = place.all_stores()?;
-    let all = list_newest_first(&stores)?;
+    let all = list_newest_first(stores)?;
     let chosen = choose(&all)?;
     let (gone, rest): (Vec<_>, Vec<_>) = all.into_iter().partition(|info| chosen.contains(&info.id));
     if gone.is_empty() {
         return Ok(gone);
     }
     let mut remaining = Vec::new();
-    for store in &stores {
+    for store in stores {
         let is_stored = |info: &&SnapshotInfo| snapshot_commit::is_stored(store, &info.id);
         gone.iter()
             .filter(is_stored)

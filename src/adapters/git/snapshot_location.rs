@@ -144,10 +144,21 @@ impl SnapshotLocation {
     /// # Errors
     /// As [`SnapshotLocation::open_project_repository`].
     pub fn all_stores(&self) -> SnapshotResult<Vec<SnapshotRepository>> {
-        let private = Repository::open_bare(self.private_path());
-        let private =
-            private.ok().map(|repo| SnapshotRepository { repo, private: true, prefix: PathBuf::new() });
-        Ok(self.open_project_repository()?.into_iter().chain(private).collect())
+        Ok(self.open_project_repository()?.into_iter().chain(self.open_private()).collect())
+    }
+
+    /// The same, with one that is open.
+    ///
+    /// # Errors
+    /// As [`SnapshotLocation::open_project_repository`].
+    pub fn stores_beside(&self, store: SnapshotRepository) -> SnapshotResult<Vec<SnapshotRepository>> {
+        let other = if store.private { self.open_project_repository()? } else { self.open_private() };
+        Ok([store].into_iter().chain(other).collect())
+    }
+
+    fn open_private(&self) -> Option<SnapshotRepository> {
+        let repo = Repository::open_bare(self.private_path()).ok()?;
+        Some(SnapshotRepository { repo, private: true, prefix: PathBuf::new() })
     }
 
     /// Held while the private index or the project changes, so that two instances take turns.

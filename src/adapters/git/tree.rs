@@ -15,12 +15,25 @@ pub type FlatTree = BTreeMap<RelPath, (TreeEntryKind, Oid)>;
 
 /// Writes the trees of entries sorted by path and returns the root's name; existing trees are not rewritten.
 pub fn write_trees(odb: &Odb<'_>, entries: &[SnapshotEntry]) -> Result<Oid, git2::Error> {
-    write_below(odb, entries, 0, &mut Vec::new())
+    TreeWriter { repo: None, odb, new: &mut Vec::new() }.write_below(entries, None, 0)
 }
 
-/// The same, and names the trees that are new.
-pub fn write_named(odb: &Odb<'_>, entries: &[SnapshotEntry], new: &mut Vec<Oid>) -> Result<Oid, git2::Error> {
-    write_below(odb, entries, 0, new)
+/// A tree of the store, and its entries sorted by path.
+#[derive(Clone, Copy)]
+pub struct StoredEntries<'a> {
+    pub tree: Oid,
+    pub entries: &'a [SnapshotEntry],
+}
+
+/// The same beside an older tree: a directory in which nothing changed keeps its tree, which is neither made nor looked
+/// for. Names the trees that are new.
+pub fn write_changed(
+    repo: &Repository,
+    entries: &[SnapshotEntry],
+    older: Option<StoredEntries<'_>>,
+    new: &mut Vec<Oid>,
+) -> Result<Oid, git2::Error> {
+    TreeWriter { repo: Some(repo), odb: &repo.odb()?, new }.write_below(entries, older, 0)
 }
 
 /// Writes the trees of a flat one.
@@ -50,41 +63,76 @@ pub fn read_tree(repo: &Repository, tree: &Tree<'_>) -> Result<FlatTree, git2::E
     Ok(stored)
 }
 
-fn write_below(
-    odb: &Odb<'_>,
-    entries: &[SnapshotEntry],
-    depth: usize,
-    new: &mut Vec<Oid>,
-) -> Result<Oid, git2::Error> {
-    let mut items: Vec<(&[u8], u32, Oid)> = Vec::new();
-    let mut rest = entries;
-    while let Some(first) = rest.first() {
-        let name = &first.path[depth..];
-        let Some(end) = name.iter().position(|byte| *byte == b'/') else {
-            items.push((name, first.stat.kind.mode(), first.blob));
-            rest = &rest[1..];
-            continue;
-        };
-        // Paths are sorted as bytes, so all that share `name/` are adjacent.
-        let dir = &first.path[..=depth + end];
-        let count = rest.iter().take_while(|entry| entry.path.starts_with(dir)).count();
-        items.push((&name[..end], DIRECTORY, write_below(odb, &rest[..count], dir.len(), new)?));
-        rest = &rest[count..];
+struct TreeWriter<'a> {
+    /// Where the older trees are.
+    repo: Option<&'a Repository>,
+    odb: &'a Odb<'a>,
+    new: &'a mut Vec<Oid>,
+}
+
+impl TreeWriter<'_> {
+    fn write_below(
+        &mut self,
+        entries: &[SnapshotEntry],
+        older: Option<StoredEntries<'_>>,
+        depth: usize,
+    ) -> Result<Oid, git2::Error> {
+        if let Some(same) = older.filter(|older| have_same_content(older.entries, entries)) {
+            return Ok(same.tree);
+        }
+        let older = older.and_then(|older| Some((self.repo?.find_tree(older.tree).ok()?, older.entries)));
+        let mut items: Vec<(&[u8], u32, Oid)> = Vec::new();
+        let mut rest = entries;
+        while let Some(first) = rest.first() {
+            let name = &first.path[depth..];
+            let Some(end) = name.iter().position(|byte| *byte == b'/') else {
+                items.push((name, first.stat.kind.mode(), first.blob));
+                rest = &rest[1..];
+                continue;
+            };
+            let (directory, name) = (&first.path[..=depth + end], &name[..end]);
+            let below = entries_below(rest, directory);
+            let stored = older.as_ref().and_then(|(tree, entries)| {
+                let start = entries.partition_point(|entry| entry.path.as_slice() < directory);
+                let tree = tree.iter().find(|item| item.name_bytes() == name)?.id();
+                Some(StoredEntries { tree, entries: entries_below(&entries[start..], directory) })
+            });
+            items.push((name, DIRECTORY, self.write_below(below, stored, directory.len())?));
+            rest = &rest[below.len()..];
+        }
+        self.write_items(items)
     }
-    items.sort_unstable_by(|a, b| compare_names((a.0, a.1 == DIRECTORY), (b.0, b.1 == DIRECTORY)));
-    let mut bytes = Vec::with_capacity(items.len() * 48);
-    for (name, mode, oid) in items {
-        bytes.extend_from_slice(format!("{mode:o} ").as_bytes());
-        bytes.extend_from_slice(name);
-        bytes.push(0);
-        bytes.extend_from_slice(oid.as_bytes());
+
+    fn write_items(&mut self, mut items: Vec<(&[u8], u32, Oid)>) -> Result<Oid, git2::Error> {
+        items.sort_unstable_by(|a, b| compare_names((a.0, a.1 == DIRECTORY), (b.0, b.1 == DIRECTORY)));
+        let mut bytes = Vec::with_capacity(items.len() * 48);
+        for (name, mode, oid) in items {
+            bytes.extend_from_slice(format!("{mode:o} ").as_bytes());
+            bytes.extend_from_slice(name);
+            bytes.push(0);
+            bytes.extend_from_slice(oid.as_bytes());
+        }
+        let oid = Oid::hash_object(ObjectType::Tree, &bytes)?;
+        if self.odb.exists(oid) {
+            return Ok(oid);
+        }
+        self.new.push(oid);
+        self.odb.write(ObjectType::Tree, &bytes)
     }
-    let oid = Oid::hash_object(ObjectType::Tree, &bytes)?;
-    if odb.exists(oid) {
-        return Ok(oid);
-    }
-    new.push(oid);
-    odb.write(ObjectType::Tree, &bytes)
+}
+
+/// The first of these, which all lie below a directory that is named with its slash: paths are sorted as bytes, so they
+/// are adjacent.
+fn entries_below<'a>(entries: &'a [SnapshotEntry], directory: &[u8]) -> &'a [SnapshotEntry] {
+    let count = entries.iter().take_while(|entry| entry.path.starts_with(directory)).count();
+    &entries[..count]
+}
+
+fn have_same_content(one: &[SnapshotEntry], other: &[SnapshotEntry]) -> bool {
+    let is_same = |(a, b): (&SnapshotEntry, &SnapshotEntry)| {
+        a.blob == b.blob && a.stat.kind == b.stat.kind && a.path == b.path
+    };
+    one.len() == other.len() && one.iter().zip(other).all(is_same)
 }
 
 /// The order of names in a tree, and of paths below them: that of a directory counts as if it ended in a slash.
@@ -142,5 +190,49 @@ mod tests {
         check(&[("a0", false), ("a", true), ("a.b", false), ("a", false), ("a-", true)]);
         check(&[("b", true), ("ba", true), ("b.", true), ("ab", false), ("b", false)]);
         check(&[]);
+    }
+
+    #[test]
+    fn a_tree_beside_an_older_one_is_that_of_its_entries_alone() {
+        let directory = tempfile::tempdir().unwrap();
+        let repo = Repository::init_bare(directory.path()).unwrap();
+        let odb = repo.odb().unwrap();
+        let entry = |(path, text): &(&str, &str)| {
+            let kind = if *text == "x" { TreeEntryKind::Executable } else { TreeEntryKind::File };
+            let time = FileTime::default();
+            let stat = FileStat { kind, size: 0, modified: time, changed: time, inode: 0 };
+            let blob = odb.write(ObjectType::Blob, text.as_bytes()).unwrap();
+            SnapshotEntry { path: path.as_bytes().to_vec(), stat, blob }
+        };
+        let first =
+            [("a/b/one", "1"), ("a/b/two", "2"), ("a/c", "3"), ("a.b", "4"), ("d/e", "5"), ("f", "6")];
+        let entries = |files: &[(&str, &str)]| {
+            let mut entries: Vec<SnapshotEntry> = files.iter().map(entry).collect();
+            entries.sort_by(|a, b| a.path.cmp(&b.path));
+            entries
+        };
+        let older = entries(&first);
+        let tree = write_trees(&odb, &older).unwrap();
+        // how many trees are new
+        let check = |files: &[(&str, &str)], made: usize| {
+            let (entries, mut new) = (entries(files), Vec::new());
+            let stored = StoredEntries { tree, entries: &older };
+            let beside = write_changed(&repo, &entries, Some(stored), &mut new).unwrap();
+            assert_eq!(new.len(), made, "{files:?}");
+            assert_eq!(beside, write_trees(&odb, &entries).unwrap(), "{files:?}");
+        };
+        check(&first, 0);
+        let replaced = |path: &str, with: &[(&'static str, &'static str)]| {
+            first.iter().filter(|(name, _)| *name != path).chain(with).copied().collect::<Vec<_>>()
+        };
+        check(&replaced("a/b/two", &[("a/b/two", "changed")]), 3);
+        check(&replaced("a/b/two", &[("a/b/two", "x")]), 3);
+        check(&replaced("a/b/two", &[("a/b/too", "2")]), 3);
+        check(&replaced("a/c", &[("a/c/deep", "3")]), 3);
+        check(&replaced("d/e", &[]), 1);
+        check(&replaced("d/e", &[("d", "5")]), 1);
+        check(&replaced("f", &[("f/b/one", "1"), ("f/b/two", "2")]), 2);
+        check(&replaced("f", &[("0", "6")]), 1);
+        check(&[], 1);
     }
 }

@@ -79,6 +79,8 @@ pub struct WorkingTreeScan {
     pub index: Option<IndexSummary>,
     /// The snapshot whose stats were known; empty if there is none.
     pub last_snapshot: String,
+    /// What that snapshot holds.
+    pub last_entries: Vec<SnapshotEntry>,
 }
 
 impl WorkingTreeScan {
@@ -140,6 +142,7 @@ pub fn scan_working_tree(
     scan.entries.sort_by(|a, b| a.path.cmp(&b.path));
     scan.index = seed.summarize(&cache.entries, unwalked, &scan.entries);
     scan.last_snapshot = cache.snapshot;
+    scan.last_entries = cache.entries;
     if scan.skipped_paths.len() > MAX_LISTED {
         scan.is_partial = true;
         // what is the project's own comes first

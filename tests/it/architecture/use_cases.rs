@@ -38,6 +38,7 @@ const BEHIND_SERVICE: &[&str] = &[
     "ensure_files_consistent",
     // stored files, worktrees
     "accept_present_files",
+    "take_within_limits",
     "restore_snapshot",
     "lock_files",
     "with_lock_timing",
