@@ -289,7 +289,7 @@ fn shipped_files_become_copies() {
         let mut desk = open_in_layer(ConfigLayer::BuiltIn, TEXT);
         answer_check(&mut desk);
         desk.press_control('s');
-        assert!(desk.draw_screen(80, 24).contains("p in this project · u for you"));
+        assert!(desk.draw_screen(80, 24).contains("p in this project · u in every project"));
         desk.key(KeyCode::Char(key));
         answer_check(&mut desk);
         let all = take_editor_requests(&mut desk);
