@@ -7,6 +7,7 @@
 
 use ratatui::crossterm::event::KeyEvent;
 
+use crate::editor::{EditorPrompt, EditorScreen};
 use crate::keymap::chord::KeyChord;
 use crate::keymap::{KeyAction, KeyFocusState};
 use crate::layout::PaneKind;
@@ -105,13 +106,35 @@ impl UiModel {
     pub fn mode_sign(&self) -> Option<&'static str> {
         match self.focused_layer() {
             ScreenLayer::FocusedPane if self.panes.is_search_typed() => Some("SEARCH"),
-            ScreenLayer::FocusedPane
-            | ScreenLayer::HistoryBrowser
-            | ScreenLayer::ResumePicker
-            | ScreenLayer::KeyHelp => Some("VIEW"),
-            ScreenLayer::KeyQuestion => Some("ASK"),
-            ScreenLayer::WorkflowEditor => Some("EDIT"),
+            ScreenLayer::HistoryBrowser => Some(self.history_sign()),
+            ScreenLayer::WorkflowEditor => Some(self.editor_sign()),
+            ScreenLayer::ResumePicker => Some("SEARCH"),
+            ScreenLayer::FocusedPane | ScreenLayer::KeyHelp => Some("VIEW"),
+            ScreenLayer::KeyQuestion | ScreenLayer::ModelSetup => Some("ASK"),
             _ => None,
+        }
+    }
+
+    fn history_sign(&self) -> &'static str {
+        let Some(browser) = &self.history_browser else { return "VIEW" };
+        let in_page = browser.search.as_ref().is_some_and(|search| search.is_typing);
+        match &browser.question {
+            Some(_) => "ASK",
+            None if in_page || browser.list.is_typing => "SEARCH",
+            None => "VIEW",
+        }
+    }
+
+    fn editor_sign(&self) -> &'static str {
+        match &self.edit {
+            Some(EditorScreen::Fresh(fresh)) if fresh.naming_step.is_some() => "ASK",
+            Some(EditorScreen::List(_) | EditorScreen::Fresh(_)) => "SEARCH",
+            Some(EditorScreen::Text(editor)) => match &editor.prompt {
+                Some(EditorPrompt::Find(_)) => "SEARCH",
+                Some(_) => "ASK",
+                None => "EDIT",
+            },
+            None => "EDIT",
         }
     }
 

@@ -37,6 +37,8 @@ const NAME: usize = 16;
 const TOKENS: usize = 11;
 /// Columns that a title has at least.
 const LEAST_TITLE: usize = 16;
+/// And at most: facts that stand far away are read in the wrong row.
+const MOST_TITLE: usize = 110;
 
 impl ResumePicker {
     /// Conversations come first, the one that was used last at the top.
@@ -78,19 +80,22 @@ impl ResumePicker {
 }
 
 impl ResumableEntry {
-    /// One row of exactly so many columns or less: title, age, name, tokens; where there is room, the note.
+    /// One row of exactly so many columns or less: title, note, age, name, tokens. Where room is short the tokens go
+    /// first, then the name, then the age.
     pub fn row(&self, columns: usize) -> String {
         let tokens = format!("{} tok", short_number(self.tokens));
-        let facts = format!("{:>AGE$}  {}  {tokens:>TOKENS$}", self.age, pad(&self.name, NAME));
-        let room = columns.saturating_sub(AGE + NAME + TOKENS + 6);
-        if room < LEAST_TITLE {
-            return fit_to_columns(&self.title, columns).into_owned();
-        }
-        let Some(note) = &self.note else { return format!("{}  {facts}", pad(&self.title, room)) };
+        let age = format!("  {:>AGE$}", self.age);
+        let named = format!("{age}  {}", pad(&self.name, NAME));
+        let all = format!("{named}  {tokens:>TOKENS$}");
+        let room_beside = |facts: &str| columns.saturating_sub(display_width(facts));
+        let facts = [&all, &named, &age].into_iter().find(|facts| room_beside(facts) >= LEAST_TITLE);
+        let facts = facts.map_or("", String::as_str);
+        let room = room_beside(facts).min(MOST_TITLE);
+        let Some(note) = &self.note else { return format!("{}{facts}", pad(&self.title, room)) };
         // a long title must not hide it
         let note = fit_to_columns(note, room / 2);
         let title = fit_to_columns(&self.title, room.saturating_sub(display_width(&note) + 3));
-        format!("{}  {facts}", pad(&format!("{title} — {note}"), room))
+        format!("{}{facts}", pad(&format!("{title} — {note}"), room))
     }
 }
 

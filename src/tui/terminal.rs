@@ -94,6 +94,13 @@ impl Write for FrameBytes {
     }
 }
 
+/// What one can use instead of the screen.
+fn no_terminal(error: &io::Error) -> io::Error {
+    let hint = "`synthdev --linear` talks in lines, through pipes too; `synthdev run WORKFLOW` and `synthdev demo --headless` need \
+                no terminal";
+    io::Error::new(error.kind(), format!("there is no terminal for the screen ({error})\nhint: {hint}"))
+}
+
 /// The terminal while it is ours. Dropping gives it back.
 pub struct TerminalScreen {
     terminal: Terminal<CrosstermBackend<FrameBytes>>,
@@ -110,7 +117,7 @@ impl TerminalScreen {
     /// # Errors
     /// There is no terminal, or it cannot be switched.
     pub fn open() -> io::Result<Self> {
-        let size = size()?;
+        let size = size().map_err(|error| no_terminal(&error))?;
         hook_panics();
         let bytes = FrameBytes::default();
         let viewport = Viewport::Fixed(Rect::new(0, 0, size.0, size.1));

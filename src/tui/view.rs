@@ -322,7 +322,9 @@ fn draw_status(model: &UiModel, area: Rect, frame: &mut Frame<'_>) {
         spans.push(Span::raw(" "));
         used += display_width(sign) + 3;
     }
-    let parts = status_parts(model, columns.saturating_sub(display_width(&keys) + 3 + used));
+    let last_key = keys.rsplit(" · ").next().unwrap_or_default();
+    let room = |keys: &str| columns.saturating_sub(display_width(keys) + 3 + used);
+    let parts = status_parts(model, room(&keys), room(last_key));
     for (at, (text, style)) in parts.into_iter().enumerate() {
         let gap = if at > 0 { " · " } else { "" };
         used += display_width(gap) + display_width(&text);
@@ -353,8 +355,9 @@ fn window_text(model: &UiModel) -> Option<(String, ratatui::style::Style)> {
     Some((window_fill_text(used, window), style))
 }
 
-/// What fits in `columns`, in reading order: where room is short, cost and tokens go first, then the model's name.
-fn status_parts(model: &UiModel, columns: usize) -> Vec<(String, ratatui::style::Style)> {
+/// What fits in `columns`, in reading order: where room is short, cost and tokens go first, then the model's name. What
+/// works goes only where the activity would cover the last key: it leaves `least` columns.
+fn status_parts(model: &UiModel, columns: usize, least: usize) -> Vec<(String, ratatui::style::Style)> {
     let theme = model.theme;
     let name =
         model.watched_run().and_then(|run| run.speaker.as_ref()).map_or(&model.facts.model, |s| &s.model);
@@ -362,7 +365,7 @@ fn status_parts(model: &UiModel, columns: usize) -> Vec<(String, ratatui::style:
     let used = usage.total() > 0;
     let mut parts = vec![
         Some((model.mode(), theme.accent_style().patch(theme.bold_style()))),
-        Some((name.clone(), theme.text())),
+        (!name.is_empty()).then(|| (name.clone(), theme.text())),
         window_text(model),
         used.then(|| (format!("session {} tok", short_number(usage.total())), theme.text())),
         used.then(|| (format_dollars(model.cost_usd()), theme.text())),
@@ -372,10 +375,13 @@ fn status_parts(model: &UiModel, columns: usize) -> Vec<(String, ratatui::style:
     let total = |parts: &[Option<(String, ratatui::style::Style)>]| -> usize {
         parts.iter().flatten().map(|(text, _)| display_width(text) + 3).sum()
     };
-    for least in [4, 3, 1] {
+    for part in [4, 3, 1] {
         if total(&parts) > columns {
-            parts[least] = None;
+            parts[part] = None;
         }
+    }
+    if parts[5].is_some() && total(&parts) > least + 3 {
+        parts[0] = None;
     }
     parts.into_iter().flatten().collect()
 }

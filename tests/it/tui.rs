@@ -1,4 +1,4 @@
-//! The screen: rows of keys and events → commands, and frames as text at 80×24 and 120×40.
+//! The screen: rows of keys and events → commands, and frames as text at four sizes.
 
 mod archive;
 mod branches;
@@ -22,6 +22,7 @@ mod review;
 mod setup;
 mod shell;
 mod shots;
+mod situations;
 mod steering;
 mod tasks;
 mod typing;
@@ -65,6 +66,9 @@ use synthdev::tui::theme::ColorTheme;
 use synthdev::tui::update::update_model;
 use synthdev::tui::view;
 use synthdev::tui::{FirstAction, TrustQuestion};
+
+/// Usable, good, at its best, and with room for two panes.
+const FRAME_SIZES: [(u16, u16); 4] = [(60, 20), (80, 24), (120, 36), (250, 70)];
 
 /// A question that appeared then takes keys.
 const LONG_AGO: Timestamp = Timestamp(-10_000);
@@ -224,11 +228,16 @@ impl TuiHarness {
         run.into_iter().flat_map(|run| run.outbox.iter().cloned()).collect()
     }
 
-    /// Both sizes that every situation must look good at.
+    /// One file with the screen at every size that it must look good at.
     fn check_frames(&mut self, name: &str) {
-        self.check_frames_at(name, &[(120, 40), (80, 24)]);
+        let asked_before = self.commands.len();
+        self.check_shots_in("../../frames", name, &FRAME_SIZES);
+        // what follows presses keys on the usual screen, and a large one asks for the graph
+        self.draw_screen(80, 24);
+        self.commands.truncate(asked_before);
     }
 
+    /// A file for each size.
     fn check_frames_at(&mut self, name: &str, sizes: &[(u16, u16)]) {
         self.settle_question();
         let mut settings = insta::Settings::clone_current();
@@ -1400,6 +1409,57 @@ fn no_color_uses_no_colours() {
             seen
         });
     assert_eq!(colours.keys().collect::<Vec<_>>(), ["Reset Reset"]);
+}
+
+/// Without colours the two differ in a sign, a word or the weight of letters.
+fn check_apart(what: &str, mut one: TuiHarness, mut other: TuiHarness) {
+    // without the status line, which names the keys
+    let cells = |desk: &mut TuiHarness| {
+        desk.model.theme = ColorTheme::plain();
+        let buffer = desk.settle_question().draw_cells(120, 36);
+        let shown = buffer.content().iter().take(120 * 35);
+        shown.map(|cell| (cell.symbol().to_owned(), cell.modifier)).collect::<Vec<_>>()
+    };
+    assert_ne!(cells(&mut one), cells(&mut other), "{what}");
+}
+
+#[test]
+fn nothing_is_told_by_colours_alone() {
+    let called = |ok: bool| {
+        let mut desk = TuiHarness::new();
+        let finished = RunEvent::ToolFinished {
+            call: CallId(6),
+            agent: "coder".into(),
+            tool: "read_files".into(),
+            ok,
+            summary: "40 lines".into(),
+            content: "text".into(),
+            duration_ms: 9,
+        };
+        desk.workflow().run_event("r1", panes::tool(6, "read_files", json!({}))).run_event("r1", finished);
+        desk
+    };
+    let after = |pressed: &str| {
+        let mut desk = called(true);
+        panes::keys(&mut desk, pressed);
+        desk
+    };
+    let asked = |pressed: &str| {
+        let mut desk = called(true);
+        desk.run_event("r1", approval_event(9, "execute_terminal", command_preview("ls")));
+        desk.draw_screen(120, 36);
+        panes::keys(desk.settle_question(), pressed);
+        desk
+    };
+    check_apart("a call that failed", called(true), called(false));
+    check_apart("a call that failed, in its pane", after("Alt+5"), {
+        let mut desk = called(false);
+        desk.press_alt('5');
+        desk
+    });
+    check_apart("the pane that has the keys", after("Alt+5"), after("Alt+5 Esc"));
+    check_apart("the chosen row", after("Alt+6 Home"), after("Alt+6 Home Down"));
+    check_apart("the chosen answer", asked("Down"), asked("Down Down"));
 }
 
 #[test]

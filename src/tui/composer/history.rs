@@ -198,7 +198,7 @@ impl ComposerHistory {
         let search = self.search.as_ref()?;
         Some(match (search.found_entry, search.search_words.is_empty()) {
             (Some(_), _) => {
-                format!("history: {} · Enter takes it · Ctrl+R an older one · Esc back", search.search_words)
+                format!("history: {} · Enter takes it · Ctrl+R older · Esc back", search.search_words)
             }
             (None, true) => "history: type a part of what was sent · Esc back".to_owned(),
             (None, false) => format!("history: no match for `{}` · Esc back", search.search_words),

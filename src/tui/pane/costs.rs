@@ -98,10 +98,12 @@ impl SubtotalTable<'_> {
         let is_priced = known.is_some_and(|usd| usd > 0.0);
         sums.sort_by(|one, other| amount(other, is_priced).total_cmp(&amount(one, is_priced)));
         let total: f64 = sums.iter().map(|sum| amount(sum, is_priced)).sum();
-        sums.into_iter().map(|sum| self.row(sum, amount(sum, is_priced) / total)).collect()
+        let share = |sum: &CostSubtotal| amount(sum, is_priced) / total;
+        sums.into_iter().flat_map(|sum| self.sum_rows(sum, share(sum))).collect()
     }
 
-    fn row(&self, sum: &CostSubtotal, share: f64) -> PaneRow {
+    /// A row with the bar, or two where it has no room beside the sum.
+    fn sum_rows(&self, sum: &CostSubtotal, share: f64) -> Vec<PaneRow> {
         let name = if sum.name.is_empty() { "(not said)" } else { &sum.name };
         let share = if share.is_finite() { share } else { 0.0 };
         let tail =
@@ -118,12 +120,20 @@ impl SubtotalTable<'_> {
         let shown = fit_to_columns(name, room);
         let gap = " ".repeat(room.saturating_sub(display_width(&shown)) + 1);
         let mut spans = vec![Span::styled(format!("{mark} {shown}"), style), Span::raw(gap)];
+        let bar_style = if self.agents.is_some() { style } else { self.theme.accent_style() };
+        let bar_spans =
+            |bar| [Span::styled(horizontal_bar(share, bar), bar_style), Span::raw(percent.clone())];
         if wide {
-            let bar_style = if self.agents.is_some() { style } else { self.theme.accent_style() };
-            spans.extend([Span::styled(horizontal_bar(share, bar), bar_style), Span::raw(percent.clone())]);
+            spans.extend(bar_spans(bar));
         }
         spans.push(Span::raw(tail.clone()));
-        PaneRow::new(Line::from(spans)).with_copy_text(format!("{name}{percent}{tail}"))
+        let mut rows = vec![PaneRow::new(Line::from(spans)).with_copy_text(format!("{name}{percent}{tail}"))];
+        let below = self.columns.saturating_sub(display_width(&percent) + 2).min(BAR);
+        if !wide && below >= LEAST_BAR {
+            let line = [Span::raw("  ")].into_iter().chain(bar_spans(below)).collect::<Vec<_>>();
+            rows.push(PaneRow { is_continuation: true, ..PaneRow::new(Line::from(line)) });
+        }
+        rows
     }
 }
 

@@ -215,13 +215,17 @@ fn draw_keys(model: &UiModel, dialog: &QuestionDialog, area: Rect, frame: &mut F
         None => (keys_text(model, dialog).to_owned(), theme.bold_style()),
     };
     let left = dialog.deadline_text(model.now).unwrap_or_default();
+    // the keys are cut before the time that is left
+    let kept = if left.is_empty() { 0 } else { display_width(&left) + 3 };
     let mut spans = vec![Span::raw(" ")];
-    for (text, style) in
-        [(more.unwrap_or_default(), theme.warning_style()), (told, style), (left, theme.dim_style())]
-    {
+    for (text, style, kept) in [
+        (more.unwrap_or_default(), theme.warning_style(), 0),
+        (told, style, kept),
+        (left, theme.dim_style(), 0),
+    ] {
         let gap = if spans.len() > 1 { " · " } else { "" };
         let used: usize = spans.iter().map(|span| display_width(&span.content)).sum();
-        let room = columns.saturating_sub(used + gap.len());
+        let room = columns.saturating_sub(used + display_width(gap) + kept);
         if !text.is_empty() && room > 2 {
             spans.push(Span::styled(gap, theme.dim_style()));
             spans.push(Span::styled(fit_to_columns(&text, room).into_owned(), style));

@@ -8,6 +8,7 @@ use ratatui::text::Line;
 
 use unicode_width::UnicodeWidthChar as _;
 
+use crate::model::UiModel;
 use crate::text::{display_width, fit_to_columns};
 
 /// A line of spans, cut at the area's edge and marked with `…`.
@@ -62,6 +63,45 @@ pub(super) fn cover_wide_cells(frame: &mut Frame<'_>) {
         for cell in cells.iter_mut().skip(at + joined).take(apart.saturating_sub(joined)) {
             cell.set_diff_option(CellDiffOption::AlwaysUpdate);
         }
+    }
+}
+
+/// From this width on the keys of a screen have a mode sign before them.
+const SIGN_WIDTH: u16 = 40;
+
+/// The mode sign before the keys of a screen, and its columns with the gap.
+fn keys_sign(model: &UiModel, columns: u16) -> (&'static str, u16) {
+    match model.mode_sign() {
+        Some(sign) if columns >= SIGN_WIDTH => (sign, u16::try_from(display_width(sign)).unwrap_or(0) + 3),
+        _ => ("", 0),
+    }
+}
+
+/// Columns for the keys beside the mode sign.
+pub(super) fn keys_room(model: &UiModel, columns: u16) -> u16 {
+    columns.saturating_sub(keys_sign(model, columns).1)
+}
+
+/// Where room is short the keys before the last go first: the last one leaves.
+fn fit_keys(keys: &str, columns: usize) -> String {
+    let mut parts: Vec<&str> = keys.split(" · ").collect();
+    while parts.len() > 2 && display_width(&parts.join(" · ")) > columns {
+        parts.remove(parts.len() - 2);
+    }
+    parts.join(" · ")
+}
+
+/// The last rows of a screen: its keys, and who gets what is typed.
+pub(super) fn put_keys(model: &UiModel, rows: &[&str], area: Rect, frame: &mut Frame<'_>) {
+    let (sign, before) = keys_sign(model, area.width);
+    for (y, keys) in (area.y..area.bottom()).zip(rows) {
+        let keys = fit_keys(keys, usize::from(area.width - before));
+        let keys = Line::styled(keys, model.theme.dim_style());
+        put_line(frame, area.x + before, y, &keys, area.width - before);
+    }
+    if before > 0 && area.height > 0 {
+        let sign = Line::styled(format!(" {sign} "), model.theme.selected_style());
+        put_line(frame, area.x, area.bottom() - 1, &sign, before);
     }
 }
 

@@ -6,7 +6,7 @@ use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-use super::draw_helpers::{draw_box, pad_to_columns, put_line, select_row};
+use super::draw_helpers::{draw_box, keys_room, pad_to_columns, put_keys, put_line, select_row};
 use crate::editor::action::EditorAction;
 use crate::editor::simulation_result::EditorSimulation;
 use crate::editor::{DefinitionEditor, EditorPrompt, EditorScreen};
@@ -128,22 +128,7 @@ fn draw_editor(
         (None, _) => {}
     }
     draw_findings(theme, editor, areas.list, frame);
-    let (note, style) = status_note(theme, editor);
-    let note = fit_to_columns(&note, usize::from(area.width)).into_owned();
-    if areas.note_area.height > 0 {
-        put_line(
-            frame,
-            areas.note_area.x,
-            areas.note_area.y,
-            &Line::styled(note.as_str(), style),
-            area.width,
-        );
-    }
-    if areas.keys.height > 0 {
-        let keys = editor_keys(&model.keymap, editor, usize::from(area.width));
-        let keys = fit_to_columns(&keys, usize::from(area.width)).into_owned();
-        put_line(frame, areas.keys.x, areas.keys.y, &Line::styled(keys, theme.dim_style()), area.width);
-    }
+    let note = draw_note_and_keys(model, editor, &areas, frame);
     let (row, column) = editor.buffer.cursor();
     let across =
         text::columns_before(editor.buffer.line(), column).saturating_sub(editor.scroll_offset.column);
@@ -168,6 +153,30 @@ fn draw_editor(
         Some(_) => None,
         None => areas.text.contains(cursor).then_some(cursor),
     }
+}
+
+/// The row above the keys, and the keys; returns what stands in the first. Answers that do not fit behind their question
+/// take the place of the keys: there are none then.
+fn draw_note_and_keys(
+    model: &UiModel,
+    editor: &DefinitionEditor,
+    areas: &EditorAreas,
+    frame: &mut Frame<'_>,
+) -> String {
+    let (row, columns) = (areas.note_area, areas.keys.width);
+    let (note, style) = status_note(model.theme, editor);
+    let is_asked = editor.prompt.as_ref().is_some_and(|prompt| !matches!(prompt, EditorPrompt::Find(_)));
+    let is_split = is_asked && areas.keys.height > 0 && display_width(&note) > usize::from(columns);
+    let (note, answers) = note.split_once(": ").filter(|_| is_split).unwrap_or((&note, ""));
+    let note = fit_to_columns(note, usize::from(row.width)).into_owned();
+    if row.height > 0 {
+        put_line(frame, row.x, row.y, &Line::styled(note.as_str(), style), row.width);
+    }
+    if areas.keys.height > 0 {
+        let keys = editor_keys(&model.keymap, editor, usize::from(keys_room(model, columns)));
+        put_keys(model, &[if is_split { answers } else { &keys }], areas.keys, frame);
+    }
+    note
 }
 
 fn editor_title(model: &UiModel, editor: &DefinitionEditor) -> String {
@@ -299,16 +308,14 @@ fn status_note(theme: ColorTheme, editor: &DefinitionEditor) -> (String, Style) 
     let asked = match &editor.prompt {
         Some(EditorPrompt::Find(words)) => Some(format!("find: {}", terminal_safe::escape_name(words))),
         Some(EditorPrompt::Leave) => {
-            Some("not saved: s saves and leaves · y leaves without saving · Esc goes on".to_owned())
+            Some("not saved: s saves and leaves · y discards it · Esc goes on".to_owned())
         }
-        Some(EditorPrompt::Force) => {
-            Some("there are errors: y saves anyway · Esc goes on, F8 shows them".to_owned())
+        Some(EditorPrompt::Force) => Some("errors: y saves anyway · Esc goes on, F8 shows them".to_owned()),
+        Some(EditorPrompt::Conflict(_)) => {
+            Some("changed by another program: o overwrites it · r reads it again · Esc goes on".to_owned())
         }
-        Some(EditorPrompt::Conflict(_)) => Some(
-            "another program changed the file: o overwrites it · r reads it again · Esc goes on".to_owned(),
-        ),
         Some(EditorPrompt::Where) => {
-            Some("save a copy: p in this project · u for you, in every project · Esc goes on".to_owned())
+            Some("save a copy: p in this project · u in every project · Esc goes on".to_owned())
         }
         None => None,
     };

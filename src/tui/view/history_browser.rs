@@ -6,7 +6,7 @@ use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
 use ratatui::text::Line;
 
-use super::draw_helpers::{put_line, select_row};
+use super::draw_helpers::{keys_room, put_keys, put_line, select_row};
 use crate::history_browser::run_comparison::RunComparisonView;
 use crate::history_browser::{HistoryBrowser, HistoryPrompt, HistoryWaitKind, RunAction};
 use crate::keymap::KeyAction;
@@ -100,13 +100,11 @@ pub fn draw_browser(model: &UiModel, area: Rect, frame: &mut Frame<'_>) -> Optio
     for (y, line) in (areas.note_area.y..areas.note_area.bottom()).zip(&note) {
         put_line(frame, areas.note_area.x, y, &Line::styled(line.as_str(), style), area.width);
     }
-    let keys = browser_keys(model, Some(archive), usize::from(area.width));
+    let keys = browser_keys(model, Some(archive), usize::from(keys_room(model, area.width)));
     // one row has the most urgent ones, and the way out
     let rows = if areas.keys.height == 1 { &keys[keys.len() - 1..] } else { &keys[..keys.len().min(2)] };
-    for (y, line) in (areas.keys.y..areas.keys.bottom()).zip(rows) {
-        let line = fit_to_columns(line, usize::from(area.width)).into_owned();
-        put_line(frame, areas.keys.x, y, &Line::styled(line, model.theme.dim_style()), area.width);
-    }
+    let rows: Vec<&str> = rows.iter().map(String::as_str).collect();
+    put_keys(model, &rows, areas.keys, frame);
     let typed = note.last().filter(|_| is_typed(archive))?;
     let x = u16::try_from(display_width(typed)).unwrap_or(0).min(area.width.saturating_sub(1));
     Some(Position { x: area.x + x, y: areas.note_area.bottom().saturating_sub(1) })
@@ -117,7 +115,8 @@ fn browser_areas(model: &UiModel, area: Rect) -> HistoryBrowserAreas {
     let title = u16::from(area.height > 2);
     let keys = match (
         area.height,
-        browser_keys(model, model.history_browser.as_deref(), usize::from(area.width)).len(),
+        browser_keys(model, model.history_browser.as_deref(), usize::from(keys_room(model, area.width)))
+            .len(),
     ) {
         (..4, _) => 0,
         (4..16, _) | (_, 1) => 1,

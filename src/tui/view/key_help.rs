@@ -9,6 +9,8 @@ use crate::key_help::KeyHelp;
 use crate::model::UiModel;
 use crate::text::{display_width, fit_to_columns, format_count};
 
+/// On a screen of so many rows every one is wanted.
+const LOW_SCREEN: u16 = 8;
 /// Columns that a key with its meaning takes at most.
 const LARGEST_CELL: usize = 48;
 
@@ -84,11 +86,8 @@ fn help_area(help: &KeyHelp, screen: Rect) -> Rect {
     let wide = (columns * cell_columns(help)).max(title) + 2;
     let width = u16::try_from(wide).unwrap_or(u16::MAX).min(screen.width);
     let rows = u16::try_from(help.rows.len().div_ceil(columns) + 2).unwrap_or(u16::MAX);
-    let height = rows.min(screen.height);
-    Rect {
-        x: screen.x + (screen.width - width) / 2,
-        y: screen.y + (screen.height - height) / 2,
-        width,
-        height,
-    }
+    // the status line stays readable below it
+    let room = screen.height - u16::from(screen.height > LOW_SCREEN);
+    let height = rows.min(room);
+    Rect { x: screen.x + (screen.width - width) / 2, y: screen.y + (room - height) / 2, width, height }
 }

@@ -4,7 +4,7 @@ use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
 use ratatui::text::Line;
 
-use super::draw_helpers::{pad_to_columns, put_line, select_row};
+use super::draw_helpers::{pad_to_columns, put_keys, put_line, select_row};
 use crate::model::UiModel;
 use crate::text::display_width;
 use synthdev_domain::terminal_safe;
@@ -38,7 +38,7 @@ pub(super) fn draw_picker(model: &UiModel, area: Rect, frame: &mut Frame<'_>) ->
         }
     }
     if area.height > 3 {
-        put_line(frame, area.x, area.bottom() - 1, &Line::styled(KEYS, theme.dim_style()), area.width);
+        put_keys(model, &[KEYS], Rect { y: area.bottom() - 1, height: 1, ..area }, frame);
     }
     let x = u16::try_from(display_width(&typed)).unwrap_or(0).min(area.width.saturating_sub(1));
     (area.height > 1).then_some(Position { x: area.x + x, y: area.y + 1 })

@@ -1,6 +1,7 @@
 //! From nothing to a model: `models`, `doctor`, `config explain`, `configure`, and the answers to bad input.
 
 use std::os::unix::fs::PermissionsExt;
+use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 
@@ -470,5 +471,22 @@ fn every_protocol_lists_its_models_and_is_tried() {
         let paths: Vec<String> = server.requests_seen().into_iter().map(|one| one.path).collect();
         let list = if dialect == Dialect::Messages { "/v1/models?limit=1000" } else { "/v1/models" };
         assert_eq!(paths, [dialect.path(), dialect.path(), list, list], "{dialect:?}");
+    }
+}
+
+/// A session of its own has no terminal at all, as a service or a job of a scheduler has none.
+#[test]
+fn without_a_terminal_the_screen_says_what_to_use_instead() {
+    let world = World::new();
+    for arguments in [&[][..], &["demo"]] {
+        let mut command = Command::new("setsid");
+        world.isolate_command(&mut command);
+        command.arg("--wait").arg(env!("CARGO_BIN_EXE_synthdev")).args(arguments).stdin(Stdio::null());
+        let done = command.output().unwrap();
+        let told = String::from_utf8(done.stderr).unwrap();
+        assert_eq!(done.status.code(), Some(2), "{arguments:?}: {told}");
+        for part in ["there is no terminal for the screen", "\nhint: ", "synthdev --linear", "synthdev run"] {
+            assert!(told.contains(part), "{arguments:?}: {part}: {told}");
+        }
     }
 }

@@ -271,6 +271,40 @@ fn the_last_state_of_what_runs_inside_ends_with_it() {
 }
 
 #[test]
+fn what_items_say_at_once_stands_at_the_step_of_each() {
+    let asked = |at_step: u32, call: u64| StepEvent {
+        at_step,
+        event: model_called(call, "coder", ConversationSide::Assistant),
+    };
+    let said = |at_step: u32, call: u64, text: &str| StepEvent {
+        at_step,
+        event: model_replied(call, "coder", ConversationSide::Assistant, text, ""),
+    };
+    let entered = |at_step: u32, state: &str| StepEvent { at_step, event: state_entered(state) };
+    let events = [
+        StepEvent { at_step: 0, event: workflow_started("w", "x") },
+        entered(1, "each[0]/work"),
+        entered(2, "each[1]/work"),
+        asked(1, 7),
+        asked(2, 8),
+        said(1, 7, "first of one"),
+        asked(1, 9),
+        said(2, 8, "first of two"),
+        said(1, 9, "last of one"),
+    ];
+    let check = |step: u32, there: &[&str], not_there: &[&str]| {
+        let mut fold = StepDetailsBuilder::new(&RunId::from("r1"), step);
+        events.iter().for_each(|event| fold.apply_event(Timestamp(0), event.clone()));
+        let (_, items) = fold.into_report(&serde_json::Map::new(), "").unwrap();
+        let text = items.iter().map(|item| item.text()).collect::<Vec<_>>().join("\n");
+        assert!(there.iter().all(|part| text.contains(part)), "{step}: {text}");
+        assert!(!not_there.iter().any(|part| text.contains(part)), "{step}: {text}");
+    };
+    check(1, &["first of one", "last of one"], &["of two"]);
+    check(2, &["first of two"], &["of one"]);
+}
+
+#[test]
 fn pages_are_read_as_the_cursor_comes_near() {
     let mut desk = TuiHarness::new();
     desk.line("/history");

@@ -12,8 +12,6 @@ use super::panes::{budget, tool, tool_done};
 use super::*;
 
 /// Small, usual, good, large.
-const SIZES: [(u16, u16); 4] = [(60, 20), (80, 24), (120, 36), (250, 70)];
-
 fn called_in(call: u64, state: &str, agent: &str) -> RunEvent {
     let mut event = model_called(call, agent, ConversationSide::Assistant);
     if let RunEvent::ModelCalled { state: place, .. } = &mut event {
@@ -97,16 +95,16 @@ pub(super) fn differing_rows() -> Vec<RunRow> {
 fn the_chart_of_a_run_at_every_size() {
     let mut desk = TuiHarness::new();
     desk.show_team().press_alt('6');
-    desk.check_shots_at("chart_live", &SIZES);
+    desk.check_shots_at("chart_live", &FRAME_SIZES);
     // the bar before in the same row of the chart: the question about the command
     desk.draw_screen(120, 36);
     for key in [KeyCode::Left, KeyCode::Left] {
         desk.key(key);
     }
     desk.press_key(KeyCode::Up, KeyModifiers::ALT).press_key(KeyCode::Up, KeyModifiers::ALT);
-    desk.check_shots_at("chart_chosen", &SIZES);
+    desk.check_shots_at("chart_chosen", &FRAME_SIZES);
     desk.run_event("r1", run_finished(RunStatus::Cancelled, None, None)).press_alt('6').press_alt('6');
-    desk.check_shots_at("chart_over", &SIZES);
+    desk.check_shots_at("chart_over", &FRAME_SIZES);
 }
 
 #[test]
@@ -118,7 +116,7 @@ fn ten_thousand_calls_are_drawn_like_a_few() {
         desk.play(vec![(10, called_in(call, "each", agent)), (900, replied(call, agent, 900))]);
     }
     desk.press_alt('6');
-    desk.check_shots_at("chart_many", &SIZES);
+    desk.check_shots_at("chart_many", &FRAME_SIZES);
     let tracks = desk.timeline().tracks();
     let counts: Vec<(&str, u64)> = tracks.iter().map(|track| (&*track.agent, track.call_count)).collect();
     assert_eq!(counts, [("coder", 3_334), ("reviewer", 3_333), ("tester", 3_333)]);
@@ -270,7 +268,7 @@ fn arrows_choose_a_bar_and_enter_opens_its_call() {
     assert_eq!((run.as_str(), *call), ("r1", CallId(7)));
     assert!(desk.draw_screen(80, 24).contains("reading the call …"));
     send_history_reply(&mut desk, *number, HistoryResponse::Text(Ok(call_page(1))));
-    desk.check_shots_at("chart_call", &SIZES);
+    desk.check_shots_at("chart_call", &FRAME_SIZES);
     desk.key(KeyCode::Esc);
     assert!(desk.model.history_browser.is_none(), "there is no list behind it");
     assert!(desk.draw_screen(120, 36).contains("timeline · coder_reviewer"));
@@ -352,7 +350,7 @@ fn the_page_of_a_call_has_all_of_it() {
 fn the_costs_of_a_run_at_every_size() {
     let mut desk = TuiHarness::new();
     desk.show_team().press_alt('7');
-    desk.check_shots_at("costs_charts", &SIZES);
+    desk.check_shots_at("costs_charts", &FRAME_SIZES);
     let screen = desk.draw_screen(120, 36);
     for expected in ["cached  17 % of the tokens in", "tokens/s last answer", "% of the budget", "by agent"] {
         assert!(screen.contains(expected), "{expected}\n{screen}");
@@ -372,7 +370,7 @@ fn the_history_draws_the_last_runs_of_a_workflow() {
     desk.line("/history");
     let rows = differing_rows();
     answer_page(&mut desk, rows, false);
-    desk.check_shots_at("history_trend", &SIZES);
+    desk.check_shots_at("history_trend", &FRAME_SIZES);
     let screen = desk.draw_screen(80, 24);
     for expected in ["coder_reviewer: last 50 runs · 12 completed", "outcome ", "typical ", "✗ failed"] {
         assert!(screen.contains(expected), "{expected}\n{screen}");
@@ -389,7 +387,7 @@ fn the_history_draws_the_last_runs_of_a_workflow() {
 #[test]
 fn a_run_of_the_history_has_the_same_chart() {
     let mut desk = in_run();
-    desk.check_shots_at("history_chart", &SIZES);
+    desk.check_shots_at("history_chart", &FRAME_SIZES);
     desk.draw_screen(80, 24);
     // the first key chooses the bar at the chosen step
     desk.key(KeyCode::Right);
@@ -402,7 +400,7 @@ fn a_run_of_the_history_has_the_same_chart() {
     );
     desk.key(KeyCode::Left);
     assert!(desk.draw_screen(80, 24).contains("─ coder asks m-base"));
-    desk.check_shots_at("history_chart_chosen", &SIZES);
+    desk.check_shots_at("history_chart_chosen", &FRAME_SIZES);
     desk.key(KeyCode::Enter);
     let asked = take_history_requests(&mut desk);
     let [(_, HistoryRequest::Call { run, call })] = asked.as_slice() else { panic!("{asked:?}") };
@@ -422,5 +420,5 @@ fn two_runs_side_by_side_at_every_size() {
     desk.key(KeyCode::Char('c')).key(KeyCode::Down).key(KeyCode::Char('c'));
     let asked = take_history_requests(&mut desk);
     send_history_reply(&mut desk, asked[0].0, HistoryResponse::Compared(Ok(Box::new(two_runs()))));
-    desk.check_shots_at("history_comparison", &SIZES);
+    desk.check_shots_at("history_comparison", &FRAME_SIZES);
 }

@@ -7,6 +7,7 @@ use synthdev::tui::display::DisplayResponse;
 use synthdev::tui::layout::PaneKind;
 use synthdev::tui::run_view::run_graph::RunDefinitionView;
 
+use super::panes::{definition_message, graph, states};
 use super::*;
 
 fn script_entered(state: &str) -> RunEvent {
@@ -156,8 +157,23 @@ fn an_agent_looks_the_same_in_the_conversation_and_beside_it() {
         said,
         "the side panel"
     );
-    desk.press_key(KeyCode::Char('3'), KeyModifiers::ALT).key(KeyCode::Esc);
+    desk.press_alt('3').key(KeyCode::Esc);
     assert_eq!([desk.style_of("● coder  assistant"), desk.style_of("▲ reviewer  user")], said, "its pane");
+    let mut drawn = graph("coder_reviewer", &states(&["start", "code", "review", "stop"]));
+    for (node, agent) in [(1, "coder"), (2, "reviewer")] {
+        drawn.nodes[node].details.agent = Some(agent.to_owned());
+        drawn.nodes[node].about = "says what it has done".into();
+    }
+    desk.send_message(definition_message("r1", drawn));
+    for (pane, [first, second]) in [
+        ('2', ["● code  ", "▲ review  "]),
+        ('6', ["● coder  ", "▲ reviewer  "]),
+        ('7', ["● coder  ", "▲ reviewer  "]),
+    ] {
+        desk.press_alt(pane).key(KeyCode::Esc);
+        assert_eq!([desk.style_of(first), desk.style_of(second)], said, "pane {pane}");
+        desk.press_alt(pane).press_alt(pane);
+    }
 }
 
 #[test]
@@ -255,6 +271,25 @@ fn a_run_that_has_ended_stays_in_the_panes_until_something_begins() {
     assert_eq!(watched(&desk).as_deref(), Some("c1"), "the conversation goes on");
     desk.run_event("r2", workflow_started("other", "x"));
     assert_eq!(watched(&desk).as_deref(), Some("r2"));
+}
+
+#[test]
+fn a_person_who_takes_time_is_not_the_time_of_an_agent() {
+    let mut desk = TuiHarness::new();
+    desk.workflow()
+        .run_event("r1", model_called(5, "coder", ConversationSide::Assistant))
+        .advance_clock(2_000)
+        .run_event("r1", approval_event(6, "execute_terminal", command_preview("cargo test")))
+        .advance_clock(180_000);
+    let decision = ApprovalDecision::Allow;
+    let answered = RunEvent::ApprovalAnswered { call: CallId(6), tool: "execute_terminal".into(), decision };
+    desk.run_event("r1", answered).advance_clock(3_000);
+    desk.send_message(UiMessage::Tick(Timestamp(desk.clock)));
+    let screen = desk.draw_screen(120, 36);
+    assert!(screen.contains("coder thinks 5 s"), "{screen}");
+    desk.run_event("r1", run_finished(RunStatus::Completed, None, None));
+    let screen = desk.draw_screen(120, 36);
+    assert!(screen.contains("completed in 3 min 05 s · 3 min 00 s waiting for you"), "{screen}");
 }
 
 #[test]

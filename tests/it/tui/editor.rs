@@ -269,6 +269,8 @@ fn a_file_that_others_changed_is_not_written_over_unasked() {
     send_editor_reply(&mut desk, EditorResponse::Saved(Err(EditorSaveError::Changed("{}".into()))));
     let screen = desk.draw_screen(80, 24);
     assert!(screen.contains("o overwrites it · r reads it again"), "{screen}");
+    let narrow = desk.draw_screen(60, 20);
+    assert!(narrow.contains("ASK  o overwrites it · r reads it again · Esc goes on"), "{narrow}");
     desk.type_text("o");
     assert_eq!(take_save_request(&mut desk), (format!(" {TEXT}"), true));
     desk.type_text(" ").press_control('s');
@@ -287,7 +289,7 @@ fn shipped_files_become_copies() {
         let mut desk = open_in_layer(ConfigLayer::BuiltIn, TEXT);
         answer_check(&mut desk);
         desk.press_control('s');
-        assert!(desk.draw_screen(80, 24).contains("p in this project · u for you"));
+        assert!(desk.draw_screen(80, 24).contains("p in this project · u in every project"));
         desk.key(KeyCode::Char(key));
         answer_check(&mut desk);
         let all = take_editor_requests(&mut desk);

@@ -3,9 +3,12 @@
 use ratatui::style::{Color, Modifier};
 use synthdev::tui::layout::PaneKind;
 
+use super::archive::{in_run, many_rows, opened_browser};
+use super::editor::opened_editor;
+use super::history::opened_picker;
+use super::panes::keys;
+use super::setup::opened_setup;
 use super::*;
-
-const SIZES: [(u16, u16); 4] = [(60, 20), (80, 24), (120, 36), (250, 70)];
 
 impl TuiHarness {
     /// Gives a pane the keys.
@@ -29,13 +32,13 @@ fn asked_desk() -> TuiHarness {
 #[test]
 fn the_focus_is_seen_in_every_pane() {
     let mut desk = TuiHarness::new();
-    desk.show_working_run().check_shots_at("focus_input", &SIZES);
+    desk.show_working_run().check_shots_at("focus_input", &FRAME_SIZES);
     for pane in PaneKind::ALL {
         let mut desk = TuiHarness::new();
         desk.show_working_run().focus_pane(pane);
-        desk.check_shots_at(&format!("focus_{}", pane.title()), &SIZES);
+        desk.check_shots_at(&format!("focus_{}", pane.title()), &FRAME_SIZES);
     }
-    asked_desk().press_alt('2').check_shots_at("focus_question", &SIZES);
+    asked_desk().press_alt('2').check_shots_at("focus_question", &FRAME_SIZES);
 }
 
 #[test]
@@ -119,11 +122,11 @@ fn tab_walks_the_panes_and_escape_goes_back_to_the_input() {
 #[test]
 fn f1_shows_the_keys_of_what_is_focused() {
     let mut desk = TuiHarness::new();
-    desk.show_working_run().key(KeyCode::F(1)).check_shots_at("keys_input", &SIZES);
+    desk.show_working_run().key(KeyCode::F(1)).check_shots_at("keys_input", &FRAME_SIZES);
     desk.key(KeyCode::F(1))
         .focus_pane(PaneKind::Tools)
         .key(KeyCode::F(1))
-        .check_shots_at("keys_tools", &SIZES);
+        .check_shots_at("keys_tools", &FRAME_SIZES);
     let check = |desk: &mut TuiHarness, there: &[&str], not_there: &[&str]| {
         let screen = desk.key(KeyCode::F(1)).draw_screen(120, 50);
         for part in there {
@@ -176,6 +179,67 @@ fn a_key_closes_the_keys_and_answers_nothing() {
     desk.model.keymap = synthdev::tui::keymap::read_keyboard_file(&file).0;
     assert!(!desk.key(KeyCode::F(1)).draw_screen(80, 24).contains("Keys of"));
     assert!(desk.press_alt('h').draw_screen(80, 24).contains("Keys of the input line"));
+}
+
+/// After these keys the last row begins with the sign, at every size; empty: with none.
+fn check_sign(mut desk: TuiHarness, pressed: &str, expected: &str) {
+    keys(&mut desk, pressed);
+    desk.settle_question();
+    for (width, height) in FRAME_SIZES {
+        let screen = desk.draw_screen(width, height);
+        let status = screen.lines().last().unwrap().trim_start();
+        let first = status.split(' ').next().unwrap_or_default();
+        let sign = if ["VIEW", "SEARCH", "EDIT", "ASK"].contains(&first) { first } else { "" };
+        assert_eq!(sign, expected, "{pressed} at {width}×{height}\n{screen}");
+    }
+}
+
+#[test]
+fn a_sign_says_where_letters_go_if_not_to_the_input_line() {
+    let check = check_sign;
+    let working = || {
+        let mut desk = TuiHarness::new();
+        desk.show_working_run();
+        desk
+    };
+    let archive = || opened_browser(many_rows(0, 4), false);
+    let listed = || {
+        let mut desk = TuiHarness::new();
+        desk.line("/edit");
+        desk
+    };
+    check(working(), "", "");
+    check(working(), "Alt+2", "VIEW");
+    check(working(), "Alt+2 x", "");
+    check(working(), "Alt+2 Ctrl+f x", "SEARCH");
+    check(working(), "F1", "VIEW");
+    check(asked_desk(), "", "ASK");
+    // beside a question a command is typed
+    check(asked_desk(), "/cost", "");
+    check(opened_setup("base"), "", "ASK");
+    check(archive(), "", "VIEW");
+    check(archive(), "/pars", "SEARCH");
+    check(in_run(), "", "VIEW");
+    check(in_run(), "f", "ASK");
+    check(opened_picker(), "", "SEARCH");
+    check(opened_editor(), "", "EDIT");
+    check(opened_editor(), "Ctrl+f", "SEARCH");
+    check(opened_editor(), "x Esc", "ASK");
+    check(listed(), "", "");
+}
+
+/// At 60 columns too: what works is left out before the way back is.
+#[test]
+fn the_way_back_is_on_screen_at_every_size() {
+    for pane in PaneKind::ALL {
+        let mut desk = TuiHarness::new();
+        desk.show_working_run().advance_clock(12_000).focus_pane(pane);
+        for (width, height) in FRAME_SIZES {
+            let screen = desk.draw_screen(width, height);
+            let status = screen.lines().last().unwrap();
+            assert!(status.ends_with("Esc back") && status.contains(" coder writes"), "{pane:?} {status}");
+        }
+    }
 }
 
 #[test]

@@ -259,15 +259,19 @@ fn send_resumable(desk: &mut TuiHarness, conversations: Vec<(&str, &str)>, workf
     }));
 }
 
+/// The list of what can be resumed.
+pub(super) fn opened_picker() -> TuiHarness {
+    let mut desk = TuiHarness::new();
+    let conversations = vec![("c1", "Why does it fail?"), ("e1", "elsewhere"), ("c2", "Write it")];
+    send_resumable(&mut desk, conversations, vec![paused_run("w1", PauseReason::Limit)]);
+    desk
+}
+
 #[test]
 fn conversations_are_chosen_from_a_list() {
     let opens = |id: &str| vec![UiCommand::Display(DisplayRequest::Past(id.into()))];
-    let desk = || {
-        let mut desk = TuiHarness::new();
-        let conversations = vec![("c1", "Why does it fail?"), ("e1", "elsewhere"), ("c2", "Write it")];
-        send_resumable(&mut desk, conversations, vec![paused_run("w1", PauseReason::Limit)]);
-        desk
-    };
+    let desk = opened_picker;
+    desk().check_frames("resume_picker");
     for size in [(80, 24), (120, 36)] {
         let screen = desk().draw_screen(size.0, size.1);
         for part in

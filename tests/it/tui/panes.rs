@@ -283,6 +283,7 @@ pub(super) fn keys(desk: &mut TuiHarness, keys: &str) {
             "Left" => desk.key(KeyCode::Left),
             "PgUp" => desk.key(KeyCode::PageUp),
             "PgDn" => desk.key(KeyCode::PageDown),
+            "F1" => desk.key(KeyCode::F(1)),
             "F3" => desk.key(KeyCode::F(3)),
             other => match other.split_once('+') {
                 Some(("Alt", letter)) => desk.press_alt(letter.chars().next().unwrap()),

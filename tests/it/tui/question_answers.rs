@@ -258,3 +258,27 @@ fn the_wheel_scrolls_what_is_under_it() {
     };
     assert_eq!((turn(15), turn(15), turn(2)), (3, 6, 6));
 }
+
+#[test]
+fn the_letters_of_a_question_are_those_of_its_page() {
+    let page = include_str!("../../../docs/workflow-mode.md");
+    let table = page.split("| letter | answer to a call of a tool |\n").nth(1).unwrap();
+    let rows = table.lines().skip(1).map_while(|row| row.strip_prefix("| `"));
+    let told: Vec<(char, &str)> = rows
+        .map(|row| {
+            let (letter, about) = row.split_once("` | ").unwrap();
+            (letter.chars().next().unwrap(), about.split([' ', ':']).next().unwrap())
+        })
+        .collect();
+    let screen = desk(vec![command(20, "ls")]).draw_screen(80, 24);
+    let shown: Vec<(char, &str)> = screen
+        .lines()
+        .filter_map(|row| {
+            let mut words = row.strip_prefix("│   ")?.split([' ', ':']);
+            let letter = words.next().filter(|word| word.len() == 1)?.chars().next()?;
+            Some((letter, words.next()?))
+        })
+        .collect();
+    assert_eq!(shown, told, "{screen}");
+    assert_eq!(shown.len(), 6, "{screen}");
+}

@@ -1,10 +1,9 @@
 //! Questions as they look, at the sizes that a person has.
 
+use ratatui::style::{Color, Modifier};
 use synthdev::domain::workflow::PauseKind;
 
 use super::*;
-
-const SIZES: [(u16, u16); 4] = [(60, 20), (80, 24), (120, 36), (250, 70)];
 
 /// A command as a model asks for it.
 fn command_asked(call: u64, command: &str) -> RunEvent {
@@ -54,23 +53,23 @@ fn long_plan() -> String {
 #[test]
 fn a_command_is_asked() {
     let mut desk = desk();
-    desk.run_event("r1", command_asked(20, "cargo test --workspace"))
-        .check_frames_at("question_command", &SIZES);
+    desk.run_event("r1", command_asked(20, "cargo test --workspace")).check_frames("question_command");
     let mut desk = TuiHarness::new();
     desk.workflow()
         .run_event("r1", command_asked(20, "git push --force origin main"))
-        .check_frames_at("question_risky", &SIZES);
+        .check_frames("question_risky");
 }
 
 #[test]
 fn a_long_plan_is_read_to_its_end() {
     let mut desk = desk();
     desk.run_event("r1", user_question(20, pause(PauseKind::Approval, &long_plan())));
-    desk.check_frames_at("question_plan_begin", &SIZES);
-    for (width, height) in SIZES {
+    desk.check_frames("question_plan_begin");
+    for (width, height) in FRAME_SIZES {
         desk.draw_screen(width, height);
         desk.advance_clock(2_000).key(KeyCode::End);
-        desk.check_frames_at("question_plan_end", &[(width, height)]);
+        let name = format!("question_plan_end_{width}x{height}");
+        desk.check_shots_in("../../frames", &name, &[(width, height)]);
     }
 }
 
@@ -80,7 +79,34 @@ fn a_diff_shows_the_words_that_changed() {
         +    let name = new(1, \"x\");\n+    print(name);\n     done();\n }";
     let mut desk = desk();
     let preview = ToolPreview::Diff { path: "src/main.rs".into(), diff: diff.into() };
-    desk.run_event("r1", approval_event(20, "edit_file", preview)).check_frames_at("question_diff", &SIZES);
+    desk.run_event("r1", approval_event(20, "edit_file", preview)).check_frames("question_diff");
+}
+
+/// Colours and weight of the cell where a text begins.
+fn look_of(desk: &mut TuiHarness, text: &str) -> (Color, Modifier) {
+    let screen = desk.draw_screen(120, 36);
+    let (y, row) = screen.lines().enumerate().find(|(_, row)| row.contains(text)).expect(text);
+    let x = unicode_width::UnicodeWidthStr::width(row.split(text).next().unwrap());
+    let cell = &desk.draw_cells(120, 36)[(u16::try_from(x).unwrap(), u16::try_from(y).unwrap())];
+    (cell.fg, cell.modifier)
+}
+
+#[test]
+fn changed_words_and_code_are_coloured_in_a_question() {
+    let diff = "@@ -1,2 +1,2 @@\n fn main() {\n-    let name = old(1);\n+    let name = new(1);";
+    let mut desk = desk();
+    let preview = ToolPreview::Diff { path: "src/main.rs".into(), diff: diff.into() };
+    desk.run_event("r1", approval_event(20, "edit_file", preview)).settle_question();
+    let [removed, added] = ["-    let name", "+    let name"].map(|text| look_of(&mut desk, text));
+    assert!(removed.0 != added.0 && removed.0 != Color::Reset, "{removed:?} {added:?}");
+    for (word, line) in [("old(1)", removed), ("new(1)", added)] {
+        assert_ne!(look_of(&mut desk, word), line, "{word}");
+    }
+    let text = "Do **this** first:\n\n```rust\nfn main() {}\n```";
+    let mut desk = self::desk();
+    desk.run_event("r1", user_question(20, pause(PauseKind::Approval, text))).settle_question();
+    assert!(look_of(&mut desk, "this first").1.contains(Modifier::BOLD));
+    assert_ne!(look_of(&mut desk, "fn main"), look_of(&mut desk, "() {}"), "code");
 }
 
 #[test]
@@ -90,9 +116,7 @@ fn choices_and_forms_stand_in_the_same_place() {
         *choices = ["ship it now", "test more", "drop it"].map(str::to_owned).to_vec();
     }
     let mut one = desk();
-    one.run_event("r1", user_question(20, question))
-        .key(KeyCode::Down)
-        .check_frames_at("question_choice", &SIZES);
+    one.run_event("r1", user_question(20, question)).key(KeyCode::Down).check_frames("question_choice");
     let mut question = pause(PauseKind::Outputs, "Create the ticket in the browser.");
     if let UserQuestion::Pause { required_outputs, schema, .. } = &mut question {
         *required_outputs = ["ticket", "votes", "done"].map(str::to_owned).to_vec();
@@ -101,15 +125,15 @@ fn choices_and_forms_stand_in_the_same_place() {
             "votes": {"type": "integer"}, "done": {"type": "boolean"}}})));
     }
     let mut other = desk();
-    other.run_event("r1", user_question(20, question)).line("ABC-1").check_frames_at("question_form", &SIZES);
+    other.run_event("r1", user_question(20, question)).line("ABC-1").check_frames("question_form");
 }
 
 #[test]
 fn several_questions_are_counted() {
     let mut desk = desk();
     desk.run_event("r1", command_asked(20, "cargo test")).run_event("r1", command_asked(21, "cargo doc"));
-    desk.check_frames_at("question_first_of_two", &SIZES);
-    desk.advance_clock(2_000).key(KeyCode::Tab).check_frames_at("question_second_of_two", &SIZES);
+    desk.check_frames("question_first_of_two");
+    desk.advance_clock(2_000).key(KeyCode::Tab).check_frames("question_second_of_two");
 }
 
 #[test]
@@ -117,7 +141,7 @@ fn what_is_typed_inside_of_a_question() {
     for (letter, name) in [('e', "question_edit"), ('a', "question_rule"), ('r', "question_reason")] {
         let mut desk = desk();
         desk.run_event("r1", command_asked(20, "cargo test")).advance_clock(2_000).key(KeyCode::Char(letter));
-        desk.check_frames_at(name, &SIZES);
+        desk.check_frames(name);
     }
 }
 

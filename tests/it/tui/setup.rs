@@ -29,7 +29,7 @@ fn send_setup_reply(desk: &mut TuiHarness, told: SetupResponse) {
     desk.send_message(UiMessage::Answered(SessionResponse::Setup(number, told)));
 }
 
-fn opened_setup(level: &str) -> TuiHarness {
+pub(super) fn opened_setup(level: &str) -> TuiHarness {
     let mut desk = TuiHarness::new();
     desk.line(&format!("/configure {level}"));
     assert_eq!(

@@ -19,8 +19,8 @@ use super::editor::{
 use super::panes::{graph, keys, states, tool, tool_done};
 use super::*;
 
-/// The three that everything must look good at, and two at which it must still be of use.
-const SIZES: [(u16, u16); 5] = [(80, 24), (120, 40), (200, 50), (40, 10), (20, 5)];
+/// Those that everything must look good at, and two at which it must still be of use.
+const SIZES: [(u16, u16); 6] = [(60, 20), (80, 24), (120, 36), (250, 70), (40, 10), (20, 5)];
 
 /// The whole Unicode that people and models send: wide, combined, joined, from right to left, steering.
 const ODD: &str = "日本語の長い文章 e\u{301}e\u{301} 👩‍👩‍👧 🇩🇪 שלום עולם مرحبا \u{202e}evil\u{202c} zero\u{200b}width \x1b[31mred\x1b[0m a\tb";
@@ -33,6 +33,11 @@ impl TuiHarness {
 
     /// The same at other sizes.
     pub(super) fn check_shots_at(&mut self, name: &str, sizes: &[(u16, u16)]) {
+        self.check_shots_in("../../frames/panes", name, sizes);
+    }
+
+    /// The same, kept in a directory.
+    pub(super) fn check_shots_in(&mut self, directory: &str, name: &str, sizes: &[(u16, u16)]) {
         self.settle_question();
         let sized = |size: &(u16, u16)| {
             let (columns, rows) = *size;
@@ -42,7 +47,7 @@ impl TuiHarness {
         };
         let shown = sizes.iter().map(sized).collect::<Vec<_>>().join("\n");
         let mut settings = insta::Settings::clone_current();
-        settings.set_snapshot_path("../../frames/panes");
+        settings.set_snapshot_path(directory);
         settings.set_prepend_module_to_snapshot(false);
         settings.set_omit_expression(true);
         settings.bind(|| insta::assert_snapshot!(name, shown));
@@ -75,7 +80,17 @@ fn squeeze_rows(screen: &str) -> String {
 }
 
 /// Each of these is a state of one pane: its name, and how somebody gets there.
-type Row = (&'static str, fn(&mut TuiHarness));
+pub(super) type Row = (&'static str, fn(&mut TuiHarness));
+
+/// The sizes of a terminal, each situation from its beginning.
+pub(super) fn check_situations(rows: &[Row]) {
+    for (name, play) in rows {
+        let mut desk = TuiHarness::new();
+        desk.draw_screen(80, 24);
+        play(&mut desk);
+        desk.check_frames(name);
+    }
+}
 
 fn check_rows(pane: &str, rows: &[Row]) {
     for (state, play) in rows {

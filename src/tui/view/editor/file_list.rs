@@ -5,12 +5,11 @@ use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-use super::super::draw_helpers::{pad_to_columns, put_line, select_row};
+use super::super::draw_helpers::{pad_to_columns, put_keys, put_line, select_row};
 use crate::editor::EditFileList;
 use crate::editor::new_file::{NewFileNaming, NewFilePicker};
 use crate::model::UiModel;
 use crate::text::{display_width, fit_to_columns, one_line, wrap_line};
-use crate::theme::ColorTheme;
 use synthdev_domain::source_location::ConfigLayer;
 use synthdev_domain::terminal_safe;
 use synthdev_service::session::{EditFileKind, NewFileTemplate};
@@ -52,7 +51,7 @@ pub fn draw_files(
     let keys = "↑↓ or type · Enter opens it · Ctrl+N a new one · Esc leaves";
     let shown =
         FileListView { title, keys, typed: &listing.typed_filter, selected: listing.selected, rows: &rows };
-    draw_file_list(theme, shown, area, frame)
+    draw_file_list(model, shown, area, frame)
 }
 
 pub fn draw_fresh(
@@ -62,7 +61,7 @@ pub fn draw_fresh(
     frame: &mut Frame<'_>,
 ) -> Option<Position> {
     if let Some(naming) = &fresh.naming_step {
-        return draw_naming(model.theme, fresh, naming, area, frame);
+        return draw_naming(model, fresh, naming, area, frame);
     }
     let about = |pattern: &NewFileTemplate| {
         let kind = match (pattern.file_kind, &pattern.copied_from) {
@@ -79,16 +78,17 @@ pub fn draw_fresh(
     let keys = "↑↓ or type · Enter takes it · Esc leaves";
     let shown =
         FileListView { title, keys, typed: &fresh.typed_filter, selected: fresh.selected, rows: &rows };
-    draw_file_list(model.theme, shown, area, frame)
+    draw_file_list(model, shown, area, frame)
 }
 
 fn draw_naming(
-    theme: ColorTheme,
+    model: &UiModel,
     fresh: &NewFilePicker,
     naming: &NewFileNaming,
     area: Rect,
     frame: &mut Frame<'_>,
 ) -> Option<Position> {
+    let theme = model.theme;
     let title =
         format!(" A new file from {}: what is its name?", terminal_safe::escape_name(&naming.pattern.name));
     put_line(
@@ -99,11 +99,8 @@ fn draw_naming(
         area.width,
     );
     let typed = format!("❯ {}", terminal_safe::escape_name(&naming.name));
-    let other = if fresh.selected_layer() == ConfigLayer::Project {
-        "for all your projects"
-    } else {
-        "for this project"
-    };
+    let other =
+        if fresh.selected_layer() == ConfigLayer::Project { "for all projects" } else { "for this project" };
     let place = fresh.file().filter(|_| !naming.name.is_empty()).unwrap_or_default();
     let columns = usize::from(area.width);
     let problem =
@@ -117,10 +114,12 @@ fn draw_naming(
         wrap_line(&problem, columns).into_iter().map(|row| (problem[row].to_owned(), theme.bad_style())),
     );
     let keys = format!("Enter opens it unsaved · Tab {other} · Ctrl+U clears · Esc back");
-    rows.push((keys, theme.dim_style()));
     for (y, (text, style)) in (area.y + 1..area.bottom()).zip(rows) {
         let text = fit_to_columns(&text, columns).into_owned();
         put_line(frame, area.x, y, &Line::styled(text, style), area.width);
+    }
+    if area.height > 3 {
+        put_keys(model, &[&keys], Rect { y: area.bottom() - 1, height: 1, ..area }, frame);
     }
     cursor_behind(&typed, area)
 }
@@ -131,12 +130,13 @@ fn cursor_behind(typed: &str, area: Rect) -> Option<Position> {
 }
 
 fn draw_file_list(
-    theme: ColorTheme,
+    model: &UiModel,
     shown: FileListView<'_>,
     area: Rect,
     frame: &mut Frame<'_>,
 ) -> Option<Position> {
     let FileListView { title, keys, typed, selected, rows } = shown;
+    let theme = model.theme;
     put_line(
         frame,
         area.x,
@@ -173,7 +173,7 @@ fn draw_file_list(
         }
     }
     if area.height > 3 {
-        put_line(frame, area.x, area.bottom() - 1, &Line::styled(keys, theme.dim_style()), area.width);
+        put_keys(model, &[keys], Rect { y: area.bottom() - 1, height: 1, ..area }, frame);
     }
     cursor_behind(&typed, area)
 }
