@@ -7,7 +7,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use git2::Oid;
-use rustix::fs::{AtFlags, FileType};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 
 /// Relative to the project, separated by `/`, any bytes but NUL. Ordered as bytes.
 pub type RelPath = Vec<u8>;
@@ -114,6 +114,40 @@ impl FileStat {
         let newest = self.modified.max(self.changed);
         let coarse = self.changed.nanos == 0 && self.modified.nanos == 0;
         newest >= since || (coarse && newest.seconds + 2 >= since.seconds)
+    }
+}
+
+/// Reads stats of paths that come in their order: the directory of the last one stays open, so that the system looks
+/// up one name for each.
+pub struct StatReader<'a> {
+    root: &'a File,
+    directory: RelPath,
+    open: Option<File>,
+}
+
+impl<'a> StatReader<'a> {
+    pub fn below_directory(root: &'a File) -> Self {
+        Self { root, directory: RelPath::new(), open: None }
+    }
+
+    /// # Errors
+    /// The system's error.
+    pub fn read_stat(&mut self, path: &[u8]) -> io::Result<StatProbe> {
+        let Some(end) = path.iter().rposition(|byte| *byte == b'/') else {
+            return FileStat::read_below(self.root, path);
+        };
+        if self.directory != path[..end] {
+            self.directory.clear();
+            self.directory.extend_from_slice(&path[..end]);
+            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+            let open = rustix::fs::openat(self.root, self.directory.as_slice(), flags, Mode::empty());
+            self.open = open.ok().map(File::from);
+        }
+        match &self.open {
+            Some(directory) => FileStat::read_below(directory, &path[end + 1..]),
+            // its names may be secret while its files are not
+            None => FileStat::read_below(self.root, path),
+        }
     }
 }
 

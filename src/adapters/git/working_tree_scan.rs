@@ -6,7 +6,6 @@ use std::fs::{self, File};
 use std::path::Path;
 
 use git2::{ObjectType, Odb, Oid};
-use rustix::fs::{Mode, OFlags};
 
 use super::ignore_rules::IgnoreRules;
 use super::index_summary::{IndexSummary, byte_slices};
@@ -14,8 +13,8 @@ use super::open_repository::{OutsideFiles, is_outside_lead_error, is_refusal, op
 use super::project_walk::{WalkedPaths, walk_project};
 use super::snapshot_commit;
 use super::snapshot_entry::{
-    FileStat, FileTime, RelPath, SnapshotEntry, StatProbe, TreeEntryKind, ancestor_paths, display_path,
-    missing_paths, to_bytes, to_path,
+    FileStat, FileTime, RelPath, SnapshotEntry, StatProbe, StatReader, TreeEntryKind, ancestor_paths,
+    display_path, missing_paths, to_bytes, to_path,
 };
 use super::snapshot_error::{self, SnapshotResult};
 use super::snapshot_location::{SnapshotLocation, SnapshotRepository};
@@ -244,7 +243,7 @@ fn probe_all(
     let probe_some = |paths: Vec<RelPath>| {
         let mut cached = EntryCursor::before_path(&cache.entries, paths.first());
         let mut seeded = EntryCursor::before_path(&seed.entries, paths.first());
-        let mut stats = StatReader { root: &root, directory: RelPath::new(), open: None };
+        let mut stats = StatReader::below_directory(&root);
         let mut probed = ProbedPaths::default();
         probed.known.reserve(paths.len());
         for path in paths {
@@ -267,34 +266,6 @@ fn probe_all(
         probed.unreadable.extend(right.unreadable);
         Ok(probed)
     })
-}
-
-/// Reads stats of paths that come in their order: the directory of the last one stays open, so that the system looks
-/// up one name for each.
-struct StatReader<'a> {
-    root: &'a File,
-    directory: RelPath,
-    open: Option<File>,
-}
-
-impl StatReader<'_> {
-    fn read_stat(&mut self, path: &[u8]) -> std::io::Result<StatProbe> {
-        let Some(end) = path.iter().rposition(|byte| *byte == b'/') else {
-            return FileStat::read_below(self.root, path);
-        };
-        if self.directory != path[..end] {
-            self.directory.clear();
-            self.directory.extend_from_slice(&path[..end]);
-            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-            let open = rustix::fs::openat(self.root, self.directory.as_slice(), flags, Mode::empty());
-            self.open = open.ok().map(File::from);
-        }
-        match &self.open {
-            Some(directory) => FileStat::read_below(directory, &path[end + 1..]),
-            // its names may be secret while its files are not
-            None => FileStat::read_below(self.root, path),
-        }
-    }
 }
 
 impl ProbedPaths {
