@@ -191,7 +191,8 @@ mod tests {
         check("/mcp", servers(None));
         check("/mcp test git", servers(Some("git")));
         check("/mcp test", Err("/mcp test needs the name of a server — /mcp lists them".into()));
-        check("/mcp start git", Err("/mcp takes `test NAME`, not `start git`".into()));
+        check("/mcp start git", Err("/mcp takes `test NAME`, not `start git`: `synthdev mcp add` and `mcp remove` in a shell change the servers of \
+             the next session".into()));
         check("/search", Err("/search needs words to look for".into()));
         check("/help /wf", Ok(SlashAction::Help(Some("wf".into()))));
         check("/snapshot", Ok(SlashAction::Snapshot(SnapshotOperation::List)));
