@@ -114,7 +114,8 @@ pub fn mcp_server_reports(
 /// The lines for these servers, or what to do where there is none.
 pub fn mcp_report_text(reports: &[McpServerReport]) -> String {
     if reports.is_empty() {
-        return "no MCP server is configured: `synthdev mcp add` adds one to your settings, or write a .mcp.json"
+        return "no MCP server is configured: `synthdev mcp add NAME PROGRAM` adds one to your settings, or write a \
+                .mcp.json; a session has it from its next start on"
             .to_owned();
     }
     let line = |report: &McpServerReport| {

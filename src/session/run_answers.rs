@@ -36,6 +36,10 @@ impl TuiBackend {
                 move || time_travel::list_steps(&wired.handle, &here, run),
                 RunResponse::Steps,
             ),
+            RunRequest::Why { run, step } => answer_blocking(
+                move || time_travel::explain_step(&wired.handle, &here, run.as_deref(), step),
+                RunResponse::Explained,
+            ),
             RunRequest::Plan(travel) => {
                 answer_blocking(move || time_travel::plan_travel(&wired, &here, travel), RunResponse::Planned)
             }

@@ -10,6 +10,7 @@ use synthdev_bootstrap::wiring::WiredRuntime;
 use synthdev_cli::snapshots;
 use synthdev_domain::journal::{RunQuery, RunSummary};
 use synthdev_domain::snapshot::SnapshotRestoreResult;
+use synthdev_engine::explain;
 use synthdev_ports::snapshot::SnapshotPort;
 use synthdev_runtime::handle::RuntimeHandle;
 use synthdev_service::run_list::find_runs;
@@ -31,6 +32,22 @@ pub(crate) fn list_steps(
     let steps = handle.steps(&summary.id).map_err(|error| store_error_text(&error))?;
     let steps = steps.into_iter().map(|place| (place.step, place.state, place.files.is_some())).collect();
     Ok(RunStepList { run: summary.id, workflow: summary.workflow, steps })
+}
+
+/// Why a step was taken, with its run.
+pub(crate) fn explain_step(
+    handle: &RuntimeHandle,
+    home: &str,
+    run: Option<&str>,
+    step: u32,
+) -> Result<String, String> {
+    let summary = find_run(handle, home, run, |_| true)?;
+    let why = handle.explain_step(&summary.id, step).map_err(|error| {
+        let steps = format!("/why {} lists its steps", summary.id);
+        to_slash_commands(&with_hint(&error.message, Some(&steps)))
+    })?;
+    let lines = explain::report_lines(&why).join("\n");
+    Ok(format!("{} {}\n{lines}", summary.workflow, summary.id))
 }
 
 /// What would happen. Changes nothing.

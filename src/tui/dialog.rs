@@ -86,6 +86,8 @@ pub struct QuestionDialog {
     pub edited_call: Option<EditableCall>,
     /// The row of the list that Enter takes; `None`: none was chosen.
     pub selected: Option<usize>,
+    /// The row of the list that the workflow takes by default; `None`: it has none.
+    pub default_row: Option<usize>,
     /// The text that is typed inside of the question.
     pub draft: Option<AnswerDraft>,
     /// First body row on screen; bounded while drawing.
@@ -149,6 +151,7 @@ impl QuestionDialog {
             risk: None,
             edited_call: None,
             selected: None,
+            default_row: None,
             draft: None,
             scroll: 0,
             is_armed: false,

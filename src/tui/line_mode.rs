@@ -318,7 +318,7 @@ impl LineModeSession {
 
     fn run_command_line(&mut self, text: &str) {
         let word = text.split_whitespace().next().unwrap_or_default().trim_start_matches('/');
-        if word == "later" && !self.model.dialogs.is_empty() {
+        if ["later", "back"].contains(&word) && !self.model.dialogs.is_empty() {
             return self.press_key(KeyCode::Esc, KeyModifiers::NONE);
         }
         match slash::find_command(word).and_then(|command| without_screen(command.name)) {

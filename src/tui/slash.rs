@@ -56,6 +56,7 @@ pub const COMMANDS: &[SlashCommand] = &[
     history::RUNS,
     history::HISTORY,
     history::SEARCH,
+    history::WHY,
     history::RESUME,
     steering_command(steering::STATUS),
     steering_command(steering::PAUSE),
@@ -191,7 +192,11 @@ mod tests {
         check("/mcp", servers(None));
         check("/mcp test git", servers(Some("git")));
         check("/mcp test", Err("/mcp test needs the name of a server — /mcp lists them".into()));
-        check("/mcp start git", Err("/mcp takes `test NAME`, not `start git`".into()));
+        check("/mcp start git", Err("/mcp takes `test NAME`, not `start git`: `synthdev mcp add` and `mcp remove` in a shell change the servers of \
+             the next session".into()));
+        check("/why", Ok(SlashAction::Why { run: None, step: None }));
+        check("/why ab 3", Ok(SlashAction::Why { run: Some("ab".into()), step: Some(3) }));
+        check("/why 3 x", Err("/why takes a run and a step, not `x`".into()));
         check("/search", Err("/search needs words to look for".into()));
         check("/help /wf", Ok(SlashAction::Help(Some("wf".into()))));
         check("/snapshot", Ok(SlashAction::Snapshot(SnapshotOperation::List)));

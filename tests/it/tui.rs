@@ -977,6 +977,8 @@ fn a_warning_of_the_start_leaves_the_screen_when_it_no_longer_holds() {
         assert!(!warns(&desk), "{asked}: {:?}", said(&desk));
         let line = "role coder · m-base · tools 0/0";
         assert_eq!(said(&desk).iter().filter(|text| *text == line).count(), 1, "{asked}: {:?}", said(&desk));
+        let stale = said(&desk).iter().any(|text| text.contains("no model"));
+        assert!(!stale, "the facts are those of now, too: {:?}", said(&desk));
     }
 }
 

@@ -29,6 +29,11 @@ pub enum RunRequest {
         agent: Option<String>,
     },
     Steps(Option<String>),
+    /// Why a step was taken: its condition, what it read and who supplied that.
+    Why {
+        run: Option<String>,
+        step: u32,
+    },
     /// The effects of a rewind, fork or undo. Changes nothing.
     Plan(TimeTravelRequest),
     Travel(TimeTravelRequest),
@@ -65,6 +70,8 @@ pub enum RunResponse {
     Controlled(ControlAction, Result<String, String>),
     Reviewed(Result<String, String>),
     Steps(Result<RunStepList, String>),
+    /// The reason as text.
+    Explained(Result<String, String>),
     /// An error if there is nothing to do.
     Planned(Result<TimeTravelPreview, String>),
     Travelled(Result<TimeTravelOutcome, String>),

@@ -38,27 +38,28 @@ impl QuestionDialog {
         };
         let (default, schema) = (default.as_deref(), schema.as_deref());
         let wanted = WantedAnswer { kind: *kind, choices, outputs: required_outputs, default, schema };
-        let preset = preset_row(&wanted);
+        let usual = default_row(&wanted);
+        // Enter takes the first choice where there is no default
+        let preset = usual.or((*kind == PauseKind::Choice).then_some(0));
         let (kind, wanted) = answer_kind(run, call, wanted);
         let title = format!("{}: {}", one_line(state), wanted);
         let dialog = Self::from_lines(kind, title, quoted_lines(message.trim_end()));
-        let mut dialog = Self { is_markdown: true, selected: preset, ..dialog };
+        let mut dialog = Self { is_markdown: true, selected: preset, default_row: usual, ..dialog };
         state.clone_into(&mut dialog.state);
         (dialog.deadline, dialog.problem) = (*until, problem.as_deref().map(one_line));
         Some(dialog)
     }
 }
 
-/// The answer that is chosen at first: the workflow's default, or the first choice.
-fn preset_row(wanted: &WantedAnswer<'_>) -> Option<usize> {
+/// The row of the answer that the workflow takes by default.
+fn default_row(wanted: &WantedAnswer<'_>) -> Option<usize> {
     match wanted.kind {
         PauseKind::Approval | PauseKind::Boolean => {
             wanted.default.and_then(Value::as_bool).map(|yes| usize::from(!yes))
         }
         PauseKind::Choice => {
             let preset = wanted.default.and_then(Value::as_str);
-            let at = wanted.choices.iter().position(|choice| Some(choice.as_str()) == preset);
-            Some(at.unwrap_or(0))
+            wanted.choices.iter().position(|choice| Some(choice.as_str()) == preset)
         }
         PauseKind::Text | PauseKind::Number | PauseKind::Outputs => None,
     }

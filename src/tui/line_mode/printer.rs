@@ -57,7 +57,9 @@ impl LineModePrinter {
     pub(super) fn print_items(&mut self, model: &mut UiModel) -> io::Result<()> {
         self.collect_new_items(model, None);
         let mut out = std::mem::take(&mut self.pending_lines);
-        if model.queued.len() > self.queued {
+        // the first text of a conversation waits for its start only
+        let begins = model.pending_start.as_ref().is_some_and(|start| start.chat);
+        if model.queued.len() > self.queued && !begins {
             out.push("note: this waits until it is wanted".to_owned());
         }
         self.queued = model.queued.len();
@@ -136,22 +138,22 @@ impl LineModePrinter {
     }
 
     fn collect_question(&mut self, model: &mut UiModel, out: &mut Vec<String>) {
-        let place = model.question_position();
+        let (place, now) = (model.question_position(), model.now);
         let Some(dialog) = model.dialogs.front_mut() else {
             (self.last_question, self.problem) = (None, None);
             return;
         };
         // all of it is printed before the next line is taken
         dialog.read_to_end = true;
-        let now =
+        let shown =
             (dialog.title.clone(), dialog.body.clone(), dialog.draft.as_ref().map(|draft| draft.purpose));
-        if self.last_question.as_ref() != Some(&now) {
+        if self.last_question.as_ref() != Some(&shown) {
             if dialog.draft.is_none() {
-                out.extend(questions::question_lines(dialog, place));
+                out.extend(questions::question_lines(dialog, place, now));
             } else {
                 out.extend(questions::draft_lines(dialog));
             }
-            self.last_question = Some(now);
+            self.last_question = Some(shown);
         }
         if dialog.problem != self.problem {
             out.extend(dialog.problem.iter().map(|problem| format!("note: {problem}")));

@@ -2,14 +2,26 @@
 
 use crate::answer_fields::AnswerFields;
 use crate::dialog::{AnswerMeaning, DialogKind, DraftPurpose, QuestionDialog};
+use synthdev_domain::ids::Timestamp;
 use synthdev_domain::question_text::{COLUMNS, plain_rows};
 
 /// The question with its answers, a line each.
-pub(super) fn question_lines(dialog: &QuestionDialog, place: Option<(usize, usize)>) -> Vec<String> {
-    let count = place.filter(|(_, all)| *all > 1).map(|(at, all)| format!(" ({at} of {all})"));
-    let mut lines = vec![format!("question{}: {}", count.unwrap_or_default(), dialog.title)];
+pub(super) fn question_lines(
+    dialog: &QuestionDialog,
+    place: Option<(usize, usize)>,
+    now: Timestamp,
+) -> Vec<String> {
+    let count = place
+        .filter(|(_, all)| *all > 1)
+        .map(|(at, all)| format!(" ({at} of {all}; /approvals N asks another)"));
+    let risk = match dialog.risk_label() {
+        "" => String::new(),
+        risk => format!(" ({risk})"),
+    };
+    let mut lines = vec![format!("question{}: {}{risk}", count.unwrap_or_default(), dialog.title)];
     lines.extend(plain_rows(&dialog.body, COLUMNS).iter().map(|line| format!("  {line}")));
     lines.extend(dialog.fields().into_iter().flat_map(AnswerFields::lines).map(|line| format!("  {line}")));
+    lines.extend(dialog.deadline_text(now).map(|text| format!("  {text}")));
     let answers = dialog.answers();
     if answers.is_empty() {
         lines.push(format!("  ({})", answer_hint(dialog)));
@@ -26,18 +38,19 @@ pub(super) fn draft_lines(dialog: &QuestionDialog) -> Vec<String> {
     let Some(draft) = &dialog.draft else { return Vec::new() };
     let text = draft.text.text();
     let shown = text.lines().map(|line| format!("  {line}"));
-    std::iter::once(format!("type {}", answer_hint(dialog))).chain(shown).collect()
+    let asked = [draft.label().to_owned(), format!("type {}", answer_hint(dialog))];
+    asked.into_iter().chain(shown).collect()
 }
 
 /// What is to be typed.
 pub(super) fn answer_hint(dialog: &QuestionDialog) -> String {
     if let Some(draft) = &dialog.draft {
-        return match draft.purpose {
-            DraftPurpose::Reason => "the reason, or an empty line",
-            DraftPurpose::Rule => "another rule, or an empty line to write this one",
+        let words = match draft.purpose {
+            DraftPurpose::Reason => "the reason, or an empty line to deny without one",
+            DraftPurpose::Rule => "another rule, or an empty line to write this one and allow",
             DraftPurpose::Call => "how it shall run, or an empty line to leave it as it is",
-        }
-        .to_owned();
+        };
+        return format!("{words}; /back for another answer");
     }
     match &dialog.kind {
         DialogKind::Write { form, .. } if form.default.is_some() => {
@@ -47,7 +60,8 @@ pub(super) fn answer_hint(dialog: &QuestionDialog) -> String {
         _ => {
             let answers = dialog.answers();
             let words = answers.iter().enumerate().map(|(at, answer)| answer_word(at, answer.letter));
-            words.collect::<Vec<_>>().join(", ")
+            let usual = if dialog.default_row.is_some() { "; an empty line takes the default" } else { "" };
+            words.collect::<Vec<_>>().join(", ") + usual
         }
     }
 }
@@ -58,14 +72,16 @@ pub(super) fn answer_hint(dialog: &QuestionDialog) -> String {
 /// It is no answer.
 pub(super) fn parse_answer(dialog: &QuestionDialog, text: &str) -> Result<AnswerMeaning, String> {
     let text = text.trim();
-    let chosen = if text.is_empty() && matches!(dialog.kind, DialogKind::Decide { .. }) {
-        dialog.chosen_answer()
+    let usual = dialog.default_row.filter(|_| text.is_empty());
+    let chosen = if let Some(row) = usual {
+        dialog.answers().get(row).map(|answer| answer.meaning)
     } else {
         let word = text.to_lowercase();
         let mut answers = dialog.answers().into_iter().enumerate();
         answers.find(|(at, answer)| answer_word(*at, answer.letter) == word).map(|(_, answer)| answer.meaning)
     };
-    chosen.ok_or_else(|| format!("`{text}` is no answer: type one of {}", answer_hint(dialog)))
+    let word = if text.is_empty() { "an empty line".to_owned() } else { format!("`{text}`") };
+    chosen.ok_or_else(|| format!("{word} is no answer: type one of {}", answer_hint(dialog)))
 }
 
 /// The letter of an answer; a choice without one has its number.
@@ -76,8 +92,15 @@ fn answer_word(at: usize, letter: Option<char>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::dialog::{AnswerDraft, AskedToolCall};
+    use crate::model::UiModel;
     use crate::msg::UiCommand;
+    use crate::view;
+    use serde_json::{Value, json};
     use synthdev_domain::ids::{CallId, RunId};
+    use synthdev_domain::tool::{ASKED_BY, ToolRisk};
+    use synthdev_domain::workflow::PauseKind;
+    use synthdev_service::run_steering::UserQuestion;
     use synthdev_service::session::DefinitionRequest;
 
     #[test]
@@ -90,8 +113,11 @@ mod tests {
             UiCommand::ask(DefinitionRequest::Names),
         );
         dialog.kind = DialogKind::Choose { run, call: CallId(1), choices };
-        let lines = question_lines(&dialog, Some((2, 5)));
-        assert_eq!(lines[..3], ["question (2 of 5): Which?", "  text␛[2J", "  1. choice 1"]);
+        let lines = question_lines(&dialog, Some((2, 5)), Timestamp(0));
+        assert_eq!(
+            lines[..3],
+            ["question (2 of 5; /approvals N asks another): Which?", "  text␛[2J", "  1. choice 1"]
+        );
         assert_eq!(
             lines[11..],
             ["  10. choice 10", "  11. choice 11", "  l. later: the question stays open"]
@@ -108,12 +134,128 @@ mod tests {
         check(&dialog, " 11 ", Ok(AnswerMeaning::Pick(10)));
         check(&dialog, "L", Ok(AnswerMeaning::Later));
         let all = "type one of 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, l";
-        for text in ["12", "0", "yes", ""] {
+        check(&dialog, "", Err(&format!("an empty line is no answer: {all}")));
+        for text in ["12", "0", "yes"] {
             check(&dialog, text, Err(&format!("`{text}` is no answer: {all}")));
         }
         let confirm = QuestionDialog::for_confirmation("Sure?", "", UiCommand::ask(DefinitionRequest::Names));
         check(&confirm, "y", Ok(AnswerMeaning::Once));
         check(&confirm, "N", Ok(AnswerMeaning::No));
         check(&confirm, "1", Err("`1` is no answer: type one of y, n"));
+    }
+
+    /// One question of each kind.
+    fn every_question() -> Vec<QuestionDialog> {
+        let (run, call) = (RunId::from("r1"), CallId(1));
+        let command = json!({"command": "cargo test"});
+        let file = json!({"file_path": "a.txt", "content": "new words"});
+        let asked = |tool, arguments| AskedToolCall { agent: "coder", tool, arguments, preview: None };
+        let own = |arguments| AskedToolCall { agent: ASKED_BY, tool: "write_file", arguments, preview: None };
+        let pause = |kind, choices: &[&str], outputs: &[&str], default: Option<Value>| UserQuestion::Pause {
+            state: "gate".into(),
+            kind,
+            message: "What now?".into(),
+            choices: choices.iter().map(ToString::to_string).collect(),
+            schema: None,
+            required_outputs: outputs.iter().map(ToString::to_string).collect(),
+            default: default.map(Box::new),
+            until: Some(Timestamp(50_000)),
+            problem: None,
+        };
+        let questions = [
+            pause(PauseKind::Approval, &[], &[], None),
+            pause(PauseKind::Boolean, &[], &[], Some(json!(false))),
+            pause(PauseKind::Choice, &["build it", "stop"], &[], Some(json!("stop"))),
+            pause(PauseKind::Text, &[], &[], None),
+            pause(PauseKind::Outputs, &[], &["summary", "files"], None),
+            UserQuestion::Limit { limit: "max_steps".into(), value: 60, text: "60 steps".into() },
+            UserQuestion::NoSnapshot { reason: "git is missing".into() },
+            UserQuestion::Uncertain {
+                began: call,
+                state: "code".into(),
+                tool: "execute_terminal".into(),
+                arguments: command.clone(),
+                reason: "the process ended".into(),
+            },
+        ];
+        let approval = |arguments, risk| QuestionDialog::for_approval(run.clone(), call, arguments, risk);
+        let mut all = vec![
+            approval(asked("execute_terminal", &command), ToolRisk::Execute),
+            approval(asked("write_file", &file), ToolRisk::Write),
+            approval(own(&file), ToolRisk::Write),
+            QuestionDialog::for_network(run.clone(), call, asked("execute_terminal", &command)),
+            QuestionDialog::for_unsandboxed_command(
+                run.clone(),
+                call,
+                asked("execute_terminal", &command),
+                "no bubblewrap",
+            ),
+            QuestionDialog::for_trust(&["a.json".to_owned()], ""),
+            QuestionDialog::for_confirmation("Sure?", "", UiCommand::ask(DefinitionRequest::Names)),
+        ];
+        for (purpose, text) in
+            [(DraftPurpose::Reason, ""), (DraftPurpose::Rule, "a rule"), (DraftPurpose::Call, "cargo test")]
+        {
+            let mut dialog = approval(asked("execute_terminal", &command), ToolRisk::Execute);
+            dialog.draft = Some(AnswerDraft::new(purpose, text));
+            all.push(dialog);
+        }
+        all.extend(
+            questions.iter().filter_map(|asked| QuestionDialog::question(run.clone(), call, asked, false)),
+        );
+        all
+    }
+
+    /// The rows of the screen while the question is open and was read.
+    fn screen_rows(mut dialog: QuestionDialog) -> Vec<String> {
+        let mut model = UiModel { size: (120, 60), now: Timestamp(10_000), ..UiModel::default() };
+        dialog.shown_at = Some(Timestamp(0));
+        model.push_question(dialog);
+        view::arrange_screen(&mut model);
+        let cells = view::screen_cells(&model);
+        let row = |y| (0..120).map(|x| cells[(x, y)].symbol()).collect::<String>();
+        (0..60).map(row).collect()
+    }
+
+    #[test]
+    fn every_question_has_the_words_and_letters_of_the_screen() {
+        for dialog in every_question() {
+            let rows = screen_rows(dialog.clone());
+            let is_shown = |part: &str| rows.iter().any(|row| row.contains(part));
+            let check = |part: &str| assert!(is_shown(part), "{part:?} is missing in\n{}", rows.join("\n"));
+            let lines = question_lines(&dialog, None, Timestamp(10_000));
+            let title = lines[0].trim_start_matches("question: ").trim_end_matches(')');
+            title.split(" (").for_each(check);
+            for line in draft_lines(&dialog).iter().filter(|line| !line.starts_with("type ")) {
+                check(line.trim());
+            }
+            let shown =
+                rows.iter().filter(|row| row.starts_with('│')).map(|row| row.trim_matches('│').trim());
+            let answers = |line: &str| {
+                dialog.draft.is_none() && dialog.answers().iter().any(|answer| line.ends_with(&answer.label))
+            };
+            let shown: Vec<String> = shown
+                .map(|row| row.trim_start_matches('▸').trim().to_owned())
+                .filter(|row| answers(row))
+                .collect();
+            let told = lines.iter().map(|line| line.trim().replacen(". ", " ", 1));
+            let told: Vec<String> = told.filter(|line| answers(line)).collect();
+            assert_eq!(shown, told, "{}", rows.join("\n"));
+            let until = |line: &&String| line.contains(" in 40 s");
+            assert_eq!(
+                rows.iter().any(|row| row.contains(" in 40 s")),
+                lines.iter().any(|line| until(&line)),
+                "{lines:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn an_empty_line_takes_the_default_of_a_workflow_and_nothing_else() {
+        let taken = |at: usize| parse_answer(&every_question()[at], "").ok();
+        let defaults: Vec<usize> = (0..every_question().len()).filter(|at| taken(*at).is_some()).collect();
+        assert_eq!(defaults, [11, 12]);
+        assert_eq!((taken(11), taken(12)), (Some(AnswerMeaning::No), Some(AnswerMeaning::Pick(1))));
+        assert_eq!(answer_hint(&every_question()[12]), "1, 2, l; an empty line takes the default");
     }
 }

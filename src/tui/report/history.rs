@@ -214,7 +214,8 @@ pub fn steps_text(steps: &RunStepList) -> String {
         .collect();
     let run = &steps.run;
     format!(
-        "{}→ /rewind {run} STEP goes back before one, /fork {run} STEP makes a new run from there",
+        "{}→ /why {run} STEP says why it was taken, /rewind {run} STEP goes back before it, /fork {run} STEP makes a new run \
+         from there",
         align_table(&rows)
     )
 }

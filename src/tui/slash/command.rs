@@ -65,6 +65,11 @@ pub enum SlashAction {
     /// Steps of a run, for rewinds.
     Steps(Option<String>),
     Travel(TimeTravelRequest),
+    /// Why a step of a run was taken; without a step: the steps.
+    Why {
+        run: Option<String>,
+        step: Option<u32>,
+    },
     Snapshot(SnapshotOperation),
     /// A level: base, smart or fast.
     Configure(String),

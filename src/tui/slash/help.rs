@@ -44,6 +44,7 @@ const GROUPS: &[HelpGroup] = &[
             "graph",
             "cost",
             "history",
+            "why",
             "runs",
             "search",
             "watch",

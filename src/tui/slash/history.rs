@@ -44,6 +44,23 @@ pub(super) const SEARCH: SlashCommand = SlashCommand {
     },
 };
 
+pub(super) const WHY: SlashCommand = SlashCommand {
+    name: "why",
+    aliases: &[],
+    usage: "[RUN] [STEP]",
+    description: "explain why a step was taken",
+    long_help: "Shows the condition, the values that it read and who supplied them. Without a step: lists the steps. Without \
+        a run: the last workflow of this session. /history shows the same with w.\nExample: /why 3",
+    argument: SlashArgument::Run,
+    parse_arguments: |rest| {
+        let place = arguments::parse_run_step(rest)?;
+        if !place.remainder.trim().is_empty() {
+            return Err(format!("/why takes a run and a step, not `{}`", place.remainder.trim()));
+        }
+        Ok(SlashAction::Why { run: place.run, step: place.step })
+    },
+};
+
 pub(super) const RESUME: SlashCommand = SlashCommand {
     name: "resume",
     aliases: &[],

@@ -135,7 +135,10 @@ pub(super) const MCP: SlashCommand = SlashCommand::new(
         }
         None if rest.is_empty() => Ok(SlashAction::Page(LookupPage::McpServers(None))),
         None if rest == "test" => Err("/mcp test needs the name of a server — /mcp lists them".to_owned()),
-        _ => Err(format!("/mcp takes `test NAME`, not `{rest}`")),
+        _ => Err(format!(
+            "/mcp takes `test NAME`, not `{rest}`: `synthdev mcp add` and `mcp remove` in a shell change the servers of \
+             the next session"
+        )),
     },
 );
 

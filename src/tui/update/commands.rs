@@ -59,6 +59,7 @@ fn run_slash_action(model: &mut UiModel, action: SlashAction) -> Vec<UiCommand> 
         }
         SlashAction::Resume(run) => history::resume_run(model, run),
         SlashAction::Steps(run) => history::show_steps(model, run),
+        SlashAction::Why { run, step } => history::explain_step(model, run, step),
         SlashAction::Travel(travel) => history::time_travel(model, travel),
         SlashAction::Snapshot(command) => run_snapshot_command(model, command),
         SlashAction::Configure(level) => setup::open_setup(model, level),

@@ -160,8 +160,7 @@ pub fn refuse_words(model: &mut UiModel) -> bool {
         return false;
     }
     let word = one_line(text.trim());
-    dialog.problem =
-        Some(format!("`{}` is no answer: press one of the keys below", fit_to_columns(&word, 24)));
+    dialog.problem = Some(format!("`{}` is no answer: press a key of the list", fit_to_columns(&word, 24)));
     model.composer.clear_into_history();
     model.popup = None;
     true

@@ -78,13 +78,15 @@ fn numbered_run(model: &UiModel, typed: &str) -> Option<String> {
 
 /// Without an id, the workflow of this session that was on last is meant.
 pub fn time_travel(model: &mut UiModel, mut travel: TimeTravelRequest) -> Vec<UiCommand> {
+    let is_undo = matches!(travel, TimeTravelRequest::Undo { .. });
+    let last = if is_undo { started_run_id(model) } else { default_run_id(model) };
     let (run, what) = match &mut travel {
         TimeTravelRequest::Undo { run } => (run, "undo a run"),
         TimeTravelRequest::Rewind { run, .. } => (run, "rewind a run"),
         TimeTravelRequest::Fork { run, .. } => (run, "fork a run"),
     };
     if run.is_none() {
-        *run = default_run_id(model);
+        *run = last;
     }
     if busy::refuse_while_busy(model, what) {
         return Vec::new();
@@ -99,6 +101,15 @@ pub fn time_travel(model: &mut UiModel, mut travel: TimeTravelRequest) -> Vec<Ui
 
 pub fn show_steps(model: &UiModel, run: Option<String>) -> Vec<UiCommand> {
     vec![UiCommand::ask(RunRequest::Steps(run.or_else(|| default_run_id(model))))]
+}
+
+/// Why a step was taken, or which steps there are.
+pub fn explain_step(model: &UiModel, run: Option<String>, step: Option<u32>) -> Vec<UiCommand> {
+    let run = run.or_else(|| started_run_id(model));
+    vec![UiCommand::ask(match step {
+        Some(step) => RunRequest::Why { run, step },
+        None => RunRequest::Steps(run),
+    })]
 }
 
 pub(super) fn on_list(
@@ -159,8 +170,17 @@ pub(super) fn can_resume(run: &RunSummary) -> bool {
 }
 
 fn default_run_id(model: &UiModel) -> Option<String> {
-    let last = model.runs.iter().rev().find(|run| !run.chat).map(|run| &run.id);
-    model.last_left_run.as_ref().or(last).map(ToString::to_string)
+    model.last_left_run.as_ref().or(last_workflow_run(model)).map(ToString::to_string)
+}
+
+fn last_workflow_run(model: &UiModel) -> Option<&RunId> {
+    model.runs.iter().rev().find(|run| !run.chat).map(|run| &run.id)
+}
+
+/// The same for an undo or a reason: a fork that was not started has done nothing.
+fn started_run_id(model: &UiModel) -> Option<String> {
+    let left = model.last_left_run.as_ref().filter(|run| model.find_run(run).is_some());
+    left.or(last_workflow_run(model)).map(ToString::to_string)
 }
 
 fn show_error(model: &mut UiModel, title: &str, reason: &str) {

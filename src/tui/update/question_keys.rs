@@ -92,10 +92,12 @@ pub fn on_key(model: &mut UiModel, press: KeyPress) -> Option<Vec<UiCommand>> {
         return Some(Vec::new());
     }
     let command = model.composer.first_line().starts_with('/');
+    let is_text = matches!(key.code, KeyCode::Char(_)) && !dialog_keys::accepts_key(dialog, key);
     let written = begun && (typing || guarded || command || key.code == KeyCode::Enter);
     // commands work first, whatever is asked
     let begins = model.composer.is_empty() && key.code == KeyCode::Char('/');
-    dialog.is_armed &= !begins && !command;
+    // also after an answer that was not taken: otherwise the letters vanish, and Enter behind them is an answer
+    dialog.is_armed &= !begins && !command && !is_text;
     dialog.problem = None;
     // a letter in the middle of a sentence is no answer
     if !dialog.is_armed && (written || !dialog_keys::accepts_key(dialog, key)) {

@@ -31,6 +31,8 @@ pub(super) fn on_response(model: &mut UiModel, response: RunResponse) -> Vec<UiC
         RunResponse::Controlled(control, report) => steering::on_run_controlled(model, control, report),
         RunResponse::Reviewed(Ok(text)) => model.show_answer("Last request", &text),
         RunResponse::Reviewed(Err(reason)) => show_error(model, "There is no request", &reason),
+        RunResponse::Explained(Ok(text)) => model.show_answer("Why", &text),
+        RunResponse::Explained(Err(reason)) => show_error(model, "There is no such step", &reason),
         RunResponse::Steps(Ok(steps)) => {
             let title = format!("Steps of {} {}", steps.workflow, steps.run);
             model.add_item(TranscriptItem::report_item(&title, &report::steps_text(&steps)));

@@ -23,14 +23,28 @@ pub fn renew_start_facts(model: &mut UiModel, before: &StatusFacts) {
     let Some(outdated) = before.notice.as_ref().filter(|_| before.notice != model.facts.notice) else {
         return;
     };
-    let outdated = TranscriptItem::warning_item(outdated).text();
-    let now = match &model.facts.notice {
-        Some(notice) => TranscriptItem::warning_item(notice),
-        None => TranscriptItem::note_item(&report::start_line(&model.facts)),
+    let outdated = TranscriptItem::warning_item(outdated);
+    let facts = TranscriptItem::note_item(&report::start_line(&model.facts));
+    let now = match model.facts.notice.clone() {
+        Some(notice) => TranscriptItem::warning_item(&notice),
+        // the facts above it say the rest
+        None if replace_item(model, &TranscriptItem::note_item(&report::start_line(before)), &facts) => {
+            TranscriptItem::note_item(READY)
+        }
+        None => facts,
     };
-    // positions of what follows stay valid: the line is replaced, not taken out
+    replace_item(model, &outdated, &now);
+}
+
+/// What stands in place of a warning that no longer holds.
+const READY: &str = "ready: type what is to be done";
+
+/// Whether the item was there. Positions of what follows stay valid: it is replaced, not taken out.
+fn replace_item(model: &mut UiModel, outdated: &TranscriptItem, now: &TranscriptItem) -> bool {
+    let outdated = outdated.text();
     let at = model.transcript.items().position(|item| item.text() == outdated);
     if let Some(at) = at {
-        model.transcript.edit_item(at, |item| *item = now);
+        model.transcript.edit_item(at, |item| item.clone_from(now));
     }
+    at.is_some()
 }

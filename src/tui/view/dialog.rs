@@ -27,6 +27,8 @@ const ANSWER_ROWS: usize = 6;
 const NARROW: usize = 50;
 /// Columns that the title has beside what is at risk.
 const TITLE_COLUMNS: usize = 24;
+/// A question with less rows has no frame.
+const FRAMED_ROWS: u16 = 4;
 /// Rows for what is typed inside of a question.
 const DRAFT_ROWS: usize = 6;
 
@@ -44,7 +46,8 @@ pub fn question_height(model: &UiModel, free: u16) -> u16 {
     let seen = model.is_open(ScreenLayer::KeyQuestion) || model.is_open(ScreenLayer::TypedQuestion);
     let Some(dialog) = model.dialogs.front().filter(|_| seen) else { return 0 };
     let below = below_rows(model, dialog);
-    let wanted = text_rows(dialog) + below + usize::from(below > 0) + 2;
+    // one row of text alone has its frame and its keys, too
+    let wanted = (text_rows(dialog) + below + usize::from(below > 0) + 2).max(FRAMED_ROWS.into());
     let most = u32::from(model.size.1) * u32::from(MOST_PERCENT) / 100;
     let most = u16::try_from(most).unwrap_or(u16::MAX).max(4).min(free);
     u16::try_from(wanted).unwrap_or(u16::MAX).min(most)
@@ -211,7 +214,7 @@ fn draw_keys(model: &UiModel, dialog: &QuestionDialog, area: Rect, frame: &mut F
         None if fresh && !dialog.is_written() => {
             ("new: keys count in a moment".to_owned(), theme.dim_style())
         }
-        None if below > 0 && !dialog.read_to_end => ("Space, PgDn".to_owned(), theme.bold_style()),
+        None if below > 0 && !dialog.read_to_end => ("Space, PgDn, End".to_owned(), theme.bold_style()),
         None => (keys_text(model, dialog).to_owned(), theme.bold_style()),
     };
     let left = dialog.deadline_text(model.now).unwrap_or_default();
@@ -314,7 +317,7 @@ impl RowShare {
 
 /// No frame fits.
 fn is_short(area: Rect) -> bool {
-    area.width < 10 || area.height < 4
+    area.width < 10 || area.height < FRAMED_ROWS
 }
 
 fn text_columns(width: u16) -> usize {

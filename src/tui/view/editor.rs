@@ -143,7 +143,9 @@ fn draw_editor(
         draw_offer(theme, editor, cursor, areas.text, frame);
     }
     if let Some(about) = &editor.help_text {
-        draw_about(theme, about, cursor, areas.text, frame);
+        // the graph beside the text leaves too little room for two columns
+        let room = Rect { width: area.right().saturating_sub(areas.text.x), ..areas.text };
+        draw_about(theme, about, cursor, room, frame);
     }
     match &editor.prompt {
         Some(EditorPrompt::Find(_)) if areas.note_area.height > 0 => {

@@ -280,6 +280,7 @@ async fn a_file_that_an_answer_names_opens_in_the_editor_and_an_address_is_a_lin
     terminal.press_keys("\n");
     terminal.wait_for("Look at src/a.rs:2");
     terminal.press_keys(ESC);
+    terminal.wait_until("the input line has the keys", |screen| !screen.contains(" VIEW "));
     terminal.press_keys("/exit\r");
     assert!(terminal.wait_end().contains("exit=0"));
     terminal.assert_restored();

@@ -98,6 +98,7 @@ fn check_chart(terminal: &mut Terminal) {
     terminal.press_keys(ESC);
     terminal.wait_for("█ model  ▄ tool");
     terminal.press_keys(ESC);
+    terminal.wait_until("the input line has the keys", |screen| !screen.contains(" VIEW "));
 }
 
 /// At the completed run: what is refused, what is shown before it is done, and a fork beside it.

@@ -105,6 +105,7 @@ async fn a_conversation_through_pipes_waits_for_its_answers() {
     let (text, code) = tokio::task::spawn_blocking(run).await.unwrap();
     assert_eq!(code, Some(0), "{text}");
     assert!(!text.contains('\u{1b}'), "{text:?}");
+    assert!(!text.contains("this waits until"), "the first text begins the conversation: {text}");
     assert_in_order(
         &text,
         &[

@@ -865,6 +865,8 @@ fn journeys_are_planned_agreed_and_told() {
                 set: vec![(vec!["limit".into()], json!(5))],
             })),
         ),
+        ("/why", UiCommand::ask(RunRequest::Steps(None))),
+        ("/why ab 3", UiCommand::ask(RunRequest::Why { run: Some("ab".into()), step: 3 })),
         ("/search the parser", UiCommand::ask(RunRequest::Search("the parser".into()))),
     ];
     for (line, expected) in rows {
@@ -898,6 +900,28 @@ fn journeys_are_planned_agreed_and_told() {
     assert_eq!(
         desk.line("/resume").take_commands().pop(),
         Some(UiCommand::Display(DisplayRequest::Past("r1".into())))
+    );
+}
+
+#[test]
+fn a_fork_that_was_not_started_is_resumed_but_not_undone_or_explained() {
+    let mut desk = TuiHarness::new();
+    desk.workflow().run_event("r1", run_finished(RunStatus::Completed, None, None));
+    desk.send_message(UiMessage::answered(RunResponse::Travelled(Ok(TimeTravelOutcome {
+        text: "run f1 starts before step 2".to_owned(),
+        resumable_run: Some(RunId::from("f1")),
+    }))));
+    let undo = RunRequest::Plan(TimeTravelRequest::Undo { run: Some("r1".into()) });
+    assert_eq!(desk.line("/undo").take_commands().pop(), Some(UiCommand::ask(undo)));
+    let why = RunRequest::Why { run: Some("r1".into()), step: 2 };
+    assert_eq!(desk.line("/why 2").take_commands().pop(), Some(UiCommand::ask(why)));
+    desk.send_message(UiMessage::answered(RunResponse::Explained(Ok(
+        "coder_reviewer r1\n  step 2: code, after start (step 1)".to_owned(),
+    ))));
+    assert!(desk.draw_screen(80, 24).contains("step 2: code, after start (step 1)"));
+    assert_eq!(
+        desk.line("/resume").take_commands().pop(),
+        Some(UiCommand::Display(DisplayRequest::Past("f1".into())))
     );
 }
 

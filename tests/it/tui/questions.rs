@@ -603,6 +603,30 @@ fn a_pause_is_answered_only_when_the_end_was_on_screen() {
     assert_eq!(desk.take_commands(), [value(20, json!("test more"))]);
 }
 
+#[test]
+fn words_behind_an_answer_that_did_not_count_are_words_and_answer_nothing() {
+    let mut desk = TuiHarness::new();
+    let mut question = choice(None);
+    if let UserQuestion::Pause { message, .. } = &mut question {
+        *message = long("and drop the table");
+    }
+    desk.workflow().run_event("r1", user_question(20, question)).advance_clock(5_000).take_commands();
+    desk.draw_screen(80, 24);
+    let screen = key(&mut desk, KeyCode::Home);
+    assert!(screen.contains("more lines · Space, PgDn, End"), "{screen}");
+    key(&mut desk, KeyCode::Char('1'));
+    key(&mut desk, KeyCode::End);
+    for letter in "use".chars() {
+        key(&mut desk, KeyCode::Char(letter));
+    }
+    assert!(desk.draw_screen(80, 24).contains("❯ use"), "letters reach the input box");
+    let screen = key(&mut desk, KeyCode::Enter);
+    assert_eq!(desk.take_commands(), [], "Enter behind words does not take the first choice");
+    assert!(screen.contains("`use` is no answer: press a key of the list"), "{screen}");
+    key(&mut desk, KeyCode::Char('2'));
+    assert_eq!(desk.take_commands(), [value(20, json!("test more"))]);
+}
+
 /// More lines than a screen has.
 fn long(last: &str) -> String {
     (0..40).map(|at| format!("echo {at}\n")).collect::<String>() + last

@@ -75,7 +75,7 @@ pub fn draw_fresh(
     let rows: Vec<FileListRow> =
         fitting.map(|pattern| (pattern.name.clone(), about(pattern), model.theme.dim_style())).collect();
     let title = " A new workflow or role: what does it begin with?";
-    let keys = "↑↓ or type · Enter takes it · Esc leaves";
+    let keys = "↑↓, or letters of one · Enter takes it, then asks for a name · Esc leaves";
     let shown =
         FileListView { title, keys, typed: &fresh.typed_filter, selected: fresh.selected, rows: &rows };
     draw_file_list(model, shown, area, frame)
@@ -150,7 +150,13 @@ fn draw_file_list(
     }
     let fits = usize::from(area.height.saturating_sub(3));
     if rows.is_empty() && fits > 0 {
-        put_line(frame, area.x, area.y + 2, &Line::styled("  nothing fits", theme.dim_style()), area.width);
+        put_line(
+            frame,
+            area.x,
+            area.y + 2,
+            &Line::styled("  nothing fits: these letters narrow the list", theme.dim_style()),
+            area.width,
+        );
     }
     let first = (selected + 1).saturating_sub(fits);
     let wide =

@@ -52,8 +52,30 @@ pub fn draw_text(theme: ColorTheme, editor: &DefinitionEditor, area: Rect, frame
         let far =
             (editor.scroll_offset.column + usize::from(area.width)).saturating_mul(4).saturating_add(64);
         painter.colour_line(line, inside, far);
-        let line = painter.paint_line(line, editor.scroll_offset.column, usize::from(area.width));
-        put_line(frame, area.x, y, &line, area.width);
+        let painted = painter.paint_line(line, editor.scroll_offset.column, usize::from(area.width));
+        put_line(frame, area.x, y, &painted, area.width);
+        mark_cut_ends(theme, editor, row, Rect { y, height: 1, ..area }, frame);
+    }
+}
+
+/// Shows `…` where a line goes on beyond the edges, but not on the character at the cursor.
+fn mark_cut_ends(
+    theme: ColorTheme,
+    editor: &DefinitionEditor,
+    row: usize,
+    area: Rect,
+    frame: &mut Frame<'_>,
+) {
+    let Some(line) = editor.buffer.lines().get(row).filter(|_| area.width > 2) else { return };
+    let (left, room) = (editor.scroll_offset.column, usize::from(area.width));
+    let (cursor_row, cursor_at) = editor.buffer.cursor();
+    let cursor = (cursor_row == row).then(|| columns_before(line, cursor_at));
+    let end = count_before(line, left + room);
+    let goes_on = line.chars().nth(end).is_some();
+    let marks = [(left, left > 0 && !line.is_empty()), (left + room - 1, goes_on)];
+    for (column, _) in marks.into_iter().filter(|(column, is_cut)| *is_cut && cursor != Some(*column)) {
+        let x = area.x + u16::try_from(column - left).unwrap_or(0);
+        put_line(frame, x, area.y, &Line::styled("…", theme.dim_style()), 1);
     }
 }
 
