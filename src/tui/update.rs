@@ -20,6 +20,7 @@ mod draft_keys;
 mod editing_keys;
 mod editor;
 mod file_mentions;
+mod file_work;
 mod graph_pane;
 pub mod history;
 mod history_browser;

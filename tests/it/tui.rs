@@ -5,6 +5,7 @@ mod branches;
 mod charts;
 mod conversation;
 mod editor;
+mod file_work;
 mod focus;
 mod fuzz;
 mod graph;
