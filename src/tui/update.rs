@@ -22,6 +22,7 @@ mod editor;
 mod file_mentions;
 mod file_work;
 mod graph_pane;
+mod graph_steps;
 pub mod history;
 mod history_browser;
 mod index;

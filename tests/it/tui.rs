@@ -10,6 +10,7 @@ mod focus;
 mod fuzz;
 mod graph;
 mod history;
+mod history_graph;
 mod index;
 mod items;
 mod mouse;
