@@ -144,11 +144,12 @@
 //! | what gets a key, a paste or the mouse first, what is drawn over what, who has the cursor | the order: `tui/layers.rs`; the way down it: `tui/update/layer_input.rs`; up it: `tui/view.rs` |
 //! | keys, slash commands, drawing | `tui/keymap.rs`, `tui/update/{session,question,input}_keys.rs`, `tui/slash.rs` and its groups in `tui/slash/`, `tui/view/` |
 //! | `/cmd`, and a query to a model outside of the runs | `tui/update/shell_commands.rs`, `domain/command_suggestion.rs`, `runtime/one_shot_query.rs` |
+//! | how far work on many files is: snapshots, worktrees | counted: `domain/file_progress.rs`; shown: `runtime/snapshot_limits.rs`, `tui/update/file_work.rs`, `commands/file_progress.rs` |
 //! | the index of a project: scan, descriptions, search, storage | `domain/project_index/`, `service/project_indexing.rs`, `runtime/indexing.rs`, `adapters/project_index/` |
 //! | `/task` | `domain/task_list.rs`, `adapters/task_list.rs`, `tui/update/tasks.rs` |
 //! | timeline: bars of calls, tools and waits | what they are: `tui/run_view/timeline/`; drawn: `tui/pane/timeline_chart.rs` |
 //! | pane of costs, its bars and curves | `tui/pane/costs.rs`, `tui/pane/bar_text.rs` |
-//! | history on screen: list, last runs of a workflow, two runs compared | `tui/history_browser/{run_list,workflow_trend,run_comparison}.rs` |
+//! | history on screen: list, last runs of a workflow, two runs compared, the graph of a run | `tui/history_browser/{run_list,workflow_trend,run_comparison,browsed_graph}.rs` |
 //! | colours: themes, the file of one's own; colour and mark of an agent | `tui/theme.rs`, `tui/theme/theme_file.rs`; `tui/agent_identity.rs` |
 //! | mouse, selecting with it, copying | `tui/update/mouse.rs`, `tui/mouse_selection.rs`, `tui/terminal/clipboard.rs` |
 //! | keys shown by F1; notifications | `tui/key_help.rs`; `tui/notification.rs` |

@@ -12,16 +12,18 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use synthdev_domain::file_progress::{FileProgress, FileWorkCounter};
 use synthdev_domain::ids::{SnapshotId, Timestamp};
 use synthdev_domain::snapshot::{
     ChangedFile, InterruptedRestore, RestoreTarget, SnapshotInfo, SnapshotRequest, SnapshotRestoreResult,
-    SnapshotRetention, UnrestoredChanges,
+    UnrestoredChanges,
 };
 use synthdev_ports::clock::ClockPort;
 use synthdev_ports::snapshot::{RestoreStartHook, SnapshotChoice, SnapshotError, SnapshotPort};
 
 pub(super) mod apply_changes;
 mod disk_sync;
+mod file_hashing;
 mod ignore_rules;
 mod index_summary;
 pub(super) mod open_repository;
@@ -87,6 +89,7 @@ pub struct GitSnapshots {
     outside_files: OutsideFiles,
     clock: Arc<dyn ClockPort>,
     lock_sweep: StaleLockSweep,
+    file_counter: Arc<FileWorkCounter>,
 }
 
 impl GitSnapshots {
@@ -99,8 +102,9 @@ impl GitSnapshots {
         clock: Arc<dyn ClockPort>,
     ) -> Self {
         let (home, outside) = (std::env::home_dir(), OutsideFiles::Refused);
-        let lock_sweep = StaleLockSweep::default();
-        Self { project, data: data_dir, exclude, home, outside_files: outside, clock, lock_sweep }
+        let (lock_sweep, file_counter) = (StaleLockSweep::default(), Arc::default());
+        let data = data_dir;
+        Self { project, data, exclude, home, outside_files: outside, clock, lock_sweep, file_counter }
     }
 
     /// Whether the project's repository may open files outside of itself.
@@ -127,7 +131,18 @@ impl GitSnapshots {
             outside_files: self.outside_files,
             clock: Arc::clone(&self.clock),
             lock_sweep: StaleLockSweep::default(),
+            file_counter: Arc::clone(&self.file_counter),
         }
+    }
+
+    /// How many files are done of the work under way.
+    pub(super) fn file_counter(&self) -> &FileWorkCounter {
+        &self.file_counter
+    }
+
+    /// Counts what is done with files there.
+    pub(super) fn with_file_counter(self, file_counter: Arc<FileWorkCounter>) -> Self {
+        Self { file_counter, ..self }
     }
 
     pub(super) fn data(&self) -> &Path {
@@ -209,7 +224,8 @@ impl GitSnapshots {
         store: SnapshotRepository,
     ) -> RepositoryContext {
         let rules = place.rules(&store, &self.exclude);
-        RepositoryContext { location: place, store, rules }
+        let file_counter = Arc::clone(&self.file_counter);
+        RepositoryContext { location: place, store, rules, file_counter }
     }
 
     /// Takes a snapshot of the present files as scanned, then applies the changes; call with the lock held. `begin`
@@ -250,8 +266,14 @@ impl GitSnapshots {
             .map_err(|error| snapshot_error::git_read_error(here.store.location(), &error))?;
         let place = &here.location;
         let (empty_dirs, hollow_now) = (plan.empty_dirs, plan.emptied_now);
-        let restore =
-            FileChangeApplier { location: place, odb, empty_dirs, emptied_now: hollow_now, action_name: act };
+        let restore = FileChangeApplier {
+            location: place,
+            odb,
+            empty_dirs,
+            emptied_now: hollow_now,
+            action_name: act,
+            file_counter: &here.file_counter,
+        };
         let undone_by = |error: SnapshotError| SnapshotError {
             hint: Some(format!(
                 "{} The state before is snapshot {}.",
@@ -328,6 +350,10 @@ impl SnapshotPort for GitSnapshots {
             .stores_beside(store)
             .and_then(|stores| snapshot_gc::delete_chosen(&location, &stores, choose));
         Ok((info, gone.map_or(0, |gone| gone.len())))
+    }
+
+    fn progress(&self) -> FileProgress {
+        self.file_counter.progress()
     }
 
     fn list(&self) -> Result<Vec<SnapshotInfo>, SnapshotError> {
@@ -470,14 +496,6 @@ impl SnapshotPort for GitSnapshots {
         let _lock = place.lock_project()?;
         snapshot_commit::delete_snapshot(&store_holding(&place, id.as_str())?, id)?;
         snapshot_gc::prune_uncovered_records(&place)
-    }
-
-    fn delete_old(&self, sweep: &SnapshotRetention) -> Result<Vec<SnapshotInfo>, SnapshotError> {
-        if sweep.dry {
-            return Ok(snapshot_gc::select_expired(self.list()?, sweep));
-        }
-        let expired = |all: &[SnapshotInfo]| snapshot_gc::select_expired(all.to_vec(), sweep);
-        self.delete_chosen(&|all| Ok(expired(all).into_iter().map(|info| info.id).collect()))
     }
 
     fn delete_chosen(&self, choose: SnapshotChoice<'_>) -> Result<Vec<SnapshotInfo>, SnapshotError> {

@@ -7,6 +7,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::sync::Arc;
 
 use git2::{Oid, Repository, Tree};
 
@@ -17,6 +18,7 @@ use super::git::snapshot_location::SnapshotRepository;
 use super::git::tree::{self, FlatTree};
 use super::git::working_tree_scan::{BlobDestination, WorkingTreeScan};
 use super::git::{FileChangePlan, GitSnapshots, restore_marker, stat_cache, tree_diff};
+use synthdev_domain::file_progress::FileWorkCounter;
 use synthdev_domain::ids::RunId;
 use synthdev_domain::snapshot::{
     ChangedFile, RestoreTarget, RunWorktree, SkippedPath, SnapshotRequest, UnmergedChanges,
@@ -50,6 +52,12 @@ impl GitWorktrees {
     /// Takes project, data directory and exclusions from the project's snapshots. Touches nothing until used.
     pub fn new(snapshots: GitSnapshots) -> Self {
         Self { snapshots }
+    }
+
+    /// Counts the files that are copied into a worktree.
+    #[must_use]
+    pub fn with_file_counter(self, file_counter: Arc<FileWorkCounter>) -> Self {
+        Self { snapshots: self.snapshots.with_file_counter(file_counter) }
     }
 
     /// The project's repository; isolation cannot do without.

@@ -268,6 +268,12 @@ fn apply_event(report: &mut FinalReport, published: &PublishedEvent, show: Headl
 /// What a run does meanwhile: the outcome of each step, and what goes wrong.
 fn log_progress(published: &PublishedEvent) {
     let words = describe_event(published.at, &published.event);
+    if let RunEvent::SnapshotProgress { elapsed_ms, .. } = published.event {
+        if is_worth_a_line(elapsed_ms) && io::stderr().is_terminal() {
+            print_stderr(format_args!("    {}", event_line(&words)));
+        }
+        return;
+    }
     match words.kind {
         EventKind::State | EventKind::Warning => print_stderr(event_line(&words)),
         // a turn of calls alone: its calls are shown
@@ -285,6 +291,11 @@ fn log_progress(published: &PublishedEvent) {
         | EventKind::Decision => print_stderr(format_args!("    {}", event_line(&words))),
         _ => {}
     }
+}
+
+/// Reports come every half a second.
+fn is_worth_a_line(elapsed_ms: u64) -> bool {
+    elapsed_ms >= 2_000 && elapsed_ms % 2_000 < 500
 }
 
 /// The message about output that could not be written.

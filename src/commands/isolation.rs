@@ -2,9 +2,11 @@
 
 use std::io::IsTerminal;
 use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::{Result, anyhow, bail};
 
+use super::file_progress::with_progress_lines;
 use super::load_config::load_catalog;
 use super::read_only::{error_with_hint, open_reader, store_error};
 use super::recordings::RecordingMode;
@@ -16,6 +18,7 @@ use synthdev_cli::headless::{FinalReport, HeadlessOutput};
 use synthdev_cli::output::{print_stderr, safe_name};
 use synthdev_cli::snapshots::worktree_source_text;
 use synthdev_cli::{exit, snapshots};
+use synthdev_domain::file_progress::FileWorkCounter;
 use synthdev_domain::journal::RunSummary;
 use synthdev_domain::snapshot::WorktreeSource;
 use synthdev_engine::run_spec::RunSpec;
@@ -38,9 +41,15 @@ pub(crate) fn run_in_worktree(
     show: HeadlessOutput,
 ) -> Result<FinalReport> {
     let data = &context.dirs.data;
-    let trees = wiring::git_worktrees(&context.project, data, catalog);
+    let counter = Arc::<FileWorkCounter>::default();
+    let trees =
+        wiring::git_worktrees(&context.project, data, catalog).with_file_counter(Arc::clone(&counter));
     let handle = wiring::wire_runtime(&context.project, data, catalog, None).handle;
-    let prepared = PreparedWorktree::create(&handle, &trees, &spec.program).map_err(start_error)?;
+    let create = || PreparedWorktree::create(&handle, &trees, &spec.program).map_err(start_error);
+    let prepared = match show.progress {
+        true => with_progress_lines("worktree", || counter.progress(), create)?,
+        false => create()?,
+    };
     let tree = prepared.tree.clone();
     for line in missing_file_lines(&prepared.missing) {
         print_stderr(format_args!("warning: {line}"));

@@ -12,6 +12,7 @@ mod conversation_command;
 mod demo;
 mod diagnostics;
 mod doctor;
+mod file_progress;
 mod graph;
 mod history_commands;
 mod index;

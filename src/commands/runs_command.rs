@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 
+use super::file_progress::with_progress_lines;
 use super::history_commands::RunSearchArgs;
 use super::read_only::{error_with_hint, open_reader, store_error};
 use super::run_command::load_catalog;
@@ -120,7 +121,10 @@ pub(crate) fn run_snapshot_subcommand(context: &StartContext, command: SnapshotS
             snapshots::statistics_text(&all)
         }
         SnapshotSubcommand::Create { label } => {
-            snapshots::created_text(&service.create(&label.join(" ")).map_err(refused)?)
+            let store = &wired.ports.snapshots;
+            let create = || service.create(&label.join(" "));
+            let created = with_progress_lines("snapshot", || store.progress(), create);
+            snapshots::created_text(&created.map_err(refused)?)
         }
         SnapshotSubcommand::Show { id } => {
             let (info, changes) = service.show(&id).map_err(refused)?;

@@ -18,6 +18,7 @@ pub mod decision_source;
 pub mod delegation;
 pub mod diagnostic;
 pub mod duration;
+pub mod file_progress;
 pub mod ids;
 pub mod image_reference;
 pub mod journal;

@@ -115,19 +115,6 @@ impl SnapshotStatistics {
     }
 }
 
-/// Which old snapshots are deleted.
-#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-pub struct SnapshotRetention {
-    /// This many of the newest stay, whatever their age.
-    pub keep: usize,
-    /// Of the others, only those taken before this go; `None`: all of them.
-    pub older_than: Option<Timestamp>,
-    /// These stay too: what runs still need for undo and going back.
-    pub keep_ids: Vec<SnapshotId>,
-    /// Report only, delete nothing.
-    pub dry: bool,
-}
-
 /// What a restore did; the present was snapshotted first.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct SnapshotRestoreResult {

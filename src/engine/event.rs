@@ -97,6 +97,13 @@ pub enum RunEvent {
     SnapshotFailed {
         reason: String,
     },
+    /// How far a snapshot is that takes a while. Not journaled.
+    SnapshotProgress {
+        done_files: u64,
+        /// 0: they are still looked for.
+        total_files: u64,
+        elapsed_ms: u64,
+    },
 
     // the machine
     StateEntered {

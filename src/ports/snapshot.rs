@@ -2,10 +2,10 @@
 
 use std::collections::HashSet;
 
+use synthdev_domain::file_progress::FileProgress;
 use synthdev_domain::ids::SnapshotId;
 use synthdev_domain::snapshot::{
-    ChangedFile, InterruptedRestore, SnapshotInfo, SnapshotRequest, SnapshotRestoreResult, SnapshotRetention,
-    UnrestoredChanges,
+    ChangedFile, InterruptedRestore, SnapshotInfo, SnapshotRequest, SnapshotRestoreResult, UnrestoredChanges,
 };
 
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -28,6 +28,11 @@ pub trait SnapshotPort: Send + Sync {
     /// # Errors
     /// The home directory or filesystem root (refused), an unreadable repository, a read-only store.
     fn take(&self, request: &SnapshotRequest) -> Result<SnapshotInfo, SnapshotError>;
+
+    /// How far a snapshot is that is being taken. Never blocks.
+    fn progress(&self) -> FileProgress {
+        FileProgress::default()
+    }
 
     /// Newest first.
     /// # Errors
@@ -94,15 +99,9 @@ pub trait SnapshotPort: Send + Sync {
     /// See the trait.
     fn delete(&self, id: &SnapshotId) -> Result<(), SnapshotError>;
 
-    /// Deletes old snapshots, or with `dry` only lists them; returns them, newest first. A private store drops their
-    /// content at once, a repository of the user drops it when git next collects garbage there.
-    ///
-    /// # Errors
-    /// See the trait; the snapshots before the failing one are deleted.
-    fn delete_old(&self, sweep: &SnapshotRetention) -> Result<Vec<SnapshotInfo>, SnapshotError>;
-
     /// Deletes those that `choose` names among all, which it gets newest first; returns them. No other snapshot of the
-    /// project is taken meanwhile.
+    /// project is taken meanwhile. A private store drops their content at once, a repository of the user drops it when
+    /// git next collects garbage there.
     ///
     /// # Errors
     /// See the trait, or `choose` failed; the snapshots before the failing one are deleted.

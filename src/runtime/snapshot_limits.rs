@@ -6,18 +6,27 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use tokio::task::{JoinError, JoinHandle};
+use tokio::time::{Instant, timeout};
 
 use super::effect_executor::EffectExecutor;
 use super::handle::RuntimeHandle;
 use super::runtime_context::RuntimeContext;
+use synthdev_domain::file_progress::FileProgress;
 use synthdev_domain::ids::{CallId, RunId, SnapshotId, Timestamp};
 use synthdev_domain::journal::{RunOrigin, RunQuery, RunStatus, RunSummary};
 use synthdev_domain::snapshot::{SnapshotInfo, SnapshotLimits, SnapshotRequest};
+use synthdev_engine::event::RunEvent;
 use synthdev_engine::input::Input;
 use synthdev_ports::run_store::{RunStore, StoreError};
-use synthdev_ports::snapshot::SnapshotError;
+use synthdev_ports::snapshot::{SnapshotError, SnapshotPort};
 
 const MS_OF_DAY: i64 = 86_400_000;
+/// Most snapshots are over sooner, and say nothing.
+const FIRST_REPORT: Duration = Duration::from_millis(500);
+const REPORT_INTERVAL: Duration = Duration::from_millis(500);
 
 impl EffectExecutor {
     pub(super) async fn take_snapshot(&self, call: CallId, label: String, note: String) {
@@ -26,7 +35,9 @@ impl EffectExecutor {
         // later ones show what this run has changed; a resumed run tells its own from those of others
         let may_reuse = is_first && self.is_new_run;
         let request = SnapshotRequest { label, note, run: Some(self.run.clone()), may_reuse };
-        let taken = tokio::task::spawn_blocking(move || store.take(&request)).await;
+        let progress = Arc::clone(&store);
+        let work = tokio::task::spawn_blocking(move || store.take(&request));
+        let taken = self.report_snapshot(work, &*progress).await;
         self.send_input(match taken {
             Ok(Ok(info)) => {
                 if is_first {
@@ -42,6 +53,28 @@ impl EffectExecutor {
             }
             Err(error) => Input::SnapshotFailed { call, reason: format!("the snapshot broke: {error}") },
         });
+    }
+
+    /// Waits for the end; what takes longer than a moment says how far it is.
+    async fn report_snapshot<T>(
+        &self,
+        mut work: JoinHandle<T>,
+        store: &dyn SnapshotPort,
+    ) -> Result<T, JoinError> {
+        let begun = Instant::now();
+        let mut pause = FIRST_REPORT;
+        loop {
+            match timeout(pause, &mut work).await {
+                Ok(end) => return end,
+                Err(_) => {
+                    let FileProgress { done_count, total_count, .. } = store.progress();
+                    let elapsed_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+                    let (done_files, total_files) = (done_count, total_count);
+                    self.publish_event(RunEvent::SnapshotProgress { done_files, total_files, elapsed_ms });
+                }
+            }
+            pause = REPORT_INTERVAL;
+        }
     }
 }
 

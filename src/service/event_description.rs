@@ -20,6 +20,7 @@ use phrases::{
 pub use phrases::{breakpoint_list, stop_location};
 use synthdev_domain::agent_team::SpawnedAgentStatus;
 use synthdev_domain::decision_source::DecisionSource;
+use synthdev_domain::file_progress::FileProgress;
 use synthdev_domain::ids::Timestamp;
 use synthdev_domain::journal::RunStatus;
 use synthdev_domain::number_format::{format_count, format_duration, short_number};
@@ -232,6 +233,11 @@ pub fn describe_event(at: Timestamp, event: &RunEvent) -> EventDescription<'_> {
         }
         RunEvent::SnapshotFailed { reason } => {
             words(EventKind::Warning, "no snapshot").severity(Warning).detail(reason)
+        }
+        RunEvent::SnapshotProgress { done_files, total_files, elapsed_ms } => {
+            let (done_count, total_count) = (*done_files, *total_files);
+            let progress = FileProgress { done_count, total_count, ..FileProgress::default() };
+            words(EventKind::Stream, format!("snapshot: {}", progress.text(*elapsed_ms)))
         }
         RunEvent::StateEntered { state, visit, agent, .. } => {
             let visit = if *visit > 1 { format!(" #{visit}") } else { String::new() };

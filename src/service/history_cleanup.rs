@@ -9,7 +9,7 @@ use synthdev_domain::ids::{RunId, Timestamp};
 use synthdev_domain::journal::{
     HistoryStorageUsage, ReclaimedSpace, RunOutline, RunQuery, RunStatus, RunSummary,
 };
-use synthdev_domain::snapshot::{SnapshotInfo, SnapshotRetention};
+use synthdev_domain::snapshot::SnapshotInfo;
 use synthdev_domain::terminal_safe::escape_name;
 use synthdev_ports::run_store::{RunStore, StoreError};
 use synthdev_ports::snapshot::{SnapshotError, SnapshotPort};
@@ -232,18 +232,15 @@ impl HistoryCleanup<'_> {
             let is_of_gone = info.run.as_ref().is_some_and(|run| gone.contains(run) && !needed.contains(run));
             is_of_gone && !used.contains(&info.id)
         };
-        let failed = |error: SnapshotError| StoreError { message: error.message, hint: error.hint };
-        let (old, others): (Vec<_>, Vec<_>) =
-            self.snapshots.list().map_err(failed)?.into_iter().partition(goes);
-        let Some(newest) = old.iter().map(|info| info.created.0).max() else { return Ok(0) };
-        let sweep = SnapshotRetention {
-            keep: 0,
-            // one that a run takes just now is not among the others
-            older_than: Some(Timestamp(newest + 1)),
-            keep_ids: others.into_iter().map(|info| info.id).collect(),
-            dry: !removes,
+        let chosen = |all: &[SnapshotInfo]| -> HashSet<_> {
+            all.iter().filter(|info| goes(info)).map(|info| info.id.clone()).collect()
         };
-        Ok(self.snapshots.delete_old(&sweep).map_err(failed)?.len())
+        let failed = |error: SnapshotError| StoreError { message: error.message, hint: error.hint };
+        let old = chosen(&self.snapshots.list().map_err(failed)?);
+        if old.is_empty() || !removes {
+            return Ok(old.len());
+        }
+        Ok(self.snapshots.delete_chosen(&|all| Ok(chosen(all))).map_err(failed)?.len())
     }
 
     /// `file` is where the history is.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::error_text::to_slash_commands;
 use super::past_runs::{list_error_text, store_error_text, with_hint};
+use super::ui_settings::load_definition;
 use crate::run_exporter::RunExporter;
 use synthdev_bootstrap::start_context::StartContext;
 use synthdev_bootstrap::wiring::WiredRuntime;
@@ -20,6 +21,7 @@ use synthdev_domain::workflow::plain_text;
 use synthdev_engine::explain;
 use synthdev_runtime::handle::RuntimeHandle;
 use synthdev_service::run_agents::{StartedAgent, StartedAgentsBuilder};
+use synthdev_service::run_events::record_event;
 use synthdev_service::run_files::{RunFiles, StepFileChanges};
 use synthdev_service::run_list::{self, FoundRun, FoundRuns, WordSearch};
 use synthdev_service::run_reports::{AlignedSide, AlignedStep, RunDiff, RunDiffSide};
@@ -30,7 +32,7 @@ use synthdev_tui::history_browser::step_list::{StepLine, StepListBuilder};
 use synthdev_tui::history_browser::workflow_trend::{TREND_RUNS, WorkflowTrend};
 use synthdev_tui::history_browser::{
     HistoryRequest, HistoryResponse, HistoryRunFilter, HistoryRunPage, HistoryText, RunDetails,
-    RunListCursor, RunRow,
+    RunGraphFacts, RunListCursor, RunRow,
 };
 use synthdev_tui::report::history::history_run_row;
 use synthdev_tui::run_view::timeline::RunTimeline;
@@ -73,6 +75,7 @@ impl TuiHistoryReader {
             }
             HistoryRequest::Step { run, step } => HistoryResponse::Text(self.step_text(&run, step)),
             HistoryRequest::Call { run, call } => HistoryResponse::Text(self.call_text(&run, call)),
+            HistoryRequest::Graph { run } => HistoryResponse::Graph(self.run_graph(&run).map(Box::new)),
             HistoryRequest::Why { run, step } => HistoryResponse::Text(self.explain_step(&run, step)),
             HistoryRequest::Compare(first, second) => {
                 HistoryResponse::Compared(self.compare_runs(&first, &second).map(Box::new))
@@ -160,6 +163,18 @@ impl TuiHistoryReader {
             steps: walk.into_steps(),
             timeline,
         }))
+    }
+
+    /// Its workflow as it is recorded, with where it has been.
+    fn run_graph(&self, run: &RunId) -> Result<RunGraphFacts, String> {
+        let definition = load_definition(self.handle(), run)?;
+        let begin = RunGraphFacts::default;
+        let told = self.handle().replay_events(run.as_str(), begin, |facts, at, event| {
+            record_event(&mut facts.trace, &event);
+            facts.visits.apply_event(at, &event);
+        });
+        let (_, facts) = told.map_err(|error| store_error_text(&error))?;
+        Ok(RunGraphFacts { definition, ..facts })
     }
 
     fn step_text(&self, run: &RunId, step: u32) -> Result<HistoryText, String> {

@@ -7,6 +7,7 @@ use crate::system_context::{self, StartPlace};
 use synthdev_bootstrap::start_context::StartContext;
 use synthdev_bootstrap::wiring::{self, WiredRuntime, WorktreeLocation};
 use synthdev_cli::output::safe_name;
+use synthdev_domain::file_progress::FileWorkCounter;
 use synthdev_domain::ids::RunId;
 use synthdev_domain::journal::RunSummary;
 use synthdev_domain::snapshot::{RunWorktree, SkippedPath};
@@ -23,11 +24,19 @@ pub struct IsolatedRuns {
     data: PathBuf,
     catalog: Arc<ConfigCatalog>,
     runtime: Arc<WiredRuntime>,
+    file_counter: Arc<FileWorkCounter>,
 }
 
 impl IsolatedRuns {
     pub fn new(context: &StartContext, catalog: Arc<ConfigCatalog>, wired: Arc<WiredRuntime>) -> Self {
-        Self { project: context.project.clone(), data: context.dirs.data.clone(), catalog, runtime: wired }
+        let (project, data) = (context.project.clone(), context.dirs.data.clone());
+        Self { project, data, catalog, runtime: wired, file_counter: Arc::default() }
+    }
+
+    /// Counts the files that are copied there.
+    #[must_use]
+    pub fn with_file_counter(self, file_counter: Arc<FileWorkCounter>) -> Self {
+        Self { file_counter, ..self }
     }
 
     pub fn current_catalog(&self) -> &ConfigCatalog {
@@ -46,6 +55,7 @@ impl IsolatedRuns {
         around: impl FnOnce(&RunId, &RuntimeHandle) -> RuntimeHandle,
     ) -> Result<IsolatedStart, RunStartError> {
         let trees = wiring::git_worktrees(&self.project, &self.data, &self.catalog);
+        let trees = trees.with_file_counter(Arc::clone(&self.file_counter));
         let prepared = PreparedWorktree::create(&self.runtime.handle, &trees, &spec.program)?;
         let inside = around(&prepared.run, &self.runtime_in_worktree(&prepared.tree.path).handle);
         let brief = |directory: &Path| {

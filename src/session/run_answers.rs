@@ -1,5 +1,8 @@
 //! Runs for a session: lists, commands, steps, going back, stored files.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use futures_util::StreamExt as _;
 use futures_util::future::BoxFuture;
 
@@ -49,6 +52,7 @@ impl TuiBackend {
             ),
             RunRequest::Snapshot(command) => self.answer_snapshot(command),
             RunRequest::PlanRestore(id) => self.answer_restore_plan(id),
+            RunRequest::FileProgress => self.answer_file_progress(),
             RunRequest::Watch => {
                 let writes = file_watch::watch_file(&wiring::history_path(&self.context.dirs.data));
                 ServiceAnswer::each(writes.map(|()| RunResponse::Written).boxed())
@@ -119,6 +123,19 @@ impl TuiBackend {
         let (wired, operation) = (self.current_runtime(), command.clone());
         let work = move || snapshot_command::run_snapshot_command(&wired, operation);
         answer_blocking(work, move |text| RunResponse::Snapshot { command, text })
+    }
+
+    /// The worktree that is being made, else the snapshot.
+    fn answer_file_progress(&self) -> ServiceAnswer<RunResponse> {
+        /// Work that is over sooner shows nothing.
+        const MOMENT: Duration = Duration::from_millis(400);
+        let (wired, counter) = (self.current_runtime(), Arc::clone(&self.file_counter));
+        ServiceAnswer::later(async move {
+            tokio::time::sleep(MOMENT).await;
+            let copied = counter.progress();
+            let progress = if copied.total_count > 0 { copied } else { wired.ports.snapshots.progress() };
+            RunResponse::FileProgress(progress, wired.handle.now())
+        })
     }
 
     fn answer_restore_plan(&self, id: String) -> ServiceAnswer<RunResponse> {

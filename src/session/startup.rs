@@ -68,8 +68,7 @@ pub fn run_interactive(context: StartContext, opening: TuiStartup) -> Result<u8>
     let (alone, saved) = (opening.setup, Arc::new(AtomicBool::new(false)));
     let setup = local_setup_ports::initial_setup_request(&catalog, opening.setup, plays);
     let wired = wiring::wire_runtime(&context.project, &context.dirs.data, &catalog, script);
-    let handle = wired.handle.clone();
-    let events = handle.subscribe(true);
+    let (handle, events) = (wired.handle.clone(), wired.handle.subscribe(true));
     let backend = Arc::new(TuiBackend {
         context,
         overrides,
@@ -86,6 +85,7 @@ pub fn run_interactive(context: StartContext, opening: TuiStartup) -> Result<u8>
         entries: Arc::default(),
         canceller: OneShotCanceller::default(),
         indexing: Arc::default(),
+        file_counter: Arc::default(),
     });
     let session = SessionOptions {
         facts: backend.status_facts(),

@@ -18,6 +18,7 @@ use synthdev_bootstrap::start_context::StartContext;
 use synthdev_bootstrap::trust::ProjectFiles;
 use synthdev_bootstrap::wiring::WiredRuntime;
 use synthdev_domain::diagnostic::{Diagnostic, DiagnosticSeverity};
+use synthdev_domain::file_progress::FileWorkCounter;
 use synthdev_domain::ids::RunId;
 use synthdev_engine::run_spec::RunSpec;
 use synthdev_runtime::handle::RuntimeHandle;
@@ -72,6 +73,8 @@ pub(crate) struct TuiBackend {
     /// Ends what models are asked beside the runs.
     pub(crate) canceller: OneShotCanceller,
     pub(crate) indexing: Arc<indexing_session::IndexingSession>,
+    /// Files that are copied into the worktree of a run that begins.
+    pub(crate) file_counter: Arc<FileWorkCounter>,
 }
 
 impl TuiBackend {
@@ -89,6 +92,7 @@ impl TuiBackend {
 
     pub(crate) fn isolated_runs(&self) -> IsolatedRuns {
         IsolatedRuns::new(&self.context, self.current_catalog(), self.current_runtime())
+            .with_file_counter(Arc::clone(&self.file_counter))
     }
 
     /// Starts a run on this handle: at once, or when the servers have reported the windows of its models, and when `gate` has found

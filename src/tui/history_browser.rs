@@ -5,6 +5,7 @@
 
 use crate::agent_identity::AgentRoster;
 use crate::pane::PaneSearch;
+use crate::pane::shown_graph::ShownGraph;
 use crate::run_view::timeline::RunTimeline;
 use crate::run_view::timeline::bar_choice::BarStep;
 use crate::transcript::TranscriptList;
@@ -14,12 +15,14 @@ use synthdev_domain::journal::RunStatus;
 use synthdev_service::run_steering::ControlAction;
 use synthdev_service::session::TimeTravelRequest;
 
+pub mod browsed_graph;
 pub mod run_action;
 pub mod run_comparison;
 pub mod run_list;
 pub mod step_list;
 pub mod workflow_trend;
 
+pub use browsed_graph::{BrowsedGraph, RunGraphFacts};
 pub use run_action::RunAction;
 pub use run_comparison::{RunComparison, RunComparisonView};
 pub use run_list::{HistoryRunFilter, HistoryRunList, RunListCursor, RunRow};
@@ -72,6 +75,8 @@ pub struct BrowsedRun {
     pub chosen_bar: Option<usize>,
     /// What its agents look like.
     pub roster: AgentRoster,
+    /// Its graph, over the steps.
+    pub graph: Option<Box<BrowsedGraph>>,
 }
 
 /// What is known of a run.
@@ -150,6 +155,10 @@ pub enum HistoryRequest {
         run: RunId,
         step: u32,
     },
+    /// Where a run has been in its workflow.
+    Graph {
+        run: RunId,
+    },
     Why {
         run: RunId,
         step: u32,
@@ -180,6 +189,7 @@ pub enum HistoryResponse {
     Opened(Result<Option<Box<RunDetails>>, String>),
     /// `None`: it cannot be read.
     Trend(Option<WorkflowTrend>),
+    Graph(Result<Box<RunGraphFacts>, String>),
     Compared(Result<Box<RunComparison>, String>),
     /// A page of text.
     Text(Result<HistoryText, String>),
@@ -217,11 +227,26 @@ impl BrowsedRun {
             height: 0,
             chosen_bar: None,
             roster: AgentRoster::default(),
+            graph: None,
         }
     }
 
     pub fn timeline(&self) -> Option<&RunTimeline> {
         self.details.as_ref().map(|details| &details.timeline)
+    }
+
+    /// Its graph as it is drawn.
+    pub fn shown_graph(&self) -> Option<ShownGraph<'_>> {
+        let graph = self.graph.as_ref()?;
+        Some(graph.shown(&self.roster, self.row.status != RunStatus::Running))
+    }
+
+    /// Shows the graph; what was seen of it before stays.
+    pub fn show_graph(&mut self, facts: RunGraphFacts) {
+        let seen = self.graph.take().map(|graph| graph.state);
+        let graph = BrowsedGraph::new(facts, seen);
+        self.roster.add_all(graph.agents().iter().map(String::as_str));
+        self.graph = Some(Box::new(graph));
     }
 
     /// The call of the chosen bar.
@@ -297,6 +322,12 @@ impl HistoryBrowser {
 
     pub fn show_note(&mut self, text: &str) {
         self.status_note = Some((ItemTone::Dim, text.to_owned()));
+    }
+
+    /// The graph in front of the steps of a run.
+    pub fn front_graph(&mut self) -> Option<&mut BrowsedGraph> {
+        let is_covered = self.page.is_some() || self.comparison.is_some();
+        self.run.as_mut().filter(|_| !is_covered)?.graph.as_deref_mut()
     }
 
     /// Whether it waits for this.

@@ -71,6 +71,9 @@ pub enum KeyAction {
     GraphBreakpoint,
     /// In the graph: names instead of conditions, and back.
     GraphNames,
+    /// The drawing moves to the left or the right.
+    GraphLeft,
+    GraphRight,
     /// Of the text in the input box.
     Edit(ComposerEdit),
     /// Opens the text in the user's own editor.
@@ -95,7 +98,9 @@ impl KeyAction {
     /// Whether a pane has a use for it: some keys are of one or two panes only.
     pub fn is_for_pane(self, pane: PaneKind) -> bool {
         match self {
-            Self::GraphBreakpoint | Self::GraphNames => pane == PaneKind::Graph,
+            Self::GraphBreakpoint | Self::GraphNames | Self::GraphLeft | Self::GraphRight => {
+                pane == PaneKind::Graph
+            }
             Self::ChooseLeft | Self::ChooseRight => matches!(pane, PaneKind::Graph | PaneKind::Timeline),
             _ => true,
         }

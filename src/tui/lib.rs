@@ -12,6 +12,7 @@ pub mod composer;
 pub mod dialog;
 pub mod display;
 pub mod editor;
+pub mod file_work;
 pub mod history_browser;
 pub mod json_text;
 pub mod key_help;

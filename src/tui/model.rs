@@ -8,6 +8,7 @@ use crate::complete::{CompletionNames, CompletionPopup};
 use crate::composer::InputComposer;
 use crate::dialog::QuestionDialog;
 use crate::editor::EditorScreen;
+use crate::file_work::PendingFileWork;
 use crate::history_browser::HistoryBrowser;
 use crate::key_help::KeyHelp;
 use crate::keymap::KeyBindings;
@@ -113,6 +114,8 @@ pub struct UiModel {
     pub shell: UserShellCommands,
     /// The pending query to a model outside of the runs.
     pub side_query: Option<PendingSideQuery>,
+    /// Files outside of a run that are copied or stored.
+    pub file_work: Option<PendingFileWork>,
     /// How often one was.
     pub side_query_count: u64,
     /// What that has cost.

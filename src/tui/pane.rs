@@ -17,6 +17,7 @@ pub mod costs;
 pub mod data;
 pub mod graph;
 pub mod graph_card;
+pub mod shown_graph;
 pub mod timeline;
 pub mod timeline_chart;
 pub mod tools;

@@ -7,6 +7,8 @@ use ratatui::text::{Line, Span};
 use ratatui::{Frame, Terminal};
 
 use self::draw_helpers::{put_line, select_row};
+pub use self::history_browser::BrowsedPlace;
+use crate::file_work::PendingFileWork;
 use crate::layers::ScreenLayer;
 use crate::layout::{LayoutSlot, PaneKind};
 use crate::model::UiModel;
@@ -181,6 +183,11 @@ pub fn slot_rows(model: &UiModel, slot: LayoutSlot, area: Rect) -> Rect {
             Rect { x: area.x + area.width.min(2), width: area.width.saturating_sub(2), ..area }
         }
     }
+}
+
+/// What of the history is below the pointer.
+pub fn browsed_place(model: &UiModel, column: u16, row: u16) -> Option<BrowsedPlace> {
+    history_browser::browsed_place(model, whole_screen(model), column, row)
 }
 
 /// Where the question in front is.
@@ -402,6 +409,9 @@ fn activity_text(model: &UiModel) -> Option<String> {
     if let Some(stand) = run.stopped_at.first() {
         return Some(format!("stopped: {}", stand.stop_location()));
     }
+    if let Some(progress) = &run.snapshot_facts.progress_text {
+        return Some(progress.clone());
+    }
     let at_once = run.concurrency_label();
     let what = match &at_once {
         Some(at_once) => at_once.as_str(),
@@ -414,6 +424,9 @@ fn activity_text(model: &UiModel) -> Option<String> {
 
 /// What is waited for before a run begins or goes on.
 fn preparation_text(model: &UiModel) -> Option<String> {
+    if let Some(text) = model.file_work.as_ref().and_then(PendingFileWork::activity_text) {
+        return Some(text);
+    }
     if let Some(PendingStart { name, preparation, .. }) = &model.pending_start {
         return Some(match preparation {
             StartPreparation::Files => format!("copying the files for {name} …"),

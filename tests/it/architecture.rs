@@ -43,6 +43,7 @@ const CALL_CIRCLES: &[CircleExemption] = &[];
 
 /// Front-end files that tell many events apart: each folds them into a state.
 const EVENT_FOLDS: &[EventFold] = &[
+    ("src/cli/headless.rs", "the final report of a run"),
     ("src/tui/history_browser/step_list.rs", "the steps of a run, and the step of an event"),
     ("src/tui/run_view.rs", "what each agent does"),
     ("src/tui/run_view/branch_tree.rs", "the tree of branches and called workflows"),

@@ -18,6 +18,7 @@ use super::snapshot_location::SnapshotLocation;
 use super::uncovered_files;
 use super::working_tree_diff::ProjectFileChange;
 use crate::open_beneath::open_parent;
+use synthdev_domain::file_progress::{FileWorkCounter, FileWorkStage};
 use synthdev_domain::snapshot::FileChange;
 
 /// Where to write and where the content comes from.
@@ -30,6 +31,8 @@ pub struct FileChangeApplier<'a> {
     pub emptied_now: &'a [RelPath],
     /// The user's word for this, for hints: `restore`, `merge`.
     pub action_name: &'static str,
+    /// Counts the files that are written.
+    pub file_counter: &'a FileWorkCounter,
 }
 
 impl FileChangeApplier<'_> {
@@ -42,10 +45,12 @@ impl FileChangeApplier<'_> {
         for dir in self.emptied_now.iter().filter(|dir| std::str::from_utf8(dir).is_ok()) {
             self.remove_empty_directories(ancestor_paths(dir).chain([dir.as_slice()]).collect());
         }
+        let _working = self.file_counter.begin_work(FileWorkStage::Writing, changes.len());
         for change in changes {
             if let Some((kind, blob)) = change.stored {
                 self.write_file(change, kind, blob)?;
             }
+            self.file_counter.add_file();
         }
         for dir in self.empty_dirs {
             self.make_dirs(dir)?;

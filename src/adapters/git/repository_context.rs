@@ -2,6 +2,7 @@
 //! Reads and compares; changes no file and no ref.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use super::ignore_rules::IgnoreRules;
 use super::snapshot_commit::StoredSnapshot;
@@ -13,12 +14,14 @@ use super::tree_diff;
 use super::uncovered_files::{self, UncoveredRecord};
 use super::working_tree_diff::{self, ProjectFileChange, WorkingTreeDiffInput};
 use super::working_tree_scan::{self, BlobDestination, WorkingTreeScan, WorkingTreeScanTarget};
+use synthdev_domain::file_progress::FileWorkCounter;
 
 /// All that one operation needs.
 pub struct RepositoryContext {
     pub location: SnapshotLocation,
     pub store: SnapshotRepository,
     pub rules: IgnoreRules,
+    pub file_counter: Arc<FileWorkCounter>,
 }
 
 impl RepositoryContext {
@@ -54,8 +57,14 @@ impl RepositoryContext {
         let mut wanted: BTreeSet<RelPath> = files.map(|(path, _)| path.clone()).collect();
         wanted.extend(private.iter().cloned());
         let (place, store, rules) = (&self.location, &self.store, &self.rules);
-        let target =
-            WorkingTreeScanTarget { location: place, store, rules, wanted_paths: &wanted, private: &private };
+        let target = WorkingTreeScanTarget {
+            location: place,
+            store,
+            rules,
+            wanted_paths: &wanted,
+            private: &private,
+            file_counter: &self.file_counter,
+        };
         working_tree_scan::scan_working_tree(&target, blobs)
     }
 

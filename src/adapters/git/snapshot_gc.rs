@@ -10,16 +10,8 @@ use super::snapshot_commit::{self, StoredSnapshot};
 use super::snapshot_error::{self, SnapshotResult};
 use super::snapshot_location::{SnapshotLocation, SnapshotRepository};
 use super::uncovered_files;
-use synthdev_domain::ids::SnapshotId;
-use synthdev_domain::snapshot::{SnapshotInfo, SnapshotRetention};
+use synthdev_domain::snapshot::SnapshotInfo;
 use synthdev_ports::snapshot::SnapshotChoice;
-
-/// Those that go; `all` is newest first, and so is the answer.
-pub fn select_expired(all: Vec<SnapshotInfo>, sweep: &SnapshotRetention) -> Vec<SnapshotInfo> {
-    let old = |info: &SnapshotInfo| sweep.older_than.is_none_or(|limit| info.created < limit);
-    let named: HashSet<&str> = sweep.keep_ids.iter().map(SnapshotId::as_str).collect();
-    all.into_iter().skip(sweep.keep).filter(|info| old(info) && !named.contains(info.id.as_str())).collect()
-}
 
 /// Of all stores of a project.
 pub fn list_newest_first(stores: &[SnapshotRepository]) -> SnapshotResult<Vec<SnapshotInfo>> {
@@ -122,37 +114,4 @@ fn reachable_objects(repo: &Repository) -> Result<HashSet<Oid>, git2::Error> {
         }
     }
     Ok(needed)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use synthdev_domain::ids::Timestamp;
-
-    fn remaining_ids(keep: usize, older_than: Option<i64>, keep_ids: &[&str]) -> String {
-        let info = |n: i64| SnapshotInfo {
-            id: SnapshotId(n.to_string()),
-            label: String::new(),
-            note: String::new(),
-            run: None,
-            created: Timestamp(n * 10),
-            files: 0,
-            skipped: Vec::new(),
-        };
-        let keep_ids = keep_ids.iter().map(|id| SnapshotId::from(*id)).collect();
-        let sweep = SnapshotRetention { keep, older_than: older_than.map(Timestamp), keep_ids, dry: true };
-        let gone = select_expired((1..=5).rev().map(info).collect(), &sweep);
-        gone.iter().map(|info| info.id.as_str()).collect()
-    }
-
-    #[test]
-    fn count_and_age_must_both_agree_and_named_ones_stay() {
-        assert_eq!(remaining_ids(5, None, &[]), "");
-        assert_eq!(remaining_ids(4, None, &[]), "1");
-        assert_eq!(remaining_ids(0, None, &[]), "54321");
-        assert_eq!(remaining_ids(0, Some(30), &[]), "21");
-        assert_eq!(remaining_ids(4, Some(30), &[]), "1");
-        assert_eq!(remaining_ids(2, Some(10), &[]), "");
-        assert_eq!(remaining_ids(2, None, &["2", "9"]), "31");
-    }
 }

@@ -5,42 +5,31 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::path::Path;
 
-use git2::{ObjectType, Odb, Oid};
+use git2::Oid;
 
+pub use super::file_hashing::BlobDestination;
+use super::file_hashing::{FileHasher, WORTH_A_THREAD};
 use super::ignore_rules::IgnoreRules;
 use super::index_summary::{IndexSummary, byte_slices};
-use super::open_repository::{OutsideFiles, is_outside_lead_error, is_refusal, open_at};
+use super::open_repository::{OutsideFiles, open_at};
 use super::project_walk::{WalkedPaths, walk_project};
 use super::snapshot_commit;
 use super::snapshot_entry::{
     FileStat, FileTime, RelPath, SnapshotEntry, StatProbe, StatReader, TreeEntryKind, ancestor_paths,
-    display_path, missing_paths, to_bytes, to_path,
+    display_path, missing_paths, to_path,
 };
 use super::snapshot_error::{self, SnapshotResult};
 use super::snapshot_location::{SnapshotLocation, SnapshotRepository};
-use super::stat_cache::{EntryCursor, StatCache, make_unmatchable};
+use super::stat_cache::{EntryCursor, StatCache};
 use super::uncovered_files::{MAX_FILE, UncoveredFiles};
 use super::user_index::{IndexBlobTrust, UserIndex};
-use crate::open_beneath::{open_parent, open_unfollowed, read_open_file};
+use synthdev_domain::file_progress::FileWorkCounter;
 use synthdev_domain::snapshot::{SkipReason, SkippedPath};
 
 const MAX_NEW_BYTES: u64 = 2 * 1024 * 1024 * 1024;
 const MAX_FILES: usize = 200_000;
 /// A longer list of skipped paths is cut; the list says so.
 const MAX_LISTED: usize = 1_000;
-/// Below this many paths a second thread costs more than it saves.
-const WORTH_A_THREAD: usize = 512;
-
-/// Where the bytes of changed files go.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum BlobDestination {
-    /// Nowhere: only their names are wanted.
-    Named,
-    /// Into the store, by two threads.
-    Stored,
-    /// Through the given handle only, which keeps them in memory.
-    InMemory,
-}
 
 /// What to scan.
 pub struct WorkingTreeScanTarget<'a> {
@@ -51,6 +40,8 @@ pub struct WorkingTreeScanTarget<'a> {
     pub wanted_paths: &'a BTreeSet<RelPath>,
     /// The same of excluded files, which are held and never stored.
     pub private: &'a BTreeSet<RelPath>,
+    /// Counts the files that are stored.
+    pub file_counter: &'a FileWorkCounter,
 }
 
 /// The present.
@@ -135,7 +126,16 @@ pub fn scan_working_tree(
         .map_err(|error| snapshot_error::project_io_error(root, &error))?;
     let hash = sort_out(target, &seed, probed, &mut scan);
     let hash = within_limits(target, hash, &mut scan);
-    hash_all(target, hash, blobs, &mut scan)?;
+    let (location, store, file_counter) = (target.location, target.store, target.file_counter);
+    for (path, content) in (FileHasher { location, store, blobs, file_counter }).hash_files(&hash)? {
+        match content {
+            Ok((stat, blob)) => {
+                scan.written_objects.push(blob);
+                scan.entries.push(SnapshotEntry { path, stat, blob });
+            }
+            Err(error) => scan.add_unreadable(path, &error),
+        }
+    }
     add_submodules(root, &seed.submodules, &mut scan);
     // two sorted parts: a stable sort only merges them
     scan.entries.sort_by(|a, b| a.path.cmp(&b.path));
@@ -360,98 +360,6 @@ fn within_limits(
     kept
 }
 
-type HashedFile = (RelPath, Result<(FileStat, Oid), BlobHashError>);
-
-enum BlobHashError {
-    Unreadable(std::io::Error),
-    Store(git2::Error),
-}
-
-fn hash_all(
-    target: &WorkingTreeScanTarget<'_>,
-    work: Vec<(RelPath, FileStat)>,
-    blobs: BlobDestination,
-    scan: &mut WorkingTreeScan,
-) -> SnapshotResult<()> {
-    let root = target.location.project.as_path();
-    let place = target.location;
-    let failed = |error: git2::Error| match is_refusal(&error) || is_outside_lead_error(&error) {
-        true => snapshot_error::refused_repository_error(&place.project, &error),
-        false => snapshot_error::git_write_error(target.store.location(), &error),
-    };
-    let keep = blobs != BlobDestination::Named;
-    let hashed = if work.len() < WORTH_A_THREAD / 8 || blobs == BlobDestination::InMemory {
-        let odb = target.store.repo.odb().map_err(failed)?;
-        hash_some(root, &work, keep.then_some(&odb))
-    } else {
-        let (left, right) = work.split_at(work.len() / 2);
-        let is_private = target.store.private;
-        std::thread::scope(|scope| {
-            let other = scope.spawn(|| hash_apart(place, is_private, right, keep));
-            let mut hashed = hash_apart(place, is_private, left, keep)?;
-            hashed.extend(other.join().unwrap_or_else(|_| hash_apart(place, is_private, right, keep))?);
-            Ok(hashed)
-        })
-        .map_err(failed)?
-    };
-    for (path, result) in hashed {
-        match result {
-            Ok((stat, blob)) => {
-                scan.written_objects.push(blob);
-                scan.entries.push(SnapshotEntry { path, stat, blob });
-            }
-            Err(BlobHashError::Store(error)) => return Err(failed(error)),
-            Err(BlobHashError::Unreadable(error)) => scan.add_unreadable(path, &error),
-        }
-    }
-    Ok(())
-}
-
-/// With a handle of its own: libgit2's handles stay in their thread.
-fn hash_apart(
-    place: &SnapshotLocation,
-    is_private: bool,
-    work: &[(RelPath, FileStat)],
-    keep: bool,
-) -> Result<Vec<HashedFile>, git2::Error> {
-    let repo = place.open_again(is_private)?;
-    let odb = repo.odb()?;
-    Ok(hash_some(&place.project, work, keep.then_some(&odb)))
-}
-
-fn hash_some(root: &Path, work: &[(RelPath, FileStat)], odb: Option<&Odb<'_>>) -> Vec<HashedFile> {
-    work.iter().map(|(path, stat)| (path.clone(), hash_file(root, path, *stat, odb))).collect()
-}
-
-/// No link is followed: a command can put one in the place of the file, or of its directory, and read the snapshot.
-fn hash_file(
-    root: &Path,
-    path: &[u8],
-    mut stat: FileStat,
-    odb: Option<&Odb<'_>>,
-) -> Result<(FileStat, Oid), BlobHashError> {
-    let read = || {
-        let parent = open_parent(root, &root.join(to_path(path)), false)?;
-        let place = parent.entry();
-        let bytes = if stat.kind == TreeEntryKind::Link {
-            to_bytes(&fs::read_link(&place)?)
-        } else {
-            read_open_file(open_unfollowed(&place)?, u64::MAX)?
-        };
-        Ok((bytes, fs::symlink_metadata(&place).ok()))
-    };
-    let (bytes, now) = read().map_err(BlobHashError::Unreadable)?;
-    // Written to while we read: this content is one of its states, but must be looked at again next time.
-    if now.and_then(|meta| FileStat::from_metadata(&meta)) != Some(stat) {
-        make_unmatchable(&mut stat);
-    }
-    let blob = match odb {
-        Some(odb) => odb.write(ObjectType::Blob, &bytes),
-        None => Oid::hash_object(ObjectType::Blob, &bytes),
-    };
-    Ok((stat, blob.map_err(BlobHashError::Store)?))
-}
-
 /// A submodule's checked-out commit, or the one the index holds.
 fn add_submodules(root: &Path, submodules: &BTreeMap<RelPath, Oid>, scan: &mut WorkingTreeScan) {
     for (path, indexed) in submodules {
@@ -505,6 +413,7 @@ mod tests {
             rules: &rules,
             wanted_paths: &wanted,
             private: &private,
+            file_counter: &FileWorkCounter::default(),
         };
         let scanned = || scan_working_tree(&target, BlobDestination::Stored);
         assert_eq!(scanned().unwrap().written_objects.len(), WORTH_A_THREAD);
@@ -570,6 +479,7 @@ mod tests {
                 rules: &here.rules,
                 wanted_paths: &wanted,
                 private: &private,
+                file_counter: &here.file_counter,
             });
             let was_read = !basis.unwrap().seed.is_summary;
             let id = self.snapshots.take(&SnapshotRequest::default()).unwrap().id;

@@ -196,6 +196,7 @@ fn fill_worktree(
         empty_dirs: &empty_dirs,
         emptied_now: &[],
         action_name: "create it",
+        file_counter: inside.file_counter(),
     };
     restore.apply_changes(&changes)?;
     let mut index = repo.index().map_err(failed)?;

@@ -183,6 +183,8 @@ pub(super) fn tally_text(tally: Option<&GraphVisitTally>) -> String {
     };
     let spent = match tally.cost_usd {
         _ if tally.tokens == 0 => return format!("×{}", tally.count),
+        // as everywhere
+        Some(0.0) => "$0".to_owned(),
         Some(usd) => format!("${usd:.4}"),
         None if tally.tokens < 10_000 => format!("{} tokens", tally.tokens),
         None => format!("{}k tokens", tally.tokens / 1_000),

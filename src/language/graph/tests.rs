@@ -357,6 +357,20 @@ fn trail() -> RunTrace {
 }
 
 #[test]
+fn a_tally_says_what_was_spent() {
+    let check = |tokens: u64, cost_usd: Option<f64>, expected: &str| {
+        let standing = GraphVisitStatus::Done;
+        let tally = GraphVisitTally { count: 3, tokens, cost_usd, standing };
+        assert_eq!(super::terminal::tally_text(Some(&tally)), expected);
+    };
+    check(0, Some(0.0), "×3");
+    check(1_200, Some(0.0), "×3  $0");
+    check(1_200, Some(0.0123), "×3  $0.0123");
+    check(1_200, None, "×3  1200 tokens");
+    check(12_000, None, "×3  12k tokens");
+}
+
+#[test]
 fn a_run_is_seen_on_its_graph() {
     let mut graph = graph();
     graph.overlay_trace(&trail(), TraceScope::Root);

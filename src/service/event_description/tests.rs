@@ -86,6 +86,18 @@ fn rows() -> Vec<WordsRow> {
             " snapshot 0123, 12 files: 1 not covered, sub (a repository)",
         ),
         ("snapshot_failed", json!({}), Warning, "! no snapshot: why"),
+        (
+            "snapshot_progress",
+            json!({"done_files": 5_000, "total_files": 10_000, "elapsed_ms": 2_500}),
+            Stream,
+            " snapshot: reading files ▓▓▓▓▓░░░░░ 5,000 of 10,000 · 2000/s · 3 s left",
+        ),
+        (
+            "snapshot_progress",
+            json!({"done_files": 0, "total_files": 0, "elapsed_ms": 2_500}),
+            Stream,
+            " snapshot: looking for changed files",
+        ),
         ("state_entered", json!({}), State, "● code (coder)"),
         ("state_entered", json!({"agent": null, "visit": 3}), State, "● code #3"),
         (

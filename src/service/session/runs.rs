@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::conversations::ConversationSummaryLine;
+use synthdev_domain::file_progress::FileProgress;
 use synthdev_domain::ids::{RunId, Timestamp};
 use synthdev_domain::journal::{RunStatus, RunSummary};
 use synthdev_runtime::command::{ControlAction, RunCommand};
@@ -40,6 +41,8 @@ pub enum RunRequest {
     Snapshot(SnapshotOperation),
     /// What a restore will do, by the id of the snapshot. Changes nothing.
     PlanRestore(String),
+    /// How far the files of a worktree or a snapshot are; answered after a moment.
+    FileProgress,
     /// A response after each possible write to the history, by this process or another; none where the system cannot
     /// watch.
     Watch,
@@ -80,6 +83,7 @@ pub enum RunResponse {
         text: Result<String, String>,
     },
     RestorePlanned(Result<RestorePreview, String>),
+    FileProgress(FileProgress, Timestamp),
     /// The history may have changed.
     Written,
 }

@@ -1,43 +1,24 @@
-//! Bars, sparklines and curves as text, with the block characters of ratatui.
+//! Bars, sparklines and curves as text, with the block characters of Unicode.
 
-use ratatui::symbols::{bar, block};
+/// Before the blocks of one to eight eighths from below, and behind those from the left, which count down to the same
+/// full block.
+const LOWER_EIGHTHS: usize = 0x2580;
+const LEFT_EIGHTHS: usize = 0x2590;
 
 /// A vertical level from 0 to 1, in one column. What is more than nothing is seen.
 pub fn level_character(part: f64) -> char {
-    let set = bar::NINE_LEVELS;
-    let levels = [
-        set.one_eighth,
-        set.one_quarter,
-        set.three_eighths,
-        set.half,
-        set.five_eighths,
-        set.three_quarters,
-        set.seven_eighths,
-        set.full,
-    ];
     let part = bounded(part);
-    let level = if part > 0.0 { levels[eighths(part).clamp(1, 8) - 1] } else { set.empty };
-    level.chars().next().unwrap_or(' ')
+    if part > 0.0 { block_character(LOWER_EIGHTHS + scaled_eighths(part, 1).clamp(1, 8)) } else { ' ' }
 }
 
 /// A bar from the left, as wide as its part of the columns; what is more than nothing has at least an eighth.
 pub fn horizontal_bar(part: f64, columns: usize) -> String {
-    let set = block::NINE_LEVELS;
-    let parts = [
-        set.one_eighth,
-        set.one_quarter,
-        set.three_eighths,
-        set.half,
-        set.five_eighths,
-        set.three_quarters,
-        set.seven_eighths,
-    ];
     let part = bounded(part);
     let least = usize::from(part > 0.0 && columns > 0);
     let wide = scaled_eighths(part, columns).max(least).min(columns * 8);
-    let mut text = set.full.repeat(wide / 8);
-    if let Some(rest) = (wide % 8).checked_sub(1) {
-        text += parts[rest];
+    let mut text = block_character(LEFT_EIGHTHS - 8).to_string().repeat(wide / 8);
+    if wide % 8 > 0 {
+        text.push(block_character(LEFT_EIGHTHS - wide % 8));
     }
     let used = wide.div_ceil(8);
     text + &" ".repeat(columns - used)
@@ -73,8 +54,8 @@ fn bounded(part: f64) -> f64 {
     if part.is_finite() { part.clamp(0.0, 1.0) } else { 0.0 }
 }
 
-fn eighths(part: f64) -> usize {
-    scaled_eighths(part, 1)
+fn block_character(code: usize) -> char {
+    u32::try_from(code).ok().and_then(char::from_u32).unwrap_or(' ')
 }
 
 #[expect(

@@ -3,6 +3,8 @@
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
+use super::body::plain_text;
+use super::shown_graph::ShownGraph;
 use crate::model::UiModel;
 use crate::run_view::RunView;
 use crate::run_view::pane_data::RunDefinitionState;
@@ -23,6 +25,19 @@ pub fn watched_drawing(model: &UiModel) -> Option<(&RunView, &RunGraphDrawing)> 
     }
 }
 
+/// The graph of the run that the panes show.
+pub fn watched_graph(model: &UiModel) -> Option<ShownGraph<'_>> {
+    let (run, drawing) = watched_drawing(model)?;
+    Some(ShownGraph {
+        drawing,
+        visits: &run.pane_data.visits,
+        roster: &run.roster,
+        breakpoints: breakpoints_of(model, run),
+        state: &model.panes.graph,
+        is_over: run.is_over,
+    })
+}
+
 /// Breakpoints of a run, or those of the next one if it is over.
 pub fn breakpoints_of<'m>(model: &'m UiModel, run: &'m RunView) -> &'m [Breakpoint] {
     if run.is_over { &model.breakpoints.points } else { &run.breakpoints.points }
@@ -40,23 +55,22 @@ pub fn breakpoint_position(points: &[Breakpoint], node: &GraphNode) -> Option<us
 }
 
 /// What is known of the chosen state: its definition, its transitions, its visits.
-pub fn card_lines(model: &UiModel, columns: usize) -> Vec<Line<'static>> {
-    let Some((run, drawing)) = watched_drawing(model) else { return Vec::new() };
-    let Some(chosen) = model.panes.graph.chosen else { return Vec::new() };
+pub fn card_lines(shown: &ShownGraph<'_>, theme: ColorTheme, columns: usize) -> Vec<Line<'static>> {
+    let ShownGraph { drawing, .. } = *shown;
+    let Some(chosen) = shown.state.chosen else { return Vec::new() };
     let (Some(graph), Some(node)) = (drawing.graph(chosen.workflow), drawing.node(chosen)) else {
         return Vec::new();
     };
-    let theme = model.theme;
     let mut card = CardText { columns: columns.max(8), lines: Vec::new() };
     let visits = visit_text(node);
     card.push(
         &visits,
         if node.tally.is_some_and(|tally| tally.count > 0) { theme.good_style() } else { theme.dim_style() },
     );
-    for line in visit_times(run, drawing, chosen) {
+    for line in visit_times(shown, chosen) {
         card.push(&line, theme.dim_style());
     }
-    if breakpoint_position(breakpoints_of(model, run), node).is_some() {
+    if breakpoint_position(shown.breakpoints, node).is_some() {
         card.push("● the run stops before this state", theme.bad_style());
     }
     if node.details.fields.is_empty() {
@@ -84,18 +98,25 @@ fn visit_text(node: &GraphNode) -> String {
 }
 
 /// `visited at 1:02.3 s for 4.2 s`
-fn visit_times(run: &RunView, drawing: &RunGraphDrawing, chosen: GraphStateRef) -> Vec<String> {
-    let Some(node) = drawing.node(chosen) else { return Vec::new() };
-    let Some(log) = run.pane_data.visits.log(drawing.scope(chosen.workflow), &node.name) else {
+fn visit_times(shown: &ShownGraph<'_>, chosen: GraphStateRef) -> Vec<String> {
+    let Some(node) = shown.drawing.node(chosen) else { return Vec::new() };
+    let Some(log) = shown.visits.log(shown.drawing.scope(chosen.workflow), &node.name) else {
         return Vec::new();
     };
     let visit = |(start, took): &(u64, Option<u64>)| match took {
         Some(ms) => format!("  after {}: {}", format_duration(*start), format_duration(*ms)),
-        None if run.is_over => format!("  after {}", format_duration(*start)),
+        None if shown.is_over => format!("  after {}", format_duration(*start)),
         None => format!("  after {}: runs", format_duration(*start)),
     };
     let total = (log.visits.len() > 1).then(|| format!("  together {}", format_duration(log.total_ms)));
     log.visits.iter().map(visit).chain(total).collect()
+}
+
+/// The card of the chosen state as text, its name first.
+pub fn card_text(shown: &ShownGraph<'_>, theme: ColorTheme) -> String {
+    let name = shown.state.chosen.and_then(|chosen| Some(shown.drawing.node(chosen)?.name.clone()));
+    let lines: Vec<String> = card_lines(shown, theme, COPIED).iter().map(plain_text).collect();
+    format!("{}\n{}", name.unwrap_or_default(), lines.join("\n"))
 }
 
 /// `to`, or `on failure to`, with the target and the condition.
@@ -110,6 +131,8 @@ fn transition_texts(graph: &WorkflowGraph, node: usize) -> Vec<(&'static str, St
     graph.outgoing_edges(node).map(text).collect()
 }
 
+/// Columns of a card that is copied.
+const COPIED: usize = 100;
 /// Columns of the names of fields.
 const NAMES: usize = 12;
 

@@ -11,6 +11,10 @@ pub struct SnapshotFacts {
     skipped: usize,
     /// One of them.
     example: Option<String>,
+    /// A tool was called since the last one.
+    has_tool_calls: bool,
+    /// How far one is that takes a while: `snapshot: reading files …`.
+    pub progress_text: Option<String>,
 }
 
 impl SnapshotFacts {
@@ -21,6 +25,12 @@ impl SnapshotFacts {
             self.example = skipped.first().map(|path| one_line(&path.path));
         }
         self.taken += 1;
+        (self.progress_text, self.has_tool_calls) = (None, false);
+    }
+
+    /// A tool is called, which may change files.
+    pub fn note_tool_call(&mut self) {
+        self.has_tool_calls = true;
     }
 
     /// Its first events are not known: it may have changed files.
@@ -28,9 +38,9 @@ impl SnapshotFacts {
         self.taken = self.taken.max(2);
     }
 
-    /// A state of the run may have changed files.
-    pub fn may_have_changed_files(&self) -> bool {
-        self.taken > 1
+    /// A state of the run may have changed files; `is_cut`: also the last one, after which no snapshot was taken.
+    pub fn may_have_changed_files(&self, is_cut: bool) -> bool {
+        self.taken > 1 || is_cut && self.has_tool_calls
     }
 
     /// What going back to the first snapshot does not bring back: ` · not covered: vendor/sub`; mostly empty.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::busy::{leave_chat, refuse_while_busy};
 use super::leaving::leave_program;
-use super::{conversation, editor, history, history_browser, lookups, panes, setup, steering};
+use super::{conversation, editor, file_work, history, history_browser, lookups, panes, setup, steering};
 use crate::dialog::QuestionDialog;
 use crate::display::DisplayRequest;
 use crate::model::UiModel;
@@ -160,7 +160,10 @@ fn run_snapshot_command(model: &mut UiModel, command: SnapshotOperation) -> Vec<
             ));
             Vec::new()
         }
-        other => vec![UiCommand::ask(RunRequest::Snapshot(other))],
+        other => {
+            let watch = file_work::watch_snapshot(model, &other);
+            watch.into_iter().chain([UiCommand::ask(RunRequest::Snapshot(other))]).collect()
+        }
     }
 }
 

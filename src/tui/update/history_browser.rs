@@ -2,20 +2,22 @@
 //!
 //! Refuses: reading anything itself, and changing a run without the same checks as the slash commands.
 
-use ratatui::crossterm::event::{MouseEvent, MouseEventKind};
+use ratatui::crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 
 use super::key_press::KeyPress;
 use crate::history_browser::run_comparison::{RunComparison, RunComparisonView};
 use crate::history_browser::{
     HistoryBrowser, HistoryPrompt, HistoryRequest, HistoryResponse, HistoryRunPage, HistoryText,
-    HistoryTextView, HistoryWaitKind, RunDetails,
+    HistoryTextView, HistoryWaitKind, RunDetails, RunGraphFacts,
 };
 use crate::model::UiModel;
 use crate::msg::UiCommand;
+use crate::pane::graph::WHEEL_COLUMNS;
 use crate::transcript::item::{ItemTone, TranscriptBlock, TranscriptItem};
 use synthdev_domain::ids::{CallId, RunId, Timestamp};
 use synthdev_service::session::{RunResponse, TimeTravelOutcome, TimeTravelPreview};
 
+mod clicks;
 mod cursor;
 mod keys;
 mod prompt_keys;
@@ -70,19 +72,29 @@ pub fn on_paste(model: &mut UiModel, text: &str) -> Vec<UiCommand> {
     request_next_page(model)
 }
 
-/// The wheel scrolls the topmost view.
+/// The wheel scrolls the topmost view; a click chooses a row or a state, on the chosen one it opens it.
 pub fn on_mouse(model: &mut UiModel, event: MouseEvent) -> Vec<UiCommand> {
     /// Rows that one step of the wheel moves.
     const WHEEL: usize = 3;
-    let down = match event.kind {
-        MouseEventKind::ScrollUp => false,
-        MouseEventKind::ScrollDown => true,
+    let Some(archive) = &mut model.history_browser else { return Vec::new() };
+    let mut cmds = Vec::new();
+    match event.kind {
+        MouseEventKind::ScrollUp => cursor::scroll_rows(archive, WHEEL, false),
+        MouseEventKind::ScrollDown => cursor::scroll_rows(archive, WHEEL, true),
+        MouseEventKind::ScrollLeft | MouseEventKind::ScrollRight => {
+            let right = event.kind == MouseEventKind::ScrollRight;
+            if let Some(graph) = archive.front_graph() {
+                graph.change_view(|state, drawing| {
+                    state.scroll_columns(WHEEL_COLUMNS, right, drawing.size());
+                });
+            }
+        }
+        // what was dragged over is copied, and comes not here
+        MouseEventKind::Up(MouseButton::Left) => cmds = clicks::on_click(model, event.column, event.row),
         _ => return Vec::new(),
-    };
-    if let Some(archive) = &mut model.history_browser {
-        cursor::scroll_rows(archive, WHEEL, down);
     }
-    request_next_page(model)
+    cmds.extend(request_next_page(model));
+    cmds
 }
 
 /// Once a second while work is in progress: checks for writes to the history.
@@ -123,6 +135,7 @@ pub fn on_response(model: &mut UiModel, number: u64, told: HistoryResponse) -> V
         }
         HistoryResponse::Trend(trend) => archive.trends.add(number, trend),
         HistoryResponse::Compared(result) if awaited => show_comparison(archive, result),
+        HistoryResponse::Graph(result) if awaited => show_graph(archive, result),
         HistoryResponse::Text(result) if awaited => show_page(archive, result),
         HistoryResponse::Done(result) if awaited => {
             archive.pending_wait = None;
@@ -145,7 +158,10 @@ pub fn on_response(model: &mut UiModel, number: u64, told: HistoryResponse) -> V
             on_page_loaded(archive, number, Err(why.clone()));
             on_run_opened(archive, number, Err(why));
         }
-        HistoryResponse::Text(Ok(_)) | HistoryResponse::Done(_) | HistoryResponse::Compared(_) => {}
+        HistoryResponse::Text(Ok(_))
+        | HistoryResponse::Done(_)
+        | HistoryResponse::Compared(_)
+        | HistoryResponse::Graph(_) => {}
     }
     request_next_page(model)
 }
@@ -155,6 +171,15 @@ fn show_comparison(archive: &mut HistoryBrowser, result: Result<Box<RunCompariso
     match result {
         Ok(both) => archive.comparison = Some(Box::new(RunComparisonView::new(*both))),
         Err(why) => archive.show_error(&why),
+    }
+}
+
+fn show_graph(archive: &mut HistoryBrowser, result: Result<Box<RunGraphFacts>, String>) {
+    archive.pending_wait = None;
+    match (result, &mut archive.run) {
+        (Ok(facts), Some(run)) => run.show_graph(*facts),
+        (Ok(_), None) => {}
+        (Err(why), _) => archive.show_error(&why),
     }
 }
 

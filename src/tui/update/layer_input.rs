@@ -86,7 +86,8 @@ pub fn handle_mouse(model: &mut UiModel, event: MouseEvent) -> Vec<UiCommand> {
 }
 
 fn is_wheel(event: MouseEvent) -> bool {
-    matches!(event.kind, MouseEventKind::ScrollUp | MouseEventKind::ScrollDown)
+    let sideways = matches!(event.kind, MouseEventKind::ScrollLeft | MouseEventKind::ScrollRight);
+    sideways || matches!(event.kind, MouseEventKind::ScrollUp | MouseEventKind::ScrollDown)
 }
 
 /// From the highest layer down to the one that takes it.

@@ -10,6 +10,7 @@ use crate::layout::{LayoutSlot, PaneKind};
 use crate::model::UiModel;
 use crate::mouse_selection::MouseSelection;
 use crate::msg::UiCommand;
+use crate::pane::graph::WHEEL_COLUMNS;
 use crate::text::display_width;
 use crate::view;
 
@@ -58,6 +59,12 @@ pub fn on_mouse(model: &mut UiModel, event: MouseEvent) -> Vec<UiCommand> {
     match (event.kind, found) {
         (MouseEventKind::ScrollUp, _) => scroll_pane(model, pane, WHEEL, false),
         (MouseEventKind::ScrollDown, _) => scroll_pane(model, pane, WHEEL, true),
+        (MouseEventKind::ScrollLeft | MouseEventKind::ScrollRight, _) if pane == PaneKind::Graph => {
+            let right = event.kind == MouseEventKind::ScrollRight;
+            graph_pane::change_graph(model, |state, drawing| {
+                state.scroll_columns(WHEEL_COLUMNS, right, drawing.size());
+            });
+        }
         (MouseEventKind::Down(MouseButton::Left), None) => model.panes.focus_input(),
         (MouseEventKind::Down(MouseButton::Left), Some((LayoutSlot::Pane(_), area))) => {
             if let Some(cmd) = file_mentions::open_clicked(model, event, area) {

@@ -150,7 +150,7 @@ pub fn scroll_pane(model: &mut UiModel, pane: PaneKind, rows: usize, down: bool)
         (PaneKind::Conversation, true) => model.transcript.scroll_down(rows),
         (PaneKind::Conversation, false) => model.transcript.scroll_up(rows),
         (PaneKind::Graph, _) if watched_drawing(model).is_some() => {
-            graph_pane::scroll_graph(model, rows, down);
+            graph_pane::change_graph(model, |state, drawing| state.scroll_rows(rows, down, drawing.size()));
         }
         _ => {
             view::arrange_panes(model);
@@ -166,7 +166,9 @@ fn scroll_to_edge(model: &mut UiModel, pane: PaneKind, last: bool) {
     match (pane, last) {
         (PaneKind::Conversation, true) => model.transcript.follow_end(),
         (PaneKind::Conversation, false) => model.transcript.to_start(),
-        (PaneKind::Graph, _) if watched_drawing(model).is_some() => graph_pane::go_to_edge(model, last),
+        (PaneKind::Graph, _) if watched_drawing(model).is_some() => {
+            graph_pane::change_graph(model, |state, drawing| state.go_to_edge(drawing, last));
+        }
         _ => {
             let len = view::pane_body(model, pane).map_or(0, |body| body.len());
             let state = model.panes.state_mut(pane);
@@ -358,7 +360,11 @@ fn find_in_pane(model: &mut UiModel, pane: PaneKind, down: bool, here: bool) {
     let found = match pane {
         PaneKind::Conversation => model.transcript.find_text(&words, down),
         PaneKind::Graph if watched_drawing(model).is_some() => {
-            graph_pane::find_state(model, &words, down, here)
+            let mut found = false;
+            graph_pane::change_graph(model, |state, drawing| {
+                found = state.find_state(drawing, &words, down, here);
+            });
+            found
         }
         _ => {
             let Some(body) = view::pane_body(model, pane) else { return };

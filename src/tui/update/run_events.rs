@@ -141,6 +141,16 @@ fn show_change(
                 view.snapshot = Some(one_line(&id.as_str().chars().take(8).collect::<String>()));
             }
         }
+        RunEvent::SnapshotProgress { .. } => {
+            if let Some(view) = model.run_mut(run) {
+                view.snapshot_facts.progress_text = Some(title.to_owned());
+            }
+        }
+        RunEvent::SnapshotFailed { .. } => {
+            if let Some(view) = model.run_mut(run) {
+                view.snapshot_facts.progress_text = None;
+            }
+        }
         RunEvent::StateEntered { state, agent, .. } => on_state_entered(model, run, &state, agent),
         RunEvent::Transitioned { from, to, .. } => on_transition(model, run, &from, &to, title),
         RunEvent::DataChanged { set, .. } => steering::on_resume_input_read(model, run, &set),
@@ -231,6 +241,9 @@ fn show_change(
             run_end::stop_reply(model, run, call);
         }
         RunEvent::ToolStarted { call, agent, tool, arguments } => {
+            if let Some(view) = model.run_mut(run) {
+                view.snapshot_facts.note_tool_call();
+            }
             tool_events::on_tool_started(model, run, at, call, &agent, &tool, &arguments);
         }
         RunEvent::ToolProgress { call, text } => tool_events::show_progress(model, run, call, &text),
@@ -278,7 +291,6 @@ fn show_change(
         | RunEvent::ConversationRenamed { .. }
         | RunEvent::Warning { .. }
         | RunEvent::Returned { .. }
-        | RunEvent::SnapshotFailed { .. }
         | RunEvent::ScriptLog { .. }
         | RunEvent::ChildStarted { .. }
         | RunEvent::ChildFinished { .. }

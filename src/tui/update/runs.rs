@@ -1,6 +1,6 @@
 //! Responses about runs: lists, hits, steps, what was done with a run, stored files.
 
-use super::{history, history_browser, resume_picker, resuming, steering};
+use super::{file_work, history, history_browser, resume_picker, resuming, steering};
 use crate::dialog::QuestionDialog;
 use crate::model::UiModel;
 use crate::msg::UiCommand;
@@ -50,6 +50,7 @@ pub(super) fn on_response(model: &mut UiModel, response: RunResponse) -> Vec<UiC
         RunResponse::Snapshot { command, text } => on_snapshot_done(model, command, text),
         RunResponse::RestorePlanned(Ok(preview)) => on_restore_planned(model, preview),
         RunResponse::RestorePlanned(Err(reason)) => show_error(model, "Snapshot", &reason),
+        RunResponse::FileProgress(progress, at) => return file_work::on_progress(model, progress, at),
         // the loop around the screen listens to it
         RunResponse::Written => {}
     }
@@ -57,6 +58,9 @@ pub(super) fn on_response(model: &mut UiModel, response: RunResponse) -> Vec<UiC
 }
 
 fn on_snapshot_done(model: &mut UiModel, command: SnapshotOperation, text: Result<String, String>) {
+    if matches!(command, SnapshotOperation::Create { .. }) {
+        file_work::end_work(model);
+    }
     match (command, text) {
         (_, Err(reason)) => show_error(model, "Snapshot", &reason),
         (SnapshotOperation::Diff { id, other }, Ok(text)) => {

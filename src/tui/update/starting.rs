@@ -1,6 +1,6 @@
 //! Workflows and conversations that have started, or could not.
 
-use super::submit;
+use super::{file_work, submit};
 use crate::model::UiModel;
 use crate::msg::UiCommand;
 use crate::run_view::RunView;
@@ -19,7 +19,10 @@ pub(super) fn on_response(model: &mut UiModel, response: StartResponse) -> Vec<U
             workflow_started(model, &name, &input, run);
             set_windows(model, id.as_ref(), windows);
         }
-        StartResponse::Pending(pending) => on_pending_start(model, pending),
+        StartResponse::Pending(pending) => {
+            on_pending_start(model, pending);
+            return file_work::watch_start(model);
+        }
         StartResponse::ChatStarted { role, run, windows } => {
             let id = run.as_ref().ok().cloned();
             let cmds = chat_started(model, &role, run);
@@ -58,6 +61,7 @@ fn on_pending_start(model: &mut UiModel, beginning: PendingStart) {
 
 fn workflow_started(model: &mut UiModel, name: &str, input: &str, run: Result<RunId, String>) {
     model.pending_start = None;
+    file_work::end_work(model);
     match run {
         Ok(id) => {
             if model.find_run(&id).is_none() {

@@ -11,7 +11,8 @@ use crate::keymap::KeyAction;
 use crate::layout::PaneKind;
 use crate::model::UiModel;
 use crate::pane::graph::GraphPaneState;
-use crate::pane::graph_card::{breakpoint_position, breakpoints_of, card_lines, watched_drawing};
+use crate::pane::graph_card::{breakpoint_position, card_lines, watched_drawing, watched_graph};
+use crate::pane::shown_graph::ShownGraph;
 use crate::run_view::run_graph::GraphDrawingMarks;
 use crate::text::{display_width, fit_to_columns};
 use crate::theme::ColorTheme;
@@ -55,19 +56,44 @@ pub fn arrange_graph(model: &mut UiModel, area: Rect) -> bool {
 
 /// `false`: there is no drawing yet.
 pub fn draw_graph(model: &UiModel, area: Rect, frame: &mut Frame<'_>) -> bool {
-    let Some((run, drawing)) = watched_drawing(model).filter(|(_, drawing)| !drawing.is_empty()) else {
-        return false;
-    };
-    let (inside, state) = (drawing_area(area), &model.panes.graph);
-    let points = breakpoints_of(model, run);
+    let Some(shown) = watched_graph(model).filter(|shown| !shown.drawing.is_empty()) else { return false };
+    let inside = drawing_area(area);
     let focused = model.keyed_pane() == Some(PaneKind::Graph);
+    draw_states(&shown, focused, inside, model.theme, frame);
+    if inside.height < area.height {
+        let line = border_line(model, &shown, focused, usize::from(area.width));
+        put_line(frame, area.x, inside.bottom(), &line, area.width);
+    }
+    if focused && shown.state.card_open {
+        draw_card(model, &shown, inside, frame);
+    }
+    true
+}
+
+/// All of a run's graph, with the card of the chosen state.
+pub fn draw_whole_graph(model: &UiModel, shown: &ShownGraph<'_>, area: Rect, frame: &mut Frame<'_>) {
+    draw_states(shown, true, area, model.theme, frame);
+    if shown.state.card_open {
+        draw_card(model, shown, area, frame);
+    }
+}
+
+/// The part of the drawing that is seen; `…` where it goes on at the left.
+fn draw_states(
+    shown: &ShownGraph<'_>,
+    focused: bool,
+    inside: Rect,
+    theme: ColorTheme,
+    frame: &mut Frame<'_>,
+) {
+    let ShownGraph { drawing, roster, state, breakpoints: points, .. } = *shown;
     let marks = GraphDrawingMarks {
         chosen: state.chosen.filter(|_| focused),
         has_breakpoint: &|node| breakpoint_position(points, node).is_some(),
         agent_sign: &|node| {
             let agent = node.details.agent.as_ref()?;
             let number = drawing.agents().iter().position(|name| name == agent)?;
-            Some((run.roster.mark(agent), number))
+            Some((roster.mark(agent), number))
         },
     };
     let window = CellRect {
@@ -80,8 +106,8 @@ pub fn draw_graph(model: &UiModel, area: Rect, frame: &mut Frame<'_>) -> bool {
     for (y, line) in (inside.y..inside.bottom()).zip(drawing.window_lines(window, &marks)) {
         let spans = line.into_iter().map(|span| {
             let agent = span.style.agent.and_then(|number| drawing.agents().get(number));
-            let look = agent.map(|agent| run.roster.style(model.theme, agent));
-            Span::styled(span.text, chart_style(span.style, look, model.theme))
+            let look = agent.map(|agent| roster.style(theme, agent));
+            Span::styled(span.text, chart_style(span.style, look, theme))
         });
         put_line(frame, inside.x, y, &Line::from(spans.collect::<Vec<_>>()), inside.width);
     }
@@ -92,19 +118,6 @@ pub fn draw_graph(model: &UiModel, area: Rect, frame: &mut Frame<'_>) -> bool {
         let cut = (inside.y..).zip(&column).filter(|(_, line)| is_cut(line));
         cut.for_each(|(y, _)| put_line(frame, inside.x, y, &Line::raw("…"), 1));
     }
-    if inside.height < area.height {
-        put_line(
-            frame,
-            area.x,
-            inside.bottom(),
-            &border_line(model, focused, usize::from(area.width)),
-            area.width,
-        );
-    }
-    if focused && state.card_open {
-        draw_card(model, inside, frame);
-    }
-    true
 }
 
 /// `agent`: the look of the agent whose sign it is.
@@ -118,19 +131,20 @@ fn chart_style(style: ChartStyle, agent: Option<Style>, theme: ColorTheme) -> St
 }
 
 /// `─ arrows choose · Enter opens · Alt+B breakpoint ─────`
-fn border_line(model: &UiModel, focused: bool, columns: usize) -> Line<'static> {
+fn border_line(model: &UiModel, shown: &ShownGraph<'_>, focused: bool, columns: usize) -> Line<'static> {
     let theme = model.theme;
     let key = |action: KeyAction, about: &str| {
         let key = if focused { model.keymap.pane_key(action) } else { model.keymap.key(action) };
         key.map(|key| format!("{key} {about}"))
     };
-    let state = &model.panes.graph;
+    let state = shown.state;
     let names = if state.names_only { "conditions" } else { "names only" };
     let open = if state.card_open { "closes" } else { "opens" };
     let keys: Vec<String> = if focused {
         [
             Some("arrows choose".to_owned()),
             key(KeyAction::Open, open),
+            shown.is_wide().then(|| key(KeyAction::GraphRight, "moves it")).flatten(),
             key(KeyAction::GraphBreakpoint, "breakpoint"),
             key(KeyAction::GraphNames, names),
             key(KeyAction::Last, "the run"),
@@ -157,16 +171,15 @@ fn border_line(model: &UiModel, focused: bool, columns: usize) -> Line<'static> 
 }
 
 /// The chosen state over the lower part of the drawing, or over the upper one where that would hide its box.
-fn draw_card(model: &UiModel, area: Rect, frame: &mut Frame<'_>) {
-    let state = &model.panes.graph;
-    let Some((_, drawing)) = watched_drawing(model) else { return };
+fn draw_card(model: &UiModel, shown: &ShownGraph<'_>, area: Rect, frame: &mut Frame<'_>) {
+    let ShownGraph { state, drawing, .. } = *shown;
     let Some((chosen, node)) = state.chosen.and_then(|chosen| Some((chosen, drawing.node(chosen)?))) else {
         return;
     };
     if area.height < 5 || area.width < 12 {
         return;
     }
-    let lines = card_lines(model, usize::from(area.width.saturating_sub(4)));
+    let lines = card_lines(shown, model.theme, usize::from(area.width.saturating_sub(4)));
     let most = area.height * 2 / 3;
     let height = u16::try_from(lines.len() + 2).unwrap_or(u16::MAX).min(most.max(5));
     let row = drawing.state_area(chosen).map_or(0, |area| area.y.saturating_sub(state.top));

@@ -7,14 +7,18 @@ use ratatui::style::Style;
 use ratatui::text::Line;
 
 use super::draw_helpers::{keys_room, put_keys, put_line, select_row};
+use super::graph_pane::draw_whole_graph;
 use crate::history_browser::run_comparison::RunComparisonView;
 use crate::history_browser::{HistoryBrowser, HistoryPrompt, HistoryWaitKind, RunAction};
 use crate::keymap::KeyAction;
+use crate::layout::PaneKind;
 use crate::model::UiModel;
+use crate::pane::shown_graph::ShownGraph;
 use crate::text::{display_width, fit_to_columns, visible_tail, wrap_line};
 use crate::theme::ColorTheme;
 use crate::transcript::item::ItemTone;
 use crate::transcript::layout::ItemLayoutOptions;
+use synthdev_service::definition_views::graph::layout::CellSize;
 
 mod comparison;
 mod list;
@@ -46,7 +50,9 @@ pub fn arrange_browser(model: &mut UiModel, area: Rect) {
         page.text.arrange_rows(look, usize::from(areas.body.height));
         page.fits_screen = page.text.visible_rows().count() < usize::from(areas.body.height);
     }
+    let size = CellSize { width: usize::from(areas.body.width), height: usize::from(areas.body.height) };
     if let Some(run) = &mut archive.run {
+        run.graph.iter_mut().for_each(|graph| graph.arrange_size(size));
         run.height = usize::from(areas.body.height.saturating_sub(head));
         run.select_row(run.cursor);
     }
@@ -87,7 +93,10 @@ pub fn draw_browser(model: &UiModel, area: Rect, frame: &mut Frame<'_>) -> Optio
             }
         }
         (None, Some(both), _) => comparison::draw_comparison(both, areas.body, model.theme, frame),
-        (None, None, Some(run)) => run::draw_run(model, run, areas.body, frame),
+        (None, None, Some(run)) => match run.shown_graph() {
+            Some(shown) => draw_whole_graph(model, &shown, areas.body, frame),
+            None => run::draw_run(model, run, areas.body, frame),
+        },
         (None, None, None) => {
             let trend = trend::trend_height(archive, areas.body);
             let list = Rect { height: areas.body.height - trend, ..areas.body };
@@ -108,6 +117,40 @@ pub fn draw_browser(model: &UiModel, area: Rect, frame: &mut Frame<'_>) -> Optio
     let typed = note.last().filter(|_| is_typed(archive))?;
     let x = u16::try_from(display_width(typed)).unwrap_or(0).min(area.width.saturating_sub(1));
     Some(Position { x: area.x + x, y: areas.note_area.bottom().saturating_sub(1) })
+}
+
+/// What is below the pointer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum BrowsedPlace {
+    /// By its place in the list.
+    Run(usize),
+    /// By its place among the steps of the run.
+    Step(usize),
+    /// A cell of the graph's part on screen.
+    Cell { column: usize, row: usize },
+}
+
+/// `None`: nothing that can be chosen.
+pub fn browsed_place(model: &UiModel, area: Rect, column: u16, row: u16) -> Option<BrowsedPlace> {
+    let archive = model.history_browser.as_deref()?;
+    let body = browser_areas(model, area).body;
+    if !body.contains(Position { x: column, y: row })
+        || archive.page.is_some()
+        || archive.comparison.is_some()
+    {
+        return None;
+    }
+    let (column, row) = (usize::from(column - body.x), usize::from(row - body.y));
+    let Some(run) = &archive.run else {
+        let (head, height) = (usize::from(list::head_height(body)), archive.list.height);
+        let at = row.checked_sub(head).filter(|at| *at < height)? + archive.list.top_row;
+        return (at < archive.list.len()).then_some(BrowsedPlace::Run(at));
+    };
+    if run.graph.is_some() {
+        return Some(BrowsedPlace::Cell { column, row });
+    }
+    let at = row.checked_sub(usize::from(run::head_height(model, body)))? + run.top_row;
+    (at < run.steps().len()).then_some(BrowsedPlace::Step(at))
 }
 
 fn browser_areas(model: &UiModel, area: Rect) -> HistoryBrowserAreas {
@@ -145,7 +188,10 @@ fn browser_title(model: &UiModel, archive: &HistoryBrowser, columns: usize) -> S
         _ if both.is_some() => both.map(|both| comparison_title(both)).unwrap_or_default(),
         (Some(page), Some(run)) => format!(" {} {} · {}", run.row.workflow, run.row.id, page.title),
         (Some(page), None) => format!(" {}", page.title),
-        (None, Some(run)) => format!(" {} {} · {}", run.row.workflow, run.row.id, run.row.status.as_str()),
+        (None, Some(run)) => {
+            let graph = if run.graph.is_some() { " · graph" } else { "" };
+            format!(" {} {} · {}{graph}", run.row.workflow, run.row.id, run.row.status.as_str())
+        }
         (None, None) => {
             let more = if list.has_more { "+" } else { "" };
             let what = if list.len() == 1 { "run" } else { "runs" };
@@ -225,6 +271,7 @@ fn status_note(model: &UiModel, archive: &HistoryBrowser, columns: usize) -> (Ve
     let line = match (&archive.page, &archive.run) {
         (Some(_), _) => String::new(),
         _ if archive.comparison.is_some() => String::new(),
+        (None, Some(run)) if run.graph.is_some() => run.row.status_text.clone(),
         (None, Some(run)) => run::selected_step_note(run),
         (None, None) => list::selected_run_note(archive),
     };
@@ -283,8 +330,12 @@ fn browser_keys(model: &UiModel, archive: Option<&HistoryBrowser>, columns: usiz
     if page.is_none() && archive.target_run().is_some() {
         parts.extend(key(KeyAction::Open, "opens"));
     }
+    if let Some(shown) = run.filter(|_| page.is_none()).and_then(|run| run.shown_graph()) {
+        return vec![graph_keys(model, &shown, columns)];
+    }
     if page.is_none() && run.is_some() {
-        parts.extend(key(KeyAction::ChooseRight, "chooses a bar"));
+        parts.extend(key(KeyAction::ChooseRight, "chart"));
+        parts.extend(key(KeyAction::Show(PaneKind::Graph), "graph"));
     }
     let is_step = page.is_some_and(|page| page.step.is_some());
     if is_step {
@@ -305,6 +356,23 @@ fn browser_keys(model: &UiModel, archive: Option<&HistoryBrowser>, columns: usiz
     }
     let last = key(KeyAction::Back, if page.is_some() || run.is_some() { "back" } else { "leaves" });
     fit_hints(&parts, &last.unwrap_or_default(), columns)
+}
+
+fn graph_keys(model: &UiModel, shown: &ShownGraph<'_>, columns: usize) -> String {
+    let key = |action: KeyAction, about: &str| model.keymap.key(action).map(|key| format!("{key} {about}"));
+    let open = if shown.state.card_open { "closes" } else { "opens" };
+    let names = if shown.state.names_only { "conditions" } else { "names only" };
+    let parts = [
+        Some("arrows choose".to_owned()),
+        key(KeyAction::Open, open),
+        shown.is_wide().then(|| key(KeyAction::GraphRight, "moves it")).flatten(),
+        key(KeyAction::GraphNames, names),
+        key(KeyAction::Last, "where it ended"),
+        key(KeyAction::Search, "finds"),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    let last = key(KeyAction::Back, "back").unwrap_or_default();
+    fit_hints(&parts, &last, columns).pop().unwrap_or_default()
 }
 
 fn comparison_keys(model: &UiModel) -> String {

@@ -7,7 +7,7 @@ use std::path::Path;
 use super::fixture::{Project, seen_below};
 use super::request;
 use super::worktree::change_names;
-use synthdev::domain::snapshot::{FileChange, SkipReason, SnapshotRetention, UnrestoredChanges};
+use synthdev::domain::snapshot::{FileChange, SkipReason, SnapshotInfo, UnrestoredChanges};
 use synthdev::ports::snapshot::SnapshotPort;
 
 const EXCLUDED: [&str; 3] = [".env", ".env.*.local", "private/"];
@@ -99,9 +99,10 @@ fn excluded_files_come_back_from_private_copies_and_never_reach_git() {
             assert!(!String::from_utf8_lossy(&all).contains("KEY="), "{name}");
         }
 
-        let ids = store.list().unwrap().into_iter().map(|info| info.id);
-        let keep_ids: Vec<_> = ids.filter(|id| *id == taken.id).collect();
-        store.delete_old(&SnapshotRetention { keep_ids, ..SnapshotRetention::default() }).unwrap();
+        let others = |all: &[SnapshotInfo]| {
+            Ok(all.iter().filter(|info| info.id != taken.id).map(|info| info.id.clone()).collect())
+        };
+        store.delete_chosen(&others).unwrap();
         let kept = seen_below(&corner.join("kept"));
         assert!(!kept.iter().any(|(_, (_, _, content))| content == b"KEY=stolen"), "{name}");
         assert!(kept.iter().any(|(_, (_, _, content))| content == SECRET.as_bytes()), "{name}");

@@ -4,9 +4,9 @@ use std::fs;
 
 use super::fixture::Project;
 use super::{make_messy, request, wreck_project};
-use synthdev::domain::ids::{SnapshotId, Timestamp};
-use synthdev::domain::snapshot::{FileChange, SnapshotRetention};
-use synthdev::ports::snapshot::SnapshotPort;
+use synthdev::domain::ids::SnapshotId;
+use synthdev::domain::snapshot::{FileChange, SnapshotInfo};
+use synthdev::ports::snapshot::{SnapshotError, SnapshotPort};
 
 #[test]
 fn two_snapshots_differ_as_git_says() {
@@ -70,7 +70,7 @@ fn a_snapshot_from_before_git_is_compared_with_one_from_after() {
 }
 
 #[test]
-fn a_sweep_says_what_it_would_do_and_does_it() {
+fn those_that_are_chosen_among_all_are_deleted() {
     let project = Project::repository();
     let store = project.store();
     let ids: Vec<SnapshotId> = (0..6)
@@ -79,30 +79,20 @@ fn a_sweep_says_what_it_would_do_and_does_it() {
             store.take(&request(&format!("n{n}"))).unwrap().id
         })
         .collect();
-    let named = |sweep: &SnapshotRetention| -> Vec<String> {
-        store.delete_old(sweep).unwrap().into_iter().map(|info| info.label).collect()
+    let delete = |labels: &[&str]| -> Vec<String> {
+        let chosen = |all: &[SnapshotInfo]| {
+            let named = all.iter().filter(|info| labels.contains(&info.label.as_str()));
+            Ok(named.map(|info| info.id.clone()).collect())
+        };
+        store.delete_chosen(&chosen).unwrap().into_iter().map(|info| info.label).collect()
     };
-    assert_eq!(named(&SnapshotRetention { keep: 50, ..SnapshotRetention::default() }), [""; 0]);
-    let created = store.find(ids[3].as_str()).unwrap().created;
-    let by_age = SnapshotRetention { older_than: Some(created), dry: true, ..SnapshotRetention::default() };
-    assert_eq!(named(&by_age), ["n2", "n1", "n0"]);
-    assert_eq!(
-        named(&SnapshotRetention { older_than: Some(Timestamp(0)), ..SnapshotRetention::default() }),
-        [""; 0]
-    );
-    let sweep = SnapshotRetention {
-        keep: 2,
-        keep_ids: vec![ids[1].clone()],
-        dry: true,
-        ..SnapshotRetention::default()
-    };
-    assert_eq!(named(&sweep), ["n3", "n2", "n0"]);
-    assert_eq!(store.list().unwrap().len(), 6, "a dry sweep removes nothing");
     let state = project.git_state();
-    assert_eq!(named(&SnapshotRetention { dry: false, ..sweep.clone() }), ["n3", "n2", "n0"]);
+    assert_eq!(delete(&[]), [""; 0]);
+    assert_eq!(delete(&["n0", "n3", "n2", "other"]), ["n3", "n2", "n0"]);
     let left: Vec<String> = store.list().unwrap().into_iter().map(|info| info.label).collect();
     assert_eq!(left, ["n5", "n4", "n1"]);
-    assert_eq!(named(&SnapshotRetention { dry: false, ..sweep }), [""; 0], "nothing is left to sweep");
+    let full = store.delete_chosen(&|_| Err(SnapshotError { message: "no".into(), hint: None }));
+    assert_eq!((full.unwrap_err().message.as_str(), store.list().unwrap().len()), ("no", 3));
     store.restore(&ids[1]).unwrap();
     assert_eq!(fs::read_to_string(project.path_of("a")).unwrap(), "1");
     assert_eq!(project.git_state().1, state.1);
@@ -125,10 +115,8 @@ fn a_sweep_of_a_private_store_frees_its_objects() {
         all.iter().filter(|(path, (kind, ..))| *kind == 'f' && path.contains("/objects.git/objects/")).count()
     };
     let before = objects();
-    assert_eq!(
-        store.delete_old(&SnapshotRetention { keep: 1, ..SnapshotRetention::default() }).unwrap().len(),
-        3
-    );
+    let older = |all: &[SnapshotInfo]| Ok(all.iter().skip(1).map(|info| info.id.clone()).collect());
+    assert_eq!(store.delete_chosen(&older).unwrap().len(), 3);
     // Each of the three had a commit, two trees and two files of its own.
     assert_eq!(before - objects(), 15);
     let last = store.list().unwrap().remove(0);

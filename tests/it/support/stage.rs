@@ -215,7 +215,13 @@ fn is_journaled(event: &RunEvent) -> bool {
     if let RunEvent::Warning { code, .. } = event {
         return code != DEFINITION_WARNING && code != "risky_command";
     }
-    !matches!(event, RunEvent::Delta { .. } | RunEvent::ModelRetry { .. } | RunEvent::ApprovalAsked { .. })
+    !matches!(
+        event,
+        RunEvent::Delta { .. }
+            | RunEvent::ModelRetry { .. }
+            | RunEvent::ApprovalAsked { .. }
+            | RunEvent::SnapshotProgress { .. }
+    )
 }
 
 /// The shipped configuration with every level answered from the script.

@@ -216,11 +216,22 @@ fn script_states_are_one_line_that_opens() {
 
 #[test]
 fn a_run_says_how_to_undo_it_only_if_it_may_have_changed_files() {
-    let check = |status: RunStatus, snapshots: usize, expected: &[&str], never: &[&str]| {
+    let check = |status: RunStatus, done: &str, expected: &[&str], never: &[&str]| {
         let mut desk = TuiHarness::new();
         desk.workflow();
-        for _ in 1..snapshots {
-            desk.run_event("r1", snapshot_taken());
+        for what in done.split_terminator(' ') {
+            desk.run_event(
+                "r1",
+                match what {
+                    "snapshot" => snapshot_taken(),
+                    _ => RunEvent::ToolStarted {
+                        call: CallId(7),
+                        agent: "coder".into(),
+                        tool: "edit_file".into(),
+                        arguments: json!({"path": "a.rs"}),
+                    },
+                },
+            );
         }
         desk.run_event("r1", run_finished(status, None, None));
         let screen = desk.draw_screen(120, 40);
@@ -233,9 +244,13 @@ fn a_run_says_how_to_undo_it_only_if_it_may_have_changed_files() {
     };
     let undo = "undo: /snapshot restore ab12cd34 · not covered: vendor/sub";
     // the first is taken before files change, the second because they have
-    check(RunStatus::Completed, 1, &["coder_reviewer completed"], &["undo:", "312 files"]);
-    check(RunStatus::Completed, 2, &["coder_reviewer completed", undo], &["312 files"]);
-    check(RunStatus::Failed, 1, &[undo], &["312 files"]);
+    check(RunStatus::Completed, "", &["coder_reviewer completed"], &["undo:", "312 files"]);
+    check(RunStatus::Completed, "tool snapshot", &["coder_reviewer completed", undo], &["312 files"]);
+    // none is taken after the state that failed
+    check(RunStatus::Failed, "", &["coder_reviewer failed"], &["undo:", "312 files"]);
+    check(RunStatus::Failed, "tool", &[undo], &["312 files"]);
+    check(RunStatus::Failed, "tool snapshot", &[undo], &["312 files"]);
+    check(RunStatus::Cancelled, "tool", &[undo], &["312 files"]);
 }
 
 #[test]

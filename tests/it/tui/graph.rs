@@ -18,9 +18,9 @@ use super::panes::{budget, keys};
 use super::*;
 use crate::support::stage::{Texts, config_sources};
 
-const SIZES: [(u16, u16); 4] = [(60, 20), (80, 24), (120, 36), (250, 70)];
+pub(super) const SIZES: [(u16, u16); 4] = [(60, 20), (80, 24), (120, 36), (250, 70)];
 
-const CODER_REVIEWER: &str = include_str!("../../../workflows/coder_reviewer.json");
+pub(super) const CODER_REVIEWER: &str = include_str!("../../../workflows/coder_reviewer.json");
 const CLIENT_REVIEW: &str = include_str!("../../../workflows/client_review.json");
 
 /// Long conditions, a way back, a loop, branches, and what happens when something fails.
@@ -62,7 +62,7 @@ fn thorough_workflow() -> Value {
     }])
 }
 
-fn graphs_of(text: &str) -> Vec<WorkflowGraph> {
+pub(super) fn graphs_of(text: &str) -> Vec<WorkflowGraph> {
     let source = SourceFile::new(ConfigLayer::Project, "shown.json", text.to_owned());
     let catalog = ConfigCatalog::load(config_sources(&Texts::default()), wiring::tool_specs(Path::new("/")));
     let (programs, _) = catalog.check_file(&source).unwrap_or_else(|found| panic!("{found:?}"));
@@ -220,6 +220,38 @@ fn a_click_chooses_a_state_and_a_second_one_opens_its_card() {
     assert!(!desk.draw_screen(80, 24).contains("┌ review ─"), "chosen");
     desk.send_message(click);
     assert!(desk.draw_screen(80, 24).contains("┌ review ─"), "opened");
+}
+
+#[test]
+fn a_drawing_that_is_wider_than_its_pane_is_moved_to_the_side() {
+    let thorough = thorough_workflow().to_string();
+    let mut desk = TuiHarness::new();
+    desk.model.mouse = true;
+    desk.draw_screen(60, 20);
+    desk.show_graph_run(&thorough, &["start", "fix"]).press_alt('2');
+    let first = desk.draw_screen(60, 20);
+    assert!(first.contains("Shift+Right moves it"), "{first}");
+    let left = |desk: &mut TuiHarness| {
+        desk.draw_screen(60, 20);
+        desk.model.panes.graph.left
+    };
+    let wheel =
+        |kind| UiMessage::Mouse(MouseEvent { kind, column: 20, row: 8, modifiers: KeyModifiers::NONE });
+    let before = left(&mut desk);
+    desk.press_before_seen(KeyCode::Left, KeyModifiers::SHIFT);
+    let moved = left(&mut desk);
+    assert!(moved < before && desk.draw_screen(60, 20) != first, "{before} {moved}");
+    desk.press_before_seen(KeyCode::Right, KeyModifiers::SHIFT);
+    assert_eq!(left(&mut desk), before);
+    desk.send_message(wheel(MouseEventKind::ScrollLeft));
+    assert!(left(&mut desk) < before);
+    for _ in 0..50 {
+        desk.send_message(wheel(MouseEventKind::ScrollLeft));
+    }
+    assert_eq!(left(&mut desk), 0);
+    // what is chosen comes back into view
+    keys(&mut desk, "Down Up");
+    assert!(desk.draw_screen(60, 20).contains("fix"));
 }
 
 #[test]

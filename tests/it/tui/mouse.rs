@@ -12,13 +12,13 @@ impl TuiHarness {
         self.send_message(UiMessage::Mouse(event))
     }
 
-    fn click(&mut self, column: u16, row: u16) -> &mut Self {
+    pub(super) fn click(&mut self, column: u16, row: u16) -> &mut Self {
         self.mouse(MouseEventKind::Down(MouseButton::Left), column, row);
         self.mouse(MouseEventKind::Up(MouseButton::Left), column, row)
     }
 
     /// From one cell to another; what goes to the clipboard.
-    fn drag(&mut self, from: (u16, u16), to: (u16, u16)) -> Option<String> {
+    pub(super) fn drag(&mut self, from: (u16, u16), to: (u16, u16)) -> Option<String> {
         self.take_commands();
         self.mouse(MouseEventKind::Down(MouseButton::Left), from.0, from.1);
         self.mouse(MouseEventKind::Drag(MouseButton::Left), to.0, to.1);
@@ -30,7 +30,7 @@ impl TuiHarness {
     }
 
     /// Column and row of a text on screen.
-    fn place(&mut self, text: &str, width: u16, height: u16) -> (u16, u16) {
+    pub(super) fn place(&mut self, text: &str, width: u16, height: u16) -> (u16, u16) {
         let screen = self.draw_screen(width, height);
         let row =
             screen.lines().position(|row| row.contains(text)).unwrap_or_else(|| panic!("{text}\n{screen}"));

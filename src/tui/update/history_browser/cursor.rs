@@ -8,6 +8,8 @@ pub(super) fn scroll_rows(archive: &mut HistoryBrowser, rows: usize, down: bool)
         if down { page.text.scroll_down(rows) } else { page.text.scroll_up(rows) }
     } else if let Some(both) = &mut archive.comparison {
         both.select_row(to(both.cursor));
+    } else if let Some(graph) = archive.front_graph() {
+        graph.change_view(|state, drawing| state.scroll_rows(rows, down, drawing.size()));
     } else if let Some(run) = &mut archive.run {
         run.select_row(to(run.cursor));
     } else {
@@ -52,6 +54,10 @@ pub(super) fn find_next(archive: &mut HistoryBrowser, down: bool, here: bool) {
     let words = search.search_words.trim().to_lowercase();
     let found = if let Some(page) = &mut archive.page {
         page.text.find_text(&words, down)
+    } else if let Some(graph) = archive.front_graph() {
+        let mut found = false;
+        graph.change_view(|state, drawing| found = state.find_state(drawing, &words, down, here));
+        found
     } else if let Some(run) = &mut archive.run {
         let (len, at) = (run.steps().len(), run.cursor);
         let from = usize::from(!here);

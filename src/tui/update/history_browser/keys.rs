@@ -8,14 +8,17 @@ use super::{prompt_keys, run_actions};
 use crate::history_browser::step_list::StepLine;
 use crate::history_browser::{HistoryBrowser, HistoryPrompt, HistoryRequest, HistoryWaitKind};
 use crate::keymap::KeyAction;
+use crate::layout::PaneKind;
 use crate::model::UiModel;
 use crate::msg::UiCommand;
 use crate::pane::PaneSearch;
+use crate::pane::graph_card::card_text;
 use crate::run_view::timeline::bar_choice::BarStep;
 use crate::text::one_line;
 use crate::transcript::SelectionStep;
 use crate::transcript::item::TranscriptItem;
 use crate::update::clipboard;
+use crate::update::graph_steps::{graph_step, open_card_length};
 use crate::update::key_press::KeyPress;
 use synthdev_domain::journal::RunStatus;
 
@@ -40,6 +43,62 @@ pub(super) fn on_key(model: &mut UiModel, press: KeyPress) -> Vec<UiCommand> {
 }
 
 fn run_action(model: &mut UiModel, action: KeyAction) -> Vec<UiCommand> {
+    let Some(archive) = &mut model.history_browser else { return Vec::new() };
+    if action == KeyAction::Show(PaneKind::Graph) {
+        return toggle_graph(model);
+    }
+    if archive.front_graph().is_some() {
+        return in_graph(model, action);
+    }
+    run_list_action(model, action)
+}
+
+/// The graph of the run that is looked at, and back.
+fn toggle_graph(model: &mut UiModel) -> Vec<UiCommand> {
+    let Some(archive) = &mut model.history_browser else { return Vec::new() };
+    let is_covered = archive.page.is_some() || archive.comparison.is_some();
+    let Some(run) = archive.run.as_mut().filter(|_| !is_covered) else {
+        archive.show_note("that key works where the steps of a run are");
+        return Vec::new();
+    };
+    if run.graph.take().is_some() {
+        return Vec::new();
+    }
+    let run = run.row.id.clone();
+    wait_for(model, HistoryRequest::Graph { run }, "reading the graph")
+}
+
+/// The graph has its own keys; what is done with a run is done beside its steps.
+fn in_graph(model: &mut UiModel, action: KeyAction) -> Vec<UiCommand> {
+    let theme = model.theme;
+    let Some(archive) = &mut model.history_browser else { return Vec::new() };
+    let Some(shown) = archive.run.as_ref().and_then(|run| run.shown_graph()) else { return Vec::new() };
+    if let Some(step) = graph_step(action, &shown) {
+        let length = open_card_length(&shown, theme);
+        if let Some(graph) = archive.front_graph() {
+            graph.change_view(|state, drawing| state.apply_step(step, drawing, length));
+        }
+        return Vec::new();
+    }
+    match action {
+        KeyAction::Copy | KeyAction::CopyAll => {
+            let text = card_text(&shown, theme);
+            return copy_text(archive, text);
+        }
+        KeyAction::Deed(_) => {
+            archive.show_note("Esc goes back to the steps of the run, where that key works")
+        }
+        KeyAction::Back
+        | KeyAction::Search
+        | KeyAction::NextHit
+        | KeyAction::PreviousHit
+        | KeyAction::Repaint => return run_list_action(model, action),
+        _ => {}
+    }
+    Vec::new()
+}
+
+fn run_list_action(model: &mut UiModel, action: KeyAction) -> Vec<UiCommand> {
     let Some(archive) = &mut model.history_browser else { return Vec::new() };
     if chooses_bar(archive, action) {
         return Vec::new();
@@ -117,6 +176,7 @@ fn go_back(model: &mut UiModel) {
     let first = archive.search.take().is_some()
         || archive.page.take().is_some()
         || archive.comparison.take().is_some()
+        || archive.run.as_mut().is_some_and(|run| run.graph.take().is_some())
         || archive.run.as_mut().is_some_and(|run| run.chosen_bar.take().is_some())
         || archive.run.take().is_some();
     if first {
@@ -129,7 +189,7 @@ fn go_back(model: &mut UiModel) {
     }
 }
 
-fn open_selected(model: &mut UiModel) -> Vec<UiCommand> {
+pub(super) fn open_selected(model: &mut UiModel) -> Vec<UiCommand> {
     let Some(archive) = &mut model.history_browser else { return Vec::new() };
     if let Some(page) = &mut archive.page {
         if let Some(at) = page.text.selected_index() {
@@ -241,6 +301,10 @@ fn copy_rows(archive: &mut HistoryBrowser, whole: bool) -> Vec<UiCommand> {
         }
         (None, None, _) => archive.list.chosen_run().map(|row| row.id.to_string()).unwrap_or_default(),
     };
+    copy_text(archive, text)
+}
+
+fn copy_text(archive: &mut HistoryBrowser, text: String) -> Vec<UiCommand> {
     let (cmd, said) = clipboard::copy_command(text);
     archive.show_note(&said);
     cmd.into_iter().collect()

@@ -107,9 +107,8 @@ pub fn on_run_finished(
     let outbox = if kept { VecDeque::new() } else { std::mem::take(&mut view.outbox) };
     view.withdrawals.clear();
     let took = elapsed.map(|ms| format!(" in {}", view.times.describe_elapsed(ms, now)));
-    // after a failure nothing says whether the last state changed files
-    let snapshot =
-        snapshot.filter(|_| status != RunStatus::Completed || view.snapshot_facts.may_have_changed_files());
+    let is_cut = status != RunStatus::Completed;
+    let snapshot = snapshot.filter(|_| view.snapshot_facts.may_have_changed_files(is_cut));
     let output = output.filter(|value| !was_said_last(&model.transcript, value));
     let Some(view) = model.find_run(run) else { return Vec::new() };
     let item = end_item(view, status, stands, output, error, snapshot, &took.unwrap_or_default());

@@ -2,25 +2,27 @@
 
 use std::fs;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::mpsc::channel;
+use std::sync::{Arc, Mutex};
 
 use futures_util::FutureExt;
 use serde_json::json;
+use synthdev::domain::file_progress::FileProgress;
 use synthdev::domain::ids::{RunId, SnapshotId};
 use synthdev::domain::journal::{RunStatus, RunSummary};
-use synthdev::domain::snapshot::{
-    ChangedFile, SnapshotInfo, SnapshotRequest, SnapshotRestoreResult, SnapshotRetention,
-};
+use synthdev::domain::snapshot::{ChangedFile, SnapshotInfo, SnapshotRequest, SnapshotRestoreResult};
 use synthdev::engine::event::RunEvent;
 use synthdev::ports::snapshot::{RestoreStartHook, SnapshotChoice, SnapshotError, SnapshotPort};
 use synthdev::runtime::cancel::CancelOutcome;
+use synthdev::runtime::command::RunCommand;
 use synthdev::runtime::handle::{RuntimeHandle, RuntimeOptions, RuntimePorts};
 use synthdev::runtime::resume::ResumeRequest;
 use synthdev::runtime::time_travel::{ReplayVerdict, StepChanges};
 
 use super::recorded;
-use super::stage::{Stage, program};
+use super::stage::{Stage, program, run_spec};
 use super::{Original, assert_same, events};
+use crate::runtime::PATIENCE;
 
 #[derive(Clone, Copy, PartialEq)]
 enum Fault {
@@ -39,11 +41,18 @@ struct Faulty {
     fault: Fault,
     /// Happens before the files are looked at.
     before_restore: Box<dyn Fn() + Send + Sync>,
+    /// Happens before a snapshot is taken.
+    before_take: Box<dyn Fn() + Send + Sync>,
 }
 
 impl SnapshotPort for Faulty {
     fn take(&self, request: &SnapshotRequest) -> Result<SnapshotInfo, SnapshotError> {
+        (self.before_take)();
         self.inner.take(request)
+    }
+
+    fn progress(&self) -> FileProgress {
+        FileProgress { done_count: 3, total_count: 16, ..FileProgress::default() }
     }
 
     fn list(&self) -> Result<Vec<SnapshotInfo>, SnapshotError> {
@@ -92,10 +101,6 @@ impl SnapshotPort for Faulty {
         self.inner.delete(id)
     }
 
-    fn delete_old(&self, sweep: &SnapshotRetention) -> Result<Vec<SnapshotInfo>, SnapshotError> {
-        self.inner.delete_old(sweep)
-    }
-
     fn delete_chosen(&self, choose: SnapshotChoice<'_>) -> Result<Vec<SnapshotInfo>, SnapshotError> {
         self.inner.delete_chosen(choose)
     }
@@ -116,7 +121,8 @@ impl Scene {
 
     fn with_fault(&self, fault: Fault) -> Faulty {
         let inner = self.stage.ports.snapshots.clone();
-        Faulty { inner, project: self.stage.project(), fault, before_restore: Box::new(|| ()) }
+        let (before_restore, before_take) = (Box::new(|| ()), Box::new(|| ()));
+        Faulty { inner, project: self.stage.project(), fault, before_restore, before_take }
     }
 
     /// The same runtime with files that cannot come back.
@@ -145,6 +151,45 @@ impl Scene {
         assert_eq!(&self.stage.tree(), self.original.trees.last().unwrap());
         assert!(matches!(self.stage.handle.verify_replay(run), Ok(ReplayVerdict::Same { .. })));
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_snapshot_that_takes_a_while_says_how_far_it_is() {
+    let scene = Scene::new().await;
+    let (go, held) = channel::<()>();
+    let mut slow = scene.with_fault(Fault::None);
+    let held = Mutex::new(held);
+    // the sender that is gone holds up no other snapshot
+    slow.before_take = Box::new(move || {
+        let _ = held.lock().unwrap().recv();
+    });
+    let ports = RuntimePorts { snapshots: Arc::new(slow), ..scene.stage.ports.clone() };
+    let handle = scene.stage.handle.with_replaced_ports(ports, RuntimeOptions::default());
+    let mut events = handle.subscribe(false);
+    let run = handle.start(run_spec(program(&recorded::linear_program().workflows))).unwrap();
+    let mut reported = 0;
+    while let Some(published) = tokio::time::timeout(PATIENCE, events.recv()).await.unwrap() {
+        match published.event {
+            RunEvent::SnapshotProgress { done_files, total_files, elapsed_ms } => {
+                assert_eq!((done_files, total_files), (3, 16));
+                assert!(elapsed_ms > 0);
+                reported += 1;
+                if reported == 2 {
+                    break;
+                }
+            }
+            RunEvent::ToolStarted { .. } | RunEvent::Finished { .. } => panic!("it waits for its snapshot"),
+            _ => {}
+        }
+    }
+    drop(go);
+    handle.send_command(&run, RunCommand::Cancel);
+    while !handle.running_runs().is_empty() {
+        tokio::task::yield_now().await;
+    }
+    let record = handle.load_record(run.as_str()).unwrap();
+    let is_progress = |event: &RunEvent| matches!(event, RunEvent::SnapshotProgress { .. });
+    assert!(!record.events.iter().any(|(_, event)| is_progress(&event.event)), "it is not recorded");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -142,19 +142,7 @@ impl Stage {
     }
 
     pub async fn record_run(&mut self, program: WorkflowProgram) -> RunId {
-        let approvals = ApprovalPolicy::default().approving_all();
-        let inputs = Map::from_iter([("task".to_owned(), json!("go"))]);
-        let (machine_version, brief) = (MACHINE_VERSION, SystemContext::default());
-        let spec = RunSpec {
-            machine_version,
-            program,
-            inputs,
-            approvals,
-            brief,
-            stops: Default::default(),
-            interactive: false,
-        };
-        let run = self.handle.start(spec).unwrap();
+        let run = self.handle.start(run_spec(program)).unwrap();
         self.assert_ended(&run).await;
         run
     }
@@ -188,6 +176,19 @@ impl Stage {
         while !self.handle.running_runs().is_empty() {
             tokio::task::yield_now().await;
         }
+    }
+}
+
+/// All tools are allowed.
+pub fn run_spec(program: WorkflowProgram) -> RunSpec {
+    RunSpec {
+        machine_version: MACHINE_VERSION,
+        program,
+        inputs: Map::from_iter([("task".to_owned(), json!("go"))]),
+        approvals: ApprovalPolicy::default().approving_all(),
+        brief: SystemContext::default(),
+        stops: Default::default(),
+        interactive: false,
     }
 }
 

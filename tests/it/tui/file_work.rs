@@ -1,0 +1,86 @@
+//! How far long work on the project's files is: snapshots, and the worktree of a run that begins.
+
+use synthdev::domain::file_progress::{FileProgress, FileWorkStage};
+
+use super::*;
+
+fn progress(stage: FileWorkStage, done_count: u64, total_count: u64) -> FileProgress {
+    FileProgress { stage, done_count, total_count }
+}
+
+impl TuiHarness {
+    fn send_file_progress(&mut self, found: FileProgress, at: i64) -> &mut Self {
+        self.send_message(UiMessage::answered(RunResponse::FileProgress(found, Timestamp(at))))
+    }
+
+    fn asks_file_progress(&mut self) -> bool {
+        self.take_commands().contains(&UiCommand::ask(RunRequest::FileProgress))
+    }
+}
+
+#[test]
+fn a_snapshot_of_a_run_says_how_far_it_is() {
+    let mut desk = TuiHarness::new();
+    desk.workflow();
+    let report = |done_files: u64, total_files: u64, elapsed_ms: u64| RunEvent::SnapshotProgress {
+        done_files,
+        total_files,
+        elapsed_ms,
+    };
+    desk.run_event("r1", report(0, 0, 500));
+    assert!(desk.draw_screen(120, 24).contains("snapshot: looking for changed files"));
+    desk.run_event("r1", report(5_000, 10_000, 2_500));
+    let screen = desk.draw_screen(120, 24);
+    assert!(
+        screen.contains("snapshot: reading files ▓▓▓▓▓░░░░░ 5,000 of 10,000 · 2000/s · 3 s left"),
+        "{screen}"
+    );
+    desk.run_event("r1", snapshot_taken());
+    assert!(!desk.draw_screen(120, 24).contains("reading files"));
+    desk.run_event("r1", report(1, 2, 500))
+        .run_event("r1", RunEvent::SnapshotFailed { reason: "full".into() });
+    assert!(!desk.draw_screen(120, 24).contains("reading files"));
+}
+
+#[test]
+fn a_snapshot_by_hand_is_watched_until_it_is_there() {
+    let mut desk = TuiHarness::new();
+    let create = SnapshotOperation::Create { label: "before".into() };
+    desk.line("/snapshot create before");
+    assert!(desk.asks_file_progress());
+    assert!(!desk.draw_screen(120, 24).contains("a snapshot:"), "it may be over in a moment");
+    desk.send_file_progress(progress(FileWorkStage::Reading, 0, 0), 1_000);
+    assert!(desk.draw_screen(120, 24).contains("a snapshot: looking for changed files"));
+    assert!(desk.asks_file_progress());
+    desk.send_file_progress(progress(FileWorkStage::Reading, 300, 1_000), 4_000);
+    let screen = desk.draw_screen(120, 24);
+    assert!(
+        screen.contains("a snapshot: reading files ▓▓▓░░░░░░░ 300 of 1,000 · 100/s · 7 s left"),
+        "{screen}"
+    );
+    let done = RunResponse::Snapshot { command: create, text: Ok("snapshot ab12 was taken".into()) };
+    desk.send_message(UiMessage::answered(done)).take_commands();
+    desk.send_file_progress(progress(FileWorkStage::Reading, 900, 1_000), 5_000);
+    assert!(!desk.asks_file_progress(), "nothing asks on");
+    assert!(!desk.draw_screen(120, 24).contains("a snapshot:"));
+    assert!(!desk.line("/snapshot list").asks_file_progress(), "only what takes long");
+}
+
+#[test]
+fn a_worktree_that_is_made_says_how_far_it_is() {
+    let mut desk = TuiHarness::new();
+    let start = |preparation| {
+        let name = "coder_reviewer".to_owned();
+        UiMessage::answered(StartResponse::Pending(PendingStart { name, chat: false, preparation }))
+    };
+    desk.send_message(start(StartPreparation::Windows));
+    assert!(!desk.asks_file_progress(), "no files are copied");
+    desk.send_message(start(StartPreparation::Files));
+    assert!(desk.asks_file_progress());
+    desk.send_file_progress(progress(FileWorkStage::Reading, 900, 1_000), 1_000);
+    desk.send_file_progress(progress(FileWorkStage::Writing, 0, 1_000), 9_000);
+    desk.send_file_progress(progress(FileWorkStage::Writing, 500, 1_000), 11_000);
+    let screen = desk.draw_screen(140, 24);
+    let expected = "a worktree for coder_reviewer: writing files ▓▓▓▓▓░░░░░ 500 of 1,000 · 250/s · 2 s left";
+    assert!(screen.contains(expected), "{screen}");
+}
