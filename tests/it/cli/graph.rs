@@ -102,9 +102,9 @@ fn a_run_is_seen_with_counts_costs_and_where_it_ended() {
     let expected = "\
  ○ start                                                                      ×1
  ▼                                                                            ×1
- ● say      agent coder                                              ×2  $0.0000
- ├─▸ ↺ say  1 last_agent_response === 'again'                        ×1  $0
- ▼          2 otherwise                                              ×1  $0
+ ● say      agent coder                                                   ×2  $0
+ ├─▸ ↺ say  1 last_agent_response === 'again'                             ×1  $0
+ ▼          2 otherwise                                                   ×1  $0
 ▶■ stop     end with result                                                   ×1
 ";
     assert!(drawn.ends_with(expected), "{drawn}");
