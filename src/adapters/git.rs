@@ -50,13 +50,11 @@ pub(super) mod working_tree_scan;
 use apply_changes::FileChangeApplier;
 pub use open_repository::OutsideFiles;
 use repository_context::RepositoryContext;
-use snapshot_commit::{SnapshotRecord, StoredSnapshot, find_snapshot, store_holding, unknown_id_error};
+use snapshot_commit::{StoredSnapshot, find_snapshot, store_holding, unknown_id_error};
 use snapshot_entry::{FileTime, RelPath};
 use snapshot_error::{SnapshotResult, snapshot_error};
 use snapshot_location::{SnapshotLocation, SnapshotRepository};
 use stale_locks::StaleLockSweep;
-use stat_cache::StatCache;
-use tree::StoredEntries;
 use working_tree_diff::ProjectFileChange;
 use working_tree_scan::{BlobDestination, WorkingTreeScan};
 
@@ -158,64 +156,6 @@ impl GitSnapshots {
     pub(super) fn resolve_location(&self) -> SnapshotResult<SnapshotLocation> {
         let place = SnapshotLocation::resolve_project(&self.project, &self.data, self.home.as_deref())?;
         Ok(SnapshotLocation { outside_files: self.outside_files, ..place })
-    }
-
-    /// Takes one with the lock held; gives back where, too.
-    fn take_locked(
-        &self,
-        place: SnapshotLocation,
-        request: &SnapshotRequest,
-    ) -> SnapshotResult<(RepositoryContext, SnapshotInfo)> {
-        let store = place.store()?;
-        self.lock_sweep.sweep(&store, snapshot_commit::NAMESPACE);
-        let here = self.repository_context(place, store);
-        let since = stat_cache::disk_time(&here.location.project_data);
-        let scan = here.scan_project(&tree::FlatTree::new(), BlobDestination::Stored)?;
-        let info = self.record_snapshot(&here, scan, since, request)?;
-        Ok((here, info))
-    }
-
-    /// Scans, writes and records; call with the lock held.
-    fn record_snapshot(
-        &self,
-        here: &RepositoryContext,
-        mut scan: WorkingTreeScan,
-        since: FileTime,
-        request: &SnapshotRequest,
-    ) -> SnapshotResult<SnapshotInfo> {
-        let store = &here.store;
-        let failed = |error: git2::Error| snapshot_error::git_write_error(store.location(), &error);
-        let mut new = std::mem::take(&mut scan.written_objects);
-        let last = find_snapshot(store, &scan.last_snapshot).ok();
-        let older =
-            last.map(|last| StoredEntries { tree: last.commit.tree_id(), entries: &scan.last_entries });
-        let tree = tree::write_changed(&store.repo, &scan.entries, older, &mut new).map_err(failed)?;
-        let text = |dir: RelPath| String::from_utf8(dir).ok();
-        let record = SnapshotRecord {
-            label: request.label.clone(),
-            note: request.note.clone(),
-            run: request.run.clone(),
-            created: self.clock.now(),
-            files: scan
-                .entries
-                .iter()
-                .filter(|entry| entry.stat.kind != snapshot_entry::TreeEntryKind::Submodule)
-                .count(),
-            skipped: std::mem::take(&mut scan.skipped_paths),
-            scope: store.scope_name(),
-            empty_dirs: std::mem::take(&mut scan.empty_dirs).into_iter().filter_map(text).collect(),
-            exclude: self.exclude.clone(),
-            partial: scan.is_partial,
-            head: (!store.private).then(|| uncovered_changes::head_commit_id(&store.repo)),
-        };
-        let reused = request.may_reuse.then(|| snapshot_creation::find_reusable(here, &scan, tree, &record));
-        let info = match reused.flatten() {
-            Some(same) => same.to_info(),
-            None => snapshot_creation::create_snapshot(here, tree, &record, new, &scan)?,
-        };
-        StatCache { entries: scan.entries, snapshot: info.id.0.clone(), index: scan.index }
-            .save_cache(&here.location.stat_cache_file(store.private), since)?;
-        Ok(info)
     }
 
     pub(super) fn repository_context(

@@ -24,7 +24,7 @@ pub(crate) fn with_progress_lines<T>(
         let (mut stage, mut since) = (FileProgress::default().stage, Instant::now());
         while ended.recv_timeout(INTERVAL) == Err(RecvTimeoutError::Timeout) {
             let now = progress();
-            if now.stage != stage {
+            if now.stage != stage || now.done_count == 0 {
                 (stage, since) = (now.stage, Instant::now());
             }
             let elapsed = u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX);

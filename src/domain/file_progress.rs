@@ -14,7 +14,7 @@ pub enum FileWorkStage {
     Writing,
 }
 
-/// Files that are done, and all that are to be done. No total: they are still looked for.
+/// Files that are done, and all that are to be done. No total: they are still looked for, or what was read is still stored.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct FileProgress {
     pub stage: FileWorkStage,
@@ -38,7 +38,7 @@ impl FileProgress {
     /// `reading files ▓▓▓░░░░░░░ 30 of 100 · 2.0/s · 35 s left`. `elapsed_ms`: since this stage began.
     pub fn text(self, elapsed_ms: u64) -> String {
         let what = match self.stage {
-            _ if self.total_count == 0 => return "looking for changed files".to_owned(),
+            _ if self.total_count == 0 => return "working on the files".to_owned(),
             FileWorkStage::Reading => "reading files",
             FileWorkStage::Writing => "writing files",
         };
@@ -84,14 +84,14 @@ mod tests {
     fn files_are_counted_until_the_work_is_over() {
         let counter = FileWorkCounter::default();
         let check = |ms: u64, expected: &str| assert_eq!(counter.progress().text(ms), expected);
-        check(0, "looking for changed files");
+        check(0, "working on the files");
         let work = counter.begin_work(FileWorkStage::Reading, 10);
         check(5_000, "reading files ░░░░░░░░░░ 0 of 10");
         std::thread::scope(|scope| (0..5).for_each(|_| drop(scope.spawn(|| counter.add_file()))));
         check(0, "reading files ▓▓▓▓▓░░░░░ 5 of 10");
         check(2_000, "reading files ▓▓▓▓▓░░░░░ 5 of 10 · 2.5/s · 2 s left");
         drop(work);
-        check(0, "looking for changed files");
+        check(0, "working on the files");
         let _work = counter.begin_work(FileWorkStage::Writing, 2);
         check(0, "writing files ░░░░░░░░░░ 0 of 2");
     }

@@ -100,7 +100,7 @@ pub trait SnapshotPort: Send + Sync {
     fn delete(&self, id: &SnapshotId) -> Result<(), SnapshotError>;
 
     /// Deletes those that `choose` names among all, which it gets newest first; returns them. No other snapshot of the
-    /// project is taken meanwhile. A private store drops their content at once, a repository of the user drops it when
+    /// project is taken meanwhile. None goes while a restore waits to be finished. A private store drops their content at once, a repository of the user drops it when
     /// git next collects garbage there.
     ///
     /// # Errors

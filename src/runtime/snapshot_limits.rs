@@ -1,7 +1,7 @@
 //! A run takes a snapshot; old ones go by themselves, as the settings say: by number and by age.
 //!
-//! Owns which of them stay whatever the limits say: those of a run that is not over, of the runs that it came from, and
-//! all while a restore waits to be finished. Refuses to delete a part of what a run took.
+//! Owns which of them stay whatever the limits say: those of a run that is not over, and of the runs that it came from.
+//! Refuses to delete a part of what a run took.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -61,14 +61,17 @@ impl EffectExecutor {
         mut work: JoinHandle<T>,
         store: &dyn SnapshotPort,
     ) -> Result<T, JoinError> {
-        let begun = Instant::now();
+        let mut since = Instant::now();
         let mut pause = FIRST_REPORT;
         loop {
             match timeout(pause, &mut work).await {
                 Ok(end) => return end,
                 Err(_) => {
                     let FileProgress { done_count, total_count, .. } = store.progress();
-                    let elapsed_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+                    if done_count == 0 {
+                        since = Instant::now();
+                    }
+                    let elapsed_ms = u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX);
                     let (done_files, total_files) = (done_count, total_count);
                     self.publish_event(RunEvent::SnapshotProgress { done_files, total_files, elapsed_ms });
                 }
@@ -89,7 +92,7 @@ impl RuntimeHandle {
     ) -> Result<(SnapshotInfo, usize), SnapshotError> {
         let context = &self.context;
         let (snapshots, limits) = (&context.ports.snapshots, context.options.snapshot_limits);
-        if limits == SnapshotLimits::default() || snapshots.interrupted_restore()?.is_some() {
+        if limits == SnapshotLimits::default() {
             return Ok((snapshots.take(request)?, 0));
         }
         snapshots.take_and_delete(request, &|all| context.choose_old_snapshots(all, limits))
@@ -102,11 +105,7 @@ impl RuntimeContext {
         if limits == SnapshotLimits::default() {
             return Ok(0);
         }
-        let snapshots = &self.ports.snapshots;
-        if snapshots.interrupted_restore()?.is_some() {
-            return Ok(0);
-        }
-        Ok(snapshots.delete_chosen(&|all| self.choose_old_snapshots(all, limits))?.len())
+        Ok(self.ports.snapshots.delete_chosen(&|all| self.choose_old_snapshots(all, limits))?.len())
     }
 
     /// Those beyond the limits that no run needs.

@@ -5,7 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use synthdev_domain::ids::{RunId, Timestamp};
+use synthdev_domain::ids::{RunId, SnapshotId, Timestamp};
 use synthdev_domain::journal::{
     HistoryStorageUsage, ReclaimedSpace, RunOutline, RunQuery, RunStatus, RunSummary,
 };
@@ -212,35 +212,49 @@ impl HistoryCleanup<'_> {
         Ok(self.store.delete(std::slice::from_ref(&plan.run.id))?)
     }
 
-    /// The snapshots of these runs, but for those that a fork of one goes back to. How many they are.
+    /// The snapshots of these runs that no other needs. How many they are.
     fn remove_snapshots(&self, runs: &[RunId], removes: bool) -> Result<usize, StoreError> {
+        // asked again while none can be taken: a run may have begun with one of them
+        let choose = |all: &[SnapshotInfo]| self.choose_snapshots(all, runs);
+        let failed = |error: SnapshotError| StoreError { message: error.message, hint: error.hint };
+        let old = self.snapshots.list().and_then(|all| choose(&all)).map_err(failed)?;
+        if old.is_empty() || !removes {
+            return Ok(old.len());
+        }
+        Ok(self.snapshots.delete_chosen(&choose).map_err(failed)?.len())
+    }
+
+    /// Those of the runs that go, but for what a fork of one goes back to, and what another run has started from.
+    fn choose_snapshots(
+        &self,
+        all: &[SnapshotInfo],
+        runs: &[RunId],
+    ) -> Result<HashSet<SnapshotId>, SnapshotError> {
         let gone: HashSet<&RunId> = runs.iter().collect();
-        let known = self.store.list(&RunQuery::newest(0))?;
+        let known = self
+            .store
+            .list(&RunQuery::newest(0))
+            .map_err(|error| SnapshotError { message: error.message, hint: error.hint })?;
         let origins: HashMap<&RunId, &RunId> =
             known.iter().filter_map(|run| Some((&run.id, &run.origin.as_ref()?.run))).collect();
+        let remaining: Vec<&RunSummary> = known.iter().filter(|run| !gone.contains(&run.id)).collect();
         let mut needed: HashSet<&RunId> = HashSet::new();
-        for run in known.iter().filter(|run| !gone.contains(&run.id)) {
+        for run in &remaining {
             let mut at = &run.id;
             while let Some(origin) = origins.get(at).filter(|origin| needed.insert(**origin)) {
                 at = *origin;
             }
         }
-        // a run may have started from the snapshot of an earlier one
-        let remaining = known.iter().filter(|run| !gone.contains(&run.id));
-        let used: HashSet<_> = remaining.filter_map(|run| run.progress.snapshot.as_ref()).collect();
-        let goes = |info: &SnapshotInfo| {
+        let used: HashSet<_> = remaining.iter().filter_map(|run| run.progress.snapshot.as_ref()).collect();
+        // one that has just begun may have the newest without having said so
+        let is_starting =
+            |run: &&RunSummary| run.progress.status == RunStatus::Running && run.progress.snapshot.is_none();
+        let newest = all.first().filter(|_| remaining.iter().any(is_starting)).map(|info| &info.id);
+        let goes = |info: &&SnapshotInfo| {
             let is_of_gone = info.run.as_ref().is_some_and(|run| gone.contains(run) && !needed.contains(run));
-            is_of_gone && !used.contains(&info.id)
+            is_of_gone && !used.contains(&info.id) && newest != Some(&info.id)
         };
-        let chosen = |all: &[SnapshotInfo]| -> HashSet<_> {
-            all.iter().filter(|info| goes(info)).map(|info| info.id.clone()).collect()
-        };
-        let failed = |error: SnapshotError| StoreError { message: error.message, hint: error.hint };
-        let old = chosen(&self.snapshots.list().map_err(failed)?);
-        if old.is_empty() || !removes {
-            return Ok(old.len());
-        }
-        Ok(self.snapshots.delete_chosen(&|all| Ok(chosen(all))).map_err(failed)?.len())
+        Ok(all.iter().filter(goes).map(|info| info.id.clone()).collect())
     }
 
     /// `file` is where the history is.

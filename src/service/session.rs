@@ -29,8 +29,9 @@ pub use project::{
     UntrustedDefinitions,
 };
 pub use runs::{
-    RestorePreview, ResumableRuns, RunFilter, RunListPurpose, RunRequest, RunResponse, RunStepList,
-    SearchHitLine, SnapshotOperation, TimeTravelOutcome, TimeTravelPreview, TimeTravelRequest,
+    FileWorkKind, FileWorkWatch, RestorePreview, ResumableRuns, RunFilter, RunListPurpose, RunRequest,
+    RunResponse, RunStepList, SearchHitLine, SnapshotOperation, TimeTravelOutcome, TimeTravelPreview,
+    TimeTravelRequest,
 };
 pub use setup::{SetupModel, SetupRequest, SetupResponse, SetupServer};
 pub use start::{PendingStart, StartPreparation, StartRequest, StartResponse};

@@ -14,7 +14,8 @@ use synthdev_domain::journal::RunSummary;
 use synthdev_runtime::command::ControlAction;
 use synthdev_service::run_control::command_driven_run;
 use synthdev_service::session::{
-    RunFilter, RunListPurpose, RunRequest, RunResponse, ServiceAnswer, SnapshotOperation,
+    FileWorkKind, FileWorkWatch, RunFilter, RunListPurpose, RunRequest, RunResponse, ServiceAnswer,
+    SnapshotOperation,
 };
 
 impl TuiBackend {
@@ -52,7 +53,7 @@ impl TuiBackend {
             ),
             RunRequest::Snapshot(command) => self.answer_snapshot(command),
             RunRequest::PlanRestore(id) => self.answer_restore_plan(id),
-            RunRequest::FileProgress => self.answer_file_progress(),
+            RunRequest::FileProgress(watch) => self.answer_file_progress(watch),
             RunRequest::Watch => {
                 let writes = file_watch::watch_file(&wiring::history_path(&self.context.dirs.data));
                 ServiceAnswer::each(writes.map(|()| RunResponse::Written).boxed())
@@ -125,16 +126,17 @@ impl TuiBackend {
         answer_blocking(work, move |text| RunResponse::Snapshot { command, text })
     }
 
-    /// The worktree that is being made, else the snapshot.
-    fn answer_file_progress(&self) -> ServiceAnswer<RunResponse> {
+    fn answer_file_progress(&self, watch: FileWorkWatch) -> ServiceAnswer<RunResponse> {
         /// Work that is over sooner shows nothing.
         const MOMENT: Duration = Duration::from_millis(400);
         let (wired, counter) = (self.current_runtime(), Arc::clone(&self.file_counter));
         ServiceAnswer::later(async move {
             tokio::time::sleep(MOMENT).await;
-            let copied = counter.progress();
-            let progress = if copied.total_count > 0 { copied } else { wired.ports.snapshots.progress() };
-            RunResponse::FileProgress(progress, wired.handle.now())
+            let progress = match watch.kind {
+                FileWorkKind::Worktree => counter.progress(),
+                FileWorkKind::Snapshot => wired.ports.snapshots.progress(),
+            };
+            RunResponse::FileProgress { watch, progress, at: wired.handle.now() }
         })
     }
 

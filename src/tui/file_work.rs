@@ -2,11 +2,13 @@
 
 use synthdev_domain::file_progress::{FileProgress, FileWorkStage};
 use synthdev_domain::ids::Timestamp;
+use synthdev_service::session::{FileWorkKind, FileWorkWatch};
 
-/// Files that are copied, stored or restored, outside of a run.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+/// Files that are copied or stored, outside of a run.
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PendingFileWork {
-    /// `taking a snapshot`
+    pub watch: FileWorkWatch,
+    /// `a snapshot`
     label: String,
     stage: FileWorkStage,
     /// When the stage was seen first.
@@ -16,8 +18,8 @@ pub struct PendingFileWork {
 }
 
 impl PendingFileWork {
-    pub fn new(label: String) -> Self {
-        Self { label, ..Self::default() }
+    pub fn new(watch: FileWorkWatch, label: String) -> Self {
+        Self { watch, label, stage: FileWorkStage::default(), since: None, progress_text: None }
     }
 
     /// For the status line; nothing before it takes a while.
@@ -26,6 +28,11 @@ impl PendingFileWork {
     }
 
     pub fn note_progress(&mut self, progress: FileProgress, at: Timestamp) {
+        // a run that begins waits for more than its files
+        if self.watch.kind == FileWorkKind::Worktree && progress.total_count == 0 {
+            self.progress_text = None;
+            return;
+        }
         if self.since.is_none() || progress.stage != self.stage || progress.done_count == 0 {
             (self.stage, self.since) = (progress.stage, Some(at));
         }

@@ -318,8 +318,17 @@ impl LineModeSession {
 
     fn run_command_line(&mut self, text: &str) {
         let word = text.split_whitespace().next().unwrap_or_default().trim_start_matches('/');
-        if ["later", "back"].contains(&word) && !self.model.dialogs.is_empty() {
-            return self.press_key(KeyCode::Esc, KeyModifiers::NONE);
+        if let Some(dialog) = self.model.dialogs.front() {
+            match (word, dialog.draft.is_some()) {
+                ("later", _) | ("back", true) => return self.press_key(KeyCode::Esc, KeyModifiers::NONE),
+                // Esc would answer the question itself
+                ("back", false) => {
+                    let text = "/back leaves a reason, a rule or a changed call: none of them is open";
+                    self.model.add_item(TranscriptItem::line(ItemTone::Warning, text));
+                    return;
+                }
+                _ => {}
+            }
         }
         match slash::find_command(word).and_then(|command| without_screen(command.name)) {
             Some(why) => {

@@ -116,7 +116,9 @@ pub struct UiModel {
     pub side_query: Option<PendingSideQuery>,
     /// Files outside of a run that are copied or stored.
     pub file_work: Option<PendingFileWork>,
-    /// How often one was.
+    /// How often some were.
+    pub file_work_count: u64,
+    /// How often a model was asked outside of the runs.
     pub side_query_count: u64,
     /// What that has cost.
     pub side_query_costs: CostLedger,

@@ -3,18 +3,79 @@
 
 use git2::Oid;
 
+use super::GitSnapshots;
 use super::repository_context::RepositoryContext;
 use super::snapshot_commit::{
-    SnapshotRecord, StoredSnapshot, create_commit, delete_snapshot, find_snapshot, snapshot_info,
+    NAMESPACE, SnapshotRecord, StoredSnapshot, create_commit, delete_snapshot, find_snapshot, snapshot_info,
 };
-use super::snapshot_error::SnapshotResult;
-use super::uncovered_files;
-use super::working_tree_scan::WorkingTreeScan;
+use super::snapshot_entry::{FileTime, RelPath, TreeEntryKind};
+use super::snapshot_error::{SnapshotResult, git_write_error};
+use super::snapshot_location::SnapshotLocation;
+use super::stat_cache::{StatCache, disk_time};
+use super::tree::{FlatTree, StoredEntries, write_changed};
+use super::working_tree_scan::{BlobDestination, WorkingTreeScan};
+use super::{uncovered_changes, uncovered_files};
 use synthdev_domain::ids::SnapshotId;
-use synthdev_domain::snapshot::SnapshotInfo;
+use synthdev_domain::snapshot::{SnapshotInfo, SnapshotRequest};
 
 /// Older ones are not reused: the age at which snapshots are deleted counts from when they were taken.
 const MAX_AGE_MS: i64 = 86_400_000;
+
+impl GitSnapshots {
+    /// Takes one with the lock held; gives back where, too.
+    pub(super) fn take_locked(
+        &self,
+        place: SnapshotLocation,
+        request: &SnapshotRequest,
+    ) -> SnapshotResult<(RepositoryContext, SnapshotInfo)> {
+        let store = place.store()?;
+        self.lock_sweep.sweep(&store, NAMESPACE);
+        let here = self.repository_context(place, store);
+        let since = disk_time(&here.location.project_data);
+        let scan = here.scan_project(&FlatTree::new(), BlobDestination::Stored)?;
+        let info = self.record_snapshot(&here, scan, since, request)?;
+        Ok((here, info))
+    }
+
+    /// Scans, writes and records; call with the lock held.
+    pub(super) fn record_snapshot(
+        &self,
+        here: &RepositoryContext,
+        mut scan: WorkingTreeScan,
+        since: FileTime,
+        request: &SnapshotRequest,
+    ) -> SnapshotResult<SnapshotInfo> {
+        let store = &here.store;
+        let failed = |error: git2::Error| git_write_error(store.location(), &error);
+        let mut new = std::mem::take(&mut scan.written_objects);
+        let last = find_snapshot(store, &scan.last_snapshot).ok();
+        let older =
+            last.map(|last| StoredEntries { tree: last.commit.tree_id(), entries: &scan.last_entries });
+        let tree = write_changed(&store.repo, &scan.entries, older, &mut new).map_err(failed)?;
+        let text = |dir: RelPath| String::from_utf8(dir).ok();
+        let record = SnapshotRecord {
+            label: request.label.clone(),
+            note: request.note.clone(),
+            run: request.run.clone(),
+            created: self.clock.now(),
+            files: scan.entries.iter().filter(|entry| entry.stat.kind != TreeEntryKind::Submodule).count(),
+            skipped: std::mem::take(&mut scan.skipped_paths),
+            scope: store.scope_name(),
+            empty_dirs: std::mem::take(&mut scan.empty_dirs).into_iter().filter_map(text).collect(),
+            exclude: self.exclude.clone(),
+            partial: scan.is_partial,
+            head: (!store.private).then(|| uncovered_changes::head_commit_id(&store.repo)),
+        };
+        let reused = request.may_reuse.then(|| find_reusable(here, &scan, tree, &record));
+        let info = match reused.flatten() {
+            Some(same) => same.to_info(),
+            None => create_snapshot(here, tree, &record, new, &scan)?,
+        };
+        StatCache { entries: scan.entries, snapshot: info.id.0.clone(), index: scan.index }
+            .save_cache(&here.location.stat_cache_file(store.private), since)?;
+        Ok(info)
+    }
+}
 
 /// Writes the commit and what belongs to it and is not in git.
 ///

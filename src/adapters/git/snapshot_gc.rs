@@ -6,6 +6,7 @@ use std::fs;
 
 use git2::{ObjectType, Oid, Repository};
 
+use super::restore_marker;
 use super::snapshot_commit::{self, StoredSnapshot};
 use super::snapshot_error::{self, SnapshotResult};
 use super::snapshot_location::{SnapshotLocation, SnapshotRepository};
@@ -23,7 +24,8 @@ pub fn list_newest_first(stores: &[SnapshotRepository]) -> SnapshotResult<Vec<Sn
     Ok(all)
 }
 
-/// Deletes snapshots of all stores of a project and what belongs to them; call with the lock held.
+/// Deletes snapshots of all stores of a project and what belongs to them; none while a restore waits to be finished. Call
+/// with the lock held.
 ///
 /// # Errors
 /// The stores cannot be read or written, or `choose` failed.
@@ -32,6 +34,10 @@ pub fn delete_chosen(
     stores: &[SnapshotRepository],
     choose: SnapshotChoice<'_>,
 ) -> SnapshotResult<Vec<SnapshotInfo>> {
+    // a restore that was cut off needs its snapshots until it is finished
+    if restore_marker::marker_exists(place) {
+        return Ok(Vec::new());
+    }
     let all = list_newest_first(stores)?;
     let chosen = choose(&all)?;
     let (gone, rest): (Vec<_>, Vec<_>) = all.into_iter().partition(|info| chosen.contains(&info.id));

@@ -94,7 +94,7 @@ impl TreeWriter<'_> {
             let below = entries_below(rest, directory);
             let stored = older.as_ref().and_then(|(tree, entries)| {
                 let start = entries.partition_point(|entry| entry.path.as_slice() < directory);
-                let tree = tree.iter().find(|item| item.name_bytes() == name)?.id();
+                let tree = tree.get_name_bytes(name)?.id();
                 Some(StoredEntries { tree, entries: entries_below(&entries[start..], directory) })
             });
             items.push((name, DIRECTORY, self.write_below(below, stored, directory.len())?));

@@ -96,7 +96,7 @@ fn rows() -> Vec<WordsRow> {
             "snapshot_progress",
             json!({"done_files": 0, "total_files": 0, "elapsed_ms": 2_500}),
             Stream,
-            " snapshot: looking for changed files",
+            " snapshot: working on the files",
         ),
         ("state_entered", json!({}), State, "● code (coder)"),
         ("state_entered", json!({"agent": null, "visit": 3}), State, "● code #3"),

@@ -8,6 +8,21 @@ use synthdev_domain::ids::{RunId, Timestamp};
 use synthdev_domain::journal::{RunStatus, RunSummary};
 use synthdev_runtime::command::{ControlAction, RunCommand};
 
+/// Work on the project's files outside of a run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FileWorkKind {
+    Snapshot,
+    Worktree,
+}
+
+/// One piece of work whose progress a screen follows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FileWorkWatch {
+    /// Its own among all that the screen has followed.
+    pub number: u64,
+    pub kind: FileWorkKind,
+}
+
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum RunRequest {
     /// To a run that is driven here.
@@ -41,8 +56,8 @@ pub enum RunRequest {
     Snapshot(SnapshotOperation),
     /// What a restore will do, by the id of the snapshot. Changes nothing.
     PlanRestore(String),
-    /// How far the files of a worktree or a snapshot are; answered after a moment.
-    FileProgress,
+    /// How far such work is; answered after a moment.
+    FileProgress(FileWorkWatch),
     /// A response after each possible write to the history, by this process or another; none where the system cannot
     /// watch.
     Watch,
@@ -83,7 +98,11 @@ pub enum RunResponse {
         text: Result<String, String>,
     },
     RestorePlanned(Result<RestorePreview, String>),
-    FileProgress(FileProgress, Timestamp),
+    FileProgress {
+        watch: FileWorkWatch,
+        progress: FileProgress,
+        at: Timestamp,
+    },
     /// The history may have changed.
     Written,
 }

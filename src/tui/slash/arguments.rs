@@ -31,7 +31,7 @@ pub fn parse_run_step(text: &str) -> Result<RunStepArgument<'_>, String> {
     match parse_step_number(second)? {
         Some(step) => Ok(RunStepArgument { run, step: Some(step), remainder: after }),
         None => {
-            Err(format!("`{second}` is not a step: steps are numbers from 1, and /rewind {first} lists them"))
+            Err(format!("`{second}` is not a step: steps are numbers from 1, and /why {first} lists them"))
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::msg::UiCommand;
 use crate::report::history as report;
 use crate::transcript::item::{BlockBodyStyle, ItemTone, TranscriptBlock, TranscriptItem};
 use synthdev_service::session::{
-    RestorePreview, RunRequest, RunResponse, SnapshotOperation, TimeTravelPreview,
+    FileWorkKind, RestorePreview, RunRequest, RunResponse, SnapshotOperation, TimeTravelPreview,
 };
 
 pub(super) fn on_response(model: &mut UiModel, response: RunResponse) -> Vec<UiCommand> {
@@ -32,7 +32,7 @@ pub(super) fn on_response(model: &mut UiModel, response: RunResponse) -> Vec<UiC
         RunResponse::Reviewed(Ok(text)) => model.show_answer("Last request", &text),
         RunResponse::Reviewed(Err(reason)) => show_error(model, "There is no request", &reason),
         RunResponse::Explained(Ok(text)) => model.show_answer("Why", &text),
-        RunResponse::Explained(Err(reason)) => show_error(model, "There is no such step", &reason),
+        RunResponse::Explained(Err(reason)) => show_error(model, "Nothing to explain", &reason),
         RunResponse::Steps(Ok(steps)) => {
             let title = format!("Steps of {} {}", steps.workflow, steps.run);
             model.add_item(TranscriptItem::report_item(&title, &report::steps_text(&steps)));
@@ -42,15 +42,16 @@ pub(super) fn on_response(model: &mut UiModel, response: RunResponse) -> Vec<UiC
             model.push_question(QuestionDialog::for_confirmation(&title, &body, travel));
         }
         RunResponse::Travelled(Ok(done)) => history::on_travelled(model, done),
-        RunResponse::Steps(Err(reason))
-        | RunResponse::Planned(Err(reason))
-        | RunResponse::Travelled(Err(reason)) => {
+        RunResponse::Steps(Err(reason)) => show_error(model, "There are no steps to show", &reason),
+        RunResponse::Planned(Err(reason)) | RunResponse::Travelled(Err(reason)) => {
             show_error(model, "Nothing was changed", &reason);
         }
         RunResponse::Snapshot { command, text } => on_snapshot_done(model, command, text),
         RunResponse::RestorePlanned(Ok(preview)) => on_restore_planned(model, preview),
         RunResponse::RestorePlanned(Err(reason)) => show_error(model, "Snapshot", &reason),
-        RunResponse::FileProgress(progress, at) => return file_work::on_progress(model, progress, at),
+        RunResponse::FileProgress { watch, progress, at } => {
+            return file_work::on_progress(model, watch, progress, at);
+        }
         // the loop around the screen listens to it
         RunResponse::Written => {}
     }
@@ -59,7 +60,7 @@ pub(super) fn on_response(model: &mut UiModel, response: RunResponse) -> Vec<UiC
 
 fn on_snapshot_done(model: &mut UiModel, command: SnapshotOperation, text: Result<String, String>) {
     if matches!(command, SnapshotOperation::Create { .. }) {
-        file_work::end_work(model);
+        file_work::end_work(model, FileWorkKind::Snapshot);
     }
     match (command, text) {
         (_, Err(reason)) => show_error(model, "Snapshot", &reason),

@@ -7,7 +7,7 @@ use crate::run_view::RunView;
 use crate::transcript::item::TranscriptItem;
 use synthdev_domain::ids::RunId;
 use synthdev_service::model_windows::ModelWindows;
-use synthdev_service::session::{PendingStart, StartPreparation, StartResponse};
+use synthdev_service::session::{FileWorkKind, PendingStart, StartPreparation, StartResponse};
 
 pub(super) fn on_response(model: &mut UiModel, response: StartResponse) -> Vec<UiCommand> {
     match response {
@@ -61,7 +61,7 @@ fn on_pending_start(model: &mut UiModel, beginning: PendingStart) {
 
 fn workflow_started(model: &mut UiModel, name: &str, input: &str, run: Result<RunId, String>) {
     model.pending_start = None;
-    file_work::end_work(model);
+    file_work::end_work(model, FileWorkKind::Worktree);
     match run {
         Ok(id) => {
             if model.find_run(&id).is_none() {

@@ -93,7 +93,7 @@ fn a_run_is_seen_with_counts_costs_and_where_it_ended() {
     fs::remove_file(world.project().join("twice.json")).unwrap();
 
     let boxes = world.run_program(&["graph", "--run", id]).code(0).stdout;
-    for part in ["╭─ ×2  $0 ╮", "│ ● say ", "1 last_agent_response", "×1  $0", "│▶■ stop "]
+    for part in ["── ×2  $0 ╮", "│ ● say ", "1 last_agent_response", "×1  $0", "│▶■ stop "]
     {
         assert!(boxes.contains(part), "{part} is missing:\n{boxes}");
     }

@@ -70,7 +70,8 @@ fn borrow_variables(variables: &[(&'static str, String)]) -> Vec<(&'static str, 
 
 #[test]
 fn the_demo_through_pipes() {
-    let (text, code) = run_piped(&["--linear", "demo"], &[], "y\nr\nnot yet\nperhaps\ns\na\n\n");
+    let (text, code) =
+        run_piped(&["--linear", "demo"], &[], "y\nr\n/back\n/back\nr\nnot yet\nperhaps\ns\na\n\n");
     assert_eq!(code, Some(0), "{text}");
     assert!(!text.contains('\u{1b}'), "{text:?}");
     assert_in_order(
@@ -84,6 +85,9 @@ fn the_demo_through_pipes() {
             "  n. deny\n",
             "  r. deny with a reason\n",
             "question: Allow coder to execute: execute_terminal?",
+            "type the reason",
+            // the second one finds no reason to leave, and denies nothing
+            "/back leaves a reason, a rule or a changed call: none of them is open",
             "type the reason",
             "coder (code): Done: slug.sh now",
             "state: code → review",

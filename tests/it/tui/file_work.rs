@@ -1,6 +1,7 @@
 //! How far long work on the project's files is: snapshots, and the worktree of a run that begins.
 
 use synthdev::domain::file_progress::{FileProgress, FileWorkStage};
+use synthdev::service::session::{FileWorkKind, FileWorkWatch};
 
 use super::*;
 
@@ -9,12 +10,13 @@ fn progress(stage: FileWorkStage, done_count: u64, total_count: u64) -> FileProg
 }
 
 impl TuiHarness {
-    fn send_file_progress(&mut self, found: FileProgress, at: i64) -> &mut Self {
-        self.send_message(UiMessage::answered(RunResponse::FileProgress(found, Timestamp(at))))
+    fn send_file_progress(&mut self, watch: FileWorkWatch, progress: FileProgress, at: i64) -> &mut Self {
+        let at = Timestamp(at);
+        self.send_message(UiMessage::answered(RunResponse::FileProgress { watch, progress, at }))
     }
 
-    fn asks_file_progress(&mut self) -> bool {
-        self.take_commands().contains(&UiCommand::ask(RunRequest::FileProgress))
+    fn asks_file_progress(&mut self, watch: FileWorkWatch) -> bool {
+        self.take_commands().contains(&UiCommand::ask(RunRequest::FileProgress(watch)))
     }
 }
 
@@ -28,7 +30,7 @@ fn a_snapshot_of_a_run_says_how_far_it_is() {
         elapsed_ms,
     };
     desk.run_event("r1", report(0, 0, 500));
-    assert!(desk.draw_screen(120, 24).contains("snapshot: looking for changed files"));
+    assert!(desk.draw_screen(120, 24).contains("snapshot: working on the files"));
     desk.run_event("r1", report(5_000, 10_000, 2_500));
     let screen = desk.draw_screen(120, 24);
     assert!(
@@ -37,22 +39,26 @@ fn a_snapshot_of_a_run_says_how_far_it_is() {
     );
     desk.run_event("r1", snapshot_taken());
     assert!(!desk.draw_screen(120, 24).contains("reading files"));
-    desk.run_event("r1", report(1, 2, 500))
-        .run_event("r1", RunEvent::SnapshotFailed { reason: "full".into() });
-    assert!(!desk.draw_screen(120, 24).contains("reading files"));
+    for end in
+        [RunEvent::SnapshotFailed { reason: "full".into() }, run_finished(RunStatus::Cancelled, None, None)]
+    {
+        desk.run_event("r1", report(1, 2, 500)).run_event("r1", end);
+        assert!(!desk.draw_screen(120, 24).contains("reading files"));
+    }
 }
 
 #[test]
 fn a_snapshot_by_hand_is_watched_until_it_is_there() {
     let mut desk = TuiHarness::new();
+    let watch = FileWorkWatch { number: 1, kind: FileWorkKind::Snapshot };
     let create = SnapshotOperation::Create { label: "before".into() };
     desk.line("/snapshot create before");
-    assert!(desk.asks_file_progress());
+    assert!(desk.asks_file_progress(watch));
     assert!(!desk.draw_screen(120, 24).contains("a snapshot:"), "it may be over in a moment");
-    desk.send_file_progress(progress(FileWorkStage::Reading, 0, 0), 1_000);
-    assert!(desk.draw_screen(120, 24).contains("a snapshot: looking for changed files"));
-    assert!(desk.asks_file_progress());
-    desk.send_file_progress(progress(FileWorkStage::Reading, 300, 1_000), 4_000);
+    desk.send_file_progress(watch, progress(FileWorkStage::Reading, 0, 0), 1_000);
+    assert!(desk.draw_screen(120, 24).contains("a snapshot: working on the files"));
+    assert!(desk.asks_file_progress(watch));
+    desk.send_file_progress(watch, progress(FileWorkStage::Reading, 300, 1_000), 4_000);
     let screen = desk.draw_screen(120, 24);
     assert!(
         screen.contains("a snapshot: reading files ▓▓▓░░░░░░░ 300 of 1,000 · 100/s · 7 s left"),
@@ -60,26 +66,37 @@ fn a_snapshot_by_hand_is_watched_until_it_is_there() {
     );
     let done = RunResponse::Snapshot { command: create, text: Ok("snapshot ab12 was taken".into()) };
     desk.send_message(UiMessage::answered(done)).take_commands();
-    desk.send_file_progress(progress(FileWorkStage::Reading, 900, 1_000), 5_000);
-    assert!(!desk.asks_file_progress(), "nothing asks on");
+    desk.send_file_progress(watch, progress(FileWorkStage::Reading, 900, 1_000), 5_000);
+    assert!(!desk.asks_file_progress(watch), "nothing asks on");
     assert!(!desk.draw_screen(120, 24).contains("a snapshot:"));
-    assert!(!desk.line("/snapshot list").asks_file_progress(), "only what takes long");
+    // the answer about the first one, which comes late, does not count for the second
+    desk.line("/snapshot create again");
+    desk.take_commands();
+    desk.send_file_progress(watch, progress(FileWorkStage::Reading, 950, 1_000), 5_500);
+    let second = FileWorkWatch { number: 2, ..watch };
+    assert!(!desk.asks_file_progress(watch) && !desk.draw_screen(120, 24).contains("a snapshot:"));
+    desk.send_file_progress(second, progress(FileWorkStage::Reading, 0, 10), 6_000);
+    assert!(desk.asks_file_progress(second), "one chain of questions");
+    assert!(!desk.line("/snapshot list").asks_file_progress(watch), "only what takes long");
 }
 
 #[test]
 fn a_worktree_that_is_made_says_how_far_it_is() {
     let mut desk = TuiHarness::new();
+    let watch = FileWorkWatch { number: 1, kind: FileWorkKind::Worktree };
     let start = |preparation| {
         let name = "coder_reviewer".to_owned();
         UiMessage::answered(StartResponse::Pending(PendingStart { name, chat: false, preparation }))
     };
     desk.send_message(start(StartPreparation::Windows));
-    assert!(!desk.asks_file_progress(), "no files are copied");
+    assert!(!desk.asks_file_progress(watch), "no files are copied");
     desk.send_message(start(StartPreparation::Files));
-    assert!(desk.asks_file_progress());
-    desk.send_file_progress(progress(FileWorkStage::Reading, 900, 1_000), 1_000);
-    desk.send_file_progress(progress(FileWorkStage::Writing, 0, 1_000), 9_000);
-    desk.send_file_progress(progress(FileWorkStage::Writing, 500, 1_000), 11_000);
+    assert!(desk.asks_file_progress(watch));
+    desk.send_file_progress(watch, progress(FileWorkStage::Reading, 0, 0), 900);
+    assert!(!desk.draw_screen(140, 24).contains("a worktree for"), "its requirements may be what is checked");
+    desk.send_file_progress(watch, progress(FileWorkStage::Reading, 900, 1_000), 1_000);
+    desk.send_file_progress(watch, progress(FileWorkStage::Writing, 0, 1_000), 9_000);
+    desk.send_file_progress(watch, progress(FileWorkStage::Writing, 500, 1_000), 11_000);
     let screen = desk.draw_screen(140, 24);
     let expected = "a worktree for coder_reviewer: writing files ▓▓▓▓▓░░░░░ 500 of 1,000 · 250/s · 2 s left";
     assert!(screen.contains(expected), "{screen}");

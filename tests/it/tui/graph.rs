@@ -18,8 +18,6 @@ use super::panes::{budget, keys};
 use super::*;
 use crate::support::stage::{Texts, config_sources};
 
-pub(super) const SIZES: [(u16, u16); 4] = [(60, 20), (80, 24), (120, 36), (250, 70)];
-
 pub(super) const CODER_REVIEWER: &str = include_str!("../../../workflows/coder_reviewer.json");
 const CLIENT_REVIEW: &str = include_str!("../../../workflows/client_review.json");
 
@@ -110,7 +108,7 @@ fn breakpoints(state: &str) -> RunEvent {
 #[test]
 fn graphs_look_as_they_should_at_every_size() {
     let check = |name: &str, text: &str, states: &[&str], stops: &str| {
-        for size in SIZES {
+        for size in FRAME_SIZES {
             let mut desk = TuiHarness::new();
             desk.draw_screen(size.0, size.1);
             desk.show_graph_run(text, states).run_event("r1", breakpoints(stops)).press_alt('2');

@@ -6,7 +6,7 @@ use synthdev::tui::run_view::run_graph::RunDefinitionView;
 use synthdev::tui::run_view::state_visits::StateVisitTimes;
 
 use super::archive::{in_run, many_rows, opened_browser, send_history_reply, take_history_requests};
-use super::graph::{CODER_REVIEWER, SIZES, graphs_of};
+use super::graph::{CODER_REVIEWER, graphs_of};
 use super::panes::keys;
 use super::*;
 
@@ -43,7 +43,7 @@ fn in_graph(size: (u16, u16)) -> TuiHarness {
 
 #[test]
 fn the_graph_of_a_past_run_looks_good_at_every_size() {
-    for size in SIZES {
+    for size in FRAME_SIZES {
         let mut desk = in_graph(size);
         desk.check_frames_at("history_graph", &[size]);
         keys(&mut desk, "Up Enter");

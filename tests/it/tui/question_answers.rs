@@ -231,7 +231,7 @@ fn tab_walks_the_questions_in_their_order() {
 #[test]
 fn a_question_covers_nothing_and_takes_six_tenths_at_most() {
     let long = "echo\n".repeat(100);
-    for (width, height) in [(60, 20), (80, 24), (120, 36), (250, 70)] {
+    for (width, height) in FRAME_SIZES {
         let mut desk = desk(vec![command(20, &long)]);
         let screen = desk.draw_screen(width, height);
         let rows: Vec<&str> = screen.lines().collect();

@@ -9,7 +9,8 @@ use crate::view::{self, BrowsedPlace};
 pub(super) fn on_click(model: &mut UiModel, column: u16, row: u16) -> Vec<UiCommand> {
     let place = view::browsed_place(model, column, row);
     let Some(archive) = &mut model.history_browser else { return Vec::new() };
-    if archive.pending_wait.is_some() || archive.question.is_some() || archive.search.is_some() {
+    let is_typing = archive.search.as_ref().is_some_and(|search| search.is_typing);
+    if archive.pending_wait.is_some() || archive.question.is_some() || is_typing {
         return Vec::new();
     }
     archive.status_note = None;

@@ -88,6 +88,9 @@ fn in_graph(model: &mut UiModel, action: KeyAction) -> Vec<UiCommand> {
         KeyAction::Deed(_) => {
             archive.show_note("Esc goes back to the steps of the run, where that key works")
         }
+        KeyAction::GraphBreakpoint => {
+            archive.show_note("breakpoints are for runs that go on: set them in the pane of the graph")
+        }
         KeyAction::Back
         | KeyAction::Search
         | KeyAction::NextHit
