@@ -145,7 +145,7 @@ mod tests {
         check("3 x=1 y=2", Ok((None, Some(3), "x=1 y=2")));
         check("123456789012 4", Ok((Some("123456789012"), Some(4), "")));
         check("0", Err("steps are counted from 1"));
-        check("ab x", Err("`x` is not a step: steps are numbers from 1, and /rewind ab lists them"));
+        check("ab x", Err("`x` is not a step: steps are numbers from 1, and /why ab lists them"));
     }
 
     #[test]
