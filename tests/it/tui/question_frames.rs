@@ -29,7 +29,7 @@ fn desk() -> TuiHarness {
     desk
 }
 
-fn pause(kind: PauseKind, message: &str) -> UserQuestion {
+pub(super) fn pause(kind: PauseKind, message: &str) -> UserQuestion {
     UserQuestion::Pause {
         state: "gate".into(),
         kind,

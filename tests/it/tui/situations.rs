@@ -4,22 +4,9 @@ use synthdev::domain::workflow::PauseKind;
 
 use super::archive::opened_browser;
 use super::panes::{tool, tool_done};
+use super::question_frames::pause;
 use super::shots::{Row, check_situations};
 use super::*;
-
-fn pause(kind: PauseKind, message: &str) -> UserQuestion {
-    UserQuestion::Pause {
-        state: "gate".into(),
-        kind,
-        message: message.into(),
-        choices: vec![],
-        schema: None,
-        required_outputs: vec![],
-        default: None,
-        until: None,
-        problem: None,
-    }
-}
 
 fn ask(desk: &mut TuiHarness, question: UserQuestion) -> &mut TuiHarness {
     desk.workflow().run_event("r1", user_question(20, question)).advance_clock(1_000)
