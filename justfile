@@ -18,7 +18,7 @@ demo *arguments:
 
 # Every test of the usual tier; they wait a third of their time, so two run on each core.
 test *arguments:
-    RUST_TEST_THREADS="${RUST_TEST_THREADS:-$((2 * $(nproc)))}" cargo test --locked {{ arguments }}
+    RUST_TEST_THREADS="${RUST_TEST_THREADS:-$((2 * $(getconf _NPROCESSORS_ONLN)))}" cargo test --locked {{ arguments }}
 
 # Tests beside the code of one member, or those of them whose name holds FILTER: `just unit engine prompt::`.
 unit member filter="":
