@@ -1,7 +1,11 @@
 //! The lines of a ledger as bytes: a run of a hundred thousand calls has as many lines, and both its machine and every
 //! front-end that shows it keep them in memory.
 //!
-//! Numbers are variable-length, seven bits a byte; a time is the difference to the previous one.
+//! Numbers are variable-length, seven bits a byte; a time is the difference to the previous one. Old lines are compressed
+//! in chunks, which a copy shares and a stored state takes as they are.
+
+use std::slice;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -20,12 +24,27 @@ pub(super) struct LedgerLine {
 
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub(super) struct EncodedLedger {
+    /// The lines before `bytes`.
+    chunks: Vec<Arc<LedgerChunk>>,
     #[serde(with = "crate::base64_text")]
     bytes: Vec<u8>,
+    /// Of all lines.
     count: usize,
     /// Of the last line.
     at: Timestamp,
 }
+
+/// Whole lines, compressed.
+#[derive(PartialEq, Debug, Serialize, Deserialize)]
+struct LedgerChunk {
+    #[serde(with = "crate::base64_text")]
+    bytes: Vec<u8>,
+}
+
+/// Bytes of lines that become a chunk: about a thousand lines, which take half a millisecond.
+const CHUNK_BYTES: usize = 32 << 10;
+/// The quickest.
+const LEVEL: u8 = 1;
 
 const ESTIMATED: u8 = 1;
 const PRICED: u8 = 2;
@@ -48,6 +67,16 @@ impl EncodedLedger {
         }
         self.count += 1;
         self.at = line.at;
+        if self.bytes.len() >= CHUNK_BYTES {
+            self.compress_lines();
+        }
+    }
+
+    fn compress_lines(&mut self) {
+        let mut bytes = miniz_oxide::deflate::compress_to_vec(&self.bytes, LEVEL);
+        bytes.shrink_to_fit();
+        self.chunks.push(Arc::new(LedgerChunk { bytes }));
+        self.bytes.clear();
     }
 
     fn push_number(&mut self, mut number: u64) {
@@ -63,23 +92,48 @@ impl EncodedLedger {
     }
 
     pub(super) fn iter(&self) -> EncodedLedgerIter<'_> {
-        EncodedLedgerIter { bytes: &self.bytes, remaining: self.count, at: Timestamp::default() }
+        EncodedLedgerIter {
+            chunks: self.chunks.iter(),
+            last_lines: &self.bytes,
+            bytes: Vec::new(),
+            position: 0,
+            remaining: self.count,
+            at: Timestamp::default(),
+        }
     }
 }
 
-/// Line by line.
+/// Line by line; one chunk at a time is decompressed.
 #[derive(Clone, Debug)]
 pub(super) struct EncodedLedgerIter<'a> {
-    bytes: &'a [u8],
+    chunks: slice::Iter<'a, Arc<LedgerChunk>>,
+    /// Taken after the last chunk.
+    last_lines: &'a [u8],
+    bytes: Vec<u8>,
+    /// In `bytes`.
+    position: usize,
     remaining: usize,
     at: Timestamp,
 }
 
 impl EncodedLedgerIter<'_> {
+    /// At the end of a chunk, takes the next one.
+    fn next_chunk(&mut self) {
+        if self.position < self.bytes.len() {
+            return;
+        }
+        self.position = 0;
+        self.bytes = match self.chunks.next() {
+            // a damaged chunk of a stored state: its lines are zeros, the sums stay
+            Some(chunk) => miniz_oxide::inflate::decompress_to_vec(&chunk.bytes).unwrap_or_default(),
+            None => std::mem::take(&mut self.last_lines).to_vec(),
+        };
+    }
+
     fn next_byte(&mut self) -> u8 {
-        let Some((first, rest)) = self.bytes.split_first() else { return 0 };
-        self.bytes = rest;
-        *first
+        let byte = self.bytes.get(self.position).copied().unwrap_or_default();
+        self.position += 1;
+        byte
     }
 
     fn next_number(&mut self) -> u64 {
@@ -104,6 +158,7 @@ impl Iterator for EncodedLedgerIter<'_> {
 
     fn next(&mut self) -> Option<LedgerLine> {
         self.remaining = self.remaining.checked_sub(1)?;
+        self.next_chunk();
         let flags = self.next_byte();
         let names = [self.next_name(), self.next_name(), self.next_name(), self.next_name()];
         let usage = TokenUsage {
@@ -168,21 +223,52 @@ mod tests {
         assert_eq!(lines.iter().skip(4).collect::<Vec<_>>(), rows[4..]);
     }
 
+    /// A call that differs from the one before it in every number.
+    fn call(number: u32) -> LedgerLine {
+        let prompt = 12_000 + u64::from(number.wrapping_mul(2_654_435_761) % 4_000);
+        let completion = 600 + u64::from(number.wrapping_mul(40_503) % 300);
+        LedgerLine {
+            names: [1, 0, 2, 3],
+            usage: TokenUsage { prompt, completion, cached: prompt - 1_000, ..TokenUsage::default() },
+            cost_usd: Some(prompt as f64 * 0.000_002 + completion as f64 * 0.000_01),
+            at: Timestamp(1_700_000_000_000 + i64::from(number) * 5_000),
+            estimated: false,
+        }
+    }
+
     #[test]
     fn a_call_takes_few_bytes() {
         let mut lines = EncodedLedger::default();
-        for number in 0..1_000 {
-            let usage =
-                TokenUsage { prompt: 12_000, completion: 600, cached: 11_000, ..TokenUsage::default() };
-            let at = Timestamp(1_700_000_000_000 + number * 5_000);
-            lines.push(&LedgerLine {
-                names: [1, 0, 2, 3],
-                usage,
-                cost_usd: Some(0.031_25),
-                at,
-                estimated: false,
-            });
-        }
+        (0..1_000).for_each(|number| lines.push(&call(number)));
         assert!(lines.bytes.len() <= 26 * 1_000, "{}", lines.bytes.len());
+    }
+
+    #[test]
+    fn old_lines_are_compressed_and_come_back() {
+        let rows: Vec<LedgerLine> = (0..10_000).map(call).collect();
+        let mut lines = EncodedLedger::default();
+        let mut early = EncodedLedger::default();
+        for (number, line) in rows.iter().enumerate() {
+            if number == 3_000 {
+                early = lines.clone();
+            }
+            lines.push(line);
+        }
+        assert!(lines.chunks.len() > 5 && lines.bytes.len() < CHUNK_BYTES);
+        let stored = serde_json::to_string(&lines).unwrap();
+        assert!(stored.len() < 22 * rows.len(), "{}", stored.len());
+        let read: EncodedLedger = serde_json::from_str(&stored).unwrap();
+        assert_eq!(read, lines);
+        assert_eq!(read.iter().collect::<Vec<_>>(), rows);
+        assert_eq!(lines.iter().skip(9_000).collect::<Vec<_>>(), rows[9_000..]);
+        assert_eq!(early.iter().collect::<Vec<_>>(), rows[..3_000]);
+    }
+
+    #[test]
+    fn a_damaged_chunk_leaves_as_many_lines() {
+        let mut lines = EncodedLedger::default();
+        (0..3_000).for_each(|number| lines.push(&call(number)));
+        lines.chunks[0] = Arc::new(LedgerChunk { bytes: vec![0xff; 9] });
+        assert_eq!(lines.iter().count(), 3_000);
     }
 }
