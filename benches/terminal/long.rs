@@ -46,8 +46,10 @@ fn looked_at(home: &Home, server: &Server, name: &str, figures: &mut Figures) {
 
 /// Taken up, so that it could go on, and scrolled back.
 fn taken_up(home: &Home, server: &Server, name: &str, figures: &mut Figures) {
-    // the recorded state is of another build: the program leaves one of its own
-    resumed(home, server).leave();
+    // the recorded state is of another build: the program leaves one of its own, unless it is left while a script runs
+    for _ in 0..3 {
+        resumed(home, server).leave();
+    }
     let session = resumed(home, server);
     say(&session, &format!("{name}: taken up"), figures, Some((BAR, BAR)));
     for _ in 0..20 {
