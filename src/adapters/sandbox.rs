@@ -68,7 +68,7 @@ pub struct CommandSandbox {
     settings: SandboxSettings,
     sandbox_places: SandboxPlaces,
     ready_sandbox: Mutex<ReadySlot>,
-    /// Of file tools that ran before the first command, or where no layer works.
+    /// The policy for file tools while no command has run yet, or where no layer works.
     files: OnceLock<Arc<SandboxPolicy>>,
 }
 
@@ -154,7 +154,7 @@ impl CommandSandbox {
         self.current_in(&mut self.lock_ready()).map(Some)
     }
 
-    /// The same, with what a command must not change held until it has ended.
+    /// As [`Self::prepare_current`], and guards the protected paths until the command has ended.
     ///
     /// # Errors
     /// Nothing on this machine can enforce the policy: the message for the user.

@@ -353,7 +353,7 @@ fn runtime_parts(
     let timeouts = ModelTimeouts {
         connect_timeout: Duration::from_secs(settings.connect_seconds()),
         idle_timeout: Duration::from_secs(settings.idle_seconds()),
-        call: Duration::from_secs(settings.call_seconds()),
+        call_timeout: Duration::from_secs(settings.call_seconds()),
         ..ModelTimeouts::default()
     };
     let providers =

@@ -161,7 +161,7 @@ pub struct SpawnArguments {
     pub context: ContextSharing,
     #[serde(default)]
     pub background: bool,
-    /// An `AgentShare`, or null. Read only where the tool offers it: runs of before ignored what a model put there.
+    /// An `AgentShare`, or null. Read only where the tool offers it: older runs ignore what a model put there.
     #[serde(default)]
     pub budget: Value,
 }

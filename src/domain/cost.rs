@@ -93,7 +93,7 @@ pub struct AttemptUsage {
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct CostEntry {
     pub agent: String,
-    /// The role that the agent plays; empty in runs of before it was noted.
+    /// The role that the agent plays; empty in older runs, which did not store it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub role: String,
     /// Path name of the state, with the child workflow in front.
@@ -102,7 +102,7 @@ pub struct CostEntry {
     pub usage: TokenUsage,
     /// `None`: the catalogue has no price for the model.
     pub cost_usd: Option<f64>,
-    /// When the answer came; 0 in runs of before it was noted.
+    /// When the answer came; 0 in older runs, which did not store it.
     #[serde(default)]
     pub at: Timestamp,
     /// A part of `usage` is estimated from text lengths, because the server did not report it.

@@ -174,7 +174,7 @@ impl OpenPause {
 pub struct RunHeader {
     pub id: RunId,
     pub workflow: String,
-    /// `Program::hash`.
+    /// `WorkflowProgram::hash`.
     pub definition_hash: String,
     /// The whole `RunSpec` as JSON (definition, roles, prompts, input); stored by content hash.
     pub spec: String,

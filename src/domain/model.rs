@@ -216,10 +216,12 @@ pub enum ModelError {
     Transport { detail: String },
     /// Nothing arrived for longer than the limit.
     #[error("{detail}")]
-    Timeout { detail: String },
+    #[serde(rename = "timeout")]
+    IdleTimeout { detail: String },
     /// The whole call took longer than it may, although something came all the time.
     #[error("{detail}")]
-    Overtime { detail: String },
+    #[serde(rename = "overtime")]
+    CallTimeout { detail: String },
     #[error("the key was refused: {detail}")]
     Auth { detail: String },
     /// The key is known, but not allowed to do this: no credit left, no access to the model.
@@ -257,7 +259,7 @@ impl ModelError {
             Self::RateLimited { .. } => "model.rate_limit",
             Self::Overloaded { .. } => "model.overloaded",
             Self::Transport { .. } => "model.transport",
-            Self::Timeout { .. } | Self::Overtime { .. } => "model.timeout",
+            Self::IdleTimeout { .. } | Self::CallTimeout { .. } => "model.timeout",
             Self::Auth { .. } | Self::Denied { .. } => "model.auth",
             Self::TooLong { .. } => "context_overflow",
             Self::Refused { .. } => "model.refusal",
@@ -276,7 +278,7 @@ impl ModelError {
             Self::RateLimited { .. }
                 | Self::Overloaded { .. }
                 | Self::Transport { .. }
-                | Self::Timeout { .. }
+                | Self::IdleTimeout { .. }
                 | Self::Delegated { transient: true, .. }
         )
     }
@@ -287,8 +289,8 @@ impl ModelError {
                 *retry_after_ms
             }
             Self::Transport { .. }
-            | Self::Timeout { .. }
-            | Self::Overtime { .. }
+            | Self::IdleTimeout { .. }
+            | Self::CallTimeout { .. }
             | Self::Auth { .. }
             | Self::Denied { .. }
             | Self::TooLong { .. }
@@ -312,11 +314,11 @@ impl ModelError {
             Self::Transport { .. } => {
                 "check the base URL and that the server is running: `synthdev config show --origin`"
             }
-            Self::Timeout { .. } => {
+            Self::IdleTimeout { .. } => {
                 "the server accepted the request and went silent; try again, use another model, or give a slow server \
                  more time: `timeouts.idle_seconds` in settings.json"
             }
-            Self::Overtime { .. } => {
+            Self::CallTimeout { .. } => {
                 "limit the answer (`parameters.max_output_tokens`), use a faster model, or allow more time: \
                  `timeouts.call_seconds` in settings.json"
             }

@@ -266,7 +266,7 @@ pub struct ScriptError {
     /// The library, if it happened in one of its functions: line and column are then there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub library: Option<ScriptIx>,
-    /// Position inside `Script::source`, from 1; 0 when the engine gave none.
+    /// Position inside `WorkflowScript::source`, from 1; 0 when the engine gave none.
     pub line: usize,
     pub column: usize,
 }

@@ -1,4 +1,4 @@
-//! What a state does: call an agent, a child workflow, several branches, one step outside, or wait.
+//! What a state does: call an agent, a child workflow, several branches, one action outside, or wait.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +28,8 @@ pub enum StateBody {
     #[serde(rename = "foreach")]
     ForEach(ForEachSpec),
     /// `tool`, `mcp`, `shell`, `http`: one action outside, without a model.
-    Step(ActionSpec),
+    #[serde(rename = "step")]
+    Action(ActionSpec),
     Pause(PauseSpec),
     Wait(WaitSpec),
     /// Fails with an error name of the author's.
@@ -97,7 +98,7 @@ pub enum JoinPolicy {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BranchErrors {
-    /// The first failure stops the others and fails the state with `sub_workflow_failed`.
+    /// As soon as the join cannot succeed, the others are stopped and the state fails with `sub_workflow_failed`.
     #[default]
     FailFast,
     /// All finish; a failed one has `{"error": {name, detail}}` as its result, and `context.success` is false.
@@ -126,7 +127,7 @@ pub struct ForEachSpec {
     /// Names in the body's `common_data` beside `total`, `is_first`, `is_last`.
     pub each: String,
     pub at: String,
-    /// First state of the body, as in `Branch`.
+    /// First state of the body, as in `BranchSpec`.
     pub start: StateIx,
     /// Paths of the parent's `common_data` that the body sees (`needs_state`); `["*"]` is everything.
     pub needs: Vec<String>,

@@ -60,7 +60,7 @@ impl WorkflowProgram {
             let steps = workflow
                 .states
                 .iter()
-                .any(|state| matches!(&state.work, StateBody::Step(step) if changes(step.risk)));
+                .any(|state| matches!(&state.work, StateBody::Action(step) if changes(step.risk)));
             steps || workflow.agents.iter().flat_map(|agent| &agent.tools).any(|tool| changes(tool.risk))
         })
     }

@@ -89,7 +89,7 @@ pub enum SummaryPart {
     Visit,
 }
 
-/// An entry of the visit; private ones (nudges) never reach the context.
+/// An entry of the turn; private ones (reminders) never reach the context.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct TurnEntry {
     pub entry: ContextEntry,
@@ -150,7 +150,7 @@ impl AgentTurn {
 }
 
 impl TurnEntry {
-    /// The agent's own text: neither a nudge nor a message of the user to it.
+    /// The agent's own text: neither a reminder nor a message of the user to it.
     pub fn is_own(&self) -> bool {
         !self.private && !self.is_foreign && matches!(self.entry.author, MessageAuthor::Agent(_))
     }

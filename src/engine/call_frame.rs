@@ -61,7 +61,7 @@ impl WorkResult {
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct CallFrame {
-    /// Unique within the run; scripts of different frames never share a world.
+    /// Unique within the run; scripts of different frames never share a JavaScript runtime.
     pub id: u64,
     pub workflow: WorkflowIx,
     /// Put before a state's name in paths: `""`, or `child_workflow/`.

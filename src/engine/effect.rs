@@ -69,8 +69,8 @@ pub enum Effect {
         question: UserQuestion,
     },
     /// Answer with `Elapsed` after this time, unless aborted before.
-    /// Of a run that was closed meanwhile, time on the wall has gone on (`wait`, a pause's end), a limit of time
-    /// has not.
+    /// `is_wall_clock`: time also counts while no process drives the run (`wait`, the end of a pause). Otherwise it does
+    /// not (time limits).
     SetTimer {
         call: CallId,
         delay_ms: u64,

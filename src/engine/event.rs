@@ -80,7 +80,8 @@ pub enum RunEvent {
         notes: Vec<String>,
     },
     /// The run was rewound to the moment before a step, or begins as a fork there.
-    Returned {
+    #[serde(rename = "returned")]
+    Rewound {
         step: u32,
         state: String,
         fork_of: Option<RunId>,

@@ -45,7 +45,8 @@ pub enum Input {
     /// The run resumes after it paused or failed, or after its process died.
     Resumed(Box<ResumeInput>),
     /// The run is rewound to the moment before a step; what came later no longer counts.
-    Returned(Box<RewindInput>),
+    #[serde(rename = "returned")]
+    Rewound(Box<RewindInput>),
 
     // answers
     SnapshotTaken {
@@ -72,7 +73,7 @@ pub enum Input {
         call: CallId,
         error: ModelError,
         attempts: u32,
-        /// By the attempts of which something had arrived; nothing in runs of before it was noted.
+        /// By the attempts of which something had arrived; nothing in older runs, which did not store it.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         used: Vec<AttemptUsage>,
         /// It would have been asked once more, had its budgets room for the same request.
@@ -112,7 +113,7 @@ impl Input {
             | Self::Said { .. }
             | Self::Steered(_)
             | Self::Resumed(_)
-            | Self::Returned(_)
+            | Self::Rewound(_)
             | Self::Stopped { .. } => None,
             Self::SnapshotTaken { call, .. }
             | Self::SnapshotFailed { call, .. }
@@ -204,15 +205,15 @@ pub struct RewindInput {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "answer")]
 pub enum UserAnswer {
-    /// The text of the user, for `Question::Message`.
+    /// The text of the user, for `UserQuestion::Message`.
     Text { text: String },
-    /// For `Question::Pause`.
+    /// For `UserQuestion::Pause`.
     Value { value: Value },
     /// Continue past a limit, or without a snapshot; retry a failed state; repeat a call that may have taken effect.
     Continue,
     /// End the run (a limit leaves it resumable).
     Stop,
-    /// No answer to a `Question::Pause` that a sub-agent was to ask fits, and no further one is taken: its state fails.
+    /// No answer to a `UserQuestion::Pause` that a sub-agent was to ask fits, and no further one is taken: its state fails.
     /// What counts without an answer does not count.
     Unfit { detail: String },
 }

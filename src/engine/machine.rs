@@ -245,8 +245,8 @@ impl Machine {
                 self.on_resumed(*resumed);
                 NextHandler::Wait
             }
-            Input::Returned(returned) => {
-                self.on_returned(*returned);
+            Input::Rewound(returned) => {
+                self.on_rewound(*returned);
                 NextHandler::Wait
             }
         };

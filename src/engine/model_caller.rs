@@ -21,8 +21,8 @@ pub struct ModelCaller {
     pub charged_visits: Vec<StateVisitRef>,
     /// Workflow and id of the agent, and of those that started it.
     pub charged_agents: Vec<(String, String)>,
-    /// The call under way sums its context up.
-    pub sums: bool,
+    /// The call under way summarizes its context.
+    pub is_summarizing: bool,
     /// What it was asked of, where the agent may have been given another model since.
     pub requested_model: Option<Box<ModelChoice>>,
 }
@@ -52,7 +52,7 @@ impl ModelCaller {
 
     /// The same, if it were asked now.
     pub fn current_model_choice(&self) -> &ModelChoice {
-        let context = self.workflow.contexts.get(self.context.0).filter(|_| self.sums);
+        let context = self.workflow.contexts.get(self.context.0).filter(|_| self.is_summarizing);
         context.and_then(|context| context.summary.as_deref()).unwrap_or(&self.choice)
     }
 }

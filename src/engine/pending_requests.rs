@@ -64,7 +64,7 @@ impl PendingRequest {
 impl PendingRequests {
     /// Takes note of an input before the machine gets it.
     pub fn before_input(&mut self, at: Timestamp, input: &Input) {
-        let is_reopened = matches!(input, Input::Resumed(_) | Input::Returned(_));
+        let is_reopened = matches!(input, Input::Resumed(_) | Input::Rewound(_));
         let passed = self.last_input.map_or(0, |last| at.0.saturating_sub(last.0).max(0));
         self.driven_ms += if is_reopened { 0 } else { passed };
         self.last_input = Some(at);

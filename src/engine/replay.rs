@@ -28,11 +28,11 @@ impl ReplayResult {
     }
 }
 
-/// Drops the inputs that a rewind (`Input::Returned`) discarded.
+/// Drops the inputs that a rewind (`Input::Rewound`) discarded.
 pub fn drop_rewound<T>(inputs: impl IntoIterator<Item = T>, input: impl Fn(&T) -> &Input) -> Vec<T> {
     let mut kept = Vec::new();
     for item in inputs {
-        if let Input::Returned(returned) = input(&item) {
+        if let Input::Rewound(returned) = input(&item) {
             kept.truncate(returned.kept);
         }
         kept.push(item);
@@ -76,7 +76,7 @@ fn skips_for_answered<'a>(spec: &RunSpec, inputs: impl IntoIterator<Item = &'a I
     let mut is_stopped_after_rewind = false;
     for input in inputs {
         is_bounded |= gives_agent_budget(input);
-        if let Input::Returned(returned) = input {
+        if let Input::Rewound(returned) = input {
             is_stopped_after_rewind = true;
             is_bounded |= returned.program.as_ref().is_some_and(is_program_bounded);
         } else if let Input::Resumed(resumed) = input {
@@ -173,7 +173,7 @@ impl StepwiseReplay {
         input: Input,
         next: Option<&Input>,
     ) -> &[(Timestamp, StepEvent)] {
-        if let Some(Input::Returned(returned)) = next {
+        if let Some(Input::Rewound(returned)) = next {
             self.machine.halt_before(returned.step);
         }
         self.pending_requests.before_input(at, &input);

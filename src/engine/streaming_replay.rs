@@ -78,7 +78,7 @@ impl StreamingReplay {
     ) -> Result<(), NeedsFullReplay> {
         // a script that rewrites a conversation, and agents of a new definition, need all entries
         let (void, program, rewrites) = match &input {
-            Input::Returned(returned) => (returned.kept < self.inputs_fed, returned.program.as_ref(), false),
+            Input::Rewound(returned) => (returned.kept < self.inputs_fed, returned.program.as_ref(), false),
             Input::Resumed(resumed) => (false, resumed.program.as_ref(), false),
             Input::Evaluated { outcome, .. } => (false, None, !outcome.patch.contexts.is_empty()),
             Input::Started { .. }
@@ -105,7 +105,7 @@ impl StreamingReplay {
         self.inputs_fed += 1;
         self.held_looks_back = looks_back;
         if let Some((at, earlier)) = self.held_input.replace((at, input)) {
-            if let Some((_, Input::Returned(returned))) = &self.held_input {
+            if let Some((_, Input::Rewound(returned))) = &self.held_input {
                 // a rewind stops the run in the middle of the input before it
                 self.machine.halt_before(returned.step);
             }

@@ -74,7 +74,7 @@ impl JournaledRun {
     /// The answer to a call before a rewind discarded it.
     pub(super) fn answer_before_rewind(&self, call: CallId) -> Option<&Input> {
         let returned = self.entries.iter().filter_map(|entry| match &entry.input {
-            Input::Returned(returned) => Some(&returned.answers),
+            Input::Rewound(returned) => Some(&returned.answers),
             _ => None,
         });
         returned.flatten().find(|input| input.answered_call() == Some(call))

@@ -1,5 +1,5 @@
 //! A change of the project's files as a whole that was cut off: what it was, what finishes it, and that no run starts
-//! or resumes while the files are a mix of two states. The rewound run knows it from its journal; see `restoring`.
+//! or resumes while the files are a mix of two states. The rewound run knows it from its journal; see `restoring_run`.
 
 use super::file_restore::{PendingRestore, restore_command_text, restored_row};
 use super::handle::RuntimeHandle;

@@ -80,7 +80,7 @@ pub(super) fn parse_rows(header: RunHeader, rows: Vec<JournalRow>) -> Result<Jou
             }
             (JournalRowKind::Input, _) => {
                 let input = parse_stored("journal", &row.body)?;
-                if let Input::Returned(returned) = &input {
+                if let Input::Rewound(returned) = &input {
                     // what had begun there is not what begins under the same ids from now on
                     journaled_run.attempts.retain(|call, _| returned.open.contains(call));
                     journaled_run.begun_effects.retain(|call, _| returned.open.contains(call));
@@ -178,7 +178,7 @@ impl JournaledRun {
         let mut found = None;
         self.replay_until(self.entries.len(), |at, entry, events| {
             // a rewound run stops in the middle of the input before
-            let cut = matches!(self.entries.get(at + 1).map(|next| &next.input), Some(Input::Returned(_)));
+            let cut = matches!(self.entries.get(at + 1).map(|next| &next.input), Some(Input::Rewound(_)));
             let now: Vec<StepEvent> = events.iter().map(|(_, event)| event.clone()).collect();
             if !cut && entry.digest.is_some_and(|recorded| recorded != event_digest::digest_events(&now)) {
                 found = Some((at, now));

@@ -76,7 +76,7 @@ pub(super) fn load_for_resume(
 
 /// After a rewind or under another definition, old entries of conversations may be needed again.
 fn changes_course(input: &Input) -> bool {
-    matches!(input, Input::Returned(_))
+    matches!(input, Input::Rewound(_))
         || matches!(input, Input::Resumed(resumed) if resumed.program.is_some())
 }
 

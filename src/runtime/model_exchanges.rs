@@ -125,7 +125,7 @@ fn call_ends<'a>(
             (0..(*attempts).max(1) as usize).map(|attempt| (failed(), used.get(attempt).cloned())).collect()
         }
         // calls that were open then have no end here: the resumed run makes new ones
-        Input::Resumed(_) | Input::Returned(_) => Vec::new(),
+        Input::Resumed(_) | Input::Rewound(_) => Vec::new(),
         _ => {
             let after_ms = u64::try_from(after_ms).unwrap_or_default();
             vec![(ModelCallEnd::Stopped { after_ms }, used_until_stopped(call, later))]

@@ -199,7 +199,7 @@ struct OpenIntents {
 
 impl OpenIntents {
     fn settle_intent(&mut self, input: &Input) {
-        if let Input::Returned(returned) = input {
+        if let Input::Rewound(returned) = input {
             // after the rewind the same ids mean other calls
             self.open_intents.retain(|(call, _)| returned.open.contains(call));
             self.answered_calls.clear();

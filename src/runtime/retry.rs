@@ -14,7 +14,7 @@ use synthdev_domain::model::{ModelError, ModelReply, ModelRequest};
 use synthdev_ports::model::{DeltaSink, ModelPort};
 
 /// After so many idle timeouts there is no other attempt.
-const SILENT_ATTEMPTS: u32 = 2;
+const MAX_IDLE_TIMEOUTS: u32 = 2;
 
 /// When and how often a call is repeated.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -65,14 +65,15 @@ pub(super) async fn call_with_retries(
     allowed: &(dyn Fn() -> BoxFuture<'static, bool> + Sync),
     waiting: &(dyn Fn(u32, Duration, &ModelError) + Sync),
 ) -> RetryOutcome {
-    let (mut attempt, mut silent) = (1, 0);
+    let (mut attempt, mut idle_timeouts) = (1, 0);
     loop {
         let error = match model.call(request, sink).await {
             Ok(reply) => return RetryOutcome { result: Ok(reply), attempts: attempt, would_retry: false },
             Err(error) => error,
         };
-        silent += u32::from(matches!(error, ModelError::Timeout { .. }));
-        let delay = policy.delay_before(attempt + 1, &error, random()).filter(|_| silent < SILENT_ATTEMPTS);
+        idle_timeouts += u32::from(matches!(error, ModelError::IdleTimeout { .. }));
+        let delay =
+            policy.delay_before(attempt + 1, &error, random()).filter(|_| idle_timeouts < MAX_IDLE_TIMEOUTS);
         let Some(delay) = delay else {
             return RetryOutcome { result: Err(error), attempts: attempt, would_retry: false };
         };
@@ -113,8 +114,8 @@ mod tests {
         let detail = String::new;
         let rows = [
             (ModelError::Transport { detail: detail() }, 5),
-            (ModelError::Timeout { detail: detail() }, 2),
-            (ModelError::Overtime { detail: detail() }, 1),
+            (ModelError::IdleTimeout { detail: detail() }, 2),
+            (ModelError::CallTimeout { detail: detail() }, 1),
             (ModelError::Empty { detail: detail() }, 1),
             (ModelError::Repetition { detail: detail() }, 1),
             (ModelError::Denied { detail: detail() }, 1),

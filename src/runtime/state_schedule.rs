@@ -32,7 +32,7 @@ impl StateSchedule {
         let mut inputs = journaled_run.entries.iter().map(|entry| &entry.input);
         Self {
             inputs: u32::try_from(inputs.len()).unwrap_or(u32::MAX),
-            is_disabled: inputs.any(|input| matches!(input, Input::Returned(_))),
+            is_disabled: inputs.any(|input| matches!(input, Input::Rewound(_))),
             ..Self::default()
         }
     }

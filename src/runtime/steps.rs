@@ -59,7 +59,7 @@ impl JournaledRun {
                 Input::SnapshotTaken { call, info } => {
                     walk.snapshots_taken.insert(*call, info.id.clone());
                 }
-                Input::Returned(returned) => {
+                Input::Rewound(returned) => {
                     let known = replay.machine.pending_snapshot().zip(returned.taken.as_ref());
                     walk.snapshots_taken.extend(known.map(|(call, info)| (call, info.id.clone())));
                 }
@@ -116,7 +116,7 @@ impl StepCollector {
                 self.rewound_from = None;
                 self.push(at, state.clone(), *visit, agent.clone(), kept, None);
             }
-            RunEvent::Returned { state, .. } => self.rewound_from = Some((at, state.clone(), kept)),
+            RunEvent::Rewound { state, .. } => self.rewound_from = Some((at, state.clone(), kept)),
             RunEvent::Forked { state, .. } | RunEvent::AgentSpawned { state, .. } => {
                 self.forked_states.push(state.clone());
             }

@@ -72,7 +72,7 @@ impl RuntimeHandle {
     /// Why the run took a step.
     ///
     /// # Errors
-    /// As `step`.
+    /// As [`Self::find_step`].
     pub fn explain_step(&self, run: &RunId, step: u32) -> Result<StepExplanation, StoreError> {
         let journaled_run = self.load_journaled_run(run)?;
         let place = journaled_run.find_step(step)?;
@@ -87,7 +87,7 @@ impl RuntimeHandle {
     /// `common_data` as it was when a step began: of the workflow whose state that is.
     ///
     /// # Errors
-    /// As `step`, or the run was made by another version.
+    /// As [`Self::find_step`], or the run was made by another version.
     pub fn data_before(&self, run: &RunId, step: u32) -> Result<Map<String, Value>, StoreError> {
         let journaled_run = self.load_journaled_run(run)?;
         Ok(replay_before(&journaled_run, &journaled_run.find_step(step)?)?.0.machine.data())
@@ -97,7 +97,7 @@ impl RuntimeHandle {
     /// all branches change the files at the same time, and snapshots are taken before and after.
     ///
     /// # Errors
-    /// As `step`.
+    /// As [`Self::find_step`].
     pub fn step_with_files(&self, run: &RunId, step: u32) -> Result<RunStep, StoreError> {
         let journaled_run = self.load_journaled_run(run)?;
         let place = journaled_run.find_step(step)?;
@@ -107,7 +107,7 @@ impl RuntimeHandle {
     /// States that other branches entered after a step of one: a rewind to the step repeats them.
     ///
     /// # Errors
-    /// As `step`.
+    /// As [`Self::find_step`].
     pub fn concurrent_states_after(&self, run: &RunId, step: u32) -> Result<Vec<String>, StoreError> {
         let journaled_run = self.load_journaled_run(run)?;
         Ok(journaled_run.concurrent_states_after(&journaled_run.find_step(step)?))
@@ -276,7 +276,7 @@ impl RuntimeHandle {
             })?;
         }
         let at = self.ports().clock.now();
-        let input = Input::Returned(Box::new(returned));
+        let input = Input::Rewound(Box::new(returned));
         let events: Vec<StepEvent> =
             replay.feed_input(at, input.clone(), None).iter().map(|(_, event)| event.clone()).collect();
         let mut rows = Vec::new();
@@ -367,7 +367,7 @@ fn replay_before(
             hint: Some("it can be looked at, not continued: start it again".to_owned()),
         });
     }
-    let marker = Input::Returned(Box::new(RewindInput { step: place.step, ..RewindInput::default() }));
+    let marker = Input::Rewound(Box::new(RewindInput { step: place.step, ..RewindInput::default() }));
     let mut replay = StepwiseReplay::new(Arc::clone(&journaled_run.spec));
     let mut rows = Vec::new();
     for (at, entry) in journaled_run.entries.iter().take(place.kept).enumerate() {

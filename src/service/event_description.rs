@@ -203,7 +203,7 @@ pub fn describe_event(at: Timestamp, event: &RunEvent) -> EventDescription<'_> {
             let detail = calls.into_iter().chain(changed).collect::<Vec<_>>().join(", ");
             EventDescription { notes, ..words(EventKind::Run, "resumed").detail(detail) }
         }
-        RunEvent::Returned { step, state, fork_of, files } => {
+        RunEvent::Rewound { step, state, fork_of, files } => {
             let place = format!("before step {step} ({state})");
             let title = match fork_of {
                 Some(run) => format!("forked from run {run} {place}"),

@@ -1,6 +1,6 @@
 //! What runs have cost.
 //!
-//! Owns what counts: a run that was answered from a recording costs nothing, a call of before its time was noted is of
+//! Owns what counts: a run that was answered from a recording costs nothing, a call without a stored time is of
 //! the day on which its run began. Refuses to count a run that cannot be read as one that cost nothing.
 
 use synthdev_domain::cost::CostEntry;

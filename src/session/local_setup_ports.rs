@@ -20,8 +20,8 @@ use synthdev_settings::setup::KEYS_FILE;
 const PATIENCE: ModelTimeouts = ModelTimeouts {
     connect_timeout: Duration::from_secs(10),
     idle_timeout: Duration::from_secs(60),
-    call: Duration::from_secs(300),
-    window: Duration::from_secs(2),
+    call_timeout: Duration::from_secs(300),
+    window_timeout: Duration::from_secs(2),
 };
 
 /// The files of this user.

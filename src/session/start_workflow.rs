@@ -68,7 +68,7 @@ impl TuiBackend {
         })
     }
 
-    /// The run asks `Question::Message` when it is ready for text.
+    /// The run asks `UserQuestion::Message` when it is ready for text.
     fn start_chat(&self, role: &str) -> Result<WorkflowStart, String> {
         if let Some(played) = &self.demo {
             let again = format!("See the workflow once more: /workflow {played} \"any task\"");

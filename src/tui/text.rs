@@ -29,7 +29,7 @@ pub fn clean_text(text: &str) -> Cow<'_, str> {
     expand_tabs(terminal_safe::strip_escape_sequences(line_end_dropped(text)))
 }
 
-/// As `clean`, for the first bytes of a text that comes in pieces: what is whole of it.
+/// As [`clean_text`], for the first bytes of a text that comes in pieces: what is whole of it.
 pub fn clean_first(text: &str, end: usize) -> Cow<'_, str> {
     expand_tabs(terminal_safe::strip_escape_sequences_to(text, end))
 }

@@ -429,7 +429,7 @@ async fn what_no_answer_allows_is_not_asked() {
 
 fn shell(line: &str) -> StateBody {
     let arguments = vec![(vec!["command".to_owned()], ValueSource::Text(line.to_owned()))];
-    StateBody::Step(ActionSpec {
+    StateBody::Action(ActionSpec {
         tool: "shell".into(),
         risk: ToolRisk::Execute,
         arguments,

@@ -161,7 +161,7 @@ fn script_position(stack: &str) -> Option<(bool, (usize, usize))> {
     })
 }
 
-/// The position in `Script::source` of a position in `Script::prepared`: lines are equal, columns may have moved.
+/// The position in `WorkflowScript::source` of a position in `WorkflowScript::prepared`: lines are equal, columns may have moved.
 fn original_position(script: &WorkflowScript, line: usize, column: usize) -> (usize, usize) {
     let lines = script.source.lines().count();
     if line == 0 || line > lines {

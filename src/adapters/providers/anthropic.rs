@@ -44,12 +44,12 @@ pub async fn call_model(
     let address = server_address(&request.choice)?;
     let body = build_with_images(request, images);
     let (url, longest) = (format!("{}/v1/messages", address.base), longest_answer(&body, &request.choice));
-    let (headers, turn) = (request_headers(key)?, request.messages.len());
+    let (headers, message_count) = (request_headers(key)?, request.messages.len());
     let post = ProviderPostRequest {
         url,
         headers,
         body: body.to_string(),
-        message_count: turn,
+        message_count,
         max_answer_tokens: longest,
     };
     http.ask_model::<AnthropicReplyDecoder>(&address, post, sink).await

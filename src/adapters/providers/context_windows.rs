@@ -76,7 +76,7 @@ impl ServerWindows {
                 Err(_) => Ok(None),
             }
         });
-        let Ok(window) = tokio::time::timeout(http.model_timeouts().window, asked).await else {
+        let Ok(window) = tokio::time::timeout(http.model_timeouts().window_timeout, asked).await else {
             lock_mutex(&self.unresponsive_since).insert(choice.base_url.clone(), self.clock.now());
             return None;
         };

@@ -130,14 +130,14 @@ pub fn from_transport_error(
 
 /// Nothing arrived for longer than the limit.
 pub fn idle_timeout_error(server_label: &str, idle: Duration, had: &str) -> ModelError {
-    ModelError::Timeout { detail: format!("{server_label} sent nothing for {}{had}", seconds_text(idle)) }
+    ModelError::IdleTimeout { detail: format!("{server_label} sent nothing for {}{had}", seconds_text(idle)) }
 }
 
 /// The call as a whole took longer than it may.
 pub fn call_timeout_error(server_label: &str, limit: Duration, had: &str) -> ModelError {
     let detail =
         format!("{server_label} was not finished within {}: the call was stopped{had}", seconds_text(limit));
-    ModelError::Overtime { detail }
+    ModelError::CallTimeout { detail }
 }
 
 /// A body as one line: the message in its JSON, the title of its page, or its first characters.
@@ -194,8 +194,8 @@ fn detail_mut(error: &mut ModelError) -> &mut String {
         ModelError::RateLimited { detail, .. }
         | ModelError::Overloaded { detail, .. }
         | ModelError::Transport { detail }
-        | ModelError::Timeout { detail }
-        | ModelError::Overtime { detail }
+        | ModelError::IdleTimeout { detail }
+        | ModelError::CallTimeout { detail }
         | ModelError::Auth { detail }
         | ModelError::Denied { detail }
         | ModelError::TooLong { detail }

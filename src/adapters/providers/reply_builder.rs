@@ -121,16 +121,16 @@ impl ReplyBuilder {
         Err(ModelError::Empty { detail: detail.to_owned() })
     }
 
-    /// The finished reply, but for what only its protocol knows. `turn` makes ids of calls without any.
+    /// The finished reply, but for what only its protocol knows. `message_count` makes ids of calls without any.
     ///
     /// # Errors
     /// A call of no function.
-    pub fn into_reply(self, finish: FinishReason, turn: usize) -> Result<ModelReply, ModelError> {
+    pub fn into_reply(self, finish: FinishReason, message_count: usize) -> Result<ModelReply, ModelError> {
         Ok(ModelReply {
             model: self.model,
             text: self.text,
             reasoning: self.reasoning,
-            tool_calls: self.calls.finish_calls(turn)?,
+            tool_calls: self.calls.finish_calls(message_count)?,
             finish,
             ..ModelReply::default()
         })

@@ -90,11 +90,11 @@ pub trait ReplyDecoder: Default + Send {
         self.has_begun().then_some(AttemptUsage { usage, estimated, model, price: None })
     }
 
-    /// The finished reply. `prompt_bytes` serve an estimate of usage, `turn` the ids of calls without any.
+    /// The finished reply. `prompt_bytes` serve an estimate of usage, `message_count` the ids of calls without any.
     ///
     /// # Errors
     /// As [`Self::finish_reason`]; an empty reply.
-    fn into_reply(mut self, prompt_bytes: usize, turn: usize) -> Result<ModelReply, ModelError> {
+    fn into_reply(mut self, prompt_bytes: usize, message_count: usize) -> Result<ModelReply, ModelError> {
         let cut = self.reply().was_cut;
         let finish = if cut { FinishReason::Length } else { self.finish_reason()? };
         self.reply().require_content(finish)?;
@@ -104,7 +104,7 @@ pub trait ReplyDecoder: Default + Send {
         // Opaque reasoning blocks have to be sent back only with calls.
         let sealed = if self.reply().calls.is_empty() { Vec::new() } else { self.take_opaque_blocks() };
         let spoken = std::mem::take(self.reply_mut());
-        Ok(ModelReply { usage, usage_estimated, sealed, ..spoken.into_reply(finish, turn)? })
+        Ok(ModelReply { usage, usage_estimated, sealed, ..spoken.into_reply(finish, message_count)? })
     }
 }
 

@@ -46,13 +46,13 @@ pub async fn call_with_quirks(
     let mut unsupported = learnt.unsupported_by(&request.choice);
     loop {
         let body = build_within(request, unsupported, images);
-        let (url, turn) = (format!("{}{PATH}", address.base), request.messages.len());
+        let (url, message_count) = (format!("{}{PATH}", address.base), request.messages.len());
         let longest = longest_answer(&body, &request.choice);
         let post = ProviderPostRequest {
             url,
             headers: headers.clone(),
             body: body.to_string(),
-            message_count: turn,
+            message_count,
             max_answer_tokens: longest,
         };
         let error = match http.ask_model::<ResponsesDecoder>(&address, post, sink).await {

@@ -1,5 +1,5 @@
 //! HTTP timeouts of model calls: how long a call waits for its server to begin, and to go on with, its reply. A run gets
-//! the values of the settings `timeouts.*` (`window` has no setting); the defaults here are for callers without settings. The connect
+//! the values of the settings `timeouts.*` (`window_timeout` has no setting); the defaults here are for callers without settings. The connect
 //! timeout is set on the client in `http_clients.rs`, the deadline of a whole call begins in `transport.rs`.
 
 use std::time::Duration;
@@ -17,10 +17,10 @@ pub struct ModelTimeouts {
     /// Longest pause between two reads of a reply. The wait for the start of the reply may take `connect_timeout` more.
     pub idle_timeout: Duration,
     /// Longest time from sending the request to the end of its reply, even if data arrives all the time.
-    pub call: Duration,
+    pub call_timeout: Duration,
     /// Longest wait for a local server to report a model's context window, before a run begins. The run also starts
     /// without an answer.
-    pub window: Duration,
+    pub window_timeout: Duration,
 }
 
 impl ModelTimeouts {
@@ -34,9 +34,11 @@ impl ModelTimeouts {
         begin: impl Future<Output = T>,
     ) -> Result<T, ModelError> {
         let silence = self.connect_timeout.saturating_add(self.idle_timeout);
-        match timeout(silence.min(self.call), begin).await {
+        match timeout(silence.min(self.call_timeout), begin).await {
             Ok(begun) => Ok(begun),
-            Err(_) if self.call < silence => Err(errors::call_timeout_error(server, self.call, "")),
+            Err(_) if self.call_timeout < silence => {
+                Err(errors::call_timeout_error(server, self.call_timeout, ""))
+            }
             Err(_) => Err(errors::idle_timeout_error(server, silence, "")),
         }
     }
@@ -57,7 +59,7 @@ impl ModelTimeouts {
         match timeout(self.idle_timeout.min(left), next).await {
             Ok(piece) => Ok(piece),
             Err(_) if left < self.idle_timeout => {
-                Err(errors::call_timeout_error(server, self.call, &received()))
+                Err(errors::call_timeout_error(server, self.call_timeout, &received()))
             }
             Err(_) => Err(errors::idle_timeout_error(server, self.idle_timeout, &received())),
         }
@@ -70,8 +72,8 @@ impl Default for ModelTimeouts {
         Self {
             connect_timeout: seconds(10),
             idle_timeout: seconds(120),
-            call: seconds(3_600),
-            window: seconds(2),
+            call_timeout: seconds(3_600),
+            window_timeout: seconds(2),
         }
     }
 }

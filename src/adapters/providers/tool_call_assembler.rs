@@ -79,11 +79,11 @@ impl ToolCallAssembler {
         }
     }
 
-    /// The finished calls. `turn` makes ids that the server forgot differ from those of other turns.
+    /// The finished calls. `message_count` makes ids that the server forgot differ from those of other turns.
     ///
     /// # Errors
     /// A call of no function.
-    pub fn finish_calls(self, turn: usize) -> Result<Vec<ToolCall>, ModelError> {
+    pub fn finish_calls(self, message_count: usize) -> Result<Vec<ToolCall>, ModelError> {
         let mut calls: Vec<ToolCall> = Vec::with_capacity(self.list.len());
         for (number, piece) in self.list.into_iter().enumerate() {
             if piece.name.trim().is_empty() {
@@ -93,7 +93,7 @@ impl ToolCallAssembler {
             }
             let mut id = piece.id;
             if id.is_empty() || calls.iter().any(|call| call.id == id) {
-                id = format!("call_{turn}_{number}");
+                id = format!("call_{message_count}_{number}");
             }
             let empty = piece.arguments.trim().is_empty();
             let arguments = if empty { "{}".to_owned() } else { piece.arguments };

@@ -89,8 +89,10 @@ impl ProviderTransport {
         post: ProviderPostRequest,
         sink: &dyn DeltaSink,
     ) -> Result<ModelReply, ModelError> {
-        let (prompt_bytes, turn, tokens) = (post.body.len(), post.message_count, post.max_answer_tokens);
-        let ModelTimeouts { connect_timeout: connect, idle_timeout: idle, call, .. } = self.model_timeouts;
+        let (prompt_bytes, message_count, tokens) =
+            (post.body.len(), post.message_count, post.max_answer_tokens);
+        let ModelTimeouts { connect_timeout: connect, idle_timeout: idle, call_timeout: call, .. } =
+            self.model_timeouts;
         let limits = AnswerLimits { tokens, deadline: Instant::now() + call, call };
         let client = self.clients.get(address, connect)?;
         let response = self.send_request(client, address, post).await?;
@@ -108,7 +110,7 @@ impl ProviderTransport {
             limits,
         };
         let answer: A = reply_stream::read_reply(response, source, sink).await?;
-        answer.into_reply(prompt_bytes, turn)
+        answer.into_reply(prompt_bytes, message_count)
     }
 
     /// Gets a short document whole.

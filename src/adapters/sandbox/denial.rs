@@ -16,7 +16,7 @@ pub struct SandboxDenials {
     pub network: bool,
 }
 
-/// More of them say nothing new.
+/// Denial lines for each command; the rest is counted.
 const MOST: usize = 5;
 
 const READ_ONLY: [&str; 2] = ["Read-only file system", "EROFS"];
@@ -27,7 +27,7 @@ const NOT_PERMITTED: [&str; 9] = [
     "operation not permitted",
     "Device or resource busy",
     "EBUSY",
-    // a name cannot lead to a file on the other side of a wall
+    // a hard link or rename from one mount to another
     "Invalid cross-device link",
     "EXDEV",
     "Function not implemented",
@@ -66,7 +66,7 @@ const NO_NETWORK: [&str; 24] = [
     "Failed to connect to",
 ];
 
-/// What a path may not be.
+/// The words for a refused access: "may not be read", "may not be written".
 const NOT_READ: &str = "read";
 const NOT_WRITTEN: &str = "written";
 

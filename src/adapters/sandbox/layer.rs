@@ -20,7 +20,7 @@ pub enum WorkingLayer {
     Seatbelt,
 }
 
-/// The first ones are of old kernels only.
+/// Gaps of Landlock before version 6: the first two, then all of `LANDLOCK`.
 const LANDLOCK_OLD: &[&str] = &[
     "signals reach the user's other processes",
     "a process that leaves its group (setsid) is held, but may outlive the command",
@@ -39,8 +39,8 @@ const LANDLOCK: &[&str] = &[
     "modes, owners and times of the user's files outside can be changed, their contents cannot",
     "arguments of other processes are visible, their environment and memory are not",
     "with the network off a command has no loopback: tests with local servers fail",
-    "/tmp, /var/tmp and /run are the machine's own and cannot be written (TMPDIR names a private directory), and there are no terminals and no shared memory",
-    "next to something hidden in the project, commands cannot rename or remove files, nor read those that they have just made",
+    "/tmp, /var/tmp and /run cannot be written (use the private directory in TMPDIR); terminals and shared memory are missing",
+    "in a directory of the project with a hidden path, commands cannot rename or remove files, or read files that they just made",
 ];
 
 impl WorkingLayer {
@@ -56,10 +56,10 @@ impl WorkingLayer {
     pub fn gap_texts(&self) -> &'static [&'static str] {
         match self {
             Self::Bubblewrap(_) => &[
-                "files that do not exist yet where git and synthdev keep theirs are taken away after a command",
+                "new files that a command makes at protected paths of git and synthdev are removed after it, not prevented",
                 "with the network on, services of this machine are reachable, too",
-                "with the network off, services that listen on files are hidden only if they were there when the command \
-                 started, are bound to absolute paths and belong to no container",
+                "with the network off, a Unix socket stays reachable if it was made after the start, has no absolute path, or is a \
+                 container's",
             ],
             #[cfg(target_os = "linux")]
             Self::Landlock { version, .. } if *version < super::landlock_helper::SIGNALS_HELD => LANDLOCK_OLD,

@@ -153,7 +153,7 @@ impl ProvenanceLog {
                 let own = self.utterances.iter().rev().find(|spoken| spoken.state == state);
                 own.map_or_else(|| plain(ValueOriginKind::Reply), |spoken| spoken.source.clone())
             }
-            StateBody::Step(step) => {
+            StateBody::Action(step) => {
                 let arguments = self.last_tool_runs.get(&step.tool).cloned().unwrap_or_default();
                 ValueOrigin {
                     call: Some(OriginToolCall { tool: step.tool.clone(), arguments }),

@@ -124,7 +124,7 @@ fn source_text(source: &ValueOrigin) -> String {
         ValueOriginKind::Reply => format!("said by {agent}{at}"),
         ValueOriginKind::Tool => format!("result of a tool{at}{call}"),
         ValueOriginKind::Child => format!("given by the child workflow{at}"),
-        ValueOriginKind::Person => format!("answered by a person{at}"),
+        ValueOriginKind::Person => format!("answered by the user{at}"),
         ValueOriginKind::Branches => format!("brought together{at}"),
         ValueOriginKind::Item => format!("the item of the loop{at}"),
         ValueOriginKind::Script => format!("set by the script{at}"),

@@ -86,7 +86,7 @@ impl RunTracer {
         input: &Input,
         next: Option<&Input>,
     ) -> Option<StepExplanation> {
-        if let Some(Input::Returned(returned)) = next {
+        if let Some(Input::Rewound(returned)) = next {
             self.machine.halt_before(returned.step);
         }
         let job = input.answered_call().and_then(|call| self.jobs.remove(&call));
@@ -205,7 +205,7 @@ impl RunTracer {
                 let why = self.explain_entry(EntryCause::Branch { branch: branch.clone() }, Some(state));
                 self.add_target(EntryTarget::Body(start), why);
             }
-            Some(RunEvent::Returned { state, fork_of, .. }) => {
+            Some(RunEvent::Rewound { state, fork_of, .. }) => {
                 self.pending_rewind = Some((state.clone(), RewindNote { fork_of: fork_of.clone() }));
             }
             Some(_) | None => {}
@@ -358,7 +358,7 @@ impl RunTracer {
         // a run that moves to another definition emits `Resumed` after these events
         let resumed = |event: &RunEvent| matches!(event, RunEvent::Resumed { .. });
         let moved = matches!(moment.input, Input::Resumed(_)) && events.iter().skip(at).any(resumed);
-        let by = if moved || matches!(moment.input, Input::Returned(_)) {
+        let by = if moved || matches!(moment.input, Input::Rewound(_)) {
             ValueOriginKind::Outside
         } else if matches!(judged, Some(ScriptTask::Choose { .. })) {
             ValueOriginKind::Before

@@ -87,7 +87,7 @@ impl Machine {
 
     pub(super) fn on_action_done(&mut self, outcome: ToolOutcome) -> NextHandler {
         let Some((_, state)) = self.core.current_state() else { return NextHandler::Wait };
-        let StateBody::Step(step) = &state.work else { return NextHandler::Wait };
+        let StateBody::Action(step) = &state.work else { return NextHandler::Wait };
         if let Some(frame) = self.core.frame_mut() {
             frame.visit.step = None;
         }

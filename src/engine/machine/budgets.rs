@@ -22,7 +22,7 @@ use synthdev_domain::cost::{TokenPrice, TokenUsage};
 use synthdev_domain::model::{ModelChoice, ModelRequest};
 use synthdev_domain::workflow::Budget;
 
-/// Tokens of an answer, where nothing says how long it may be: what runs of before reckoned with.
+/// Tokens of an answer, where nothing says how long it may be: what older runs count with.
 const ANSWER_TOKENS: u64 = 4_096;
 /// A warning reports an answer that a budget limits to fewer tokens than this.
 const SHORT: u64 = 4_096;
@@ -137,7 +137,7 @@ impl BudgetTracker {
         }
     }
 
-    /// A model call begins: it counts, and what it may use is reserved. `None`: it is spared, which is done only
+    /// A model call begins: it counts, and what it may use is reserved. `None`: it is skipped, which is done only
     /// where nothing is bounded.
     pub(super) fn reserve_budget(&mut self, core: &mut MachineCore, request: Option<&ModelRequest>) {
         self.model_calls = self.model_calls.saturating_add(1);
@@ -260,7 +260,7 @@ impl BudgetTracker {
         }
     }
 
-    /// `model`: empty in runs of before it was named.
+    /// `model`: empty in older runs, which did not store it.
     fn warn_unknown_price(&mut self, core: &mut MachineCore, model: &str) {
         if std::mem::replace(&mut self.unknown_price_reported, true) {
             return;
@@ -345,7 +345,7 @@ impl BudgetTracker {
     }
 }
 
-/// Four characters a token, and the longest answer that was asked for: as runs of before reckoned.
+/// Four characters a token, and the longest answer that was asked for: as older runs count.
 #[expect(clippy::cast_precision_loss, reason = "token counts stay far below 2^53")]
 fn estimate_call(request: &ModelRequest) -> CallEstimate {
     let said = request.messages.iter().map(|message| {

@@ -29,7 +29,7 @@ pub(super) enum WindowUpdate {
     /// It begins later: what is no longer in it, in words.
     Moved(String),
     /// What it would lose is to be summed up first.
-    Sums(SummaryRequest),
+    Summarize(SummaryRequest),
 }
 
 impl PromptBuilder<'_> {
@@ -54,7 +54,7 @@ impl PromptBuilder<'_> {
             // each summary covers more than the one before, so this ends
             if let Some(covering) = free.then(|| summary::summary_coverage(sources)).flatten() {
                 let messages = (!spared).then(|| summary::summary_request_messages(sources, covering));
-                return (held, WindowUpdate::Sums(SummaryRequest { coverage: covering, messages }));
+                return (held, WindowUpdate::Summarize(SummaryRequest { coverage: covering, messages }));
             }
             let lost = prompt::dropped_between(sources, held, begin);
             if lost.entries == 0 {

@@ -166,7 +166,7 @@ impl Machine {
             | StateBody::Child { .. }
             | StateBody::Parallel(_)
             | StateBody::ForEach(_)
-            | StateBody::Step(_)
+            | StateBody::Action(_)
             | StateBody::Wait(_)
             | StateBody::Fail { .. } => None,
         });

@@ -1,4 +1,4 @@
-//! What model calls are charged for: answers, attempts of which none came, and calls that were stopped; each at the
+//! What model calls are charged for: answers, failed attempts, and calls that were stopped; each at the
 //! price of the model that the server says has served it. A price is never guessed.
 
 use std::sync::Arc;
@@ -42,7 +42,7 @@ impl Machine {
             charged_agents: BudgetTracker::charged_agents(&self.core, branch)
                 .map(|(workflow, agent)| (workflow.name.clone(), agent.id.clone()))
                 .collect(),
-            sums: matches!(turn.summarization, SummarizationState::Asked(_)),
+            is_summarizing: matches!(turn.summarization, SummarizationState::Asked(_)),
             requested_model: turn.requested_model.clone(),
         })
     }

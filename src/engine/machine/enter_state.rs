@@ -12,7 +12,7 @@ use synthdev_domain::workflow::{
     AgentFunction, ForEachSpec, PauseSpec, StateBody, StateSpec, ValueSource, WaitSpec, Workflow, plain_text,
 };
 
-/// Names that a run's path holds; what comes after them is one `…`.
+/// The most state names in a run's path; all further ones are shown as one `…`.
 const MOST_NAMES: usize = 500;
 
 impl Machine {
@@ -48,7 +48,7 @@ impl Machine {
             | StateBody::Child { .. }
             | StateBody::Parallel(_)
             | StateBody::ForEach(_)
-            | StateBody::Step(_)
+            | StateBody::Action(_)
             | StateBody::Pause(_)
             | StateBody::Wait(_)
             | StateBody::Fail { .. } => None,
@@ -137,7 +137,7 @@ impl Machine {
             }
             StateBody::Parallel(spec) => self.begin_parallel(spec),
             StateBody::ForEach(spec) => self.enter_for_each(spec),
-            StateBody::Step(step) => {
+            StateBody::Action(step) => {
                 let scripts: Vec<ScriptIx> =
                     step.arguments.iter().filter_map(|(_, input)| input_script(input)).collect();
                 if scripts.is_empty() { self.begin_action(step, &[]) } else { self.evaluate_values(scripts) }
@@ -174,7 +174,7 @@ impl Machine {
             | StateBody::Agent { .. }
             | StateBody::Child { .. }
             | StateBody::Parallel(_)
-            | StateBody::Step(_) => NextHandler::Wait,
+            | StateBody::Action(_) => NextHandler::Wait,
         }
     }
 
@@ -205,7 +205,7 @@ impl Machine {
             | StateBody::None
             | StateBody::Parallel(_)
             | StateBody::ForEach(_)
-            | StateBody::Step(_)
+            | StateBody::Action(_)
             | StateBody::Pause(_)
             | StateBody::Wait(_)
             | StateBody::Fail { .. } => None,

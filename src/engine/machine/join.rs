@@ -202,7 +202,7 @@ fn join_decision(state: &StateSpec, fork: &ParallelProgress) -> JoinDecision {
         StateBody::None
         | StateBody::Agent { .. }
         | StateBody::Child { .. }
-        | StateBody::Step(_)
+        | StateBody::Action(_)
         | StateBody::Pause(_)
         | StateBody::Wait(_)
         | StateBody::Fail { .. } => JoinDecision::GoOn,
@@ -219,7 +219,7 @@ fn tolerates_failures(work: &StateBody, fork: &ParallelProgress, failed: usize) 
         StateBody::None
         | StateBody::Agent { .. }
         | StateBody::Child { .. }
-        | StateBody::Step(_)
+        | StateBody::Action(_)
         | StateBody::Pause(_)
         | StateBody::Wait(_)
         | StateBody::Fail { .. } => false,

@@ -107,7 +107,7 @@ impl Machine {
                         | StateBody::Child { .. }
                         | StateBody::Parallel(_)
                         | StateBody::ForEach(_)
-                        | StateBody::Step(_)
+                        | StateBody::Action(_)
                         | StateBody::Wait(_)
                         | StateBody::Fail { .. } => None,
                     }

@@ -1,4 +1,4 @@
-//! `Input::Returned`: a run that is rewound, or a fork, is before a step again with the state it had then.
+//! `Input::Rewound`: a run that is rewound, or a fork, is before a step again with the state it had then.
 
 use serde_json::{Map, Value};
 
@@ -22,7 +22,7 @@ impl Machine {
         self.core.frame().map(|frame| Map::clone(&frame.data)).unwrap_or_default()
     }
 
-    pub(super) fn on_returned(&mut self, returned: RewindInput) {
+    pub(super) fn on_rewound(&mut self, returned: RewindInput) {
         let RewindInput { step, fork_of, set, program, spent, files, taken, .. } = returned;
         self.breakpoints.halt_before_step = None;
         if let Some(program) = program {
@@ -40,7 +40,7 @@ impl Machine {
             .next_state
             .map(|target| self.core.state_path(target))
             .unwrap_or_default();
-        self.core.emit_event(RunEvent::Returned { step, state, fork_of: fork_of.clone(), files });
+        self.core.emit_event(RunEvent::Rewound { step, state, fork_of: fork_of.clone(), files });
         if let Some((call, info)) = self.pending_snapshot().zip(taken) {
             let next = self.on_snapshot_taken(call, info);
             self.advance(next);

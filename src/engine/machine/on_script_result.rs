@@ -106,7 +106,7 @@ impl Machine {
                 }
             }
             StateBody::Child { workflow, inputs } => self.enter_child_workflow(*workflow, inputs, values),
-            StateBody::Step(step) => self.begin_action(step, values),
+            StateBody::Action(step) => self.begin_action(step, values),
             work @ (StateBody::ForEach(_)
             | StateBody::Pause(_)
             | StateBody::Wait(_)

@@ -106,7 +106,7 @@ impl MachineCore {
     /// Under which name "always" is remembered: a tool of agents, or this one step.
     pub(super) fn approval_name(&self, tool: &str) -> String {
         match self.current_state() {
-            Some((workflow, state)) if matches!(state.work, StateBody::Step(_)) => {
+            Some((workflow, state)) if matches!(state.work, StateBody::Action(_)) => {
                 format!("step:{}/{}", workflow.name, state.name)
             }
             _ => tool.to_owned(),

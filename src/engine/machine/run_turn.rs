@@ -1,4 +1,4 @@
-//! An agent's visit: what its input becomes, the next request, and the end of the visit.
+//! An agent's turn: what its input becomes, the next model request, and how the turn ends.
 
 use std::sync::Arc;
 
@@ -68,7 +68,7 @@ impl Machine {
         self.call_model()
     }
 
-    /// One shared entry, no model call; the last replies of the agents stay as they are.
+    /// `addUserMessage`: adds one shared entry. Calls no model and keeps the agents' last replies.
     pub(super) fn add_message(&mut self, ix: AgentIx, text: String) -> NextHandler {
         let Some(workflow) = self.core.workflow() else { return NextHandler::Wait };
         let Some(agent) = workflow.agent(ix) else { return NextHandler::Wait };
@@ -134,24 +134,24 @@ impl Machine {
         let Some(agent) = workflow.agent(turn.agent) else { return NextHandler::Wait };
         let places = workflow.contexts.get(agent.context.0).zip(conversations.get_mut(agent.context.0));
         let Some((context, conversation)) = places else { return NextHandler::Wait };
-        let seats = PromptBuilder {
+        let builder = PromptBuilder {
             workflow: &workflow,
             agent,
             context,
             system_context: &spec.brief,
             version: spec.machine_version,
         };
-        let moved = match seats.update_window(conversation, turn, spared) {
-            WindowUpdate::Sums(asked) => return self.call_for_summary(agent, context, asked),
+        let moved = match builder.update_window(conversation, turn, spared) {
+            WindowUpdate::Summarize(asked) => return self.call_for_summary(agent, context, asked),
             WindowUpdate::Moved(text) => Some(text),
             WindowUpdate::Stands => None,
         };
-        let (messages, outline) = match seats.build_messages(conversation, turn, spared) {
+        let (messages, outline) = match builder.build_messages(conversation, turn, spared) {
             Ok(seen) => seen,
             Err(overflow) => return NextHandler::fail(too_long(&overflow, context, &agent.choice)),
         };
         turn.requested_model = (!agent.choice.fallback.is_empty()).then(|| Box::new(agent.choice.clone()));
-        let cut = seats.new_shortening_warning(conversation, turn, outline.shortened_count);
+        let cut = builder.new_shortening_warning(conversation, turn, outline.shortened_count);
         let tool_choice = turn.choice.clone();
         self.warn_about_shortening(moved, cut);
         let mut request = messages.map(|messages| model_request(agent, state.clone(), messages, tool_choice));

@@ -11,7 +11,7 @@ impl Machine {
         // a run that ends in a branch has no other branch left
         let Some(call) = input.answered_call() else {
             // a rewound run is in the branch that is about to enter its state
-            let stands = matches!(input, Input::Returned(_) | Input::Resumed(_) | Input::Stopped { .. });
+            let stands = matches!(input, Input::Rewound(_) | Input::Resumed(_) | Input::Stopped { .. });
             return stands
                 || self.core.branches.current.phase == WaitState::Ending
                 || self.core.branches.switch_to(0);

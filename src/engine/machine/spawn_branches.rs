@@ -144,7 +144,7 @@ pub(super) fn branch_name(work: &StateBody, at: usize) -> String {
         | StateBody::Agent { .. }
         | StateBody::Child { .. }
         | StateBody::ForEach(_)
-        | StateBody::Step(_)
+        | StateBody::Action(_)
         | StateBody::Pause(_)
         | StateBody::Wait(_)
         | StateBody::Fail { .. } => format!("[{at}]"),

@@ -26,7 +26,7 @@ impl Machine {
             return !self.core.phase.is_halted();
         }
         let wakes = matches!(input, Input::Resumed(_) | Input::Cancelled { .. });
-        if matches!(input, Input::Returned(_)) {
+        if matches!(input, Input::Rewound(_)) {
             return self.core.phase.is_halted();
         }
         if self.core.phase.is_suspended() || self.core.phase.is_halted() {
@@ -120,7 +120,7 @@ impl Machine {
             .filter(|branch| is_waiting(&branch.phase))
             .min_by_key(|branch| branch.id);
         let error = failed.or(first).and_then(|branch| self.wait_reason(branch));
-        let by = if self.core.is_handing_over() { "somebody has paused it" } else { BY_YOU };
+        let by = if self.core.is_handing_over() { "another process paused it" } else { BY_YOU };
         let error =
             error.unwrap_or_else(|| self.core.with_location(RunError::new("paused", "The run waits", by)));
         self.status = if failed.is_some() { RunStatus::Failed } else { RunStatus::Paused };

@@ -153,7 +153,7 @@ pub(super) fn context_range<'a>(
     context_index.range(covered, sources.context.pin_first)
 }
 
-/// The log with the agent's own asides where they happened and the summary in the place of what it covers, all
+/// The log with the agent's own private messages where they happened and the summary in the place of what it covers, all
 /// without what may be left out before `from`; then the input, then what the visit has brought so far.
 pub(super) fn log_units<'a>(
     sources: &PromptSources<'a>,

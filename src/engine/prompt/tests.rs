@@ -481,7 +481,7 @@ fn sealed_thoughts_take_room_where_they_are_sent() {
         ("own ones", ModelProtocol::Anthropic, MACHINE_VERSION, 2_000),
         ("of another protocol", ModelProtocol::Responses, MACHINE_VERSION, 0),
         ("never sent", ModelProtocol::Chat, MACHINE_VERSION, 0),
-        ("not in runs of before", ModelProtocol::Anthropic, MEASURES_SINCE - 1, 0),
+        ("not in older runs", ModelProtocol::Anthropic, MEASURES_SINCE - 1, 0),
     ] {
         let (seat, visit) = (seat(protocol), turn(&agent("coder", ConversationSide::Assistant), None));
         let context = ContextSpec { tool_visibility: ToolVisibility::Full, ..context(50_000) };

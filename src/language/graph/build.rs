@@ -108,7 +108,7 @@ fn node_kind(state: &StateSpec) -> NodeKind {
         StateBody::Child { .. } => NodeKind::Child,
         StateBody::Parallel(_) => NodeKind::Parallel,
         StateBody::ForEach(_) => NodeKind::ForEach,
-        StateBody::Step(_) => NodeKind::Step,
+        StateBody::Action(_) => NodeKind::Step,
         StateBody::Pause(_) => NodeKind::Pause,
         StateBody::Wait(_) => NodeKind::Wait,
         StateBody::Fail { .. } => NodeKind::Fail,

@@ -38,7 +38,7 @@ pub(super) fn state_description(program: &WorkflowProgram, workflow: &Workflow, 
         }
         StateBody::Parallel(parallel) => scripted(branches_label(parallel)),
         StateBody::ForEach(each) => scripted(loop_label(workflow, each)),
-        StateBody::Step(step) => scripted(action_label(workflow, step)),
+        StateBody::Action(step) => scripted(action_label(workflow, step)),
         StateBody::Pause(pause) => {
             let what = match pause.kind {
                 PauseKind::Approval => "asks for approval",

@@ -112,7 +112,7 @@ impl FieldList<'_> {
                 self.add_text("branches", &names.join(", "));
             }
             StateBody::ForEach(each) => self.add_loop(each),
-            StateBody::Step(step) => self.add_action(step),
+            StateBody::Action(step) => self.add_action(step),
             StateBody::Pause(pause) => {
                 self.add_value("question", &pause.message);
                 self.add_text("choices", &pause.choices.join(", "));

@@ -124,7 +124,7 @@ impl GraphSketch {
 fn step(tool: &str, arguments: &[(&str, &str)]) -> StateBody {
     let argument =
         |(key, text): &(&str, &str)| (vec![(*key).to_owned()], ValueSource::Text((*text).to_owned()));
-    StateBody::Step(ActionSpec {
+    StateBody::Action(ActionSpec {
         tool: tool.to_owned(),
         risk: ToolRisk::Execute,
         arguments: arguments.iter().map(argument).collect(),

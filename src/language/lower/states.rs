@@ -116,7 +116,7 @@ impl<'b> WorkflowStateBuilder<'b> {
             WorkForm::Step(step) => {
                 let inputs: Vec<ValueSource> =
                     scripts.work.iter().map(|input| self.build_input(input)).collect();
-                StateBody::Step(ActionSpec {
+                StateBody::Action(ActionSpec {
                     tool: step.tool.value.clone(),
                     risk: step.risk.unwrap_or(ToolRisk::Execute),
                     arguments: build_arguments(&step.arguments, inputs),

@@ -47,9 +47,13 @@ const POLICY: [WordChoice<BranchErrors>; 2] = [
     declared_choice(
         "fail_fast",
         BranchErrors::FailFast,
-        "The first failure stops the others and fails the state (default).",
+        "As soon as too few can still succeed, the others are stopped and the state fails (default).",
     ),
-    declared_choice("collect", BranchErrors::Collect, "All finish; failures stand in the result."),
+    declared_choice(
+        "collect",
+        BranchErrors::Collect,
+        "A failed branch stops no other; its failure stands in the result.",
+    ),
 ];
 const POLICY_WORDS: &[WordMeaning] = &word_meanings(&POLICY);
 

@@ -112,9 +112,9 @@ fn needed_tools(scope: &TaskStates<'_>) -> String {
     let mut seen = BTreeSet::new();
     for state in scope.states() {
         let line = match &state.work {
-            StateBody::Step(_) if state.runs_here => continue,
-            StateBody::Step(step) if step.tool == "shell" => "- a shell, for shell steps".to_owned(),
-            StateBody::Step(step) if step.tool == "mcp" => {
+            StateBody::Action(_) if state.runs_here => continue,
+            StateBody::Action(step) if step.tool == "shell" => "- a shell, for shell steps".to_owned(),
+            StateBody::Action(step) if step.tool == "mcp" => {
                 let said = |name: &str| {
                     let given = step.arguments.iter().find(|(path, _)| path.len() == 1 && path[0] == name);
                     match given.map(|(_, input)| input) {

@@ -70,7 +70,13 @@ impl QueuedTask {
 /// The input of a step that was not done in time.
 fn missed_step_input(step: &TaskStep, why: &str) -> Input {
     let detail = format!("step {} was not done: {why}", super::step_id(step.call));
-    step_failure_input(step, why, detail.clone(), ModelError::Timeout { detail }, json!({"timed_out": true}))
+    step_failure_input(
+        step,
+        why,
+        detail.clone(),
+        ModelError::IdleTimeout { detail },
+        json!({"timed_out": true}),
+    )
 }
 
 /// The input of a step that got too many invalid results. A question's default does not apply: an invalid answer is not

@@ -18,7 +18,7 @@ pub enum StartRequest {
         input: String,
         sharing_mode: FileSharingMode,
     },
-    /// Single-agent mode; the run asks `Question::Message` when it is ready for text.
+    /// Single-agent mode; the run asks `UserQuestion::Message` when it is ready for text.
     Chat {
         role: String,
     },

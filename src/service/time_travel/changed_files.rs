@@ -74,10 +74,10 @@ fn is_before_first_step(handle: &RuntimeHandle, run: &RunSummary) -> bool {
     let last = record.events.iter().rev().find(|(_, event)| {
         matches!(
             event.event,
-            RunEvent::Returned { .. } | RunEvent::Resumed { .. } | RunEvent::RunStarted { .. }
+            RunEvent::Rewound { .. } | RunEvent::Resumed { .. } | RunEvent::RunStarted { .. }
         )
     });
-    last.is_none_or(|(_, event)| matches!(event.event, RunEvent::Returned { fork_of: Some(_), .. }))
+    last.is_none_or(|(_, event)| matches!(event.event, RunEvent::Rewound { fork_of: Some(_), .. }))
 }
 
 /// Whether something that may change files had begun since the last stored state: a run that was cut off, or waits in
@@ -89,7 +89,7 @@ fn has_unsnapshotted_changes(handle: &RuntimeHandle, events: &[(Timestamp, StepE
             RunEvent::SnapshotTaken { .. } => open = false,
             RunEvent::ToolStarted { tool, .. } if !handle.is_read_only_tool(tool) => open = true,
             // with files: they are those of a snapshot; without: the events do not show earlier changes any more
-            RunEvent::Returned { files, .. } => open = files.is_none(),
+            RunEvent::Rewound { files, .. } => open = files.is_none(),
             _ => {}
         }
     }

@@ -24,7 +24,7 @@ impl ConfigCatalog {
     }
 
     fn stray_key(&self, state: &StateSpec) -> Option<Diagnostic> {
-        let StateBody::Step(ActionSpec { tool, arguments, .. }) = &state.work else { return None };
+        let StateBody::Action(ActionSpec { tool, arguments, .. }) = &state.work else { return None };
         let literal = |name: &str| {
             arguments.iter().find(|(path, _)| path.len() == 1 && path[0] == name).map(|(_, input)| input)
         };

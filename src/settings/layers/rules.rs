@@ -353,7 +353,7 @@ pub const RULES: &[SettingRule] = &[
         &["SYNTHDEV_RETRY_LONGEST_DELAY_MS"],
         &[],
         "60000",
-        "longest wait before any attempt, also when the server asks for more",
+        "longest wait before an attempt; a server that asks for a longer one ends the attempts",
     ),
     setting_rule(
         "tools.terminal_timeout_seconds",

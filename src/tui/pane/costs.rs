@@ -199,7 +199,7 @@ fn budget_left_function(run: &RunView) -> Option<Box<dyn Fn(CostCurvePoint) -> f
     }
 }
 
-/// A value for each column. Calls of runs of before times were noted have a column each.
+/// A value for each column. Calls of older runs, which stored no time, have a column each.
 fn left_over_time(
     run: &RunView,
     points: &[CostCurvePoint],

@@ -250,7 +250,7 @@ impl RunTimeline {
     /// States, and everything that has no length.
     fn apply_state(&mut self, at: Timestamp, event: &RunEvent) {
         match event {
-            RunEvent::Returned { .. } | RunEvent::Finished { .. } => {
+            RunEvent::Rewound { .. } | RunEvent::Finished { .. } => {
                 self.close_all(at);
                 self.add_moment(at, event);
                 self.is_over = matches!(event, RunEvent::Finished { .. });

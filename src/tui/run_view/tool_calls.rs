@@ -119,7 +119,7 @@ impl ToolCallLog {
                 });
             }
             RunEvent::ToolRefused { agent, tool, reason } => self.on_refused(at, agent, tool, reason),
-            RunEvent::Finished { .. } | RunEvent::Returned { .. } => {
+            RunEvent::Finished { .. } | RunEvent::Rewound { .. } => {
                 for number in std::mem::take(&mut self.open_calls).into_values() {
                     let running = |call: &&mut ToolCallEntry| {
                         matches!(

@@ -77,7 +77,7 @@ fn on_run_event(model: &mut UiModel, run: &RunId, at: Timestamp, event: RunEvent
         history::on_resumed(model, run, at, &describe_event(at, &event));
     }
     if let Some(view) = model.run_mut(run) {
-        if matches!(event, RunEvent::Returned { .. }) {
+        if matches!(event, RunEvent::Rewound { .. }) {
             // it was stopped until the rewind
             view.worked_ms = view.elapsed_ms(view.last_event_at).unwrap_or(view.worked_ms);
             view.busy_since = None;
@@ -290,7 +290,7 @@ fn show_change(
         RunEvent::RunStarted { .. }
         | RunEvent::ConversationRenamed { .. }
         | RunEvent::Warning { .. }
-        | RunEvent::Returned { .. }
+        | RunEvent::Rewound { .. }
         | RunEvent::ScriptLog { .. }
         | RunEvent::ChildStarted { .. }
         | RunEvent::ChildFinished { .. }

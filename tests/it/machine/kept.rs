@@ -197,8 +197,10 @@ fn what_has_changed_files_is_not_forgotten() {
         expect: ActionExpectation::Ok,
     };
     for (version, snapshots) in [(RESTS_SINCE, 1), (RESTS_SINCE - 1, 0)] {
-        let mut one =
-            workflow(vec![state("start", agent_state(), 1), state("work", StateBody::Step(step.clone()), 2)]);
+        let mut one = workflow(vec![
+            state("start", agent_state(), 1),
+            state("work", StateBody::Action(step.clone()), 2),
+        ]);
         one.snapshot = SnapshotPolicy::Auto;
         let mut play = play_as_task(vec![one], version);
         let snapshot = |effect: &Effect| matches!(effect, Effect::TakeSnapshot { .. });
@@ -221,7 +223,7 @@ fn a_tool_that_changes_files_begins_when_the_snapshot_is_there() {
         arguments: vec![],
         expect: ActionExpectation::Ok,
     };
-    let mut one = workflow(vec![state("start", StateBody::Step(step), 1)]);
+    let mut one = workflow(vec![state("start", StateBody::Action(step), 1)]);
     one.snapshot = SnapshotPolicy::Auto;
     let mut play = play_as_task(vec![one], MACHINE_VERSION);
     let begun = |play: &Play| play.pending.iter().any(|effect| matches!(effect, Effect::RunTool { .. }));
@@ -260,7 +262,7 @@ fn a_run_in_which_nothing_can_change_files_takes_no_snapshot_unless_it_is_about_
         expect: ActionExpectation::Ok,
     };
     let mut play = Play::new(vec![one(SnapshotPolicy::Auto, vec![])], true);
-    let changed = one(SnapshotPolicy::Auto, vec![state("work", StateBody::Step(step), 2)]);
+    let changed = one(SnapshotPolicy::Auto, vec![state("work", StateBody::Action(step), 2)]);
     let mut program = spec(vec![changed], true).program;
     program.hash = "changed".to_owned();
     let resumed = ResumeInput { present: true, program: Some(program), ..ResumeInput::default() };

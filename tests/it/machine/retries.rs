@@ -6,7 +6,7 @@ use synthdev::domain::workflow::{ActionExpectation, ActionSpec, StateOutputSpec}
 
 fn shell() -> StateBody {
     let (tool, risk, arguments) = ("shell".to_owned(), ToolRisk::Read, Vec::new());
-    StateBody::Step(ActionSpec { tool, risk, arguments, expect: ActionExpectation::Ok })
+    StateBody::Action(ActionSpec { tool, risk, arguments, expect: ActionExpectation::Ok })
 }
 
 fn script_ran() -> Act {

@@ -199,7 +199,7 @@ fn what_was_allowed_and_held_is_judged_again_where_it_arrives() {
         expect: ActionExpectation::Ok,
     };
     for (arrived, then) in [(false, "run shell"), (true, "approve shell")] {
-        let flow = vec![workflow(vec![state("start", StateBody::Step(shell.clone()), 1)])];
+        let flow = vec![workflow(vec![state("start", StateBody::Action(shell.clone()), 1)])];
         let mut spec = spec(flow, true);
         spec.approvals = spec.approvals.approving_all();
         let mut one = Play::from_spec(spec);
@@ -277,7 +277,7 @@ fn where_nobody_is_there_it_is_parked_and_taken_up_by_whoever_comes() {
 #[test]
 fn it_stands_before_a_tool() {
     let step = |risk| {
-        StateBody::Step(ActionSpec {
+        StateBody::Action(ActionSpec {
             tool: "shell".to_owned(),
             risk,
             arguments: vec![],
@@ -419,7 +419,7 @@ fn an_approval_that_nobody_answers_is_a_no_after_its_time() {
         expect: ActionExpectation::Ok,
     };
     let limited = |seconds| {
-        let spec = spec(vec![workflow(vec![state("start", StateBody::Step(step.clone()), 1)])], true);
+        let spec = spec(vec![workflow(vec![state("start", StateBody::Action(step.clone()), 1)])], true);
         let approvals = ApprovalPolicy { deadline_s: seconds, ..spec.approvals.clone() };
         Play::from_spec(RunSpec { approvals, ..spec })
     };

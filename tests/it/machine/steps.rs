@@ -5,7 +5,7 @@ use synthdev::domain::tool::ToolRisk;
 use synthdev::domain::workflow::{ActionExpectation, ActionSpec};
 
 fn step(risk: ToolRisk, expect: ActionExpectation, arguments: Vec<(Vec<String>, ValueSource)>) -> StateBody {
-    StateBody::Step(ActionSpec { tool: "shell".to_owned(), risk, arguments, expect })
+    StateBody::Action(ActionSpec { tool: "shell".to_owned(), risk, arguments, expect })
 }
 
 fn done(ok: bool, data: Option<Value>) -> Act {

@@ -8,7 +8,7 @@ use synthdev::domain::workflow::{
 
 fn approval() -> StateBody {
     let (tool, risk) = ("shell".to_owned(), ToolRisk::Execute);
-    StateBody::Step(ActionSpec { tool, risk, arguments: Vec::new(), expect: ActionExpectation::Ok })
+    StateBody::Action(ActionSpec { tool, risk, arguments: Vec::new(), expect: ActionExpectation::Ok })
 }
 
 fn question() -> StateBody {

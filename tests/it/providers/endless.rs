@@ -155,7 +155,7 @@ async fn a_call_ends_in_time_however_busy_its_server_is() {
     let comment: Piece = |_| ": still here\n\n".to_owned();
     for behaviour in [Behaviour::raw_stream("").with_flood(comment), Behaviour::total_silence()] {
         let server = ModelServer::start_server(vec![behaviour]).await;
-        let patience = ModelTimeouts { call: Duration::from_millis(300), ..ModelTimeouts::default() };
+        let patience = ModelTimeouts { call_timeout: Duration::from_millis(300), ..ModelTimeouts::default() };
         let mut asked = request(&server.base_url);
         asked.choice.key = None;
         let answer = ModelProviders::new(BTreeMap::new(), patience).call(&asked, &Heard::default()).await;
@@ -262,14 +262,16 @@ async fn a_window_is_not_waited_for_longer_than_its_limit() {
     let patience = ModelTimeouts {
         connect_timeout: hours,
         idle_timeout: hours,
-        call: hours,
+        call_timeout: hours,
         ..ModelTimeouts::default()
     };
-    assert_eq!(patience.window, Duration::from_secs(2));
+    assert_eq!(patience.window_timeout, Duration::from_secs(2));
     let clock = Arc::new(SetClock::default());
-    let providers =
-        ModelProviders::new(BTreeMap::new(), ModelTimeouts { window: Duration::from_millis(20), ..patience })
-            .with_clock(clock.clone());
+    let providers = ModelProviders::new(
+        BTreeMap::new(),
+        ModelTimeouts { window_timeout: Duration::from_millis(20), ..patience },
+    )
+    .with_clock(clock.clone());
     let closed = ListServer::closed_address();
     for begun in [0, 60_000] {
         clock.0.store(begun, Ordering::Relaxed);

@@ -75,13 +75,13 @@ async fn what_is_under_way_there_comes_to_its_end_first() {
         times.display(),
         ready.display()
     );
-    let waits = StateBody::Step(ActionSpec {
+    let waits = StateBody::Action(ActionSpec {
         tool: "execute_terminal".into(),
         risk: ToolRisk::Execute,
         arguments: vec![(vec!["command".into()], ValueSource::Text(command))],
         expect: ActionExpectation::Ok,
     });
-    let touch = StateBody::Step(ActionSpec {
+    let touch = StateBody::Action(ActionSpec {
         tool: "execute_terminal".into(),
         risk: ToolRisk::Execute,
         arguments: vec![(vec!["command".into()], ValueSource::Text("true".into()))],

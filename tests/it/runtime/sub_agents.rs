@@ -38,7 +38,7 @@ fn loop_workflow(items: &Value, max_concurrency: Option<u32>, sub_agents: SubAge
         handed_out: (sub_agents == SubAgents::Items).then(Vec::new),
         sub_agent: None,
     });
-    let command = StateBody::Step(ActionSpec {
+    let command = StateBody::Action(ActionSpec {
         tool: "shell".into(),
         risk: ToolRisk::Execute,
         arguments: vec![(vec!["command".into()], ValueSource::Text("check".into()))],

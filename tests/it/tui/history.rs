@@ -126,7 +126,7 @@ fn resumed_desk() -> TuiHarness {
 #[test]
 fn a_fork_did_not_work_while_nobody_had_made_it_yet() {
     let mut events = past_events();
-    let back = RunEvent::Returned { step: 2, state: "code".into(), fork_of: Some("r0".into()), files: None };
+    let back = RunEvent::Rewound { step: 2, state: "code".into(), fork_of: Some("r0".into()), files: None };
     events.push((Timestamp(60_000), back));
     let mut desk = TuiHarness::new();
     desk.clock = 100_000;

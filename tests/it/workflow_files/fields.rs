@@ -148,7 +148,7 @@ fn names_of_use_stand_for_what_they_name() {
 
     let program =
         lower_start_state(json!({"type": "tool", "tool": "readme", "arguments": {"lines": 7}}), &more);
-    let StateBody::Step(step) = &program.workflows[0].states[0].work else { panic!() };
+    let StateBody::Action(step) = &program.workflows[0].states[0].work else { panic!() };
     assert_eq!((step.tool.as_str(), step.risk), ("read_file", ToolRisk::Read));
     assert_eq!(
         step.arguments,
@@ -191,7 +191,7 @@ fn actions_outside_become_steps() {
     ];
     for (start, tool, expect, arguments) in rows {
         let program = lower_start_state(start, &json!({}));
-        let StateBody::Step(step) = &program.workflows[0].states[0].work else { panic!() };
+        let StateBody::Action(step) = &program.workflows[0].states[0].work else { panic!() };
         assert_eq!((step.tool.as_str(), step.risk, &step.expect), (tool, ToolRisk::Execute, &expect));
         assert_eq!(argument_lines(&program, step), arguments);
     }

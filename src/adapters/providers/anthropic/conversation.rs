@@ -1,5 +1,5 @@
-//! The turns of a request, made of blocks: the user's and the model's strictly by turns, which tool results and what
-//! the user says after them share.
+//! Arranges messages as the turns of a request. User and model alternate; tool results and the user's text after them
+//! share one user turn.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use crate::providers::opaque_reasoning::insert_sealed;
 use crate::providers::tool_call_ids::CallIds;
 use synthdev_domain::message::{ChatMessage, ChatRole};
 
-/// What the protocol wants apart.
+/// The parts of a conversation that the protocol wants in separate fields.
 #[derive(Default, Debug)]
 pub struct AnthropicConversation {
     /// Blocks of the system text; none or one.

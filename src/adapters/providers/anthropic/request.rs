@@ -19,7 +19,7 @@ use super::thinking::ThinkingMode;
 /// Minimum `max_tokens` to send even if our estimate says that the window is full: the estimate may be wrong. A smaller
 /// `max_output_tokens` is sent as it is set.
 const LEAST_ANSWER: u64 = 1_024;
-/// Bytes of text and code per token, a cautious guess: a reply that does not fit is refused unasked.
+/// Bytes of text and code per token, low on purpose: servers refuse a request whose prompt and `max_tokens` together pass the window.
 const BYTES_PER_TOKEN: u64 = 3;
 
 /// The body of a request, without the content of its images.
@@ -70,8 +70,8 @@ pub fn build_with_images(request: &ModelRequest, images: &AttachedImages) -> Val
     Value::Object(body)
 }
 
-/// What is offered, and how binding that is. Tools that were used must be known to the server even where none is
-/// offered any more: then they are named, and forbidden.
+/// The tools of the request, and its `tool_choice`. Tools that were used must be known to the server even where none is
+/// offered any more: then they are declared, with `tool_choice` `none`.
 fn tool_list(tools: &[OfferedTool<'_>], used: &[String], choice: &ToolChoice) -> (Vec<Value>, Option<Value>) {
     if tools.is_empty() {
         let schema = json!({ "type": "object", "properties": {} });

@@ -135,7 +135,7 @@ fn tool_call_message(call: ToolCall) -> ChatCompletionMessageToolCalls {
     })
 }
 
-/// What is offered, and how binding that is.
+/// The tools of the request, and its `tool_choice`.
 fn tools_and_choice(
     request: &ModelRequest,
 ) -> (Vec<ChatCompletionTools>, ChatCompletionToolChoiceOption, Option<Value>) {

@@ -101,7 +101,7 @@ pub struct RecordedPartialReply {
     pub text: String,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reasoning: String,
-    /// What it used, as far as that is known; nothing in recordings of before it was noted.
+    /// What it used, as far as that is known; nothing in older recordings, which did not store it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub used: Option<AttemptUsage>,
 }

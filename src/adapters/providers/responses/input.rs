@@ -7,7 +7,7 @@ use crate::providers::opaque_reasoning::insert_sealed;
 use crate::providers::tool_call_ids::CallIds;
 use synthdev_domain::message::{ChatMessage, ChatRole};
 
-/// What the protocol wants apart.
+/// The parts of a conversation that the protocol wants in separate fields.
 #[derive(Default, Debug)]
 pub struct ResponsesInput {
     /// The system text.

@@ -204,7 +204,7 @@ fn parse_failure(
         Some("rate_limited" | "rate_limit") => ModelError::RateLimited { retry_after_ms, detail },
         Some("overloaded") => ModelError::Overloaded { retry_after_ms, detail },
         Some("transport") => ModelError::Transport { detail },
-        Some("timeout") => ModelError::Timeout { detail },
+        Some("timeout") => ModelError::IdleTimeout { detail },
         Some("auth") => ModelError::Auth { detail },
         Some("too_long") => ModelError::TooLong { detail },
         Some("refused") => ModelError::Refused { detail },

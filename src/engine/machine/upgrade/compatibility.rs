@@ -265,7 +265,7 @@ impl<'a> CompatibilityCheck<'a> {
 
     fn check_action(&mut self, at: &OccupiedState<'_>) {
         let tool = |state: &StateSpec| match &state.work {
-            StateBody::Step(step) => Some(step.tool.clone()),
+            StateBody::Action(step) => Some(step.tool.clone()),
             StateBody::None
             | StateBody::Agent { .. }
             | StateBody::Child { .. }

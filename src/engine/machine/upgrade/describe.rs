@@ -48,7 +48,7 @@ pub(super) fn work_kind(work: &StateBody) -> &'static str {
         StateBody::Child { .. } => "a sub-workflow",
         StateBody::Parallel(_) => "branches",
         StateBody::ForEach(_) => "a loop",
-        StateBody::Step(_) => "a tool",
+        StateBody::Action(_) => "a tool",
         StateBody::Pause(_) => "a pause",
         StateBody::Wait(_) => "a wait",
         StateBody::Fail { .. } => "a failure",
@@ -86,7 +86,7 @@ fn describe_work(program: &WorkflowProgram, workflow: &Workflow, work: &StateBod
             ("max_concurrency", format!("{:?}", spec.max_concurrency)),
             ("tolerated_failures", format!("{} {}", spec.tolerated_failures, spec.tolerated_percent)),
         ],
-        StateBody::Step(step) => describe_action(step, &all),
+        StateBody::Action(step) => describe_action(step, &all),
         StateBody::Pause(pause) => vec![
             ("kind", format!("{:?}", pause.kind)),
             ("message", input_source(workflow, &pause.message)),

@@ -53,7 +53,7 @@ impl CallDetailsBuilder {
         self.begin(at, step_event);
         self.end_model_call(at, &step_event.event);
         self.end_tool_call(at, &step_event.event);
-        if matches!(step_event.event, RunEvent::Finished { .. } | RunEvent::Returned { .. }) {
+        if matches!(step_event.event, RunEvent::Finished { .. } | RunEvent::Rewound { .. }) {
             self.is_run_over = true;
         }
     }

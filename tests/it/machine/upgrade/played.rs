@@ -166,7 +166,7 @@ impl Played {
             })
             .unwrap();
         let returned = RewindInput { kept: kept + 1, ..returned };
-        self.inputs.push((Timestamp(self.clock), Input::Returned(Box::new(returned))));
+        self.inputs.push((Timestamp(self.clock), Input::Rewound(Box::new(returned))));
         let replayed = replay_inputs(Arc::clone(&self.spec), self.inputs.clone());
         self.pending = replayed.pending().into_iter().map(|pending| pending.effect).collect();
         self.machine = replayed.machine;

@@ -93,7 +93,7 @@ fn action(luck: &mut Luck, near: &[StateIx]) -> StateBody {
         ValueSource::Script(ScriptIx(3)),
     ]);
     match luck.random_below(5) {
-        0 | 1 => StateBody::Step(ActionSpec {
+        0 | 1 => StateBody::Action(ActionSpec {
             tool: "shell".to_owned(),
             risk: luck.pick_item(&[ToolRisk::Read, ToolRisk::Write, ToolRisk::Execute]),
             arguments: (0..luck.random_below(3)).map(|at| (vec![format!("a{at}")], input.clone())).collect(),

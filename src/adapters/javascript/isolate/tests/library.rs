@@ -127,7 +127,7 @@ fn handlers_run_once_per_choice() {
         })
     };
     let to = |state: &str| format!("__next(next, bump, [\"early\", \"late\"]) === \"{state}\"");
-    // runs of before say the states in each condition
+    // older runs say the states in each condition
     for late in [to("late"), "__next(next, bump) === \"late\"".to_owned()] {
         let texts = [to("early"), late];
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
