@@ -127,11 +127,13 @@ pub enum SteeringAction {
     },
     /// Keeps a checkpoint of a task while it waits for its sub-agent.
     Keep {
+        /// The id of the task's branch.
         lane: u64,
         name: String,
     },
     /// Restores a task to its checkpoint.
     GoBack {
+        /// The id of the task's branch.
         lane: u64,
         name: String,
     },
