@@ -135,7 +135,7 @@ pub(crate) fn undo_run(context: &StartContext, run: &str, yes: bool) -> Result<u
     if plan.is_empty() {
         let snapshot = &files.snapshot;
         print_text(&format!(
-            "nothing to do: the files are as before run {} (snapshot {snapshot}){but}",
+            "nothing to undo: the files are as they were before run {} (snapshot {snapshot}){but}",
             run.id
         ))?;
         restore_files::print_unrestored(files);

@@ -457,8 +457,8 @@ fn check_resumable(
     }
     match status {
         RunStatus::Completed => over("is completed: there is nothing to go on with", back),
-        RunStatus::Cancelled => over("was cancelled", back),
-        _ => over("has failed where nothing can be tried again", back),
+        RunStatus::Cancelled => over("is cancelled", back),
+        _ => over("failed and cannot be retried", back),
     }
 }
 

@@ -29,9 +29,8 @@ pub use project::{
     UntrustedDefinitions,
 };
 pub use runs::{
-    FileWorkKind, FileWorkWatch, RestorePreview, ResumableRuns, RunFilter, RunListPurpose, RunRequest,
-    RunResponse, RunStepList, SearchHitLine, SnapshotOperation, TimeTravelOutcome, TimeTravelPreview,
-    TimeTravelRequest,
+    ActionPreview, FileWorkKind, FileWorkWatch, ResumableRuns, RunFilter, RunListPurpose, RunRequest,
+    RunResponse, RunStepList, SearchHitLine, SnapshotOperation, TimeTravelOutcome, TimeTravelRequest,
 };
 pub use setup::{SetupModel, SetupRequest, SetupResponse, SetupServer};
 pub use start::{PendingStart, StartPreparation, StartRequest, StartResponse};

@@ -52,7 +52,9 @@ impl TuiBackend {
                 RunResponse::Travelled,
             ),
             RunRequest::Snapshot(command) => self.answer_snapshot(command),
-            RunRequest::PlanRestore(id) => self.answer_restore_plan(id),
+            RunRequest::PlanRestore(id) => {
+                answer_blocking(move || snapshot_command::plan_restore(&wired, &id), RunResponse::Planned)
+            }
             RunRequest::FileProgress(watch) => self.answer_file_progress(watch),
             RunRequest::Watch => {
                 let writes = file_watch::watch_file(&wiring::history_path(&self.context.dirs.data));
@@ -138,10 +140,5 @@ impl TuiBackend {
             };
             RunResponse::FileProgress { watch, progress, at: wired.handle.now() }
         })
-    }
-
-    fn answer_restore_plan(&self, id: String) -> ServiceAnswer<RunResponse> {
-        let wired = self.current_runtime();
-        answer_blocking(move || snapshot_command::plan_restore(&wired, &id), RunResponse::RestorePlanned)
     }
 }

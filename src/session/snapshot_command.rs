@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use super::error_text::{to_slash_commands, with_hint};
+use crate::time_travel::SAFE;
 use synthdev_bootstrap::wiring::WiredRuntime;
 use synthdev_cli::snapshots;
 use synthdev_service::project_snapshots::{ProjectSnapshotError, SnapshotService};
-use synthdev_service::session::{RestorePreview, SnapshotOperation};
+use synthdev_service::session::{ActionPreview, RunRequest, SnapshotOperation};
 
 pub(crate) fn run_snapshot_command(
     wired: &WiredRuntime,
@@ -38,14 +39,17 @@ pub(crate) fn run_snapshot_command(
 }
 
 /// What a restore will do, as the command line says it.
-pub(crate) fn plan_restore(wired: &WiredRuntime, id: &str) -> Result<RestorePreview, String> {
+pub(crate) fn plan_restore(wired: &WiredRuntime, id: &str) -> Result<ActionPreview, String> {
     let service = SnapshotService::new(&wired.handle, Arc::clone(&wired.ports.snapshots));
     let plan = service.plan_restore(id).map_err(|error| to_slash_commands(&error_text(&error)))?;
-    Ok(RestorePreview {
-        snapshot: plan.info.id.to_string(),
-        body: snapshots::restore_plan_text(&plan),
-        is_empty: plan.is_empty(),
-    })
+    let (id, text) = (plan.info.id.to_string(), snapshots::restore_plan_text(&plan));
+    let title = format!("Restore snapshot {id}?");
+    if plan.is_empty() {
+        return Ok(ActionPreview { title, body: text, request: None });
+    }
+    let body = format!("{text}\n\n{SAFE}");
+    let request = Some(RunRequest::Snapshot(SnapshotOperation::Restore { id }));
+    Ok(ActionPreview { title, body, request })
 }
 
 fn error_text(error: &ProjectSnapshotError) -> String {

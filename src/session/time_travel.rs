@@ -14,7 +14,9 @@ use synthdev_engine::explain;
 use synthdev_ports::snapshot::SnapshotPort;
 use synthdev_runtime::handle::RuntimeHandle;
 use synthdev_service::run_list::find_runs;
-use synthdev_service::session::{RunStepList, TimeTravelOutcome, TimeTravelPreview, TimeTravelRequest};
+use synthdev_service::session::{
+    ActionPreview, RunRequest, RunStepList, TimeTravelOutcome, TimeTravelRequest,
+};
 use synthdev_service::time_travel::{
     DataAssignment, FileRestorePlan, FileScope, ForkChanges, RunSnapshots, StepFiles, StepPlan,
     TimeTravelError, TimeTravelNote, TimeTravelService, UndoPlan,
@@ -55,13 +57,13 @@ pub(crate) fn plan_travel(
     wired: &WiredRuntime,
     home: &str,
     travel: TimeTravelRequest,
-) -> Result<TimeTravelPreview, String> {
+) -> Result<ActionPreview, String> {
     let snapshots = ScreenRunSnapshots(wired);
     let service = TimeTravelService::new(&wired.handle, &snapshots);
     match travel {
         TimeTravelRequest::Undo { run } => {
             let summary = find_undoable_run(wired, home, run.as_deref())?;
-            preview_undo(&service.plan_undo(&summary).map_err(error_text)?)
+            Ok(preview_undo(&service.plan_undo(&summary).map_err(error_text)?))
         }
         TimeTravelRequest::Rewind { run, step } => {
             let summary = find_steppable_run(&wired.handle, home, run.as_deref(), step)?;
@@ -72,48 +74,62 @@ pub(crate) fn plan_travel(
             let summary = find_steppable_run(&wired.handle, home, run.as_deref(), step)?;
             let changes = ForkChanges { set: set.clone(), program: None };
             let plan = service.plan_fork(&summary, step, FileScope::Kept, changes).map_err(error_text)?;
-            Ok(TimeTravelPreview {
-                travel: TimeTravelRequest::Fork { run: Some(summary.id.to_string()), step, set },
+            Ok(ActionPreview {
                 title: format!("Fork {} {} before step {step}?", summary.workflow, summary.id),
                 body: format!("A new run begins with `{}`.{}", plan.step.state, note_paragraph(&plan.notes)),
+                request: travel_request(TimeTravelRequest::Fork {
+                    run: Some(summary.id.to_string()),
+                    step,
+                    set,
+                }),
             })
         }
     }
 }
 
-fn preview_undo(plan: &UndoPlan) -> Result<TimeTravelPreview, String> {
+fn preview_undo(plan: &UndoPlan) -> ActionPreview {
     let (run, beyond) = (&plan.run.id, unrestored_lines(&plan.files));
-    if plan.is_empty() {
-        let but = if beyond.is_empty() { "" } else { ", but for this" };
-        return Err(format!("nothing to undo: the files are as they were before run {run}{but}{beyond}"));
-    }
     let files = &plan.files;
     let count = snapshots::file_count_text(files.changes.len());
-    Ok(TimeTravelPreview {
-        title: format!("Undo {} {run}: {count}?", plan.run.workflow),
+    let title = format!("Undo {} {run}: {count}?", plan.run.workflow);
+    if plan.is_empty() {
+        let but = if beyond.is_empty() { "" } else { ", but for this" };
+        let body = format!("nothing to undo: the files are as they were before run {run}{but}{beyond}");
+        return ActionPreview { title, body, request: None };
+    }
+    ActionPreview {
+        title,
         body: format!("{}{beyond}\n\n{SAFE}", list_file_changes(files)),
-        travel: TimeTravelRequest::Undo { run: Some(run.to_string()) },
-    })
+        request: travel_request(TimeTravelRequest::Undo { run: Some(run.to_string()) }),
+    }
 }
 
-fn preview_rewind(plan: &StepPlan) -> TimeTravelPreview {
+fn preview_rewind(plan: &StepPlan) -> ActionPreview {
     let (run, step, state) = (&plan.run.id, plan.step.step, &plan.step.state);
     let notes = note_paragraph(&plan.notes);
     let told = rewound_files(&plan.files);
-    TimeTravelPreview {
+    ActionPreview {
         title: format!("Rewind {} {run} to before step {step}, {state}?", plan.run.workflow),
         body: format!(
             "Conversation and data go back to before `{state}`. Later steps are discarded, but their cost \
              remains.{notes}\n\n{told}"
         ),
-        travel: TimeTravelRequest::Rewind { run: Some(run.to_string()), step },
+        request: travel_request(TimeTravelRequest::Rewind { run: Some(run.to_string()), step }),
     }
+}
+
+fn travel_request(travel: TimeTravelRequest) -> Option<RunRequest> {
+    Some(RunRequest::Travel(travel))
 }
 
 /// What happens to the files when a run is rewound to a step.
 fn rewound_files(files: &StepFiles) -> String {
-    let Some(files) = files.restore_plan() else {
-        return "No files were stored by then: they stay as they are.".to_owned();
+    let files = match files {
+        StepFiles::Restored(files) => files,
+        StepFiles::Kept => return "The files stay as they are.".to_owned(),
+        StepFiles::Unknown { reason } => {
+            return format!("The files of this step cannot be restored: {reason}. They stay as they are.");
+        }
     };
     let beyond = unrestored_lines(files);
     if files.changes.is_empty() {
@@ -162,7 +178,7 @@ pub(crate) fn travel_to_step(
     }
 }
 
-const SAFE: &str = "A snapshot of the current files is taken first, so this can be undone.";
+pub(crate) const SAFE: &str = "A snapshot of the current files is taken first, so this can be undone.";
 
 fn rewound_outcome(plan: &StepPlan, restored: Option<SnapshotRestoreResult>) -> TimeTravelOutcome {
     let (run, step) = (&plan.run.id, &plan.step);

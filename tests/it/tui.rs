@@ -55,8 +55,8 @@ use synthdev::engine::input::UserAnswer;
 use synthdev::engine::steering::SteeringAction;
 use synthdev::runtime::command::RunCommand;
 use synthdev::service::session::{
-    DefinitionRequest, DefinitionResponse, LookupRequest, PendingStart, ProjectRequest, ProjectResponse,
-    RestorePreview, RoleLine, RunFilter, RunListPurpose, RunRequest, RunResponse, SessionRequest,
+    ActionPreview, DefinitionRequest, DefinitionResponse, LookupRequest, PendingStart, ProjectRequest,
+    ProjectResponse, RoleLine, RunFilter, RunListPurpose, RunRequest, RunResponse, SessionRequest,
     SnapshotOperation, StartPreparation, StartRequest, StartResponse, StatusFacts, WorkflowLine,
 };
 use synthdev::tui::display::DisplayRequest;
@@ -1293,19 +1293,23 @@ fn restoring_asks_with_the_list_of_files() {
     let mut desk = TuiHarness::new();
     desk.line("/snapshot restore ab12");
     assert_eq!(desk.take_commands().last(), Some(&UiCommand::ask(RunRequest::PlanRestore("ab12".into()))));
-    let plan =
-        |body: &str, is_empty| RestorePreview { snapshot: "ab12cd".into(), body: body.into(), is_empty };
-    let empty = plan("nothing to do: the files are as in snapshot ab12cd", true);
-    desk.send_message(UiMessage::answered(RunResponse::RestorePlanned(Ok(empty))));
+    let restore = RunRequest::Snapshot(SnapshotOperation::Restore { id: "ab12cd".into() });
+    let plan = |body: &str, request| ActionPreview {
+        title: "Restore snapshot ab12cd?".into(),
+        body: body.into(),
+        request,
+    };
+    let empty = plan("nothing to do: the files are as in snapshot ab12cd", None);
+    desk.send_message(UiMessage::answered(RunResponse::Planned(Ok(empty))));
     desk.key(KeyCode::Char('y'));
     assert_eq!(desk.take_commands(), [], "there is no question: the letter is typed");
     desk.key(KeyCode::Backspace);
-    let body = "to go back to snapshot ab12cd (manual):\n  revert       src/main.rs\n  delete       new.txt";
-    desk.send_message(UiMessage::answered(RunResponse::RestorePlanned(Ok(plan(body, false)))));
+    let body = "to go back to snapshot ab12cd (manual):\n  revert       src/main.rs\n  delete       new.txt\n\n\
+                A snapshot of the current files is taken first, so this can be undone.";
+    desk.send_message(UiMessage::answered(RunResponse::Planned(Ok(plan(body, Some(restore.clone()))))));
     desk.check_frames("restore");
     desk.key(KeyCode::Char('y'));
-    let restore = SnapshotOperation::Restore { id: "ab12cd".into() };
-    assert_eq!(desk.take_commands(), [UiCommand::ask(RunRequest::Snapshot(restore))]);
+    assert_eq!(desk.take_commands(), [UiCommand::ask(restore)]);
 }
 
 #[test]

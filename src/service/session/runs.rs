@@ -90,14 +90,13 @@ pub enum RunResponse {
     Steps(Result<RunStepList, String>),
     /// The reason as text.
     Explained(Result<String, String>),
-    /// An error if there is nothing to do.
-    Planned(Result<TimeTravelPreview, String>),
+    /// The reason as text.
+    Planned(Result<ActionPreview, String>),
     Travelled(Result<TimeTravelOutcome, String>),
     Snapshot {
         command: SnapshotOperation,
         text: Result<String, String>,
     },
-    RestorePlanned(Result<RestorePreview, String>),
     FileProgress {
         watch: FileWorkWatch,
         progress: FileProgress,
@@ -175,13 +174,13 @@ pub enum TimeTravelRequest {
     Fork { run: Option<String>, step: u32, set: Vec<(Vec<String>, Value)> },
 }
 
-/// The effects of a rewind, an undo or a fork, for the user to confirm.
+/// The effects of an action, for the user to confirm.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct TimeTravelPreview {
-    /// With the run's whole id.
-    pub travel: TimeTravelRequest,
+pub struct ActionPreview {
     pub title: String,
     pub body: String,
+    /// What the screen asks for after a yes, with whole ids. `None`: there is nothing to do, as `body` says.
+    pub request: Option<RunRequest>,
 }
 
 /// The result of a rewind, an undo or a fork.
@@ -214,14 +213,4 @@ pub enum SnapshotOperation {
     Delete {
         id: String,
     },
-}
-
-/// What a restore of a snapshot will do, for the user to confirm.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct RestorePreview {
-    /// The whole id.
-    pub snapshot: String,
-    pub body: String,
-    /// The files are as in the snapshot: `body` says so, and there is nothing to confirm.
-    pub is_empty: bool,
 }

@@ -15,7 +15,7 @@ use crate::msg::UiCommand;
 use crate::pane::graph::WHEEL_COLUMNS;
 use crate::transcript::item::{ItemTone, TranscriptBlock, TranscriptItem};
 use synthdev_domain::ids::{CallId, RunId, Timestamp};
-use synthdev_service::session::{RunResponse, TimeTravelOutcome, TimeTravelPreview};
+use synthdev_service::session::{ActionPreview, RunRequest, RunResponse, TimeTravelOutcome};
 
 mod clicks;
 mod cursor;
@@ -235,14 +235,15 @@ pub(super) fn finish_opening(model: &mut UiModel, run: &str, error: Option<&Stri
     true
 }
 
-fn on_travel_planned(archive: &mut HistoryBrowser, plan: Result<TimeTravelPreview, String>) {
+fn on_travel_planned(archive: &mut HistoryBrowser, plan: Result<ActionPreview, String>) {
     archive.pending_wait = None;
     match plan {
-        Ok(TimeTravelPreview { travel, title, body }) => {
+        Ok(ActionPreview { title, body, request: Some(RunRequest::Travel(travel)) }) => {
             let items = vec![TranscriptItem::Block(TranscriptBlock::new(ItemTone::Plain, "", &body))];
             archive.page = Some(Box::new(HistoryTextView::new(HistoryText { title, items, step: None })));
             archive.question = Some(HistoryPrompt::Agree { travel, is_armed: false });
         }
+        Ok(ActionPreview { body, .. }) => archive.show_note(&body),
         Err(why) => archive.show_error(&why),
     }
 }

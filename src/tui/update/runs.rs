@@ -6,9 +6,10 @@ use crate::model::UiModel;
 use crate::msg::UiCommand;
 use crate::report::history as report;
 use crate::transcript::item::{BlockBodyStyle, ItemTone, TranscriptBlock, TranscriptItem};
-use synthdev_service::session::{
-    FileWorkKind, RestorePreview, RunRequest, RunResponse, SnapshotOperation, TimeTravelPreview,
-};
+use synthdev_service::session::{ActionPreview, FileWorkKind, RunResponse, SnapshotOperation};
+
+/// The title where nothing was done.
+const UNCHANGED: &str = "Nothing was changed";
 
 pub(super) fn on_response(model: &mut UiModel, response: RunResponse) -> Vec<UiCommand> {
     let Some(response) = history_browser::take_time_travel_response(model, response) else {
@@ -37,18 +38,13 @@ pub(super) fn on_response(model: &mut UiModel, response: RunResponse) -> Vec<UiC
             let title = format!("Steps of {} {}", steps.workflow, steps.run);
             model.add_item(TranscriptItem::report_item(&title, &report::steps_text(&steps)));
         }
-        RunResponse::Planned(Ok(TimeTravelPreview { travel, title, body })) => {
-            let travel = UiCommand::ask(RunRequest::Travel(travel));
-            model.push_question(QuestionDialog::for_confirmation(&title, &body, travel));
-        }
+        RunResponse::Planned(Ok(preview)) => confirm_action(model, preview),
         RunResponse::Travelled(Ok(done)) => history::on_travelled(model, done),
         RunResponse::Steps(Err(reason)) => show_error(model, "There are no steps to show", &reason),
         RunResponse::Planned(Err(reason)) | RunResponse::Travelled(Err(reason)) => {
-            show_error(model, "Nothing was changed", &reason);
+            show_error(model, UNCHANGED, &reason);
         }
         RunResponse::Snapshot { command, text } => on_snapshot_done(model, command, text),
-        RunResponse::RestorePlanned(Ok(preview)) => on_restore_planned(model, preview),
-        RunResponse::RestorePlanned(Err(reason)) => show_error(model, "Snapshot", &reason),
         RunResponse::FileProgress { watch, progress, at } => {
             return file_work::on_progress(model, watch, progress, at);
         }
@@ -76,15 +72,15 @@ fn on_snapshot_done(model: &mut UiModel, command: SnapshotOperation, text: Resul
     }
 }
 
-fn on_restore_planned(model: &mut UiModel, preview: RestorePreview) {
-    let RestorePreview { snapshot: id, body, is_empty } = preview;
-    if is_empty {
-        return model.show_answer("Snapshot", &body);
+/// The question for what a command would do, if there is something to do.
+fn confirm_action(model: &mut UiModel, preview: ActionPreview) {
+    let ActionPreview { title, body, request } = preview;
+    match request {
+        Some(request) => {
+            model.push_question(QuestionDialog::for_confirmation(&title, &body, UiCommand::ask(request)));
+        }
+        None => model.show_answer(UNCHANGED, &body),
     }
-    let title = format!("Restore snapshot {id}?");
-    let body = format!("{body}\n\nA snapshot of the current files is taken first, so this can be undone.");
-    let command = UiCommand::ask(RunRequest::Snapshot(SnapshotOperation::Restore { id }));
-    model.push_question(QuestionDialog::for_confirmation(&title, &body, command));
 }
 
 fn show_error(model: &mut UiModel, title: &str, reason: &str) {

@@ -3,7 +3,7 @@
 
 use synthdev::domain::journal::{RunProgress, RunSummary};
 use synthdev::service::session::{
-    RunRequest, RunResponse, TimeTravelOutcome, TimeTravelPreview, TimeTravelRequest,
+    ActionPreview, RunRequest, RunResponse, TimeTravelOutcome, TimeTravelRequest,
 };
 use synthdev::tui::display::{DisplayRequest, DisplayResponse};
 use synthdev::tui::history_browser::run_comparison::{ComparedFact, ComparedStep, RunComparison};
@@ -507,8 +507,8 @@ fn a_failed_run_is_retried_and_the_history_is_left() {
 fn files_are_listed_before_they_go_back() {
     let mut desk = opened_browser(many_rows(1, 1), false);
     let travel = TimeTravelRequest::Undo { run: Some("run000000001".into()) };
-    let plan = || TimeTravelPreview {
-        travel: TimeTravelRequest::Undo { run: Some("run000000001".into()) },
+    let plan = || ActionPreview {
+        request: Some(RunRequest::Travel(TimeTravelRequest::Undo { run: Some("run000000001".into()) })),
         title: "Undo coder_reviewer run000000001: 1 file?".into(),
         body: "  revert       src/lib.rs\n\nA snapshot of the current files is taken first.".into(),
     };
@@ -537,9 +537,9 @@ fn files_are_listed_before_they_go_back() {
     assert!(desk.draw_screen(80, 24).contains("/snapshot restore cd34"), "the conversation tells it, too");
     let mut desk = opened_browser(many_rows(1, 1), false);
     desk.key(KeyCode::Char('u'));
-    desk.send_message(UiMessage::answered(RunResponse::Planned(Err(
-        "nothing to undo: the files are as they were".into(),
-    ))));
+    let body = "nothing to undo: the files are as they were".into();
+    let none = ActionPreview { title: "Undo?".into(), body, request: None };
+    desk.send_message(UiMessage::answered(RunResponse::Planned(Ok(none))));
     assert!(desk.draw_screen(80, 24).contains("nothing to undo: the files are as they were"));
 }
 

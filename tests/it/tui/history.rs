@@ -7,8 +7,8 @@ use synthdev::engine::steering::{Breakpoint, SteeringAction};
 use synthdev::runtime::preview::RunPreview;
 use synthdev::service::conversations::ConversationSummaryLine;
 use synthdev::service::session::{
-    DefinitionRequest, ResumableRuns, RunFilter, RunListPurpose, RunRequest, RunResponse, RunStepList,
-    SearchHitLine, SessionRequest, StartRequest, TimeTravelOutcome, TimeTravelPreview, TimeTravelRequest,
+    ActionPreview, DefinitionRequest, ResumableRuns, RunFilter, RunListPurpose, RunRequest, RunResponse,
+    RunStepList, SearchHitLine, SessionRequest, StartRequest, TimeTravelOutcome, TimeTravelRequest,
 };
 use synthdev::tui::display::{DisplayRequest, DisplayResponse};
 use synthdev::tui::past_run::{PastRun, SHOWN};
@@ -883,8 +883,8 @@ fn journeys_are_planned_agreed_and_told() {
     assert_eq!(desk.take_commands().pop(), Some(UiCommand::ask(RunRequest::Plan(travel.clone()))));
     let title = "Rewind coder_reviewer r1 to before step 2, code?".to_owned();
     let body = "Conversation and data go back.\n  delete       new.txt\n  revert       a.txt".to_owned();
-    desk.send_message(UiMessage::answered(RunResponse::Planned(Ok(TimeTravelPreview {
-        travel: travel.clone(),
+    desk.send_message(UiMessage::answered(RunResponse::Planned(Ok(ActionPreview {
+        request: Some(RunRequest::Travel(travel.clone())),
         title,
         body,
     }))));

@@ -1,0 +1,102 @@
+//! What a call would do, as approvals show it: one arm for each tool that has a preview.
+//!
+//! Owns which tool shows what; each tool makes its own preview. Refuses to run anything.
+
+use serde::de::DeserializeOwned;
+
+use super::mcp_call::McpCallArguments;
+use super::tool_context::ToolContext;
+use super::{
+    ProjectTools, apply_patch, edit_file, execute_terminal, http_request, mcp_call, own_tool, send_input,
+    shell, web_fetch, write_file,
+};
+use synthdev_domain::command_preview::command_preview;
+use synthdev_domain::tool::{ToolInvocation, ToolPreview};
+
+impl ProjectTools {
+    /// `None`: the tool needs no preview.
+    pub(super) async fn build_preview(&self, invocation: &ToolInvocation) -> Option<ToolPreview> {
+        match invocation.tool.as_str() {
+            write_file::NAME => {
+                let plan =
+                    |project: &ToolContext, call| Ok(write_file::plan_change(project, &call)?.to_preview());
+                Some(self.change_preview(invocation, plan).await)
+            }
+            edit_file::NAME => {
+                let plan =
+                    |project: &ToolContext, call| Ok(edit_file::plan_change(project, &call)?.to_preview());
+                Some(self.change_preview(invocation, plan).await)
+            }
+            apply_patch::NAME => {
+                let plan =
+                    |project: &ToolContext, call| Ok(apply_patch::plan_patch(project, &call)?.to_preview());
+                Some(self.change_preview(invocation, plan).await)
+            }
+            execute_terminal::NAME => {
+                Some(self.shown_command::<execute_terminal::ExecuteTerminalArguments>(invocation))
+            }
+            shell::NAME => Some(self.shown_command::<shell::ShellArguments>(invocation)),
+            send_input::NAME => Some(self.preview_arguments(invocation, |arguments| {
+                send_input::preview_call(&self.project, invocation, &arguments)
+            })),
+            web_fetch::NAME => {
+                Some(self.preview_arguments(invocation, |arguments| web_fetch::preview_call(&arguments)))
+            }
+            http_request::NAME => {
+                Some(self.preview_arguments(invocation, |arguments| http_request::preview_call(&arguments)))
+            }
+            mcp_call::NAME => {
+                Some(self.preview_arguments(invocation, |arguments| mcp_call::preview_call(&arguments)))
+            }
+            other => {
+                if let Some(tool) = self.project.own_tools.get(other) {
+                    return Some(own_tool::preview_call(&self.project, tool, invocation));
+                }
+                let (address, _) = self.servers.find_tool(other)?;
+                let arguments = McpCallArguments::of_agent(address, invocation.arguments.clone());
+                Some(mcp_call::preview_call(&arguments))
+            }
+        }
+    }
+
+    fn preview_arguments<T: DeserializeOwned>(
+        &self,
+        invocation: &ToolInvocation,
+        preview: impl FnOnce(T) -> ToolPreview,
+    ) -> ToolPreview {
+        self.read_arguments(invocation).map_or_else(|problem| cannot_apply(&problem), preview)
+    }
+
+    /// A preview of the command; its arguments are those that `T` accepts.
+    fn shown_command<T: DeserializeOwned>(&self, invocation: &ToolInvocation) -> ToolPreview {
+        let ToolInvocation { tool, arguments, .. } = invocation;
+        let preview = || match command_preview(tool, arguments) {
+            Some(ToolPreview::Command { command, cwd, warning, background, reach, .. }) => {
+                let ports = self.project.ports_for(invocation);
+                ToolPreview::Command { command, cwd, warning, ports, background, reach }
+            }
+            _ => cannot_apply("it has no command"),
+        };
+        self.read_arguments::<T>(invocation).map_or_else(|problem| cannot_apply(&problem), |_| preview())
+    }
+
+    /// Large files make slow diffs, so this never runs on the async workers.
+    async fn change_preview<T: DeserializeOwned + Send + 'static>(
+        &self,
+        invocation: &ToolInvocation,
+        plan: impl FnOnce(&ToolContext, T) -> Result<ToolPreview, String> + Send + 'static,
+    ) -> ToolPreview {
+        let arguments = match self.read_arguments(invocation) {
+            Ok(arguments) => arguments,
+            Err(problem) => return cannot_apply(&problem),
+        };
+        let shown = self.run_blocking(move |project| {
+            plan(project, arguments).unwrap_or_else(|problem| cannot_apply(&problem))
+        });
+        shown.await.unwrap_or_else(|| cannot_apply("the preview could not be made"))
+    }
+}
+
+fn cannot_apply(problem: &str) -> ToolPreview {
+    ToolPreview::Text { text: format!("This call would fail: {problem}") }
+}
