@@ -132,7 +132,9 @@ fn layout_block(
                 markdown::layout_markdown(shown, look.text_options(INDENT, theme.text()), rows)
             }
             BlockBodyStyle::Diff => {
-                diff::layout_diff(shown.split('\n'), None, look.text_options(INDENT, theme.text()), rows)
+                let (state, page) =
+                    (diff::DiffLayoutState::default(), look.text_options(INDENT, theme.text()));
+                diff::layout_diff(shown.split('\n'), state, page, rows)
             }
         }
     }

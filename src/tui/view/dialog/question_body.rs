@@ -19,7 +19,7 @@ pub(super) fn layout_body(dialog: &QuestionDialog, columns: usize, theme: ColorT
         columns,
         inside: columns.saturating_sub(display_width(MARK)).max(1),
         theme,
-        numbers: diff::LineNumbers::default(),
+        diff_state: diff::DiffLayoutState::default(),
         rows: Vec::new(),
     };
     let mut rest = dialog.body.as_slice();
@@ -50,7 +50,7 @@ struct BodyLayout {
     /// Beside the mark.
     inside: usize,
     theme: ColorTheme,
-    numbers: diff::LineNumbers,
+    diff_state: diff::DiffLayoutState,
     rows: Vec<Line<'static>>,
 }
 
@@ -73,7 +73,7 @@ impl BodyLayout {
             QuestionLine::Blank { count, line_sign } => {
                 for sign in line_sign.iter().cycle().take(*count) {
                     let mut unseen = Vec::new();
-                    self.numbers.layout_line(sign.encode_utf8(&mut [0; 4]), &[], self.page(), &mut unseen);
+                    self.diff_state.layout_line(sign.encode_utf8(&mut [0; 4]), &[], self.page(), &mut unseen);
                 }
                 self.rows.push(Line::styled(line.text(), theme.dim_style()));
             }
@@ -86,7 +86,7 @@ impl BodyLayout {
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
         let mut rows = Vec::new();
         for (line, changed) in texts.iter().zip(diff::changed_words(&texts)) {
-            self.numbers.layout_line(line, &changed, self.page(), &mut rows);
+            self.diff_state.layout_line(line, &changed, self.page(), &mut rows);
         }
         self.push_marked(rows);
     }
