@@ -6,12 +6,9 @@ use ratatui::text::{Line, Span};
 use crate::dialog::QuestionDialog;
 use crate::text::{display_width, wrap_line};
 use crate::theme::ColorTheme;
-use crate::transcript::line_wrap::TextLayoutOptions;
+use crate::transcript::line_wrap::{TextLayoutOptions, WIDEST_PROSE};
 use crate::transcript::{diff, markdown};
 use synthdev_domain::question_text::{MARK, QuestionLine};
-
-/// Words are not read well in longer rows.
-const WIDEST_WORDS: usize = 120;
 
 /// Every row of the text, at this width.
 pub(super) fn layout_body(dialog: &QuestionDialog, columns: usize, theme: ColorTheme) -> Vec<Line<'static>> {
@@ -58,11 +55,11 @@ impl BodyLayout {
     fn push_line(&mut self, line: &QuestionLine) {
         let theme = self.theme;
         match line {
-            QuestionLine::Own(text) => self.rows.extend(plain_rows(text, self.columns.min(WIDEST_WORDS))),
+            QuestionLine::Own(text) => self.rows.extend(plain_rows(text, self.columns.min(WIDEST_PROSE))),
             QuestionLine::Warning(_) | QuestionLine::Danger(_) => {
                 let danger = matches!(line, QuestionLine::Danger(_));
                 let style = if danger { theme.bad_style() } else { theme.warning_style() };
-                let rows = plain_rows(&line.text(), self.columns.min(WIDEST_WORDS));
+                let rows = plain_rows(&line.text(), self.columns.min(WIDEST_PROSE));
                 self.rows.extend(rows.into_iter().map(|row| row.style(style)));
             }
             QuestionLine::Quoted(text) => {
@@ -93,7 +90,7 @@ impl BodyLayout {
 
     fn push_markdown(&mut self, lines: &[QuestionLine]) {
         let text = lines.iter().map(QuestionLine::text).collect::<Vec<_>>().join("\n");
-        let page = TextLayoutOptions { columns: self.inside.min(WIDEST_WORDS), ..self.page() };
+        let page = TextLayoutOptions { columns: self.inside.min(WIDEST_PROSE), ..self.page() };
         let mut rows = Vec::new();
         markdown::layout_markdown(&text, page, &mut rows);
         self.push_marked(rows);
