@@ -24,11 +24,11 @@ use synthdev_cli::time_travel::ForkReport;
 use synthdev_cli::{exit, json_output, snapshots, time_travel};
 use synthdev_domain::journal::RunSummary;
 use synthdev_domain::workflow::WorkflowProgram;
-use synthdev_engine::explain::report_lines;
 use synthdev_runtime::handle::RuntimeHandle;
 use synthdev_runtime::time_travel::{ReplayVerdict, RunStep};
 use synthdev_service::conversations::is_conversation;
 use synthdev_service::run_control::{self, ControlAction};
+use synthdev_service::run_reports;
 use synthdev_service::time_travel::{
     FileScope, ForkChanges, ForkOutcome, StepFiles, StepPlan, TimeTravelError, TimeTravelNote,
     TimeTravelService,
@@ -206,11 +206,12 @@ pub(crate) fn control_run(context: &StartContext, run: &str, wanted: ControlActi
 
 pub(crate) fn explain_step(context: &StartContext, run: &str, step: u32, json: bool) -> Result<u8> {
     let (wired, run) = find_run(context, run)?;
-    let why = wired.handle.explain_step(&run.id, step).map_err(store_error)?;
     if json {
+        let why = run_reports::explain_step(&wired.handle, &run.id, step).map_err(store_error)?;
         json_output::write_pretty_json(&why, &mut std::io::stdout().lock())?;
     } else {
-        print_text(&report_lines(&why).join("\n"))?;
+        let text = run_reports::explain_step_text(&wired.handle, &run.id, step).map_err(store_error)?;
+        print_text(&text)?;
     }
     Ok(exit::COMPLETED)
 }

@@ -18,13 +18,12 @@ use synthdev_domain::ids::{CallId, RunId, Timestamp};
 use synthdev_domain::journal::{RunQuery, RunStatus, RunSummary};
 use synthdev_domain::number_format::format_duration;
 use synthdev_domain::workflow::plain_text;
-use synthdev_engine::explain;
 use synthdev_runtime::handle::RuntimeHandle;
 use synthdev_service::run_agents::{StartedAgent, StartedAgentsBuilder};
 use synthdev_service::run_events::record_event;
 use synthdev_service::run_files::{RunFiles, StepFileChanges};
 use synthdev_service::run_list::{self, FoundRun, FoundRuns, WordSearch};
-use synthdev_service::run_reports::{AlignedSide, AlignedStep, RunDiff, RunDiffSide};
+use synthdev_service::run_reports::{AlignedSide, AlignedStep, RunDiff, RunDiffSide, explain_step_text};
 use synthdev_settings::catalog::ConfigCatalog;
 use synthdev_tui::history_browser::run_comparison::{ComparedFact, ComparedStep, RunComparison};
 use synthdev_tui::history_browser::run_list::{FOUND, PAGE};
@@ -211,11 +210,8 @@ impl TuiHistoryReader {
     }
 
     fn explain_step(&self, run: &RunId, step: u32) -> Result<HistoryText, String> {
-        let why = self
-            .handle()
-            .explain_step(run, step)
+        let text = explain_step_text(self.handle(), run, step)
             .map_err(|error| to_slash_commands(&store_error_text(&error)))?;
-        let text = explain::report_lines(&why).join("\n");
         let items = vec![TranscriptItem::Block(TranscriptBlock::new(ItemTone::Plain, "", &text))];
         Ok(HistoryText { title: format!("why step {step}"), items, step: None })
     }

@@ -10,10 +10,10 @@ use synthdev_bootstrap::wiring::WiredRuntime;
 use synthdev_cli::snapshots;
 use synthdev_domain::journal::{RunQuery, RunSummary};
 use synthdev_domain::snapshot::SnapshotRestoreResult;
-use synthdev_engine::explain;
 use synthdev_ports::snapshot::SnapshotPort;
 use synthdev_runtime::handle::RuntimeHandle;
 use synthdev_service::run_list::find_runs;
+use synthdev_service::run_reports::explain_step_text;
 use synthdev_service::session::{
     ActionPreview, RunRequest, RunStepList, TimeTravelOutcome, TimeTravelRequest,
 };
@@ -44,12 +44,11 @@ pub(crate) fn explain_step(
     step: u32,
 ) -> Result<String, String> {
     let summary = find_run(handle, home, run, |_| true)?;
-    let why = handle.explain_step(&summary.id, step).map_err(|error| {
+    let why = explain_step_text(handle, &summary.id, step).map_err(|error| {
         let steps = format!("/why {} lists its steps", summary.id);
         to_slash_commands(&with_hint(&error.message, Some(&steps)))
     })?;
-    let lines = explain::report_lines(&why).join("\n");
-    Ok(format!("{} {}\n{lines}", summary.workflow, summary.id))
+    Ok(format!("{} {}\n{why}", summary.workflow, summary.id))
 }
 
 /// What would happen. Changes nothing.

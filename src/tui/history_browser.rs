@@ -77,6 +77,8 @@ pub struct BrowsedRun {
     pub roster: AgentRoster,
     /// Its graph, over the steps.
     pub graph: Option<Box<BrowsedGraph>>,
+    /// The number under which the graph on screen was asked for again.
+    pub pending_graph: Option<u64>,
 }
 
 /// What is known of a run.
@@ -228,6 +230,7 @@ impl BrowsedRun {
             chosen_bar: None,
             roster: AgentRoster::default(),
             graph: None,
+            pending_graph: None,
         }
     }
 

@@ -54,6 +54,17 @@ pub struct ThemePalette {
     pub dim: Option<Color>,
     /// No two are the same.
     pub agents: [Color; AGENT_COLORS],
+    /// `None`: added and removed lines have no ground of their own.
+    pub diff: Option<DiffGrounds>,
+}
+
+/// What is behind the lines of a diff. Every other colour of the theme is readable on it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct DiffGrounds {
+    pub added: Color,
+    pub removed: Color,
+    /// In place of the terminal's dim, which is too faint there.
+    pub dim: Color,
 }
 
 const DARK16: ThemePalette = ThemePalette {
@@ -71,9 +82,18 @@ const DARK16: ThemePalette = ThemePalette {
         Color::LightYellow,
         Color::LightRed,
     ],
+    diff: None,
 };
 
-const DARK: ThemePalette = ThemePalette { agents: indexed([80, 177, 111, 114, 215, 211]), ..DARK16 };
+const DARK: ThemePalette = ThemePalette {
+    agents: indexed([80, 177, 111, 114, 215, 211]),
+    diff: Some(DiffGrounds {
+        added: Color::Indexed(22),
+        removed: Color::Indexed(52),
+        dim: Color::Indexed(250),
+    }),
+    ..DARK16
+};
 
 const LIGHT: ThemePalette = ThemePalette {
     good: Color::Indexed(28),
@@ -83,6 +103,11 @@ const LIGHT: ThemePalette = ThemePalette {
     attention: Color::Indexed(90),
     dim: None,
     agents: indexed([30, 90, 25, 64, 130, 161]),
+    diff: Some(DiffGrounds {
+        added: Color::Indexed(194),
+        removed: Color::Indexed(224),
+        dim: Color::Indexed(240),
+    }),
 };
 
 const LIGHT16: ThemePalette = ThemePalette {
@@ -93,6 +118,7 @@ const LIGHT16: ThemePalette = ThemePalette {
     attention: Color::Magenta,
     dim: None,
     agents: [Color::Blue, Color::Magenta, Color::Green, Color::Red, Color::Cyan, Color::Black],
+    diff: None,
 };
 
 const CONTRAST_DARK: ThemePalette = ThemePalette {
@@ -110,6 +136,7 @@ const CONTRAST_DARK: ThemePalette = ThemePalette {
         Color::LightBlue,
         Color::LightRed,
     ],
+    diff: None,
 };
 
 const CONTRAST_LIGHT: ThemePalette = ThemePalette {
@@ -120,6 +147,7 @@ const CONTRAST_LIGHT: ThemePalette = ThemePalette {
     attention: Color::Indexed(53),
     dim: Some(Color::Reset),
     agents: indexed([18, 53, 22, 88, 94, 23]),
+    diff: None,
 };
 
 /// Colours of the 256.
@@ -190,6 +218,9 @@ impl ColorTheme {
             return Self::plain();
         }
         let palette = if terminal.has_all_colors() { palette } else { palette.without_rgb() };
+        // the grounds are of the 256
+        let diff = palette.diff.filter(|_| terminal.has_256());
+        let palette = ThemePalette { diff, ..palette };
         Self { kind: ThemeKind::Own, palette }
     }
 
@@ -279,6 +310,26 @@ impl ColorTheme {
         line.add_modifier(Modifier::REVERSED)
     }
 
+    /// Added and removed lines of a diff have a ground of their own.
+    pub fn has_diff_grounds(self) -> bool {
+        self.palette.diff.is_some() && self.kind != ThemeKind::Plain
+    }
+
+    /// A part of a diff's line that begins with this sign.
+    pub fn on_diff_ground(self, style: Style, sign: char) -> Style {
+        let Some(grounds) = self.palette.diff.filter(|_| self.has_diff_grounds()) else { return style };
+        let ground = match sign {
+            '+' => grounds.added,
+            '-' => grounds.removed,
+            _ => return style,
+        };
+        let style = style.bg(ground);
+        match style.add_modifier.contains(Modifier::DIM) {
+            true => style.remove_modifier(Modifier::DIM).fg(grounds.dim),
+            false => style,
+        }
+    }
+
     /// One look for the whole row, whatever the looks of its parts.
     pub fn selected_style(self) -> Style {
         let plain = Style::new().fg(Color::Reset).bg(Color::Reset).remove_modifier(Modifier::DIM);
@@ -330,6 +381,7 @@ impl ThemePalette {
             attention: nearest_indexed(self.attention),
             dim: self.dim.map(nearest_indexed),
             agents: self.agents.map(nearest_indexed),
+            diff: self.diff,
         }
     }
 }
@@ -475,5 +527,44 @@ mod tests {
         let all = TerminalEnvironment { colorterm: Some("truecolor".into()), ..terminal(false, "", "xterm") };
         assert_eq!(ColorTheme::own_theme(palette, &all).good_style().fg, Some(palette.good));
         assert_eq!(ColorTheme::own_theme(palette, &terminal(true, "", "")), ColorTheme::plain());
+    }
+
+    /// Red, green and blue of the named colours as xterm has them, and of the cube and the greys.
+    fn rgb(color: Color) -> [u8; 3] {
+        match color {
+            Color::Green => [0, 205, 0],
+            Color::Yellow => [205, 205, 0],
+            Color::Cyan => [0, 205, 205],
+            Color::Indexed(number @ 232..) => [8 + 10 * (number - 232); 3],
+            Color::Indexed(number @ 16..) => {
+                let level = |part: u8| [0, 95, 135, 175, 215, 255][usize::from(part)];
+                let cube = number - 16;
+                [level(cube / 36), level(cube / 6 % 6), level(cube % 6)]
+            }
+            other => unreachable!("{other:?}"),
+        }
+    }
+
+    /// Of two colours, 1 to 21.
+    fn contrast(one: [u8; 3], other: [u8; 3]) -> f64 {
+        let light = |color: [u8; 3]| {
+            let part = |at: usize| (f64::from(color[at]) / 255.0).powf(2.2);
+            0.2126 * part(0) + 0.7152 * part(1) + 0.0722 * part(2) + 0.05
+        };
+        light(one).max(light(other)) / light(one).min(light(other))
+    }
+
+    #[test]
+    fn every_colour_of_code_is_readable_on_the_grounds_of_a_diff() {
+        for (palette, text) in [(DARK, [229; 3]), (LIGHT, [0; 3])] {
+            let grounds = palette.diff.unwrap();
+            for ground in [grounds.added, grounds.removed] {
+                let colors = [palette.good, palette.warning, palette.accent, grounds.dim].map(rgb);
+                for color in colors.into_iter().chain([text]) {
+                    let found = contrast(color, rgb(ground));
+                    assert!(found >= 3.0, "{color:?} on {ground:?}: {found:.1}");
+                }
+            }
+        }
     }
 }

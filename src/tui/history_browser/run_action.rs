@@ -28,9 +28,9 @@ impl RunAction {
         Self::Pause,
         Self::Cancel,
         Self::Retry,
+        Self::Undo,
         Self::Fork,
         Self::Rewind,
-        Self::Undo,
         Self::Export,
         Self::Compare,
     ];

@@ -1,10 +1,12 @@
-//! Unified diffs: added and removed lines coloured, with their numbers; long ones by their first lines.
+//! Unified diffs: added and removed lines told apart by sign, number and ground, the words of a known language coloured
+//! as in a block of code. Line by line: what is not laid out costs nothing.
 
 use std::ops::Range;
 
 use ratatui::style::Style;
 use ratatui::text::Line;
 
+use super::highlight::{HighlightState, LanguageSyntax, find_file_language, highlight_line};
 use super::line_wrap::{LinePrefix, StyledPiece, TextLayoutOptions, blank_columns, push, push_wrapped};
 use crate::theme::ColorTheme;
 
@@ -34,29 +36,39 @@ struct DiffHunkPosition {
     new_remaining: usize,
 }
 
-/// Lays out cleaned lines. What is no part of a diff is shown as it is. `shift` is added to every number; the lines that
-/// say where a part begins are then left out, as they would be wrong.
+/// How lines begin that name the file below them, of unified diffs and of patches for models.
+const FILE_NAMES: [&str; 5] = ["--- ", "+++ ", "*** Update File: ", "*** Add File: ", "*** Delete File: "];
+
+/// Lays out cleaned lines. What is no part of a diff is shown as it is.
 pub fn layout_diff<'a>(
     lines: impl Iterator<Item = &'a str>,
-    shift: Option<usize>,
+    mut state: DiffLayoutState,
     page: TextLayoutOptions,
     rows: &mut Vec<Line<'static>>,
 ) {
-    let mut numbers = LineNumbers { hunk_position: DiffHunkPosition::default(), shift };
     let lines: Vec<&str> = lines.collect();
     for (line, changed) in lines.iter().zip(changed_words(&lines)) {
-        numbers.layout_line(line, &changed, page, rows);
+        state.layout_line(line, &changed, page, rows);
     }
 }
 
-/// Current line numbers of a diff that is laid out line by line.
+/// What earlier lines of a diff say about the next one: its numbers, its language, and what is open in both files.
 #[derive(Clone, Copy, Default)]
-pub struct LineNumbers {
+pub struct DiffLayoutState {
     hunk_position: DiffHunkPosition,
     shift: Option<usize>,
+    language: Option<&'static LanguageSyntax>,
+    old_open: HighlightState,
+    new_open: HighlightState,
 }
 
-impl LineNumbers {
+impl DiffLayoutState {
+    /// `path`: the file, where no line of the diff names it. `shift` is added to every number; the lines that say where a
+    /// part begins are then left out, as they would be wrong.
+    pub fn for_file(path: &str, shift: Option<usize>) -> Self {
+        Self { shift, language: find_file_language(path), ..Self::default() }
+    }
+
     /// Lays out the next line; `changed` are the parts of it that are emphasized.
     pub fn layout_line(
         &mut self,
@@ -66,6 +78,10 @@ impl LineNumbers {
         rows: &mut Vec<Line<'static>>,
     ) {
         let theme = page.theme;
+        if line.starts_with("@@") {
+            // what is open there is not known
+            (self.old_open, self.new_open) = Default::default();
+        }
         if let Some(next) = parse_hunk_header(line, self.shift.unwrap_or(0)) {
             let first = self.hunk_position.new_line == 0;
             self.hunk_position = next;
@@ -75,49 +91,102 @@ impl LineNumbers {
                 Some(_) => push(&[(theme.dim_style(), "⋯")], page.columns, page.indent, 0, rows),
             };
         }
-        let style = diff_style(line, theme);
-        let pieces = emphasized_pieces(line, changed, style, theme);
-        match line_number(line, &mut self.hunk_position) {
-            Some(number) => {
-                let (digits, columns) = (number.to_string(), 5);
-                let left = format!(
-                    "{}{}{digits} ",
-                    blank_columns(page.indent),
-                    blank_columns(columns - digits.len().min(columns))
-                );
-                let lead = LinePrefix {
-                    style: theme.dim_style(),
-                    first_row: &left,
-                    other_rows: blank_columns(left.len() + 1),
-                };
-                push_wrapped(&pieces, lead, page.columns, rows);
+        if let Some(name) = self.named_file(line) {
+            if name != "/dev/null" {
+                self.language = find_file_language(name);
             }
-            None if self.hunk_position.is_complete()
-                && (line.starts_with("+++ ") || line.starts_with("--- ")) =>
-            {
-                push(&[(theme.bold_style(), line)], page.columns, page.indent, 0, rows);
-            }
-            None => push(&pieces, page.columns, page.indent, 0, rows),
+            return push(&[(theme.bold_style(), line)], page.columns, page.indent, 0, rows);
         }
+        let number = line_number(line, &mut self.hunk_position);
+        let pieces = emphasized_pieces(self.line_pieces(line, number.is_some(), theme), changed, theme);
+        let Some(number) = number else { return push(&pieces, page.columns, page.indent, 0, rows) };
+        let (digits, columns) = (number.to_string(), 5);
+        let left = format!(
+            "{}{}{digits} ",
+            blank_columns(page.indent),
+            blank_columns(columns - digits.len().min(columns))
+        );
+        let style = if line.starts_with(['+', '-']) { diff_style(line, theme) } else { theme.dim_style() };
+        let lead = LinePrefix { style, first_row: &left, other_rows: blank_columns(left.len() + 1) };
+        push_wrapped(&pieces, lead, page.columns, rows);
+    }
+
+    /// The file that a line between two parts names.
+    fn named_file<'a>(&self, line: &'a str) -> Option<&'a str> {
+        let name = FILE_NAMES.iter().find_map(|mark| line.strip_prefix(mark));
+        name.filter(|_| self.hunk_position.is_complete())
+    }
+
+    /// A line in its colours: the sign, and the words of the language behind it.
+    fn line_pieces<'a>(
+        &mut self,
+        line: &'a str,
+        is_numbered: bool,
+        theme: ColorTheme,
+    ) -> Vec<StyledPiece<'a>> {
+        let plain = diff_style(line, theme);
+        let sign = line.chars().next().filter(|sign| matches!(sign, '+' | '-' | ' '));
+        let Some(sign) = sign.filter(|_| is_numbered || self.language.is_some()) else {
+            return vec![(plain, line)];
+        };
+        let (mark, words) = line.split_at(1);
+        let Some(language) = self.language else {
+            if !theme.has_diff_grounds() {
+                return vec![(plain, line)];
+            }
+            let words_style = theme.on_diff_ground(theme.text(), sign);
+            return vec![(theme.on_diff_ground(theme.bold_style(), sign), mark), (words_style, words)];
+        };
+        let has_ground = sign != ' ' && theme.has_diff_grounds();
+        let mark_style = if has_ground { theme.bold_style() } else { plain };
+        let mut pieces = vec![(mark_style, mark)];
+        let side = if sign == '-' { &mut self.old_open } else { &mut self.new_open };
+        let before = *side;
+        pieces.extend(highlight_line(words, language, side, theme.text(), theme));
+        if sign == ' ' {
+            // both files have it
+            if self.old_open == before {
+                self.old_open = self.new_open;
+            } else {
+                highlight_line(words, language, &mut self.old_open, theme.text(), theme);
+            }
+        }
+        for piece in &mut pieces {
+            piece.0 = theme.on_diff_ground(piece.0, sign);
+        }
+        pieces
     }
 }
 
-/// A line in pieces: the changed parts look different, also without colours.
+/// The same with the changed parts in another look, also without colours.
 fn emphasized_pieces<'a>(
-    line: &'a str,
+    pieces: Vec<StyledPiece<'a>>,
     changed: &[Range<usize>],
-    style: Style,
     theme: ColorTheme,
 ) -> Vec<StyledPiece<'a>> {
-    let mut pieces = Vec::with_capacity(changed.len() * 2 + 1);
-    let mut from = 0;
-    for part in changed {
-        pieces.push((style, &line[from..part.start]));
-        pieces.push((theme.changed_style(style), &line[part.clone()]));
-        from = part.end;
+    if changed.is_empty() {
+        return pieces;
     }
-    pieces.push((style, &line[from..]));
-    pieces
+    let mut out = Vec::with_capacity(pieces.len() + changed.len() * 2);
+    let (mut start, mut parts) = (0, changed.iter().peekable());
+    for (style, text) in pieces {
+        let end = start + text.len();
+        let mut at = start;
+        while let Some(part) = parts.peek().filter(|part| part.start < end) {
+            let (from, to) = (part.start.max(at), part.end.min(end));
+            out.push((style, &text[at - start..from - start]));
+            out.push((theme.changed_style(style), &text[from - start..to - start]));
+            at = to;
+            if part.end > end {
+                break;
+            }
+            parts.next();
+        }
+        out.push((style, &text[at - start..]));
+        start = end;
+    }
+    out.retain(|(_, text)| !text.is_empty());
+    out
 }
 
 impl DiffHunkPosition {
@@ -159,13 +228,17 @@ fn parse_hunk_header(line: &str, shift: usize) -> Option<DiffHunkPosition> {
 
 #[cfg(test)]
 mod tests {
+    use ratatui::style::Modifier;
+    use ratatui::text::Span;
+
     use super::*;
+    use crate::theme::TerminalEnvironment;
 
     fn check(text: &str, shift: Option<usize>, expected: &[&str]) {
         let page =
             TextLayoutOptions { columns: 20, indent: 0, base: Style::new(), theme: ColorTheme::default() };
         let mut rows = Vec::new();
-        layout_diff(text.lines(), shift, page, &mut rows);
+        layout_diff(text.lines(), DiffLayoutState::for_file("", shift), page, &mut rows);
         let shown: Vec<String> = rows.iter().map(ToString::to_string).collect();
         assert_eq!(shown, expected, "{text}");
     }
@@ -201,5 +274,64 @@ mod tests {
             &["@@ -x +1 @@", "+a", "@@ -1,9 +1,9 @@", "    1  b"],
         );
         check("@@ -1 +99999999999999 @@\n+a", None, &["@@ -1 ", "+99999999999999 @@", "+a"]);
+    }
+
+    /// The parts behind each line's number that look different from their neighbours, the emphasized ones in brackets.
+    fn check_words(theme: ColorTheme, path: &str, text: &str, expected: &[&str]) {
+        let page = TextLayoutOptions { columns: 60, indent: 0, base: Style::new(), theme };
+        let mut rows = Vec::new();
+        layout_diff(text.lines(), DiffLayoutState::for_file(path, None), page, &mut rows);
+        let part = |span: &Span<'_>, from: usize| match span.style.add_modifier.contains(Modifier::REVERSED) {
+            true => format!("[{}]", &span.content[from..]),
+            false => span.content[from..].to_string(),
+        };
+        // behind the number, which may look like the sign
+        let shown: Vec<String> = rows
+            .iter()
+            .filter(|row| row.to_string().starts_with("    "))
+            .map(|row| {
+                let parts = row.spans.iter().enumerate();
+                let parts = parts.map(|(at, span)| part(span, if at == 0 { 6 } else { 0 }));
+                parts.filter(|part| !part.is_empty()).collect::<Vec<_>>().join("|")
+            })
+            .collect();
+        assert_eq!(shown, expected, "{path} {}: {text}", theme.name());
+        let has_ground = |sign: &str| {
+            let spans =
+                rows.iter().filter(|row| row.to_string()[6..].starts_with(sign)).flat_map(|row| &row.spans);
+            spans.filter(|span| span.style.bg.is_some()).count() > 0
+        };
+        let grounds = ["+", "-", " "].map(has_ground);
+        assert_eq!(grounds, [theme.has_diff_grounds(), theme.has_diff_grounds(), false], "{}", theme.name());
+    }
+
+    #[test]
+    fn the_words_of_a_changed_line_have_the_colours_of_its_language() {
+        let terminal = TerminalEnvironment { term: Some("xterm-256color".to_owned()), ..Default::default() };
+        let code =
+            "@@ -1,5 +1,5 @@\n fn a() { // x\n-    old(\"1\");\n+    old(2);\n /* é\n-b\n+c */ let\n fn";
+        let named = format!("--- a/x.rs\n+++ b/x.rs\n{code}");
+        let made = format!("--- /dev/null\n+++ b/x.rs\n{code}");
+        let gone = format!("--- a/x.rs\n+++ /dev/null\n{code}");
+        let colored = [
+            " |fn| a() { |// x",
+            "-|    old(|[\"1\"]|);",
+            "+|    old(|[2]|);",
+            " |/* é",
+            // what is open in one file is not in the other
+            "-|b",
+            "+|c */| |let",
+            " |fn",
+        ];
+        for theme in ["dark", "light", "dark16", "light16", "high-contrast"] {
+            let theme = ColorTheme::find_theme(theme, &terminal).unwrap();
+            check_words(theme, "src/x.rs", code, &colored);
+            for text in [&named, &made, &gone] {
+                check_words(theme, "", text, &colored);
+            }
+        }
+        let plain =
+            [" fn a() { // x", "-    old(|[\"1\"]|);", "+    old(|[2]|);", " /* é", "-b", "+c */ let", " fn"];
+        check_words(ColorTheme::find_theme("dark16", &terminal).unwrap(), "x.txt", code, &plain);
     }
 }

@@ -8,7 +8,7 @@ use crate::theme::ColorTheme;
 
 mod languages;
 
-pub use languages::{LanguageSyntax, find_language};
+pub use languages::{LanguageSyntax, find_file_language, find_language};
 
 /// What is open at the end of a line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

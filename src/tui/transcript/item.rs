@@ -102,6 +102,9 @@ pub struct ToolFileDiff {
     pub diff: String,
     /// Line number of its first line in the file; 1 until that is known. `None`: it is a patch of several files.
     pub first_line: Option<usize>,
+    /// The file; empty: the diff names its files.
+    #[serde(default)]
+    pub path: String,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -156,7 +159,7 @@ impl ToolFileDiff {
             arguments.get(name).and_then(Value::as_str).map(|text| clean_text(text).into_owned())
         };
         if let Some(patch) = text("patch").filter(|patch| patch.len() <= Self::MOST) {
-            return Some(Self { diff: patch, first_line: None });
+            return Some(Self { diff: patch, first_line: None, path: String::new() });
         }
         let (old, new) = (text("old_text")?, text("new_text").unwrap_or_default());
         if old.len() + new.len() > Self::MOST {
@@ -165,7 +168,8 @@ impl ToolFileDiff {
         let ended = |text: String| if text.is_empty() || text.ends_with('\n') { text } else { text + "\n" };
         let (old, new) = (ended(old), ended(new));
         let diff = TextDiff::configure().timeout(DIFF_TIME).diff_lines(&old, &new).unified_diff().to_string();
-        (!diff.is_empty()).then_some(Self { diff, first_line: Some(1) })
+        let path = text("file_path").or_else(|| text("path")).unwrap_or_default();
+        (!diff.is_empty()).then_some(Self { diff, first_line: Some(1), path })
     }
 
     /// How many lines it adds, and how many it removes.

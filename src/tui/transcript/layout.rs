@@ -4,7 +4,7 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use super::item::{BlockBodyStyle, ItemTone, TranscriptBlock, TranscriptItem, TransitionPath};
-use super::layout_options::{INDENT, layout_columns, layout_fold_line, layout_plain};
+use super::layout_options::{INDENT, layout_columns, layout_fold_line, layout_plain, layout_prose};
 use super::line_wrap::push;
 use super::{diff, markdown};
 use crate::agent_identity::AgentIdentity;
@@ -57,7 +57,7 @@ pub fn layout_item(
         TranscriptItem::Reply(reply) => tail = reply::layout_reply(reply, look, most, &mut rows),
         TranscriptItem::Tool(tool) => tool::layout_tool(tool, look, &mut rows),
         TranscriptItem::Line { tone, text } => {
-            layout_plain(text, tone_style(*tone, look.theme), look.columns, INDENT, &mut rows);
+            layout_prose(text, tone_style(*tone, look.theme), look.columns, INDENT, &mut rows);
         }
         TranscriptItem::Rule(text) if look.details && display_width(text) + 4 > look.columns => {
             layout_plain(text, look.theme.dim_style(), look.columns, INDENT, &mut rows);
@@ -126,13 +126,18 @@ fn layout_block(
             BlockBodyStyle::Plain if block.tone == ItemTone::Accent => {
                 layout_columns(shown, theme.text(), look.columns, INDENT, rows);
             }
+            BlockBodyStyle::Plain if block.tone == ItemTone::Human => {
+                layout_prose(shown, theme.text(), look.columns, INDENT, rows);
+            }
             BlockBodyStyle::Plain => layout_plain(shown, theme.text(), look.columns, INDENT, rows),
             BlockBodyStyle::Dim => layout_plain(shown, theme.dim_style(), look.columns, INDENT, rows),
             BlockBodyStyle::Markdown => {
                 markdown::layout_markdown(shown, look.text_options(INDENT, theme.text()), rows)
             }
             BlockBodyStyle::Diff => {
-                diff::layout_diff(shown.split('\n'), None, look.text_options(INDENT, theme.text()), rows)
+                let (state, page) =
+                    (diff::DiffLayoutState::default(), look.text_options(INDENT, theme.text()));
+                diff::layout_diff(shown.split('\n'), state, page, rows)
             }
         }
     }

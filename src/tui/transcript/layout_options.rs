@@ -3,7 +3,7 @@
 use ratatui::style::Style;
 use ratatui::text::Line;
 
-use super::line_wrap::{TextLayoutOptions, push};
+use super::line_wrap::{TextLayoutOptions, WIDEST_PROSE, push};
 use crate::text::{display_width, format_count};
 use crate::theme::ColorTheme;
 
@@ -52,6 +52,11 @@ pub fn layout_columns(
         let hang = if is_far { own + 2 * INDENT } else { own + last };
         push(&[(style, line)], columns, indent, hang, rows);
     }
+}
+
+/// As [`layout_plain`], for what people write: no wider than words are read well.
+pub fn layout_prose(text: &str, style: Style, columns: usize, indent: usize, rows: &mut Vec<Line<'static>>) {
+    layout_plain(text, style, columns.min(WIDEST_PROSE), indent, rows);
 }
 
 /// Lays out a cleaned text as it is; wrapped rows keep their line's indentation.

@@ -8,6 +8,9 @@ use ratatui::text::{Line, Span};
 use crate::text::{display_width, wrap_hanging};
 use crate::theme::ColorTheme;
 
+/// Words are not read well in longer rows: prose is laid out no wider. Code, tables and diffs are.
+pub const WIDEST_PROSE: usize = 120;
+
 /// A part of a line and how it looks.
 pub type StyledPiece<'a> = (Style, &'a str);
 
@@ -19,6 +22,13 @@ pub struct TextLayoutOptions {
     pub indent: usize,
     pub base: Style,
     pub theme: ColorTheme,
+}
+
+impl TextLayoutOptions {
+    /// Columns for words.
+    pub fn prose_columns(self) -> usize {
+        self.columns.min(WIDEST_PROSE)
+    }
 }
 
 /// Prefixes of a line's first row and of its other rows.

@@ -168,7 +168,7 @@ impl<'a> MarkdownLayouter<'a, '_> {
                 push_wrapped(
                     &inline_pieces(text, self.page.base, self.page.theme),
                     lead,
-                    self.page.columns,
+                    self.page.prose_columns(),
                     self.rows,
                 );
             }
@@ -294,11 +294,19 @@ impl<'a> MarkdownLayouter<'a, '_> {
         if let Some((level, title)) = parse_heading(body) {
             let style = self.page.base.patch(theme.bold_style());
             let style = if level <= 2 { style.patch(theme.accent_style()) } else { style };
-            return push_wrapped(&inline_pieces(title, style, theme), lead, self.page.columns, self.rows);
+            return push_wrapped(
+                &inline_pieces(title, style, theme),
+                lead,
+                self.page.prose_columns(),
+                self.rows,
+            );
         }
         if is_rule(body) {
-            let line = "─".repeat(self.room_at_depth(depth));
-            return push_wrapped(&[(theme.dim_style(), &line)], lead, self.page.columns, self.rows);
+            let room = self
+                .room_at_depth(depth)
+                .min(self.page.prose_columns().saturating_sub(display_width(&gutter)));
+            let line = "─".repeat(room);
+            return push_wrapped(&[(theme.dim_style(), &line)], lead, self.page.prose_columns(), self.rows);
         }
         let own = own.min(DEEPEST);
         let left = format!("{gutter}{}", blank_columns(own));
@@ -309,7 +317,7 @@ impl<'a> MarkdownLayouter<'a, '_> {
         push_wrapped(
             &pieces,
             LinePrefix { style: theme.dim_style(), first_row: &left, other_rows: &others },
-            self.page.columns,
+            self.page.prose_columns(),
             self.rows,
         );
     }

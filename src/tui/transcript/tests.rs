@@ -2,7 +2,7 @@ use super::item::{ItemTone, ToolFileDiff, TranscriptBlock};
 use super::tool_input::ToolInput;
 use super::*;
 use crate::agent_identity::{AgentIdentity, AgentRoster};
-use crate::text::clean_text;
+use crate::text::{clean_text, display_width};
 use synthdev_domain::context::ConversationSide;
 use synthdev_domain::ids::Timestamp;
 
@@ -452,6 +452,39 @@ fn changes_show_their_lines_with_numbers() {
     list.toggle_fold(0);
     list.toggle_fold(1);
     assert_eq!(arrange(&mut list, 40, 9)[2], "    not applied:");
+}
+
+#[test]
+fn words_end_where_they_are_read_well_and_code_tables_and_diffs_do_not() {
+    let words = "word ".repeat(60);
+    let cell = "cell ".repeat(30);
+    let answer = format!("{words}\n\n- {words}\n\n> {words}\n\n# {words}\n\n---");
+    let code = format!("```rust\nlet a = \"{}\";\n```", "x".repeat(180));
+    let table = format!("| a | b |\n|---|---|\n| {cell} | {cell} |");
+    let reply = |text: &str| {
+        let mut list = TranscriptList::default();
+        let identity = AgentIdentity::default();
+        let place = list.push(open_reply("a", identity, ConversationSide::Assistant, "m", None));
+        list.append_to_reply(place, text);
+        list.get(place).cloned().unwrap()
+    };
+    let block = |tone, body: &str| TranscriptBlock::new(tone, "t", body);
+    let diff = block(ItemTone::Accent, &format!("@@ -1 +1 @@\n-a\n+{}", "x".repeat(180)));
+    let check = |item: TranscriptItem, columns: usize, widest: usize| {
+        let look = ItemLayoutOptions { columns, ..ItemLayoutOptions::default() };
+        let rows = layout::layout_item(&item, look, usize::MAX).0;
+        let found = rows.iter().map(|row| display_width(row.to_string().trim_end())).max();
+        assert!(found.is_some_and(|found| widest - 5 < found && found <= widest), "{found:?}: {rows:#?}");
+    };
+    for (columns, widest) in [(250, 120), (120, 120), (100, 100)] {
+        check(reply(&answer), columns, widest);
+        check(TranscriptItem::Block(block(ItemTone::Human, &words)), columns, widest);
+        check(TranscriptItem::note_item(&words), columns, widest);
+    }
+    check(reply(&code), 250, 195);
+    check(reply(&table), 250, 250);
+    check(TranscriptItem::Block(diff.style(item::BlockBodyStyle::Diff)), 250, 190);
+    check(TranscriptItem::Block(block(ItemTone::Accent, &words)), 250, 250);
 }
 
 #[test]

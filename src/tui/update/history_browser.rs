@@ -125,17 +125,21 @@ pub fn on_response(model: &mut UiModel, number: u64, told: HistoryResponse) -> V
         }
         HistoryResponse::Changes(count) => return on_store_changed(model, count),
         HistoryResponse::Opened(result) => {
-            on_run_opened(archive, number, result);
+            let has_changed = on_run_opened(archive, number, result);
+            let mut cmds: Vec<UiCommand> =
+                if has_changed { reread_graph(model).into_iter().collect() } else { Vec::new() };
             // the history has changed while it was read
-            if archive.run.as_ref().is_some_and(|run| run.is_outdated) {
-                let mut cmds: Vec<UiCommand> = reread_open_run(model).into_iter().collect();
-                cmds.extend(request_next_page(model));
-                return cmds;
+            let again = |archive: &HistoryBrowser| archive.run.as_ref().is_some_and(|run| run.is_outdated);
+            if model.history_browser.as_deref().is_some_and(again) {
+                cmds.extend(reread_open_run(model));
             }
+            cmds.extend(request_next_page(model));
+            return cmds;
         }
         HistoryResponse::Trend(trend) => archive.trends.add(number, trend),
         HistoryResponse::Compared(result) if awaited => show_comparison(archive, result),
         HistoryResponse::Graph(result) if awaited => show_graph(archive, result),
+        HistoryResponse::Graph(result) => update_graph(archive, number, result),
         HistoryResponse::Text(result) if awaited => show_page(archive, result),
         HistoryResponse::Done(result) if awaited => {
             archive.pending_wait = None;
@@ -158,10 +162,7 @@ pub fn on_response(model: &mut UiModel, number: u64, told: HistoryResponse) -> V
             on_page_loaded(archive, number, Err(why.clone()));
             on_run_opened(archive, number, Err(why));
         }
-        HistoryResponse::Text(Ok(_))
-        | HistoryResponse::Done(_)
-        | HistoryResponse::Compared(_)
-        | HistoryResponse::Graph(_) => {}
+        HistoryResponse::Text(Ok(_)) | HistoryResponse::Done(_) | HistoryResponse::Compared(_) => {}
     }
     request_next_page(model)
 }
@@ -180,6 +181,17 @@ fn show_graph(archive: &mut HistoryBrowser, result: Result<Box<RunGraphFacts>, S
         (Ok(facts), Some(run)) => run.show_graph(*facts),
         (Ok(_), None) => {}
         (Err(why), _) => archive.show_error(&why),
+    }
+}
+
+/// The graph on screen was read again. One that cannot be read stays as it was: the run itself says why.
+fn update_graph(archive: &mut HistoryBrowser, number: u64, result: Result<Box<RunGraphFacts>, String>) {
+    let Some(run) = archive.run.as_mut().filter(|run| run.pending_graph == Some(number)) else { return };
+    run.pending_graph = None;
+    if let Ok(facts) = result
+        && run.graph.is_some()
+    {
+        run.show_graph(*facts);
     }
 }
 
@@ -360,6 +372,16 @@ fn reread_open_run(model: &mut UiModel) -> Option<UiCommand> {
     Some(query_command(number, HistoryRequest::Open { run, known_state: known }))
 }
 
+/// The run has changed, and so has its graph, if that is on screen.
+fn reread_graph(model: &mut UiModel) -> Option<UiCommand> {
+    let open = model.history_browser.as_ref()?.run.as_ref()?;
+    open.graph.as_ref().filter(|_| open.pending_graph.is_none())?;
+    let run = open.row.id.clone();
+    let number = next_query_number(model);
+    model.history_browser.as_mut()?.run.as_mut()?.pending_graph = Some(number);
+    Some(query_command(number, HistoryRequest::Graph { run }))
+}
+
 fn on_page_loaded(
     archive: &mut HistoryBrowser,
     number: u64,
@@ -380,10 +402,20 @@ fn on_page_loaded(
     }
 }
 
-fn on_run_opened(archive: &mut HistoryBrowser, number: u64, result: Result<Option<Box<RunDetails>>, String>) {
-    let Some(run) = archive.run.as_mut().filter(|run| run.pending_query == Some(number)) else { return };
+/// Whether the run is another one than was shown.
+fn on_run_opened(
+    archive: &mut HistoryBrowser,
+    number: u64,
+    result: Result<Option<Box<RunDetails>>, String>,
+) -> bool {
+    let Some(run) = archive.run.as_mut().filter(|run| run.pending_query == Some(number)) else {
+        return false;
+    };
     match result {
-        Ok(Some(look)) => run.set_details(*look),
+        Ok(Some(look)) => {
+            run.set_details(*look);
+            return true;
+        }
         Ok(None) => run.pending_query = None,
         Err(why) => {
             run.pending_query = None;
@@ -393,4 +425,5 @@ fn on_run_opened(archive: &mut HistoryBrowser, number: u64, result: Result<Optio
             archive.show_error(&why);
         }
     }
+    false
 }

@@ -362,12 +362,13 @@ fn graph_keys(model: &UiModel, shown: &ShownGraph<'_>, columns: usize) -> String
     let key = |action: KeyAction, about: &str| model.keymap.key(action).map(|key| format!("{key} {about}"));
     let open = if shown.state.card_open { "closes" } else { "opens" };
     let names = if shown.state.names_only { "conditions" } else { "names only" };
+    let last_state = if shown.is_over { "where it ended" } else { "where it is" };
     let parts = [
         Some("arrows choose".to_owned()),
         key(KeyAction::Open, open),
         shown.is_wide().then(|| key(KeyAction::GraphRight, "moves it")).flatten(),
         key(KeyAction::GraphNames, names),
-        key(KeyAction::Last, "where it ended"),
+        key(KeyAction::Last, last_state),
         key(KeyAction::Search, "finds"),
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
@@ -392,8 +393,9 @@ fn comparison_keys(model: &UiModel) -> String {
 fn fit_hints(parts: &[String], last: &str, columns: usize) -> Vec<String> {
     let row = |from: usize, last: &str| {
         let (mut text, mut at) = (String::new(), from);
+        let behind = if last.is_empty() { 0 } else { display_width(last) + 3 };
         while let Some(part) = parts.get(at) {
-            if display_width(&text) + display_width(part) + 3 + display_width(last) > columns {
+            if display_width(&text) + display_width(part) + behind > columns {
                 break;
             }
             text += &format!("{part} · ");

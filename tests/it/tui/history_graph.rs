@@ -5,7 +5,9 @@ use synthdev::tui::history_browser::{HistoryResponse, RunGraphFacts};
 use synthdev::tui::run_view::run_graph::RunDefinitionView;
 use synthdev::tui::run_view::state_visits::StateVisitTimes;
 
-use super::archive::{in_run, many_rows, opened_browser, send_history_reply, take_history_requests};
+use super::archive::{
+    in_run, many_rows, opened_browser, run_details, send_history_reply, take_history_requests,
+};
 use super::graph::{CODER_REVIEWER, graphs_of};
 use super::panes::keys;
 use super::*;
@@ -73,6 +75,55 @@ fn keys_choose_states_of_a_past_run_and_go_back_to_its_steps() {
     check("Alt+m", &["Alt+M conditions"], &[]);
     check("/ review Enter Esc Enter", &["┌ review ─"], &[]);
     check("f", &["Esc goes back to the steps of the run"], &[]);
+}
+
+#[test]
+fn the_graph_of_a_run_that_goes_on_is_read_again_with_the_run() {
+    let mut desk = in_graph((120, 36));
+    assert!(desk.draw_screen(120, 36).contains("where it ended"));
+    // only when the history has changed, and only then: there is no timer of its own
+    let run_answer = |desk: &mut TuiHarness, count: u64, answer: Option<RunStatus>| {
+        desk.send_message(UiMessage::Tick(Timestamp(2_000_000)));
+        let changes = take_history_requests(desk);
+        let [(number, HistoryRequest::Changes)] = changes.as_slice() else { panic!("{changes:?}") };
+        send_history_reply(desk, *number, HistoryResponse::Changes(Some(count)));
+        let all = take_history_requests(desk);
+        let asked = all.iter().find(|(_, asked)| matches!(asked, HistoryRequest::Open { .. }));
+        let details = answer.map(|status| {
+            let mut details = run_details();
+            details.row.status = status;
+            Box::new(details)
+        });
+        let Some((number, _)) = asked else { return Vec::new() };
+        send_history_reply(desk, *number, HistoryResponse::Opened(Ok(details)));
+        take_history_requests(desk)
+    };
+    assert_eq!(run_answer(&mut desk, 2, None), [], "it is as it was");
+    let all = run_answer(&mut desk, 3, Some(RunStatus::Running));
+    let [(number, HistoryRequest::Graph { run })] = all.as_slice() else { panic!("{all:?}") };
+    assert_eq!(run.as_str(), "run000000001");
+    let screen = desk.draw_screen(120, 36);
+    assert!(screen.contains("where it is") && screen.contains("▶● code"), "{screen}");
+    assert_eq!(run_answer(&mut desk, 4, Some(RunStatus::Running)), [], "one request at a time");
+    let mut facts = graph_facts();
+    facts.trace.record_left("code", StateExit::Transition(0));
+    facts.trace.record_entered("review", Some("reviewer"));
+    send_history_reply(&mut desk, *number, HistoryResponse::Graph(Ok(Box::new(facts))));
+    let screen = desk.draw_screen(120, 36);
+    assert!(screen.contains("▶▲ review") && !screen.contains("▶● code"), "{screen}");
+    // what cannot be read changes nothing
+    let all = run_answer(&mut desk, 5, Some(RunStatus::Completed));
+    let [(number, HistoryRequest::Graph { .. })] = all.as_slice() else { panic!("{all:?}") };
+    send_history_reply(&mut desk, *number, HistoryResponse::Graph(Err("damaged".into())));
+    let screen = desk.draw_screen(120, 36);
+    assert!(screen.contains("where it ended") && !screen.contains("damaged"), "{screen}");
+    // one that comes after its graph was left opens nothing
+    let all = run_answer(&mut desk, 6, Some(RunStatus::Running));
+    let [(number, HistoryRequest::Graph { .. })] = all.as_slice() else { panic!("{all:?}") };
+    keys(&mut desk, "Esc");
+    send_history_reply(&mut desk, *number, HistoryResponse::Graph(Ok(Box::new(graph_facts()))));
+    assert!(desk.draw_screen(120, 36).contains("2 steps"));
+    assert_eq!(run_answer(&mut desk, 7, Some(RunStatus::Completed)), [], "no graph is on screen");
 }
 
 #[test]

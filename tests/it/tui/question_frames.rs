@@ -1,7 +1,9 @@
 //! Questions as they look, at the sizes that a person has.
 
+use ratatui::buffer::Cell;
 use ratatui::style::{Color, Modifier};
 use synthdev::domain::workflow::PauseKind;
+use synthdev::tui::theme::TerminalEnvironment;
 
 use super::*;
 
@@ -82,25 +84,41 @@ fn a_diff_shows_the_words_that_changed() {
     desk.run_event("r1", approval_event(20, "edit_file", preview)).check_frames("question_diff");
 }
 
-/// Colours and weight of the cell where a text begins.
-fn look_of(desk: &mut TuiHarness, text: &str) -> (Color, Modifier) {
+/// The cell where a text begins.
+fn cell_of(desk: &mut TuiHarness, text: &str) -> Cell {
     let screen = desk.draw_screen(120, 36);
     let (y, row) = screen.lines().enumerate().find(|(_, row)| row.contains(text)).expect(text);
     let x = unicode_width::UnicodeWidthStr::width(row.split(text).next().unwrap());
-    let cell = &desk.draw_cells(120, 36)[(u16::try_from(x).unwrap(), u16::try_from(y).unwrap())];
+    desk.draw_cells(120, 36)[(u16::try_from(x).unwrap(), u16::try_from(y).unwrap())].clone()
+}
+
+/// Its colour and weight.
+fn look_of(desk: &mut TuiHarness, text: &str) -> (Color, Modifier) {
+    let cell = cell_of(desk, text);
     (cell.fg, cell.modifier)
 }
 
 #[test]
 fn changed_words_and_code_are_coloured_in_a_question() {
-    let diff = "@@ -1,2 +1,2 @@\n fn main() {\n-    let name = old(1);\n+    let name = new(1);";
-    let mut desk = desk();
-    let preview = ToolPreview::Diff { path: "src/main.rs".into(), diff: diff.into() };
-    desk.run_event("r1", approval_event(20, "edit_file", preview)).settle_question();
-    let [removed, added] = ["-    let name", "+    let name"].map(|text| look_of(&mut desk, text));
-    assert!(removed.0 != added.0 && removed.0 != Color::Reset, "{removed:?} {added:?}");
-    for (word, line) in [("old(1)", removed), ("new(1)", added)] {
-        assert_ne!(look_of(&mut desk, word), line, "{word}");
+    let diff = "--- a/src/main.rs\n+++ b/src/main.rs\n@@ -1,2 +1,2 @@\n fn main() {\n-    let name = \"old\";\n\
+        +    let name = \"new\";";
+    for theme in ["dark", "light", "dark16", "plain"] {
+        let mut desk = desk();
+        let many = TerminalEnvironment { term: Some("xterm-256color".to_owned()), ..Default::default() };
+        desk.model.theme = ColorTheme::find_theme(theme, &many).unwrap();
+        let preview = ToolPreview::Diff { path: "src/main.rs".into(), diff: diff.into() };
+        desk.run_event("r1", approval_event(20, "edit_file", preview)).settle_question();
+        let [removed, added] = ["-    let name", "+    let name"].map(|text| cell_of(&mut desk, text));
+        let has_colors = (removed.fg, removed.bg) != (added.fg, added.bg);
+        assert_eq!(has_colors, theme != "plain", "{theme}: {removed:?} {added:?}");
+        for word in ["let name = \"old", "let name = \"new", "fn main"] {
+            assert!(look_of(&mut desk, word).1.contains(Modifier::BOLD), "{theme}: {word}");
+        }
+        for (word, line) in [("old\"", &removed), ("new\"", &added)] {
+            let cell = cell_of(&mut desk, word);
+            assert_eq!(cell.bg, line.bg, "{theme}: {word}");
+            assert_ne!((cell.fg, cell.modifier), (line.fg, line.modifier), "{theme}: {word}");
+        }
     }
     let text = "Do **this** first:\n\n```rust\nfn main() {}\n```";
     let mut desk = self::desk();

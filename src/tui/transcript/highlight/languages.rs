@@ -418,3 +418,17 @@ pub fn find_language(name: &str) -> Option<&'static LanguageSyntax> {
     let name = name.to_ascii_lowercase();
     LANGUAGES.iter().find(|language| language.names.contains(&name.as_str()))
 }
+
+/// Files that have no ending, but a language.
+const NAMED_FILES: [&str; 2] = ["Dockerfile", "Makefile"];
+
+/// The language of a file by the end of its name; `None`: none that is known.
+pub fn find_file_language(path: &str) -> Option<&'static LanguageSyntax> {
+    // diffs quote some names, and write a time behind a tab
+    let path = path.split('\t').next().unwrap_or_default().trim_matches([' ', '"']);
+    let name = path.rsplit('/').next().unwrap_or_default();
+    match name.rsplit_once('.') {
+        Some((_, ending)) => find_language(ending),
+        None => find_language(name).filter(|_| NAMED_FILES.contains(&name)),
+    }
+}

@@ -168,7 +168,8 @@ fn layout_file_change(tool: &ToolItem, look: ItemLayoutOptions, rows: &mut Vec<L
     }
     let page = look.text_options(INDENT * 2, look.theme.text());
     let shift = change.first_line.map(|line| line.saturating_sub(1));
-    diff::layout_diff(change.diff.lines(), shift, page, rows);
+    let state = diff::DiffLayoutState::for_file(&change.path, shift);
+    diff::layout_diff(change.diff.lines(), state, page, rows);
 }
 
 /// The end of what a failed tool printed, which mostly says why.

@@ -6,12 +6,9 @@ use ratatui::text::{Line, Span};
 use crate::dialog::QuestionDialog;
 use crate::text::{display_width, wrap_line};
 use crate::theme::ColorTheme;
-use crate::transcript::line_wrap::TextLayoutOptions;
+use crate::transcript::line_wrap::{TextLayoutOptions, WIDEST_PROSE};
 use crate::transcript::{diff, markdown};
 use synthdev_domain::question_text::{MARK, QuestionLine};
-
-/// Words are not read well in longer rows.
-const WIDEST_WORDS: usize = 120;
 
 /// Every row of the text, at this width.
 pub(super) fn layout_body(dialog: &QuestionDialog, columns: usize, theme: ColorTheme) -> Vec<Line<'static>> {
@@ -19,7 +16,7 @@ pub(super) fn layout_body(dialog: &QuestionDialog, columns: usize, theme: ColorT
         columns,
         inside: columns.saturating_sub(display_width(MARK)).max(1),
         theme,
-        numbers: diff::LineNumbers::default(),
+        diff_state: diff::DiffLayoutState::default(),
         rows: Vec::new(),
     };
     let mut rest = dialog.body.as_slice();
@@ -50,7 +47,7 @@ struct BodyLayout {
     /// Beside the mark.
     inside: usize,
     theme: ColorTheme,
-    numbers: diff::LineNumbers,
+    diff_state: diff::DiffLayoutState,
     rows: Vec<Line<'static>>,
 }
 
@@ -58,11 +55,11 @@ impl BodyLayout {
     fn push_line(&mut self, line: &QuestionLine) {
         let theme = self.theme;
         match line {
-            QuestionLine::Own(text) => self.rows.extend(plain_rows(text, self.columns.min(WIDEST_WORDS))),
+            QuestionLine::Own(text) => self.rows.extend(plain_rows(text, self.columns.min(WIDEST_PROSE))),
             QuestionLine::Warning(_) | QuestionLine::Danger(_) => {
                 let danger = matches!(line, QuestionLine::Danger(_));
                 let style = if danger { theme.bad_style() } else { theme.warning_style() };
-                let rows = plain_rows(&line.text(), self.columns.min(WIDEST_WORDS));
+                let rows = plain_rows(&line.text(), self.columns.min(WIDEST_PROSE));
                 self.rows.extend(rows.into_iter().map(|row| row.style(style)));
             }
             QuestionLine::Quoted(text) => {
@@ -73,7 +70,7 @@ impl BodyLayout {
             QuestionLine::Blank { count, line_sign } => {
                 for sign in line_sign.iter().cycle().take(*count) {
                     let mut unseen = Vec::new();
-                    self.numbers.layout_line(sign.encode_utf8(&mut [0; 4]), &[], self.page(), &mut unseen);
+                    self.diff_state.layout_line(sign.encode_utf8(&mut [0; 4]), &[], self.page(), &mut unseen);
                 }
                 self.rows.push(Line::styled(line.text(), theme.dim_style()));
             }
@@ -86,14 +83,14 @@ impl BodyLayout {
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
         let mut rows = Vec::new();
         for (line, changed) in texts.iter().zip(diff::changed_words(&texts)) {
-            self.numbers.layout_line(line, &changed, self.page(), &mut rows);
+            self.diff_state.layout_line(line, &changed, self.page(), &mut rows);
         }
         self.push_marked(rows);
     }
 
     fn push_markdown(&mut self, lines: &[QuestionLine]) {
         let text = lines.iter().map(QuestionLine::text).collect::<Vec<_>>().join("\n");
-        let page = TextLayoutOptions { columns: self.inside.min(WIDEST_WORDS), ..self.page() };
+        let page = TextLayoutOptions { columns: self.inside.min(WIDEST_PROSE), ..self.page() };
         let mut rows = Vec::new();
         markdown::layout_markdown(&text, page, &mut rows);
         self.push_marked(rows);

@@ -197,7 +197,7 @@ fn run_line(row: &RunRow, branch: &str, marked: bool, look: RunLineLook<'_>) -> 
     let cost = row.cost_usd.map_or_else(|| "?".to_owned(), |usd| format_dollars(Some(usd)));
     let bar = |part: f64| match columns.bar {
         0 => "  ".to_owned(),
-        1 => format!("{}  ", level_character(part)),
+        1 => format!(" {} ", level_character(part)),
         wide => format!(" {}  ", horizontal_bar(part, wide - 1)),
     };
     let bar_columns = columns.bar + 2;
