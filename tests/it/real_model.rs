@@ -89,9 +89,19 @@ fn play(world: &World, workflow: &str, input: &str) -> Vec<Value> {
         .lines()
         .map(|line| serde_json::from_str(line).unwrap())
         .collect();
+    println!(
+        "{workflow}: {} replies, decisions {:?}",
+        named(&events, "replied").len(),
+        decisions_in(&events)
+    );
     let error = String::from_utf8_lossy(&done.stderr);
     assert_eq!(done.status.code(), Some(0), "{workflow}: {error}\n{:#?}", events.last());
     events
+}
+
+/// Each decision with how it came: absent for a plain call.
+fn decisions_in(events: &[Value]) -> Vec<(&Value, &Value)> {
+    named(events, "decided").iter().map(|event| (&event["tool"], &event["source"])).collect()
 }
 
 fn named<'e>(events: &'e [Value], name: &str) -> Vec<&'e Value> {
@@ -104,9 +114,7 @@ fn check(world: &World, workflow: &str, input: &str, decisions: &[&str]) {
     let events = play(world, workflow, input);
     let failed = named(&events, "model_failed");
     assert!(failed.is_empty(), "{workflow}: {failed:?}");
-    let sources: Vec<(&Value, &Value)> =
-        named(&events, "decided").iter().map(|event| (&event["tool"], &event["source"])).collect();
-    println!("{workflow}: {} replies, decisions {sources:?}", named(&events, "replied").len());
+    let sources = decisions_in(&events);
     for tool in decisions {
         assert!(sources.iter().any(|(decided, _)| **decided == json!(tool)), "{workflow}: no {tool}");
     }
