@@ -76,7 +76,7 @@
 //! | the prompt of an agent: which part of a conversation it sees | `engine/prompt.rs` |
 //! | the system context of agents | `settings/system_context.rs`, `config/environment.md` |
 //! | how a model's answer is judged | `engine/machine/on_model_reply.rs` |
-//! | a decision that is missing: reminder, structured output; what is remembered of a model | `engine/machine/missing_decision.rs`, `domain/model/{tool_choice,decision_memory}.rs`, `runtime/decision_memory.rs` |
+//! | a decision that is missing: reminder, structured output; what is remembered of a model | `engine/machine/missing_decision.rs`, `domain/model/{tool_choice,decision_memory}.rs`, `domain/required_schema.rs` (after an answer that was cut), `runtime/decision_memory.rs` |
 //! | what happens while a server stays down | `engine/machine/model_fallback.rs`, the retries in `runtime/retry.rs` |
 //! | interrupting a workflow with guidance | `engine/machine/on_interrupt.rs`, `tui/update/interrupt.rs` |
 //! | delegation: which tasks sub-agents do, their queue, leases, results | `engine/machine/delegated_tasks.rs`; the queue: `runtime/task_queue/{broker,run_tasks}.rs`; leases: `runtime/leases.rs`; on the wire: `mcp/steps/` |

@@ -39,6 +39,7 @@ pub mod protocol;
 pub mod question_text;
 pub mod recovery;
 pub mod refused_commands;
+pub mod required_schema;
 pub mod role;
 pub mod run_error;
 pub mod sandbox;

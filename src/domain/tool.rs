@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::ids::RunId;
+use super::required_schema::required_schema;
 use super::sandbox::RoleNetwork;
 use super::secret::{REDACTION_MARK, SecretText};
 
@@ -75,6 +76,13 @@ pub struct ParsingTool {
     /// The agent may call nothing else: its tool choice is forced from the start.
     #[serde(default)]
     pub parsing_only: bool,
+}
+
+impl ParsingTool {
+    /// The same with the required members of its arguments alone.
+    pub fn with_required_alone(&self) -> Self {
+        Self { parameters: required_schema(&self.parameters), ..self.clone() }
+    }
 }
 
 /// An agent asks the user with it. The engine answers the call itself: no tool runs.

@@ -13,7 +13,7 @@ use synthdev_domain::decision_source::DecisionSource;
 use synthdev_domain::ids::{AgentIx, CallId, Timestamp};
 use synthdev_domain::message::{ChatRole, OpaqueBlock, ToolCall};
 use synthdev_domain::model::{ModelChoice, ToolChoice};
-use synthdev_domain::tool::{ToolOutcome, ToolRisk};
+use synthdev_domain::tool::{ParsingTool, ToolOutcome, ToolRisk};
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct AgentTurn {
@@ -37,6 +37,13 @@ pub struct AgentTurn {
     /// Its decision was asked for as structured output.
     #[serde(default)]
     pub asked_structured: bool,
+    /// The answer that was to be its decision was cut at the output limit: it was asked for once more as structured
+    /// output, with the required members alone.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub asked_shortened: bool,
+    /// Why its structured output is not the decision; for the error, where a reminder brings none either.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub structured_problem: Option<Box<str>>,
     /// The model of the call under way, where another one may take its place.
     pub requested_model: Option<Box<ModelChoice>>,
     /// How often another one took its place in this visit.
@@ -116,6 +123,8 @@ impl AgentTurn {
             repair_count: 0,
             was_nudged: false,
             asked_structured: false,
+            asked_shortened: false,
+            structured_problem: None,
             choice: ToolChoice::Auto,
             requested_model: None,
             fallback_count: 0,
@@ -132,6 +141,15 @@ impl AgentTurn {
     /// A turn that says nothing in the conversation: it only sums it up.
     pub fn for_compaction(ix: AgentIx, agent: &AgentSpec, keep: &str) -> Self {
         Self { compaction: Some(keep.into()), ..Self::new(ix, agent) }
+    }
+
+    /// The agent's parsing tools as the next request has them.
+    pub fn offered_decisions(&self, agent: &AgentSpec) -> Vec<ParsingTool> {
+        if self.asked_shortened && self.choice.structured_tools().is_some() {
+            agent.parsing_tools.iter().map(ParsingTool::with_required_alone).collect()
+        } else {
+            agent.parsing_tools.clone()
+        }
     }
 
     /// How a decision that is given now came about.

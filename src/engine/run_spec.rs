@@ -11,7 +11,7 @@ use synthdev_domain::system_context::SystemContext;
 use synthdev_domain::workflow::{SnapshotPolicy, Workflow, WorkflowProgram};
 
 /// Grows when the machine would answer an old journal differently.
-pub const MACHINE_VERSION: u32 = 16;
+pub const MACHINE_VERSION: u32 = 17;
 
 /// Runs since this version continue as they began: the machine checks the version wherever its behaviour has changed.
 pub const CONTINUED_SINCE: u32 = 4;
@@ -79,6 +79,10 @@ pub const SIDE_BY_SIDE_SINCE: u32 = 15;
 
 /// Since this version every error names its workflow, and where its state is defined.
 pub const PLACES_ERRORS_SINCE: u32 = 16;
+
+/// Since this version a decision that was cut at the output limit is asked for once more, with the required members
+/// alone, and an error after a reminder says what was wrong with structured output.
+pub const SHORTENS_DECISIONS_SINCE: u32 = 17;
 
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct RunSpec {

@@ -39,6 +39,7 @@ mod seed;
 mod settings;
 pub mod shipped;
 mod simulate;
+mod small_model;
 mod snapshots;
 mod spending;
 mod steps;

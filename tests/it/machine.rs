@@ -3,6 +3,7 @@
 
 mod agents;
 mod budgets;
+mod decisions;
 mod errors;
 mod kept;
 mod limits;

@@ -1,5 +1,6 @@
 //! An agent that does not give its decision as a call: a reminder with a forced choice, a request for structured
-//! output, then an error; each once in a turn.
+//! output, then an error; each once in a turn. A decision that was cut at the output limit is asked for once more, with
+//! the required members alone: a model that finds no end in an optional text can still decide.
 //!
 //! What worked for a model is where its next decision in this run begins, unless the catalogue or an earlier run says
 //! more. An agent without other tools is then asked so at once; one with tools may use them first.
@@ -7,15 +8,19 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::decision_checks::{MAX_REPAIRS, UNREPAIRED, check_arguments, invalid_decision, parsing_tool};
+use super::decision_checks::{
+    CUT_DECISION, MAX_REPAIRS, UNREPAIRED, check_arguments, invalid_decision, parsing_tool,
+};
 use super::{Machine, NextHandler};
-use crate::run_spec::REMEMBERS_DECISIONS_SINCE;
+use crate::agent_turn::AgentTurn;
+use crate::run_spec::{REMEMBERS_DECISIONS_SINCE, SHORTENS_DECISIONS_SINCE};
 use synthdev_domain::agent::AgentSpec;
 use synthdev_domain::context::AnsweredCall;
 use synthdev_domain::decision_source::DecisionSource;
 use synthdev_domain::message::ToolCall;
-use synthdev_domain::model::{DecisionMemory, ModelChoice, ModelError, ToolChoice};
+use synthdev_domain::model::{DecisionMemory, FinishReason, ModelChoice, ModelError, ToolChoice};
 use synthdev_domain::run_error::RunError;
+use synthdev_domain::tool::ParsingTool;
 
 impl Machine {
     /// How models gave their decisions in this run, where it was not by a plain call.
@@ -67,10 +72,15 @@ impl Machine {
     }
 
     /// A text, which is the decision if it was asked for as structured output.
-    pub(super) fn final_text(&mut self, agent: &AgentSpec, text: String) -> NextHandler {
+    pub(super) fn final_text(
+        &mut self,
+        agent: &AgentSpec,
+        text: String,
+        finish: FinishReason,
+    ) -> NextHandler {
         let turn = self.core.frame().and_then(|frame| frame.agent_turn.as_ref());
         if let Some(tools) = turn.and_then(|turn| turn.choice.structured_tools().map(<[String]>::to_vec)) {
-            return self.take_structured_answer(agent, &tools, text);
+            return self.take_structured_answer(agent, &tools, text, finish);
         }
         if self.core.current_state().is_none() {
             return NextHandler::Wait;
@@ -94,13 +104,19 @@ impl Machine {
             return NextHandler::CallModel;
         }
         if was_nudged {
-            let names = expected.join(" or ");
-            return missing_decision(format!(
-                "`{}` answered in words twice and never called {names}",
-                agent.id
-            ));
+            return self.missing_after_reminder(agent, &expected);
         }
         self.remind_to_decide(&expected)
+    }
+
+    fn missing_after_reminder(&self, agent: &AgentSpec, expected: &[String]) -> NextHandler {
+        let (id, names) = (&agent.id, expected.join(" or "));
+        let turn = self.core.frame().and_then(|frame| frame.agent_turn.as_ref());
+        let detail = match turn.and_then(|turn| turn.structured_problem.as_deref()) {
+            Some(problem) => format!("`{id}` never called {names}, also when it was reminded, and {problem}"),
+            None => format!("`{id}` answered in words twice and never called {names}"),
+        };
+        missing_decision(detail, turn)
     }
 
     fn remind_to_decide(&mut self, expected: &[String]) -> NextHandler {
@@ -122,27 +138,47 @@ impl Machine {
         else {
             return false;
         };
-        let Some(schema) = choice.structured_schema(&agent.parsing_tools) else { return false };
+        let Some(form) = form_in_words(&choice, &agent.parsing_tools) else { return false };
         let Some(turn) = self.core.frame_mut().and_then(|frame| frame.agent_turn.as_mut()) else {
             return false;
         };
         if !is_known || turn.asked_structured {
             return false;
         }
-        let meaning = match &choice {
-            ToolChoice::StructuredOneOf(names) => format!("as the call of {}", names.join(" or ")),
-            ToolChoice::Structured(name) => format!("as the arguments of {name}"),
-            ToolChoice::Auto | ToolChoice::Required | ToolChoice::Named(_) => return false,
-        };
         turn.asked_structured = true;
         turn.choice = choice;
+        turn.push_private_note(&format!("Answer now with one JSON object and nothing else. {form}"));
+        true
+    }
+
+    /// Whether a decision that was cut, or found no end, is asked for as structured output with the required members
+    /// alone; once for each turn. What there was of it as a text is not kept: it would only be repeated.
+    pub(super) fn ask_shortened(&mut self, agent: &AgentSpec, tools: Vec<String>) -> bool {
+        if self.core.spec.machine_version < SHORTENS_DECISIONS_SINCE {
+            return false;
+        }
+        let short: Vec<ParsingTool> =
+            agent.parsing_tools.iter().map(ParsingTool::with_required_alone).collect();
+        let Some(choice) = ToolChoice::structured(tools) else { return false };
+        let Some(form) = form_in_words(&choice, &short) else { return false };
+        let Some(turn) = self.core.frame_mut().and_then(|frame| frame.agent_turn.as_mut()) else {
+            return false;
+        };
+        if turn.asked_shortened {
+            return false;
+        }
+        turn.asked_structured = true;
+        turn.asked_shortened = true;
+        turn.choice = choice;
         turn.push_private_note(&format!(
-            "Answer now with one JSON object and nothing else. It is taken {meaning}. Its schema: {schema}"
+            "Your answer was cut before it was whole. Answer again, as short as possible, with one JSON object and \
+             nothing else. {form}"
         ));
         true
     }
 
-    /// What happens where the server took a request for structured output for a wrong one. `None`: it is another error.
+    /// What happens where a request for structured output had no answer: the server refuses it, or the model found no
+    /// end or no word. `None`: it is another error.
     pub(super) fn on_refused_structured(
         &mut self,
         agent: &AgentSpec,
@@ -150,50 +186,57 @@ impl Machine {
     ) -> Option<NextHandler> {
         let turn = self.core.frame()?.agent_turn.as_ref()?;
         let tools = turn.choice.structured_tools()?.to_vec();
-        if !matches!(error, ModelError::Refused { .. } | ModelError::Protocol { .. }) {
-            return None;
+        let is_refused = matches!(error, ModelError::Refused { .. } | ModelError::Protocol { .. });
+        let found_no_end = matches!(error, ModelError::Repetition { .. } | ModelError::CallTimeout { .. });
+        if found_no_end && self.ask_shortened(agent, tools.clone()) {
+            return Some(NextHandler::CallModel);
         }
-        let names = tools.join(" or ");
-        Some(self.remind_or_fail(
-            agent,
-            &tools,
-            missing_decision(format!(
-                "`{}` never called {names}, and its server refuses structured output: {error}",
-                agent.id
-            )),
-        ))
+        let gave_nothing = found_no_end || matches!(error, ModelError::Empty { .. });
+        let reminds_then = self.core.spec.machine_version >= SHORTENS_DECISIONS_SINCE && self.may_remind();
+        let problem = if is_refused {
+            format!("its server refuses structured output: {error}")
+        } else if gave_nothing && reminds_then {
+            format!("its structured output did not come: {error}")
+        } else {
+            return None;
+        };
+        Some(self.remind_or_fail(agent, &tools, problem))
+    }
+
+    /// Whether structured output came first in this turn, so that the reminder is still to come.
+    fn may_remind(&self) -> bool {
+        let turn = self.core.frame().and_then(|frame| frame.agent_turn.as_ref());
+        self.core.spec.machine_version >= REMEMBERS_DECISIONS_SINCE
+            && turn.is_some_and(|turn| !turn.was_nudged && turn.repair_count == 0)
     }
 
     /// The reminder, where structured output came first; else the error.
-    fn remind_or_fail(&mut self, agent: &AgentSpec, tools: &[String], failure: NextHandler) -> NextHandler {
-        let turn = self.core.frame().and_then(|frame| frame.agent_turn.as_ref());
-        if self.core.spec.machine_version < REMEMBERS_DECISIONS_SINCE
-            || turn.is_none_or(|turn| turn.was_nudged || turn.repair_count > 0)
-        {
-            return failure;
+    fn remind_or_fail(&mut self, agent: &AgentSpec, tools: &[String], problem: String) -> NextHandler {
+        let may_remind = self.may_remind();
+        let keeps_problem = self.core.spec.machine_version >= SHORTENS_DECISIONS_SINCE;
+        let Some(turn) = self.core.frame_mut().and_then(|frame| frame.agent_turn.as_mut()) else {
+            return NextHandler::Wait;
+        };
+        if !may_remind {
+            let detail = format!("`{}` never called {}, and {problem}", agent.id, tools.join(" or "));
+            return missing_decision(detail, Some(&*turn));
         }
+        turn.structured_problem = keeps_problem.then(|| problem.into());
         self.decisions.forget(&agent.choice);
         self.remind_to_decide(tools)
     }
 
     /// The text as the arguments of the tool.
-    fn take_structured_answer(&mut self, agent: &AgentSpec, tools: &[String], text: String) -> NextHandler {
+    fn take_structured_answer(
+        &mut self,
+        agent: &AgentSpec,
+        tools: &[String],
+        text: String,
+        finish: FinishReason,
+    ) -> NextHandler {
         let decision = match structured_decision(agent, tools, &text) {
             Ok(decision) => decision,
-            Err(problem) => {
-                let names = tools.join(" or ");
-                let turn = self.core.frame_mut().and_then(|frame| frame.agent_turn.as_mut());
-                let Some(turn) = turn else { return NextHandler::Wait };
-                if turn.repair_count > MAX_REPAIRS {
-                    return invalid_decision(format!("{names}: {problem}"), UNREPAIRED);
-                }
-                turn.add_reply(text, Vec::new(), Vec::new());
-                let failure = missing_decision(format!(
-                    "`{}` never called {names}, and its structured output does not fit: {problem}",
-                    agent.id
-                ));
-                return self.remind_or_fail(agent, tools, failure);
-            }
+            Err(problem) => return self.on_unfit_answer(agent, tools, text, finish, &problem),
         };
         let Some(turn) = self.core.frame_mut().and_then(|frame| frame.agent_turn.as_mut()) else {
             return NextHandler::Wait;
@@ -204,6 +247,40 @@ impl Machine {
         turn.add_reply(String::new(), vec![answered], Vec::new());
         self.accept_decision(agent, "", vec![decision])
     }
+
+    /// A structured answer that is no decision.
+    fn on_unfit_answer(
+        &mut self,
+        agent: &AgentSpec,
+        tools: &[String],
+        text: String,
+        finish: FinishReason,
+        problem: &str,
+    ) -> NextHandler {
+        if finish == FinishReason::Length && self.ask_shortened(agent, tools.to_vec()) {
+            return NextHandler::CallModel;
+        }
+        let Some(turn) = self.core.frame_mut().and_then(|frame| frame.agent_turn.as_mut()) else {
+            return NextHandler::Wait;
+        };
+        if turn.repair_count > MAX_REPAIRS {
+            let hint = if turn.asked_shortened { CUT_DECISION } else { UNREPAIRED };
+            return invalid_decision(format!("{}: {problem}", tools.join(" or ")), hint);
+        }
+        turn.add_reply(text, Vec::new(), Vec::new());
+        self.remind_or_fail(agent, tools, format!("its structured output does not fit: {problem}"))
+    }
+}
+
+/// What the answer means and its schema, for the agent. `None`: no structured output of a tool that is known.
+fn form_in_words(choice: &ToolChoice, parsing_tools: &[ParsingTool]) -> Option<String> {
+    let schema = choice.structured_schema(parsing_tools)?;
+    let meaning = match choice {
+        ToolChoice::StructuredOneOf(names) => format!("as the call of {}", names.join(" or ")),
+        ToolChoice::Structured(name) => format!("as the arguments of {name}"),
+        ToolChoice::Auto | ToolChoice::Required | ToolChoice::Named(_) => return None,
+    };
+    Some(format!("It is taken {meaning}. Its schema: {schema}"))
 }
 
 fn forced_choice(expected: &[String]) -> ToolChoice {
@@ -246,8 +323,12 @@ struct ChosenCall {
     arguments: Value,
 }
 
-fn missing_decision(detail: String) -> NextHandler {
-    let hint = "say in the role's systemMessage that this tool must be called, or use another model";
+fn missing_decision(detail: String, turn: Option<&AgentTurn>) -> NextHandler {
+    let hint = if turn.is_some_and(|turn| turn.asked_shortened) {
+        CUT_DECISION
+    } else {
+        "say in the role's systemMessage that this tool must be called, or use another model"
+    };
     NextHandler::fail(
         RunError::new("parsing_tool_missing", "The decision is missing", detail).with_hint(hint),
     )

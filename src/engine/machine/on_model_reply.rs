@@ -2,7 +2,9 @@
 
 use serde_json::Value;
 
-use super::decision_checks::{MAX_REPAIRS, UNREPAIRED, check_arguments, invalid_decision, parsing_tool};
+use super::decision_checks::{
+    CUT_DECISION, MAX_REPAIRS, UNREPAIRED, check_arguments, invalid_decision, parsing_tool,
+};
 use super::multicall::{is_multicall, unfold_call};
 use super::{CallId, Machine, NextHandler, PendingQuestion, RunEvent, WaitState};
 use crate::agent_turn::{AgentTurn, OpenReply, with_unique_ids};
@@ -57,7 +59,7 @@ impl Machine {
                 RunError::new("model.empty", "The model answered nothing", detail).with_hint(hint),
             )
         } else {
-            self.final_text(&agent, reply.text)
+            self.final_text(&agent, reply.text, reply.finish)
         }
     }
 
@@ -173,7 +175,10 @@ impl Machine {
             refused.sort();
             refused.dedup();
         }
-        if finish != FinishReason::Length && self.ask_structured(agent, refused) {
+        let was_cut = finish == FinishReason::Length;
+        let asks_again =
+            if was_cut { self.ask_shortened(agent, refused) } else { self.ask_structured(agent, refused) };
+        if asks_again {
             return NextHandler::CallModel;
         }
         let detail = calls
@@ -182,13 +187,7 @@ impl Machine {
             .filter_map(|(call, problem)| problem.as_ref().map(|p| format!("{}: {p}", call.name)))
             .collect::<Vec<_>>()
             .join("\n");
-        let hint = if finish == FinishReason::Length {
-            "the answer reached the output limit before the decision was whole: raise `max_output_tokens`, or ask for \
-             less in one decision"
-        } else {
-            UNREPAIRED
-        };
-        invalid_decision(detail, hint)
+        invalid_decision(detail, if was_cut { CUT_DECISION } else { UNREPAIRED })
     }
 
     pub(super) fn accept_decision(

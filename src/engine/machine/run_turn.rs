@@ -152,9 +152,8 @@ impl Machine {
         };
         turn.requested_model = (!agent.choice.fallback.is_empty()).then(|| Box::new(agent.choice.clone()));
         let cut = builder.new_shortening_warning(conversation, turn, outline.shortened_count);
-        let tool_choice = turn.choice.clone();
+        let mut request = messages.map(|messages| model_request(agent, state.clone(), messages, turn));
         self.warn_about_shortening(moved, cut);
-        let mut request = messages.map(|messages| model_request(agent, state.clone(), messages, tool_choice));
         if let Err(next) = self.budgets.fit_budgets(&mut self.core, agent, request.as_mut()) {
             return next;
         }
@@ -339,7 +338,7 @@ fn model_request(
     agent: &AgentSpec,
     state: String,
     messages: Vec<ChatMessage>,
-    tool_choice: ToolChoice,
+    turn: &AgentTurn,
 ) -> ModelRequest {
     ModelRequest {
         agent: agent.id.clone(),
@@ -347,8 +346,8 @@ fn model_request(
         choice: agent.choice.clone(),
         messages,
         tools: agent.tools.clone(),
-        parsing_tools: agent.parsing_tools.clone(),
-        tool_choice,
+        parsing_tools: turn.offered_decisions(agent),
+        tool_choice: turn.choice.clone(),
         answer_schema: None,
     }
 }

@@ -12,6 +12,9 @@ parameters.n_ctx = 8192
 parameters.n_parallel = 1
 parameters.port = 0
 parameters.use_jinja = True
+# its threads wait for each other after every step: on a busy machine one is faster than several
+parameters.cpuparams.n_threads = 1
+parameters.cpuparams_batch.n_threads = 1
 # the same words each time
 parameters.sampling.seed = 7
 parameters.sampling.temp = 0.0
