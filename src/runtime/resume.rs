@@ -456,7 +456,7 @@ fn check_resumable(
         return Ok(());
     }
     match status {
-        RunStatus::Completed => over("is completed: there is nothing to go on with", back),
+        RunStatus::Completed => over("is completed", back),
         RunStatus::Cancelled => over("is cancelled", back),
         _ => over("failed and cannot be retried", back),
     }

@@ -91,7 +91,6 @@ impl From<StoreError> for RunResumeError {
 
 fn over_text(status: RunStatus) -> String {
     match status {
-        RunStatus::Completed => "is completed: there is nothing to go on with".to_owned(),
         RunStatus::Failed => "failed and cannot be retried".to_owned(),
         status => format!("is {}", status.as_str()),
     }

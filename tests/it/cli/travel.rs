@@ -343,7 +343,7 @@ fn undo_lists_asks_and_can_be_undone() {
     let done = past.run_program(&["runs", "undo", &past.run[..12], "--yes"]).code(0).stdout;
     assert!(done.contains("3 files restored"), "{done}");
     assert_eq!(past.names(), [""; 0]);
-    assert!(past.run_program(&["runs", "undo", &past.run]).code(0).stdout.contains("nothing to do"));
+    assert!(past.run_program(&["runs", "undo", &past.run]).code(0).stdout.contains("nothing to undo"));
     let undo = done.lines().find_map(|line| line.strip_prefix("undo this: synthdev ")).unwrap();
     past.run_program(&undo.split(' ').chain(["--yes"]).collect::<Vec<_>>()).code(0);
     assert_eq!(past.tree(), after);
