@@ -30,6 +30,8 @@ pub(super) struct EncodedLedger {
     bytes: Vec<u8>,
     /// Of all lines.
     count: usize,
+    /// Of the lines in chunks.
+    compressed_count: usize,
     /// Of the last line.
     at: Timestamp,
 }
@@ -39,6 +41,9 @@ pub(super) struct EncodedLedger {
 struct LedgerChunk {
     #[serde(with = "crate::base64_text")]
     bytes: Vec<u8>,
+    count: usize,
+    /// Of the last line.
+    at: Timestamp,
 }
 
 /// Bytes of lines that become a chunk: about a thousand lines, which take half a millisecond.
@@ -75,7 +80,9 @@ impl EncodedLedger {
     fn compress_lines(&mut self) {
         let mut bytes = miniz_oxide::deflate::compress_to_vec(&self.bytes, LEVEL);
         bytes.shrink_to_fit();
-        self.chunks.push(Arc::new(LedgerChunk { bytes }));
+        let count = self.count - self.compressed_count;
+        self.chunks.push(Arc::new(LedgerChunk { bytes, count, at: self.at }));
+        self.compressed_count = self.count;
         self.bytes.clear();
     }
 
@@ -97,8 +104,10 @@ impl EncodedLedger {
             last_lines: &self.bytes,
             bytes: Vec::new(),
             position: 0,
+            chunk_remaining: 0,
             remaining: self.count,
             at: Timestamp::default(),
+            chunk_end: Timestamp::default(),
         }
     }
 }
@@ -112,22 +121,27 @@ pub(super) struct EncodedLedgerIter<'a> {
     bytes: Vec<u8>,
     /// In `bytes`.
     position: usize,
+    /// Lines in `bytes`.
+    chunk_remaining: usize,
     remaining: usize,
     at: Timestamp,
+    /// The time of the last line in `bytes`.
+    chunk_end: Timestamp,
 }
 
 impl EncodedLedgerIter<'_> {
     /// At the end of a chunk, takes the next one.
     fn next_chunk(&mut self) {
-        if self.position < self.bytes.len() {
-            return;
-        }
         self.position = 0;
-        self.bytes = match self.chunks.next() {
-            // a damaged chunk of a stored state: its lines are zeros, the sums stay
-            Some(chunk) => miniz_oxide::inflate::decompress_to_vec(&chunk.bytes).unwrap_or_default(),
-            None => std::mem::take(&mut self.last_lines).to_vec(),
+        self.at = self.chunk_end;
+        let Some(chunk) = self.chunks.next() else {
+            self.bytes = std::mem::take(&mut self.last_lines).to_vec();
+            self.chunk_remaining = usize::MAX;
+            return;
         };
+        // the lines of a damaged chunk are zeros
+        self.bytes = miniz_oxide::inflate::decompress_to_vec(&chunk.bytes).unwrap_or_default();
+        (self.chunk_remaining, self.chunk_end) = (chunk.count, chunk.at);
     }
 
     fn next_byte(&mut self) -> u8 {
@@ -158,7 +172,10 @@ impl Iterator for EncodedLedgerIter<'_> {
 
     fn next(&mut self) -> Option<LedgerLine> {
         self.remaining = self.remaining.checked_sub(1)?;
-        self.next_chunk();
+        if self.chunk_remaining == 0 {
+            self.next_chunk();
+        }
+        self.chunk_remaining -= 1;
         let flags = self.next_byte();
         let names = [self.next_name(), self.next_name(), self.next_name(), self.next_name()];
         let usage = TokenUsage {
@@ -265,10 +282,14 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_chunk_leaves_as_many_lines() {
+    fn a_damaged_chunk_costs_its_own_lines_alone() {
+        let rows: Vec<LedgerLine> = (0..3_000).map(call).collect();
         let mut lines = EncodedLedger::default();
-        (0..3_000).for_each(|number| lines.push(&call(number)));
-        lines.chunks[0] = Arc::new(LedgerChunk { bytes: vec![0xff; 9] });
-        assert_eq!(lines.iter().count(), 3_000);
+        rows.iter().for_each(|line| lines.push(line));
+        let LedgerChunk { count, at, .. } = *lines.chunks[0];
+        lines.chunks[0] = Arc::new(LedgerChunk { bytes: vec![0xff; 9], count, at });
+        let read: Vec<LedgerLine> = lines.iter().collect();
+        assert!(count > 1_000 && read[..count].iter().all(|line| line.usage == TokenUsage::default()));
+        assert_eq!(read[count..], rows[count..]);
     }
 }
