@@ -3,8 +3,11 @@
 use serde_json::{Map, Value};
 
 /// Keywords of an object that may want more than its required members.
-const CONDITIONS: [&str; 12] = [
+const CONDITIONS: [&str; 15] = [
     "$ref",
+    "$dynamicRef",
+    "enum",
+    "const",
     "anyOf",
     "oneOf",
     "allOf",

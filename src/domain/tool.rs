@@ -79,8 +79,8 @@ pub struct ParsingTool {
 }
 
 impl ParsingTool {
-    /// The same with the required members of its arguments alone.
-    pub fn with_required_alone(&self) -> Self {
+    /// The same with the required members of its arguments only.
+    pub fn with_required_only(&self) -> Self {
         Self { parameters: required_schema(&self.parameters), ..self.clone() }
     }
 }

@@ -37,10 +37,12 @@ pub struct AgentTurn {
     /// Its decision was asked for as structured output.
     #[serde(default)]
     pub asked_structured: bool,
-    /// The answer that was to be its decision was cut at the output limit: it was asked for once more as structured
-    /// output, with the required members alone.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub asked_shortened: bool,
+    /// Its decision was asked for once more as structured output with the required members only, and why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub required_only: Option<RequiredOnlyCause>,
+    /// What is wrong with the calls of its last repair, where structured output is asked for after them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refused_calls: Option<Box<str>>,
     /// Why its structured output is not the decision; for the error, where a reminder brings none either.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub structured_problem: Option<Box<str>>,
@@ -96,6 +98,15 @@ pub enum SummaryPart {
     Visit,
 }
 
+/// Why a decision is asked for once more with its required members only.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum RequiredOnlyCause {
+    /// The answer was truncated at the output limit.
+    OutputLimit,
+    /// The model repeated itself, or took longer than a call may.
+    NoEnd,
+}
+
 /// An entry of the turn; private ones (reminders) never reach the context.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct TurnEntry {
@@ -123,7 +134,8 @@ impl AgentTurn {
             repair_count: 0,
             was_nudged: false,
             asked_structured: false,
-            asked_shortened: false,
+            required_only: None,
+            refused_calls: None,
             structured_problem: None,
             choice: ToolChoice::Auto,
             requested_model: None,
@@ -144,9 +156,9 @@ impl AgentTurn {
     }
 
     /// The agent's parsing tools as the next request has them.
-    pub fn offered_decisions(&self, agent: &AgentSpec) -> Vec<ParsingTool> {
-        if self.asked_shortened && self.choice.structured_tools().is_some() {
-            agent.parsing_tools.iter().map(ParsingTool::with_required_alone).collect()
+    pub fn offered_parsing_tools(&self, agent: &AgentSpec) -> Vec<ParsingTool> {
+        if self.required_only.is_some() && self.choice.structured_tools().is_some() {
+            agent.parsing_tools.iter().map(ParsingTool::with_required_only).collect()
         } else {
             agent.parsing_tools.clone()
         }

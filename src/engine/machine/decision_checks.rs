@@ -13,8 +13,8 @@ pub(super) const MAX_REPAIRS: u32 = 2;
 pub(super) const UNREPAIRED: &str =
     "the model was told twice; simplify the tool's schema or use a stronger model";
 
-/// The hint for a decision of which the output limit left no whole.
-pub(super) const CUT_DECISION: &str = "the answer reached the output limit before the decision was whole: raise `max_output_tokens`, or ask for \
+/// The hint for a decision that was truncated at the output limit.
+pub(super) const TRUNCATED_DECISION: &str = "the answer reached the output limit before the decision was whole: raise `max_output_tokens`, or ask for \
      less in one decision";
 
 pub(super) fn parsing_tool<'a>(agent: &'a AgentSpec, name: &str) -> Option<&'a ParsingTool> {

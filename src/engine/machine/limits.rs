@@ -210,7 +210,7 @@ impl Machine {
         }
     }
 
-    /// Whether an end is moved now: the first time for the workflow that is led on. Runs of before moved it each time.
+    /// Whether an end is moved now: the first time for the workflow that is led on. Older runs moved it each time.
     fn counts_limit_exit(&mut self, limit: &str, whose: u64) -> bool {
         let by = self.core.workflow().map(|workflow| workflow.name.clone()).unwrap_or_default();
         self.budgets.raised_limits.insert(format!("{limit} {whose} by {by}"))

@@ -1,6 +1,6 @@
 //! An agent that does not give its decision as a call: a reminder with a forced choice, a request for structured
-//! output, then an error; each once in a turn. A decision that was cut at the output limit is asked for once more, with
-//! the required members alone: a model that finds no end in an optional text can still decide.
+//! output, then an error; each once in a turn. A decision that was truncated at the output limit is asked for once more
+//! with its required members only: a model that finds no end in an optional text can still decide.
 //!
 //! What worked for a model is where its next decision in this run begins, unless the catalogue or an earlier run says
 //! more. An agent without other tools is then asked so at once; one with tools may use them first.
@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::decision_checks::{
-    CUT_DECISION, MAX_REPAIRS, UNREPAIRED, check_arguments, invalid_decision, parsing_tool,
+    MAX_REPAIRS, TRUNCATED_DECISION, UNREPAIRED, check_arguments, invalid_decision, parsing_tool,
 };
 use super::{Machine, NextHandler};
-use crate::agent_turn::AgentTurn;
+use crate::agent_turn::{AgentTurn, RequiredOnlyCause};
 use crate::run_spec::{REMEMBERS_DECISIONS_SINCE, SHORTENS_DECISIONS_SINCE};
 use synthdev_domain::agent::AgentSpec;
 use synthdev_domain::context::AnsweredCall;
@@ -151,30 +151,45 @@ impl Machine {
         true
     }
 
-    /// Whether a decision that was cut, or found no end, is asked for as structured output with the required members
-    /// alone; once for each turn. What there was of it as a text is not kept: it would only be repeated.
-    pub(super) fn ask_shortened(&mut self, agent: &AgentSpec, tools: Vec<String>) -> bool {
+    /// Whether the decision is asked for as structured output with its required members only; once for each turn. A
+    /// truncated text is not kept: the model would only repeat it.
+    pub(super) fn ask_required_only(
+        &mut self,
+        agent: &AgentSpec,
+        tools: Vec<String>,
+        cause: RequiredOnlyCause,
+    ) -> bool {
         if self.core.spec.machine_version < SHORTENS_DECISIONS_SINCE {
             return false;
         }
         let short: Vec<ParsingTool> =
-            agent.parsing_tools.iter().map(ParsingTool::with_required_alone).collect();
+            agent.parsing_tools.iter().map(ParsingTool::with_required_only).collect();
         let Some(choice) = ToolChoice::structured(tools) else { return false };
         let Some(form) = form_in_words(&choice, &short) else { return false };
         let Some(turn) = self.core.frame_mut().and_then(|frame| frame.agent_turn.as_mut()) else {
             return false;
         };
-        if turn.asked_shortened {
+        if turn.required_only.is_some() {
             return false;
         }
         turn.asked_structured = true;
-        turn.asked_shortened = true;
+        turn.required_only = Some(cause);
         turn.choice = choice;
         turn.push_private_note(&format!(
             "Your answer was cut before it was whole. Answer again, as short as possible, with one JSON object and \
              nothing else. {form}"
         ));
         true
+    }
+
+    /// Keeps what is wrong with the calls of the last repair, for the error.
+    pub(super) fn keep_refused_calls(&mut self, problem: String) {
+        if self.core.spec.machine_version < SHORTENS_DECISIONS_SINCE {
+            return;
+        }
+        if let Some(turn) = self.core.frame_mut().and_then(|frame| frame.agent_turn.as_mut()) {
+            turn.refused_calls = Some(problem.into());
+        }
     }
 
     /// What happens where a request for structured output had no answer: the server refuses it, or the model found no
@@ -188,14 +203,15 @@ impl Machine {
         let tools = turn.choice.structured_tools()?.to_vec();
         let is_refused = matches!(error, ModelError::Refused { .. } | ModelError::Protocol { .. });
         let found_no_end = matches!(error, ModelError::Repetition { .. } | ModelError::CallTimeout { .. });
-        if found_no_end && self.ask_shortened(agent, tools.clone()) {
+        let gave_nothing = found_no_end || matches!(error, ModelError::Empty { .. });
+        let has_calls = turn.refused_calls.is_some();
+        if found_no_end && self.ask_required_only(agent, tools.clone(), RequiredOnlyCause::NoEnd) {
             return Some(NextHandler::CallModel);
         }
-        let gave_nothing = found_no_end || matches!(error, ModelError::Empty { .. });
-        let reminds_then = self.core.spec.machine_version >= SHORTENS_DECISIONS_SINCE && self.may_remind();
+        let goes_on = has_calls || self.may_remind();
         let problem = if is_refused {
             format!("its server refuses structured output: {error}")
-        } else if gave_nothing && reminds_then {
+        } else if gave_nothing && goes_on && self.core.spec.machine_version >= SHORTENS_DECISIONS_SINCE {
             format!("its structured output did not come: {error}")
         } else {
             return None;
@@ -217,6 +233,10 @@ impl Machine {
         let Some(turn) = self.core.frame_mut().and_then(|frame| frame.agent_turn.as_mut()) else {
             return NextHandler::Wait;
         };
+        if let Some(calls) = turn.refused_calls.as_deref().filter(|_| !may_remind) {
+            let hint = hint_after(turn, UNREPAIRED);
+            return invalid_decision(format!("{calls}\n{problem}"), hint);
+        }
         if !may_remind {
             let detail = format!("`{}` never called {}, and {problem}", agent.id, tools.join(" or "));
             return missing_decision(detail, Some(&*turn));
@@ -257,14 +277,15 @@ impl Machine {
         finish: FinishReason,
         problem: &str,
     ) -> NextHandler {
-        if finish == FinishReason::Length && self.ask_shortened(agent, tools.to_vec()) {
+        let is_truncated = finish == FinishReason::Length;
+        if is_truncated && self.ask_required_only(agent, tools.to_vec(), RequiredOnlyCause::OutputLimit) {
             return NextHandler::CallModel;
         }
         let Some(turn) = self.core.frame_mut().and_then(|frame| frame.agent_turn.as_mut()) else {
             return NextHandler::Wait;
         };
         if turn.repair_count > MAX_REPAIRS {
-            let hint = if turn.asked_shortened { CUT_DECISION } else { UNREPAIRED };
+            let hint = hint_after(turn, UNREPAIRED);
             return invalid_decision(format!("{}: {problem}", tools.join(" or ")), hint);
         }
         turn.add_reply(text, Vec::new(), Vec::new());
@@ -323,12 +344,17 @@ struct ChosenCall {
     arguments: Value,
 }
 
+/// The hint of an error after all requests: of the output limit, where it truncated the decision.
+fn hint_after(turn: &AgentTurn, otherwise: &'static str) -> &'static str {
+    match turn.required_only {
+        Some(RequiredOnlyCause::OutputLimit) => TRUNCATED_DECISION,
+        Some(RequiredOnlyCause::NoEnd) | None => otherwise,
+    }
+}
+
 fn missing_decision(detail: String, turn: Option<&AgentTurn>) -> NextHandler {
-    let hint = if turn.is_some_and(|turn| turn.asked_shortened) {
-        CUT_DECISION
-    } else {
-        "say in the role's systemMessage that this tool must be called, or use another model"
-    };
+    let tell_the_role = "say in the role's systemMessage that this tool must be called, or use another model";
+    let hint = turn.map_or(tell_the_role, |turn| hint_after(turn, tell_the_role));
     NextHandler::fail(
         RunError::new("parsing_tool_missing", "The decision is missing", detail).with_hint(hint),
     )

@@ -3,11 +3,11 @@
 use serde_json::Value;
 
 use super::decision_checks::{
-    CUT_DECISION, MAX_REPAIRS, UNREPAIRED, check_arguments, invalid_decision, parsing_tool,
+    MAX_REPAIRS, TRUNCATED_DECISION, UNREPAIRED, check_arguments, invalid_decision, parsing_tool,
 };
 use super::multicall::{is_multicall, unfold_call};
 use super::{CallId, Machine, NextHandler, PendingQuestion, RunEvent, WaitState};
-use crate::agent_turn::{AgentTurn, OpenReply, with_unique_ids};
+use crate::agent_turn::{AgentTurn, OpenReply, RequiredOnlyCause, with_unique_ids};
 use crate::model_caller::ModelCaller;
 use crate::run_spec::REMEMBERS_DECISIONS_SINCE;
 use synthdev_domain::agent::AgentSpec;
@@ -175,19 +175,23 @@ impl Machine {
             refused.sort();
             refused.dedup();
         }
-        let was_cut = finish == FinishReason::Length;
-        let asks_again =
-            if was_cut { self.ask_shortened(agent, refused) } else { self.ask_structured(agent, refused) };
-        if asks_again {
-            return NextHandler::CallModel;
-        }
         let detail = calls
             .iter()
             .zip(&problems)
             .filter_map(|(call, problem)| problem.as_ref().map(|p| format!("{}: {p}", call.name)))
             .collect::<Vec<_>>()
             .join("\n");
-        invalid_decision(detail, if was_cut { CUT_DECISION } else { UNREPAIRED })
+        let was_truncated = finish == FinishReason::Length;
+        let asks_again = if was_truncated {
+            self.ask_required_only(agent, refused, RequiredOnlyCause::OutputLimit)
+        } else {
+            self.ask_structured(agent, refused)
+        };
+        if asks_again {
+            self.keep_refused_calls(detail);
+            return NextHandler::CallModel;
+        }
+        invalid_decision(detail, if was_truncated { TRUNCATED_DECISION } else { UNREPAIRED })
     }
 
     pub(super) fn accept_decision(

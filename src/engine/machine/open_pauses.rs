@@ -173,7 +173,7 @@ impl Machine {
             (_, Some(UserQuestion::Limit { limit, text, .. })) => limit_failure(limit, text),
             (_, Some(UserQuestion::Break { state, point })) => breakpoint_failure(state, point.as_ref()),
             (_, Some(UserQuestion::Pause { message, .. })) => {
-                let detail = format!("state `{state}` waits for an answer of the user: {message}");
+                let detail = format!("state `{state}` waits for a person's answer: {message}");
                 RunError::new("input_required", "An answer is needed", detail)
                     .with_hint("answer it with `synthdev resume`, or give the state a \"default\"")
             }

@@ -346,7 +346,7 @@ fn model_request(
         choice: agent.choice.clone(),
         messages,
         tools: agent.tools.clone(),
-        parsing_tools: turn.offered_decisions(agent),
+        parsing_tools: turn.offered_parsing_tools(agent),
         tool_choice: turn.choice.clone(),
         answer_schema: None,
     }

@@ -120,7 +120,7 @@ impl Machine {
             .filter(|branch| is_waiting(&branch.phase))
             .min_by_key(|branch| branch.id);
         let error = failed.or(first).and_then(|branch| self.wait_reason(branch));
-        let by = if self.core.is_handing_over() { "another process paused it" } else { BY_YOU };
+        let by = if self.core.is_handing_over() { "somebody has paused it" } else { BY_YOU };
         let error =
             error.unwrap_or_else(|| self.core.with_location(RunError::new("paused", "The run waits", by)));
         self.status = if failed.is_some() { RunStatus::Failed } else { RunStatus::Paused };

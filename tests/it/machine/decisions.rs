@@ -159,6 +159,7 @@ fn a_decision_that_does_not_come_says_why() {
     let role = "systemMessage";
     let refusal = || Said::Fails(ModelError::Protocol { detail: "no response_format here".to_owned() });
     let silence = || Said::Fails(ModelError::Empty { detail: "the model answered nothing".to_owned() });
+    let loops = || Said::Fails(ModelError::Repetition { detail: "the same again and again".to_owned() });
     for row in
         [
             row("cut twice", vec![WORDS, WORDS, ENDLESS, ENDLESS], FREE_TO_SHORT).fails(
@@ -185,6 +186,29 @@ fn a_decision_that_does_not_come_says_why() {
             ),
             row("refused at the end", vec![WORDS, WORDS, refusal()], &["free", "forced", "structured"])
                 .fails("parsing_tool_missing", "never called verdict, and its server refuses", role),
+            row(
+                "cut calls, then the server refuses",
+                vec![BROKEN_CALL, BROKEN_CALL, BROKEN_CALL, refusal()],
+                &["free", "free", "free", "short"],
+            )
+            .fails("parsing_tool_invalid", "verdict: not valid JSON", limit),
+            row(
+                "calls that do not fit, then nothing",
+                vec![Said::Call("{}"), Said::Call("{}"), Said::Call("{}"), silence()],
+                &["free", "free", "free", "structured"],
+            )
+            .fails(
+                "parsing_tool_invalid",
+                "its structured output did not come",
+                "simplify the tool's schema",
+            ),
+            row(
+                "a loop, then words",
+                vec![loops(), Said::Text("{}"), WORDS],
+                &["structured", "short", "forced"],
+            )
+            .known()
+            .fails("parsing_tool_missing", "also when it was reminded", role),
             row("nothing at the end", vec![WORDS, WORDS, silence()], &["free", "forced", "structured"])
                 .fails("model.empty", "answered nothing", ""),
             row(
