@@ -15,7 +15,7 @@ pub struct ColorTheme {
     palette: ThemePalette,
 }
 
-/// What a theme is called, and which ground it is for.
+/// What a theme is called, and which background it is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 enum ThemeKind {
     /// On black, with agents' colours of the 256.
@@ -54,13 +54,13 @@ pub struct ThemePalette {
     pub dim: Option<Color>,
     /// No two are the same.
     pub agents: [Color; AGENT_COLORS],
-    /// `None`: added and removed lines have no ground of their own.
-    pub diff: Option<DiffGrounds>,
+    /// `None`: added and removed lines have no background of their own.
+    pub diff: Option<DiffBackbackgrounds>,
 }
 
-/// What is behind the lines of a diff. Every other colour of the theme is readable on it.
+/// What is behind the lines of a diff. The colours of the words of a language are readable on it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct DiffGrounds {
+pub struct DiffBackbackgrounds {
     pub added: Color,
     pub removed: Color,
     /// In place of the terminal's dim, which is too faint there.
@@ -87,7 +87,7 @@ const DARK16: ThemePalette = ThemePalette {
 
 const DARK: ThemePalette = ThemePalette {
     agents: indexed([80, 177, 111, 114, 215, 211]),
-    diff: Some(DiffGrounds {
+    diff: Some(DiffBackbackgrounds {
         added: Color::Indexed(22),
         removed: Color::Indexed(52),
         dim: Color::Indexed(250),
@@ -103,7 +103,7 @@ const LIGHT: ThemePalette = ThemePalette {
     attention: Color::Indexed(90),
     dim: None,
     agents: indexed([30, 90, 25, 64, 130, 161]),
-    diff: Some(DiffGrounds {
+    diff: Some(DiffBackbackgrounds {
         added: Color::Indexed(194),
         removed: Color::Indexed(224),
         dim: Color::Indexed(240),
@@ -218,7 +218,7 @@ impl ColorTheme {
             return Self::plain();
         }
         let palette = if terminal.has_all_colors() { palette } else { palette.without_rgb() };
-        // the grounds are of the 256
+        // the backgrounds are of the 256
         let diff = palette.diff.filter(|_| terminal.has_256());
         let palette = ThemePalette { diff, ..palette };
         Self { kind: ThemeKind::Own, palette }
@@ -310,22 +310,24 @@ impl ColorTheme {
         line.add_modifier(Modifier::REVERSED)
     }
 
-    /// Added and removed lines of a diff have a ground of their own.
-    pub fn has_diff_grounds(self) -> bool {
+    /// Added and removed lines of a diff have a background of their own.
+    pub fn has_diff_backgrounds(self) -> bool {
         self.palette.diff.is_some() && self.kind != ThemeKind::Plain
     }
 
     /// A part of a diff's line that begins with this sign.
-    pub fn on_diff_ground(self, style: Style, sign: char) -> Style {
-        let Some(grounds) = self.palette.diff.filter(|_| self.has_diff_grounds()) else { return style };
-        let ground = match sign {
-            '+' => grounds.added,
-            '-' => grounds.removed,
+    pub fn on_diff_background(self, style: Style, sign: char) -> Style {
+        let Some(backgrounds) = self.palette.diff.filter(|_| self.has_diff_backgrounds()) else {
+            return style;
+        };
+        let background = match sign {
+            '+' => backgrounds.added,
+            '-' => backgrounds.removed,
             _ => return style,
         };
-        let style = style.bg(ground);
+        let style = style.bg(background);
         match style.add_modifier.contains(Modifier::DIM) {
-            true => style.remove_modifier(Modifier::DIM).fg(grounds.dim),
+            true => style.remove_modifier(Modifier::DIM).fg(backgrounds.dim),
             false => style,
         }
     }
@@ -406,7 +408,7 @@ fn nearest_indexed(color: Color) -> Color {
 }
 
 impl TerminalEnvironment {
-    /// `15;0` is white on black: the last number is the ground. 7 and 9 to 15 are light.
+    /// `15;0` is white on black: the last number is the background. 7 and 9 to 15 are light.
     fn is_light(&self) -> bool {
         let last = self.colorfgbg.as_deref().and_then(|value| value.rsplit(';').next());
         last.and_then(|number| number.parse::<u8>().ok()).is_some_and(|number| matches!(number, 7 | 9..=15))
@@ -555,14 +557,14 @@ mod tests {
     }
 
     #[test]
-    fn every_colour_of_code_is_readable_on_the_grounds_of_a_diff() {
+    fn every_colour_of_code_is_readable_on_the_backgrounds_of_a_diff() {
         for (palette, text) in [(DARK, [229; 3]), (LIGHT, [0; 3])] {
-            let grounds = palette.diff.unwrap();
-            for ground in [grounds.added, grounds.removed] {
-                let colors = [palette.good, palette.warning, palette.accent, grounds.dim].map(rgb);
+            let backgrounds = palette.diff.unwrap();
+            for background in [backgrounds.added, backgrounds.removed] {
+                let colors = [palette.good, palette.warning, palette.accent, backgrounds.dim].map(rgb);
                 for color in colors.into_iter().chain([text]) {
-                    let found = contrast(color, rgb(ground));
-                    assert!(found >= 3.0, "{color:?} on {ground:?}: {found:.1}");
+                    let found = contrast(color, rgb(background));
+                    assert!(found >= 3.0, "{color:?} on {background:?}: {found:.1}");
                 }
             }
         }

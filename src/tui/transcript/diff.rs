@@ -1,5 +1,5 @@
-//! Unified diffs: added and removed lines told apart by sign, number and ground, the words of a known language coloured
-//! as in a block of code. Line by line: what is not laid out costs nothing.
+//! Unified diffs: added and removed lines told apart by sign, number and background, the words of a known language
+//! coloured as in a block of code.
 
 use std::ops::Range;
 
@@ -36,8 +36,12 @@ struct DiffHunkPosition {
     new_remaining: usize,
 }
 
-/// How lines begin that name the file below them, of unified diffs and of patches for models.
-const FILE_NAMES: [&str; 5] = ["--- ", "+++ ", "*** Update File: ", "*** Add File: ", "*** Delete File: "];
+/// How lines of unified diffs begin that name the file below them.
+const DIFF_FILE_MARKS: [&str; 2] = ["--- ", "+++ "];
+/// The same in patches for models.
+const PATCH_FILE_MARKS: [&str; 3] = ["*** Update File: ", "*** Add File: ", "*** Delete File: "];
+/// Bytes of a line that is coloured, at most: longer ones are data.
+const COLOURED_BYTES: usize = 4_096;
 
 /// Lays out cleaned lines. What is no part of a diff is shown as it is.
 pub fn layout_diff<'a>(
@@ -60,6 +64,8 @@ pub struct DiffLayoutState {
     language: Option<&'static LanguageSyntax>,
     old_open: HighlightState,
     new_open: HighlightState,
+    /// A patch for models: it says no lengths, so `--- ` can be a removed line.
+    is_patch: bool,
 }
 
 impl DiffLayoutState {
@@ -92,7 +98,9 @@ impl DiffLayoutState {
             };
         }
         if let Some(name) = self.named_file(line) {
-            if name != "/dev/null" {
+            (self.old_open, self.new_open) = Default::default();
+            self.is_patch |= line.starts_with("*** ");
+            if !name.starts_with("/dev/null") {
                 self.language = find_file_language(name);
             }
             return push(&[(theme.bold_style(), line)], page.columns, page.indent, 0, rows);
@@ -113,8 +121,9 @@ impl DiffLayoutState {
 
     /// The file that a line between two parts names.
     fn named_file<'a>(&self, line: &'a str) -> Option<&'a str> {
-        let name = FILE_NAMES.iter().find_map(|mark| line.strip_prefix(mark));
-        name.filter(|_| self.hunk_position.is_complete())
+        let after = |marks: &[&str]| marks.iter().find_map(|mark| line.strip_prefix(mark));
+        let in_diff = || after(&DIFF_FILE_MARKS).filter(|_| !self.is_patch);
+        after(&PATCH_FILE_MARKS).or_else(in_diff).filter(|_| self.hunk_position.is_complete())
     }
 
     /// A line in its colours: the sign, and the words of the language behind it.
@@ -125,20 +134,23 @@ impl DiffLayoutState {
         theme: ColorTheme,
     ) -> Vec<StyledPiece<'a>> {
         let plain = diff_style(line, theme);
+        if line.len() > COLOURED_BYTES {
+            return vec![(plain, line)];
+        }
         let sign = line.chars().next().filter(|sign| matches!(sign, '+' | '-' | ' '));
         let Some(sign) = sign.filter(|_| is_numbered || self.language.is_some()) else {
             return vec![(plain, line)];
         };
         let (mark, words) = line.split_at(1);
         let Some(language) = self.language else {
-            if !theme.has_diff_grounds() {
+            if !theme.has_diff_backgrounds() {
                 return vec![(plain, line)];
             }
-            let words_style = theme.on_diff_ground(theme.text(), sign);
-            return vec![(theme.on_diff_ground(theme.bold_style(), sign), mark), (words_style, words)];
+            let words_style = theme.on_diff_background(theme.text(), sign);
+            return vec![(theme.on_diff_background(theme.bold_style(), sign), mark), (words_style, words)];
         };
-        let has_ground = sign != ' ' && theme.has_diff_grounds();
-        let mark_style = if has_ground { theme.bold_style() } else { plain };
+        let has_background = sign != ' ' && theme.has_diff_backgrounds();
+        let mark_style = if has_background { theme.bold_style() } else { plain };
         let mut pieces = vec![(mark_style, mark)];
         let side = if sign == '-' { &mut self.old_open } else { &mut self.new_open };
         let before = *side;
@@ -152,7 +164,7 @@ impl DiffLayoutState {
             }
         }
         for piece in &mut pieces {
-            piece.0 = theme.on_diff_ground(piece.0, sign);
+            piece.0 = theme.on_diff_background(piece.0, sign);
         }
         pieces
     }
@@ -296,13 +308,18 @@ mod tests {
             })
             .collect();
         assert_eq!(shown, expected, "{path} {}: {text}", theme.name());
-        let has_ground = |sign: &str| {
+        let has_background = |sign: &str| {
             let spans =
                 rows.iter().filter(|row| row.to_string()[6..].starts_with(sign)).flat_map(|row| &row.spans);
             spans.filter(|span| span.style.bg.is_some()).count() > 0
         };
-        let grounds = ["+", "-", " "].map(has_ground);
-        assert_eq!(grounds, [theme.has_diff_grounds(), theme.has_diff_grounds(), false], "{}", theme.name());
+        let backgrounds = ["+", "-", " "].map(has_background);
+        assert_eq!(
+            backgrounds,
+            [theme.has_diff_backgrounds(), theme.has_diff_backgrounds(), false],
+            "{}",
+            theme.name()
+        );
     }
 
     #[test]
@@ -333,5 +350,36 @@ mod tests {
         let plain =
             [" fn a() { // x", "-    old(|[\"1\"]|);", "+    old(|[2]|);", " /* é", "-b", "+c */ let", " fn"];
         check_words(ColorTheme::find_theme("dark16", &terminal).unwrap(), "x.txt", code, &plain);
+    }
+
+    /// The rows of a diff with the parts of each that differ in colour.
+    fn coloured_rows(text: &str) -> Vec<String> {
+        let page =
+            TextLayoutOptions { columns: 60, indent: 0, base: Style::new(), theme: ColorTheme::default() };
+        let mut rows = Vec::new();
+        layout_diff(text.lines(), DiffLayoutState::for_file("", None), page, &mut rows);
+        let parts =
+            |row: &Line<'_>| row.spans.iter().map(|span| span.content.to_string()).collect::<Vec<_>>();
+        rows.iter().map(|row| parts(row).join("|")).collect()
+    }
+
+    #[test]
+    fn each_file_of_a_patch_begins_anew() {
+        let check = |text: &str, expected: &[&str]| assert_eq!(coloured_rows(text), expected, "{text}");
+        // a removed comment is no name of a file, and what is open in one file is not in the next
+        let patch = "*** Update File: x.sql\n--- old\n+select 1 /* x\n*** Add File: x.rs\n+fn a";
+        check(
+            patch,
+            &["*** Update File: x.sql", "-|-- old", "+select| |1| |/* x", "*** Add File: x.rs", "+fn| a"],
+        );
+        // a time behind the name, as it is shown
+        let timed = "--- a/x.rs  2024-01-01\n+++ /dev/null  1970-01-01\n@@ -1 +0,0 @@\n-fn a";
+        assert_eq!(coloured_rows(timed)[3], "    1 |-fn| a");
+    }
+
+    #[test]
+    fn long_lines_have_one_colour() {
+        let line = format!("*** Add File: x.rs\n+fn {}", "\\\"".repeat(COLOURED_BYTES));
+        assert!(coloured_rows(&line)[1..].iter().all(|row| !row.contains('|')), "it is plain");
     }
 }

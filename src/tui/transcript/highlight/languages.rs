@@ -424,8 +424,10 @@ const NAMED_FILES: [&str; 2] = ["Dockerfile", "Makefile"];
 
 /// The language of a file by the end of its name; `None`: none that is known.
 pub fn find_file_language(path: &str) -> Option<&'static LanguageSyntax> {
-    // diffs quote some names, and write a time behind a tab
-    let path = path.split('\t').next().unwrap_or_default().trim_matches([' ', '"']);
+    // diffs quote some names, and write a time behind a tab, which is shown as spaces
+    let path = path.trim_start_matches([' ', '"']);
+    let path = path.split(['\t', '"']).next().unwrap_or_default();
+    let path = path.split("  ").next().unwrap_or_default().trim_end();
     let name = path.rsplit('/').next().unwrap_or_default();
     match name.rsplit_once('.') {
         Some((_, ending)) => find_language(ending),
