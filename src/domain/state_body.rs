@@ -101,7 +101,7 @@ pub enum BranchErrors {
     /// As soon as the join cannot succeed, the others are stopped and the state fails with `sub_workflow_failed`.
     #[default]
     FailFast,
-    /// All finish; a failed one has `{"error": {name, detail}}` as its result, and `context.success` is false.
+    /// A failed branch stops no other; it has `{"error": {name, detail}}` as its result, and `context.success` is false.
     Collect,
 }
 

@@ -143,7 +143,7 @@ mod tests {
             }
         }
         assert_eq!(task_rows(&list), [(1, "one", false), (3, "three", false)]);
-        // a list of before numbers were kept, and one that was written by hand
+        // an older list, which has no numbers, and one that was written by hand
         let mut read: TaskList = serde_json::from_str(r#"{"tasks": [{"number": 5, "text": "x"}]}"#).unwrap();
         read.perform(&add("y")).unwrap();
         assert_eq!(task_rows(&read), [(5, "x", false), (6, "y", false)]);

@@ -18,7 +18,7 @@ pub trait ScriptedModelPort: ModelPort {
         Vec::new()
     }
 
-    /// Ends what is being recorded. `keep`: the run went as expected; without it the recording of before stays.
+    /// Ends what is being recorded. `keep`: the run went as expected; without it the previous recording stays.
     /// Returns why there is no new recording.
     fn end_recording(&self, _keep: bool) -> Option<String> {
         None

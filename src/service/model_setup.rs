@@ -208,7 +208,7 @@ fn complete_setup(catalog: &ConfigCatalog, setup: LevelSetup) -> LevelSetup {
 fn setup_changes(catalog: &ConfigCatalog, setups: &[LevelSetup]) -> SetupChanges {
     let mut all = SetupChanges::default();
     let files = catalog.user_files_only();
-    // those of before keys were saved with their servers are from now on
+    // a key that older settings saved without its server gets one now
     for (path, key, url) in catalog.unbound_keys(&format!("user:{KEYS_FILE}")) {
         all.keys.push(
             SavedKey { key: &key, home: Some(&url) }.change_at(path.split('.').map(str::to_owned).collect()),

@@ -45,7 +45,11 @@ impl TuiBackend {
                 RunResponse::Explained,
             ),
             RunRequest::Plan(travel) => {
-                answer_blocking(move || time_travel::plan_travel(&wired, &here, travel), RunResponse::Planned)
+                let action = RunRequest::Plan(travel.clone());
+                answer_blocking(
+                    move || time_travel::plan_travel(&wired, &here, travel),
+                    |preview| RunResponse::Planned { action, preview },
+                )
             }
             RunRequest::Travel(travel) => answer_blocking(
                 move || time_travel::travel_to_step(&wired, &here, travel),
@@ -53,7 +57,11 @@ impl TuiBackend {
             ),
             RunRequest::Snapshot(command) => self.answer_snapshot(command),
             RunRequest::PlanRestore(id) => {
-                answer_blocking(move || snapshot_command::plan_restore(&wired, &id), RunResponse::Planned)
+                let action = RunRequest::PlanRestore(id.clone());
+                answer_blocking(
+                    move || snapshot_command::plan_restore(&wired, &id),
+                    |preview| RunResponse::Planned { action, preview },
+                )
             }
             RunRequest::FileProgress(watch) => self.answer_file_progress(watch),
             RunRequest::Watch => {

@@ -79,6 +79,8 @@ pub struct BrowsedRun {
     pub graph: Option<Box<BrowsedGraph>>,
     /// The number under which the graph on screen was asked for again.
     pub pending_graph: Option<u64>,
+    /// The run has changed since the graph was asked for.
+    pub is_graph_outdated: bool,
 }
 
 /// What is known of a run.
@@ -128,7 +130,7 @@ pub enum HistoryWaitKind {
     /// Under this number.
     Answer(u64),
     /// The effects of a rewind, an undo or a fork.
-    Plan,
+    Plan(TimeTravelRequest),
     Travel,
     /// The run is resumed, and the history closes.
     TakeUp(RunId),
@@ -231,6 +233,7 @@ impl BrowsedRun {
             roster: AgentRoster::default(),
             graph: None,
             pending_graph: None,
+            is_graph_outdated: false,
         }
     }
 

@@ -1300,13 +1300,17 @@ fn restoring_asks_with_the_list_of_files() {
         request,
     };
     let empty = plan("nothing to do: the files are as in snapshot ab12cd", None);
-    desk.send_message(UiMessage::answered(RunResponse::Planned(Ok(empty))));
+    let planned = |preview| {
+        let action = RunRequest::PlanRestore("ab12".into());
+        UiMessage::answered(RunResponse::Planned { action, preview: Ok(preview) })
+    };
+    desk.send_message(planned(empty));
     desk.key(KeyCode::Char('y'));
     assert_eq!(desk.take_commands(), [], "there is no question: the letter is typed");
     desk.key(KeyCode::Backspace);
     let body = "to go back to snapshot ab12cd (manual):\n  revert       src/main.rs\n  delete       new.txt\n\n\
                 A snapshot of the current files is taken first, so this can be undone.";
-    desk.send_message(UiMessage::answered(RunResponse::Planned(Ok(plan(body, Some(restore.clone()))))));
+    desk.send_message(planned(plan(body, Some(restore.clone()))));
     desk.check_frames("restore");
     desk.key(KeyCode::Char('y'));
     assert_eq!(desk.take_commands(), [UiCommand::ask(restore)]);

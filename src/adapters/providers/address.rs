@@ -40,7 +40,7 @@ impl ProviderAddress {
         if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
             return Err(refuse("is neither http nor https"));
         }
-        // only a run of before such URLs were refused can name one
+        // only a run that is older than this refusal can name such a URL
         let named = !url.username().is_empty() || url.password().is_some();
         if named || url.query().is_some() || url.fragment().is_some() {
             return Err(refuse("holds a password, a query or a fragment"));

@@ -90,8 +90,11 @@ pub enum RunResponse {
     Steps(Result<RunStepList, String>),
     /// The reason as text.
     Explained(Result<String, String>),
-    /// The reason as text.
-    Planned(Result<ActionPreview, String>),
+    /// What was asked for, and what it would do; an error is the reason as text.
+    Planned {
+        action: RunRequest,
+        preview: Result<ActionPreview, String>,
+    },
     Travelled(Result<TimeTravelOutcome, String>),
     Snapshot {
         command: SnapshotOperation,

@@ -138,8 +138,16 @@ pub fn on_response(model: &mut UiModel, number: u64, told: HistoryResponse) -> V
         }
         HistoryResponse::Trend(trend) => archive.trends.add(number, trend),
         HistoryResponse::Compared(result) if awaited => show_comparison(archive, result),
-        HistoryResponse::Graph(result) if awaited => show_graph(archive, result),
-        HistoryResponse::Graph(result) => update_graph(archive, number, result),
+        HistoryResponse::Graph(result) => {
+            if awaited {
+                show_graph(archive, result);
+            } else {
+                update_graph(archive, number, result);
+            }
+            let mut cmds: Vec<UiCommand> = refresh_outdated_graph(model).into_iter().collect();
+            cmds.extend(request_next_page(model));
+            return cmds;
+        }
         HistoryResponse::Text(result) if awaited => show_page(archive, result),
         HistoryResponse::Done(result) if awaited => {
             archive.pending_wait = None;
@@ -160,6 +168,7 @@ pub fn on_response(model: &mut UiModel, number: u64, told: HistoryResponse) -> V
             archive.count_requested = false;
             archive.trends.add(number, None);
             on_page_loaded(archive, number, Err(why.clone()));
+            update_graph(archive, number, Err(why.clone()));
             on_run_opened(archive, number, Err(why));
         }
         HistoryResponse::Text(Ok(_)) | HistoryResponse::Done(_) | HistoryResponse::Compared(_) => {}
@@ -208,7 +217,12 @@ pub(super) fn take_time_travel_response(model: &mut UiModel, response: RunRespon
     let Some(archive) = &mut model.history_browser else { return Some(response) };
     let wait = archive.pending_wait.as_ref().map(|wait| &wait.wait_kind);
     match (response, wait) {
-        (RunResponse::Planned(plan), Some(HistoryWaitKind::Plan)) => on_travel_planned(archive, plan),
+        (
+            RunResponse::Planned { action: RunRequest::Plan(travel), preview },
+            Some(HistoryWaitKind::Plan(asked)),
+        ) if travel == *asked => {
+            on_travel_planned(archive, preview);
+        }
         (RunResponse::Travelled(Err(why)), Some(HistoryWaitKind::Travel)) => {
             archive.pending_wait = None;
             archive.show_error(&why);
@@ -372,14 +386,24 @@ fn reread_open_run(model: &mut UiModel) -> Option<UiCommand> {
     Some(query_command(number, HistoryRequest::Open { run, known_state: known }))
 }
 
-/// The run has changed, and so has its graph, if that is on screen.
+/// The run has changed, and so has its graph, if that is on screen. A graph that is being read may be older than the
+/// change: it is read again after its answer.
 fn reread_graph(model: &mut UiModel) -> Option<UiCommand> {
-    let open = model.history_browser.as_ref()?.run.as_ref()?;
-    open.graph.as_ref().filter(|_| open.pending_graph.is_none())?;
+    let open = model.history_browser.as_mut()?.run.as_mut()?;
+    open.is_graph_outdated = open.graph.is_none() || open.pending_graph.is_some();
+    if open.is_graph_outdated {
+        return None;
+    }
     let run = open.row.id.clone();
     let number = next_query_number(model);
     model.history_browser.as_mut()?.run.as_mut()?.pending_graph = Some(number);
     Some(query_command(number, HistoryRequest::Graph { run }))
+}
+
+/// Reads the graph on screen again if the run has changed since it was asked for.
+fn refresh_outdated_graph(model: &mut UiModel) -> Option<UiCommand> {
+    let open = model.history_browser.as_ref()?.run.as_ref()?;
+    if open.graph.is_some() && open.is_graph_outdated { reread_graph(model) } else { None }
 }
 
 fn on_page_loaded(

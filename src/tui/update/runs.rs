@@ -38,10 +38,10 @@ pub(super) fn on_response(model: &mut UiModel, response: RunResponse) -> Vec<UiC
             let title = format!("Steps of {} {}", steps.workflow, steps.run);
             model.add_item(TranscriptItem::report_item(&title, &report::steps_text(&steps)));
         }
-        RunResponse::Planned(Ok(preview)) => confirm_action(model, preview),
+        RunResponse::Planned { preview: Ok(preview), .. } => confirm_action(model, preview),
         RunResponse::Travelled(Ok(done)) => history::on_travelled(model, done),
         RunResponse::Steps(Err(reason)) => show_error(model, "There are no steps to show", &reason),
-        RunResponse::Planned(Err(reason)) | RunResponse::Travelled(Err(reason)) => {
+        RunResponse::Planned { preview: Err(reason), .. } | RunResponse::Travelled(Err(reason)) => {
             show_error(model, UNCHANGED, &reason);
         }
         RunResponse::Snapshot { command, text } => on_snapshot_done(model, command, text),

@@ -503,6 +503,10 @@ fn a_failed_run_is_retried_and_the_history_is_left() {
     }
 }
 
+fn planned(travel: &TimeTravelRequest, preview: Result<ActionPreview, String>) -> RunResponse {
+    RunResponse::Planned { action: RunRequest::Plan(travel.clone()), preview }
+}
+
 #[test]
 fn files_are_listed_before_they_go_back() {
     let mut desk = opened_browser(many_rows(1, 1), false);
@@ -514,7 +518,14 @@ fn files_are_listed_before_they_go_back() {
     };
     desk.key(KeyCode::Char('u'));
     assert_eq!(desk.take_commands(), [UiCommand::ask(RunRequest::Plan(travel.clone()))]);
-    desk.send_message(UiMessage::answered(RunResponse::Planned(Ok(plan()))));
+    // what was asked for before the history came up is asked behind it
+    let action = RunRequest::PlanRestore("ab12".into());
+    let request = Some(RunRequest::Snapshot(SnapshotOperation::Restore { id: "ab12cd".into() }));
+    let restore = ActionPreview { title: "Restore snapshot ab12cd?".into(), body: String::new(), request };
+    desk.send_message(UiMessage::answered(RunResponse::Planned { action, preview: Ok(restore) }));
+    assert_eq!(desk.model.dialogs.len(), 1);
+    desk.model.dialogs.clear();
+    desk.send_message(UiMessage::answered(planned(&travel, Ok(plan()))));
     assert!(desk.model.dialogs.is_empty());
     desk.check_shots("history_undo");
     // somebody was typing: that is no yes
@@ -523,9 +534,9 @@ fn files_are_listed_before_they_go_back() {
     desk.advance_clock(2_000).key(KeyCode::Char('n'));
     assert!(desk.draw_screen(80, 24).contains("nothing was changed"));
     desk.advance_clock(2_000).key(KeyCode::Char('u')).take_commands();
-    desk.send_message(UiMessage::answered(RunResponse::Planned(Ok(plan()))));
+    desk.send_message(UiMessage::answered(planned(&travel, Ok(plan()))));
     desk.advance_clock(2_000).key(KeyCode::Char('y'));
-    assert_eq!(desk.take_commands(), [UiCommand::ask(RunRequest::Travel(travel))]);
+    assert_eq!(desk.take_commands(), [UiCommand::ask(RunRequest::Travel(travel.clone()))]);
     let done = TimeTravelOutcome {
         text: "1 file restored\nundo this: /snapshot restore cd34".into(),
         resumable_run: None,
@@ -539,7 +550,7 @@ fn files_are_listed_before_they_go_back() {
     desk.key(KeyCode::Char('u'));
     let body = "nothing to undo: the files are as they were".into();
     let none = ActionPreview { title: "Undo?".into(), body, request: None };
-    desk.send_message(UiMessage::answered(RunResponse::Planned(Ok(none))));
+    desk.send_message(UiMessage::answered(planned(&travel, Ok(none))));
     assert!(desk.draw_screen(80, 24).contains("nothing to undo: the files are as they were"));
 }
 
@@ -561,14 +572,9 @@ fn a_fork_takes_other_data_and_a_file_gets_the_run() {
     desk.send_message(UiMessage::answered(RunResponse::Travelled(Err("no such step".into()))));
     assert!(desk.draw_screen(80, 24).contains("no such step"));
     desk.key(KeyCode::Char('b'));
-    assert_eq!(
-        desk.take_commands(),
-        [UiCommand::ask(RunRequest::Plan(TimeTravelRequest::Rewind {
-            run: Some("run000000001".into()),
-            step: 2
-        }))]
-    );
-    desk.send_message(UiMessage::answered(RunResponse::Planned(Err("it is running".into()))));
+    let rewind = TimeTravelRequest::Rewind { run: Some("run000000001".into()), step: 2 };
+    assert_eq!(desk.take_commands(), [UiCommand::ask(RunRequest::Plan(rewind.clone()))]);
+    desk.send_message(UiMessage::answered(planned(&rewind, Err("it is running".into()))));
     desk.key(KeyCode::Char('e')).press_control('u').line("out.md");
     let all = take_history_requests(&mut desk);
     let [(number, HistoryRequest::Export { target_path: to, .. })] = all.as_slice() else {

@@ -883,11 +883,10 @@ fn journeys_are_planned_agreed_and_told() {
     assert_eq!(desk.take_commands().pop(), Some(UiCommand::ask(RunRequest::Plan(travel.clone()))));
     let title = "Rewind coder_reviewer r1 to before step 2, code?".to_owned();
     let body = "Conversation and data go back.\n  delete       new.txt\n  revert       a.txt".to_owned();
-    desk.send_message(UiMessage::answered(RunResponse::Planned(Ok(ActionPreview {
-        request: Some(RunRequest::Travel(travel.clone())),
-        title,
-        body,
-    }))));
+    desk.send_message(UiMessage::answered(RunResponse::Planned {
+        action: RunRequest::Plan(travel.clone()),
+        preview: Ok(ActionPreview { request: Some(RunRequest::Travel(travel.clone())), title, body }),
+    }));
     desk.check_frames("rewind");
     desk.advance_clock(1_000).key(KeyCode::Char('y'));
     assert_eq!(desk.take_commands(), [UiCommand::ask(RunRequest::Travel(travel))]);

@@ -111,6 +111,11 @@ fn the_graph_of_a_run_that_goes_on_is_read_again_with_the_run() {
     send_history_reply(&mut desk, *number, HistoryResponse::Graph(Ok(Box::new(facts))));
     let screen = desk.draw_screen(120, 36);
     assert!(screen.contains("▶▲ review") && !screen.contains("▶● code"), "{screen}");
+    // the run has changed while its graph was read
+    let all = take_history_requests(&mut desk);
+    let [(number, HistoryRequest::Graph { .. })] = all.as_slice() else { panic!("{all:?}") };
+    send_history_reply(&mut desk, *number, HistoryResponse::Text(Err("broken off".into())));
+    assert_eq!(take_history_requests(&mut desk), []);
     // what cannot be read changes nothing
     let all = run_answer(&mut desk, 5, Some(RunStatus::Completed));
     let [(number, HistoryRequest::Graph { .. })] = all.as_slice() else { panic!("{all:?}") };

@@ -64,6 +64,7 @@ fn toggle_graph(model: &mut UiModel) -> Vec<UiCommand> {
     if run.graph.take().is_some() {
         return Vec::new();
     }
+    run.is_graph_outdated = false;
     let run = run.row.id.clone();
     wait_for(model, HistoryRequest::Graph { run }, "reading the graph")
 }

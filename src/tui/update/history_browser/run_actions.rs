@@ -80,7 +80,7 @@ fn ask_question(model: &mut UiModel, question: HistoryPrompt) -> Vec<UiCommand> 
 
 /// The files that would change are listed first.
 fn plan_travel(model: &mut UiModel, travel: TimeTravelRequest) -> Vec<UiCommand> {
-    start_waiting(model, HistoryWaitKind::Plan, "comparing the files");
+    start_waiting(model, HistoryWaitKind::Plan(travel.clone()), "comparing the files");
     vec![UiCommand::ask(RunRequest::Plan(travel))]
 }
 

@@ -73,7 +73,11 @@ fn what_does_not_come_back_is_said() {
     }
     assert!(told.stdout.contains("except for the notes"), "{}", told.stdout);
     let again = world.run_program(&["runs", "undo", &id, "--yes"]).code(0);
-    assert!(again.stdout.contains("nothing to undo") && again.stderr.contains("build.log"), "{}", again.stderr);
+    assert!(
+        again.stdout.contains("nothing to undo") && again.stderr.contains("build.log"),
+        "{}",
+        again.stderr
+    );
     // a run that left no such files
     let id = run_states(&world, &[shell("start", "echo 2 > made.txt", "stop")], &["--yes"], 0);
     let told = world.run_program(&["runs", "undo", &id, "--yes"]).code(0);
