@@ -187,22 +187,6 @@ fn a_decision_that_does_not_come_says_why() {
             row("refused at the end", vec![WORDS, WORDS, refusal()], &["free", "forced", "structured"])
                 .fails("parsing_tool_missing", "never called verdict, and its server refuses", role),
             row(
-                "cut calls, then the server refuses",
-                vec![BROKEN_CALL, BROKEN_CALL, BROKEN_CALL, refusal()],
-                &["free", "free", "free", "short"],
-            )
-            .fails("parsing_tool_invalid", "verdict: not valid JSON", limit),
-            row(
-                "calls that do not fit, then nothing",
-                vec![Said::Call("{}"), Said::Call("{}"), Said::Call("{}"), silence()],
-                &["free", "free", "free", "structured"],
-            )
-            .fails(
-                "parsing_tool_invalid",
-                "its structured output did not come",
-                "simplify the tool's schema",
-            ),
-            row(
                 "a loop, then words",
                 vec![loops(), Said::Text("{}"), WORDS],
                 &["structured", "short", "forced"],
@@ -211,20 +195,47 @@ fn a_decision_that_does_not_come_says_why() {
             .fails("parsing_tool_missing", "also when it was reminded", role),
             row("nothing at the end", vec![WORDS, WORDS, silence()], &["free", "forced", "structured"])
                 .fails("model.empty", "answered nothing", ""),
-            row(
-                "cut calls, cut in short",
-                vec![BROKEN_CALL, BROKEN_CALL, BROKEN_CALL, ENDLESS],
-                &["free", "free", "free", "short"],
-            )
-            .fails("parsing_tool_invalid", "verdict: not valid JSON", limit),
-            row(
-                "calls that do not fit",
-                vec![Said::Call("{}"), Said::Call("{}"), Said::Call("{}"), Said::Text("{}")],
-                &["free", "free", "free", "structured"],
-            )
-            .fails("parsing_tool_invalid", "verdict: ", "simplify the tool's schema"),
         ]
     {
+        check(row);
+    }
+}
+
+#[test]
+fn refused_calls_stay_in_the_error_of_what_follows() {
+    let refusal = Said::Fails(ModelError::Protocol { detail: "no response_format here".to_owned() });
+    let silence = Said::Fails(ModelError::Empty { detail: "the model answered nothing".to_owned() });
+    let limit = "max_output_tokens";
+    for row in [
+        row(
+            "cut calls, then the server refuses",
+            vec![BROKEN_CALL, BROKEN_CALL, BROKEN_CALL, refusal],
+            &["free", "free", "free", "short"],
+        )
+        .fails("parsing_tool_invalid", "verdict: not valid JSON", limit),
+        row(
+            "calls that do not fit, then nothing",
+            vec![Said::Call("{}"), Said::Call("{}"), Said::Call("{}"), silence],
+            &["free", "free", "free", "structured"],
+        )
+        .fails(
+            "parsing_tool_invalid",
+            "its structured output did not come",
+            "simplify the tool's schema",
+        ),
+        row(
+            "cut calls, cut in short",
+            vec![BROKEN_CALL, BROKEN_CALL, BROKEN_CALL, ENDLESS],
+            &["free", "free", "free", "short"],
+        )
+        .fails("parsing_tool_invalid", "verdict: not valid JSON", limit),
+        row(
+            "calls that do not fit",
+            vec![Said::Call("{}"), Said::Call("{}"), Said::Call("{}"), Said::Text("{}")],
+            &["free", "free", "free", "structured"],
+        )
+        .fails("parsing_tool_invalid", "verdict: ", "simplify the tool's schema"),
+    ] {
         check(row);
     }
 }
