@@ -116,7 +116,7 @@ fn error(kind: &str, text: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_request_at_fault_has_its_class_and_one_clear_line() {
+async fn a_refused_request_is_one_kind_of_error_with_a_text_of_one_line() {
     use Outcome::Error;
     let invalid = |text: &str| Behaviour::status(400, &error("invalid_request_error", text));
     let key = error("authentication_error", &format!("invalid x-api-key {KEY}"));
@@ -148,7 +148,7 @@ async fn a_request_at_fault_has_its_class_and_one_clear_line() {
 }
 
 #[tokio::test]
-async fn what_is_no_message_has_its_class_and_one_clear_line() {
+async fn a_body_that_is_no_message_is_one_kind_of_error_with_a_text_of_one_line() {
     use Outcome::Error;
     let failure = json!({"type": "error", "error": {"type": "api_error", "message": "Provider died"}});
     let thought = [thinking_block("Hm", "sig-1")];
@@ -171,7 +171,7 @@ async fn what_is_no_message_has_its_class_and_one_clear_line() {
 }
 
 #[tokio::test]
-async fn a_stream_that_breaks_has_its_class_and_one_clear_line() {
+async fn a_broken_stream_is_one_kind_of_error_with_a_text_of_one_line() {
     use Outcome::Error;
     let with = |kind: &str| {
         let failure = json!({"type": "error", "error": {"type": kind, "message": "Provider died"}});

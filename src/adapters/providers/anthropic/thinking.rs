@@ -1,5 +1,5 @@
-//! How a model is asked to think, which depends on its age: up to Claude 4.5 with a budget of tokens, since then with
-//! an effort that the model spends as it sees fit. The newer ones refuse a budget, the older ones an effort.
+//! How a model is asked to think, which depends on its age: up to Claude 4.5 with a budget of tokens, from 4.6 on with
+//! an effort that the model spends as it sees fit. Old models refuse an effort, and new ones a budget.
 
 use serde_json::{Map, Value, json};
 
