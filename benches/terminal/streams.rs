@@ -14,7 +14,7 @@ use super::server::{LAST, Plan, Scene, Server};
 /// One agent, and several at once, at 100 tokens a second each.
 pub fn steady(home: &Home, extent: Extent, figures: &mut Figures) {
     let rows = [
-        ("tell\r", 1, "CPU at 100 tokens/s of Markdown", Some((5.0, 2.3))),
+        ("tell\r", 1, "CPU at 100 tokens/s of Markdown", Some((3.5, 1.9))),
         ("/workflow eight go\r", AGENTS, "CPU while eight agents stream 100 tokens/s each", None),
     ];
     for (keys, agents, what, bounds) in rows {
@@ -47,14 +47,14 @@ pub fn burst(home: &Home, extent: Extent, figures: &mut Figures) {
         (seconds, median(plays.iter().map(|play| play.1).collect()))
     };
     let ((_, of_few), (seconds, of_many)) = (each(few), each(many));
-    figures.say(&format!("{many} tokens at once, until the last is seen"), seconds, "s", Some((1.0, 0.3)));
+    figures.say(&format!("{many} tokens at once, until the last is seen"), seconds, "s", Some((0.2, 0.08)));
     figures.say(&format!("drawn: CPU of a token, of {few}"), of_few, "us", None);
     figures.say(&format!("drawn: CPU of a token, of {many}"), of_many, "us", None);
     figures.say("drawn: many over few", of_many / of_few, "", Some((1.2, 1.05)));
     let each = |tokens: usize| median((0..extent.plays).map(|_| headless(home, tokens)).collect());
     let (of_few, of_many) = (each(few), each(many));
     figures.say(&format!("headless: CPU of a token, of {few}"), of_few, "us", None);
-    figures.say(&format!("headless: CPU of a token, of {many}"), of_many, "us", Some((6.2, 3.0)));
+    figures.say(&format!("headless: CPU of a token, of {many}"), of_many, "us", Some((1.5, 1.0)));
     figures.say("headless: many over few", of_many / of_few, "", Some((1.2, 1.05)));
 }
 

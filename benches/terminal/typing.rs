@@ -27,7 +27,7 @@ pub fn prompt(home: &Home, extent: Extent, figures: &mut Figures) {
         };
         let all: Vec<f64> = (0..extent.starts).map(|_| once()).collect();
         let what = format!("prompt on screen, in a terminal {name}");
-        figures.say(&what, median(all), "ms", Some((30.0, 12.0)));
+        figures.say(&what, median(all), "ms", Some((15.0, 9.0)));
     }
 }
 
@@ -36,7 +36,7 @@ pub fn keys(home: &Home, extent: Extent, figures: &mut Figures) {
     let session = home.session(&server.url);
     let all = typed(&session, extent.keys);
     figures.say("key to screen, 99 of 100", percentile(all.clone(), 99), "ms", None);
-    figures.say("key to screen", median(all), "ms", Some((5.0, 1.0)));
+    figures.say("key to screen", median(all), "ms", Some((1.0, 0.5)));
     let scene = server.play(Plan::Steady);
     session.press("/workflow eight go\r");
     scene.streaming(AGENTS);
@@ -47,7 +47,7 @@ pub fn keys(home: &Home, extent: Extent, figures: &mut Figures) {
         "key to screen while eight agents stream 100 tokens/s each",
         median(all),
         "ms",
-        Some((10.0, 3.0)),
+        Some((3.0, 1.0)),
     );
     let text = session.contents();
     assert!(text.contains("agent_8"), "all of them are on screen: {text}");
