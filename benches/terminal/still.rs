@@ -17,9 +17,9 @@ const BOUND: Duration = Duration::from_secs(5);
 /// This program as one that holds a terminal and is killed.
 pub const HOLD: &str = "hold-a-terminal";
 
-/// Megabytes that waiting at the prompt may take, and those that we want. With four panes and a question open it is a
-/// figure without a gate: two thirds of it are pages of the program's own file.
-const PROMPT_MB: Option<(f64, f64)> = Some((12.0, 8.0));
+/// Megabytes that each may take: at the prompt, and with four panes and a question open.
+const PROMPT_MB: f64 = 12.0;
+const PAUSED_MB: f64 = 20.0;
 
 /// Both wait at the same time.
 pub fn still(home: &Home, extent: Extent, figures: &mut Figures) {
@@ -33,8 +33,8 @@ pub fn still(home: &Home, extent: Extent, figures: &mut Figures) {
     paused.wait_for("question gate");
     // threads that nobody needs any more end after ten seconds
     thread::sleep(Duration::from_secs(extent.still + 1));
-    let sessions = [("at the prompt", PROMPT_MB, &prompt), ("paused in a workflow", None, &paused)];
-    let look = |(name, most, session): (&'static str, Option<(f64, f64)>, &Session)| {
+    let sessions = [("at the prompt", PROMPT_MB, &prompt), ("paused in a workflow", PAUSED_MB, &paused)];
+    let look = |(name, most, session): (&'static str, f64, &Session)| {
         (name, most, session.process(), Done::by(session.process()))
     };
     let (before, began) = (sessions.map(look), Instant::now());
@@ -48,7 +48,7 @@ pub fn still(home: &Home, extent: Extent, figures: &mut Figures) {
         figures.say(&format!("{name}: CPU"), (spent * 100.0).round() / 100.0, "%", Some((0.0, 0.0)));
         figures.say(&format!("{name}: wake-ups in a second"), woken, "", Some((0.1, 0.0)));
         let memory = process::proportional(process) as f64 / 1024.0;
-        figures.say(&format!("{name}: memory (PSS)"), memory, "MiB", most);
+        figures.say(&format!("{name}: memory (PSS)"), memory, "MiB", Some((most, 8.0)));
     }
     let all = process::of_home(home.path()).len();
     figures.say("processes of two that wait", all as f64, "", Some((2.0, 2.0)));
