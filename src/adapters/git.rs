@@ -26,6 +26,7 @@ mod disk_sync;
 mod file_hashing;
 mod ignore_rules;
 mod index_summary;
+mod object_directories;
 pub(super) mod open_repository;
 mod project_walk;
 pub(super) mod repository_context;

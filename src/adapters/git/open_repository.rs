@@ -13,6 +13,7 @@ use std::path::{Component, Path, PathBuf};
 
 use git2::{Error, ErrorClass, ErrorCode, Repository};
 
+use super::object_directories::irregular_entries;
 use crate::git_entries::{GitEntry, PathFile, is_unambiguous, parse_entries, plain_text};
 use crate::repository_bounds::RepositoryBounds;
 
@@ -301,20 +302,19 @@ impl RepositoryInspection<'_> {
         if fs::metadata(store).is_ok_and(|known| !known.is_dir()) {
             return self.require_regular_file(store);
         }
+        let mut directories = Vec::new();
         for entry in fs::read_dir(store).into_iter().flatten().flatten() {
             if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-                let files = fs::read_dir(entry.path()).into_iter().flatten().flatten();
-                files.into_iter().try_for_each(|entry| self.inspect_object(&entry))?;
+                directories.push(entry.path());
             } else {
                 self.inspect_object(&entry)?;
             }
         }
-        Ok(())
+        irregular_entries(&directories).iter().try_for_each(|entry| self.inspect_object(entry))
     }
 
     /// A file in a store of objects. Objects are written in its directories, so that none of these is a link.
     fn inspect_object(&mut self, entry: &DirEntry) -> Result<(), Error> {
-        // nearly all: no path is made for them, as a store can hold many thousands
         let Some(kind) = entry.file_type().ok().filter(|kind| !kind.is_file()) else { return Ok(()) };
         let file = entry.path();
         if is_odd(kind) {
