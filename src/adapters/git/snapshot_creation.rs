@@ -11,7 +11,7 @@ use super::snapshot_commit::{
 use super::snapshot_entry::{FileTime, RelPath, TreeEntryKind};
 use super::snapshot_error::{SnapshotResult, git_write_error};
 use super::snapshot_location::SnapshotLocation;
-use super::stat_cache::{StatCache, disk_time};
+use super::stat_cache::{StatCacheDraft, disk_time};
 use super::tree::{FlatTree, StoredEntries, write_changed};
 use super::working_tree_scan::{BlobDestination, WorkingTreeScan};
 use super::{uncovered_changes, uncovered_files};
@@ -66,13 +66,26 @@ impl GitSnapshots {
             partial: scan.is_partial,
             head: (!store.private).then(|| uncovered_changes::head_commit_id(&store.repo)),
         };
-        let reused = request.may_reuse.then(|| find_reusable(here, &scan, tree, &record));
-        let info = match reused.flatten() {
-            Some(same) => same.to_info(),
-            None => create_snapshot(here, tree, &record, new, &scan)?,
+        let target = here.location.stat_cache_file(store.private);
+        let (entries, index) = (std::mem::take(&mut scan.entries), scan.index.take());
+        // the objects wait for the disk meanwhile
+        let (info, draft) = std::thread::scope(|scope| {
+            let draft = scope.spawn(|| StatCacheDraft::write_draft(entries, index, &target, since));
+            let reused = request.may_reuse.then(|| find_reusable(here, &scan, tree, &record));
+            let info = match reused.flatten() {
+                Some(same) => Ok(same.to_info()),
+                None => create_snapshot(here, tree, &record, new, &scan),
+            };
+            (info, draft.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+        });
+        let info = match info {
+            Ok(info) => info,
+            Err(error) => {
+                let _ = draft.map(StatCacheDraft::discard_draft);
+                return Err(error);
+            }
         };
-        StatCache { entries: scan.entries, snapshot: info.id.0.clone(), index: scan.index }
-            .save_cache(&here.location.stat_cache_file(store.private), since)?;
+        draft?.finish_draft(&info.id.0)?;
         Ok(info)
     }
 }

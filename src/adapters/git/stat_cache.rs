@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use git2::{Oid, Repository};
 
@@ -14,8 +14,8 @@ use super::snapshot_error::{self, SnapshotResult};
 use crate::file_io::private_file;
 
 /// Its number grew when blobs of the user's index were first looked for before they were trusted.
-/// It grew again when the summary of the index came.
-const HEADER: &[u8] = b"synthdev index 3\n";
+/// It grew again when the summary of the index came, and when the name of the snapshot went to the end.
+const HEADER: &[u8] = b"synthdev index 4\n";
 
 /// Read and written in pieces of so many bytes: memory that is new to the process is what a large cache costs most.
 const PIECE: usize = 64 * 1024;
@@ -47,24 +47,63 @@ impl StatCache {
         cache
     }
 
-    /// Written beside and renamed, so that a reader never sees half of it. Call with the lock held.
+    /// As [`StatCacheDraft::write_draft`] and [`StatCacheDraft::finish_draft`].
+    pub fn save_cache(self, target: &Path, since: FileTime) -> SnapshotResult<()> {
+        let Self { entries, snapshot, index } = self;
+        StatCacheDraft::write_draft(entries, index, target, since)?.finish_draft(&snapshot)
+    }
+}
+
+/// A cache that lacks the name of its snapshot, beside the one that it replaces.
+pub struct StatCacheDraft {
+    out: BufWriter<fs::File>,
+    draft: PathBuf,
+    target: PathBuf,
+}
+
+impl StatCacheDraft {
+    /// Call with the lock held.
     /// Entries that could change unseen after `since` (racy git) are stored so that they never match.
-    pub fn save_cache(mut self, target: &Path, since: FileTime) -> SnapshotResult<()> {
-        for entry in &mut self.entries {
+    ///
+    /// # Errors
+    /// The data directory cannot be written.
+    pub fn write_draft(
+        mut entries: Vec<SnapshotEntry>,
+        index: Option<IndexSummary>,
+        target: &Path,
+        since: FileTime,
+    ) -> SnapshotResult<Self> {
+        for entry in &mut entries {
             if entry.stat.is_racy(since) {
                 make_unmatchable(&mut entry.stat);
             }
         }
-        self.index = self.index.filter(|index| !index.file.is_racy(since));
+        let index = index.filter(|index| !index.file.is_racy(since));
         let draft = target.with_extension("new");
         let written = private_file(&draft).and_then(|file| {
             let mut out = BufWriter::with_capacity(PIECE, file);
-            encode_cache(&self, &mut out)?;
-            out.flush()
+            encode_entries(&entries, index.as_ref(), &mut out)?;
+            Ok(out)
         });
-        written
-            .and_then(|()| fs::rename(&draft, target))
-            .map_err(|error| snapshot_error::store_io_error(target, &error))
+        let out = written.map_err(|error| snapshot_error::store_io_error(target, &error))?;
+        Ok(Self { out, draft, target: target.to_owned() })
+    }
+
+    /// Adds the name and replaces the old cache, so that a reader never sees half of one.
+    ///
+    /// # Errors
+    /// The data directory cannot be written.
+    pub fn finish_draft(mut self, snapshot: &str) -> SnapshotResult<()> {
+        write_bytes(&mut self.out, snapshot.as_bytes())
+            .and_then(|()| self.out.flush())
+            .and_then(|()| fs::rename(&self.draft, &self.target))
+            .map_err(|error| snapshot_error::store_io_error(&self.target, &error))
+    }
+
+    /// Removes it: there is no such snapshot.
+    pub fn discard_draft(self) {
+        // the next one writes over it
+        let _ = fs::remove_file(&self.draft);
     }
 }
 
@@ -112,14 +151,18 @@ impl<'a> EntryCursor<'a> {
 /// What the index said at the last snapshot, from a cache that is not read to its end.
 pub fn load_index_summary(file: &Path) -> Option<IndexSummary> {
     let file = fs::File::open(file).ok()?;
-    decode_start(&mut BufReader::with_capacity(PIECE, file))?.1
+    decode_start(&mut BufReader::with_capacity(PIECE, file))?
 }
 
-fn encode_cache(cache: &StatCache, out: &mut impl Write) -> io::Result<()> {
+/// All but the name of the snapshot, which follows.
+fn encode_entries(
+    entries: &[SnapshotEntry],
+    index: Option<&IndexSummary>,
+    out: &mut impl Write,
+) -> io::Result<()> {
     out.write_all(HEADER)?;
-    write_bytes(out, cache.snapshot.as_bytes())?;
-    write_count(out, usize::from(cache.index.is_some()))?;
-    if let Some(IndexSummary { file, tracked_elsewhere, submodules }) = &cache.index {
+    write_count(out, usize::from(index.is_some()))?;
+    if let Some(IndexSummary { file, tracked_elsewhere, submodules }) = index {
         write_stat(out, file)?;
         write_count(out, tracked_elsewhere.len())?;
         tracked_elsewhere.iter().try_for_each(|path| write_bytes(out, path))?;
@@ -129,8 +172,8 @@ fn encode_cache(cache: &StatCache, out: &mut impl Write) -> io::Result<()> {
             write_bytes(out, path)?;
         }
     }
-    write_count(out, cache.entries.len())?;
-    for SnapshotEntry { path, stat, blob } in &cache.entries {
+    write_count(out, entries.len())?;
+    for SnapshotEntry { path, stat, blob } in entries {
         write_stat(out, stat)?;
         out.write_all(blob.as_bytes())?;
         write_bytes(out, path)?;
@@ -157,28 +200,29 @@ fn write_stat(out: &mut impl Write, stat: &FileStat) -> io::Result<()> {
     out.write_all(&stat.inode.to_le_bytes())
 }
 
-/// The name of the snapshot, and the summary. `None` for anything but the start of a cache of this version.
-fn decode_start(source: &mut impl Read) -> Option<(String, Option<IndexSummary>)> {
+/// The summary, if there is one. `None` for anything but the start of a cache of this version.
+#[expect(clippy::option_option, reason = "no such cache, and one without a summary")]
+fn decode_start(source: &mut impl Read) -> Option<Option<IndexSummary>> {
     if read_bytes(source, HEADER.len() as u64)? != HEADER {
         return None;
     }
-    let snapshot = String::from_utf8(read_text(source)?).ok()?;
     match read_count(source)? {
-        0 => Some((snapshot, None)),
-        1 => Some((snapshot, Some(decode_summary(source)?))),
+        0 => Some(None),
+        1 => Some(Some(decode_summary(source)?)),
         _ => None,
     }
 }
 
 /// `None` for anything but a whole, sorted cache of this version.
 fn decode_cache(source: &mut impl BufRead) -> Option<StatCache> {
-    let (snapshot, index) = decode_start(source)?;
+    let index = decode_start(source)?;
     let mut entries = Vec::new();
     for _ in 0..read_count(source)? {
         let stat = read_stat(source)?;
         let blob = read_oid(source)?;
         entries.push(SnapshotEntry { path: read_text(source)?, stat, blob });
     }
+    let snapshot = String::from_utf8(read_text(source)?).ok()?;
     let is_whole = source.fill_buf().ok()?.is_empty();
     (is_whole && entries.is_sorted_by(|a, b| a.path < b.path)).then_some(StatCache {
         entries,
@@ -253,7 +297,8 @@ mod tests {
     fn reads_what_it_wrote_and_nothing_damaged() {
         let encoded = |cache: &StatCache| {
             let mut bytes = Vec::new();
-            encode_cache(cache, &mut bytes).unwrap();
+            encode_entries(&cache.entries, cache.index.as_ref(), &mut bytes).unwrap();
+            write_bytes(&mut bytes, cache.snapshot.as_bytes()).unwrap();
             bytes
         };
         let summary = IndexSummary {
