@@ -15,7 +15,9 @@ parameters.use_jinja = True
 # its threads wait for each other after every step: on a busy machine one is faster than several
 parameters.cpuparams.n_threads = 1
 parameters.cpuparams_batch.n_threads = 1
-# the same words each time
+# the same words each time: a part of a request that is known from the last one would be computed in other batches, and
+# the last bits of the numbers decide between words
+parameters.cache_prompt = False
 parameters.sampling.seed = 7
 parameters.sampling.temp = 0.0
 server = xllamacpp.Server(parameters)
