@@ -64,6 +64,7 @@ impl GitSnapshots {
             empty_dirs: std::mem::take(&mut scan.empty_dirs).into_iter().filter_map(text).collect(),
             exclude: self.exclude.clone(),
             partial: scan.is_partial,
+            recording: here.location.program_files.recording.clone(),
             head: (!store.private).then(|| uncovered_changes::head_commit_id(&store.repo)),
         };
         let reused = request.may_reuse.then(|| find_reusable(here, &scan, tree, &record));
@@ -132,4 +133,5 @@ fn describes_same(old: &SnapshotRecord, new: &SnapshotRecord) -> bool {
         && old.empty_dirs == new.empty_dirs
         && old.exclude == new.exclude
         && old.head == new.head
+        && old.recording == new.recording
 }
