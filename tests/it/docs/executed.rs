@@ -219,7 +219,7 @@ impl RequestResponder for PageModel {
                 false => Behaviour::calls(&[("c1", "write_file", &write)]),
             };
         }
-        let first = self.reviews.fetch_add(1, Ordering::Relaxed) % 2 == 0;
+        let first = self.reviews.fetch_add(1, Ordering::Relaxed).is_multiple_of(2);
         let decision = match first {
             true => json!({"improvement_needed": true, "continue_message": "Once more."}),
             false => json!({"improvement_needed": false, "work_summary": "All is done."}),
