@@ -80,7 +80,7 @@ impl Machine {
 
     fn output_error(&self, message: &str, detail: String, hint: String) -> Box<RunError> {
         let error = RunError::new("validation", message, detail);
-        Box::new(if self.core.spec.names_asked() { error.with_hint(hint) } else { error })
+        Box::new(self.core.spec.with_later_hint(error, hint))
     }
 
     /// Not even the root deals with the error: the run is over.
