@@ -12,6 +12,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::hidden_recording::HiddenRecording;
 use synthdev_domain::file_progress::{FileProgress, FileWorkCounter};
 use synthdev_domain::ids::{SnapshotId, Timestamp};
 use synthdev_domain::snapshot::{
@@ -85,6 +86,7 @@ pub struct GitSnapshots {
     data: PathBuf,
     exclude: Vec<String>,
     home: Option<PathBuf>,
+    recording: Option<HiddenRecording>,
     outside_files: OutsideFiles,
     clock: Arc<dyn ClockPort>,
     lock_sweep: StaleLockSweep,
@@ -103,7 +105,17 @@ impl GitSnapshots {
         let (home, outside) = (std::env::home_dir(), OutsideFiles::Refused);
         let (lock_sweep, file_counter) = (StaleLockSweep::default(), Arc::default());
         let data = data_dir;
-        Self { project, data, exclude, home, outside_files: outside, clock, lock_sweep, file_counter }
+        Self {
+            project,
+            data,
+            exclude,
+            home,
+            recording: None,
+            outside_files: outside,
+            clock,
+            lock_sweep,
+            file_counter,
+        }
     }
 
     /// Whether the project's repository may open files outside of itself.
@@ -120,6 +132,13 @@ impl GitSnapshots {
         self
     }
 
+    /// Leaves out the recording that the run makes or plays.
+    #[must_use]
+    pub fn without_recording(mut self, recording: Option<HiddenRecording>) -> Self {
+        self.recording = recording;
+        self
+    }
+
     /// The same settings for another directory.
     pub(super) fn for_directory(&self, project: &Path) -> Self {
         Self {
@@ -127,6 +146,7 @@ impl GitSnapshots {
             data: self.data.clone(),
             exclude: self.exclude.clone(),
             home: self.home.clone(),
+            recording: self.recording.clone(),
             outside_files: self.outside_files,
             clock: Arc::clone(&self.clock),
             lock_sweep: StaleLockSweep::default(),
@@ -155,7 +175,8 @@ impl GitSnapshots {
     /// # Errors
     /// The project does not exist or is refused.
     pub(super) fn resolve_location(&self) -> SnapshotResult<SnapshotLocation> {
-        let place = SnapshotLocation::resolve_project(&self.project, &self.data, self.home.as_deref())?;
+        let mut place = SnapshotLocation::resolve_project(&self.project, &self.data, self.home.as_deref())?;
+        place.program_files.recording.clone_from(&self.recording);
         Ok(SnapshotLocation { outside_files: self.outside_files, ..place })
     }
 

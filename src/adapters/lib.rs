@@ -7,6 +7,7 @@ pub mod file_io;
 pub mod file_watch;
 pub mod git;
 mod git_entries;
+pub mod hidden_recording;
 pub mod ignore_files;
 pub mod image_store;
 pub mod input_history;

@@ -96,7 +96,8 @@ impl ProjectTools {
         let policy = (!settings.typed_by_user).then(|| Arc::clone(&settings.sandbox));
         let own_tools = ConfinedTool::all(&settings.own_tools, &settings.sandbox);
         let project = ToolContext {
-            path_guard: ProjectPathGuard::new(&settings.root, &settings.hidden_paths, policy),
+            path_guard: ProjectPathGuard::new(&settings.root, &settings.hidden_paths, policy)
+                .without_recording(settings.recording),
             terminal_timeout: settings.terminal_timeout,
             cap: settings.output_cap_bytes,
             strip_env: settings.strip_env,

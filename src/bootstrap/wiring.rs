@@ -13,11 +13,11 @@ use crate::config_sources::{self, GatheredSources};
 use crate::start_context::StartContext;
 use crate::{mcp_servers, sandbox_setup};
 use synthdev_adapters::git::{GitSnapshots, OutsideFiles};
+pub use synthdev_adapters::hidden_recording::{HiddenRecording, RunModels};
 use synthdev_adapters::image_store::ImageStore;
 use synthdev_adapters::javascript::ScriptWorkerPool;
 use synthdev_adapters::project_index::ProjectIndex;
 use synthdev_adapters::project_lock::FileLock;
-use synthdev_adapters::providers::scripted::ScriptedModel;
 use synthdev_adapters::providers::{ModelProviders, ModelTimeouts, PriceList, ProviderPriceLists};
 use synthdev_adapters::sqlite::SqliteStore;
 use synthdev_adapters::system_clock::{SystemClock, SystemIds};
@@ -56,8 +56,9 @@ fn project_tools(
     project: &Path,
     data: &Path,
     catalog: &ConfigCatalog,
+    recording: Option<HiddenRecording>,
 ) -> (Arc<ProjectTools>, Arc<dyn McpPort>) {
-    let settings = tool_settings(project, data, catalog);
+    let settings = ToolSettings { recording, ..tool_settings(project, data, catalog) };
     let servers: Arc<dyn McpPort> = Arc::new(mcp_servers::server_pool(&settings, data, catalog));
     (Arc::new(ProjectTools::new(settings).with_servers(Arc::clone(&servers))), servers)
 }
@@ -90,10 +91,11 @@ fn worktree_tools(
     data: &Path,
     catalog: &ConfigCatalog,
     servers: &Arc<dyn McpPort>,
+    recording: Option<HiddenRecording>,
 ) -> Arc<ProjectTools> {
     let settings = tool_settings(place.worktree, data, catalog);
     let indexed_project = Some(place.project.to_owned());
-    let tools = ProjectTools::new(ToolSettings { indexed_project, ..settings });
+    let tools = ProjectTools::new(ToolSettings { indexed_project, recording, ..settings });
     Arc::new(tools.with_servers(Arc::clone(servers)))
 }
 
@@ -219,7 +221,8 @@ pub fn rewire_runtime(
     data: &Path,
     catalog: &ConfigCatalog,
 ) -> WiredRuntime {
-    let RuntimeParts { ports, options, providers, mcp_servers } = runtime_parts(project, data, catalog, None);
+    let RuntimeParts { ports, options, providers, mcp_servers } =
+        runtime_parts(project, data, catalog, RunModels::default());
     let ports = RuntimePorts { store: Arc::clone(&old.ports.store), ..ports };
     let handle = old.handle.with_replaced_ports(ports.clone(), options);
     WiredRuntime { handle, ports, providers, mcp_servers, recording: None }
@@ -259,12 +262,13 @@ pub fn wire_worktree(
     place: WorktreeLocation<'_>,
     data: &Path,
     catalog: &ConfigCatalog,
-    script: Option<ScriptedModel>,
+    models: RunModels,
 ) -> WiredRuntime {
+    let recording = models.recording.clone();
     let RuntimeParts { ports, options, providers, mcp_servers } =
-        runtime_parts(place.worktree, data, catalog, script);
+        runtime_parts(place.worktree, data, catalog, models);
     let options = RuntimeOptions { project: place.project.display().to_string(), ..options };
-    let tools = worktree_tools(place, data, catalog, &mcp_servers);
+    let tools = worktree_tools(place, data, catalog, &mcp_servers, recording);
     let ports = RuntimePorts { lock: None, tools, ..ports };
     let handle = RuntimeHandle::new(ports.clone(), options);
     WiredRuntime { handle, ports, providers, mcp_servers, recording: None }
@@ -277,10 +281,11 @@ pub fn wire_beside(
     data: &Path,
     catalog: &ConfigCatalog,
 ) -> WiredRuntime {
-    let RuntimeParts { ports, options, mcp_servers, .. } = runtime_parts(place.worktree, data, catalog, None);
+    let RuntimeParts { ports, options, mcp_servers, .. } =
+        runtime_parts(place.worktree, data, catalog, RunModels::default());
     let providers = Arc::clone(&old.providers);
     let options = RuntimeOptions { project: place.project.display().to_string(), ..options };
-    let tools = worktree_tools(place, data, catalog, &mcp_servers);
+    let tools = worktree_tools(place, data, catalog, &mcp_servers, None);
     // one store for all runs of this process: its name identifies the driver to other processes
     let store = Arc::clone(&old.ports.store);
     let ports = RuntimePorts { lock: None, models: providers.clone(), tools, store, ..ports };
@@ -305,14 +310,9 @@ fn project_snapshots(project: &Path, data: &Path, catalog: &ConfigCatalog) -> Gi
 }
 
 /// For the runs of a project.
-pub fn wire_runtime(
-    project: &Path,
-    data: &Path,
-    catalog: &ConfigCatalog,
-    script: Option<ScriptedModel>,
-) -> WiredRuntime {
+pub fn wire_runtime(project: &Path, data: &Path, catalog: &ConfigCatalog, models: RunModels) -> WiredRuntime {
     let RuntimeParts { ports, options, providers, mcp_servers } =
-        runtime_parts(project, data, catalog, script);
+        runtime_parts(project, data, catalog, models);
     let handle = RuntimeHandle::new(ports.clone(), options);
     WiredRuntime { handle, ports, providers, mcp_servers, recording: None }
 }
@@ -343,12 +343,8 @@ struct RuntimeParts {
     mcp_servers: Arc<dyn McpPort>,
 }
 
-fn runtime_parts(
-    project: &Path,
-    data: &Path,
-    catalog: &ConfigCatalog,
-    script: Option<ScriptedModel>,
-) -> RuntimeParts {
+fn runtime_parts(project: &Path, data: &Path, catalog: &ConfigCatalog, models: RunModels) -> RuntimeParts {
+    let RunModels { script, recording } = models;
     let settings = catalog.settings();
     let timeouts = ModelTimeouts {
         connect_timeout: Duration::from_secs(settings.connect_seconds()),
@@ -363,12 +359,12 @@ fn runtime_parts(
         providers = providers.with_scripted(script);
     }
     let providers = Arc::new(providers);
-    let (tools, mcp_servers) = project_tools(project, data, catalog);
+    let (tools, mcp_servers) = project_tools(project, data, catalog, recording.clone());
     let ports = RuntimePorts {
         models: providers.clone(),
         tools,
         scripts: Arc::new(ScriptWorkerPool::default()),
-        snapshots: Arc::new(project_snapshots(project, data, catalog)),
+        snapshots: Arc::new(project_snapshots(project, data, catalog).without_recording(recording)),
         store: Arc::new(SqliteStore::new(history_path(data))),
         lock: Some(Arc::new(FileLock::open(project.to_owned(), data))),
         clock: Arc::new(SystemClock),

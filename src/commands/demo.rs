@@ -10,7 +10,8 @@ use super::run_command::{drive_spec, load_catalog, parse_script, run_spec};
 use synthdev_bootstrap::local_files::file_io;
 use synthdev_bootstrap::scripted_models::ScriptedModel;
 use synthdev_bootstrap::start_context::StartContext;
-use synthdev_bootstrap::{config_sources, machine_facts, wiring};
+use synthdev_bootstrap::wiring::{self, RunModels};
+use synthdev_bootstrap::{config_sources, machine_facts};
 use synthdev_cli::exit;
 use synthdev_cli::headless::{FinalReport, HeadlessOutput};
 use synthdev_cli::output::{TerminalSafeWriter, cost_text, print_stderr, tokens_text};
@@ -77,7 +78,8 @@ fn run_headless(context: &StartContext, project: &Path) -> Result<u8> {
     let program = catalog.program(WORKFLOW).map_err(|found| anyhow::anyhow!("{found:?}"))?;
     let parameters = program.workflows.first().map(|root| root.inputs.clone()).unwrap_or_default();
     let values = inputs::from_text(&parameters, TASK)?;
-    let wired = wiring::wire_runtime(&context.project, &context.dirs.data, &catalog, Some(demo_script()?));
+    let models = RunModels::scripted(demo_script()?);
+    let wired = wiring::wire_runtime(&context.project, &context.dirs.data, &catalog, models);
     // The user started the demo to see tools at work in a directory made for it: they are approved.
     let request = RunStartRequest {
         program,

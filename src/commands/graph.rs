@@ -10,7 +10,7 @@ use super::run_command::load_catalog;
 use super::terminal_size::terminal_columns;
 use synthdev_bootstrap::local_files::file_io;
 use synthdev_bootstrap::start_context::StartContext;
-use synthdev_bootstrap::wiring;
+use synthdev_bootstrap::wiring::{self, RunModels};
 use synthdev_cli::args::GraphArgs;
 use synthdev_cli::exit;
 use synthdev_cli::graph::{GraphTerminalOptions, program_graphs, write_graphs};
@@ -56,7 +56,7 @@ fn graph_width(asked: Option<usize>) -> usize {
 
 fn load_run_record(context: &StartContext, id: &str) -> Result<RunRecord> {
     let (catalog, _) = load_catalog(context, context.overrides.clone(), None)?;
-    let wired = wiring::wire_runtime(&context.project, &context.dirs.data, &catalog, None);
+    let wired = wiring::wire_runtime(&context.project, &context.dirs.data, &catalog, RunModels::default());
     wired.handle.load_record(id).map_err(store_error)
 }
 

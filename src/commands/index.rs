@@ -11,8 +11,9 @@ use super::diagnostics;
 use super::load_config::load_catalog;
 use super::read_only::error_with_hint;
 use super::run_to_end::{build_runtime, interrupt_receiver};
+use synthdev_bootstrap::logs;
 use synthdev_bootstrap::start_context::StartContext;
-use synthdev_bootstrap::{logs, wiring};
+use synthdev_bootstrap::wiring::{self, RunModels};
 use synthdev_cli::args::IndexArgs;
 use synthdev_cli::output::{TerminalSafeWriter, print_json, print_stderr};
 use synthdev_cli::{exit, index as told};
@@ -38,7 +39,7 @@ pub(crate) fn run_index(context: &StartContext, args: &IndexArgs) -> Result<u8> 
             job
         }
     };
-    let wired = wiring::wire_runtime(&context.project, &context.dirs.data, &catalog, None);
+    let wired = wiring::wire_runtime(&context.project, &context.dirs.data, &catalog, RunModels::default());
     let runtime = build_runtime()?;
     let report = runtime.block_on(async {
         let mut interrupts = interrupt_receiver();

@@ -11,9 +11,8 @@ use super::load_config::load_catalog;
 use super::read_only::{error_with_hint, open_reader, store_error};
 use super::recordings::RecordingMode;
 use super::run_to_end::{follow_run, start_error};
-use synthdev_bootstrap::scripted_models::ScriptedModel;
 use synthdev_bootstrap::start_context::StartContext;
-use synthdev_bootstrap::wiring::{self, GitWorktrees, WorktreeLocation};
+use synthdev_bootstrap::wiring::{self, GitWorktrees, RunModels, WorktreeLocation};
 use synthdev_cli::headless::{FinalReport, HeadlessOutput};
 use synthdev_cli::output::{print_stderr, safe_name};
 use synthdev_cli::snapshots::worktree_source_text;
@@ -36,7 +35,7 @@ pub(crate) fn run_in_worktree(
     context: &StartContext,
     catalog: &ConfigCatalog,
     spec: RunSpec,
-    script: Option<ScriptedModel>,
+    models: RunModels,
     tape: RecordingMode,
     show: HeadlessOutput,
 ) -> Result<FinalReport> {
@@ -44,7 +43,7 @@ pub(crate) fn run_in_worktree(
     let counter = Arc::<FileWorkCounter>::default();
     let trees =
         wiring::git_worktrees(&context.project, data, catalog).with_file_counter(Arc::clone(&counter));
-    let handle = wiring::wire_runtime(&context.project, data, catalog, None).handle;
+    let handle = wiring::wire_runtime(&context.project, data, catalog, RunModels::default()).handle;
     let create = || PreparedWorktree::create(&handle, &trees, &spec.program).map_err(start_error);
     let prepared = match show.progress {
         true => with_progress_lines("worktree", || counter.progress(), create)?,
@@ -62,7 +61,7 @@ pub(crate) fn run_in_worktree(
         ));
     }
     let place = WorktreeLocation { project: &context.project, worktree: Path::new(&tree.path) };
-    let inside = wiring::wire_worktree(place, data, catalog, script);
+    let inside = wiring::wire_worktree(place, data, catalog, models);
     let inside = tape.wrap_models(inside, catalog, &[Path::new(&tree.path), &context.project])?;
     let brief = |directory: &Path| {
         let place = StartPlace { directory, project: &context.project, data };
@@ -189,7 +188,7 @@ fn isolated_run_context(context: &StartContext, id: &str) -> Result<IsolatedRunC
     let (catalog, _) = load_catalog(context, context.overrides.clone(), None)?;
     let (project, data) = (Path::new(&summary.project), &context.dirs.data);
     let worktrees = wiring::git_worktrees(project, data, &catalog);
-    let handle = wiring::wire_runtime(project, data, &catalog, None).handle;
+    let handle = wiring::wire_runtime(project, data, &catalog, RunModels::default()).handle;
     Ok(IsolatedRunContext { summary, worktrees, handle })
 }
 

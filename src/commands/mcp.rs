@@ -19,7 +19,7 @@ use super::run_to_end::{build_runtime, interrupt_receiver};
 use super::{diagnostics, mcp_command};
 use synthdev_bootstrap::model_servers::ModelProviders;
 use synthdev_bootstrap::start_context::StartContext;
-use synthdev_bootstrap::wiring::{self, WiredRuntime};
+use synthdev_bootstrap::wiring::{self, RunModels, WiredRuntime};
 use synthdev_cli::args::McpArgs;
 use synthdev_cli::exit;
 use synthdev_domain::ids::RunId;
@@ -50,7 +50,7 @@ pub(crate) fn run_mcp_server(context: &StartContext, args: &McpArgs) -> Result<u
     diagnostics::ensure_sound(&catalog)?;
     synthdev_bootstrap::logs::start_logging(&context.dirs.data, catalog.settings().verbosity());
     let notes = workflow_registry::omission_notes(&gathered);
-    let wired = wiring::wire_runtime(&context.project, &context.dirs.data, &catalog, None);
+    let wired = wiring::wire_runtime(&context.project, &context.dirs.data, &catalog, RunModels::default());
     let shop = Arc::new(ProjectMcpBackend::open_project(context, args, catalog, Arc::new(wired), notes));
     let token = args
         .http

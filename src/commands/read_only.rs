@@ -4,11 +4,11 @@ use anyhow::Result;
 
 use super::load_config::load_catalog;
 use synthdev_bootstrap::start_context::StartContext;
-use synthdev_bootstrap::wiring::{self, WiredRuntime};
+use synthdev_bootstrap::wiring::{self, RunModels, WiredRuntime};
 pub(crate) use synthdev_session::hinted_error::{error_with_hint, store_error};
 
 /// A runtime to look at the past with.
 pub(crate) fn open_reader(context: &StartContext) -> Result<WiredRuntime> {
     let (catalog, _) = load_catalog(context, context.overrides.clone(), None)?;
-    Ok(wiring::wire_runtime(&context.project, &context.dirs.data, &catalog, None))
+    Ok(wiring::wire_runtime(&context.project, &context.dirs.data, &catalog, RunModels::default()))
 }

@@ -9,8 +9,9 @@ use super::recordings;
 use synthdev_bootstrap::active_recording::{
     ModelCallPlayer, ModelCallRecorder, ModelRecording, RecordingError,
 };
+use synthdev_bootstrap::config_sources;
 use synthdev_bootstrap::start_context::StartContext;
-use synthdev_bootstrap::{config_sources, wiring};
+use synthdev_bootstrap::wiring::{self, RunModels};
 use synthdev_domain::diagnostic::DiagnosticSeverity;
 use synthdev_domain::source_location::ConfigLayer;
 use synthdev_domain::workflow::WorkflowProgram;
@@ -80,8 +81,13 @@ impl TestRecordings for RecordedTests<'_> {
             return Err(problem("another test is recorded in this file, too".to_owned(), None));
         }
         let asking = checked_program(self.catalog, workflow)?;
-        let models = wiring::wire_runtime(&self.context.project, &self.context.dirs.data, self.catalog, None)
-            .providers;
+        let models = wiring::wire_runtime(
+            &self.context.project,
+            &self.context.dirs.data,
+            self.catalog,
+            RunModels::default(),
+        )
+        .providers;
         let here = local_place(self.catalog, &[&self.context.project]);
         let header = recording_header(&program, &asking);
         let recorder =

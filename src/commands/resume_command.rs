@@ -11,9 +11,8 @@ use super::read_only::{error_with_hint, store_error};
 use super::run_command::{read_script, read_workflow};
 use super::run_to_end::{follow_run, follow_run_if};
 use super::{diagnostics, recordings};
-use synthdev_bootstrap::scripted_models::ScriptedModel;
 use synthdev_bootstrap::start_context::StartContext;
-use synthdev_bootstrap::wiring::{self, WiredRuntime, WorktreeLocation};
+use synthdev_bootstrap::wiring::{self, RunModels, WiredRuntime, WorktreeLocation};
 use synthdev_cli::args::ResumeArgs;
 use synthdev_cli::headless::{self, HeadlessOutput};
 use synthdev_cli::output::print_stderr;
@@ -53,14 +52,16 @@ pub(crate) fn resume_run(context: &StartContext, args: &ResumeArgs) -> Result<u8
     synthdev_bootstrap::logs::start_logging(&context.dirs.data, catalog.settings().verbosity());
     let results = args.results.as_deref().map(parse_results).transpose()?;
     let more = args.budget.map(|budget| json!({"budget": budget}));
-    let reader = wiring::wire_runtime(&context.project, &context.dirs.data, &catalog, None);
+    let reader = wiring::wire_runtime(&context.project, &context.dirs.data, &catalog, RunModels::default());
     let token = is_token(&args.run).then(|| args.run.clone());
     let id = match &token {
         Some(token) => reader.handle.run_for_token(token).map_err(token_error)?,
         None => RunId(args.run.clone()),
     };
     let run = find_workflow_run(&reader.handle, &id)?;
-    let wired = wired_for(context, &catalog, &run, script)?;
+    let recording = args.record.as_deref().or(args.replay.as_deref());
+    let models = RunModels::new(script, &context.project, recording);
+    let wired = wired_for(context, &catalog, &run, models)?;
     let sharing = if args.share { FileSharingMode::Shares } else { FileSharingMode::Refused };
     let wired = wired.with_file_sharing(sharing);
     skip_used_replies(&wired, &run.id)?;
@@ -140,7 +141,7 @@ fn wired_for(
     context: &StartContext,
     catalog: &ConfigCatalog,
     run: &RunSummary,
-    script: Option<ScriptedModel>,
+    models: RunModels,
 ) -> Result<WiredRuntime> {
     let data = &context.dirs.data;
     let refused = |error| not_started(None, error);
@@ -149,9 +150,9 @@ fn wired_for(
     Ok(match place {
         Some(tree) => {
             let place = WorktreeLocation { project: &context.project, worktree: Path::new(&tree.path) };
-            wiring::wire_worktree(place, data, catalog, script)
+            wiring::wire_worktree(place, data, catalog, models)
         }
-        None => wiring::wire_runtime(&context.project, data, catalog, script),
+        None => wiring::wire_runtime(&context.project, data, catalog, models),
     })
 }
 

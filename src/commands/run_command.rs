@@ -11,7 +11,7 @@ use super::{diagnostics, isolation, mcp_command};
 use synthdev_bootstrap::local_files::file_io;
 use synthdev_bootstrap::scripted_models::{RepliesFileProblem, ScriptedModel};
 use synthdev_bootstrap::start_context::StartContext;
-use synthdev_bootstrap::wiring;
+use synthdev_bootstrap::wiring::{self, RunModels};
 use synthdev_cli::args::RunArgs;
 use synthdev_cli::headless::{self, FinalReport, HeadlessOutput};
 use synthdev_domain::journal::RunStatus;
@@ -82,10 +82,12 @@ pub(crate) fn run_workflow_command(context: &StartContext, args: RunArgs) -> Res
         }
     };
     synthdev_bootstrap::logs::start_logging(&context.dirs.data, catalog.settings().verbosity());
+    let recording = args.record.as_deref().or(args.replay.as_deref());
+    let models = RunModels::new(script, &context.project, recording);
     let report = if beside == FileSharingMode::Isolated {
-        isolation::run_in_worktree(context, &catalog, spec, script, tape, show)?
+        isolation::run_in_worktree(context, &catalog, spec, models, tape, show)?
     } else {
-        let wired = wiring::wire_runtime(&context.project, &context.dirs.data, &catalog, script);
+        let wired = wiring::wire_runtime(&context.project, &context.dirs.data, &catalog, models);
         let wired = wired.with_file_sharing(beside);
         let wired = tape.wrap_models(wired, &catalog, &[&context.project])?;
         drive_spec(&wired, spec, show)?

@@ -12,7 +12,7 @@ use super::read_only::{error_with_hint, open_reader, store_error};
 use super::run_command::load_catalog;
 use super::{history_commands, isolation, resume_command, salvage, time_travel};
 use synthdev_bootstrap::start_context::StartContext;
-use synthdev_bootstrap::wiring;
+use synthdev_bootstrap::wiring::{self, RunModels};
 use synthdev_cli as cli;
 use synthdev_cli::args::{ModelRequestSelector, RunsCommand, SnapshotSubcommand};
 use synthdev_cli::output::{TerminalSafeWriter, print_stderr};
@@ -100,7 +100,7 @@ fn review_call(context: &StartContext, id: &str, which: &ModelCallSelector, json
 
 pub(crate) fn run_snapshot_subcommand(context: &StartContext, command: SnapshotSubcommand) -> Result<u8> {
     let (catalog, _) = load_catalog(context, context.overrides.clone(), None)?;
-    let wired = wiring::wire_runtime(&context.project, &context.dirs.data, &catalog, None);
+    let wired = wiring::wire_runtime(&context.project, &context.dirs.data, &catalog, RunModels::default());
     let service = SnapshotService::new(&wired.handle, Arc::clone(&wired.ports.snapshots));
     let text = match command {
         SnapshotSubcommand::List { json } => {

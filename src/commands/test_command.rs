@@ -3,7 +3,7 @@
 use std::cell::LazyCell;
 use std::collections::BTreeSet;
 use std::io::stdout;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow};
@@ -37,6 +37,8 @@ struct TestSelection {
     names: Vec<String>,
     tests: Vec<SourceFile>,
     workflows: Vec<SourceFile>,
+    /// A file may be named, and be in a directory that is named, too.
+    read_paths: BTreeSet<PathBuf>,
 }
 
 pub(crate) fn run_test_command(context: &StartContext, args: &TestArgs) -> Result<u8> {
@@ -111,8 +113,7 @@ impl TestSelection {
         for read in file_io::read_tree(path) {
             let name = path.join(&read.name).display().to_string();
             let text = read.text.with_context(|| format!("{name} cannot be read"))?;
-            let into = if name.ends_with(ENDING) { &mut self.tests } else { &mut self.workflows };
-            into.push(SourceFile::new(ConfigLayer::CommandLine, name, text));
+            self.add_source(SourceFile::new(ConfigLayer::CommandLine, name, text));
         }
         Ok(())
     }
@@ -122,12 +123,21 @@ impl TestSelection {
         let shown = path.display().to_string();
         let stem = shown.strip_suffix(ENDING).or_else(|| shown.strip_suffix(".json")).unwrap_or(&shown);
         let (workflow, tests) = (format!("{stem}.json"), format!("{stem}{ENDING}"));
-        self.tests.push(read_file(Path::new(&tests), "test")?);
+        self.add_source(read_file(Path::new(&tests), "test")?);
         if let Some(text) = file_io::read_file_if_exists(Path::new(&workflow))
             .with_context(|| format!("{workflow} cannot be read"))?
         {
-            self.workflows.push(SourceFile::new(ConfigLayer::CommandLine, workflow, text));
+            self.add_source(SourceFile::new(ConfigLayer::CommandLine, workflow, text));
         }
         Ok(())
+    }
+
+    /// Once, however often it is named.
+    fn add_source(&mut self, file: SourceFile) {
+        let path = Path::new(&file.name);
+        if self.read_paths.insert(path.canonicalize().unwrap_or_else(|_| path.to_owned())) {
+            let into = if file.name.ends_with(ENDING) { &mut self.tests } else { &mut self.workflows };
+            into.push(file);
+        }
     }
 }

@@ -15,8 +15,19 @@ pub struct SnapshotRequest {
     pub run: Option<RunId>,
     /// The run's input or another note, stored in the commit message.
     pub note: String,
-    /// The newest snapshot may stand for it, where a run took it less than a day ago and nothing has changed since.
-    pub may_reuse: bool,
+    pub reuse: SnapshotReuse,
+}
+
+/// Whose snapshot may stand for a new one, where it is the newest, less than a day old, and nothing has changed since.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SnapshotReuse {
+    #[default]
+    None,
+    /// That of any run: a run begins.
+    AnyRun,
+    /// One of the same run, or this one, which the run has from an earlier run: it stays as long as the run needs it.
+    SameRun(Option<SnapshotId>),
 }
 
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]

@@ -7,11 +7,12 @@ use serde_json::{Map, Value};
 
 use crate::steering::BreakpointSet;
 use synthdev_domain::approval::ApprovalPolicy;
+use synthdev_domain::run_error::RunError;
 use synthdev_domain::system_context::SystemContext;
 use synthdev_domain::workflow::{SnapshotPolicy, Workflow, WorkflowProgram};
 
 /// Grows when the machine would answer an old journal differently.
-pub const MACHINE_VERSION: u32 = 17;
+pub const MACHINE_VERSION: u32 = 18;
 
 /// Runs since this version continue as they began: the machine checks the version wherever its behaviour has changed.
 pub const CONTINUED_SINCE: u32 = 4;
@@ -84,6 +85,10 @@ pub const PLACES_ERRORS_SINCE: u32 = 16;
 /// alone, and an error after a reminder says what was wrong with structured output.
 pub const SHORTENS_DECISIONS_SINCE: u32 = 17;
 
+/// Since this version every error of a value that does not fit has a hint, and the reason of a pause says whether the user
+/// or the client is asked.
+pub const NAMES_ASKED_SINCE: u32 = 18;
+
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct RunSpec {
     pub machine_version: u32,
@@ -134,6 +139,16 @@ impl RunSpec {
     /// See [`OFFERS_SINCE`].
     pub fn offers_messages_once(&self) -> bool {
         self.machine_version >= OFFERS_SINCE
+    }
+
+    /// See [`NAMES_ASKED_SINCE`].
+    pub(crate) fn names_asked(&self) -> bool {
+        self.machine_version >= NAMES_ASKED_SINCE
+    }
+
+    /// An error whose hint runs of earlier versions do not have. See [`NAMES_ASKED_SINCE`].
+    pub(crate) fn with_later_hint(&self, error: RunError, hint: impl Into<String>) -> RunError {
+        if self.names_asked() { error.with_hint(hint) } else { error }
     }
 
     /// See [`NAMES_CALLS_SINCE`].

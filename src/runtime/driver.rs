@@ -103,6 +103,7 @@ impl RunDriver {
             partial_replies: Arc::clone(&partial),
             is_interactive: self.machine.is_user_present(),
             has_snapshot: Arc::default(),
+            last_snapshot: Arc::default(),
             is_new_run: opening.is_new_run,
         });
         let DriverStart { output, warnings, at, repeated_effects: repeats, .. } = opening;

@@ -20,7 +20,7 @@ use super::retry;
 use super::runtime_context::RuntimeContext;
 use synthdev_domain::approval::ApprovalDecision;
 use synthdev_domain::cost::AttemptUsage;
-use synthdev_domain::ids::{CallId, RunId, Timestamp};
+use synthdev_domain::ids::{CallId, RunId, SnapshotId, Timestamp};
 use synthdev_domain::journal::{JournalRow, JournalRowKind};
 use synthdev_domain::model::{DeltaKind, ModelError, ModelRequest};
 use synthdev_domain::script::ScriptJob;
@@ -42,6 +42,8 @@ pub(super) struct EffectExecutor {
     pub(super) is_interactive: bool,
     /// This process has asked for a snapshot of the run already.
     pub(super) has_snapshot: Arc<AtomicBool>,
+    /// The last one that this process took for the run.
+    pub(super) last_snapshot: Arc<Mutex<Option<SnapshotId>>>,
     /// It was started by this process, not resumed.
     pub(super) is_new_run: bool,
 }

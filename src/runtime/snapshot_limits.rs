@@ -4,8 +4,8 @@
 //! Refuses to delete a part of what a run took.
 
 use std::collections::HashSet;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use tokio::task::{JoinError, JoinHandle};
@@ -17,7 +17,7 @@ use super::runtime_context::RuntimeContext;
 use synthdev_domain::file_progress::FileProgress;
 use synthdev_domain::ids::{CallId, RunId, SnapshotId, Timestamp};
 use synthdev_domain::journal::{RunOrigin, RunQuery, RunStatus, RunSummary};
-use synthdev_domain::snapshot::{SnapshotInfo, SnapshotLimits, SnapshotRequest};
+use synthdev_domain::snapshot::{SnapshotInfo, SnapshotLimits, SnapshotRequest, SnapshotReuse};
 use synthdev_engine::event::RunEvent;
 use synthdev_engine::input::Input;
 use synthdev_ports::run_store::{RunStore, StoreError};
@@ -32,14 +32,19 @@ impl EffectExecutor {
     pub(super) async fn take_snapshot(&self, call: CallId, label: String, note: String) {
         let store = Arc::clone(&self.context.ports.snapshots);
         let is_first = !self.has_snapshot.swap(true, Ordering::Relaxed);
-        // later ones show what this run has changed; a resumed run tells its own from those of others
-        let may_reuse = is_first && self.is_new_run;
-        let request = SnapshotRequest { label, note, run: Some(self.run.clone()), may_reuse };
+        // only the first may be that of another run: later ones of others could go before this run is over, and a resumed
+        // run distinguishes its own from those of others
+        let reuse = match is_first && self.is_new_run {
+            true => SnapshotReuse::AnyRun,
+            false => SnapshotReuse::SameRun(self.last_snapshot()),
+        };
+        let request = SnapshotRequest { label, note, run: Some(self.run.clone()), reuse };
         let progress = Arc::clone(&store);
         let work = tokio::task::spawn_blocking(move || store.take(&request));
         let taken = self.report_snapshot(work, &*progress).await;
         self.send_input(match taken {
             Ok(Ok(info)) => {
+                *self.last_snapshot.lock().unwrap_or_else(PoisonError::into_inner) = Some(info.id.clone());
                 if is_first {
                     // nothing waits for it: the next run does again what fails
                     let context = Arc::clone(&self.context);
@@ -53,6 +58,10 @@ impl EffectExecutor {
             }
             Err(error) => Input::SnapshotFailed { call, reason: format!("the snapshot broke: {error}") },
         });
+    }
+
+    fn last_snapshot(&self) -> Option<SnapshotId> {
+        self.last_snapshot.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Waits for the end; what takes longer than a moment says how far it is.

@@ -34,7 +34,7 @@ pub enum StepFileChanges {
     },
     /// No files were stored by then.
     NoneStored,
-    /// No snapshot was taken after it.
+    /// No snapshot after it is another one: none was taken, or nothing had changed.
     NoneStoredAfter,
     Unreadable {
         message: String,

@@ -297,7 +297,7 @@ fn step_files_text(changes: StepFileChanges) -> String {
             format!("stored before and after all branches of {owner}: see step {step}")
         }
         StepFileChanges::NoneStored => NO_FILES.to_owned(),
-        StepFileChanges::NoneStoredAfter => "no known changes: no snapshot was taken after it".to_owned(),
+        StepFileChanges::NoneStoredAfter => "no known changes: no later snapshot differs".to_owned(),
         StepFileChanges::Unreadable { message, hint } => with_hint(&message, hint.as_deref()),
     }
 }

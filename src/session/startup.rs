@@ -14,7 +14,8 @@ use crate::local_setup_ports;
 use synthdev_bootstrap::async_runtime::build_runtime;
 use synthdev_bootstrap::scripted_models::ScriptedModel;
 use synthdev_bootstrap::start_context::StartContext;
-use synthdev_bootstrap::{config_sources, logs, wiring};
+use synthdev_bootstrap::wiring::{self, RunModels};
+use synthdev_bootstrap::{config_sources, logs};
 use synthdev_cli::exit;
 use synthdev_domain::ids::RunId;
 use synthdev_runtime::handle::RuntimeHandle;
@@ -50,9 +51,9 @@ pub enum ConversationStart {
 pub fn run_interactive(context: StartContext, opening: TuiStartup) -> Result<u8> {
     let shown = matches!(opening.script, Some((_, "demo")));
     let demo = opening.start.as_ref().filter(|_| shown).map(|(name, _)| name.clone());
-    let (script, overrides) = match opening.script {
-        Some((script, who)) => (Some(script), context.scripted_overrides(who)),
-        None => (None, context.overrides.clone()),
+    let (models, overrides) = match opening.script {
+        Some((script, who)) => (RunModels::scripted(script), context.scripted_overrides(who)),
+        None => (RunModels::default(), context.overrides.clone()),
     };
     let (linear, read) = (context.line_mode, Mutex::new(definition_stamps(&context)));
     let gathered = config_sources::gather_sources(&context, overrides.clone(), context.trust)?;
@@ -64,10 +65,10 @@ pub fn run_interactive(context: StartContext, opening: TuiStartup) -> Result<u8>
     let look = ui_settings::load_ui_settings(&context, &catalog);
     banner.extend(look.findings);
     logs::start_logging(&context.dirs.data, catalog.settings().verbosity());
-    let plays = script.is_some() || opening.start.is_some() || opening.conversation.is_some();
+    let plays = models.script.is_some() || opening.start.is_some() || opening.conversation.is_some();
     let (alone, saved) = (opening.setup, Arc::new(AtomicBool::new(false)));
     let setup = local_setup_ports::initial_setup_request(&catalog, opening.setup, plays);
-    let wired = wiring::wire_runtime(&context.project, &context.dirs.data, &catalog, script);
+    let wired = wiring::wire_runtime(&context.project, &context.dirs.data, &catalog, models);
     let (handle, events) = (wired.handle.clone(), wired.handle.subscribe(true));
     let backend = Arc::new(TuiBackend {
         context,

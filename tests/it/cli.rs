@@ -17,6 +17,7 @@ mod fallback;
 mod graph;
 mod graph_layout;
 mod help;
+mod hidden_recordings;
 mod hostile_clone;
 mod hygiene;
 mod index;

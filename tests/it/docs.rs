@@ -1,6 +1,7 @@
 //! The reference pages say what the code does: every number and name of a page is looked up where it is decided.
 
 mod code_blocks;
+mod executed;
 mod key_page;
 mod moving;
 mod shell_words;

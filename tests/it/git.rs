@@ -24,7 +24,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 
 use fixture::Project;
 use synthdev::domain::ids::{RunId, SnapshotId};
-use synthdev::domain::snapshot::{FileChange, SnapshotRequest};
+use synthdev::domain::snapshot::{FileChange, SnapshotRequest, SnapshotReuse};
 use synthdev::ports::snapshot::SnapshotPort;
 
 /// Every kind of file the issue names, in every state git knows.
@@ -117,7 +117,7 @@ pub fn request(label: &str) -> SnapshotRequest {
         label: label.into(),
         run: Some(RunId::from("r1")),
         note: "note\nof two lines".into(),
-        may_reuse: false,
+        reuse: SnapshotReuse::None,
     }
 }
 

@@ -10,6 +10,7 @@ mod limits;
 mod loops;
 mod pauses;
 mod prefix;
+mod reasons;
 mod retries;
 mod side_by_side;
 mod steering;

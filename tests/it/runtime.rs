@@ -478,5 +478,5 @@ async fn with_nobody_there_a_question_pauses_the_run_and_is_told() {
     assert_eq!(report.status, RunStatus::Paused);
     assert_eq!(exit::exit_code(report.status, report.error.as_ref()), exit::PAUSED);
     let told = headless::result_text(&report);
-    assert!(told.contains("in state fork: state `fork` waits for a person's answer: Ship it?"), "{told}");
+    assert!(told.contains("in state fork: state `fork` waits for an answer: Ship it?"), "{told}");
 }

@@ -12,6 +12,7 @@ use ignore::gitignore::Gitignore;
 
 use super::ignore_rules::IgnoreRules;
 use super::snapshot_entry::{RelPath, display_path, to_path};
+use super::snapshot_location::ProgramFiles;
 use super::tree::compare_names;
 use crate::ignore_files::read_project_ignore_file;
 use synthdev_domain::snapshot::{SkipReason, SkippedPath};
@@ -38,21 +39,15 @@ pub struct WalkedPaths {
     pub truncated_directories: Vec<RelPath>,
 }
 
-/// Lists a project; `is_submodule` names directories that the user's index knows as submodules, `fenced` is a directory
-/// to leave out (our own data), if it is inside the project.
+/// Lists a project, without the files of this program; `is_submodule` names directories that the user's index knows as
+/// submodules.
 pub fn walk_project(
     root: &Path,
     rules: &IgnoreRules,
     is_submodule: &dyn Fn(&[u8]) -> bool,
-    fenced: Option<&Path>,
+    program_files: &ProgramFiles,
 ) -> WalkedPaths {
-    let mut walk = ProjectWalker {
-        root,
-        rules,
-        is_submodule,
-        data_inside_project: fenced,
-        walked: WalkedPaths::default(),
-    };
+    let mut walk = ProjectWalker { root, rules, is_submodule, program_files, walked: WalkedPaths::default() };
     walk.walk_directory(&[], &[]);
     // they are sorted already, unless a directory changed its kind meanwhile
     walk.walked.files.sort_unstable();
@@ -64,7 +59,7 @@ struct ProjectWalker<'a> {
     root: &'a Path,
     rules: &'a IgnoreRules,
     is_submodule: &'a dyn Fn(&[u8]) -> bool,
-    data_inside_project: Option<&'a Path>,
+    program_files: &'a ProgramFiles,
     walked: WalkedPaths,
 }
 
@@ -102,6 +97,9 @@ impl ProjectWalker<'_> {
     }
 
     fn add_item(&mut self, rules: &[Arc<Gitignore>], path: RelPath, kind: Option<fs::FileType>) {
+        if self.is_recording(&path) {
+            return;
+        }
         let is_dir = kind.is_some_and(|kind| kind.is_dir());
         if is_dir && (self.is_submodule)(&path) {
             self.walked.nested.push(path.clone());
@@ -115,14 +113,14 @@ impl ProjectWalker<'_> {
         }
         if self.rules.is_ignored_here(rules, &path, is_dir) {
             // our own data is no work of the project
-            if self.data_inside_project != Some(self.root.join(to_path(&path)).as_path()) {
+            if !self.is_data_directory(&path) {
                 self.walked.ignored_paths.push(path);
             }
             return;
         }
         match kind {
             Some(kind) if kind.is_dir() => {
-                if self.data_inside_project != Some(self.root.join(to_path(&path)).as_path()) {
+                if !self.is_data_directory(&path) {
                     self.walk_directory(&path, rules);
                 }
             }
@@ -134,8 +132,11 @@ impl ProjectWalker<'_> {
 
     /// Nothing of it goes to git; it is listed for the private copies.
     fn add_excluded(&mut self, path: RelPath, kind: Option<fs::FileType>) {
+        if self.is_recording(&path) || self.is_data_directory(&path) {
+            return;
+        }
         let place = self.root.join(to_path(&path));
-        let Some(kind) = kind.filter(|_| self.data_inside_project != Some(place.as_path())) else { return };
+        let Some(kind) = kind else { return };
         if !kind.is_dir() {
             if kind.is_file() || kind.is_symlink() {
                 self.walked.excluded.push(path);
@@ -155,6 +156,15 @@ impl ProjectWalker<'_> {
             }
             self.add_excluded(join_path(&path, name), kind);
         }
+    }
+
+    fn is_data_directory(&self, path: &[u8]) -> bool {
+        let data = self.program_files.data_directory.as_deref();
+        data.is_some_and(|data| data == self.root.join(to_path(path)))
+    }
+
+    fn is_recording(&self, path: &[u8]) -> bool {
+        self.program_files.recording.as_ref().is_some_and(|recording| recording.covers(&to_path(path)))
     }
 
     fn add_unreadable(&mut self, dir: &[u8], error: &std::io::Error) {

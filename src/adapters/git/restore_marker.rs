@@ -57,7 +57,7 @@ pub fn remove_marker(place: &SnapshotLocation) -> SnapshotResult<()> {
 
 /// Removes drafts that a dying process left.
 pub fn remove_drafts(place: &SnapshotLocation, rules: &IgnoreRules) {
-    let files = walk_project(&place.project, rules, &|_| false, place.data_inside_project.as_deref()).files;
+    let files = walk_project(&place.project, rules, &|_| false, &place.program_files).files;
     for path in files.iter().filter(|path| is_draft(path)) {
         let _ = fs::remove_file(place.project.join(to_path(path)));
     }

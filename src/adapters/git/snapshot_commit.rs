@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::disk_sync;
 use super::snapshot_error::{self, SnapshotResult, snapshot_error};
 use super::snapshot_location::{SnapshotLocation, SnapshotRepository};
+use crate::hidden_recording::HiddenRecording;
 use synthdev_domain::ids::{RunId, SnapshotId, Timestamp};
 use synthdev_domain::snapshot::{SkippedPath, SnapshotInfo};
 use synthdev_ports::snapshot::SnapshotError;
@@ -39,6 +40,9 @@ pub struct SnapshotRecord {
     /// The commit at which HEAD was; empty before the first one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub head: Option<String>,
+    /// Left out, because the run makes or plays it: a restore must not remove it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recording: Option<HiddenRecording>,
 }
 
 /// A stored snapshot.

@@ -1,5 +1,5 @@
-//! Stores what a scan has found as a snapshot, or takes the one before: many runs of a project that nothing changes
-//! share one.
+//! Stores what a scan has found as a snapshot, or takes the one before: runs, and states of a run, between which nothing
+//! has changed share one.
 
 use git2::Oid;
 
@@ -16,7 +16,7 @@ use super::tree::{FlatTree, StoredEntries, write_changed};
 use super::working_tree_scan::{BlobDestination, WorkingTreeScan};
 use super::{uncovered_changes, uncovered_files};
 use synthdev_domain::ids::SnapshotId;
-use synthdev_domain::snapshot::{SnapshotInfo, SnapshotRequest};
+use synthdev_domain::snapshot::{SnapshotInfo, SnapshotRequest, SnapshotReuse};
 
 /// Older ones are not reused: the age at which snapshots are deleted counts from when they were taken.
 const MAX_AGE_MS: i64 = 86_400_000;
@@ -64,6 +64,7 @@ impl GitSnapshots {
             empty_dirs: std::mem::take(&mut scan.empty_dirs).into_iter().filter_map(text).collect(),
             exclude: self.exclude.clone(),
             partial: scan.is_partial,
+            recording: here.location.program_files.recording.clone(),
             head: (!store.private).then(|| uncovered_changes::head_commit_id(&store.repo)),
         };
         let target = here.location.stat_cache_file(store.private);
@@ -71,8 +72,7 @@ impl GitSnapshots {
         // the objects wait for the disk meanwhile
         let (info, draft) = std::thread::scope(|scope| {
             let draft = scope.spawn(|| StatCacheDraft::write_draft(entries, index, &target, since));
-            let reused = request.may_reuse.then(|| find_reusable(here, &scan, tree, &record));
-            let info = match reused.flatten() {
+            let info = match find_reusable(here, &scan, tree, &record, request) {
                 Some(same) => Ok(same.to_info()),
                 None => create_snapshot(here, tree, &record, new, &scan),
             };
@@ -119,9 +119,12 @@ pub fn find_reusable<'repo>(
     scan: &WorkingTreeScan,
     tree: Oid,
     record: &SnapshotRecord,
+    request: &SnapshotRequest,
 ) -> Option<StoredSnapshot<'repo>> {
     let found = find_snapshot(&here.store, &scan.last_snapshot).ok()?;
-    let same_files = found.commit.tree_id() == tree && describes_same(&found.record, record);
+    let same_files = is_allowed(&found, request)
+        && found.commit.tree_id() == tree
+        && describes_same(&found.record, record);
     let id = SnapshotId(scan.last_snapshot.clone());
     let is_same = same_files
         && uncovered_files::is_same_record(
@@ -132,6 +135,16 @@ pub fn find_reusable<'repo>(
             &scan.skipped_own_files,
         );
     is_same.then_some(found)
+}
+
+fn is_allowed(found: &StoredSnapshot<'_>, request: &SnapshotRequest) -> bool {
+    match &request.reuse {
+        SnapshotReuse::None => false,
+        SnapshotReuse::AnyRun => true,
+        SnapshotReuse::SameRun(shared) => {
+            found.record.run == request.run || shared.as_ref() == Some(&found.id)
+        }
+    }
 }
 
 fn describes_same(old: &SnapshotRecord, new: &SnapshotRecord) -> bool {
@@ -145,4 +158,5 @@ fn describes_same(old: &SnapshotRecord, new: &SnapshotRecord) -> bool {
         && old.empty_dirs == new.empty_dirs
         && old.exclude == new.exclude
         && old.head == new.head
+        && old.recording == new.recording
 }

@@ -13,6 +13,7 @@ use super::snapshot_entry::{RelPath, to_bytes};
 use super::snapshot_error::{self, SnapshotResult, snapshot_error};
 use super::stat_cache;
 use crate::file_io::{ensure_private_directory, private_file};
+use crate::hidden_recording::HiddenRecording;
 use crate::ignore_files::{
     is_readable, parse_ignore_file as parse, read_ignore_file, read_project_ignore_file,
 };
@@ -31,14 +32,22 @@ fn is_ignored(repo: &Repository, work: &Path, prefix: &Path) -> Option<bool> {
     if readable { repo.is_path_ignored(prefix).ok() } else { None }
 }
 
+/// Files of this program inside the project: no snapshot holds them, no restore touches them.
+#[derive(Clone, Default)]
+pub struct ProgramFiles {
+    /// Without symbolic links.
+    pub data_directory: Option<PathBuf>,
+    /// That this process makes or plays.
+    pub recording: Option<HiddenRecording>,
+}
+
 /// A project and its corner of the data directory.
 pub struct SnapshotLocation {
     /// Without symbolic links.
     pub project: PathBuf,
     /// `<data>/snapshots/<hash of the project's path>`: private index, lock, private repository.
     pub project_data: PathBuf,
-    /// The data directory, if it is inside the project.
-    pub data_inside_project: Option<PathBuf>,
+    pub program_files: ProgramFiles,
     /// What the project's repository may open outside of itself.
     pub outside_files: OutsideFiles,
 }
@@ -102,7 +111,7 @@ impl SnapshotLocation {
         Ok(Self {
             project: real,
             project_data: corner,
-            data_inside_project: fenced,
+            program_files: ProgramFiles { data_directory: fenced, recording: None },
             outside_files: OutsideFiles::Refused,
         })
     }

@@ -69,8 +69,8 @@ pub fn find_changes_of_walk(
 ) -> SnapshotResult<UnrestoredChanges> {
     let seed = UserIndex::read_index(&here.store)?;
     let is_submodule = |path: &[u8]| seed.submodules.contains_key(path);
-    let (root, fenced) = (&here.location.project, here.location.data_inside_project.as_deref());
-    let mut walked = walk_project(root, &here.rules, &is_submodule, fenced);
+    let root = &here.location.project;
+    let mut walked = walk_project(root, &here.rules, &is_submodule, &here.location.program_files);
     let copied = kept.map(|kept| kept.private_copies.keys().cloned().collect()).unwrap_or_default();
     let uncovered = UncoveredFiles::collect_from_walk(root, &mut walked, &copied);
     let present = PresentPaths {

@@ -394,6 +394,7 @@ fn copy_file(place: &SnapshotLocation, blob: Oid) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::git::snapshot_location::ProgramFiles;
 
     #[test]
     fn a_list_that_leads_out_of_the_project_is_no_list_of_ours() {
@@ -401,7 +402,7 @@ mod tests {
         let place = SnapshotLocation {
             project: dir.path().to_owned(),
             project_data: dir.path().join("corner"),
-            data_inside_project: None,
+            program_files: ProgramFiles::default(),
             outside_files: crate::git::OutsideFiles::Refused,
         };
         let id = SnapshotId::from("1");

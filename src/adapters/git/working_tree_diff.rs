@@ -9,7 +9,7 @@ use ignore::gitignore::Gitignore;
 
 use super::ignore_rules::IgnoreRules;
 use super::snapshot_commit::SnapshotRecord;
-use super::snapshot_entry::{FileStat, RelPath, TreeEntryKind, ancestor_paths, display_path};
+use super::snapshot_entry::{FileStat, RelPath, TreeEntryKind, ancestor_paths, display_path, to_path};
 use super::stat_cache::find_entry;
 use super::tree::FlatTree;
 use super::uncovered_files::UncoveredRecord;
@@ -184,11 +184,13 @@ fn may_have_existed(pair: &WorkingTreeDiffInput<'_>, path: &RelPath) -> bool {
 }
 
 fn was_skipped(record: &SnapshotRecord, path: &[u8]) -> bool {
-    record.skipped.iter().any(|skipped| {
-        let skipped = skipped.path.as_bytes();
-        skipped == display_path(path).as_bytes()
-            || ancestor_paths(path).any(|dir| skipped == display_path(dir).as_bytes())
-    })
+    let is_recording = record.recording.as_ref().is_some_and(|recording| recording.covers(&to_path(path)));
+    is_recording
+        || record.skipped.iter().any(|skipped| {
+            let skipped = skipped.path.as_bytes();
+            skipped == display_path(path).as_bytes()
+                || ancestor_paths(path).any(|dir| skipped == display_path(dir).as_bytes())
+        })
 }
 
 /// The ignore files of the snapshot, by directory.

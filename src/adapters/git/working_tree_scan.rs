@@ -168,7 +168,7 @@ fn walk_beside_index(target: &WorkingTreeScanTarget<'_>) -> SnapshotResult<ScanB
     // the store stays in this thread
     let (place, rules, store) = (target.location, target.rules, target.store);
     let walk = |is_submodule: &dyn Fn(&[u8]) -> bool| {
-        walk_project(&place.project, rules, is_submodule, place.data_inside_project.as_deref())
+        walk_project(&place.project, rules, is_submodule, &place.program_files)
     };
     std::thread::scope(|scope| {
         let other = scope.spawn(|| walk(&|_| false));
@@ -203,7 +203,9 @@ fn reachable_paths(
     for (path, wanted) in
         byte_slices(unwalked).map(|path| (path, false)).chain(wanted.map(|path| (path, true)))
     {
-        if target.rules.is_excluded(path) {
+        let recording = target.location.program_files.recording.as_ref();
+        let is_recording = recording.is_some_and(|recording| recording.covers(&to_path(path)));
+        if target.rules.is_excluded(path) || is_recording && !wanted {
             continue;
         }
         let in_the_way = ancestor_paths(path).find(|dir| {

@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use thiserror::Error;
 
+use crate::hidden_recording::HiddenRecording;
 use crate::open_beneath::{
     AnchoredPath, DirectoryHandle, make_parent, open_directory, open_parent, open_unfollowed, remove_made,
 };
@@ -33,6 +34,9 @@ pub(super) struct ProjectPathGuard {
 pub(super) struct HiddenPaths {
     /// Of this program.
     own_paths: Vec<PathBuf>,
+    /// The project's directory, and the recording of the run inside it.
+    root: PathBuf,
+    recording: Option<HiddenRecording>,
     /// What commands can reach; `None`: the call is the user's own, which no policy restricts.
     sandbox: Option<Arc<CommandSandbox>>,
 }
@@ -45,7 +49,12 @@ impl HiddenPaths {
     }
 
     fn are_in_project(&self, absolute: &Path) -> bool {
-        self.own_paths.iter().any(|hidden| absolute.starts_with(hidden))
+        self.own_paths.iter().any(|hidden| absolute.starts_with(hidden)) || self.is_recording(absolute)
+    }
+
+    fn is_recording(&self, absolute: &Path) -> bool {
+        let relative = || absolute.strip_prefix(&self.root).ok();
+        self.recording.as_ref().is_some_and(|recording| relative().is_some_and(|path| recording.covers(path)))
     }
 }
 
@@ -92,7 +101,14 @@ impl ProjectPathGuard {
         let given_root = root.to_owned();
         let root = root.canonicalize().unwrap_or_else(|_| given_root.clone());
         let own = hidden.iter().map(|path| root.join(path)).map(|p| p.canonicalize().unwrap_or(p)).collect();
-        Self { root, given_root, hidden_paths: HiddenPaths { own_paths: own, sandbox } }
+        let hidden_paths = HiddenPaths { own_paths: own, root: root.clone(), recording: None, sandbox };
+        Self { root, given_root, hidden_paths }
+    }
+
+    /// Hides the recording that the run makes or plays.
+    pub(super) fn without_recording(mut self, recording: Option<HiddenRecording>) -> Self {
+        self.hidden_paths.recording = recording;
+        self
     }
 
     pub(super) fn root(&self) -> &Path {

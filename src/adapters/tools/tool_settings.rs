@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::background_commands::OutputRedaction;
+use crate::hidden_recording::HiddenRecording;
 use crate::image_store::ImageStore;
 use crate::sandbox::CommandSandbox;
 use synthdev_domain::own_tool::OwnTool;
@@ -26,6 +27,8 @@ pub struct ToolSettings {
     pub key_servers: BTreeMap<String, Vec<String>>,
     /// Files and directories that do not exist for the file tools, absolute or relative to `root`.
     pub hidden_paths: Vec<PathBuf>,
+    /// The recording that the run makes or plays: it does not exist for the file tools either.
+    pub recording: Option<HiddenRecording>,
     /// The project that is described in the index, where it is not `root`.
     pub indexed_project: Option<PathBuf>,
     /// What commands and file tools can reach.
@@ -56,6 +59,7 @@ impl ToolSettings {
             strip_env: SECRET_NAMES.map(str::to_owned).to_vec(),
             key_servers: BTreeMap::new(),
             hidden_paths: Vec::new(),
+            recording: None,
             indexed_project: None,
             home: directories::BaseDirs::new().map(|dirs| dirs.home_dir().to_owned()),
             own_tools: Vec::new(),

@@ -1,4 +1,5 @@
-//! What is left of a worktree whose directory is gone: the snapshots that were taken of it, and its branch. Reads only.
+//! What is left of a worktree whose directory is gone: the snapshots that were taken of it, and its branch. Changes no file
+//! and no ref.
 
 use std::fs;
 
@@ -8,8 +9,10 @@ use super::base_commit;
 use super::branch_refs;
 use super::linked_worktree::LinkedWorktree;
 use crate::git::snapshot_commit::{self, ADDRESS, StoredSnapshot};
+use crate::git::snapshot_entry::to_path;
 use crate::git::snapshot_error::{self, SnapshotResult};
 use crate::git::snapshot_location::SnapshotRepository;
+use crate::git::tree;
 use synthdev_domain::snapshot::WorktreeSource;
 
 /// The newest of them.
@@ -47,7 +50,7 @@ pub fn newest_remains(
         let tip = tip.map_or(linked.base, |tip| tip.id());
         return Ok(Some(OrphanWorktree {
             worktree_source: kept,
-            tree: found.commit.tree_id(),
+            tree: tree_with_recording(linked, store, &found).map_err(failed)?,
             tip_commit: tip,
         }));
     }
@@ -55,6 +58,21 @@ pub fn newest_remains(
     let tree = base_commit::subtree_at(&store.repo, tip.tree_id(), &linked.prefix).map_err(failed)?.id();
     let kept = if tip.id() == linked.base { WorktreeSource::Nothing } else { WorktreeSource::Branch };
     Ok(Some(OrphanWorktree { worktree_source: kept, tree, tip_commit: tip.id() }))
+}
+
+/// The files of a snapshot, and the recording that it leaves out as it was when the worktree was made: no merge removes it.
+fn tree_with_recording(
+    linked: &LinkedWorktree,
+    store: &SnapshotRepository,
+    found: &StoredSnapshot<'_>,
+) -> Result<Oid, git2::Error> {
+    let repo = &store.repo;
+    let Some(recording) = &found.record.recording else { return Ok(found.commit.tree_id()) };
+    let base = repo.find_commit(linked.base)?.tree_id();
+    let before = tree::read_tree(repo, &base_commit::subtree_at(repo, base, &linked.prefix)?)?;
+    let mut files = tree::read_tree(repo, &found.commit.tree()?)?;
+    files.extend(before.into_iter().filter(|(path, _)| recording.covers(&to_path(path))));
+    tree::write_stored(&repo.odb()?, &files)
 }
 
 /// Whether there is nothing: neither directory, record, branch nor snapshot.

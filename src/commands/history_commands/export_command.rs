@@ -9,7 +9,7 @@ use crate::load_config::load_catalog;
 use crate::read_only::{open_reader, store_error};
 use synthdev_bootstrap::local_files::file_io;
 use synthdev_bootstrap::start_context::StartContext;
-use synthdev_bootstrap::wiring::{self, WiredRuntime};
+use synthdev_bootstrap::wiring::{self, RunModels, WiredRuntime};
 use synthdev_cli::args::ExportFormat;
 use synthdev_cli::exit;
 use synthdev_cli::history::{import_export, markdown};
@@ -26,7 +26,7 @@ pub(crate) fn export_run(
     format: Option<ExportFormat>,
 ) -> Result<u8> {
     let (catalog, _) = load_catalog(context, context.overrides.clone(), None)?;
-    let wired = wiring::wire_runtime(&context.project, &context.dirs.data, &catalog, None);
+    let wired = wiring::wire_runtime(&context.project, &context.dirs.data, &catalog, RunModels::default());
     let format = format.map(|format| match format {
         ExportFormat::Bundle => RunFileFormat::Bundle,
         ExportFormat::Markdown => RunFileFormat::Markdown,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::run_command::load_quietly;
 use synthdev_bootstrap::start_context::StartContext;
-use synthdev_bootstrap::wiring::{self, WiredRuntime};
+use synthdev_bootstrap::wiring::{self, RunModels, WiredRuntime};
 use synthdev_domain::journal::RunSummary;
 use synthdev_ports::snapshot::{SnapshotError, SnapshotPort};
 use synthdev_service::time_travel::{RunSnapshots, TimeTravelError};
@@ -36,7 +36,9 @@ impl RunSnapshots for ProjectRunSnapshots<'_> {
         }
         let (catalog, _) = load_quietly(self.context, self.context.overrides.clone())
             .map_err(|error| SnapshotError { message: error.to_string(), hint: None })?;
-        Ok(wiring::wire_runtime(&place, &self.context.dirs.data, &catalog, None).ports.snapshots)
+        Ok(wiring::wire_runtime(&place, &self.context.dirs.data, &catalog, RunModels::default())
+            .ports
+            .snapshots)
     }
 
     fn of_project(&self) -> Arc<dyn SnapshotPort> {

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::{CallFrame, Machine, NextHandler, RunEvent};
+use crate::run_spec::RunSpec;
 use synthdev_domain::ids::WorkflowIx;
 use synthdev_domain::run_error::RunError;
 use synthdev_domain::workflow::{ValueSource, Workflow, WorkflowParameter};
@@ -30,7 +31,7 @@ impl Machine {
             );
             return NextHandler::fail(failure.with_hint("check the recursion's end condition"));
         }
-        let given = match child_input_values(&child, inputs, values) {
+        let given = match child_input_values(&self.core.spec, &child, inputs, values) {
             Ok(given) => given,
             Err(failure) => return NextHandler::fail(*failure),
         };
@@ -67,6 +68,7 @@ impl Machine {
 
 /// What the child is given, converted and checked; what is not given has its default.
 fn child_input_values(
+    spec: &RunSpec,
     child: &Workflow,
     inputs: &[(String, ValueSource)],
     values: &[Option<Value>],
@@ -91,7 +93,7 @@ fn child_input_values(
         };
         let value = parameter
             .map_or(Ok(value.clone()), |parameter| check_input_value(parameter, value))
-            .map_err(|problem| Box::new(wrong_input(&child.name, name, &problem)))?;
+            .map_err(|problem| Box::new(wrong_input(spec, &child.name, name, &problem)))?;
         given.insert(name.clone(), value);
     }
     for parameter in child.inputs.iter().filter(|one| !inputs.iter().any(|(name, _)| *name == one.name)) {
@@ -124,10 +126,13 @@ fn missing_input(child: &str, name: &str) -> RunError {
     .with_hint("set the value in an earlier state before it is passed on")
 }
 
-fn wrong_input(child: &str, name: &str, problem: &str) -> RunError {
-    RunError::new(
+fn wrong_input(spec: &RunSpec, child: &str, name: &str, problem: &str) -> RunError {
+    let error = RunError::new(
         "validation",
         "A child workflow's input has the wrong type",
         format!("`sub_workflow_input.{name}` for `{child}`: {problem}"),
-    )
+    );
+    let hint =
+        format!("pass a value that fits, or change the type or schema of the input `{name}` of `{child}`");
+    spec.with_later_hint(error, hint)
 }

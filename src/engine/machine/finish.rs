@@ -51,19 +51,24 @@ impl Machine {
         let stored = || declared.and_then(|output| self.core.frame()?.data.get(&output.name).cloned());
         let value = given.or_else(stored).filter(|value| !value.is_null());
         let Some(declared) = declared else { return Ok(value) };
+        let name = &declared.name;
         match value {
             Some(value) => check_input_value(declared, value).map(Some).map_err(|problem| {
-                Box::new(RunError::new(
-                    "validation",
-                    "The output does not fit",
-                    format!("output `{}` of `{}`: {problem}", declared.name, workflow.name),
-                ))
+                let detail = format!("output `{name}` of `{}`: {problem}", workflow.name);
+                let hint = format!(
+                    "give the end, or `common_data.{name}`, a value that fits, or change the type or schema of \
+                     \"output\" in the workflow"
+                );
+                self.output_error("The output does not fit", detail, hint)
             }),
-            None if declared.required => Err(Box::new(RunError::new(
-                "validation",
-                "The output is missing",
-                format!("nothing set `common_data.{}` before the end of `{}`", declared.name, workflow.name),
-            ))),
+            None if declared.required => {
+                let detail = format!("nothing set `common_data.{name}` before the end of `{}`", workflow.name);
+                let hint = format!(
+                    "set `common_data.{name}` in a state before the end, or write \"required\": false in \"output\" \
+                     of the workflow"
+                );
+                Err(self.output_error("The output is missing", detail, hint))
+            }
             None => {
                 let text =
                     format!("nothing set the output `{}` of `{}`: it is null", declared.name, workflow.name);
@@ -71,6 +76,11 @@ impl Machine {
                 Ok(None)
             }
         }
+    }
+
+    fn output_error(&self, message: &str, detail: String, hint: String) -> Box<RunError> {
+        let error = RunError::new("validation", message, detail);
+        Box::new(self.core.spec.with_later_hint(error, hint))
     }
 
     /// Not even the root deals with the error: the run is over.

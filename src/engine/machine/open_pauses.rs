@@ -13,9 +13,12 @@ use synthdev_domain::journal::{FREE, NEXT_MESSAGE, OpenPause, PauseReason, RunPr
 use synthdev_domain::question_text::{approval_message, uncertain_message};
 use synthdev_domain::run_error::RunError;
 use synthdev_domain::tool::ASKED_BY;
-use synthdev_domain::workflow::StateBody;
+use synthdev_domain::workflow::{PauseKind, PauseSpec, StateBody};
 
 pub(super) const BY_YOU: &str = "stopped by you";
+const ANSWER_HINT: &str = "answer it with `synthdev resume`, or give the state a \"default\"";
+const CLIENT_ANSWER_HINT: &str = "an MCP client answers it with `resume_workflow`, you with `synthdev resume`; or give \
+    the state a \"default\"";
 
 impl Machine {
     /// The summary of the run that is stored and shown in lists.
@@ -172,11 +175,7 @@ impl Machine {
             }
             (_, Some(UserQuestion::Limit { limit, text, .. })) => limit_failure(limit, text),
             (_, Some(UserQuestion::Break { state, point })) => breakpoint_failure(state, point.as_ref()),
-            (_, Some(UserQuestion::Pause { message, .. })) => {
-                let detail = format!("state `{state}` waits for a person's answer: {message}");
-                RunError::new("input_required", "An answer is needed", detail)
-                    .with_hint("answer it with `synthdev resume`, or give the state a \"default\"")
-            }
+            (_, Some(UserQuestion::Pause { message, .. })) => self.unanswered_error(branch, &state, message),
             (_, Some(UserQuestion::Uncertain { tool, arguments, reason, .. })) => {
                 let detail = format!("`{tool}` {arguments} had begun when the run was cut off: {reason}");
                 RunError::new("uncertain_effect", "It is not known whether a tool took effect", detail)
@@ -189,11 +188,32 @@ impl Machine {
         Some(self.core.with_definition(failure, branch.frames.last()))
     }
 
-    /// The request of the `delegate` state that a branch is in.
-    fn delegation_request(&self, branch: &Branch, message: &str) -> Option<DelegationRequest> {
+    /// Why the run waits in a state that asks: the client for what is delegated to it, the user for decisions. Either of
+    /// them answers the rest.
+    fn unanswered_error(&self, branch: &Branch, state: &str, message: &str) -> RunError {
+        let pause = self.pause_of(branch);
+        let asks_client = pause.is_some_and(|pause| pause.request.is_some());
+        let asks_user = pause.is_some_and(|pause| pause.kind == PauseKind::Approval);
+        let (answer, hint) = match (asks_client, asks_user) {
+            _ if !self.core.spec.names_asked() => ("a person's answer", ANSWER_HINT),
+            (true, _) => ("the client's answer", CLIENT_ANSWER_HINT),
+            (false, true) => ("the user's answer", ANSWER_HINT),
+            (false, false) => ("an answer", ANSWER_HINT),
+        };
+        let detail = format!("state `{state}` waits for {answer}: {message}");
+        RunError::new("input_required", "An answer is needed", detail).with_hint(hint)
+    }
+
+    /// The pause state that a branch is in.
+    fn pause_of(&self, branch: &Branch) -> Option<&PauseSpec> {
         let frame = branch.frames.last()?;
         let state = self.core.spec.program.workflows.get(frame.workflow.0)?.state(frame.state)?;
-        let StateBody::Pause(pause) = &state.work else { return None };
+        if let StateBody::Pause(pause) = &state.work { Some(pause) } else { None }
+    }
+
+    /// The request of the `delegate` state that a branch is in.
+    fn delegation_request(&self, branch: &Branch, message: &str) -> Option<DelegationRequest> {
+        let pause = self.pause_of(branch)?;
         pause.request.as_ref().map(|request| request.build_request(message, pause.ttl_ms))
     }
 

@@ -90,11 +90,10 @@ impl Machine {
         if let UserAnswer::Unfit { detail } = given {
             self.core.stop_ttl();
             self.core.branches.current.phase = WaitState::New;
-            return NextHandler::fail(RunError::new(
-                "validation",
-                "No answer fits what the state asks for",
-                detail,
-            ));
+            let error = RunError::new("validation", "No answer fits what the state asks for", detail);
+            let hint = "say in the message of the state what the answer must be, or change its \"schema\" or \
+                        \"required_outputs\"; \"retry\": [{\"errors\": [\"validation\"]}] asks again";
+            return NextHandler::fail(self.core.spec.with_later_hint(error, hint));
         }
         match answer_validation::validate_answer(pause, given) {
             Ok(value) => {

@@ -20,11 +20,10 @@ impl Machine {
             Ok(delay_ms) => delay_ms,
             Err(problem) => {
                 let detail = format!("state `{}`: {problem}", self.core.state_name());
-                return NextHandler::fail(RunError::new(
-                    "validation",
-                    "It is not clear how long to wait",
-                    detail,
-                ));
+                let error = RunError::new("validation", "It is not clear how long to wait", detail);
+                let hint = "\"duration\" is seconds, or a duration such as PT5M; \"until\" a time such as \
+                            2030-01-31T08:00:00Z, or milliseconds since 1970";
+                return NextHandler::fail(self.core.spec.with_later_hint(error, hint));
             }
         };
         let until = Timestamp(self.core.now.0.saturating_add(i64::try_from(delay_ms).unwrap_or(i64::MAX)));

@@ -473,7 +473,9 @@ async fn a_test_is_recorded_once_and_played_from_then_on() {
     );
     bare.set_variable("SYNTHDEV_BASE_MODEL", "another");
     bare.set_variable("SYNTHDEV_BASE_URL", &dead_url());
-    bare.run_program(&["test", "f"]).code(0);
+    // a file that is named and is in a named directory is one file
+    let both = bare.run_program(&["test", "f/talk.test.json", "f", "./f"]).code(0).stdout;
+    assert_eq!(both, "ok    talk › recorded\n1 passed\n");
 
     bare.write_user_file("roles/mine.json", "{\"coder\": {\"systemMessage\": \"You only joke.\"}}");
     let changed = bare.run_program(&["test", "f/talk.json"]).code(1).stdout;

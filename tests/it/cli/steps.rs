@@ -101,5 +101,5 @@ fn a_pause_that_nobody_answers_says_what_is_asked() {
                 {"name": "stop"}]}),
     );
     let ran = world.run_program(&["run", "--workflow-file", "w.json"]).code(3);
-    assert!(ran.stderr.contains("waits for a person's answer: Ship it?"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("waits for the user's answer: Ship it?"), "{}", ran.stderr);
 }

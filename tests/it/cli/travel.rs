@@ -2,6 +2,7 @@
 
 mod killed;
 mod refusals;
+mod shared;
 mod undo;
 
 use serde_json::{Value, json};

@@ -17,13 +17,13 @@ use super::shell_words::{Pipeline, parse_pipelines};
 use crate::cli::world::World;
 
 /// A block between fences.
-struct CodeBlock {
+pub(super) struct CodeBlock {
     /// Page and line, for messages.
-    place: String,
+    pub(super) place: String,
     page: String,
     /// The word behind the opening fence.
     kind: String,
-    text: String,
+    pub(super) text: String,
 }
 
 fn root() -> &'static Path {
@@ -64,18 +64,18 @@ fn code_blocks() -> Vec<CodeBlock> {
     found
 }
 
-fn blocks_of(kind: &str) -> Vec<CodeBlock> {
+pub(super) fn blocks_of(kind: &str) -> Vec<CodeBlock> {
     code_blocks().into_iter().filter(|block| block.kind == kind).collect()
 }
 
 /// Kinds of blocks, with what checks them.
 const KINDS: &[(&str, &str)] = &[
-    ("sh", "every_command_in_a_block_can_be_typed"),
+    ("sh", "docs::executed, and every_command_in_a_block_can_be_typed"),
     ("json", "every_file_in_a_block_is_read_without_a_finding"),
     ("js", "every_script_in_a_block_compiles"),
     ("rust", "every_test_in_a_block_is_in_the_tests"),
     ("mcp", "mcp::page"),
-    ("text", "output, which docs::moving compares where it follows a command"),
+    ("text", "output, which docs::moving and docs::executed compare"),
     ("", "the picture of the screen"),
 ];
 
@@ -91,7 +91,7 @@ fn every_block_is_of_a_kind_that_is_checked() {
 const OTHER_PROGRAMS: &[&str] = &["cargo", "cd", "cp", "mkdir", "printf"];
 
 /// The arguments for synthdev, if it is what the words start.
-fn own_arguments(words: &[String]) -> Option<Vec<String>> {
+pub(super) fn own_arguments(words: &[String]) -> Option<Vec<String>> {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let rest = match words.as_slice() {
         ["synthdev", rest @ ..] | ["cargo", "run", "--locked", "--", rest @ ..] => rest,

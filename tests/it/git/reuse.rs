@@ -3,7 +3,7 @@
 use std::fs;
 
 use synthdev::adapters::git::GitSnapshots;
-use synthdev::domain::snapshot::SnapshotRequest;
+use synthdev::domain::snapshot::{SnapshotRequest, SnapshotReuse};
 use synthdev::ports::snapshot::SnapshotPort;
 
 use super::fixture::{Project, store_from};
@@ -12,7 +12,7 @@ use super::request;
 const EXCLUDED: &[&str] = &["private/"];
 
 fn reusing(label: &str) -> SnapshotRequest {
-    SnapshotRequest { may_reuse: true, ..request(label) }
+    SnapshotRequest { reuse: SnapshotReuse::AnyRun, ..request(label) }
 }
 
 fn sample_project() -> Project {

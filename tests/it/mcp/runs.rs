@@ -85,6 +85,8 @@ fn runs_and_definitions_can_be_read() {
     assert_eq!((runs.as_array().unwrap().len(), &runs[0]["status"]), (1, &json!("completed")), "{runs}");
     let listed = client.call_tool("list_runs", json!({"workflow": "ticket", "limit": 1}))["runs"][0].clone();
     assert_eq!((&listed["status"], &listed["waitsFor"]), (&json!("paused"), &json!("client")), "{listed}");
+    let why = listed["error"]["detail"].as_str().unwrap();
+    assert!(why.contains(" waits for the client's answer: "), "{listed}");
 
     let listed = client.send_request("resources/list", json!({}))["result"]["resources"].clone();
     let uris: Vec<&str> = listed.as_array().unwrap().iter().map(|one| one["uri"].as_str().unwrap()).collect();
@@ -103,6 +105,7 @@ fn runs_and_definitions_can_be_read() {
     let read: Value = serde_json::from_str(read.as_str().unwrap()).unwrap();
     assert_eq!((&read["status"], &read["input"]), (&json!("awaiting_llm_action"), &json!("x\n3")), "{read}");
     assert!(read["message"].as_str().unwrap().starts_with("The client is asked."), "{read}");
+    assert!(!read.to_string().contains("a person"), "{read}");
     assert!(read["pending"][0]["action"]["prompt"].is_string() && read["waitsForPerson"].is_null(), "{read}");
     let templates =
         client.send_request("resources/templates/list", json!({}))["result"]["resourceTemplates"].clone();

@@ -87,7 +87,8 @@ impl Stage {
         let catalog = ConfigCatalog::load(config_sources(texts), wiring::tool_specs(project.path()));
         let replies = if texts.replies.is_null() { json!({}) } else { texts.replies.clone() };
         let script = ScriptedModel::from_value(&json!({ "replies": replies })).unwrap();
-        let wired = wiring::wire_runtime(project.path(), data.path(), &catalog, Some(script));
+        let wired =
+            wiring::wire_runtime(project.path(), data.path(), &catalog, wiring::RunModels::scripted(script));
         let heard = Arc::new(Recorder::new(model(wired.providers.clone())));
         let ports = wired.ports;
         let ports = RuntimePorts { models: heard.clone(), tools: tools(ports.tools.clone()), ..ports };

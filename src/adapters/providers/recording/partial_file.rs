@@ -9,8 +9,8 @@ use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use super::format::RecordingError;
+use crate::hidden_recording::{PART_ENDING as ENDING, process_of_part};
 
-const ENDING: &str = ".part";
 /// So many that a process has left behind are passed over.
 const MOST: usize = 1_000;
 
@@ -88,11 +88,9 @@ fn require_unlocked(target: &Path, own: Option<&Path>) -> Result<(), RecordingEr
     // a directory that cannot be read is no obstacle: creating the file reports the error
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
         let other = entry.file_name();
-        let process = other.to_str().and_then(|other| other.strip_prefix(name)?.strip_prefix('.'));
-        let Some(process) = process.and_then(|rest| rest.strip_suffix(ENDING)) else { continue };
+        let Some(process) = other.to_str().and_then(|other| process_of_part(other, name)) else { continue };
         let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
         if is_file && before(&entry.path()) && is_locked_by_other(&entry.path()) {
-            let process = process.split('-').next().unwrap_or_default();
             return Err(RecordingError(format!(
                 "{} is being recorded by process {process} already\nhint: wait until it is done, or name another file",
                 target.display()

@@ -1,0 +1,130 @@
+//! A recording inside the project does not exist for the run that makes or plays it: agents find the same files both
+//! times, and going back to a snapshot neither takes it away nor brings an older one back.
+
+use serde_json::{Value, json};
+
+use super::world::{World, talk_workflow};
+use crate::support::model_server::{Behaviour, ModelServer, dead_url};
+
+/// An agent that looks at all files in every way, and changes one in between.
+fn look_around(file: &str) -> Vec<Behaviour> {
+    let calls: [(&str, Value); 6] = [
+        (
+            "list_directory",
+            json!({"directory_path": ".", "recursive": true, "exclusion_list": [".git"], "include_hidden": true}),
+        ),
+        ("exact_search", json!({"search_string": "look around"})),
+        ("glob", json!({"pattern": "**/*jsonl*"})),
+        ("read_files", json!({"file_paths": [file]})),
+        ("write_file", json!({"file_path": "new.txt", "content": "new"})),
+        ("glob", json!({"pattern": "*"})),
+    ];
+    let call = |(number, (tool, arguments)): (usize, &(&str, Value))| {
+        Behaviour::calls(&[(&format!("c{number}"), tool, &arguments.to_string())])
+    };
+    let mut script: Vec<Behaviour> = calls.iter().enumerate().map(call).collect();
+    script.push(Behaviour::text("Seen."));
+    script
+}
+
+/// The paths in every snapshot of the project's repository.
+fn snapshot_paths(world: &World) -> String {
+    let refs = world.git(&["for-each-ref", "--format=%(refname)", "refs/synthdev/snapshots"]);
+    assert!(refs.lines().count() > 0, "no snapshot was taken");
+    refs.lines().map(|name| world.git(&["ls-tree", "-r", "--name-only", name])).collect()
+}
+
+struct Case {
+    file: &'static str,
+    /// Where the run works.
+    place: &'static str,
+    is_tracked: bool,
+}
+
+/// Recorded twice into the project, each time played twice, and undone in between.
+async fn check(case: Case) {
+    let Case { file, place, is_tracked } = case;
+    let server = ModelServer::start_server([look_around(file), look_around(file)].concat()).await;
+    let mut world = World::repository();
+    world.write_user_file("workflows/talk.json", &talk_workflow().to_string());
+    // what a run that was cut off has left
+    world.write_file(&format!("{file}.4711.part"), "look around");
+    world.write_file("tapes/keep.txt", "look around");
+    world.set_variable("SYNTHDEV_BASE_MODEL", "m");
+    let mut before = String::new();
+    for round in 1..=2 {
+        for (way, url) in
+            [("--record", server.base_url.clone()), ("--replay", dead_url()), ("--replay", dead_url())]
+        {
+            world.set_variable("SYNTHDEV_BASE_URL", &url);
+            let run = ["run", "talk", "look around", "--yes", "--json", place, way, file];
+            let report = world.run_program(&run).code(0).json();
+            assert_eq!(report["output"], "Seen.", "{file} {way}, round {round}: {report}");
+            assert_eq!(report["warnings"], json!([]), "{file} {way}, round {round}");
+            let recording = world.read_file(file);
+            assert_eq!(recording == before, way == "--replay", "{file} {way}, round {round}");
+            before = recording;
+            let id = report["run_id"].as_str().unwrap();
+            if place == "--isolate" {
+                let merge = || {
+                    let ran = world.run_program(&["runs", "merge", id, "--dry-run"]).code(0);
+                    ran.stdout + &ran.stderr
+                };
+                let there = merge();
+                std::fs::remove_dir_all(world.data().join("worktrees").join(id)).unwrap();
+                for merged in [there, merge()] {
+                    assert!(
+                        merged.contains("new.txt") && !merged.contains("jsonl"),
+                        "{file} {way}: {merged}"
+                    );
+                }
+            } else {
+                world.run_program(&["runs", "undo", id, "--yes"]).code(0);
+                assert!(!world.project().join("new.txt").exists());
+                assert!(world.project().join(format!("{file}.4711.part")).exists());
+                assert_eq!(world.read_file(file), before, "{file} {way}, round {round}: undone");
+            }
+        }
+        let asked: Vec<String> = server.requests().iter().map(|one| one.body.to_string()).collect();
+        let tool_answers = asked.last().unwrap();
+        assert!(tool_answers.contains("tapes/keep.txt"), "the agent saw other files: {tool_answers}");
+        assert!(!tool_answers.contains(".part"), "the agent saw a part: {tool_answers}");
+        if is_tracked {
+            world.git(&["add", file]);
+            world.git(&["commit", "-q", "-m", "recording"]);
+        }
+    }
+    if !is_tracked && place == "--share" {
+        // undo stores all files first: only those snapshots have it
+        let list = world.run_program(&["snapshot", "list", "--json"]).code(0).json();
+        assert!(snapshot_paths(&world).contains("tapes/keep.txt"), "{list}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_recording_inside_the_project_is_played_with_the_files_that_the_recorded_run_saw() {
+    for (file, place, is_tracked) in [
+        ("it.jsonl", "--share", false),
+        ("tapes/it.jsonl", "--share", true),
+        ("it.jsonl", "--isolate", false),
+        ("tapes/it.jsonl", "--isolate", true),
+    ] {
+        check(Case { file, place, is_tracked }).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_snapshot_of_a_recorded_run_holds_the_recording() {
+    let server = ModelServer::start_server(look_around("it.jsonl")).await;
+    let mut world = World::repository();
+    world.write_user_file("workflows/talk.json", &talk_workflow().to_string());
+    world.write_file("keep.txt", "kept");
+    world.set_variable("SYNTHDEV_BASE_MODEL", "m");
+    for (way, url) in [("--record", server.base_url.clone()), ("--replay", dead_url())] {
+        world.set_variable("SYNTHDEV_BASE_URL", &url);
+        world.run_program(&["run", "talk", "look around", "--yes", way, "it.jsonl"]).code(0);
+        let paths = snapshot_paths(&world);
+        assert!(paths.contains("keep.txt") && !paths.contains("jsonl"), "{way}: {paths}");
+        std::fs::remove_file(world.project().join("new.txt")).unwrap();
+    }
+}
