@@ -9,7 +9,7 @@ mod local_models;
 mod used_replies;
 
 use synthdev_domain::ids::{CallId, RunId};
-use synthdev_domain::journal::{OpenPause, PauseReason, RunOrigin, RunStatus, RunSummary};
+use synthdev_domain::journal::{OpenPause, RunOrigin, RunStatus, RunSummary};
 use synthdev_domain::snapshot::RunWorktree;
 use synthdev_domain::workflow::WorkflowProgram;
 use synthdev_engine::input::UserAnswer;
@@ -17,7 +17,7 @@ use synthdev_runtime::handle::RuntimeHandle;
 use synthdev_settings::catalog::ConfigCatalog;
 use synthdev_settings::catalog::context_windows::copy_known_windows;
 
-pub use answers::{AnswerError, AnswerPlan, TypedAnswers};
+pub use answers::{AnswerError, AnswerPlan, ContinuingParty, TypedAnswers};
 pub use error::RunResumeError;
 pub use synthdev_runtime::resume::{ResumeError, ResumeRequest};
 pub use synthdev_runtime::resume_tokens::{
@@ -122,32 +122,29 @@ pub fn place_of_run(
     Err(RunResumeError::WorktreeGone { run: run.id.clone(), tree: tree.clone() })
 }
 
-/// What a client can set going again without an answer of the user: a run that was cut off or merely paused, and the
-/// failed states of one that has failed.
+/// What sets a run going again without an answer of the user: its failed states are tried again, and, for the user,
+/// limits are passed. Its other pauses stay open. A run that was cut off or merely paused needs none of this.
 ///
 /// # Errors
-/// The run needs something else.
-pub fn continuation_answers(run: &RunSummary) -> Result<Vec<(CallId, UserAnswer)>, RunResumeError> {
-    let (open, status) = (run.progress.pauses.as_slice(), run.progress.status);
-    let failed =
-        open.iter().filter(|pause| status == RunStatus::Failed && pause.reason == PauseReason::Error);
-    let again: Vec<_> = failed.map(|pause| (pause.call, UserAnswer::Continue)).collect();
-    let freely = status == RunStatus::Paused && matches!(open, [only] if only.needs_no_answer());
-    if status == RunStatus::Interrupted || freely || !again.is_empty() {
-        return Ok(again);
-    }
-    Err(RunResumeError::NotInterrupted { run: run.id.clone(), status })
-}
-
-/// Answers that retry failed states and go on past limits.
-///
-/// # Errors
-/// The run cannot be read.
-pub fn retry_answers(
+/// It needs something else, or cannot be read.
+pub fn continuation_answers(
     handle: &RuntimeHandle,
-    run: &RunId,
+    run: &RunSummary,
+    party: ContinuingParty,
 ) -> Result<Vec<(CallId, UserAnswer)>, RunResumeError> {
-    Ok(handle.open_pauses(run, None)?.iter().filter_map(answers::continuing_answer).collect())
+    let status = run.progress.status;
+    let refused = || Err(RunResumeError::NotInterrupted { run: run.id.clone(), status });
+    if matches!(status, RunStatus::Running | RunStatus::Completed | RunStatus::Cancelled) {
+        return refused();
+    }
+    let open = handle.open_pauses(&run.id, None)?;
+    let answers = answers::continuing_answers(&open, party);
+    let is_free = match status {
+        RunStatus::Interrupted => true,
+        RunStatus::Paused => matches!(open.as_slice(), [only] if only.needs_no_answer()),
+        _ => false,
+    };
+    if is_free || !answers.is_empty() { Ok(answers) } else { refused() }
 }
 
 /// Resumes runs with the configuration of this place.

@@ -14,7 +14,9 @@ use synthdev_service::conversations;
 use synthdev_service::model_windows::{ModelWindows, model_windows};
 use synthdev_service::run_control::{self, ControlAction};
 use synthdev_service::run_list::{self, RunListError, SearchMatch, SearchTextKind};
-use synthdev_service::run_resume::{self, ResumeError, ResumeOptions, ResumeService, RunResumeError};
+use synthdev_service::run_resume::{
+    self, ContinuingParty, ResumeError, ResumeOptions, ResumeService, RunResumeError,
+};
 use synthdev_service::session::{ResumableRuns, RunFilter, SearchHitLine};
 use synthdev_tui::past_run::PastRun;
 use synthdev_tui::update::past_run::{PastRunBuilder, from_preview};
@@ -141,7 +143,8 @@ pub(crate) fn resume_run(elsewhere: &IsolatedRuns, run: &RunId, retry: bool) -> 
     let options = ResumeOptions { user_present: true, ..ResumeOptions::default() };
     let mut request = service.prepare(&summary, options).map_err(refused)?;
     if retry {
-        request.answers = run_resume::retry_answers(&wired.handle, run).map_err(refused)?;
+        let again = run_resume::continuation_answers(&wired.handle, &summary, ContinuingParty::User);
+        request.answers = again.map_err(refused)?;
     }
     let resuming = run_resume::resume_run(&wired.handle, run, request);
     tokio::runtime::Handle::current().block_on(resuming).map_err(refused)
