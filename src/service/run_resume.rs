@@ -8,9 +8,9 @@ mod error;
 mod local_models;
 mod used_replies;
 
+use crate::run_place::{RunOperation, RunPlace};
 use synthdev_domain::ids::{CallId, RunId};
 use synthdev_domain::journal::{OpenPause, RunOrigin, RunStatus, RunSummary};
-use synthdev_domain::snapshot::RunWorktree;
 use synthdev_domain::workflow::WorkflowProgram;
 use synthdev_engine::input::UserAnswer;
 use synthdev_runtime::handle::RuntimeHandle;
@@ -54,22 +54,29 @@ pub struct ResumeOptions {
     pub definition: ResumeDefinition,
 }
 
-/// Whether a run can be taken up from this project, as far as its summary tells.
+/// Whether a run can be taken up from this project, as far as its summary tells. `operation` is `Resume` or `Retry`.
 ///
 /// # Errors
-/// It belongs to another project, is running, or has ended.
+/// It belongs to another project, is running, has ended, or a retry is asked for and it has not failed.
 pub fn check_resumable(
     handle: &RuntimeHandle,
     run: &RunSummary,
     project: &str,
+    operation: RunOperation,
 ) -> Result<(), RunResumeError> {
-    check_project(run, project)?;
-    let id = run.id.clone();
-    match run.progress.status {
-        RunStatus::Running if handle.running_runs().contains(&id) => Err(RunResumeError::RunningHere(id)),
-        RunStatus::Running => Err(RunResumeError::RunningElsewhere(id)),
-        status => check_open(&id, status, !run.progress.pauses.is_empty()),
+    RunPlace::of_run(run, project).check_project(&run.id, operation)?;
+    let (id, status) = (&run.id, run.progress.status);
+    if operation == RunOperation::Retry {
+        check_failed(id, status)?;
     }
+    if status != RunStatus::Running {
+        return check_open(id, status, !run.progress.pauses.is_empty());
+    }
+    let run = id.clone();
+    if handle.running_runs().contains(id) {
+        return Err(RunResumeError::RunningHere(run));
+    }
+    Err(RunResumeError::RunningElsewhere { run, pid: handle.driver_pid(id) })
 }
 
 /// Whether a run that does not run can go on. `is_retryable`: it has a failed state that can be tried again.
@@ -94,32 +101,6 @@ pub fn check_failed(run: &RunId, status: RunStatus) -> Result<(), RunResumeError
         return Ok(());
     }
     Err(RunResumeError::NotFailed { run: run.clone(), status })
-}
-
-/// A run continues in its own project.
-///
-/// # Errors
-/// That is another one.
-pub fn check_project(run: &RunSummary, project: &str) -> Result<(), RunResumeError> {
-    if run.project == project {
-        return Ok(());
-    }
-    Err(RunResumeError::OtherProject { run: run.id.clone(), project: run.project.clone() })
-}
-
-/// The worktree in which a run continues; `None`: the project itself.
-///
-/// # Errors
-/// It is gone.
-pub fn place_of_run(
-    run: &RunSummary,
-    is_directory: impl Fn(&str) -> bool,
-) -> Result<Option<&RunWorktree>, RunResumeError> {
-    let Some(tree) = &run.worktree else { return Ok(None) };
-    if is_directory(&tree.path) {
-        return Ok(Some(tree));
-    }
-    Err(RunResumeError::WorktreeGone { run: run.id.clone(), tree: tree.clone() })
 }
 
 /// What sets a run going again without an answer of the user: its failed states are tried again, and, for the user,

@@ -166,10 +166,29 @@ fn an_isolated_workflow_works_elsewhere() {
     terminal.wait_for("runs merge");
     assert_eq!((lines(&terminal, "first.txt"), lines(&terminal, "second.txt")), (0, 0));
     let trees = terminal.project().join("../.local/share/synthdev");
-    let written = walk_files(&trees)
-        .into_iter()
-        .filter(|path| path.ends_with("first.txt") || path.ends_with("second.txt"));
-    assert_eq!(written.count(), 2);
+    let written = || {
+        let files = walk_files(&trees).into_iter();
+        files.filter(|path| path.ends_with("first.txt") || path.ends_with("second.txt")).count()
+    };
+    assert_eq!(written(), 2);
+    // it goes back where it works, as from the command line
+    let screen = terminal.screen_text();
+    let (_, since) = screen.split_once("runs merge ").unwrap();
+    let run = since.split_whitespace().next().unwrap().to_owned();
+    terminal.press_keys(&format!("/undo {run}\r"));
+    terminal.wait_for(&format!("run {run} works in a worktree of its own"));
+    terminal.press_keys(&format!("/rewind {run} 3\r"));
+    terminal.wait_for("Rewind gated");
+    terminal.wait_for("second.txt");
+    terminal.press_keys("y");
+    terminal.wait_for("is back before step 3, second");
+    assert_eq!((written(), lines(&terminal, "first.txt")), (1, 0));
+    terminal.press_keys("/resume\r");
+    terminal.wait_until("the command is asked about again", |screen| {
+        screen.rsplit_once("resumed").is_some_and(|(_, since)| since.contains("echo second"))
+    });
+    terminal.press_keys("y");
+    terminal.wait_until("it is written again", |_| written() == 2);
     terminal.press_keys("/exit\r");
     assert!(terminal.wait_end().contains("exit=0"));
 }

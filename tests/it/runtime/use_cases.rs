@@ -13,7 +13,8 @@ use synthdev::ports::worktree::{MergeError, WorktreePort};
 use synthdev::service::project_snapshots::{ProjectSnapshotError, SnapshotService};
 use synthdev::service::run_control::{ControlAction, RunControlOutcome, control_run};
 use synthdev::service::run_list::{RunListError, search_texts};
-use synthdev::service::run_resume::{ContinuingParty, RunResumeError, continuation_answers};
+use synthdev::service::run_place::RunOperation;
+use synthdev::service::run_resume::{ContinuingParty, RunResumeError, check_resumable, continuation_answers};
 use synthdev::service::run_start::{PreparedWorktree, RunStartError};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -174,4 +175,37 @@ async fn a_client_tries_failed_states_again_and_leaves_limits_to_the_user() {
             }
         }
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_not_taken_up_says_why_and_what_to_do() {
+    let world = World::new();
+    let run = world.start_run(&workflow(
+        ParameterType::String,
+        StateBody::Wait(WaitSpec::For(ValueSource::Value(json!(60)))),
+        Vec::new(),
+        Vec::new(),
+    ));
+    let store = Arc::new(SqliteStore::new(world.directory.path().join("data/runs.sqlite")));
+    let there = RuntimeHandle::new(RuntimePorts { store, ..world.ports.clone() }, RuntimeOptions::default());
+    let check = |handle: &RuntimeHandle, here: &str, operation: RunOperation, text: &str, hint: &str| {
+        let summary = handle.summary(run.as_str()).unwrap();
+        let refused = check_resumable(handle, &summary, here, operation).unwrap_err();
+        let hints = refused.hint().unwrap_or_default();
+        assert_eq!(refused.to_string(), text);
+        assert!(hints.contains(hint), "{hints}");
+    };
+    let home = world.handle.summary(run.as_str()).unwrap().project;
+    let (resume, retry) = (RunOperation::Resume, RunOperation::Retry);
+    let own = std::process::id();
+    check(&world.handle, &home, resume, &format!("run {run} is running here"), "");
+    let driven = format!("run {run} is running in process {own}");
+    check(&there, &home, resume, &driven, &format!("synthdev runs pause {run}"));
+    check(&there, &home, retry, &format!("run {run} has not failed: it is running"), "runs show");
+    let elsewhere = format!("run {run} belongs to {home}");
+    check(&there, "/other", resume, &elsewhere, &format!("synthdev -C {home} resume {run}"));
+    check(&there, "/other", retry, &elsewhere, &format!("synthdev -C {home} runs retry {run}"));
+    let summary = world.handle.summary(run.as_str()).unwrap();
+    control_run(&world.handle, &summary, ControlAction::Cancel).await.unwrap();
+    check(&there, &home, resume, &format!("run {run} is cancelled"), &format!("runs rewind {run} --to STEP"));
 }
