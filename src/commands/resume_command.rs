@@ -120,7 +120,9 @@ fn find_resumable_run(
 ) -> Result<RunSummary> {
     let run = find_workflow_run(handle, &RunId::from(run))?;
     let here = context.project.display().to_string();
-    run_resume::check_resumable(handle, &run, &here, operation).map_err(|error| not_started(None, error))?;
+    let is_directory = |path: &str| Path::new(path).is_dir();
+    run_resume::check_resumable(handle, &run, &here, operation, is_directory)
+        .map_err(|error| not_started(None, error))?;
     Ok(run)
 }
 

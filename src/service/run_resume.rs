@@ -57,14 +57,18 @@ pub struct ResumeOptions {
 /// Whether a run can be taken up from this project, as far as its summary tells. `operation` is `Resume` or `Retry`.
 ///
 /// # Errors
-/// It belongs to another project, is running, has ended, or a retry is asked for and it has not failed.
+/// It belongs to another project, its worktree is gone, it is running or has ended, or a retry is asked for and it has
+/// not failed.
 pub fn check_resumable(
     handle: &RuntimeHandle,
     run: &RunSummary,
     project: &str,
     operation: RunOperation,
+    is_directory: impl Fn(&str) -> bool,
 ) -> Result<(), RunResumeError> {
-    RunPlace::of_run(run, project).check_project(&run.id, operation)?;
+    let place = RunPlace::of_run(run, project);
+    place.check_project(&run.id, operation)?;
+    place.present_worktree(&run.id, is_directory)?;
     let (id, status) = (&run.id, run.progress.status);
     if operation == RunOperation::Retry {
         check_failed(id, status)?;

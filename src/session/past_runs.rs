@@ -1,5 +1,7 @@
 //! Past runs for the screen: lists, searches, and resuming. Blocking: on a thread of its own.
 
+use std::path::Path;
+
 use super::error_text::to_slash_commands;
 pub(crate) use super::error_text::{store_error_text, with_hint};
 use super::isolated_runs::{self, IsolatedRuns};
@@ -110,9 +112,13 @@ fn find_resumable_run(
     if let Some(demo) = demo.filter(|demo| *demo != summary.workflow) {
         return Err(format!("the demo's script only plays {demo}"));
     }
-    run_resume::check_resumable(&wired.handle, &summary, here, RunOperation::Resume)
+    run_resume::check_resumable(&wired.handle, &summary, here, RunOperation::Resume, is_directory)
         .map_err(|error| resume_error_text(&error))?;
     Ok(summary)
+}
+
+fn is_directory(path: &str) -> bool {
+    Path::new(path).is_dir()
 }
 
 /// Pauses or ends a run, wherever it is driven.
@@ -137,7 +143,7 @@ pub(crate) fn resume_run(
     let handle = &elsewhere.current_runtime().handle;
     let summary = handle.summary(run.as_str()).map_err(|error| store_error_text(&error))?;
     let here = elsewhere.project().display().to_string();
-    run_resume::check_resumable(handle, &summary, &here, operation).map_err(refused)?;
+    run_resume::check_resumable(handle, &summary, &here, operation, is_directory).map_err(refused)?;
     let wired = &*elsewhere.runtime_for_run(&summary).map_err(|error| refused(error.into()))?;
     if let Some(script) = wired.providers.scripted_model() {
         script.rewind_replies();

@@ -190,7 +190,7 @@ async fn what_is_not_taken_up_says_why_and_what_to_do() {
     let there = RuntimeHandle::new(RuntimePorts { store, ..world.ports.clone() }, RuntimeOptions::default());
     let check = |handle: &RuntimeHandle, here: &str, operation: RunOperation, text: &str, hint: &str| {
         let summary = handle.summary(run.as_str()).unwrap();
-        let refused = check_resumable(handle, &summary, here, operation).unwrap_err();
+        let refused = check_resumable(handle, &summary, here, operation, |_| true).unwrap_err();
         let hints = refused.hint().unwrap_or_default();
         assert_eq!(refused.to_string(), text);
         assert!(hints.contains(hint), "{hints}");
