@@ -8,6 +8,7 @@ mod error;
 mod local_models;
 mod used_replies;
 
+use crate::conversations::{ConversationError, is_conversation};
 use crate::run_place::{RunOperation, RunPlace};
 use synthdev_domain::ids::{CallId, RunId};
 use synthdev_domain::journal::{OpenPause, RunOrigin, RunStatus, RunSummary};
@@ -61,24 +62,28 @@ pub struct ResumeOptions {
 /// not failed.
 pub fn check_resumable(
     handle: &RuntimeHandle,
-    run: &RunSummary,
+    summary: &RunSummary,
     project: &str,
     operation: RunOperation,
     is_directory: impl Fn(&str) -> bool,
 ) -> Result<(), RunResumeError> {
-    let place = RunPlace::of_run(run, project);
-    place.check_project(&run.id, operation)?;
-    place.present_worktree(&run.id, is_directory)?;
-    let (id, status) = (&run.id, run.progress.status);
+    let (id, status) = (&summary.id, summary.progress.status);
+    let place = RunPlace::of_run(summary, project);
+    let is_chat = is_conversation(handle, summary);
+    place.check_project(id, if is_chat { RunOperation::Reopen } else { operation })?;
+    place.present_worktree(id, is_directory)?;
     if operation == RunOperation::Retry {
         check_failed(id, status)?;
     }
     if status != RunStatus::Running {
-        return check_open(id, status, !run.progress.pauses.is_empty());
+        return check_open(id, status, !summary.progress.pauses.is_empty());
     }
     let run = id.clone();
     if handle.running_runs().contains(id) {
         return Err(RunResumeError::RunningHere(run));
+    }
+    if is_chat {
+        return Err(ConversationError::OpenElsewhere(run).into());
     }
     Err(RunResumeError::RunningElsewhere { run, pid: handle.driver_pid(id) })
 }

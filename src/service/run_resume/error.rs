@@ -1,6 +1,7 @@
 //! Why a run is not resumed or retried.
 
 use super::answers::AnswerError;
+use crate::conversations::ConversationError;
 use crate::run_place::RunPlaceError;
 use synthdev_domain::diagnostic::Diagnostic;
 use synthdev_domain::ids::RunId;
@@ -19,6 +20,8 @@ pub enum RunResumeError {
     /// `pid` is that of the process that drives it, if the history tells.
     #[error("run {run} is running in {}", driver_text(*.pid))]
     RunningElsewhere { run: RunId, pid: Option<u32> },
+    #[error(transparent)]
+    Reopening(#[from] ConversationError),
     #[error("run {0} is a conversation, which is reopened on the screen")]
     Conversation(RunId),
     #[error("run {run} {}", over_text(*.status))]
@@ -49,6 +52,7 @@ impl RunResumeError {
     pub fn hint(&self) -> Option<String> {
         Some(match self {
             Self::Place(error) => error.hint(),
+            Self::Reopening(error) => return error.hint(),
             Self::RunningElsewhere { run, .. } => {
                 format!(
                     "synthdev runs pause {run} pauses it there; then synthdev resume {run} takes it up here"
