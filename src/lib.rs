@@ -88,6 +88,7 @@
 //! | run lock: which process owns a run (the claim) | `adapters/sqlite/{run_ownership,process_liveness,liveness_lock}.rs` |
 //! | rewind, fork, undo | `runtime/time_travel.rs` (rewind, fork), `runtime/file_restore.rs` (undo, and the files of a rewind), `service/time_travel.rs` (when it is allowed, what the user is told); the machine afterwards: `engine/machine/on_rewound.rs` |
 //! | pausing and ending a run: when it makes sense, how long is waited | `service/run_control.rs` |
+//! | from which project a run can be resumed, rewound or undone, and what to do elsewhere | `service/run_place.rs` |
 //! | resuming and retrying: which run, which answer for which question | `service/run_resume.rs`, `service/run_resume/answers.rs`; a run from a file: `service/run_resume/local_models.rs` |
 //! | conversations that are left and reopened: which can be, and what is refused | `service/conversations.rs`; the machine: `engine/machine/{leave_conversation,conversation_title,compact_conversation}.rs`; `--continue`, `--resume`: `commands/conversation_command.rs`; the list: `tui/resume_picker.rs` |
 //! | lists of runs and searches: what can be asked for | `service/run_list.rs` |

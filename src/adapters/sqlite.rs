@@ -236,6 +236,11 @@ impl RunStore for SqliteStore {
         self.with_writer("ask", |writer| writer.drives_run(run)).unwrap_or(true)
     }
 
+    fn driver_pid(&self, run: &RunId) -> Option<u32> {
+        let owner = self.with_reader("read", |reader| run_ownership::living_owner(reader, run));
+        owner.ok().flatten().flatten().map(|owner| owner.pid)
+    }
+
     fn release(&self, run: &RunId) {
         // a store that cannot be written keeps what it has: the run is interrupted when this process ends
         let _ = self.with_writer("write to", |writer| writer.release_run(run));

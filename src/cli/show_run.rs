@@ -9,11 +9,11 @@ use super::json_output;
 use super::output::{
     TerminalSafeWriter, cost_text, first_line, join_names, question_rows, safe_name, time_text, tokens_text,
 };
-use super::time_travel::resume_command;
 use synthdev_domain::journal::{RunOriginKind, RunStatus, RunSummary};
 use synthdev_domain::terminal_safe::escape_invisible;
 use synthdev_domain::workflow::plain_text;
 use synthdev_service::run_files::RunFilesStatus;
+use synthdev_service::run_place::{RunOperation, RunPlace};
 use synthdev_service::run_reports::RunRecord;
 
 /// # Errors
@@ -68,7 +68,9 @@ pub fn write_run(
             record.summary.id
         )?;
     }
-    write_next_commands(&record.summary, record.program.is_conversation(), out)?;
+    let operation =
+        if record.program.is_conversation() { RunOperation::Reopen } else { RunOperation::Resume };
+    write_next_commands(&record.summary, &ground.place, operation, out)?;
     if !record.unanswered_intents.is_empty() {
         let running = record.summary.progress.status == RunStatus::Running;
         let what = if running { "under way" } else { "this run was interrupted; calls that never finished" };
@@ -118,7 +120,9 @@ fn write_heading(run: &RunSummary, ground: &RunFilesStatus, out: &mut dyn Write)
                 format!("   (discard its files: synthdev runs discard {})", run.id)
             }
             Some(_) => String::new(),
-            None if ground.undo => format!("   (undo: synthdev runs undo {})", run.id),
+            None if ground.undo => {
+                format!("   (undo: {})", ground.place.command_line(&run.id, RunOperation::Undo))
+            }
             None => String::new(),
         };
         writeln!(out, "snapshot   {snapshot}{undo}")?;
@@ -133,8 +137,13 @@ fn write_heading(run: &RunSummary, ground: &RunFilesStatus, out: &mut dyn Write)
     Ok(())
 }
 
-/// What the run waits for, and the commands that continue it.
-fn write_next_commands(run: &RunSummary, is_conversation: bool, out: &mut dyn Write) -> io::Result<()> {
+/// What the run waits for, and the commands that continue it. `operation` takes it up.
+fn write_next_commands(
+    run: &RunSummary,
+    place: &RunPlace,
+    operation: RunOperation,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let pauses = &run.progress.pauses;
     if !pauses.is_empty() {
         writeln!(out, "\nwaits for")?;
@@ -158,10 +167,10 @@ fn write_next_commands(run: &RunSummary, is_conversation: bool, out: &mut dyn Wr
     let id = &run.id;
     match run.progress.status {
         RunStatus::Paused | RunStatus::Interrupted => {
-            writeln!(out, "\ngo on: {}", resume_command(id, None, is_conversation))
+            writeln!(out, "\ngo on: {}", place.command_line(id, operation))
         }
         RunStatus::Failed if !pauses.is_empty() => {
-            writeln!(out, "\ntry the state again: synthdev runs retry {id}")
+            writeln!(out, "\ntry the state again: {}", place.command_line(id, RunOperation::Retry))
         }
         RunStatus::Failed | RunStatus::Cancelled => {
             writeln!(out, "\ngo back: synthdev runs rewind {id} --to STEP, or runs fork {id} --at STEP")

@@ -136,10 +136,3 @@ pub fn write_rewind(
     writeln!(out, "run {run} is back before step {} ({})", place.step, safe_name(&place.state))?;
     writeln!(out, "go on: {resume_command}")
 }
-
-/// What resumes a run. `elsewhere`: the project where that has to be done, if it is not here.
-pub fn resume_command(run: &RunId, elsewhere: Option<&str>, is_conversation: bool) -> String {
-    let place = elsewhere.map(|project| format!("-C {} ", safe_name(project))).unwrap_or_default();
-    let command = if is_conversation { "--resume" } else { "resume" };
-    format!("synthdev {place}{command} {run}")
-}

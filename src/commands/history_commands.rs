@@ -21,6 +21,7 @@ use synthdev_domain::journal::{RunQuery, RunSummary, SearchQuery};
 use synthdev_runtime::handle::RuntimeHandle;
 use synthdev_service::run_agents::find_started_agents;
 use synthdev_service::run_list::{self, RunListError, RunPages};
+use synthdev_service::run_reports::{compare_runs, measure_contexts};
 
 pub(crate) use cost_command::show_costs;
 pub(crate) use export_command::{export_run, import_run};
@@ -50,7 +51,7 @@ pub(crate) fn list_runs(context: &StartContext, args: &ListArgs) -> Result<u8> {
 }
 
 pub(crate) fn show_contexts(context: &StartContext, run: &str, json: bool) -> Result<u8> {
-    let (run, found) = open_reader(context)?.handle.context_statistics(run).map_err(store_error)?;
+    let (run, found) = measure_contexts(&open_reader(context)?.handle, run).map_err(store_error)?;
     contexts::write_contexts(&run, &found, json, &mut std::io::stdout().lock())?;
     Ok(exit::COMPLETED)
 }
@@ -113,7 +114,7 @@ pub(crate) fn search_runs(context: &StartContext, args: RunSearchArgs) -> Result
 }
 
 pub(crate) fn diff_runs(context: &StartContext, first: &str, second: &str, json: bool) -> Result<u8> {
-    let both = open_reader(context)?.handle.diff_runs(first, second).map_err(store_error)?;
+    let both = compare_runs(&open_reader(context)?.handle, first, second).map_err(store_error)?;
     diff::write_run_diff(&both, json, &mut std::io::stdout().lock())?;
     Ok(exit::COMPLETED)
 }

@@ -242,7 +242,8 @@ impl McpBackend for ProjectMcpBackend {
     fn prepare_resume(&self, run: &RunSummary) -> Result<(RuntimeHandle, ResumeRequest), McpBackendError> {
         let stock = self.registry_snapshot();
         let refused = |error: RunResumeError| backend_error(error.to_string(), error.hint());
-        let handle = stock.isolated_runs.runtime_for_run(run).map_err(refused)?.handle.clone();
+        let elsewhere = stock.isolated_runs.runtime_for_run(run).map_err(|error| refused(error.into()))?;
+        let handle = elsewhere.handle.clone();
         let handle = handle.with_delegated_models(&run.id, Arc::clone(&self.interactions));
         let sharing = if self.is_shared(&run.id) { FileSharingMode::Shares } else { FileSharingMode::Waits };
         let handle = sharing.apply_to(&handle, FileLockTime::BeforeChanges);

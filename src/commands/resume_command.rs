@@ -11,6 +11,7 @@ use super::read_only::{error_with_hint, store_error};
 use super::run_command::{read_script, read_workflow};
 use super::run_to_end::{follow_run, follow_run_if};
 use super::{diagnostics, recordings};
+use synthdev_bootstrap::scripted_models::ScriptedModel;
 use synthdev_bootstrap::start_context::StartContext;
 use synthdev_bootstrap::wiring::{self, RunModels, WiredRuntime, WorktreeLocation};
 use synthdev_cli::args::ResumeArgs;
@@ -22,6 +23,7 @@ use synthdev_domain::journal::RunSummary;
 use synthdev_engine::steering::BreakpointSet;
 use synthdev_runtime::handle::RuntimeHandle;
 use synthdev_service::conversations::is_conversation;
+use synthdev_service::run_place::{RunOperation, RunPlace, RunPlaceError};
 use synthdev_service::run_resume::{
     self, AnswerPlan, ResumeDefinition, ResumeOptions, ResumeRequest, ResumeService, RunResumeError,
     TokenError, TypedAnswers,
@@ -32,12 +34,14 @@ use synthdev_session::past_runs::skip_used_replies;
 use synthdev_settings::catalog::ConfigCatalog;
 
 pub(crate) fn retry_run(context: &StartContext, args: &ResumeArgs) -> Result<u8> {
-    let run = super::read_only::open_reader(context)?.handle.summary(&args.run).map_err(store_error)?;
-    run_resume::check_failed(&run.id, run.progress.status).map_err(|error| not_started(None, error))?;
-    resume_run(context, args)
+    take_up_run(context, args, RunOperation::Retry)
 }
 
 pub(crate) fn resume_run(context: &StartContext, args: &ResumeArgs) -> Result<u8> {
+    take_up_run(context, args, RunOperation::Resume)
+}
+
+fn take_up_run(context: &StartContext, args: &ResumeArgs, operation: RunOperation) -> Result<u8> {
     let show = HeadlessOutput { json: args.json, events: args.events, progress: !args.json && !args.events };
     let script = args.replies.as_deref().map(read_script).transpose()?;
     let played = recordings::open_replayed(args.replay.as_deref())?;
@@ -53,15 +57,14 @@ pub(crate) fn resume_run(context: &StartContext, args: &ResumeArgs) -> Result<u8
     let results = args.results.as_deref().map(parse_results).transpose()?;
     let more = args.budget.map(|budget| json!({"budget": budget}));
     let reader = wiring::wire_runtime(&context.project, &context.dirs.data, &catalog, RunModels::default());
-    let token = is_token(&args.run).then(|| args.run.clone());
-    let id = match &token {
-        Some(token) => reader.handle.run_for_token(token).map_err(token_error)?,
-        None => RunId(args.run.clone()),
+    // a token answers a question, and a retry answers none
+    let is_answer = operation == RunOperation::Resume && is_token(&args.run);
+    let token = is_answer.then(|| args.run.clone());
+    let run = match &token {
+        Some(token) => find_run_of_token(context, &reader.handle, token)?,
+        None => find_resumable_run(context, &reader.handle, &args.run, operation)?,
     };
-    let run = find_workflow_run(&reader.handle, &id)?;
-    let recording = args.record.as_deref().or(args.replay.as_deref());
-    let models = RunModels::new(script, &context.project, recording);
-    let wired = wired_for(context, &catalog, &run, models)?;
+    let wired = wired_for(context, &catalog, &run, run_models(context, args, script))?;
     let sharing = if args.share { FileSharingMode::Shares } else { FileSharingMode::Refused };
     let wired = wired.with_file_sharing(sharing);
     skip_used_replies(&wired, &run.id)?;
@@ -98,6 +101,29 @@ pub(crate) fn resume_run(context: &StartContext, args: &ResumeArgs) -> Result<u8
         })?
     };
     Ok(headless::print_result(&report, show)?)
+}
+
+/// Whether the token still counts, and what a repetition is answered, is found out with it.
+fn find_run_of_token(context: &StartContext, handle: &RuntimeHandle, token: &str) -> Result<RunSummary> {
+    let id = handle.run_for_token(token).map_err(token_error)?;
+    let run = find_workflow_run(handle, &id)?;
+    let place = RunPlace::of_run(&run, &context.project.display().to_string());
+    place.check_project(&run.id, RunOperation::Resume).map_err(place_error)?;
+    Ok(run)
+}
+
+fn find_resumable_run(
+    context: &StartContext,
+    handle: &RuntimeHandle,
+    run: &str,
+    operation: RunOperation,
+) -> Result<RunSummary> {
+    let run = find_workflow_run(handle, &RunId::from(run))?;
+    let here = context.project.display().to_string();
+    let is_directory = |path: &str| Path::new(path).is_dir();
+    run_resume::check_resumable(handle, &run, &here, operation, is_directory)
+        .map_err(|error| not_started(None, error))?;
+    Ok(run)
 }
 
 fn find_workflow_run(handle: &RuntimeHandle, id: &RunId) -> Result<RunSummary> {
@@ -137,6 +163,11 @@ fn resolve_breakpoints(
 }
 
 /// A run resumes where its files are.
+fn run_models(context: &StartContext, args: &ResumeArgs, script: Option<ScriptedModel>) -> RunModels {
+    let recording = args.record.as_deref().or(args.replay.as_deref());
+    RunModels::new(script, &context.project, recording)
+}
+
 fn wired_for(
     context: &StartContext,
     catalog: &ConfigCatalog,
@@ -144,10 +175,9 @@ fn wired_for(
     models: RunModels,
 ) -> Result<WiredRuntime> {
     let data = &context.dirs.data;
-    let refused = |error| not_started(None, error);
-    run_resume::check_project(run, &context.project.display().to_string()).map_err(refused)?;
-    let place = run_resume::place_of_run(run, |path| Path::new(path).is_dir()).map_err(refused)?;
-    Ok(match place {
+    let place = RunPlace::of_run(run, &context.project.display().to_string());
+    let worktree = place.present_worktree(&run.id, |path| Path::new(path).is_dir()).map_err(place_error)?;
+    Ok(match worktree {
         Some(tree) => {
             let place = WorktreeLocation { project: &context.project, worktree: Path::new(&tree.path) };
             wiring::wire_worktree(place, data, catalog, models)
@@ -203,6 +233,10 @@ fn not_started(catalog: Option<&ConfigCatalog>, error: RunResumeError) -> anyhow
         (Some(catalog), RunResumeError::Definition(found)) => diagnostics::definition_error(catalog, &found),
         (_, error) => error_with_hint(&error.to_string(), error.hint().as_deref()),
     }
+}
+
+fn place_error(error: RunPlaceError) -> anyhow::Error {
+    not_started(None, error.into())
 }
 
 fn token_error(error: TokenError) -> anyhow::Error {

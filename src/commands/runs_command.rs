@@ -21,7 +21,7 @@ use synthdev_service::history_cleanup::CleanupLimits;
 use synthdev_service::project_snapshots::{ProjectSnapshotError, SnapshotRestorePlan, SnapshotService};
 use synthdev_service::run_control::ControlAction;
 use synthdev_service::run_files::RunFiles;
-use synthdev_service::run_reports::ModelCallSelector;
+use synthdev_service::run_reports::{ModelCallSelector, inspect_call};
 
 pub(crate) fn run_runs_command(context: &StartContext, command: RunsCommand) -> Result<u8> {
     match command {
@@ -89,7 +89,7 @@ fn show_run(context: &StartContext, id: &str, json: bool) -> Result<u8> {
 
 /// One request with its answer.
 fn review_call(context: &StartContext, id: &str, which: &ModelCallSelector, json: bool) -> Result<u8> {
-    let found = open_reader(context)?.handle.inspect_call(id, which).map_err(store_error)?;
+    let found = inspect_call(&open_reader(context)?.handle, id, which).map_err(store_error)?;
     if json {
         json_output::write_pretty_json(&cli::inspect_call::call_json(&found), &mut std::io::stdout().lock())?;
     } else {

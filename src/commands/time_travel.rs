@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use anyhow::{Result, bail};
 
 use self::restore_files::confirm_restore;
-use self::run_snapshots::{ProjectRunSnapshots, other_project};
+use self::run_snapshots::ProjectRunSnapshots;
 use super::diagnostics;
 use super::read_only::{error_with_hint, open_reader, store_error};
 use super::run_command::{load_catalog, read_workflow};
@@ -22,16 +22,16 @@ use synthdev_bootstrap::wiring::WiredRuntime;
 use synthdev_cli::output::{TerminalSafeWriter, print_stderr, safe_name};
 use synthdev_cli::time_travel::ForkReport;
 use synthdev_cli::{exit, json_output, snapshots, time_travel};
+use synthdev_domain::ids::RunId;
 use synthdev_domain::journal::RunSummary;
 use synthdev_domain::workflow::WorkflowProgram;
 use synthdev_runtime::handle::RuntimeHandle;
-use synthdev_runtime::time_travel::{ReplayVerdict, RunStep};
 use synthdev_service::conversations::is_conversation;
 use synthdev_service::run_control::{self, ControlAction};
-use synthdev_service::run_reports;
+use synthdev_service::run_place::{RunOperation, RunPlace};
+use synthdev_service::run_reports::{self, ReplayVerdict, RunStep};
 use synthdev_service::time_travel::{
-    FileScope, ForkChanges, ForkOutcome, StepFiles, StepPlan, TimeTravelError, TimeTravelNote,
-    TimeTravelService,
+    FileScope, ForkChanges, ForkOutcome, TimeTravelError, TimeTravelNote, TimeTravelService,
 };
 use synthdev_session::context_windows;
 use synthdev_settings::catalog::context_windows::copy_known_windows;
@@ -48,7 +48,7 @@ pub(crate) struct ForkArgs {
 
 pub(crate) fn show_steps(context: &StartContext, run: &str, json: bool) -> Result<u8> {
     let (wired, run) = find_run(context, run)?;
-    let steps = wired.handle.steps(&run.id).map_err(store_error)?;
+    let steps = run_reports::list_steps(&wired.handle, &run.id).map_err(store_error)?;
     time_travel::write_steps(&run, &steps, json, &mut std::io::stdout().lock())?;
     Ok(exit::COMPLETED)
 }
@@ -60,13 +60,11 @@ pub(crate) fn fork_run(context: &StartContext, fork: &ForkArgs) -> Result<u8> {
         None => None,
         Some(file) => Some(current_definition(context, &wired.handle, &run, file)?),
     };
-    let command = format!("runs fork {} --at {} --restore-files", run.id, fork.at);
-    let snapshots = ProjectRunSnapshots::new(context, &wired, command);
+    let snapshots = ProjectRunSnapshots::new(context, &wired);
     let service = TimeTravelService::new(&wired.handle, &snapshots);
     let scope = if fork.restore_files { FileScope::Restored } else { FileScope::Kept };
     let changes = ForkChanges { set, program };
     let plan = service.plan_fork(&run, fork.at, scope, changes).map_err(time_travel_error)?;
-    restorable_files(&plan, "fork without --restore-files")?;
     let notes: Vec<String> = plan.notes.iter().map(fork_note).collect();
     if let Some(files) = plan.files.restore_plan() {
         notes.iter().for_each(|note| print_stderr(format_args!("note: {note}")));
@@ -79,14 +77,14 @@ pub(crate) fn fork_run(context: &StartContext, fork: &ForkArgs) -> Result<u8> {
     if let (Some(restored), false) = (&restored, fork.json) {
         restore_files::print_restored(restored);
     }
-    let is_chat = is_conversation(&wired.handle, &run);
+    let resume_command = resume_command(context, &wired.handle, &run, &new);
     let forked = ForkReport {
         run: &new,
         forked_from: &run.id,
         step: &step,
         restored: restored.as_ref(),
         notes: &notes,
-        resume_command: &time_travel::resume_command(&new, other_project(context, &run), is_chat),
+        resume_command: &resume_command,
     };
     time_travel::write_fork(&forked, fork.json, &mut std::io::stdout().lock())?;
     Ok(exit::COMPLETED)
@@ -100,11 +98,10 @@ pub(crate) fn rewind_run(
     yes: bool,
 ) -> Result<u8> {
     let (wired, run) = find_run(context, run)?;
-    let snapshots = ProjectRunSnapshots::new(context, &wired, format!("runs rewind {} --to {to}", run.id));
+    let snapshots = ProjectRunSnapshots::new(context, &wired);
     let service = TimeTravelService::new(&wired.handle, &snapshots);
     let scope = if keep_files { FileScope::Kept } else { FileScope::Restored };
     let plan = service.plan_rewind(&run, to, scope).map_err(time_travel_error)?;
-    restorable_files(&plan, "add --keep-files to leave the files unchanged")?;
     plan.notes.iter().for_each(|note| print_stderr(format_args!("note: {note}")));
     let step = &plan.step;
     let agreed = match plan.files.restore_plan() {
@@ -119,15 +116,14 @@ pub(crate) fn rewind_run(
     }
     let restored = service.rewind(&plan).map_err(time_travel_error)?;
     restored.iter().for_each(restore_files::print_restored);
-    let is_chat = is_conversation(&wired.handle, &run);
-    let command = time_travel::resume_command(&run.id, other_project(context, &run), is_chat);
+    let command = resume_command(context, &wired.handle, &run, &run.id);
     time_travel::write_rewind(&run.id, step, &command, &mut std::io::stdout().lock())?;
     Ok(exit::COMPLETED)
 }
 
 pub(crate) fn undo_run(context: &StartContext, run: &str, yes: bool) -> Result<u8> {
     let (wired, run) = find_run(context, run)?;
-    let snapshots = ProjectRunSnapshots::new(context, &wired, format!("runs undo {}", run.id));
+    let snapshots = ProjectRunSnapshots::new(context, &wired);
     let service = TimeTravelService::new(&wired.handle, &snapshots);
     let plan = service.plan_undo(&run).map_err(time_travel_error)?;
     let files = &plan.files;
@@ -157,6 +153,18 @@ pub(crate) fn undo_run(context: &StartContext, run: &str, yes: bool) -> Result<u
     Ok(exit::COMPLETED)
 }
 
+/// What resumes a run, or a fork of it, from here.
+fn resume_command(
+    context: &StartContext,
+    handle: &RuntimeHandle,
+    run: &RunSummary,
+    resumed: &RunId,
+) -> String {
+    let is_chat = is_conversation(handle, run);
+    let operation = if is_chat { RunOperation::Reopen } else { RunOperation::Resume };
+    RunPlace::of_run(run, &context.project.display().to_string()).command_line(resumed, operation)
+}
+
 /// `before step 3 (review)`
 fn step_moment(step: &RunStep) -> String {
     format!("before step {} ({})", step.step, safe_name(&step.state))
@@ -175,23 +183,13 @@ fn fork_note(note: &TimeTravelNote) -> String {
     }
 }
 
-/// Without a choice by the user, files that cannot be restored end the command. `without` is how to choose.
-fn restorable_files(plan: &StepPlan, without: &str) -> Result<()> {
-    let StepFiles::Unknown { reason } = &plan.files else { return Ok(()) };
-    bail!(
-        "the files of step {} of run {} cannot be restored: {reason}\nhint: {without}",
-        plan.step.step,
-        plan.run.id
-    )
-}
-
 fn time_travel_error(error: TimeTravelError) -> anyhow::Error {
     error_with_hint(&error.to_string(), error.hint().as_deref())
 }
 
 pub(crate) fn replay_run(context: &StartContext, run: &str, json: bool) -> Result<u8> {
     let (wired, run) = find_run(context, run)?;
-    let verdict = wired.handle.verify_replay(&run.id).map_err(store_error)?;
+    let verdict = run_reports::verify_replay(&wired.handle, &run.id).map_err(store_error)?;
     time_travel::write_replay_verdict(&run.id, &verdict, json, &mut std::io::stdout().lock())?;
     Ok(if matches!(verdict, ReplayVerdict::Same { .. }) { exit::COMPLETED } else { exit::FAILED })
 }

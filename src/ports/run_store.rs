@@ -163,6 +163,10 @@ pub trait RunStore: Send + Sync {
     /// Whether this process still owns the run; called after an append was refused. `true` if the store cannot be read.
     fn is_driver_of(&self, run: &RunId) -> bool;
 
+    /// The id of the living process that owns the run, this one included; `None`: it has no owner, or the store cannot be
+    /// read.
+    fn driver_pid(&self, run: &RunId) -> Option<u32>;
+
     /// Gives up ownership: sets the status from `running` to `interrupted`. Best effort: write errors are ignored.
     fn release(&self, run: &RunId);
 

@@ -68,6 +68,11 @@ impl RuntimeHandle {
         self.ports().store.is_driver_of(run)
     }
 
+    /// The process that drives a run, if the history tells.
+    pub fn driver_pid(&self, run: &RunId) -> Option<u32> {
+        self.ports().store.driver_pid(run)
+    }
+
     /// What lists know of one run; accepts a unique prefix of the id.
     ///
     /// # Errors

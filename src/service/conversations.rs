@@ -5,6 +5,7 @@
 
 use std::cmp::Reverse;
 
+use crate::run_place::{RunOperation, RunPlace, RunPlaceError};
 use synthdev_domain::ids::RunId;
 use synthdev_domain::journal::{OpenPause, RunQuery, RunStatus, RunSummary};
 use synthdev_domain::terminal_safe::escape_name;
@@ -24,8 +25,8 @@ pub enum ConversationError {
     Nothing,
     #[error("run {run} is a run of the workflow {}, not a conversation", escape_name(.workflow))]
     OfWorkflow { run: RunId, workflow: String, status: RunStatus, is_retryable: bool },
-    #[error("conversation {run} belongs to {}", escape_name(.project))]
-    OtherProject { run: RunId, project: String },
+    #[error(transparent)]
+    Place(#[from] RunPlaceError),
     #[error("conversation {0} is open in another process")]
     OpenElsewhere(RunId),
     #[error("conversation {run} is {}", .status.as_str())]
@@ -49,9 +50,7 @@ impl ConversationError {
                     format!("synthdev runs show {run} shows what it did")
                 }
             },
-            Self::OtherProject { run, project } => {
-                format!("synthdev -C {} --resume {run}", escape_name(project))
-            }
+            Self::Place(error) => error.hint(),
             Self::OpenElsewhere(run) => {
                 format!("leave it there with /exit; then synthdev --resume {run}")
             }
@@ -171,9 +170,7 @@ fn chat_runs(handle: &RuntimeHandle, project: &str) -> Result<Vec<RunSummary>, S
 
 fn check_reopenable(run: &RunSummary, project: &str) -> Result<(), ConversationError> {
     let id = run.id.clone();
-    if run.project != project {
-        return Err(ConversationError::OtherProject { run: id, project: run.project.clone() });
-    }
+    RunPlace::of_run(run, project).check_project(&id, RunOperation::Reopen)?;
     match run.progress.status {
         RunStatus::Running => Err(ConversationError::OpenElsewhere(id)),
         RunStatus::Paused | RunStatus::Interrupted => Ok(()),

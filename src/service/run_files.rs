@@ -2,6 +2,7 @@
 //!
 //! Owns which stored states are those before and after a step. Refuses to guess where none was stored.
 
+use crate::run_place::RunPlace;
 use synthdev_domain::ids::{RunId, SnapshotId};
 use synthdev_domain::journal::{RunOrigin, RunSummary};
 use synthdev_domain::snapshot::{ChangedFile, RestoreTarget, RunWorktree};
@@ -11,8 +12,9 @@ use synthdev_runtime::handle::RuntimeHandle;
 use synthdev_runtime::time_travel::RunStep;
 
 /// The present state of a run's files.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RunFilesStatus {
+    pub place: RunPlace,
     pub worktree_gone: bool,
     /// There is something to undo it to.
     pub undo: bool,
@@ -57,6 +59,7 @@ impl RunFiles<'_> {
         let is_stored = |id: &SnapshotId| self.snapshots.find(id.as_str()).is_ok();
         let tree = run.worktree.as_ref();
         RunFilesStatus {
+            place: RunPlace::of_run(run, self.project),
             worktree_gone: tree.is_some_and(is_gone),
             undo: !is_imported || (is_here && run.progress.snapshot.as_ref().is_some_and(is_stored)),
             merge_interrupted: is_here && tree.is_some_and(|tree| is_merge_interrupted(self.handle, tree)),

@@ -8,16 +8,17 @@ mod error;
 mod local_models;
 mod used_replies;
 
+use crate::conversations::{ConversationError, is_conversation};
+use crate::run_place::{RunOperation, RunPlace};
 use synthdev_domain::ids::{CallId, RunId};
-use synthdev_domain::journal::{OpenPause, PauseReason, RunOrigin, RunStatus, RunSummary};
-use synthdev_domain::snapshot::RunWorktree;
+use synthdev_domain::journal::{OpenPause, RunOrigin, RunStatus, RunSummary};
 use synthdev_domain::workflow::WorkflowProgram;
 use synthdev_engine::input::UserAnswer;
 use synthdev_runtime::handle::RuntimeHandle;
 use synthdev_settings::catalog::ConfigCatalog;
 use synthdev_settings::catalog::context_windows::copy_known_windows;
 
-pub use answers::{AnswerError, AnswerPlan, TypedAnswers};
+pub use answers::{AnswerError, AnswerPlan, ContinuingParty, TypedAnswers};
 pub use error::RunResumeError;
 pub use synthdev_runtime::resume::{ResumeError, ResumeRequest};
 pub use synthdev_runtime::resume_tokens::{
@@ -54,22 +55,37 @@ pub struct ResumeOptions {
     pub definition: ResumeDefinition,
 }
 
-/// Whether a run can be taken up from this project, as far as its summary tells.
+/// Whether a run can be taken up from this project, as far as its summary tells. `operation` is `Resume` or `Retry`.
 ///
 /// # Errors
-/// It belongs to another project, is running, or has ended.
+/// It belongs to another project, its worktree is gone, it is running or has ended, or a retry is asked for and it has
+/// not failed.
 pub fn check_resumable(
     handle: &RuntimeHandle,
-    run: &RunSummary,
+    summary: &RunSummary,
     project: &str,
+    operation: RunOperation,
+    is_directory: impl Fn(&str) -> bool,
 ) -> Result<(), RunResumeError> {
-    check_project(run, project)?;
-    let id = run.id.clone();
-    match run.progress.status {
-        RunStatus::Running if handle.running_runs().contains(&id) => Err(RunResumeError::RunningHere(id)),
-        RunStatus::Running => Err(RunResumeError::RunningElsewhere(id)),
-        status => check_open(&id, status, !run.progress.pauses.is_empty()),
+    let (id, status) = (&summary.id, summary.progress.status);
+    let place = RunPlace::of_run(summary, project);
+    let is_chat = is_conversation(handle, summary);
+    place.check_project(id, if is_chat { RunOperation::Reopen } else { operation })?;
+    place.present_worktree(id, is_directory)?;
+    if operation == RunOperation::Retry {
+        check_failed(id, status)?;
     }
+    if status != RunStatus::Running {
+        return check_open(id, status, !summary.progress.pauses.is_empty());
+    }
+    let run = id.clone();
+    if handle.running_runs().contains(id) {
+        return Err(RunResumeError::RunningHere(run));
+    }
+    if is_chat {
+        return Err(ConversationError::OpenElsewhere(run).into());
+    }
+    Err(RunResumeError::RunningElsewhere { run, pid: handle.driver_pid(id) })
 }
 
 /// Whether a run that does not run can go on. `is_retryable`: it has a failed state that can be tried again.
@@ -96,58 +112,29 @@ pub fn check_failed(run: &RunId, status: RunStatus) -> Result<(), RunResumeError
     Err(RunResumeError::NotFailed { run: run.clone(), status })
 }
 
-/// A run continues in its own project.
+/// What sets a run going again without an answer of the user: its failed states are tried again, and, for the user,
+/// limits are passed. Its other pauses stay open. A run that was cut off or merely paused needs none of this.
 ///
 /// # Errors
-/// That is another one.
-pub fn check_project(run: &RunSummary, project: &str) -> Result<(), RunResumeError> {
-    if run.project == project {
-        return Ok(());
-    }
-    Err(RunResumeError::OtherProject { run: run.id.clone(), project: run.project.clone() })
-}
-
-/// The worktree in which a run continues; `None`: the project itself.
-///
-/// # Errors
-/// It is gone.
-pub fn place_of_run(
-    run: &RunSummary,
-    is_directory: impl Fn(&str) -> bool,
-) -> Result<Option<&RunWorktree>, RunResumeError> {
-    let Some(tree) = &run.worktree else { return Ok(None) };
-    if is_directory(&tree.path) {
-        return Ok(Some(tree));
-    }
-    Err(RunResumeError::WorktreeGone { run: run.id.clone(), tree: tree.clone() })
-}
-
-/// What a client can set going again without an answer of the user: a run that was cut off or merely paused, and the
-/// failed states of one that has failed.
-///
-/// # Errors
-/// The run needs something else.
-pub fn continuation_answers(run: &RunSummary) -> Result<Vec<(CallId, UserAnswer)>, RunResumeError> {
-    let (open, status) = (run.progress.pauses.as_slice(), run.progress.status);
-    let failed =
-        open.iter().filter(|pause| status == RunStatus::Failed && pause.reason == PauseReason::Error);
-    let again: Vec<_> = failed.map(|pause| (pause.call, UserAnswer::Continue)).collect();
-    let freely = status == RunStatus::Paused && matches!(open, [only] if only.needs_no_answer());
-    if status == RunStatus::Interrupted || freely || !again.is_empty() {
-        return Ok(again);
-    }
-    Err(RunResumeError::NotInterrupted { run: run.id.clone(), status })
-}
-
-/// Answers that retry failed states and go on past limits.
-///
-/// # Errors
-/// The run cannot be read.
-pub fn retry_answers(
+/// It needs something else, or cannot be read.
+pub fn continuation_answers(
     handle: &RuntimeHandle,
-    run: &RunId,
+    run: &RunSummary,
+    party: ContinuingParty,
 ) -> Result<Vec<(CallId, UserAnswer)>, RunResumeError> {
-    Ok(handle.open_pauses(run, None)?.iter().filter_map(answers::continuing_answer).collect())
+    let status = run.progress.status;
+    let refused = || Err(RunResumeError::NotInterrupted { run: run.id.clone(), status });
+    if matches!(status, RunStatus::Running | RunStatus::Completed | RunStatus::Cancelled) {
+        return refused();
+    }
+    let open = handle.open_pauses(&run.id, None)?;
+    let answers = answers::continuing_answers(&open, party);
+    let is_free = match status {
+        RunStatus::Interrupted => true,
+        RunStatus::Paused => matches!(open.as_slice(), [only] if only.needs_no_answer()),
+        _ => false,
+    };
+    if is_free || !answers.is_empty() { Ok(answers) } else { refused() }
 }
 
 /// Resumes runs with the configuration of this place.

@@ -12,9 +12,10 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use crate::run_place::{RunOperation, RunPlace, RunPlaceError};
 use synthdev_domain::ids::RunId;
 use synthdev_domain::journal::{RunStatus, RunSummary};
-use synthdev_domain::snapshot::SnapshotRestoreResult;
+use synthdev_domain::snapshot::{RunWorktree, SnapshotRestoreResult};
 use synthdev_domain::workflow::WorkflowProgram;
 use synthdev_ports::snapshot::SnapshotPort;
 use synthdev_runtime::handle::RuntimeHandle;
@@ -26,14 +27,19 @@ pub use file_restore_plan::{FileRestorePlan, StepFiles};
 pub use notes::TimeTravelNote;
 pub use undo::UndoPlan;
 
-/// Where the snapshots of a run's files are: its project's, or its worktree's.
+/// The snapshots that a front-end reaches: those of the project that the program works in, and of worktrees.
 pub trait RunSnapshots {
-    /// # Errors
-    /// The files of the run are not to be changed from here; why, and what to do instead.
-    fn of_run(&self, run: &RunSummary) -> Result<Arc<dyn SnapshotPort>, TimeTravelError>;
+    /// The canonical path of the project.
+    fn project(&self) -> &str;
 
-    /// Those of the project that the program works in.
     fn of_project(&self) -> Arc<dyn SnapshotPort>;
+
+    /// # Errors
+    /// They cannot be opened.
+    fn of_worktree(&self, tree: &RunWorktree) -> Result<Arc<dyn SnapshotPort>, TimeTravelError>;
+
+    /// Whether a directory is on this machine.
+    fn is_directory(&self, path: &str) -> bool;
 }
 
 /// A path below `common_data` with its new value.
@@ -42,7 +48,11 @@ pub type DataAssignment = (Vec<String>, Value);
 /// Whether files are restored with a step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FileScope {
+    /// If they cannot be restored, there is no plan.
     Restored,
+    /// If they cannot be restored, the plan says so, and they stay as they are: for a front-end that shows the plan and
+    /// asks about it.
+    RestoredIfPossible,
     /// They stay as they are.
     Kept,
 }
@@ -88,17 +98,16 @@ impl<'s> TimeTravelService<'s> {
     /// Going back to before a step. Changes nothing.
     ///
     /// # Errors
-    /// The run is running, there is no such step, or its files are not to be changed from here.
+    /// The run is running, there is no such step, or its files are not to be changed from here or cannot be restored.
     pub fn plan_rewind(
         &self,
         run: &RunSummary,
         step: u32,
         files: FileScope,
     ) -> Result<StepPlan, TimeTravelError> {
-        if run.progress.status == RunStatus::Running {
-            return Err(TimeTravelError::RewindOfRunning { run: run.id.clone(), step });
-        }
-        self.plan_step(run, step, files, ForkChanges::default())
+        let operation = RunOperation::Rewind { step: Some(step) };
+        check_not_running(&run.id, run.progress.status, operation)?;
+        self.plan_step(run, step, files, operation, ForkChanges::default())
     }
 
     /// Does it: the run and its files, or neither.
@@ -135,15 +144,17 @@ impl<'s> TimeTravelService<'s> {
         files: FileScope,
         changes: ForkChanges,
     ) -> Result<StepPlan, TimeTravelError> {
-        if let (FileScope::Restored, Some(tree)) = (files, &run.worktree) {
+        let restores_files = files != FileScope::Kept;
+        if let (true, Some(tree)) = (restores_files, &run.worktree) {
             let (run, tree) = (run.id.clone(), tree.clone());
             return Err(if tree.is_known() {
                 TimeTravelError::ForkOfWorktree { run, tree }
             } else {
-                TimeTravelError::WorktreeGone { run, tree }
+                RunPlaceError::WorktreeGone { run, tree }.into()
             });
         }
-        let mut plan = self.plan_step(run, step, files, changes)?;
+        let operation = RunOperation::Fork { step: Some(step), restores_files };
+        let mut plan = self.plan_step(run, step, files, operation, changes)?;
         let known = self.handle.data_before(&run.id, plan.step.step)?;
         let keys = plan.changes.set.iter().filter_map(|(path, _)| path.first());
         let mut notes = notes::new_key_notes(keys, &known);
@@ -172,13 +183,14 @@ impl<'s> TimeTravelService<'s> {
         run: &RunSummary,
         asked: u32,
         scope: FileScope,
+        operation: RunOperation,
         changes: ForkChanges,
     ) -> Result<StepPlan, TimeTravelError> {
         let mut step = self.handle.find_step(&run.id, asked)?;
         let mut notes = Vec::new();
         if let Some(owner) = step.within.clone() {
             match scope {
-                FileScope::Restored => {
+                FileScope::Restored | FileScope::RestoredIfPossible => {
                     step = self.handle.step_with_files(&run.id, asked)?;
                     notes.push(TimeTravelNote::AllBranchesRepeated { asked, owner, step: step.clone() });
                 }
@@ -191,8 +203,14 @@ impl<'s> TimeTravelService<'s> {
             }
         }
         let files = match scope {
-            FileScope::Restored => self.plan_step_files(run, &step)?,
+            FileScope::Restored | FileScope::RestoredIfPossible => {
+                self.plan_step_files(run, &step, operation)?
+            }
             FileScope::Kept => StepFiles::Kept,
+        };
+        let files = match (files, scope) {
+            (StepFiles::Unknown(refusal), FileScope::Restored) => return Err(*refusal),
+            (files, _) => files,
         };
         if files.restore_plan().is_some() && !step.exact {
             notes.push(TimeTravelNote::OlderFiles { step: step.step });
@@ -200,19 +218,57 @@ impl<'s> TimeTravelService<'s> {
         Ok(StepPlan { run: run.clone(), step, notes, files, changes })
     }
 
-    fn plan_step_files(&self, run: &RunSummary, step: &RunStep) -> Result<StepFiles, TimeTravelError> {
-        let store = self.snapshots.of_run(run)?;
+    fn plan_step_files(
+        &self,
+        run: &RunSummary,
+        step: &RunStep,
+        operation: RunOperation,
+    ) -> Result<StepFiles, TimeTravelError> {
+        let store = self.files_of_run(run, operation)?;
+        let unknown = |reason: String| {
+            let (run, step) = (run.id.clone(), step.step);
+            let error = TimeTravelError::FilesNotRestorable { run, step, reason, operation };
+            Ok(StepFiles::Unknown(Box::new(error)))
+        };
         let Some(snapshot) = step.files.clone() else {
             if changed_files::changes_nothing(self.handle, run) {
                 return Ok(StepFiles::Kept);
             }
-            return Ok(StepFiles::Unknown { reason: "none were stored by then".to_owned() });
+            return unknown("none were stored by then".to_owned());
         };
         if let Err(error) = store.find(snapshot.as_str()) {
-            return Ok(StepFiles::Unknown { reason: error.message });
+            return unknown(error.message);
         }
         FileRestorePlan::new(self.handle, store, run, snapshot)
             .map(|plan| StepFiles::Restored(Box::new(plan)))
+    }
+
+    /// The store with the files of a run that `operation` changes.
+    fn files_of_run(
+        &self,
+        run: &RunSummary,
+        operation: RunOperation,
+    ) -> Result<Arc<dyn SnapshotPort>, TimeTravelError> {
+        let place = self.place_in_project(run, operation)?;
+        match place.present_worktree(&run.id, |path| self.snapshots.is_directory(path))? {
+            Some(tree) => self.snapshots.of_worktree(tree),
+            None => Ok(self.snapshots.of_project()),
+        }
+    }
+
+    /// Where a run of this project works.
+    fn place_in_project(
+        &self,
+        run: &RunSummary,
+        operation: RunOperation,
+    ) -> Result<RunPlace, TimeTravelError> {
+        let place = RunPlace::of_run(run, self.snapshots.project());
+        if place.other_project.is_some() && !self.snapshots.is_directory(&run.project) {
+            let (run, project) = (run.id.clone(), run.project.clone());
+            return Err(RunPlaceError::MissingProject { run, project }.into());
+        }
+        place.check_project(&run.id, operation)?;
+        Ok(place)
     }
 
     /// How the files differ from those of the step, for a run in this project.
@@ -220,7 +276,8 @@ impl<'s> TimeTravelService<'s> {
         if run.worktree.is_some() {
             return Some(TimeTravelNote::ForkLeavesWorktree);
         }
-        let store = self.snapshots.of_run(run).ok()?;
+        let operation = RunOperation::Fork { step: Some(step.step), restores_files: true };
+        let store = self.files_of_run(run, operation).ok()?;
         let unknown = Some(TimeTravelNote::KeptFilesUnknown { step: step.step });
         let Some(snapshot) = step.files.clone() else {
             return unknown.filter(|_| !changed_files::changes_nothing(self.handle, run));
@@ -238,8 +295,28 @@ impl<'s> TimeTravelService<'s> {
             return None;
         }
         let restoring = self.handle.load_record(plan.run.id.as_str()).ok()?.pending_restore?;
-        let store = self.snapshots.of_run(&plan.run).ok()?;
+        let operation = RunOperation::Rewind { step: Some(plan.step.step) };
+        let store = self.files_of_run(&plan.run, operation).ok()?;
         let found = store.interrupted_restore().ok()??;
         (found.safety == restoring.safety).then_some(store)
+    }
+}
+
+/// Whether a run of this status can go back.
+///
+/// # Errors
+/// It is running: its record and its files change meanwhile.
+pub fn check_not_running(
+    run: &RunId,
+    status: RunStatus,
+    operation: RunOperation,
+) -> Result<(), TimeTravelError> {
+    let run = run.clone();
+    match (status, operation) {
+        (RunStatus::Running, RunOperation::Rewind { step }) => {
+            Err(TimeTravelError::RewindOfRunning { run, step })
+        }
+        (RunStatus::Running, RunOperation::Undo) => Err(TimeTravelError::UndoOfRunning(run)),
+        _ => Ok(()),
     }
 }

@@ -14,15 +14,15 @@ use synthdev_runtime::handle::RuntimeHandle;
 use synthdev_runtime::history::inconsistent_files_error;
 
 use crate::run_files::is_merge_interrupted;
-use crate::worktree_gone::{worktree_gone_hint, worktree_gone_text};
+use crate::run_place::RunPlaceError;
 
 /// Nothing was changed.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum WorktreeError {
     #[error("run {run} has no worktree: it worked in {}", escape_name(.project))]
     NoWorktree { run: RunId, project: String },
-    #[error("{}", worktree_gone_text(.run, .tree))]
-    WorktreeGone { run: RunId, tree: RunWorktree },
+    #[error(transparent)]
+    Place(#[from] RunPlaceError),
     #[error("run {0} is still running: its changes are incomplete")]
     MergeOfRunning(RunId),
     #[error("run {0} is still running")]
@@ -45,7 +45,7 @@ impl WorktreeError {
     pub fn hint(&self) -> Option<String> {
         Some(match self {
             Self::NoWorktree { .. } | Self::Removed { .. } => return None,
-            Self::WorktreeGone { run, tree } => worktree_gone_hint(run, tree),
+            Self::Place(error) => error.hint(),
             Self::MergeOfRunning(_) | Self::DiscardOfRunning(_) => "stop it first".to_owned(),
             Self::NothingKept { run, .. } => format!("clean up with: synthdev runs discard {run}"),
             Self::Conflicts { branch: Some(branch), .. } => {
@@ -155,7 +155,7 @@ pub fn worktree_of_run(run: &RunSummary) -> Result<&RunWorktree, WorktreeError> 
     if tree.is_known() {
         return Ok(tree);
     }
-    Err(WorktreeError::WorktreeGone { run: id, tree: tree.clone() })
+    Err(RunPlaceError::WorktreeGone { run: id, tree: tree.clone() }.into())
 }
 
 /// The use cases, for the project of the run.

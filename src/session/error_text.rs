@@ -28,13 +28,14 @@ pub(crate) fn no_model(missing: &str) -> String {
 
 /// Rewrites hints for the command line as slash commands.
 pub(crate) fn to_slash_commands(text: &str) -> String {
-    const TYPED: [(&str, &str); 7] = [
+    const TYPED: [(&str, &str); 8] = [
         ("`synthdev runs pause`", "/pause with its id"),
         ("synthdev snapshot ", "/snapshot "),
         ("synthdev runs undo ", "/undo "),
         ("synthdev resume ", "/resume "),
         ("synthdev --resume ", "/resume "),
         ("synthdev runs pause ", "/pause "),
+        ("synthdev runs steps ", "/why "),
         (
             WAIT_OR_SHARE,
             "wait for it, or start this one beside it: /workflow NAME --isolate (a git worktree of its own) or --share \

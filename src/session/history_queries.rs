@@ -23,7 +23,9 @@ use synthdev_service::run_agents::{StartedAgent, StartedAgentsBuilder};
 use synthdev_service::run_events::record_event;
 use synthdev_service::run_files::{RunFiles, StepFileChanges};
 use synthdev_service::run_list::{self, FoundRun, FoundRuns, WordSearch};
-use synthdev_service::run_reports::{AlignedSide, AlignedStep, RunDiff, RunDiffSide, explain_step_text};
+use synthdev_service::run_reports::{
+    self, AlignedSide, AlignedStep, RunDiff, RunDiffSide, explain_step_text,
+};
 use synthdev_settings::catalog::ConfigCatalog;
 use synthdev_tui::history_browser::run_comparison::{ComparedFact, ComparedStep, RunComparison};
 use synthdev_tui::history_browser::run_list::{FOUND, PAGE};
@@ -227,9 +229,7 @@ impl TuiHistoryReader {
     }
 
     fn compare_runs(&self, first: &RunId, second: &RunId) -> Result<RunComparison, String> {
-        let both = self
-            .handle()
-            .diff_runs(first.as_str(), second.as_str())
+        let both = run_reports::compare_runs(self.handle(), first.as_str(), second.as_str())
             .map_err(|error| store_error_text(&error))?;
         let mut text = Vec::new();
         diff::write_difference_details(&both, &mut text).map_err(|error| error.to_string())?;

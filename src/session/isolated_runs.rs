@@ -13,7 +13,7 @@ use synthdev_domain::journal::RunSummary;
 use synthdev_domain::snapshot::{RunWorktree, SkippedPath};
 use synthdev_engine::run_spec::RunSpec;
 use synthdev_runtime::handle::RuntimeHandle;
-use synthdev_service::run_resume::{RunResumeError, place_of_run};
+use synthdev_service::run_place::{RunPlace, RunPlaceError};
 use synthdev_service::run_start::{IsolatedStart, PreparedWorktree, RunStartError};
 use synthdev_settings::catalog::ConfigCatalog;
 
@@ -39,12 +39,20 @@ impl IsolatedRuns {
         Self { file_counter, ..self }
     }
 
+    pub fn project(&self) -> &Path {
+        &self.project
+    }
+
     pub fn current_catalog(&self) -> &ConfigCatalog {
         &self.catalog
     }
 
     pub fn current_runtime(&self) -> &WiredRuntime {
         &self.runtime
+    }
+
+    pub(crate) fn shared_runtime(&self) -> Arc<WiredRuntime> {
+        Arc::clone(&self.runtime)
     }
 
     /// Starts a run in a worktree of its own, on what `around` makes of the runtime. Without a worktree nothing is
@@ -66,8 +74,9 @@ impl IsolatedRuns {
     }
 
     /// The runtime with the files of a run that is resumed.
-    pub fn runtime_for_run(&self, summary: &RunSummary) -> Result<Arc<WiredRuntime>, RunResumeError> {
-        Ok(match place_of_run(summary, |path| Path::new(path).is_dir())? {
+    pub fn runtime_for_run(&self, summary: &RunSummary) -> Result<Arc<WiredRuntime>, RunPlaceError> {
+        let place = RunPlace::of_run(summary, &self.project.display().to_string());
+        Ok(match place.present_worktree(&summary.id, |path| Path::new(path).is_dir())? {
             None => Arc::clone(&self.runtime),
             Some(tree) => Arc::new(self.runtime_in_worktree(&tree.path)),
         })

@@ -1,5 +1,7 @@
 //! Past runs for the screen: lists, searches, and resuming. Blocking: on a thread of its own.
 
+use std::path::Path;
+
 use super::error_text::to_slash_commands;
 pub(crate) use super::error_text::{store_error_text, with_hint};
 use super::isolated_runs::{self, IsolatedRuns};
@@ -9,12 +11,15 @@ use synthdev_bootstrap::wiring::WiredRuntime;
 use synthdev_domain::ids::RunId;
 use synthdev_domain::journal::{RunQuery, RunSummary, SearchQuery};
 use synthdev_runtime::handle::RuntimeHandle;
-use synthdev_runtime::inspect_call::ModelCallSelector;
 use synthdev_service::conversations;
 use synthdev_service::model_windows::{ModelWindows, model_windows};
 use synthdev_service::run_control::{self, ControlAction};
 use synthdev_service::run_list::{self, RunListError, SearchMatch, SearchTextKind};
-use synthdev_service::run_resume::{self, ResumeError, ResumeOptions, ResumeService, RunResumeError};
+use synthdev_service::run_place::RunOperation;
+use synthdev_service::run_reports::{self, ModelCallSelector};
+use synthdev_service::run_resume::{
+    self, ContinuingParty, ResumeError, ResumeOptions, ResumeService, RunResumeError,
+};
 use synthdev_service::session::{ResumableRuns, RunFilter, SearchHitLine};
 use synthdev_tui::past_run::PastRun;
 use synthdev_tui::update::past_run::{PastRunBuilder, from_preview};
@@ -107,8 +112,13 @@ fn find_resumable_run(
     if let Some(demo) = demo.filter(|demo| *demo != summary.workflow) {
         return Err(format!("the demo's script only plays {demo}"));
     }
-    run_resume::check_resumable(&wired.handle, &summary, here).map_err(|error| resume_error_text(&error))?;
+    run_resume::check_resumable(&wired.handle, &summary, here, RunOperation::Resume, is_directory)
+        .map_err(|error| resume_error_text(&error))?;
     Ok(summary)
+}
+
+fn is_directory(path: &str) -> bool {
+    Path::new(path).is_dir()
 }
 
 /// Pauses or ends a run, wherever it is driven.
@@ -123,15 +133,18 @@ pub(crate) async fn control_run(
         .map_err(|error| to_slash_commands(&with_hint(&error.to_string(), error.hint())))
 }
 
-/// Resumes a run with the user at the screen. `retry`: the failed state is tried again without a question.
-pub(crate) fn resume_run(elsewhere: &IsolatedRuns, run: &RunId, retry: bool) -> Result<(), String> {
+/// Resumes a run with the user at the screen. A retry tries the failed state again without a question.
+pub(crate) fn resume_run(
+    elsewhere: &IsolatedRuns,
+    run: &RunId,
+    operation: RunOperation,
+) -> Result<(), String> {
     let refused = |error: RunResumeError| resume_error_text(&error);
-    let summary =
-        elsewhere.current_runtime().handle.summary(run.as_str()).map_err(|error| store_error_text(&error))?;
-    if retry {
-        run_resume::check_failed(run, summary.progress.status).map_err(refused)?;
-    }
-    let wired = &*elsewhere.runtime_for_run(&summary).map_err(refused)?;
+    let handle = &elsewhere.current_runtime().handle;
+    let summary = handle.summary(run.as_str()).map_err(|error| store_error_text(&error))?;
+    let here = elsewhere.project().display().to_string();
+    run_resume::check_resumable(handle, &summary, &here, operation, is_directory).map_err(refused)?;
+    let wired = &*elsewhere.runtime_for_run(&summary).map_err(|error| refused(error.into()))?;
     if let Some(script) = wired.providers.scripted_model() {
         script.rewind_replies();
         skip_used_replies(wired, run).map_err(|error| format!("{error:#}"))?;
@@ -140,8 +153,9 @@ pub(crate) fn resume_run(elsewhere: &IsolatedRuns, run: &RunId, retry: bool) -> 
     let service = ResumeService::new(&wired.handle, elsewhere.current_catalog(), &windows);
     let options = ResumeOptions { user_present: true, ..ResumeOptions::default() };
     let mut request = service.prepare(&summary, options).map_err(refused)?;
-    if retry {
-        request.answers = run_resume::retry_answers(&wired.handle, run).map_err(refused)?;
+    if operation == RunOperation::Retry {
+        let again = run_resume::continuation_answers(&wired.handle, &summary, ContinuingParty::User);
+        request.answers = again.map_err(refused)?;
     }
     let resuming = run_resume::resume_run(&wired.handle, run, request);
     tokio::runtime::Handle::current().block_on(resuming).map_err(refused)
@@ -160,45 +174,15 @@ fn resume_error_text(error: &RunResumeError) -> String {
     to_slash_commands(&with_hint(&error.to_string(), hint.as_deref()))
 }
 
-/// A run of another project, or one with files of its own, is not for this screen: says what to type instead.
-/// `command` gets ` -C PROJECT`, or nothing.
-pub(crate) fn ensure_runs_in_project(
-    summary: &RunSummary,
-    here: &str,
-    command: &dyn Fn(&str) -> String,
-) -> Result<(), String> {
-    ensure_same_project(summary, here, command)?;
-    match &summary.worktree {
-        Some(tree) => {
-            let message = format!("run {} works in a worktree of its own, {}", summary.id, tree.path);
-            Err(with_hint(&message, Some(&command(""))))
-        }
-        None => Ok(()),
-    }
-}
-
-pub(crate) fn ensure_same_project(
-    summary: &RunSummary,
-    here: &str,
-    command: &dyn Fn(&str) -> String,
-) -> Result<(), String> {
-    let (run, project) = (&summary.id, &summary.project);
-    if project == here {
-        return Ok(());
-    }
-    let command = command(&format!(" -C {project}"));
-    Err(with_hint(&format!("run {run} belongs to {project}"), Some(&command)))
-}
-
 /// The last request of a run with its answer.
 pub(crate) fn review_last_call(
     handle: &RuntimeHandle,
     run: &RunId,
     agent: Option<String>,
 ) -> Result<String, String> {
-    let found = handle
-        .inspect_call(run.as_str(), &ModelCallSelector { step: None, agent })
-        .map_err(|error| store_error_text(&error))?;
+    let last = ModelCallSelector { step: None, agent };
+    let found = run_reports::inspect_call(handle, run.as_str(), &last);
+    let found = found.map_err(|error| store_error_text(&error))?;
     Ok(synthdev_cli::inspect_call::call_text(&found).trim_end().to_owned())
 }
 

@@ -23,6 +23,7 @@ use synthdev_runtime::handle::RuntimeHandle;
 use synthdev_runtime::history::RunRecord;
 use synthdev_service::definition_check::find_workflow;
 use synthdev_service::definition_edit::unknown_workflow_text;
+use synthdev_service::run_reports::measure_contexts;
 use synthdev_service::session::{
     EditorSimulatedRun, LookupPage, LookupRequest, LookupResponse, ServiceAnswer, ShellOutcome,
     UntrustedDefinitions,
@@ -96,7 +97,7 @@ impl TuiBackend {
             LookupPage::Graph(name) => run_blocking(move || workflow_graph(&catalog, &name)),
             LookupPage::RunGraph(run) => run_blocking(move || run_graph(&wired.handle, &run)),
             LookupPage::Contexts(run) => run_blocking(move || {
-                let found = wired.handle.context_statistics(&run.unwrap_or_default());
+                let found = measure_contexts(&wired.handle, &run.unwrap_or_default());
                 let (run, found) = found.map_err(|error| store_error_text(&error))?;
                 Ok(("Conversations".to_owned(), contexts_text(&run, &found)))
             }),

@@ -13,6 +13,7 @@ use synthdev_domain::ids::RunId;
 use synthdev_domain::journal::RunSummary;
 use synthdev_runtime::command::ControlAction;
 use synthdev_service::run_control::command_driven_run;
+use synthdev_service::run_place::RunOperation;
 use synthdev_service::session::{
     FileWorkKind, FileWorkWatch, RunFilter, RunListPurpose, RunRequest, RunResponse, ServiceAnswer,
     SnapshotOperation,
@@ -29,8 +30,8 @@ impl TuiBackend {
             RunRequest::List(filter, purpose) => self.answer_list(filter, purpose),
             RunRequest::Resumable(filter) => self.answer_resumable(filter),
             RunRequest::Search(words) => self.answer_search(words),
-            RunRequest::Resume(run) => self.answer_resume(run, false),
-            RunRequest::Retry(run) => self.answer_resume(run, true),
+            RunRequest::Resume(run) => self.answer_resume(run, RunOperation::Resume),
+            RunRequest::Retry(run) => self.answer_resume(run, RunOperation::Retry),
             RunRequest::Control(run, control) => self.answer_control(run, control),
             RunRequest::Review { run, agent } => answer_blocking(
                 move || past_runs::review_last_call(&wired.handle, &run, agent),
@@ -45,16 +46,19 @@ impl TuiBackend {
                 RunResponse::Explained,
             ),
             RunRequest::Plan(travel) => {
-                let action = RunRequest::Plan(travel.clone());
+                let (action, elsewhere) = (RunRequest::Plan(travel.clone()), self.isolated_runs());
                 answer_blocking(
-                    move || time_travel::plan_travel(&wired, &here, travel),
+                    move || time_travel::plan_travel(&elsewhere, &here, travel),
                     |preview| RunResponse::Planned { action, preview },
                 )
             }
-            RunRequest::Travel(travel) => answer_blocking(
-                move || time_travel::travel_to_step(&wired, &here, travel),
-                RunResponse::Travelled,
-            ),
+            RunRequest::Travel(travel) => {
+                let elsewhere = self.isolated_runs();
+                answer_blocking(
+                    move || time_travel::travel_to_step(&elsewhere, &here, travel),
+                    RunResponse::Travelled,
+                )
+            }
             RunRequest::Snapshot(command) => self.answer_snapshot(command),
             RunRequest::PlanRestore(id) => {
                 let action = RunRequest::PlanRestore(id.clone());
@@ -115,10 +119,10 @@ impl TuiBackend {
         )
     }
 
-    fn answer_resume(&self, run: RunId, retry: bool) -> ServiceAnswer<RunResponse> {
+    fn answer_resume(&self, run: RunId, operation: RunOperation) -> ServiceAnswer<RunResponse> {
         let (elsewhere, resumed) = (self.isolated_runs(), run.clone());
         answer_blocking(
-            move || past_runs::resume_run(&elsewhere, &resumed, retry),
+            move || past_runs::resume_run(&elsewhere, &resumed, operation),
             move |result| RunResponse::Resumed { run, result },
         )
     }

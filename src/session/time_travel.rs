@@ -1,19 +1,20 @@
 //! Going back from the screen: what it would do first, then doing it. Blocking.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use super::error_text::to_slash_commands;
-use super::past_runs::{
-    ensure_runs_in_project, ensure_same_project, list_error_text, store_error_text, with_hint,
-};
+use super::isolated_runs::IsolatedRuns;
+use super::past_runs::{list_error_text, store_error_text, with_hint};
 use synthdev_bootstrap::wiring::WiredRuntime;
 use synthdev_cli::snapshots;
 use synthdev_domain::journal::{RunQuery, RunSummary};
-use synthdev_domain::snapshot::SnapshotRestoreResult;
+use synthdev_domain::snapshot::{RunWorktree, SnapshotRestoreResult};
 use synthdev_ports::snapshot::SnapshotPort;
 use synthdev_runtime::handle::RuntimeHandle;
 use synthdev_service::run_list::find_runs;
-use synthdev_service::run_reports::explain_step_text;
+use synthdev_service::run_place::{RunOperation, RunPlace, RunPlaceError};
+use synthdev_service::run_reports::{explain_step_text, list_steps as list_run_steps};
 use synthdev_service::session::{
     ActionPreview, RunRequest, RunStepList, TimeTravelOutcome, TimeTravelRequest,
 };
@@ -31,7 +32,7 @@ pub(crate) fn list_steps(
     run: Option<String>,
 ) -> Result<RunStepList, String> {
     let summary = find_run(handle, home, run.as_deref(), |_| true)?;
-    let steps = handle.steps(&summary.id).map_err(|error| store_error_text(&error))?;
+    let steps = list_run_steps(handle, &summary.id).map_err(|error| store_error_text(&error))?;
     let steps = steps.into_iter().map(|place| (place.step, place.state, place.files.is_some())).collect();
     Ok(RunStepList { run: summary.id, workflow: summary.workflow, steps })
 }
@@ -44,33 +45,26 @@ pub(crate) fn explain_step(
     step: u32,
 ) -> Result<String, String> {
     let summary = find_run(handle, home, run, |_| true)?;
-    let why = explain_step_text(handle, &summary.id, step).map_err(|error| {
-        let steps = format!("/why {} lists its steps", summary.id);
-        to_slash_commands(&with_hint(&error.message, Some(&steps)))
-    })?;
+    let why = explain_step_text(handle, &summary.id, step)
+        .map_err(|error| to_slash_commands(&store_error_text(&error)))?;
     Ok(format!("{} {}\n{why}", summary.workflow, summary.id))
 }
 
 /// What would happen. Changes nothing.
 pub(crate) fn plan_travel(
-    wired: &WiredRuntime,
+    elsewhere: &IsolatedRuns,
     home: &str,
     travel: TimeTravelRequest,
 ) -> Result<ActionPreview, String> {
-    let snapshots = ScreenRunSnapshots(wired);
-    let service = TimeTravelService::new(&wired.handle, &snapshots);
+    let summary = find_travelling_run(&elsewhere.current_runtime().handle, home, &travel)?;
+    let snapshots = ScreenRunSnapshots::new(elsewhere, home, &summary);
+    let service = TimeTravelService::new(&snapshots.wired.handle, &snapshots);
     match travel {
-        TimeTravelRequest::Undo { run } => {
-            let summary = find_undoable_run(wired, home, run.as_deref())?;
-            Ok(preview_undo(&service.plan_undo(&summary).map_err(error_text)?))
+        TimeTravelRequest::Undo { .. } => Ok(preview_undo(&service.plan_undo(&summary).map_err(error_text)?)),
+        TimeTravelRequest::Rewind { step, .. } => {
+            Ok(preview_rewind(&service.plan_rewind(&summary, step, AS_SHOWN).map_err(error_text)?))
         }
-        TimeTravelRequest::Rewind { run, step } => {
-            let summary = find_steppable_run(&wired.handle, home, run.as_deref(), step)?;
-            let plan = service.plan_rewind(&summary, step, FileScope::Restored).map_err(error_text)?;
-            Ok(preview_rewind(&plan))
-        }
-        TimeTravelRequest::Fork { run, step, set } => {
-            let summary = find_steppable_run(&wired.handle, home, run.as_deref(), step)?;
+        TimeTravelRequest::Fork { step, set, .. } => {
             let changes = ForkChanges { set: set.clone(), program: None };
             let plan = service.plan_fork(&summary, step, FileScope::Kept, changes).map_err(error_text)?;
             Ok(ActionPreview {
@@ -126,9 +120,7 @@ fn rewound_files(files: &StepFiles) -> String {
     let files = match files {
         StepFiles::Restored(files) => files,
         StepFiles::Kept => return "The files stay as they are.".to_owned(),
-        StepFiles::Unknown { reason } => {
-            return format!("The files of this step cannot be restored: {reason}. They stay as they are.");
-        }
+        StepFiles::Unknown(refusal) => return format!("Note: {refusal}. They stay as they are."),
     };
     let beyond = unrestored_lines(files);
     if files.changes.is_empty() {
@@ -140,28 +132,26 @@ fn rewound_files(files: &StepFiles) -> String {
 
 /// Does it.
 pub(crate) fn travel_to_step(
-    wired: &WiredRuntime,
+    elsewhere: &IsolatedRuns,
     home: &str,
     travel: TimeTravelRequest,
 ) -> Result<TimeTravelOutcome, String> {
-    let snapshots = ScreenRunSnapshots(wired);
-    let service = TimeTravelService::new(&wired.handle, &snapshots);
+    let summary = find_travelling_run(&elsewhere.current_runtime().handle, home, &travel)?;
+    let snapshots = ScreenRunSnapshots::new(elsewhere, home, &summary);
+    let service = TimeTravelService::new(&snapshots.wired.handle, &snapshots);
     match travel {
-        TimeTravelRequest::Undo { run } => {
-            let summary = find_undoable_run(wired, home, run.as_deref())?;
+        TimeTravelRequest::Undo { .. } => {
             let plan = service.plan_undo(&summary).map_err(error_text)?;
             let done = service.undo(&plan).map_err(error_text)?;
             let text = to_slash_commands(&snapshots::restored_text(&done));
             Ok(TimeTravelOutcome { text, resumable_run: None })
         }
-        TimeTravelRequest::Rewind { run, step } => {
-            let summary = find_steppable_run(&wired.handle, home, run.as_deref(), step)?;
-            let plan = service.plan_rewind(&summary, step, FileScope::Restored).map_err(error_text)?;
+        TimeTravelRequest::Rewind { step, .. } => {
+            let plan = service.plan_rewind(&summary, step, AS_SHOWN).map_err(error_text)?;
             let restored = service.rewind(&plan).map_err(error_text)?;
             Ok(rewound_outcome(&plan, restored))
         }
-        TimeTravelRequest::Fork { run, step, set } => {
-            let summary = find_steppable_run(&wired.handle, home, run.as_deref(), step)?;
+        TimeTravelRequest::Fork { step, set, .. } => {
             let with = assignments_text(&set);
             let changes = ForkChanges { set, program: None };
             let plan = service.plan_fork(&summary, step, FileScope::Kept, changes).map_err(error_text)?;
@@ -177,15 +167,19 @@ pub(crate) fn travel_to_step(
     }
 }
 
+/// A rewind is shown with what becomes of the files, and the user is asked.
+const AS_SHOWN: FileScope = FileScope::RestoredIfPossible;
+
 pub(crate) const SAFE: &str = "A snapshot of the current files is taken first, so this can be undone.";
 
 fn rewound_outcome(plan: &StepPlan, restored: Option<SnapshotRestoreResult>) -> TimeTravelOutcome {
     let (run, step) = (&plan.run.id, &plan.step);
     let restored = restored.filter(|done| !done.files.is_empty() || !done.beyond.is_empty());
-    let files = restored.map_or_else(
-        || "no file had to change".to_owned(),
-        |done| to_slash_commands(&snapshots::restored_text(&done)),
-    );
+    let files = match (&plan.files, restored) {
+        (_, Some(done)) => to_slash_commands(&snapshots::restored_text(&done)),
+        (StepFiles::Unknown(refusal), None) => format!("the files stay as they are: {refusal}"),
+        (StepFiles::Restored(_) | StepFiles::Kept, None) => "no file had to change".to_owned(),
+    };
     let text = format!("run {run} is back before step {}, {}\n{files}", step.step, step.state);
     TimeTravelOutcome { text, resumable_run: Some(run.clone()) }
 }
@@ -196,16 +190,36 @@ fn assignments_text(set: &[DataAssignment]) -> String {
     if set.is_empty() { String::new() } else { format!(" with {}", set.join(", ")) }
 }
 
-/// The screen changes the files of its own project only.
-struct ScreenRunSnapshots<'w>(&'w WiredRuntime);
+/// The files of this project, and of the worktree in which the run works.
+struct ScreenRunSnapshots<'e> {
+    elsewhere: &'e IsolatedRuns,
+    project: &'e str,
+    /// Where the run works, as far as that is there: an isolated run takes no lock on the project's files.
+    wired: Arc<WiredRuntime>,
+}
+
+impl<'e> ScreenRunSnapshots<'e> {
+    fn new(elsewhere: &'e IsolatedRuns, project: &'e str, run: &RunSummary) -> Self {
+        let wired = elsewhere.runtime_for_run(run).unwrap_or_else(|_| elsewhere.shared_runtime());
+        Self { elsewhere, project, wired }
+    }
+}
 
 impl RunSnapshots for ScreenRunSnapshots<'_> {
-    fn of_run(&self, _: &RunSummary) -> Result<Arc<dyn SnapshotPort>, TimeTravelError> {
-        Ok(self.of_project())
+    fn project(&self) -> &str {
+        self.project
     }
 
     fn of_project(&self) -> Arc<dyn SnapshotPort> {
-        Arc::clone(&self.0.ports.snapshots)
+        Arc::clone(&self.elsewhere.current_runtime().ports.snapshots)
+    }
+
+    fn of_worktree(&self, _: &RunWorktree) -> Result<Arc<dyn SnapshotPort>, TimeTravelError> {
+        Ok(Arc::clone(&self.wired.ports.snapshots))
+    }
+
+    fn is_directory(&self, path: &str) -> bool {
+        Path::new(path).is_dir()
     }
 }
 
@@ -229,27 +243,23 @@ fn find_run(
     found.ok_or_else(|| "there is no such run of this project — /runs lists all".to_owned())
 }
 
-fn find_undoable_run(wired: &WiredRuntime, home: &str, run: Option<&str>) -> Result<RunSummary, String> {
-    let summary = find_run(&wired.handle, home, run, |run| run.progress.snapshot.is_some())?;
-    let id = &summary.id;
-    ensure_same_project(&summary, home, &|project| format!("synthdev{project} runs undo {id}"))?;
-    Ok(summary)
-}
-
-fn find_steppable_run(
+/// The run of a request. The screen opens a run that went back, so it has to be one of this project.
+fn find_travelling_run(
     handle: &RuntimeHandle,
     home: &str,
-    run: Option<&str>,
-    step: u32,
+    travel: &TimeTravelRequest,
 ) -> Result<RunSummary, String> {
-    let summary = find_run(handle, home, run, |_| true)?;
-    let run = &summary.id;
-    ensure_runs_in_project(&summary, home, &|project| {
-        format!("synthdev{project} runs rewind {run} --to {step}")
-    })?;
-    handle
-        .find_step(run, step)
-        .map_err(|error| with_hint(&error.message, Some(&format!("/rewind {run} lists its steps"))))?;
+    let (run, operation) = match travel {
+        TimeTravelRequest::Undo { run } => (run, RunOperation::Undo),
+        TimeTravelRequest::Rewind { run, step } => (run, RunOperation::Rewind { step: Some(*step) }),
+        TimeTravelRequest::Fork { run, step, .. } => {
+            (run, RunOperation::Fork { step: Some(*step), restores_files: false })
+        }
+    };
+    let will_do = |run: &RunSummary| operation != RunOperation::Undo || run.progress.snapshot.is_some();
+    let summary = find_run(handle, home, run.as_deref(), will_do)?;
+    let refused = |error: RunPlaceError| error_text(error.into());
+    RunPlace::of_run(&summary, home).check_project(&summary.id, operation).map_err(refused)?;
     Ok(summary)
 }
 

@@ -7,13 +7,16 @@ use super::super::arguments::ToolArguments;
 use super::super::error::{McpCallError, ToolResultError, from_resume_error};
 use super::tool_call::{McpToolCall, find_run};
 use synthdev_domain::journal::{RunStatus, RunSummary};
-use synthdev_service::run_resume::{ResumeRequest, RunResumeError, continuation_answers, resume_run};
+use synthdev_service::run_resume::{
+    ContinuingParty, ResumeRequest, RunResumeError, continuation_answers, resume_run,
+};
 
 pub(super) async fn continue_workflow(mut call: McpToolCall<'_>) -> Result<Value, McpCallError> {
     let mut arguments = ToolArguments::from_request(call.arguments.take(), &["workflowId"], &[])?;
     let id = arguments.text("workflowId")?.unwrap_or_default();
     let run = find_run(call.backend, &id)?;
-    let answers = continuation_answers(&run).map_err(|error| not_continued(&run, &error))?;
+    let answers = continuation_answers(call.backend.handle(), &run, ContinuingParty::Client)
+        .map_err(|error| not_continued(&run, &error))?;
     let (handle, request) = call.backend.prepare_resume(&run)?;
     let events = handle.subscribe(false);
     resume_run(&handle, &run.id, ResumeRequest { answers, ..request })

@@ -24,6 +24,14 @@ pub struct TypedAnswers<'a> {
     pub budget: Option<Value>,
 }
 
+/// Who sets a run going again without answering its questions.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ContinuingParty {
+    User,
+    /// A program, which decides nothing: it tries failed states again, and leaves limits to the user.
+    Client,
+}
+
 /// What comes of it.
 #[derive(Clone, Debug)]
 pub enum AnswerPlan {
@@ -87,10 +95,19 @@ impl TypedAnswers<'_> {
     }
 }
 
-/// The answer to a pause that asks only whether to go on.
-pub(super) fn continuing_answer(pause: &OpenPause) -> Option<(CallId, UserAnswer)> {
-    let continues = matches!(pause.reason, PauseReason::Error | PauseReason::Limit);
-    continues.then_some((pause.call, UserAnswer::Continue))
+/// The answers to pauses that ask only whether to go on.
+pub(super) fn continuing_answers(open: &[OpenPause], party: ContinuingParty) -> Vec<(CallId, UserAnswer)> {
+    let continues = |pause: &&OpenPause| match pause.reason {
+        PauseReason::Error => true,
+        PauseReason::Limit => party == ContinuingParty::User,
+        PauseReason::Approval
+        | PauseReason::Input
+        | PauseReason::Delegate
+        | PauseReason::Budget
+        | PauseReason::User
+        | PauseReason::UncertainEffect => false,
+    };
+    open.iter().filter(continues).map(|pause| (pause.call, UserAnswer::Continue)).collect()
 }
 
 pub(super) fn place_answers(
@@ -110,11 +127,11 @@ pub(super) fn place_answers(
     if typed.budget.is_some() {
         check_budget(run, &open, &typed)?;
     }
+    request.answers.extend(continuing_answers(&open, ContinuingParty::User));
     for pause in &open {
         if pause.reason == PauseReason::Approval && typed.approves_all {
             request.decisions.push((pause.call, ApprovalDecision::Allow));
         }
-        request.answers.extend(continuing_answer(pause));
         let more = typed.budget.clone().filter(|_| typed.raises(pause));
         request.answers.extend(more.map(|value| (pause.call, UserAnswer::Value { value })));
     }

@@ -1,11 +1,11 @@
 //! Why a run is not resumed or retried.
 
 use super::answers::AnswerError;
-use crate::worktree_gone::{worktree_gone_hint, worktree_gone_text};
+use crate::conversations::ConversationError;
+use crate::run_place::RunPlaceError;
 use synthdev_domain::diagnostic::Diagnostic;
 use synthdev_domain::ids::RunId;
 use synthdev_domain::journal::RunStatus;
-use synthdev_domain::snapshot::RunWorktree;
 use synthdev_domain::terminal_safe::escape_name;
 use synthdev_ports::run_store::StoreError;
 use synthdev_runtime::resume::ResumeError;
@@ -13,12 +13,15 @@ use synthdev_runtime::resume::ResumeError;
 /// Nothing was changed.
 #[derive(Debug, thiserror::Error)]
 pub enum RunResumeError {
-    #[error("run {run} belongs to {}", escape_name(.project))]
-    OtherProject { run: RunId, project: String },
+    #[error(transparent)]
+    Place(#[from] RunPlaceError),
     #[error("run {0} is running here")]
     RunningHere(RunId),
-    #[error("run {0} is running in another process")]
-    RunningElsewhere(RunId),
+    /// `pid` is that of the process that drives it, if the history tells.
+    #[error("run {run} is running in {}", driver_text(*.pid))]
+    RunningElsewhere { run: RunId, pid: Option<u32> },
+    #[error(transparent)]
+    Reopening(#[from] ConversationError),
     #[error("run {0} is a conversation, which is reopened on the screen")]
     Conversation(RunId),
     #[error("run {run} {}", over_text(*.status))]
@@ -29,8 +32,6 @@ pub enum RunResumeError {
     /// It cannot be set going without an answer.
     #[error("it is {}, and it has no step to retry", .status.as_str())]
     NotInterrupted { run: RunId, status: RunStatus },
-    #[error("{}", worktree_gone_text(.run, .tree))]
-    WorktreeGone { run: RunId, tree: RunWorktree },
     #[error("there is no workflow `{}` here to continue with", escape_name(.0))]
     UnknownWorkflow(String),
     /// The present definition has errors.
@@ -50,10 +51,9 @@ impl RunResumeError {
     /// What to do instead.
     pub fn hint(&self) -> Option<String> {
         Some(match self {
-            Self::OtherProject { run, project } => {
-                format!("synthdev -C {} resume {run}", escape_name(project))
-            }
-            Self::RunningElsewhere(run) => {
+            Self::Place(error) => error.hint(),
+            Self::Reopening(error) => return error.hint(),
+            Self::RunningElsewhere { run, .. } => {
                 format!(
                     "synthdev runs pause {run} pauses it there; then synthdev resume {run} takes it up here"
                 )
@@ -73,7 +73,6 @@ impl RunResumeError {
                 format!("synthdev runs pause {run} pauses it, in whichever process it runs")
             }
             Self::NotInterrupted { run, .. } => format!("synthdev runs show {run} says what it needs"),
-            Self::WorktreeGone { run, tree } => worktree_gone_hint(run, tree),
             Self::UnknownWorkflow(_) => "if it is in another file, use --workflow-file FILE".to_owned(),
             Self::NoModel { hint, .. } => return hint.clone(),
             Self::Answer(error) => return error.hint(),
@@ -87,6 +86,10 @@ impl From<StoreError> for RunResumeError {
     fn from(error: StoreError) -> Self {
         Self::Resume(ResumeError::Store(error))
     }
+}
+
+fn driver_text(pid: Option<u32>) -> String {
+    pid.map_or_else(|| "another process".to_owned(), |pid| format!("process {pid}"))
 }
 
 fn over_text(status: RunStatus) -> String {

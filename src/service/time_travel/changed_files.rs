@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::error::TimeTravelError;
+use super::error::{NO_SNAPSHOT, TimeTravelError};
 use synthdev_domain::ids::{SnapshotId, Timestamp};
 use synthdev_domain::journal::{RunOrigin, RunSummary};
 use synthdev_engine::event::{RunEvent, StepEvent};
@@ -48,7 +48,7 @@ pub(super) fn snapshot_before(
     let missing = taken.as_ref().and_then(|taken| store.find(taken.as_str()).err());
     let none_taken = || {
         let nothing = changes_nothing(handle, run);
-        if nothing { "it has changed no file" } else { "no snapshot was taken before it started" }.to_owned()
+        if nothing { "it has changed no file" } else { NO_SNAPSHOT }.to_owned()
     };
     Err(match (taken, missing) {
         (Some(taken), None) => return Ok(taken),

@@ -26,17 +26,15 @@ pub enum StepFiles {
     Restored(Box<FileRestorePlan>),
     /// They stay as they are.
     Kept,
-    /// They cannot be restored, so they stay.
-    Unknown {
-        reason: String,
-    },
+    /// They cannot be restored, as the error says, so they stay.
+    Unknown(Box<TimeTravelError>),
 }
 
 impl StepFiles {
     pub fn restore_plan(&self) -> Option<&FileRestorePlan> {
         match self {
             Self::Restored(plan) => Some(plan),
-            Self::Kept | Self::Unknown { .. } => None,
+            Self::Kept | Self::Unknown(_) => None,
         }
     }
 }

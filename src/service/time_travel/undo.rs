@@ -1,10 +1,11 @@
 //! Undo: the files as they were before a run.
 
-use super::TimeTravelService;
 use super::changed_files::snapshot_before;
 use super::error::TimeTravelError;
 use super::file_restore_plan::FileRestorePlan;
-use synthdev_domain::journal::{RunOrigin, RunStatus, RunSummary};
+use super::{TimeTravelService, check_not_running};
+use crate::run_place::RunOperation;
+use synthdev_domain::journal::{RunOrigin, RunSummary};
 use synthdev_domain::snapshot::{RunWorktree, SnapshotRestoreResult, snapshot_label_before_merge};
 
 /// What an undo will do.
@@ -36,13 +37,15 @@ impl TimeTravelService<'_> {
     /// The run is running, has no snapshot here, or worked on other files.
     pub fn plan_undo(&self, run: &RunSummary) -> Result<UndoPlan, TimeTravelError> {
         let is_open_chat = self.is_open_chat(run);
-        if run.progress.status == RunStatus::Running && !is_open_chat {
-            return Err(TimeTravelError::UndoOfRunning(run.id.clone()));
+        if !is_open_chat {
+            check_not_running(&run.id, run.progress.status, RunOperation::Undo)?;
         }
-        if let Some(tree) = &run.worktree {
-            return Err(self.undo_of_worktree(run, tree));
+        let place = self.place_in_project(run, RunOperation::Undo)?;
+        if let Some(merged) = run.worktree.as_ref().and_then(|tree| self.undo_of_merged(run, tree)) {
+            return Err(merged);
         }
-        let store = self.snapshots.of_run(run)?;
+        place.check_project_files(&run.id)?;
+        let store = self.files_of_run(run, RunOperation::Undo)?;
         let snapshot = snapshot_before(self.handle, &*store, run)?;
         let completes_restore = store.interrupted_restore().ok().flatten().is_some();
         let files = FileRestorePlan::new(self.handle, store, run, snapshot)?;
@@ -70,14 +73,14 @@ impl TimeTravelService<'_> {
         Ok(self.handle.undo(&plan.run.id, &plan.files.snapshot, &*plan.files.store)?)
     }
 
-    fn undo_of_worktree(&self, run: &RunSummary, tree: &RunWorktree) -> TimeTravelError {
-        let (id, tree) = (run.id.clone(), tree.clone());
+    /// The refusal, if the files of the run's worktree were merged into the project.
+    fn undo_of_merged(&self, run: &RunSummary, tree: &RunWorktree) -> Option<TimeTravelError> {
         if !tree.is_known() {
-            return TimeTravelError::WorktreeGone { run: id, tree };
+            return None;
         }
         let label = snapshot_label_before_merge(&tree.branch);
         let taken = self.snapshots.of_project().list().unwrap_or_default();
-        let merge = taken.into_iter().find(|info| info.label == label).map(Box::new);
-        TimeTravelError::UndoOfWorktree { run: id, tree, merge }
+        let merge = Box::new(taken.into_iter().find(|info| info.label == label)?);
+        Some(TimeTravelError::UndoOfMerged { run: run.id.clone(), tree: tree.clone(), merge })
     }
 }

@@ -4,7 +4,9 @@
 use super::RunRow;
 use synthdev_domain::journal::RunStatus;
 use synthdev_service::run_control::{ControlAction, check_control};
+use synthdev_service::run_place::{RunOperation, RunPlaceError};
 use synthdev_service::run_resume::{check_failed, check_open};
+use synthdev_service::time_travel::{TimeTravelError, check_not_running};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RunAction {
@@ -57,26 +59,15 @@ impl RunAction {
 
     /// Why it cannot be done with a run, as far as the list knows.
     pub fn unavailable_reason(self, run: &RunRow, step: Option<u32>) -> Option<String> {
-        let id = &run.id;
-        let elsewhere = || self.other_project_hint(run, step);
         let found = match self {
             Self::Export | Self::Compare | Self::Why => None,
             Self::Pause => control_refusal(run, ControlAction::Pause),
             Self::Cancel => control_refusal(run, ControlAction::Cancel),
-            Self::Resume => elsewhere().or_else(|| not_resumed(run)),
-            Self::Retry => elsewhere().or_else(|| not_retried(run)),
-            Self::Fork => elsewhere().or_else(|| in_worktree(run, self)),
-            Self::Rewind if run.status == RunStatus::Running => {
-                Some(format!("run {id} is running and cannot be rewound meanwhile"))
-            }
-            Self::Rewind => elsewhere().or_else(|| in_worktree(run, self)),
-            Self::Undo if run.status == RunStatus::Running => {
-                Some(format!("run {id} is running: its files cannot be restored meanwhile"))
-            }
-            Self::Undo => elsewhere().or_else(|| in_worktree(run, self)).or_else(|| {
-                let none = || format!("run {id} cannot be undone: no snapshot was taken before it started");
-                (!run.can_undo).then(none)
-            }),
+            Self::Resume => elsewhere(run, RunOperation::Resume).or_else(|| not_resumed(run)),
+            Self::Retry => elsewhere(run, RunOperation::Retry).or_else(|| not_retried(run)),
+            Self::Fork => elsewhere(run, RunOperation::Fork { step, restores_files: false }),
+            Self::Rewind => not_reverted(run, RunOperation::Rewind { step }),
+            Self::Undo => not_reverted(run, RunOperation::Undo).or_else(|| not_undone(run)),
         };
         let stepless = || match self {
             Self::Why => "why needs a step: Enter opens the run",
@@ -84,36 +75,30 @@ impl RunAction {
         };
         found.or_else(|| (self.needs_step() && step.is_none()).then(|| stepless().to_owned()))
     }
+}
 
-    /// A run of another project: what to type instead.
-    fn other_project_hint(self, run: &RunRow, step: Option<u32>) -> Option<String> {
-        let project = run.other_project.as_ref()?;
-        let id = &run.id;
-        let step = step.map_or_else(|| "STEP".to_owned(), |step| step.to_string());
-        let command = match self {
-            Self::Resume => format!("resume {id}"),
-            Self::Retry => format!("runs retry {id}"),
-            Self::Rewind => format!("runs rewind {id} --to {step}"),
-            Self::Fork => format!("runs fork {id} --at {step}"),
-            Self::Undo => format!("runs undo {id}"),
-            Self::Export | Self::Why | Self::Compare | Self::Pause | Self::Cancel => return None,
-        };
-        Some(format!("run {id} belongs to {project}: synthdev -C {project} {command}"))
-    }
+/// A run of another project: what to type instead.
+fn elsewhere(run: &RunRow, operation: RunOperation) -> Option<String> {
+    run.place.check_project(&run.id, operation).err().map(place_text)
+}
+
+fn place_text(error: RunPlaceError) -> String {
+    format!("{error}: {}", error.hint())
+}
+
+fn not_reverted(run: &RunRow, operation: RunOperation) -> Option<String> {
+    let running = check_not_running(&run.id, run.status, operation).err();
+    running.map(|error| error.to_string()).or_else(|| elsewhere(run, operation))
+}
+
+fn not_undone(run: &RunRow) -> Option<String> {
+    let none = || TimeTravelError::no_snapshot_before(&run.id).to_string();
+    let own = run.place.check_project_files(&run.id).err().map(place_text);
+    own.or_else(|| (!run.can_undo).then(none))
 }
 
 fn control_refusal(run: &RunRow, action: ControlAction) -> Option<String> {
     check_control(&run.id, run.status, action).err().map(|error| error.to_string())
-}
-
-fn in_worktree(run: &RunRow, deed: RunAction) -> Option<String> {
-    let tree = run.worktree.as_ref()?;
-    let id = &run.id;
-    let command = match deed {
-        RunAction::Undo => format!("synthdev runs discard {id} throws its files away"),
-        other => format!("synthdev runs {} {id} goes there", other.word()),
-    };
-    Some(format!("run {id} works in a worktree of its own, {tree}: {command}"))
 }
 
 fn not_resumed(run: &RunRow) -> Option<String> {

@@ -7,6 +7,7 @@ use std::collections::HashSet;
 use super::in_view;
 use synthdev_domain::ids::{RunId, Timestamp};
 use synthdev_domain::journal::{RunStatus, run_tree};
+use synthdev_service::run_place::RunPlace;
 
 /// Runs that are asked for at once.
 pub const PAGE: usize = 200;
@@ -30,10 +31,8 @@ pub struct RunRow {
     pub origin: Option<RunId>,
     /// What failed can be tried again.
     pub can_retry: bool,
-    /// Its project, if that is another one.
-    pub other_project: Option<String>,
-    /// Where its worktree is.
-    pub worktree: Option<String>,
+    /// Whether another project has it, or a worktree.
+    pub place: RunPlace,
     /// There is a snapshot from before it.
     pub can_undo: bool,
 }

@@ -8,6 +8,7 @@ use crate::history_browser::RunRow;
 use crate::text::{display_width, fit_to_columns, format_dollars, format_thousands, one_line};
 use synthdev_domain::ids::Timestamp;
 use synthdev_domain::journal::{OpenPause, PauseReason, RunStatus, RunSummary};
+use synthdev_service::run_place::RunPlace;
 use synthdev_service::session::{RunStepList, SearchHitLine};
 
 /// `just now`, `5 min ago`, `3 h ago`, `2 days ago`. A clock that was set back counts as no time.
@@ -153,6 +154,7 @@ pub fn history_run_row(run: RunSummary, here: &str, text: Option<String>) -> Run
         }
         _ => status_text(&run),
     };
+    let place = RunPlace::of_run(&run, here);
     let progress = run.progress;
     RunRow {
         text: text.map_or_else(|| short(&run.input), |text| short(&text)),
@@ -165,8 +167,7 @@ pub fn history_run_row(run: RunSummary, here: &str, text: Option<String>) -> Run
         cost_usd: progress.cost_usd,
         origin: run.origin.map(|origin| origin.run),
         can_retry: !progress.pauses.is_empty(),
-        other_project: Some(run.project).filter(|project| project != here),
-        worktree: run.worktree.map(|tree| one_line(&tree.path)),
+        place,
         can_undo: progress.snapshot.is_some(),
         id: run.id,
     }

@@ -15,6 +15,14 @@ const BEHIND_SERVICE: &[&str] = &[
     "step_with_files",
     "concurrent_states_after",
     "data_before",
+    // reading runs
+    "steps",
+    "find_step",
+    "explain_step",
+    "verify_replay",
+    "inspect_call",
+    "context_statistics",
+    "diff_runs",
     // pausing and ending
     "pause",
     "cancel",

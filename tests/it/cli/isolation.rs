@@ -265,7 +265,7 @@ fn an_isolated_run_is_undone_by_undoing_its_merge() {
     let run = run_isolated(&world);
     assert_says(
         &world.run_program(&["runs", "undo", &run]).code(2),
-        &["are untouched by it", "runs discard"],
+        &["works in a worktree of its own", "discard its files with: synthdev runs discard"],
     );
     world.run_program(&["runs", "merge", &run, "--yes"]).code(0);
     let told = world.run_program(&["runs", "undo", &run]).code(2);

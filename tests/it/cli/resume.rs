@@ -329,9 +329,18 @@ fn a_run_goes_on_only_where_its_files_are() {
     let world = World::new();
     let report = paused_run(&world, &asking_workflow(&json!({"kind": "text"})));
     let elsewhere = world.root().join("tmp");
-    let arguments = ["-C", elsewhere.to_str().unwrap(), "resume", text(&report, "run_id"), "--results", "x"];
-    let refused = world.run_program(&arguments).code(2);
-    assert!(refused.stderr.contains("belongs to") && refused.stderr.contains("-C"), "{}", refused.stderr);
+    let (there, run) = (elsewhere.to_str().unwrap(), text(&report, "run_id"));
+    let home = std::fs::canonicalize(world.project()).unwrap().display().to_string();
+    let (resume, retry) = (format!("resume {run}"), format!("runs retry {run}"));
+    for (arguments, command) in [
+        (&["resume", run, "--results", "x"][..], &resume),
+        (&["resume", text(&report["pauses"][0], "resume_token"), "--results", "x"], &resume),
+        (&["runs", "retry", run], &retry),
+    ] {
+        let refused = world.run_program(&[&["-C", there], arguments].concat()).code(2);
+        let expected = format!("run {run} belongs to {home}\nhint: synthdev -C {home} {command}\n");
+        assert!(refused.stderr.ends_with(&expected), "{}", refused.stderr);
+    }
 }
 
 /// The prompt shows the whole command beside the line that allows it, and nothing in the command looks like our text.

@@ -75,7 +75,7 @@ fn a_run_is_told_by_its_id() {
     second.press_keys(ESC);
     second.wait_for("message, or / for commands");
     second.press_keys(&format!("/resume {run}\r"));
-    second.wait_for("is running in another process");
+    second.wait_for("is running in process ");
     second.press_keys("/pending\r");
     second.wait_for(&format!("{run} gated, gate: your approval"));
     second.wait_for("→ /pause RUN, then /resume RUN asks it here");

@@ -166,10 +166,31 @@ fn an_isolated_workflow_works_elsewhere() {
     terminal.wait_for("runs merge");
     assert_eq!((lines(&terminal, "first.txt"), lines(&terminal, "second.txt")), (0, 0));
     let trees = terminal.project().join("../.local/share/synthdev");
-    let written = walk_files(&trees)
-        .into_iter()
-        .filter(|path| path.ends_with("first.txt") || path.ends_with("second.txt"));
-    assert_eq!(written.count(), 2);
+    let written = || {
+        let files = walk_files(&trees).into_iter();
+        files.filter(|path| path.ends_with("first.txt") || path.ends_with("second.txt")).count()
+    };
+    assert_eq!(written(), 2);
+    // it goes back where it works, as from the command line
+    let screen = terminal.screen_text();
+    let (_, since) = screen.split_once("runs merge ").unwrap();
+    let run = since.split_whitespace().next().unwrap().to_owned();
+    terminal.press_keys(&format!("/undo {run}\r"));
+    terminal.wait_for(&format!("run {run} works in a worktree of its own"));
+    terminal.press_keys(&format!("/rewind {run} 1\r"));
+    terminal.wait_for("Rewind gated");
+    terminal.wait_for("second.txt");
+    terminal.press_keys("y");
+    terminal.wait_for("is back before step 1, start");
+    assert_eq!((written(), lines(&terminal, "first.txt")), (0, 0));
+    terminal.press_keys("/resume\r");
+    terminal.wait_for("to execute: shell?");
+    terminal.press_keys("y");
+    terminal.wait_until("it is written again", |_| written() == 1);
+    assert_eq!(lines(&terminal, "first.txt"), 0);
+    terminal.wait_for("gate: your approval");
+    terminal.press_keys(ESC);
+    terminal.wait_for("nothing is lost: /resume continues it");
     terminal.press_keys("/exit\r");
     assert!(terminal.wait_end().contains("exit=0"));
 }

@@ -7,6 +7,8 @@ use synthdev::service::conversations::{
     ConversationError, find_conversation, last_conversation, list_conversations, list_workflow_runs,
 };
 use synthdev::service::history_cleanup::{CleanupLimits, HistoryCleanup};
+use synthdev::service::run_place::RunOperation;
+use synthdev::service::run_resume::check_resumable;
 
 /// Another process of the same user.
 fn other_process(world: &World, project: &str) -> RuntimeHandle {
@@ -128,6 +130,13 @@ async fn what_is_no_conversation_to_reopen_says_what_to_do() {
         assert!(error.to_string().contains(message), "{error}");
         assert!(error.hint().unwrap().contains(&hint), "{error} {:?}", error.hint());
     }
+    // nor is it resumed as a run
+    let summary = there.summary(open.as_str()).unwrap();
+    let error = check_resumable(&there, &summary, &here, RunOperation::Resume, |_| true).unwrap_err();
+    assert_eq!(error.to_string(), format!("conversation {open} is open in another process"));
+    assert!(error.hint().unwrap().contains("leave it there with /exit"), "{:?}", error.hint());
+    let error = check_resumable(&there, &summary, "/elsewhere", RunOperation::Resume, |_| true).unwrap_err();
+    assert_eq!(error.hint(), Some(format!("synthdev -C {here} --resume {open}")));
     let unknown = find_conversation(&there, &here, "nothing-such").unwrap_err();
     assert!(matches!(unknown, ConversationError::Store(_)), "{unknown:?}");
 }

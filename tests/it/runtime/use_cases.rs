@@ -13,6 +13,8 @@ use synthdev::ports::worktree::{MergeError, WorktreePort};
 use synthdev::service::project_snapshots::{ProjectSnapshotError, SnapshotService};
 use synthdev::service::run_control::{ControlAction, RunControlOutcome, control_run};
 use synthdev::service::run_list::{RunListError, search_texts};
+use synthdev::service::run_place::RunOperation;
+use synthdev::service::run_resume::{ContinuingParty, RunResumeError, check_resumable, continuation_answers};
 use synthdev::service::run_start::{PreparedWorktree, RunStartError};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -122,4 +124,88 @@ fn nothing_is_left_of_a_worktree_whose_run_does_not_start() {
     let refused = PreparedWorktree::create(&world.handle, &trees, &program).err();
     assert!(matches!(refused, Some(RunStartError::Snapshot(_))), "{refused:?}");
     assert_eq!(trees.discarded.lock().unwrap().len(), 1);
+}
+
+fn failing_state() -> StateBody {
+    StateBody::Action(ActionSpec {
+        tool: "execute_terminal".into(),
+        risk: ToolRisk::Execute,
+        arguments: vec![(vec!["command".into()], ValueSource::Text("exit 3".into()))],
+        expect: ActionExpectation::Ok,
+    })
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_client_tries_failed_states_again_and_leaves_limits_to_the_user() {
+    let one = |work: StateBody| workflow(ParameterType::String, work, Vec::new(), Vec::new());
+    let mut limited = one(StateBody::Wait(WaitSpec::For(ValueSource::Value(json!(0)))));
+    Arc::get_mut(&mut limited).unwrap().limits.max_steps = 1;
+    // the workflow, how it stops, and for how many pauses the user and a client need give no answer
+    let rows = [
+        ("a failed state", one(failing_state()), RunStatus::Failed, Some(1), Some(1)),
+        (
+            "a failed branch beside a question",
+            two_branches([failing_state(), pause_state("Ship it?")]),
+            RunStatus::Failed,
+            Some(1),
+            Some(1),
+        ),
+        ("a limit", limited, RunStatus::Paused, Some(1), None),
+        ("a question", one(pause_state("Ship it?")), RunStatus::Paused, None, None),
+        (
+            "the end",
+            one(StateBody::Wait(WaitSpec::For(ValueSource::Value(json!(0))))),
+            RunStatus::Completed,
+            None,
+            None,
+        ),
+    ];
+    for (name, flow, status, by_user, by_client) in rows {
+        let mut world = World::new();
+        let mut spec = spec(&flow, false);
+        spec.approvals = spec.approvals.approving_all();
+        let run = world.handle.start(spec).unwrap();
+        assert_eq!(world.events_to_end().await.1, status, "{name}");
+        let summary = world.handle.summary(run.as_str()).unwrap();
+        for (party, expected) in [(ContinuingParty::User, by_user), (ContinuingParty::Client, by_client)] {
+            match (continuation_answers(&world.handle, &summary, party), expected) {
+                (Ok(answers), Some(expected)) => assert_eq!(answers.len(), expected, "{name}: {party:?}"),
+                (Err(RunResumeError::NotInterrupted { .. }), None) => {}
+                (answers, expected) => panic!("{name}: {answers:?}, not {expected:?}"),
+            }
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_not_taken_up_says_why_and_what_to_do() {
+    let world = World::new();
+    let run = world.start_run(&workflow(
+        ParameterType::String,
+        StateBody::Wait(WaitSpec::For(ValueSource::Value(json!(60)))),
+        Vec::new(),
+        Vec::new(),
+    ));
+    let store = Arc::new(SqliteStore::new(world.directory.path().join("data/runs.sqlite")));
+    let there = RuntimeHandle::new(RuntimePorts { store, ..world.ports.clone() }, RuntimeOptions::default());
+    let check = |handle: &RuntimeHandle, here: &str, operation: RunOperation, text: &str, hint: &str| {
+        let summary = handle.summary(run.as_str()).unwrap();
+        let refused = check_resumable(handle, &summary, here, operation, |_| true).unwrap_err();
+        let hints = refused.hint().unwrap_or_default();
+        assert_eq!(refused.to_string(), text);
+        assert!(hints.contains(hint), "{hints}");
+    };
+    let home = world.handle.summary(run.as_str()).unwrap().project;
+    let (resume, retry) = (RunOperation::Resume, RunOperation::Retry);
+    let own = std::process::id();
+    check(&world.handle, &home, resume, &format!("run {run} is running here"), "");
+    let driven = format!("run {run} is running in process {own}");
+    check(&there, &home, resume, &driven, &format!("synthdev runs pause {run}"));
+    check(&there, &home, retry, &format!("run {run} has not failed: it is running"), "runs show");
+    let elsewhere = format!("run {run} belongs to {home}");
+    check(&there, "/other", resume, &elsewhere, &format!("synthdev -C {home} resume {run}"));
+    check(&there, "/other", retry, &elsewhere, &format!("synthdev -C {home} runs retry {run}"));
+    let summary = world.handle.summary(run.as_str()).unwrap();
+    control_run(&world.handle, &summary, ControlAction::Cancel).await.unwrap();
+    check(&there, &home, resume, &format!("run {run} is cancelled"), &format!("runs rewind {run} --to STEP"));
 }

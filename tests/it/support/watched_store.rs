@@ -159,6 +159,10 @@ impl RunStore for Watched {
         self.inner.is_driver_of(run)
     }
 
+    fn driver_pid(&self, run: &RunId) -> Option<u32> {
+        self.inner.driver_pid(run)
+    }
+
     fn release(&self, run: &RunId) {
         self.inner.release(run)
     }

@@ -2,6 +2,7 @@
 //! backend.
 
 use synthdev::domain::journal::{RunProgress, RunSummary};
+use synthdev::domain::snapshot::RunWorktree;
 use synthdev::service::session::{
     ActionPreview, RunRequest, RunResponse, TimeTravelOutcome, TimeTravelRequest,
 };
@@ -194,7 +195,7 @@ fn the_list_looks_good_in_every_state() {
     rows[4] = run_row(4, "a_child_of_it", RunStatus::Running);
     rows[4].origin = Some(rows[6].id.clone());
     rows[5].cost_usd = None;
-    rows[7].other_project = Some("/other".into());
+    rows[7].place.other_project = Some("/other".into());
     let mut desk = opened_browser(rows, true);
     desk.key(KeyCode::Down);
     desk.check_shots("history_many");
@@ -460,8 +461,26 @@ fn what_is_not_possible_says_why() {
     check(&|row| row.can_retry = false, 't', "failed and cannot be retried");
     check(&status(RunStatus::Running), 'b', "cannot be rewound meanwhile");
     check(&|row| row.can_undo = false, 'u', "cannot be undone: no snapshot was taken before it started");
-    check(&|row| row.other_project = Some("/other".into()), 'r', "synthdev -C /other resume run000000001");
-    check(&|row| row.worktree = Some("/tree".into()), 'u', "works in a worktree of its own, /tree");
+    let other = |row: &mut RunRow| row.place.other_project = Some("/other".into());
+    check(&other, 'r', "belongs to /other: synthdev -C /other resume run000000001");
+    check(&other, 't', "synthdev -C /other runs retry run000000001");
+    check(&other, 'b', "synthdev -C /other runs rewind run000000001 --to STEP");
+    check(&other, 'f', "synthdev -C /other runs fork run000000001 --at STEP");
+    check(&other, 'u', "synthdev -C /other runs undo run000000001");
+    let isolated = |row: &mut RunRow| {
+        row.place.worktree = Some(RunWorktree { path: "/tree".into(), ..RunWorktree::unknown() });
+    };
+    check(
+        &isolated,
+        'u',
+        "works in a worktree of its own, /tree: discard its files with: synthdev runs discard",
+    );
+    check(&isolated, 'b', "this needs a step: Enter opens the run");
+    check(
+        &|row| row.place.worktree = Some(RunWorktree::unknown()),
+        'u',
+        "was lost when the history was salvaged",
+    );
     check(&|_| {}, 'f', "this needs a step: Enter opens the run");
     check(&|_| {}, 'w', "why needs a step");
     // something works here

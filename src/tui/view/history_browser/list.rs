@@ -133,7 +133,7 @@ pub(super) fn draw_list(model: &UiModel, archive: &HistoryBrowser, area: Rect, f
 /// What is known of the chosen run.
 pub(super) fn selected_run_note(archive: &HistoryBrowser) -> String {
     let Some(row) = archive.list.chosen_run() else { return String::new() };
-    match &row.other_project {
+    match &row.place.other_project {
         Some(project) => format!("{} · {project}", row.status_text),
         None => row.status_text.clone(),
     }

@@ -66,12 +66,19 @@ fn files_go_back_only_where_the_run_worked() {
     ];
     for (arguments, command) in rows {
         let ran = past.run_program(&[&["-C", &at, "runs"], arguments, &["--yes"]].concat()).code(2);
-        assert!(
-            ran.stderr.contains(&format!("hint: synthdev -C {project} runs {command}")),
-            "{}",
-            ran.stderr
-        );
+        let belongs = format!("run {} belongs to {project}\nhint: ", past.run);
+        let hint = format!("{belongs}synthdev -C {project} runs {command}\n");
+        assert!(ran.stderr.ends_with(&hint), "{}", ran.stderr);
     }
+    let shown = past.run_program(&["-C", &at, "runs", "show", &past.run]).code(0).stdout;
+    assert!(shown.contains(&format!("(undo: synthdev -C {project} runs undo {})", past.run)), "{shown}");
+    let (here, aside) = (past.world.project(), past.world.root().join("aside"));
+    std::fs::rename(&here, &aside).unwrap();
+    let ran = past.world.command(&["runs", "rewind", &past.run, "--to", "3"]).current_dir(&other).output();
+    std::fs::rename(&aside, &here).unwrap();
+    let said = String::from_utf8(ran.unwrap().stderr).unwrap();
+    let missing = format!("run {} belongs to {project}, which is not on this machine", past.run);
+    assert!(said.contains(&missing), "{said}");
     assert_eq!(std::fs::read_to_string(other.join("mine.txt")).unwrap(), "mine");
     assert_eq!((past.names().len(), past.status(&past.run)), (3, "completed".to_owned()));
     // without files it can go back from anywhere, and goes on at home
