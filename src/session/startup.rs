@@ -51,7 +51,11 @@ pub fn run_interactive(context: StartContext, opening: TuiStartup) -> Result<u8>
     let shown = matches!(opening.script, Some((_, "demo")));
     let demo = opening.start.as_ref().filter(|_| shown).map(|(name, _)| name.clone());
     let (script, overrides) = match opening.script {
-        Some((script, who)) => (Some(script), context.scripted_overrides(who)),
+        Some((script, who)) => {
+            // what the screen names is what answers, whichever model is configured
+            let overrides = context.scripted_model_overrides(who, script.model_name());
+            (Some(script), overrides)
+        }
         None => (None, context.overrides.clone()),
     };
     let (linear, read) = (context.line_mode, Mutex::new(definition_stamps(&context)));
