@@ -8,9 +8,6 @@ use anyhow::{Context, Result};
 pub use synthdev_adapters::file_io::UserDirs;
 use synthdev_settings::layers::read_layers::SettingOverrides;
 
-/// The levels that a model is set for.
-const LEVELS: [&str; 3] = ["base", "smart", "fast"];
-
 /// What a front-end was told when it was started.
 #[derive(Default)]
 pub struct StartOptions {
@@ -84,19 +81,10 @@ impl StartContext {
         })
     }
 
-    /// The same, and every level names the script as its model.
-    pub fn scripted_model_overrides(&self, flag: &str, model: &str) -> SettingOverrides {
-        let mut overrides = self.scripted_overrides(flag);
-        for level in LEVELS {
-            overrides.set_override(&format!("levels.{level}.model"), model, flag);
-        }
-        overrides
-    }
-
     /// Every level answers from the scripted replies.
     pub fn scripted_overrides(&self, flag: &str) -> SettingOverrides {
         let mut overrides = self.overrides.clone();
-        for level in LEVELS {
+        for level in ["base", "smart", "fast"] {
             overrides.set_override(&format!("levels.{level}.provider"), "scripted", flag);
         }
         overrides

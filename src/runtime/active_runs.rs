@@ -16,7 +16,7 @@ use synthdev_ports::tool::ToolPort;
 
 #[derive(Default)]
 pub(super) struct ActiveRuns {
-    driven: Mutex<HashMap<RunId, DrivenRun>>,
+    driven: Mutex<HashMap<RunId, ActiveRunEntry>>,
     /// Notified when this process stops driving a run.
     run_left: Notify,
     listener: Mutex<Option<ControlListenerTask>>,
@@ -25,7 +25,7 @@ pub(super) struct ActiveRuns {
 }
 
 /// A run that this process drives.
-struct DrivenRun {
+struct ActiveRunEntry {
     inbox_sender: UnboundedSender<DriverMessage>,
     /// Which its agents use: the configuration may have changed since.
     tools: Arc<dyn ToolPort>,
@@ -40,7 +40,7 @@ impl Drop for ControlListenerTask {
 }
 
 impl ActiveRuns {
-    fn lock_runs(&self) -> MutexGuard<'_, HashMap<RunId, DrivenRun>> {
+    fn lock_runs(&self) -> MutexGuard<'_, HashMap<RunId, ActiveRunEntry>> {
         self.driven.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -59,7 +59,7 @@ impl ActiveRuns {
         inbox_sender: UnboundedSender<DriverMessage>,
         tools: Arc<dyn ToolPort>,
     ) {
-        self.lock_runs().insert(run, DrivenRun { inbox_sender, tools });
+        self.lock_runs().insert(run, ActiveRunEntry { inbox_sender, tools });
     }
 
     /// The tools of a run that this process drives.
@@ -119,7 +119,7 @@ impl ActiveRuns {
         loop {
             let mut left = pin!(self.run_left.notified());
             left.as_mut().enable();
-            let same = |known: &DrivenRun| known.inbox_sender.same_channel(inbox_sender);
+            let same = |known: &ActiveRunEntry| known.inbox_sender.same_channel(inbox_sender);
             if !self.lock_runs().get(run).is_some_and(same) {
                 return;
             }

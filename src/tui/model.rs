@@ -338,7 +338,7 @@ impl UiModel {
         CostLedger { entries: runs.chain(self.side_query_costs.entries.iter()).collect() }
     }
 
-    /// Texts for the workflow in front, or for the conversation, that nobody has read.
+    /// Whether texts for the workflow in front, or for the conversation, were not read yet.
     pub fn has_unread(&self) -> bool {
         let front = self.workflow.as_ref().or(self.chat.as_ref()).and_then(|id| self.find_run(id));
         front.is_some_and(|run| !run.is_over && !run.outbox.is_empty())

@@ -6,6 +6,7 @@
 //! more than a few running commands at once.
 
 mod command_output;
+mod running;
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
@@ -15,8 +16,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
-use futures_util::StreamExt as _;
-use futures_util::stream::FuturesUnordered;
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::sync::{Notify, watch};
@@ -27,7 +26,6 @@ use crate::file_io::{ensure_private_directory, write_private};
 use command_output::CommandOutput;
 pub(super) use command_output::OutputPiece;
 use synthdev_domain::ids::RunId;
-use synthdev_domain::tool::RunningCommand;
 
 /// Commands of a run that run at the same time.
 const MOST_RUNNING: usize = 8;
@@ -215,21 +213,6 @@ impl BackgroundCommands {
         Ok(self.commands_of(&mut runs, run)?.commands.values().cloned().collect())
     }
 
-    /// Those of a run that run now; nothing is read from the disk.
-    pub(super) fn running(&self, run: &RunId) -> Vec<Arc<BackgroundCommand>> {
-        let runs = self.lock_runs();
-        let all = runs.get(run).into_iter().flat_map(|of_run| of_run.commands.values());
-        all.filter(|command| command.progress().end.is_none()).cloned().collect()
-    }
-
-    /// Until one of those has ended.
-    pub(super) async fn wait_end(&self, run: &RunId) {
-        let running = self.running(run);
-        let ends = running.iter().map(|command| command.wait_until(Duration::MAX, |now| now.end.is_some()));
-        let mut ends: FuturesUnordered<_> = ends.collect();
-        ends.next().await;
-    }
-
     /// Ends the commands of a run, and waits for their end. `is_final`: what they printed is removed.
     pub(super) async fn end_run(&self, run: &RunId, is_final: bool) {
         let of_run = self.lock_runs().remove(run);
@@ -382,12 +365,6 @@ impl BackgroundCommand {
     /// What the model calls it.
     pub(super) fn id(&self) -> String {
         format!("c{}", self.number)
-    }
-
-    /// As a user sees it.
-    pub(super) fn to_running(&self) -> RunningCommand {
-        let elapsed_ms = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
-        RunningCommand { id: self.id(), command: self.record.command.clone(), elapsed_ms }
     }
 
     pub(super) fn record(&self) -> &CommandRecord {

@@ -25,7 +25,7 @@ mod prompt_keys;
 mod requests;
 mod run_actions;
 
-pub(super) use acting_keys::acts_in;
+pub(super) use acting_keys::acts_in_front;
 use requests::{next_query_number, query_command};
 
 /// `/history`, and its key.

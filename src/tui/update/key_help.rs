@@ -59,8 +59,7 @@ fn focused_key_help(model: &UiModel) -> Option<KeyHelp> {
     let of_place = |title: &str| KeyHelp::new(format!("Keys of {title}"), keymap.active_rows(now));
     match model.focused_layer() {
         ScreenLayer::HistoryBrowser => {
-            let browser = model.history_browser.as_deref()?;
-            let rows = keymap.rows_that_act(now, |action| history_browser::acts_in(browser, action));
+            let rows = keymap.rows_that_act(now, |action| history_browser::acts_in_front(model, action));
             Some(KeyHelp::new("Keys of the history".to_owned(), rows))
         }
         ScreenLayer::FocusedPane => {

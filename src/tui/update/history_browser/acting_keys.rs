@@ -3,9 +3,15 @@
 use crate::history_browser::HistoryBrowser;
 use crate::keymap::KeyAction;
 use crate::layout::PaneKind;
+use crate::model::UiModel;
 
-/// Whether the action does something now. Keep it as `keys` acts.
-pub fn acts_in(browser: &HistoryBrowser, action: KeyAction) -> bool {
+/// Whether the action does something now.
+pub fn acts_in_front(model: &UiModel, action: KeyAction) -> bool {
+    model.history_browser.as_deref().is_some_and(|browser| acts_in(browser, action))
+}
+
+/// Keep it as `keys` acts.
+fn acts_in(browser: &HistoryBrowser, action: KeyAction) -> bool {
     let is_page = browser.page.is_some();
     let is_comparison = browser.comparison.is_some() && !is_page;
     let is_run = browser.run.is_some() && !is_page && !is_comparison;
