@@ -72,11 +72,8 @@ pub fn on_key(model: &mut UiModel, press: KeyPress) -> Option<Vec<UiCommand>> {
         return Some(in_draft(model, key));
     }
     let guarded = is_guarded(model, at);
-    let searched = model.panes.is_search_typed();
+    let begun = has_begun_text(model, key);
     let dialog = model.dialogs.front_mut()?;
-    // words for the input box, or for the search in a pane, are no answers
-    let is_early = dialog.early_letter.is_some() && dialog.is_early_answer(&model.composer.text());
-    let begun = searched || !model.composer.is_empty() && !is_early;
     if !model.composer.is_empty() && changes_text(key) {
         // it continues the text in the box
         (dialog.is_armed, dialog.typed_at) = (false, Some(at));
@@ -112,6 +109,17 @@ pub fn on_key(model: &mut UiModel, press: KeyPress) -> Option<Vec<UiCommand>> {
         return (key.code == KeyCode::Enter && dialog_keys::refuse_words(model)).then(Vec::new);
     }
     Some(answer_question(model, press))
+}
+
+/// Words for the input box, or for the search in a pane, are no answers. An answer that came too early is no text, and
+/// makes room for a command.
+fn has_begun_text(model: &mut UiModel, key: KeyEvent) -> bool {
+    let text = model.composer.text();
+    let is_early = model.dialogs.front().is_some_and(|dialog| dialog.is_early_answer(&text));
+    if is_early && key.code == KeyCode::Char('/') {
+        model.composer.set_text("");
+    }
+    model.panes.is_search_typed() || !text.is_empty() && !is_early
 }
 
 /// No answer yet. A letter is for the input box: it may begin a text, and nothing that is typed is lost.

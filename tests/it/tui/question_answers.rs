@@ -79,6 +79,12 @@ fn a_key_counts_half_a_second_after_the_question_has_appeared() {
     }
     press(&mut desk, 800, KeyCode::Char('y'));
     assert_eq!((desk.take_commands(), desk.model.composer.text()), (vec![allow(20)], String::new()));
+    // a command is none of it
+    let mut desk = self::desk(vec![command(20, "ls")]);
+    press(&mut desk, 200, KeyCode::Char('n'));
+    press(&mut desk, 900, KeyCode::Char('/'));
+    assert_eq!((desk.model.dialogs.len(), desk.model.composer.text().as_str()), (1, "/"));
+    desk.take_commands();
     // a text that begins while the question opens is a text
     let mut desk = self::desk(vec![command(20, "ls")]);
     for c in "yes please".chars() {
