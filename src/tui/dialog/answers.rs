@@ -81,7 +81,7 @@ impl QuestionDialog {
         let row = AnswerChoice::row;
         let mut rows = vec![row('y', "allow once", Once)];
         if self.step {
-            rows.push(row('s', "allow this step for the rest of the run", Session));
+            rows.push(row('s', "allow this step for the rest of this run", Session));
         } else {
             rows.push(row('s', "allow this tool for this session", Session));
             rows.push(row('a', "always: a rule in your settings, shown first", Always));
