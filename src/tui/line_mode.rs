@@ -45,7 +45,7 @@ pub async fn run_line_mode(session: SessionOptions) -> io::Result<Option<Externa
     let (mut model, first) =
         initial_model(session.facts, session.start, session.trust, &session.banner_lines, plain);
     (model.line_mode, model.reduced_motion, model.keymap) = (true, true, session.keymap);
-    model.details = session.details;
+    (model.details, model.is_demo) = (session.details, session.is_demo);
     if session.setup.is_some() {
         model.add_item(TranscriptItem::note_item("no model is set up: synthdev configure sets one up"));
     }

@@ -93,6 +93,8 @@ pub struct UiModel {
     pub runs_left: Vec<(String, RunId)>,
     /// A conversation was open when the user left.
     pub chat_left: bool,
+    /// The project is removed at the end.
+    pub is_demo: bool,
     /// A letter answered a question; what follows without a pause may be the rest of the word.
     pub tail: bool,
     /// What waits for the answer to the trust question, in its order.
