@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::error_text::to_slash_commands;
 use super::past_runs::{list_error_text, store_error_text, with_hint};
-use super::ui_settings::load_definition;
+use super::ui_settings::{declared_agents, load_definition, run_agents};
 use crate::run_exporter::RunExporter;
 use synthdev_bootstrap::start_context::StartContext;
 use synthdev_bootstrap::wiring::WiredRuntime;
@@ -161,6 +161,7 @@ impl TuiHistoryReader {
             facts,
             steps: walk.into_steps(),
             timeline,
+            agents: declared_agents(&record.program),
         }))
     }
 
@@ -177,9 +178,10 @@ impl TuiHistoryReader {
     }
 
     fn step_text(&self, run: &RunId, step: u32) -> Result<HistoryText, String> {
+        let agents = run_agents(self.handle(), run);
         let told = self.handle().replay_events(
             run.as_str(),
-            || StepDetailsBuilder::new(run, step),
+            || StepDetailsBuilder::new(run, step, &agents),
             StepDetailsBuilder::apply_event,
         );
         let (record, fold) = told.map_err(|error| store_error_text(&error))?;

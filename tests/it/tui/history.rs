@@ -450,7 +450,7 @@ fn long_past(kept: usize) -> (PastRun, PastRun) {
     let last = events.split_off(events.len() - kept);
     let mut run = summary("r1", "coder_reviewer", RunStatus::Interrupted, 0);
     run.progress.path = vec!["code".into()];
-    let seen = from_preview(&run, RunPreview { events: last.clone(), ..RunPreview::default() });
+    let seen = from_preview(&run, RunPreview { events: last.clone(), ..RunPreview::default() }, &[]);
     events.extend(last);
     (seen, fold_events(&RunId::from("r1"), events, ledger(100)))
 }
