@@ -71,8 +71,9 @@ pub(crate) fn load_past_run(
     let id = &summary.id;
     let agents = run_agents(&wired.handle, id);
     let begin = || PastRunBuilder::new(id).with_agents(&agents);
-    let told =
-        wired.handle.replay_events(id.as_str(), begin, |past, at, event| past.apply_event(at, event.event));
+    let told = wired
+        .handle
+        .replay_events_and_approvals(id.as_str(), begin, |past, at, event| past.apply_event(at, event.event));
     let (record, folding) = told.map_err(|error| store_error_text(&error))?;
     let windows = model_windows(&record.program);
     Ok(with_location(folding.into_past_run(record.ledger), &summary, windows))

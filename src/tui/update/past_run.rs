@@ -72,6 +72,11 @@ impl PastRunBuilder {
             return;
         }
         self.scratch_model.now = self.scratch_model.now.max(at);
+        if matches!(event, RunEvent::ApprovalAsked { .. }) {
+            // it was waited for: that is in the chart and the times, and asks nothing any more
+            self.scratch_model.runs.iter_mut().for_each(|view| view.apply_event(at, &event));
+            return;
+        }
         run_events::on_published_event(&mut self.scratch_model, &self.run, at, event);
         let agents = std::mem::take(&mut self.declared_agents);
         match self.scratch_model.runs.first_mut() {
@@ -206,6 +211,7 @@ fn view_before_events(summary: &RunSummary, before: OmittedEvents, agents: &[Str
     }
     view.snapshot = before.snapshot.map(|id| one_line(&id.as_str().chars().take(8).collect::<String>()));
     (view.busy_since, view.worked_ms, view.last_event_at) = (before.since, before.worked_ms, before.last_at);
+    view.times.begin_later(summary.started, view.last_event_at);
     // its next state is not its first
     view.path.extend(summary.progress.path.first().map(|state| one_line(state)));
     view
