@@ -354,6 +354,11 @@ impl UiModel {
             .is_some_and(|run| !run.is_over && !run.stopped_at.is_empty())
     }
 
+    /// What Esc is called: a line is typed for it where lines come and go.
+    pub fn escape_word(&self) -> &'static str {
+        if self.line_mode { "/esc" } else { "Esc" }
+    }
+
     /// The question in front wants a text, which is typed into the input box.
     pub fn is_answer_written(&self) -> bool {
         self.dialogs.front().is_some_and(QuestionDialog::is_written)

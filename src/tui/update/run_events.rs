@@ -342,8 +342,9 @@ fn on_text_queued(model: &mut UiModel, run: &RunId, text: String, title: &str) {
     if let Some(view) = model.run_mut(run).filter(|view| !view.outbox.contains(&text)) {
         view.outbox.push_back(text);
     }
+    let back = if model.line_mode { "/pending drop N takes it back" } else { "Up takes it back" };
     model.add_item(TranscriptItem::note_item(&format!(
-        "{title}: the workflow reads it at its next pause, or gives it back when it ends · Up takes it back"
+        "{title}: the workflow reads it at its next pause, or gives it back when it ends · {back}"
     )));
 }
 
