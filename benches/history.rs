@@ -117,7 +117,7 @@ fn glance(file: &Path) -> f64 {
     if let Some(seen) = seen {
         update_model(
             &mut model,
-            UiMessage::Displayed(DisplayResponse::Preview(Box::new(from_preview(&summary, seen)))),
+            UiMessage::Displayed(DisplayResponse::Preview(Box::new(from_preview(&summary, seen, &[])))),
         );
     }
     view::arrange_screen(&mut model);

@@ -46,19 +46,35 @@ pub(crate) fn run_demo(context: &StartContext, headless: bool) -> Result<u8> {
     if headless {
         return run_headless(&context, &project);
     }
+    let _removed_at_end = SampleProject(project.clone());
     let opening = TuiStartup {
         script: Some((demo_script()?, "demo")),
         start: Some((WORKFLOW.to_owned(), TASK.to_owned())),
         conversation: None,
-        banner: banner_lines(&project),
+        banner: banner_lines(&project, " until you leave"),
         setup: false,
     };
     synthdev_session::run_interactive(context, opening)
 }
 
-fn banner_lines(project: &Path) -> Vec<String> {
+/// The project of a demo on the screen: what could be done with it later, continuing its run, needs the demo's script.
+struct SampleProject(PathBuf);
+
+impl Drop for SampleProject {
+    fn drop(&mut self) {
+        if let Err(error) = std::fs::remove_dir_all(&self.0) {
+            print_stderr(format!(
+                "warning: the sample project {} could not be removed: {error}",
+                self.0.display()
+            ));
+        }
+    }
+}
+
+/// `how_long` the project stays.
+fn banner_lines(project: &Path, how_long: &str) -> Vec<String> {
     let mut lines: Vec<String> = HONEST.iter().map(|line| (*line).to_owned()).collect();
-    lines.push(format!("The sample project is in {}", project.display()));
+    lines.push(format!("The sample project is in {}{how_long}", project.display()));
     lines
 }
 
@@ -70,7 +86,7 @@ fn demo_script() -> Result<ScriptedModel> {
 }
 
 fn run_headless(context: &StartContext, project: &Path) -> Result<u8> {
-    for line in banner_lines(project) {
+    for line in banner_lines(project, "") {
         print_stderr(line);
     }
     print_stderr("");
@@ -110,6 +126,7 @@ fn ending_text(report: &FinalReport, project: &Path) -> String {
             "snapshot  {snapshot}\nundo      synthdev -C {at} snapshot restore {snapshot}\n"
         ));
     }
+    text.push_str(&format!("project   {} (it stays: remove it when you have seen it)\n", project.display()));
     text
 }
 

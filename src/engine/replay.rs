@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::effect::Effect;
-use super::event::StepEvent;
+use super::event::{RunEvent, StepEvent};
 use super::input::Input;
 use super::machine::Machine;
 use super::pending_requests::{PendingEffect, PendingRequests};
@@ -118,12 +118,14 @@ pub struct StepwiseReplay {
     pub machine: Machine,
     pub events: Vec<(Timestamp, StepEvent)>,
     pending_requests: PendingRequests,
+    tells_approvals: bool,
 }
 
 impl StepwiseReplay {
     pub fn new(spec: Arc<RunSpec>) -> Self {
         let machine = Machine::new(spec);
-        Self { machine, events: Vec::new(), pending_requests: PendingRequests::default() }
+        let pending_requests = PendingRequests::default();
+        Self { machine, events: Vec::new(), pending_requests, tells_approvals: false }
     }
 
     /// A replay that will be fed exactly these inputs, to the last: it skips building the requests that models and
@@ -149,7 +151,13 @@ impl StepwiseReplay {
         } else {
             answered
         }));
-        Self { machine, events: Vec::new(), pending_requests }
+        Self { machine, events: Vec::new(), pending_requests, tells_approvals: false }
+    }
+
+    /// As `StreamingReplay::with_asked_approvals`.
+    #[must_use]
+    pub fn with_asked_approvals(self, wanted: bool) -> Self {
+        Self { tells_approvals: wanted, ..self }
     }
 
     /// The same, but for one call, which is put together to be looked at.
@@ -180,11 +188,15 @@ impl StepwiseReplay {
         let answered = input.answered_call();
         let output = self.machine.handle_input(at, input);
         self.pending_requests.after_input(answered, &self.machine);
+        let from = self.events.len();
+        self.events.extend(output.events.into_iter().map(|event| (at, event)));
+        if self.tells_approvals {
+            let asked = output.effects.iter().filter_map(RunEvent::from_asked_approval);
+            self.events.extend(asked.map(|event| (at, event.into())));
+        }
         for effect in output.effects {
             self.pending_requests.add_effect(effect);
         }
-        let from = self.events.len();
-        self.events.extend(output.events.into_iter().map(|event| (at, event)));
         &self.events[from..]
     }
 
@@ -195,7 +207,7 @@ impl StepwiseReplay {
 
     pub fn finish(mut self) -> ReplayResult {
         self.machine.skip_calls(Arc::default());
-        let Self { machine, events, pending_requests } = self;
+        let Self { machine, events, pending_requests, .. } = self;
         ReplayResult { machine, events, pending_requests }
     }
 }

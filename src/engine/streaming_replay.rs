@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use super::event::StepEvent;
+use super::event::{RunEvent, StepEvent};
 use super::input::Input;
 use super::machine::Machine;
 use super::replay::{gives_agent_budget, is_program_bounded};
@@ -32,6 +32,7 @@ pub struct StreamingReplay {
     held_input: Option<(Timestamp, Input)>,
     /// The held input reads old entries: nothing is dropped before it.
     held_looks_back: bool,
+    tells_approvals: bool,
 }
 
 /// See [`StreamingReplay::with_compaction`].
@@ -56,7 +57,14 @@ impl StreamingReplay {
             was_compacted: false,
             held_input: None,
             held_looks_back: false,
+            tells_approvals: false,
         }
+    }
+
+    /// Also tells which approvals were asked for. A machine has no such event: it is published where a question is shown.
+    #[must_use]
+    pub fn with_asked_approvals(self) -> Self {
+        Self { tells_approvals: true, ..self }
     }
 
     /// Drops entries that no prompt shows any more, each time after so many inputs.
@@ -126,6 +134,13 @@ impl StreamingReplay {
     fn feed_machine(&mut self, at: Timestamp, input: Input, told: ReplayEventSink<'_>) {
         let mut output = self.machine.handle_input(at, input);
         output.events.drain(..).for_each(|event| told(at, event));
+        if self.tells_approvals {
+            output
+                .effects
+                .iter()
+                .filter_map(RunEvent::from_asked_approval)
+                .for_each(|event| told(at, event.into()));
+        }
         self.machine.recycle_output(output);
         let is_due = self.inputs_fed.is_multiple_of(self.compaction_interval);
         if self.skips_requests && is_due && !self.held_looks_back {

@@ -7,7 +7,7 @@ use super::handle::RuntimeHandle;
 pub use super::interrupted_restore::inconsistent_files_error;
 use super::journal_replay::{self, JournaledRun};
 use super::preview::RunPreview;
-use super::read_history::{self, AnswerRetention, ReplayedHistory};
+use super::read_history::{self, ReplayWishes, ReplayedHistory};
 use synthdev_domain::context::statistics::ContextStatistics;
 use synthdev_domain::cost::CostLedger;
 use synthdev_domain::ids::{CallId, RunId, Timestamp};
@@ -87,7 +87,8 @@ impl RuntimeHandle {
     /// Unknown id, unreadable rows, or a run of a newer program.
     pub fn load_record(&self, id: &str) -> Result<RunRecord, StoreError> {
         let tell = |events: &mut Vec<_>, at, event| events.push((at, event));
-        let (record, events) = self.replay_record(id, AnswerRetention::Kept, Vec::new, tell)?;
+        let wishes = ReplayWishes { keeps_answers: true, ..ReplayWishes::default() };
+        let (record, events) = self.replay_record(id, wishes, Vec::new, tell)?;
         Ok(RunRecord { events, ..record })
     }
 
@@ -103,7 +104,21 @@ impl RuntimeHandle {
         begin: impl Fn() -> T,
         tell: impl FnMut(&mut T, Timestamp, StepEvent),
     ) -> Result<(RunRecord, T), StoreError> {
-        self.replay_record(id, AnswerRetention::Left, begin, tell)
+        self.replay_record(id, ReplayWishes::default(), begin, tell)
+    }
+
+    /// The same, with each approval that was asked for: without them a wait for one has no beginning.
+    ///
+    /// # Errors
+    /// The run is unknown, or its journal cannot be read.
+    pub fn replay_events_and_approvals<T>(
+        &self,
+        id: &str,
+        begin: impl Fn() -> T,
+        tell: impl FnMut(&mut T, Timestamp, StepEvent),
+    ) -> Result<(RunRecord, T), StoreError> {
+        let wishes = ReplayWishes { tells_approvals: true, ..ReplayWishes::default() };
+        self.replay_record(id, wishes, begin, tell)
     }
 
     /// How much is in each conversation of a run, as it stands; accepts a unique prefix of its id.
@@ -113,10 +128,10 @@ impl RuntimeHandle {
     pub fn context_statistics(&self, id: &str) -> Result<(RunSummary, Vec<ContextStatistics>), StoreError> {
         let store = &*self.ports().store;
         let summary = store.find(id)?;
-        let seen = read_history::replay_history(store, &summary.id, AnswerRetention::Left, &mut |_, _| {})?;
+        let seen = read_history::replay_history(store, &summary.id, ReplayWishes::default(), &mut |_, _| {})?;
         let machine = match seen {
             Some(looked) => looked.machine,
-            None => replay_history(&journal_replay::load_journaled_run(store, &summary.id)?).0.machine,
+            None => replay_history(&journal_replay::load_journaled_run(store, &summary.id)?, false).0.machine,
         };
         Ok((summary, machine.context_statistics()))
     }
@@ -124,22 +139,22 @@ impl RuntimeHandle {
     fn replay_record<T>(
         &self,
         id: &str,
-        answers: AnswerRetention,
+        wishes: ReplayWishes,
         begin: impl Fn() -> T,
         mut tell: impl FnMut(&mut T, Timestamp, StepEvent),
     ) -> Result<(RunRecord, T), StoreError> {
         let summary = self.ports().store.find(id)?;
         let store = &*self.ports().store;
         let mut listener = begin();
-        let seen = read_history::replay_history(store, &summary.id, answers, &mut |at, event| {
+        let seen = read_history::replay_history(store, &summary.id, wishes, &mut |at, event| {
             tell(&mut listener, at, event)
         })?;
         let ReplayedHistory { machine, answers, unanswered_intents: open, pending_restore: restoring } =
             match seen {
                 Some(looked) => looked,
                 None => {
-                    let (looked, events) =
-                        replay_history(&journal_replay::load_journaled_run(store, &summary.id)?);
+                    let journaled = journal_replay::load_journaled_run(store, &summary.id)?;
+                    let (looked, events) = replay_history(&journaled, wishes.tells_approvals);
                     listener = begin();
                     events.into_iter().for_each(|(at, event)| tell(&mut listener, at, event));
                     looked
@@ -162,8 +177,12 @@ impl RuntimeHandle {
 }
 
 /// Replays the whole journal at once, for a rewound run and the like.
-fn replay_history(journaled_run: &JournaledRun) -> (ReplayedHistory, Vec<(Timestamp, StepEvent)>) {
-    let ReplayResult { machine, events, pending_requests } = journaled_run.replay();
+fn replay_history(
+    journaled_run: &JournaledRun,
+    asked_approvals: bool,
+) -> (ReplayedHistory, Vec<(Timestamp, StepEvent)>) {
+    let ReplayResult { machine, events, pending_requests } =
+        journaled_run.replay_for_readers(asked_approvals);
     let waits = pending_requests.effects(&machine).filter_map(Effect::call).collect::<Vec<_>>();
     let open = journaled_run
         .intents

@@ -141,11 +141,16 @@ impl JournaledRun {
 
     /// Feeds all of it to a new machine. What was answered is not asked for again.
     pub(super) fn replay(&self) -> ReplayResult {
+        self.replay_for_readers(false)
+    }
+
+    /// `asked_approvals`: also tells which approvals were asked for.
+    pub(super) fn replay_for_readers(&self, asked_approvals: bool) -> ReplayResult {
         let replay = StepwiseReplay::skipping_answered(
             Arc::clone(&self.spec),
             self.entries.iter().map(|entry| &entry.input),
         );
-        self.play_on(replay, self.entries.len(), |_, _, _| true)
+        self.play_on(replay.with_asked_approvals(asked_approvals), self.entries.len(), |_, _, _| true)
     }
 
     /// Feeds the first inputs; `told` gets each with the events that it caused, and may stop the replay.

@@ -23,6 +23,8 @@ pub(super) fn changed_progress(
             || last.snapshot != progress.snapshot
             || last.pauses != progress.pauses
             || last.title != progress.title
+            // from now on its price is unknown
+            || last.cost_usd.is_some() != progress.cost_usd.is_some()
             || progress.updated.0.saturating_sub(last.updated.0) >= STALE_MS
     });
     news.then(|| last.insert(progress).clone())

@@ -34,11 +34,13 @@ pub(super) struct ReplayedHistory {
     pub(super) pending_restore: Option<PendingRestore>,
 }
 
-/// Whether answers of the user are kept: in a conversation they are half of the text.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum AnswerRetention {
-    Kept,
-    Left,
+/// What a reader wants besides the events of the machine.
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct ReplayWishes {
+    /// Answers of the user are kept: in a conversation they are half of the text.
+    pub(super) keeps_answers: bool,
+    /// Approvals that were asked for are told, too.
+    pub(super) tells_approvals: bool,
 }
 
 /// A message of the reading thread.
@@ -54,7 +56,7 @@ enum HistoryChunk {
 pub(super) fn replay_history(
     store: &dyn RunStore,
     run: &RunId,
-    wanted: AnswerRetention,
+    wanted: ReplayWishes,
     told: ReplayEventSink<'_>,
 ) -> Result<Option<ReplayedHistory>, StoreError> {
     let (hand_over, parts) = sync_channel(AHEAD);
@@ -87,15 +89,18 @@ pub(super) fn note_answers(input: &Input, answers: &mut BTreeMap<CallId, UserAns
 
 fn feed_replay(
     parts: &Receiver<HistoryChunk>,
-    wanted: AnswerRetention,
+    wanted: ReplayWishes,
     told: ReplayEventSink<'_>,
 ) -> Option<(Machine, BTreeMap<CallId, UserAnswer>)> {
     let Ok(HistoryChunk::Definition(spec)) = parts.recv() else { return None };
     let mut look = StreamingReplay::new(spec);
+    if wanted.tells_approvals {
+        look = look.with_asked_approvals();
+    }
     let mut answers = BTreeMap::new();
     while let Ok(HistoryChunk::Inputs(inputs)) = parts.recv() {
         for (at, input) in inputs {
-            if wanted == AnswerRetention::Kept {
+            if wanted.keeps_answers {
                 note_answers(&input, &mut answers);
             }
             if look.feed_input(at, input, told) == Err(NeedsFullReplay) {

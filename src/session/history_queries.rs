@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::error_text::to_slash_commands;
 use super::past_runs::{list_error_text, store_error_text, with_hint};
-use super::ui_settings::load_definition;
+use super::ui_settings::{declared_agents, load_definition, run_agents};
 use crate::run_exporter::RunExporter;
 use synthdev_bootstrap::start_context::StartContext;
 use synthdev_bootstrap::wiring::WiredRuntime;
@@ -20,7 +20,7 @@ use synthdev_domain::number_format::format_duration;
 use synthdev_domain::workflow::plain_text;
 use synthdev_runtime::handle::RuntimeHandle;
 use synthdev_service::run_agents::{StartedAgent, StartedAgentsBuilder};
-use synthdev_service::run_events::record_event;
+use synthdev_service::run_events::{RunEvent, record_event};
 use synthdev_service::run_files::{RunFiles, StepFileChanges};
 use synthdev_service::run_list::{self, FoundRun, FoundRuns, WordSearch};
 use synthdev_service::run_reports::{
@@ -36,6 +36,7 @@ use synthdev_tui::history_browser::{
     RunGraphFacts, RunListCursor, RunRow,
 };
 use synthdev_tui::report::history::history_run_row;
+use synthdev_tui::run_view::run_times::RunTimes;
 use synthdev_tui::run_view::timeline::RunTimeline;
 use synthdev_tui::transcript::item::{ItemTone, TranscriptBlock, TranscriptItem};
 use synthdev_tui::update::past_run::call_details::CallDetailsBuilder;
@@ -143,13 +144,24 @@ impl TuiHistoryReader {
         if known == Some((now.updated, now.status)) {
             return Ok(None);
         }
-        let begin = || (StepListBuilder::default(), StartedAgentsBuilder::default(), RunTimeline::default());
-        let told = self.handle().replay_events(run.as_str(), begin, |(walk, agents, timeline), at, event| {
-            walk.apply_event(at, &event);
-            agents.apply_event(at, &event);
-            timeline.apply_event(at, &event);
-        });
-        let (record, (walk, agents, mut timeline)) = told.map_err(|error| store_error_text(&error))?;
+        let begin = || {
+            let (timeline, times) = (RunTimeline::default(), RunTimes::default());
+            (StepListBuilder::default(), StartedAgentsBuilder::default(), timeline, times)
+        };
+        let told = self.handle().replay_events_and_approvals(
+            run.as_str(),
+            begin,
+            |(walk, agents, timeline, times), at, event| {
+                timeline.apply_event(at, &event);
+                times.apply_event(at, &event);
+                // an approval that was asked for belongs to no step: its answer does
+                if !matches!(event.event, RunEvent::ApprovalAsked { .. }) {
+                    walk.apply_event(at, &event);
+                    agents.apply_event(at, &event);
+                }
+            },
+        );
+        let (record, (walk, agents, mut timeline, times)) = told.map_err(|error| store_error_text(&error))?;
         let agents = agents.into_agents(&record.ledger);
         // what was written while it was read
         let summary = self.handle().summary(run.as_str()).unwrap_or(record.summary);
@@ -157,12 +169,19 @@ impl TuiHistoryReader {
             timeline.end_cut_off();
         }
         let mut facts = run_facts(&summary, &record.unanswered_intents);
+        let end = if summary.progress.status == RunStatus::Running {
+            self.handle().now()
+        } else {
+            summary.progress.updated
+        };
+        facts.splice(1..1, times.describe_until(end).map(|time| ("took".to_owned(), time)));
         facts.extend(agent_facts(&agents));
         Ok(Some(RunDetails {
             row: history_run_row(summary, &self.project, None),
             facts,
             steps: walk.into_steps(),
             timeline,
+            agents: declared_agents(&record.program),
         }))
     }
 
@@ -179,9 +198,10 @@ impl TuiHistoryReader {
     }
 
     fn step_text(&self, run: &RunId, step: u32) -> Result<HistoryText, String> {
+        let agents = run_agents(self.handle(), run);
         let told = self.handle().replay_events(
             run.as_str(),
-            || StepDetailsBuilder::new(run, step),
+            || StepDetailsBuilder::new(run, step, &agents),
             StepDetailsBuilder::apply_event,
         );
         let (record, fold) = told.map_err(|error| store_error_text(&error))?;
@@ -195,7 +215,7 @@ impl TuiHistoryReader {
 
     fn call_text(&self, run: &RunId, call: CallId) -> Result<HistoryText, String> {
         let begin = || CallDetailsBuilder::new(run, call);
-        let told = self.handle().replay_events(run.as_str(), begin, |fold, at, event| {
+        let told = self.handle().replay_events_and_approvals(run.as_str(), begin, |fold, at, event| {
             fold.apply_event(at, &event);
         });
         let (_, fold) = told.map_err(|error| store_error_text(&error))?;

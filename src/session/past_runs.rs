@@ -5,6 +5,7 @@ use std::path::Path;
 use super::error_text::to_slash_commands;
 pub(crate) use super::error_text::{store_error_text, with_hint};
 use super::isolated_runs::{self, IsolatedRuns};
+use super::ui_settings::{declared_agents, run_agents};
 use crate::context_windows::SessionWindowLookup;
 use crate::hinted_error::store_error;
 use synthdev_bootstrap::wiring::WiredRuntime;
@@ -73,9 +74,11 @@ pub(crate) fn load_past_run(
 ) -> Result<PastRun, String> {
     let summary = find_resumable_run(wired, here, run, demo)?;
     let id = &summary.id;
-    let begin = || PastRunBuilder::new(id);
-    let told =
-        wired.handle.replay_events(id.as_str(), begin, |past, at, event| past.apply_event(at, event.event));
+    let agents = run_agents(&wired.handle, id);
+    let begin = || PastRunBuilder::new(id).with_agents(&agents);
+    let told = wired
+        .handle
+        .replay_events_and_approvals(id.as_str(), begin, |past, at, event| past.apply_event(at, event.event));
     let (record, folding) = told.map_err(|error| store_error_text(&error))?;
     let windows = model_windows(&record.program);
     Ok(with_location(folding.into_past_run(record.ledger), &summary, windows))
@@ -90,8 +93,11 @@ pub(crate) fn load_preview(
 ) -> Option<PastRun> {
     let summary = find_resumable_run(wired, here, run, demo).ok()?;
     let glance = wired.handle.load_preview(&summary.id)?;
-    let windows = wired.handle.definition(&summary.id).map(|spec| model_windows(&spec.program));
-    Some(with_location(from_preview(&summary, glance), &summary, windows.unwrap_or_default()))
+    let definition = wired.handle.definition(&summary.id).ok();
+    let (windows, agents) = definition
+        .map(|spec| (model_windows(&spec.program), declared_agents(&spec.program)))
+        .unwrap_or_default();
+    Some(with_location(from_preview(&summary, glance, &agents), &summary, windows))
 }
 
 fn with_location(mut past: PastRun, summary: &RunSummary, windows: ModelWindows) -> PastRun {

@@ -9,6 +9,7 @@ use super::catalog_lines::unreadable_workflows;
 use super::error_text::{HOW_TO_SET, start_error_text};
 use super::isolated_runs::isolated_start_text;
 use super::tui_backend::{RunningStart, StartedRun, WorkflowStart};
+use super::ui_settings::declared_agents;
 use super::{TuiBackend, past_runs, run_blocking};
 use crate::context_windows;
 use crate::local_setup_ports::LocalSetupPorts;
@@ -63,8 +64,9 @@ impl TuiBackend {
         let (start, workflow) = (self.start_workflow_run(&name, &input, beside), name.clone());
         let pending = |preparation| PendingStart { name: workflow, chat: false, preparation };
         answer_start(start, pending, move |started| {
+            let agents = started.as_ref().map(|started| started.agents.clone()).unwrap_or_default();
             let (run, note, windows) = start_facts(started);
-            StartResponse::WorkflowStarted { name, input, run, note, windows }
+            StartResponse::WorkflowStarted { name, input, run, note, windows, agents }
         })
     }
 
@@ -130,14 +132,14 @@ impl TuiBackend {
                         spec.program = checked.map_err(|unmet| unmet.to_string())?;
                     }
                     context_windows::ask_unknown_windows(&wired.providers, &mut spec.program).await;
-                    let windows = model_windows(&spec.program);
+                    let (windows, agents) = (model_windows(&spec.program), declared_agents(&spec.program));
                     let started = run_blocking(move || {
                         let started = elsewhere
                             .start_run(spec, |_, handle| handle.clone())
                             .map_err(|error| start_error_text(&error))?;
                         begun();
                         let note = isolated_start_text(&started);
-                        Ok(RunningStart { run: started.run, note: Some(note), windows })
+                        Ok(RunningStart { run: started.run, note: Some(note), windows, agents })
                     });
                     started.await
                 };
@@ -167,7 +169,7 @@ impl TuiBackend {
 /// The run or why there is none, where it works, and the windows of its models.
 fn start_facts(started: StartedRun) -> (Result<RunId, String>, Option<String>, ModelWindows) {
     match started {
-        Ok(RunningStart { run, note, windows }) => (Ok(run), note, windows),
+        Ok(RunningStart { run, note, windows, .. }) => (Ok(run), note, windows),
         Err(error) => (Err(error), None, ModelWindows::default()),
     }
 }

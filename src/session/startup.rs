@@ -57,7 +57,6 @@ pub fn run_interactive(context: StartContext, opening: TuiStartup) -> Result<u8>
     let gathered = config_sources::gather_sources(&context, overrides.clone(), context.trust)?;
     let question = trust_question(&context, &gathered.trust, &gathered.project);
     let mut banner = first_lines(demo.is_none(), !linear, opening.banner, &gathered.not_read());
-    let asked = gathered.project;
     let catalog = wiring::load_catalog(&context, gathered.sources);
     banner.extend(config_problems(&catalog));
     let look = ui_settings::load_ui_settings(&context, &catalog);
@@ -74,7 +73,7 @@ pub fn run_interactive(context: StartContext, opening: TuiStartup) -> Result<u8>
         demo,
         catalog: RwLock::new(Arc::new(catalog)),
         runtime: RwLock::new(Arc::new(wired)),
-        shown_files: Mutex::new(asked),
+        shown_files: Mutex::new(gathered.project),
         branch: Mutex::default(),
         breakpoints: PendingBreakpoints::default(),
         setup_saved: Arc::clone(&saved),
@@ -88,6 +87,7 @@ pub fn run_interactive(context: StartContext, opening: TuiStartup) -> Result<u8>
     });
     let session = SessionOptions {
         facts: backend.status_facts(),
+        is_demo: backend.demo.is_some(),
         service: Arc::<TuiBackend>::clone(&backend),
         events,
         start: first_action(opening.start, opening.conversation),

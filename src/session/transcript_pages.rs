@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use super::past_runs::store_error_text;
+use super::ui_settings::run_agents;
 use synthdev_bootstrap::local_files::file_io::ScratchFile;
 use synthdev_domain::ids::RunId;
 use synthdev_runtime::handle::RuntimeHandle;
@@ -44,8 +45,9 @@ fn read_run_entries(
     run: &RunId,
     before: usize,
 ) -> Result<TranscriptPages, String> {
-    let begin =
-        || (PastRunBuilder::before_entry(run, before).keep_forgotten(), TranscriptPages::new(data, run));
+    let agents = run_agents(handle, run);
+    let folding = || PastRunBuilder::before_entry(run, before).with_agents(&agents).keep_forgotten();
+    let begin = || (folding(), TranscriptPages::new(data, run));
     let told = handle.replay_events(run.as_str(), begin, |(folding, entries), at, event| {
         folding.apply_event(at, event.event);
         write_entries(entries, folding.take_forgotten());

@@ -10,6 +10,7 @@ use super::catalog_lines::{diagnostics_text, mended_by, missing_models};
 use super::error_text::{HOW_TO_SET, start_error_text};
 use super::isolated_runs::IsolatedRuns;
 use super::pending_breakpoints::PendingBreakpoints;
+use super::ui_settings::declared_agents;
 use super::{indexing_session, transcript_pages};
 use crate::context_windows;
 use crate::requirement_gate::RequirementGate;
@@ -42,6 +43,8 @@ pub(crate) struct RunningStart {
     /// Where it works, if not in the project.
     pub(crate) note: Option<String>,
     pub(crate) windows: ModelWindows,
+    /// Of its workflow, in their order.
+    pub(crate) agents: Vec<String>,
 }
 
 /// The run, or why it does not run.
@@ -107,10 +110,10 @@ impl TuiBackend {
     ) -> Result<WorkflowStart, String> {
         let providers = Arc::clone(&self.current_runtime().providers);
         let go = move |spec: RunSpec| {
-            let windows = model_windows(&spec.program);
+            let (windows, agents) = (model_windows(&spec.program), declared_agents(&spec.program));
             let run = run_start::start_run(&handle, spec).map_err(|error| start_error_text(&error))?;
             begun();
-            Ok(RunningStart { run, note: None, windows })
+            Ok(RunningStart { run, note: None, windows, agents })
         };
         if let Some(gate) = gate {
             let checked = async move {

@@ -8,6 +8,7 @@ use synthdev_bootstrap::local_files::file_io;
 use synthdev_bootstrap::start_context::StartContext;
 use synthdev_domain::ids::RunId;
 use synthdev_domain::source_location::ConfigLayer;
+use synthdev_domain::workflow::WorkflowProgram;
 use synthdev_language::graph::WorkflowGraph;
 use synthdev_language::render::compact_line;
 use synthdev_language::source::SourceFile;
@@ -151,8 +152,18 @@ pub(crate) fn load_definition(handle: &RuntimeHandle, run: &RunId) -> Result<Run
         WorkflowGraph::with_children(&spec.program, 0, true).into_iter().map(|(_, graph)| graph).collect();
     let root = spec.program.workflows.first();
     let variables = root.map(|root| root.variables.clone()).unwrap_or_default();
-    let agents = spec.program.workflows.iter().flat_map(|workflow| &workflow.agents);
-    Ok(RunDefinitionView { graphs, variables, agents: agents.map(|agent| agent.id.clone()).collect() })
+    Ok(RunDefinitionView { graphs, variables, agents: declared_agents(&spec.program) })
+}
+
+/// Agents in the order in which the workflow and those that it calls declare them: it decides what they look like.
+pub(crate) fn declared_agents(program: &WorkflowProgram) -> Vec<String> {
+    let agents = program.workflows.iter().flat_map(|workflow| &workflow.agents);
+    agents.map(|agent| agent.id.clone()).collect()
+}
+
+/// The same of a stored run; empty: it cannot be read.
+pub(crate) fn run_agents(handle: &RuntimeHandle, run: &RunId) -> Vec<String> {
+    handle.definition(run).map(|spec| declared_agents(&spec.program)).unwrap_or_default()
 }
 
 /// The branch from `.git/HEAD`; no git process for one word.

@@ -91,6 +91,8 @@ pub struct RunDetails {
     pub facts: Vec<(String, String)>,
     pub steps: Vec<StepLine>,
     pub timeline: RunTimeline,
+    /// Of its workflow, in their order.
+    pub agents: Vec<String>,
 }
 
 /// A text in front of the list or the run.
@@ -288,6 +290,7 @@ impl BrowsedRun {
     pub fn set_details(&mut self, look: RunDetails) {
         let first = self.details.is_none();
         self.row = look.row.clone();
+        self.roster.add_all(look.agents.iter().map(String::as_str));
         self.roster.add_all(look.timeline.tracks().iter().map(|track| track.agent.as_str()));
         let last = look.steps.len().saturating_sub(1);
         self.details = Some(look);

@@ -11,7 +11,6 @@ use tokio::sync::mpsc::UnboundedReceiver;
 
 use self::printer::LineModePrinter;
 use self::stdin_lines::StdinLine;
-use crate::answer_fields::AnswerFields;
 use crate::dialog::{DialogKind, QuestionDialog};
 use crate::display::DisplayRequest;
 use crate::model::UiModel;
@@ -33,6 +32,7 @@ use synthdev_service::session::{ProjectRequest, SessionRequest};
 mod item_lines;
 mod printer;
 mod questions;
+mod repeated_text;
 mod stdin_lines;
 
 /// Runs the session until the user leaves, until the input has ended and nothing runs, or until a signal ends it, which
@@ -45,7 +45,7 @@ pub async fn run_line_mode(session: SessionOptions) -> io::Result<Option<Externa
     let (mut model, first) =
         initial_model(session.facts, session.start, session.trust, &session.banner_lines, plain);
     (model.line_mode, model.reduced_motion, model.keymap) = (true, true, session.keymap);
-    model.details = session.details;
+    (model.details, model.is_demo) = (session.details, session.is_demo);
     if session.setup.is_some() {
         model.add_item(TranscriptItem::note_item("no model is set up: synthdev configure sets one up"));
     }
@@ -205,7 +205,12 @@ impl LineModeSession {
     fn apply_message(&mut self, msg: UiMessage) {
         let run = if let UiMessage::Run(published) = &msg { Some(published.run.clone()) } else { None };
         let cmds = terminal::run_guarded(|| update_model(&mut self.model, msg));
-        self.printer.collect_new_items(&mut self.model, run.as_ref());
+        self.after_update(cmds, run.as_ref());
+    }
+
+    /// `of`: the run of the event that came.
+    fn after_update(&mut self, cmds: Vec<UiCommand>, of: Option<&RunId>) {
+        self.printer.collect_new_items(&mut self.model, of);
         self.perform_commands(cmds);
         if !self.is_interactive {
             self.deny_unsandboxed();
@@ -264,16 +269,24 @@ impl LineModeSession {
         );
     }
 
-    /// Ctrl+C. Line mode has no Esc: where Esc would interrupt a workflow, the first Ctrl+C does.
+    /// Ctrl+C, as on the screen; a text that is not finished is what stands in the input box there.
     fn on_interrupt(&mut self) {
-        let model = &self.model;
-        let works =
-            model.busy_run().is_some_and(|run| !run.chat && !run.is_interrupting && !run.is_cancelling);
-        // lines from a file or a program cannot answer the question of an interrupt
-        if works && self.is_interactive && model.dialogs.is_empty() && !model.is_workflow_stopped() {
-            return self.press_key(KeyCode::Esc, KeyModifiers::NONE);
-        }
+        let begun = std::mem::take(&mut self.unfinished_text);
+        self.model.composer.set_text(&begun);
         self.press_key(KeyCode::Char('c'), KeyModifiers::CONTROL);
+        // something else was stopped: the text is still to be finished
+        if !self.model.composer.is_empty() {
+            self.unfinished_text = begun;
+            self.model.composer.set_text("");
+        }
+    }
+
+    fn warn(&mut self, text: &str) {
+        self.model.add_item(TranscriptItem::line(ItemTone::Warning, text));
+    }
+
+    fn press_escape(&mut self) {
+        self.press_key(KeyCode::Esc, KeyModifiers::NONE);
     }
 
     fn press_key(&mut self, code: KeyCode, modifiers: KeyModifiers) {
@@ -319,21 +332,28 @@ impl LineModeSession {
     fn run_command_line(&mut self, text: &str) {
         let word = text.split_whitespace().next().unwrap_or_default().trim_start_matches('/');
         if let Some(dialog) = self.model.dialogs.front() {
-            match (word, dialog.draft.is_some()) {
-                ("later", _) | ("back", true) => return self.press_key(KeyCode::Esc, KeyModifiers::NONE),
+            let wants_text = dialog.draft.is_some();
+            let waits = !wants_text && dialog.escape_hint().contains("later");
+            match word {
+                "later" if waits => return self.press_escape(),
+                "back" if wants_text => return self.press_escape(),
                 // Esc would answer the question itself
-                ("back", false) => {
-                    let text = "/back leaves a reason, a rule or a changed call: none of them is open";
-                    self.model.add_item(TranscriptItem::line(ItemTone::Warning, text));
-                    return;
+                "later" => {
+                    let escape = dialog.escape_hint().replacen("Esc", "/esc", 1);
+                    return self.warn(&format!("this question cannot be left for later here: {escape}"));
+                }
+                "back" => {
+                    return self
+                        .warn("/back leaves a reason, a rule or a changed call: none of them is open");
                 }
                 _ => {}
             }
         }
+        if word == "esc" {
+            return self.press_escape();
+        }
         match slash::find_command(word).and_then(|command| without_screen(command.name)) {
-            Some(why) => {
-                self.model.add_item(TranscriptItem::line(ItemTone::Warning, &why));
-            }
+            Some(why) => self.warn(&why),
             None => self.send_line(text),
         }
     }
@@ -352,38 +372,12 @@ impl LineModeSession {
 
     /// A line while a question is open.
     fn answer_question(&mut self, text: &str) {
-        let Some(dialog) = self.model.dialogs.front_mut() else { return };
-        if let Some(draft) = &mut dialog.draft {
-            // an empty line takes what stands there
-            if !text.trim().is_empty() {
-                draft.text.set_text(text.trim());
-            }
-            dialog.is_armed = true;
-            return self.press_key(KeyCode::Enter, KeyModifiers::NONE);
+        let asked = terminal::run_guarded(|| {
+            questions::answer_with_line(&mut self.model, text, terminal::current_time())
+        });
+        if asked.shows_more {
+            self.printer.show_more();
         }
-        if let DialogKind::Write { form, .. } = &mut dialog.kind {
-            form.draft = Some(false);
-            self.model.composer.set_text(text);
-            let before = form.fields.clone();
-            self.press_key(KeyCode::Enter, KeyModifiers::NONE);
-            self.model.composer.set_text("");
-            let now = self.model.dialogs.front().and_then(QuestionDialog::fields);
-            if let Some(wanted) =
-                now.filter(|now| before.as_ref() != Some(*now)).and_then(AnswerFields::current_description)
-            {
-                self.model.add_item(TranscriptItem::note_item(&format!("now: {wanted}")));
-            }
-            return;
-        }
-        match questions::parse_answer(dialog, text) {
-            Ok(meaning) => {
-                dialog.is_armed = true;
-                dialog.selected = dialog.answers().iter().position(|answer| answer.meaning == meaning);
-                self.press_key(KeyCode::Enter, KeyModifiers::NONE);
-            }
-            Err(problem) => {
-                self.model.add_item(TranscriptItem::line(ItemTone::Warning, &problem));
-            }
-        }
+        self.after_update(asked.commands, None);
     }
 }

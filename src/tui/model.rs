@@ -93,6 +93,8 @@ pub struct UiModel {
     pub runs_left: Vec<(String, RunId)>,
     /// A conversation was open when the user left.
     pub chat_left: bool,
+    /// The project is removed at the end.
+    pub is_demo: bool,
     /// A letter answered a question; what follows without a pause may be the rest of the word.
     pub tail: bool,
     /// What waits for the answer to the trust question, in its order.
@@ -359,6 +361,11 @@ impl UiModel {
             .as_ref()
             .and_then(|id| self.find_run(id))
             .is_some_and(|run| !run.is_over && !run.stopped_at.is_empty())
+    }
+
+    /// What Esc is called: a line is typed for it where lines come and go.
+    pub fn escape_word(&self) -> &'static str {
+        if self.line_mode { "/esc" } else { "Esc" }
     }
 
     /// The question in front wants a text, which is typed into the input box.

@@ -57,6 +57,7 @@ pub async fn run_screen(session: SessionOptions) -> io::Result<Option<ExternalSh
     (model.keymap, model.mouse, model.reduced_motion) =
         (session.keymap, session.mouse, session.reduced_motion);
     (model.details, model.hyperlinks) = (session.details, session.hyperlinks);
+    model.is_demo = session.is_demo;
     model.notifications.is_enabled = session.notifications.is_some();
     model.composer.use_vim(session.vim);
     model.composer.set_prefix(&session.input_prefix);

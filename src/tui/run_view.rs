@@ -363,6 +363,11 @@ impl RunView {
         self.busy_since.map(|since| self.worked_ms.saturating_add(here(since)))
     }
 
+    /// All of its time until `now`, and what of it was waiting, in words; `None`: it has not begun.
+    pub fn describe_elapsed(&self, now: Timestamp) -> Option<String> {
+        self.elapsed_ms(now).and_then(|_| self.times.describe_until(now))
+    }
+
     /// A hard end of the run's budget was moved.
     #[expect(
         clippy::cast_possible_truncation,

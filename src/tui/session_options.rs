@@ -14,6 +14,8 @@ use synthdev_service::session::{SetupRequest, StatusFacts};
 pub struct SessionOptions {
     pub service: Arc<dyn DisplayService>,
     pub facts: StatusFacts,
+    /// The project is removed at the end: a run that is left cannot be continued.
+    pub is_demo: bool,
     /// Every event of every run, deltas included.
     pub events: EventReceiver,
     pub start: Option<FirstAction>,

@@ -322,6 +322,11 @@ pub fn current_time() -> Timestamp {
     Timestamp(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
 }
 
+/// Rows of the terminal; those of the smallest usual one where it does not tell.
+pub fn visible_rows() -> usize {
+    size().map_or(24, |(_, rows)| usize::from(rows))
+}
+
 /// Standard input is a terminal that went away: what cannot be read from it is no end that the user typed.
 pub fn is_stdin_hung_up() -> bool {
     hangup::is_stdin_hung_up()

@@ -281,6 +281,7 @@ impl TuiHarness {
             run: Ok(RunId::from("r1")),
             note: None,
             windows: BTreeMap::new(),
+            agents: Vec::new(),
         }));
         self.run_event("r1", workflow_started("coder_reviewer", "add a --json flag"))
             .run_event("r1", snapshot_taken())
@@ -1083,6 +1084,7 @@ fn a_start_that_fails_shows_the_whole_diagnostic() {
         run: Err(text.into()),
         note: None,
         windows: BTreeMap::new(),
+        agents: Vec::new(),
     }));
     let screen = desk.draw_screen(80, 24);
     for line in text.lines() {

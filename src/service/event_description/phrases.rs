@@ -118,7 +118,7 @@ pub(super) fn wasted_tokens(spent: &[CostEntry], lead: &str) -> String {
 pub(super) fn decision_phrase(decision: &ApprovalDecision) -> (&str, &str) {
     match decision {
         ApprovalDecision::Allow => ("allowed", ""),
-        ApprovalDecision::AllowTool => ("allowed for the rest of the run", ""),
+        ApprovalDecision::AllowTool => ("allowed for the rest of this run", ""),
         ApprovalDecision::AllowEdited { .. } => ("allowed, changed by the user", ""),
         ApprovalDecision::Deny { reason } => ("denied", reason.as_deref().unwrap_or_default()),
         ApprovalDecision::Refuse { reason } => ("refused", reason),

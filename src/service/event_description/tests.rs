@@ -310,7 +310,7 @@ fn rows() -> Vec<WordsRow> {
             "approval_answered",
             json!({"decision": {"decision": "allow_tool"}}),
             Answer,
-            " edit allowed for the rest of the run",
+            " edit allowed for the rest of this run",
         ),
         (
             "approval_answered",

@@ -36,6 +36,8 @@ pub enum StartResponse {
         /// Where it works, if not in the project.
         note: Option<String>,
         windows: ModelWindows,
+        /// Of the workflow, in their order: empty if it did not start.
+        agents: Vec<String>,
     },
     /// `WorkflowStarted` or `ChatStarted` follows.
     Pending(PendingStart),

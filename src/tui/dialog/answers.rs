@@ -95,7 +95,7 @@ impl QuestionDialog {
         let row = AnswerChoice::row;
         let mut rows = vec![row('y', "allow once", Once)];
         if self.step {
-            rows.push(row('s', "allow this step for the rest of the run", Session));
+            rows.push(row('s', "allow this step for the rest of this run", Session));
         } else {
             let session = row('s', "allow this tool for this session", Session);
             rows.push(session.short("allow for this session"));

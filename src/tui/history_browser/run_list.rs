@@ -74,6 +74,8 @@ pub struct HistoryRunList {
     pub has_more: bool,
     /// A page is on its way: the number under which it was asked for, and with which filter.
     pub pending_page: Option<(u64, HistoryRunFilter, bool)>,
+    /// A run of another project is listed.
+    has_other_projects: bool,
     /// The filter that the rows are of; `None`: nothing was read yet.
     pub loaded_filter: Option<HistoryRunFilter>,
     /// Pages are read until the last run.
@@ -96,6 +98,11 @@ impl HistoryRunList {
     pub fn row(&self, at: usize) -> Option<(&RunRow, &str)> {
         let (place, branch) = self.order.get(at)?;
         Some((self.rows.get(*place)?, branch))
+    }
+
+    /// Runs of several projects are listed.
+    pub fn has_other_projects(&self) -> bool {
+        self.has_other_projects && !self.filter.this_project_only
     }
 
     /// A run that is listed will change by itself.
@@ -153,6 +160,7 @@ impl HistoryRunList {
         }
         self.loaded_filter = Some(filter);
         // older ones are not read again, so that waiting for them would have no end
+        self.has_other_projects = self.rows.iter().any(|row| row.other_project.is_some());
         self.has_active_runs = self.rows.iter().take(PAGE).any(|row| row.status == RunStatus::Running);
         if moved {
             self.arrange_tree(kept.as_ref());

@@ -1,16 +1,40 @@
 //! Prints new finished items, and prompts. No escape sequence, no cursor: one line after the other.
 
+use std::collections::VecDeque;
 use std::io::{self, Write};
 
+use super::repeated_text::RepeatedText;
 use super::{item_lines, questions};
-use crate::dialog::DraftPurpose;
+use crate::dialog::{DraftPurpose, QuestionDialog};
 use crate::model::UiModel;
 use crate::run_view::RunView;
-use crate::text::window_fill_text;
+use crate::text::{format_count, window_fill_text};
 use crate::update::run_events::speaker_lines;
 use synthdev_domain::ids::RunId;
 use synthdev_domain::question_text::QuestionLine;
 use synthdev_domain::terminal_safe;
+
+/// A question as it was printed.
+#[derive(PartialEq)]
+struct PrintedQuestion {
+    number: u64,
+    title: String,
+    body: Vec<QuestionLine>,
+    /// What is typed inside of it.
+    purpose: Option<DraftPurpose>,
+}
+
+impl PrintedQuestion {
+    fn new(dialog: &QuestionDialog) -> Self {
+        let purpose = dialog.draft.as_ref().map(|draft| draft.purpose);
+        Self { number: dialog.number, title: dialog.title.clone(), body: dialog.body.clone(), purpose }
+    }
+
+    /// It asks the same; something else may be typed.
+    fn asks_same(&self, other: &Self) -> bool {
+        (self.number, &self.title, &self.body) == (other.number, &other.title, &other.body)
+    }
+}
 
 #[derive(Default)]
 pub(super) struct LineModePrinter {
@@ -21,7 +45,13 @@ pub(super) struct LineModePrinter {
     /// The run whose lines are printed, while there are several.
     last_printed_run: Option<RunId>,
     /// The question that was asked last.
-    last_question: Option<(String, Vec<QuestionLine>, Option<DraftPurpose>)>,
+    last_question: Option<PrintedQuestion>,
+    /// Rows of its text that are not printed yet.
+    rest_of_text: VecDeque<String>,
+    /// More of them is wanted.
+    more_wanted: bool,
+    /// The text of several lines that an agent said last.
+    last_message: RepeatedText,
     problem: Option<String>,
     queued: usize,
     /// A user is present to answer.
@@ -40,6 +70,11 @@ impl LineModePrinter {
     /// The user has typed a line after the prompt: the cursor is below it.
     pub(super) fn on_line_typed(&mut self) {
         self.prompt_shown = false;
+    }
+
+    /// More of the question's text is printed next.
+    pub(super) fn show_more(&mut self) {
+        self.more_wanted = true;
     }
 
     /// Collects new finished items; after every event, so that the text fits the state of the run at that time. `of`:
@@ -89,7 +124,7 @@ impl LineModePrinter {
         }
         self.prompt_shown = true;
         let what = match model.dialogs.front() {
-            Some(dialog) => questions::answer_hint(dialog),
+            Some(dialog) => questions::prompt_text(dialog, self.rest_of_text.len()),
             None => idle_prompt(model),
         };
         let mut out = io::stdout().lock();
@@ -114,7 +149,7 @@ impl LineModePrinter {
                 Some(lines) if lines.is_empty() => {}
                 Some(lines) => {
                     out.extend(self.run_heading(model, run));
-                    out.extend(lines);
+                    out.extend(self.last_message.shorten_item(item, lines));
                 }
                 None => self.unfinished_items.push((at, run)),
             }
@@ -143,21 +178,47 @@ impl LineModePrinter {
             (self.last_question, self.problem) = (None, None);
             return;
         };
-        // all of it is printed before the next line is taken
-        dialog.read_to_end = true;
-        let shown =
-            (dialog.title.clone(), dialog.body.clone(), dialog.draft.as_ref().map(|draft| draft.purpose));
-        if self.last_question.as_ref() != Some(&shown) {
-            if dialog.draft.is_none() {
-                out.extend(questions::question_lines(dialog, place, now));
-            } else {
-                out.extend(questions::draft_lines(dialog));
-            }
-            self.last_question = Some(shown);
+        let shown = PrintedQuestion::new(dialog);
+        let last = self.last_question.as_ref();
+        let was_asked = last.is_some_and(|last| last.asks_same(&shown));
+        let changed = last != Some(&shown);
+        self.last_question = Some(shown);
+        if !was_asked {
+            out.extend(questions::heading_lines(dialog, place, now));
+            self.rest_of_text = questions::text_rows(dialog, &self.last_message).into();
+            self.more_wanted = true;
         }
         if dialog.problem != self.problem {
             out.extend(dialog.problem.iter().map(|problem| format!("note: {problem}")));
             self.problem.clone_from(&dialog.problem);
+        }
+        if dialog.draft.is_some() {
+            out.extend(questions::draft_lines(dialog).into_iter().filter(|_| changed));
+        } else if std::mem::take(&mut self.more_wanted) {
+            self.print_page(dialog, out);
+        } else if changed {
+            // back from what was typed: the text stands above
+            self.print_end(dialog, out);
+        }
+    }
+
+    /// The next rows of the text, and the answers below its end. Who reads from a file or a program gets all of it.
+    fn print_page(&mut self, dialog: &mut QuestionDialog, out: &mut Vec<String>) {
+        let rows = if self.user_present { questions::page_rows(dialog) } else { usize::MAX };
+        let page = self.rest_of_text.len().min(rows);
+        self.last_message.count_lines(page);
+        out.extend(self.rest_of_text.drain(..page));
+        dialog.read_to_end |= self.rest_of_text.is_empty();
+        self.print_end(dialog, out);
+    }
+
+    /// What stands below the text that was printed.
+    fn print_end(&self, dialog: &QuestionDialog, out: &mut Vec<String>) {
+        if self.rest_of_text.is_empty() {
+            out.extend(questions::answer_lines(dialog));
+        } else {
+            let more = format_count(self.rest_of_text.len() as u64, "more line");
+            out.push(format!("  ↓ {more}: an empty line shows them"));
         }
     }
 }
@@ -173,14 +234,20 @@ fn idle_prompt(model: &UiModel) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::agent_identity::AgentIdentity;
+    use crate::dialog::AskedToolCall;
     use crate::msg::UiMessage;
     use crate::run_view::WindowUse;
-    use crate::transcript::item::TranscriptItem;
+    use crate::transcript::item::{AgentReplyItem, ItemTone, TranscriptBlock, TranscriptItem};
     use crate::update::update_model;
-    use synthdev_domain::context::MessageAuthor;
-    use synthdev_domain::ids::Timestamp;
+    use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+    use synthdev_domain::context::{ConversationSide, MessageAuthor};
+    use synthdev_domain::ids::{CallId, Timestamp};
     use synthdev_domain::message::ChatRole;
+    use synthdev_domain::tool::ToolRisk;
+    use synthdev_domain::workflow::PauseKind;
     use synthdev_service::run_events::{PublishedEvent, RunEvent};
+    use synthdev_service::run_steering::UserQuestion;
 
     fn message_event(text: &str) -> RunEvent {
         let (context, text) = ("main".to_owned(), text.to_owned());
@@ -217,6 +284,156 @@ mod tests {
         assert_eq!(hear(&mut model, "r1", "f"), ["script in main: f"]);
         model.add_item(TranscriptItem::note_item("an answer to the person"));
         assert_eq!(hear(&mut model, "r1", "g"), ["an answer to the person", "script in main: g"]);
+    }
+
+    fn asked(model: &mut UiModel, printer: &mut LineModePrinter) -> Vec<String> {
+        let mut out = Vec::new();
+        printer.collect_question(model, &mut out);
+        out
+    }
+
+    /// A pause with choices, whose text has so many lines.
+    fn plan_question(text: &str) -> QuestionDialog {
+        let question = UserQuestion::Pause {
+            state: "approve".into(),
+            kind: PauseKind::Choice,
+            message: text.into(),
+            choices: ["build it", "change it", "stop"].map(str::to_owned).to_vec(),
+            schema: None,
+            required_outputs: Vec::new(),
+            default: None,
+            until: None,
+            problem: None,
+        };
+        QuestionDialog::question(RunId::from("r1"), CallId(7), &question, false).unwrap()
+    }
+
+    #[test]
+    fn a_long_question_is_printed_in_pages_and_a_yes_counts_at_its_end() {
+        let text = (1..=60).map(|row| format!("row {row}")).collect::<Vec<_>>().join("\n");
+        let mut model = UiModel { line_mode: true, ..UiModel::default() };
+        model.push_question(plan_question(&text));
+        let mut printer = LineModePrinter { user_present: true, ..LineModePrinter::default() };
+        let first = asked(&mut model, &mut printer);
+        assert_eq!(first[..2], ["question: approve: your choice", "  ┃ row 1"]);
+        let last = first.last().unwrap();
+        assert!(
+            last.starts_with("  ↓ ") && last.ends_with(" more lines: an empty line shows them"),
+            "{last}"
+        );
+        assert!(!first.iter().any(|line| line.contains("build it")), "the answers stand below the text");
+        let prompt = questions::prompt_text(model.dialogs.front().unwrap(), printer.rest_of_text.len());
+        assert_eq!(prompt, "an empty line shows more; 1, 2, 3, l");
+        let answer = questions::answer_with_line(&mut model, "1", Timestamp(1));
+        assert!(answer.commands.is_empty() && answer.shows_more, "{answer:?}");
+        printer.show_more();
+        let next = asked(&mut model, &mut printer);
+        assert_eq!(next[0], "note: a choice counts at the end of the text");
+        while !model.dialogs.front().unwrap().read_to_end {
+            assert!(questions::answer_with_line(&mut model, "", Timestamp(2)).shows_more);
+            printer.show_more();
+            let page = asked(&mut model, &mut printer);
+            if model.dialogs.front().unwrap().read_to_end {
+                assert_eq!(page[page.len() - 5..][..2], ["  ┃ row 60", "  1. build it"]);
+            }
+        }
+        assert_eq!(questions::answer_with_line(&mut model, "1", Timestamp(3)).commands.len(), 1);
+        // a program that reads the lines gets all of it at once
+        let mut model = UiModel { line_mode: true, ..UiModel::default() };
+        model.push_question(plan_question(&text));
+        assert_eq!(asked(&mut model, &mut LineModePrinter::default()).len(), 1 + 60 + 4);
+    }
+
+    #[test]
+    fn a_question_with_the_same_words_is_printed_too() {
+        let mut model = UiModel { line_mode: true, ..UiModel::default() };
+        let mut printer = LineModePrinter { user_present: true, ..LineModePrinter::default() };
+        (0..2).for_each(|_| model.push_question(plan_question("Build it?")));
+        assert_eq!(asked(&mut model, &mut printer).len(), 6);
+        model.dialogs.pop_front();
+        assert_eq!(asked(&mut model, &mut printer).len(), 6);
+        assert!(model.dialogs.front().unwrap().read_to_end);
+    }
+
+    #[test]
+    fn what_was_said_just_before_is_named_and_not_repeated() {
+        let plan = "1. one\n2. two\n3. three";
+        let reply = |text: &str| {
+            let (agent, text) = ("architect".to_owned(), text.to_owned());
+            TranscriptItem::Reply(AgentReplyItem {
+                agent,
+                identity: AgentIdentity::default(),
+                side: ConversationSide::Assistant,
+                model: String::new(),
+                branch: String::new(),
+                reasoning: String::new(),
+                text,
+                open: false,
+                interrupted: false,
+                held: Default::default(),
+            })
+        };
+        let told = |text: &str| {
+            TranscriptItem::Block(TranscriptBlock::new(ItemTone::Dim, "workflow in building", text))
+        };
+        let mut model = UiModel { line_mode: true, ..UiModel::default() };
+        let mut printer = LineModePrinter::default();
+        let mut printed = |model: &mut UiModel, item: TranscriptItem| {
+            model.add_item(item);
+            printer.collect_new_items(model, None);
+            std::mem::take(&mut printer.pending_lines)
+        };
+        assert_eq!(printed(&mut model, reply(plan)).len(), 3);
+        let named = "(what architect said above: 3 lines)";
+        assert_eq!(
+            printed(&mut model, told(&format!("Build this.\n\nPlan:\n{plan}\nEnd."))),
+            ["workflow in building:", "Build this.", "", "Plan:", named, "End."]
+        );
+        // another text, and what the user is told
+        assert_eq!(printed(&mut model, told("1. one\n2. two\n3. four")).len(), 4);
+        assert_eq!(printed(&mut model, TranscriptItem::report_item("you", plan)).len(), 4);
+        model.push_question(plan_question(&format!("The plan:\n\n{plan}\n\nBuild it?")));
+        let lines = asked(&mut model, &mut printer);
+        assert_eq!(lines[1..6], ["  ┃ The plan:", "  ┃ ", &format!("  {named}"), "  ┃ ", "  ┃ Build it?"]);
+        // long ago is not above
+        printer.last_message.count_lines(100);
+        model.dialogs.clear();
+        model.push_question(plan_question(&format!("Again:\n{plan}")));
+        assert_eq!(asked(&mut model, &mut printer)[2], "  ┃ 1. one");
+    }
+
+    #[test]
+    fn what_is_typed_is_asked_for_once_and_the_text_is_not_printed_again() {
+        let mut model = UiModel { line_mode: true, ..UiModel::default() };
+        let arguments = serde_json::json!({"command": "cargo test"});
+        let call =
+            AskedToolCall { agent: "coder", tool: "execute_terminal", arguments: &arguments, preview: None };
+        model.push_question(QuestionDialog::for_approval(
+            RunId::from("r1"),
+            CallId(1),
+            call,
+            ToolRisk::Execute,
+        ));
+        let mut printer = LineModePrinter { user_present: true, ..LineModePrinter::default() };
+        assert!(asked(&mut model, &mut printer).len() > 7);
+        questions::answer_with_line(&mut model, "r", Timestamp(1));
+        let expected =
+            "reason (optional): type it, or an empty line to deny without one; /back for another answer";
+        assert_eq!(asked(&mut model, &mut printer), [expected]);
+        assert_eq!(questions::prompt_text(model.dialogs.front().unwrap(), 0), "reason");
+        let escape = KeyEvent::new(KeyCode::Esc, KeyModifiers::NONE);
+        update_model(&mut model, UiMessage::Key(escape, Timestamp(2)));
+        let again = asked(&mut model, &mut printer);
+        assert_eq!((again.len(), again[0].as_str()), (6, "  y. allow once"));
+        questions::answer_with_line(&mut model, "e", Timestamp(3));
+        assert_eq!(asked(&mut model, &mut printer)[1], "  cargo test");
+        questions::answer_with_line(&mut model, "cargo test --all", Timestamp(4));
+        // another call is asked about anew
+        let changed = asked(&mut model, &mut printer);
+        assert!(
+            changed[0].ends_with("(changed)? (executes)") || changed[0].contains("(changed)"),
+            "{changed:?}"
+        );
     }
 
     #[test]

@@ -1,12 +1,20 @@
 //! Questions as lines: the same answers with the same letters as on the screen.
 
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
+use super::repeated_text::RepeatedText;
 use crate::answer_fields::AnswerFields;
 use crate::dialog::{AnswerMeaning, DialogKind, DraftPurpose, QuestionDialog};
+use crate::model::UiModel;
+use crate::msg::{UiCommand, UiMessage};
+use crate::terminal;
+use crate::transcript::item::{ItemTone, TranscriptItem};
+use crate::update::update_model;
 use synthdev_domain::ids::Timestamp;
 use synthdev_domain::question_text::{COLUMNS, plain_rows};
 
-/// The question with its answers, a line each.
-pub(super) fn question_lines(
+/// What is asked, and when it answers itself.
+pub(super) fn heading_lines(
     dialog: &QuestionDialog,
     place: Option<(usize, usize)>,
     now: Timestamp,
@@ -19,18 +27,48 @@ pub(super) fn question_lines(
         risk => format!(" ({risk})"),
     };
     let mut lines = vec![format!("question{}: {}{risk}", count.unwrap_or_default(), dialog.title)];
-    lines.extend(plain_rows(&dialog.body, COLUMNS).iter().map(|line| format!("  {line}")));
-    lines.extend(dialog.fields().into_iter().flat_map(AnswerFields::lines).map(|line| format!("  {line}")));
     lines.extend(dialog.deadline_text(now).map(|text| format!("  {text}")));
+    lines
+}
+
+/// All that it is about, a row each.
+pub(super) fn text_rows(dialog: &QuestionDialog, said: &RepeatedText) -> Vec<String> {
+    let body = if dialog.is_markdown() { said.shorten_question(&dialog.body) } else { dialog.body.clone() };
+    let rows = plain_rows(&body, COLUMNS);
+    let fields = dialog.fields().into_iter().flat_map(AnswerFields::lines);
+    rows.into_iter().chain(fields).map(|line| format!("  {line}")).collect()
+}
+
+/// The answers, a line each.
+pub(super) fn answer_lines(dialog: &QuestionDialog) -> Vec<String> {
     let answers = dialog.answers();
     if answers.is_empty() {
-        lines.push(format!("  ({})", answer_hint(dialog)));
+        return vec![format!("  ({})", answer_hint(dialog))];
     }
     let numbered = answers.iter().enumerate();
-    lines.extend(
-        numbered.map(|(at, answer)| format!("  {}. {}", answer_word(at, answer.letter), answer.label)),
-    );
-    lines
+    numbered.map(|(at, answer)| format!("  {}. {}", answer_word(at, answer.letter), answer.label)).collect()
+}
+
+/// How many rows of the text are printed at once: with the answers below them they fit the terminal.
+pub(super) fn page_rows(dialog: &QuestionDialog) -> usize {
+    const AROUND: usize = 3;
+    const LEAST: usize = 8;
+    terminal::visible_rows().saturating_sub(AROUND + dialog.answers().len().min(LEAST)).max(LEAST)
+}
+
+/// The prompt: a word for what is typed, or the letters. What each means stands above it. `rest`: rows of the text that
+/// are not printed yet.
+pub(super) fn prompt_text(dialog: &QuestionDialog, rest: usize) -> String {
+    let more = if rest > 0 { "an empty line shows more; " } else { "" };
+    match (&dialog.draft, &dialog.kind) {
+        (Some(draft), _) => match draft.purpose {
+            DraftPurpose::Reason => "reason".to_owned(),
+            DraftPurpose::Rule => "rule".to_owned(),
+            DraftPurpose::Call => "call".to_owned(),
+        },
+        (None, DialogKind::Write { .. }) => format!("{more}answer"),
+        (None, _) => format!("{more}{}", answer_hint(dialog)),
+    }
 }
 
 /// What is typed now, and what it is until then.
@@ -38,17 +76,16 @@ pub(super) fn draft_lines(dialog: &QuestionDialog) -> Vec<String> {
     let Some(draft) = &dialog.draft else { return Vec::new() };
     let text = draft.text.text();
     let shown = text.lines().map(|line| format!("  {line}"));
-    let asked = [draft.label().to_owned(), format!("type {}", answer_hint(dialog))];
-    asked.into_iter().chain(shown).collect()
+    std::iter::once(format!("{} {}", draft.label(), answer_hint(dialog))).chain(shown).collect()
 }
 
 /// What is to be typed.
 pub(super) fn answer_hint(dialog: &QuestionDialog) -> String {
     if let Some(draft) = &dialog.draft {
         let words = match draft.purpose {
-            DraftPurpose::Reason => "the reason, or an empty line to deny without one",
-            DraftPurpose::Rule => "another rule, or an empty line to write this one and allow",
-            DraftPurpose::Call => "how it shall run, or an empty line to leave it as it is",
+            DraftPurpose::Reason => "type it, or an empty line to deny without one",
+            DraftPurpose::Rule => "type another rule, or an empty line to write this one and allow",
+            DraftPurpose::Call => "type it, or an empty line to leave it as it is",
         };
         return format!("{words}; /back for another answer");
     }
@@ -64,6 +101,68 @@ pub(super) fn answer_hint(dialog: &QuestionDialog) -> String {
             words.collect::<Vec<_>>().join(", ") + usual
         }
     }
+}
+
+/// What a line does while a question is open: what the keys of the screen would do.
+#[derive(Debug, Default)]
+pub(super) struct LineReaction {
+    pub(super) commands: Vec<UiCommand>,
+    /// More of the text is wanted, or an answer does not count before its end was printed.
+    pub(super) shows_more: bool,
+}
+
+/// A line while a question is open.
+pub(super) fn answer_with_line(model: &mut UiModel, text: &str, at: Timestamp) -> LineReaction {
+    let Some(dialog) = model.dialogs.front_mut() else { return LineReaction::default() };
+    if let Some(draft) = &mut dialog.draft {
+        // an empty line takes what stands there
+        if !text.trim().is_empty() {
+            draft.text.set_text(text.trim());
+        }
+        dialog.is_armed = true;
+        return press_enter(model, at);
+    }
+    if !dialog.read_to_end && text.trim().is_empty() {
+        return LineReaction { shows_more: true, ..LineReaction::default() };
+    }
+    if dialog.is_written() {
+        return answer_written(model, text, at);
+    }
+    match parse_answer(dialog, text) {
+        Ok(meaning) => {
+            let waits_for_end = dialog.lets_happen(meaning) && !dialog.read_to_end;
+            dialog.is_armed = true;
+            dialog.selected = dialog.answers().iter().position(|answer| answer.meaning == meaning);
+            LineReaction { shows_more: waits_for_end, ..press_enter(model, at) }
+        }
+        Err(problem) => {
+            model.add_item(TranscriptItem::line(ItemTone::Warning, &problem));
+            LineReaction::default()
+        }
+    }
+}
+
+fn answer_written(model: &mut UiModel, text: &str, at: Timestamp) -> LineReaction {
+    let Some(DialogKind::Write { form, .. }) = model.dialogs.front_mut().map(|dialog| &mut dialog.kind)
+    else {
+        return LineReaction::default();
+    };
+    form.draft = Some(false);
+    let before = form.fields.clone();
+    model.composer.set_text(text);
+    let reaction = press_enter(model, at);
+    model.composer.set_text("");
+    let now = model.dialogs.front().and_then(QuestionDialog::fields);
+    let changed = now.filter(|now| before.as_ref() != Some(*now));
+    if let Some(wanted) = changed.and_then(AnswerFields::current_description) {
+        model.add_item(TranscriptItem::note_item(&format!("now: {wanted}")));
+    }
+    reaction
+}
+
+fn press_enter(model: &mut UiModel, at: Timestamp) -> LineReaction {
+    let commands = update_model(model, UiMessage::Key(KeyEvent::new(KeyCode::Enter, KeyModifiers::NONE), at));
+    LineReaction { commands, shows_more: false }
 }
 
 /// The answer for a line of input: its letter, or the number of a choice.
@@ -93,15 +192,20 @@ fn answer_word(at: usize, letter: Option<char>) -> String {
 mod tests {
     use super::*;
     use crate::dialog::{AnswerDraft, AskedToolCall};
-    use crate::model::UiModel;
-    use crate::msg::UiCommand;
     use crate::view;
     use serde_json::{Value, json};
     use synthdev_domain::ids::{CallId, RunId};
+    use synthdev_domain::question_text::QuestionLine;
     use synthdev_domain::tool::{ASKED_BY, ToolRisk};
     use synthdev_domain::workflow::PauseKind;
     use synthdev_service::run_steering::UserQuestion;
     use synthdev_service::session::DefinitionRequest;
+
+    /// All of a question, as it is printed where no pages are turned.
+    fn question_lines(dialog: &QuestionDialog, place: Option<(usize, usize)>, now: Timestamp) -> Vec<String> {
+        let text = text_rows(dialog, &RepeatedText::default());
+        [heading_lines(dialog, place, now), text, answer_lines(dialog)].concat()
+    }
 
     #[test]
     fn letters_and_numbers_are_those_of_the_screen() {
@@ -226,8 +330,9 @@ mod tests {
             let lines = question_lines(&dialog, None, Timestamp(10_000));
             let title = lines[0].trim_start_matches("question: ").trim_end_matches(')');
             title.split(" (").for_each(check);
-            for line in draft_lines(&dialog).iter().filter(|line| !line.starts_with("type ")) {
-                check(line.trim());
+            for line in draft_lines(&dialog) {
+                // how it is left differs: there is no Esc
+                check(line.split(" type ").next().unwrap_or_default().trim());
             }
             let shown =
                 rows.iter().filter(|row| row.starts_with('│')).map(|row| row.trim_matches('│').trim());
@@ -248,6 +353,57 @@ mod tests {
                 "{lines:?}"
             );
         }
+    }
+
+    /// What became of a key or a line: what is sent, what is typed next, why it was not taken, whether it is still asked.
+    fn reaction(
+        model: &UiModel,
+        commands: Vec<UiCommand>,
+    ) -> (Vec<UiCommand>, Option<DraftPurpose>, Option<String>, usize) {
+        let dialog = model.dialogs.front();
+        let purpose = dialog.and_then(|dialog| dialog.draft.as_ref()).map(|draft| draft.purpose);
+        (commands, purpose, dialog.and_then(|dialog| dialog.problem.clone()), model.dialogs.len())
+    }
+
+    #[test]
+    fn a_line_does_what_the_key_does_on_the_screen_also_before_the_end_of_the_text() {
+        let mut checked = 0;
+        for (mut dialog, is_long) in
+            every_question().into_iter().flat_map(|one| [(one.clone(), false), (one, true)])
+        {
+            if dialog.draft.is_some() || dialog.is_written() {
+                continue;
+            }
+            if is_long {
+                dialog.body.extend((0..200).map(|row| QuestionLine::Own(format!("row {row}"))));
+            }
+            for answer in dialog.answers() {
+                let Some(letter) = answer.letter else { continue };
+                let model = |line_mode| {
+                    let (size, now) = ((120, 40), Timestamp(10_000));
+                    let mut model = UiModel { line_mode, size, now, ..UiModel::default() };
+                    let mut dialog = dialog.clone();
+                    dialog.shown_at = Some(Timestamp(0));
+                    model.push_question(dialog);
+                    view::arrange_screen(&mut model);
+                    model
+                };
+                let (mut screen, mut lines) = (model(false), model(true));
+                let key = KeyEvent::new(KeyCode::Char(letter), KeyModifiers::NONE);
+                let commands = update_model(&mut screen, UiMessage::Key(key, Timestamp(20_000)));
+                let pressed = reaction(&screen, commands);
+                let typed = answer_with_line(&mut lines, &letter.to_string(), Timestamp(20_000));
+                assert_eq!(
+                    typed.shows_more,
+                    is_long && dialog.lets_happen(answer.meaning),
+                    "{letter}: {}",
+                    dialog.title
+                );
+                assert_eq!(reaction(&lines, typed.commands), pressed, "{letter}: {}", dialog.title);
+                checked += 1;
+            }
+        }
+        assert!(checked > 60, "{checked}");
     }
 
     #[test]

@@ -11,7 +11,12 @@ pub fn exit_message(model: &UiModel) -> Option<String> {
     let spent = (used > 0)
         .then(|| format!("{} tokens · {}", format_thousands(used), format_dollars(model.cost_usd())));
     let left = model.runs_left.iter();
-    let left = left.map(|(name, run)| format!("left: {name} {run}; /resume continues it"));
+    let what = if model.is_demo {
+        "it ends with the demo, whose project is removed"
+    } else {
+        "/resume continues it"
+    };
+    let left = left.map(|(name, run)| format!("left: {name} {run}; {what}"));
     let chat = model.chat_left.then(|| "the conversation is kept: synthdev --continue reopens it".to_owned());
     let lines: Vec<String> =
         model.exit_line.clone().into_iter().chain(left).chain(chat).chain(spent).collect();

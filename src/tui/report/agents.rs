@@ -93,10 +93,7 @@ pub fn budget_text(run: &RunView) -> String {
         ],
         vec![
             "time".to_owned(),
-            run.elapsed_ms(run.last_event_at).map_or_else(
-                || "none yet".to_owned(),
-                |ms| run.times.describe_elapsed(ms, run.last_event_at),
-            ),
+            run.describe_elapsed(run.last_event_at).unwrap_or_else(|| "none yet".to_owned()),
             of(duration_ms.hard.map(format_duration)),
         ],
     ];

@@ -26,6 +26,16 @@ pub fn format_age(then: Timestamp, now: Timestamp) -> String {
 const COLUMNS: usize = 76;
 const LEAST: usize = 8;
 
+/// What a run has cost, for a list: `?` if a price is not known, and `–` as long as nothing was paid for, because whether
+/// its model has a price shows with the first answer.
+pub fn listed_cost(status: RunStatus, tokens: u64, cost_usd: Option<f64>) -> String {
+    match cost_usd {
+        None => "?".to_owned(),
+        Some(usd) if usd <= 0.0 && tokens == 0 && status == RunStatus::Running => "–".to_owned(),
+        known => format_dollars(known),
+    }
+}
+
 /// The newest runs of `/runs`.
 pub fn runs_text(list: &[RunSummary], now: Timestamp) -> String {
     if list.is_empty() {
@@ -40,7 +50,7 @@ pub fn runs_text(list: &[RunSummary], now: Timestamp) -> String {
                 fit_to_columns(&one_line(&run.workflow), 16).into_owned(),
                 format_age(run.started, now).trim_end_matches(" ago").to_owned(),
                 format_thousands(run.progress.usage.total()),
-                run.progress.cost_usd.map_or_else(|| "?".to_owned(), |usd| format_dollars(Some(usd))),
+                listed_cost(run.progress.status, run.progress.usage.total(), run.progress.cost_usd),
             ]
         })
         .collect();

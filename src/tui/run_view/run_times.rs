@@ -1,4 +1,6 @@
-//! What takes a run's time: its present activity, and the user.
+//! What takes a run's time: its present activity, and what it waits for.
+//!
+//! One rule for all places: the time of a run is all of it, from its start to its end, and what of it was waiting is said.
 
 use std::collections::HashSet;
 
@@ -10,9 +12,12 @@ use crate::text::format_duration;
 /// Shorter waits are not worth a word.
 const WORTH_MS: u64 = 1_000;
 
-/// How long the present activity of a run takes, and how long the run has waited for answers of the user.
+/// How long the present activity of a run takes, and how long the run has waited: for answers of the user, and to be
+/// resumed.
 #[derive(Clone, Debug, Default)]
 pub struct RunTimes {
+    started_at: Option<Timestamp>,
+    last_event_at: Option<Timestamp>,
     activity_since: Option<Timestamp>,
     /// Milliseconds that the run had waited when its present activity began.
     waited_before: u64,
@@ -22,7 +27,14 @@ pub struct RunTimes {
 }
 
 impl RunTimes {
+    /// The events begin in the middle of a run that started then; the last event before them came at `last_event_at`.
+    pub fn begin_later(&mut self, started_at: Timestamp, last_event_at: Timestamp) {
+        (self.started_at, self.last_event_at) = (Some(started_at), Some(last_event_at));
+    }
+
     pub fn apply_event(&mut self, at: Timestamp, event: &RunEvent) {
+        self.started_at.get_or_insert(at);
+        let last_event_at = self.last_event_at.replace(at).unwrap_or(at);
         match event {
             RunEvent::ModelCalled { .. }
             | RunEvent::SummaryCalled { .. }
@@ -51,10 +63,15 @@ impl RunTimes {
                 self.stop_waiting(at);
                 self.activity_since = None;
             }
+            // what comes before is the time of the run that it was made from
+            RunEvent::Forked { .. } | RunEvent::Rewound { fork_of: Some(_), .. } => {
+                *self = Self { started_at: Some(at), last_event_at: Some(at), ..Self::default() }
+            }
             // questions are asked again; when the process ended is not known
-            RunEvent::Resumed { .. } => {
+            RunEvent::Resumed { .. } | RunEvent::Rewound { .. } => {
                 self.open_questions.clear();
-                self.waiting_since = None;
+                self.stop_waiting(last_event_at);
+                self.waited_ms += milliseconds_between(last_event_at, at);
             }
             _ => {}
         }
@@ -65,25 +82,31 @@ impl RunTimes {
         self.waiting_since = None;
     }
 
-    /// Milliseconds until `now` in which a question was open.
+    /// Milliseconds until `now` in which a question was open, or the run stood still until it was resumed.
     pub fn waited_ms(&self, now: Timestamp) -> u64 {
         self.waited_ms + self.waiting_since.map_or(0, |since| milliseconds_between(since, now))
     }
 
-    /// Milliseconds of the present activity, without those that the user took; `None`: there is none.
+    /// Milliseconds of the present activity, without those in which the run waited; `None`: there is none.
     pub fn activity_ms(&self, now: Timestamp) -> Option<u64> {
         let whole = milliseconds_between(self.activity_since?, now);
         Some(whole.saturating_sub(self.waited_ms(now).saturating_sub(self.waited_before)))
     }
 
-    /// `4 m 10 s · 3 m waiting for you`: `elapsed_ms` contains the wait.
-    pub fn describe_elapsed(&self, elapsed_ms: u64, now: Timestamp) -> String {
-        let (whole, waited) = (format_duration(elapsed_ms), self.waited_ms(now));
-        if waited < WORTH_MS {
-            whole
-        } else {
-            format!("{whole} · {} waiting for you", format_duration(waited))
-        }
+    /// `4 min 10 s, 3 min 00 s of it waiting`: all of the run's time until `now`; `None`: it has not begun.
+    pub fn describe_until(&self, now: Timestamp) -> Option<String> {
+        let whole = milliseconds_between(self.started_at?, now);
+        Some(describe_time(whole, self.waited_ms(now).min(whole)))
+    }
+}
+
+/// A time, and what of it was waiting.
+pub fn describe_time(whole_ms: u64, waited_ms: u64) -> String {
+    let whole = format_duration(whole_ms);
+    if waited_ms < WORTH_MS {
+        whole
+    } else {
+        format!("{whole}, {} of it waiting", format_duration(waited_ms))
     }
 }
 
@@ -106,22 +129,28 @@ mod tests {
         let answered = |call: u64| RunEvent::PersonAnswered { call: CallId(call) };
         let entered =
             || RunEvent::StateEntered { state: "code".into(), visit: 1, agent: None, context: None, step: 1 };
+        let resumed_event =
+            || RunEvent::Resumed { present: true, again: Vec::new(), definition: None, notes: Vec::new() };
         let check = |events: Vec<(i64, RunEvent)>, now: i64, expected: (Option<u64>, u64, &str)| {
             let mut times = RunTimes::default();
             events.iter().for_each(|(at, event)| times.apply_event(Timestamp(*at), event));
             let (activity, waited, text) = expected;
             let now = Timestamp(now);
             assert_eq!((times.activity_ms(now), times.waited_ms(now)), (activity, waited));
-            assert_eq!(times.describe_elapsed(10_000, now), text);
+            assert_eq!(times.describe_until(now).unwrap_or_default(), text);
         };
-        check(vec![], 9_000, (None, 0, "10 s"));
-        check(vec![(1_000, entered())], 3_500, (Some(2_500), 0, "10 s"));
+        check(vec![], 9_000, (None, 0, ""));
+        check(vec![(1_000, entered())], 3_500, (Some(2_500), 0, "2.5 s"));
         let open = vec![(0, entered()), (1_000, asked(1))];
-        check(open.clone(), 5_000, (Some(1_000), 4_000, "10 s · 4.0 s waiting for you"));
+        check(open.clone(), 5_000, (Some(1_000), 4_000, "5.0 s, 4.0 s of it waiting"));
         let mut over = open.clone();
         over.extend([(2_000, asked(2)), (3_000, answered(1)), (5_000, answered(2))]);
-        check(over.clone(), 7_000, (Some(3_000), 4_000, "10 s · 4.0 s waiting for you"));
+        check(over.clone(), 7_000, (Some(3_000), 4_000, "7.0 s, 4.0 s of it waiting"));
         over.push((7_000, entered()));
-        check(over, 8_000, (Some(1_000), 4_000, "10 s · 4.0 s waiting for you"));
+        check(over, 8_000, (Some(1_000), 4_000, "8.0 s, 4.0 s of it waiting"));
+        // a night until it was resumed is no work
+        let mut resumed = open;
+        resumed.extend([(61_000, resumed_event()), (62_000, entered())]);
+        check(resumed, 63_000, (Some(1_000), 60_000, "1 min 03 s, 1 min 00 s of it waiting"));
     }
 }

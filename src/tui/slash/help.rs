@@ -85,11 +85,23 @@ Ctrl+C           stop; twice: leave     /keys            all keys
 In a question: y once · s this session · a always · e edit first · n deny · r deny with a reason
                Up, Down choose · PgUp, PgDn scroll · Tab the next question";
 
-/// The title and text of `/help`, or of `/help NAME`: a command, a group or `keys`; `keys` are those of the table.
+/// What there is instead of keys where lines come and go.
+pub const LINE_MODE_KEYS: &str = "\
+Enter            send the line; a line that ends in \\ goes on in the next one
+Ctrl+C           stop what runs; twice: leave
+Ctrl+D           the end of the input: leave
+/esc             what Esc is on the screen: interrupt a workflow, stop an answer, leave a question
+In a question: its letter or its number, as on the screen
+An empty line    shows more of a long text; at its end the default, where there is one
+/back            from a reason, a rule or a changed call back to the answers
+/later           leave the question open, where that is possible";
+
+/// The title and text of `/help`, or of `/help NAME`: a command, a group or `keys`; `keys` are those of the table. `None`:
+/// lines come and go, and there are none.
 ///
 /// # Errors
 /// There is no such command: the text says which is meant.
-pub fn help_text(name: Option<&str>, keys: &str) -> Result<(String, String), String> {
+pub fn help_text(name: Option<&str>, keys: Option<&str>) -> Result<(String, String), String> {
     let Some(name) = name else { return Ok(("Commands".to_owned(), overview_text())) };
     if let Some(group) = GROUPS.iter().find(|group| group.word == name) {
         // `undo` is a command, too
@@ -97,6 +109,7 @@ pub fn help_text(name: Option<&str>, keys: &str) -> Result<(String, String), Str
         return Ok((group.title.to_owned(), own.unwrap_or_default() + &command_lines(group.commands)));
     }
     if name == "keys" {
+        let Some(keys) = keys else { return Ok(("Keys".to_owned(), LINE_MODE_KEYS.to_owned())) };
         let about = find_command(name).map(command_text).unwrap_or_default();
         return Ok(("Keys".to_owned(), format!("{about}\n\n{MORE_KEYS}\n{keys}")));
     }
@@ -161,7 +174,7 @@ mod tests {
     fn every_command_has_help_in_one_group() {
         let overview = overview_text();
         for command in COMMANDS {
-            assert!(help_text(Some(command.name), "").is_ok());
+            assert!(help_text(Some(command.name), Some("")).is_ok());
             let groups = GROUPS.iter().filter(|group| group.commands.contains(&command.name));
             assert_eq!(groups.count(), 1, "/{}", command.name);
             assert!(overview.contains(&format!("/{}", command.name)), "/{}", command.name);
@@ -176,7 +189,7 @@ mod tests {
     #[test]
     fn a_word_of_help_is_a_group_a_command_or_keys() {
         let check = |word: &str, title: &str, part: &str| {
-            let (shown, text) = help_text(Some(word), "Esc stop").unwrap();
+            let (shown, text) = help_text(Some(word), Some("Esc stop")).unwrap();
             assert_eq!(shown, title);
             assert!(text.contains(part), "{text}");
         };
@@ -185,8 +198,10 @@ mod tests {
         // the command and its group
         check("undo", "Undo", "/snapshot");
         check("keys", "Keys", "Esc stop");
+        let (_, lines) = help_text(Some("keys"), None).unwrap();
+        assert_eq!(lines, LINE_MODE_KEYS);
         check("wf", "/workflow NAME [\"INPUT\"]", "also: /wf");
-        let unknown = help_text(Some("wrkflow"), "").unwrap_err();
+        let unknown = help_text(Some("wrkflow"), None).unwrap_err();
         assert!(unknown.contains("did you mean /workflow?"), "{unknown}");
     }
 }

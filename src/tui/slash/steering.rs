@@ -46,7 +46,7 @@ pub enum ApprovalAction {
     /// It is asked now.
     Show,
     Allow,
-    /// Also later ones of this tool: in this run, in this session, or always.
+    /// Also later ones of this tool: for the rest of this run, for this session, or always.
     Run,
     Session,
     Always,
@@ -152,7 +152,7 @@ pub const APPROVALS: SteeringCommand = SteeringCommand {
     usage: "[N [allow|run|session|always|deny]]",
     description: "list the open questions of this session",
     long_help: "A number opens that question, or answers it: allow (this call), run, session or always \
-        (also later calls of the tool: in this run, until you leave, or saved in your settings), deny. \
+        (also later calls of the tool: for the rest of this run, for this session, or always, by a rule in your settings), deny. \
         Alt+A goes through the \
            questions.",
     ..NONE

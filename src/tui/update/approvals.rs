@@ -42,7 +42,7 @@ pub fn approvals_text(model: &UiModel) -> String {
     }
     if !model.allowed.is_empty() {
         let names: Vec<String> = model.allowed.iter().map(allowed_name).collect();
-        let _ = writeln!(text, "allowed until you leave: {}", names.join(", "));
+        let _ = writeln!(text, "allowed for this session: {}", names.join(", "));
     }
     if text.is_empty() { "nothing".to_owned() } else { text.trim_end().to_owned() }
 }
@@ -144,7 +144,7 @@ fn front_rule(model: &UiModel) -> Option<AllowRule> {
 }
 
 fn allow_by_rule(model: &mut UiModel, rule: AllowRule) -> Vec<UiCommand> {
-    model.add_item(TranscriptItem::note_item(&format!("{} allowed until you leave", rule_subject(&rule))));
+    model.add_item(TranscriptItem::note_item(&format!("{} allowed for this session", rule_subject(&rule))));
     let mut cmds = question_replies::decide_tool_call(model, ApprovalDecision::AllowTool);
     cmds.extend(settle_allowed_calls(model, &rule));
     model.allowed.insert(rule);

@@ -39,7 +39,7 @@ pub fn busy_reason(model: &UiModel, what: &str) -> Option<String> {
     }
     let name =
         if run.chat { "the agent is answering".to_owned() } else { format!("{} is running", run.workflow) };
-    Some(format!("cannot {what} while {name} — Esc stops it"))
+    Some(format!("cannot {what} while {name} — {} stops it", model.escape_word()))
 }
 
 /// Something is in the way of taking up a run.

@@ -64,7 +64,8 @@ fn run_slash_action(model: &mut UiModel, action: SlashAction) -> Vec<UiCommand> 
         SlashAction::Snapshot(command) => run_snapshot_command(model, command),
         SlashAction::Configure(level) => setup::open_setup(model, level),
         SlashAction::Keys => {
-            let table = model.keymap.table();
+            let table =
+                if model.line_mode { slash::help::LINE_MODE_KEYS.to_owned() } else { model.keymap.table() };
             model.show_answer("Keys", &table);
             Vec::new()
         }
@@ -115,7 +116,8 @@ fn review_call(model: &mut UiModel, agent: Option<String>) -> Vec<UiCommand> {
 }
 
 fn show_help(model: &mut UiModel, name: Option<&str>) -> Vec<UiCommand> {
-    match slash::help::help_text(name, &model.keymap.help_text()) {
+    let keys = (!model.line_mode).then(|| model.keymap.help_text());
+    match slash::help::help_text(name, keys.as_deref()) {
         Ok((title, text)) => model.show_answer(&title, &text),
         Err(reason) => drop(model.add_item(TranscriptItem::line(ItemTone::Bad, &reason))),
     }

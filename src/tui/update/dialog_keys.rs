@@ -134,7 +134,7 @@ pub fn submit_written_answer(model: &mut UiModel) -> Option<Vec<UiCommand>> {
             Some(Vec::new())
         }
         Err(problem) => {
-            if !text.trim().is_empty() {
+            if !text.trim().is_empty() && !model.line_mode {
                 model.hint = Some("Up brings back what you typed".to_owned());
             }
             if let Some(dialog) = model.dialogs.front_mut() {

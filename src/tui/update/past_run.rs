@@ -25,6 +25,8 @@ pub struct PastRunBuilder {
     before_entry: Option<usize>,
     /// Dropped items that the caller has not taken yet, if it takes them.
     forgotten_items: Option<Vec<TranscriptItem>>,
+    /// Agents in the order of the workflow: their looks are those of the live run.
+    declared_agents: Vec<String>,
 }
 
 /// Entries that are kept while events come: a tool may still end that began long before.
@@ -38,7 +40,14 @@ impl PastRunBuilder {
             left_out_count: 0,
             before_entry: None,
             forgotten_items: None,
+            declared_agents: Vec::new(),
         }
+    }
+
+    /// The agents of the workflow in the order in which it declares them.
+    #[must_use]
+    pub fn with_agents(self, agents: &[String]) -> Self {
+        Self { declared_agents: agents.to_vec(), ..self }
     }
 
     /// For the last entries before one.
@@ -63,7 +72,17 @@ impl PastRunBuilder {
             return;
         }
         self.scratch_model.now = self.scratch_model.now.max(at);
+        if matches!(event, RunEvent::ApprovalAsked { .. }) {
+            // it was waited for: that is in the chart and the times, and asks nothing any more
+            self.scratch_model.runs.iter_mut().for_each(|view| view.apply_event(at, &event));
+            return;
+        }
         run_events::on_published_event(&mut self.scratch_model, &self.run, at, event);
+        let agents = std::mem::take(&mut self.declared_agents);
+        match self.scratch_model.runs.first_mut() {
+            Some(view) => view.roster.add_all(agents.iter().map(String::as_str)),
+            None => self.declared_agents = agents,
+        }
         if self.scratch_model.transcript.len() >= 2 * KEPT {
             self.forget_oldest();
         }
@@ -125,11 +144,12 @@ pub fn fold_events(run: &RunId, events: Vec<(Timestamp, RunEvent)>, ledger: Cost
 }
 
 /// The end of a run from its stored preview: the time depends on the preview's length, not the run's.
-pub fn from_preview(summary: &RunSummary, preview: RunPreview) -> PastRun {
+/// `agents`: those of the workflow in their order.
+pub fn from_preview(summary: &RunSummary, preview: RunPreview, agents: &[String]) -> PastRun {
     let RunPreview { before, events, since } = preview;
     let mut scratch = UiModel {
         now: before.last_at,
-        runs: vec![view_before_events(summary, before)],
+        runs: vec![view_before_events(summary, before, agents)],
         ..UiModel::default()
     };
     let ended = matches!(events.last(), Some((_, RunEvent::Finished { .. })));
@@ -173,8 +193,9 @@ pub fn from_preview(summary: &RunSummary, preview: RunPreview) -> PastRun {
 }
 
 /// A run at the beginning of its preview.
-fn view_before_events(summary: &RunSummary, before: OmittedEvents) -> RunView {
+fn view_before_events(summary: &RunSummary, before: OmittedEvents, agents: &[String]) -> RunView {
     let mut view = RunView::new(summary.id.clone(), &one_line(&summary.workflow), before.chat);
+    view.roster.add_all(agents.iter().map(String::as_str));
     for sum in before.agents {
         let line = view.agent_mut(&one_line(&sum.name), sum.side);
         line.model = one_line(&sum.model);
@@ -190,6 +211,7 @@ fn view_before_events(summary: &RunSummary, before: OmittedEvents) -> RunView {
     }
     view.snapshot = before.snapshot.map(|id| one_line(&id.as_str().chars().take(8).collect::<String>()));
     (view.busy_since, view.worked_ms, view.last_event_at) = (before.since, before.worked_ms, before.last_at);
+    view.times.begin_later(summary.started, view.last_event_at);
     // its next state is not its first
     view.path.extend(summary.progress.path.first().map(|state| one_line(state)));
     view

@@ -72,7 +72,7 @@ fn on_status_facts(model: &mut UiModel, facts: StatusFacts) {
 fn allowed_always(model: &mut UiModel, saved: Result<String, String>) {
     match saved {
         Ok(text) => drop(model.add_item(TranscriptItem::note_item(&text))),
-        Err(reason) => show_error(model, "The tool is allowed until you leave only", &reason),
+        Err(reason) => show_error(model, "The tool is allowed for this session only", &reason),
     }
 }
 

@@ -346,9 +346,9 @@ fn on_text_queued(model: &mut UiModel, run: &RunId, text: String, title: &str) {
     }
     let stopped = model.find_run(run).is_some_and(|view| !view.stopped_at.is_empty());
     let first = if stopped { "the stopped run does not read it: /continue goes on, and " } else { "" };
+    let back = if model.line_mode { "/pending drop N takes it back" } else { "Up takes it back" };
     model.add_item(TranscriptItem::note_item(&format!(
-        "{title}: {first}the workflow reads it when it asks for a text, or gives it back when it ends · Up takes it \
-        back"
+        "{title}: {first}the workflow reads it when it asks for a text, or gives it back when it ends · {back}"
     )));
 }
 

@@ -6,7 +6,6 @@ use ratatui::crossterm::event::KeyEvent;
 use super::key_press::KeyPress;
 use super::leaving::leave_program;
 use super::{history_browser, interrupt, question_keys, question_replies, shell_commands};
-use crate::dialog::QuestionDialog;
 use crate::keymap::chord::KeyChord;
 use crate::keymap::{KeyAction, KeyFocusState};
 use crate::model::UiModel;
@@ -54,7 +53,7 @@ fn on_interrupt(model: &mut UiModel, at: Timestamp) -> Vec<UiCommand> {
         .dialogs
         .front()
         .filter(|dialog| dialog.run_id().and_then(|run| model.find_run(run)).is_some_and(|run| !run.chat))
-        .map(QuestionDialog::escape_hint);
+        .map(|dialog| dialog.escape_hint().replacen("Esc", model.escape_word(), 1));
     let asked = !model.dialogs.is_empty();
     let cmds = match escape {
         _ if writing => Vec::new(),
@@ -67,6 +66,7 @@ fn on_interrupt(model: &mut UiModel, at: Timestamp) -> Vec<UiCommand> {
         model.composer.clear_into_history();
     }
     model.hint = Some(match (taken, escape) {
+        (true, _) if model.line_mode => "the text was dropped · Ctrl+C again leaves".to_owned(),
         (true, _) => "kept in the history: Up brings it back · Ctrl+C again leaves".to_owned(),
         (false, Some(escape)) => format!("{escape} · Ctrl+C again leaves; /resume continues the run"),
         (false, None) if !asked && !cmds.is_empty() => "stopping … · Ctrl+C again leaves".to_owned(),

@@ -11,13 +11,17 @@ use synthdev_service::session::{FileWorkKind, PendingStart, StartPreparation, St
 
 pub(super) fn on_response(model: &mut UiModel, response: StartResponse) -> Vec<UiCommand> {
     match response {
-        StartResponse::WorkflowStarted { name, input, run, note, windows } => {
+        StartResponse::WorkflowStarted { name, input, run, note, windows, agents } => {
             if let (Ok(run), Some(note)) = (&run, note) {
                 show_isolated_run(model, run, &name, note);
             }
             let id = run.as_ref().ok().cloned();
             workflow_started(model, &name, &input, run);
             set_windows(model, id.as_ref(), windows);
+            // before its first event, so that an agent looks the same, whichever speaks first
+            if let Some(view) = id.as_ref().and_then(|id| model.run_mut(id)) {
+                view.roster.add_all(agents.iter().map(String::as_str));
+            }
         }
         StartResponse::Pending(pending) => {
             on_pending_start(model, pending);

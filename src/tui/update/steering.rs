@@ -377,8 +377,8 @@ fn status_text(model: &UiModel) -> String {
     if let Some(at_once) = run.concurrency_label() {
         let _ = write!(text, " · {at_once}");
     }
-    if let Some(ms) = run.elapsed_ms(model.now) {
-        let _ = write!(text, "\nelapsed   {}", run.times.describe_elapsed(ms, model.now));
+    if let Some(elapsed) = run.describe_elapsed(model.now) {
+        let _ = write!(text, "\nelapsed   {elapsed}");
     }
     let spent = run.ledger.usage().total();
     let _ = write!(

@@ -22,6 +22,7 @@ fn the_demo_ends_well_and_can_be_undone_and_redone() {
     assert!(field(&ran.stdout, "summary ").contains("slug.sh"), "{}", ran.stdout);
     assert!(field(&ran.stdout, "cost ").starts_with("$0.0000"), "{}", ran.stdout);
     assert!(ran.stderr.contains("scripted") && ran.stderr.contains("SYNTHDEV_BASE_URL"), "{}", ran.stderr);
+    assert!(field(&ran.stdout, "project ").ends_with("(it stays: remove it when you have seen it)"));
     let snapshot = field(&ran.stdout, "snapshot ");
     let undo: Vec<&str> = field(&ran.stdout, "undo ").split(' ').collect();
     let ["synthdev", "-C", project, "snapshot", "restore", id] = undo[..] else { panic!("{undo:?}") };

@@ -1,6 +1,9 @@
 //! What each decision about a tool does, and who hears of it.
 
 use synthdev::domain::approval::ApprovalDecision;
+use synthdev::domain::ids::Timestamp;
+use synthdev::engine::event::StepEvent;
+use synthdev::tui::run_view::timeline::{BarKind, RunTimeline, TimelineRow};
 
 use super::*;
 
@@ -125,4 +128,27 @@ async fn a_change_of_agents_md_is_asked_each_time_whatever_approvals_say() {
     assert!(asked.len() == 2 && asked.iter().all(Option::is_some), "{asked:?}");
     assert!(["AGENTS.md", "one.txt"].iter().all(|name| stage.path(name).exists()));
     assert_sound(&stage, &run);
+}
+
+/// The chart of the history is drawn from a replay, the one of a running workflow from what is published.
+#[tokio::test]
+async fn a_replay_for_the_chart_tells_each_approval_that_was_asked_for_and_other_replays_none() {
+    let waits = |events: &[RunEvent]| -> Vec<(String, String)> {
+        let mut timeline = RunTimeline::default();
+        (1..).zip(events).for_each(|(at, event)| timeline.apply_event(Timestamp(at), event));
+        let rows = (0..timeline.len()).filter_map(|at| timeline.row(at));
+        let waits = rows.filter(|row| row.bar.as_ref().is_some_and(|bar| bar.kind == BarKind::UserWait));
+        let track =
+            |row: &TimelineRow| timeline.tracks()[row.bar.as_ref().unwrap().track as usize].agent.clone();
+        waits.map(|row| (track(row), row.text.to_string())).collect()
+    };
+    let (stage, run, asked) = play_decisions(&[ApprovalDecision::Allow, ApprovalDecision::AllowTool]).await;
+    let tell = |events: &mut Vec<RunEvent>, _, event: StepEvent| events.push(event.event);
+    let told = stage.handle.replay_events_and_approvals(run.as_str(), Vec::new, tell);
+    let (_, replayed) = told.unwrap();
+    assert_eq!(waits(&replayed), waits(&stage.seen_events()));
+    assert_eq!(waits(&replayed).len(), asked);
+    let (_, plain) = stage.handle.replay_events(run.as_str(), Vec::new, tell).unwrap();
+    assert!(!plain.iter().any(|event| matches!(event, RunEvent::ApprovalAsked { .. })));
+    assert_eq!(plain.len() + asked, replayed.len());
 }

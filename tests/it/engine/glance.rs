@@ -87,7 +87,7 @@ fn check_preview(stage: &Stage, run: &RunId) {
     assert_eq!(glance.events, last);
     assert_eq!(glance.before.agents.len(), 1, "the writer spoke before");
 
-    let past = from_preview(&record.summary, glance);
+    let past = from_preview(&record.summary, glance, &[]);
     let whole = fold_events(run, whole_events, record.ledger);
     let same = whole.items.len().min(past.items.len());
     assert!((20..=SHOWN).contains(&same));
@@ -185,9 +185,9 @@ async fn a_run_that_was_killed_has_one_of_not_long_before() {
     let whole_events = without_steps(record.events);
     assert_eq!(glance.events, whole_events[from..from + EVENTS]);
     assert!(from + EVENTS < whole_events.len(), "more has happened");
-    let mut past = from_preview(&record.summary, glance.clone());
+    let mut past = from_preview(&record.summary, glance.clone(), &[]);
     assert!(past.is_outdated && !past.view.is_over);
-    past = from_preview(&record.summary, RunPreview { since: 0, ..glance });
+    past = from_preview(&record.summary, RunPreview { since: 0, ..glance }, &[]);
     assert!(!past.is_outdated);
 
     // what is too old to be of use is not shown

@@ -71,7 +71,7 @@ fn borrow_variables(variables: &[(&'static str, String)]) -> Vec<(&'static str, 
 #[test]
 fn the_demo_through_pipes() {
     let (text, code) =
-        run_piped(&["--linear", "demo"], &[], "y\nr\n/back\n/back\nr\nnot yet\nperhaps\ns\na\n\n");
+        run_piped(&["--linear", "demo"], &[], "y\nr\n/back\n/back\n/later\nr\nnot yet\nperhaps\ns\na\n\n");
     assert_eq!(code, Some(0), "{text}");
     assert!(!text.contains('\u{1b}'), "{text:?}");
     assert_in_order(
@@ -85,10 +85,11 @@ fn the_demo_through_pipes() {
             "  n. deny\n",
             "  r. deny with a reason\n",
             "question: Allow coder to execute: execute_terminal?",
-            "type the reason",
+            "reason (optional): type it",
             // the second one finds no reason to leave, and denies nothing
             "/back leaves a reason, a rule or a changed call: none of them is open",
-            "type the reason",
+            "this question cannot be left for later here: /esc denies",
+            "reason (optional): type it",
             "coder (code): Done: slug.sh now",
             "state: code → review",
             "`perhaps` is no answer: type one of y, s, a, e, n, r",
@@ -97,6 +98,41 @@ fn the_demo_through_pipes() {
             "coder_reviewer completed",
         ],
     );
+    let project =
+        text.split("The sample project is in ").nth(1).and_then(|rest| rest.split_whitespace().next());
+    assert!(!Path::new(project.unwrap()).exists(), "the demo leaves nothing behind: {text}");
+}
+
+#[test]
+fn a_second_workflow_is_told_which_run_goes_on_and_what_can_be_done() {
+    // the scripted replies of the first one stay in their place
+    let lines = "/workflow coder_reviewer again\ns\ns\ns\n";
+    let (text, code) = run_piped(&["--linear", "demo"], &[], lines);
+    assert_eq!(code, Some(0), "{text}");
+    assert_in_order(
+        &text,
+        &[
+            "workflow coder_reviewer was not started:",
+            "of coder_reviewer is still going on, and the demo's script plays one at a time",
+            "end it with /stop first",
+            "coder_reviewer completed",
+        ],
+    );
+    let home = crate::support::temporary::temp_directory();
+    let own = home.path().join(".config/synthdev/workflows");
+    std::fs::create_dir_all(&own).unwrap();
+    std::fs::write(own.join("gated.json"), super::resuming::gated_workflow().to_string()).unwrap();
+    let (text, _) = piped_at(home.path(), &["--linear"], &[], "/workflow gated\n/workflow gated\nn\n");
+    assert_in_order(
+        &text,
+        &[
+            "to execute: shell?",
+            "workflow gated was not started:",
+            "of workflow `gated` is still going on here: two runs would change the same files",
+            "wait for it, end it with /stop, or start this one beside it: /workflow NAME --isolate",
+        ],
+    );
+    assert!(!text.contains("(process "), "{text}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -104,8 +140,8 @@ async fn a_conversation_through_pipes_waits_for_its_answers() {
     let (server, variables) =
         model(vec![Behaviour::text("First \u{1b}[2Janswer.\nTwo lines."), Behaviour::text("Second.")]).await;
     let variables = borrow_variables(&variables);
-    let run =
-        move || run_piped(&["--linear"], &variables, "one \\\nmore\n/mouse on\n/wrkflow\ntwo\n/agents\n");
+    let lines = "one \\\nmore\n/runs\n/mouse on\n/wrkflow\ntwo\n/agents\n";
+    let run = move || run_piped(&["--linear"], &variables, lines);
     let (text, code) = tokio::task::spawn_blocking(run).await.unwrap();
     assert_eq!(code, Some(0), "{text}");
     assert!(!text.contains('\u{1b}'), "{text:?}");
@@ -115,6 +151,8 @@ async fn a_conversation_through_pipes_waits_for_its_answers() {
         &[
             "you:\none \nmore\n",
             "coder: First answer.\nTwo lines.\n",
+            // the price of this model is not known
+            "cost (? no price is known), input",
             "/mouse is about the screen",
             "did you mean /workflow?",
             "you: two\n",
@@ -176,11 +214,12 @@ fn a_hang_up_leaves_the_run() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn ctrl_c_interrupts_a_workflow_and_what_is_typed_then_guides_it() {
+async fn esc_interrupts_a_workflow_and_ctrl_c_ends_it_as_on_the_screen() {
     let (server, variables) = model(vec![
         super::unfinished_answer("half of it"),
         Behaviour::text("All of it."),
         super::unfinished_answer("again"),
+        super::unfinished_answer("and again"),
     ])
     .await;
     let home = Arc::new(crate::support::temporary::temp_directory());
@@ -201,7 +240,7 @@ async fn ctrl_c_interrupts_a_workflow_and_what_is_typed_then_guides_it() {
     terminal.wait_for("role:coder>");
     terminal.press_keys("/workflow tell go\r");
     wait_for("the model is asked", || (server.requests().len() == 1).then_some(()));
-    terminal.send_signal("INT");
+    terminal.press_keys("/esc\r");
     terminal.wait_for("interrupted in start");
     terminal.wait_for("workflow:tell>");
     terminal.press_keys("shorter please\r");
@@ -212,16 +251,70 @@ async fn ctrl_c_interrupts_a_workflow_and_what_is_typed_then_guides_it() {
     // for a stopped one, the program asks
     terminal.press_keys("/workflow tell more\r");
     wait_for("the model is asked", || (server.requests().len() == 3).then_some(()));
-    terminal.send_signal("INT");
+    terminal.press_keys("/esc\r");
     terminal
         .wait_until("it stands still again", |screen| screen.matches("interrupted in start").count() == 2);
-    terminal.send_signal("INT");
+    terminal.press_keys("/esc\r");
     terminal.wait_for("question: End tell?");
     terminal.press_keys("y\r");
     terminal.wait_for("tell cancelled in");
+    // what runs is ended at once
+    terminal.press_keys("/workflow tell once more\r");
+    wait_for("the model is asked", || (server.requests().len() == 4).then_some(()));
+    terminal.send_signal("INT");
+    terminal.wait_until("it is ended", |screen| screen.matches("tell cancelled in").count() == 2);
     terminal.press_keys("/exit\r");
     assert!(terminal.wait_end().contains("exit=0"));
     terminal.assert_never_shown("\u{1b}");
+}
+
+#[test]
+fn ctrl_c_drops_a_text_that_is_not_finished_and_keys_are_those_of_lines() {
+    let mut terminal = Terminal::start_product(&["--linear"], &[]);
+    terminal.wait_for("role:coder>");
+    terminal.press_keys("half a text \\\r");
+    terminal.press_keys("its second line \\\r");
+    terminal.wait_until("both lines are read", |screen| screen.matches("role:coder>").count() == 3);
+    terminal.send_signal("INT");
+    terminal.wait_for("the text was dropped · Ctrl+C again leaves");
+    terminal.press_keys("/keys\r");
+    terminal.wait_for("/esc             what Esc is on the screen");
+    terminal.press_keys("/exit\r");
+    let end = terminal.wait_end();
+    assert!(end.contains("exit=0") && !end.contains("editor_save"), "{end}");
+}
+
+/// A long question is read to its end, with the same rule as on the screen.
+#[test]
+fn a_long_question_in_a_terminal_is_printed_in_pages() {
+    let message = (1..=80).map(|row| format!("row {row}")).collect::<Vec<_>>().join("\n");
+    let workflow = json!({
+        "workflow_name": "long",
+        "states": [
+            {"name": "start", "type": "pause", "kind": "choice", "message": message, "choices": ["go", "leave"],
+             "output": {"as": "decision"}, "transition": [{"target": "stop"}]},
+            {"name": "stop"},
+        ],
+    });
+    let mut terminal = Terminal::with_workflow("long", &workflow);
+    terminal.wait_for("message, or / for commands");
+    terminal.press_keys("/exit\r");
+    terminal.wait_end();
+    let mut terminal = terminal.again_with(&["--linear"]);
+    terminal.wait_for("role:coder>");
+    terminal.press_keys("/workflow long\r");
+    terminal.wait_for("an empty line shows more; 1, 2, l>");
+    terminal.press_keys("1\r");
+    terminal.wait_for("note: a choice counts at the end of the text");
+    for _ in 0..8 {
+        terminal.press_keys("\r");
+    }
+    terminal.wait_for("row 80");
+    terminal.wait_for("2. leave");
+    terminal.press_keys("1\r");
+    terminal.wait_for("long completed");
+    terminal.press_keys("/exit\r");
+    assert!(terminal.wait_end().contains("exit=0"));
 }
 
 #[test]

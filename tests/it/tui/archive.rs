@@ -12,7 +12,7 @@ use synthdev::tui::history_browser::run_list::PAGE;
 use synthdev::tui::history_browser::step_list::{StepLine, StepListBuilder};
 use synthdev::tui::history_browser::workflow_trend::WorkflowTrend;
 use synthdev::tui::history_browser::{
-    HistoryRequest, HistoryResponse, HistoryRunFilter, HistoryRunPage, HistoryText, RunDetails,
+    BrowsedRun, HistoryRequest, HistoryResponse, HistoryRunFilter, HistoryRunPage, HistoryText, RunDetails,
     RunListCursor, RunRow,
 };
 use synthdev::tui::report::history::history_run_row;
@@ -166,6 +166,7 @@ pub(super) fn run_details() -> RunDetails {
         facts,
         steps: walk.into_steps(),
         timeline,
+        agents: Vec::new(),
     }
 }
 
@@ -208,7 +209,7 @@ fn a_run_its_steps_and_a_step_look_good() {
     desk.key(KeyCode::Enter);
     let all = take_history_requests(&mut desk);
     let [(number, HistoryRequest::Step { run, step: 2 })] = all.as_slice() else { panic!("{all:?}") };
-    let mut fold = StepDetailsBuilder::new(run, 2);
+    let mut fold = StepDetailsBuilder::new(run, 2, &[]);
     past_step_events().into_iter().for_each(|(at, event)| fold.apply_event(at, event));
     let variables =
         serde_json::Map::from_iter([("tries".to_owned(), json!(1)), ("same".to_owned(), json!("x"))]);
@@ -237,7 +238,9 @@ fn steps_count_what_happened_in_them() {
     assert_eq!((code.tokens, code.cost_usd), (1_540, Some(0.0123)));
     assert_eq!(code.error_text.as_deref(), Some("the model cannot be reached"));
     assert!(
-        StepDetailsBuilder::new(&RunId::from("r1"), 9).into_report(&serde_json::Map::new(), "").is_none()
+        StepDetailsBuilder::new(&RunId::from("r1"), 9, &[])
+            .into_report(&serde_json::Map::new(), "")
+            .is_none()
     );
 }
 
@@ -294,7 +297,7 @@ fn what_items_say_at_once_stands_at_the_step_of_each() {
         said(1, 9, "last of one"),
     ];
     let check = |step: u32, there: &[&str], not_there: &[&str]| {
-        let mut fold = StepDetailsBuilder::new(&RunId::from("r1"), step);
+        let mut fold = StepDetailsBuilder::new(&RunId::from("r1"), step, &[]);
         events.iter().for_each(|event| fold.apply_event(Timestamp(0), event.clone()));
         let (_, items) = fold.into_report(&serde_json::Map::new(), "").unwrap();
         let text = items.iter().map(|item| item.text()).collect::<Vec<_>>().join("\n");
@@ -758,4 +761,22 @@ fn an_open_run_is_read_again_when_it_went_on() {
     let screen = desk.draw_screen(80, 24);
     assert!(screen.contains("3 steps") && screen.contains("· running"), "{screen}");
     assert_eq!(desk.model.history_browser.as_ref().unwrap().selected_step(), Some(2), "the cursor stays");
+}
+
+/// The one who speaks first is not the one who is declared first.
+#[test]
+fn an_agent_has_the_sign_of_its_place_in_the_workflow_in_the_chart_and_in_its_steps() {
+    let agents = ["reviewer", "coder"].map(str::to_owned);
+    let mut run = BrowsedRun::new(run_row(1, "coder_reviewer", RunStatus::Failed), 1);
+    run.set_details(RunDetails { agents: agents.to_vec(), ..run_details() });
+    assert_eq!((run.roster.mark("reviewer"), run.roster.mark("coder")), ("●", "▲"));
+    let mut fold = StepDetailsBuilder::new(&RunId::from("r1"), 2, &agents);
+    past_step_events().into_iter().for_each(|(at, event)| fold.apply_event(at, event));
+    let (_, items) = fold.into_report(&serde_json::Map::new(), "").unwrap();
+    let marks = items.iter().filter_map(|item| match item {
+        TranscriptItem::Reply(reply) => Some((reply.agent.as_str(), reply.identity.mark())),
+        _ => None,
+    });
+    let marks: Vec<_> = marks.collect();
+    assert_eq!(marks, [("coder", "▲")]);
 }

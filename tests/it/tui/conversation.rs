@@ -304,7 +304,7 @@ fn a_person_who_takes_time_is_not_the_time_of_an_agent() {
     assert!(screen.contains("coder thinks 5 s"), "{screen}");
     desk.run_event("r1", run_finished(RunStatus::Completed, None, None));
     let screen = desk.draw_screen(120, 36);
-    assert!(screen.contains("completed in 3 min 05 s · 3 min 00 s waiting for you"), "{screen}");
+    assert!(screen.contains("completed in 3 min 05 s, 3 min 00 s of it waiting"), "{screen}");
 }
 
 #[test]

@@ -632,10 +632,15 @@ fn response_to(request: SessionRequest, run: RunId) -> Option<SessionResponse> {
         SessionRequest::Start(StartRequest::Chat { role }) => {
             StartResponse::ChatStarted { role, run: Ok(run), windows: BTreeMap::new() }.into()
         }
-        SessionRequest::Start(StartRequest::Workflow { name, input }) => {
-            StartResponse::WorkflowStarted { name, input, run: Ok(run), note: None, windows: BTreeMap::new() }
-                .into()
+        SessionRequest::Start(StartRequest::Workflow { name, input }) => StartResponse::WorkflowStarted {
+            name,
+            input,
+            run: Ok(run),
+            note: None,
+            windows: BTreeMap::new(),
+            agents: Vec::new(),
         }
+        .into(),
         SessionRequest::Definitions(DefinitionRequest::ChooseWorkflow(requested_name)) => {
             DefinitionResponse::WorkflowChosen { requested_name, workflows: workflow_lines() }.into()
         }

@@ -12,6 +12,7 @@ use synthdev::service::session::{
 };
 use synthdev::tui::display::{DisplayRequest, DisplayResponse};
 use synthdev::tui::past_run::{PastRun, SHOWN};
+use synthdev::tui::run_view::timeline::BarKind;
 use synthdev::tui::transcript::item::TranscriptItem;
 use synthdev::tui::update::history::offer_command;
 use synthdev::tui::update::past_run::{PastRunBuilder, fold_events, from_preview};
@@ -139,7 +140,7 @@ fn a_fork_did_not_work_while_nobody_had_made_it_yet() {
         .advance_clock(2_000)
         .run_event("r1", run_finished(RunStatus::Completed, None, None));
     let screen = desk.draw_screen(80, 24);
-    assert!(screen.contains("completed in 9.0 s"), "{screen}");
+    assert!(screen.contains("completed in 42 s, 40 s of it waiting"), "{screen}");
 }
 
 #[test]
@@ -450,7 +451,7 @@ fn long_past(kept: usize) -> (PastRun, PastRun) {
     let last = events.split_off(events.len() - kept);
     let mut run = summary("r1", "coder_reviewer", RunStatus::Interrupted, 0);
     run.progress.path = vec!["code".into()];
-    let seen = from_preview(&run, RunPreview { events: last.clone(), ..RunPreview::default() });
+    let seen = from_preview(&run, RunPreview { events: last.clone(), ..RunPreview::default() }, &[]);
     events.extend(last);
     (seen, fold_events(&RunId::from("r1"), events, ledger(100)))
 }
@@ -1211,4 +1212,21 @@ fn a_text_for_a_conversation_waits_until_it_asks_again() {
     assert_eq!(sent_commands(&mut desk), [], "it answers what was asked before");
     desk.run_event("r1", user_question(3, UserQuestion::Message));
     assert_eq!(sent_commands(&mut desk), [answer_command("r1", 3, "and now?")]);
+}
+
+#[test]
+fn a_past_wait_for_an_approval_is_in_the_times_of_the_run_and_asks_nothing() {
+    let mut events = past_events();
+    events.push((Timestamp(20_000), approval_event(90, "write_file", command_preview("ls"))));
+    let decision = ApprovalDecision::Allow;
+    let answered = RunEvent::ApprovalAnswered { call: CallId(90), tool: "write_file".into(), decision };
+    events.push((Timestamp(50_000), answered));
+    let past = fold_events(&RunId::from("r1"), events, ledger(1));
+    let waits = |at: &usize| {
+        let bar = past.view.pane_data.timeline.row(*at).and_then(|row| row.bar.as_ref());
+        bar.is_some_and(|bar| bar.kind == BarKind::UserWait)
+    };
+    assert_eq!((0..past.view.pane_data.timeline.len()).filter(waits).count(), 1);
+    assert_eq!(past.view.times.waited_ms(Timestamp(60_000)), 30_000);
+    assert!(!past.items.iter().any(|item| format!("{item:?}").contains("Allow coder")));
 }

@@ -59,6 +59,7 @@ impl TuiHarness {
             run: Ok(RunId::from("r2")),
             note: None,
             windows: BTreeMap::new(),
+            agents: Vec::new(),
         }));
         self.run_event("r2", workflow_started("tick", "once")).run_event("r2", state_entered("begin"))
     }

@@ -45,10 +45,11 @@ pub struct StepDetailsBuilder {
 }
 
 impl StepDetailsBuilder {
-    pub fn new(run: &RunId, wanted: u32) -> Self {
+    /// `agents`: those of the workflow in their order.
+    pub fn new(run: &RunId, wanted: u32, agents: &[String]) -> Self {
         Self {
             wanted_step: wanted,
-            transcript: PastRunBuilder::new(run),
+            transcript: PastRunBuilder::new(run).with_agents(agents),
             files: false,
             skip_first_entry: wanted != 1,
             questions: Vec::new(),

@@ -107,7 +107,7 @@ pub fn on_run_finished(
     let kept = stands && !chat;
     let outbox = if kept { VecDeque::new() } else { std::mem::take(&mut view.outbox) };
     view.withdrawals.clear();
-    let took = elapsed.map(|ms| format!(" in {}", view.times.describe_elapsed(ms, now)));
+    let took = elapsed.and(view.times.describe_until(now)).map(|time| format!(" in {time}"));
     let is_cut = status != RunStatus::Completed;
     let snapshot = snapshot.filter(|_| view.snapshot_facts.may_have_changed_files(is_cut));
     let output = output.filter(|value| !was_said_last(&model.transcript, value));

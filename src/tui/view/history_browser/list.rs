@@ -1,4 +1,4 @@
-//! The list of runs: columns that fit, the more the wider the screen.
+//! The list of runs: columns that fit, the more the wider the screen. With runs of several projects it has their names.
 
 use ratatui::Frame;
 use ratatui::layout::Rect;
@@ -9,8 +9,8 @@ use super::super::draw_helpers::{put_line, select_row};
 use crate::history_browser::{HistoryBrowser, RunRow};
 use crate::model::UiModel;
 use crate::pane::bar_text::{horizontal_bar, level_character};
-use crate::report::history::format_age;
-use crate::text::{display_width, fit_to_columns, format_dollars, short_number};
+use crate::report::history::{format_age, listed_cost};
+use crate::text::{display_width, fit_to_columns, one_line, short_number};
 use crate::theme::ColorTheme;
 use synthdev_domain::ids::Timestamp;
 use synthdev_domain::journal::RunStatus;
@@ -23,6 +23,10 @@ const TOOK: usize = 7;
 const COST: usize = 8;
 const TOKENS: usize = 6;
 const NAME: usize = 18;
+/// The name of a project: from the first width on all of it that is usual.
+const PROJECT_FROM: usize = 110;
+const PROJECT: usize = 14;
+const NARROW_PROJECT: usize = 8;
 /// Bars behind time and cost: from the first width on a column, from the second on several.
 const LEVEL_FROM: usize = 72;
 const BARS_FROM: usize = 130;
@@ -40,6 +44,8 @@ struct RunListColumns {
     /// Columns of a bar behind the time and of one behind the cost.
     bar: usize,
     name: usize,
+    /// 0: all runs are of one project.
+    project: usize,
     text: usize,
 }
 
@@ -52,7 +58,7 @@ struct RunListMaxima {
 
 impl RunListColumns {
     /// What matters most is there first.
-    fn for_width(columns: usize) -> Self {
+    fn for_width(columns: usize, several_projects: bool) -> Self {
         let bar = match columns {
             ..LEVEL_FROM => 0,
             LEVEL_FROM..BARS_FROM => 1,
@@ -65,14 +71,17 @@ impl RunListColumns {
             fits
         };
         let name = take(NAME);
-        let (age, cost, id, took) = (take(AGE), take(COST), take(ID), take(TOOK));
+        let (age, cost, id) = (take(AGE), take(COST), take(ID));
+        let project = if columns >= PROJECT_FROM { PROJECT } else { NARROW_PROJECT };
+        let project = if several_projects && take(project) { project } else { 0 };
+        let took = take(TOOK);
         let tokens = columns >= 110 && take(TOKENS);
         let mut name = if name { NAME } else { std::mem::take(&mut left).saturating_sub(2) };
         // a word or two of the input says nothing: the name has the room
         if left < TEXT {
             name += std::mem::take(&mut left);
         }
-        Self { id, age, show_duration: took, cost, tokens, bar, name, text: left.saturating_sub(2) }
+        Self { id, age, show_duration: took, cost, tokens, bar, name, project, text: left.saturating_sub(2) }
     }
 }
 
@@ -82,7 +91,7 @@ pub(super) fn head_height(area: Rect) -> u16 {
 
 pub(super) fn draw_list(model: &UiModel, archive: &HistoryBrowser, area: Rect, frame: &mut Frame<'_>) {
     let (theme, list) = (model.theme, &archive.list);
-    let columns = RunListColumns::for_width(usize::from(area.width));
+    let columns = RunListColumns::for_width(usize::from(area.width), list.has_other_projects());
     let head = head_height(area);
     if head > 0 && !list.is_empty() {
         put_line(
@@ -153,6 +162,7 @@ fn list_header(columns: &RunListColumns, words: &str) -> String {
     add(columns.show_duration, "took", TOOK, true, columns.bar + 2);
     add(columns.cost, "cost", COST, true, columns.bar + 2);
     add(columns.tokens, "tokens", TOKENS, true, 2);
+    add(columns.project > 0, "project", columns.project, false, 2);
     add(columns.name > 0, "workflow", columns.name, false, 2);
     add(columns.text > 6, if words.is_empty() { "input" } else { "found" }, 5, false, 0);
     text.trim_end().to_owned()
@@ -194,7 +204,7 @@ fn run_line(row: &RunRow, branch: &str, marked: bool, look: RunLineLook<'_>) -> 
         }
     };
     let took = took_ms(row, now);
-    let cost = row.cost_usd.map_or_else(|| "?".to_owned(), |usd| format_dollars(Some(usd)));
+    let cost = listed_cost(row.status, row.tokens, row.cost_usd);
     let bar = |part: f64| match columns.bar {
         0 => "  ".to_owned(),
         1 => format!(" {} ", level_character(part)),
@@ -215,9 +225,17 @@ fn run_line(row: &RunRow, branch: &str, marked: bool, look: RunLineLook<'_>) -> 
     add(columns.cost, bar(part), bar_columns, false, theme.accent_style());
     add(columns.tokens, short_number(row.tokens), TOKENS, true, theme.dim_style());
     add(columns.tokens, String::new(), 2, false, theme.text());
+    let project = row.other_project.as_deref().map_or_else(|| "here".to_owned(), project_name);
+    add(columns.project > 0, project, columns.project, false, theme.dim_style());
+    add(columns.project > 0, String::new(), 2, false, theme.text());
     add(columns.name > 0, format!("{branch}{}", row.workflow), columns.name, false, theme.accent_style());
     add(columns.text > 0, format!("  {}", row.text), columns.text + 2, false, theme.text());
     Line::from(spans)
+}
+
+/// The last part of its path.
+fn project_name(path: &str) -> String {
+    one_line(path.trim_end_matches('/').rsplit('/').next().unwrap_or_default())
 }
 
 /// At most seven columns: `4.2 s`, `3m 05s`, `2h 10m`, `3d 4h`.
