@@ -160,7 +160,7 @@ impl HistoryRunList {
         }
         self.loaded_filter = Some(filter);
         // older ones are not read again, so that waiting for them would have no end
-        self.has_other_projects = self.rows.iter().any(|row| row.other_project.is_some());
+        self.has_other_projects = self.rows.iter().any(|row| row.place.other_project.is_some());
         self.has_active_runs = self.rows.iter().take(PAGE).any(|row| row.status == RunStatus::Running);
         if moved {
             self.arrange_tree(kept.as_ref());

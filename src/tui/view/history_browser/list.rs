@@ -225,7 +225,7 @@ fn run_line(row: &RunRow, branch: &str, marked: bool, look: RunLineLook<'_>) -> 
     add(columns.cost, bar(part), bar_columns, false, theme.accent_style());
     add(columns.tokens, short_number(row.tokens), TOKENS, true, theme.dim_style());
     add(columns.tokens, String::new(), 2, false, theme.text());
-    let project = row.other_project.as_deref().map_or_else(|| "here".to_owned(), project_name);
+    let project = row.place.other_project.as_deref().map_or_else(|| "here".to_owned(), project_name);
     add(columns.project > 0, project, columns.project, false, theme.dim_style());
     add(columns.project > 0, String::new(), 2, false, theme.text());
     add(columns.name > 0, format!("{branch}{}", row.workflow), columns.name, false, theme.accent_style());
