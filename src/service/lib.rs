@@ -14,6 +14,7 @@ pub mod definition_edit;
 pub mod definition_views;
 pub mod delegated_work;
 pub mod event_description;
+pub mod file_mentions;
 pub mod history_cleanup;
 pub mod mcp_configuration;
 pub mod mcp_servers;

@@ -9,6 +9,7 @@ use synthdev_bootstrap::mcp_servers::McpToolLists;
 use synthdev_bootstrap::start_context::StartContext;
 use synthdev_bootstrap::wiring;
 use synthdev_ports::mcp::McpServerListing;
+use synthdev_service::file_mentions::{FileMentionText, resolve_file_mentions};
 use synthdev_service::mcp_servers::{
     McpServerProbe, mcp_report_text, mcp_server_reports, mcp_tools_text, test_mcp_server,
 };
@@ -28,11 +29,22 @@ impl McpServerProbe for LocalMcpProbe<'_> {
 }
 
 impl TuiBackend {
-    pub(crate) fn text_with_resources(&self, text: String) -> BoxFuture<'static, Result<String, String>> {
+    /// The text with the files and the resources that it names.
+    pub(crate) fn text_with_resources(
+        &self,
+        text: String,
+    ) -> BoxFuture<'static, Result<FileMentionText, String>> {
         let (catalog, servers) = (self.current_catalog(), Arc::clone(&self.current_runtime().mcp_servers));
+        let project = self.context.project.clone();
+        // looking for files takes the time of a disk
+        let found = run_blocking(move || {
+            Ok(resolve_file_mentions(&text, |path| project.join(path).symlink_metadata().is_ok()))
+        });
         Box::pin(async move {
-            let expanded = with_resources(&text, catalog.mcp_servers(), &*servers).await;
-            expanded.map_err(|error| error.to_string())
+            let found = found.await?;
+            let expanded = with_resources(&found.text, catalog.mcp_servers(), &*servers).await;
+            let text = expanded.map_err(|error| error.to_string())?;
+            Ok(FileMentionText { text, ..found })
         })
     }
 

@@ -66,14 +66,21 @@ impl TuiBackend {
             }
             LookupRequest::WithResources(text) => {
                 let expanded = self.text_with_resources(text.clone());
-                ServiceAnswer::later(
-                    async move { LookupResponse::Message { text: expanded.await, typed: text } },
-                )
+                ServiceAnswer::later(async move {
+                    let (expanded, missing_files) = match expanded.await {
+                        Ok(found) => (Ok(found.text), found.missing),
+                        Err(reason) => (Err(reason), Vec::new()),
+                    };
+                    LookupResponse::Message { text: expanded, typed: text, missing_files }
+                })
             }
             LookupRequest::McpPrompt { name, words } => {
                 let typed = format!("/{name} {words}").trim_end().to_owned();
                 let message = self.message_of_prompt(name, words);
-                ServiceAnswer::later(async move { LookupResponse::Message { typed, text: message.await } })
+                ServiceAnswer::later(async move {
+                    let missing_files = Vec::new();
+                    LookupResponse::Message { typed, text: message.await, missing_files }
+                })
             }
             LookupRequest::McpNames => {
                 let names = self.mcp_names();

@@ -20,7 +20,7 @@ pub enum LookupRequest {
     Task(TaskListCommand),
     /// About the index of the project, with the number of the query; one that the user has just confirmed has none yet.
     Index(u64, IndexingRequest),
-    /// A text with the resources of MCP servers that it names.
+    /// A text with the files and the resources of MCP servers that it names.
     WithResources(String),
     /// The message that a prompt of an MCP server (`server:prompt`) makes of these words.
     McpPrompt {
@@ -55,6 +55,8 @@ pub enum LookupResponse {
     Message {
         typed: String,
         text: Result<String, String>,
+        /// Files that it seems to name, and that the project does not have.
+        missing_files: Vec<String>,
     },
     McpNames(McpCompletions),
 }

@@ -6,6 +6,7 @@ use crate::msg::UiCommand;
 use crate::slash;
 use crate::transcript::item::{ItemTone, TranscriptBlock, TranscriptItem};
 use synthdev_domain::ids::{CallId, RunId};
+use synthdev_service::file_mentions::may_mention_files;
 use synthdev_service::mcp_texts::resource_references;
 use synthdev_service::run_steering::{RunCommand, UserAnswer};
 use synthdev_service::session::{LookupRequest, PendingStart, StartPreparation, StartRequest};
@@ -24,8 +25,8 @@ pub fn submit_input(model: &mut UiModel) -> Vec<UiCommand> {
     if withdrawn_dialog::hold_back_text(model, &text) {
         return Vec::new();
     }
-    // words that may name a resource of an MCP server: it is read first
-    if !resource_references(&text).is_empty() {
+    // words that may name a file or a resource of an MCP server: it is looked for first
+    if may_mention_files(&text) || !resource_references(&text).is_empty() {
         return vec![UiCommand::ask(LookupRequest::WithResources(text))];
     }
     submit_text(model, text)

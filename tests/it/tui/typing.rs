@@ -378,10 +378,8 @@ fn mentions_become_what_a_model_can_use() {
     desk.keys("zzz");
     assert!(desk.popup_lines().is_empty());
     desk.keys("<cr>");
-    assert_eq!(
-        desk.take_commands().last(),
-        Some(&UiCommand::ask(StartRequest::Chat { role: "coder".into() }))
-    );
+    let sent = LookupRequest::WithResources("look at @zzz".into());
+    assert_eq!(desk.take_commands().last(), Some(&UiCommand::ask(sent)));
     let mut desk = named_desk();
     desk.press_control('u').press_control('u');
     desk.keys("/wf tick @vie<tab>");
@@ -408,7 +406,11 @@ fn what_mcp_servers_offer_is_completed_and_read_before_the_text_is_sent() {
     assert_eq!(desk.take_commands(), [UiCommand::ask(prompt)]);
     let message = |typed: &str, text: Result<&str, &str>| {
         let text = text.map(str::to_owned).map_err(str::to_owned);
-        UiMessage::answered(LookupResponse::Message { typed: typed.to_owned(), text })
+        UiMessage::answered(LookupResponse::Message {
+            typed: typed.to_owned(),
+            text,
+            missing_files: Vec::new(),
+        })
     };
     desk.send_message(message("/docs:review x", Err("it has no such prompt")));
     assert!(desk.last_message_text().contains("it has no such prompt"));
@@ -423,6 +425,29 @@ fn what_mcp_servers_offer_is_completed_and_read_before_the_text_is_sent() {
     desk.send_message(message("see @docs:note://one", Ok("see it\n\n[docs:note://one]\nbuy milk")));
     assert_eq!(desk.take_commands(), [UiCommand::ask(StartRequest::Chat { role: "coder".into() })]);
     assert_eq!(desk.model.queued, ["see it\n\n[docs:note://one]\nbuy milk"]);
+}
+
+#[test]
+fn a_file_that_is_mentioned_by_hand_is_looked_for_first() {
+    let mut desk = TuiHarness::new();
+    desk.keys("read @src/a.rs and @src/nope.rs");
+    desk.model.popup = None;
+    desk.take_commands();
+    desk.keys("<cr>");
+    let typed = "read @src/a.rs and @src/nope.rs".to_owned();
+    assert_eq!(desk.take_commands(), [UiCommand::ask(LookupRequest::WithResources(typed.clone()))]);
+    desk.send_message(UiMessage::answered(LookupResponse::Message {
+        typed,
+        text: Ok("read src/a.rs and @src/nope.rs".to_owned()),
+        missing_files: vec!["src/nope.rs".to_owned()],
+    }));
+    assert_eq!(desk.model.queued, ["read src/a.rs and @src/nope.rs"]);
+    assert!(desk.last_message_text().contains("this project has no file src/nope.rs: sent as words"));
+    // a workflow's text is looked for, too
+    let mut desk = TuiHarness::new();
+    desk.workflow().line("see @a.rs");
+    let sent = UiCommand::ask(LookupRequest::WithResources("see @a.rs".into()));
+    assert_eq!(desk.take_commands().pop(), Some(sent));
 }
 
 impl TuiHarness {
