@@ -2,7 +2,24 @@
 
 use super::TuiBackend;
 use super::error_text::HOW_TO_SET;
+use synthdev_bootstrap::scripted_models::ScriptedModel;
+use synthdev_bootstrap::start_context::StartContext;
 use synthdev_domain::workflow::WorkflowProgram;
+use synthdev_settings::layers::read_layers::SettingOverrides;
+
+/// What a start overrides whose models answer from a script. The screen names the script, not a model that is configured
+/// and not asked.
+pub(crate) fn start_overrides(
+    context: &StartContext,
+    script: Option<&(ScriptedModel, &'static str)>,
+) -> SettingOverrides {
+    let Some((script, flag)) = script else { return context.overrides.clone() };
+    let mut overrides = context.scripted_overrides(flag);
+    for level in ["base", "smart", "fast"] {
+        overrides.set_override(&format!("levels.{level}.model"), script.model_name(), flag);
+    }
+    overrides
+}
 
 impl TuiBackend {
     /// The demo's script plays one workflow, again and again.

@@ -8,7 +8,7 @@ use anyhow::Result;
 use super::cancel::OneShotCanceller;
 use super::pending_breakpoints::PendingBreakpoints;
 use super::session::{first_lines, play_session, trust_question};
-use super::{TuiBackend, config_problems, ui_settings};
+use super::{TuiBackend, config_problems, demo, ui_settings};
 use crate::definition_files::definition_stamps;
 use crate::local_setup_ports;
 use synthdev_bootstrap::async_runtime::build_runtime;
@@ -50,10 +50,8 @@ pub enum ConversationStart {
 pub fn run_interactive(context: StartContext, opening: TuiStartup) -> Result<u8> {
     let shown = matches!(opening.script, Some((_, "demo")));
     let demo = opening.start.as_ref().filter(|_| shown).map(|(name, _)| name.clone());
-    let (script, overrides) = match opening.script {
-        Some((script, who)) => (Some(script), context.scripted_overrides(who)),
-        None => (None, context.overrides.clone()),
-    };
+    let overrides = demo::start_overrides(&context, opening.script.as_ref());
+    let script = opening.script.map(|(script, _)| script);
     let (linear, read) = (context.line_mode, Mutex::new(definition_stamps(&context)));
     let gathered = config_sources::gather_sources(&context, overrides.clone(), context.trust)?;
     let question = trust_question(&context, &gathered.trust, &gathered.project);

@@ -86,6 +86,11 @@ impl ScriptedModel {
         Self { skips_delays: true, ..self }
     }
 
+    /// What its answers name as the model.
+    pub fn model_name(&self) -> &str {
+        &self.model
+    }
+
     /// Agents that the file has replies for.
     pub fn agents(&self) -> impl Iterator<Item = &str> {
         self.replies.keys().map(String::as_str)

@@ -50,6 +50,17 @@ fn a_run_stands_still_survives_a_kill_and_goes_on_with_other_data() {
 }
 
 #[test]
+fn the_demo_names_its_script_beside_a_configured_model() {
+    let configured = [("SYNTHDEV_BASE_URL", "http://127.0.0.1:1/v1"), ("SYNTHDEV_BASE_MODEL", "mock-1")];
+    let mut terminal = Terminal::start_product(&["demo"], &configured);
+    terminal.wait_for("coder to change files: write_file?");
+    let screen = terminal.screen_text();
+    assert!(screen.contains("scripted-demo") && !screen.contains("mock-1"), "{screen}");
+    terminal.press_keys("/exit\r");
+    assert!(terminal.wait_end().contains("exit=0"));
+}
+
+#[test]
 fn an_open_approval_keeps_nobody_from_leaving() {
     for leave in ["\x04", "/exit\r"] {
         let mut terminal = Terminal::start_product(&["demo"], &[]);
