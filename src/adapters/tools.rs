@@ -64,7 +64,8 @@ use crate::mcp_client::NoMcpServers;
 use synthdev_domain::ids::RunId;
 use synthdev_domain::sandbox::NetworkAccess;
 use synthdev_domain::tool::{
-    InterruptedCallStatus, PlannedFileEdit, RerunPolicy, ToolInvocation, ToolOutcome, ToolPreview, ToolSpec,
+    InterruptedCallStatus, PlannedFileEdit, RerunPolicy, RunningCommand, ToolInvocation, ToolOutcome,
+    ToolPreview, ToolSpec,
 };
 use synthdev_ports::mcp::McpPort;
 use synthdev_ports::tool::{NoToolProgress, ToolPort, ToolProgressSink};
@@ -375,6 +376,20 @@ impl ToolPort for ProjectTools {
 
     fn end_run<'a>(&'a self, run: &'a RunId, is_final: bool) -> BoxFuture<'a, ()> {
         self.project.background_commands.end_run(run, is_final).boxed()
+    }
+
+    fn running_commands(&self, run: &RunId) -> Vec<RunningCommand> {
+        self.project.background_commands.running(run).iter().map(|command| command.to_running()).collect()
+    }
+
+    fn wait_command_end<'a>(&'a self, run: &'a RunId) -> BoxFuture<'a, ()> {
+        self.project.background_commands.wait_end(run).boxed()
+    }
+
+    fn stop_running_command(&self, run: &RunId, id: &str) -> bool {
+        let running = self.project.background_commands.running(run);
+        let found = running.iter().find(|command| command.id() == id);
+        found.map(|command| command.stop()).is_some()
     }
 
     fn run_without_sandbox<'a>(&'a self, invocation: &'a ToolInvocation) -> BoxFuture<'a, ToolOutcome> {

@@ -310,6 +310,17 @@ impl CommandReach {
     }
 }
 
+/// A command that an agent has left running.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RunningCommand {
+    /// What the agent calls it: `c1`.
+    pub id: String,
+    /// The command line, with secrets hidden.
+    pub command: String,
+    /// Milliseconds since it began.
+    pub elapsed_ms: u64,
+}
+
 /// What an approval dialog shows before a tool runs.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "kind")]

@@ -5,7 +5,8 @@ use futures_util::future::{BoxFuture, ready};
 
 use synthdev_domain::ids::RunId;
 use synthdev_domain::tool::{
-    InterruptedCallStatus, PlannedFileEdit, RerunPolicy, ToolInvocation, ToolOutcome, ToolPreview, ToolSpec,
+    InterruptedCallStatus, PlannedFileEdit, RerunPolicy, RunningCommand, ToolInvocation, ToolOutcome,
+    ToolPreview, ToolSpec,
 };
 
 /// Receives the progress of a running tool.
@@ -80,6 +81,21 @@ pub trait ToolPort: Send + Sync {
     /// not be resumed, so what is kept for it goes, too.
     fn end_run<'a>(&'a self, _run: &'a RunId, _is_final: bool) -> BoxFuture<'a, ()> {
         ready(()).boxed()
+    }
+
+    /// The commands of a run that run in the background now.
+    fn running_commands(&self, _: &RunId) -> Vec<RunningCommand> {
+        Vec::new()
+    }
+
+    /// Until one of those has ended; at once where none runs.
+    fn wait_command_end<'a>(&'a self, _: &'a RunId) -> BoxFuture<'a, ()> {
+        ready(()).boxed()
+    }
+
+    /// Stops one of those, with all of its processes. `false`: there is none with this id.
+    fn stop_running_command(&self, _: &RunId, _: &str) -> bool {
+        false
     }
 
     /// Why no sandbox can hold this call. Such a call runs only after the user allows it.

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 use std::pin::pin;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 use tokio::sync::mpsc::UnboundedSender;
@@ -12,15 +12,23 @@ use tokio::task::AbortHandle;
 use super::driver_message::DriverMessage;
 use synthdev_domain::ids::RunId;
 use synthdev_domain::project_lock::LockHolder;
+use synthdev_ports::tool::ToolPort;
 
 #[derive(Default)]
 pub(super) struct ActiveRuns {
-    inbox_senders: Mutex<HashMap<RunId, UnboundedSender<DriverMessage>>>,
+    driven: Mutex<HashMap<RunId, ActiveRunEntry>>,
     /// Notified when this process stops driving a run.
     run_left: Notify,
     listener: Mutex<Option<ControlListenerTask>>,
     /// Whose end runs wait for, to change the project's files.
     waiting_for: Mutex<HashMap<RunId, LockHolder>>,
+}
+
+/// A run that this process drives.
+struct ActiveRunEntry {
+    inbox_sender: UnboundedSender<DriverMessage>,
+    /// Which its agents use: the configuration may have changed since.
+    tools: Arc<dyn ToolPort>,
 }
 
 struct ControlListenerTask(AbortHandle);
@@ -32,8 +40,8 @@ impl Drop for ControlListenerTask {
 }
 
 impl ActiveRuns {
-    fn lock_outboxes(&self) -> MutexGuard<'_, HashMap<RunId, UnboundedSender<DriverMessage>>> {
-        self.inbox_senders.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock_runs(&self) -> MutexGuard<'_, HashMap<RunId, ActiveRunEntry>> {
+        self.driven.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Starts the listener for requests of other processes, unless it runs already.
@@ -45,18 +53,28 @@ impl ActiveRuns {
     }
 
     /// Registers a run as driven by this process.
-    pub(super) fn insert_run(&self, run: RunId, inbox_sender: UnboundedSender<DriverMessage>) {
-        self.lock_outboxes().insert(run, inbox_sender);
+    pub(super) fn insert_run(
+        &self,
+        run: RunId,
+        inbox_sender: UnboundedSender<DriverMessage>,
+        tools: Arc<dyn ToolPort>,
+    ) {
+        self.lock_runs().insert(run, ActiveRunEntry { inbox_sender, tools });
+    }
+
+    /// The tools of a run that this process drives.
+    pub(super) fn tools_for(&self, run: &RunId) -> Option<Arc<dyn ToolPort>> {
+        self.lock_runs().get(run).map(|driven| Arc::clone(&driven.tools))
     }
 
     /// `false`: this process resumed the run again meanwhile.
     pub(super) fn remove_run(&self, run: &RunId, inbox_sender: &UnboundedSender<DriverMessage>) -> bool {
-        let mut inbox_senders = self.lock_outboxes();
-        let left = inbox_senders.get(run).is_some_and(|known| known.same_channel(inbox_sender));
+        let mut driven = self.lock_runs();
+        let left = driven.get(run).is_some_and(|known| known.inbox_sender.same_channel(inbox_sender));
         if left {
-            inbox_senders.remove(run);
+            driven.remove(run);
         }
-        drop(inbox_senders);
+        drop(driven);
         self.run_left.notify_waiters();
         left
     }
@@ -80,20 +98,20 @@ impl ActiveRuns {
 
     /// The channel to the driver of the run.
     pub(super) fn outbox_for(&self, run: &RunId) -> Option<UnboundedSender<DriverMessage>> {
-        self.lock_outboxes().get(run).cloned()
+        self.lock_runs().get(run).map(|driven| driven.inbox_sender.clone())
     }
 
     /// `false`: this process does not drive the run.
     pub(super) fn send(&self, run: &RunId, mail: DriverMessage) -> bool {
-        self.lock_outboxes().get(run).is_some_and(|inbox_sender| inbox_sender.send(mail).is_ok())
+        self.lock_runs().get(run).is_some_and(|driven| driven.inbox_sender.send(mail).is_ok())
     }
 
     pub(super) fn drives_run(&self, run: &RunId) -> bool {
-        self.lock_outboxes().contains_key(run)
+        self.lock_runs().contains_key(run)
     }
 
     pub(super) fn driven_runs(&self) -> Vec<RunId> {
-        self.lock_outboxes().keys().cloned().collect()
+        self.lock_runs().keys().cloned().collect()
     }
 
     /// Until this drive of the run is over; there may be another one by then.
@@ -101,7 +119,8 @@ impl ActiveRuns {
         loop {
             let mut left = pin!(self.run_left.notified());
             left.as_mut().enable();
-            if !self.lock_outboxes().get(run).is_some_and(|known| known.same_channel(inbox_sender)) {
+            let same = |known: &ActiveRunEntry| known.inbox_sender.same_channel(inbox_sender);
+            if !self.lock_runs().get(run).is_some_and(same) {
                 return;
             }
             left.await;

@@ -30,6 +30,7 @@ mod interrupted_restore;
 mod journal;
 mod journal_replay;
 pub mod leases;
+mod left_running;
 mod load_for_resume;
 pub mod lock_timing;
 pub mod model_exchanges;

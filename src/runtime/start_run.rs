@@ -135,7 +135,7 @@ impl RuntimeHandle {
             let _ = inbox_sender.send(DriverMessage::Input(input));
         }
         let last = Arc::new(Mutex::new(Some(machine.progress())));
-        shared.runs.insert_run(run.clone(), inbox_sender.clone());
+        shared.runs.insert_run(run.clone(), inbox_sender.clone(), Arc::clone(&shared.ports.tools));
         let mine = inbox_sender.clone();
         let driver = RunDriver {
             run: run.clone(),

@@ -63,6 +63,13 @@ impl TuiBackend {
                     |preview| RunResponse::Planned { action, preview },
                 )
             }
+            RunRequest::RunningCommands { run, after_end } => self.answer_running_commands(run, after_end),
+            RunRequest::StopCommand { run, id } => {
+                let stopped = wired.handle.stop_running_command(&run, &id);
+                let none = || format!("no command {id} runs in the background any more");
+                let told = stopped.then(|| format!("{id} is stopped")).ok_or_else(none);
+                ServiceAnswer::now(RunResponse::CommandStopped(told))
+            }
             RunRequest::FileProgress(watch) => self.answer_file_progress(watch),
             RunRequest::Watch => {
                 let writes = file_watch::watch_file(&wiring::history_path(&self.context.dirs.data));
@@ -127,6 +134,20 @@ impl TuiBackend {
         let handle = self.current_runtime().handle.clone();
         ServiceAnswer::later(async move {
             RunResponse::Controlled(control, past_runs::control_run(&handle, &run, control).await)
+        })
+    }
+
+    fn answer_running_commands(&self, run: RunId, after_end: bool) -> ServiceAnswer<RunResponse> {
+        /// What the screen says of a command that runs is not older than this.
+        const LONGEST_WAIT: Duration = Duration::from_secs(60);
+        let handle = self.current_runtime().handle.clone();
+        ServiceAnswer::later(async move {
+            if after_end {
+                // over or not: the list is as it is then
+                let _ = tokio::time::timeout(LONGEST_WAIT, handle.wait_command_end(&run)).await;
+            }
+            let commands = handle.running_commands(&run);
+            RunResponse::RunningCommands { run, after_end, commands }
         })
     }
 

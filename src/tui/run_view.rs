@@ -22,6 +22,7 @@ pub mod pause_answers;
 pub mod run_costs;
 pub mod run_graph;
 pub mod run_times;
+pub mod running_commands;
 pub mod snapshot_facts;
 pub mod state_visits;
 pub mod state_work;

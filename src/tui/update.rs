@@ -46,6 +46,7 @@ mod question_replies;
 mod resume_picker;
 mod resuming;
 pub mod run_events;
+mod running_commands;
 mod runs;
 mod session_keys;
 mod setup;

@@ -6,6 +6,7 @@
 //! more than a few running commands at once.
 
 mod command_output;
+mod running;
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
@@ -13,7 +14,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
-use std::time::{Duration, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncWrite, AsyncWriteExt};
@@ -130,6 +131,7 @@ pub(super) struct BackgroundCommand {
     progress: watch::Sender<CommandProgress>,
     input: tokio::sync::Mutex<Option<CommandInput>>,
     stop: Notify,
+    began: Instant,
     /// Where the last reading ended.
     read_up_to: AtomicU64,
 }
@@ -355,6 +357,7 @@ impl BackgroundCommand {
             progress: watch::Sender::new(progress),
             input: tokio::sync::Mutex::default(),
             stop: Notify::new(),
+            began: Instant::now(),
             read_up_to: AtomicU64::new(0),
         }
     }

@@ -6,6 +6,7 @@ use crate::conversations::ConversationSummaryLine;
 use synthdev_domain::file_progress::FileProgress;
 use synthdev_domain::ids::{RunId, Timestamp};
 use synthdev_domain::journal::{RunStatus, RunSummary};
+use synthdev_domain::tool::RunningCommand;
 use synthdev_runtime::command::{ControlAction, RunCommand};
 
 /// Work on the project's files outside of a run.
@@ -56,6 +57,16 @@ pub enum RunRequest {
     Snapshot(SnapshotOperation),
     /// What a restore will do, by the id of the snapshot. Changes nothing.
     PlanRestore(String),
+    /// The commands that agents of a run have left running. `after_end`: once one of them has ended, or a minute is over.
+    RunningCommands {
+        run: RunId,
+        after_end: bool,
+    },
+    /// One of those is stopped.
+    StopCommand {
+        run: RunId,
+        id: String,
+    },
     /// How far such work is; answered after a moment.
     FileProgress(FileWorkWatch),
     /// A response after each possible write to the history, by this process or another; none where the system cannot
@@ -100,6 +111,13 @@ pub enum RunResponse {
         command: SnapshotOperation,
         text: Result<String, String>,
     },
+    RunningCommands {
+        run: RunId,
+        after_end: bool,
+        commands: Vec<RunningCommand>,
+    },
+    /// What came of it, as text.
+    CommandStopped(Result<String, String>),
     FileProgress {
         watch: FileWorkWatch,
         progress: FileProgress,

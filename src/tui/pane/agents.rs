@@ -24,6 +24,18 @@ pub fn agents_pane_rows(run: &RunView, columns: usize, theme: ColorTheme) -> Vec
         let style = if line.is_working { theme.warning_style() } else { theme.dim_style() };
         rows.push(PaneRow::new(Line::styled(text, style)).with_copy_text(line.text));
     }
+    let running = run.pane_data.running_commands.lines();
+    if !running.is_empty() {
+        rows.push(PaneRow::default());
+        rows.push(PaneRow::new(Line::styled(
+            fit_to_columns("in the background (/stop c1 stops c1)", columns).into_owned(),
+            theme.dim_style(),
+        )));
+    }
+    for line in running {
+        let text = fit_to_columns(&format!("  {line}"), columns).into_owned();
+        rows.push(PaneRow::new(Line::styled(text, theme.warning_style())).with_copy_text(line));
+    }
     rows
 }
 

@@ -37,6 +37,9 @@ pub fn all_agents_text(runs: &[RunView]) -> String {
         for line in run.pane_data.tree.lines() {
             let _ = writeln!(text, "  {}{}", line.connector, line.text);
         }
+        for line in run.pane_data.running_commands.lines() {
+            let _ = writeln!(text, "  in the background: {line}");
+        }
     }
     text
 }

@@ -4,6 +4,7 @@ use super::branch_tree::BranchTree;
 use super::common_data::RunCommonData;
 use super::run_costs::RunCostView;
 use super::run_graph::{RunDefinitionView, RunGraphDrawing};
+use super::running_commands::RunningCommandList;
 use super::state_visits::StateVisitTimes;
 use super::timeline::RunTimeline;
 use super::token_rate::TokenRate;
@@ -22,7 +23,9 @@ pub struct RunPaneData {
     pub visits: StateVisitTimes,
     /// Called workflows, branches and items.
     pub tree: BranchTree,
-    /// Counts changes of agents.
+    /// What its agents have left running.
+    pub running_commands: RunningCommandList,
+    /// Counts changes of agents and of those commands.
     pub agents: u64,
     pub definition: RunDefinitionState,
     trail: RunTrace,
@@ -48,6 +51,10 @@ impl RunPaneData {
         self.data.apply_event(event);
         self.visits.apply_event(at, event);
         if self.tree.apply_event(event) {
+            self.agents += 1;
+        }
+        if matches!(event, RunEvent::Finished { .. }) && !self.running_commands.is_empty() {
+            self.running_commands.clear();
             self.agents += 1;
         }
         record_event(&mut self.trail, event);

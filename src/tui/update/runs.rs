@@ -1,6 +1,6 @@
 //! Responses about runs: lists, hits, steps, what was done with a run, stored files.
 
-use super::{file_work, history, history_browser, resume_picker, resuming, steering};
+use super::{file_work, history, history_browser, resume_picker, resuming, running_commands, steering};
 use crate::dialog::QuestionDialog;
 use crate::model::UiModel;
 use crate::msg::UiCommand;
@@ -45,6 +45,10 @@ pub(super) fn on_response(model: &mut UiModel, response: RunResponse) -> Vec<UiC
             show_error(model, UNCHANGED, &reason);
         }
         RunResponse::Snapshot { command, text } => on_snapshot_done(model, command, text),
+        RunResponse::RunningCommands { run, after_end, commands } => {
+            return running_commands::on_listed(model, &run, after_end, commands);
+        }
+        RunResponse::CommandStopped(result) => running_commands::on_stopped(model, result),
         RunResponse::FileProgress { watch, progress, at } => {
             return file_work::on_progress(model, watch, progress, at);
         }

@@ -132,6 +132,34 @@ async fn what_a_command_prints_is_read_piece_by_piece() {
 }
 
 #[tokio::test]
+async fn a_user_sees_what_runs_and_stops_it() {
+    let stage = BackgroundProject::new(&[]);
+    let (tools, run) = (&stage.project.tools, RunId::from("r1"));
+    let running = || -> Vec<(String, String)> {
+        tools.running_commands(&run).into_iter().map(|one| (one.id, one.command)).collect()
+    };
+    assert_eq!(running(), []);
+    tools.wait_command_end(&run).await;
+    let wait = "while [ ! -e go ]; do sleep 0.01; done";
+    stage.start(wait).await;
+    stage.start("sleep 1000").await;
+    let of = |id: &str, command: &str| (id.to_owned(), command.to_owned());
+    assert_eq!(running(), [of("c1", wait), of("c2", "sleep 1000")]);
+    assert!(!tools.stop_running_command(&run, "c3"));
+    assert!(!tools.stop_running_command(&RunId::from("r2"), "c2"), "of another run");
+    let ended = tools.wait_command_end(&run);
+    assert!(tools.stop_running_command(&run, "c2"));
+    ended.await;
+    assert_eq!(running(), [of("c1", wait)]);
+    assert_eq!(stage.read_to_end("c2").await.0["status"], "stopped");
+    let ended = tools.wait_command_end(&run);
+    std::fs::write(stage.project.root().join("go"), "").unwrap();
+    ended.await;
+    assert_eq!(running(), []);
+    assert!(!tools.stop_running_command(&run, "c1"), "it has ended");
+}
+
+#[tokio::test]
 async fn a_command_that_fails_at_once_is_told_at_once() {
     let stage = BackgroundProject::new(&[("web/a.txt", "a")]);
     let failed = stage.start("no-such-command-here").await;
