@@ -14,6 +14,7 @@ pub mod layout;
 pub mod mermaid;
 pub mod model;
 mod run_overlay;
+mod sketch;
 mod state_details;
 pub mod svg;
 pub mod terminal;

@@ -354,7 +354,7 @@ pub fn unchecked_report(file: &EditFile, why: &str) -> EditorCheckReport {
         span: 0..0,
         hint: None,
     };
-    EditorCheckReport { findings: vec![finding], graphs: Vec::new() }
+    EditorCheckReport { findings: vec![finding], ..EditorCheckReport::default() }
 }
 
 /// The text as a file. Companions of a file that does not count are read from the disk.
@@ -380,7 +380,10 @@ fn check_report(checker: &DefinitionChecker, file: &EditFile, text: &str) -> Edi
     };
     let checked = check_among_others(&checker.catalog, &source_file(checker, file, text), kind);
     let drawn = checked.programs.iter().flat_map(|program| WorkflowGraph::with_children(program, 0, false));
-    EditorCheckReport { graphs: drawn.map(|(_, graph)| graph).collect(), findings: checked.diagnostics }
+    let graphs: Vec<WorkflowGraph> = drawn.map(|(_, graph)| graph).collect();
+    let is_broken = graphs.is_empty() && kind == FileKind::Workflow;
+    let sketch = is_broken.then(|| WorkflowGraph::from_broken_text(text)).flatten();
+    EditorCheckReport { graphs, sketch, findings: checked.diagnostics }
 }
 
 /// What completion knows.

@@ -102,6 +102,8 @@ pub struct DefinitionEditor {
     pub graph_list: Option<EditorGraphList>,
     /// The drawing is of an older text.
     pub graph_outdated: bool,
+    /// It is drawn from what can be read of a file that was broken from the beginning.
+    pub graph_is_sketch: bool,
     pub graph: bool,
     pub graph_top: usize,
     /// In the graph's place.
@@ -149,6 +151,7 @@ impl DefinitionEditor {
             checking_version: None,
             graph_list: None,
             graph_outdated: false,
+            graph_is_sketch: false,
             graph: true,
             graph_top: 0,
             simulation: None,

@@ -117,6 +117,8 @@ pub struct EditorCheckReport {
     pub findings: Vec<Diagnostic>,
     /// The graphs of the workflows in the file; empty where an error is in their way.
     pub graphs: Vec<WorkflowGraph>,
+    /// Where an error is in their way: the states and transitions that can be read.
+    pub sketch: Option<WorkflowGraph>,
 }
 
 #[derive(Clone, Debug)]

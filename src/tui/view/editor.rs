@@ -267,7 +267,8 @@ fn draw_graph(theme: ColorTheme, editor: &DefinitionEditor, area: Rect, frame: &
         put_line(frame, edge, y, &Line::styled("│", theme.dim_style()), 1);
         let first = at == editor.graph_top;
         if first && editor.graph_outdated {
-            let line = Line::styled("as before the error", theme.warning_style());
+            let told = if editor.graph_is_sketch { "what can be read of it" } else { "as before the error" };
+            let line = Line::styled(told, theme.warning_style());
             put_line(frame, area.x, y, &line, area.width);
         } else if at < drawing.len() {
             let spans = drawing.line(at, &looks).into_iter();
@@ -356,15 +357,19 @@ fn editor_keys(keymap: &KeyBindings, editor: &DefinitionEditor, room: usize) -> 
             key_hints(keymap, "Esc closes the simulation", &shown, room)
         }
         None => {
-            let shown = [
+            let mut shown = [
                 (EditorAction::Help, "keys"),
                 (EditorAction::Save, "save"),
                 (EditorAction::Leave, "leave"),
+                (EditorAction::Simulate, "simulate"),
                 (EditorAction::Offer, "what fits"),
                 (EditorAction::NextFinding, "next finding"),
                 (EditorAction::Describe, "meaning"),
-                (EditorAction::Simulate, "simulate"),
             ];
+            if !editor.findings.is_empty() {
+                // what is wrong comes first
+                shown[3..6].rotate_right(1);
+            }
             key_hints(keymap, "", &shown, room)
         }
     }

@@ -98,9 +98,12 @@ pub(super) fn answer_check(desk: &mut TuiHarness) -> usize {
             Ok((programs, findings)) => {
                 let graphs =
                     programs.iter().flat_map(|program| WorkflowGraph::with_children(program, 0, false));
-                EditorCheckReport { findings, graphs: graphs.map(|(_, graph)| graph).collect() }
+                EditorCheckReport { findings, graphs: graphs.map(|(_, graph)| graph).collect(), sketch: None }
             }
-            Err(findings) => EditorCheckReport { findings, graphs: Vec::new() },
+            Err(findings) => {
+                let sketch = WorkflowGraph::from_broken_text(&source.text);
+                EditorCheckReport { findings, graphs: Vec::new(), sketch }
+            }
         };
         send_editor_reply(desk, EditorResponse::Checked { version, report: Box::new(report) });
     }
@@ -415,6 +418,21 @@ fn another_editor_gets_the_text_and_gives_it_back() {
 }
 
 #[test]
+fn a_workflow_that_is_broken_from_the_beginning_has_a_graph() {
+    let broken = r#"{"workflow_name": "mine", "states": [
+        {"name": "start", "agent": "coder", "transition": [{"target": "look"}]},
+        {"name": "look", "type": "pause", "message": "ok?", "transition": [{"target": "nowhere"}]}]}"#;
+    let mut desk = open_in_layer(ConfigLayer::Project, broken);
+    answer_check(&mut desk);
+    let screen = desk.draw_screen(120, 36);
+    for part in ["what can be read of it", "start", "look", "F5 simulate"] {
+        assert!(screen.contains(part), "{part}: {screen}");
+    }
+    assert!(!editor(&desk).graph_list.as_ref().unwrap().is_empty());
+    assert!(desk.draw_screen(80, 24).contains("F5 simulate"));
+}
+
+#[test]
 fn a_question_of_a_run_waits_behind_the_editor() {
     let mut desk = opened_editor();
     desk.run_event("r1", workflow_started("mine", "x"))
@@ -472,7 +490,7 @@ fn odd_texts_fit_every_screen() {
     };
     for text in ["", TEXT, long.as_str(), odd, "\n\n\n", "[[[["] {
         let mut desk = open_in_layer(ConfigLayer::Project, text);
-        let report = EditorCheckReport { findings: findings(text), graphs: Vec::new() };
+        let report = EditorCheckReport { findings: findings(text), ..EditorCheckReport::default() };
         send_editor_reply(&mut desk, EditorResponse::Checked { version: 0, report: Box::new(report) });
         for keys in [KeyCode::F(4), KeyCode::End, KeyCode::Down, KeyCode::F(8), KeyCode::F(2), KeyCode::F(1)]
         {

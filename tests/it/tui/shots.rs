@@ -500,7 +500,7 @@ const EDITOR: &[Row] = &[
             open_in_layer(ConfigLayer::Project, &format!("{{\"日本語\": \"{ODD}\",\n \"é\": 1 // שלום\n}}"));
         let report = EditorCheckReport {
             graphs: vec![graph("größer", &states(&["始め", "проверка🧪", "stop"]))],
-            findings: Vec::new(),
+            ..EditorCheckReport::default()
         };
         send_editor_reply(desk, EditorResponse::Checked { version: 0, report: Box::new(report) });
         desk.key(KeyCode::Down).key(KeyCode::End);
