@@ -267,7 +267,17 @@ impl KeyBindings {
     /// What keys mean while this has them: the first key of each action that means it there. What is particular to the
     /// place comes first, else the table's order counts.
     pub fn active_rows(&self, now: KeyFocusState) -> Vec<(String, String)> {
-        let mut rows: Vec<_> = self.rows().filter(|(row, ..)| row.binding_scope.is_active_in(now)).collect();
+        self.rows_that_act(now, |_| true)
+    }
+
+    /// Those of them that `acts` lets through.
+    pub fn rows_that_act(
+        &self,
+        now: KeyFocusState,
+        acts: impl Fn(KeyAction) -> bool,
+    ) -> Vec<(String, String)> {
+        let is_active = |row: &KeyActionRow| row.binding_scope.is_active_in(now) && acts(row.action);
+        let mut rows: Vec<_> = self.rows().filter(|(row, ..)| is_active(row)).collect();
         rows.sort_by_key(|(row, ..)| match row.binding_scope {
             KeyBindingScope::History => 0,
             KeyBindingScope::Pane | KeyBindingScope::Input => 1,

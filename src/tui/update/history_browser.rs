@@ -17,6 +17,7 @@ use crate::transcript::item::{ItemTone, TranscriptBlock, TranscriptItem};
 use synthdev_domain::ids::{CallId, RunId, Timestamp};
 use synthdev_service::session::{ActionPreview, RunRequest, RunResponse, TimeTravelOutcome};
 
+mod acting_keys;
 mod clicks;
 mod cursor;
 mod keys;
@@ -24,6 +25,7 @@ mod prompt_keys;
 mod requests;
 mod run_actions;
 
+pub(super) use acting_keys::acts_in_front;
 use requests::{next_query_number, query_command};
 
 /// `/history`, and its key.

@@ -2,6 +2,7 @@
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, MouseEvent, MouseEventKind};
 
+use super::history_browser;
 use crate::dialog::QuestionDialog;
 use crate::key_help::KeyHelp;
 use crate::keymap::{KeyAction, KeyBindings, KeyFocusState};
@@ -57,7 +58,10 @@ fn focused_key_help(model: &UiModel) -> Option<KeyHelp> {
     let (keymap, now) = (&model.keymap, model.key_focus_state());
     let of_place = |title: &str| KeyHelp::new(format!("Keys of {title}"), keymap.active_rows(now));
     match model.focused_layer() {
-        ScreenLayer::HistoryBrowser => Some(of_place("the history")),
+        ScreenLayer::HistoryBrowser => {
+            let rows = keymap.rows_that_act(now, |action| history_browser::acts_in_front(model, action));
+            Some(KeyHelp::new("Keys of the history".to_owned(), rows))
+        }
         ScreenLayer::FocusedPane => {
             model.keyed_pane().map(|pane| of_place(&format!("the {} pane", pane.title())))
         }

@@ -152,7 +152,8 @@ fn f1_shows_the_keys_of_what_is_focused() {
     );
     let mut desk = TuiHarness::new();
     desk.line("/history");
-    check(&mut desk, &["Keys of the history", "why a step was taken"], &["new line"]);
+    let nothing = ["new line", "mark rows", "opens a file", "side panel", "timeline", "the next question"];
+    check(&mut desk, &["Keys of the history", "why a step was taken", "of one status"], &nothing);
 }
 
 #[test]
