@@ -50,7 +50,7 @@ pub(super) const WHY: SlashCommand = SlashCommand {
     usage: "[RUN] [STEP]",
     description: "explain why a step was taken",
     long_help: "Shows the condition, the values that it read and who supplied them. Without a step: lists the steps. Without \
-        a run: the last workflow of this session. /history shows the same with w.\nExample: /why 3",
+        a run: the one in front, else the newest of this session. /history shows the same with w.\nExample: /why 3",
     argument: SlashArgument::Run,
     parse_arguments: |rest| {
         let place = arguments::parse_run_step(rest)?;
@@ -79,7 +79,7 @@ pub(super) const UNDO: SlashCommand = SlashCommand {
     usage: "[RUN]",
     description: "restore the files to before a run",
     long_help: "Lists the files and asks first; a snapshot of the current files is taken before anything \
-        changes. Without an id: the last run.",
+        changes. Without an id: the run in front, else the newest.",
     argument: SlashArgument::Run,
     parse_arguments: |rest| Ok(SlashAction::Travel(TimeTravelRequest::Undo { run: optional_name(rest) })),
 };

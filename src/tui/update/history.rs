@@ -76,10 +76,10 @@ fn numbered_run(model: &UiModel, typed: &str) -> Option<String> {
     model.resume_choices.get(at).map(ToString::to_string)
 }
 
-/// Without an id, the workflow of this session that was on last is meant.
+/// Without an id, the run in front is meant, else the newest of this session.
 pub fn time_travel(model: &mut UiModel, mut travel: TimeTravelRequest) -> Vec<UiCommand> {
     let is_undo = matches!(travel, TimeTravelRequest::Undo { .. });
-    let last = if is_undo { started_run_id(model) } else { default_run_id(model) };
+    let last = if is_undo { undoable_run_id(model) } else { default_run_id(model) };
     let (run, what) = match &mut travel {
         TimeTravelRequest::Undo { run } => (run, "undo a run"),
         TimeTravelRequest::Rewind { run, .. } => (run, "rewind a run"),
@@ -105,7 +105,7 @@ pub fn show_steps(model: &UiModel, run: Option<String>) -> Vec<UiCommand> {
 
 /// Why a step was taken, or which steps there are.
 pub fn explain_step(model: &UiModel, run: Option<String>, step: Option<u32>) -> Vec<UiCommand> {
-    let run = run.or_else(|| started_run_id(model));
+    let run = run.or_else(|| front_or_newest_run(model).map(ToString::to_string));
     vec![UiCommand::ask(match step {
         Some(step) => RunRequest::Why { run, step },
         None => RunRequest::Steps(run),
@@ -169,18 +169,22 @@ pub(super) fn can_resume(run: &RunSummary) -> bool {
     run.progress.status != RunStatus::Failed || !run.progress.pauses.is_empty()
 }
 
+/// For the steps of a run: a fork that was not started counts where the session has no other run.
 fn default_run_id(model: &UiModel) -> Option<String> {
-    model.last_left_run.as_ref().or(last_workflow_run(model)).map(ToString::to_string)
+    front_or_newest_run(model).or(model.last_left_run.as_ref()).map(ToString::to_string)
 }
 
-fn last_workflow_run(model: &UiModel) -> Option<&RunId> {
-    model.runs.iter().rev().find(|run| !run.chat).map(|run| &run.id)
+/// A conversation in front counts where it may have changed files.
+fn undoable_run_id(model: &UiModel) -> Option<String> {
+    let chat = model.shown_run().filter(|run| run.chat && run.snapshot.is_some());
+    chat.map(|run| &run.id).or_else(|| front_or_newest_run(model)).map(ToString::to_string)
 }
 
-/// The same for an undo or a reason: a fork that was not started has done nothing.
-fn started_run_id(model: &UiModel) -> Option<String> {
-    let left = model.last_left_run.as_ref().filter(|run| model.find_run(run).is_some());
-    left.or(last_workflow_run(model)).map(ToString::to_string)
+/// The workflow that the user looks at, before one that was left for later or runs elsewhere.
+fn front_or_newest_run(model: &UiModel) -> Option<&RunId> {
+    let front = model.workflow.as_ref().or(model.finished_run.as_ref());
+    let newest = || model.runs.iter().rev().find(|run| !run.chat).map(|run| &run.id);
+    front.filter(|run| model.find_run(run).is_some()).or_else(newest)
 }
 
 fn show_error(model: &mut UiModel, title: &str, reason: &str) {

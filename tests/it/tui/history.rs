@@ -790,7 +790,10 @@ fn what_became_of_a_tool() {
     let rows: Vec<(&str, Vec<KeyCode>, Vec<UiCommand>)> = vec![
         ("", vec![KeyCode::Char('1')], answer_commands(json!("repeat"))),
         ("", vec![KeyCode::Char('3')], answer_commands(json!("skip"))),
-        ("", vec![KeyCode::Down, KeyCode::Enter], vec![]),
+        // nothing is chosen before an arrow was pressed
+        ("", vec![KeyCode::Enter], vec![]),
+        ("", vec![KeyCode::Down, KeyCode::Enter], answer_commands(json!("repeat"))),
+        ("", vec![KeyCode::Down, KeyCode::Down, KeyCode::Enter], vec![]),
         (
             "exit 0",
             vec![KeyCode::Char('2')],
@@ -831,15 +834,13 @@ fn what_became_of_a_tool_is_chosen_at_the_end_of_the_text() {
     desk.workflow().run_event("r1", user_question(20, long)).advance_clock(5_000).take_commands();
     let first = desk.draw_screen(80, 24);
     for part in
-        ["in state code: ", "! This command deletes", "┃ echo 0", "▸ 1 repeat", "  3 skip", "more lines"]
+        ["in state code: ", "! This command deletes", "┃ echo 0", "  1 repeat", "  3 skip", "more lines"]
     {
         assert!(first.contains(part), "no {part} in\n{first}");
     }
-    for code in [KeyCode::Char('1'), KeyCode::Enter] {
-        desk.advance_clock(2_000).press_before_seen(code, KeyModifiers::NONE);
-        assert_eq!(desk.take_commands(), [], "{code:?} counts at the end of the text only");
-        assert!(desk.draw_screen(80, 24).contains("a choice counts at the end of the text"));
-    }
+    desk.advance_clock(2_000).press_before_seen(KeyCode::Char('1'), KeyModifiers::NONE);
+    assert_eq!(desk.take_commands(), [], "it counts at the end of the text only");
+    assert!(desk.draw_screen(80, 24).contains("a choice counts at the end of the text"));
     desk.advance_clock(2_000).press_before_seen(KeyCode::End, KeyModifiers::NONE);
     let end = desk.draw_screen(80, 24);
     assert!(end.contains("… 30 blank lines") && end.contains("┃ rm -rf x‹U+200B›"), "{end}");
@@ -922,6 +923,34 @@ fn a_fork_that_was_not_started_is_resumed_but_not_undone_or_explained() {
         desk.line("/resume").take_commands().pop(),
         Some(UiCommand::Display(DisplayRequest::Past("f1".into())))
     );
+}
+
+#[test]
+fn the_run_in_front_is_meant_before_one_that_was_left_for_later() {
+    let check = |desk: &mut TuiHarness, undone: &str, explained: &str| {
+        let run = || Some(explained.to_owned());
+        let travel = |travel: TimeTravelRequest| UiCommand::ask(RunRequest::Plan(travel));
+        for (line, expected) in [
+            ("/undo", travel(TimeTravelRequest::Undo { run: Some(undone.to_owned()) })),
+            ("/why", UiCommand::ask(RunRequest::Steps(run()))),
+            ("/why 2", UiCommand::ask(RunRequest::Why { run: run(), step: 2 })),
+            ("/rewind 1", travel(TimeTravelRequest::Rewind { run: run(), step: 1 })),
+            ("/fork", UiCommand::ask(RunRequest::Steps(run()))),
+        ] {
+            assert_eq!(desk.line(line).take_commands().pop(), Some(expected), "{line}");
+        }
+    };
+    let mut desk = TuiHarness::new();
+    desk.workflow().run_event("r1", run_finished(RunStatus::Paused, None, None));
+    check(&mut desk, "r1", "r1");
+    desk.run_event("r2", workflow_started("other", "x"))
+        .run_event("r2", run_finished(RunStatus::Completed, None, None));
+    check(&mut desk, "r2", "r2");
+    // a conversation that has changed files is undone when it is in front; it has no steps
+    desk.start_chat()
+        .run_event("c1", snapshot_taken())
+        .run_event("c1", user_question(2, UserQuestion::Message));
+    check(&mut desk, "c1", "r2");
 }
 
 #[test]
