@@ -114,6 +114,18 @@ pub fn run_changes_text(changes: &[ChangedFile], own: Option<&RunChangedFiles>) 
     change_lines(changes, line, FileChange::Deleted, FileChange::Added)
 }
 
+/// How many of them the run did not change: they go back with its own. Empty: none, or it is not known.
+pub fn other_changes_text(changes: &[ChangedFile], own: Option<&RunChangedFiles>) -> String {
+    let Some(own) = own else { return String::new() };
+    let others = changes.iter().filter(|file| !own.files.contains(&file.path)).count();
+    let perhaps = if own.is_uncertain { "perhaps " } else { "" };
+    match others {
+        0 => String::new(),
+        1 => format!("1 of them was {perhaps}not changed by this run, and goes back, too."),
+        _ => format!("{others} of them were {perhaps}not changed by this run, and go back, too."),
+    }
+}
+
 /// What a merge would do: the changes as the run made them.
 pub fn merge_changes_text(changes: &[ChangedFile]) -> String {
     let line = |file: &ChangedFile| {
@@ -255,6 +267,10 @@ mod tests {
         ] {
             let text = run_changes_text(&many_changes(2), own.as_ref());
             assert_eq!(text, format!("  delete       f0\n  restore      f1{mark}"));
+            let others = other_changes_text(&many_changes(2), own.as_ref());
+            let told = mark.trim().trim_matches(['(', ')']);
+            assert_eq!(others.is_empty(), told.is_empty(), "{others}");
+            assert!(others.contains(told), "{others}");
         }
     }
 }

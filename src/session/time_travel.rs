@@ -96,9 +96,11 @@ fn preview_undo(plan: &UndoPlan) -> ActionPreview {
         let body = format!("nothing to undo: the files are as they were before run {run}{but}{beyond}");
         return ActionPreview { title, body, request: None };
     }
+    let others = snapshots::other_changes_text(&files.changes, files.run_changes.as_ref());
+    let others = if others.is_empty() { others } else { format!("\n\nNote: {others}") };
     ActionPreview {
         title,
-        body: format!("{}{beyond}\n\n{SAFE}", list_file_changes(files)),
+        body: format!("{}{others}{beyond}\n\n{SAFE}", list_file_changes(files)),
         request: travel_request(TimeTravelRequest::Undo { run: Some(run.to_string()) }),
     }
 }
