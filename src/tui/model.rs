@@ -338,10 +338,19 @@ impl UiModel {
         CostLedger { entries: runs.chain(self.side_query_costs.entries.iter()).collect() }
     }
 
-    /// Texts for the workflow in front that it has not read.
+    /// Whether texts for the workflow in front, or for the conversation, were not read yet.
     pub fn has_unread(&self) -> bool {
-        let front = self.workflow.as_ref().and_then(|id| self.find_run(id));
+        let front = self.workflow.as_ref().or(self.chat.as_ref()).and_then(|id| self.find_run(id));
         front.is_some_and(|run| !run.is_over && !run.outbox.is_empty())
+    }
+
+    /// What a text that is sent now is for: a run in front, else the conversation.
+    pub fn text_reader(&self) -> String {
+        let front = self.workflow.as_ref().and_then(|id| self.find_run(id));
+        match front.filter(|run| !run.is_over) {
+            Some(run) => run.workflow.clone(),
+            None => format!("the conversation with {}", self.facts.role),
+        }
     }
 
     /// The active workflow is stopped, so that continuing it needs no read.

@@ -257,10 +257,12 @@ fn note_text(model: &UiModel) -> Option<String> {
     }
     let of = |id: &Option<RunId>| id.as_ref().and_then(|id| model.find_run(id));
     let fronts = of(&model.workflow).into_iter().chain(of(&model.chat));
+    let reader = fronts.clone().find(|run| !run.outbox.is_empty());
     let waiting: Vec<&String> = fronts.flat_map(|run| &run.outbox).chain(&model.queued).collect();
     let first = waiting.first()?;
     let more = if waiting.len() > 1 { format!(" (+{})", waiting.len() - 1) } else { String::new() };
-    Some(format!("queued{more}: {}", one_line(first)))
+    let reader = reader.map_or(&model.facts.role, |run| &run.workflow);
+    Some(format!("for {reader}, queued{more}, Up takes it back: {}", one_line(first)))
 }
 
 fn draw_note(model: &UiModel, area: Rect, frame: &mut Frame<'_>) {
@@ -362,6 +364,11 @@ fn window_text(model: &UiModel) -> Option<(String, ratatui::style::Style)> {
     Some((window_fill_text(used, window), style))
 }
 
+/// Commands that agents of this session have left running.
+fn background_text(model: &UiModel) -> Option<String> {
+    model.watched_run().and_then(|run| run.pane_data.running_commands.count_text())
+}
+
 /// What fits in `columns`, in reading order: where room is short, cost and tokens go first, then the model's name. What
 /// works goes only where the activity would cover the last key: it leaves `least` columns.
 fn status_parts(model: &UiModel, columns: usize, least: usize) -> Vec<(String, ratatui::style::Style)> {
@@ -378,6 +385,7 @@ fn status_parts(model: &UiModel, columns: usize, least: usize) -> Vec<(String, r
         used.then(|| (format_dollars(model.cost_usd()), theme.text())),
         activity_text(model).map(|activity| (activity, theme.warning_style())),
         (model.questions() > 1).then(|| (format!("{} questions", model.questions()), theme.user_attention())),
+        background_text(model).map(|text| (text, theme.warning_style())),
     ];
     let total = |parts: &[Option<(String, ratatui::style::Style)>]| -> usize {
         parts.iter().flatten().map(|(text, _)| display_width(text) + 3).sum()

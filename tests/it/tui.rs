@@ -21,6 +21,7 @@ mod question_answers;
 mod question_frames;
 mod questions;
 mod review;
+mod running_commands;
 mod setup;
 mod shell;
 mod shots;
@@ -1095,7 +1096,9 @@ fn texts_typed_during_a_workflow_come_back() {
     let mut desk = TuiHarness::new();
     desk.workflow().line("and then test it");
     assert_eq!(desk.take_commands(), [say_command("and then test it")]);
-    assert!(desk.draw_screen(80, 24).contains("queued: and then test it"));
+    assert!(
+        desk.draw_screen(80, 24).contains("for coder_reviewer, queued, Up takes it back: and then test it")
+    );
     desk.run_event("r1", run_finished(RunStatus::Completed, None, None));
     assert_eq!(desk.model.composer.text(), "and then test it");
     assert_eq!(desk.take_commands(), []);
@@ -1109,7 +1112,7 @@ fn texts_typed_while_the_agent_answers_wait_for_it() {
         .line("one")
         .line("two");
     assert_eq!(desk.take_commands(), []);
-    assert!(desk.draw_screen(80, 24).contains("queued (+1): one"));
+    assert!(desk.draw_screen(80, 24).contains("for coder, queued (+1), Up takes it back: one"));
     desk.run_event("c1", user_question(3, UserQuestion::Message));
     assert_eq!(desk.take_commands(), [answer_command("c1", 3, "one")]);
     desk.run_event("c1", user_question(4, UserQuestion::Message));

@@ -1,6 +1,6 @@
 //! Events of runs become items, dialogs and facts of the panel.
 
-use super::{approvals, history, resuming, steering, submit, withdrawn_dialog};
+use super::{approvals, history, resuming, running_commands, steering, submit, withdrawn_dialog};
 use crate::dialog::{AskedToolCall, QuestionDialog};
 use crate::model::UiModel;
 use crate::msg::UiCommand;
@@ -89,7 +89,9 @@ fn on_run_event(model: &mut UiModel, run: &RunId, at: Timestamp, event: RunEvent
         // a question about the network of its command is over with it
         model.dialogs.retain(|dialog| !dialog.matches_call(run, *call));
     }
-    show_event(model, run, at, event)
+    let mut cmds = running_commands::on_event(model, run, &event);
+    cmds.extend(show_event(model, run, at, event));
+    cmds
 }
 
 /// Adds the line of the event, and what changes with it.
@@ -342,8 +344,11 @@ fn on_text_queued(model: &mut UiModel, run: &RunId, text: String, title: &str) {
     if let Some(view) = model.run_mut(run).filter(|view| !view.outbox.contains(&text)) {
         view.outbox.push_back(text);
     }
+    let stopped = model.find_run(run).is_some_and(|view| !view.stopped_at.is_empty());
+    let first = if stopped { "the stopped run does not read it: /continue goes on, and " } else { "" };
     model.add_item(TranscriptItem::note_item(&format!(
-        "{title}: the workflow reads it at its next pause, or gives it back when it ends · Up takes it back"
+        "{title}: {first}the workflow reads it when it asks for a text, or gives it back when it ends · Up takes it \
+        back"
     )));
 }
 

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use serde_json::{Map, Value};
 
 use super::active_run::{active_run, report_no_active_run, steer_commands};
-use super::{approvals, history};
+use super::{approvals, history, running_commands};
 use crate::model::UiModel;
 use crate::msg::UiCommand;
 use crate::run_view::pane_data::RunDefinitionState;
@@ -25,6 +25,7 @@ mod set;
 
 /// Most characters of a queued text in a list.
 const SHOWN: usize = 60;
+const TAKEN_BACK: &str = "taken back: Enter sends it again";
 
 pub fn run_steer_action(model: &mut UiModel, steer: SteerAction) -> Vec<UiCommand> {
     match steer {
@@ -98,6 +99,11 @@ fn control_run_by_id(model: &mut UiModel, run: String, control: ControlAction) -
             ControlAction::Pause => pause_run(model),
             ControlAction::Cancel => stop_run(model),
         };
+    }
+    if control == ControlAction::Cancel
+        && let Some(cmds) = running_commands::stop_command(model, &run)
+    {
+        return cmds;
     }
     model.hint = Some(format!("contacting run {}, waiting up to 10 s …", one_line(&run)));
     vec![UiCommand::ask(RunRequest::Control(run, control))]
@@ -238,8 +244,18 @@ pub fn on_breakpoint_left(model: &mut UiModel, run: &RunId, call: synthdev_domai
 
 /// Up on an empty line: withdraws the newest unread text into the input box.
 pub fn withdraw_newest_text(model: &mut UiModel) -> Option<Vec<UiCommand>> {
-    let newest = active_run(model)?.outbox.len().checked_sub(1)?;
+    let Some(run) = active_run(model) else { return take_back_message(model) };
+    let newest = run.outbox.len().checked_sub(1)?;
     Some(withdraw_text(model, newest, true))
+}
+
+/// A message that waits here until the agent has answered the one before.
+fn take_back_message(model: &mut UiModel) -> Option<Vec<UiCommand>> {
+    let chat = model.chat.clone()?;
+    let text = model.run_mut(&chat)?.outbox.pop_back()?;
+    model.composer.set_text(&text);
+    model.hint = Some(TAKEN_BACK.to_owned());
+    Some(Vec::new())
 }
 
 fn edit_pending_texts(model: &mut UiModel, which: PendingTextAction) -> Vec<UiCommand> {
@@ -303,7 +319,7 @@ pub fn on_text_returned(model: &mut UiModel, run: &RunId, text: &str) {
     let Some(taking) = take_withdrawal(model, run, text) else { return };
     if taking.edit && model.composer.is_empty() {
         model.composer.set_text(text);
-        model.hint = Some("taken back: Enter sends it again".to_owned());
+        model.hint = Some(TAKEN_BACK.to_owned());
     } else {
         model.composer.remember_text(text);
         let what = if taking.edit { "taken back" } else { "dropped" };

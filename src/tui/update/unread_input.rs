@@ -10,7 +10,10 @@ pub fn return_to_input(model: &mut UiModel) {
     let text = std::mem::take(&mut model.queued).join("\n");
     if model.composer.is_empty() {
         model.composer.paste_text(&text);
-        model.hint = Some("what you typed meanwhile is back: Enter sends it".to_owned());
+        let reader = model.text_reader();
+        model.hint = Some(format!(
+            "what you typed meanwhile is back: Enter sends it to {reader}, Ctrl+C puts it away"
+        ));
     } else {
         model.composer.remember_text(&text);
         model.hint = Some("what you typed meanwhile is in the history: Up".to_owned());

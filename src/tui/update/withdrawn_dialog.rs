@@ -38,7 +38,8 @@ pub fn hold_back_text(model: &mut UiModel, text: &str) -> bool {
         model.add_item(TranscriptItem::warning_item(&told));
     } else {
         model.composer.set_text(text);
-        model.hint = Some("the question was withdrawn: press Enter again to send this anyway".to_owned());
+        let reader = model.text_reader();
+        model.hint = Some(format!("the question was withdrawn: Enter again sends this to {reader}"));
     }
     true
 }

@@ -232,7 +232,7 @@ fn what_went_wrong_and_was_dealt_with_is_told_in_a_line() {
         "! budget of the run: $0.50 used; it warns at $0.40",
         "! budget of the run: 1 min 01 s used; it warns at 1 min 00 s",
         "nap waits 1 min 2",
-        "text queued: the workflow reads it at its next pause",
+        "text queued: the workflow reads it when it asks for a text",
     ] {
         assert!(screen.contains(line), "{line}\n{screen}");
     }

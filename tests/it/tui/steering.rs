@@ -193,11 +193,39 @@ fn a_variable_is_set_while_it_stands() {
 }
 
 #[test]
+fn a_message_for_the_agent_that_answers_can_be_taken_back() {
+    let mut desk = TuiHarness::new();
+    desk.start_chat().line("and then");
+    let screen = desk.draw_screen(80, 24);
+    assert!(screen.contains("for coder, queued, Up takes it back: and then"), "{screen}");
+    desk.key(KeyCode::Up);
+    assert_eq!((desk.take_commands(), desk.model.composer.text()), (vec![], "and then".to_owned()));
+    desk.run_event("c1", user_question(2, UserQuestion::Message));
+    assert_eq!(desk.take_commands(), [], "it is not sent");
+}
+
+#[test]
+fn the_screen_says_what_a_text_is_for() {
+    let mut desk = TuiHarness::new();
+    desk.workflow()
+        .run_event("r1", user_question(9, UserQuestion::Break { state: "review".into(), point: None }));
+    desk.run_event("r1", RunEvent::Queued { text: "faster".into() });
+    assert!(desk.draw_screen(120, 36).contains("the stopped run does not read it: /continue goes on"));
+    desk.run_event("r1", run_finished(RunStatus::Completed, None, None));
+    assert_eq!(desk.model.composer.text(), "faster");
+    let screen = desk.draw_screen(120, 36);
+    assert!(
+        screen.contains("Enter sends it to the conversation with coder, Ctrl+C puts it away"),
+        "{screen}"
+    );
+}
+
+#[test]
 fn what_waits_to_be_read_can_be_changed_and_dropped() {
     let mut desk = TuiHarness::new();
     desk.workflow().line("first").line("second").line("third");
     assert_eq!(desk.take_commands(), [say_command("first"), say_command("second"), say_command("third")]);
-    assert!(desk.draw_screen(80, 24).contains("queued (+2): first"));
+    assert!(desk.draw_screen(80, 24).contains("for coder_reviewer, queued (+2), Up takes it back: first"));
     let back = |text: &str| steer_command("r1", SteeringAction::TakeBack { text: text.into() });
     let gone = |text: &str| RunEvent::TakenBack { text: text.into() };
     desk.key(KeyCode::Up).key(KeyCode::Up);
