@@ -78,6 +78,8 @@ pub struct QuestionDialog {
     is_markdown: bool,
     /// The workflow itself asks, for one of its steps: "session" means that step in its run.
     step: bool,
+    /// A conversation asks: without an answer the agent's turn ends, and nothing stays open.
+    in_chat: bool,
     /// The tool that waits for approval; empty: none does.
     pub tool: String,
     /// What that tool may do.
@@ -96,6 +98,10 @@ pub struct QuestionDialog {
     pub is_armed: bool,
     /// When it came on screen, in front: a key before that was meant for something else.
     pub shown_at: Option<Timestamp>,
+    /// When a key for the input box was pressed while the question was in front: the guard counts from there, too.
+    pub typed_at: Option<Timestamp>,
+    /// A letter that came before the question took keys; the input box has it.
+    pub early_letter: Option<char>,
     /// The end of the text was on screen: a yes counts.
     pub read_to_end: bool,
     extent: RowExtent,
@@ -147,6 +153,7 @@ impl QuestionDialog {
             body,
             is_markdown: false,
             step: false,
+            in_chat: false,
             tool: String::new(),
             risk: None,
             edited_call: None,
@@ -156,6 +163,8 @@ impl QuestionDialog {
             scroll: 0,
             is_armed: false,
             shown_at: None,
+            typed_at: None,
+            early_letter: None,
             read_to_end: false,
             extent: RowExtent::default(),
             rows: QuestionRows::default(),
@@ -193,7 +202,9 @@ impl QuestionDialog {
                 let no = if chat { "stop" } else { "leave it for later" };
                 Some(Self::new(go_on("continue with more", no, !chat), title, text))
             }
-            UserQuestion::Pause { .. } => Self::for_pause(run, call, question),
+            UserQuestion::Pause { .. } => {
+                Self::for_pause(run, call, question).map(|dialog| Self { in_chat: chat, ..dialog })
+            }
             UserQuestion::Failed { failure } => {
                 let title = format!("{}. Try again?", one_line(&failure.title));
                 let mut body = quoted_lines(failure.detail.trim_end());
@@ -216,7 +227,7 @@ impl QuestionDialog {
                     escape_invisible_name(tool)
                 );
                 let dialog = Self::from_lines(DialogKind::Look { run, call }, title, body);
-                Some(Self { state: state.clone(), selected: Some(REPEAT), ..dialog })
+                Some(Self { state: state.clone(), ..dialog })
             }
             UserQuestion::NoSnapshot { reason } => {
                 let body = format!("{reason}\n\nWithout one, this run's changes cannot be undone from here.");
@@ -260,6 +271,11 @@ impl QuestionDialog {
             DialogKind::Approval { .. } => "Esc denies",
             DialogKind::GoOn { suspends_run: true, .. } => "Esc: later",
             DialogKind::GoOn { .. } => "Esc stops",
+            DialogKind::Decide { .. } | DialogKind::Choose { .. } | DialogKind::Write { .. }
+                if self.in_chat =>
+            {
+                "Esc ends this turn"
+            }
             DialogKind::Decide { .. }
             | DialogKind::Choose { .. }
             | DialogKind::Look { .. }

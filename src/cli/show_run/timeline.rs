@@ -7,16 +7,19 @@ use crate::output::first_line;
 use synthdev_domain::ids::{CallId, Timestamp};
 use synthdev_service::event_description::{EventKind, describe_event};
 use synthdev_service::run_events::RunEvent;
-use synthdev_service::run_steering::UserAnswer;
+use synthdev_service::run_steering::{UserAnswer, UserQuestion};
 
 pub(super) struct TimelineFormatter<'a> {
     answers: &'a BTreeMap<CallId, UserAnswer>,
+    /// What a "stop" means, by its question, where it answers nothing.
+    unanswered: BTreeMap<CallId, &'static str>,
+    is_chat: bool,
     steps: u32,
 }
 
 impl<'a> TimelineFormatter<'a> {
     pub(super) fn new(answers: &'a BTreeMap<CallId, UserAnswer>) -> Self {
-        Self { answers, steps: 0 }
+        Self { answers, unanswered: BTreeMap::new(), is_chat: false, steps: 0 }
     }
 
     /// None for what only a machine wants.
@@ -37,14 +40,32 @@ impl<'a> TimelineFormatter<'a> {
             }
             _ => "  ",
         };
-        if let RunEvent::PersonAnswered { call } = event
-            && let Some(answer) = self.answers.get(call)
-        {
-            words.title = "answered".to_owned();
-            words.detail = answer_text(answer).into();
+        match event {
+            RunEvent::RunStarted { chat, .. } => self.is_chat = *chat,
+            RunEvent::PersonAsked { call, question } => {
+                self.unanswered.extend(meaning_of_stop(question, self.is_chat).map(|words| (*call, words)));
+            }
+            RunEvent::PersonAnswered { call } => {
+                (words.title, words.detail) = match (self.answers.get(call), self.unanswered.get(call)) {
+                    (Some(UserAnswer::Stop), Some(told)) => ((*told).to_owned(), "".into()),
+                    (Some(answer), _) => ("answered".to_owned(), answer_text(answer).into()),
+                    (None, _) => (words.title, words.detail),
+                };
+            }
+            _ => {}
         }
         let notes = words.notes.iter().map(|note| format!("  {}", first_line(note, 160)));
         std::iter::once(format!("{inset}{}", event_line(&words))).chain(notes).collect()
+    }
+}
+
+/// `None`: it is an answer.
+fn meaning_of_stop(question: &UserQuestion, is_chat: bool) -> Option<&'static str> {
+    match question {
+        UserQuestion::Message | UserQuestion::NoSnapshot { .. } => None,
+        UserQuestion::Pause { .. } if is_chat => Some("not answered: the agent's turn ended"),
+        _ if is_chat => None,
+        _ => Some("left for later: nothing was answered"),
     }
 }
 

@@ -31,12 +31,23 @@ pub struct AnswerChoice {
     /// `None`: only the arrows reach it.
     pub letter: Option<char>,
     pub label: String,
+    /// The label where several answers share a row; `None`: the same.
+    pub short_label: Option<&'static str>,
     pub meaning: AnswerMeaning,
 }
 
 impl AnswerChoice {
     fn row(letter: char, label: &str, meaning: AnswerMeaning) -> Self {
-        Self { letter: Some(letter), label: label.to_owned(), meaning }
+        Self { letter: Some(letter), label: label.to_owned(), short_label: None, meaning }
+    }
+
+    fn short(self, label: &'static str) -> Self {
+        Self { short_label: Some(label), ..self }
+    }
+
+    /// As it stands beside others.
+    pub fn compact_label(&self) -> &str {
+        self.short_label.unwrap_or(&self.label)
     }
 }
 
@@ -45,7 +56,10 @@ impl QuestionDialog {
     pub fn answers(&self) -> Vec<AnswerChoice> {
         use AnswerMeaning::{Always, Later, No, Once, Pick, Session};
         let row = AnswerChoice::row;
-        let later = || row('l', "later: the question stays open", Later);
+        let later = || match self.in_chat {
+            true => row('l', "leave it: no answer, this turn ends", Later),
+            false => row('l', "later: the question stays open", Later),
+        };
         match &self.kind {
             DialogKind::Approval { .. } => self.approval_answers(),
             DialogKind::Network { .. } => vec![
@@ -83,11 +97,13 @@ impl QuestionDialog {
         if self.step {
             rows.push(row('s', "allow this step for the rest of the run", Session));
         } else {
-            rows.push(row('s', "allow this tool for this session", Session));
-            rows.push(row('a', "always: a rule in your settings, shown first", Always));
+            let session = row('s', "allow this tool for this session", Session);
+            rows.push(session.short("allow for this session"));
+            let always = row('a', "always: a rule in your settings, shown first", Always);
+            rows.push(always.short("always, by a rule"));
         }
         if let Some(call) = &self.edited_call {
-            rows.push(row('e', &format!("edit the {} first", call.subject()), Edit));
+            rows.push(row('e', &format!("edit the {} first", call.subject()), Edit).short("edit first"));
         }
         rows.extend([row('n', "deny", No), row('r', "deny with a reason", Reason)]);
         rows
@@ -108,7 +124,13 @@ impl QuestionDialog {
     pub fn lets_happen(&self, meaning: AnswerMeaning) -> bool {
         match meaning {
             AnswerMeaning::Once | AnswerMeaning::Session | AnswerMeaning::Always => true,
-            AnswerMeaning::Pick(at) => !matches!(self.kind, DialogKind::Look { .. }) || at == REPEAT,
+            AnswerMeaning::Pick(at) => match &self.kind {
+                DialogKind::Look { .. } => at == REPEAT,
+                DialogKind::Choose { choices, .. } => {
+                    !choices.get(at).is_some_and(|choice| is_refusal(choice))
+                }
+                _ => true,
+            },
             AnswerMeaning::Edit | AnswerMeaning::No | AnswerMeaning::Reason | AnswerMeaning::Later => false,
         }
     }
@@ -142,11 +164,25 @@ impl QuestionDialog {
     }
 }
 
+/// First words of a choice that only ends or refuses.
+const REFUSING: [&str; 9] = ["no", "stop", "cancel", "abort", "deny", "reject", "refuse", "decline", "quit"];
+/// Words behind them that name nothing else to do.
+const REFUSED: [&str; 7] = ["it", "this", "that", "all", "here", "now", "the run"];
+
+/// Whether the choice says nothing but no: a choice with more words may let something happen.
+fn is_refusal(choice: &str) -> bool {
+    let plain = choice.trim().trim_end_matches(['.', '!']).to_lowercase();
+    let (first, rest) = plain.split_once([' ', ',']).unwrap_or((&plain, ""));
+    let rest = rest.trim();
+    REFUSING.contains(&first) && (rest.is_empty() || REFUSED.contains(&rest) || is_refusal(rest))
+}
+
 fn numbered(at: usize, choice: &str) -> AnswerChoice {
     let letter = u32::try_from(at + 1).ok().filter(|number| *number < 10);
     AnswerChoice {
         letter: letter.and_then(|number| char::from_digit(number, 10)),
         label: terminal_safe::escape_name(choice).into_owned(),
+        short_label: None,
         meaning: AnswerMeaning::Pick(at),
     }
 }

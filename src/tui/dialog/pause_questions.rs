@@ -39,12 +39,10 @@ impl QuestionDialog {
         let (default, schema) = (default.as_deref(), schema.as_deref());
         let wanted = WantedAnswer { kind: *kind, choices, outputs: required_outputs, default, schema };
         let usual = default_row(&wanted);
-        // Enter takes the first choice where there is no default
-        let preset = usual.or((*kind == PauseKind::Choice).then_some(0));
         let (kind, wanted) = answer_kind(run, call, wanted);
         let title = format!("{}: {}", one_line(state), wanted);
         let dialog = Self::from_lines(kind, title, quoted_lines(message.trim_end()));
-        let mut dialog = Self { is_markdown: true, selected: preset, default_row: usual, ..dialog };
+        let mut dialog = Self { is_markdown: true, selected: usual, default_row: usual, ..dialog };
         state.clone_into(&mut dialog.state);
         (dialog.deadline, dialog.problem) = (*until, problem.as_deref().map(one_line));
         Some(dialog)

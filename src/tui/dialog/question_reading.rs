@@ -9,6 +9,8 @@ use synthdev_domain::question_text::approval_lines;
 
 /// A key this short after a question appeared was meant for something else.
 pub const GUARD_MS: i64 = 500;
+/// A key this short after a text was typed continues the text.
+const TYPING_GUARD_MS: i64 = 700;
 
 /// How many rows the text has, and how many of them are on screen at once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -64,16 +66,32 @@ impl QuestionDialog {
         self.read_to_end |= extent.page > 0 && self.scroll == extent.last_scroll();
     }
 
-    /// It has been on screen for too short a time to be read, or not at all.
+    /// It has been on screen for too short a time to be read, or not at all; or a text was typed a moment ago.
     pub fn is_fresh(&self, now: Timestamp) -> bool {
         self.guard_ms(now) > 0
     }
 
     /// For how long no key is taken yet.
     pub fn guard_ms(&self, now: Timestamp) -> i64 {
-        let since = self.shown_at.map_or(0, |shown| now.0.saturating_sub(shown.0));
-        // a clock may be set back
-        if since < 0 { 0 } else { GUARD_MS - since.min(GUARD_MS) }
+        let left = |since: Option<Timestamp>, guard: i64| {
+            let since = since.map_or(0, |since| now.0.saturating_sub(since.0));
+            // a clock may be set back
+            if since < 0 { 0 } else { guard - since.min(guard) }
+        };
+        let typed = self.typed_at.map_or(0, |at| left(Some(at), TYPING_GUARD_MS));
+        left(self.shown_at, GUARD_MS).max(typed)
+    }
+
+    /// A letter came before the question takes keys: it is for the input box, and may be an answer that came too early.
+    pub fn note_early_letter(&mut self, letter: char, at: Timestamp) {
+        self.early_letter = Some(letter);
+        self.typed_at = Some(at);
+    }
+
+    /// The text is nothing but an answer that came too early, however often.
+    pub fn is_early_answer(&self, text: &str) -> bool {
+        let early = self.early_letter.filter(|_| !text.is_empty());
+        early.is_some_and(|letter| text.chars().all(|c| c == letter))
     }
 
     /// Part of the text is above or below the screen.

@@ -29,15 +29,20 @@ impl OpenPauses {
         }
     }
 
-    /// The user answers a question here; it is sent, and may still be refused.
-    pub fn note_answer(&mut self, call: CallId, answer: &UserAnswer) {
-        if let (Some(asked), UserAnswer::Value { value }) = (self.0.get_mut(&call), answer) {
-            asked.answer = Some(match value.as_bool() {
+    /// The user answers a question here; it is sent, and may still be refused. `is_chat`: of a conversation, where no
+    /// question stays open.
+    pub fn note_answer(&mut self, call: CallId, answer: &UserAnswer, is_chat: bool) {
+        let Some(asked) = self.0.get_mut(&call) else { return };
+        asked.answer = match answer {
+            UserAnswer::Value { value } => Some(match value.as_bool() {
                 Some(true) => "yes".to_owned(),
                 Some(false) => "no".to_owned(),
                 None => value_text(value),
-            });
-        }
+            }),
+            UserAnswer::Stop if is_chat => Some("not answered: the agent's turn ended".to_owned()),
+            UserAnswer::Stop => Some("left for later: nothing was answered".to_owned()),
+            UserAnswer::Text { .. } | UserAnswer::Continue | UserAnswer::Unfit { .. } => None,
+        };
     }
 
     /// A question is closed: what was asked, and what was answered as far as this session knows it.

@@ -160,6 +160,8 @@ pub fn refuse_words(model: &mut UiModel) -> bool {
         return false;
     }
     let word = one_line(text.trim());
+    // the text is over
+    dialog.typed_at = None;
     dialog.problem = Some(format!("`{}` is no answer: press a key of the list", fit_to_columns(&word, 24)));
     model.composer.clear_into_history();
     model.popup = None;

@@ -28,10 +28,11 @@ pub fn hold_late_key(model: &mut UiModel, press: KeyPress) -> bool {
     !model.line_mode
         && withdrawn_dialog::is_late(model, press.at)
         && !is_anywhere_key(model, press.key)
-        && is_held_back(model, press.key)
+        && is_held_back(model, press)
 }
 
-fn is_held_back(model: &mut UiModel, key: KeyEvent) -> bool {
+fn is_held_back(model: &mut UiModel, press: KeyPress) -> bool {
+    let key = press.key;
     let typed = !model.composer.is_empty() && key.code != KeyCode::Enter;
     let Some(dialog) = model.dialogs.front_mut().filter(|dialog| !typed && !is_scroll_key(dialog, key))
     else {
@@ -40,8 +41,8 @@ fn is_held_back(model: &mut UiModel, key: KeyEvent) -> bool {
     if dialog.is_written() && key.code != KeyCode::Enter {
         return false;
     }
-    dialog.problem = Some(JUST_APPEARED.to_owned());
-    true
+    let is_text = dialog.draft.is_none() && !model.composer.is_vim_key(key);
+    hold_early_key(dialog, typed_letter(key).filter(|_| is_text), press.at).is_some()
 }
 
 /// Such a key acts beside the question.
@@ -71,19 +72,18 @@ pub fn on_key(model: &mut UiModel, press: KeyPress) -> Option<Vec<UiCommand>> {
         return Some(in_draft(model, key));
     }
     let guarded = is_guarded(model, at);
-    let searched = model.panes.is_search_typed();
+    let begun = has_begun_text(model, key);
     let dialog = model.dialogs.front_mut()?;
-    // words for the input box, or for the search in a pane, are no answers
-    let begun = searched || !model.composer.is_empty();
     if !model.composer.is_empty() && changes_text(key) {
         // it continues the text in the box
-        dialog.is_armed = false;
+        (dialog.is_armed, dialog.typed_at) = (false, Some(at));
         return None;
     }
     let answers = dialog_keys::accepts_key(dialog, key) && !is_scroll_key(dialog, key);
     if guarded && !begun && answers {
-        dialog.problem = Some(JUST_APPEARED.to_owned());
-        return Some(Vec::new());
+        // vi's commands write nothing
+        let letter = typed_letter(key).filter(|_| !model.composer.is_vim_key(key));
+        return hold_early_key(dialog, letter, at);
     }
     let surprised = typing && !dialog.is_armed && !model.line_mode;
     if surprised && key.code == KeyCode::Enter && !begun {
@@ -101,9 +101,38 @@ pub fn on_key(model: &mut UiModel, press: KeyPress) -> Option<Vec<UiCommand>> {
     dialog.problem = None;
     // a letter in the middle of a sentence is no answer
     if !dialog.is_armed && (written || !dialog_keys::accepts_key(dialog, key)) {
+        dialog.typed_at = match key.code {
+            KeyCode::Enter if command => None,
+            _ if typed_letter(key).is_some() => Some(at),
+            _ => dialog.typed_at,
+        };
         return (key.code == KeyCode::Enter && dialog_keys::refuse_words(model)).then(Vec::new);
     }
     Some(answer_question(model, press))
+}
+
+/// Words for the input box, or for the search in a pane, are no answers. An answer that came too early is no text, and
+/// makes room for a command.
+fn has_begun_text(model: &mut UiModel, key: KeyEvent) -> bool {
+    let text = model.composer.text();
+    let is_early = model.dialogs.front().is_some_and(|dialog| dialog.is_early_answer(&text));
+    if is_early && key.code == KeyCode::Char('/') {
+        model.composer.set_text("");
+    }
+    model.panes.is_search_typed() || !text.is_empty() && !is_early
+}
+
+/// No answer yet. A letter is for the input box: it may begin a text, and nothing that is typed is lost.
+fn hold_early_key(
+    dialog: &mut QuestionDialog,
+    letter: Option<char>,
+    at: Timestamp,
+) -> Option<Vec<UiCommand>> {
+    dialog.problem = Some(JUST_APPEARED.to_owned());
+    if let Some(letter) = letter {
+        dialog.note_early_letter(letter, at);
+    }
+    letter.is_none().then(Vec::new)
 }
 
 /// A key that the question takes.
@@ -115,6 +144,9 @@ fn answer_question(model: &mut UiModel, press: KeyPress) -> Vec<UiCommand> {
         // what counts beyond this run is never given by a key for something else
         dialog.problem = Some(JUST_APPEARED.to_owned());
         return Vec::new();
+    }
+    if meaning.is_some() && dialog.is_early_answer(&model.composer.text()) {
+        model.composer.set_text("");
     }
     // scrolling alone does not begin an answer
     dialog.is_armed |= !is_scroll_key(dialog, key);
@@ -157,8 +189,9 @@ fn walk_direction(model: &UiModel, key: KeyEvent) -> Option<bool> {
 /// Keys that mean the question rather than the text that answers it.
 fn in_written(model: &mut UiModel, press: KeyPress) -> Option<Vec<UiCommand>> {
     let key = press.key;
-    notice_draft(model);
     let guarded = is_guarded(model, press.at) && model.composer.is_empty();
+    // what is begun before the question can have been read is no answer to it
+    notice_draft(model, guarded && typed_letter(key).is_some());
     let dialog = model.dialogs.front_mut()?;
     dialog.problem = None;
     if model.composer.is_searching() || model.composer.is_vim_key(key) {
@@ -182,8 +215,8 @@ fn in_written(model: &mut UiModel, press: KeyPress) -> Option<Vec<UiCommand>> {
 }
 
 /// Whether the input box held something when the question on screen came: that is no answer to it.
-fn notice_draft(model: &mut UiModel) {
-    let begun = !model.composer.is_empty();
+fn notice_draft(model: &mut UiModel, begins: bool) {
+    let begun = begins || !model.composer.is_empty();
     if let Some(DialogKind::Write { form, .. }) = model.dialogs.front_mut().map(|dialog| &mut dialog.kind) {
         form.draft = Some(begun && form.draft != Some(false));
     }
@@ -191,12 +224,20 @@ fn notice_draft(model: &mut UiModel) {
 
 /// What is typed inside of the question takes it. Beside a question that wants a key there is no place for it, except where words are typed.
 pub fn on_paste(model: &mut UiModel, text: &str) -> Option<Vec<UiCommand>> {
-    notice_draft(model);
+    notice_draft(model, false);
     let passes = model.is_open(ScreenLayer::TypedQuestion) || model.panes.is_search_typed();
     if model.dialogs.front_mut().is_some_and(|dialog| draft_keys::on_paste(dialog, text)) {
         return Some(Vec::new());
     }
     (!passes).then(Vec::new)
+}
+
+/// The letter of a key that writes one.
+fn typed_letter(key: KeyEvent) -> Option<char> {
+    match key.code {
+        KeyCode::Char(c) if !key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT) => Some(c),
+        _ => None,
+    }
 }
 
 /// A key that changes a text in the input box, or moves in it.

@@ -39,7 +39,7 @@ pub fn reply_to_dialog(model: &mut UiModel, answer: UserAnswer) -> Vec<UiCommand
 fn send_answer(model: &mut UiModel, run: RunId, call: CallId, answer: UserAnswer) -> Vec<UiCommand> {
     if let Some(view) = model.run_mut(&run) {
         view.question_left_open = answer == UserAnswer::Stop;
-        view.open_pauses.note_answer(call, &answer);
+        view.open_pauses.note_answer(call, &answer, view.chat);
     }
     vec![UiCommand::Send(run, RunCommand::Answer { call, answer })]
 }

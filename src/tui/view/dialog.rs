@@ -1,6 +1,8 @@
 //! The question in front: a region above the input line that covers nothing. Title with who asks and what is at risk, the
 //! text, the answers or what is typed in their place, and on the lower edge the keys.
 
+use std::ops::Range;
+
 use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
@@ -9,7 +11,7 @@ use ratatui::widgets::Clear;
 
 use self::question_body::layout_body;
 use super::draw_helpers::{draw_box, put_line, select_row};
-use crate::dialog::{AnswerDraft, AnswerForm, DialogKind, QuestionDialog, RowExtent};
+use crate::dialog::{AnswerChoice, AnswerDraft, AnswerForm, DialogKind, QuestionDialog, RowExtent};
 use crate::layers::ScreenLayer;
 use crate::model::UiModel;
 use crate::text::{display_width, fit_to_columns, format_count};
@@ -48,9 +50,13 @@ pub fn question_height(model: &UiModel, free: u16) -> u16 {
     let below = below_rows(model, dialog);
     // one row of text alone has its frame and its keys, too
     let wanted = (text_rows(dialog) + below + usize::from(below > 0) + 2).max(FRAMED_ROWS.into());
+    u16::try_from(wanted).unwrap_or(u16::MAX).min(largest_height(model)).min(free)
+}
+
+/// The rows that a question takes at most.
+fn largest_height(model: &UiModel) -> u16 {
     let most = u32::from(model.size.1) * u32::from(MOST_PERCENT) / 100;
-    let most = u16::try_from(most).unwrap_or(u16::MAX).max(4).min(free);
-    u16::try_from(wanted).unwrap_or(u16::MAX).min(most)
+    u16::try_from(most).unwrap_or(u16::MAX).max(FRAMED_ROWS)
 }
 
 /// Tells the question what of it is on screen. Call before every frame.
@@ -147,30 +153,80 @@ fn field_rows(model: &UiModel, dialog: &QuestionDialog) -> Vec<Line<'static>> {
 
 fn draw_answers(model: &UiModel, dialog: &QuestionDialog, area: Rect, frame: &mut Frame<'_>) {
     let theme = model.theme;
-    let answers = dialog.answers();
+    let rows = AnswerRows::arrange(model, dialog);
     let fits = usize::from(area.height);
-    let first = dialog.selected.map_or(0, |at| (at + 1).saturating_sub(fits));
+    let chosen = dialog.selected.and_then(|at| rows.rows.iter().position(|row| row.contains(&at)));
+    let first = chosen.map_or(0, |row| (row + 1).saturating_sub(fits));
     let fresh = !model.line_mode && dialog.is_fresh(model.now);
-    for (y, (at, answer)) in (area.y..area.bottom()).zip(answers.iter().enumerate().skip(first)) {
-        let here = dialog.selected == Some(at);
+    let style_of = |at: usize, answer: &AnswerChoice| {
         let waits = fresh || dialog.lets_happen(answer.meaning) && !dialog.read_to_end;
-        let style = match (here, waits) {
+        match (dialog.selected == Some(at), waits) {
             (true, false) => theme.selected_style(),
             (true, true) => theme.selected_style().patch(theme.dim_style()),
             (false, true) => theme.dim_style(),
             (false, false) => theme.text(),
-        };
-        let letter = answer.letter.map_or_else(|| " ".to_owned(), String::from);
-        let mark = if here { "▸" } else { " " };
-        let spans = vec![
-            Span::styled(format!("{mark} "), style),
-            Span::styled(letter, style.patch(theme.bold_style())),
-            Span::styled(format!(" {}", answer.label), style),
-        ];
-        put_line(frame, area.x, y, &Line::from(spans), area.width);
-        if here {
-            select_row(frame, Rect { y, height: 1, ..area }, style);
         }
+    };
+    for (y, row) in (area.y..area.bottom()).zip(rows.rows.iter().skip(first)) {
+        let mut spans = Vec::new();
+        for (at, answer) in row.clone().zip(rows.answers.iter().skip(row.start)) {
+            let here = dialog.selected == Some(at);
+            let style = style_of(at, answer);
+            let letter = answer.letter.map_or_else(|| " ".to_owned(), String::from);
+            let mark = if here { "▸" } else { " " };
+            let label = if rows.is_shared { answer.compact_label() } else { &answer.label };
+            spans.extend([
+                Span::styled(format!("{mark} "), style),
+                Span::styled(letter, style.patch(theme.bold_style())),
+                Span::styled(format!(" {label}"), style),
+                Span::raw(if at + 1 < row.end { " " } else { "" }),
+            ]);
+        }
+        put_line(frame, area.x, y, &Line::from(spans), area.width);
+        let alone = dialog.selected.filter(|at| !rows.is_shared && row.contains(at));
+        if let Some((at, answer)) = alone.and_then(|at| Some((at, rows.answers.get(at)?))) {
+            select_row(frame, Rect { y, height: 1, ..area }, style_of(at, answer));
+        }
+    }
+}
+
+/// Which answers stand in which row.
+struct AnswerRows {
+    answers: Vec<AnswerChoice>,
+    /// By their places in the list.
+    rows: Vec<Range<usize>>,
+    /// Several stand in a row.
+    is_shared: bool,
+}
+
+impl AnswerRows {
+    /// A row each; where the text has no room beside them, as many in a row as fit.
+    fn arrange(model: &UiModel, dialog: &QuestionDialog) -> Self {
+        let answers = dialog.answers();
+        // its frame, and a blank row below the text
+        let wanted = text_rows(dialog) + answers.len() + 3;
+        if wanted <= usize::from(largest_height(model)) {
+            let rows = (0..answers.len()).map(|at| at..at + 1).collect();
+            return Self { answers, rows, is_shared: false };
+        }
+        let columns = text_columns(model.size.0);
+        let (mut rows, mut used) = (Vec::<Range<usize>>::new(), 0);
+        for (at, answer) in answers.iter().enumerate() {
+            // mark, letter and the blanks around them
+            let needs = display_width(answer.compact_label()) + 4;
+            match rows.last_mut().filter(|_| used + needs < columns) {
+                Some(row) => {
+                    row.end = at + 1;
+                    used += needs + 1;
+                }
+                None => {
+                    rows.push(at..at + 1);
+                    used = needs;
+                }
+            }
+        }
+        let is_shared = rows.len() < answers.len();
+        Self { answers, rows, is_shared }
     }
 }
 
@@ -211,7 +267,7 @@ fn draw_keys(model: &UiModel, dialog: &QuestionDialog, area: Rect, frame: &mut F
     };
     let (told, style) = match &dialog.problem {
         Some(problem) => (format!("✗ {problem}"), theme.bad_style()),
-        None if fresh && !dialog.is_written() => {
+        None if fresh && (!dialog.is_written() || model.composer.is_empty()) => {
             ("new: keys count in a moment".to_owned(), theme.dim_style())
         }
         None if below > 0 && !dialog.read_to_end => ("Space, PgDn, End".to_owned(), theme.bold_style()),
@@ -276,7 +332,7 @@ fn text_rows(dialog: &QuestionDialog) -> usize {
 fn below_rows(model: &UiModel, dialog: &QuestionDialog) -> usize {
     match &dialog.draft {
         Some(draft) => 1 + draft.text.rows(text_columns(model.size.0).saturating_sub(3)).clamp(1, DRAFT_ROWS),
-        None => dialog.answers().len(),
+        None => AnswerRows::arrange(model, dialog).rows.len(),
     }
 }
 

@@ -363,6 +363,7 @@ fn a_pause_is_told_with_its_answer() {
         world.run_program(&["run", "--workflow-file", "w.json", "--json"]).code(3).json()["run_id"].clone();
     let run = run.as_str().unwrap();
     let waits = world.run_program(&["runs", "show", run]).code(0).stdout;
+    assert!(!waits.contains("answered"), "{waits}");
     for line in ["start: input (text): Which colour?", "go on: synthdev resume"] {
         assert!(waits.contains(line), "no `{line}` in\n{waits}");
     }

@@ -73,7 +73,11 @@ fn a_question_that_was_answered_stands_in_the_conversation_with_its_answer() {
         assert_eq!(screen.matches("→ ").count(), 1 + expected.len(), "{screen}");
     };
     check(pause(PauseKind::Approval), &[KeyCode::Char('y')], &["→ yes"]);
-    check(choice(None), &[KeyCode::Down, KeyCode::Enter], &["→ test more"]);
+    check(choice(None), &[KeyCode::Down, KeyCode::Down, KeyCode::Enter], &["→ test more"]);
+    // nothing was answered
+    for key in [KeyCode::Char('l'), KeyCode::Esc] {
+        check(choice(None), &[key], &["→ left for later: nothing was answered"]);
+    }
     // answered elsewhere, or in an earlier session
     check(pause(PauseKind::Approval), &[], &[]);
 }
@@ -97,8 +101,13 @@ fn one_key_or_a_choice() {
             Some(UserAnswer::Value { value: json!(false) }),
         ),
         (choice(None), vec![key('2')], Some(UserAnswer::Value { value: json!("test more") })),
-        (choice(None), vec![Enter], Some(UserAnswer::Value { value: json!("ship") })),
-        (choice(None), vec![Down, Down, Enter], Some(UserAnswer::Value { value: json!("drop\x1b[2J it") })),
+        (choice(None), vec![Enter], None),
+        (choice(None), vec![Down, Enter], Some(UserAnswer::Value { value: json!("ship") })),
+        (
+            choice(None),
+            vec![Down, Down, Down, Enter],
+            Some(UserAnswer::Value { value: json!("drop\x1b[2J it") }),
+        ),
         (choice(None), vec![Up, Up, Enter], Some(UserAnswer::Value { value: json!("drop\x1b[2J it") })),
         (choice(None), vec![Up, Enter], Some(UserAnswer::Stop)),
         (choice(None), vec![key('l')], Some(UserAnswer::Stop)),
@@ -169,10 +178,10 @@ fn what_was_meant_for_a_question_that_is_gone_answers_no_other() {
     desk.run_event("r1", paused()).advance_clock(60_000).take_commands();
     desk.key(KeyCode::Enter);
     assert_eq!(desk.take_commands(), []);
-    assert!(desk.draw_screen(80, 24).contains(
-        "the question was withdrawn: press Enter again to send this \
-        anyway"
-    ));
+    assert!(
+        desk.draw_screen(80, 24)
+            .contains("the question was withdrawn: Enter again sends this to the conversation")
+    );
     desk.key(KeyCode::Enter);
     assert!(!desk.take_commands().is_empty(), "who insists says it");
     // what is typed later is a text like others
@@ -228,7 +237,47 @@ fn an_enter_that_belongs_to_the_question_before_answers_none() {
     assert_eq!(desk.take_commands(), []);
     assert!(desk.draw_screen(80, 24).contains("this question just appeared: read it, then press again"));
     desk.key(KeyCode::Enter);
+    assert_eq!(desk.take_commands(), [], "nothing is chosen");
+    desk.key(KeyCode::Down).key(KeyCode::Enter);
     assert_eq!(desk.take_commands(), [answered_command(21, UserAnswer::Value { value: json!("ship") })]);
+}
+
+/// Before the end of a long text was on screen.
+#[test]
+fn a_choice_that_only_refuses_needs_no_reading() {
+    let check = |choices: &[&str], key: char, expected: Option<&str>| {
+        let mut question = choice(None);
+        if let UserQuestion::Pause { message, choices: offered, .. } = &mut question {
+            *message = (1..=60).map(|at| format!("line {at}\n")).collect();
+            *offered = choices.iter().map(|&one| one.to_owned()).collect();
+        }
+        let mut desk = TuiHarness::new();
+        desk.workflow().run_event("r1", user_question(20, question));
+        desk.draw_screen(80, 24);
+        desk.advance_clock(2_000).press_before_seen(KeyCode::Char(key), KeyModifiers::NONE);
+        let expected: Vec<UiCommand> = expected.into_iter().map(|text| value(20, json!(text))).collect();
+        assert_eq!(desk.take_commands(), expected, "{choices:?} {key}");
+    };
+    let plan = ["build it", "change it", "stop"];
+    check(&plan, '1', None);
+    check(&plan, '2', None);
+    check(&plan, '3', Some("stop"));
+    check(&["No.", "no, stop it", "stop the server"], '1', Some("No."));
+    check(&["No.", "no, stop it", "stop the server"], '2', Some("no, stop it"));
+    check(&["No.", "no, stop it", "stop the server"], '3', None);
+}
+
+#[test]
+fn a_conversation_that_asks_keeps_no_question_open() {
+    let mut desk = TuiHarness::new();
+    desk.start_chat().run_event("c1", user_question(20, choice(None)));
+    let screen = desk.draw_screen(80, 24);
+    assert!(screen.contains("leave it: no answer, this turn ends"), "{screen}");
+    assert!(screen.contains("Esc ends this turn") && !screen.contains("later"), "{screen}");
+    desk.advance_clock(2_000).key(KeyCode::Char('l'));
+    desk.run_event("c1", RunEvent::PersonAnswered { call: CallId(20) });
+    let screen = desk.draw_screen(80, 24);
+    assert!(screen.contains("→ not answered: the agent's turn ended"), "{screen}");
 }
 
 #[test]
@@ -373,6 +422,15 @@ fn the_beginning_of_another_text_is_no_answer() {
     desk.press_control('u');
     desk.line("go on");
     assert_eq!(desk.take_commands(), [value(20, json!("go on"))]);
+    // so is one that begins before the question can have been read
+    let mut other = TuiHarness::new();
+    other.workflow().run_event("r1", user_question(20, pause(PauseKind::Text)));
+    other.draw_screen(80, 24);
+    for c in "test it".chars() {
+        other.press_before_seen(KeyCode::Char(c), KeyModifiers::NONE);
+    }
+    other.key(KeyCode::Enter).key(KeyCode::Up);
+    assert_eq!((other.take_commands(), other.model.composer.text().as_str()), (vec![], "test it"));
     // what is deleted is forgotten
     desk.type_text("x")
         .run_event("r1", user_question(22, pause(PauseKind::Text)))
@@ -589,7 +647,7 @@ fn a_pause_is_answered_only_when_the_end_was_on_screen() {
     }
     desk.workflow().run_event("r1", user_question(20, question)).advance_clock(5_000).take_commands();
     let screen = desk.draw_screen(80, 24);
-    assert!(screen.contains("┃ echo 0 ") && screen.contains("▸ 1 ship"), "{screen}");
+    assert!(screen.contains("┃ echo 0 ") && screen.contains("  1 ship"), "{screen}");
     for code in [KeyCode::Char('1'), KeyCode::Enter] {
         key(&mut desk, code);
         assert_eq!(desk.take_commands(), [], "{code:?}");
@@ -600,7 +658,7 @@ fn a_pause_is_answered_only_when_the_end_was_on_screen() {
     }
     key(&mut desk, KeyCode::Down);
     key(&mut desk, KeyCode::Enter);
-    assert_eq!(desk.take_commands(), [value(20, json!("test more"))]);
+    assert_eq!(desk.take_commands(), [value(20, json!("ship"))]);
 }
 
 #[test]
