@@ -172,6 +172,14 @@ impl RuntimeHandle {
                 message: format!("{error}: a run would work on files that change under its hands"),
                 hint: Some("try again when it is done".to_owned()),
             },
+            LockError::Held(LockHolder { pid, ref run, ref workflow, .. }) if pid == self.context.options.pid => {
+                StoreError {
+                    message: format!(
+                        "run {run} of workflow `{workflow}` is still going on here: two runs would change the same files"
+                    ),
+                    hint: Some(WAIT_OR_SHARE.to_owned()),
+                }
+            }
             LockError::Held(_) => StoreError {
                 message: format!("{error}: two runs would change the same files"),
                 hint: Some(WAIT_OR_SHARE.to_owned()),

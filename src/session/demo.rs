@@ -17,6 +17,13 @@ impl TuiBackend {
                 "the demo has no scripted replies for {unknown} of {name}: it plays {played}\n{HOW_TO_SET}"
             ));
         }
+        // the replies of the one that goes on stay in their place
+        if let Some(run) = wired.handle.running_runs().first() {
+            return Err(format!(
+                "run {run} of {played} is still going on, and the demo's script plays one at a time\nhint: go on with it, \
+                 or end it with /stop first"
+            ));
+        }
         script.rewind_replies();
         Ok(())
     }

@@ -37,7 +37,7 @@ pub(crate) fn to_slash_commands(text: &str) -> String {
         ("synthdev runs pause ", "/pause "),
         (
             WAIT_OR_SHARE,
-            "wait for it, or start this one beside it: /workflow NAME --isolate (a git worktree of its own) or --share \
+            "wait for it, end it with /stop, or start this one beside it: /workflow NAME --isolate (a git worktree of its own) or --share \
              (the same files); /runs running shows what runs",
         ),
     ];

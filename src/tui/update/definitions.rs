@@ -84,8 +84,22 @@ fn choose_workflow(model: &mut UiModel, wanted: String, list: &[WorkflowLine]) -
         return vec![UiCommand::ask(StartRequest::Workflow { name: wanted, input: String::new() })];
     }
     let what = if line.input.is_empty() { "a text" } else { &line.input };
-    let note = format!("{wanted} wants an input: {what} — type it, Enter starts, Esc leaves");
+    let escape = model.escape_word();
+    let how = if model.dialogs.is_empty() {
+        format!("type it, Enter starts, {escape} leaves")
+    } else {
+        // what is typed now answers the question
+        "answer the open question first, then type it".to_owned()
+    };
+    let note = format!("{wanted} wants an input: {what} — {how}");
     model.add_item(TranscriptItem::note_item(&note));
+    if let Some(run) = model.live_runs().last() {
+        let goes_on = format!(
+            "{} goes on meanwhile (run {}): if both change files, /workflow {wanted} needs --isolate or --share",
+            run.workflow, run.id
+        );
+        model.add_item(TranscriptItem::note_item(&goes_on));
+    }
     model.workflow_awaiting_input = Some(wanted);
     Vec::new()
 }
