@@ -85,7 +85,13 @@ fn choose_workflow(model: &mut UiModel, wanted: String, list: &[WorkflowLine]) -
     }
     let what = if line.input.is_empty() { "a text" } else { &line.input };
     let escape = model.escape_word();
-    let note = format!("{wanted} wants an input: {what} — type it, Enter starts, {escape} leaves");
+    let how = if model.dialogs.is_empty() {
+        format!("type it, Enter starts, {escape} leaves")
+    } else {
+        // what is typed now answers the question
+        "answer the open question first, then type it".to_owned()
+    };
+    let note = format!("{wanted} wants an input: {what} — {how}");
     model.add_item(TranscriptItem::note_item(&note));
     if let Some(run) = model.live_runs().last() {
         let goes_on = format!(

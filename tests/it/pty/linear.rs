@@ -106,7 +106,7 @@ fn the_demo_through_pipes() {
 #[test]
 fn a_second_workflow_is_told_which_run_goes_on_and_what_can_be_done() {
     // the scripted replies of the first one stay in their place
-    let lines = "/workflow coder_reviewer again\ns\ns\ns\n";
+    let lines = "/workflow coder_reviewer again\n/workflow coder_reviewer\ns\ns\ns\n";
     let (text, code) = run_piped(&["--linear", "demo"], &[], lines);
     assert_eq!(code, Some(0), "{text}");
     assert_in_order(
@@ -115,6 +115,8 @@ fn a_second_workflow_is_told_which_run_goes_on_and_what_can_be_done() {
             "workflow coder_reviewer was not started:",
             "of coder_reviewer is still going on, and the demo's script plays one at a time",
             "end it with /stop first",
+            "coder_reviewer wants an input: task_to_do — answer the open question first, then type it",
+            "coder_reviewer goes on meanwhile (run ",
             "coder_reviewer completed",
         ],
     );
