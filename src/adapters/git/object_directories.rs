@@ -2,30 +2,38 @@
 //!
 //! Each look at a repository asks for it, and a store can hold a hundred thousand objects. So this remembers, as long as
 //! the program runs, which directories hold regular files only. A directory in which anything is created, renamed or
-//! replaced has a new change time, and no program can set that back.
+//! replaced has a new change time. Remembers nothing of a directory that could not be listed to its end or changed
+//! meanwhile.
 
 use std::collections::BTreeMap;
-use std::fs::{self, DirEntry, Metadata};
-use std::os::unix::fs::MetadataExt;
+use std::ffi::OsStr;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::thread;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use super::snapshot_entry::FileTime;
+use rustix::fs::{CWD, Dir, FileType, Mode, OFlags, fstat, openat};
 
-/// Change times of directories that hold regular files only, by device and inode.
-static REGULAR: Mutex<BTreeMap<(u64, u64), FileTime>> = Mutex::new(BTreeMap::new());
+/// Directories that hold regular files only.
+static REGULAR: Mutex<BTreeMap<DirectoryId, ChangeTime>> = Mutex::new(BTreeMap::new());
 /// The directories of sixteen repositories. All are forgotten above it.
 const MOST_REMEMBERED: usize = 16 * 256;
 /// In seconds. A directory that changed later could change again without a new change time: file systems keep coarse times.
 const SETTLED_AFTER: i64 = 3;
-
 /// Below this many directories a second thread costs more than it saves.
 const WORTH_A_THREAD: usize = 32;
 
-/// The entries of these directories that are no regular files. None of one that cannot be read.
-pub fn irregular_entries(directories: &[PathBuf]) -> Vec<DirEntry> {
+/// The device and the inode.
+type DirectoryId = (u64, u64);
+/// Seconds and nanoseconds.
+type ChangeTime = (i64, i64);
+
+/// The entries of these directories that are no regular files. A directory that cannot be opened, such as a link in its
+/// place, stands for itself.
+pub fn irregular_entries(directories: &[PathBuf]) -> Vec<PathBuf> {
     let now = SystemTime::now();
     let find = |some: &[PathBuf]| {
         some.iter().flat_map(|directory| find_irregular(directory, now)).collect::<Vec<_>>()
@@ -42,37 +50,61 @@ pub fn irregular_entries(directories: &[PathBuf]) -> Vec<DirEntry> {
     })
 }
 
-fn find_irregular(directory: &Path, now: SystemTime) -> Vec<DirEntry> {
-    // before it is listed: a change during the listing shows at the next look
-    let before = fs::metadata(directory).ok();
-    if before.as_ref().is_some_and(is_remembered) {
+fn find_irregular(directory: &Path, now: SystemTime) -> Vec<PathBuf> {
+    // one handle for all that follows: another directory could take the place of this one
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let opened = openat(CWD, directory, flags, Mode::empty()).map_err(io::Error::from);
+    let Ok((handle, (id, changed))) =
+        opened.and_then(|handle| identify(&handle).map(|known| (handle, known)))
+    else {
+        return vec![directory.to_owned()];
+    };
+    if REGULAR.lock().is_ok_and(|regular| regular.get(&id) == Some(&changed)) {
         return Vec::new();
     }
-    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
-    let irregular: Vec<DirEntry> =
-        entries.filter(|entry| !entry.file_type().is_ok_and(|kind| kind.is_file())).collect();
-    let settled = before.filter(|known| irregular.is_empty() && is_settled(known, now));
-    if let (Some(known), Ok(mut regular)) = (settled, REGULAR.lock()) {
-        if regular.len() >= MOST_REMEMBERED {
-            regular.clear();
-        }
-        regular.insert((known.dev(), known.ino()), FileTime::changed(&known));
+    let mut irregular = Vec::new();
+    let is_whole = list_irregular(&handle, directory, &mut irregular).is_ok();
+    let is_same = identify(&handle).is_ok_and(|after| after == (id, changed));
+    if is_whole && is_same && irregular.is_empty() && is_settled(changed, now) {
+        remember(id, changed);
     }
     irregular
 }
 
-fn is_remembered(known: &Metadata) -> bool {
-    let regular = REGULAR.lock();
-    regular.is_ok_and(|regular| regular.get(&(known.dev(), known.ino())) == Some(&FileTime::changed(known)))
+fn list_irregular(handle: &OwnedFd, directory: &Path, irregular: &mut Vec<PathBuf>) -> io::Result<()> {
+    for entry in Dir::read_from(handle)? {
+        let entry = entry?;
+        let name = entry.file_name().to_bytes();
+        if entry.file_type() != FileType::RegularFile && name != b"." && name != b".." {
+            irregular.push(directory.join(OsStr::from_bytes(name)));
+        }
+    }
+    Ok(())
 }
 
-fn is_settled(known: &Metadata, now: SystemTime) -> bool {
-    let seconds = now.duration_since(UNIX_EPOCH).ok().and_then(|since| i64::try_from(since.as_secs()).ok());
-    seconds.is_some_and(|now| known.ctime().saturating_add(SETTLED_AFTER) < now)
+#[expect(clippy::useless_conversion, reason = "the types of the numbers differ between systems")]
+fn identify(handle: &OwnedFd) -> io::Result<(DirectoryId, ChangeTime)> {
+    let found = fstat(handle)?;
+    let nanoseconds = i64::try_from(found.st_ctime_nsec).unwrap_or(0);
+    Ok(((u64::from(found.st_dev), u64::from(found.st_ino)), (i64::from(found.st_ctime), nanoseconds)))
+}
+
+fn remember(id: DirectoryId, changed: ChangeTime) {
+    let Ok(mut regular) = REGULAR.lock() else { return };
+    if regular.len() >= MOST_REMEMBERED {
+        regular.clear();
+    }
+    regular.insert(id, changed);
+}
+
+fn is_settled((seconds, _): ChangeTime, now: SystemTime) -> bool {
+    let now = now.duration_since(UNIX_EPOCH).ok().and_then(|since| i64::try_from(since.as_secs()).ok());
+    now.is_some_and(|now| seconds.saturating_add(SETTLED_AFTER) < now)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
     use std::os::unix::fs::symlink;
     use std::time::Duration;
 
@@ -85,7 +117,8 @@ mod tests {
         let (today, tomorrow) = (SystemTime::now(), SystemTime::now() + Duration::from_secs(86_400));
         let check = |now: SystemTime, irregular: usize, remembered: bool| {
             assert_eq!(find_irregular(place, now).len(), irregular);
-            assert_eq!(is_remembered(&fs::metadata(place).unwrap()), remembered);
+            let (id, changed) = identify(&fs::File::open(place).unwrap().into()).unwrap();
+            assert_eq!(REGULAR.lock().unwrap().get(&id) == Some(&changed), remembered);
         };
         fs::write(place.join("object"), "").unwrap();
         check(today, 0, false);
@@ -99,7 +132,11 @@ mod tests {
         fs::remove_file(place.join("object")).unwrap();
         fs::create_dir(place.join("object")).unwrap();
         check(tomorrow, 1, false);
-        assert!(find_irregular(&place.join("gone"), tomorrow).is_empty());
+        // what a link leads to is not looked at
+        symlink(place, place.join("object/link")).unwrap();
+        for unopened in ["gone", "object/link"].map(|name| place.join(name)) {
+            assert_eq!(find_irregular(&unopened, tomorrow), [unopened]);
+        }
     }
 
     #[test]
@@ -113,8 +150,10 @@ mod tests {
                 symlink("nowhere", place.join("link")).unwrap();
                 fs::write(place.join("object"), "").unwrap();
             }
-            let found: Vec<PathBuf> = irregular_entries(&places).iter().map(DirEntry::path).collect();
-            assert_eq!(found, places.iter().map(|place| place.join("link")).collect::<Vec<_>>());
+            assert_eq!(
+                irregular_entries(&places),
+                places.iter().map(|place| place.join("link")).collect::<Vec<_>>()
+            );
         }
     }
 }

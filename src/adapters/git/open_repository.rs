@@ -7,7 +7,7 @@
 //! that leads out of itself. Files that the user's own configuration names are allowed.
 
 use std::collections::BTreeSet;
-use std::fs::{self, DirEntry, FileType};
+use std::fs::{self, FileType};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Component, Path, PathBuf};
 
@@ -307,24 +307,23 @@ impl RepositoryInspection<'_> {
             if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
                 directories.push(entry.path());
             } else {
-                self.inspect_object(&entry)?;
+                self.inspect_object(&entry.path())?;
             }
         }
-        irregular_entries(&directories).iter().try_for_each(|entry| self.inspect_object(entry))
+        irregular_entries(&directories).iter().try_for_each(|file| self.inspect_object(file))
     }
 
     /// A file in a store of objects. Objects are written in its directories, so that none of these is a link.
-    fn inspect_object(&mut self, entry: &DirEntry) -> Result<(), Error> {
-        let Some(kind) = entry.file_type().ok().filter(|kind| !kind.is_file()) else { return Ok(()) };
-        let file = entry.path();
+    fn inspect_object(&mut self, file: &Path) -> Result<(), Error> {
+        let Ok(kind) = file.symlink_metadata().map(|known| known.file_type()) else { return Ok(()) };
         if is_odd(kind) {
-            return Err(refused_error(&file, NO_FILE));
+            return Err(refused_error(file, NO_FILE));
         }
         if kind.is_symlink() {
-            if self.may_enter(&file) && file.is_dir() {
-                return Err(refused_error(&file, LINK));
+            if self.may_enter(file) && file.is_dir() {
+                return Err(refused_error(file, LINK));
             }
-            return self.require_regular_file(&file);
+            return self.require_regular_file(file);
         }
         Ok(())
     }

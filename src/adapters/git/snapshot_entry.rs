@@ -59,7 +59,7 @@ impl FileTime {
         Self { seconds: meta.mtime(), nanos: clamp_nanos(meta.mtime_nsec()) }
     }
 
-    pub fn changed(meta: &Metadata) -> Self {
+    fn changed(meta: &Metadata) -> Self {
         Self { seconds: meta.ctime(), nanos: clamp_nanos(meta.ctime_nsec()) }
     }
 }
