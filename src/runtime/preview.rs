@@ -42,6 +42,9 @@ pub struct RunPreview {
 pub struct OmittedEvents {
     /// How many there are.
     pub events: u64,
+    /// When the run began, or was forked from another one.
+    #[serde(default)]
+    pub began_at: Option<Timestamp>,
     pub chat: bool,
     /// In the order in which they first answered.
     pub agents: Vec<AgentTotals>,
@@ -142,7 +145,9 @@ impl RecentEvents {
 impl OmittedEvents {
     fn add_event(&mut self, at: Timestamp, event: &RunEvent) {
         self.events += 1;
+        self.began_at.get_or_insert(at);
         match event {
+            RunEvent::Forked { .. } | RunEvent::Rewound { fork_of: Some(_), .. } => self.began_at = Some(at),
             RunEvent::RunStarted { chat, .. } => {
                 self.chat = *chat;
                 self.since = Some(at);

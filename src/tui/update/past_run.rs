@@ -211,7 +211,7 @@ fn view_before_events(summary: &RunSummary, before: OmittedEvents, agents: &[Str
     }
     view.snapshot = before.snapshot.map(|id| one_line(&id.as_str().chars().take(8).collect::<String>()));
     (view.busy_since, view.worked_ms, view.last_event_at) = (before.since, before.worked_ms, before.last_at);
-    view.times.begin_later(summary.started, view.last_event_at);
+    view.times.begin_later(before.began_at.unwrap_or(summary.started), view.last_event_at);
     // its next state is not its first
     view.path.extend(summary.progress.path.first().map(|state| one_line(state)));
     view
