@@ -273,6 +273,11 @@ impl RunningProcess {
         }
     }
 
+    async fn is_open_after_drain(&mut self) -> bool {
+        let rest = async { tokio::join!(self.output.read_all(), self.errors.read_all()) };
+        timeout(DRAIN, rest).await.is_err()
+    }
+
     /// Kills the remaining processes of the group and collects the last output; returns what remained.
     async fn finish_process(&mut self) -> LeftoverProcesses {
         // the end of the output may arrive a little after that of the command, most of all when a namespace ends with
@@ -281,12 +286,13 @@ impl RunningProcess {
         let _ = timeout(OUTPUT_END, rest).await;
         let open = [self.output.read_ready(), self.errors.read_ready()];
         self.group.kill_group();
-        let rest = async { tokio::join!(self.output.read_all(), self.errors.read_all()) };
-        let escaped = timeout(DRAIN, rest).await.is_err();
+        let mut escaped = self.is_open_after_drain().await;
         // reap a command that timed out
         let _ = timeout(DRAIN, self.group.wait_leader()).await;
         if self.sandboxed {
             self.group.wait_for_end();
+            // a busy machine may have ended the namespace only now
+            escaped = escaped && self.is_open_after_drain().await;
         }
         match (open.contains(&true), escaped) {
             (_, true) => LeftoverProcesses::Escaped,
