@@ -30,12 +30,12 @@ use synthdev_mcp::backend::{BrokenWorkflow, ClientStartedRun, McpBackend, McpBac
 use synthdev_mcp::reminders::PauseReminders;
 use synthdev_mcp::start_queue::StartQueue;
 use synthdev_runtime::delegated_calls::DelegatedCalls;
-use synthdev_runtime::handle::{RuntimeHandle, WAIT_OR_SHARE};
+use synthdev_runtime::handle::RuntimeHandle;
 use synthdev_runtime::task_queue::TaskTimeouts;
 use synthdev_service::run_resume::{ResumeOptions, ResumeRequest, ResumeService, RunResumeError};
 use synthdev_service::run_start::{
-    DelegationOptions, FileLockTime, FileSharingMode, RunStartError, RunStartRequest, delegated_program,
-    start_run_as,
+    DelegationOptions, FileLockTime, FileSharingMode, FlaglessFrontEnd, RunStartError, RunStartRequest,
+    delegated_program, start_run_as,
 };
 use synthdev_session::context_windows::{self, KnownWindowLookup};
 use synthdev_session::isolated_runs::missing_file_lines;
@@ -276,12 +276,8 @@ impl StartPreparer {
     }
 }
 
-/// What a client can do where the command line has flags.
-const IN_A_CALL: &str = "wait until that run has ended, or call start_workflow with \"files\": \"wait\" (it waits before its \
-    first change), \"share\" (both change the same files) or \"isolate\" (a git worktree of its own)";
-
 fn start_error(error: RunStartError) -> McpBackendError {
-    let hint = error.hint().map(|hint| hint.replace(WAIT_OR_SHARE, IN_A_CALL));
+    let hint = error.hint().map(|hint| FlaglessFrontEnd::McpClient.translate_start_hint(hint));
     backend_error(error.to_string(), hint)
 }
 

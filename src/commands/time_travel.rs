@@ -128,12 +128,8 @@ pub(crate) fn undo_run(context: &StartContext, run: &str, yes: bool) -> Result<u
     let plan = service.plan_undo(&run).map_err(time_travel_error)?;
     let files = &plan.files;
     let but = snapshots::unrestored_suffix(&files.unrestored);
-    if plan.is_empty() {
-        let snapshot = &files.snapshot;
-        print_text(&format!(
-            "nothing to undo: the files are as they were before run {} (snapshot {snapshot}){but}",
-            run.id
-        ))?;
+    if let Some(nothing) = plan.nothing_to_undo_text() {
+        print_text(&nothing)?;
         restore_files::print_unrestored(files);
         return Ok(exit::COMPLETED);
     }

@@ -33,8 +33,9 @@ pub fn format_dollars(cost: Option<f64>) -> String {
 #[expect(clippy::cast_precision_loss, reason = "one decimal is shown")]
 pub fn format_duration(ms: u64) -> String {
     match ms {
-        0..10_000 => format!("{:.1} s", ms as f64 / 1e3),
-        10_000..60_000 => format!("{} s", ms / 1_000),
+        0..9_950 => format!("{:.1} s", ms as f64 / 1e3),
+        // one decimal would round it up to `10.0 s`
+        9_950..60_000 => format!("{} s", (ms / 1_000).max(10)),
         60_000..3_600_000 => format!("{} min {:02} s", ms / 60_000, ms / 1_000 % 60),
         _ => format!("{} h {:02} min", ms / 3_600_000, ms / 60_000 % 60),
     }
@@ -47,5 +48,27 @@ pub fn short_number(number: u64) -> String {
         0..1_000 => number.to_string(),
         1_000..1_000_000 => format!("{:.1}k", number as f64 / 1e3),
         _ => format!("{:.1}M", number as f64 / 1e6),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_has_one_decimal_below_ten_seconds() {
+        let rows = [
+            (0, "0.0 s"),
+            (440, "0.4 s"),
+            (9_949, "9.9 s"),
+            (9_960, "10 s"),
+            (12_500, "12 s"),
+            (59_999, "59 s"),
+            (185_000, "3 min 05 s"),
+            (7_620_000, "2 h 07 min"),
+        ];
+        for (ms, expected) in rows {
+            assert_eq!(format_duration(ms), expected, "{ms}");
+        }
     }
 }

@@ -89,6 +89,9 @@ pub const SHORTENS_DECISIONS_SINCE: u32 = 17;
 /// or the client is asked.
 pub const NAMES_ASKED_SINCE: u32 = 18;
 
+/// Since this version a question that was answered before the step to which a run is rewound is not asked again.
+pub const CLOSES_ANSWERED_SINCE: u32 = 18;
+
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct RunSpec {
     pub machine_version: u32,
@@ -110,6 +113,11 @@ impl RunSpec {
     /// See [`ASKS_STRUCTURED_SINCE`].
     pub fn asks_structured(&self) -> bool {
         self.machine_version >= ASKS_STRUCTURED_SINCE
+    }
+
+    /// See [`CLOSES_ANSWERED_SINCE`].
+    pub(crate) fn closes_answered(&self) -> bool {
+        self.machine_version >= CLOSES_ANSWERED_SINCE
     }
 
     /// See [`COUNTS_ALL_SINCE`].

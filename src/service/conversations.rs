@@ -18,6 +18,9 @@ const LISTED: usize = 100;
 /// Statuses of a conversation that can be reopened, or is open.
 const OPEN: [RunStatus; 3] = [RunStatus::Paused, RunStatus::Interrupted, RunStatus::Running];
 
+/// What to do about a conversation that another process has open: only its user there can give it up.
+pub const LEAVE_THERE: &str = "leave it there with /exit";
+
 /// Nothing was changed.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 pub enum ConversationError {
@@ -52,7 +55,7 @@ impl ConversationError {
             },
             Self::Place(error) => error.hint(),
             Self::OpenElsewhere(run) => {
-                format!("leave it there with /exit; then synthdev --resume {run}")
+                format!("{LEAVE_THERE}; then synthdev --resume {run}")
             }
             Self::Over { run, .. } => format!(
                 "synthdev runs fork {run} --at STEP makes a new one from one of its steps, which \

@@ -1,10 +1,12 @@
 //! A run as a file: whole, to be imported elsewhere, or for reading.
 //!
-//! Owns which kind of file is meant. Refuses keys: none that this process knows gets into one.
+//! Owns which kind of file is meant, its usual name, and which runs become a recording. Refuses keys: none that this process knows gets into one.
 
 use std::io::{BufRead, Write};
 use std::path::Path;
 
+use synthdev_domain::ids::RunId;
+use synthdev_domain::journal::RunStatus;
 use synthdev_ports::run_store::StoreError;
 use synthdev_runtime::handle::RuntimeHandle;
 
@@ -15,9 +17,10 @@ use synthdev_runtime::history::RunRecord;
 const RECORDING: &str = ".cassette.jsonl";
 
 /// What a run is written as.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum RunFileFormat {
-    /// One self-contained file: journal, definition, roles.
+    /// One self-contained file: journal, definition, roles. What is written where the user says nothing else.
+    #[default]
     Bundle,
     /// For reading.
     Markdown,
@@ -50,6 +53,10 @@ pub enum RunExportError {
     Store(StoreError),
     #[error("{0}")]
     Refused(String),
+    #[error("run {run} is {}: only one that is completed can be played to its end", .status.as_str())]
+    NotCompleted { run: RunId, status: RunStatus },
+    #[error("run {0} is a conversation: only runs of workflows can be played")]
+    Conversation(RunId),
 }
 
 impl RunExportError {
@@ -66,13 +73,30 @@ impl RunExportError {
     }
 
     /// What to do instead.
-    pub fn hint(&self) -> Option<&str> {
+    pub fn hint(&self) -> Option<String> {
         match self {
-            Self::FileExists(_) => Some("name another file, or remove it first"),
-            Self::Store(error) => error.hint.as_deref(),
-            Self::NotWritten { .. } | Self::Refused(_) => None,
+            Self::FileExists(_) => Some("name another file, or remove it first".to_owned()),
+            Self::Store(error) => error.hint.clone(),
+            Self::NotCompleted { run, .. } => Some(format!("synthdev runs show {run}")),
+            Self::NotWritten { .. } | Self::Refused(_) | Self::Conversation(_) => None,
         }
     }
+}
+
+/// The name of the file where the user names none: that of the usual format.
+pub fn default_file_name(run: &RunId) -> String {
+    format!("run-{run}.json")
+}
+
+/// Whether a run can become a recording.
+///
+/// # Errors
+/// Played, it would not come to its end, or it needs the messages of a user.
+pub fn check_recordable(run: &RunId, status: RunStatus, is_conversation: bool) -> Result<(), RunExportError> {
+    if status != RunStatus::Completed {
+        return Err(RunExportError::NotCompleted { run: run.clone(), status });
+    }
+    if is_conversation { Err(RunExportError::Conversation(run.clone())) } else { Ok(()) }
 }
 
 /// Writes the run as one file that can be imported. `program` is this program's version.
@@ -113,6 +137,30 @@ pub fn import_bundle(handle: &RuntimeHandle, from: &mut dyn BufRead) -> Result<I
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_a_completed_run_of_a_workflow_becomes_a_recording() {
+        let run = RunId::from("r1");
+        let rows = [
+            (RunStatus::Completed, false, None),
+            (RunStatus::Failed, false, Some("run r1 is failed: only one that is completed")),
+            (RunStatus::Running, true, Some("run r1 is running: only one that is completed")),
+            (RunStatus::Completed, true, Some("run r1 is a conversation: only runs of workflows")),
+        ];
+        for (status, is_conversation, expected) in rows {
+            let told = check_recordable(&run, status, is_conversation).err().map(|error| error.to_string());
+            match (&told, expected) {
+                (Some(told), Some(expected)) => assert!(told.starts_with(expected), "{told}"),
+                _ => assert_eq!(told.as_deref(), expected, "{status:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn the_usual_name_is_that_of_the_usual_format() {
+        let name = default_file_name(&RunId::from("r1"));
+        assert_eq!(RunFileFormat::of_file(Path::new(&name)), RunFileFormat::default(), "{name}");
+    }
 
     #[test]
     fn the_end_of_a_name_says_what_is_written() {

@@ -17,7 +17,7 @@ use synthdev_engine::steering::BreakpointSet;
 use synthdev_ports::run_store::StoreError;
 use synthdev_ports::snapshot::SnapshotError;
 use synthdev_ports::worktree::WorktreePort;
-use synthdev_runtime::handle::RuntimeHandle;
+use synthdev_runtime::handle::{RuntimeHandle, WAIT_OR_SHARE};
 use synthdev_runtime::lock_timing::LockTiming;
 use synthdev_settings::catalog::ConfigCatalog;
 
@@ -141,6 +141,30 @@ impl RunStartError {
             Self::Store(error) => error.hint.as_deref(),
             Self::Snapshot(error) => error.hint.as_deref(),
         }
+    }
+}
+
+/// A front-end without the flags of the command line.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FlaglessFrontEnd {
+    Screen,
+    McpClient,
+}
+
+impl FlaglessFrontEnd {
+    /// A hint of the command line with what can be done here where another run works on the same files.
+    pub fn translate_start_hint(self, hint: &str) -> String {
+        let here = match self {
+            Self::Screen => {
+                "wait for it, end it with /stop, or start this one beside it: /workflow NAME --isolate (a git worktree of its own) \
+                 or --share (the same files); /runs running shows what runs"
+            }
+            Self::McpClient => {
+                "wait until that run has ended, or call start_workflow with \"files\": \"wait\" (it waits before its first change), \
+                 \"share\" (both change the same files) or \"isolate\" (a git worktree of its own)"
+            }
+        };
+        hint.replace(WAIT_OR_SHARE, here)
     }
 }
 

@@ -1,8 +1,7 @@
 //! Errors as texts for the screen.
 
 use synthdev_ports::run_store::StoreError;
-use synthdev_runtime::handle::WAIT_OR_SHARE;
-use synthdev_service::run_start::RunStartError;
+use synthdev_service::run_start::{FlaglessFrontEnd, RunStartError};
 
 pub(crate) fn with_hint(message: &str, hint: Option<&str>) -> String {
     hint.map_or_else(|| message.to_owned(), |hint| format!("{message}\nhint: {hint}"))
@@ -28,7 +27,7 @@ pub(crate) fn no_model(missing: &str) -> String {
 
 /// Rewrites hints for the command line as slash commands.
 pub(crate) fn to_slash_commands(text: &str) -> String {
-    const TYPED: [(&str, &str); 8] = [
+    const TYPED: [(&str, &str); 7] = [
         ("`synthdev runs pause`", "/pause with its id"),
         ("synthdev snapshot ", "/snapshot "),
         ("synthdev runs undo ", "/undo "),
@@ -36,11 +35,7 @@ pub(crate) fn to_slash_commands(text: &str) -> String {
         ("synthdev --resume ", "/resume "),
         ("synthdev runs pause ", "/pause "),
         ("synthdev runs steps ", "/why "),
-        (
-            WAIT_OR_SHARE,
-            "wait for it, end it with /stop, or start this one beside it: /workflow NAME --isolate (a git worktree of its own) or --share \
-             (the same files); /runs running shows what runs",
-        ),
     ];
-    TYPED.iter().fold(text.to_owned(), |text, (there, here)| text.replace(there, here))
+    let text = FlaglessFrontEnd::Screen.translate_start_hint(text);
+    TYPED.iter().fold(text, |text, (there, here)| text.replace(there, here))
 }

@@ -2,6 +2,7 @@
 
 use anyhow::anyhow;
 use synthdev_ports::run_store::StoreError;
+use synthdev_service::run_export::RunExportError;
 
 /// Why the history could not do it.
 pub fn store_error(error: StoreError) -> anyhow::Error {
@@ -11,4 +12,9 @@ pub fn store_error(error: StoreError) -> anyhow::Error {
 /// The message, then what to do next.
 pub fn error_with_hint(message: &str, hint: Option<&str>) -> anyhow::Error {
     hint.map_or_else(|| anyhow!("{message}"), |hint| anyhow!("{message}\nhint: {hint}"))
+}
+
+/// Why a run is not written.
+pub fn export_error(error: RunExportError) -> anyhow::Error {
+    error_with_hint(&error.to_string(), error.hint().as_deref())
 }

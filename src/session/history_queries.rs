@@ -19,6 +19,7 @@ use synthdev_domain::journal::{RunQuery, RunStatus, RunSummary};
 use synthdev_domain::number_format::format_duration;
 use synthdev_domain::workflow::plain_text;
 use synthdev_runtime::handle::RuntimeHandle;
+use synthdev_service::conversations::is_conversation;
 use synthdev_service::run_agents::{StartedAgent, StartedAgentsBuilder};
 use synthdev_service::run_events::{RunEvent, record_event};
 use synthdev_service::run_files::{RunFiles, StepFileChanges};
@@ -97,6 +98,15 @@ impl TuiHistoryReader {
         }
     }
 
+    /// A run for the list, with `text` in place of its input.
+    fn run_row(&self, run: RunSummary, text: Option<String>) -> RunRow {
+        let handle = self.handle();
+        let is_open_elsewhere = run.progress.status == RunStatus::Running
+            && is_conversation(handle, &run)
+            && !handle.running_runs().contains(&run.id);
+        RunRow { is_open_elsewhere, ..history_run_row(run, &self.project, text) }
+    }
+
     fn run_page(
         &self,
         filter: &HistoryRunFilter,
@@ -117,7 +127,7 @@ impl TuiHistoryReader {
             let search = WordSearch { words, query: &query, most, width: WIDTH };
             let found = run_list::find_runs_by_words(self.handle(), &search);
             let FoundRuns { runs, has_more } = found.map_err(|error| list_error_text(&error))?;
-            let row = |found: FoundRun| history_run_row(found.run, &self.project, found.text);
+            let row = |found: FoundRun| self.run_row(found.run, found.text);
             return Ok(HistoryRunPage { rows: runs.into_iter().map(row).collect(), has_more, at });
         }
         let query = RunQuery {
@@ -129,7 +139,7 @@ impl TuiHistoryReader {
         let found = run_list::find_runs(self.handle(), &query).map_err(|error| list_error_text(&error))?;
         let more = found.len() == PAGE;
         Ok(HistoryRunPage {
-            rows: found.into_iter().map(|run| history_run_row(run, &self.project, None)).collect(),
+            rows: found.into_iter().map(|run| self.run_row(run, None)).collect(),
             has_more: more,
             at,
         })
@@ -177,7 +187,7 @@ impl TuiHistoryReader {
         facts.splice(1..1, times.describe_until(end).map(|time| ("took".to_owned(), time)));
         facts.extend(agent_facts(&agents));
         Ok(Some(RunDetails {
-            row: history_run_row(summary, &self.project, None),
+            row: self.run_row(summary, None),
             facts,
             steps: walk.into_steps(),
             timeline,
@@ -243,8 +253,7 @@ impl TuiHistoryReader {
         let query =
             RunQuery { workflow: Some(workflow.to_owned()), limit: TREND_RUNS, ..RunQuery::default() };
         let found = run_list::find_runs(self.handle(), &query).ok()?;
-        let rows: Vec<RunRow> =
-            found.into_iter().map(|run| history_run_row(run, &self.project, None)).collect();
+        let rows: Vec<RunRow> = found.into_iter().map(|run| self.run_row(run, None)).collect();
         Some(WorkflowTrend::from_rows(workflow, &rows))
     }
 

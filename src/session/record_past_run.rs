@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use anyhow::{Result, anyhow, bail};
 
-use crate::hinted_error::store_error;
+use crate::hinted_error::{export_error, store_error};
 use crate::recorded_program::{
     catalog_without_models, local_place, recorded_outcome, recording_error, recording_header, roles_by_agent,
     root_workflow,
@@ -14,10 +14,10 @@ use synthdev_bootstrap::active_recording::ModelCallRecorder;
 use synthdev_bootstrap::config_sources;
 use synthdev_bootstrap::start_context::StartContext;
 use synthdev_bootstrap::wiring::WiredRuntime;
-use synthdev_domain::journal::RunStatus;
 use synthdev_domain::model::{ModelChoice, ModelRequest};
 use synthdev_domain::workflow::{Workflow, WorkflowProgram};
 use synthdev_language::lower;
+use synthdev_service::run_export::check_recordable;
 use synthdev_settings::catalog::ConfigCatalog;
 use synthdev_settings::layers::read_layers::SettingOverrides;
 
@@ -39,17 +39,9 @@ pub(crate) fn write_recording(
     if path.exists() {
         bail!("{file} exists: it was left as it is\nhint: name another file, or remove it first");
     }
-    if status != RunStatus::Completed {
-        bail!(
-            "run {run} is {}: only one that is completed can be played to its end\nhint: synthdev runs show {run}",
-            status.as_str()
-        );
-    }
     let program = handle.definition(run).map_err(store_error)?.program.clone();
     let workflow = root_workflow(&program).ok_or_else(|| anyhow!("run {run} has no workflow"))?;
-    if workflow.conversational {
-        bail!("run {run} is a conversation: only runs of workflows can be played");
-    }
+    check_recordable(run, status, workflow.conversational).map_err(export_error)?;
     let name = &workflow.name;
     let gathered = config_sources::gather_sources(context, SettingOverrides::default(), context.trust)?;
     let Ok((plain, _)) = catalog_without_models(context, gathered.sources).check_workflow(name) else {

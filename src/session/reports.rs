@@ -23,6 +23,7 @@ use synthdev_runtime::handle::RuntimeHandle;
 use synthdev_runtime::history::RunRecord;
 use synthdev_service::definition_check::find_workflow;
 use synthdev_service::definition_edit::unknown_workflow_text;
+use synthdev_service::run_export::default_file_name;
 use synthdev_service::run_reports::measure_contexts;
 use synthdev_service::session::{
     EditorSimulatedRun, LookupPage, LookupRequest, LookupResponse, ServiceAnswer, ShellOutcome,
@@ -241,7 +242,7 @@ fn drawn_graph(name: &str, program: &WorkflowProgram, run: Option<&RunRecord>) -
 fn export_run(exporter: &RunExporter<'_>, run: &str, file: Option<String>) -> TextPageResult {
     let found = exporter.wired.handle.summary(run).map_err(|error| store_error_text(&error))?;
     let id = found.id.to_string();
-    let file = file.unwrap_or_else(|| format!("{id}.md"));
+    let file = file.unwrap_or_else(|| default_file_name(&found.id));
     let told = exporter.write_file(&id, &exporter.context.project.join(&file), &file, None);
     let told = told.map_err(|error| format!("{error:#}"))?;
     Ok((format!("Run {id}"), told.join("\n")))

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::Result;
 
-use crate::hinted_error::error_with_hint;
+use crate::hinted_error::export_error;
 use crate::record_past_run::write_recording;
 use synthdev_bootstrap::local_files::file_io;
 use synthdev_bootstrap::start_context::StartContext;
@@ -51,9 +51,4 @@ impl RunExporter<'_> {
             }
         }
     }
-}
-
-/// With the hint of the use case.
-pub fn export_error(error: RunExportError) -> anyhow::Error {
-    error_with_hint(&error.to_string(), error.hint())
 }

@@ -85,10 +85,8 @@ fn preview_undo(plan: &UndoPlan) -> ActionPreview {
     let files = &plan.files;
     let count = snapshots::file_count_text(files.changes.len());
     let title = format!("Undo {} {run}: {count}?", plan.run.workflow);
-    if plan.is_empty() {
-        let but = if beyond.is_empty() { "" } else { ", but for this" };
-        let body = format!("nothing to undo: the files are as they were before run {run}{but}{beyond}");
-        return ActionPreview { title, body, request: None };
+    if let Some(nothing) = plan.nothing_to_undo_text() {
+        return ActionPreview { title, body: format!("{nothing}{beyond}"), request: None };
     }
     let others = snapshots::other_changes_text(&files.changes, files.run_changes.as_ref());
     let others = if others.is_empty() { others } else { format!("\n\nNote: {others}") };

@@ -1148,6 +1148,9 @@ fn stopping_and_leaving() {
     assert_eq!(asked.take_commands(), []);
     let screen = asked.draw_screen(80, 24);
     assert!(screen.contains("Esc: later · Ctrl+C again leaves; /resume continues the run"), "{screen}");
+    asked.model.is_demo = true;
+    let screen = asked.advance_clock(5_000).press_control('c').draw_screen(80, 24);
+    assert!(screen.contains("Esc: later · Ctrl+C again leaves") && !screen.contains("/resume"), "{screen}");
     asked.press_control('c');
     assert_eq!(
         asked.take_commands(),

@@ -17,7 +17,8 @@ use synthdev_cli::output::{TerminalSafeWriter, print_stderr, safe_name};
 use synthdev_service::run_export::{
     BundleError, LARGEST, RunExportError, RunFileFormat, export_bundle, export_text, import_bundle,
 };
-use synthdev_session::run_exporter::{RunExporter, export_error};
+use synthdev_session::hinted_error::export_error;
+use synthdev_session::run_exporter::RunExporter;
 
 pub(crate) fn export_run(
     context: &StartContext,
@@ -38,7 +39,7 @@ pub(crate) fn export_run(
             let exporter = RunExporter { context, catalog: &catalog, wired: &wired };
             exporter.write_file(run, path, &shown, format)?
         }
-        None => print_run(&wired, run, format.unwrap_or(RunFileFormat::Bundle))?,
+        None => print_run(&wired, run, format.unwrap_or_default())?,
     };
     lines.iter().for_each(print_stderr);
     Ok(exit::COMPLETED)

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::run_phase::RunPhase;
-use super::{Machine, RunEvent};
+use super::{Machine, RunEvent, WaitState};
 use crate::input::RewindInput;
 use synthdev_domain::journal::RunStatus;
 
@@ -49,6 +49,11 @@ impl Machine {
         if fork_of.is_some() {
             // a fork is a run of its own: it is undone to where it begins
             self.snapshots.initial = None;
+        }
+        if self.core.spec.closes_answered() {
+            // what it waited for has been answered: it only enters its next state
+            (self.core.branches.current.phase, self.core.branches.current.was_shown) =
+                (WaitState::New, false);
         }
         // the user may change files while the run is stopped
         self.snapshots.needed_before_step = true;

@@ -24,6 +24,17 @@ impl UndoPlan {
         self.files.changes.is_empty() && !self.completes_restore
     }
 
+    /// What the user is told where there is nothing to do. Notes of what does not come back belong below it.
+    pub fn nothing_to_undo_text(&self) -> Option<String> {
+        let noted = if self.files.unrestored.is_empty() { "" } else { ", except for the notes" };
+        self.is_empty().then(|| {
+            format!(
+                "nothing to undo: the files are as they were before run {} (snapshot {}){noted}",
+                self.run.id, self.files.snapshot
+            )
+        })
+    }
+
     /// An imported run: it goes back to before it began to work in this project.
     pub fn is_imported(&self) -> bool {
         self.run.origin.as_ref().is_some_and(RunOrigin::is_imported)

@@ -3,6 +3,7 @@
 
 use super::RunRow;
 use synthdev_domain::journal::RunStatus;
+use synthdev_service::conversations::{ConversationError, LEAVE_THERE};
 use synthdev_service::run_control::{ControlAction, check_control};
 use synthdev_service::run_place::{RunOperation, RunPlaceError};
 use synthdev_service::run_resume::{check_failed, check_open};
@@ -102,6 +103,10 @@ fn control_refusal(run: &RunRow, action: ControlAction) -> Option<String> {
 }
 
 fn not_resumed(run: &RunRow) -> Option<String> {
+    if run.is_open_elsewhere {
+        let refused = ConversationError::OpenElsewhere(run.id.clone());
+        return Some(format!("{refused}: {LEAVE_THERE}"));
+    }
     if run.status == RunStatus::Running {
         return Some(format!("run {} is running: pause it first", run.id));
     }

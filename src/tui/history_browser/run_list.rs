@@ -31,6 +31,8 @@ pub struct RunRow {
     pub origin: Option<RunId>,
     /// What failed can be tried again.
     pub can_retry: bool,
+    /// A conversation that is open in another process.
+    pub is_open_elsewhere: bool,
     /// Whether another project has it, or a worktree.
     pub place: RunPlace,
     /// There is a snapshot from before it.

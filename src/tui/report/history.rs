@@ -177,6 +177,7 @@ pub fn history_run_row(run: RunSummary, here: &str, text: Option<String>) -> Run
         cost_usd: progress.cost_usd,
         origin: run.origin.map(|origin| origin.run),
         can_retry: !progress.pauses.is_empty(),
+        is_open_elsewhere: false,
         place,
         can_undo: progress.snapshot.is_some(),
         id: run.id,

@@ -137,7 +137,7 @@ pub(super) const EXPORT: SlashCommand = SlashCommand::new(
     "[RUN] [FILE]",
     "export a run to a file, for reading or import",
     "FILE ends in .md: a text; in .cassette.jsonl: its model calls, for run --replay and for tests. Anything else: \
-         everything of the run, for synthdev runs import. Without a file: RUN.md. Without a run: the one that is \
+         everything of the run, for synthdev runs import. Without a file: run-RUN.json. Without a run: the one that is \
          shown. An existing file is never overwritten.",
     SlashArgument::Run,
     |rest| Ok(SlashAction::Page(arguments::parse_export(rest))),

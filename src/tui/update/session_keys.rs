@@ -68,6 +68,8 @@ fn on_interrupt(model: &mut UiModel, at: Timestamp) -> Vec<UiCommand> {
     model.hint = Some(match (taken, escape) {
         (true, _) if model.line_mode => "the text was dropped · Ctrl+C again leaves".to_owned(),
         (true, _) => "kept in the history: Up brings it back · Ctrl+C again leaves".to_owned(),
+        // a demo's project is gone when it is left
+        (false, Some(escape)) if model.is_demo => format!("{escape} · Ctrl+C again leaves"),
         (false, Some(escape)) => format!("{escape} · Ctrl+C again leaves; /resume continues the run"),
         (false, None) if !asked && !cmds.is_empty() => "stopping … · Ctrl+C again leaves".to_owned(),
         (false, None) => "Ctrl+C again leaves".to_owned(),

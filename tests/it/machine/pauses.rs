@@ -3,6 +3,8 @@
 use super::*;
 use synthdev::domain::delegation::DelegationSpec;
 use synthdev::domain::workflow::{PauseKind, PauseSpec};
+use synthdev::engine::input::{ResumeInput, RewindInput};
+use synthdev::engine::run_spec::CLOSES_ANSWERED_SINCE;
 
 fn pause(kind: PauseKind) -> PauseSpec {
     PauseSpec {
@@ -179,4 +181,32 @@ fn outputs_without_a_place_stand_under_their_names() {
     let start = state("start", StateBody::Pause(outputs), 1);
     let expected = ["enter start", "ask well?", r#"set {"a":"plan"}"#, "enter stop", "end completed"];
     check_story("outputs", vec![workflow(vec![start])], true, vec![text("plan")], &expected);
+}
+
+/// The run stands right after a question, and a user who can be asked resumes it.
+#[test]
+fn a_question_that_was_answered_before_a_rewound_step_is_not_asked_again() {
+    let asked_again = ["enter start", "ask well?", "ask well?", "enter stop", "end completed"];
+    let once = ["enter start", "ask well?", "enter stop", "end completed"];
+    let rows = [(CLOSES_ANSWERED_SINCE - 1, &asked_again[..]), (MACHINE_VERSION, &once[..])];
+    for (machine_version, expected) in rows {
+        for kind in [PauseKind::Text, PauseKind::Approval] {
+            let flow = single_pause_workflow(pause(kind));
+            let mut play = Play::from_spec(RunSpec { machine_version, ..spec(flow, true) });
+            play.perform_act(text("yes"));
+            let kept = play.inputs.len();
+            let (rewound, resumed) = (
+                RewindInput { step: 2, kept, ..RewindInput::default() },
+                ResumeInput { present: true, ..ResumeInput::default() },
+            );
+            let later = [Input::Rewound(Box::new(rewound)), Input::Resumed(Box::new(resumed))];
+            let later = later.into_iter().map(|input| (Timestamp(play.clock), input));
+            let inputs = play.inputs.iter().cloned().chain(later);
+            let told = replay_inputs(Arc::clone(&play.spec), inputs);
+            let lines: Vec<String> = told.events.iter().filter_map(|(_, event)| line(event)).collect();
+            let lines: Vec<String> = lines.into_iter().filter(|line| !line.starts_with("set ")).collect();
+            assert_eq!(lines, expected, "{machine_version}, {kind:?}");
+            assert!(told.machine.is_over_or_suspended());
+        }
+    }
 }

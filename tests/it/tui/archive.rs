@@ -460,6 +460,8 @@ fn what_is_not_possible_says_why() {
     let status = |status: RunStatus| move |row: &mut RunRow| row.status = status;
     check(&status(RunStatus::Completed), 'r', "is completed: fork or rewind it at one of its steps");
     check(&status(RunStatus::Running), 'r', "is running: pause it first");
+    let open = |row: &mut RunRow| (row.status, row.is_open_elsewhere) = (RunStatus::Running, true);
+    check(&open, 'r', "is open in another process: leave it there with /exit");
     check(&status(RunStatus::Paused), 't', "has not failed: it is paused");
     check(&|row| row.can_retry = false, 't', "failed and cannot be retried");
     check(&status(RunStatus::Running), 'b', "cannot be rewound meanwhile");

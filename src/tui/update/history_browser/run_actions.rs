@@ -8,6 +8,7 @@ use crate::update::busy::busy_reason;
 use crate::update::open_run;
 use synthdev_domain::ids::RunId;
 use synthdev_domain::journal::RunStatus;
+use synthdev_service::run_export::default_file_name;
 use synthdev_service::run_steering::ControlAction;
 use synthdev_service::session::{RunRequest, TimeTravelRequest};
 
@@ -45,8 +46,8 @@ pub(super) fn run_action(model: &mut UiModel, deed: RunAction) -> Vec<UiCommand>
         }
         RunAction::Fork => ask_question(model, HistoryPrompt::Fork { run, step, typed_text: String::new() }),
         RunAction::Export => {
-            let typed = format!("run-{run}.json");
-            ask_question(model, HistoryPrompt::Export { run, typed_text: typed })
+            let typed_text = default_file_name(&run);
+            ask_question(model, HistoryPrompt::Export { run, typed_text })
         }
         RunAction::Rewind => {
             plan_travel(model, TimeTravelRequest::Rewind { run: Some(run.to_string()), step })

@@ -10,7 +10,7 @@ use crate::history_browser::{HistoryBrowser, RunRow};
 use crate::model::UiModel;
 use crate::pane::bar_text::{horizontal_bar, level_character};
 use crate::report::history::{format_age, listed_cost};
-use crate::text::{display_width, fit_to_columns, one_line, short_number};
+use crate::text::{display_width, fit_to_columns, format_duration, one_line, short_number};
 use crate::theme::ColorTheme;
 use synthdev_domain::ids::Timestamp;
 use synthdev_domain::journal::RunStatus;
@@ -238,11 +238,11 @@ fn project_name(path: &str) -> String {
     one_line(path.trim_end_matches('/').rsplit('/').next().unwrap_or_default())
 }
 
-/// At most seven columns: `4.2 s`, `3m 05s`, `2h 10m`, `3d 4h`.
+/// At most seven columns: `4.2 s`, `12 s`, `3m 05s`, `2h 10m`, `3d 4h`. Less than a minute is written as everywhere.
 pub(super) fn format_span(ms: u64) -> String {
     let seconds = ms / 1_000;
     match seconds {
-        0..60 => format!("{seconds}.{} s", ms / 100 % 10),
+        0..60 => format_duration(ms),
         60..3_600 => format!("{}m {:02}s", seconds / 60, seconds % 60),
         3_600..86_400 => format!("{}h {:02}m", seconds / 3_600, seconds / 60 % 60),
         _ => format!("{}d {}h", seconds / 86_400, seconds / 3_600 % 24),
