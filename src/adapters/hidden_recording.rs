@@ -6,8 +6,6 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::providers::scripted::ScriptedModel;
-
 /// The end of the name under which a recording grows: `FILE.4711.part`, where 4711 is the process.
 pub(crate) const PART_ENDING: &str = ".part";
 
@@ -15,51 +13,59 @@ pub(crate) const PART_ENDING: &str = ".part";
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct HiddenRecording {
-    path: PathBuf,
+    /// At least one; a link to a recording and the recording are two.
+    paths: Vec<PathBuf>,
 }
 
 impl HiddenRecording {
-    /// `file`: as the user named it. `None`: it is outside of the project, or its name is not UTF-8.
+    /// One that is made. `file`: as the user named it. `None`: it is outside of the project, or its name is not UTF-8.
     pub fn inside_project(project: &Path, file: &Path) -> Option<Self> {
+        Some(Self { paths: vec![Self::path_inside(project, file)?] })
+    }
+
+    /// One that is played: what was hidden when it was made, and the link that leads to it. `file`: as the user named
+    /// it. `None`: all of that is outside of the project, or its name is not UTF-8.
+    pub fn of_played(project: &Path, file: &Path) -> Option<Self> {
+        let target = file.canonicalize().ok();
+        let found = [Some(file), target.as_deref()].into_iter().flatten();
+        let mut paths: Vec<PathBuf> =
+            found.filter_map(|file| Self::path_inside(project, file)).map(whole_recording).collect();
+        paths.dedup();
+        (!paths.is_empty()).then_some(Self { paths })
+    }
+
+    fn path_inside(project: &Path, file: &Path) -> Option<PathBuf> {
         let root = project.canonicalize().ok()?;
         let absolute = std::path::absolute(file).ok()?;
         // the file itself may be missing, and a link in its place is replaced
         let directory = absolute.parent()?.canonicalize().ok()?;
         let path = directory.join(absolute.file_name()?).strip_prefix(root).ok()?.to_owned();
         path.to_str()?;
-        Some(Self { path })
+        Some(path)
     }
 
     /// Whether a path, relative to the project and free of links, is the recording or a part of it.
     pub fn covers(&self, relative: &Path) -> bool {
-        if relative == self.path {
-            return true;
-        }
-        let name = |path: &'_ Path| path.file_name().and_then(OsStr::to_str).unwrap_or_default().to_owned();
-        relative.parent() == self.path.parent()
-            && process_of_part(&name(relative), &name(&self.path)).is_some()
+        self.paths.iter().any(|path| {
+            relative == path
+                || relative.parent() == path.parent()
+                    && process_of_part(file_name(relative), file_name(path)).is_some()
+        })
     }
 }
 
-/// What stands between a run and its models.
-#[derive(Default)]
-pub struct RunModels {
-    /// Answers in their place.
-    pub script: Option<ScriptedModel>,
-    /// Made or played by the run, which does not see it.
-    pub recording: Option<HiddenRecording>,
+/// In place of a part the recording that it belongs to.
+fn whole_recording(path: PathBuf) -> PathBuf {
+    let name = file_name(&path);
+    let whole = name.strip_suffix(PART_ENDING).and_then(|start| Some(start.rsplit_once('.')?.0));
+    match whole.filter(|whole| !whole.is_empty() && process_of_part(name, whole).is_some()) {
+        Some(whole) => path.with_file_name(whole),
+        None => path,
+    }
 }
 
-impl RunModels {
-    /// `recording`: the file as the user named it.
-    pub fn new(script: Option<ScriptedModel>, project: &Path, recording: Option<&Path>) -> Self {
-        Self { script, recording: recording.and_then(|file| HiddenRecording::inside_project(project, file)) }
-    }
-
-    /// Without a recording.
-    pub fn scripted(script: ScriptedModel) -> Self {
-        Self { script: Some(script), recording: None }
-    }
+fn file_name(path: &Path) -> &str {
+    path.file_name().and_then(OsStr::to_str).unwrap_or_default()
 }
 
 /// The number of the process that writes, or wrote, this part of a recording; `None`: the name is none of a part.
@@ -96,8 +102,42 @@ mod tests {
         ] {
             assert_eq!(hidden.covers(Path::new(path)), covered, "{path}");
         }
+        assert_eq!(HiddenRecording::of_played(root, &root.join("d/it.jsonl")), Some(hidden));
         for outside in [root.join("../it.jsonl"), root.join("missing/it.jsonl"), PathBuf::from("/")] {
             assert_eq!(HiddenRecording::inside_project(root, &outside), None, "{}", outside.display());
+            assert_eq!(HiddenRecording::of_played(root, &outside), None, "{}", outside.display());
         }
+    }
+
+    #[test]
+    fn a_played_part_covers_its_recording_and_a_link_what_it_leads_to() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().join("project");
+        std::fs::create_dir_all(root.join("d")).unwrap();
+        std::fs::write(root.join("d/it.jsonl.4711.part"), "").unwrap();
+        std::fs::write(root.join("d/it.jsonl"), "").unwrap();
+        for link in [root.join("link"), directory.path().join("link")] {
+            std::os::unix::fs::symlink(root.join("d/it.jsonl"), link).unwrap();
+        }
+        std::os::unix::fs::symlink(root.join("d/it.jsonl.4711.part"), root.join("part")).unwrap();
+        let target: &[&str] = &["d/it.jsonl", "d/it.jsonl.12.part", "d/it.jsonl.4711-2.part"];
+        let rows: [(&str, &[&str]); 6] = [
+            ("d/it.jsonl", &[]),
+            ("d/it.jsonl.4711.part", &[]),
+            ("d/it.jsonl.4711-2.part", &[]),
+            ("link", &["link", "link.12.part"]),
+            ("../link", &[]),
+            ("part", &["part"]),
+        ];
+        for (played, more) in rows {
+            let hidden = HiddenRecording::of_played(&root, &root.join(played)).unwrap();
+            for path in target.iter().chain(more) {
+                assert!(hidden.covers(Path::new(path)), "{played}: {path}");
+            }
+            assert!(!hidden.covers(Path::new("d/other.jsonl")), "{played}");
+            assert_eq!(hidden.covers(Path::new("link")), played == "link", "{played}");
+        }
+        let nameless = HiddenRecording::of_played(&root, &root.join("d/.4711.part")).unwrap();
+        assert!(nameless.covers(Path::new("d/.4711.part")) && !nameless.covers(Path::new("d")));
     }
 }

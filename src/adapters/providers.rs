@@ -27,6 +27,7 @@ mod reply_stream;
 mod reported_usage;
 pub mod responses;
 mod retry_after;
+pub mod run_models;
 pub mod scripted;
 mod sse;
 mod strict_schema;

@@ -173,13 +173,16 @@ fn write_next_commands(
             writeln!(out, "\ntry the state again: {}", place.command_line(id, RunOperation::Retry))
         }
         RunStatus::Failed | RunStatus::Cancelled => {
-            writeln!(out, "\ngo back: synthdev runs rewind {id} --to STEP, or runs fork {id} --at STEP")
+            let rewind = place.command_line(id, RunOperation::Rewind { step: None });
+            let fork = place.command_line(id, RunOperation::Fork { step: None, restores_files: false });
+            writeln!(out, "\ngo back: {rewind}, or {fork}")
         }
         RunStatus::Running if !pauses.is_empty() => {
             writeln!(
                 out,
                 "\nthe process that drives the run asks the user; to answer here: synthdev runs pause \
-                    {id}, then synthdev resume {id}"
+                    {id}, then {}",
+                place.command_line(id, operation)
             )
         }
         RunStatus::Running | RunStatus::Completed => Ok(()),

@@ -121,8 +121,8 @@ pub fn other_changes_text(changes: &[ChangedFile], own: Option<&RunChangedFiles>
     let perhaps = if own.is_uncertain { "perhaps " } else { "" };
     match others {
         0 => String::new(),
-        1 => format!("1 of them was {perhaps}not changed by this run, and goes back, too."),
-        _ => format!("{others} of them were {perhaps}not changed by this run, and go back, too."),
+        1 => format!("This run {perhaps}did not change 1 of them; it goes back, too."),
+        _ => format!("This run {perhaps}did not change {others} of them; they go back, too."),
     }
 }
 
@@ -260,17 +260,26 @@ mod tests {
     fn what_a_run_did_not_change_is_marked() {
         let own =
             |unclear| RunChangedFiles { files: BTreeSet::from(["f0".to_owned()]), is_uncertain: unclear };
-        for (own, mark) in [
-            (Some(own(false)), "  (not changed by this run)"),
-            (Some(own(true)), "  (perhaps not changed by this run)"),
-            (None, ""),
+        for (own, mark, one, several) in [
+            (
+                Some(own(false)),
+                "  (not changed by this run)",
+                "This run did not change 1 of them; it goes back, too.",
+                "This run did not change 2 of them; they go back, too.",
+            ),
+            (
+                Some(own(true)),
+                "  (perhaps not changed by this run)",
+                "This run perhaps did not change 1 of them; it goes back, too.",
+                "This run perhaps did not change 2 of them; they go back, too.",
+            ),
+            (None, "", "", ""),
         ] {
             let text = run_changes_text(&many_changes(2), own.as_ref());
             assert_eq!(text, format!("  delete       f0\n  restore      f1{mark}"));
-            let others = other_changes_text(&many_changes(2), own.as_ref());
-            let told = mark.trim().trim_matches(['(', ')']);
-            assert_eq!(others.is_empty(), told.is_empty(), "{others}");
-            assert!(others.contains(told), "{others}");
+            for (count, told) in [(1, ""), (2, one), (3, several)] {
+                assert_eq!(other_changes_text(&many_changes(count), own.as_ref()), told);
+            }
         }
     }
 }

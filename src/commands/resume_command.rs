@@ -106,7 +106,7 @@ fn take_up_run(context: &StartContext, args: &ResumeArgs, operation: RunOperatio
 /// Whether the token still counts, and what a repetition is answered, is found out with it.
 fn find_run_of_token(context: &StartContext, handle: &RuntimeHandle, token: &str) -> Result<RunSummary> {
     let id = handle.run_for_token(token).map_err(token_error)?;
-    let run = find_workflow_run(handle, &id)?;
+    let run = find_workflow_run(context, handle, &id)?;
     let place = RunPlace::of_run(&run, &context.project.display().to_string());
     place.check_project(&run.id, RunOperation::Resume).map_err(place_error)?;
     Ok(run)
@@ -118,7 +118,7 @@ fn find_resumable_run(
     run: &str,
     operation: RunOperation,
 ) -> Result<RunSummary> {
-    let run = find_workflow_run(handle, &RunId::from(run))?;
+    let run = find_workflow_run(context, handle, &RunId::from(run))?;
     let here = context.project.display().to_string();
     let is_directory = |path: &str| Path::new(path).is_dir();
     run_resume::check_resumable(handle, &run, &here, operation, is_directory)
@@ -126,9 +126,12 @@ fn find_resumable_run(
     Ok(run)
 }
 
-fn find_workflow_run(handle: &RuntimeHandle, id: &RunId) -> Result<RunSummary> {
+fn find_workflow_run(context: &StartContext, handle: &RuntimeHandle, id: &RunId) -> Result<RunSummary> {
     let run = handle.summary(id.as_str()).map_err(store_error)?;
     if is_conversation(handle, &run) {
+        // of another project: the hint names that, too
+        let place = RunPlace::of_run(&run, &context.project.display().to_string());
+        place.check_project(&run.id, RunOperation::Reopen).map_err(place_error)?;
         return Err(not_started(None, RunResumeError::Conversation(run.id)));
     }
     Ok(run)
@@ -162,12 +165,12 @@ fn resolve_breakpoints(
     }
 }
 
-/// A run resumes where its files are.
+/// Neither the models nor the file tools see the recording.
 fn run_models(context: &StartContext, args: &ResumeArgs, script: Option<ScriptedModel>) -> RunModels {
-    let recording = args.record.as_deref().or(args.replay.as_deref());
-    RunModels::new(script, &context.project, recording)
+    RunModels::new(script, &context.project, args.record.as_deref(), args.replay.as_deref())
 }
 
+/// A run resumes where its files are.
 fn wired_for(
     context: &StartContext,
     catalog: &ConfigCatalog,

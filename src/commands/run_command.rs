@@ -82,8 +82,7 @@ pub(crate) fn run_workflow_command(context: &StartContext, args: RunArgs) -> Res
         }
     };
     synthdev_bootstrap::logs::start_logging(&context.dirs.data, catalog.settings().verbosity());
-    let recording = args.record.as_deref().or(args.replay.as_deref());
-    let models = RunModels::new(script, &context.project, recording);
+    let models = RunModels::new(script, &context.project, args.record.as_deref(), args.replay.as_deref());
     let report = if beside == FileSharingMode::Isolated {
         isolation::run_in_worktree(context, &catalog, spec, models, tape, show)?
     } else {

@@ -26,7 +26,7 @@ pub enum SnapshotReuse {
     None,
     /// That of any run: a run begins.
     AnyRun,
-    /// One of the same run, or this one, which the run has from an earlier run: it stays as long as the run needs it.
+    /// One of the same run, or this one, which an earlier run took and this run shares: it stays as long as the run needs it.
     SameRun(Option<SnapshotId>),
 }
 

@@ -1,6 +1,7 @@
 //! Commands that agents have left running in the background: what a user sees of them, and that one is stopped.
 //!
-//! The tools of a run know them, and end them with it. Of a run that this process does not drive, there are none.
+//! The tools of a run know them, and end them with it. Refuses to reach those of a run that this process does not drive:
+//! of such a run, there are none.
 
 use super::handle::RuntimeHandle;
 use synthdev_domain::ids::RunId;

@@ -1,6 +1,7 @@
 //! A run takes a snapshot; old ones go by themselves, as the settings say: by number and by age.
 //!
-//! Owns which of them stay whatever the limits say: those of a run that is not over, and of the runs that it came from.
+//! Owns which of them stay whatever the limits say: those of a run that is not over, and of the runs that it came from,
+//! and the one that a kept run shares since its start.
 //! Refuses to delete a part of what a run took.
 
 use std::collections::HashSet;
@@ -38,6 +39,7 @@ impl EffectExecutor {
             true => SnapshotReuse::AnyRun,
             false => SnapshotReuse::SameRun(self.last_snapshot()),
         };
+        let (own_label, own_note) = (label.clone(), note.clone());
         let request = SnapshotRequest { label, note, run: Some(self.run.clone()), reuse };
         let progress = Arc::clone(&store);
         let work = tokio::task::spawn_blocking(move || store.take(&request));
@@ -50,6 +52,8 @@ impl EffectExecutor {
                     let context = Arc::clone(&self.context);
                     drop(tokio::task::spawn_blocking(move || context.delete_old_snapshots()));
                 }
+                // a shared one has those of the state or run that took it
+                let info = SnapshotInfo { label: own_label, note: own_note, ..info };
                 Input::SnapshotTaken { call, info }
             }
             Ok(Err(error)) => {
@@ -137,7 +141,8 @@ impl RuntimeContext {
             return Ok(HashSet::new());
         }
         let failed = |error: StoreError| SnapshotError { message: error.message, hint: error.hint };
-        let needed = NeededRuns::load(&*self.ports.store).map_err(failed)?;
+        let mut needed = NeededRuns::load(&*self.ports.store).map_err(failed)?;
+        needed.add_starts(&*self.ports.store, &stay, before);
         let gone = old.into_iter().filter(|info| !needed.need_snapshot(info));
         Ok(gone.map(|info| info.id.clone()).collect())
     }
@@ -173,6 +178,14 @@ impl NeededRuns {
             }
         }
         Ok(needed)
+    }
+
+    /// What the kept runs started from, unless they are over age themselves.
+    fn add_starts(&mut self, store: &dyn RunStore, kept: &HashSet<RunId>, before: Option<Timestamp>) {
+        // of one that was deleted nothing is needed
+        let runs = kept.iter().filter_map(|run| store.find(run.as_str()).ok());
+        let young = runs.filter(|run| before.is_none_or(|before| run.started >= before));
+        self.first_snapshots.extend(young.filter_map(|run| run.progress.snapshot));
     }
 
     /// Gives back where it came from.

@@ -84,13 +84,17 @@ impl RunFiles<'_> {
     }
 
     fn changes_between(&self, before: &SnapshotId, after: &SnapshotId) -> StepFileChanges {
+        if before == after {
+            return StepFileChanges::Known(Vec::new());
+        }
         match self.snapshots.changes(before, Some(after)) {
             Ok(changes) => StepFileChanges::Known(changes),
             Err(SnapshotError { message, hint }) => StepFileChanges::Unreadable { message, hint },
         }
     }
 
-    /// The next stored state: of a later step, or the newest of the run.
+    /// The next stored state: of a later step, which shares that of this one where nothing has changed, or the newest of
+    /// the run.
     fn stored_after(
         &self,
         run: &RunId,
@@ -98,7 +102,9 @@ impl RunFiles<'_> {
         before: &SnapshotId,
         later: &[RunStep],
     ) -> Option<SnapshotId> {
-        let next = later.iter().find(|other| other.within.is_none() && other.files != place.files);
+        let is_next =
+            |other: &&RunStep| other.within.is_none() && (other.exact || other.files != place.files);
+        let next = later.iter().find(is_next);
         next.and_then(|next| next.files.clone()).or_else(|| {
             let taken = self.snapshots.list().ok()?.into_iter();
             let mut of_run = taken.filter(|info| info.run.as_ref() == Some(run));

@@ -58,7 +58,8 @@ pub(crate) fn plan_travel(
 ) -> Result<ActionPreview, String> {
     let summary = find_travelling_run(&elsewhere.current_runtime().handle, home, &travel)?;
     let snapshots = ScreenRunSnapshots::new(elsewhere, home, &summary);
-    let service = TimeTravelService::new(&snapshots.wired.handle, &snapshots);
+    let wired = snapshots.runtime();
+    let service = TimeTravelService::new(&wired.handle, &snapshots);
     match travel {
         TimeTravelRequest::Undo { .. } => Ok(preview_undo(&service.plan_undo(&summary).map_err(error_text)?)),
         TimeTravelRequest::Rewind { step, .. } => {
@@ -138,7 +139,8 @@ pub(crate) fn travel_to_step(
 ) -> Result<TimeTravelOutcome, String> {
     let summary = find_travelling_run(&elsewhere.current_runtime().handle, home, &travel)?;
     let snapshots = ScreenRunSnapshots::new(elsewhere, home, &summary);
-    let service = TimeTravelService::new(&snapshots.wired.handle, &snapshots);
+    let wired = snapshots.runtime();
+    let service = TimeTravelService::new(&wired.handle, &snapshots);
     match travel {
         TimeTravelRequest::Undo { .. } => {
             let plan = service.plan_undo(&summary).map_err(error_text)?;
@@ -194,14 +196,18 @@ fn assignments_text(set: &[DataAssignment]) -> String {
 struct ScreenRunSnapshots<'e> {
     elsewhere: &'e IsolatedRuns,
     project: &'e str,
-    /// Where the run works, as far as that is there: an isolated run takes no lock on the project's files.
-    wired: Arc<WiredRuntime>,
+    /// Where the run works: an isolated run takes no lock on the project's files.
+    wired: Result<Arc<WiredRuntime>, RunPlaceError>,
 }
 
 impl<'e> ScreenRunSnapshots<'e> {
     fn new(elsewhere: &'e IsolatedRuns, project: &'e str, run: &RunSummary) -> Self {
-        let wired = elsewhere.runtime_for_run(run).unwrap_or_else(|_| elsewhere.shared_runtime());
-        Self { elsewhere, project, wired }
+        Self { elsewhere, project, wired: elsewhere.runtime_for_run(run) }
+    }
+
+    /// Of a run whose worktree is gone that of the project: its history is there, too.
+    fn runtime(&self) -> Arc<WiredRuntime> {
+        self.wired.as_ref().map_or_else(|_| self.elsewhere.shared_runtime(), Arc::clone)
     }
 }
 
@@ -215,7 +221,10 @@ impl RunSnapshots for ScreenRunSnapshots<'_> {
     }
 
     fn of_worktree(&self, _: &RunWorktree) -> Result<Arc<dyn SnapshotPort>, TimeTravelError> {
-        Ok(Arc::clone(&self.wired.ports.snapshots))
+        match &self.wired {
+            Ok(wired) => Ok(Arc::clone(&wired.ports.snapshots)),
+            Err(error) => Err(error.clone().into()),
+        }
     }
 
     fn is_directory(&self, path: &str) -> bool {

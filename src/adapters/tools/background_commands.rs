@@ -65,6 +65,8 @@ struct RunCommands {
     directory: PathBuf,
     last_number: u32,
     commands: BTreeMap<u32, Arc<BackgroundCommand>>,
+    /// Tells the end of each of them.
+    ends: Arc<Notify>,
 }
 
 /// What is stored of a command, to be found after a crash.
@@ -132,6 +134,8 @@ pub(super) struct BackgroundCommand {
     input: tokio::sync::Mutex<Option<CommandInput>>,
     stop: Notify,
     began: Instant,
+    /// Those of its run.
+    ends: Arc<Notify>,
     /// Where the last reading ended.
     read_up_to: AtomicU64,
 }
@@ -277,7 +281,8 @@ impl RunCommands {
                 commands.insert(number, Arc::new(command));
             }
         }
-        Self { last_number: commands.keys().next_back().copied().unwrap_or(0), directory, commands }
+        let last_number = commands.keys().next_back().copied().unwrap_or(0);
+        Self { directory, last_number, commands, ends: Arc::default() }
     }
 
     /// # Errors
@@ -290,7 +295,7 @@ impl RunCommands {
         let number = self.last_number + 1;
         let command = BackgroundCommand::create(&self.directory, number, record, input)
             .map_err(|error| format!("the output of the command cannot be kept: {error}"))?;
-        let command = Arc::new(command);
+        let command = Arc::new(BackgroundCommand { ends: Arc::clone(&self.ends), ..command });
         self.last_number = number;
         self.commands.insert(number, Arc::clone(&command));
         self.drop_oldest();
@@ -358,6 +363,7 @@ impl BackgroundCommand {
             input: tokio::sync::Mutex::default(),
             stop: Notify::new(),
             began: Instant::now(),
+            ends: Arc::default(),
             read_up_to: AtomicU64::new(0),
         }
     }
@@ -480,5 +486,6 @@ impl BackgroundCommand {
             tracing::debug!("the end of a background command was not kept: {error}");
         }
         self.progress.send_modify(|progress| progress.end = Some(end));
+        self.ends.notify_waiters();
     }
 }

@@ -27,6 +27,14 @@ fn look_around(file: &str) -> Vec<Behaviour> {
     script
 }
 
+/// The paths in each snapshot that a run took.
+fn run_snapshot_paths(world: &World) -> Vec<String> {
+    let list = world.run_program(&["snapshot", "list", "--json"]).code(0).json();
+    let of_runs = list.as_array().unwrap().iter().filter(|info| info["run"].is_string());
+    let name = |info: &Value| format!("refs/synthdev/snapshots/{}", info["id"].as_str().unwrap());
+    of_runs.map(|info| world.git(&["ls-tree", "-r", "--name-only", &name(info)])).collect()
+}
+
 /// The paths in every snapshot of the project's repository.
 fn snapshot_paths(world: &World) -> String {
     let refs = world.git(&["for-each-ref", "--format=%(refname)", "refs/synthdev/snapshots"]);
@@ -95,9 +103,13 @@ async fn check(case: Case) {
         }
     }
     if !is_tracked && place == "--share" {
-        // undo stores all files first: only those snapshots have it
-        let list = world.run_program(&["snapshot", "list", "--json"]).code(0).json();
-        assert!(snapshot_paths(&world).contains("tapes/keep.txt"), "{list}");
+        // an undo stores all files first: only those snapshots have it
+        assert!(snapshot_paths(&world).lines().any(|path| path == file));
+        let of_runs = run_snapshot_paths(&world);
+        assert!(of_runs.len() > 1, "{of_runs:?}");
+        for paths in of_runs {
+            assert!(paths.contains("tapes/keep.txt") && !paths.lines().any(|path| path == file), "{paths}");
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 use std::fs;
 
 use synthdev::adapters::git::GitSnapshots;
+use synthdev::domain::ids::{RunId, SnapshotId};
 use synthdev::domain::snapshot::{SnapshotRequest, SnapshotReuse};
 use synthdev::ports::snapshot::SnapshotPort;
 
@@ -64,6 +65,28 @@ fn a_run_shares_the_snapshot_of_the_last_one_only_if_nothing_has_changed() {
         let newest = store.list().unwrap().remove(0);
         store.delete(&newest.id).unwrap();
     });
+}
+
+/// `known`: the snapshot that the run has, of an older and the newest one.
+fn check_later_state(name: &str, run: &str, shares: bool, known: fn([SnapshotId; 2]) -> Option<SnapshotId>) {
+    let project = sample_project();
+    let store = project.store_with(EXCLUDED, &project.data());
+    let older = store.take(&reusing("older")).unwrap().id;
+    project.write_file("src/a.rs", "b\n");
+    let newest = store.take(&reusing("newest")).unwrap().id;
+    let reuse = SnapshotReuse::SameRun(known([older, newest.clone()]));
+    let later = SnapshotRequest { run: Some(RunId::from(run)), reuse, ..request("later") };
+    assert_eq!(store.take(&later).unwrap().id == newest, shares, "{name}");
+    assert_eq!(store.list().unwrap().len(), if shares { 2 } else { 3 }, "{name}");
+}
+
+#[test]
+fn a_later_state_shares_only_a_snapshot_of_its_run_or_the_one_that_the_run_has() {
+    check_later_state("own", "r1", true, |_| None);
+    check_later_state("own, and the run has an older one", "r1", true, |[older, _]| Some(older));
+    check_later_state("of another run", "r2", false, |_| None);
+    check_later_state("of another run, and the run has it", "r2", true, |[_, newest]| Some(newest));
+    check_later_state("of another run, and the run has an older one", "r2", false, |[older, _]| Some(older));
 }
 
 #[test]

@@ -42,6 +42,25 @@ fn the_reason_of_a_pause_names_who_is_asked() {
     }
 }
 
+#[test]
+fn a_task_without_an_answer_that_fits_says_how_to_mend_the_state() {
+    let flow = [workflow(vec![state("start", StateBody::Pause(question(PauseKind::Text)), 1)])];
+    for (version, hint) in [(MACHINE_VERSION, Some("say in the message of the state")), (17, None)] {
+        let spec = RunSpec { machine_version: version, ..spec(flow.to_vec(), true) };
+        let mut play = Play::from_spec(spec);
+        play.perform_act(Act::Answers(UserAnswer::Unfit { detail: "three answers do not fit".to_owned() }));
+        let asked = play.take_effect(|effect| matches!(effect, Effect::AskPerson { .. }));
+        let Effect::AskPerson { question: UserQuestion::Failed { failure: error }, .. } = asked else {
+            panic!("{asked:?}");
+        };
+        assert_eq!(error.title, "No answer fits what the state asks for", "{version}");
+        assert_eq!((error.code.as_str(), error.detail.as_str()), ("validation", "three answers do not fit"));
+        let starts = error.hint.as_deref().zip(hint).map(|(told, start)| told.starts_with(start));
+        assert_eq!((starts, error.hint.is_some()), (hint.map(|_| true), hint.is_some()), "{error:?}");
+        play.finish_and_replay();
+    }
+}
+
 fn number(name: &str) -> WorkflowParameter {
     let (kind, description) = (ParameterType::Number, String::new());
     WorkflowParameter {

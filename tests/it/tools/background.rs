@@ -152,6 +152,9 @@ async fn a_user_sees_what_runs_and_stops_it() {
     ended.await;
     assert_eq!(running(), [of("c1", wait)]);
     assert_eq!(stage.read_to_end("c2").await.0["status"], "stopped");
+    // one that starts later may end first
+    tokio::join!(tools.wait_command_end(&run), stage.start("true"));
+    assert_eq!(running(), [of("c1", wait)]);
     let ended = tools.wait_command_end(&run);
     std::fs::write(stage.project.root().join("go"), "").unwrap();
     ended.await;

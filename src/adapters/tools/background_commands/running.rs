@@ -1,10 +1,8 @@
 //! The commands that run now, for the user: which ones, until one of them ends.
+//!
+//! Refuses what has ended: that only the model can still read.
 
 use std::sync::Arc;
-use std::time::Duration;
-
-use futures_util::StreamExt as _;
-use futures_util::stream::FuturesUnordered;
 
 use super::{BackgroundCommand, BackgroundCommands};
 use synthdev_domain::ids::RunId;
@@ -18,12 +16,14 @@ impl BackgroundCommands {
         all.filter(|command| command.progress().end.is_none()).cloned().collect()
     }
 
-    /// Until one of those has ended.
+    /// Until one of those has ended, or one that starts meanwhile.
     pub(in super::super) async fn wait_end(&self, run: &RunId) {
-        let running = self.running(run);
-        let ends = running.iter().map(|command| command.wait_until(Duration::MAX, |now| now.end.is_some()));
-        let mut ends: FuturesUnordered<_> = ends.collect();
-        ends.next().await;
+        let Some(ends) = self.lock_runs().get(run).map(|of_run| Arc::clone(&of_run.ends)) else { return };
+        // it hears of every end from here on, also before it is first polled
+        let next = ends.notified();
+        if !self.running(run).is_empty() {
+            next.await;
+        }
     }
 }
 

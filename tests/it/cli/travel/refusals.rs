@@ -85,6 +85,13 @@ fn files_go_back_only_where_the_run_worked() {
     let told =
         past.run_program(&["-C", &at, "runs", "rewind", &past.run, "--to", "3", "--keep-files", "--yes"]);
     assert!(told.code(0).stdout.contains(&format!("go on: synthdev -C {project} resume {}", past.run)));
+    // nor does it matter from where it is cancelled
+    past.run_program(&["-C", &at, "runs", "cancel", &past.run]);
+    assert_eq!(past.status(&past.run), "cancelled");
+    let shown = past.run_program(&["-C", &at, "runs", "show", &past.run]).code(0).stdout;
+    let back = |command: &str| format!("synthdev -C {project} runs {command} {}", past.run);
+    let next = format!("go back: {} --to STEP, or {} --at STEP", back("rewind"), back("fork"));
+    assert!(shown.contains(&next), "{shown}");
 }
 
 #[test]
