@@ -357,7 +357,9 @@ fn run_facts(run: &RunSummary, open: &[String]) -> Vec<(String, String)> {
     facts.push(("path", if gone > 0 { format!("… {path}") } else { path }));
     facts.push(("usage", format!("{}, cost {}", tokens_text(&progress.usage), cost_text(progress.cost_usd))));
     if let Some(error) = &progress.error {
-        facts.push(("error", line(&format!("{}: {} {}", error.code, error.title, error.detail))));
+        let parts = [error.code.as_str(), error.title.as_str(), error.detail.as_str()];
+        let told: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+        facts.push(("error", line(&told.join(": "))));
     }
     for pause in progress.pauses.iter().take(3) {
         facts.push(("waits for", line(&format!("{}: {}", pause.state, pause.message))));

@@ -16,6 +16,12 @@ const WIDEST: u16 = 240;
 const TALL: u16 = 60;
 /// Columns of the digest.
 const DIGEST: u16 = 34;
+/// Rows of the digest below a pane: they hold the path and the agents of a usual workflow. The pane gets the others.
+const DIGEST_ROWS: u16 = 20;
+/// A pane has no digest below it where it had less rows than this.
+const LEAST_ABOVE_DIGEST: u16 = 14;
+/// The graph gets twice the rows of a pane beside it where the others keep so many.
+const LEAST_BESIDE_GRAPH: u16 = 12;
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum PaneKind {
@@ -108,7 +114,8 @@ fn side_slots(area: Rect, wish: LayoutRequest<'_>) -> Vec<LayoutSlot> {
     if slots.is_empty() && wish.graph && room {
         slots.push(LayoutSlot::Pane(PaneKind::Graph));
     }
-    if wish.panel && (slots.is_empty() || room && slots.len() < per_column(area)) {
+    let has_rows = area.height >= 2 * LEAST_ABOVE_DIGEST;
+    if wish.panel && (slots.is_empty() || room && has_rows && slots.len() < per_column(area)) {
         slots.push(LayoutSlot::Digest);
     }
     slots
@@ -126,15 +133,39 @@ fn column_width(width: u16, columns: usize) -> u16 {
     share.clamp(40, 84)
 }
 
-/// Slots one below the other; the last one gets what is left over.
+/// Slots one below the other. A graph is drawn, so it cannot wrap: it gets more than the others.
 fn stack_slots(column: Rect, slots: &[LayoutSlot]) -> Vec<(LayoutSlot, Rect)> {
+    let mut y = column.y;
+    let heights = slot_heights(column.height, slots);
+    let placed = slots.iter().zip(heights).map(|(slot, height)| {
+        let rect = Rect { y, height, ..column };
+        y += height;
+        (*slot, rect)
+    });
+    placed.collect()
+}
+
+/// The rows of each slot; the last one gets what is left over, beside a graph or above a digest the first one does.
+fn slot_heights(rows: u16, slots: &[LayoutSlot]) -> Vec<u16> {
     let count = u16::try_from(slots.len()).unwrap_or(1).max(1);
-    let each = column.height / count;
-    let rect = |at: u16| {
-        let height = if at + 1 == count { column.height - each * at } else { each };
-        Rect { y: column.y + each * at, height, ..column }
+    let others = count - 1;
+    let first_gets_rest = |each: u16| {
+        let rest = rows - each * others;
+        std::iter::once(rest).chain(std::iter::repeat(each)).take(slots.len()).collect()
     };
-    (0..).zip(slots).map(|(at, slot)| (*slot, rect(at))).collect()
+    match slots {
+        [_, LayoutSlot::Digest] => first_gets_rest((rows / 2).min(DIGEST_ROWS)),
+        [LayoutSlot::Pane(PaneKind::Graph), _, ..] if rows / (count + 1) >= LEAST_BESIDE_GRAPH => {
+            first_gets_rest(rows / (count + 1))
+        }
+        _ => {
+            let mut heights = vec![rows / count; slots.len()];
+            if let Some(last) = heights.last_mut() {
+                *last = rows - rows / count * others;
+            }
+            heights
+        }
+    }
 }
 
 #[cfg(test)]
@@ -175,11 +206,13 @@ mod tests {
         );
         let two = LayoutRequest { open_panes: &[PaneKind::Data, PaneKind::Graph], ..panel };
         check((120, 36), two, &["conversation 0,0 72x36", "graph 72,0 48x36"]);
-        check((200, 45), two, &["conversation 0,0 120x45", "graph 120,0 80x22", "data 120,22 80x23"]);
+        check((200, 45), two, &["conversation 0,0 120x45", "graph 120,0 80x30", "data 120,30 80x15"]);
         let one = LayoutRequest { open_panes: &[PaneKind::Costs], ..panel };
-        check((200, 45), one, &["conversation 0,0 120x45", "costs 120,0 80x22", "digest 120,22 80x23"]);
+        check((200, 45), one, &["conversation 0,0 120x45", "costs 120,0 80x25", "digest 120,25 80x20"]);
         let run = LayoutRequest { graph: true, ..panel };
-        check((200, 45), run, &["conversation 0,0 120x45", "graph 120,0 80x22", "digest 120,22 80x23"]);
+        check((200, 45), run, &["conversation 0,0 120x45", "graph 120,0 80x25", "digest 120,25 80x20"]);
+        // a question below takes rows from it: the graph keeps them all
+        check((200, 20), run, &["conversation 0,0 120x20", "graph 120,0 80x20"]);
         check((200, 45), panel, &["conversation 0,0 166x45", "digest 166,0 34x45"]);
         check((120, 36), run, &["conversation 0,0 86x36", "digest 86,0 34x36"]);
         let zoomed = LayoutRequest { zoomed_pane: Some(PaneKind::Graph), ..two };
@@ -193,8 +226,8 @@ mod tests {
             four,
             &[
                 "conversation 0,0 132x50",
-                "graph 132,0 84x25",
-                "data 132,25 84x25",
+                "graph 132,0 84x34",
+                "data 132,34 84x16",
                 "tools 216,0 84x25",
                 "costs 216,25 84x25",
             ],

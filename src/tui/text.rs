@@ -14,14 +14,22 @@ pub use synthdev_domain::number_format::{
 };
 use synthdev_domain::terminal_safe;
 
-/// How full a model's window is: `34 % of 128k`.
+/// How full a model's window is: `34 % of 128k`, and `<1 % of 1.0M` while there is little in it.
 pub fn window_fill_text(used: u64, window: u64) -> String {
-    let percent = used.saturating_mul(100) / window.max(1);
+    let percent = match used.saturating_mul(100) / window.max(1) {
+        0 if used > 0 => "<1".to_owned(),
+        percent => percent.to_string(),
+    };
     if (10_000..1_000_000).contains(&window) {
         format!("{percent} % of {}k", window / 1_000)
     } else {
         format!("{percent} % of {}", short_number(window))
     }
+}
+
+/// How far down a text is scrolled: `40 %`. At its first row it is `top`: `0 %` reads as if nothing were there.
+pub fn scroll_text(percent: usize) -> String {
+    if percent == 0 { "top".to_owned() } else { format!("{percent} %") }
 }
 
 /// Drops whole escape sequences (colours of a compiler), shows other control characters, expands tabs.

@@ -14,7 +14,8 @@ use crate::layout::{LayoutSlot, PaneKind};
 use crate::model::UiModel;
 use crate::mouse_selection::MouseSelection;
 use crate::text::{
-    display_width, fit_to_columns, format_dollars, format_duration, one_line, short_number, window_fill_text,
+    display_width, fit_to_columns, format_dollars, format_duration, one_line, scroll_text, short_number,
+    window_fill_text,
 };
 use crate::transcript::layout::ItemLayoutOptions;
 use synthdev_domain::ids::RunId;
@@ -222,7 +223,7 @@ fn screen_areas(model: &UiModel) -> ScreenAreas {
         // One column stays free on the right, so that text never touches the panel's border.
         transcript: Rect { width: talk.width.saturating_sub(1), ..talk },
         slots: placed,
-        question: at(header + height, question),
+        question: Rect { width: dialog::question_width(columns), ..at(header + height, question) },
         note_area: at(header + free, note),
         composer: at(header + free + note, composer),
         status: at(rows.saturating_sub(status), status),
@@ -467,7 +468,7 @@ fn keys_hint(model: &UiModel) -> String {
         return "Esc closes the keys".to_owned();
     }
     if let Some(percent) = model.transcript.scroll_percent() {
-        return format!("{percent} % · End: newest");
+        return format!("{} · End: newest", scroll_text(percent));
     }
     let hint = match dialog::escape_hint(model) {
         _ if focused == ScreenLayer::ModelSetup => "Esc leaves it",

@@ -16,6 +16,7 @@ mod items;
 mod mouse;
 mod notifications;
 mod panes;
+mod picture_runs;
 mod pictures;
 mod question_answers;
 mod question_frames;

@@ -173,7 +173,7 @@ fn budget_left_rows(run: &RunView, columns: usize, theme: ColorTheme) -> Vec<Pan
     let parts = left_over_time(run, &points, &left_of, columns.saturating_sub(CURVE_LABEL).max(1));
     let now = points.last().map_or(1.0, |point| left_of(*point));
     let style = if now < 1.0 - NEARLY { theme.bad_style() } else { theme.good_style() };
-    let title = format!("left    {:.0} % of the budget, over the time of the run", (now * 100.0).max(0.0));
+    let title = format!("left    {:.0} % of the budget, over time", (now * 100.0).max(0.0));
     let mut rows = vec![PaneRow::new(fit_to_columns(&title, columns).into_owned())];
     for (at, curve) in filled_curve(&parts, CURVE_ROWS).into_iter().enumerate() {
         let label = match at {

@@ -15,6 +15,7 @@ use crate::dialog::{AnswerChoice, AnswerDraft, AnswerForm, DialogKind, QuestionD
 use crate::layers::ScreenLayer;
 use crate::model::UiModel;
 use crate::text::{display_width, fit_to_columns, format_count};
+use crate::transcript::line_wrap::WIDEST_PROSE;
 use synthdev_domain::terminal_safe;
 
 mod question_body;
@@ -29,6 +30,8 @@ const ANSWER_ROWS: usize = 6;
 const NARROW: usize = 50;
 /// Columns that the title has beside what is at risk.
 const TITLE_COLUMNS: usize = 24;
+/// Columns of the frame and of the blanks inside of it.
+const FRAME_COLUMNS: usize = 4;
 /// A question with less rows has no frame.
 const FRAMED_ROWS: u16 = 4;
 /// Rows for what is typed inside of a question.
@@ -376,6 +379,12 @@ fn is_short(area: Rect) -> bool {
     area.width < 10 || area.height < FRAMED_ROWS
 }
 
+/// The columns of the question: its text is no wider than prose in the conversation.
+pub fn question_width(width: u16) -> u16 {
+    width.min(u16::try_from(WIDEST_PROSE + FRAME_COLUMNS).unwrap_or(u16::MAX))
+}
+
 fn text_columns(width: u16) -> usize {
-    if width < 10 { usize::from(width).max(1) } else { usize::from(width - 4) }
+    let width = usize::from(question_width(width));
+    if width < 10 { width.max(1) } else { width - FRAME_COLUMNS }
 }

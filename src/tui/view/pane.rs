@@ -16,7 +16,7 @@ use crate::pane::timeline::{list_index, row_index};
 use crate::pane::timeline_chart::{TimelineChart, chart_height};
 use crate::pane::{PaneRowsKey, agents, costs, data, tools};
 use crate::run_view::pane_data::RunDefinitionState;
-use crate::text::{display_width, fit_to_columns};
+use crate::text::{display_width, fit_to_columns, scroll_text};
 
 /// What a pane shows now; `None`: the conversation, which is no list of rows.
 pub fn pane_body(model: &UiModel, pane: PaneKind) -> Option<PaneBody<'_>> {
@@ -236,7 +236,7 @@ pub fn draw_pane(model: &UiModel, pane: PaneKind, area: Rect, frame: &mut Frame<
 
 /// Below the conversation while it has the keys: its rows stay where they are.
 pub fn conversation_title(model: &UiModel, columns: usize) -> Line<'static> {
-    let place = model.transcript.scroll_percent().map(|percent| format!(" {percent} % ━"));
+    let place = model.transcript.scroll_percent().map(|percent| format!(" {} ━", scroll_text(percent)));
     title_line(model, "━ conversation ".to_owned(), place.unwrap_or_default(), columns, true)
 }
 
@@ -253,7 +253,7 @@ fn pane_title(model: &UiModel, pane: PaneKind, body: &PaneBody<'_>, columns: usi
     let search = model.panes.search.as_ref().filter(|_| focused);
     let search = search.map(|search| format!(" {} ", search.to_label()));
     let below = body.len().saturating_sub(state.height);
-    let place = (below > 0).then(|| format!(" {} % {line}", state.top_row * 100 / below));
+    let place = (below > 0).then(|| format!(" {} {line}", scroll_text(state.top_row * 100 / below)));
     let tail = format!("{}{}", search.unwrap_or_default(), place.unwrap_or_default());
     title_line(model, name, tail, columns, focused)
 }

@@ -54,18 +54,16 @@ fn take_editor_requests(desk: &mut TuiHarness) -> Vec<EditorRequest> {
 }
 
 pub(super) fn open_in_layer(layer: ConfigLayer, text: &str) -> TuiHarness {
+    open_file(file(layer), text)
+}
+
+pub(super) fn open_file(file: EditFile, text: &str) -> TuiHarness {
     let mut desk = TuiHarness::new();
-    desk.line("/edit mine");
-    assert_eq!(
-        take_editor_requests(&mut desk),
-        [EditorRequest::Open { name: "mine".into(), in_external_editor: false }]
-    );
-    let opened = OpenedEditFile {
-        file: file(layer),
-        text: text.into(),
-        symbols: catalog_symbols(),
-        in_external_editor: false,
-    };
+    let name = file.definition_names[0].clone();
+    desk.line(&format!("/edit {name}"));
+    assert_eq!(take_editor_requests(&mut desk), [EditorRequest::Open { name, in_external_editor: false }]);
+    let opened =
+        OpenedEditFile { file, text: text.into(), symbols: catalog_symbols(), in_external_editor: false };
     send_editor_reply(&mut desk, EditorResponse::Opened(Ok(Box::new(opened))));
     desk
 }
@@ -89,11 +87,15 @@ fn text(desk: &TuiHarness) -> String {
 
 /// Answers the check that was asked for as the program would, and those that follow; how many.
 pub(super) fn answer_check(desk: &mut TuiHarness) -> usize {
+    answer_check_of(desk, &ConfigCatalog::load(ConfigSources::default(), Vec::new()))
+}
+
+/// The same with the roles and tools of a catalog.
+pub(super) fn answer_check_of(desk: &mut TuiHarness, catalog: &ConfigCatalog) -> usize {
     let mut count = 0;
     while let Some(EditorRequest::Check { file, text, version }) = take_check_request(desk) {
         count += 1;
         let source = SourceFile::new(file.layer, file.name, text);
-        let catalog = ConfigCatalog::load(ConfigSources::default(), Vec::new());
         let report = match catalog.check_file(&source) {
             Ok((programs, findings)) => {
                 let graphs =

@@ -60,10 +60,14 @@ fn thorough_workflow() -> Value {
     }])
 }
 
+/// The shipped roles and tools.
+pub(super) fn shipped_catalog() -> ConfigCatalog {
+    ConfigCatalog::load(config_sources(&Texts::default()), wiring::tool_specs(Path::new("/")))
+}
+
 pub(super) fn graphs_of(text: &str) -> Vec<WorkflowGraph> {
     let source = SourceFile::new(ConfigLayer::Project, "shown.json", text.to_owned());
-    let catalog = ConfigCatalog::load(config_sources(&Texts::default()), wiring::tool_specs(Path::new("/")));
-    let (programs, _) = catalog.check_file(&source).unwrap_or_else(|found| panic!("{found:?}"));
+    let (programs, _) = shipped_catalog().check_file(&source).unwrap_or_else(|found| panic!("{found:?}"));
     WorkflowGraph::with_children(&programs[0], 0, true).into_iter().map(|(_, graph)| graph).collect()
 }
 

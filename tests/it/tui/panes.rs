@@ -396,10 +396,10 @@ fn every_pane_understands_the_same_keys() {
         let beside = shown(&mut desk, "opened", &heading, true);
         let home = {
             desk.key(KeyCode::Home);
-            shown(&mut desk, "the first row", " 0 % ─", true)
+            shown(&mut desk, "the first row", " top ─", true)
         };
         desk.key(KeyCode::PageDown).key(KeyCode::PageDown).key(KeyCode::PageDown);
-        let scrolled = shown(&mut desk, "scrolled", " 0 % ─", false);
+        let scrolled = shown(&mut desk, "scrolled", " top ─", false);
         desk.key(KeyCode::End);
         let end = shown(&mut desk, "the end", " 100 % ─", title != "graph");
         assert!(home != scrolled && home != end, "{title}");

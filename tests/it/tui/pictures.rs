@@ -4,12 +4,13 @@
 use std::fs;
 use std::path::Path;
 
+use synthdev::service::session::EditFile;
 use synthdev::tui::theme::TerminalEnvironment;
 
-use super::archive::{in_run, opened_browser};
-use super::charts::differing_rows;
-use super::editor::{answer_check, open_in_layer};
-use super::panes::{tool, tool_done};
+use super::archive::opened_browser;
+use super::editor::{answer_check_of, file, open_file};
+use super::graph::{CODER_REVIEWER, shipped_catalog};
+use super::picture_runs::{earlier_runs, failed_run};
 use super::*;
 use crate::support::screen_picture::{DARK_PALETTE, LIGHT_PALETTE, TerminalPalette, draw_picture};
 
@@ -22,62 +23,40 @@ const SCENES: [Scene; 8] = [
     ("conversation", "A conversation with two agents of a workflow", conversation),
     ("question", "A question above the input line, with the change that it is about", question),
     ("graph", "The graph of a running workflow", || pane('2')),
-    ("timeline", "The timeline of a running workflow", || team_pane('6')),
-    ("costs", "What a running workflow has used of its budget", || team_pane('7')),
-    ("history", "Earlier runs", || opened_browser(differing_rows(), true)),
-    ("run", "An earlier run and its steps", in_run),
+    ("timeline", "The timeline of a running workflow", || pane('6')),
+    ("costs", "What a running workflow has used of its budget", || pane('7')),
+    ("history", "Earlier runs", || opened_browser(earlier_runs(), false)),
+    ("run", "An earlier run and its steps", failed_run),
     ("editor", "A workflow in the editor", editor),
 ];
 
-const ANSWER: &str = "The flag is parsed in `src/main.rs`. I change three places:\n\n\
-    | file | lines | what |\n|:--|--:|:--|\n| src/main.rs | 12 | parse `--json` |\n| src/print.rs | 40 | print as JSON |\n\n\
-    ```rust\nfn print_json(report: &Report) -> io::Result<()> {\n    // one object a line\n    writeln!(io::stdout(), \"{}\", report.to_json())\n}\n```";
-
 fn conversation() -> TuiHarness {
     let mut desk = TuiHarness::new();
-    desk.workflow()
-        .run_event("r1", model_called(5, "coder", ConversationSide::Assistant))
-        .advance_clock(2_400)
-        .run_event("r1", model_replied(5, "coder", ConversationSide::Assistant, ANSWER, ""))
-        .run_event("r1", tool(6, "read_files", json!({"file_paths": ["src/main.rs"]})))
-        .run_event("r1", tool_done(6, "read_files", true, "fn main() {}"))
-        .run_event("r1", tool(7, "execute_terminal", json!({"command": "cargo test"})))
-        .advance_clock(3_100)
-        .run_event("r1", tool_done(7, "execute_terminal", true, "test result: ok. 41 passed"))
-        .run_event("r1", transition("code", "review"))
-        .run_event("r1", state_entered("review"))
-        .run_event("r1", model_called(9, "reviewer", ConversationSide::User))
-        .run_event("r1", delta_event(9, DeltaKind::Text, "The change is sound. One thing is missing: "));
+    desk.show_reviewed_run();
     desk
 }
 
 fn question() -> TuiHarness {
-    let diff = "--- a/src/main.rs\n+++ b/src/main.rs\n@@ -1,4 +1,5 @@\n fn main() {\n-    let options = parse(1);\n\
-        +    let options = parse(2, \"--json\");\n+    check(&options);\n     run(options);\n }";
-    let mut desk = conversation();
-    let preview = ToolPreview::Diff { path: "src/main.rs".into(), diff: diff.into() };
-    desk.run_event("r1", approval_event(20, "edit_file", preview)).settle_question();
+    let mut desk = TuiHarness::new();
+    desk.show_asking_run().settle_question();
     desk
 }
 
-/// The pane of a digit, beside a run at work.
+/// The pane of a digit, beside the run of the conversation.
 fn pane(digit: char) -> TuiHarness {
-    let mut desk = TuiHarness::new();
-    desk.show_working_run().press_alt(digit);
-    desk
-}
-
-/// The same beside a run whose agents work at once.
-fn team_pane(digit: char) -> TuiHarness {
-    let mut desk = TuiHarness::new();
-    desk.show_team().press_alt(digit);
+    let mut desk = conversation();
+    desk.press_alt(digit);
     desk
 }
 
 fn editor() -> TuiHarness {
-    let text = include_str!("../../../workflows/coder_reviewer.json");
-    let mut desk = open_in_layer(ConfigLayer::Project, text);
-    answer_check(&mut desk);
+    let shipped = EditFile {
+        name: ".synthdev/workflows/coder_reviewer.json".into(),
+        definition_names: vec!["coder_reviewer".into()],
+        ..file(ConfigLayer::Project)
+    };
+    let mut desk = open_file(shipped, CODER_REVIEWER);
+    answer_check_of(&mut desk, &shipped_catalog());
     desk
 }
 
