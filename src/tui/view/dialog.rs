@@ -14,6 +14,7 @@ use super::draw_helpers::{draw_box, put_line, select_row};
 use crate::dialog::{AnswerChoice, AnswerDraft, AnswerForm, DialogKind, QuestionDialog, RowExtent};
 use crate::layers::ScreenLayer;
 use crate::model::UiModel;
+use crate::slash;
 use crate::text::{display_width, fit_to_columns, format_count};
 use synthdev_domain::terminal_safe;
 
@@ -311,6 +312,11 @@ fn draw_keys(model: &UiModel, dialog: &QuestionDialog, area: Rect, frame: &mut F
 /// Before the first key, the text in the input box is the beginning of something else.
 fn keys_text(model: &UiModel, dialog: &QuestionDialog) -> &'static str {
     match &dialog.kind {
+        DialogKind::Write { form, .. }
+            if form.draft != Some(false) && slash::is_command(&model.composer.text()) =>
+        {
+            "Enter runs the command · then answer"
+        }
         DialogKind::Write { form: AnswerForm { draft: None, .. }, .. } if !model.composer.is_empty() => {
             "Enter puts what you were writing into the history · then answer"
         }

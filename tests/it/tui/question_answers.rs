@@ -417,6 +417,8 @@ fn a_command_that_began_before_a_written_question_could_be_read_runs() {
         for (at, letter) in line.char_indices().skip(before.len()) {
             press(&mut desk, if at == 0 { waits } else { 100 }, KeyCode::Char(letter));
         }
+        let screen = desk.draw_screen(80, 24);
+        assert!(!screen.contains("into the history"), "{screen}");
         press(&mut desk, 100, KeyCode::Enter);
         let sent = desk.take_commands();
         assert!(sent.iter().any(|cmd| matches!(cmd, UiCommand::Send(..))), "{before} {waits}: {sent:?}");
