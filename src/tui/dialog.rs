@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 pub use self::answer_draft::{AnswerDraft, DraftPurpose, EditableCall};
 pub use self::answers::{AnswerChoice, AnswerMeaning};
-pub use self::question_reading::{QuestionRows, RowExtent};
+pub use self::question_reading::{QuestionRows, RowExtent, TYPING_MS};
 use crate::answer_fields::AnswerFields;
 use crate::msg::UiCommand;
 use crate::report::adapt_hint;
@@ -100,8 +100,8 @@ pub struct QuestionDialog {
     pub shown_at: Option<Timestamp>,
     /// When a key for the input box was pressed while the question was in front: the guard counts from there, too.
     pub typed_at: Option<Timestamp>,
-    /// A letter that came before the question took keys; the input box has it.
-    pub early_letter: Option<char>,
+    /// What came before the question took keys; the input box has it. Empty: nothing.
+    pub early_text: String,
     /// The end of the text was on screen: a yes counts.
     pub read_to_end: bool,
     extent: RowExtent,
@@ -164,7 +164,7 @@ impl QuestionDialog {
             is_armed: false,
             shown_at: None,
             typed_at: None,
-            early_letter: None,
+            early_text: String::new(),
             read_to_end: false,
             extent: RowExtent::default(),
             rows: QuestionRows::default(),

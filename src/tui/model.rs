@@ -139,6 +139,8 @@ pub struct UiModel {
     pub hint: Option<String>,
     pub now: Timestamp,
     pub last_key: Option<Timestamp>,
+    /// The last letter while no question was open: one that comes then takes no key for a moment.
+    pub last_letter: Option<Timestamp>,
     /// When a model's command came into the empty input box: an Enter that was on its way then does not run it.
     pub suggestion_offered_at: Option<Timestamp>,
     /// A question went away with its run.

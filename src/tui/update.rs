@@ -67,7 +67,9 @@ pub use leaving::leave_program;
 /// Applies one message.
 pub fn update_model(model: &mut UiModel, msg: UiMessage) -> Vec<UiCommand> {
     let (before, questions) = (notifications::activity_before(model), model.question_count);
+    let early = question_keys::early_answer(model);
     let mut cmds = apply_message(model, msg);
+    question_keys::clear_early_answer(model, early);
     cmds.extend(notifications::notify_change(model, before));
     if model.question_count > questions {
         // the question is seen before it is answered

@@ -686,7 +686,14 @@ fn a_key_of_someone_typing_answers_no_question() {
     desk.type_text("y");
     assert_eq!(desk.take_commands(), []);
     assert_eq!(desk.model.composer.text(), "why");
-    desk.advance_clock(1_000).type_text("y");
+    for (at, letter) in ["y", "s", "n"].into_iter().enumerate() {
+        desk.advance_clock(2_000).type_text(letter);
+        assert_eq!(desk.take_commands(), [], "a pause ends no sentence");
+        assert_eq!(desk.model.composer.text(), ["whyy", "whyys", "whyysn"][at]);
+        let screen = desk.draw_screen(80, 24);
+        assert!(screen.contains("the letter went to your text: ↑↓ and Enter answer"), "{screen}");
+    }
+    desk.advance_clock(2_000).key(KeyCode::Down).key(KeyCode::Enter);
     assert_eq!(desk.take_commands(), [decision_command("r1", 9, ApprovalDecision::Allow)]);
 }
 

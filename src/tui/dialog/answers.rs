@@ -167,14 +167,27 @@ impl QuestionDialog {
 /// First words of a choice that only ends or refuses.
 const REFUSING: [&str; 9] = ["no", "stop", "cancel", "abort", "deny", "reject", "refuse", "decline", "quit"];
 /// Words behind them that name nothing else to do.
-const REFUSED: [&str; 7] = ["it", "this", "that", "all", "here", "now", "the run"];
+const REFUSED: [&str; 5] = ["it", "this", "that", "here", "the run"];
+/// A longer choice, in bytes, says more than no.
+const LONGEST_REFUSAL: usize = 40;
 
 /// Whether the choice says nothing but no: a choice with more words may let something happen.
 fn is_refusal(choice: &str) -> bool {
+    if choice.len() > LONGEST_REFUSAL {
+        return false;
+    }
     let plain = choice.trim().trim_end_matches(['.', '!']).to_lowercase();
-    let (first, rest) = plain.split_once([' ', ',']).unwrap_or((&plain, ""));
-    let rest = rest.trim();
-    REFUSING.contains(&first) && (rest.is_empty() || REFUSED.contains(&rest) || is_refusal(rest))
+    let mut rest = plain.as_str();
+    loop {
+        let (first, behind) = rest.split_once([' ', ',']).unwrap_or((rest, ""));
+        if !REFUSING.contains(&first) {
+            return false;
+        }
+        rest = behind.trim();
+        if rest.is_empty() || REFUSED.contains(&rest) {
+            return true;
+        }
+    }
 }
 
 fn numbered(at: usize, choice: &str) -> AnswerChoice {

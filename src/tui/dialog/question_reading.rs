@@ -9,8 +9,8 @@ use synthdev_domain::question_text::approval_lines;
 
 /// A key this short after a question appeared was meant for something else.
 pub const GUARD_MS: i64 = 500;
-/// A key this short after a text was typed continues the text.
-const TYPING_GUARD_MS: i64 = 700;
+/// A key this short after another one means that the user is typing: it continues the text, and answers nothing.
+pub const TYPING_MS: i64 = 700;
 
 /// How many rows the text has, and how many of them are on screen at once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -73,24 +73,25 @@ impl QuestionDialog {
 
     /// For how long no key is taken yet.
     pub fn guard_ms(&self, now: Timestamp) -> i64 {
-        let left = |since: Option<Timestamp>, guard: i64| {
-            let since = since.map_or(0, |since| now.0.saturating_sub(since.0));
-            // a clock may be set back
-            if since < 0 { 0 } else { guard - since.min(guard) }
-        };
-        let typed = self.typed_at.map_or(0, |at| left(Some(at), TYPING_GUARD_MS));
-        left(self.shown_at, GUARD_MS).max(typed)
+        let typed = self.typed_at.map_or(0, |at| ms_left(Some(at), TYPING_MS, now));
+        ms_left(self.shown_at, GUARD_MS, now).max(typed)
     }
 
-    /// A letter came before the question takes keys: it is for the input box, and may be an answer that came too early.
-    pub fn note_early_letter(&mut self, letter: char, at: Timestamp) {
-        self.early_letter = Some(letter);
+    /// It has been on screen for too short a time to be read, or not at all.
+    pub fn is_new(&self, now: Timestamp) -> bool {
+        ms_left(self.shown_at, GUARD_MS, now) > 0
+    }
+
+    /// A letter came before the question takes keys: it is for the input box, which holds `text`, and may be an answer
+    /// that came too early.
+    pub fn note_early_letter(&mut self, text: &str, letter: char, at: Timestamp) {
+        self.early_text = format!("{text}{letter}");
         self.typed_at = Some(at);
     }
 
     /// The text is nothing but an answer that came too early, however often.
     pub fn is_early_answer(&self, text: &str) -> bool {
-        let early = self.early_letter.filter(|_| !text.is_empty());
+        let early = self.early_text.chars().next().filter(|_| !text.is_empty());
         early.is_some_and(|letter| text.chars().all(|c| c == letter))
     }
 
@@ -173,6 +174,13 @@ impl QuestionDialog {
             _ => "↑↓ and Enter, or a letter",
         }
     }
+}
+
+/// What is left of a time that began at `since`; all of it if it has not begun.
+fn ms_left(since: Option<Timestamp>, whole: i64, now: Timestamp) -> i64 {
+    let since = since.map_or(0, |since| now.0.saturating_sub(since.0));
+    // a clock may be set back
+    if since < 0 { 0 } else { whole - since.min(whole) }
 }
 
 /// Behind the title of a call that the user has changed.

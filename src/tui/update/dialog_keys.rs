@@ -109,7 +109,10 @@ fn give_answer(model: &mut UiModel, meaning: AnswerMeaning) -> Vec<UiCommand> {
 
 /// Enter in the input box while a question wants a text. `None`: it is a command.
 pub fn submit_written_answer(model: &mut UiModel) -> Option<Vec<UiCommand>> {
-    let Some(DialogKind::Write { form, .. }) = model.dialogs.front_mut().map(|dialog| &mut dialog.kind)
+    // a command works whenever it was begun
+    let is_command = slash::is_command(&model.composer.text());
+    let Some(DialogKind::Write { form, .. }) =
+        model.dialogs.front_mut().map(|dialog| &mut dialog.kind).filter(|_| !is_command)
     else {
         return None;
     };
@@ -118,9 +121,6 @@ pub fn submit_written_answer(model: &mut UiModel) -> Option<Vec<UiCommand>> {
         model.composer.clear_into_history();
         model.hint = Some("kept in the history: Up brings it back".to_owned());
         return Some(Vec::new());
-    }
-    if slash::is_command(&model.composer.text()) {
-        return None;
     }
     let text = model.composer.take_text().unwrap_or_default();
     // the answer to a workflow's question may be private
@@ -145,7 +145,8 @@ pub fn submit_written_answer(model: &mut UiModel) -> Option<Vec<UiCommand>> {
     }
 }
 
-/// A text that was sent while a key was wanted answers nothing, and waits for no other question either.
+/// A text that was sent while a key was wanted answers nothing, and waits for no other question either. A letter that came
+/// too early is a text for nobody, whatever is asked.
 pub fn refuse_words(model: &mut UiModel) -> bool {
     let text = model.composer.text();
     let Some(dialog) = model.dialogs.front_mut() else { return false };
@@ -156,14 +157,21 @@ pub fn refuse_words(model: &mut UiModel) -> bool {
             | DialogKind::Choose { .. }
             | DialogKind::Look { .. }
     );
-    if !wants_key || text.trim().is_empty() || slash::is_command(&text) {
+    let is_early = dialog.is_early_answer(&text);
+    if !(wants_key || is_early) || text.trim().is_empty() || slash::is_command(&text) {
         return false;
     }
     let word = one_line(text.trim());
+    let word = fit_to_columns(&word, 24);
     // the text is over
     dialog.typed_at = None;
-    dialog.problem = Some(format!("`{}` is no answer: press a key of the list", fit_to_columns(&word, 24)));
-    model.composer.clear_into_history();
+    if is_early {
+        dialog.problem = Some(format!("`{word}` came before the question took keys: press it again"));
+        model.composer.set_text("");
+    } else {
+        dialog.problem = Some(format!("`{word}` is no answer: press a key of the list"));
+        model.composer.clear_into_history();
+    }
     model.popup = None;
     true
 }

@@ -3,10 +3,10 @@
 use ratatui::crossterm::event::{KeyCode, KeyEvent};
 
 use super::completion::refresh_popup;
-use super::key_press::TYPING_MS;
 use super::leaving::leave_program;
 use super::session_keys::on_stop_key;
 use super::{approvals, editing_keys, panes, steering, submit};
+use crate::dialog::TYPING_MS;
 use crate::keymap::chord::KeyChord;
 use crate::keymap::{KeyAction, KeyFocusState};
 use crate::model::UiModel;

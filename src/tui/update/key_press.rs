@@ -2,11 +2,9 @@
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
+use crate::dialog::TYPING_MS;
 use crate::model::UiModel;
 use synthdev_domain::ids::Timestamp;
-
-/// A key this short ago means that the user is typing; a question that appears then is not answered by the next key.
-pub const TYPING_MS: i64 = 700;
 
 #[derive(Clone, Copy)]
 pub struct KeyPress {
@@ -22,6 +20,10 @@ impl KeyPress {
         let is_typing = model.last_key.is_some_and(|last| at.0 - last.0 < TYPING_MS);
         model.tail &= is_typing && key.code != KeyCode::Char(' ');
         model.last_key = Some(at);
+        let writes = !key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT);
+        if model.dialogs.is_empty() && writes && matches!(key.code, KeyCode::Char(_)) {
+            model.last_letter = Some(at);
+        }
         model.now = model.now.max(at);
         model.hint = None;
         model.mouse_selection = None;

@@ -17,6 +17,8 @@ use synthdev_domain::ids::Timestamp;
 const WHEEL: usize = 3;
 /// Why a key was not taken as an answer.
 const JUST_APPEARED: &str = "this question just appeared: read it, then press again";
+/// The same for a letter behind a text that was begun.
+const IN_TEXT: &str = "the letter went to your text: ↑↓ and Enter answer";
 
 /// Whether the key came late for a question that is gone: the one in its place is read first.
 pub fn hold_late_key(model: &mut UiModel, press: KeyPress) -> bool {
@@ -42,7 +44,8 @@ fn is_held_back(model: &mut UiModel, press: KeyPress) -> bool {
         return false;
     }
     let is_text = dialog.draft.is_none() && !model.composer.is_vim_key(key);
-    hold_early_key(dialog, typed_letter(key).filter(|_| is_text), press.at).is_some()
+    let text = model.composer.text();
+    hold_early_key(dialog, &text, typed_letter(key).filter(|_| is_text), press.at).is_some()
 }
 
 /// Such a key acts beside the question.
@@ -83,7 +86,7 @@ pub fn on_key(model: &mut UiModel, press: KeyPress) -> Option<Vec<UiCommand>> {
     if guarded && !begun && answers {
         // vi's commands write nothing
         let letter = typed_letter(key).filter(|_| !model.composer.is_vim_key(key));
-        return hold_early_key(dialog, letter, at);
+        return hold_early_key(dialog, &model.composer.text(), letter, at);
     }
     let surprised = typing && !dialog.is_armed && !model.line_mode;
     if surprised && key.code == KeyCode::Enter && !begun {
@@ -93,44 +96,73 @@ pub fn on_key(model: &mut UiModel, press: KeyPress) -> Option<Vec<UiCommand>> {
     }
     let command = model.composer.first_line().starts_with('/');
     let is_text = matches!(key.code, KeyCode::Char(_)) && !dialog_keys::accepts_key(dialog, key);
-    let written = begun && (typing || guarded || command || key.code == KeyCode::Enter);
+    let writes = matches!(key.code, KeyCode::Enter | KeyCode::Char(_));
+    let written = begun && (typing || guarded || command || writes);
     // commands work first, whatever is asked
     let begins = model.composer.is_empty() && key.code == KeyCode::Char('/');
     // also after an answer that was not taken: otherwise the letters vanish, and Enter behind them is an answer
     dialog.is_armed &= !begins && !command && !is_text;
     dialog.problem = None;
-    // a letter in the middle of a sentence is no answer
+    // a letter in the middle of a sentence is no answer, however long ago the one before it was typed
     if !dialog.is_armed && (written || !dialog_keys::accepts_key(dialog, key)) {
         dialog.typed_at = match key.code {
             KeyCode::Enter if command => None,
             _ if typed_letter(key).is_some() => Some(at),
             _ => dialog.typed_at,
         };
+        if answers && begun && !typing && !guarded && !command && typed_letter(key).is_some() {
+            dialog.problem = Some(IN_TEXT.to_owned());
+        }
         return (key.code == KeyCode::Enter && dialog_keys::refuse_words(model)).then(Vec::new);
     }
     Some(answer_question(model, press))
 }
 
 /// Words for the input box, or for the search in a pane, are no answers. An answer that came too early is no text, and
-/// makes room for a command.
+/// makes room for a command; but Enter behind it does not give another answer, unless that was chosen since.
 fn has_begun_text(model: &mut UiModel, key: KeyEvent) -> bool {
     let text = model.composer.text();
-    let is_early = model.dialogs.front().is_some_and(|dialog| dialog.is_early_answer(&text));
+    let dialog = model.dialogs.front().filter(|dialog| dialog.is_early_answer(&text));
+    let is_sent = key.code == KeyCode::Enter && dialog.is_some_and(|dialog| !dialog.is_armed);
+    let is_early = dialog.is_some();
     if is_early && key.code == KeyCode::Char('/') {
         model.composer.set_text("");
     }
-    model.panes.is_search_typed() || !text.is_empty() && !is_early
+    model.panes.is_search_typed() || !text.is_empty() && (!is_early || is_sent)
+}
+
+/// The front question, and the text in the input box that is an answer to it which came too early.
+pub fn early_answer(model: &UiModel) -> Option<(u64, String)> {
+    let dialog = model.dialogs.front().filter(|dialog| !dialog.early_text.is_empty())?;
+    let text = model.composer.text();
+    (text == dialog.early_text || dialog.is_early_answer(&text)).then_some((dialog.number, text))
+}
+
+/// An answer that came too early is no text when its question is not in front any more. Several letters may have been the
+/// beginning of one: the history keeps them.
+pub fn clear_early_answer(model: &mut UiModel, before: Option<(u64, String)>) {
+    let Some((question, text)) = before else { return };
+    let is_gone = model.dialogs.front().is_none_or(|dialog| dialog.number != question);
+    if !is_gone || model.composer.text() != text {
+        return;
+    }
+    if text.chars().all(|c| text.starts_with(c)) {
+        model.composer.set_text("");
+    } else {
+        model.composer.clear_into_history();
+    }
 }
 
 /// No answer yet. A letter is for the input box: it may begin a text, and nothing that is typed is lost.
 fn hold_early_key(
     dialog: &mut QuestionDialog,
+    text: &str,
     letter: Option<char>,
     at: Timestamp,
 ) -> Option<Vec<UiCommand>> {
     dialog.problem = Some(JUST_APPEARED.to_owned());
     if let Some(letter) = letter {
-        dialog.note_early_letter(letter, at);
+        dialog.note_early_letter(text, letter, at);
     }
     letter.is_none().then(Vec::new)
 }
@@ -191,7 +223,7 @@ fn in_written(model: &mut UiModel, press: KeyPress) -> Option<Vec<UiCommand>> {
     let key = press.key;
     let guarded = is_guarded(model, press.at) && model.composer.is_empty();
     // what is begun before the question can have been read is no answer to it
-    notice_draft(model, guarded && typed_letter(key).is_some());
+    notice_draft(model, guarded && typed_letter(key).is_some_and(|letter| letter != '/'));
     let dialog = model.dialogs.front_mut()?;
     dialog.problem = None;
     if model.composer.is_searching() || model.composer.is_vim_key(key) {
@@ -204,7 +236,7 @@ fn in_written(model: &mut UiModel, press: KeyPress) -> Option<Vec<UiCommand>> {
         KeyCode::Enter | KeyCode::Esc if guarded => dialog.problem = Some(JUST_APPEARED.to_owned()),
         KeyCode::Esc if model.composer.is_empty() => return Some(question_replies::dismiss_dialog(model)),
         KeyCode::Esc => {
-            model.hint = Some("Ctrl+C takes the text away; Esc then leaves the question for later".to_owned())
+            model.hint = Some(format!("Ctrl+C takes the text away, then {}", dialog.escape_hint()));
         }
         KeyCode::Enter if !key.modifiers.intersects(KeyModifiers::ALT | KeyModifiers::SHIFT) => {
             return dialog_keys::submit_written_answer(model);

@@ -39,7 +39,7 @@ pub fn hold_back_text(model: &mut UiModel, text: &str) -> bool {
     } else {
         model.composer.set_text(text);
         let reader = model.text_reader();
-        model.hint = Some(format!("the question was withdrawn: Enter again sends this to {reader}"));
+        model.hint = Some(format!("question withdrawn: Enter again sends this to {reader}"));
     }
     true
 }

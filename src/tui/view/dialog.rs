@@ -14,6 +14,7 @@ use super::draw_helpers::{draw_box, put_line, select_row};
 use crate::dialog::{AnswerChoice, AnswerDraft, AnswerForm, DialogKind, QuestionDialog, RowExtent};
 use crate::layers::ScreenLayer;
 use crate::model::UiModel;
+use crate::slash;
 use crate::text::{display_width, fit_to_columns, format_count};
 use crate::transcript::line_wrap::WIDEST_PROSE;
 use synthdev_domain::terminal_safe;
@@ -50,10 +51,11 @@ pub fn lay_out_question(model: &mut UiModel) {
 pub fn question_height(model: &UiModel, free: u16) -> u16 {
     let seen = model.is_open(ScreenLayer::KeyQuestion) || model.is_open(ScreenLayer::TypedQuestion);
     let Some(dialog) = model.dialogs.front().filter(|_| seen) else { return 0 };
-    let below = below_rows(model, dialog);
+    let most = largest_height(model).min(free);
+    let below = below_rows(model, dialog, most);
     // one row of text alone has its frame and its keys, too
     let wanted = (text_rows(dialog) + below + usize::from(below > 0) + 2).max(FRAMED_ROWS.into());
-    u16::try_from(wanted).unwrap_or(u16::MAX).min(largest_height(model)).min(free)
+    u16::try_from(wanted).unwrap_or(u16::MAX).min(most)
 }
 
 /// The rows that a question takes at most.
@@ -68,7 +70,12 @@ pub fn arrange_dialog(model: &mut UiModel, area: Rect) {
     let extent = model.dialogs.front().map(|dialog| text_extent(model, dialog, area));
     for (at, dialog) in model.dialogs.iter_mut().enumerate() {
         match extent.filter(|_| at == 0) {
-            Some(extent) => dialog.record_visible_rows(extent, now),
+            Some(extent) => {
+                if dialog.shown_at.is_none() {
+                    dialog.typed_at = dialog.typed_at.max(model.last_letter);
+                }
+                dialog.record_visible_rows(extent, now);
+            }
             // when it comes in front, it appears anew
             None => dialog.shown_at = None,
         }
@@ -94,7 +101,8 @@ pub fn draw_dialog(model: &UiModel, area: Rect, frame: &mut Frame<'_>) -> Option
     let has_keys = model.focused_layer() == ScreenLayer::KeyQuestion;
     let inside = draw_box(frame, area, "", if has_keys { edge } else { theme.dim_style() });
     draw_title(model, dialog, area, edge, frame);
-    let share = RowShare::split_rows(dialog, usize::from(inside.height), below_rows(model, dialog));
+    let share =
+        RowShare::split_rows(dialog, usize::from(inside.height), below_rows(model, dialog, area.height));
     let mut y = inside.y;
     for row in visible_text(model, dialog, share.text) {
         put_line(frame, inside.x + 1, y, &row, inside.width - 1);
@@ -105,7 +113,8 @@ pub fn draw_dialog(model: &UiModel, area: Rect, frame: &mut Frame<'_>) -> Option
     let cursor = match &dialog.draft {
         Some(draft) => draw_draft(model, draft, below, frame),
         None => {
-            draw_answers(model, dialog, below, frame);
+            let rows = AnswerRows::arrange(model, dialog, area.height);
+            draw_answers(model, dialog, &rows, below, frame);
             None
         }
     };
@@ -154,9 +163,14 @@ fn field_rows(model: &UiModel, dialog: &QuestionDialog) -> Vec<Line<'static>> {
     std::iter::once(Line::default()).chain(fields.lines().into_iter().map(row)).collect()
 }
 
-fn draw_answers(model: &UiModel, dialog: &QuestionDialog, area: Rect, frame: &mut Frame<'_>) {
+fn draw_answers(
+    model: &UiModel,
+    dialog: &QuestionDialog,
+    rows: &AnswerRows,
+    area: Rect,
+    frame: &mut Frame<'_>,
+) {
     let theme = model.theme;
-    let rows = AnswerRows::arrange(model, dialog);
     let fits = usize::from(area.height);
     let chosen = dialog.selected.and_then(|at| rows.rows.iter().position(|row| row.contains(&at)));
     let first = chosen.map_or(0, |row| (row + 1).saturating_sub(fits));
@@ -203,12 +217,12 @@ struct AnswerRows {
 }
 
 impl AnswerRows {
-    /// A row each; where the text has no room beside them, as many in a row as fit.
-    fn arrange(model: &UiModel, dialog: &QuestionDialog) -> Self {
+    /// A row each; where the text has no room beside them in `most` rows of the screen, as many in a row as fit.
+    fn arrange(model: &UiModel, dialog: &QuestionDialog, most: u16) -> Self {
         let answers = dialog.answers();
         // its frame, and a blank row below the text
         let wanted = text_rows(dialog) + answers.len() + 3;
-        if wanted <= usize::from(largest_height(model)) {
+        if wanted <= usize::from(most) {
             let rows = (0..answers.len()).map(|at| at..at + 1).collect();
             return Self { answers, rows, is_shared: false };
         }
@@ -271,7 +285,8 @@ fn draw_keys(model: &UiModel, dialog: &QuestionDialog, area: Rect, frame: &mut F
     let (told, style) = match &dialog.problem {
         Some(problem) => (format!("✗ {problem}"), theme.bad_style()),
         None if fresh && (!dialog.is_written() || model.composer.is_empty()) => {
-            ("new: keys count in a moment".to_owned(), theme.dim_style())
+            let why = if dialog.is_new(model.now) { "new" } else { "you were typing" };
+            (format!("{why}: keys count in a moment"), theme.dim_style())
         }
         None if below > 0 && !dialog.read_to_end => ("Space, PgDn, End".to_owned(), theme.bold_style()),
         None => (keys_text(model, dialog).to_owned(), theme.bold_style()),
@@ -300,6 +315,11 @@ fn draw_keys(model: &UiModel, dialog: &QuestionDialog, area: Rect, frame: &mut F
 /// Before the first key, the text in the input box is the beginning of something else.
 fn keys_text(model: &UiModel, dialog: &QuestionDialog) -> &'static str {
     match &dialog.kind {
+        DialogKind::Write { form, .. }
+            if form.draft != Some(false) && slash::is_command(&model.composer.text()) =>
+        {
+            "Enter runs the command · then answer"
+        }
         DialogKind::Write { form: AnswerForm { draft: None, .. }, .. } if !model.composer.is_empty() => {
             "Enter puts what you were writing into the history · then answer"
         }
@@ -322,7 +342,8 @@ fn draw_short(model: &UiModel, dialog: &QuestionDialog, area: Rect, frame: &mut 
     let used = u16::try_from(text_rows(dialog).saturating_sub(dialog.scroll)).unwrap_or(u16::MAX);
     let y = area.y.saturating_add(1).saturating_add(used);
     if y < area.bottom() {
-        draw_answers(model, dialog, Rect { y, height: area.bottom() - y, ..area }, frame);
+        let rows = AnswerRows::arrange(model, dialog, area.height);
+        draw_answers(model, dialog, &rows, Rect { y, height: area.bottom() - y, ..area }, frame);
     }
 }
 
@@ -331,11 +352,11 @@ fn text_rows(dialog: &QuestionDialog) -> usize {
     dialog.rows().len() + dialog.fields().map_or(0, |fields| fields.lines().len() + 1)
 }
 
-/// Rows for the answers, or for what is typed in their place.
-fn below_rows(model: &UiModel, dialog: &QuestionDialog) -> usize {
+/// Rows for the answers, or for what is typed in their place, of a question that has at most so many.
+fn below_rows(model: &UiModel, dialog: &QuestionDialog, most: u16) -> usize {
     match &dialog.draft {
         Some(draft) => 1 + draft.text.rows(text_columns(model.size.0).saturating_sub(3)).clamp(1, DRAFT_ROWS),
-        None => AnswerRows::arrange(model, dialog).rows.len(),
+        None => AnswerRows::arrange(model, dialog, most).rows.len(),
     }
 }
 
@@ -345,7 +366,10 @@ fn text_extent(model: &UiModel, dialog: &QuestionDialog, area: Rect) -> RowExten
         return RowExtent { rows, page: usize::from(area.height.saturating_sub(1)) };
     }
     let inside = usize::from(area.height.saturating_sub(2));
-    RowExtent { rows, page: RowShare::split_rows(dialog, inside, below_rows(model, dialog)).text }
+    RowExtent {
+        rows,
+        page: RowShare::split_rows(dialog, inside, below_rows(model, dialog, area.height)).text,
+    }
 }
 
 /// How many rows the text gets, and whether a blank one is below it: the answers get the rest, and never push the

@@ -267,7 +267,9 @@ fn draw_graph(theme: ColorTheme, editor: &DefinitionEditor, area: Rect, frame: &
         put_line(frame, edge, y, &Line::styled("│", theme.dim_style()), 1);
         let first = at == editor.graph_top;
         if first && editor.graph_outdated {
-            let told = if editor.graph_is_sketch { "what can be read of it" } else { "as before the error" };
+            // as far from the border as the rows
+            let told =
+                if editor.graph_is_sketch { " as far as it can be read" } else { " as before the error" };
             let line = Line::styled(told, theme.warning_style());
             put_line(frame, area.x, y, &line, area.width);
         } else if at < drawing.len() {

@@ -69,7 +69,7 @@ impl Tmux {
     /// The question takes keys and is on screen to its last row.
     fn wait_question(&self) -> String {
         self.wait_until("a question that takes keys", |screen| {
-            screen.contains(QUESTION_END) && !screen.contains("new: keys count in a moment")
+            screen.contains(QUESTION_END) && !screen.contains("keys count in a moment")
         })
     }
 

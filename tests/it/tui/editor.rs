@@ -427,7 +427,7 @@ fn a_workflow_that_is_broken_from_the_beginning_has_a_graph() {
     let mut desk = open_in_layer(ConfigLayer::Project, broken);
     answer_check(&mut desk);
     let screen = desk.draw_screen(120, 36);
-    for part in ["what can be read of it", "start", "look", "F5 simulate"] {
+    for part in ["│ as far as it can be read", "start", "look", "F5 simulate"] {
         assert!(screen.contains(part), "{part}: {screen}");
     }
     assert!(!editor(&desk).graph_list.as_ref().unwrap().is_empty());

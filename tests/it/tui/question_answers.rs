@@ -306,3 +306,147 @@ fn the_letters_of_a_question_are_those_of_its_page() {
     assert_eq!(shown, told, "{screen}");
     assert_eq!(shown.len(), 6, "{screen}");
 }
+
+fn pause(kind: PauseKind, choices: &[&str], default: serde_json::Value) -> RunEvent {
+    user_question(
+        20,
+        UserQuestion::Pause {
+            state: "gate".into(),
+            kind,
+            message: "Ship it?".into(),
+            choices: choices.iter().map(|&choice| choice.to_owned()).collect(),
+            schema: None,
+            required_outputs: vec![],
+            default: Some(default).filter(|default| !default.is_null()).map(Box::new),
+            until: None,
+            problem: None,
+        },
+    )
+}
+
+fn value(value: serde_json::Value) -> UiCommand {
+    let answer = UserAnswer::Value { value };
+    UiCommand::Send(RunId::from("r1"), RunCommand::Answer { call: CallId(20), answer })
+}
+
+#[test]
+fn enter_behind_a_letter_that_came_too_early_gives_no_answer() {
+    let deny = || decision_command("r1", 20, ApprovalDecision::Deny { reason: None });
+    let yes_or_no = |default: bool| pause(PauseKind::Approval, &[], json!(default));
+    let rows = [
+        (yes_or_no(true), 'n', value(json!(false))),
+        (yes_or_no(false), 'y', value(json!(true))),
+        (pause(PauseKind::Choice, &["ship", "test"], json!("ship")), '2', value(json!("test"))),
+        (command(20, "ls"), 'n', deny()),
+        (command(20, "ls"), 'y', allow(20)),
+    ];
+    for (event, letter, meant) in rows {
+        for (early, enter) in [(200, 150), (300, 2_000)] {
+            let mut desk = desk(vec![event.clone()]);
+            press(&mut desk, early, KeyCode::Char(letter));
+            let screen = press(&mut desk, enter, KeyCode::Enter);
+            assert_eq!((desk.take_commands(), desk.model.dialogs.len()), (vec![], 1), "{letter}");
+            assert!(screen.contains("came before the question took keys: press it again"), "{screen}");
+            assert!(desk.model.composer.is_empty(), "{letter}");
+            press(&mut desk, 2_000, KeyCode::Char(letter));
+            assert_eq!(desk.take_commands(), [meant.clone()], "{letter}");
+        }
+    }
+    // what was chosen since is meant
+    let mut desk = desk(vec![yes_or_no(true)]);
+    press(&mut desk, 300, KeyCode::Char('y'));
+    press(&mut desk, 2_000, KeyCode::Down);
+    press(&mut desk, 2_000, KeyCode::Enter);
+    assert_eq!(desk.take_commands(), [value(json!(false))]);
+    assert!(desk.model.composer.is_empty());
+}
+
+#[test]
+fn a_letter_just_before_the_question_counts_as_typing() {
+    let mut desk = desk(vec![]);
+    press(&mut desk, 200, KeyCode::Char('k'));
+    press(&mut desk, 100, KeyCode::Enter);
+    desk.take_commands();
+    desk.run_event("r1", command(20, "ls")).draw_screen(80, 24);
+    let now = Timestamp(desk.advance_clock(520).clock);
+    let screen = desk.send_message(UiMessage::Tick(now)).draw_screen(80, 24);
+    assert!(screen.contains("you were typing: keys count in a moment"), "{screen}");
+    desk.advance_clock(-90).press_before_seen(KeyCode::Char('y'), KeyModifiers::NONE);
+    assert_eq!((desk.take_commands(), desk.model.composer.text().as_str()), (vec![], "y"));
+    press(&mut desk, 800, KeyCode::Char('y'));
+    assert_eq!(desk.take_commands(), [allow(20)]);
+}
+
+#[test]
+fn a_letter_that_came_too_early_goes_with_its_question() {
+    type Leave = fn(&mut TuiHarness);
+    let escape: Leave = |desk| drop(press(desk, 2_000, KeyCode::Esc));
+    let walk: Leave = |desk| {
+        desk.advance_clock(2_000).press_key(KeyCode::Char('a'), KeyModifiers::ALT);
+    };
+    let pause: Leave = |desk| {
+        desk.run_event("r1", run_finished(RunStatus::Paused, None, None));
+    };
+    for leave in [escape, walk, pause] {
+        for letters in ["n", "nn", "ny"] {
+            let mut desk = desk(vec![command(20, "ls"), command(21, "pwd")]);
+            for letter in letters.chars() {
+                press(&mut desk, 300, KeyCode::Char(letter));
+            }
+            assert_eq!((desk.take_commands(), desk.model.composer.text().as_str()), (vec![], letters));
+            leave(&mut desk);
+            assert_eq!(desk.model.composer.text(), "", "{letters}");
+        }
+    }
+    // a text that goes on is kept
+    let mut desk = desk(vec![command(20, "ls")]);
+    for letter in "no, ".chars() {
+        press(&mut desk, 300, KeyCode::Char(letter));
+    }
+    pause(&mut desk);
+    assert_eq!(desk.model.composer.text(), "no, ");
+}
+
+#[test]
+fn a_command_that_began_before_a_written_question_could_be_read_runs() {
+    let written = || pause(PauseKind::Text, &[], json!(null));
+    for (before, waits) in [("", 200), ("/set", 200), ("", 2_000)] {
+        let mut desk = desk(vec![]);
+        desk.type_text(before).run_event("r1", written()).draw_screen(80, 24);
+        let line = "/set limit = 9";
+        for (at, letter) in line.char_indices().skip(before.len()) {
+            press(&mut desk, if at == 0 { waits } else { 100 }, KeyCode::Char(letter));
+        }
+        let screen = desk.draw_screen(80, 24);
+        assert!(!screen.contains("into the history"), "{screen}");
+        press(&mut desk, 100, KeyCode::Enter);
+        let sent = desk.take_commands();
+        assert!(sent.iter().any(|cmd| matches!(cmd, UiCommand::Send(..))), "{before} {waits}: {sent:?}");
+        assert_eq!((desk.model.dialogs.len(), desk.model.composer.text().as_str()), (1, ""));
+    }
+}
+
+#[test]
+fn escape_beside_a_written_answer_says_what_it_does_then() {
+    let mut workflow = desk(vec![pause(PauseKind::Text, &[], json!(null))]);
+    let mut chat = TuiHarness::new();
+    chat.start_chat().run_event("c1", pause(PauseKind::Text, &[], json!(null))).draw_screen(80, 24);
+    for (desk, expected) in [(&mut workflow, "then Esc: later"), (&mut chat, "then Esc ends this turn")] {
+        press(desk, 2_000, KeyCode::Char('x'));
+        let screen = press(desk, 2_000, KeyCode::Esc);
+        assert!(screen.contains("Ctrl+C takes the text away, ") && screen.contains(expected), "{screen}");
+    }
+}
+
+#[test]
+fn every_answer_is_on_screen_beside_a_tall_text() {
+    for height in 16..30 {
+        let mut desk = desk(vec![]);
+        desk.send_message(UiMessage::Paste((1..=8).map(|at| format!("line {at}\n")).collect()));
+        desk.run_event("r1", command(20, "ls"));
+        let screen = desk.draw_screen(80, height);
+        for answer in ["y allow", "s allow", "a always", "e edit", "n deny", "r deny"] {
+            assert!(screen.contains(answer), "{height} {answer}: {screen}");
+        }
+    }
+}

@@ -179,8 +179,7 @@ fn what_was_meant_for_a_question_that_is_gone_answers_no_other() {
     desk.key(KeyCode::Enter);
     assert_eq!(desk.take_commands(), []);
     assert!(
-        desk.draw_screen(80, 24)
-            .contains("the question was withdrawn: Enter again sends this to the conversation")
+        desk.draw_screen(80, 24).contains("question withdrawn: Enter again sends this to the conversation")
     );
     desk.key(KeyCode::Enter);
     assert!(!desk.take_commands().is_empty(), "who insists says it");
@@ -265,6 +264,11 @@ fn a_choice_that_only_refuses_needs_no_reading() {
     check(&["No.", "no, stop it", "stop the server"], '1', Some("No."));
     check(&["No.", "no, stop it", "stop the server"], '2', Some("no, stop it"));
     check(&["No.", "no, stop it", "stop the server"], '3', None);
+    // these name something that is done
+    check(&["cancel all", "stop now"], '1', None);
+    check(&["cancel all", "stop now"], '2', None);
+    let endless = "no ".repeat(100_000);
+    check(&[&endless, "stop"], '1', None);
 }
 
 #[test]
