@@ -136,6 +136,9 @@ impl LineModeSession {
                 Some(reply) = self.command_runner.replies.next(), if !self.command_runner.replies.is_empty() => {
                     self.apply_message(reply);
                 }
+                Some(reply) = self.command_runner.watches.next(), if !self.command_runner.watches.is_empty() => {
+                    self.apply_message(reply);
+                }
                 event = events.recv(), if !gone => match event {
                     Some(event) => self.apply_message(UiMessage::Run(event)),
                     None => gone = true,
