@@ -136,6 +136,9 @@ impl LineModeSession {
                 Some(reply) = self.command_runner.replies.next(), if !self.command_runner.replies.is_empty() => {
                     self.apply_message(reply);
                 }
+                Some(reply) = self.command_runner.watches.next(), if !self.command_runner.watches.is_empty() => {
+                    self.apply_message(reply);
+                }
                 event = events.recv(), if !gone => match event {
                     Some(event) => self.apply_message(UiMessage::Run(event)),
                     None => gone = true,
@@ -333,10 +336,12 @@ impl LineModeSession {
         let word = text.split_whitespace().next().unwrap_or_default().trim_start_matches('/');
         if let Some(dialog) = self.model.dialogs.front() {
             let wants_text = dialog.draft.is_some();
-            let waits = !wants_text && dialog.escape_hint().contains("later");
             match word {
-                "later" if waits => return self.press_escape(),
+                "later" if dialog.escape_leaves_open() => return self.press_escape(),
                 "back" if wants_text => return self.press_escape(),
+                "later" if wants_text => {
+                    return self.warn("/back leaves what is typed; then /later leaves the question");
+                }
                 // Esc would answer the question itself
                 "later" => {
                     let escape = dialog.escape_hint().replacen("Esc", "/esc", 1);

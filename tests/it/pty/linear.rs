@@ -70,8 +70,11 @@ fn borrow_variables(variables: &[(&'static str, String)]) -> Vec<(&'static str, 
 
 #[test]
 fn the_demo_through_pipes() {
-    let (text, code) =
-        run_piped(&["--linear", "demo"], &[], "y\nr\n/back\n/back\n/later\nr\nnot yet\nperhaps\ns\na\n\n");
+    let (text, code) = run_piped(
+        &["--linear", "demo"],
+        &[],
+        "y\nr\n/later\n/back\n/back\n/later\nr\nnot yet\nperhaps\ns\na\n\n",
+    );
     assert_eq!(code, Some(0), "{text}");
     assert!(!text.contains('\u{1b}'), "{text:?}");
     assert_in_order(
@@ -86,6 +89,7 @@ fn the_demo_through_pipes() {
             "  r. deny with a reason\n",
             "question: Allow coder to execute: execute_terminal?",
             "reason (optional): type it",
+            "/back leaves what is typed; then /later leaves the question",
             // the second one finds no reason to leave, and denies nothing
             "/back leaves a reason, a rule or a changed call: none of them is open",
             "this question cannot be left for later here: /esc denies",
@@ -317,6 +321,33 @@ fn a_long_question_in_a_terminal_is_printed_in_pages() {
     terminal.wait_for("long completed");
     terminal.press_keys("/exit\r");
     assert!(terminal.wait_end().contains("exit=0"));
+}
+
+/// What runs until it is stopped is no answer that the next line, or the end of the lines, has to wait for.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_command_in_the_background_holds_no_line_up() {
+    let arguments = json!({"command": "sleep 1000", "background": true}).to_string();
+    let (_server, variables) = model(vec![
+        Behaviour::calls(&[("t1", "execute_terminal", &arguments)]),
+        Behaviour::text("It is started."),
+        Behaviour::text("It still runs."),
+    ])
+    .await;
+    let variables = borrow_variables(&variables);
+    let lines = "start the server\ny\n/agents\nand now?\n/cost\n";
+    let run = move || run_piped(&["--linear"], &variables, lines);
+    let (text, code) = tokio::task::spawn_blocking(run).await.unwrap();
+    assert_eq!(code, Some(0), "{text}");
+    assert_in_order(
+        &text,
+        &[
+            "question: Allow coder to execute: execute_terminal?",
+            "coder: It is started.",
+            "in the background: c1 sleep 1000 · less than a minute",
+            "coder: It still runs.",
+            "beside the runs",
+        ],
+    );
 }
 
 #[test]
