@@ -2,6 +2,7 @@
 
 use ratatui::crossterm::event::{MouseEvent, MouseEventKind};
 use synthdev::domain::approval::AllowRule;
+use synthdev::domain::workflow::PauseKind;
 use synthdev::service::session::StandingPermission;
 
 use super::*;
