@@ -235,7 +235,9 @@ async fn the_command_line_names_what_reopens_a_conversation() {
     let end = home.start(&["runs", "list"]).wait_end();
     let row = end.lines().find(|line| line.contains("who are you?")).unwrap();
     let run = row.split_whitespace().next().unwrap().to_owned();
-    let other = home.home.path().display().to_string();
+    let other = home.home.path().join("other");
+    std::fs::create_dir(&other).unwrap();
+    let other = other.display().to_string();
     for (arguments, expected) in [
         (vec!["-C", &other, "resume", &run], "hint: synthdev -C ".to_owned()),
         (vec!["runs", "show", &run], format!("go on: synthdev --resume {run}")),
