@@ -206,11 +206,7 @@ impl ScreenEventLoop {
                     None => self.apply_quit(ExternalShutdown::Hangup),
                 },
                 () = sleep_until(due.unwrap_or(tick)), if due.is_some() => {}
-                Some(reply) = self.command_runner.replies.next(), if !self.command_runner.replies.is_empty() => {
-                    self.apply_message(reply);
-                    self.request_frame();
-                }
-                Some(reply) = self.command_runner.watches.next(), if !self.command_runner.watches.is_empty() => {
+                Some(reply) = self.command_runner.next_reply() => {
                     self.apply_message(reply);
                     self.request_frame();
                 }
@@ -365,6 +361,16 @@ impl UiCommandRunner {
             }
         }
         answered
+    }
+
+    /// What comes next of `replies` and `watches`; `None`: nothing will.
+    pub async fn next_reply(&mut self) -> Option<UiMessage> {
+        tokio::select! {
+            biased;
+            Some(reply) = self.replies.next() => Some(reply),
+            Some(reply) = self.watches.next() => Some(reply),
+            else => None,
+        }
     }
 
     /// What is known at once; the rest comes with `replies` or `watches`.

@@ -71,7 +71,7 @@ impl RunningCommandList {
         self.commands.iter().map(|command| self.elapsed_ms(command, now) / MINUTE).sum()
     }
 
-    /// Until now: nobody lists them anew only because time passes.
+    /// Until now: they are not listed anew only because time passes.
     fn elapsed_ms(&self, command: &RunningCommand, now: Timestamp) -> u64 {
         command.elapsed_ms + u64::try_from(now.0.saturating_sub(self.listed_at.0)).unwrap_or(0)
     }

@@ -345,7 +345,7 @@ async fn a_command_in_the_background_holds_no_line_up() {
             "coder: It is started.",
             "in the background: c1 sleep 1000 · less than a minute",
             "coder: It still runs.",
-            "beside the runs",
+            "by run",
         ],
     );
 }

@@ -62,7 +62,7 @@ fn a_command_in_the_background_is_seen_and_can_be_stopped() {
     for part in ["c1 npm run dev · less than a minute", "c2 tail -f log · 1 h 15 min", "/stop c1"] {
         assert!(screen.contains(part), "{part}: {screen}");
     }
-    // nobody lists them anew only because time passes: the rows count on
+    // they are not listed anew only because time passes: the rows count on
     desk.advance_clock(120_000).key(KeyCode::Esc).key(KeyCode::F(4));
     let screen = desk.draw_screen(120, 36);
     assert!(screen.contains("c1 npm run dev · 2 min") && screen.contains("1 h 17 min"), "{screen}");

@@ -248,8 +248,8 @@ fn a_queued_text_names_the_key_that_takes_it_back_only_where_it_does() {
         assert!(screen.lines().any(|line| line.trim() == expected), "{front} {columns}: {screen}");
     };
     check("chat", 120, "queued for coder: and then the tests, please, all of them · Up takes it back");
-    check("chat", 60, "queued for coder: and then the tests… · Up takes it back");
-    check("chat", 40, "queued for coder: and then the… · Up");
+    check("chat", 60, "queued for coder: and then the tests, … · Up takes it back");
+    check("chat", 40, "queued for coder: and then the t… · Up");
     check("workflow", 80, "queued for coder: and then the tests, please, all of them");
     // a conversation that is still opening has none to take back
     let mut desk = TuiHarness::new();
