@@ -142,16 +142,13 @@ impl TuiBackend {
     }
 
     fn answer_running_commands(&self, run: RunId, after_end: bool) -> ServiceAnswer<RunResponse> {
-        /// What the screen says of a command that runs is not older than this.
-        const LONGEST_WAIT: Duration = Duration::from_secs(60);
         let handle = self.current_runtime().handle.clone();
         ServiceAnswer::later(async move {
             if after_end {
-                // over or not: the list is as it is then
-                let _ = tokio::time::timeout(LONGEST_WAIT, handle.wait_command_end(&run)).await;
+                handle.wait_command_end(&run).await;
             }
             let commands = handle.running_commands(&run);
-            RunResponse::RunningCommands { run, after_end, commands }
+            RunResponse::RunningCommands { run, after_end, commands, at: handle.now() }
         })
     }
 

@@ -5,7 +5,6 @@
 
 use std::io;
 
-use futures_util::StreamExt;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use tokio::sync::mpsc::UnboundedReceiver;
 
@@ -133,9 +132,7 @@ impl LineModeSession {
                     self.printer.on_line_typed();
                     self.on_interrupt();
                 }
-                Some(reply) = self.command_runner.replies.next(), if !self.command_runner.replies.is_empty() => {
-                    self.apply_message(reply);
-                }
+                Some(reply) = self.command_runner.next_reply() => self.apply_message(reply),
                 event = events.recv(), if !gone => match event {
                     Some(event) => self.apply_message(UiMessage::Run(event)),
                     None => gone = true,

@@ -152,6 +152,8 @@ fn first_commands(model: &mut UiModel, action: FirstAction) -> Vec<UiCommand> {
 pub struct UiCommandRunner {
     service: Arc<dyn DisplayService>,
     pub replies: FuturesUnordered<BoxFuture<'static, UiMessage>>,
+    /// Replies that come once something has happened by itself, if ever: no line has to wait for them.
+    pub watches: FuturesUnordered<BoxFuture<'static, UiMessage>>,
 }
 
 struct ScreenEventLoop {
@@ -204,7 +206,7 @@ impl ScreenEventLoop {
                     None => self.apply_quit(ExternalShutdown::Hangup),
                 },
                 () = sleep_until(due.unwrap_or(tick)), if due.is_some() => {}
-                Some(reply) = self.command_runner.replies.next(), if !self.command_runner.replies.is_empty() => {
+                Some(reply) = self.command_runner.next_reply() => {
                     self.apply_message(reply);
                     self.request_frame();
                 }
@@ -340,7 +342,7 @@ impl ScreenEventLoop {
 
 impl UiCommandRunner {
     pub fn new(service: Arc<dyn DisplayService>) -> Self {
-        Self { service, replies: FuturesUnordered::new() }
+        Self { service, replies: FuturesUnordered::new(), watches: FuturesUnordered::new() }
     }
 
     /// Performs commands; responses from memory go straight back in. Whether there were any.
@@ -361,9 +363,23 @@ impl UiCommandRunner {
         answered
     }
 
-    /// What is known at once; the rest comes with `replies`.
+    /// What comes next of `replies` and `watches`; `None`: nothing will.
+    pub async fn next_reply(&mut self) -> Option<UiMessage> {
+        tokio::select! {
+            biased;
+            Some(reply) = self.replies.next() => Some(reply),
+            Some(reply) = self.watches.next() => Some(reply),
+            else => None,
+        }
+    }
+
+    /// What is known at once; the rest comes with `replies` or `watches`.
     fn perform_command(&mut self, cmd: UiCommand, face: &mut dyn TerminalControl) -> Vec<UiMessage> {
         let service = &*self.service;
+        let is_watch = matches!(
+            &cmd,
+            UiCommand::Ask(SessionRequest::Runs(RunRequest::RunningCommands { after_end: true, .. }))
+        );
         let ServiceAnswer { now, later, .. } = match cmd {
             UiCommand::Ask(request) => {
                 terminal::run_guarded(|| service.answer(request)).map(UiMessage::Answered)
@@ -401,7 +417,11 @@ impl UiCommandRunner {
             }
             UiCommand::Quit => ServiceAnswer::nothing(),
         };
-        self.replies.extend(later);
+        if is_watch {
+            self.watches.extend(later)
+        } else {
+            self.replies.extend(later)
+        }
         now
     }
 }

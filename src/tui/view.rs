@@ -14,7 +14,8 @@ use crate::layout::{LayoutSlot, PaneKind};
 use crate::model::UiModel;
 use crate::mouse_selection::MouseSelection;
 use crate::text::{
-    display_width, fit_to_columns, format_dollars, format_duration, one_line, short_number, window_fill_text,
+    display_width, fit_to_columns, format_count, format_dollars, format_duration, one_line, short_number,
+    window_fill_text,
 };
 use crate::transcript::layout::ItemLayoutOptions;
 use synthdev_domain::ids::RunId;
@@ -364,9 +365,10 @@ fn window_text(model: &UiModel) -> Option<(String, ratatui::style::Style)> {
     Some((window_fill_text(used, window), style))
 }
 
-/// Commands that agents of this session have left running.
+/// Commands that agents have left running, in all runs of this session: each of them can be stopped from here.
 fn background_text(model: &UiModel) -> Option<String> {
-    model.watched_run().and_then(|run| run.pane_data.running_commands.count_text())
+    let count: usize = model.runs.iter().map(|run| run.pane_data.running_commands.len()).sum();
+    (count > 0).then(|| format!("{} in background", format_count(count as u64, "command")))
 }
 
 /// What fits in `columns`, in reading order: where room is short, cost and tokens go first, then the model's name. What

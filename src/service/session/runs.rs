@@ -57,7 +57,7 @@ pub enum RunRequest {
     Snapshot(SnapshotOperation),
     /// What a restore will do, by the id of the snapshot. Changes nothing.
     PlanRestore(String),
-    /// The commands that agents of a run have left running. `after_end`: once one of them has ended, or a minute is over.
+    /// The commands that agents of a run have left running. `after_end`: once one of them has ended.
     RunningCommands {
         run: RunId,
         after_end: bool,
@@ -115,6 +115,8 @@ pub enum RunResponse {
         run: RunId,
         after_end: bool,
         commands: Vec<RunningCommand>,
+        /// When it was so.
+        at: Timestamp,
     },
     /// What came of it, as text.
     CommandStopped(Result<String, String>),

@@ -6,8 +6,9 @@ use super::body::PaneRow;
 use crate::run_view::{AgentActivity, AgentLine, RunView};
 use crate::text::{display_width, fit_to_columns, format_count, format_dollars, short_number};
 use crate::theme::ColorTheme;
+use synthdev_domain::ids::Timestamp;
 
-pub fn agents_pane_rows(run: &RunView, columns: usize, theme: ColorTheme) -> Vec<PaneRow> {
+pub fn agents_pane_rows(run: &RunView, now: Timestamp, columns: usize, theme: ColorTheme) -> Vec<PaneRow> {
     let mut rows = Vec::new();
     for agent in &run.agents {
         if !rows.is_empty() {
@@ -16,7 +17,7 @@ pub fn agents_pane_rows(run: &RunView, columns: usize, theme: ColorTheme) -> Vec
         agent_rows(run, agent, columns, theme, &mut rows);
     }
     let tree = run.pane_data.tree.lines();
-    if !tree.is_empty() {
+    if !tree.is_empty() && !rows.is_empty() {
         rows.push(PaneRow::default());
     }
     for line in tree {
@@ -24,15 +25,16 @@ pub fn agents_pane_rows(run: &RunView, columns: usize, theme: ColorTheme) -> Vec
         let style = if line.is_working { theme.warning_style() } else { theme.dim_style() };
         rows.push(PaneRow::new(Line::styled(text, style)).with_copy_text(line.text));
     }
-    let running = run.pane_data.running_commands.lines();
-    if !running.is_empty() {
-        rows.push(PaneRow::default());
-        rows.push(PaneRow::new(Line::styled(
-            fit_to_columns("in the background (/stop c1 stops c1)", columns).into_owned(),
-            theme.dim_style(),
-        )));
+    let running = &run.pane_data.running_commands;
+    if let Some(id) = running.first_id() {
+        if !rows.is_empty() {
+            rows.push(PaneRow::default());
+        }
+        let title = format!("in the background (/stop {id} stops {id})");
+        let title = fit_to_columns(&title, columns).into_owned();
+        rows.push(PaneRow::new(Line::styled(title, theme.dim_style())));
     }
-    for line in running {
+    for line in running.lines(now) {
         let text = fit_to_columns(&format!("  {line}"), columns).into_owned();
         rows.push(PaneRow::new(Line::styled(text, theme.warning_style())).with_copy_text(line));
     }

@@ -6,13 +6,14 @@ use super::align_table;
 use crate::run_view::{AgentActivity, AgentLine, RunView};
 use crate::text::{format_count, format_dollars, format_duration, format_thousands};
 use crate::transcript::item::TranscriptItem;
+use synthdev_domain::ids::Timestamp;
 use synthdev_domain::limits::Budget;
 
 /// Messages of an agent that are shown.
 const LAST: usize = 5;
 
 /// Every agent of every run of the session, the newest run last.
-pub fn all_agents_text(runs: &[RunView]) -> String {
+pub fn all_agents_text(runs: &[RunView], now: Timestamp) -> String {
     let mut text = String::new();
     for run in runs {
         let state = if run.is_over { "over".to_owned() } else { run.state.clone() };
@@ -37,7 +38,7 @@ pub fn all_agents_text(runs: &[RunView]) -> String {
         for line in run.pane_data.tree.lines() {
             let _ = writeln!(text, "  {}{}", line.connector, line.text);
         }
-        for line in run.pane_data.running_commands.lines() {
+        for line in run.pane_data.running_commands.lines(now) {
             let _ = writeln!(text, "  in the background: {line}");
         }
     }

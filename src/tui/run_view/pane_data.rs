@@ -53,9 +53,9 @@ impl RunPaneData {
         if self.tree.apply_event(event) {
             self.agents += 1;
         }
-        if matches!(event, RunEvent::Finished { .. }) && !self.running_commands.is_empty() {
+        if matches!(event, RunEvent::Finished { .. }) {
+            self.agents += u64::from(!self.running_commands.is_empty());
             self.running_commands.clear();
-            self.agents += 1;
         }
         record_event(&mut self.trail, event);
         if let RunEvent::Replied { usage, duration_ms, .. } = event {

@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
-use crate::text::{format_count, one_line};
-use synthdev_domain::ids::CallId;
+use crate::text::one_line;
+use synthdev_domain::ids::{CallId, Timestamp};
 use synthdev_domain::tool::RunningCommand;
 use synthdev_service::run_events::RunEvent;
 
@@ -15,6 +15,8 @@ const MINUTE: u64 = 60_000;
 #[derive(Clone, Debug, Default)]
 pub struct RunningCommandList {
     commands: Vec<RunningCommand>,
+    /// When they were listed.
+    listed_at: Timestamp,
     /// Calls that start one, until they have returned.
     starting_calls: HashSet<CallId>,
     /// The backend says when one of them has ended.
@@ -40,10 +42,11 @@ impl RunningCommandList {
     pub fn clear(&mut self) {
         self.commands.clear();
         self.starting_calls.clear();
+        self.is_watched = false;
     }
 
-    pub fn set_commands(&mut self, commands: Vec<RunningCommand>) {
-        self.commands = commands;
+    pub fn set_commands(&mut self, commands: Vec<RunningCommand>, at: Timestamp) {
+        (self.commands, self.listed_at) = (commands, at);
     }
 
     pub fn is_empty(&self) -> bool {
@@ -54,16 +57,29 @@ impl RunningCommandList {
         self.commands.iter().any(|command| command.id == id)
     }
 
-    /// For the status line; `None`: none runs.
-    pub fn count_text(&self) -> Option<String> {
-        let count = self.commands.len() as u64;
-        (count > 0).then(|| format!("{} in background", format_count(count, "command")))
+    pub fn len(&self) -> usize {
+        self.commands.len()
+    }
+
+    /// The id of the one that began first.
+    pub fn first_id(&self) -> Option<&str> {
+        self.commands.first().map(|command| command.id.as_str())
+    }
+
+    /// Another number: `lines` are other ones.
+    pub fn shown_minutes(&self, now: Timestamp) -> u64 {
+        self.commands.iter().map(|command| self.elapsed_ms(command, now) / MINUTE).sum()
+    }
+
+    /// Until now: they are not listed anew only because time passes.
+    fn elapsed_ms(&self, command: &RunningCommand, now: Timestamp) -> u64 {
+        command.elapsed_ms + u64::try_from(now.0.saturating_sub(self.listed_at.0)).unwrap_or(0)
     }
 
     /// `c1 npm run dev · 3 min`, a line each.
-    pub fn lines(&self) -> Vec<String> {
+    pub fn lines(&self, now: Timestamp) -> Vec<String> {
         let line = |command: &RunningCommand| {
-            let since = match command.elapsed_ms / MINUTE {
+            let since = match self.elapsed_ms(command, now) / MINUTE {
                 0 => "less than a minute".to_owned(),
                 minutes if minutes < 60 => format!("{minutes} min"),
                 minutes => format!("{} h {} min", minutes / 60, minutes % 60),

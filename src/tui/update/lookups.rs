@@ -14,7 +14,7 @@ use synthdev_service::session::{LookupPage, LookupRequest, LookupResponse, Proje
 pub fn run_lookup(model: &mut UiModel, action: SlashAction) -> Vec<UiCommand> {
     match action {
         SlashAction::Agents if model.runs.is_empty() => show_text(model, "no agent has run in this session"),
-        SlashAction::Agents => show_report(model, "Agents", &agents::all_agents_text(&model.runs)),
+        SlashAction::Agents => show_report(model, "Agents", &agents::all_agents_text(&model.runs, model.now)),
         SlashAction::Agent(name) => return show_agent(model, &name),
         SlashAction::Graph(wanted) => return show_graph(model, wanted),
         SlashAction::Pane(name) => show_pane_by_name(model, &name),

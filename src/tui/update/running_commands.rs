@@ -3,7 +3,7 @@
 use crate::model::UiModel;
 use crate::msg::UiCommand;
 use crate::transcript::item::TranscriptItem;
-use synthdev_domain::ids::RunId;
+use synthdev_domain::ids::{RunId, Timestamp};
 use synthdev_domain::tool::RunningCommand;
 use synthdev_service::run_events::RunEvent;
 use synthdev_service::session::RunRequest;
@@ -21,11 +21,12 @@ pub fn on_listed(
     run: &RunId,
     after_end: bool,
     commands: Vec<RunningCommand>,
+    at: Timestamp,
 ) -> Vec<UiCommand> {
     let Some(view) = model.run_mut(run).filter(|view| !view.is_over) else { return Vec::new() };
     let list = &mut view.pane_data.running_commands;
     let runs = !commands.is_empty();
-    list.set_commands(commands);
+    list.set_commands(commands, at);
     let waits = list.is_watched && !after_end;
     list.is_watched = runs || waits;
     view.pane_data.agents += 1;

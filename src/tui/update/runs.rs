@@ -45,8 +45,8 @@ pub(super) fn on_response(model: &mut UiModel, response: RunResponse) -> Vec<UiC
             show_error(model, UNCHANGED, &reason);
         }
         RunResponse::Snapshot { command, text } => on_snapshot_done(model, command, text),
-        RunResponse::RunningCommands { run, after_end, commands } => {
-            return running_commands::on_listed(model, &run, after_end, commands);
+        RunResponse::RunningCommands { run, after_end, commands, at } => {
+            return running_commands::on_listed(model, &run, after_end, commands, at);
         }
         RunResponse::CommandStopped(result) => running_commands::on_stopped(model, result),
         RunResponse::FileProgress { watch, progress, at } => {

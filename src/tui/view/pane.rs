@@ -122,7 +122,11 @@ fn rows_key(model: &UiModel, pane: PaneKind, columns: usize) -> PaneRowsKey {
             RunDefinitionState::Asked => 2,
             RunDefinitionState::Unknown(_) => 3,
         },
-        PaneKind::Agents => run.pane_data.agents * 2 + u64::from(run.is_over),
+        PaneKind::Agents => {
+            // time passes without a change of the run
+            let minutes = run.pane_data.running_commands.shown_minutes(model.now);
+            (run.pane_data.agents * 2 + u64::from(run.is_over)) ^ minutes.rotate_left(32)
+        }
         PaneKind::Data => run.pane_data.data.version,
         PaneKind::Tools => run.pane_data.calls.version,
         PaneKind::Costs => run.pane_data.run_costs.version + run.pane_data.agents,
@@ -150,7 +154,7 @@ fn build_rows(model: &UiModel, pane: PaneKind, columns: usize) -> Vec<PaneRow> {
             RunDefinitionState::Unknown(why) => return paragraph_rows(why, 0, columns, theme.bad_style()),
             RunDefinitionState::Unasked | RunDefinitionState::Asked => Vec::new(),
         },
-        PaneKind::Agents => agents::agents_pane_rows(run, columns, theme),
+        PaneKind::Agents => agents::agents_pane_rows(run, model.now, columns, theme),
         PaneKind::Data => data::data_rows(&run.pane_data.data, panes, columns, theme),
         PaneKind::Tools => tools::tool_rows(&run.pane_data.calls, panes, columns, theme),
         PaneKind::Costs => costs::cost_rows(run, columns, theme),

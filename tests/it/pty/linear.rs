@@ -323,6 +323,33 @@ fn a_long_question_in_a_terminal_is_printed_in_pages() {
 fn it_is_for_the_screen_only() {
     let (text, code) = run_piped(&["--linear", "workflows"], &[], "");
     assert_eq!(code, Some(2), "{text}");
+/// What runs until it is stopped is no answer that the next line, or the end of the lines, has to wait for.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_command_in_the_background_holds_no_line_up() {
+    let arguments = json!({"command": "sleep 1000", "background": true}).to_string();
+    let (_server, variables) = model(vec![
+        Behaviour::calls(&[("t1", "execute_terminal", &arguments)]),
+        Behaviour::text("It is started."),
+        Behaviour::text("It still runs."),
+    ])
+    .await;
+    let variables = borrow_variables(&variables);
+    let lines = "start the server\ny\n/agents\nand now?\n/cost\n";
+    let run = move || run_piped(&["--linear"], &variables, lines);
+    let (text, code) = tokio::task::spawn_blocking(run).await.unwrap();
+    assert_eq!(code, Some(0), "{text}");
+    assert_in_order(
+        &text,
+        &[
+            "question: Allow coder to execute: execute_terminal?",
+            "coder: It is started.",
+            "in the background: c1 sleep 1000 · less than a minute",
+            "coder: It still runs.",
+            "by run",
+        ],
+    );
+}
+
     assert!(text.contains("--linear is about the screen"), "{text}");
 }
 

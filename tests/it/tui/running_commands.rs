@@ -35,7 +35,8 @@ fn asked(after_end: bool) -> UiCommand {
 
 fn listed(desk: &mut TuiHarness, after_end: bool, commands: Vec<RunningCommand>) -> Vec<UiCommand> {
     let run = RunId::from("c1");
-    desk.send_message(UiMessage::answered(RunResponse::RunningCommands { run, after_end, commands }));
+    let at = desk.model.now;
+    desk.send_message(UiMessage::answered(RunResponse::RunningCommands { run, after_end, commands, at }));
     desk.take_commands()
 }
 
@@ -61,6 +62,10 @@ fn a_command_in_the_background_is_seen_and_can_be_stopped() {
     for part in ["c1 npm run dev · less than a minute", "c2 tail -f log · 1 h 15 min", "/stop c1"] {
         assert!(screen.contains(part), "{part}: {screen}");
     }
+    // they are not listed anew only because time passes: the rows count on
+    desk.advance_clock(120_000).key(KeyCode::Esc).key(KeyCode::F(4));
+    let screen = desk.draw_screen(120, 36);
+    assert!(screen.contains("c1 npm run dev · 2 min") && screen.contains("1 h 17 min"), "{screen}");
     desk.key(KeyCode::Esc).line("/stop c2");
     let stop = RunRequest::StopCommand { run: RunId::from("c1"), id: "c2".into() };
     assert_eq!(desk.take_commands().pop(), Some(UiCommand::ask(stop)));
@@ -86,7 +91,11 @@ fn they_end_with_their_run() {
     desk.workflow();
     let run = RunId::from("r1");
     let commands = vec![command("c1", "npm run dev", 3)];
-    desk.send_message(UiMessage::answered(RunResponse::RunningCommands { run, after_end: false, commands }));
+    let listed = RunResponse::RunningCommands { run, after_end: false, commands, at: desk.model.now };
+    desk.send_message(UiMessage::answered(listed));
+    assert!(desk.draw_screen(120, 36).contains("1 command in background"));
+    // all of a session are counted, whichever run is in front
+    desk.run_event("r2", workflow_started("other", "x"));
     assert!(desk.draw_screen(120, 36).contains("1 command in background"));
     desk.run_event("r1", run_finished(RunStatus::Paused, None, None));
     assert!(!desk.draw_screen(120, 36).contains("in background"));
