@@ -340,10 +340,10 @@ impl UiModel {
         CostLedger { entries: runs.chain(self.side_query_costs.entries.iter()).collect() }
     }
 
-    /// Whether texts for the workflow in front, or for the conversation, were not read yet.
-    pub fn has_unread(&self) -> bool {
+    /// The workflow in front, else the conversation, if it has not read every text yet.
+    pub fn unread_run(&self) -> Option<&RunView> {
         let front = self.workflow.as_ref().or(self.chat.as_ref()).and_then(|id| self.find_run(id));
-        front.is_some_and(|run| !run.is_over && !run.outbox.is_empty())
+        front.filter(|run| !run.is_over && !run.outbox.is_empty())
     }
 
     /// What a text that is sent now is for: a run in front, else the conversation.

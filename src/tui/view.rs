@@ -256,14 +256,27 @@ fn note_text(model: &UiModel) -> Option<String> {
     {
         return Some(search.to_label());
     }
+    queued_note(model)
+}
+
+/// The newest text that waits to be read, for whom, and how it comes back if Up does that. Of these, the text gives way.
+fn queued_note(model: &UiModel) -> Option<String> {
+    const LEAST: usize = 12;
     let of = |id: &Option<RunId>| id.as_ref().and_then(|id| model.find_run(id));
     let fronts = of(&model.workflow).into_iter().chain(of(&model.chat));
-    let reader = fronts.clone().find(|run| !run.outbox.is_empty());
-    let waiting: Vec<&String> = fronts.flat_map(|run| &run.outbox).chain(&model.queued).collect();
-    let first = waiting.first()?;
-    let more = if waiting.len() > 1 { format!(" (+{})", waiting.len() - 1) } else { String::new() };
+    let count = fronts.clone().map(|run| run.outbox.len()).sum::<usize>() + model.queued.len();
+    let taken_back = model.unread_run();
+    let reader = taken_back.or_else(|| fronts.clone().find(|run| !run.outbox.is_empty()));
+    let newest = reader.map_or(model.queued.last(), |run| run.outbox.back())?;
     let reader = reader.map_or(&model.facts.role, |run| &run.workflow);
-    Some(format!("for {reader}, queued{more}, Up takes it back: {}", one_line(first)))
+    let more = if count > 1 { format!(" (+{})", count - 1) } else { String::new() };
+    let head = format!("queued for {reader}{more}: ");
+    let room = usize::from(model.size.0).saturating_sub(2 + display_width(&head));
+    let ways = if taken_back.is_some() { [" · Up takes it back", " · Up"] } else { [""; 2] };
+    let fits = |way: &&str| room >= LEAST + display_width(way);
+    let way = ways.into_iter().find(fits).unwrap_or_default();
+    let text = one_line(newest);
+    Some(format!("{head}{}{way}", fit_to_columns(&text, room.saturating_sub(display_width(way)))))
 }
 
 fn draw_note(model: &UiModel, area: Rect, frame: &mut Frame<'_>) {

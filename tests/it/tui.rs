@@ -1099,7 +1099,7 @@ fn texts_typed_during_a_workflow_come_back() {
     desk.workflow().line("and then test it");
     assert_eq!(desk.take_commands(), [say_command("and then test it")]);
     assert!(
-        desk.draw_screen(80, 24).contains("for coder_reviewer, queued, Up takes it back: and then test it")
+        desk.draw_screen(80, 24).contains("queued for coder_reviewer: and then test it · Up takes it back")
     );
     desk.run_event("r1", run_finished(RunStatus::Completed, None, None));
     assert_eq!(desk.model.composer.text(), "and then test it");
@@ -1114,7 +1114,7 @@ fn texts_typed_while_the_agent_answers_wait_for_it() {
         .line("one")
         .line("two");
     assert_eq!(desk.take_commands(), []);
-    assert!(desk.draw_screen(80, 24).contains("for coder, queued (+1), Up takes it back: one"));
+    assert!(desk.draw_screen(80, 24).contains("queued for coder (+1): two · Up takes it back"));
     desk.run_event("c1", user_question(3, UserQuestion::Message));
     assert_eq!(desk.take_commands(), [answer_command("c1", 3, "one")]);
     desk.run_event("c1", user_question(4, UserQuestion::Message));

@@ -51,7 +51,7 @@ pub fn on_key(model: &mut UiModel, key: KeyEvent) -> Vec<UiCommand> {
             Vec::new()
         }
         Some(action) => panes::run_key_action(model, action),
-        None if key.code == KeyCode::Up && model.composer.is_empty() && model.has_unread() => {
+        None if key.code == KeyCode::Up && model.composer.is_empty() && model.unread_run().is_some() => {
             steering::withdraw_newest_text(model).unwrap_or_default()
         }
         None => {

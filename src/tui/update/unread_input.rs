@@ -1,6 +1,7 @@
-//! Texts that no run has read and none will.
+//! Texts that no run has read and none will. Refuses to send them by itself.
 
 use crate::model::UiModel;
+use crate::transcript::item::TranscriptItem;
 
 /// They come back to the input box, or to its history if something is being typed.
 pub fn return_to_input(model: &mut UiModel) {
@@ -8,12 +9,17 @@ pub fn return_to_input(model: &mut UiModel) {
         return;
     }
     let text = std::mem::take(&mut model.queued).join("\n");
-    if model.composer.is_empty() {
+    let reader = model.text_reader();
+    if model.line_mode {
+        // the next line takes the place of what stands in the input box
+        let told = format!("this was not read; type it again to send it to {reader}:\n{text}");
+        model.add_item(TranscriptItem::warning_item(&told));
+    } else if model.composer.is_empty() {
         model.composer.paste_text(&text);
-        let reader = model.text_reader();
-        model.hint = Some(format!(
-            "what you typed meanwhile is back: Enter sends it to {reader}, Ctrl+C puts it away"
-        ));
+        // beside a run that works, or a question, these keys do something else first
+        let is_free = model.busy_run().is_none() && model.dialogs.is_empty();
+        let away = if is_free { ", Ctrl+C puts it away" } else { "" };
+        model.hint = Some(format!("not read: Enter sends it to {reader}{away}"));
     } else {
         model.composer.remember_text(&text);
         model.hint = Some("what you typed meanwhile is in the history: Up".to_owned());

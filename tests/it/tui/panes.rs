@@ -326,7 +326,7 @@ fn keys_lead_to_what_is_on_screen() {
     check(small, "Alt+2 Alt+2", &["I begin with"], &["─ graph"]);
     check(small, "Alt+2 Esc", &["I begin with"], &["─ graph"]);
     check(small, "Alt+2 Alt+3", &["─ agents", "writes"], &["─ graph"]);
-    check(small, "Alt+2 hello Enter", &["I begin with", "queued, Up takes it back: hello"], &["─ graph"]);
+    check(small, "Alt+2 hello Enter", &["I begin with", "hello · Up takes it back"], &["─ graph"]);
     check(small, "Alt+2 hello", &["─ graph", "❯ hello"], &[]);
     check(small, "Alt+5 Alt+4 Tab", &["─ tools"], &["─ data"]);
     check(wide, "", &["I begin with", "path", "agents"], &["─ graph"]);

@@ -198,7 +198,7 @@ fn a_message_for_the_agent_that_answers_can_be_taken_back() {
     let mut desk = TuiHarness::new();
     desk.start_chat().line("and then");
     let screen = desk.draw_screen(80, 24);
-    assert!(screen.contains("for coder, queued, Up takes it back: and then"), "{screen}");
+    assert!(screen.contains("queued for coder: and then · Up takes it back"), "{screen}");
     desk.key(KeyCode::Up);
     assert_eq!((desk.take_commands(), desk.model.composer.text()), (vec![], "and then".to_owned()));
     desk.run_event("c1", user_question(2, UserQuestion::Message));
@@ -214,11 +214,48 @@ fn the_screen_says_what_a_text_is_for() {
     assert!(desk.draw_screen(120, 36).contains("the stopped run does not read it: /continue goes on"));
     desk.run_event("r1", run_finished(RunStatus::Completed, None, None));
     assert_eq!(desk.model.composer.text(), "faster");
-    let screen = desk.draw_screen(120, 36);
-    assert!(
-        screen.contains("Enter sends it to the conversation with coder, Ctrl+C puts it away"),
-        "{screen}"
-    );
+    let screen = desk.draw_screen(80, 24);
+    let told = "not read: Enter sends it to the conversation with coder";
+    assert!(screen.contains(&format!("{told}, Ctrl+C puts it away")), "{screen}");
+    // where Ctrl+C would end another run, it is not named
+    let mut desk = TuiHarness::new();
+    desk.workflow().run_event("r2", workflow_started("other", "x"));
+    desk.run_event("r1", RunEvent::Queued { text: "faster".into() });
+    desk.run_event("r1", run_finished(RunStatus::Completed, None, None));
+    assert_eq!(desk.model.composer.text(), "faster");
+    let screen = desk.draw_screen(80, 24);
+    assert!(screen.contains("Enter sends it to other") && !screen.contains("Ctrl+C puts"), "{screen}");
+    // where lines come and go, the next one takes the place of what stands in the box
+    let mut desk = TuiHarness::new();
+    desk.model.line_mode = true;
+    desk.workflow().run_event("r1", RunEvent::Queued { text: "faster".into() });
+    desk.run_event("r1", run_finished(RunStatus::Completed, None, None));
+    let last = desk.last_message_text();
+    assert!(last.contains("not read; type it again to send it to the conversation with coder:"), "{last}");
+    assert!(last.contains("faster") && desk.model.composer.is_empty() && desk.model.hint.is_none(), "{last}");
+}
+
+/// Nothing is promised that the key does not do; the text gives way to what is.
+#[test]
+fn a_queued_text_names_the_key_that_takes_it_back_only_where_it_does() {
+    let check = |front: &str, columns: u16, expected: &str| {
+        let mut desk = TuiHarness::new();
+        desk.start_chat().line("and then the tests, please, all of them");
+        if front == "workflow" {
+            desk.workflow();
+        }
+        let screen = desk.draw_screen(columns, 24);
+        assert!(screen.lines().any(|line| line.trim() == expected), "{front} {columns}: {screen}");
+    };
+    check("chat", 120, "queued for coder: and then the tests, please, all of them · Up takes it back");
+    check("chat", 60, "queued for coder: and then the tests, … · Up takes it back");
+    check("chat", 40, "queued for coder: and then the t… · Up");
+    check("workflow", 80, "queued for coder: and then the tests, please, all of them");
+    // a conversation that is still opening has none to take back
+    let mut desk = TuiHarness::new();
+    desk.line("hello");
+    let screen = desk.draw_screen(80, 24);
+    assert!(screen.contains(" queued for coder: hello") && !screen.contains("Up takes"), "{screen}");
 }
 
 #[test]
@@ -226,7 +263,7 @@ fn what_waits_to_be_read_can_be_changed_and_dropped() {
     let mut desk = TuiHarness::new();
     desk.workflow().line("first").line("second").line("third");
     assert_eq!(desk.take_commands(), [say_command("first"), say_command("second"), say_command("third")]);
-    assert!(desk.draw_screen(80, 24).contains("for coder_reviewer, queued (+2), Up takes it back: first"));
+    assert!(desk.draw_screen(80, 24).contains("queued for coder_reviewer (+2): third · Up takes it back"));
     let back = |text: &str| steer_command("r1", SteeringAction::TakeBack { text: text.into() });
     let gone = |text: &str| RunEvent::TakenBack { text: text.into() };
     desk.key(KeyCode::Up).key(KeyCode::Up);
