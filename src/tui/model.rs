@@ -85,6 +85,10 @@ pub struct UiModel {
     pub last_left_run: Option<RunId>,
     /// A run that is being read, and resumed afterwards.
     pub opening_run: Option<OpeningRun>,
+    /// A text whose files or resources are looked for before it is sent.
+    pub looked_up_text: Option<String>,
+    /// Texts that were typed after that one, which go behind it.
+    pub later_texts: VecDeque<String>,
     /// Lines that were typed for a run before it was resumed.
     pub held_lines: Vec<String>,
     /// Runs that are being resumed, each with the commands that it gets once a driver has it.

@@ -10,18 +10,21 @@ use synthdev_service::session::LookupResponse;
 /// The answers to lookups; those that are no texts of servers are for `lookups`.
 pub(super) fn on_response(model: &mut UiModel, response: LookupResponse) -> Vec<UiCommand> {
     match response {
-        LookupResponse::Message { text: Ok(text), missing_files, .. } => {
+        LookupResponse::Message { typed, text: Ok(text), missing_files } => {
             for name in missing_files {
                 let told = format!("this project has no file {}: sent as words", one_line(&name));
                 model.add_item(TranscriptItem::warning_item(&told));
             }
-            return submit::submit_text(model, text);
+            let mut cmds = submit::submit_text(model, text);
+            cmds.extend(submit::submit_later_texts(model, &typed));
+            return cmds;
         }
         LookupResponse::Message { typed, text: Err(reason), .. } => {
             model.add_item(TranscriptItem::line(ItemTone::Bad, &reason));
             if model.composer.text().is_empty() {
                 model.composer.set_text(&typed);
             }
+            return submit::submit_later_texts(model, &typed);
         }
         LookupResponse::McpNames(names) => {
             model.names.mcp = names;

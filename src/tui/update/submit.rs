@@ -25,11 +25,35 @@ pub fn submit_input(model: &mut UiModel) -> Vec<UiCommand> {
     if withdrawn_dialog::hold_back_text(model, &text) {
         return Vec::new();
     }
-    // words that may name a file or a resource of an MCP server: it is looked for first
+    if model.looked_up_text.is_some() {
+        model.later_texts.push_back(text);
+        return Vec::new();
+    }
+    look_up_or_submit(model, text)
+}
+
+/// Words that may name a file or a resource of an MCP server: it is looked for first.
+fn look_up_or_submit(model: &mut UiModel, text: String) -> Vec<UiCommand> {
     if may_mention_files(&text) || !resource_references(&text).is_empty() {
+        model.looked_up_text = Some(text.clone());
         return vec![UiCommand::ask(LookupRequest::WithResources(text))];
     }
     submit_text(model, text)
+}
+
+/// A text was looked up, and is on its way: those that were typed after it follow, up to the next that is looked up.
+pub(super) fn submit_later_texts(model: &mut UiModel, typed: &str) -> Vec<UiCommand> {
+    if model.looked_up_text.as_deref() != Some(typed) {
+        return Vec::new();
+    }
+    model.looked_up_text = None;
+    let mut cmds = Vec::new();
+    while model.looked_up_text.is_none()
+        && let Some(text) = model.later_texts.pop_front()
+    {
+        cmds.extend(look_up_or_submit(model, text));
+    }
+    cmds
 }
 
 /// Sends a text to what waits for one.

@@ -443,6 +443,25 @@ fn a_file_that_is_mentioned_by_hand_is_looked_for_first() {
     }));
     assert_eq!(desk.model.queued, ["read src/a.rs and @src/nope.rs"]);
     assert!(desk.last_message_text().contains("this project has no file src/nope.rs: sent as words"));
+    // what is typed meanwhile goes behind it
+    let mut desk = TuiHarness::new();
+    desk.start_chat().take_commands();
+    desk.line("one @a.rs").line("two").line("three @b.rs").line("four");
+    let looked_up = |typed: &str| UiCommand::ask(LookupRequest::WithResources(typed.into()));
+    let found = |typed: &str| LookupResponse::Message {
+        typed: typed.into(),
+        text: Ok(typed.replace('@', "")),
+        missing_files: Vec::new(),
+    };
+    desk.model.popup = None;
+    assert!(desk.take_commands().contains(&looked_up("one @a.rs")));
+    let waiting = |desk: &TuiHarness| desk.model.find_run(&RunId::from("c1")).unwrap().outbox.clone();
+    assert!(waiting(&desk).is_empty());
+    desk.send_message(UiMessage::answered(found("one @a.rs")));
+    assert_eq!(desk.take_commands(), [looked_up("three @b.rs")]);
+    assert_eq!(waiting(&desk), ["one a.rs", "two"]);
+    desk.send_message(UiMessage::answered(found("three @b.rs")));
+    assert_eq!(waiting(&desk), ["one a.rs", "two", "three b.rs", "four"]);
     // a workflow's text is looked for, too
     let mut desk = TuiHarness::new();
     desk.workflow().line("see @a.rs");
