@@ -7,7 +7,6 @@ use crate::answer_fields::AnswerFields;
 use crate::dialog::{AnswerMeaning, DialogKind, DraftPurpose, QuestionDialog};
 use crate::model::UiModel;
 use crate::msg::{UiCommand, UiMessage};
-use crate::terminal;
 use crate::transcript::item::{ItemTone, TranscriptItem};
 use crate::update::update_model;
 use synthdev_domain::ids::Timestamp;
@@ -49,11 +48,11 @@ pub(super) fn answer_lines(dialog: &QuestionDialog) -> Vec<String> {
     numbered.map(|(at, answer)| format!("  {}. {}", answer_word(at, answer.letter), answer.label)).collect()
 }
 
-/// How many rows of the text are printed at once: with the answers below them they fit the terminal.
-pub(super) fn page_rows(dialog: &QuestionDialog) -> usize {
+/// How many rows of the text are printed at once: with the answers below them they fit a terminal of so many rows.
+pub(super) fn page_rows(dialog: &QuestionDialog, terminal_rows: usize) -> usize {
     const AROUND: usize = 3;
     const LEAST: usize = 8;
-    terminal::visible_rows().saturating_sub(AROUND + dialog.answers().len().min(LEAST)).max(LEAST)
+    terminal_rows.saturating_sub(AROUND + dialog.answers().len().min(LEAST)).max(LEAST)
 }
 
 /// The prompt: a word for what is typed, or the letters. What each means stands above it. `rest`: rows of the text that

@@ -101,7 +101,7 @@ impl RunTimes {
 }
 
 /// A time, and what of it was waiting.
-pub fn describe_time(whole_ms: u64, waited_ms: u64) -> String {
+fn describe_time(whole_ms: u64, waited_ms: u64) -> String {
     let whole = format_duration(whole_ms);
     if waited_ms < WORTH_MS {
         whole
