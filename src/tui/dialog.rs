@@ -264,6 +264,17 @@ impl QuestionDialog {
         self
     }
 
+    /// Esc leaves it open, for later.
+    pub fn escape_leaves_open(&self) -> bool {
+        let leaves_open = match &self.kind {
+            DialogKind::GoOn { suspends_run, .. } => *suspends_run,
+            DialogKind::Look { .. } => true,
+            DialogKind::Decide { .. } | DialogKind::Choose { .. } | DialogKind::Write { .. } => !self.in_chat,
+            _ => false,
+        };
+        leaves_open && self.draft.is_none()
+    }
+
     /// What Esc does, for the status line.
     pub fn escape_hint(&self) -> &'static str {
         match &self.kind {

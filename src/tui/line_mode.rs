@@ -330,10 +330,12 @@ impl LineModeSession {
         let word = text.split_whitespace().next().unwrap_or_default().trim_start_matches('/');
         if let Some(dialog) = self.model.dialogs.front() {
             let wants_text = dialog.draft.is_some();
-            let waits = !wants_text && dialog.escape_hint().contains("later");
             match word {
-                "later" if waits => return self.press_escape(),
+                "later" if dialog.escape_leaves_open() => return self.press_escape(),
                 "back" if wants_text => return self.press_escape(),
+                "later" if wants_text => {
+                    return self.warn("/back leaves what is typed; then /later leaves the question");
+                }
                 // Esc would answer the question itself
                 "later" => {
                     let escape = dialog.escape_hint().replacen("Esc", "/esc", 1);

@@ -70,8 +70,11 @@ fn borrow_variables(variables: &[(&'static str, String)]) -> Vec<(&'static str, 
 
 #[test]
 fn the_demo_through_pipes() {
-    let (text, code) =
-        run_piped(&["--linear", "demo"], &[], "y\nr\n/back\n/back\n/later\nr\nnot yet\nperhaps\ns\na\n\n");
+    let (text, code) = run_piped(
+        &["--linear", "demo"],
+        &[],
+        "y\nr\n/later\n/back\n/back\n/later\nr\nnot yet\nperhaps\ns\na\n\n",
+    );
     assert_eq!(code, Some(0), "{text}");
     assert!(!text.contains('\u{1b}'), "{text:?}");
     assert_in_order(
@@ -86,6 +89,7 @@ fn the_demo_through_pipes() {
             "  r. deny with a reason\n",
             "question: Allow coder to execute: execute_terminal?",
             "reason (optional): type it",
+            "/back leaves what is typed; then /later leaves the question",
             // the second one finds no reason to leave, and denies nothing
             "/back leaves a reason, a rule or a changed call: none of them is open",
             "this question cannot be left for later here: /esc denies",
@@ -319,10 +323,6 @@ fn a_long_question_in_a_terminal_is_printed_in_pages() {
     assert!(terminal.wait_end().contains("exit=0"));
 }
 
-#[test]
-fn it_is_for_the_screen_only() {
-    let (text, code) = run_piped(&["--linear", "workflows"], &[], "");
-    assert_eq!(code, Some(2), "{text}");
 /// What runs until it is stopped is no answer that the next line, or the end of the lines, has to wait for.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_command_in_the_background_holds_no_line_up() {
@@ -350,6 +350,10 @@ async fn a_command_in_the_background_holds_no_line_up() {
     );
 }
 
+#[test]
+fn it_is_for_the_screen_only() {
+    let (text, code) = run_piped(&["--linear", "workflows"], &[], "");
+    assert_eq!(code, Some(2), "{text}");
     assert!(text.contains("--linear is about the screen"), "{text}");
 }
 
