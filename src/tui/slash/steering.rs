@@ -98,7 +98,7 @@ pub const STEP: SteeringCommand = SteeringCommand {
 pub const STOP: SteeringCommand = SteeringCommand {
     name: "stop",
     usage: "[RUN | COMMAND]",
-    description: "cancel the running workflow, or stop a background command",
+    description: "cancel the running workflow, or stop a command",
     long_help: "Its history stays, and /undo restores the files. Name the id to cancel a waiting run, or \
         a run of another process. /stop c1 stops a command that an agent has left running; /agents and the agents pane \
         list these.",

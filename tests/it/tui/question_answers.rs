@@ -441,7 +441,7 @@ fn escape_beside_a_written_answer_says_what_it_does_then() {
 
 #[test]
 fn every_answer_is_on_screen_beside_a_tall_text() {
-    for height in 16..30 {
+    for height in 22..34 {
         let mut desk = desk(vec![]);
         desk.send_message(UiMessage::Paste((1..=8).map(|at| format!("line {at}\n")).collect()));
         desk.run_event("r1", command(20, "ls"));
