@@ -442,7 +442,7 @@ mod tests {
         questions::answer_with_line(&mut model, "cargo test --all", Timestamp(4));
         // another call is asked about anew
         let changed = asked(&mut model, &mut printer);
-        assert!(changed[0].ends_with("(changed)? (executes)"), "{changed:?}");
+        assert!(changed[0].ends_with("execute_terminal? (changed) (executes)"), "{changed:?}");
     }
 
     #[test]
