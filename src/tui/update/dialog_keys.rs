@@ -146,7 +146,7 @@ pub fn submit_written_answer(model: &mut UiModel) -> Option<Vec<UiCommand>> {
 }
 
 /// A text that was sent while a key was wanted answers nothing, and waits for no other question either. A letter that came
-/// too early is a text for nobody, whatever is asked.
+/// too early is no text at all, whatever is asked.
 pub fn refuse_words(model: &mut UiModel) -> bool {
     let text = model.composer.text();
     let Some(dialog) = model.dialogs.front_mut() else { return false };

@@ -238,19 +238,15 @@ fn the_screen_says_what_a_text_is_for() {
 /// Nothing is promised that the key does not do; the text gives way to what is.
 #[test]
 fn a_queued_text_names_the_key_that_takes_it_back_only_where_it_does() {
-    let check = |front: &str, columns: u16, expected: &str| {
+    let check = |columns: u16, expected: &str| {
         let mut desk = TuiHarness::new();
         desk.start_chat().line("and then the tests, please, all of them");
-        if front == "workflow" {
-            desk.workflow();
-        }
         let screen = desk.draw_screen(columns, 24);
-        assert!(screen.lines().any(|line| line.trim() == expected), "{front} {columns}: {screen}");
+        assert!(screen.lines().any(|line| line.trim() == expected), "{columns}: {screen}");
     };
-    check("chat", 120, "queued for coder: and then the tests, please, all of them · Up takes it back");
-    check("chat", 60, "queued for coder: and then the tests, … · Up takes it back");
-    check("chat", 40, "queued for coder: and then the t… · Up");
-    check("workflow", 80, "queued for coder: and then the tests, please, all of them");
+    check(120, "queued for coder: and then the tests, please, all of them · Up takes it back");
+    check(60, "queued for coder: and then the tests, … · Up takes it back");
+    check(40, "queued for coder: and then the t… · Up");
     // a conversation that is still opening has none to take back
     let mut desk = TuiHarness::new();
     desk.line("hello");

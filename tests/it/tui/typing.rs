@@ -559,6 +559,8 @@ fn a_command_shows_its_output_and_a_risky_one_asks_first() {
     }));
     assert!(desk.draw_screen(80, 24).contains("! removes files"));
     desk.take_commands();
+    // a letter would go to the text
+    desk.model.composer.set_text("");
     desk.advance_clock(1_000).keys("y");
     assert_eq!(desk.take_commands(), [UiCommand::ask(LookupRequest::Shell("rm -rf x".into(), true))]);
 }
