@@ -1,5 +1,5 @@
 //! Computes the cost of a model call from its tokens and price; the cost ledger of a run. An unknown price stays
-//! unknown; it is never guessed.
+//! unknown; it is never guessed. Which calls and attempts are charged: `engine/machine/cost_accounting.rs`.
 
 mod ledger_encoding;
 mod token_usage;

@@ -1,6 +1,6 @@
-//! The run lock, also called the claim: which process owns (drives) a run and may write its journal, one process at a
-//! time. It is not the project lock (`project_lock.rs`). A new run gets its first claim in `create_run` (`write.rs`), and
-//! each write checks it with `claim_holds` there.
+//! The run lock, also called the claim: which process owns a run, that is drives it and may write its journal, one
+//! process at a time. `process_liveness.rs` says whether the owner lives. It is not the project lock (`project_lock.rs`).
+//! A new run gets its first claim in `create_run` (`write.rs`), and each write checks it with `claim_holds` there.
 
 use rusqlite::{Connection, Transaction, params};
 

@@ -1,6 +1,6 @@
 //! Breakpoints are places where the user wants a run to stop and wait: before a state, before a tool call, or when so
 //! much is spent. This file stops the run there, before each state in step mode, and before model calls after an
-//! interrupt.
+//! interrupt. `continue_from_breakpoint.rs` lets it go on.
 
 use super::machine_core::MachineCore;
 use super::{PendingQuestion, RunEvent};

@@ -1,7 +1,8 @@
-//! Delegated tasks: items of loops, or a whole run, whose work sub-agents do (`agent: "@task"`).
+//! Delegated tasks, the tasks of sub-agents: items of loops, or a whole run, whose work they do (`agent: "@task"`).
 //!
 //! The machine emits the same effects, and marks each with its task; the driver decides where they run (`is_delegated` in
-//! `runtime/task_queue.rs`). A branch becomes a task in `spawn_branches.rs`. Approvals never go to a sub-agent.
+//! `runtime/task_queue.rs`), and `runtime/task_queue/broker.rs` has the queue. A branch becomes a task in
+//! `spawn_branches.rs`. Approvals never go to a sub-agent.
 
 use serde_json::{Map, Value};
 

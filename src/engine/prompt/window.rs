@@ -1,6 +1,7 @@
 //! Trims a conversation to the context window, the oldest messages first: finds where a prompt begins in it, so that the
 //! rest stays below the limit.
-//! Adds up stored lengths, so the messages that are left out are not read.
+//! Adds up stored lengths, so the messages that are left out are not read. What is still too long is shortened in
+//! `truncate.rs`; `"trim": "summarize"` is in `summary.rs`.
 //!
 //! A prompt keeps its beginning until it would pass the limit again: providers cache requests that begin alike.
 
