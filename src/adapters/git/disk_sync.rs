@@ -1,15 +1,20 @@
-//! Puts what was just written on the disk, so that it is there after a power cut: few files one by one, many with one
-//! call for their whole file system. Writes nothing itself.
+//! Puts what was just written on the disk, so that it is there after a power cut: few files each, by some threads, many
+//! with one call for their whole file system. Writes nothing itself.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
+use std::thread;
 
 use git2::{Oid, Repository};
 
 /// Above this, one call for the file system is cheaper, however much others have written to it.
 const FEW: usize = 100;
+/// Threads that wait for the disk at once.
+const AT_ONCE: usize = 8;
+/// Places for which a further thread is worth it.
+const FEWEST: usize = 3;
 
 /// Files below `root`, with the directories that name them. A file that is gone again is no error.
 ///
@@ -19,16 +24,32 @@ pub fn sync_files(root: &Path, files: &[PathBuf]) -> io::Result<()> {
     if files.len() > FEW && sync_file_system(root)? {
         return Ok(());
     }
-    let mut dirs = BTreeSet::new();
-    for file in files {
-        dirs.extend(file.parent().map(Path::to_owned));
-        let is_file = fs::symlink_metadata(file).is_ok_and(|meta| meta.is_file());
-        // one that its owner cannot read has no other way
-        if is_file && !sync_path(file)? && sync_file_system(root)? {
-            return Ok(());
-        }
+    let mut places: BTreeSet<&Path> = files.iter().filter_map(|file| file.parent()).collect();
+    let is_file = |file: &&Path| fs::symlink_metadata(file).is_ok_and(|meta| meta.is_file());
+    places.extend(files.iter().map(PathBuf::as_path).filter(is_file));
+    // one that its owner cannot read has no other way
+    if !sync_each(&places.into_iter().collect::<Vec<_>>())? {
+        sync_file_system(root)?;
     }
-    dirs.iter().try_for_each(|dir| sync_path(dir).map(drop))
+    Ok(())
+}
+
+/// By several threads: each waits for the disk, and the disk takes what waits together. `false`: one cannot be opened.
+fn sync_each(places: &[&Path]) -> io::Result<bool> {
+    let sync_some = |some: &[&Path]| {
+        some.iter().try_fold(true, |all, place| Ok::<_, io::Error>(sync_path(place)? && all))
+    };
+    let share = places.len().div_ceil(AT_ONCE).max(FEWEST);
+    let opened = thread::scope(|scope| {
+        let workers: Vec<_> = places.chunks(share).map(|some| scope.spawn(move || sync_some(some))).collect();
+        workers.into_iter().try_fold(true, |all, worker| {
+            let opened = worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+            Ok::<_, io::Error>(opened && all)
+        })
+    })?;
+    #[cfg(test)]
+    places.iter().for_each(|place| tests::on_synced(place, false));
+    Ok(opened)
 }
 
 /// Objects of a repository, with their directories; objects in packs are on disk already.
@@ -66,8 +87,6 @@ fn sync_path(place: &Path) -> io::Result<bool> {
     match File::open(place) {
         Ok(file) => {
             file.sync_all()?;
-            #[cfg(test)]
-            tests::on_synced(place, false);
             Ok(true)
         }
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(true),
