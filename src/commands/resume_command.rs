@@ -22,7 +22,6 @@ use synthdev_domain::ids::RunId;
 use synthdev_domain::journal::RunSummary;
 use synthdev_engine::steering::BreakpointSet;
 use synthdev_runtime::handle::RuntimeHandle;
-use synthdev_service::conversations::is_conversation;
 use synthdev_service::run_place::{RunOperation, RunPlace, RunPlaceError};
 use synthdev_service::run_resume::{
     self, AnswerPlan, ResumeDefinition, ResumeOptions, ResumeRequest, ResumeService, RunResumeError,
@@ -128,12 +127,8 @@ fn find_resumable_run(
 
 fn find_workflow_run(context: &StartContext, handle: &RuntimeHandle, id: &RunId) -> Result<RunSummary> {
     let run = handle.summary(id.as_str()).map_err(store_error)?;
-    if is_conversation(handle, &run) {
-        // of another project: the hint names that, too
-        let place = RunPlace::of_run(&run, &context.project.display().to_string());
-        place.check_project(&run.id, RunOperation::Reopen).map_err(place_error)?;
-        return Err(not_started(None, RunResumeError::Conversation(run.id)));
-    }
+    let here = context.project.display().to_string();
+    run_resume::check_no_conversation(handle, &run, &here).map_err(|error| not_started(None, error))?;
     Ok(run)
 }
 

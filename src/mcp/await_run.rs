@@ -17,6 +17,7 @@ use super::transport::ClientPresence;
 use synthdev_domain::ids::RunId;
 use synthdev_domain::journal::{OpenPause, RunStatus, RunSummary};
 use synthdev_domain::run_error::RunError;
+use synthdev_service::conversations::is_conversation;
 use synthdev_service::run_control::command_driven_run;
 use synthdev_service::run_events::{EventReceiver, RunEvent, RuntimeHandle};
 use synthdev_service::run_resume::ResumeToken;
@@ -157,14 +158,15 @@ pub(super) fn pending_actions(backend: &dyn McpBackend, run: &RunSummary) -> Vec
     if run.progress.status != RunStatus::Paused {
         return Vec::new();
     }
-    run.progress.pauses.iter().map(|pause| pending_action(backend, &run.id, pause)).collect()
+    run.progress.pauses.iter().map(|pause| pending_action(backend, run, pause)).collect()
 }
 
-fn pending_action(backend: &dyn McpBackend, run: &RunId, pause: &OpenPause) -> PendingAction {
-    let (handle, reminders) = (backend.handle(), backend.reminders());
+fn pending_action(backend: &dyn McpBackend, summary: &RunSummary, pause: &OpenPause) -> PendingAction {
+    let (handle, reminders, run) = (backend.handle(), backend.reminders(), &summary.id);
     let now = handle.now();
     let ttl_seconds = pause_timeouts::token_lifetime_seconds(pause, now);
-    let allowed = may_answer(pause, backend.remote_approvals());
+    // resuming refuses a conversation, so a token would be of no use
+    let allowed = may_answer(pause, backend.remote_approvals()) && !is_conversation(handle, summary);
     let good = |token: &ResumeToken| handle.is_token_valid(token);
     let key = || PauseKey { run: run.clone(), call: pause.call };
     let new = || {

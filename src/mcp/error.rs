@@ -5,6 +5,7 @@ use rmcp::ErrorData;
 use serde_json::{Value, json};
 
 use super::backend::McpBackendError;
+use synthdev_service::run_place::RunPlaceError;
 use synthdev_service::run_resume::{ResumeError, RunResumeError, TokenError};
 
 /// The text for an invalid token; existing clients match it.
@@ -71,6 +72,12 @@ pub(super) fn unknown_workflow_id(id: &str) -> McpCallError {
         format!("Unknown workflowId: {}", shorten_text(id)),
         json!({"type": "unknown_workflow"}),
     )
+}
+
+/// The type is that of an unknown run: a client can do as little with it.
+pub(super) fn run_of_other_project(error: &RunPlaceError) -> McpCallError {
+    let message = format!("{error}; a server of that project gives it");
+    invalid_request_error(message, json!({"type": "unknown_workflow"}))
 }
 
 /// What becomes of an answer that was not taken. `missing` are the required outputs that it lacks.

@@ -8,6 +8,7 @@ mod arguments;
 mod await_run;
 pub mod backend;
 mod calls;
+mod client_hints;
 mod error;
 mod http;
 mod llm_reply;

@@ -12,6 +12,7 @@ use super::error::shorten_text;
 use super::response::{self, PendingAction, RUNS};
 use super::timestamp::to_rfc3339;
 use synthdev_domain::journal::{RunQuery, RunStatus, RunSummary};
+use synthdev_service::conversations::is_conversation;
 use synthdev_service::run_list::find_runs;
 
 const WORKFLOWS: &str = "synthdev://workflows/";
@@ -68,9 +69,7 @@ pub(super) fn resource_templates() -> ListResourceTemplatesResult {
 
 pub(super) fn read_resource(backend: &dyn McpBackend, uri: &str) -> Result<ReadResourceResult, ErrorData> {
     let text = match (uri.strip_prefix(RUNS), uri.strip_prefix(WORKFLOWS)) {
-        (Some(id), _) => {
-            super::calls::find_run(backend, id).ok().map(|run| run_text(&run, backend.remote_approvals()))
-        }
+        (Some(id), _) => super::calls::find_run(backend, id).ok().map(|run| run_text(backend, &run)),
         (None, Some(name)) => definition_text(backend, name),
         (None, None) => None,
     };
@@ -90,14 +89,18 @@ fn definition_text(backend: &dyn McpBackend, name: &str) -> Option<String> {
 }
 
 /// Reading a resource gives no token.
-fn run_text(run: &RunSummary, remote_approvals: bool) -> String {
+fn run_text(backend: &dyn McpBackend, run: &RunSummary) -> String {
     let open = if run.progress.status == RunStatus::Paused { run.progress.pauses.as_slice() } else { &[] };
     let offers: Vec<PendingAction> = open
         .iter()
         .map(|pause| PendingAction { pause: pause.clone(), token: None, ttl_seconds: 0 })
         .collect();
     let mut told = response::run_status_json(run, &offers);
-    response::add_client_actions(run, remote_approvals, &mut told);
+    if is_conversation(backend.handle(), run) {
+        response::add_conversation_message(run, &mut told);
+    } else {
+        response::add_client_actions(run, backend.remote_approvals(), &mut told);
+    }
     told["input"] = json!(run.input);
     told["started"] = json!(to_rfc3339(run.started));
     told["updated"] = json!(to_rfc3339(run.progress.updated));

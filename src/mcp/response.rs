@@ -14,12 +14,14 @@ pub(super) use self::pending_actions::{
     ANSWER, PendingAction, action_json, add_client_actions, asked_party, may_answer,
 };
 pub(super) use self::plain_text::SUB_AGENTS;
+use super::client_hints::{IN_A_TERMINAL, to_tool_calls};
 use super::error::ToolResultError;
 use synthdev_domain::ids::Timestamp;
 use synthdev_domain::journal::{RunStatus, RunSummary};
 use synthdev_domain::project_lock::LockHolder;
 use synthdev_domain::run_error::RunError;
 use synthdev_service::delegated_work::delegated_calls::DelegatedCall;
+use synthdev_service::run_place::RunOperation;
 
 /// Where a run is found as a resource.
 pub(super) const RUNS: &str = "synthdev://runs/";
@@ -65,6 +67,18 @@ pub(super) fn client_directive(run: &RunSummary, open: &[DelegatedCall], now: Ti
     Some(Value::Object(fields))
 }
 
+/// Replaces what a run of a workflow is told to need: a conversation goes on where its user writes.
+pub(super) fn add_conversation_message(run: &RunSummary, told: &mut Value) {
+    let place = match run.progress.status {
+        RunStatus::Running => "in the process that has it open".to_owned(),
+        RunStatus::Paused | RunStatus::Interrupted => {
+            format!("at the screen, {IN_A_TERMINAL}synthdev {}", RunOperation::Reopen.command(&run.id))
+        }
+        RunStatus::Completed | RunStatus::Failed | RunStatus::Cancelled => return,
+    };
+    told["message"] = json!(format!("This is a conversation. Its user continues it {place}"));
+}
+
 /// Adds that the run continues when another one has ended.
 pub(super) fn add_lock_wait(told: &mut Value, other: &LockHolder) {
     told["waitsForFiles"] =
@@ -77,7 +91,7 @@ pub(super) fn add_lock_wait(told: &mut Value, other: &LockHolder) {
     }
 }
 
-/// A refused call, with its reason.
+/// A refused call, with its reason. Every refusal comes through here, so hints are put in terms of tools here only.
 pub(super) fn error_json(problem: ToolResultError) -> Value {
     let ToolResultError { code, title, detail, hint, extra_fields: more } = problem;
     let mut error = Map::new();
@@ -85,7 +99,7 @@ pub(super) fn error_json(problem: ToolResultError) -> Value {
     error.insert("title".to_owned(), json!(title));
     error.insert("detail".to_owned(), json!(detail));
     if let Some(hint) = hint {
-        error.insert("hint".to_owned(), json!(hint));
+        error.insert("hint".to_owned(), json!(to_tool_calls(&hint)));
     }
     error.extend(more.as_object().cloned().unwrap_or_default());
     json!({"status": "error", "success": false, "error": error})
@@ -164,8 +178,10 @@ fn add_failure_fields(run: &RunSummary, fields: &mut Map<String, Value>) {
     fields.insert("error".to_owned(), problem_json(run, &error));
     fields.insert("errors".to_owned(), json!(errors));
     if !run.progress.pauses.is_empty() {
-        let message =
-            format!("Retry the failed step with continue_workflow, or synthdev runs retry {}", run.id);
+        let message = format!(
+            "Retry the failed step with continue_workflow, or {IN_A_TERMINAL}synthdev runs retry {}",
+            run.id
+        );
         fields.insert("message".to_owned(), json!(message));
     }
 }

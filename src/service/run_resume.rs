@@ -88,6 +88,23 @@ pub fn check_resumable(
     Err(RunResumeError::RunningElsewhere { run, pid: handle.driver_pid(id) })
 }
 
+/// Whether a run goes on without its user, so that it is no conversation: there only the user says the next message. Of
+/// another project, the error names that.
+///
+/// # Errors
+/// It is a conversation.
+pub fn check_no_conversation(
+    handle: &RuntimeHandle,
+    run: &RunSummary,
+    project: &str,
+) -> Result<(), RunResumeError> {
+    if !is_conversation(handle, run) {
+        return Ok(());
+    }
+    RunPlace::of_run(run, project).check_project(&run.id, RunOperation::Reopen)?;
+    Err(RunResumeError::Conversation(run.id.clone()))
+}
+
 /// Whether a run that does not run can go on. `is_retryable`: it has a failed state that can be tried again.
 ///
 /// # Errors
@@ -116,12 +133,15 @@ pub fn check_failed(run: &RunId, status: RunStatus) -> Result<(), RunResumeError
 /// limits are passed. Its other pauses stay open. A run that was cut off or merely paused needs none of this.
 ///
 /// # Errors
-/// It needs something else, or cannot be read.
+/// It needs something else, is a conversation that its user does not continue, or cannot be read.
 pub fn continuation_answers(
     handle: &RuntimeHandle,
     run: &RunSummary,
     party: ContinuingParty,
 ) -> Result<Vec<(CallId, UserAnswer)>, RunResumeError> {
+    if party == ContinuingParty::Client {
+        check_no_conversation(handle, run, &run.project)?;
+    }
     let status = run.progress.status;
     let refused = || Err(RunResumeError::NotInterrupted { run: run.id.clone(), status });
     if matches!(status, RunStatus::Running | RunStatus::Completed | RunStatus::Cancelled) {
@@ -149,17 +169,27 @@ impl<'s> ResumeService<'s> {
         Self { handle, catalog, windows }
     }
 
-    /// The request to resume a run with, still without answers. A run that came from a file continues under the
-    /// approvals and with the models of this place. Changes nothing.
+    /// The request to resume a run with, still without answers. Where the user is present, the run continues under the
+    /// approvals of the present settings; a run that came from a file does so always, and with the models of this place.
+    /// Changes nothing.
     ///
     /// # Errors
-    /// There is no such definition, it has errors, or no model is set for a level that an agent of the run uses.
+    /// It is a conversation and its user is not present, there is no such definition, it has errors, or no model is set
+    /// for a level that an agent of the run uses.
     pub fn prepare(&self, run: &RunSummary, options: ResumeOptions) -> Result<ResumeRequest, RunResumeError> {
+        // here every front end comes through: a conversation that goes on alone asks the model again, and ends
+        if !options.user_present {
+            check_no_conversation(self.handle, run, &run.project)?;
+        }
         let policy = self.catalog.settings().approval_policy();
         let mut request = ResumeRequest {
             user_present: options.user_present,
             program: self.definition(run, options.definition)?,
-            approvals: options.approves_all.then(|| policy.clone().approving_all()),
+            approvals: match options.approves_all {
+                true => Some(policy.clone().approving_all()),
+                // what was allowed for a session ended with it, and what the settings deny today is denied
+                false => options.user_present.then(|| policy.clone()),
+            },
             ..ResumeRequest::default()
         };
         if run.origin.as_ref().is_some_and(RunOrigin::is_imported) {

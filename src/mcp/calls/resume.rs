@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::super::arguments::{ToolArguments, check_size, missing_arguments};
 use super::super::await_run::run_summary;
+use super::super::client_hints::IN_A_TERMINAL;
 use super::super::error::{McpCallError, NO_TOKEN, ToolResultError, from_token_error, invalid_request_error};
 use super::super::response::{ANSWER, action_json, may_answer};
 use super::tool_call::McpToolCall;
@@ -112,10 +113,12 @@ fn gather_results(mut given: JsonObject) -> JsonObject {
 fn refusal_reason(pause: &OpenPause, results: &Value, remote_approvals: bool) -> Option<McpCallError> {
     if !may_answer(pause, remote_approvals) {
         let detail = format!("state `{}` waits for the user: {}", pause.state, pause.message);
-        let hint =
-            "`synthdev resume` answers it; a server started with --remote-approvals lets clients do so";
+        // not a hint that names a tool: the answer has to come from the user
+        let hint = format!(
+            "{IN_A_TERMINAL}`synthdev resume` answers it; a server started with --remote-approvals lets clients do so"
+        );
         let problem = ToolResultError::new("not_permitted", "The user must decide this", detail);
-        return Some(problem.hint(Some(hint.to_owned())).into());
+        return Some(problem.hint(Some(hint)).into());
     }
     if pause.reason == PauseReason::Approval && results["decision"] == "always" {
         let detail = "a client allows or denies this one call";

@@ -5,13 +5,15 @@ use serde_json::Value;
 
 use super::super::await_run::{self, RequestClient};
 use super::super::backend::McpBackend;
-use super::super::error::{McpCallError, ToolResultError, unknown_workflow_id};
+use super::super::error::{McpCallError, ToolResultError, run_of_other_project, unknown_workflow_id};
 use super::super::response;
 use super::super::start_queue::StartTurn;
 use super::super::steps;
 use synthdev_domain::ids::RunId;
 use synthdev_domain::journal::{RunStatus, RunSummary};
+use synthdev_service::conversations::is_conversation;
 use synthdev_service::run_events::EventReceiver;
+use synthdev_service::run_place::{RunOperation, RunPlace};
 
 pub(crate) struct McpToolCall<'c> {
     pub(crate) backend: &'c dyn McpBackend,
@@ -67,9 +69,12 @@ impl McpToolCall<'_> {
 
 /// A run of this project, by its whole id.
 pub(crate) fn find_run(backend: &dyn McpBackend, id: &str) -> Result<RunSummary, McpCallError> {
-    let known = backend.handle().summary(id).ok();
-    let run = known.filter(|run| run.id.as_str() == id && run.project == backend.project());
-    run.ok_or_else(|| unknown_workflow_id(id))
+    let known = backend.handle().summary(id).ok().filter(|run| run.id.as_str() == id);
+    let run = known.ok_or_else(|| unknown_workflow_id(id))?;
+    RunPlace::of_run(&run, backend.project())
+        .check_project(&run.id, RunOperation::Resume)
+        .map_err(|error| run_of_other_project(&error))?;
+    Ok(run)
 }
 
 /// The present status of a run, with tokens for pauses that the client may answer, and its open model calls.
@@ -84,6 +89,9 @@ pub(super) fn status_json(backend: &dyn McpBackend, run: &RunSummary) -> Value {
     }
     let mut told = delegated_tasks(backend, run)
         .unwrap_or_else(|| response::run_status_json(run, &await_run::pending_actions(backend, run)));
+    if is_conversation(backend.handle(), run) {
+        response::add_conversation_message(run, &mut told);
+    }
     if let Some(other) =
         backend.handle().awaited_lock_holder(&run.id).filter(|_| run.progress.status == RunStatus::Running)
     {

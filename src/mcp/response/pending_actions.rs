@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
+use super::super::client_hints::IN_A_TERMINAL;
 use super::super::timestamp::to_rfc3339;
 use synthdev_domain::journal::{OpenPause, PauseReason, RunStatus, RunSummary};
 use synthdev_service::run_resume::ResumeToken;
@@ -80,8 +81,10 @@ pub(super) fn add_action_fields(run: &RunSummary, offers: &[PendingAction], fiel
     if let Some(first) = answerable.first().and_then(Value::as_object) {
         fields.extend(first.clone());
     } else {
-        let message =
-            format!("The user must decide before the workflow continues: synthdev resume {}", run.id);
+        let message = format!(
+            "The user must decide before the workflow continues, {IN_A_TERMINAL}synthdev resume {}",
+            run.id
+        );
         fields.insert("message".to_owned(), json!(message));
     }
     if answerable.len() > 1 {

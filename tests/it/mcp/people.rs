@@ -75,6 +75,8 @@ fn what_a_person_must_decide_is_not_for_clients_unless_they_may() {
         let refused =
             client.call_tool("resume_workflow", json!({"resumeToken": token(&told), "results": yes}));
         assert_eq!(refused["error"]["type"], "not_permitted", "{refused}");
+        let hint = refused["error"]["hint"].as_str().unwrap();
+        assert!(hint.starts_with("in a terminal: `synthdev resume`"), "{refused}");
         if name == "shell" {
             let always = json!({"resumeToken": token(&told), "results": {"decision": "always"}});
             assert_eq!(trusted.call_tool("resume_workflow", always)["error"]["type"], "not_permitted");

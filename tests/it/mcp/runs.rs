@@ -1,11 +1,15 @@
 //! Looking after runs: status, cancelling, progress, lists, resources.
 
+use std::io::{BufRead, BufReader, Write};
+use std::process::Stdio;
+
 use serde_json::{Value, json};
 
 use super::super::cli::world::{World, wait_for};
 use super::client::Client;
 use super::flows::{quick_workflow, slow_workflow, three_requests_workflow, ticket_workflow, world};
 use super::pausing::token;
+use crate::support::model_server::{Behaviour, ModelServer};
 
 #[test]
 fn a_run_that_works_and_one_that_waits_are_cancelled() {
@@ -132,6 +136,10 @@ fn runs_of_other_projects_are_none_of_this_servers() {
     assert_eq!(error["data"]["type"], "token_unknown");
     let error = stranger.call_refusal("get_workflow_status", json!({"workflowId": told["workflowId"]}));
     assert_eq!(error["data"]["type"], "unknown_workflow");
+    let belongs = format!("run {} belongs to ", told["workflowId"].as_str().unwrap());
+    assert!(error["message"].as_str().unwrap().starts_with(&belongs), "{error}");
+    let error = stranger.call_refusal("get_workflow_status", json!({"workflowId": "x"}));
+    assert_eq!(error["message"], "Unknown workflowId: x");
     assert_eq!(stranger.call_tool("list_runs", json!({}))["runs"], json!([]));
     stranger.close_client();
     client.close_client();
@@ -150,4 +158,48 @@ fn a_project_that_nobody_trusted_offers_nothing_of_its_own_and_says_so() {
     let mut client = Client::open_with(&world, &["--trust"]);
     assert_eq!(client.call_tool("quick", json!({}))["status"], "completed");
     client.close_client();
+}
+
+/// A session in lines with one message; it is killed once the model has answered, or its user leaves it.
+fn talk(world: &World, is_cut_off: bool) {
+    let mut command = world.command(&["--linear"]);
+    let mut session = command.stdin(Stdio::piped()).spawn().unwrap();
+    writeln!(session.stdin.as_mut().unwrap(), "who are you?").unwrap();
+    let mut lines = BufReader::new(session.stdout.take().unwrap()).lines().map_while(Result::ok);
+    if is_cut_off {
+        assert!(lines.any(|line| line.contains("I am one.")), "the model answers");
+        session.kill().unwrap();
+    } else {
+        writeln!(session.stdin.as_mut().unwrap(), "/exit").unwrap();
+        lines.for_each(drop);
+    }
+    session.wait().unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_conversation_is_continued_by_its_user_alone() {
+    for (is_cut_off, status) in [(true, "interrupted"), (false, "paused")] {
+        let server =
+            ModelServer::start_server(vec![Behaviour::text("I am one.\n"), Behaviour::text("Two.")]).await;
+        let mut world = world(&[quick_workflow()]);
+        world.set_variable("SYNTHDEV_BASE_URL", &server.base_url);
+        world.set_variable("SYNTHDEV_BASE_MODEL", "mock-1");
+        world.set_variable("SYNTHDEV_API_KEY", "sk-test");
+        talk(&world, is_cut_off);
+        let mut client = Client::open_client(&world);
+        let run = client.call_tool("list_runs", json!({"workflow": "chat"}))["runs"][0].clone();
+        assert_eq!(run["status"], status, "{run}");
+        let id = json!({"workflowId": run["workflowId"]});
+        let reopen = format!("in a terminal: synthdev --resume {}", run["workflowId"].as_str().unwrap());
+        let told = client.call_tool("get_workflow_status", id.clone());
+        assert!(told["message"].as_str().unwrap().ends_with(&reopen), "{told}");
+        assert!(told["resumeToken"].is_null(), "{told}");
+        let refused = client.call_tool("continue_workflow", id.clone());
+        assert!(refused["error"]["detail"].as_str().unwrap().contains("is a conversation"), "{refused}");
+        assert_eq!(refused["error"]["hint"], json!(reopen), "{refused}");
+        assert_eq!(client.call_tool("pause_workflow", id.clone())["error"]["type"], "not_paused");
+        assert_eq!(client.call_tool("get_workflow_status", id)["status"], status);
+        assert_eq!(server.requests().len(), 1, "the model was not asked again");
+        client.close_client();
+    }
 }

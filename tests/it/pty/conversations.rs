@@ -66,6 +66,28 @@ impl ChatHome {
 const TWO: &[&str] = &["I am one.", "I am two."];
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_was_allowed_for_a_session_asks_again_in_the_next_one() {
+    let command =
+        |text: &str| Behaviour::calls(&[("c1", "execute_terminal", &format!("{{\"command\":\"{text}\"}}"))]);
+    let answers = vec![command("echo one"), Behaviour::text("One is done."), command("echo two")];
+    let answers = answers.into_iter().chain([Behaviour::text("Two is done.")]).collect();
+    let server = ModelServer::start_server(answers).await;
+    let home = ChatHome { server, home: Arc::new(crate::support::temporary::temp_directory()) };
+    let rounds: [(&[&str], &str, &str, &str); 2] =
+        [(&[], "first\r", "s", "One is done."), (&["--continue"], "second\r", "n", "Two is done.")];
+    for (arguments, message, key, answer) in rounds {
+        let mut terminal = home.start(arguments);
+        terminal.wait_for("message, or / for commands");
+        terminal.press_keys(message);
+        terminal.wait_for("Allow coder to execute: execute_terminal?");
+        terminal.press_keys(key);
+        terminal.wait_for_answer(answer);
+        terminal.press_keys("/exit\r");
+        assert!(terminal.wait_end().contains("exit=0"));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_conversation_that_was_left_goes_on() {
     let home = ChatHome::with_answers(TWO).await;
     let mut terminal = home.talk("who are you?", "I am one.");
