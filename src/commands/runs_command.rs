@@ -140,9 +140,7 @@ pub(crate) fn run_snapshot_subcommand(context: &StartContext, command: SnapshotS
             diff
         }
         SnapshotSubcommand::Restore { id, yes } => return restore_snapshot(&service, &id, yes),
-        SnapshotSubcommand::Delete { id } => {
-            format!("snapshot {} was deleted", service.delete(&id).map_err(refused)?.id)
-        }
+        SnapshotSubcommand::Delete { id, yes } => return delete_snapshot(&service, &id, yes),
     };
     print_text(text.trim_end())?;
     Ok(exit::COMPLETED)
@@ -194,6 +192,22 @@ fn restore_without_question(service: &SnapshotService<'_>, id: &str) -> Result<u
     } else {
         snapshots::restored_text(&done)
     })?;
+    Ok(exit::COMPLETED)
+}
+
+/// At a terminal it asks; elsewhere `--yes` is needed. A deleted snapshot does not come back.
+fn delete_snapshot(service: &SnapshotService<'_>, id: &str, yes: bool) -> Result<u8> {
+    let info = service.find(id).map_err(refused)?;
+    if !yes {
+        print_stderr(snapshots::snapshot_lines(std::slice::from_ref(&info)).trim_end());
+        let question = "delete this snapshot for good? The files of the project stay as they are.";
+        if !isolation::ask_confirmation(question).context("not deleted")? {
+            print_stderr("nothing was deleted");
+            return Ok(exit::CANCELLED);
+        }
+    }
+    let deleted = service.delete(info.id.as_str()).map_err(refused)?;
+    print_text(&format!("snapshot {} was deleted", deleted.id))?;
     Ok(exit::COMPLETED)
 }
 

@@ -14,6 +14,9 @@ pub use pages::{ListErrorSlot, RunPages};
 pub use synthdev_runtime::search::{SearchMatch, SearchSnippet, SearchTextKind};
 pub use word_search::{FoundRun, FoundRuns, WordSearch, find_runs_by_words};
 
+/// What a search says that finds nothing.
+pub const NOTHING_FOUND: &str = "nothing found";
+
 /// Why nothing is listed. Options are named as on the command line.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum RunListError {

@@ -30,7 +30,8 @@ pub use project::{
 };
 pub use runs::{
     ActionPreview, FileWorkKind, FileWorkWatch, ResumableRuns, RunFilter, RunListPurpose, RunRequest,
-    RunResponse, RunStepList, SearchHitLine, SnapshotOperation, TimeTravelOutcome, TimeTravelRequest,
+    RunResponse, RunStepList, SearchHitLine, SearchHitPage, SnapshotOperation, TimeTravelOutcome,
+    TimeTravelRequest,
 };
 pub use setup::{SetupModel, SetupRequest, SetupResponse, SetupServer};
 pub use start::{PendingStart, StartPreparation, StartRequest, StartResponse};

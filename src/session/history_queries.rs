@@ -4,7 +4,6 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::error_text::to_slash_commands;
 use super::past_runs::{list_error_text, store_error_text, with_hint};
 use super::ui_settings::{declared_agents, load_definition, run_agents};
 use crate::run_exporter::RunExporter;
@@ -242,8 +241,7 @@ impl TuiHistoryReader {
     }
 
     fn explain_step(&self, run: &RunId, step: u32) -> Result<HistoryText, String> {
-        let text = explain_step_text(self.handle(), run, step)
-            .map_err(|error| to_slash_commands(&store_error_text(&error)))?;
+        let text = explain_step_text(self.handle(), run, step).map_err(|error| store_error_text(&error))?;
         let items = vec![TranscriptItem::Block(TranscriptBlock::new(ItemTone::Plain, "", &text))];
         Ok(HistoryText { title: format!("why step {step}"), items, step: None })
     }

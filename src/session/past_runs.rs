@@ -18,10 +18,8 @@ use synthdev_service::run_control::{self, ControlAction};
 use synthdev_service::run_list::{self, RunListError, SearchMatch, SearchTextKind};
 use synthdev_service::run_place::RunOperation;
 use synthdev_service::run_reports::{self, ModelCallSelector};
-use synthdev_service::run_resume::{
-    self, ContinuingParty, ResumeError, ResumeOptions, ResumeService, RunResumeError,
-};
-use synthdev_service::session::{ResumableRuns, RunFilter, SearchHitLine};
+use synthdev_service::run_resume::{self, ContinuingParty, ResumeOptions, ResumeService, RunResumeError};
+use synthdev_service::session::{ResumableRuns, RunFilter, SearchHitLine, SearchHitPage};
 use synthdev_tui::past_run::PastRun;
 use synthdev_tui::update::past_run::{PastRunBuilder, from_preview};
 
@@ -62,7 +60,7 @@ fn list_query(here: &str, filter: RunFilter) -> RunQuery {
 }
 
 pub(crate) fn list_error_text(error: &RunListError) -> String {
-    with_hint(&error.to_string(), error.hint().as_deref())
+    to_slash_commands(&with_hint(&error.to_string(), error.hint().as_deref()))
 }
 
 /// The past of a run that can be resumed here.
@@ -169,15 +167,7 @@ pub(crate) fn resume_run(
 
 /// Why a run is not resumed, with what to do on the screen.
 fn resume_error_text(error: &RunResumeError) -> String {
-    let back = |run: &RunId| {
-        format!("/rewind {run} goes back to one of its steps, /fork {run} makes a new run from there")
-    };
-    let hint = match error {
-        RunResumeError::Over { run, .. } => Some(back(run)),
-        RunResumeError::Resume(ResumeError::Over { run, .. }) => Some(back(run)),
-        error => error.hint(),
-    };
-    to_slash_commands(&with_hint(&error.to_string(), hint.as_deref()))
+    to_slash_commands(&with_hint(&error.to_string(), error.hint().as_deref()))
 }
 
 /// The last request of a run with its answer.
@@ -197,10 +187,12 @@ const HITS: usize = 20;
 /// Characters around the words.
 const WIDTH: usize = 72;
 
-pub(crate) fn search_history(handle: &RuntimeHandle, words: &str) -> Result<Vec<SearchHitLine>, String> {
-    let query = SearchQuery { text: words.to_owned(), limit: HITS, ..SearchQuery::default() };
+pub(crate) fn search_history(handle: &RuntimeHandle, words: &str) -> Result<SearchHitPage, String> {
+    // one more than is shown tells whether there are more
+    let query = SearchQuery { text: words.to_owned(), limit: HITS + 1, ..SearchQuery::default() };
     let found = run_list::search_texts(handle, &query, WIDTH).map_err(|error| list_error_text(&error))?;
-    Ok(found.into_iter().map(hit_line).collect())
+    let has_more = found.len() > HITS;
+    Ok(SearchHitPage { lines: found.into_iter().take(HITS).map(hit_line).collect(), has_more })
 }
 
 fn hit_line(hit: SearchMatch) -> SearchHitLine {
@@ -225,4 +217,25 @@ pub fn skip_used_replies(wired: &WiredRuntime, run: &RunId) -> anyhow::Result<()
     let used = run_resume::count_used_replies(&wired.handle, run).map_err(store_error)?;
     used.iter().for_each(|(agent, replies)| script.skip_replies(agent, *replies));
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use synthdev_domain::journal::RunStatus;
+
+    #[test]
+    fn a_run_that_is_not_resumed_says_what_to_type_on_the_screen() {
+        let run = || RunId::from("r1");
+        let back = "/rewind r1 goes back to one of its steps, /fork r1 makes a new run from there";
+        let rows = [
+            (RunResumeError::Over { run: run(), status: RunStatus::Completed }, back),
+            (RunResumeError::NotFailed { run: run(), status: RunStatus::Completed }, back),
+            (RunResumeError::NotFailed { run: run(), status: RunStatus::Paused }, "/resume r1"),
+            (RunResumeError::NotFailed { run: run(), status: RunStatus::Running }, "look at it: /history"),
+        ];
+        for (error, hint) in rows {
+            assert_eq!(resume_error_text(&error), format!("{error}\nhint: {hint}"));
+        }
+    }
 }

@@ -122,7 +122,7 @@ impl TuiBackend {
         let clock = handle.clone();
         answer_blocking(
             move || past_runs::search_history(&handle, &words),
-            move |lines| RunResponse::Found { search_words, lines, at: clock.now() },
+            move |hits| RunResponse::Found { search_words, hits, at: clock.now() },
         )
     }
 

@@ -35,13 +35,13 @@ pub(crate) fn run_snapshot_command(
             service.delete(&id).map(|info| format!("snapshot {} was deleted", info.id))
         }
     };
-    text.map(|text| to_slash_commands(&text)).map_err(|error| to_slash_commands(&error_text(&error)))
+    text.map(|text| to_slash_commands(&text)).map_err(|error| error_text(&error))
 }
 
 /// What a restore will do, as the command line says it.
 pub(crate) fn plan_restore(wired: &WiredRuntime, id: &str) -> Result<ActionPreview, String> {
     let service = SnapshotService::new(&wired.handle, Arc::clone(&wired.ports.snapshots));
-    let plan = service.plan_restore(id).map_err(|error| to_slash_commands(&error_text(&error)))?;
+    let plan = service.plan_restore(id).map_err(|error| error_text(&error))?;
     let (id, text) = (plan.info.id.to_string(), snapshots::restore_plan_text(&plan));
     let title = format!("Restore snapshot {id}?");
     if plan.is_empty() {
@@ -53,5 +53,20 @@ pub(crate) fn plan_restore(wired: &WiredRuntime, id: &str) -> Result<ActionPrevi
 }
 
 fn error_text(error: &ProjectSnapshotError) -> String {
-    with_hint(&error.to_string(), error.hint())
+    to_slash_commands(&with_hint(&error.to_string(), error.hint()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use synthdev_ports::snapshot::SnapshotError;
+
+    #[test]
+    fn an_error_names_commands_of_the_screen() {
+        let error = SnapshotError {
+            message: "there is no snapshot `zz`".to_owned(),
+            hint: Some("synthdev snapshot list shows them".to_owned()),
+        };
+        assert_eq!(error_text(&error.into()), "there is no snapshot `zz`\nhint: /snapshot list shows them");
+    }
 }

@@ -45,8 +45,7 @@ pub(crate) fn explain_step(
     step: u32,
 ) -> Result<String, String> {
     let summary = find_run(handle, home, run, |_| true)?;
-    let why = explain_step_text(handle, &summary.id, step)
-        .map_err(|error| to_slash_commands(&store_error_text(&error)))?;
+    let why = explain_step_text(handle, &summary.id, step).map_err(|error| store_error_text(&error))?;
     Ok(format!("{} {}\n{why}", summary.workflow, summary.id))
 }
 

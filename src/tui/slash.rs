@@ -197,7 +197,7 @@ mod tests {
         check("/why", Ok(SlashAction::Why { run: None, step: None }));
         check("/why ab 3", Ok(SlashAction::Why { run: Some("ab".into()), step: Some(3) }));
         check("/why 3 x", Err("/why takes a run and a step, not `x`".into()));
-        check("/search", Err("/search needs words to look for".into()));
+        check("/search", Err("nothing to look for: name a word".into()));
         check("/help /wf", Ok(SlashAction::Help(Some("wf".into()))));
         check("/snapshot", Ok(SlashAction::Snapshot(SnapshotOperation::List)));
         check(

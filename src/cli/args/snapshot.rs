@@ -46,5 +46,8 @@ pub enum SnapshotSubcommand {
     Delete {
         /// Its id, or a prefix of it
         id: String,
+        /// Do not ask
+        #[arg(long)]
+        yes: bool,
     },
 }

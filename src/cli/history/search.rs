@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use crate::json_output;
 use crate::output::{TerminalSafeWriter, safe_name, terminal_safe, time_text};
-use synthdev_service::run_list::{SearchMatch, SearchSnippet, SearchTextKind};
+use synthdev_service::run_list::{NOTHING_FOUND, SearchMatch, SearchSnippet, SearchTextKind};
 
 /// Characters of a snippet.
 pub const WIDTH: usize = 76;
@@ -32,7 +32,7 @@ pub fn write_hits(
         return json_output::write_pretty_json(found, out);
     }
     if found.is_empty() {
-        return writeln!(out, "nothing found");
+        return writeln!(out, "{NOTHING_FOUND}");
     }
     for hit in found {
         let place = format!(

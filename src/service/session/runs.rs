@@ -88,7 +88,7 @@ pub enum RunResponse {
     },
     Found {
         search_words: String,
-        lines: Result<Vec<SearchHitLine>, String>,
+        hits: Result<SearchHitPage, String>,
         at: Timestamp,
     },
     Resumed {
@@ -164,6 +164,14 @@ pub enum RunListPurpose {
     Names,
     /// `/pending`: what each of them waits for.
     Pending,
+}
+
+/// What `/search` found, the newest first.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SearchHitPage {
+    pub lines: Vec<SearchHitLine>,
+    /// There are older ones, too.
+    pub has_more: bool,
 }
 
 /// An occurrence of the words of `/search`.

@@ -8,8 +8,9 @@ use crate::history_browser::RunRow;
 use crate::text::{display_width, fit_to_columns, format_dollars, format_thousands, one_line};
 use synthdev_domain::ids::Timestamp;
 use synthdev_domain::journal::{OpenPause, PauseReason, RunStatus, RunSummary};
+use synthdev_service::run_list::NOTHING_FOUND;
 use synthdev_service::run_place::RunPlace;
-use synthdev_service::session::{RunStepList, SearchHitLine};
+use synthdev_service::session::{RunStepList, SearchHitLine, SearchHitPage};
 
 /// `just now`, `5 min ago`, `3 h ago`, `2 days ago`. A clock that was set back counts as no time.
 pub fn format_age(then: Timestamp, now: Timestamp) -> String {
@@ -199,16 +200,21 @@ fn expected_answer(pause: &OpenPause) -> &'static str {
 }
 
 /// Two lines a hit: its position, and its text.
-pub fn search_hits_text(lines: &[SearchHitLine], now: Timestamp) -> String {
+pub fn search_hits_text(hits: &SearchHitPage, now: Timestamp) -> String {
+    let SearchHitPage { lines, has_more } = hits;
     if lines.is_empty() {
-        return "nothing".to_owned();
+        return NOTHING_FOUND.to_owned();
     }
     let line = |hit: &SearchHitLine| {
         let when = format_age(hit.at, now);
         let place = format!("{}  {}  {when}  {}", hit.run, one_line(&hit.workflow), one_line(&hit.location));
         format!("{place}\n    {}", one_line(&hit.text))
     };
-    lines.iter().map(line).collect::<Vec<_>>().join("\n")
+    let more = format!(
+        "the newest {}, there are more: add words, or `synthdev runs search WORDS --limit 0` lists all",
+        lines.len()
+    );
+    lines.iter().map(line).chain(has_more.then_some(more)).collect::<Vec<_>>().join("\n")
 }
 
 /// The steps of a run, and how to rewind to one.

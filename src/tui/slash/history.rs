@@ -4,7 +4,7 @@ use super::arguments::{self, split_word, strip_quotes};
 use super::command::{SlashAction, SlashArgument, SlashCommand};
 use super::simple_arguments::optional_name;
 use super::snapshots;
-use synthdev_service::run_list::parse_status;
+use synthdev_service::run_list::{RunListError, parse_status};
 use synthdev_service::session::TimeTravelRequest;
 
 pub(super) const RUNS: SlashCommand = SlashCommand {
@@ -39,7 +39,7 @@ pub(super) const SEARCH: SlashCommand = SlashCommand {
         as a prefix.",
     argument: SlashArgument::None,
     parse_arguments: |rest| match rest {
-        "" => Err("/search needs words to look for".to_owned()),
+        "" => Err(RunListError::NoWord.to_string()),
         words => Ok(SlashAction::Search(words.to_owned())),
     },
 };

@@ -20,11 +20,11 @@ pub(super) fn on_response(model: &mut UiModel, response: RunResponse) -> Vec<UiC
             return history::on_list(model, list_purpose, list, at);
         }
         RunResponse::Resumable { list, at } => return resume_picker::on_resumable(model, list, at),
-        RunResponse::Found { search_words: words, lines: Ok(lines), at } => {
+        RunResponse::Found { search_words: words, hits: Ok(hits), at } => {
             let title = format!("Found: {words}");
-            model.add_item(TranscriptItem::report_item(&title, &report::search_hits_text(&lines, at)));
+            model.add_item(TranscriptItem::report_item(&title, &report::search_hits_text(&hits, at)));
         }
-        RunResponse::Found { lines: Err(reason), .. } => {
+        RunResponse::Found { hits: Err(reason), .. } => {
             show_error(model, "Nothing could be searched", &reason);
         }
         RunResponse::Resumed { run, result: Ok(()) } => return resuming::release_held_commands(model, &run),

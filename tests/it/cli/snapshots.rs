@@ -77,7 +77,7 @@ fn create_list_show_diff_restore_and_delete() {
     assert!(!world.project().join("gone.txt").exists());
 
     let before = snapshot_ids(&world);
-    assert!(world.run_program(&["snapshot", "delete", &id]).code(0).stdout.contains(&id));
+    assert!(world.run_program(&["snapshot", "delete", &id, "--yes"]).code(0).stdout.contains(&id));
     assert_eq!(snapshot_ids(&world).len(), before.len() - 1);
     world.run_program(&["snapshot", "show", &id]).code(2);
 }
@@ -96,6 +96,23 @@ fn a_restore_asks_and_without_anybody_to_ask_it_refuses() {
         assert_eq!((refused.stdout.as_str(), world.read_file("edited.txt").as_str()), ("", "after\n"));
     }
     assert_eq!(snapshot_ids(&world).len(), 1, "no safety snapshot for what was not done");
+}
+
+#[test]
+fn a_deletion_asks_and_where_no_question_can_be_answered_it_refuses() {
+    let world = world();
+    world.run_program(&["snapshot", "create", "keep me"]).code(0);
+    let ids = snapshot_ids(&world);
+    for input in ["", "y\n"] {
+        let refused = world.run_with(&["snapshot", "delete", &ids[0]], input).code(2);
+        for part in [ids[0].as_str(), "keep me", "no terminal is attached", "--yes"] {
+            assert!(refused.stderr.contains(part), "no `{part}` in\n{}", refused.stderr);
+        }
+        assert_eq!((refused.stdout.as_str(), snapshot_ids(&world)), ("", ids.clone()));
+    }
+    let done = world.run_program(&["snapshot", "delete", &ids[0][..10], "--yes"]).code(0);
+    assert_eq!(done.stdout, format!("snapshot {} was deleted\n", ids[0]));
+    assert_eq!(snapshot_ids(&world), Vec::<String>::new());
 }
 
 #[test]

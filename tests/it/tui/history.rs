@@ -8,7 +8,8 @@ use synthdev::runtime::preview::RunPreview;
 use synthdev::service::conversations::ConversationSummaryLine;
 use synthdev::service::session::{
     ActionPreview, DefinitionRequest, ResumableRuns, RunFilter, RunListPurpose, RunRequest, RunResponse,
-    RunStepList, SearchHitLine, SessionRequest, StartRequest, TimeTravelOutcome, TimeTravelRequest,
+    RunStepList, SearchHitLine, SearchHitPage, SessionRequest, StartRequest, TimeTravelOutcome,
+    TimeTravelRequest,
 };
 use synthdev::tui::display::{DisplayRequest, DisplayResponse};
 use synthdev::tui::past_run::{PastRun, SHOWN};
@@ -977,9 +978,20 @@ fn lists_of_the_past() {
         location: "message of m-base".into(),
         text: "… the parser reads\x1b[2J tokens …".into(),
     };
-    let found =
-        RunResponse::Found { search_words: "parser".into(), lines: Ok(vec![hit]), at: Timestamp(10 * HOUR) };
-    desk.send_message(UiMessage::answered(found)).check_frames("history");
+    let found = |lines: &[SearchHitLine], has_more: bool| RunResponse::Found {
+        search_words: "parser".into(),
+        hits: Ok(SearchHitPage { lines: lines.to_vec(), has_more }),
+        at: Timestamp(10 * HOUR),
+    };
+    let hits = [hit];
+    desk.send_message(UiMessage::answered(found(&hits, false))).check_frames("history");
+    for (lines, has_more, told) in
+        [(&hits[..], true, "the newest 1, there are more: add words"), (&[], false, "nothing found")]
+    {
+        desk.send_message(UiMessage::answered(found(lines, has_more)));
+        let screen = desk.draw_screen(100, 30);
+        assert!(screen.contains(told), "no `{told}` in\n{screen}");
+    }
     let filter = RunFilter {
         this_project_only: false,
         statuses: vec![RunStatus::Failed, RunStatus::Paused],

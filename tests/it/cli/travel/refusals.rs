@@ -98,7 +98,7 @@ fn files_go_back_only_where_the_run_worked() {
 fn a_missing_snapshot_is_said_and_needs_keep_files() {
     let past = Past::new();
     let files = past.steps(&past.run)[3]["files"].as_str().unwrap().to_owned();
-    past.run_program(&["snapshot", "delete", &files]).code(0);
+    past.run_program(&["snapshot", "delete", &files, "--yes"]).code(0);
     let (tree, run) = (past.tree(), past.run.as_str());
     for arguments in
         [&["rewind", run, "--to", "4", "--yes"][..], &["fork", run, "--at", "4", "--restore-files", "--yes"]]
