@@ -126,10 +126,14 @@
 //! | where an answer is cut | `adapters/providers/reply_guard.rs` |
 //! | how ignore files are read | `adapters/ignore_files.rs` |
 //! | what a repository may open outside of itself | `adapters/{repository_bounds,git_entries}.rs`, `adapters/git/open_repository.rs` |
+//! | what is no regular file among the objects of a repository | `adapters/git/object_directories.rs` |
+//! | snapshots and restored files that reach the disk | `adapters/git/disk_sync.rs` |
 //! | where a path leads through its links | `adapters/link_walk.rs` |
 //! | the protocols of model servers | `adapters/providers/{openai,responses,anthropic}/` |
 //! | recordings of model calls (cassettes) | `adapters/providers/recording/{recorder,player,matcher}.rs`, their format: `adapters/providers/recording/format.rs`; `--record` and `--replay`: `commands/recordings.rs`; recordings of tests: `commands/recorded_tests.rs` |
+//! | a recording that is hidden from the file tools and snapshots of its run | `adapters/hidden_recording.rs` |
 //! | the words for an event of a run, on the screen, the command line and in MCP | `service/event_description.rs` |
+//! | commands in errors and hints: as slash commands, as tools of MCP | `session/error_text.rs`, `mcp/client_hints.rs` |
 //! | `simulate`, `test` and their files | `language/test_file/`, `runtime/simulation.rs`, `service/workflow_tests/` |
 //! | snapshots and undo | `adapters/git/` |
 //! | what is kept of a run | `runtime/journal.rs`, `adapters/sqlite/` |
