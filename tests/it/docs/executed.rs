@@ -46,18 +46,24 @@ struct Line {
     scene: Scene,
     /// A yes to what it asks on a terminal.
     yes: bool,
+    /// What it leaves is no scene for the next line.
+    changes: bool,
     code: i32,
     /// A part of what it prints.
     says: &'static str,
 }
 
 const fn line(text: &'static str, scene: Scene, says: &'static str) -> Line {
-    Line { text, scene, yes: false, code: 0, says }
+    Line { text, scene, yes: false, changes: false, code: 0, says }
 }
 
 impl Line {
     const fn asks(self) -> Self {
         Self { yes: true, ..self }
+    }
+
+    const fn changes(self) -> Self {
+        Self { changes: true, ..self }
     }
 
     const fn code(self, code: i32) -> Self {
@@ -83,9 +89,10 @@ const LINES: &[Line] = &[
     line("synthdev resume RUN --budget +1.00", Scene::OverBudget, "All is done."),
     line("synthdev resume RUN --record FILE", Scene::OverLimit, "recorded 1 model call"),
     line("synthdev runs retry RUN", Scene::Failed, "All is done."),
-    line("synthdev runs rewind RUN --to 5", Scene::Completed, "step 5").asks(),
-    line("synthdev runs fork RUN --at 5 --set common_data.tone=dry", Scene::Completed, "synthdev resume"),
-    line("synthdev runs undo RUN", Scene::Completed, "notes.txt").asks(),
+    line("synthdev runs rewind RUN --to 5", Scene::Completed, "step 5").asks().changes(),
+    line("synthdev runs fork RUN --at 5 --set common_data.tone=dry", Scene::Completed, "synthdev resume")
+        .changes(),
+    line("synthdev runs undo RUN", Scene::Completed, "notes.txt").asks().changes(),
     line("synthdev why RUN 5", Scene::Completed, "review"),
     line("synthdev run --isolate coder_reviewer \"task\"", Scene::Project, "All is done."),
     // docs/runs.md
@@ -104,7 +111,8 @@ const LINES: &[Line] = &[
         "synthdev runs fork RUN --at 5 --set common_data.tone='\"dry\"'",
         Scene::Completed,
         "synthdev resume",
-    ),
+    )
+    .changes(),
     line("synthdev runs replay RUN", Scene::Completed, "the same "),
     line(
         "synthdev runs list --status failed --since 7d --workflow coder_reviewer",
@@ -123,7 +131,7 @@ const LINES: &[Line] = &[
     line("synthdev runs export RUN --to it.cassette.jsonl", Scene::Completed, "it.cassette.jsonl"),
     line("synthdev runs gc --older-than 90", Scene::Completed, "nothing to remove"),
     line("synthdev runs gc --max-size 500", Scene::Completed, "the other runs take"),
-    line("synthdev runs delete RUN", Scene::Completed, "removed run").asks(),
+    line("synthdev runs delete RUN", Scene::Completed, "removed run").asks().changes(),
     line("synthdev runs du", Scene::Completed, "of this project"),
     // docs/workflow-tests.md
     line("synthdev test coder_reviewer", Scene::Project, " passed"),
@@ -409,7 +417,7 @@ async fn every_command_in_a_block_runs_as_it_stands() {
     for block in blocks_of("sh") {
         let server = ModelServer::start_with(Arc::new(PageModel::default())).await;
         server.add_document("/v1/models", json!({"data": [{"id": "priced"}]}));
-        let mut stage: Option<Stage> = None;
+        let mut stage: Option<(Stage, &Line)> = None;
         for Pipeline { commands, line: typed } in parse_pipelines(&block.text) {
             let text = without_comment(&typed);
             unused.remove(text);
@@ -420,8 +428,12 @@ async fn every_command_in_a_block_runs_as_it_stands() {
                 problems.push(format!("{}: `{text}` is run by nothing: add it to LINES", block.place));
                 continue;
             };
-            let here = match stage.take().filter(|_| line.scene == Scene::After) {
-                Some(before) => before,
+            let serves = |before: &Line| {
+                line.scene == Scene::After
+                    || line.scene == before.scene && line.scene == Scene::Completed && !before.changes
+            };
+            let here = match stage.take().filter(|(_, before)| serves(before)) {
+                Some((before, _)) => before,
                 None => Stage::set(line.scene, &server),
             };
             let ran = here.run_line(&commands, line.yes);
@@ -433,7 +445,7 @@ async fn every_command_in_a_block_runs_as_it_stands() {
                     block.place, ran.code
                 ));
             }
-            stage = Some(here);
+            stage = Some((here, line));
         }
     }
     assert!(problems.is_empty(), "{}", problems.join("\n"));
