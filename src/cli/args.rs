@@ -1,6 +1,7 @@
 //! What can be typed. Names are a contract; later versions only add.
 
 mod breakpoints;
+mod completions;
 mod conversations;
 mod index;
 mod mcp;
@@ -15,6 +16,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub use breakpoints::StopArgs;
+pub use completions::{CompletionShell, completion_script};
 pub use conversations::ReopenArgs;
 pub use index::IndexArgs;
 pub use mcp::{McpArgs, McpCommand};
@@ -439,16 +441,6 @@ pub enum ConfigCommand {
     },
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-pub enum CompletionShell {
-    Bash,
-    Elvish,
-    Fish,
-    #[value(name = "powershell")]
-    PowerShell,
-    Zsh,
-}
-
 /// Heading of the flags for settings in the help.
 const SETTINGS: &str = "Settings for this start";
 /// Commands that ask models: their help lists the settings, too.
@@ -459,12 +451,16 @@ const WITH_SETTINGS: [&str; 5] = ["run", "resume", "retry", "configure", "mcp"];
 /// # Errors
 /// It cannot be parsed, or help was requested.
 pub fn parse() -> Result<CliArgs, clap::Error> {
-    use clap::FromArgMatches;
-    let matches = build_command().try_get_matches()?;
+    use clap::{CommandFactory, FromArgMatches};
+    let matches = match CliArgs::command().try_get_matches() {
+        Ok(matches) => matches,
+        // only a text needs every command with all of its flags: they take two megabytes
+        Err(_) => build_command().try_get_matches()?,
+    };
     CliArgs::from_arg_matches(&matches).map_err(|error| error.format(&mut build_command()))
 }
 
-/// The command line as it is parsed and shown in the help.
+/// The command line as the help shows it.
 pub fn build_command() -> clap::Command {
     use clap::CommandFactory;
     let mut root = CliArgs::command();
@@ -480,22 +476,6 @@ fn tidy_help(command: clap::Command, root: bool) -> clap::Command {
         _ => flag,
     });
     command.mut_subcommands(|below| tidy_help(below, false))
-}
-
-/// The completion script of `shell`. Returned instead of written: the generator panics on a closed output.
-pub fn completion_script(shell: CompletionShell) -> Vec<u8> {
-    use clap::CommandFactory;
-    use clap_complete::Shell;
-    let mut script = Vec::new();
-    let kind = match shell {
-        CompletionShell::Bash => Shell::Bash,
-        CompletionShell::Elvish => Shell::Elvish,
-        CompletionShell::Fish => Shell::Fish,
-        CompletionShell::PowerShell => Shell::PowerShell,
-        CompletionShell::Zsh => Shell::Zsh,
-    };
-    clap_complete::generate(kind, &mut CliArgs::command(), "synthdev", &mut script);
-    script
 }
 
 #[cfg(test)]

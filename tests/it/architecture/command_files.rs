@@ -68,7 +68,7 @@ pub(super) const COMMAND_FILES: &[CommandRow] = &[
     ("trust", "src/commands/trust_command.rs", "show_trust"),
     ("demo", "src/commands/demo.rs", "run_demo"),
     ("limits", "src/cli/limits.rs", "limits_page"),
-    ("completions", "src/cli/args.rs", "completion_script"),
+    ("completions", "src/cli/args/completions.rs", "completion_script"),
     ("man", "src/commands/lib.rs", "print_manual"),
 ];
 
