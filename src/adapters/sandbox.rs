@@ -70,6 +70,8 @@ pub struct CommandSandbox {
     ready_sandbox: Mutex<ReadySlot>,
     /// The policy for file tools while no command has run yet, or where no layer works.
     files: OnceLock<Arc<SandboxPolicy>>,
+    /// Set when the first program is started.
+    caches_are_made: OnceLock<()>,
 }
 
 /// `None`: no command has run yet.
@@ -96,7 +98,13 @@ struct SandboxSession {
 
 impl CommandSandbox {
     pub fn new(settings: SandboxSettings, places: SandboxPlaces) -> Self {
-        Self { settings, sandbox_places: places, ready_sandbox: Mutex::default(), files: OnceLock::new() }
+        Self {
+            settings,
+            sandbox_places: places,
+            ready_sandbox: Mutex::default(),
+            files: OnceLock::new(),
+            caches_are_made: OnceLock::new(),
+        }
     }
 
     /// For tools whose commands reach everything.
@@ -154,7 +162,18 @@ impl CommandSandbox {
         self.current_in(&mut self.lock_ready()).map(Some)
     }
 
-    /// As [`Self::prepare_current`], and guards the protected paths until the command has ended.
+    /// As [`Self::prepare_current`], for a program that is started now: the caches of toolchains are there.
+    ///
+    /// # Errors
+    /// Nothing on this machine can enforce the policy: the message for the user.
+    pub fn prepare_program(&self) -> Result<Option<Arc<ReadySandbox>>, String> {
+        if self.is_disabled() {
+            return Ok(None);
+        }
+        self.current_with_caches(&mut self.lock_ready()).map(Some)
+    }
+
+    /// As [`Self::prepare_program`], and guards the protected paths until the command has ended.
     ///
     /// # Errors
     /// Nothing on this machine can enforce the policy: the message for the user.
@@ -164,7 +183,7 @@ impl CommandSandbox {
         }
         // one lock: no other policy is made between the two
         let mut slot = self.lock_ready();
-        let ready = self.current_in(&mut slot)?;
+        let ready = self.current_with_caches(&mut slot)?;
         let protected = ready.protected_paths.begin_command();
         Ok(Some((ready, protected)))
     }
@@ -185,6 +204,18 @@ impl CommandSandbox {
             Some(earlier) => earlier,
         };
         slot.insert(current).clone()
+    }
+
+    /// Nothing is made in the home directory before a program runs that may need it.
+    fn current_with_caches(&self, slot: &mut ReadySlot) -> Result<Arc<ReadySandbox>, String> {
+        let ready = self.current_in(slot)?;
+        if self.caches_are_made.set(()).is_err() || !toolchains::create_missing_caches(&self.sandbox_places) {
+            return Ok(ready);
+        }
+        // the policy knows only caches that were there when it was made
+        let with_caches = self.make_ready(Arc::clone(&ready.session));
+        *slot = Some(Ok(Arc::clone(&with_caches)));
+        Ok(with_caches)
     }
 
     fn lock_ready(&self) -> MutexGuard<'_, ReadySlot> {
@@ -228,7 +259,6 @@ impl CommandSandbox {
         let layer = layer::select_layer(self.settings.layer, &self.sandbox_places.helper)?;
         let private = PrivateDirectory::create_below(&self.sandbox_places.data)
             .map_err(|error| format!("the private directory of the sandbox cannot be made: {error}"))?;
-        toolchains::create_missing_caches(&self.sandbox_places);
         Ok(SandboxSession {
             layer,
             private,

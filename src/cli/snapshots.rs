@@ -104,11 +104,16 @@ pub fn run_changes_text(changes: &[ChangedFile], own: Option<&RunChangedFiles>) 
             FileChange::Deleted => "restore",
             FileChange::Mode => "set mode of",
         };
-        let mark = match own.filter(|own| !own.files.contains(&file.path)) {
-            Some(RunChangedFiles { is_uncertain: false, .. }) => "  (not changed by this run)",
-            Some(RunChangedFiles { is_uncertain: true, .. }) => "  (perhaps not changed by this run)",
-            None => "",
-        };
+        let mark = own.map_or("", |own| {
+            let (path, is_sure) = (&file.path, !own.is_uncertain);
+            match (own.files.contains(path), own.changed_since.contains(path)) {
+                (false, _) if is_sure => "  (not changed by this run)",
+                (false, _) => "  (perhaps not changed by this run)",
+                (true, true) if is_sure => "  (changed by somebody else afterwards)",
+                (true, true) => "  (perhaps changed by somebody else afterwards)",
+                (true, false) => "",
+            }
+        });
         format!("  {what:<12} {}{mark}", safe_name(&file.path))
     };
     change_lines(changes, line, FileChange::Deleted, FileChange::Added)
@@ -119,11 +124,21 @@ pub fn other_changes_text(changes: &[ChangedFile], own: Option<&RunChangedFiles>
     let Some(own) = own else { return String::new() };
     let others = changes.iter().filter(|file| !own.files.contains(&file.path)).count();
     let perhaps = if own.is_uncertain { "perhaps " } else { "" };
-    match others {
+    let untouched = match others {
         0 => String::new(),
         1 => format!("This run {perhaps}did not change 1 of them; it goes back, too."),
         _ => format!("This run {perhaps}did not change {others} of them; they go back, too."),
+    };
+    // of those that it never changed it is said already
+    let edited = |path: &&String| own.files.contains(*path) && own.changed_since.contains(*path);
+    let edited: Vec<String> = changes.iter().map(|file| &file.path).filter(edited).cloned().collect();
+    if edited.is_empty() {
+        return untouched;
     }
+    let names = join_first_paths(&edited);
+    let text =
+        format!("Somebody else {perhaps}changed {names} after this run's last change: that goes back, too.");
+    if untouched.is_empty() { text } else { format!("{text} {untouched}") }
 }
 
 /// What a merge would do: the changes as the run made them.
@@ -258,8 +273,11 @@ mod tests {
 
     #[test]
     fn what_a_run_did_not_change_is_marked() {
-        let own =
-            |unclear| RunChangedFiles { files: BTreeSet::from(["f0".to_owned()]), is_uncertain: unclear };
+        let own = |unclear| RunChangedFiles {
+            files: BTreeSet::from(["f0".to_owned()]),
+            changed_since: BTreeSet::from(["f1".to_owned()]),
+            is_uncertain: unclear,
+        };
         for (own, mark, one, several) in [
             (
                 Some(own(false)),
@@ -280,6 +298,32 @@ mod tests {
             for (count, told) in [(1, ""), (2, one), (3, several)] {
                 assert_eq!(other_changes_text(&many_changes(count), own.as_ref()), told);
             }
+        }
+    }
+
+    #[test]
+    fn what_was_edited_after_the_run_is_marked() {
+        let files = BTreeSet::from(["f0".to_owned(), "f1".to_owned()]);
+        let edited = |unclear| RunChangedFiles {
+            files: files.clone(),
+            changed_since: BTreeSet::from(["f1".to_owned(), "f7".to_owned()]),
+            is_uncertain: unclear,
+        };
+        for (own, mark, told) in [
+            (
+                edited(false),
+                "  (changed by somebody else afterwards)",
+                "Somebody else changed f1 after this run's last change: that goes back, too.",
+            ),
+            (
+                edited(true),
+                "  (perhaps changed by somebody else afterwards)",
+                "Somebody else perhaps changed f1 after this run's last change: that goes back, too.",
+            ),
+        ] {
+            let text = run_changes_text(&many_changes(2), Some(&own));
+            assert_eq!(text, format!("  delete       f0\n  restore      f1{mark}"));
+            assert_eq!(other_changes_text(&many_changes(2), Some(&own)), told);
         }
     }
 }

@@ -98,4 +98,13 @@ impl Timestamp {
         jiff::Timestamp::from_millisecond(self.0)
             .map_or_else(|_| self.0.to_string(), |time| time.strftime("%Y-%m-%d %H:%M:%S").to_string())
     }
+
+    /// The same beside `now`: the day is left out where it is that of `now`.
+    pub fn format_utc_beside(self, now: Self) -> String {
+        let (then, today) = (self.format_utc(), now.format_utc());
+        match (then.split_once(' '), today.split_once(' ')) {
+            (Some((day, time)), Some((this_day, _))) if day == this_day => format!("{time} UTC"),
+            _ => format!("{then} UTC"),
+        }
+    }
 }

@@ -296,13 +296,51 @@ impl DefinitionEditService {
         let of_project = (file.layer == ConfigLayer::Project).then(|| Path::new(&file.name));
         let counts = self.files.write_file(&path, text, of_project)?;
         *self.checker.lock().unwrap_or_else(PoisonError::into_inner) = None;
-        let tail = if counts {
-            "used from now on; an active run keeps its own version"
-        } else {
-            "not used until you trust this project"
-        };
-        Ok(Ok(format!("saved {}: {tail}", file.name)))
+        if !counts {
+            return Ok(Ok(format!("saved {}: not used until you trust this project", file.name)));
+        }
+        let broken = self.current_checker().ok().and_then(|checker| broken_file_text(&checker, file, text));
+        Ok(Ok(match broken {
+            Some(told) => format!("saved {} with {told}", file.name),
+            None => format!("saved {}: used from now on; an active run keeps its own version", file.name),
+        }))
     }
+}
+
+/// `2 errors: plan is the one of … until they are mended (line 3: …)`: what is wrong with a file that was saved, and what is used in its
+/// place. `None`: it has no errors.
+fn broken_file_text(checker: &DefinitionChecker, file: &EditFile, text: &str) -> Option<String> {
+    let findings = check_report(checker, file, text).findings;
+    let errors: Vec<&Diagnostic> =
+        findings.iter().filter(|finding| finding.severity == DiagnosticSeverity::Error).collect();
+    let first = errors.first()?;
+    let count = if errors.len() == 1 { "an error".to_owned() } else { format!("{} errors", errors.len()) };
+    let until = if errors.len() == 1 { "until it is mended" } else { "until they are mended" };
+    let place = if first.place.file == file.name {
+        format!("line {}", first.place.line)
+    } else {
+        first.place.to_string()
+    };
+    let used = match file.file_kind {
+        EditFileKind::Role => "roles of it may be missing".to_owned(),
+        EditFileKind::Workflow => {
+            let heads = read_heads(&source_file(checker, file, text)).0;
+            let names: Vec<String> = heads.into_iter().map(|head| head.name).collect();
+            let names = if names.is_empty() { file.definition_names.clone() } else { names };
+            let used = |name: &String| match checker.catalog.workflow(name) {
+                Some(entry) if entry.place.file != file.name => {
+                    format!("{name} is the one of {}", entry.place.file)
+                }
+                Some(_) => format!("{name} cannot be started"),
+                None => format!("there is no workflow {name}"),
+            };
+            match names.as_slice() {
+                [] => "no workflow of it can be started".to_owned(),
+                names => names.iter().map(used).collect::<Vec<_>>().join(", "),
+            }
+        }
+    };
+    Some(format!("{count}: {used} {until} ({place}: {})", first.message))
 }
 
 /// Files of a project that do not count yet.

@@ -157,6 +157,10 @@ impl<'s> TimeTravelService<'s> {
         let mut plan = self.plan_step(run, step, files, operation, changes)?;
         let known = self.handle.data_before(&run.id, plan.step.step)?;
         let keys = plan.changes.set.iter().filter_map(|(path, _)| path.first());
+        if let Some((key, known)) = keys.clone().find_map(|key| notes::misspelled_key(key, &known)) {
+            let (run, step) = (run.id.clone(), plan.step.step);
+            return Err(TimeTravelError::MisspelledKey { run, step, key, known });
+        }
         let mut notes = notes::new_key_notes(keys, &known);
         notes.append(&mut plan.notes);
         if files == FileScope::Kept {

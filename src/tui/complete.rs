@@ -21,6 +21,8 @@ pub struct CompletionNames {
     pub groups: Vec<String>,
     /// Ids of runs, with their status.
     pub runs: Vec<(String, String)>,
+    /// Those of them that can be paused or stopped.
+    pub live_runs: Vec<(String, String)>,
     /// Files of the project, as tools take them.
     pub files: Vec<String>,
     /// Agents of the run that is shown, and their models.
@@ -115,6 +117,7 @@ fn complete_argument(word: &str, rest: &str, names: &CompletionNames) -> Option<
             std::iter::once("all").chain(names.groups.iter().map(String::as_str)).map(plain).collect()
         }
         SlashArgument::Run => names.runs.clone(),
+        SlashArgument::LiveRun => names.live_runs.clone(),
         SlashArgument::Status => RunStatus::ALL.map(RunStatus::as_str).into_iter().map(plain).collect(),
         SlashArgument::Snapshot => SNAPSHOT_WORDS.iter().copied().map(plain).collect(),
         SlashArgument::Agent => names.agents.clone(),
@@ -203,6 +206,7 @@ mod tests {
             roles: vec![pair("coder"), pair("reviewer")],
             groups: vec!["ui".to_owned()],
             runs: vec![pair("ab12"), pair("cd34")],
+            live_runs: vec![pair("cd34")],
             agents: vec![pair("coder")],
             commands: vec!["ls -la".to_owned()],
             mcp: McpCompletions {
@@ -224,6 +228,8 @@ mod tests {
         check("/role c", &["/role coder"]);
         check("/roles ", &["/roles all", "/roles ui"]);
         check("/resume c", &["/resume cd34"]);
+        check("/stop ", &["/stop cd34"]);
+        check("/pause a", &[]);
         check("/runs pau", &["/runs paused"]);
         check("/snapshot de", &["/snapshot delete "]);
         check("/theme lig", &["/theme light", "/theme light16"]);

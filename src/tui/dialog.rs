@@ -104,6 +104,8 @@ pub struct QuestionDialog {
     pub early_text: String,
     /// The end of the text was on screen: a yes counts.
     pub read_to_end: bool,
+    /// All of the rule that an "always" writes was on screen: else it is not written.
+    pub is_rule_shown: bool,
     extent: RowExtent,
     rows: QuestionRows,
     /// Path name of the state that asks; empty: none does.
@@ -166,6 +168,7 @@ impl QuestionDialog {
             typed_at: None,
             early_text: String::new(),
             read_to_end: false,
+            is_rule_shown: false,
             extent: RowExtent::default(),
             rows: QuestionRows::default(),
             state: String::new(),

@@ -95,13 +95,19 @@ impl KeyAction {
         ACTIONS.iter().any(|row| row.action == self && row.binding_scope == KeyBindingScope::Anywhere)
     }
 
-    /// Whether a pane has a use for it: some keys are of one or two panes only.
+    /// Whether a pane has a use for it: some keys are of a few panes only. What acts there and what F1 lists are this.
     pub fn is_for_pane(self, pane: PaneKind) -> bool {
         match self {
             Self::GraphBreakpoint | Self::GraphNames | Self::GraphLeft | Self::GraphRight => {
                 pane == PaneKind::Graph
             }
             Self::ChooseLeft | Self::ChooseRight => matches!(pane, PaneKind::Graph | PaneKind::Timeline),
+            Self::NextItem | Self::PreviousItem => {
+                matches!(pane, PaneKind::Conversation | PaneKind::Timeline)
+            }
+            Self::OpenFile => pane == PaneKind::Conversation,
+            Self::Open => !matches!(pane, PaneKind::Agents | PaneKind::Costs),
+            Self::Mark => !matches!(pane, PaneKind::Conversation | PaneKind::Graph),
             _ => true,
         }
     }
@@ -264,8 +270,8 @@ impl KeyBindings {
         ACTIONS.iter().zip(&self.keys).map(|(row, (keys, from))| (row, keys.as_slice(), from))
     }
 
-    /// What keys mean while this has them: the first key of each action that means it there. What is particular to the
-    /// place comes first, else the table's order counts.
+    /// What keys mean while this has them: the first key of each action that means it there, in a pane all of them. What
+    /// is particular to the place comes first, else the table's order counts.
     pub fn active_rows(&self, now: KeyFocusState) -> Vec<(String, String)> {
         self.rows_that_act(now, |_| true)
     }
@@ -285,12 +291,14 @@ impl KeyBindings {
             _ => 2,
         });
         let text = |(row, keys, _): (&KeyActionRow, &[KeyChord], &KeyBindingOrigin)| {
-            let own = keys.iter().find(|key| self.action(**key, now) == Some(row.action));
+            let most = if now.pane && !now.history { keys.len() } else { 1 };
+            let is_own = |key: &KeyChord| self.action(*key, now) == Some(row.action);
+            let own: Vec<KeyChord> = keys.iter().copied().filter(is_own).take(most).collect();
             let is_empty_only = matches!(row.binding_scope, KeyBindingScope::Empty | KeyBindingScope::Free);
             // leaving says so itself
             let is_told = is_empty_only && !now.pane && row.action != KeyAction::Leave;
             let when = if is_told { " (if empty)" } else { "" };
-            own.map(|key| (key.to_string(), format!("{}{when}", row.description)))
+            (!own.is_empty()).then(|| (join_chords(&own), format!("{}{when}", row.description)))
         };
         rows.into_iter().filter_map(text).collect()
     }
@@ -448,7 +456,7 @@ mod tests {
         let pane = KeyFocusState { pane: true, ..empty };
         check(
             pane,
-            &["Ctrl+Y: copy", "Tab: next pane", "Esc: back to the input"],
+            &["Ctrl+Y: copy", "Tab, F6: next pane", "Esc: back to the input"],
             &["send", "stop what runs"],
         );
         let history = KeyFocusState { history: true, ..pane };

@@ -93,6 +93,10 @@ impl UiModel {
         let lowest = layers.iter().rposition(|layer| layer.covers_screen()).unwrap_or(0);
         layers.drain(..lowest);
         layers.retain(|layer| *layer != ScreenLayer::CompletionPopup || focused == ScreenLayer::Conversation);
+        // both stand above the input line
+        if layers.contains(&ScreenLayer::ModelSetup) {
+            layers.retain(|layer| !matches!(layer, ScreenLayer::KeyQuestion | ScreenLayer::TypedQuestion));
+        }
         layers
     }
 
@@ -115,13 +119,15 @@ impl UiModel {
         }
     }
 
+    /// Not the sign of a pane: a letter is a key here, and no text for the input line.
     fn history_sign(&self) -> &'static str {
-        let Some(browser) = &self.history_browser else { return "VIEW" };
+        const SIGN: &str = "RUNS";
+        let Some(browser) = &self.history_browser else { return SIGN };
         let in_page = browser.search.as_ref().is_some_and(|search| search.is_typing);
         match &browser.question {
             Some(_) => "ASK",
             None if in_page || browser.list.is_typing => "SEARCH",
-            None => "VIEW",
+            None => SIGN,
         }
     }
 

@@ -77,6 +77,10 @@ pub struct UiModel {
     pub workflow_awaiting_input: Option<String>,
     /// Texts that were typed while a workflow ran; they come back when it is over.
     pub queued: Vec<String>,
+    /// A text that no run has read is in the input box again.
+    pub returned_text: Option<String>,
+    /// Words that look like a shell command: sent again, they are meant as words.
+    pub shell_like_text: Option<String>,
     /// Breakpoints of the next workflow that is started.
     pub breakpoints: BreakpointSet,
     /// What needs no approval until the user leaves.
@@ -150,6 +154,8 @@ pub struct UiModel {
     /// A question went away with its run.
     pub withdrawn_dialog: Option<WithdrawnDialog>,
     pub last_interrupt: Option<Timestamp>,
+    /// What Ctrl+C is stopping: when it has ended, another Ctrl+C is asked for anew.
+    pub stopping_run: Option<RunId>,
     /// The whole screen is written again with the next frame: another program wrote across it.
     pub needs_repaint: bool,
     pub is_leaving: bool,

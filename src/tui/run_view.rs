@@ -17,6 +17,7 @@ use synthdev_service::run_steering::{Breakpoint, BreakpointSet, UserQuestion};
 mod agent_lines;
 pub mod branch_tree;
 pub mod common_data;
+mod elapsed_time;
 pub mod pane_data;
 pub mod pause_answers;
 pub mod run_costs;
@@ -355,17 +356,6 @@ impl RunView {
             self.ledger =
                 CostLedger { entries: vec![CostEntry { usage, cost_usd, ..CostEntry::default() }].into() };
         }
-    }
-
-    /// Milliseconds of work until `now`; `None`: it has never begun.
-    pub fn elapsed_ms(&self, now: Timestamp) -> Option<u64> {
-        let here = |since: Timestamp| u64::try_from(now.0.saturating_sub(since.0)).unwrap_or(0);
-        self.busy_since.map(|since| self.worked_ms.saturating_add(here(since)))
-    }
-
-    /// All of its time until `now`, and what of it was waiting, in words; `None`: it has not begun.
-    pub fn describe_elapsed(&self, now: Timestamp) -> Option<String> {
-        self.elapsed_ms(now).and_then(|_| self.times.describe_until(now))
     }
 
     /// A hard end of the run's budget was moved.

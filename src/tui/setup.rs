@@ -47,10 +47,14 @@ pub struct SetupDialog {
     pub models: Vec<SetupModel>,
     /// What is typed: a filter, an address, a model's name, or the key.
     pub typed_text: String,
+    /// Characters of it before the cursor.
+    pub cursor: usize,
     pub selected: usize,
     /// What is waited for.
     pub waiting_for: Option<&'static str>,
     pub problem: Option<String>,
+    /// What was assumed of what was typed.
+    pub assumption: Option<String>,
     /// The chosen server.
     pub chosen_server: Option<SetupServer>,
     pub key: Option<SecretText>,
@@ -85,9 +89,11 @@ impl SetupDialog {
             servers: places,
             models: Vec::new(),
             typed_text: String::new(),
+            cursor: 0,
             selected: 0,
             waiting_for: None,
             problem: None,
+            assumption: None,
             chosen_server: None,
             key: None,
             model: String::new(),
@@ -95,6 +101,57 @@ impl SetupDialog {
             fast_model: None,
             outcome: None,
             discovery_done: false,
+        }
+    }
+
+    /// Puts another text in the place of what was typed, with the cursor at its end.
+    pub fn set_text(&mut self, text: String) {
+        self.cursor = text.chars().count();
+        (self.typed_text, self.selected) = (text, 0);
+    }
+
+    /// Writes at the cursor.
+    pub fn insert_text(&mut self, text: &str) {
+        let at = self.byte_at(self.cursor);
+        self.typed_text.insert_str(at, text);
+        self.cursor += text.chars().count();
+        self.selected = 0;
+    }
+
+    /// Removes the character at this place, counted from the first.
+    pub fn delete_at(&mut self, place: usize) {
+        let at = self.byte_at(place);
+        if at < self.typed_text.len() {
+            self.typed_text.remove(at);
+            self.cursor -= usize::from(place < self.cursor);
+            self.selected = 0;
+        }
+    }
+
+    /// What stands before the cursor.
+    pub fn text_before_cursor(&self) -> &str {
+        &self.typed_text[..self.byte_at(self.cursor)]
+    }
+
+    fn byte_at(&self, place: usize) -> usize {
+        self.typed_text.char_indices().nth(place).map_or(self.typed_text.len(), |(at, _)| at)
+    }
+
+    /// The typed address: one without a scheme gets the usual one of its kind, a port or a number that of this machine's
+    /// servers.
+    pub fn typed_address(&self) -> String {
+        let typed = self.typed_text.trim().trim_end_matches('/');
+        let host = typed.split('/').next().unwrap_or_default();
+        let (name, port) = host.rsplit_once(':').unwrap_or((host, ""));
+        let has_port = !port.is_empty() && port.chars().all(|c| c.is_ascii_digit());
+        let is_number = !name.is_empty() && name.chars().all(|c| c.is_ascii_digit() || c == '.');
+        match () {
+            () if typed.contains("://") || typed.contains(char::is_whitespace) || name.is_empty() => {
+                typed.to_owned()
+            }
+            () if has_port || is_number || name == "localhost" => format!("http://{typed}"),
+            () if name.contains('.') && !host.contains(':') => format!("https://{typed}"),
+            () => typed.to_owned(),
         }
     }
 

@@ -30,7 +30,7 @@ pub use task::TASK_WORDS;
 /// A command that `steering` understands.
 const fn steering_command(row: steering::SteeringCommand) -> SlashCommand {
     let steering::SteeringCommand { name, aliases, usage, description: about, long_help: more, run } = row;
-    let argument = if run { SlashArgument::Run } else { SlashArgument::None };
+    let argument = if run { SlashArgument::LiveRun } else { SlashArgument::None };
     SlashCommand {
         name,
         aliases,

@@ -70,6 +70,7 @@ pub fn update_model(model: &mut UiModel, msg: UiMessage) -> Vec<UiCommand> {
     let early = question_keys::early_answer(model);
     let mut cmds = apply_message(model, msg);
     question_keys::clear_early_answer(model, early);
+    session_keys::note_stopped_run(model);
     cmds.extend(notifications::notify_change(model, before));
     if model.question_count > questions {
         // the question is seen before it is answered

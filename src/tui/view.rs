@@ -3,23 +3,18 @@
 use ratatui::backend::TestBackend;
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
-use ratatui::text::{Line, Span};
+use ratatui::text::Line;
 use ratatui::{Frame, Terminal};
 
 use self::draw_helpers::{put_line, select_row};
 pub use self::history_browser::BrowsedPlace;
-use crate::file_work::PendingFileWork;
 use crate::layers::ScreenLayer;
 use crate::layout::{LayoutSlot, PaneKind};
 use crate::model::UiModel;
 use crate::mouse_selection::MouseSelection;
-use crate::text::{
-    display_width, fit_to_columns, format_count, format_dollars, format_duration, one_line, scroll_text,
-    short_number, window_fill_text,
-};
+use crate::text::{display_width, fit_to_columns, one_line};
 use crate::transcript::layout::ItemLayoutOptions;
 use synthdev_domain::ids::RunId;
-use synthdev_service::session::{PendingStart, StartPreparation};
 
 mod completion_popup;
 mod dialog;
@@ -33,6 +28,7 @@ mod pane;
 mod resume_picker;
 mod setup;
 mod side_panel;
+mod status_line;
 
 pub use self::editor::text_place;
 pub use pane::{pane_body, row_under_pointer};
@@ -43,7 +39,7 @@ struct ScreenAreas {
     /// The conversation, if it is on screen.
     transcript: Rect,
     slots: Vec<(LayoutSlot, Rect)>,
-    /// The question in front; empty where there is none.
+    /// The question in front, or the setup of a model; empty where there is neither.
     question: Rect,
     note_area: Rect,
     composer: Rect,
@@ -53,7 +49,12 @@ struct ScreenAreas {
 /// Lays out the rows that `draw_screen` will show. Call before every frame.
 pub fn arrange_screen(model: &mut UiModel) {
     dialog::lay_out_question(model);
-    for layer in model.visible_layers() {
+    let layers = model.visible_layers();
+    if !layers.iter().any(|layer| matches!(layer, ScreenLayer::KeyQuestion | ScreenLayer::TypedQuestion)) {
+        // what is covered appears anew
+        model.dialogs.iter_mut().for_each(|dialog| dialog.shown_at = None);
+    }
+    for layer in layers {
         match layer {
             ScreenLayer::Conversation => arrange_conversation(model),
             ScreenLayer::KeyQuestion | ScreenLayer::TypedQuestion => {
@@ -140,10 +141,7 @@ fn draw_layer(
             key_help::draw_key_help(model, whole_screen(model), frame);
             None
         }
-        ScreenLayer::ModelSetup => {
-            let height = areas.note_area.y.min(areas.status.y);
-            setup::draw_setup(model, Rect { height, ..whole_screen(model) }, frame)
-        }
+        ScreenLayer::ModelSetup => setup::draw_setup(model, areas.question, frame),
     }
 }
 
@@ -161,7 +159,7 @@ fn draw_conversation(model: &UiModel, areas: &ScreenAreas, frame: &mut Frame<'_>
     }
     draw_note(model, areas.note_area, frame);
     let cursor = draw_composer(model, areas.composer, areas.transcript.width + 1, frame);
-    draw_status(model, areas.status, frame);
+    status_line::draw_status(model, areas.status, frame);
     cursor
 }
 
@@ -191,6 +189,11 @@ pub fn browsed_place(model: &UiModel, column: u16, row: u16) -> Option<BrowsedPl
     history_browser::browsed_place(model, whole_screen(model), column, row)
 }
 
+/// Whether the setup of a model can be seen: on a screen that is too small it cannot.
+pub fn shows_setup(model: &UiModel) -> bool {
+    setup::has_room(screen_areas(model).question)
+}
+
 /// Where the question in front is.
 pub fn question_area(model: &UiModel) -> Option<Rect> {
     Some(screen_areas(model).question).filter(|area| area.height > 0)
@@ -212,7 +215,10 @@ fn screen_areas(model: &UiModel) -> ScreenAreas {
     let alone = model.place_slots(Rect { x: 0, y: 0, width: columns, height: rows }).len() == 1;
     let header = u16::from(alone && model.watched_run().is_some() && rows > 8);
     let free = rows.saturating_sub(status + composer + note + header);
-    let question = dialog::question_height(model, free);
+    let question = match setup::setup_height(model, dialog::largest_height(model), free) {
+        0 => dialog::question_height(model, free),
+        height => height,
+    };
     let height = free - question;
     let at = |y: u16, height: u16| Rect { x: 0, y, width: columns, height };
     let placed = model.place_slots(at(header, height));
@@ -328,168 +334,4 @@ fn draw_composer(model: &UiModel, area: Rect, width: u16, frame: &mut Frame<'_>)
     let row = u16::try_from(cursor.row).unwrap_or(u16::MAX).saturating_sub(input.scroll_offset().0);
     let column = u16::try_from(cursor.col).unwrap_or(u16::MAX).min(text.width);
     Some(Position { x: (text.x + column).min(area.right() - 1), y: (text.y + row).min(text.bottom() - 1) })
-}
-
-/// Mode, model, tokens, cost, elapsed time; keys on the right.
-fn draw_status(model: &UiModel, area: Rect, frame: &mut Frame<'_>) {
-    if area.height == 0 {
-        return;
-    }
-    let theme = model.theme;
-    let mut keys = keys_hint(model);
-    let columns = usize::from(area.width);
-    let mut spans = vec![Span::raw(" ")];
-    let mut used = 1;
-    if let Some(sign) = model.mode_sign() {
-        spans.push(Span::styled(format!(" {sign} "), theme.selected_style()));
-        spans.push(Span::raw(" "));
-        used += display_width(sign) + 3;
-    }
-    let last_key = keys.rsplit(" · ").next().unwrap_or_default();
-    let room = |keys: &str| columns.saturating_sub(display_width(keys) + 3 + used);
-    let parts = status_parts(model, room(&keys), room(last_key));
-    for (at, (text, style)) in parts.into_iter().enumerate() {
-        let gap = if at > 0 { " · " } else { "" };
-        used += display_width(gap) + display_width(&text);
-        spans.push(Span::styled(gap, theme.dim_style()));
-        spans.push(Span::styled(text, style));
-    }
-    put_line(frame, area.x, area.y, &Line::from(spans), area.width);
-    // the last ones matter most
-    while used + display_width(&keys) + 2 >= columns
-        && let Some((_, rest)) = keys.split_once(" · ")
-    {
-        keys = rest.to_owned();
-    }
-    if used + display_width(&keys) + 2 < columns {
-        let x = u16::try_from(columns - display_width(&keys) - 1).unwrap_or(0);
-        put_line(frame, x, area.y, &Line::styled(keys, theme.dim_style()), area.width - x);
-    }
-}
-
-/// Percent of a window from which on it is nearly full.
-const NEARLY_FULL: u64 = 80;
-
-/// How full the model's window is.
-fn window_text(model: &UiModel) -> Option<(String, ratatui::style::Style)> {
-    let (used, window) = model.watched_run()?.window_fill()?;
-    let nearly_full = used.saturating_mul(100) / window >= NEARLY_FULL;
-    let style = if nearly_full { model.theme.warning_style() } else { model.theme.text() };
-    Some((window_fill_text(used, window), style))
-}
-
-/// Commands that agents have left running, in all runs of this session: each of them can be stopped from here.
-fn background_text(model: &UiModel) -> Option<String> {
-    let count: usize = model.runs.iter().map(|run| run.pane_data.running_commands.len()).sum();
-    (count > 0).then(|| format!("{} in background", format_count(count as u64, "command")))
-}
-
-/// What fits in `columns`, in reading order: where room is short, cost and tokens go first, then the model's name. What
-/// works goes only where the activity would cover the last key: it leaves `least` columns.
-fn status_parts(model: &UiModel, columns: usize, least: usize) -> Vec<(String, ratatui::style::Style)> {
-    let theme = model.theme;
-    let name =
-        model.watched_run().and_then(|run| run.speaker.as_ref()).map_or(&model.facts.model, |s| &s.model);
-    let usage = model.usage();
-    let used = usage.total() > 0;
-    let mut parts = vec![
-        Some((model.mode(), theme.accent_style().patch(theme.bold_style()))),
-        (!name.is_empty()).then(|| (name.clone(), theme.text())),
-        window_text(model),
-        used.then(|| (format!("session {} tok", short_number(usage.total())), theme.text())),
-        used.then(|| (format_dollars(model.cost_usd()), theme.text())),
-        activity_text(model).map(|activity| (activity, theme.warning_style())),
-        (model.questions() > 1).then(|| (format!("{} questions", model.questions()), theme.user_attention())),
-        background_text(model).map(|text| (text, theme.warning_style())),
-    ];
-    let total = |parts: &[Option<(String, ratatui::style::Style)>]| -> usize {
-        parts.iter().flatten().map(|(text, _)| display_width(text) + 3).sum()
-    };
-    for part in [4, 3, 1] {
-        if total(&parts) > columns {
-            parts[part] = None;
-        }
-    }
-    if parts[5].is_some() && total(&parts) > least + 3 {
-        parts[0] = None;
-    }
-    parts.into_iter().flatten().collect()
-}
-
-/// The current activity, and its duration. While a question is open, the program waits for the user.
-fn activity_text(model: &UiModel) -> Option<String> {
-    let Some(run) = model.busy_run() else {
-        let Some(aside) = &model.side_query else { return preparation_text(model) };
-        let ms = u64::try_from(model.now.0 - aside.since.0).unwrap_or(0);
-        if aside.has_progress {
-            return Some(aside.activity_text.clone());
-        }
-        return Some(with_elapsed_time(&aside.activity_text, ms, model.reduced_motion));
-    };
-    if model.dialogs.iter().any(|dialog| dialog.run_id() == Some(&run.id)) {
-        return Some("waits for you".to_owned());
-    }
-    if let Some(stand) = run.stopped_at.first() {
-        return Some(format!("stopped: {}", stand.stop_location()));
-    }
-    if let Some(progress) = &run.snapshot_facts.progress_text {
-        return Some(progress.clone());
-    }
-    let at_once = run.concurrency_label();
-    let what = match &at_once {
-        Some(at_once) => at_once.as_str(),
-        None if run.activity.is_empty() => "working",
-        None => &run.activity,
-    };
-    let ms = run.times.activity_ms(model.now).or_else(|| run.elapsed_ms(model.now))?;
-    Some(with_elapsed_time(what, ms, model.reduced_motion))
-}
-
-/// What is waited for before a run begins or goes on.
-fn preparation_text(model: &UiModel) -> Option<String> {
-    if let Some(text) = model.file_work.as_ref().and_then(PendingFileWork::activity_text) {
-        return Some(text);
-    }
-    if let Some(PendingStart { name, preparation, .. }) = &model.pending_start {
-        return Some(match preparation {
-            StartPreparation::Files => format!("copying the files for {name} …"),
-            StartPreparation::Windows => format!("asking for the window of {name} …"),
-            StartPreparation::Requirements => format!("checking what {name} requires …"),
-        });
-    }
-    model.opening_run.as_ref().map(|opening| format!("reading run {} …", opening.run))
-}
-
-/// One sign after the other, four a second where something is drawn anyway.
-const SPINNER: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
-
-/// Something runs, and for how long, where it may move.
-fn with_elapsed_time(what: &str, ms: u64, calm: bool) -> String {
-    if calm {
-        return what.to_owned();
-    }
-    let sign = SPINNER[usize::try_from(ms / 250).unwrap_or(0) % SPINNER.len()];
-    let time = if ms < 1_000 { String::new() } else { format!(" {}", format_duration(ms / 1_000 * 1_000)) };
-    format!("{sign} {what}{}", time.replace(".0 s", " s"))
-}
-
-fn keys_hint(model: &UiModel) -> String {
-    let focused = model.focused_layer();
-    if let Some(pane) = model.keyed_pane().filter(|_| focused == ScreenLayer::FocusedPane) {
-        return pane::pane_keys(model, pane);
-    }
-    if focused == ScreenLayer::KeyHelp {
-        return "Esc closes the keys".to_owned();
-    }
-    if let Some(percent) = model.transcript.scroll_percent() {
-        return format!("{} · End: newest", scroll_text(percent));
-    }
-    let hint = match dialog::escape_hint(model) {
-        _ if focused == ScreenLayer::ModelSetup => "Esc leaves it",
-        Some(hint) => hint,
-        None if model.is_workflow_stopped() => "/step · /continue",
-        None if model.side_query.is_some() || model.busy_run().is_some() => "Esc stops",
-        None => "/help",
-    };
-    hint.to_owned()
 }

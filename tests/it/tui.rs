@@ -74,9 +74,6 @@ use synthdev::tui::{FirstAction, TrustQuestion};
 /// Usable, good, at its best, and with room for two panes.
 const FRAME_SIZES: [(u16, u16); 4] = [(60, 20), (80, 24), (120, 36), (250, 70)];
 
-/// A question that appeared then takes keys.
-const LONG_AGO: Timestamp = Timestamp(-10_000);
-
 /// The screen without a terminal: keys and events in, pictures out; its commands are collected instead of performed.
 struct TuiHarness {
     model: UiModel,
@@ -103,8 +100,9 @@ impl TuiHarness {
             environment: Vec::new(),
             notice: None,
         };
-        let (model, cmds) =
+        let (mut model, cmds) =
             initial_model(facts, None, None, &["synthdev 0.1.0".into()], ColorTheme::default());
+        model.size = (80, 24);
         Self {
             model,
             commands: cmds,
@@ -136,19 +134,19 @@ impl TuiHarness {
         self
     }
 
+    /// A key of somebody who has seen the last frame, and has waited until a question takes keys.
     fn press_key(&mut self, code: KeyCode, modifiers: KeyModifiers) -> &mut Self {
-        if let Some(dialog) = self.model.dialogs.front_mut() {
-            // there was a frame since
-            dialog.shown_at = Some(LONG_AGO);
-            dialog.read_to_end = true;
-        }
-        self.press_before_seen(code, modifiers)
+        self.settle_question().press_before_seen(code, modifiers)
     }
 
-    /// The question in front has been on screen for a while.
+    /// A frame is drawn, and the clock goes on until the question in it takes keys.
     fn settle_question(&mut self) -> &mut Self {
         view::arrange_screen(&mut self.model);
-        self.model.dialogs.iter_mut().take(1).for_each(|dialog| dialog.shown_at = Some(LONG_AGO));
+        if let Some(left) = self.model.question_guard() {
+            // a moment more, so that the key is none of a text that is being typed
+            self.clock = self.clock.max(self.model.now.0) + i64::try_from(left).unwrap() + 200;
+            self.send_message(UiMessage::Tick(Timestamp(self.clock)));
+        }
         self
     }
 
@@ -174,10 +172,7 @@ impl TuiHarness {
     }
 
     fn line(&mut self, text: &str) -> &mut Self {
-        self.type_text(text).key(KeyCode::Enter);
-        // what comes next comes later: no question waits for the end of this typing
-        self.model.last_letter = None;
-        self
+        self.type_text(text).key(KeyCode::Enter)
     }
 
     fn advance_clock(&mut self, ms: i64) -> &mut Self {
@@ -1327,7 +1322,6 @@ fn restoring_asks_with_the_list_of_files() {
     desk.key(KeyCode::Char('y'));
     assert_eq!(desk.take_commands(), [], "there is no question: the letter is typed");
     desk.key(KeyCode::Backspace);
-    desk.model.last_letter = None;
     let body = "to go back to snapshot ab12cd (manual):\n  revert       src/main.rs\n  delete       new.txt\n\n\
                 A snapshot of the current files is taken first, so this can be undone.";
     desk.send_message(planned(plan(body, Some(restore.clone()))));

@@ -104,7 +104,7 @@ fn start_process(
         strip_env: &settings.strip_env,
     };
     let started = if of_project && !settings.sandbox.is_disabled() {
-        let ready = settings.sandbox.prepare_current()?.ok_or("no sandbox works on this machine")?;
+        let ready = settings.sandbox.prepare_program()?.ok_or("no sandbox works on this machine")?;
         if !matches!(ready.working_layer(), WorkingLayer::Bubblewrap(_)) {
             return Err("a project's server runs only in bubblewrap: what it writes is not looked at after each call; \
                         install bubblewrap, or configure the server in your own settings.json"

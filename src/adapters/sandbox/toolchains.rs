@@ -122,8 +122,9 @@ fn known_caches(places: &SandboxPlaces) -> Vec<(PathBuf, Option<&'static str>)> 
     wanted
 }
 
-/// A program in the sandbox cannot make the directory of its cache: the home directory is read only.
-pub fn create_missing_caches(places: &SandboxPlaces) {
+/// A program in the sandbox cannot make the directory of its cache: the home directory is read only. Whether one is new.
+pub fn create_missing_caches(places: &SandboxPlaces) -> bool {
+    let mut is_any_new = false;
     for (path, program) in known_caches(places) {
         let used = program.is_none_or(|program| is_installed(program, &places.search_path));
         if !used || path.exists() {
@@ -132,14 +133,16 @@ pub fn create_missing_caches(places: &SandboxPlaces) {
         let is_file =
             path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(".package-cache"));
         // without it the program works more slowly, or says itself what it lacks
-        let _ = if is_file && path.parent().is_some_and(Path::is_dir) {
+        let made = if is_file && path.parent().is_some_and(Path::is_dir) {
             std::fs::OpenOptions::new().create(true).append(true).open(&path).map(drop)
         } else if is_file {
-            Ok(())
+            continue;
         } else {
             std::fs::create_dir_all(&path)
         };
+        is_any_new |= made.is_ok();
     }
+    is_any_new
 }
 
 fn is_installed(program: &str, search_path: &[PathBuf]) -> bool {

@@ -13,6 +13,8 @@ use synthdev_runtime::handle::RuntimeHandle;
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct RunChangedFiles {
     pub files: BTreeSet<String>,
+    /// Files that are not as the run stored them last: what was changed since is not its own.
+    pub changed_since: BTreeSet<String>,
     /// It may have changed others, too: what it did last was stored nowhere.
     pub is_uncertain: bool,
 }
@@ -26,13 +28,20 @@ pub(super) fn changed_files(
 ) -> Option<RunChangedFiles> {
     let before = run.progress.snapshot.as_ref()?;
     let mut files = BTreeSet::new();
+    let mut last = before.clone();
+    let mut last_created = Timestamp(i64::MIN);
     for taken in store.list().ok()? {
         if taken.run.as_ref() == Some(&run.id) && taken.id != *before {
             files.extend(store.changes(before, Some(&taken.id)).ok()?.into_iter().map(|file| file.path));
+            if taken.created >= last_created {
+                (last, last_created) = (taken.id, taken.created);
+            }
         }
     }
     let record = handle.load_record(run.id.as_str()).ok()?;
-    Some(RunChangedFiles { files, is_uncertain: has_unsnapshotted_changes(handle, &record.events) })
+    let is_uncertain = has_unsnapshotted_changes(handle, &record.events);
+    let since = store.changes(&last, None).ok()?.into_iter().map(|file| file.path);
+    Some(RunChangedFiles { files, changed_since: since.collect(), is_uncertain })
 }
 
 /// The snapshot of this project's files before the run.

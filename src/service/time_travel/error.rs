@@ -40,6 +40,9 @@ pub enum TimeTravelError {
     ImportedWithoutFiles(RunId),
     #[error("run {run} cannot be undone: {reason}")]
     NoSnapshot { run: RunId, reason: String },
+    /// A name that is nearly one of those that the run has: a value under it would be read by nothing.
+    #[error("common_data has no `{}` at step {step} of run {run}", escape_name(.key))]
+    MisspelledKey { run: RunId, step: u32, key: String, known: String },
     #[error("{}", .0.message)]
     Store(StoreError),
     #[error("{}", .0.message)]
@@ -64,6 +67,9 @@ impl TimeTravelError {
                 "fork without --restore-files".to_owned()
             }
             Self::FilesNotRestorable { .. } => "add --keep-files to leave the files unchanged".to_owned(),
+            Self::MisspelledKey { known, .. } => {
+                format!("did you mean `{}`? nothing was forked", escape_name(known))
+            }
             Self::NotBegun(_) | Self::ImportedWithoutFiles(_) | Self::NoSnapshot { .. } => return None,
             Self::Store(error) => return error.hint.clone(),
             Self::Snapshot(error) => return error.hint.clone(),

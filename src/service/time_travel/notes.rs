@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use synthdev_domain::ids::SnapshotId;
 use synthdev_domain::snapshot::{ChangedFile, join_first_paths};
 use synthdev_domain::terminal_safe::escape_name;
-use synthdev_language::did_you_mean::suggestion_hint;
+use synthdev_language::did_you_mean::{closest_word, suggestion_hint};
 use synthdev_runtime::time_travel::RunStep;
 
 /// A sentence without a final stop.
@@ -96,6 +96,19 @@ impl fmt::Display for TimeTravelNote {
     }
 }
 
+/// A key that is not `known` and nearly one that is, with that one. A short name has too many neighbours, and numbers tell
+/// names apart.
+pub(super) fn misspelled_key(key: &str, known: &Map<String, Value>) -> Option<(String, String)> {
+    const SHORTEST: usize = 4;
+    let letters = |name: &str| name.trim_end_matches(|c: char| c.is_ascii_digit()).to_owned();
+    if known.contains_key(key) {
+        return None;
+    }
+    let near = closest_word(key, known.keys().map(String::as_str))?;
+    let is_slip = key.len().min(near.len()) >= SHORTEST && letters(key) != letters(near);
+    is_slip.then(|| (key.to_owned(), near.to_owned()))
+}
+
 /// A note for each key that is not `known`.
 pub(super) fn new_key_notes<'k>(
     keys: impl Iterator<Item = &'k String>,
@@ -114,6 +127,23 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn a_slip_of_the_finger_is_no_new_key() {
+        let known = json!({"result": 1, "plan1": 2, "b": 3}).as_object().cloned().unwrap();
+        for (key, expected) in [
+            ("result", None),
+            ("resutl", Some("result")),
+            ("results", Some("result")),
+            ("plan2", None),
+            ("plna1", Some("plan1")),
+            ("a", None),
+            ("zebra", None),
+        ] {
+            let found = misspelled_key(key, &known);
+            assert_eq!(found.as_ref().map(|(_, near)| near.as_str()), expected, "{key}");
+        }
+    }
 
     #[test]
     fn a_new_key_is_noted_with_the_one_that_may_be_meant() {

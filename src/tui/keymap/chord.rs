@@ -8,8 +8,8 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 /// part of a letter, not beside it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct KeyChord {
-    code: KeyCode,
-    modifiers: KeyModifiers,
+    pub code: KeyCode,
+    pub modifiers: KeyModifiers,
 }
 
 /// Keys with names: the name that is shown first.

@@ -24,6 +24,8 @@ pub struct RunTimes {
     open_questions: HashSet<CallId>,
     waiting_since: Option<Timestamp>,
     waited_ms: u64,
+    /// States that wait for a time, and until when.
+    timed_waits: Vec<(String, Timestamp)>,
 }
 
 impl RunTimes {
@@ -35,6 +37,7 @@ impl RunTimes {
     pub fn apply_event(&mut self, at: Timestamp, event: &RunEvent) {
         self.started_at.get_or_insert(at);
         let last_event_at = self.last_event_at.replace(at).unwrap_or(at);
+        self.note_timed_wait(event);
         match event {
             RunEvent::ModelCalled { .. }
             | RunEvent::SummaryCalled { .. }
@@ -77,6 +80,37 @@ impl RunTimes {
         }
     }
 
+    fn note_timed_wait(&mut self, event: &RunEvent) {
+        match event {
+            RunEvent::Waiting { state, until } => self.timed_waits.push((state.clone(), *until)),
+            RunEvent::StateEntered { state, .. }
+            | RunEvent::Transitioned { from: state, .. }
+            | RunEvent::Stored { state, .. }
+            | RunEvent::Caught { state, .. } => self.timed_waits.retain(|(waits, _)| waits != state),
+            RunEvent::Finished { .. } | RunEvent::Resumed { .. } | RunEvent::Rewound { .. } => {
+                self.timed_waits.clear();
+            }
+            _ => {}
+        }
+    }
+
+    /// `waits until 12:00:30 UTC · 12 s left`: the wait that ends first; `None`: no state waits for a time. `calm`: what
+    /// is left is not counted down.
+    pub fn describe_timed_wait(&self, now: Timestamp, calm: bool) -> Option<String> {
+        let until = self.timed_waits.iter().map(|(_, until)| *until).filter(|until| *until > now).min()?;
+        let left = milliseconds_between(now, until).div_ceil(1_000) * 1_000;
+        let left = if calm { String::new() } else { format!(" · {} left", whole_seconds(left)) };
+        Some(format!("waits until {}{left}", until.format_utc_beside(now)))
+    }
+
+    /// `4 min 10 s` and `3 min 00 s of it waiting`, to the second; each is absent where it is not worth a word.
+    pub fn describe_live(&self, now: Timestamp) -> Option<(String, Option<String>)> {
+        let whole = milliseconds_between(self.started_at?, now);
+        let waited = self.waited_ms(now).min(whole);
+        let waiting = (waited >= WORTH_MS).then(|| format!("{} of it waiting", whole_seconds(waited)));
+        (whole >= WORTH_MS).then(|| (whole_seconds(whole), waiting))
+    }
+
     fn stop_waiting(&mut self, at: Timestamp) {
         self.waited_ms = self.waited_ms(at);
         self.waiting_since = None;
@@ -110,6 +144,11 @@ fn describe_time(whole_ms: u64, waited_ms: u64) -> String {
     }
 }
 
+/// What is shown while it grows: parts of a second only flicker.
+fn whole_seconds(ms: u64) -> String {
+    format_duration(ms / 1_000 * 1_000).replace(".0 s", " s")
+}
+
 fn milliseconds_between(since: Timestamp, now: Timestamp) -> u64 {
     u64::try_from(now.0.saturating_sub(since.0)).unwrap_or(0)
 }
@@ -117,6 +156,26 @@ fn milliseconds_between(since: Timestamp, now: Timestamp) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_wait_for_a_time_says_until_when() {
+        let waits = |until: i64| RunEvent::Waiting { state: "nap".into(), until: Timestamp(until) };
+        let left =
+            || RunEvent::Transitioned { from: "nap".into(), to: "code".into(), guard: 0, tried: Vec::new() };
+        let check = |events: Vec<RunEvent>, now: i64, calm: bool, expected: Option<&str>| {
+            let mut times = RunTimes::default();
+            events.iter().for_each(|event| times.apply_event(Timestamp(0), event));
+            assert_eq!(times.describe_timed_wait(Timestamp(now), calm).as_deref(), expected);
+        };
+        check(vec![], 0, false, None);
+        check(vec![waits(90_000)], 30_000, false, Some("waits until 00:01:30 UTC · 1 min 00 s left"));
+        check(vec![waits(90_000)], 77_500, false, Some("waits until 00:01:30 UTC · 13 s left"));
+        check(vec![waits(90_000)], 77_500, true, Some("waits until 00:01:30 UTC"));
+        check(vec![waits(90_000), waits(60_000)], 50_000, true, Some("waits until 00:01:00 UTC"));
+        check(vec![waits(90_000)], 90_000, false, None);
+        check(vec![waits(90_000), left()], 30_000, false, None);
+        check(vec![waits(90_000_000)], 0, true, Some("waits until 1970-01-02 01:00:00 UTC"));
+    }
 
     #[test]
     fn waiting_for_the_user_is_not_the_time_of_an_agent() {

@@ -14,6 +14,8 @@ pub struct StateVisitTimes {
     /// By the state's path name, numbers of items left out.
     states: HashMap<String, StateVisitLog>,
     start_time: Option<Timestamp>,
+    /// The last step in each state, by its path name.
+    last_steps: HashMap<String, u32>,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -29,7 +31,8 @@ impl StateVisitTimes {
         let start = *self.start_time.get_or_insert(at);
         let since_start = u64::try_from(at.0.saturating_sub(start.0)).unwrap_or(0);
         match event {
-            RunEvent::StateEntered { state, .. } => {
+            RunEvent::StateEntered { state, step, .. } => {
+                self.last_steps.insert(state.clone(), *step);
                 let log = self.states.entry(without_item_numbers(state)).or_default();
                 if log.visits.len() == LISTED {
                     log.visits.pop_front();
@@ -46,6 +49,13 @@ impl StateVisitTimes {
             }
             _ => {}
         }
+    }
+
+    /// The last step in a state: named by its path name, or by its own where it is in a called workflow or a branch.
+    pub fn last_step_in(&self, state: &str) -> Option<u32> {
+        let end = format!("/{state}");
+        let inside = || self.last_steps.iter().filter(|(name, _)| name.ends_with(&end));
+        self.last_steps.get(state).copied().or_else(|| inside().map(|(_, step)| *step).max())
     }
 
     /// The visits of a state of the workflow that was started, or of one that it calls.

@@ -20,6 +20,8 @@ pub enum SlashArgument {
     Snapshot,
     Status,
     Run,
+    /// A run that is not over.
+    LiveRun,
     /// A workflow or a role.
     Definition,
     /// Of the run that is shown.

@@ -47,10 +47,11 @@ pub(super) const SEARCH: SlashCommand = SlashCommand {
 pub(super) const WHY: SlashCommand = SlashCommand {
     name: "why",
     aliases: &[],
-    usage: "[RUN] [STEP]",
+    usage: "[RUN] [STEP] | STATE",
     description: "explain why a step was taken",
     long_help: "Shows the condition, the values that it read and who supplied them. Without a step: lists the steps. Without \
-        a run: the one in front, else the newest of this session. /history shows the same with w.\nExample: /why 3",
+        a run: the one in front, else the newest of this session. A state of that run means its last step there. \
+        /history shows the same with w.\nExamples: /why 3 · /why review",
     argument: SlashArgument::Run,
     parse_arguments: |rest| {
         let place = arguments::parse_run_step(rest)?;

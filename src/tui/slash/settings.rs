@@ -6,7 +6,7 @@ use synthdev_service::definition_views::model_selector::LEVELS;
 
 pub(super) const CONFIGURE: SlashCommand = SlashCommand {
     name: "configure",
-    aliases: &[],
+    aliases: &["setup"],
     usage: "[LEVEL]",
     description: "set up a model: provider, key, model",
     long_help: "Asks for the provider, the key and the model, tests them and saves them in your settings; \

@@ -103,7 +103,7 @@ fn names_for(before: &str) -> Vec<UiCommand> {
             vec![UiCommand::ask(DefinitionRequest::Names)]
         }
         Some(SlashArgument::McpServer) => vec![UiCommand::ask(LookupRequest::McpNames)],
-        Some(SlashArgument::Run) => vec![history::run_names_command()],
+        Some(SlashArgument::Run | SlashArgument::LiveRun) => vec![history::run_names_command()],
         _ => Vec::new(),
     }
 }

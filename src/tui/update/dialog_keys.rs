@@ -83,6 +83,9 @@ fn give_answer(model: &mut UiModel, meaning: AnswerMeaning) -> Vec<UiCommand> {
         (AnswerMeaning::Session, DialogKind::Network { .. }) => {
             return question_replies::answer_network(model, NetworkAnswer::Run);
         }
+        (AnswerMeaning::Always, DialogKind::Network { .. }) if !model.line_mode && !dialog.is_rule_shown => {
+            dialog.problem = Some(draft_keys::RULE_NOT_SHOWN.to_owned());
+        }
         (AnswerMeaning::Always, DialogKind::Network { .. }) => {
             return question_replies::network_always(model);
         }

@@ -12,6 +12,9 @@ use crate::msg::UiCommand;
 use crate::text::one_line;
 use synthdev_domain::approval::AllowRule;
 
+/// Why an "always" is not taken.
+pub const RULE_NOT_SHOWN: &str = "enlarge the window: the rule is not all in sight";
+
 pub fn on_key(model: &mut UiModel, key: KeyEvent) -> Vec<UiCommand> {
     let action = model.keymap.action(KeyChord::from_event(key), KeyFocusState::default());
     let Some(dialog) = model.dialogs.front_mut() else { return Vec::new() };
@@ -58,6 +61,9 @@ fn submit_draft(model: &mut UiModel) -> Vec<UiCommand> {
         DraftPurpose::Reason => {
             let reason = Some(text.trim().to_owned()).filter(|text| !text.is_empty());
             return question_replies::deny_tool_call(model, reason);
+        }
+        DraftPurpose::Rule if !model.line_mode && !dialog.is_rule_shown => {
+            dialog.problem = Some(RULE_NOT_SHOWN.to_owned());
         }
         DraftPurpose::Rule => match checked_rule(dialog, &text) {
             Ok(rule) => return approvals::allow_always(model, rule),

@@ -105,6 +105,14 @@ pub fn show_steps(model: &UiModel, run: Option<String>) -> Vec<UiCommand> {
 
 /// Why a step was taken, or which steps there are.
 pub fn explain_step(model: &UiModel, run: Option<String>, step: Option<u32>) -> Vec<UiCommand> {
+    let front = front_or_newest_run(model).and_then(|id| model.find_run(id));
+    // a word that names a state of that run means its last step in that state
+    let named = run.as_ref().filter(|_| step.is_none()).zip(front);
+    let visited = named
+        .and_then(|(name, front)| Some((front.id.to_string(), front.pane_data.visits.last_step_in(name)?)));
+    if let Some((run, step)) = visited {
+        return vec![UiCommand::ask(RunRequest::Why { run: Some(run), step })];
+    }
     let run = run.or_else(|| front_or_newest_run(model).map(ToString::to_string));
     vec![UiCommand::ask(match step {
         Some(step) => RunRequest::Why { run, step },
@@ -212,6 +220,11 @@ fn on_runs_listed(model: &mut UiModel, wanted: RunListPurpose, list: &[RunSummar
         return Vec::new();
     }
     model.names.runs = list.iter().map(|run| report::name_and_state(run, now)).collect();
+    let is_live = |run: &&RunSummary| {
+        let waits = [RunStatus::Running, RunStatus::Paused, RunStatus::Interrupted];
+        waits.contains(&run.progress.status)
+    };
+    model.names.live_runs = list.iter().filter(is_live).map(|run| report::name_and_state(run, now)).collect();
     if mention::refresh_mentions(model).is_some() {
         return Vec::new();
     }

@@ -5,7 +5,7 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent};
 use super::completion::refresh_popup;
 use super::leaving::leave_program;
 use super::session_keys::on_stop_key;
-use super::{approvals, editing_keys, panes, steering, submit};
+use super::{approvals, editing_keys, panes, steering, submit, unread_input};
 use crate::dialog::TYPING_MS;
 use crate::keymap::chord::KeyChord;
 use crate::keymap::{KeyAction, KeyFocusState};
@@ -14,6 +14,9 @@ use crate::msg::UiCommand;
 use crate::slash;
 
 pub fn on_key(model: &mut UiModel, key: KeyEvent) -> Vec<UiCommand> {
+    if key.code == KeyCode::Char('/') && !model.composer.is_vim_key(key) {
+        unread_input::make_way_for_command(model);
+    }
     // a question that the key does not answer is not in its way
     let now = KeyFocusState { question_open: false, ..model.key_focus_state() };
     let meant = model.keymap.action(KeyChord::from_event(key), now);
@@ -63,6 +66,9 @@ pub fn on_key(model: &mut UiModel, key: KeyEvent) -> Vec<UiCommand> {
 
 pub fn on_paste(model: &mut UiModel, text: &str) -> Vec<UiCommand> {
     model.tail = false;
+    if text.starts_with('/') {
+        unread_input::make_way_for_command(model);
+    }
     model.panes.focus_input();
     model.composer.paste_text(text);
     refresh_popup(model)

@@ -56,23 +56,36 @@ pub fn on_mouse(model: &mut UiModel, event: MouseEvent) {
 /// The keys of what has them; `None`: it shows its keys itself.
 fn focused_key_help(model: &UiModel) -> Option<KeyHelp> {
     let (keymap, now) = (&model.keymap, model.key_focus_state());
-    let of_place = |title: &str| KeyHelp::new(format!("Keys of {title}"), keymap.active_rows(now));
     match model.focused_layer() {
         ScreenLayer::HistoryBrowser => {
             let rows = keymap.rows_that_act(now, |action| history_browser::acts_in_front(model, action));
             Some(KeyHelp::new("Keys of the history".to_owned(), rows))
         }
-        ScreenLayer::FocusedPane => {
-            model.keyed_pane().map(|pane| of_place(&format!("the {} pane", pane.title())))
-        }
+        ScreenLayer::FocusedPane => model.keyed_pane().map(|pane| {
+            let mut rows = keymap.rows_that_act(now, |action| action.is_for_pane(pane));
+            rows.extend(session_rows(model));
+            KeyHelp::new(format!("Keys of the {} pane", pane.title()), rows)
+        }),
         ScreenLayer::KeyQuestion => model.dialogs.front().map(|dialog| question_help(dialog, keymap, now)),
         // all that works there, also what wants an empty line
         ScreenLayer::Conversation => {
-            let rows = keymap.active_rows(KeyFocusState { empty: true, ..now });
+            let mut rows = keymap.active_rows(KeyFocusState { empty: true, ..now });
+            rows.push(interrupt_row());
             Some(KeyHelp::new("Keys of the input line".to_owned(), rows))
         }
         _ => None,
     }
+}
+
+/// Keys of the whole session that act in a pane, too: they are not taken from the table there.
+fn session_rows(model: &UiModel) -> Vec<(String, String)> {
+    let leave = model.keymap.key(KeyAction::Leave).filter(|_| model.composer.is_empty());
+    let leave = leave.map(|key| (key.to_string(), "leave the program".to_owned()));
+    leave.into_iter().chain([interrupt_row()]).collect()
+}
+
+fn interrupt_row() -> (String, String) {
+    ("Ctrl+C".to_owned(), "stop; twice: leave".to_owned())
 }
 
 fn question_help(dialog: &QuestionDialog, keymap: &KeyBindings, now: KeyFocusState) -> KeyHelp {

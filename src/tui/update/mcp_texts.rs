@@ -1,6 +1,6 @@
 //! What MCP servers offer beside tools: texts that they have given, and names for the completion.
 
-use super::{completion, lookups, submit};
+use super::{completion, lookups, mention, submit};
 use crate::model::UiModel;
 use crate::msg::UiCommand;
 use crate::text::one_line;
@@ -13,6 +13,10 @@ pub(super) fn on_response(model: &mut UiModel, response: LookupResponse) -> Vec<
         LookupResponse::Message { typed, text: Ok(text), missing_files } => {
             for name in missing_files {
                 let told = format!("this project has no file {}: sent as words", one_line(&name));
+                model.add_item(TranscriptItem::warning_item(&told));
+            }
+            for (word, file) in mention::unfinished_mentions(model, &typed) {
+                let told = format!("{word} names no file: sent as words. Did you mean @{file}?");
                 model.add_item(TranscriptItem::warning_item(&told));
             }
             let mut cmds = submit::submit_text(model, text);

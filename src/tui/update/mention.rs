@@ -5,6 +5,7 @@ use crate::model::UiModel;
 use crate::msg::UiCommand;
 use crate::run_view::pane_data::RunDefinitionState;
 use crate::slash;
+use crate::text::one_line;
 use synthdev_service::session::{DefinitionRequest, LookupRequest, ProjectRequest};
 
 /// Shows what fits the word before the cursor. `None`: it mentions nothing.
@@ -23,6 +24,23 @@ pub fn refresh_mentions(model: &mut UiModel) -> Option<Vec<UiCommand>> {
     } else {
         Vec::new()
     })
+}
+
+/// Words that begin the name of a file and were sent without the rest of it, each with the first such file.
+pub(super) fn unfinished_mentions(model: &UiModel, text: &str) -> Vec<(String, String)> {
+    let files = &model.names.files;
+    let unfinished = |word: &str| {
+        let begun = word.strip_prefix('@')?.trim_end_matches(['.', ',', ';', '!', '?', ')']);
+        let is_known = |file: &String| file == begun || file.starts_with(&format!("{begun}/"));
+        if begun.is_empty() || files.iter().any(is_known) {
+            return None;
+        }
+        let begins = |file: &&String| {
+            file.starts_with(begun) || file.rsplit('/').next().is_some_and(|name| name.starts_with(begun))
+        };
+        files.iter().find(begins).map(|file| (one_line(word), one_line(file)))
+    };
+    text.split_whitespace().filter_map(unfinished).collect()
 }
 
 /// The files are listed.

@@ -5,6 +5,7 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use super::{clipboard, file_mentions, graph_pane, timeline};
 use crate::display::DisplayRequest;
 use crate::keymap::KeyAction;
+use crate::keymap::chord::KeyChord;
 use crate::layout::PaneKind;
 use crate::model::UiModel;
 use crate::msg::UiCommand;
@@ -37,18 +38,27 @@ pub fn request_definition(model: &mut UiModel) -> Option<UiCommand> {
     Some(UiCommand::Display(DisplayRequest::Definition(id)))
 }
 
-/// A key while a pane has the keys. `None`: it is none of its, and further typing means the input box.
+/// A key while a pane has the keys. `None`: it is a letter, and further typing means the input box. A key that means
+/// nothing in the pane does nothing elsewhere.
 pub fn on_key(model: &mut UiModel, key: KeyEvent) -> Option<Vec<UiCommand>> {
     let meant = model.key_action(key);
     if model.panes.is_search_typed() {
         return Some(type_search(model, key, meant));
     }
-    // the input box has the arrows and these letters, too
-    let meant = meant.filter(|action| model.panes.focus.is_some_and(|pane| action.is_for_pane(pane)));
-    if meant.is_none() {
-        model.panes.focus_input();
+    let pane = model.panes.focus?;
+    if let Some(action) = meant.filter(|action| action.is_for_pane(pane)) {
+        return Some(run_key_action(model, action));
     }
-    meant.map(|action| run_key_action(model, action))
+    let chord = KeyChord::from_event(key);
+    // a question that passes a key on leaves it to the input line
+    if chord.is_text() || model.focused_pane().is_none() {
+        model.panes.focus_input();
+        return None;
+    }
+    let help = model.keymap.key(KeyAction::Help).map(|help| format!(": {help} shows its keys"));
+    model.hint =
+        Some(format!("{chord} does nothing in the {} pane{}", pane.title(), help.unwrap_or_default()));
+    Some(Vec::new())
 }
 
 /// A search that is typed takes the text.
@@ -124,8 +134,8 @@ fn in_pane(model: &mut UiModel, action: KeyAction) -> Vec<UiCommand> {
         KeyAction::Copy => return copy_rows(model, pane, false),
         KeyAction::CopyAll => return copy_rows(model, pane, true),
         KeyAction::Back => on_escape(model),
-        // sending, stopping and leaving are the input box's
-        _ => {}
+        // a graph or a timeline that is not there yet
+        _ => model.hint = Some(format!("the {} pane shows nothing for this key yet", pane.title())),
     }
     Vec::new()
 }
@@ -295,6 +305,7 @@ fn open_pane_row(model: &mut UiModel, pane: PaneKind) {
     let Some(key) =
         key.filter(|_| !matches!(pane, PaneKind::Conversation | PaneKind::Timeline | PaneKind::Graph))
     else {
+        model.hint = Some("this row has nothing to open".to_owned());
         return;
     };
     let first = state.rows[..=state.cursor].iter().position(|row| row.key.as_ref() == Some(&key));
@@ -355,7 +366,11 @@ fn type_search(model: &mut UiModel, key: KeyEvent, meant: Option<KeyAction>) -> 
 /// Puts the cursor on the next matching row; `here` includes the row of the cursor.
 fn find_in_pane(model: &mut UiModel, pane: PaneKind, down: bool, here: bool) {
     view::arrange_panes(model);
-    let Some(search) = &model.panes.search else { return };
+    let Some(search) = &model.panes.search else {
+        let key = model.keymap.pane_key(KeyAction::Search).map(|key| format!(": {key} searches"));
+        model.hint = Some(format!("nothing is searched for{}", key.unwrap_or_default()));
+        return;
+    };
     let words = search.search_words.trim().to_lowercase();
     let found = match pane {
         PaneKind::Conversation => model.transcript.find_text(&words, down),

@@ -254,14 +254,20 @@ fn notice_draft(model: &mut UiModel, begins: bool) {
     }
 }
 
-/// What is typed inside of the question takes it. Beside a question that wants a key there is no place for it, except where words are typed.
+/// What is typed inside of the question takes it; else it goes into the input box, and is no answer.
 pub fn on_paste(model: &mut UiModel, text: &str) -> Option<Vec<UiCommand>> {
     notice_draft(model, false);
     let passes = model.is_open(ScreenLayer::TypedQuestion) || model.panes.is_search_typed();
     if model.dialogs.front_mut().is_some_and(|dialog| draft_keys::on_paste(dialog, text)) {
         return Some(Vec::new());
     }
-    (!passes).then(Vec::new)
+    if !passes {
+        if model.dialogs.front().is_some_and(|dialog| dialog.is_early_answer(&model.composer.text())) {
+            model.composer.set_text("");
+        }
+        model.hint = Some("pasted into the input line: it answers nothing".to_owned());
+    }
+    None
 }
 
 /// The letter of a key that writes one.

@@ -10,11 +10,13 @@ use crate::keymap::chord::KeyChord;
 use crate::keymap::{KeyAction, KeyFocusState};
 use crate::model::UiModel;
 use crate::msg::UiCommand;
-use synthdev_domain::ids::Timestamp;
+use synthdev_domain::ids::{RunId, Timestamp};
 use synthdev_service::run_steering::RunCommand;
 
 /// Two interrupts within this time leave the program.
 const TWICE_MS: i64 = 3_000;
+/// The notice while what runs ends.
+const STOPPING: &str = "stopping";
 
 /// `None`: it is for the layers below.
 pub fn on_key(model: &mut UiModel, press: KeyPress) -> Option<Vec<UiCommand>> {
@@ -55,12 +57,14 @@ fn on_interrupt(model: &mut UiModel, at: Timestamp) -> Vec<UiCommand> {
         .filter(|dialog| dialog.run_id().and_then(|run| model.find_run(run)).is_some_and(|run| !run.chat))
         .map(|dialog| dialog.escape_hint().replacen("Esc", model.escape_word(), 1));
     let asked = !model.dialogs.is_empty();
+    let stopped = model.busy_run().map(|run| run.id.clone());
     let cmds = match escape {
         _ if writing => Vec::new(),
         Some(_) => Vec::new(),
         None if asked => question_replies::dismiss_dialog(model),
         None => cancel_or_stop(model),
     };
+    model.stopping_run = stopped.filter(|_| !asked && !cmds.is_empty());
     let taken = cmds.is_empty() && (writing || !asked) && !model.composer.is_empty();
     if taken {
         model.composer.clear_into_history();
@@ -71,10 +75,22 @@ fn on_interrupt(model: &mut UiModel, at: Timestamp) -> Vec<UiCommand> {
         // a demo's project is gone when it is left
         (false, Some(escape)) if model.is_demo => format!("{escape} · Ctrl+C again leaves"),
         (false, Some(escape)) => format!("{escape} · Ctrl+C again leaves; /resume continues the run"),
-        (false, None) if !asked && !cmds.is_empty() => "stopping … · Ctrl+C again leaves".to_owned(),
+        (false, None) if !asked && !cmds.is_empty() => format!("{STOPPING} … · Ctrl+C again leaves"),
         (false, None) => "Ctrl+C again leaves".to_owned(),
     });
     cmds
+}
+
+/// What Ctrl+C has stopped is over: the next Ctrl+C is none that was pressed for it.
+pub fn note_stopped_run(model: &mut UiModel) {
+    let is_over = |run: &RunId| model.find_run(run).is_none_or(|run| !run.is_busy());
+    if !model.stopping_run.as_ref().is_some_and(is_over) {
+        return;
+    }
+    (model.stopping_run, model.last_interrupt) = (None, None);
+    if !model.is_leaving && model.hint.as_ref().is_some_and(|hint| hint.starts_with(STOPPING)) {
+        model.hint = Some("stopped · Ctrl+C twice leaves".to_owned());
+    }
 }
 
 /// Ctrl+C: closes the popup, else ends what runs.

@@ -10,6 +10,7 @@ use crate::msg::UiCommand;
 use crate::setup::{SetupChoice, SetupDialog, SetupStep};
 use crate::text::clean_text;
 use crate::transcript::item::TranscriptItem;
+use crate::view;
 use synthdev_service::session::{ProjectRequest, SessionRequest, SetupRequest, SetupResponse, SetupServer};
 use synthdev_service::setting_values::setup::{check_url, parse_key};
 
@@ -47,6 +48,10 @@ pub fn on_key(model: &mut UiModel, press: KeyPress) -> Option<Vec<UiCommand>> {
     if press.is_control('c') {
         model.last_interrupt = Some(press.at);
     } else if press.key.code != KeyCode::Esc {
+        if !view::shows_setup(model) {
+            // what is not seen is not typed into
+            return Some(Vec::new());
+        }
         return model.setup.as_mut().map(|setup| on_step_key(setup, press.key));
     }
     Some(if close_setup(model) { leave_program(model) } else { Vec::new() })
@@ -64,11 +69,17 @@ fn on_step_key(setup: &mut SetupDialog, pressed: KeyEvent) -> Vec<UiCommand> {
     if setup.waiting_for.is_some() {
         return Vec::new();
     }
-    setup.problem = None;
+    (setup.problem, setup.assumption) = (None, None);
     let plain = !pressed.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT);
     match pressed.code {
         KeyCode::Enter => return on_enter(setup),
-        KeyCode::Left | KeyCode::BackTab => go_back(setup),
+        KeyCode::BackTab => go_back(setup),
+        KeyCode::Left if setup.typed_text.is_empty() => go_back(setup),
+        KeyCode::Left => setup.cursor = setup.cursor.saturating_sub(1),
+        KeyCode::Right => setup.cursor = (setup.cursor + 1).min(setup.typed_text.chars().count()),
+        KeyCode::Home => setup.cursor = 0,
+        KeyCode::End => setup.cursor = setup.typed_text.chars().count(),
+        KeyCode::Delete => setup.delete_at(setup.cursor),
         KeyCode::Up | KeyCode::Down => {
             let count = setup.choices().len().max(1);
             let step = if pressed.code == KeyCode::Down { 1 } else { count - 1 };
@@ -76,16 +87,11 @@ fn on_step_key(setup: &mut SetupDialog, pressed: KeyEvent) -> Vec<UiCommand> {
         }
         KeyCode::Char('t') if plain && setup.step == SetupStep::Trial => return try_model(setup),
         KeyCode::Char('s') if plain && setup.step == SetupStep::Trial => return save_setup(setup),
-        KeyCode::Char('u') if !plain => type_text(setup, String::new()),
+        KeyCode::Char('u') if !plain => setup.set_text(String::new()),
         KeyCode::Char(c) if plain && setup.step != SetupStep::Trial => {
-            let text = format!("{}{c}", setup.typed_text);
-            type_text(setup, text);
+            setup.insert_text(c.encode_utf8(&mut [0; 4]))
         }
-        KeyCode::Backspace => {
-            let mut text = setup.typed_text.clone();
-            text.pop();
-            type_text(setup, text);
-        }
+        KeyCode::Backspace if setup.cursor > 0 => setup.delete_at(setup.cursor - 1),
         _ => {}
     }
     Vec::new()
@@ -96,13 +102,15 @@ pub fn on_paste(model: &mut UiModel, text: &str) -> Option<Vec<UiCommand>> {
     if gives_way(model, text.starts_with('/')) {
         return None;
     }
+    if !view::shows_setup(model) {
+        return Some(Vec::new());
+    }
     let setup = model.setup.as_mut()?;
     if setup.waiting_for.is_none() && setup.step != SetupStep::Trial {
         setup.problem = None;
         let text =
             if setup.step == SetupStep::Key { text.to_owned() } else { clean_text(text).replace('\n', " ") };
-        let text = format!("{}{}", setup.typed_text, text.trim());
-        type_text(setup, text);
+        setup.insert_text(text.trim());
     }
     Some(Vec::new())
 }
@@ -177,11 +185,6 @@ fn on_setup_saved(model: &mut UiModel, number: u64, text: &str) -> Vec<UiCommand
     cmds
 }
 
-fn type_text(setup: &mut SetupDialog, text: String) {
-    setup.typed_text = text;
-    setup.selected = 0;
-}
-
 fn on_enter(setup: &mut SetupDialog) -> Vec<UiCommand> {
     match setup.step {
         SetupStep::Key => return take_key(setup),
@@ -217,14 +220,18 @@ fn on_enter(setup: &mut SetupDialog) -> Vec<UiCommand> {
 }
 
 fn take_address(setup: &mut SetupDialog) -> Vec<UiCommand> {
-    let base_url = setup.typed_text.trim().trim_end_matches('/').to_owned();
+    let base_url = setup.typed_address();
+    let scheme = base_url.strip_suffix(setup.typed_text.trim().trim_end_matches('/')).unwrap_or_default();
+    let assumed = (!scheme.is_empty()).then(|| format!("{scheme} was assumed: the server is {base_url}"));
     if let Err(why) = check_url(&base_url) {
         let looks = base_url.contains(['.', ':', '/']);
         setup.problem =
             Some(if looks { why } else { format!("there is no provider `{base_url}` in the list") });
         return Vec::new();
     }
-    take_place(setup, SetupServer { base_url, ..SetupServer::default() })
+    let cmds = take_place(setup, SetupServer { base_url, ..SetupServer::default() });
+    setup.assumption = assumed;
+    cmds
 }
 
 fn take_place(setup: &mut SetupDialog, place: SetupServer) -> Vec<UiCommand> {
@@ -253,7 +260,7 @@ fn take_key(setup: &mut SetupDialog) -> Vec<UiCommand> {
             go_to_step(setup, SetupStep::Model)
         }
         Err(why) => {
-            type_text(setup, String::new());
+            setup.set_text(String::new());
             setup.problem = Some(why);
             Vec::new()
         }
@@ -274,7 +281,7 @@ fn take_model(setup: &mut SetupDialog, name: Option<String>) -> Vec<UiCommand> {
 
 /// The step begins, with what it asks.
 fn go_to_step(setup: &mut SetupDialog, step: SetupStep) -> Vec<UiCommand> {
-    type_text(setup, String::new());
+    setup.set_text(String::new());
     setup.step = step;
     match step {
         SetupStep::Model => {
@@ -303,7 +310,7 @@ fn go_back(setup: &mut SetupDialog) {
     let steps = setup.steps().iter().filter(|step| **step != SetupStep::Key || !keyless);
     let before = steps.take_while(|step| **step != setup.step).last();
     if let Some(step) = before.copied() {
-        type_text(setup, String::new());
+        setup.set_text(String::new());
         setup.step = step;
         setup.outcome = None;
     }

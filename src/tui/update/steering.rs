@@ -366,7 +366,9 @@ fn status_text(model: &UiModel) -> String {
         return format!("no workflow runs · mode {}{window}{next}", model.mode());
     };
     let mut text = format!("{} {}", run.workflow, run.id);
+    let timed_wait = run.describe_timed_wait(model.now, false);
     let doing = match run.stopped_at.as_slice() {
+        [] if timed_wait.is_some() => timed_wait.unwrap_or_default(),
         [] if run.activity.is_empty() => "working".to_owned(),
         [] => run.activity.clone(),
         stands => {

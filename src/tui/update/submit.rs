@@ -4,6 +4,7 @@ use super::{commands, interrupt, open_run, withdrawn_dialog};
 use crate::model::UiModel;
 use crate::msg::UiCommand;
 use crate::slash;
+use crate::text::{fit_to_columns, one_line};
 use crate::transcript::item::{ItemTone, TranscriptBlock, TranscriptItem};
 use synthdev_domain::ids::{CallId, RunId};
 use synthdev_service::file_mentions::may_mention_files;
@@ -22,7 +23,7 @@ pub fn submit_input(model: &mut UiModel) -> Vec<UiCommand> {
     if slash::is_command(&text) {
         return commands::run_command_line(model, &text);
     }
-    if withdrawn_dialog::hold_back_text(model, &text) {
+    if withdrawn_dialog::hold_back_text(model, &text) || holds_shell_words(model, &text) {
         return Vec::new();
     }
     if model.looked_up_text.is_some() {
@@ -30,6 +31,31 @@ pub fn submit_input(model: &mut UiModel) -> Vec<UiCommand> {
         return Vec::new();
     }
     look_up_or_submit(model, text)
+}
+
+/// `!ls` is no command here, and a model would get it as words: the first time it stays in the input box. Lines that come
+/// from elsewhere are sent, with a note.
+fn holds_shell_words(model: &mut UiModel, text: &str) -> bool {
+    let command = text
+        .strip_prefix('!')
+        .filter(|rest| rest.starts_with(|c: char| c.is_alphanumeric() || "./~".contains(c)));
+    let Some(command) = command else { return false };
+    let command = fit_to_columns(&one_line(command), 40).into_owned();
+    if model.line_mode {
+        let told = format!(
+            "`!` runs nothing, so this goes to {} as words: /cmd {command} runs it",
+            model.text_reader()
+        );
+        model.add_item(TranscriptItem::warning_item(&told));
+        return false;
+    }
+    if model.shell_like_text.take().as_deref() == Some(text) {
+        return false;
+    }
+    model.hint = Some(format!("/cmd {command} runs it, `!` does not · Enter sends the words"));
+    model.shell_like_text = Some(text.to_owned());
+    model.composer.set_text(text);
+    true
 }
 
 /// Words that may name a file or a resource of an MCP server: it is looked for first.

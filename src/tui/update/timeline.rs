@@ -22,11 +22,15 @@ pub(super) fn bar_step(action: KeyAction) -> Option<BarStep> {
 
 pub(super) fn choose_bar(model: &mut UiModel, step: BarStep) {
     let cursor = model.panes.state(PaneKind::Timeline).cursor;
-    let Some(run) = model.watched_run() else { return };
-    let timeline = &run.pane_data.timeline;
-    let row = row_index(timeline, cursor).unwrap_or_default();
-    let Some(found) = timeline.bar_after_step(row, step) else { return };
-    let at = list_index(timeline, found);
+    let timeline = model.watched_run().map(|run| &run.pane_data.timeline);
+    let found = timeline.and_then(|timeline| {
+        let row = row_index(timeline, cursor).unwrap_or_default();
+        timeline.bar_after_step(row, step).map(|found| list_index(timeline, found))
+    });
+    let Some(at) = found else {
+        model.hint = Some("there is no bar on that side".to_owned());
+        return;
+    };
     let len = view::pane_body(model, PaneKind::Timeline).map_or(0, |body| body.len());
     model.panes.state_mut(PaneKind::Timeline).go_to(at, len);
 }
@@ -34,14 +38,13 @@ pub(super) fn choose_bar(model: &mut UiModel, step: BarStep) {
 /// Shows all of the chosen call: what it was given, and what it gave back.
 pub(super) fn open_chosen_call(model: &mut UiModel) -> Vec<UiCommand> {
     let cursor = model.panes.state(PaneKind::Timeline).cursor;
-    let Some(run) = model.watched_run() else { return Vec::new() };
-    let timeline = &run.pane_data.timeline;
-    let bar = row_index(timeline, cursor).and_then(|row| timeline.bar(row));
-    match bar.and_then(|bar| bar.call) {
-        Some(call) => {
-            let run = run.id.clone();
-            history_browser::open_call_page(model, run, call)
-        }
+    let chosen = model.watched_run().and_then(|run| {
+        let timeline = &run.pane_data.timeline;
+        let bar = row_index(timeline, cursor).and_then(|row| timeline.bar(row));
+        Some((run.id.clone(), bar?.call?))
+    });
+    match chosen {
+        Some((run, call)) => history_browser::open_call_page(model, run, call),
         None => {
             model.hint = Some("only calls and questions can be opened".to_owned());
             Vec::new()

@@ -16,6 +16,7 @@ pub fn return_to_input(model: &mut UiModel) {
         model.add_item(TranscriptItem::warning_item(&told));
     } else if model.composer.is_empty() {
         model.composer.paste_text(&text);
+        model.returned_text = Some(model.composer.text());
         // beside a run that works, or a question, these keys do something else first
         let is_free = model.busy_run().is_none() && model.dialogs.is_empty();
         let away = if is_free { ", Ctrl+C puts it away" } else { "" };
@@ -23,5 +24,14 @@ pub fn return_to_input(model: &mut UiModel) {
     } else {
         model.composer.remember_text(&text);
         model.hint = Some("what you typed meanwhile is in the history: Up".to_owned());
+    }
+}
+
+/// A command that is begun behind a text that came back is no part of it: the text goes into the history.
+pub fn make_way_for_command(model: &mut UiModel) {
+    let is_untouched = model.returned_text.take().is_some_and(|text| text == model.composer.text());
+    if is_untouched && !model.composer.is_empty() {
+        model.composer.clear_into_history();
+        model.hint = Some("what was not read is in the history: Up".to_owned());
     }
 }

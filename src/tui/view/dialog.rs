@@ -11,7 +11,9 @@ use ratatui::widgets::Clear;
 
 use self::question_body::layout_body;
 use super::draw_helpers::{draw_box, put_line, select_row};
-use crate::dialog::{AnswerChoice, AnswerDraft, AnswerForm, DialogKind, QuestionDialog, RowExtent};
+use crate::dialog::{
+    AnswerChoice, AnswerDraft, AnswerForm, AnswerMeaning, DialogKind, QuestionDialog, RowExtent,
+};
 use crate::layers::ScreenLayer;
 use crate::model::UiModel;
 use crate::slash;
@@ -59,7 +61,7 @@ pub fn question_height(model: &UiModel, free: u16) -> u16 {
 }
 
 /// The rows that a question takes at most.
-fn largest_height(model: &UiModel) -> u16 {
+pub fn largest_height(model: &UiModel) -> u16 {
     let most = u32::from(model.size.1) * u32::from(MOST_PERCENT) / 100;
     u16::try_from(most).unwrap_or(u16::MAX).max(FRAMED_ROWS)
 }
@@ -68,6 +70,7 @@ fn largest_height(model: &UiModel) -> u16 {
 pub fn arrange_dialog(model: &mut UiModel, area: Rect) {
     let now = model.now;
     let extent = model.dialogs.front().map(|dialog| text_extent(model, dialog, area));
+    let rule_fits = model.dialogs.front().is_some_and(|dialog| shows_rule(model, dialog, area));
     for (at, dialog) in model.dialogs.iter_mut().enumerate() {
         match extent.filter(|_| at == 0) {
             Some(extent) => {
@@ -75,6 +78,7 @@ pub fn arrange_dialog(model: &mut UiModel, area: Rect) {
                     dialog.typed_at = dialog.typed_at.max(model.last_letter);
                 }
                 dialog.record_visible_rows(extent, now);
+                dialog.is_rule_shown = rule_fits;
             }
             // when it comes in front, it appears anew
             None => dialog.shown_at = None,
@@ -129,19 +133,40 @@ fn draw_title(model: &UiModel, dialog: &QuestionDialog, area: Rect, edge: Style,
     let count = count.map(|(at, all)| format!("{at} of {all}")).unwrap_or_default();
     let walk = if count.is_empty() { "" } else { "Tab" };
     let columns = usize::from(area.width.saturating_sub(2));
+    let (name, title) = titled_run(model, dialog);
     // where there is no room for all of it, the title is more
-    let choices = [&[dialog.risk_label(), &count, walk][..], &[&count, walk], &[&count]];
+    let choices = [
+        &[&name, dialog.risk_label(), &count, walk][..],
+        &[dialog.risk_label(), &count, walk],
+        &[&count, walk],
+        &[&count],
+    ];
     let texts = choices
         .map(|parts| parts.iter().copied().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" · "));
-    let fits = |text: &&String| display_width(text) + TITLE_COLUMNS <= columns;
-    let right = texts.iter().find(fits).unwrap_or(&texts[2]).clone();
+    let least = |at: usize| if at == 0 { display_width(&title) + 5 } else { TITLE_COLUMNS };
+    let fits = |(at, text): &(usize, &String)| display_width(text) + least(*at) <= columns;
+    let right = texts.iter().enumerate().find(fits).map_or(&texts[3], |(_, text)| text).clone();
     let right = if right.is_empty() { right } else { format!(" {right} ") };
     let room = columns.saturating_sub(display_width(&right) + 3);
-    let title = fit_to_columns(&terminal_safe::escape_name(&dialog.title), room).into_owned();
+    let title = fit_to_columns(&title, room).into_owned();
     put_line(frame, area.x + 1, area.y, &Line::styled(format!(" {title} "), style), area.width - 2);
     let from = area.right().saturating_sub(1 + u16::try_from(display_width(&right)).unwrap_or(0));
     if from > area.x {
         put_line(frame, from, area.y, &Line::styled(right, style), area.right() - 1 - from);
+    }
+}
+
+/// The run that asks, and the title. Where several runs could, the title begins with it.
+fn titled_run(model: &UiModel, dialog: &QuestionDialog) -> (String, String) {
+    let title = terminal_safe::escape_name(&dialog.title).into_owned();
+    let run = dialog.run_id().and_then(|id| model.find_run(id));
+    match run {
+        Some(run) if model.has_several_live_runs() => {
+            let name = if run.chat { "conversation" } else { &run.workflow };
+            (String::new(), format!("{name} {} · {title}", run.id))
+        }
+        Some(run) if !run.chat => (run.workflow.clone(), title),
+        _ => (String::new(), title),
     }
 }
 
@@ -369,6 +394,29 @@ fn text_extent(model: &UiModel, dialog: &QuestionDialog, area: Rect) -> RowExten
     RowExtent {
         rows,
         page: RowShare::split_rows(dialog, inside, below_rows(model, dialog, area.height)).text,
+    }
+}
+
+/// Whether all of the rule that is written with an "always" is on screen: as it is typed, else in the list of answers.
+fn shows_rule(model: &UiModel, dialog: &QuestionDialog, area: Rect) -> bool {
+    if is_short(area) {
+        return false;
+    }
+    let (rows, columns) = (usize::from(area.height - 2), text_columns(model.size.0));
+    let below = below_rows(model, dialog, area.height);
+    let share = RowShare::split_rows(dialog, rows, below);
+    let room = rows.saturating_sub(share.text + usize::from(share.has_gap));
+    match &dialog.draft {
+        // one row is its label
+        Some(draft) => {
+            draft.text.rows(columns.saturating_sub(3)) <= room.saturating_sub(usize::from(room > 1))
+        }
+        None => {
+            let answers = AnswerRows::arrange(model, dialog, area.height);
+            let always = answers.answers.iter().find(|answer| answer.meaning == AnswerMeaning::Always);
+            let is_whole = |answer: &AnswerChoice| display_width(&answer.label) + 4 <= columns;
+            !answers.is_shared && answers.rows.len() <= room && always.is_none_or(is_whole)
+        }
     }
 }
 

@@ -313,9 +313,11 @@ fn status_note(theme: ColorTheme, editor: &DefinitionEditor) -> (String, Style) 
     let asked = match &editor.prompt {
         Some(EditorPrompt::Find(words)) => Some(format!("find: {}", terminal_safe::escape_name(words))),
         Some(EditorPrompt::Leave) => {
-            Some("not saved: s saves and leaves · y discards it · Esc goes on".to_owned())
+            Some("save it before leaving? y saves it · n discards it · Esc goes on".to_owned())
         }
-        Some(EditorPrompt::Force) => Some("errors: y saves anyway · Esc goes on, F8 shows them".to_owned()),
+        Some(EditorPrompt::Force) => {
+            Some("save it with errors? y saves it · Esc goes on, F8 shows them".to_owned())
+        }
         Some(EditorPrompt::Conflict(_)) => {
             Some("changed by another program: o overwrites it · r reads it again · Esc goes on".to_owned())
         }

@@ -4,6 +4,7 @@ use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
+use ratatui::widgets::Clear;
 
 use super::draw_helpers::{draw_box, put_line, select_row};
 use crate::model::UiModel;
@@ -14,18 +15,37 @@ use synthdev_domain::terminal_safe;
 /// Dots that hide a key, however long it is.
 const DOTS: usize = 24;
 
+/// The most rows of the dialog, and the fewest in which it can be used.
+const MOST_ROWS: u16 = 22;
+const LEAST_ROWS: u16 = 8;
+/// The fewest columns.
+const LEAST_COLUMNS: u16 = 20;
+
+/// The rows of the dialog, of `free` rows above the input line, `most` of which a question takes. None where none is open.
+pub fn setup_height(model: &UiModel, most: u16, free: u16) -> u16 {
+    if model.setup.is_none() {
+        return 0;
+    }
+    most.clamp(LEAST_ROWS, MOST_ROWS).min(free)
+}
+
+/// Whether there is room for it: else it takes no text.
+pub fn has_room(area: Rect) -> bool {
+    area.width >= LEAST_COLUMNS && area.height >= LEAST_ROWS
+}
+
 /// Where the cursor is while something is typed.
-pub fn draw_setup(model: &UiModel, room: Rect, frame: &mut Frame<'_>) -> Option<Position> {
+pub fn draw_setup(model: &UiModel, area: Rect, frame: &mut Frame<'_>) -> Option<Position> {
     let setup = model.setup.as_ref()?;
-    if room.width < 20 || room.height < 8 {
-        let line = Line::raw("enlarge the window to set up a model");
-        put_line(frame, room.x, room.y, &line, room.width);
+    frame.render_widget(Clear, area.intersection(frame.area()));
+    if !has_room(area) {
+        let lines = wrap_text("enlarge the window, or Esc leaves the setup", usize::from(area.width));
+        for (y, line) in (area.y..area.bottom()).zip(lines) {
+            put_line(frame, area.x, y, &Line::styled(line, model.theme.warning_style()), area.width);
+        }
         return None;
     }
     let theme = model.theme;
-    let columns = if room.width < 100 { room.width } else { 96 };
-    let x = room.x + (room.width - columns) / 2;
-    let area = Rect { x, y: room.y, width: columns, height: room.height.min(22) };
     let at = setup.steps().iter().position(|step| *step == setup.step).unwrap_or(0) + 1;
     let level = if setup.level == "base" { String::new() } else { format!(" for {}", setup.level) };
     let title = format!(" Set up a model{level} · {at} of {} ", setup.steps().len());
@@ -36,7 +56,8 @@ pub fn draw_setup(model: &UiModel, room: Rect, frame: &mut Frame<'_>) -> Option<
     let mut cursor = None;
     if let Some(entry) = step_entry(setup) {
         let line = format!("❯ {}", fit_to_columns(&entry, text.saturating_sub(2)));
-        let x = inside.x + 1 + u16::try_from(display_width(&line)).unwrap_or(0);
+        let before = display_width(&shown_text(setup, setup.text_before_cursor())) + 2;
+        let x = inside.x + 1 + u16::try_from(before).unwrap_or(u16::MAX).min(inside.width);
         let y = inside.y + u16::try_from(lines.len()).unwrap_or(0);
         cursor = Some(Position { x: x.min(inside.right() - 1), y: y.min(inside.bottom() - 1) });
         lines.extend([line, String::new()]);
@@ -96,10 +117,17 @@ fn step_question(setup: &SetupDialog) -> String {
 fn step_entry(setup: &SetupDialog) -> Option<String> {
     match setup.step {
         SetupStep::Trial => None,
-        SetupStep::Key => Some("•".repeat(setup.typed_text.chars().count().min(DOTS))),
-        SetupStep::Place | SetupStep::Model | SetupStep::Smart | SetupStep::Fast => {
-            Some(terminal_safe::escape_name(&setup.typed_text).into_owned())
+        SetupStep::Key | SetupStep::Place | SetupStep::Model | SetupStep::Smart | SetupStep::Fast => {
+            Some(shown_text(setup, &setup.typed_text))
         }
+    }
+}
+
+/// A text that is typed, as it may be seen.
+fn shown_text(setup: &SetupDialog, text: &str) -> String {
+    match setup.step {
+        SetupStep::Key => "•".repeat(text.chars().count().min(DOTS)),
+        _ => terminal_safe::escape_name(text).into_owned(),
     }
 }
 
@@ -146,7 +174,9 @@ fn choice_text(setup: &SetupDialog, choice: &SetupChoice) -> (String, String) {
                 terminal_safe::escape_name(&place.note).into_owned(),
             )
         }),
-        SetupChoice::Address => (format!("use {}", typed()), String::new()),
+        SetupChoice::Address => {
+            (format!("use {}", terminal_safe::escape_name(&setup.typed_address())), String::new())
+        }
         SetupChoice::Typed => (format!("use `{}`", typed()), String::new()),
         SetupChoice::Model(at) => setup.models.get(*at).map_or_else(Default::default, |model| {
             (
@@ -166,16 +196,25 @@ fn footer_lines(model: &UiModel, setup: &SetupDialog, columns: usize) -> Vec<(St
         (None, Some(problem), _) => (format!("✗ {problem}"), theme.bad_style()),
         (None, None, Some(Ok(text))) => (format!("✓ {text}"), theme.good_style()),
         (None, None, Some(Err(text))) => (format!("✗ {text}"), theme.bad_style()),
-        (None, None, None) => return Vec::new(),
+        (None, None, None) => match &setup.assumption {
+            Some(assumed) => (assumed.clone(), theme.dim_style()),
+            None => return Vec::new(),
+        },
     };
     wrap_text(&text, columns).into_iter().take(6).map(|line| (line, style)).collect()
 }
 
 fn step_keys(setup: &SetupDialog) -> &'static str {
+    // with a text the arrow moves in it
+    let is_typed = !setup.typed_text.is_empty();
     match (setup.step, &setup.outcome) {
         _ if setup.waiting_for.is_some() => "Esc cancels",
         (SetupStep::Place, _) => "↑↓ or type · Enter takes it · Esc cancels",
+        (SetupStep::Key, _) if is_typed => "Enter goes on · Shift+Tab back · Esc cancels",
         (SetupStep::Key, _) => "Enter goes on · ← back · Esc cancels",
+        (SetupStep::Model | SetupStep::Smart | SetupStep::Fast, _) if is_typed => {
+            "↑↓ or type · Enter takes it · Shift+Tab back · Esc cancels"
+        }
         (SetupStep::Model | SetupStep::Smart | SetupStep::Fast, _) => {
             "↑↓ or type · Enter takes it · ← back · Esc cancels"
         }

@@ -25,7 +25,7 @@ pub fn draw_side_panel(model: &UiModel, area: Rect, frame: &mut Frame<'_>) {
     }
 }
 
-/// `coder_reviewer ▸ review · 2 agents · run 1.2k tok · $0.01`
+/// `coder_reviewer ▸ review · 4 min 10 s · run 1.2k tok · $0.01 · 2 agents`
 pub fn draw_header(model: &UiModel, area: Rect, frame: &mut Frame<'_>) {
     let Some(run) = model.watched_run() else { return };
     let columns = usize::from(area.width);
@@ -33,8 +33,11 @@ pub fn draw_header(model: &UiModel, area: Rect, frame: &mut Frame<'_>) {
     let mut text = parts.next().unwrap_or_default();
     // half a number says the wrong thing
     for part in parts {
-        if display_width(&text) + display_width(&part) + 3 <= columns {
-            text.push_str(&format!(" · {part}"));
+        let fits = |part: &&str| display_width(&text) + display_width(part) + 3 <= columns;
+        // the waiting goes before the time
+        let shorter = part.split_once(", ").map(|(time, _)| time);
+        if let Some(part) = [Some(part.as_str()), shorter].into_iter().flatten().find(fits) {
+            text = format!("{text} · {part}");
         }
     }
     let text = format!("{:columns$}", fit_to_columns(&text, columns));
@@ -53,8 +56,9 @@ fn header_parts(model: &UiModel, run: &RunView) -> Vec<String> {
     }
     let mut parts = vec![name];
     parts.extend(run.is_over.then(|| "over".to_owned()));
-    let agents = (!run.agents.is_empty()).then(|| format_count(run.agents.len() as u64, "agent"));
-    parts.extend(agents);
+    if let Some((whole, waited)) = run.live_time(model.now).filter(|_| !model.reduced_motion) {
+        parts.push(waited.map_or(whole.clone(), |waited| format!("{whole}, {waited}")));
+    }
     let total = run.ledger.usage().total();
     if total > 0 {
         let of = |end: Option<String>| end.map(|end| format!(" of {end}")).unwrap_or_default();
@@ -63,16 +67,15 @@ fn header_parts(model: &UiModel, run: &RunView) -> Vec<String> {
         let most = of(run.budget.cost_usd.hard.map(|end| format_dollars(Some(end))));
         parts.push(format!("{}{most}", format_dollars(run.ledger.cost_usd())));
     }
+    parts.extend((!run.agents.is_empty()).then(|| format_count(run.agents.len() as u64, "agent")));
     parts
 }
 
 fn run_lines(model: &UiModel, run: &RunView, columns: usize) -> Vec<Line<'static>> {
     let theme = model.theme;
     let cut = |text: &str, less: usize| fit_to_columns(text, columns.saturating_sub(less)).into_owned();
-    let title = if run.chat { "conversation" } else { "workflow" };
-    let over = if run.is_over { " (over)" } else { "" };
     let mut lines = vec![
-        Line::styled(format!("{title}{over}"), theme.dim_style()),
+        Line::styled(cut(&title_text(model, run, columns), 0), theme.dim_style()),
         Line::styled(cut(&run.workflow, 0), theme.bold_style()),
     ];
     if model.has_several_live_runs() && !run.chat {
@@ -123,6 +126,21 @@ fn run_lines(model: &UiModel, run: &RunView, columns: usize) -> Vec<Line<'static
         lines.push(Line::raw(cut(snapshot, 0)));
     }
     lines
+}
+
+/// `workflow · 4 min 10 s, 3 min 00 s of it waiting`: what it is, and how long it has run. The waiting goes where there is
+/// no room.
+fn title_text(model: &UiModel, run: &RunView, columns: usize) -> String {
+    let kind = if run.chat { "conversation" } else { "workflow" };
+    let over = if run.is_over { " (over)" } else { "" };
+    let mut title = format!("{kind}{over}");
+    if let Some((whole, waited)) = run.live_time(model.now).filter(|_| !model.reduced_motion) {
+        title.push_str(&format!(" · {whole}"));
+        let waited = waited.map(|waited| format!(", {waited}"));
+        let fits = waited.filter(|waited| display_width(&title) + display_width(waited) <= columns);
+        title.extend(fits);
+    }
+    title
 }
 
 fn facts_lines(model: &UiModel) -> Vec<Line<'static>> {

@@ -104,7 +104,7 @@ fn a_wrong_key_is_told_and_escape_leaves_everything_as_it_was() {
     terminal.press_keys("nowhere");
     terminal.press_keys(ENTER);
     terminal.wait_for("there is no provider `nowhere` in the list");
-    terminal.press_keys("\x15127.0.0.1:1/v1\r");
+    terminal.press_keys("\x15ftp://127.0.0.1:1/v1\r");
     terminal.wait_for("must begin with http:// or https://");
     terminal.press_keys("\x15");
     terminal.press_keys(&server.base_url);

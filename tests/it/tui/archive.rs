@@ -318,7 +318,7 @@ fn pages_are_read_as_the_cursor_comes_near() {
         HistoryRequest::Page { filter: HistoryRunFilter::default(), after_cursor: None }
     );
     assert_eq!(take_history_requests(&mut desk), [], "nobody is near the end");
-    for _ in 0..9 {
+    for _ in 0..30 {
         desk.key(KeyCode::PageDown);
     }
     let last = many_rows(PAGE - 1, 1)[0].started;

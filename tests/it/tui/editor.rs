@@ -217,7 +217,7 @@ fn a_text_is_broken_told_with_its_place_and_repaired() {
     assert_eq!(editor(&desk).buffer.cursor().0, 3);
     desk.press_control('s');
     let screen = desk.draw_screen(80, 24);
-    assert!(screen.contains("y saves anyway"), "{screen}");
+    assert!(screen.contains("save it with errors? y saves it"), "{screen}");
     assert_eq!(take_editor_requests(&mut desk), []);
     desk.key(KeyCode::Esc);
     for _ in 0..3 {
@@ -307,15 +307,15 @@ fn shipped_files_become_copies() {
 fn changes_are_not_left_behind_unasked() {
     let mut desk = opened_editor();
     desk.type_text(" ").key(KeyCode::Esc);
-    assert!(desk.draw_screen(80, 24).contains("not saved: s saves and leaves"));
+    assert!(desk.draw_screen(80, 24).contains("save it before leaving? y saves it"));
     desk.key(KeyCode::Esc).type_text(" ").press_control('q');
-    desk.key(KeyCode::Char('s'));
+    desk.key(KeyCode::Char('y'));
     answer_check(&mut desk);
     take_save_request(&mut desk);
     assert!(desk.model.edit.is_none());
     assert!(desk.draw_screen(80, 24).contains("saved mine"));
     let mut desk = opened_editor();
-    desk.type_text(" ").press_control('q').key(KeyCode::Char('y'));
+    desk.type_text(" ").press_control('q').key(KeyCode::Char('n'));
     assert!(desk.model.edit.is_none());
     let mut desk = opened_editor();
     desk.key(KeyCode::Esc);
@@ -626,7 +626,7 @@ fn a_new_file_begins_with_a_pattern_and_a_name_that_is_free() {
     let screen = desk.draw_screen(120, 40);
     assert!(screen.contains("user:workflows/mine2.json · changed"), "it is not saved: {screen}");
     desk.press_control('q');
-    assert!(desk.draw_screen(80, 24).contains("not saved: s saves and leaves"));
+    assert!(desk.draw_screen(80, 24).contains("save it before leaving? y saves it"));
     desk.key(KeyCode::Esc).press_control('s');
     let all = take_editor_requests(&mut desk);
     let [EditorRequest::Save { base: None, overwrite: false, .. }] = all.as_slice() else {
@@ -707,7 +707,7 @@ fn the_text_is_simulated_as_it_stands() {
     desk.key(KeyCode::F(4)).key(KeyCode::Esc);
     assert!(!editor(&desk).list && editor(&desk).prompt.is_none());
     desk.key(KeyCode::Esc);
-    assert!(desk.draw_screen(80, 24).contains("not saved: s saves and leaves"));
+    assert!(desk.draw_screen(80, 24).contains("save it before leaving? y saves it"));
     desk.key(KeyCode::Esc).key(KeyCode::F(5));
     take_editor_requests(&mut desk);
     // the graph comes back

@@ -190,7 +190,7 @@ fn check_sign(mut desk: TuiHarness, pressed: &str, expected: &str) {
         let screen = desk.draw_screen(width, height);
         let status = screen.lines().last().unwrap().trim_start();
         let first = status.split(' ').next().unwrap_or_default();
-        let sign = if ["VIEW", "SEARCH", "EDIT", "ASK"].contains(&first) { first } else { "" };
+        let sign = if ["VIEW", "RUNS", "SEARCH", "EDIT", "ASK"].contains(&first) { first } else { "" };
         assert_eq!(sign, expected, "{pressed} at {width}×{height}\n{screen}");
     }
 }
@@ -218,9 +218,9 @@ fn a_sign_says_where_letters_go_if_not_to_the_input_line() {
     // beside a question a command is typed
     check(asked_desk(), "/cost", "");
     check(opened_setup("base"), "", "ASK");
-    check(archive(), "", "VIEW");
+    check(archive(), "", "RUNS");
     check(archive(), "/pars", "SEARCH");
-    check(in_run(), "", "VIEW");
+    check(in_run(), "", "RUNS");
     check(in_run(), "f", "ASK");
     check(opened_picker(), "", "SEARCH");
     check(opened_editor(), "", "EDIT");
@@ -256,4 +256,75 @@ fn what_is_waited_for_is_said() {
     check(StartPreparation::Files, "copying the files for plan …");
     check(StartPreparation::Windows, "asking for the window of plan …");
     check(StartPreparation::Requirements, "checking what plan requires …");
+}
+
+/// What a key can have changed, without the times of keys and the notice.
+fn comparable_state(model: &UiModel) -> String {
+    let mut model = model.clone();
+    (model.last_key, model.last_letter, model.last_interrupt) = (None, None, None);
+    (model.now, model.hint) = (Timestamp(0), None);
+    format!("{model:?}")
+}
+
+/// Whether the key changes something or says something, and what it says.
+fn press_in(model: &UiModel, key: KeyEvent, at: i64) -> (bool, String, UiModel) {
+    let mut pressed = model.clone();
+    let commands = update_model(&mut pressed, UiMessage::Key(key, Timestamp(at)));
+    let hint = pressed.hint.clone().unwrap_or_default();
+    let acts =
+        !commands.is_empty() || !hint.is_empty() || comparable_state(model) != comparable_state(&pressed);
+    (acts, hint, pressed)
+}
+
+#[test]
+fn a_pane_lists_every_key_that_acts_in_it_and_no_other() {
+    use synthdev::tui::keymap::chord::KeyChord;
+    let event = |chord: KeyChord| KeyEvent::new(chord.code, chord.modifiers);
+    for pane in PaneKind::ALL {
+        let mut desk = TuiHarness::new();
+        desk.show_working_run().focus_pane(pane).draw_screen(60, 12);
+        // movement keys do nothing at one of the ends
+        let ends = [KeyCode::Home, KeyCode::End].map(|end| {
+            desk.key(end).draw_screen(60, 12);
+            desk.model.clone()
+        });
+        let at = desk.clock + 10_000;
+        let (_, _, helped) = press_in(&ends[0], KeyEvent::new(KeyCode::F(1), KeyModifiers::NONE), at);
+        let rows = helped.key_help.expect("F1 shows the keys").rows;
+        let listed: Vec<KeyChord> = rows
+            .iter()
+            .flat_map(|(keys, _)| keys.split(", ").map(|key| KeyChord::parse(key).unwrap()))
+            .collect();
+        for chord in &listed {
+            let acts = ends.iter().any(|model| press_in(model, event(*chord), at).0);
+            assert!(acts, "{pane:?}: {chord} is listed and does nothing");
+        }
+        for (action, about) in &rows {
+            assert!(!about.is_empty(), "{action}");
+        }
+        for letter in ('!'..='~').chain([' ', 'é']) {
+            let key = KeyEvent::new(KeyCode::Char(letter), KeyModifiers::NONE);
+            let (_, _, after) = press_in(&ends[0], key, at);
+            let text = after.composer.text();
+            assert_eq!((after.panes.focus, text.as_str()), (None, letter.to_string().as_str()), "{pane:?}");
+        }
+        let other = [KeyModifiers::CONTROL, KeyModifiers::ALT].into_iter().flat_map(|modifiers| {
+            let letters = ('a'..='z').map(KeyCode::Char);
+            let moves = [KeyCode::Up, KeyCode::Left, KeyCode::Enter, KeyCode::Backspace];
+            letters.chain(moves).map(move |code| (code, modifiers))
+        });
+        let plain = [KeyCode::Left, KeyCode::Backspace, KeyCode::Delete, KeyCode::Insert, KeyCode::Enter];
+        let plain = plain.into_iter().map(|code| (code, KeyModifiers::NONE));
+        for (code, modifiers) in
+            other.chain(plain).chain((1..13).map(|n| (KeyCode::F(n), KeyModifiers::NONE)))
+        {
+            let key = KeyEvent::new(code, modifiers);
+            if listed.contains(&KeyChord::from_event(key)) {
+                continue;
+            }
+            let (_, hint, after) = press_in(&ends[0], key, at);
+            assert!(hint.contains("does nothing in the"), "{pane:?} {key:?}: {hint}");
+            assert_eq!(comparable_state(&after), comparable_state(&ends[0]), "{pane:?} {key:?}");
+        }
+    }
 }

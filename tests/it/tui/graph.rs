@@ -136,10 +136,10 @@ fn a_card_and_a_map_of_names_look_as_they_should() {
         keys(&mut desk, pressed);
         desk.check_frames_at(name, &[size]);
     };
-    check("graph_pane_card", "Up Enter", (80, 24));
-    check("graph_pane_card", "Up Enter", (250, 70));
-    check("graph_pane_names", "Alt+m", (80, 24));
-    check("graph_pane_names", "Alt+m", (60, 20));
+    for size in FRAME_SIZES {
+        check("graph_pane_card", "Up Enter", size);
+        check("graph_pane_names", "Alt+m", size);
+    }
 }
 
 /// What is on screen after these keys, and what is not.

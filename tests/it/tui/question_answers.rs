@@ -451,3 +451,65 @@ fn every_answer_is_on_screen_beside_a_tall_text() {
         }
     }
 }
+
+#[test]
+fn a_paste_beside_a_question_is_kept_and_answers_nothing() {
+    let mut desk = TuiHarness::new();
+    desk.workflow()
+        .run_event("r1", approval_event(9, "execute_terminal", command_preview("cargo test")))
+        .settle_question()
+        .take_commands();
+    desk.send_message(UiMessage::Paste("y\n".to_owned()));
+    assert_eq!((desk.take_commands(), desk.model.dialogs.len()), (Vec::new(), 1));
+    let screen = desk.draw_screen(80, 24);
+    assert!(screen.contains("pasted into the input line: it answers nothing"), "{screen}");
+    assert_eq!(desk.model.composer.text().trim_end(), "y");
+    // what is typed inside of the question takes it
+    let mut desk = TuiHarness::new();
+    desk.workflow()
+        .run_event("r1", approval_event(9, "execute_terminal", command_preview("cargo test")))
+        .key(KeyCode::Char('r'))
+        .send_message(UiMessage::Paste("not now".to_owned()));
+    assert_eq!(desk.model.composer.text(), "");
+    assert!(desk.draw_screen(80, 24).contains("not now"));
+}
+
+#[test]
+fn a_rule_that_is_not_in_sight_is_not_written() {
+    for (width, height, is_written) in [(20, 5, false), (80, 24, true), (60, 20, true)] {
+        let mut desk = TuiHarness::new();
+        desk.workflow()
+            .run_event("r1", approval_event(9, "execute_terminal", command_preview("cargo test")))
+            .draw_screen(width, height);
+        for _ in 0..9 {
+            desk.key(KeyCode::PageDown);
+        }
+        desk.take_commands();
+        desk.advance_clock(2_000).key(KeyCode::Char('a')).advance_clock(2_000).key(KeyCode::Enter);
+        let is_open = !desk.model.dialogs.is_empty();
+        assert_eq!(
+            (desk.take_commands().is_empty(), is_open),
+            (!is_written, !is_written),
+            "{width}x{height}"
+        );
+        let problem = desk.model.dialogs.front().and_then(|dialog| dialog.problem.clone());
+        let told = problem.is_some_and(|problem| problem.contains("enlarge the window"));
+        assert_eq!(told, !is_written, "{width}x{height}\n{}", desk.draw_screen(width, height));
+    }
+}
+
+#[test]
+fn a_question_names_the_run_that_asks() {
+    let mut desk = TuiHarness::new();
+    desk.workflow().run_event("r1", approval_event(9, "execute_terminal", command_preview("cargo test")));
+    let title = |desk: &mut TuiHarness, width: u16| {
+        let screen = desk.draw_screen(width, 36);
+        screen.lines().find(|line| line.contains("Allow coder")).unwrap().to_owned()
+    };
+    assert!(title(&mut desk, 120).contains(" coder_reviewer · "));
+    // of several runs the one that asks stands first
+    desk.run_event("r2", workflow_started("plan", "x"));
+    for width in [60, 80, 120] {
+        assert!(title(&mut desk, width).contains("coder_reviewer r1 · Allow coder"), "{width}");
+    }
+}

@@ -166,7 +166,7 @@ fn what_is_typed_inside_of_a_question() {
 #[test]
 fn a_question_that_has_just_appeared_says_so() {
     let mut desk = desk();
-    desk.run_event("r1", command_asked(20, "cargo test"));
+    desk.advance_clock(2_000).run_event("r1", command_asked(20, "cargo test"));
     let screen = desk.draw_screen(80, 24);
     assert!(screen.contains("new: keys count in a moment"), "{screen}");
     let now = desk.clock;

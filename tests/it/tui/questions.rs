@@ -153,7 +153,7 @@ fn what_was_meant_for_a_question_that_is_gone_answers_no_other() {
         let mut desk = two(pause(PauseKind::Approval));
         desk.run_event("r1", paused());
         desk.draw_screen(80, 24);
-        desk.advance_clock(waits).key(code);
+        desk.advance_clock(waits).press_before_seen(code, KeyModifiers::NONE);
         assert_eq!(desk.take_commands(), [], "{code:?} after {waits} ms");
         assert!(
             desk.draw_screen(80, 24).contains("this question just appeared"),
@@ -232,7 +232,8 @@ fn an_enter_that_belongs_to_the_question_before_answers_none() {
     assert_eq!(desk.take_commands(), [answered_command(20, UserAnswer::Value { value: json!("test more") })]);
     desk.run_event("r1", RunEvent::PersonAnswered { call: CallId(20) })
         .run_event("r1", user_question(21, choice(None)));
-    desk.advance_clock(500).key(KeyCode::Enter);
+    desk.draw_screen(80, 24);
+    desk.advance_clock(500).press_before_seen(KeyCode::Enter, KeyModifiers::NONE);
     assert_eq!(desk.take_commands(), []);
     assert!(desk.draw_screen(80, 24).contains("this question just appeared: read it, then press again"));
     desk.key(KeyCode::Enter);

@@ -211,3 +211,60 @@ fn unbidden_it_gives_way() {
     send_setup_reply(&mut desk, first());
     assert_eq!(desk.model.setup, None, "somebody is writing");
 }
+
+#[test]
+fn an_address_needs_no_scheme() {
+    for (typed, url, told) in [
+        ("localhost:8080", "http://localhost:8080", "http:// was assumed"),
+        ("10.0.0.7:1234/v1/", "http://10.0.0.7:1234/v1", "http:// was assumed"),
+        ("models.example/v1", "https://models.example/v1", "https:// was assumed"),
+        ("http://models.example", "http://models.example", ""),
+    ] {
+        let mut desk = opened_setup("smart");
+        desk.type_text(typed);
+        assert!(desk.draw_screen(80, 24).contains(&format!("use {url}")), "{typed}");
+        desk.key(KeyCode::Enter);
+        let screen = desk.draw_screen(80, 24);
+        assert!(screen.contains(&format!("The key for {url}")) && screen.contains(told), "{screen}");
+        assert_eq!(screen.contains("was assumed"), !told.is_empty(), "{screen}");
+        desk.key(KeyCode::Enter);
+        let own =
+            LevelSetup { level: "smart".to_owned(), base_url: owned_text(url), ..LevelSetup::default() };
+        assert_eq!(take_setup_requests(&mut desk), [SetupRequest::Offers(own)]);
+    }
+    let mut desk = opened_setup("smart");
+    desk.type_text("nosuch").key(KeyCode::Enter);
+    assert!(desk.draw_screen(80, 24).contains("there is no provider `nosuch`"));
+}
+
+#[test]
+fn the_text_of_the_setup_has_a_cursor() {
+    let mut desk = opened_setup("smart");
+    desk.type_text("ocalhost:1").key(KeyCode::Home).type_text("l").key(KeyCode::End).type_text("2");
+    desk.key(KeyCode::Left).key(KeyCode::Left).key(KeyCode::Backspace).type_text(":é").key(KeyCode::Right);
+    desk.key(KeyCode::Right).key(KeyCode::Right).key(KeyCode::Backspace);
+    let typed = |desk: &TuiHarness| desk.model.setup.as_ref().map(|setup| setup.typed_text.clone());
+    assert_eq!(typed(&desk).as_deref(), Some("localhost:é1"));
+    desk.key(KeyCode::Home).key(KeyCode::Delete).key(KeyCode::Left).key(KeyCode::Delete);
+    assert_eq!(typed(&desk).as_deref(), Some("calhost:é1"));
+    // an empty text has no place for the cursor: the arrow goes back
+    let mut desk = opened_setup("smart");
+    desk.type_text("openai").key(KeyCode::Enter).key(KeyCode::Left);
+    assert!(desk.draw_screen(80, 24).contains("1 of 4"));
+}
+
+#[test]
+fn nothing_is_typed_into_a_setup_that_is_not_seen() {
+    for (width, height, is_seen) in [(20, 5, false), (60, 10, false), (19, 24, false), (60, 20, true)] {
+        let mut desk = opened_setup("smart");
+        desk.draw_screen(width, height);
+        desk.type_text("x").send_message(UiMessage::Paste("y".to_owned())).key(KeyCode::Enter);
+        let setup = desk.model.setup.clone().unwrap();
+        assert_eq!(setup.typed_text, if is_seen { "xy" } else { "" }, "{width}x{height}");
+        let screen = desk.draw_screen(width, height);
+        let told = screen.contains("enlarge the window");
+        assert_eq!(told, !is_seen, "{screen}");
+        desk.key(KeyCode::Esc);
+        assert_eq!(desk.model.setup, None, "{width}x{height}");
+    }
+}

@@ -80,7 +80,86 @@ const QUESTIONS: &[Row] = &[
         let reason = "the disk is full (os error 28)".into();
         ask(desk, UserQuestion::NoSnapshot { reason });
     }),
+    ("question_default", |desk| {
+        let question = pause(PauseKind::Approval, "Shall the branch be pushed?");
+        ask(desk, with_default(question, json!(false)));
+    }),
+    ("question_default_choice", |desk| {
+        let mut question = with_default(pause(PauseKind::Choice, "What now?"), json!("test more"));
+        if let UserQuestion::Pause { choices, .. } = &mut question {
+            *choices = ["ship", "test more", "drop it"].map(str::to_owned).to_vec();
+        }
+        ask(desk, question);
+    }),
+    ("question_refused_text", |desk| {
+        let mut question = pause(PauseKind::Text, "How many rounds, as a number?");
+        if let UserQuestion::Pause { problem, .. } = &mut question {
+            *problem = Some("`many` is no number".into());
+        }
+        ask(desk, question);
+    }),
+    ("question_in_chat", |desk| {
+        desk.start_chat()
+            .run_event("c1", user_question(20, pause(PauseKind::Approval, "Delete the old parser?")))
+            .advance_clock(1_000);
+    }),
+    ("question_limit_in_chat", |desk| {
+        let text = "The agent has called 40 tools in this turn.".into();
+        let limit = UserQuestion::Limit { limit: "limits.tool_rounds".into(), value: 40, text };
+        desk.start_chat().run_event("c1", user_question(20, limit)).advance_clock(1_000);
+    }),
+    ("question_failed", |desk| {
+        let failure = unreachable_error();
+        ask(desk, UserQuestion::Failed { failure: Box::new(failure) });
+    }),
+    ("question_deadline", |desk| {
+        let mut asked = approval_event(9, "execute_terminal", command_preview("cargo test"));
+        let deadline = Timestamp(desk.clock + 90_000);
+        if let RunEvent::ApprovalAsked { until, .. } = &mut asked {
+            *until = Some(deadline);
+        }
+        desk.workflow().run_event("r1", asked).advance_clock(1_000);
+    }),
+    ("question_no_answer_chosen", |desk| {
+        asked_command(desk).key(KeyCode::Enter).key(KeyCode::Enter);
+    }),
+    ("question_pasted", |desk| {
+        asked_command(desk).send_message(UiMessage::Paste("error[E0308]: mismatched types".into()));
+    }),
+    ("question_beside_text", |desk| {
+        desk.workflow().type_text("and the do");
+        desk.run_event("r1", approval_event(9, "execute_terminal", command_preview("cargo doc")));
+        desk.settle_question().key(KeyCode::Char('y'));
+    }),
+    ("question_beside_command", |desk| {
+        asked_command(desk).type_text("/cost");
+    }),
+    ("question_over_pane", |desk| {
+        desk.workflow().press_alt('5');
+        desk.run_event("r1", approval_event(9, "execute_terminal", command_preview("cargo doc")));
+    }),
+    ("question_end_of_run", |desk| {
+        desk.workflow()
+            .run_event("r1", user_question(20, UserQuestion::Break { state: "code".into(), point: None }));
+        desk.key(KeyCode::Esc);
+    }),
+    ("question_delete_snapshot", |desk| {
+        desk.line("/snapshot delete ab12cd34");
+    }),
 ];
+
+fn with_default(mut question: UserQuestion, value: serde_json::Value) -> UserQuestion {
+    if let UserQuestion::Pause { default, .. } = &mut question {
+        *default = Some(Box::new(value));
+    }
+    question
+}
+
+fn asked_command(desk: &mut TuiHarness) -> &mut TuiHarness {
+    desk.workflow()
+        .run_event("r1", approval_event(9, "execute_terminal", command_preview("cargo test")))
+        .settle_question()
+}
 
 #[test]
 fn every_question_at_every_size() {
@@ -170,6 +249,39 @@ const STATES: &[Row] = &[
             .run_event("r2", tool(8, "read_files", json!({"file_paths": ["notes.md"]})))
             .run_event("r2", tool_done(8, "read_files", true, "ok"))
             .run_event("r1", approval_event(9, "execute_terminal", command_preview("cargo test")));
+    }),
+    ("state_interrupting", |desk| {
+        call_model(desk).key(KeyCode::Esc);
+    }),
+    ("state_stopping", |desk| {
+        call_model(desk).press_control('c');
+    }),
+    ("state_stopped", |desk| {
+        call_model(desk).press_control('c');
+        desk.run_event("r1", run_finished(RunStatus::Cancelled, None, None));
+    }),
+    ("state_text_returned", |desk| {
+        call_model(desk).line("use the builder");
+        desk.run_event("r1", run_finished(RunStatus::Cancelled, None, None));
+    }),
+    ("state_shell_words", |desk| {
+        desk.line("!ls -la");
+    }),
+    ("state_waited", |desk| {
+        call_model(desk).advance_clock(65_000);
+        desk.run_event("r1", approval_event(9, "execute_terminal", command_preview("cargo test")));
+        desk.advance_clock(190_000).settle_question();
+        desk.run_event("r1", RunEvent::PersonAnswered { call: CallId(9) })
+            .run_event("r1", model_called(10, "coder", ConversationSide::Assistant));
+    }),
+    ("state_no_key_of_pane", |desk| {
+        desk.workflow().press_alt('3').key(KeyCode::Enter);
+    }),
+    ("state_no_search_of_pane", |desk| {
+        desk.workflow().press_alt('4').press_control('n');
+    }),
+    ("state_unknown_command", |desk| {
+        desk.line("/wrkflow plan");
     }),
     ("state_no_runs", |desk| *desk = opened_browser(Vec::new(), false)),
 ];

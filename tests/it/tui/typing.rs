@@ -850,3 +850,99 @@ proptest! {
         desk.draw_screen(20, 5);
     }
 }
+
+#[test]
+fn words_that_look_like_a_shell_command_are_asked_about() {
+    let mut desk = TuiHarness::new();
+    desk.line("!ls -la");
+    assert_eq!((desk.take_commands(), desk.box_now().as_str()), (Vec::new(), "!ls -la|"));
+    let screen = desk.draw_screen(80, 24);
+    assert!(screen.contains("/cmd ls -la runs it, `!` does not"), "{screen}");
+    desk.key(KeyCode::Enter);
+    assert_eq!(desk.take_commands(), [UiCommand::ask(StartRequest::Chat { role: "coder".into() })]);
+    for text in ["! careful", "!!!", "what!"] {
+        let mut desk = TuiHarness::new();
+        desk.line(text);
+        assert_eq!(desk.take_commands().len(), 1, "{text}");
+    }
+}
+
+#[test]
+fn an_unfinished_mention_is_told() {
+    let check = |typed: &str, expected: Option<&str>| {
+        let mut desk = TuiHarness::new();
+        desk.model.names.files = vec!["src/my_module.py".into(), "src/main.rs".into(), "src/a".into()];
+        desk.line(typed).take_commands();
+        desk.send_message(UiMessage::answered(LookupResponse::Message {
+            typed: typed.into(),
+            text: Ok(typed.into()),
+            missing_files: Vec::new(),
+        }));
+        let screen = desk.draw_screen(120, 24);
+        match expected {
+            Some(told) => assert!(screen.contains(told), "{typed}\n{screen}"),
+            None => assert!(!screen.contains("sent as words"), "{typed}\n{screen}"),
+        }
+    };
+    check("look at @my", Some("@my names no file: sent as words. Did you mean @src/my_module.py?"));
+    check("look at @src/ma,", Some("Did you mean @src/main.rs?"));
+    check("look at @src/a", None);
+    check("@src is large", None);
+    check("@Override", None);
+}
+
+#[test]
+fn a_text_that_came_back_is_no_part_of_the_next_command() {
+    let returned = || {
+        let mut desk = TuiHarness::new();
+        desk.workflow().line("more words").run_event("r1", run_finished(RunStatus::Cancelled, None, None));
+        desk.take_commands();
+        assert_eq!(desk.box_now(), "more words|");
+        desk
+    };
+    let mut desk = returned();
+    desk.keys("/cost");
+    assert_eq!(desk.box_now(), "/cost|");
+    desk.keys("<esc>^u<up>");
+    assert_eq!(desk.box_now(), "more words|");
+    let mut desk = returned();
+    desk.send_message(UiMessage::Paste("/cost".to_owned()));
+    assert_eq!(desk.box_now(), "/cost|");
+    // other keys go on with it
+    let mut desk = returned();
+    desk.keys(" and/or");
+    assert_eq!(desk.box_now(), "more words and/or|");
+}
+
+#[test]
+fn a_second_interrupt_that_was_meant_for_a_stop_leaves_nothing() {
+    let mut desk = TuiHarness::new();
+    desk.workflow().take_commands();
+    desk.press_control('c');
+    assert_eq!(desk.take_commands(), [cancel_command("r1")]);
+    assert!(desk.draw_screen(80, 24).contains("stopping"));
+    desk.run_event("r1", run_finished(RunStatus::Cancelled, None, None));
+    desk.take_commands();
+    desk.advance_clock(800).press_control('c');
+    assert_eq!((desk.take_commands(), desk.model.is_leaving), (Vec::new(), false));
+    assert!(desk.draw_screen(80, 24).contains("Ctrl+C again leaves"));
+    desk.press_control('c');
+    assert!(desk.model.is_leaving);
+    // while it has not stopped, the line says what a second one does
+    let mut desk = TuiHarness::new();
+    desk.workflow().press_control('c').press_control('c');
+    assert!(desk.model.is_leaving);
+}
+
+#[test]
+fn why_understands_the_name_of_a_state() {
+    let check = |line: &str, expected: RunRequest| {
+        let mut desk = TuiHarness::new();
+        desk.workflow().line(line);
+        assert_eq!(desk.take_commands().pop(), Some(UiCommand::ask(expected)), "{line}");
+    };
+    let why = |step| RunRequest::Why { run: Some("r1".into()), step };
+    check("/why code", why(1));
+    check("/why 3", why(3));
+    check("/why ab12", RunRequest::Steps(Some("ab12".into())));
+}

@@ -23,8 +23,8 @@ pub(super) fn on_key(editor: &mut DefinitionEditor, key: KeyEvent) -> Vec<UiComm
     };
     match (prompt, letter) {
         (EditorPrompt::Find(words), _) => on_search_key(editor, words, key, letter),
-        (EditorPrompt::Leave, Some('y')) => editor.close_when_saved = true,
-        (EditorPrompt::Leave, Some('s')) => {
+        (EditorPrompt::Leave, Some('n')) => editor.close_when_saved = true,
+        (EditorPrompt::Leave, Some('y')) => {
             editor.close_when_saved = true;
             request_save(editor);
         }

@@ -36,16 +36,16 @@ const ROWS: &[LayerRow] = &[
     // what is not seen has no keys
     ("pane popup", ["input", "pane", "input", "conversation", ""]),
     // the wheel is over the conversation, which a question does not cover
-    ("question", ["input", "question", "", "conversation", ""]),
-    ("question popup", ["input", "question", "", "conversation", ""]),
-    ("question pane", ["input", "question", "", "conversation", ""]),
+    ("question", ["input", "question", "input", "conversation", ""]),
+    ("question popup", ["input", "question", "input", "conversation", ""]),
+    ("question pane", ["input", "question", "input", "conversation", ""]),
     ("question pane search", ["pane", "question", "pane", "conversation", ""]),
     ("question reason", ["question", "", "question", "conversation", "question"]),
     ("question reason pane search", ["question", "", "question", "conversation", "question"]),
     // a paste continues the command as letters do
     ("question command", ["input", "input", "input", "conversation", "input"]),
     ("question command popup", ["input", "popup", "input", "conversation", "input"]),
-    ("question command pane", ["input", "input", "", "conversation", ""]),
+    ("question command pane", ["input", "input", "input", "conversation", ""]),
     ("question reason command", ["question", "", "question", "conversation", "question"]),
     ("written", ["input", "input", "input", "conversation", "input"]),
     ("written popup", ["input", "popup", "input", "conversation", "input"]),
@@ -146,7 +146,7 @@ fn covered_layers_are_not_drawn() {
         ("", &[Conversation, SessionKeys]),
         ("question popup", &[Conversation, KeyQuestion, SessionKeys]),
         ("written popup", &[Conversation, TypedQuestion, CompletionPopup, SessionKeys]),
-        ("question popup setup", &[Conversation, KeyQuestion, SessionKeys, ModelSetup]),
+        ("question popup setup", &[Conversation, SessionKeys, ModelSetup]),
         ("question popup history", &[HistoryBrowser]),
         ("history editor setup", &[WorkflowEditor, ModelSetup]),
     ];

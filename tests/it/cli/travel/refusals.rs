@@ -29,6 +29,10 @@ fn bad_input_changes_nothing() {
         (&["fork", run, "--at", "2", "--set", "common_data.count"], &["write it as"]),
         (&["fork", run, "--at", "2", "--set", "common_data.a..b=1"], &["between two dots"]),
         (&["fork", run, "--at", "2", "--set", "common_data=1"], &["only common_data"]),
+        (
+            &["fork", run, "--at", "3", "--set", "common_data.cuont=1"],
+            &["no `cuont`", "did you mean `count`?"],
+        ),
         (&["fork", run, "--at", "2", "--restore-files"], &["delete       second.made", "--yes"]),
         (&["undo", "nobody", "--yes"], &["nobody"]),
         (&["cancel", run], &["completed already"]),

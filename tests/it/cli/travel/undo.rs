@@ -49,6 +49,19 @@ fn what_a_run_did_not_change_is_marked_however_it_ended() {
     }
 }
 
+/// A person goes on with a file that the run has made.
+#[test]
+fn what_was_edited_after_a_run_is_marked() {
+    let world = World::repository();
+    let states = [shell("start", "echo 1 > own.txt; echo 1 > kept.txt", "stop")];
+    let run = run_states(&world, &states, &["--yes"], 0);
+    world.write_file("own.txt", "1\nmore\n");
+    let told = world.run_program(&["runs", "undo", &run]).code(2);
+    for (file, mark) in [("own.txt", "  (changed by somebody else afterwards)"), ("kept.txt", "")] {
+        assert_eq!(line(&told, file), format!("  {:<12} {file}{mark}", "delete"));
+    }
+}
+
 #[test]
 fn a_fork_that_has_not_begun_has_nothing_to_undo() {
     let world = World::repository();
