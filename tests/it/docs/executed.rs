@@ -30,11 +30,11 @@ enum Scene {
     Asks,
     /// It waits for the approval of a command.
     WantsApproval,
-    /// Its model failed; now it answers.
+    /// Its model failed while it was recorded into `FILE`; now it answers.
     Failed,
     /// It has used up its dollars.
     OverBudget,
-    /// It has used up its steps while it was recorded into `FILE`.
+    /// It has used up its steps.
     OverLimit,
     /// It works.
     Works,
@@ -78,10 +78,11 @@ const LINES: &[Line] = &[
     line("synthdev test", Scene::After, " passed"),
     line("synthdev runs list", Scene::Completed, "coder_reviewer"),
     line("synthdev runs show RUN", Scene::Completed, "● 1 start"),
-    line("synthdev resume RUN", Scene::OverLimit, "All is done."),
+    line("synthdev resume RUN", Scene::Failed, "All is done."),
+    line("synthdev resume RUN --past-limits", Scene::OverLimit, "All is done."),
     line("synthdev resume RUN --results ANSWER", Scene::Asks, "All is done."),
     line("synthdev resume RUN --budget +1.00", Scene::OverBudget, "All is done."),
-    line("synthdev resume RUN --record FILE", Scene::OverLimit, "recorded 1 model call"),
+    line("synthdev resume RUN --record FILE", Scene::Failed, "recorded "),
     line("synthdev runs retry RUN", Scene::Failed, "All is done."),
     line("synthdev runs rewind RUN --to 5", Scene::Completed, "step 5").asks(),
     line("synthdev runs fork RUN --at 5 --set common_data.tone=dry", Scene::Completed, "synthdev resume"),
@@ -98,7 +99,7 @@ const LINES: &[Line] = &[
         "exit_code",
     ),
     line("synthdev resume RUN --yes", Scene::WantsApproval, "exit_code"),
-    line("synthdev resume RUN --upgrade", Scene::OverLimit, "the definition is the same"),
+    line("synthdev resume RUN --upgrade", Scene::Failed, "the definition is the same"),
     line("synthdev runs steps RUN", Scene::Completed, "review"),
     line(
         "synthdev runs fork RUN --at 5 --set common_data.tone='\"dry\"'",
@@ -348,9 +349,11 @@ impl Stage {
             Scene::Completed => Self::completed(server),
             Scene::Asks => Self::with_run(server, &plan_workflow(), &["x"], 3),
             Scene::WantsApproval => Self::with_run(server, &workflow(&command), &["x"], 5),
-            Scene::Failed => Self::with_run(server, &talk_workflow(), &["fail once"], 1),
+            Scene::Failed => {
+                Self::with_run(server, &talk_workflow(), &["fail once", "--record", "it.jsonl"], 1)
+            }
             Scene::OverBudget => Self::with_run(server, &poor(), &["x"], 4),
-            Scene::OverLimit => Self::with_run(server, &limited(), &["x", "--record", "it.jsonl"], 4),
+            Scene::OverLimit => Self::with_run(server, &limited(), &["x"], 4),
             Scene::Works => Self::working(server),
         }
     }
