@@ -75,6 +75,7 @@ const LINES: &[Line] = &[
     line("synthdev new workflow my_flow", Scene::NoModel, "synthdev run my_flow"),
     line("synthdev graph my_flow", Scene::After, "stop"),
     line("synthdev simulate my_flow replies.json", Scene::Project, "completed"),
+    line("synthdev simulate coder_reviewer", Scene::Project, "coder_reviewer"),
     line("synthdev test", Scene::After, " passed"),
     line("synthdev runs list", Scene::Completed, "coder_reviewer"),
     line("synthdev runs show RUN", Scene::Completed, "● 1 start"),
