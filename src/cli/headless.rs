@@ -437,6 +437,7 @@ pub fn resume_command(run: &RunId, pause: &OpenPause, with_state: bool) -> Optio
         (PauseReason::Budget, Some("tokens")) => "--budget +100000".to_owned(),
         (PauseReason::Budget, Some("duration")) => "--budget +600".to_owned(),
         (PauseReason::Budget, _) => "--budget +1.00".to_owned(),
+        (PauseReason::Limit, _) => "--past-limits".to_owned(),
         _ => format!("--results '{}'", example_answer(pause)?),
     };
     Some(format!("synthdev resume {run}{} {answer}", state.unwrap_or_default()))

@@ -17,7 +17,7 @@ use synthdev_domain::workflow::plain_text;
 /// # Errors
 /// stdout cannot be written.
 pub fn report_open_questions(run: &RunId, open: &[OpenPause], show: HeadlessOutput) -> Result<u8> {
-    let spent = open.iter().all(|pause| pause.reason == PauseReason::Budget);
+    let spent = open.iter().all(|pause| matches!(pause.reason, PauseReason::Budget | PauseReason::Limit));
     let code = if spent { exit::LIMIT } else { exit::PAUSED };
     if show.json {
         let told = json!({"run_id": run, "status": "paused", "pauses": open});
@@ -38,8 +38,7 @@ pub fn report_open_questions(run: &RunId, open: &[OpenPause], show: HeadlessOutp
         }
         if pause.reason == PauseReason::Budget {
             print_stderr(
-                "    the amount is added to what it has used; to add the original budget again: --results \
-                    '\"continue\"'",
+                "    the amount is added to what it has used; to add the original budget again: --past-limits",
             );
         }
     }

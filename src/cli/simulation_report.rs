@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use crate::output::{TerminalSafeWriter, cost_text, first_line, join_names, safe_name, tokens_text};
 use crate::{exit, json_output};
 use synthdev_domain::workflow::plain_text;
+use synthdev_service::session::EditorSimulatedRun;
 use synthdev_service::workflow_tests::expectations::ExpectationFailure;
 use synthdev_service::workflow_tests::{SimulationVerdict, TestCaseReport, TestResult};
 
@@ -19,6 +20,30 @@ pub struct TestCounts {
     pub skipped: usize,
     /// Files that cannot be used.
     pub unusable: usize,
+}
+
+/// `simulate` without replies: the runs as lines, or as one JSON object; the exit code.
+///
+/// # Errors
+/// stdout cannot be written.
+pub fn write_simulated_runs(
+    all: &[EditorSimulatedRun],
+    text: Option<String>,
+    out: &mut dyn Write,
+) -> io::Result<u8> {
+    match text {
+        Some(text) => writeln!(TerminalSafeWriter(out), "{text}")?,
+        None => {
+            let run = |one: &EditorSimulatedRun| {
+                json!({"workflow": one.workflow, "test": one.test_name, "status": one.status, "path": one.path,
+                       "calls": one.calls, "problems": one.problems, "notes": one.notes})
+            };
+            let runs: Vec<Value> = all.iter().map(run).collect();
+            json_output::write_json_line(&json!({"runs": runs}), out)?;
+        }
+    }
+    let is_sound = all.iter().all(|one| one.problems.is_empty());
+    Ok(if is_sound { exit::COMPLETED } else { exit::FAILED })
 }
 
 /// `simulate`: the path, the end and what does not hold; the exit code.

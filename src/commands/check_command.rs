@@ -17,7 +17,7 @@ use synthdev_domain::system_context::SystemContext;
 use synthdev_language::model_selector::LEVELS;
 use synthdev_language::source::SourceFile;
 use synthdev_language::test_file::ENDING;
-use synthdev_service::definition_check::{CheckReport, CheckSubject};
+use synthdev_service::definition_check::{CheckReport, CheckSubject, UnknownWorkflow};
 use synthdev_session::system_context::{self, StartPlace};
 use synthdev_settings::catalog::ConfigCatalog;
 use synthdev_settings::file_kind::FileKind;
@@ -76,13 +76,13 @@ fn check_subjects(catalog: &ConfigCatalog, paths: &[PathBuf]) -> Result<Vec<Chec
     for path in paths {
         match path.to_str().filter(|name| catalog.workflow(name).is_some()) {
             Some(name) => all.push(named(name)),
-            None => all.extend(subjects_in_path(path)?),
+            None => all.extend(subjects_in_path(catalog, path)?),
         }
     }
     Ok(all)
 }
 
-fn subjects_in_path(path: &Path) -> Result<Vec<CheckSubject>> {
+fn subjects_in_path(catalog: &ConfigCatalog, path: &Path) -> Result<Vec<CheckSubject>> {
     if path.is_dir() {
         let read = file_io::read_project_tree(path);
         return Ok(read.into_iter().map(|file| found_below(path, file)).collect());
@@ -90,7 +90,9 @@ fn subjects_in_path(path: &Path) -> Result<Vec<CheckSubject>> {
     let name = path.display().to_string();
     match file_io::read_text_file(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            bail!("there is no file and no workflow `{name}`\nhint: `synthdev workflows` lists the workflows")
+            let unknown =
+                UnknownWorkflow::among(&name, catalog.workflows().iter().map(|one| one.name.as_str()));
+            bail!("{}\nhint: {}", unknown.name_or_file_text(), unknown.hint())
         }
         Err(error) => Ok(vec![CheckSubject::Unreadable { name, reason: error.to_string() }]),
         Ok(text) => {

@@ -5,10 +5,11 @@ use std::io::IsTerminal;
 use anyhow::Result;
 
 use synthdev_cli::json_error::ReportedError;
-use synthdev_cli::output::print_stderr_styled;
+use synthdev_cli::output::{print_stderr, print_stderr_styled};
 use synthdev_domain::diagnostic::{Diagnostic, DiagnosticSeverity};
 use synthdev_language::render::compact_line;
 use synthdev_language::source::SourceFile;
+use synthdev_service::start_check::WorkflowLookupError;
 use synthdev_session::catalog_lines::diagnostics_text;
 use synthdev_settings::catalog::ConfigCatalog;
 
@@ -56,6 +57,18 @@ pub(crate) fn first_setting_error(catalog: &ConfigCatalog) -> Option<String> {
     let mut errors =
         catalog.diagnostics().iter().filter(|finding| finding.severity == DiagnosticSeverity::Error);
     errors.find(elsewhere).map(compact_line)
+}
+
+/// Why a workflow is not found by its name, or cannot be used; printed.
+pub(crate) fn lookup_error(catalog: &ConfigCatalog, refused: WorkflowLookupError) -> anyhow::Error {
+    match refused {
+        WorkflowLookupError::Broken(found) => definition_error(catalog, &found),
+        WorkflowLookupError::Unknown(unknown) => {
+            let (message, hint) = (unknown.to_string(), unknown.hint());
+            print_stderr(format_args!("error: {message}\nhint: {hint}"));
+            ReportedError { message, hint: Some(hint) }.into()
+        }
+    }
 }
 
 /// Prints the diagnostics of a definition, and returns them as an error that needs no further text.

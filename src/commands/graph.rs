@@ -84,7 +84,7 @@ fn find_program(context: &StartContext, wanted: &str) -> Result<Option<WorkflowP
         (Ok(_), _) => catalog.check_workflow(wanted).map(|(program, _)| vec![program]),
         (Err(_), Some(file)) => catalog.check_file(&file).map(|(programs, _)| programs),
         (Err(unknown), None) => {
-            bail!("there is no workflow and no file `{}`\nhint: {}", safe_name(wanted), unknown.hint())
+            bail!("{}\nhint: {}", unknown.name_or_file_text(), unknown.hint())
         }
     };
     let mut programs = match checked {

@@ -23,6 +23,7 @@ use synthdev_service::mcp_configuration::McpServerAddition;
 use synthdev_service::mcp_servers::{
     McpServerReport, McpServerTestError, mcp_report_text, mcp_server_reports, mcp_tools_text, test_mcp_server,
 };
+use synthdev_service::start_check::{StartableProgram, find_program};
 use synthdev_session::mcp_probe::LocalMcpProbe;
 use synthdev_session::requirement_gate::RequirementGate;
 use synthdev_settings::catalog::{ConfigCatalog, ConfigSources};
@@ -32,41 +33,48 @@ use synthdev_settings::catalog::{ConfigCatalog, ConfigSources};
 pub(crate) fn with_listed_tools(
     context: &StartContext,
     catalog: ConfigCatalog,
-    workflow: &str,
+    startable: StartableProgram,
     sources: ConfigSources,
-) -> Result<ConfigCatalog> {
-    let catalog = match catalog.program(workflow) {
-        Ok(program) => with_requirements(context, catalog, program)?,
-        Err(_) => catalog,
-    };
+) -> Result<(ConfigCatalog, StartableProgram)> {
+    let (catalog, startable) = with_requirements(context, catalog, startable)?;
     let unlisted = unlisted_servers(&catalog, &context.dirs.data);
     if unlisted.is_empty() {
-        return Ok(catalog);
+        return Ok((catalog, startable));
     }
-    let Ok(program) = catalog.program(workflow) else { return Ok(catalog) };
-    let wanted = servers_for_program(&catalog, &program, unlisted);
+    let wanted = servers_for_program(&catalog, &startable.program, unlisted);
     if wanted.is_empty() {
-        return Ok(catalog);
+        return Ok((catalog, startable));
     }
     let listings = build_runtime()?.block_on(wiring::list_mcp_servers(context, &catalog, &wanted));
     for line in listings.iter().filter_map(failure_line) {
         print_stderr(format_args!("warning: {line}"));
     }
-    Ok(wiring::load_catalog(context, sources))
+    with_present_definition(wiring::load_catalog(context, sources), startable)
+}
+
+/// The program as the configuration has it now, with the same inputs.
+fn with_present_definition(
+    catalog: ConfigCatalog,
+    startable: StartableProgram,
+) -> Result<(ConfigCatalog, StartableProgram)> {
+    let name = startable.program.workflows.first().map(|root| root.name.clone()).unwrap_or_default();
+    let found = find_program(&catalog, &name);
+    let program = found.map_err(|refused| diagnostics::lookup_error(&catalog, refused))?;
+    Ok((catalog, StartableProgram { program, ..startable }))
 }
 
 /// The configuration once everything that the workflow requires was found, with what its servers list now.
 fn with_requirements(
     context: &StartContext,
     catalog: ConfigCatalog,
-    program: WorkflowProgram,
-) -> Result<ConfigCatalog> {
+    startable: StartableProgram,
+) -> Result<(ConfigCatalog, StartableProgram)> {
     let catalog = Arc::new(catalog);
-    if let Some(gate) = RequirementGate::for_program(context, &catalog, &program) {
-        build_runtime()?.block_on(gate.check(program))?;
-        return Ok(wiring::load_catalog(context, catalog.sources().clone()));
+    if let Some(gate) = RequirementGate::for_program(context, &catalog, &startable.program) {
+        build_runtime()?.block_on(gate.check(startable.program.clone()))?;
+        return with_present_definition(wiring::load_catalog(context, catalog.sources().clone()), startable);
     }
-    Ok(Arc::unwrap_or_clone(catalog))
+    Ok((Arc::unwrap_or_clone(catalog), startable))
 }
 
 /// Those of these servers whose tools an agent of the workflow may be given.

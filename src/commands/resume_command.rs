@@ -24,8 +24,8 @@ use synthdev_engine::steering::BreakpointSet;
 use synthdev_runtime::handle::RuntimeHandle;
 use synthdev_service::run_place::{RunOperation, RunPlace, RunPlaceError};
 use synthdev_service::run_resume::{
-    self, AnswerPlan, ResumeDefinition, ResumeOptions, ResumeRequest, ResumeService, RunResumeError,
-    TokenError, TypedAnswers,
+    self, AnswerPlan, LimitIncrease, ResumeDefinition, ResumeOptions, ResumeRequest, ResumeService,
+    RunResumeError, TokenError, TypedAnswers,
 };
 use synthdev_service::run_start::FileSharingMode;
 use synthdev_session::context_windows::ServerWindowLookup;
@@ -54,7 +54,7 @@ fn take_up_run(context: &StartContext, args: &ResumeArgs, operation: RunOperatio
     diagnostics::ensure_sound(&catalog)?;
     synthdev_bootstrap::logs::start_logging(&context.dirs.data, catalog.settings().verbosity());
     let results = args.results.as_deref().map(parse_results).transpose()?;
-    let more = args.budget.map(|budget| json!({"budget": budget}));
+    let increase = typed_increase(args);
     let reader = wiring::wire_runtime(&context.project, &context.dirs.data, &catalog, RunModels::default());
     // a token answers a question, and a retry answers none
     let is_answer = operation == RunOperation::Resume && is_token(&args.run);
@@ -77,7 +77,7 @@ fn take_up_run(context: &StartContext, args: &ResumeArgs, operation: RunOperatio
     let request = ResumeRequest { breakpoints, ..request };
     print_upgrade_notes(&service, &run.id, &request).map_err(refused)?;
     let report = if let Some(token) = token {
-        let results = results.or(more).unwrap_or(Value::Null);
+        let results = results.or_else(|| increase.into_results()).unwrap_or(Value::Null);
         let set_going = async |handle: &RuntimeHandle| redeem_token(handle, &token, results, request).await;
         match follow_run_if(&wired, show, set_going)? {
             ControlFlow::Continue(report) => report,
@@ -88,7 +88,7 @@ fn take_up_run(context: &StartContext, args: &ResumeArgs, operation: RunOperatio
         }
     } else {
         let state = args.state.as_deref();
-        let typed = TypedAnswers { state, approves_all: args.yes, results, budget: more };
+        let typed = TypedAnswers { state, approves_all: args.yes, results, increase };
         let request = match service.place_answers(&run, typed, request).map_err(refused)? {
             AnswerPlan::Ready(request) => *request,
             AnswerPlan::Open(open) => return report_open_questions(&run.id, &open, show),
@@ -100,6 +100,11 @@ fn take_up_run(context: &StartContext, args: &ResumeArgs, operation: RunOperatio
         })?
     };
     Ok(headless::print_result(&report, show)?)
+}
+
+fn typed_increase(args: &ResumeArgs) -> LimitIncrease {
+    let budget = args.budget.map(|budget| json!({"budget": budget}));
+    LimitIncrease { budget, passes_limits: args.past_limits }
 }
 
 /// Whether the token still counts, and what a repetition is answered, is found out with it.

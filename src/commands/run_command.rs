@@ -24,6 +24,7 @@ use synthdev_language::inputs;
 use synthdev_language::json::JsonNode;
 use synthdev_language::source::{FileDiagnostics, SourceFile};
 use synthdev_service::run_start::{FileSharingMode, RunStartRequest};
+use synthdev_service::start_check::{StartableProgram, find_program};
 use synthdev_session::context_windows;
 use synthdev_session::recorded_program::catalog_without_models;
 use synthdev_settings::catalog::ConfigCatalog;
@@ -47,22 +48,25 @@ pub(crate) fn run_workflow_command(context: &StartContext, args: RunArgs) -> Res
     diagnostics::ensure_sound(&catalog)?;
     let (name, text) = name_and_input(&catalog, &args, file.as_ref())?;
     let catalog = match &played {
-        Some(_) => catalog_without_models(context, gathered.sources),
-        None => mcp_command::with_listed_tools(context, catalog, &name, gathered.sources)?,
+        Some(_) => catalog_without_models(context, gathered.sources.clone()),
+        None => catalog,
     };
-    let program = match catalog.program(&name) {
-        Ok(program) => program,
-        Err(found) => return Err(diagnostics::definition_error(&catalog, &found)),
-    };
+    let program =
+        find_program(&catalog, &name).map_err(|refused| diagnostics::lookup_error(&catalog, refused))?;
     let stops = super::breakpoints::parse_breakpoints(&args.stops, &program)?;
-    let values = match read_inputs(&program, text.as_deref(), &args.inputs, args.input_file.as_deref())? {
-        Ok(values) => values,
+    let read = read_inputs(&program, text.as_deref(), &args.inputs, args.input_file.as_deref())?;
+    let startable = match StartableProgram::with_inputs(program, |_| read) {
+        Ok(startable) => startable,
         Err(error) if error.is_missing => {
             return Ok(headless::print_result(&input_required(&name, error), show)?);
         }
         Err(error) => bail!("{}\nhint: {}", error.message, error.hint),
     };
-    let mut program = program;
+    let (catalog, startable) = match &played {
+        Some(_) => (catalog, startable),
+        None => mcp_command::with_listed_tools(context, catalog, startable, gathered.sources)?,
+    };
+    let StartableProgram { mut program, inputs: values } = startable;
     context_windows::ask_windows_before_recording(&catalog, &mut program)?;
     let (program, tape) = recordings::prepare_recording(context, &args, file.as_ref(), played, program)?;
     let asked = match (args.isolate, args.share) {

@@ -62,7 +62,7 @@ pub(crate) fn fork_run(context: &StartContext, fork: &ForkArgs) -> Result<u8> {
     };
     let snapshots = ProjectRunSnapshots::new(context, &wired);
     let service = TimeTravelService::new(&wired.handle, &snapshots);
-    let scope = if fork.restore_files { FileScope::Restored } else { FileScope::Kept };
+    let scope = FileScope::of_fork(fork.restore_files);
     let changes = ForkChanges { set, program };
     let plan = service.plan_fork(&run, fork.at, scope, changes).map_err(time_travel_error)?;
     let notes: Vec<String> = plan.notes.iter().map(fork_note).collect();
@@ -100,7 +100,7 @@ pub(crate) fn rewind_run(
     let (wired, run) = find_run(context, run)?;
     let snapshots = ProjectRunSnapshots::new(context, &wired);
     let service = TimeTravelService::new(&wired.handle, &snapshots);
-    let scope = if keep_files { FileScope::Kept } else { FileScope::Restored };
+    let scope = FileScope::of_rewind(keep_files);
     let plan = service.plan_rewind(&run, to, scope).map_err(time_travel_error)?;
     plan.notes.iter().for_each(|note| print_stderr(format_args!("note: {note}")));
     let step = &plan.step;

@@ -82,6 +82,19 @@ impl ToolArguments {
     }
 
     /// # Errors
+    /// It is no number above zero.
+    pub(super) fn amount(&mut self, name: &str) -> Result<Option<f64>, McpCallError> {
+        match self.values.remove(name) {
+            None | Some(Value::Null) => Ok(None),
+            Some(value) => value
+                .as_f64()
+                .filter(|amount| *amount > 0.0)
+                .map(Some)
+                .ok_or_else(|| wrong_argument_error(name, "a number above 0")),
+        }
+    }
+
+    /// # Errors
     /// It is no object.
     pub(super) fn object(&mut self, name: &str) -> Result<Map<String, Value>, McpCallError> {
         match self.values.remove(name) {

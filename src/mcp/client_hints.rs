@@ -18,9 +18,10 @@ const RUN_COMMANDS: [(&str, &str); 5] = [
 ];
 
 /// Lists, the longer command first.
-const LIST_COMMANDS: [(&str, &str); 2] = [
+const LIST_COMMANDS: [(&str, &str); 3] = [
     ("`synthdev runs list --status paused`", "list_runs with \"status\": \"paused\""),
     ("`synthdev runs list`", "list_runs"),
+    ("`synthdev workflows`", "list_workflows"),
 ];
 
 /// What follows the program's name in a command, besides options, and in no sentence about the program.

@@ -5,11 +5,12 @@ use rmcp::ErrorData;
 use serde_json::{Value, json};
 
 use super::backend::McpBackendError;
+use synthdev_domain::ids::RunId;
 use synthdev_service::run_place::RunPlaceError;
 use synthdev_service::run_resume::{ResumeError, RunResumeError, TokenError};
 
 /// The text for an invalid token; existing clients match it.
-pub(super) const NO_TOKEN: &str = "Resume token expired or invalid. Please start the workflow again.";
+const NO_TOKEN: &str = "Resume token expired or invalid. Please start the workflow again.";
 
 pub(super) enum McpCallError {
     /// JSON-RPC's invalid params.
@@ -78,6 +79,12 @@ pub(super) fn unknown_workflow_id(id: &str) -> McpCallError {
 pub(super) fn run_of_other_project(error: &RunPlaceError) -> McpCallError {
     let message = format!("{error}; a server of that project gives it");
     invalid_request_error(message, json!({"type": "unknown_workflow"}))
+}
+
+/// The type is that of an unknown token: here it counts no more than one.
+pub(super) fn token_of_other_project(error: &RunPlaceError, run: &RunId) -> McpCallError {
+    let message = format!("{error}; a server of that project takes its resume token");
+    invalid_request_error(message, json!({"type": "token_unknown", "workflowId": run}))
 }
 
 /// What becomes of an answer that was not taken. `missing` are the required outputs that it lacks.

@@ -67,14 +67,16 @@ pub(super) fn client_directive(run: &RunSummary, open: &[DelegatedCall], now: Ti
     Some(Value::Object(fields))
 }
 
-/// Replaces what a run of a workflow is told to need: a conversation goes on where its user writes.
+/// Replaces what a run of a workflow is told to need: a conversation goes on where its user writes, also one whose last
+/// message failed.
 pub(super) fn add_conversation_message(run: &RunSummary, told: &mut Value) {
     let place = match run.progress.status {
         RunStatus::Running => "in the process that has it open".to_owned(),
-        RunStatus::Paused | RunStatus::Interrupted => {
+        RunStatus::Failed if run.progress.pauses.is_empty() => return,
+        RunStatus::Paused | RunStatus::Interrupted | RunStatus::Failed => {
             format!("at the screen, {IN_A_TERMINAL}synthdev {}", RunOperation::Reopen.command(&run.id))
         }
-        RunStatus::Completed | RunStatus::Failed | RunStatus::Cancelled => return,
+        RunStatus::Completed | RunStatus::Cancelled => return,
     };
     told["message"] = json!(format!("This is a conversation. Its user continues it {place}"));
 }
@@ -197,4 +199,34 @@ fn problem_json(run: &RunSummary, error: &RunError) -> Value {
         problem["hint"] = json!(hint);
     }
     problem
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_conversation_is_never_continued_by_a_client() {
+        let open =
+            json!([{"call": 1, "state": "talk", "reason": "error", "message": "no answer", "since": 0}]);
+        let rows = [
+            ("running", json!([]), "Its user continues it in the process that has it open"),
+            ("paused", open.clone(), "in a terminal: synthdev --resume r1"),
+            ("failed", open, "in a terminal: synthdev --resume r1"),
+            ("failed", json!([]), ""),
+            ("completed", json!([]), ""),
+        ];
+        for (status, pauses, expected) in rows {
+            let run: RunSummary = serde_json::from_value(json!({
+                "id": "r1", "workflow": "chat", "definition_hash": "", "input": "hi", "project": "/p", "started": 0,
+                "status": status, "path": [], "usage": {}, "cost_usd": null, "snapshot": null, "output": null,
+                "error": null, "updated": 0, "pauses": pauses}))
+            .unwrap();
+            let mut told = run_status_json(&run, &[]);
+            add_conversation_message(&run, &mut told);
+            let message = told["message"].as_str().unwrap_or_default();
+            assert!(!message.contains("continue_workflow"), "{status}: {message}");
+            assert!(message.ends_with(expected), "{status}: {message}");
+        }
+    }
 }

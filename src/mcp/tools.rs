@@ -129,7 +129,8 @@ impl SystemTool {
                         tasks for sub-agents"});
                 (properties, &["workflowId"])
             }
-            Self::PauseWorkflow | Self::CancelWorkflow | Self::ContinueWorkflow => (id, &["workflowId"]),
+            Self::PauseWorkflow | Self::CancelWorkflow => (id, &["workflowId"]),
+            Self::ContinueWorkflow => (continue_properties(id), &["workflowId"]),
             Self::GetNextStep
             | Self::SubmitStepResult
             | Self::GetWorkflowState
@@ -232,6 +233,16 @@ impl SystemTool {
 
 const MAX_STEPS: &str = "So many steps at most, if several of one type are ready: the others come as `further_steps`, in the \
     order in which to do them. Needs a worker_id, except for set_state and return. Of submit_step_result: with `next`";
+
+/// Of a server that lets clients decide: more of a limit.
+fn continue_properties(mut properties: Value) -> Value {
+    properties["pastLimits"] = json!({"type": "boolean", "default": false,
+        "description": "Past the limits and budgets that it has reached, with as much again of each; only where the \
+            server was started with --remote-approvals"});
+    properties["budget"] = json!({"type": "number", "exclusiveMinimum": 0,
+        "description": "So much more of the budget that it has used up: dollars, tokens or seconds; likewise"});
+    properties
+}
 
 fn further_results() -> Value {
     let item = json!({

@@ -308,7 +308,13 @@ pub fn answer_to(pause: &OpenPause, results: Value, going: &mut ResumeRequest) -
         PauseReason::UncertainEffect => {
             going.answers.push((pause.call, UserAnswer::Value { value: results }))
         }
-        PauseReason::Error | PauseReason::Limit => going.answers.push((pause.call, UserAnswer::Continue)),
+        PauseReason::Error => going.answers.push((pause.call, UserAnswer::Continue)),
+        PauseReason::Limit if is_as_much_again(&unwrap_answer(results.clone())) => {
+            going.answers.push((pause.call, UserAnswer::Continue));
+        }
+        PauseReason::Limit => {
+            return Err("say \"continue\" for as much again; without an answer the run waits".to_owned());
+        }
         PauseReason::Budget => going.answers.push((pause.call, budget_answer(results)?)),
         PauseReason::User | PauseReason::Delegate => {}
     }
@@ -318,11 +324,7 @@ pub fn answer_to(pause: &OpenPause, results: Value, going: &mut ResumeRequest) -
 /// An increase of a budget: the given amount, or the same again for a plain yes. No other text spends anything.
 fn budget_answer(results: Value) -> Result<UserAnswer, String> {
     let said = unwrap_answer(results);
-    let again = match &said {
-        Value::Bool(yes) => *yes,
-        Value::String(word) => word.trim() == "continue",
-        Value::Null | Value::Number(_) | Value::Array(_) | Value::Object(_) => false,
-    };
+    let again = is_as_much_again(&said);
     let answer = if again { UserAnswer::Continue } else { UserAnswer::Value { value: said } };
     if again || requested_increase(&answer).is_some() {
         return Ok(answer);
@@ -330,6 +332,14 @@ fn budget_answer(results: Value) -> Result<UserAnswer, String> {
     Err("how much more? Say {\"budget\": …} in dollars, tokens or seconds, or \"continue\" for as much again; \
          without an answer the run waits"
         .to_owned())
+}
+
+fn is_as_much_again(said: &Value) -> bool {
+    match said {
+        Value::Bool(yes) => *yes,
+        Value::String(word) => word.trim() == "continue",
+        Value::Null | Value::Number(_) | Value::Array(_) | Value::Object(_) => false,
+    }
 }
 
 /// What counts of results, by name.

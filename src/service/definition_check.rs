@@ -39,7 +39,7 @@ pub struct DialectReport {
     pub dialect: &'static str,
 }
 
-/// There is no workflow of that name.
+/// There is no workflow of that name. Every front-end says it so.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("there is no workflow `{}`", escape_name(.name))]
 pub struct UnknownWorkflow {
@@ -49,9 +49,25 @@ pub struct UnknownWorkflow {
 }
 
 impl UnknownWorkflow {
+    /// `names`: those that there are.
+    pub fn among<'n>(name: &str, names: impl IntoIterator<Item = &'n str>) -> Self {
+        Self { name: name.to_owned(), suggestion: suggestion_hint(name, names) }
+    }
+
     /// What to do instead.
     pub fn hint(&self) -> String {
-        self.suggestion.clone().unwrap_or_else(|| "`synthdev workflows` lists them".to_owned())
+        let list = "`synthdev workflows` lists them";
+        self.suggestion.as_ref().map_or_else(|| list.to_owned(), |near| format!("{near} {list}"))
+    }
+
+    /// Where the name of a file would do, too.
+    pub fn name_or_file_text(&self) -> String {
+        format!("there is no workflow and no file `{}`", escape_name(&self.name))
+    }
+
+    /// In one line, for the screen.
+    pub fn screen_line(&self) -> String {
+        format!("{self} — {}", self.hint().replace("`synthdev workflows`", "/workflows"))
     }
 }
 
@@ -63,10 +79,8 @@ pub fn find_workflow<'c>(
     catalog: &'c ConfigCatalog,
     name: &str,
 ) -> Result<&'c WorkflowEntry, UnknownWorkflow> {
-    catalog.workflow(name).ok_or_else(|| UnknownWorkflow {
-        name: name.to_owned(),
-        suggestion: suggestion_hint(name, catalog.workflows().iter().map(|entry| entry.name.as_str())),
-    })
+    let names = || catalog.workflows().iter().map(|entry| entry.name.as_str());
+    catalog.workflow(name).ok_or_else(|| UnknownWorkflow::among(name, names()))
 }
 
 /// One definition, checked.

@@ -14,6 +14,7 @@ use synthdev_domain::source_location::{ConfigLayer, SourceLocation};
 use synthdev_domain::tool::{ParsingTool, ToolSpec};
 use synthdev_language::did_you_mean::closest_word;
 use synthdev_language::graph::WorkflowGraph;
+use synthdev_language::inputs;
 use synthdev_language::render::compact_line;
 use synthdev_language::source::SourceFile;
 use synthdev_language::test_file::ENDING;
@@ -23,12 +24,16 @@ use synthdev_settings::catalog::ConfigCatalog;
 use synthdev_settings::file_kind::FileKind;
 use synthdev_settings::role_file::read_roles;
 
-use crate::definition_check::{UnknownWorkflow, check_among_others};
+use crate::definition_check::check_among_others;
 use crate::session::{
     CatalogSymbols, EditFile, EditFileKind, EditorCheckReport, EditorRequest, EditorResponse,
     EditorSaveError, EditorSimulatedRun, FilePosition, OpenedEditFile, SavedEditFile, ToolSymbol,
 };
+use crate::start_check::{WorkflowLookupError, find_program};
+use crate::workflow_tests::SimulationVerdict;
 use crate::workflow_tests::dry_run::{DryRun, DryRunError};
+use crate::workflow_tests::replies_file::{ReplyScriptError, only_scenario};
+use crate::workflow_tests::scripted_run::ScriptedRun;
 
 /// How the user's own files are named.
 const USER: &str = "user:";
@@ -182,6 +187,37 @@ impl DefinitionEditService {
         wait_for_runs(checker.dry_run(&*self.simulation).play_workflow(name))
     }
 
+    /// The same with the replies of a file. `input`: instead of that of the file.
+    ///
+    /// # Errors
+    /// There is no such workflow, or the file or the input does not fit it.
+    pub fn simulate_replies(
+        &self,
+        name: &str,
+        script: &SourceFile,
+        input: Option<&str>,
+    ) -> Result<SimulationVerdict, String> {
+        let checker = self.reload_checker().map_err(|error| error.to_string())?;
+        let catalog = &checker.catalog;
+        let scenario = only_scenario(script).map_err(|error| match error.hint() {
+            Some(hint) => format!("{error}\nhint: {hint}"),
+            None => error.to_string(),
+        })?;
+        let lines = |found: Vec<Diagnostic>| ReplyScriptError::Unusable(found).to_string();
+        let program = find_program(catalog, name).map_err(|refused| match refused {
+            WorkflowLookupError::Unknown(unknown) => unknown.screen_line(),
+            WorkflowLookupError::Broken(found) => lines(found),
+        })?;
+        let declared = program.workflows.first().map(|root| root.inputs.as_slice()).unwrap_or_default();
+        let inputs = input.map(|input| inputs::from_text(declared, input)).transpose();
+        let inputs = inputs.map_err(|error| format!("{}\nhint: {}", error.message, error.hint))?;
+        let ports = &*self.simulation;
+        let run =
+            ScriptedRun::new(ports, catalog, script, &scenario, &program, inputs, None).map_err(lines)?;
+        let handle = tokio::runtime::Handle::try_current().map_err(|error| error.to_string())?;
+        Ok(handle.block_on(run.play_to_end(ports)))
+    }
+
     /// The files as they are now.
     fn reload_checker(&self) -> Result<Arc<DefinitionChecker>, DefinitionEditError> {
         *self.checker.lock().unwrap_or_else(PoisonError::into_inner) = None;
@@ -241,9 +277,9 @@ impl DefinitionEditService {
             let known: Vec<&str> =
                 files.iter().flat_map(|file| &file.definition_names).map(String::as_str).collect();
             let near = closest_word(name, known);
-            let near = near.map(|near| format!(" — did you mean {near}?")).unwrap_or_default();
+            let near = near.map(|near| format!(" — did you mean `{near}`?")).unwrap_or_default();
             return refused(format!(
-                "there is no workflow and no role {name}{near}\n/edit lists the files; synthdev new writes one"
+                "there is no workflow and no role `{name}`{near}\n/edit lists the files; synthdev new writes one"
             ));
         };
         let text = match self.path(&file.name)? {
@@ -454,15 +490,9 @@ fn tool_symbol(name: &str, about: &str, parameters: &serde_json::Value) -> ToolS
     }
 }
 
-/// In one line, for the screen.
-pub fn unknown_workflow_text(unknown: &UnknownWorkflow) -> String {
-    let hint = unknown.suggestion.as_deref().unwrap_or("/workflows lists them");
-    format!("{unknown} — {hint}")
-}
-
 fn dry_run_error_text(error: &DryRunError) -> String {
     match error {
-        DryRunError::UnknownWorkflow(unknown) => unknown_workflow_text(unknown),
+        DryRunError::UnknownWorkflow(unknown) => unknown.screen_line(),
         other => other.to_string(),
     }
 }

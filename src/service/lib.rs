@@ -37,6 +37,7 @@ pub mod run_start;
 pub mod run_steering;
 pub mod session;
 pub mod setting_values;
+pub mod start_check;
 pub mod time_travel;
 pub mod workflow_requirements;
 pub mod workflow_tests;

@@ -9,8 +9,10 @@ use tokio::time::timeout;
 
 pub use synthdev_runtime::command::ControlAction;
 
+use crate::conversations::is_conversation;
 use synthdev_domain::ids::RunId;
 use synthdev_domain::journal::{RunStatus, RunSummary};
+use synthdev_engine::steering::SteeringAction;
 use synthdev_ports::run_store::StoreError;
 use synthdev_runtime::cancel::CancelOutcome;
 use synthdev_runtime::command::RunCommand;
@@ -34,6 +36,8 @@ pub enum PauseWait {
 pub enum RunControlOutcome {
     /// No process drives the run now. It may have come to its end by itself.
     Released(Box<RunSummary>),
+    /// It is driven here, for the user who asks: it stops before its next state, and stays here.
+    StopRequested(RunId),
     /// It pauses when its work in progress is done; the other process that drives it, if any.
     PauseRequested { run: RunId, pid: Option<u32> },
     /// The process that drives it does not respond.
@@ -92,7 +96,8 @@ pub fn check_control(run: &RunId, status: RunStatus, action: ControlAction) -> R
     }
 }
 
-/// Pauses or ends a run.
+/// Pauses or ends a run for the user of this process. A run that this process drives is stopped before its next state,
+/// where its user can step, change and continue it; only a run of another process is given back.
 ///
 /// # Errors
 /// It makes no sense for a run of this status, its driver cannot be reached, or the store cannot be written.
@@ -102,12 +107,22 @@ pub async fn control_run(
     action: ControlAction,
 ) -> Result<RunControlOutcome, RunControlError> {
     match action {
+        ControlAction::Pause if handle.running_runs().contains(&run.id) && !is_conversation(handle, run) => {
+            check_control(&run.id, run.progress.status, action)?;
+            Ok(stop_driven_run(handle, &run.id))
+        }
         ControlAction::Pause => pause_run(handle, run, PauseWait::Work).await,
         ControlAction::Cancel => cancel_run(handle, run).await,
     }
 }
 
-/// Pauses a run: its work in progress completes, and nothing new begins.
+/// Stops a run that this process drives before its next state.
+pub fn stop_driven_run(handle: &RuntimeHandle, run: &RunId) -> RunControlOutcome {
+    command_driven_run(handle, run, RunCommand::Steer(SteeringAction::Pause));
+    RunControlOutcome::StopRequested(run.clone())
+}
+
+/// Pauses a run and gives it back: its work in progress completes, and nothing new begins.
 ///
 /// # Errors
 /// It does not run, or as `control_run`.
@@ -160,6 +175,10 @@ impl fmt::Display for RunControlOutcome {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Released(run) => write_released(run, to),
+            Self::StopRequested(run) => write!(
+                to,
+                "run {run} stops before its next state, when its calls in progress have finished: /step and /continue go on"
+            ),
             Self::PauseRequested { run, pid } => {
                 write!(to, "run {run} was asked to pause")?;
                 pid.iter().try_for_each(|pid| write!(to, " in process {pid}"))?;

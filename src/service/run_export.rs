@@ -2,7 +2,7 @@
 //!
 //! Owns which kind of file is meant, its usual name, and which runs become a recording. Refuses keys: none that this process knows gets into one.
 
-use std::io::{BufRead, Write};
+use std::io::{BufRead, ErrorKind, Write};
 use std::path::Path;
 
 use synthdev_domain::ids::RunId;
@@ -65,7 +65,7 @@ impl RunExportError {
         match error {
             BundleError::Store(error) => Self::Store(error),
             BundleError::Refused(reason) => Self::Refused(reason),
-            BundleError::Io(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
+            BundleError::Io(error) if error.kind() == ErrorKind::AlreadyExists => {
                 Self::FileExists(file.to_owned())
             }
             BundleError::Io(error) => Self::NotWritten { file: file.to_owned(), error },
@@ -78,8 +78,23 @@ impl RunExportError {
             Self::FileExists(_) => Some("name another file, or remove it first".to_owned()),
             Self::Store(error) => error.hint.clone(),
             Self::NotCompleted { run, .. } => Some(format!("synthdev runs show {run}")),
-            Self::NotWritten { .. } | Self::Refused(_) | Self::Conversation(_) => None,
+            Self::NotWritten { error, .. } => Some(unwritten_hint(error.kind()).to_owned()),
+            Self::Conversation(_) => Some("export it for reading: name a file that ends in .md".to_owned()),
+            Self::Refused(_) => None,
         }
+    }
+}
+
+fn unwritten_hint(kind: ErrorKind) -> &'static str {
+    match kind {
+        ErrorKind::NotFound | ErrorKind::NotADirectory => "make its directory first, or name another file",
+        ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
+            "name a file in a directory that you may write to"
+        }
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
+            "free some space, or name a file on another disk"
+        }
+        _ => "name another file; the history has the run as before",
     }
 }
 
@@ -153,6 +168,26 @@ mod tests {
                 (Some(told), Some(expected)) => assert!(told.starts_with(expected), "{told}"),
                 _ => assert_eq!(told.as_deref(), expected, "{status:?}"),
             }
+        }
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_written_is_named_with_what_to_do() {
+        let rows = [
+            (
+                ErrorKind::AlreadyExists,
+                "f.json exists: it was left as it is",
+                "name another file, or remove it",
+            ),
+            (ErrorKind::NotFound, "f.json cannot be written: ", "make its directory first"),
+            (ErrorKind::PermissionDenied, "f.json cannot be written: ", "a directory that you may write to"),
+            (ErrorKind::StorageFull, "f.json cannot be written: ", "free some space"),
+            (ErrorKind::Other, "f.json cannot be written: ", "name another file"),
+        ];
+        for (kind, text, hint) in rows {
+            let error = RunExportError::of_file(BundleError::Io(kind.into()), "f.json");
+            assert!(error.to_string().starts_with(text), "{error}");
+            assert!(error.hint().is_some_and(|told| told.contains(hint)), "{kind:?}: {:?}", error.hint());
         }
     }
 

@@ -11,14 +11,15 @@ mod used_replies;
 use crate::conversations::{ConversationError, is_conversation};
 use crate::run_place::{RunOperation, RunPlace};
 use synthdev_domain::ids::{CallId, RunId};
-use synthdev_domain::journal::{OpenPause, RunOrigin, RunStatus, RunSummary};
+use synthdev_domain::journal::{OpenPause, PauseReason, RunOrigin, RunStatus, RunSummary};
+use synthdev_domain::terminal_safe::escape_name;
 use synthdev_domain::workflow::WorkflowProgram;
 use synthdev_engine::input::UserAnswer;
 use synthdev_runtime::handle::RuntimeHandle;
 use synthdev_settings::catalog::ConfigCatalog;
 use synthdev_settings::catalog::context_windows::copy_known_windows;
 
-pub use answers::{AnswerError, AnswerPlan, ContinuingParty, TypedAnswers};
+pub use answers::{AnswerError, AnswerPlan, ContinuingParty, LimitIncrease, TypedAnswers};
 pub use error::RunResumeError;
 pub use synthdev_runtime::resume::{ResumeError, ResumeRequest};
 pub use synthdev_runtime::resume_tokens::{
@@ -129,15 +130,16 @@ pub fn check_failed(run: &RunId, status: RunStatus) -> Result<(), RunResumeError
     Err(RunResumeError::NotFailed { run: run.clone(), status })
 }
 
-/// What sets a run going again without an answer of the user: its failed states are tried again, and, for the user,
-/// limits are passed. Its other pauses stay open. A run that was cut off or merely paused needs none of this.
+/// What sets a run going again without an answer to a question: its failed states are tried again, and limits are passed
+/// as far as `increase` says. Its other pauses stay open. A run that was cut off or merely paused needs none of this.
 ///
 /// # Errors
-/// It needs something else, is a conversation that its user does not continue, or cannot be read.
+/// It needs more of a limit, or something else, is a conversation that its user does not continue, or cannot be read.
 pub fn continuation_answers(
     handle: &RuntimeHandle,
     run: &RunSummary,
     party: ContinuingParty,
+    increase: LimitIncrease,
 ) -> Result<Vec<(CallId, UserAnswer)>, RunResumeError> {
     if party == ContinuingParty::Client {
         check_no_conversation(handle, run, &run.project)?;
@@ -148,13 +150,30 @@ pub fn continuation_answers(
         return refused();
     }
     let open = handle.open_pauses(&run.id, None)?;
-    let answers = answers::continuing_answers(&open, party);
+    let typed = TypedAnswers { increase, ..TypedAnswers::default() };
+    let answers = answers::continuing_answers(run, &open, &typed)?;
     let is_free = match status {
         RunStatus::Interrupted => true,
         RunStatus::Paused => matches!(open.as_slice(), [only] if only.needs_no_answer()),
         _ => false,
     };
-    if is_free || !answers.is_empty() { Ok(answers) } else { refused() }
+    if is_free || !answers.is_empty() {
+        return Ok(answers);
+    }
+    needed_increase(&run.id, &open).map_or_else(refused, Err)
+}
+
+/// What a run says that goes on only with more of what it has used up; `None`: it waits for something else, too.
+pub fn needed_increase(run: &RunId, open: &[OpenPause]) -> Option<RunResumeError> {
+    let is_only_limits = !open.is_empty() && open.iter().all(answers::is_at_limit);
+    is_only_limits.then(|| RunResumeError::NeedsIncrease {
+        run: run.clone(),
+        reached: open
+            .iter()
+            .map(|pause| format!("in `{}`: {}", escape_name(&pause.state), pause.message))
+            .collect(),
+        has_budget: open.iter().any(|pause| pause.reason == PauseReason::Budget),
+    })
 }
 
 /// Resumes runs with the configuration of this place.

@@ -48,13 +48,22 @@ pub type DataAssignment = (Vec<String>, Value);
 /// Whether files are restored with a step.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FileScope {
-    /// If they cannot be restored, there is no plan.
+    /// If they cannot be restored, there is no plan: only its user may say that they stay as they are.
     Restored,
-    /// If they cannot be restored, the plan says so, and they stay as they are: for a front-end that shows the plan and
-    /// asks about it.
-    RestoredIfPossible,
     /// They stay as they are.
     Kept,
+}
+
+impl FileScope {
+    /// Of a rewind: the files go back with it, unless the user keeps the present ones.
+    pub fn of_rewind(keeps_files: bool) -> Self {
+        if keeps_files { Self::Kept } else { Self::Restored }
+    }
+
+    /// Of a fork: the files stay, unless the user wants those of the step.
+    pub fn of_fork(restores_files: bool) -> Self {
+        if restores_files { Self::Restored } else { Self::Kept }
+    }
 }
 
 /// What a fork has that its origin has not.
@@ -194,7 +203,7 @@ impl<'s> TimeTravelService<'s> {
         let mut notes = Vec::new();
         if let Some(owner) = step.within.clone() {
             match scope {
-                FileScope::Restored | FileScope::RestoredIfPossible => {
+                FileScope::Restored => {
                     step = self.handle.step_with_files(&run.id, asked)?;
                     notes.push(TimeTravelNote::AllBranchesRepeated { asked, owner, step: step.clone() });
                 }
@@ -207,14 +216,8 @@ impl<'s> TimeTravelService<'s> {
             }
         }
         let files = match scope {
-            FileScope::Restored | FileScope::RestoredIfPossible => {
-                self.plan_step_files(run, &step, operation)?
-            }
+            FileScope::Restored => self.plan_step_files(run, &step, operation)?,
             FileScope::Kept => StepFiles::Kept,
-        };
-        let files = match (files, scope) {
-            (StepFiles::Unknown(refusal), FileScope::Restored) => return Err(*refusal),
-            (files, _) => files,
         };
         if files.restore_plan().is_some() && !step.exact {
             notes.push(TimeTravelNote::OlderFiles { step: step.step });
@@ -231,8 +234,7 @@ impl<'s> TimeTravelService<'s> {
         let store = self.files_of_run(run, operation)?;
         let unknown = |reason: String| {
             let (run, step) = (run.id.clone(), step.step);
-            let error = TimeTravelError::FilesNotRestorable { run, step, reason, operation };
-            Ok(StepFiles::Unknown(Box::new(error)))
+            Err(TimeTravelError::FilesNotRestorable { run, step, reason, operation })
         };
         let Some(snapshot) = step.files.clone() else {
             if changed_files::changes_nothing(self.handle, run) {

@@ -6,6 +6,7 @@
 
 pub mod dry_run;
 pub mod expectations;
+pub mod replies_file;
 pub mod run_facts;
 pub mod scripted_run;
 pub mod test_plan;

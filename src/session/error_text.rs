@@ -2,9 +2,15 @@
 
 use synthdev_ports::run_store::StoreError;
 use synthdev_service::run_start::{FlaglessFrontEnd, RunStartError};
+use synthdev_service::workflow_requirements::UnmetRequirements;
 
 pub(crate) fn with_hint(message: &str, hint: Option<&str>) -> String {
     hint.map_or_else(|| message.to_owned(), |hint| format!("{message}\nhint: {hint}"))
+}
+
+/// An error with its causes and its hint, with what to do on the screen.
+pub(crate) fn screen_error_text(error: &anyhow::Error) -> String {
+    to_slash_commands(&format!("{error:#}"))
 }
 
 /// Why the history does not answer, with what to do on the screen.
@@ -15,6 +21,11 @@ pub(crate) fn store_error_text(error: &StoreError) -> String {
 /// Why a run does not start, with what to do on the screen.
 pub(crate) fn start_error_text(error: &RunStartError) -> String {
     to_slash_commands(&with_hint(&error.to_string(), error.hint()))
+}
+
+/// What a workflow requires and lacks, with what to do on the screen.
+pub(crate) fn unmet_text(unmet: &UnmetRequirements) -> String {
+    to_slash_commands(&unmet.to_string())
 }
 
 /// How to set up a model; shown wherever a model is missing.
@@ -43,8 +54,9 @@ enum TypedArguments {
 
 /// A command line as hints write it, behind the name of the program, and what the screen has for it. In the order of
 /// the first: of two that fit, the later one is longer.
-const SLASH_COMMANDS: [(&str, &str, TypedArguments); 12] = [
+const SLASH_COMMANDS: [(&str, &str, TypedArguments); 14] = [
     ("--resume", "/resume", TypedArguments::Run),
+    ("mcp test", "/mcp test", TypedArguments::Same),
     ("resume", "/resume", TypedArguments::Run),
     ("runs cancel", "/stop", TypedArguments::Run),
     ("runs fork", "/fork", TypedArguments::RunAndStep("--at")),
@@ -56,6 +68,7 @@ const SLASH_COMMANDS: [(&str, &str, TypedArguments); 12] = [
     ("runs steps", "/why", TypedArguments::Run),
     ("runs undo", "/undo", TypedArguments::Run),
     ("snapshot", "/snapshot", TypedArguments::Same),
+    ("workflows", "/workflows", TypedArguments::Same),
 ];
 
 /// Rewrites command lines in hints as slash commands. One with an option that the screen has not stays as it is, and so
@@ -125,7 +138,7 @@ mod tests {
     fn the_table_is_sorted_and_names_commands_of_the_screen() {
         assert!(SLASH_COMMANDS.is_sorted_by(|(first, ..), (second, ..)| first < second));
         for (typed, slash, _) in SLASH_COMMANDS {
-            let name = slash.strip_prefix('/').unwrap();
+            let name = slash.strip_prefix('/').and_then(|line| line.split(' ').next()).unwrap();
             assert!(find_command(name).is_some(), "{typed}: there is no {slash}");
             assert_ne!(to_slash_commands(&format!("synthdev {typed}")), format!("synthdev {typed}"));
         }

@@ -4,6 +4,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use super::error_text::screen_error_text;
 use super::past_runs::{list_error_text, store_error_text, with_hint};
 use super::ui_settings::{declared_agents, load_definition, run_agents};
 use crate::run_exporter::RunExporter;
@@ -277,7 +278,7 @@ impl TuiHistoryReader {
         let exporter = RunExporter { context: &self.context, catalog: &self.catalog, wired: &self.runtime };
         let path = Path::new(&self.project).join(to);
         let lines = exporter.write_file(run.as_str(), &path, &path.display().to_string(), None);
-        lines.map(|lines| lines.join("\n")).map_err(|error| format!("{error:#}"))
+        lines.map(|lines| lines.join("\n")).map_err(|error| screen_error_text(&error))
     }
 }
 

@@ -28,7 +28,7 @@ mod project_answers;
 mod record_past_run;
 pub mod recorded_program;
 mod reload;
-mod reports;
+pub mod reports;
 pub mod requirement_gate;
 mod run_answers;
 pub mod run_exporter;

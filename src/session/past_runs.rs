@@ -18,7 +18,9 @@ use synthdev_service::run_control::{self, ControlAction};
 use synthdev_service::run_list::{self, RunListError, SearchMatch, SearchTextKind};
 use synthdev_service::run_place::RunOperation;
 use synthdev_service::run_reports::{self, ModelCallSelector};
-use synthdev_service::run_resume::{self, ContinuingParty, ResumeOptions, ResumeService, RunResumeError};
+use synthdev_service::run_resume::{
+    self, ContinuingParty, LimitIncrease, ResumeOptions, ResumeService, RunResumeError,
+};
 use synthdev_service::session::{ResumableRuns, RunFilter, SearchHitLine, SearchHitPage};
 use synthdev_tui::past_run::PastRun;
 use synthdev_tui::update::past_run::{PastRunBuilder, from_preview};
@@ -158,7 +160,8 @@ pub(crate) fn resume_run(
     let options = ResumeOptions { user_present: true, ..ResumeOptions::default() };
     let mut request = service.prepare(&summary, options).map_err(refused)?;
     if operation == RunOperation::Retry {
-        let again = run_resume::continuation_answers(&wired.handle, &summary, ContinuingParty::User);
+        let (party, increase) = (ContinuingParty::User, LimitIncrease::default());
+        let again = run_resume::continuation_answers(&wired.handle, &summary, party, increase);
         request.answers = again.map_err(refused)?;
     }
     let resuming = run_resume::resume_run(&wired.handle, run, request);

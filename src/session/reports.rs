@@ -5,30 +5,36 @@ use std::sync::PoisonError;
 
 use futures_util::future::BoxFuture;
 
-use super::error_text::store_error_text;
+use super::error_text::{screen_error_text, store_error_text, to_slash_commands};
 use super::{TuiBackend, run_blocking, user_commands};
 use crate::probe_servers::{ProbeScope, ServerProbe};
 use crate::run_exporter::RunExporter;
 use crate::{sandbox_answers, system_context, trust_report};
+use synthdev_bootstrap::local_files::file_io;
 use synthdev_bootstrap::{sandbox_setup, trust, wiring};
 use synthdev_cli::args::GraphFormat;
 use synthdev_cli::graph::{GraphTerminalOptions, program_graphs, write_graphs};
 use synthdev_cli::history::contexts::contexts_text;
+use synthdev_cli::history::costs::write_costs;
 use synthdev_cli::models;
+use synthdev_cli::simulation_report::write_simulation;
 use synthdev_domain::ids::RunId;
 use synthdev_domain::model::DecisionMemory;
+use synthdev_domain::source_location::ConfigLayer;
 use synthdev_domain::workflow::WorkflowProgram;
+use synthdev_language::source::SourceFile;
 use synthdev_ports::tool::ToolPort as _;
 use synthdev_runtime::handle::RuntimeHandle;
 use synthdev_runtime::history::RunRecord;
 use synthdev_service::definition_check::find_workflow;
-use synthdev_service::definition_edit::unknown_workflow_text;
+use synthdev_service::run_costs::cost_of_run;
 use synthdev_service::run_export::default_file_name;
 use synthdev_service::run_reports::measure_contexts;
 use synthdev_service::session::{
     EditorSimulatedRun, LookupPage, LookupRequest, LookupResponse, ServiceAnswer, ShellOutcome,
     UntrustedDefinitions,
 };
+use synthdev_service::workflow_tests::SimulationVerdict;
 use synthdev_settings::catalog::ConfigCatalog;
 use synthdev_settings::layers::explain::explain_text;
 use synthdev_settings::layers::show_text;
@@ -109,6 +115,7 @@ impl TuiBackend {
                 let (run, found) = found.map_err(|error| store_error_text(&error))?;
                 Ok(("Conversations".to_owned(), contexts_text(&run, &found)))
             }),
+            LookupPage::Costs(run) => run_blocking(move || run_costs_page(&wired.handle, &run)),
             LookupPage::Config(None) => {
                 run_blocking(move || Ok(("Settings".to_owned(), settings_text(&catalog))))
             }
@@ -129,9 +136,17 @@ impl TuiBackend {
                 })
             }
             LookupPage::McpServers(tested) => self.mcp_page(tested),
-            LookupPage::Simulation(name) => {
+            LookupPage::Simulation { workflow: name, replies: None, .. } => {
                 let editor = self.definition_editor();
                 run_blocking(move || editor.simulate_workflow(&name).map(|all| simulation_text(&name, &all)))
+            }
+            LookupPage::Simulation { workflow: name, replies: Some(file), input } => {
+                let (editor, project) = (self.definition_editor(), self.context.project.clone());
+                run_blocking(move || {
+                    let script = read_replies(&project, &file)?;
+                    let judged = editor.simulate_replies(&name, &script, input.as_deref());
+                    judged_text(&name, &judged.map_err(|error| to_slash_commands(&error))?)
+                })
             }
             LookupPage::Export { run, file } => {
                 let context = self.context.clone();
@@ -218,7 +233,7 @@ fn settings_text(catalog: &ConfigCatalog) -> String {
 }
 
 fn workflow_graph(catalog: &ConfigCatalog, name: &str) -> TextPageResult {
-    find_workflow(catalog, name).map_err(|unknown| unknown_workflow_text(&unknown))?;
+    find_workflow(catalog, name).map_err(|unknown| unknown.screen_line())?;
     let program = catalog.program(name).map_err(|found| {
         super::first_error(catalog, &found).unwrap_or_else(|| format!("{name} cannot be drawn: it is broken"))
     })?;
@@ -228,6 +243,14 @@ fn workflow_graph(catalog: &ConfigCatalog, name: &str) -> TextPageResult {
 fn run_graph(handle: &RuntimeHandle, run: &RunId) -> TextPageResult {
     let record = handle.load_record(run.as_str()).map_err(|error| store_error_text(&error))?;
     drawn_graph(&record.summary.workflow, &record.program, Some(&record))
+}
+
+/// As `runs cost RUN` prints it.
+fn run_costs_page(handle: &RuntimeHandle, run: &str) -> TextPageResult {
+    let spent = cost_of_run(handle, run).map_err(|error| store_error_text(&error))?;
+    let mut text = Vec::new();
+    write_costs(&spent, None, false, &mut text).map_err(|error| error.to_string())?;
+    Ok(("Costs".to_owned(), String::from_utf8_lossy(&text).trim_end().to_owned()))
 }
 
 fn drawn_graph(name: &str, program: &WorkflowProgram, run: Option<&RunRecord>) -> TextPageResult {
@@ -244,11 +267,30 @@ fn export_run(exporter: &RunExporter<'_>, run: &str, file: Option<String>) -> Te
     let id = found.id.to_string();
     let file = file.unwrap_or_else(|| default_file_name(&found.id));
     let told = exporter.write_file(&id, &exporter.context.project.join(&file), &file, None);
-    let told = told.map_err(|error| format!("{error:#}"))?;
+    let told = told.map_err(|error| screen_error_text(&error))?;
     Ok((format!("Run {id}"), told.join("\n")))
 }
 
 fn simulation_text(name: &str, all: &[EditorSimulatedRun]) -> (String, String) {
+    (format!("Simulation of {name}"), simulated_runs_text(all))
+}
+
+/// A path counts from the project.
+fn read_replies(project: &Path, file: &str) -> Result<SourceFile, String> {
+    let text = file_io::read_text_file(&project.join(file))
+        .map_err(|error| format!("the replies file {file} cannot be read: {error}"))?;
+    Ok(SourceFile::new(ConfigLayer::CommandLine, file, text))
+}
+
+/// As `simulate` of the command line prints it.
+fn judged_text(name: &str, judged: &SimulationVerdict) -> TextPageResult {
+    let mut text = Vec::new();
+    write_simulation(judged, false, &mut text).map_err(|error| error.to_string())?;
+    Ok((format!("Simulation of {name}"), String::from_utf8_lossy(&text).trim_end().to_owned()))
+}
+
+/// What a workflow did without models, in the words of the screen.
+pub fn simulated_runs_text(all: &[EditorSimulatedRun]) -> String {
     let lines: Vec<String> = result_lines(all).into_iter().map(|(_, text)| text).collect();
-    (format!("Simulation of {name}"), lines.join("\n"))
+    lines.join("\n")
 }

@@ -6,7 +6,7 @@ use anyhow::Result;
 use futures_util::future::BoxFuture;
 
 use super::catalog_lines::unreadable_workflows;
-use super::error_text::{HOW_TO_SET, start_error_text};
+use super::error_text::{HOW_TO_SET, start_error_text, unmet_text};
 use super::isolated_runs::isolated_start_text;
 use super::tui_backend::{RunningStart, StartedRun, WorkflowStart};
 use super::ui_settings::declared_agents;
@@ -28,6 +28,7 @@ use synthdev_service::run_start::{FileLockTime, FileSharingMode, RunStartRequest
 use synthdev_service::session::{
     PendingStart, ServiceAnswer, StandingPermission, StartPreparation, StartRequest, StartResponse,
 };
+use synthdev_service::start_check::{self, StartableProgram, WorkflowLookupError};
 use synthdev_settings::layers::read_layers::SettingOverrides;
 use synthdev_settings::setup::SettingChange;
 
@@ -107,10 +108,13 @@ impl TuiBackend {
                 broken.error.unwrap_or_default()
             ));
         }
-        let program = catalog.program(name).map_err(|found| self.start_error_text(&found))?;
-        let parameters = program.workflows.first().map(|root| root.inputs.clone()).unwrap_or_default();
-        let values = inputs::from_text(&parameters, input)
+        let program = start_check::find_program(&catalog, name).map_err(|refused| match refused {
+            WorkflowLookupError::Unknown(unknown) => unknown.screen_line(),
+            WorkflowLookupError::Broken(found) => self.start_error_text(&found),
+        })?;
+        let startable = StartableProgram::with_inputs(program, |declared| inputs::from_text(declared, input))
             .map_err(|e| past_runs::with_hint(&e.message, Some(&e.hint)))?;
+        let StartableProgram { program, inputs: values } = startable;
         self.prepare_demo(name, &program)?;
         let beside = beside.for_program(&program);
         let gate = RequirementGate::for_program(&self.context, &catalog, &program);
@@ -129,7 +133,7 @@ impl TuiBackend {
                     let mut spec = spec;
                     if let Some(gate) = gate {
                         let checked = gate.check(spec.program).await;
-                        spec.program = checked.map_err(|unmet| unmet.to_string())?;
+                        spec.program = checked.map_err(|unmet| unmet_text(&unmet))?;
                     }
                     context_windows::ask_unknown_windows(&wired.providers, &mut spec.program).await;
                     let (windows, agents) = (model_windows(&spec.program), declared_agents(&spec.program));

@@ -61,8 +61,15 @@ pub(crate) fn plan_travel(
     let service = TimeTravelService::new(&wired.handle, &snapshots);
     match travel {
         TimeTravelRequest::Undo { .. } => Ok(preview_undo(&service.plan_undo(&summary).map_err(error_text)?)),
-        TimeTravelRequest::Rewind { step, .. } => {
-            Ok(preview_rewind(&service.plan_rewind(&summary, step, AS_SHOWN).map_err(error_text)?))
+        TimeTravelRequest::Rewind { step, keep_files, .. } => {
+            match service.plan_rewind(&summary, step, FileScope::of_rewind(keep_files)) {
+                Ok(plan) => Ok(preview_rewind(&plan, keep_files, None)),
+                Err(refusal @ TimeTravelError::FilesNotRestorable { .. }) => {
+                    let plan = service.plan_rewind(&summary, step, FileScope::Kept).map_err(error_text)?;
+                    Ok(preview_rewind(&plan, true, Some(&refusal)))
+                }
+                Err(error) => Err(error_text(error)),
+            }
         }
         TimeTravelRequest::Fork { step, set, .. } => {
             let changes = ForkChanges { set: set.clone(), program: None };
@@ -97,17 +104,23 @@ fn preview_undo(plan: &UndoPlan) -> ActionPreview {
     }
 }
 
-fn preview_rewind(plan: &StepPlan) -> ActionPreview {
+/// `refusal`: why the files cannot go back, so that keeping them is what the user agrees to.
+fn preview_rewind(plan: &StepPlan, keep_files: bool, refusal: Option<&TimeTravelError>) -> ActionPreview {
     let (run, step, state) = (&plan.run.id, plan.step.step, &plan.step.state);
     let notes = note_paragraph(&plan.notes);
-    let told = rewound_files(&plan.files);
+    let told = match refusal {
+        Some(refusal) => format!("Note: {refusal}. If you agree, the present files stay as they are."),
+        None => rewound_files(&plan.files),
+    };
+    let kept = if refusal.is_some() { " and keep the present files" } else { "" };
+    let run_id = Some(run.to_string());
     ActionPreview {
-        title: format!("Rewind {} {run} to before step {step}, {state}?", plan.run.workflow),
+        title: format!("Rewind {} {run} to before step {step}, {state}{kept}?", plan.run.workflow),
         body: format!(
             "Conversation and data go back to before `{state}`. Later steps are discarded, but their cost \
              remains.{notes}\n\n{told}"
         ),
-        request: travel_request(TimeTravelRequest::Rewind { run: Some(run.to_string()), step }),
+        request: travel_request(TimeTravelRequest::Rewind { run: run_id, step, keep_files }),
     }
 }
 
@@ -120,7 +133,6 @@ fn rewound_files(files: &StepFiles) -> String {
     let files = match files {
         StepFiles::Restored(files) => files,
         StepFiles::Kept => return "The files stay as they are.".to_owned(),
-        StepFiles::Unknown(refusal) => return format!("Note: {refusal}. They stay as they are."),
     };
     let beyond = unrestored_lines(files);
     if files.changes.is_empty() {
@@ -147,8 +159,9 @@ pub(crate) fn travel_to_step(
             let text = to_slash_commands(&snapshots::restored_text(&done));
             Ok(TimeTravelOutcome { text, resumable_run: None })
         }
-        TimeTravelRequest::Rewind { step, .. } => {
-            let plan = service.plan_rewind(&summary, step, AS_SHOWN).map_err(error_text)?;
+        TimeTravelRequest::Rewind { step, keep_files, .. } => {
+            let scope = FileScope::of_rewind(keep_files);
+            let plan = service.plan_rewind(&summary, step, scope).map_err(error_text)?;
             let restored = service.rewind(&plan).map_err(error_text)?;
             Ok(rewound_outcome(&plan, restored))
         }
@@ -168,9 +181,6 @@ pub(crate) fn travel_to_step(
     }
 }
 
-/// A rewind is shown with what becomes of the files, and the user is asked.
-const AS_SHOWN: FileScope = FileScope::RestoredIfPossible;
-
 pub(crate) const SAFE: &str = "A snapshot of the current files is taken first, so this can be undone.";
 
 fn rewound_outcome(plan: &StepPlan, restored: Option<SnapshotRestoreResult>) -> TimeTravelOutcome {
@@ -178,8 +188,8 @@ fn rewound_outcome(plan: &StepPlan, restored: Option<SnapshotRestoreResult>) -> 
     let restored = restored.filter(|done| !done.files.is_empty() || !done.beyond.is_empty());
     let files = match (&plan.files, restored) {
         (_, Some(done)) => to_slash_commands(&snapshots::restored_text(&done)),
-        (StepFiles::Unknown(refusal), None) => format!("the files stay as they are: {refusal}"),
-        (StepFiles::Restored(_) | StepFiles::Kept, None) => "no file had to change".to_owned(),
+        (StepFiles::Kept, None) => "the files stay as they are".to_owned(),
+        (StepFiles::Restored(_), None) => "no file had to change".to_owned(),
     };
     let text = format!("run {run} is back before step {}, {}\n{files}", step.step, step.state);
     TimeTravelOutcome { text, resumable_run: Some(run.clone()) }
@@ -259,7 +269,7 @@ fn find_travelling_run(
 ) -> Result<RunSummary, String> {
     let (run, operation) = match travel {
         TimeTravelRequest::Undo { run } => (run, RunOperation::Undo),
-        TimeTravelRequest::Rewind { run, step } => (run, RunOperation::Rewind { step: Some(*step) }),
+        TimeTravelRequest::Rewind { run, step, .. } => (run, RunOperation::Rewind { step: Some(*step) }),
         TimeTravelRequest::Fork { run, step, .. } => {
             (run, RunOperation::Fork { step: Some(*step), restores_files: false })
         }

@@ -7,7 +7,7 @@ use futures_util::future::BoxFuture;
 
 use super::cancel::OneShotCanceller;
 use super::catalog_lines::{diagnostics_text, mended_by, missing_models};
-use super::error_text::{HOW_TO_SET, start_error_text};
+use super::error_text::{HOW_TO_SET, start_error_text, unmet_text};
 use super::isolated_runs::IsolatedRuns;
 use super::pending_breakpoints::PendingBreakpoints;
 use super::ui_settings::declared_agents;
@@ -117,7 +117,7 @@ impl TuiBackend {
         };
         if let Some(gate) = gate {
             let checked = async move {
-                spec.program = gate.check(spec.program).await.map_err(|unmet| unmet.to_string())?;
+                spec.program = gate.check(spec.program).await.map_err(|unmet| unmet_text(&unmet))?;
                 context_windows::ask_unknown_windows(&providers, &mut spec.program).await;
                 go(spec)
             };

@@ -246,7 +246,7 @@ mod tests {
         check("/cmd a", &["/cmd add", "/cmd ls -la "]);
         check("/cmd ?", &["/cmd ??? "]);
         check("/wf plan x", &[]);
-        check("/cost ", &[]);
+        check("/cost ", &["/cost ab12", "/cost cd34"]);
         check("text", &[]);
         check("/usr/bin", &[]);
     }

@@ -178,9 +178,7 @@ mod tests {
         check("/resume", Ok(SlashAction::Resume(None)));
         check("/resume ab1", Ok(SlashAction::Resume(Some("ab1".into()))));
         check("/undo", Ok(SlashAction::Travel(TimeTravelRequest::Undo { run: None })));
-        check("/rewind 3", Ok(SlashAction::Travel(TimeTravelRequest::Rewind { run: None, step: 3 })));
         check("/rewind ab", Ok(SlashAction::Steps(Some("ab".into()))));
-        check("/rewind 3 x", Err("/rewind takes a run and a step, not `x`".into()));
         let set = vec![(vec!["a".to_owned()], Value::from(1))];
         check(
             "/fork ab 3 a=1",
@@ -218,6 +216,28 @@ mod tests {
         check("/docs:", Err("unknown command /docs: — /help lists all".into()));
         check("/wrkflow a", Err("unknown command /wrkflow — did you mean /workflow?".into()));
         check("/zzzzzzzz", Err("unknown command /zzzzzzzz — /help lists all".into()));
+    }
+
+    #[test]
+    fn a_rewind_keeps_the_files_and_a_simulation_names_its_replies() {
+        let rewind = |keep_files| {
+            Ok(SlashAction::Travel(TimeTravelRequest::Rewind { run: None, step: 3, keep_files }))
+        };
+        let simulation = |replies: Option<&str>, input: Option<&str>| {
+            let (replies, input) = (replies.map(str::to_owned), input.map(str::to_owned));
+            Ok(SlashAction::Page(LookupPage::Simulation { workflow: "w".to_owned(), replies, input }))
+        };
+        for (line, expected) in [
+            ("/rewind 3", rewind(false)),
+            ("/rewind 3 --keep-files", rewind(true)),
+            ("/rewind 3 x", Err("/rewind takes a run, a step and --keep-files, not `x`".to_owned())),
+            ("/simulate w", simulation(None, None)),
+            ("/simulate w r.json", simulation(Some("r.json"), None)),
+            ("/simulate w r.json a task", simulation(Some("r.json"), Some("a task"))),
+            ("/cost ab", Ok(SlashAction::Page(LookupPage::Costs("ab".to_owned())))),
+        ] {
+            assert_eq!(parse_command_line(line), expected, "{line}");
+        }
     }
 
     #[test]

@@ -11,6 +11,7 @@ mod expiry;
 mod flows;
 pub(crate) mod foreign;
 mod fresh;
+mod front_ends;
 mod hostile;
 mod http;
 mod noise;

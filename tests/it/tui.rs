@@ -1077,7 +1077,7 @@ fn a_workflow_without_input_asks_for_it() {
         [UiCommand::ask(StartRequest::Workflow { name: "plain".into(), input: String::new() })]
     );
     desk.send_message(chosen("coder_reviewr"));
-    assert!(desk.draw_screen(80, 24).contains("did you mean coder_reviewer?"));
+    assert!(desk.draw_screen(80, 24).contains("did you mean `coder_reviewer`?"));
 }
 
 #[test]

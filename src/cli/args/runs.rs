@@ -19,6 +19,9 @@ pub struct ResumeArgs {
     /// How much more may be used from now on, beyond what the run has used: dollars, tokens or seconds
     #[arg(long, value_name = "AMOUNT", value_parser = parse_amount, conflicts_with = "results")]
     pub budget: Option<f64>,
+    /// Go on past the limits and budgets that it has reached, with as much again of each
+    #[arg(long, conflicts_with = "results")]
+    pub past_limits: bool,
     /// Continue with the current version of the workflow if it is compatible; lists the differences
     #[arg(long)]
     pub upgrade: bool,

@@ -8,15 +8,16 @@ use clap::Args;
 pub struct SimulateArgs {
     /// Name of the workflow, or its file (*.json)
     pub workflow: String,
-    /// Scripted replies, with `tool_results`, `answers` and `expect` if wanted
-    pub replies: PathBuf,
+    /// Scripted replies, with `tool_results`, `answers` and `expect` if wanted; without them its tests are played, or
+    /// one run with made-up answers
+    pub replies: Option<PathBuf>,
     /// Its input as text, instead of the file's
     pub input: Option<String>,
     /// Set one input as NAME=VALUE; repeat for several
-    #[arg(long = "input", value_name = "NAME=VALUE")]
+    #[arg(long = "input", value_name = "NAME=VALUE", requires = "replies")]
     pub inputs: Vec<String>,
     /// Read the input from a file, or `-` for standard input
-    #[arg(long, value_name = "FILE|-")]
+    #[arg(long, value_name = "FILE|-", requires = "replies")]
     pub input_file: Option<PathBuf>,
     /// The report as one JSON object
     #[arg(long)]

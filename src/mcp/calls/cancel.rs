@@ -4,11 +4,8 @@ use serde_json::{Value, json};
 
 use super::super::arguments::ToolArguments;
 use super::super::error::{McpCallError, ToolResultError};
-use super::tool_call::{McpToolCall, find_run};
+use super::tool_call::{McpToolCall, find_run, later_message};
 use synthdev_service::run_control::{RunControlOutcome, cancel_run};
-
-const LATER: &str =
-    "The workflow ends when its work in progress has stopped. get_workflow_status reports it.";
 
 pub(super) async fn cancel_workflow(mut call: McpToolCall<'_>) -> Result<Value, McpCallError> {
     let mut arguments = ToolArguments::from_request(call.arguments.take(), &["workflowId"], &[])?;
@@ -20,16 +17,10 @@ pub(super) async fn cancel_workflow(mut call: McpToolCall<'_>) -> Result<Value, 
     })?;
     let mut answer = call.current_status(&run.id)?;
     let running = answer["status"] == "running";
-    match outcome {
-        RunControlOutcome::CancelRequested(_) if running => answer["message"] = json!(LATER),
-        RunControlOutcome::Unresponsive { pid, .. } if running => {
-            let message = format!(
-                "Process {pid}, which drives the workflow, does not respond. It ends the workflow once it \
-                    responds again."
-            );
-            answer["message"] = json!(message);
-        }
-        _ => {}
+    if let RunControlOutcome::CancelRequested(_) = &outcome
+        && running
+    {
+        answer["message"] = json!(later_message(&outcome));
     }
     Ok(answer)
 }

@@ -4,11 +4,8 @@ use serde_json::{Value, json};
 
 use super::super::arguments::ToolArguments;
 use super::super::error::{McpCallError, ToolResultError};
-use super::tool_call::{McpToolCall, find_run};
+use super::tool_call::{McpToolCall, find_run, later_message};
 use synthdev_service::run_control::{PauseWait, RunControlError, RunControlOutcome, pause_run};
-
-const LATER: &str =
-    "The workflow pauses when its calls in progress have finished. get_workflow_status reports it.";
 
 pub(super) async fn pause_workflow(mut call: McpToolCall<'_>) -> Result<Value, McpCallError> {
     let mut arguments = ToolArguments::from_request(call.arguments.take(), &["workflowId"], &[])?;
@@ -22,16 +19,10 @@ pub(super) async fn pause_workflow(mut call: McpToolCall<'_>) -> Result<Value, M
     let told = pause_run(handle, &run, wait).await.map_err(refusal)?;
     let mut answer = call.current_status(&run.id)?;
     let running = answer["status"] == "running";
-    match told {
-        RunControlOutcome::PauseRequested { .. } if running => answer["message"] = json!(LATER),
-        RunControlOutcome::Unresponsive { pid, .. } if running => {
-            let message = format!(
-                "Process {pid}, which drives the workflow, does not respond. It pauses the workflow once \
-                    it responds again."
-            );
-            answer["message"] = json!(message);
-        }
-        _ => {}
+    if let RunControlOutcome::PauseRequested { .. } | RunControlOutcome::Unresponsive { .. } = &told
+        && running
+    {
+        answer["message"] = json!(later_message(&told));
     }
     Ok(answer)
 }

@@ -6,10 +6,13 @@ use serde_json::{Value, json};
 use super::super::arguments::{ToolArguments, check_size, missing_arguments};
 use super::super::await_run::run_summary;
 use super::super::client_hints::IN_A_TERMINAL;
-use super::super::error::{McpCallError, NO_TOKEN, ToolResultError, from_token_error, invalid_request_error};
+use super::super::error::{
+    McpCallError, ToolResultError, from_token_error, invalid_request_error, token_of_other_project,
+};
 use super::super::response::{ANSWER, action_json, may_answer};
 use super::tool_call::McpToolCall;
 use synthdev_domain::journal::{OpenPause, PauseReason, RunStatus};
+use synthdev_service::run_place::{RunOperation, RunPlace};
 use synthdev_service::run_resume::{TokenError, answer_key, redeem_token};
 
 pub(super) async fn resume_workflow(mut call: McpToolCall<'_>) -> Result<Value, McpCallError> {
@@ -18,9 +21,9 @@ pub(super) async fn resume_workflow(mut call: McpToolCall<'_>) -> Result<Value, 
     let (run, pause) =
         backend.handle().pause_for_token(&token).map_err(|error| from_token_error(error, &[]))?;
     let before = run_summary(backend.handle(), &run)?;
-    if before.project != backend.project() {
-        return Err(invalid_request_error(NO_TOKEN, json!({"type": "token_unknown"})));
-    }
+    RunPlace::of_run(&before, backend.project())
+        .check_project(&run, RunOperation::Resume)
+        .map_err(|error| token_of_other_project(&error, &run))?;
     // an answered pause, or one of a run that has continued, is not open any more
     let pause = before.progress.pauses.iter().find(|open| open.call == pause);
     let pause = pause.filter(|_| before.progress.status == RunStatus::Paused);

@@ -4,9 +4,11 @@ use serde_json::{Map, Value, json};
 
 use super::super::arguments::{ToolArguments, check_size, missing_arguments};
 use super::super::backend::{ClientStartedRun, OfferedWorkflow};
+use super::super::client_hints::to_tool_calls;
 use super::super::error::{McpCallError, ToolResultError, invalid_request_error, shorten_text};
 use super::tool_call::McpToolCall;
 use synthdev_domain::workflow::{SubAgents, WorkflowParameter};
+use synthdev_service::definition_check::UnknownWorkflow;
 use synthdev_service::definition_views::inputs;
 use synthdev_service::run_start::{DelegationOptions, FileSharingMode};
 
@@ -108,11 +110,11 @@ fn not_offered(name: &str, call: &McpToolCall<'_>) -> McpCallError {
                 .into()
         }
         None => {
-            let hint = "list_workflows has their names";
-            invalid_request_error(
-                format!("Unknown workflow: {}; {hint}", shorten_text(name)),
-                json!({"type": "unknown_workflow"}),
-            )
+            let offered = call.backend.workflows();
+            let unknown =
+                UnknownWorkflow::among(&shorten_text(name), offered.iter().map(|one| one.name.as_str()));
+            let message = format!("{unknown}; {}", to_tool_calls(&unknown.hint()));
+            invalid_request_error(message, json!({"type": "unknown_workflow"}))
         }
     }
 }

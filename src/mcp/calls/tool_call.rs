@@ -12,6 +12,7 @@ use super::super::steps;
 use synthdev_domain::ids::RunId;
 use synthdev_domain::journal::{RunStatus, RunSummary};
 use synthdev_service::conversations::is_conversation;
+use synthdev_service::run_control::RunControlOutcome;
 use synthdev_service::run_events::EventReceiver;
 use synthdev_service::run_place::{RunOperation, RunPlace};
 
@@ -75,6 +76,11 @@ pub(crate) fn find_run(backend: &dyn McpBackend, id: &str) -> Result<RunSummary,
         .check_project(&run.id, RunOperation::Resume)
         .map_err(|error| run_of_other_project(&error))?;
     Ok(run)
+}
+
+/// What a run that was to pause or end still does.
+pub(super) fn later_message(outcome: &RunControlOutcome) -> String {
+    format!("The {outcome}. get_workflow_status reports it.")
 }
 
 /// The present status of a run, with tokens for pauses that the client may answer, and its open model calls.

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::super::client_hints::IN_A_TERMINAL;
 use super::super::timestamp::to_rfc3339;
 use synthdev_domain::journal::{OpenPause, PauseReason, RunStatus, RunSummary};
-use synthdev_service::run_resume::ResumeToken;
+use synthdev_service::run_resume::{ResumeToken, needed_increase};
 
 /// Under which name a client gives an answer that has no name of its own.
 pub(crate) const ANSWER: &str = "answer";
@@ -81,10 +81,16 @@ pub(super) fn add_action_fields(run: &RunSummary, offers: &[PendingAction], fiel
     if let Some(first) = answerable.first().and_then(Value::as_object) {
         fields.extend(first.clone());
     } else {
-        let message = format!(
-            "The user must decide before the workflow continues, {IN_A_TERMINAL}synthdev resume {}",
-            run.id
-        );
+        let pauses: Vec<OpenPause> = offers.iter().map(|offer| offer.pause.clone()).collect();
+        let message = match needed_increase(&run.id, &pauses) {
+            Some(needed) => {
+                format!("The {needed}: {IN_A_TERMINAL}{}", needed.hint().unwrap_or_default())
+            }
+            None => format!(
+                "The user must decide before the workflow continues, {IN_A_TERMINAL}synthdev resume {}",
+                run.id
+            ),
+        };
         fields.insert("message".to_owned(), json!(message));
     }
     if answerable.len() > 1 {

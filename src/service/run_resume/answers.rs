@@ -20,15 +20,36 @@ pub struct TypedAnswers<'a> {
     /// Every open approval is given.
     pub approves_all: bool,
     pub results: Option<Value>,
-    /// An increase of the budget that the run waits for.
+    /// What it gets of the limits that it has reached.
+    pub increase: LimitIncrease,
+}
+
+/// What a run gets of the limits and budgets that it has reached. Without it, it stays where it is: no front-end passes a
+/// limit by itself.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct LimitIncrease {
+    /// So much more of a budget: an amount, or an object that names it.
     pub budget: Option<Value>,
+    /// As much again of every limit and budget.
+    pub passes_limits: bool,
+}
+
+impl LimitIncrease {
+    pub fn is_none(&self) -> bool {
+        self.budget.is_none() && !self.passes_limits
+    }
+
+    /// The same as the answer to one pause, which a token takes.
+    pub fn into_results(self) -> Option<Value> {
+        self.budget.or_else(|| self.passes_limits.then(|| Value::from("continue")))
+    }
 }
 
 /// Who sets a run going again without answering its questions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ContinuingParty {
     User,
-    /// A program, which decides nothing: it tries failed states again, and leaves limits to the user.
+    /// A program, which continues no conversation of its user.
     Client,
 }
 
@@ -47,6 +68,8 @@ pub enum AnswerError {
     NoQuestion { state: String, waiting: Vec<String> },
     #[error("run {0} waits for no budget there")]
     NoBudget(RunId),
+    #[error("run {0} has reached no limit there")]
+    NoLimit(RunId),
     #[error("run {run} waits for several kinds of budget: {}", .kinds.join("; "))]
     SeveralBudgets { run: RunId, kinds: Vec<String> },
     #[error("run {0} has no open question: it was interrupted")]
@@ -62,7 +85,9 @@ impl AnswerError {
     pub fn hint(&self) -> Option<String> {
         Some(match self {
             Self::NoQuestion { .. } | Self::Unfit(_) => return None,
-            Self::NoBudget(run) => format!("synthdev runs show {run} says what it waits for"),
+            Self::NoBudget(run) | Self::NoLimit(run) => {
+                format!("synthdev runs show {run} says what it waits for")
+            }
             Self::SeveralBudgets { .. } => {
                 "choose one with --state; where a state waits for both, answer with the resume token of each"
                     .to_owned()
@@ -78,36 +103,62 @@ impl TypedAnswers<'_> {
         self.state.is_none_or(|state| pause.state == state)
     }
 
-    /// Whether a pause gets the increase of the budget.
+    /// Whether a pause gets an amount of a budget.
     fn raises(&self, pause: &OpenPause) -> bool {
         pause.reason == PauseReason::Budget && self.means_state(pause)
+    }
+
+    /// What a pause at a limit gets.
+    fn increase_of(&self, pause: &OpenPause) -> Option<UserAnswer> {
+        let LimitIncrease { budget, passes_limits } = &self.increase;
+        if !is_at_limit(pause) || !self.means_state(pause) {
+            return None;
+        }
+        let amount = budget.clone().filter(|_| self.raises(pause)).map(|value| UserAnswer::Value { value });
+        amount.or_else(|| passes_limits.then_some(UserAnswer::Continue))
     }
 
     /// Whether a pause stays open without an answer to it.
     fn leaves_open(&self, pause: &OpenPause) -> bool {
         match pause.reason {
             PauseReason::Approval => !self.approves_all,
-            // a budget is raised only if the user says so
-            PauseReason::Budget => self.budget.is_none(),
+            // a limit is passed only if the user says so
+            PauseReason::Limit => !self.increase.passes_limits,
+            PauseReason::Budget => self.increase.is_none(),
             PauseReason::Input | PauseReason::UncertainEffect => true,
-            PauseReason::Error | PauseReason::Limit | PauseReason::User | PauseReason::Delegate => false,
+            PauseReason::Error | PauseReason::User | PauseReason::Delegate => false,
         }
     }
 }
 
-/// The answers to pauses that ask only whether to go on.
-pub(super) fn continuing_answers(open: &[OpenPause], party: ContinuingParty) -> Vec<(CallId, UserAnswer)> {
-    let continues = |pause: &&OpenPause| match pause.reason {
-        PauseReason::Error => true,
-        PauseReason::Limit => party == ContinuingParty::User,
-        PauseReason::Approval
-        | PauseReason::Input
-        | PauseReason::Delegate
-        | PauseReason::Budget
-        | PauseReason::User
-        | PauseReason::UncertainEffect => false,
+/// It has reached a limit or used up a budget.
+pub(super) fn is_at_limit(pause: &OpenPause) -> bool {
+    matches!(pause.reason, PauseReason::Limit | PauseReason::Budget)
+}
+
+/// What goes on without an answer, and past the limits that are raised.
+///
+/// # Errors
+/// There is no such limit, or it is not clear which budget is meant.
+pub(super) fn continuing_answers(
+    run: &RunSummary,
+    open: &[OpenPause],
+    typed: &TypedAnswers<'_>,
+) -> Result<Vec<(CallId, UserAnswer)>, AnswerError> {
+    let is_over = matches!(run.progress.status, RunStatus::Completed | RunStatus::Cancelled);
+    if typed.increase.budget.is_some() && !is_over {
+        check_budget(run, open, typed)?;
+    }
+    let answer = |pause: &OpenPause| match pause.reason {
+        PauseReason::Error => Some(UserAnswer::Continue),
+        _ => typed.increase_of(pause),
     };
-    open.iter().filter(continues).map(|pause| (pause.call, UserAnswer::Continue)).collect()
+    let answers = open.iter().filter_map(|pause| Some((pause.call, answer(pause)?))).collect();
+    let passes_none = !open.iter().any(|pause| typed.increase_of(pause).is_some());
+    if typed.increase.passes_limits && passes_none && !is_over {
+        return Err(AnswerError::NoLimit(run.id.clone()));
+    }
+    Ok(answers)
 }
 
 pub(super) fn place_answers(
@@ -120,20 +171,15 @@ pub(super) fn place_answers(
     let mut chosen: Vec<&OpenPause> = open.iter().filter(|pause| typed.leaves_open(pause)).collect();
     if let Some(state) = typed.state {
         chosen.retain(|pause| typed.means_state(pause));
-        if chosen.is_empty() && typed.budget.is_none() {
+        if chosen.is_empty() && typed.increase.is_none() {
             return Err(AnswerError::NoQuestion { state: state.to_owned(), waiting: waiting_states(&open) });
         }
     }
-    if typed.budget.is_some() {
-        check_budget(run, &open, &typed)?;
-    }
-    request.answers.extend(continuing_answers(&open, ContinuingParty::User));
+    request.answers.extend(continuing_answers(run, &open, &typed)?);
     for pause in &open {
         if pause.reason == PauseReason::Approval && typed.approves_all {
             request.decisions.push((pause.call, ApprovalDecision::Allow));
         }
-        let more = typed.budget.clone().filter(|_| typed.raises(pause));
-        request.answers.extend(more.map(|value| (pause.call, UserAnswer::Value { value })));
     }
     match (chosen.as_slice(), typed.results.take()) {
         ([], None) => {}
@@ -153,9 +199,8 @@ pub(super) fn place_answers(
 
 /// An amount is of one kind: so many tokens are not as many dollars.
 fn check_budget(run: &RunSummary, open: &[OpenPause], typed: &TypedAnswers<'_>) -> Result<(), AnswerError> {
-    let over = matches!(run.progress.status, RunStatus::Completed | RunStatus::Cancelled);
     let raised: Vec<&OpenPause> = open.iter().filter(|pause| typed.raises(pause)).collect();
-    if raised.is_empty() && !over {
+    if raised.is_empty() {
         return Err(AnswerError::NoBudget(run.id.clone()));
     }
     let mut kinds: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();

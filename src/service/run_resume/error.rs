@@ -32,6 +32,9 @@ pub enum RunResumeError {
     /// It cannot be set going without an answer.
     #[error("it is {}, and it has no step to retry", .status.as_str())]
     NotInterrupted { run: RunId, status: RunStatus },
+    /// The user has not said that it may use more. `reached`: by state.
+    #[error("run {run} goes on only with more of what it has used up {}", .reached.join("; "))]
+    NeedsIncrease { run: RunId, reached: Vec<String>, has_budget: bool },
     #[error("there is no workflow `{}` here to continue with", escape_name(.0))]
     UnknownWorkflow(String),
     /// The present definition has errors.
@@ -73,11 +76,17 @@ impl RunResumeError {
                 format!("synthdev runs pause {run} pauses it, in whichever process it runs")
             }
             Self::NotInterrupted { run, .. } => format!("synthdev runs show {run} says what it needs"),
+            Self::NeedsIncrease { run, has_budget, .. } => {
+                let amount =
+                    if *has_budget { "; --budget AMOUNT gives so much more of the budget" } else { "" };
+                format!("synthdev resume {run} --past-limits gives as much again{amount}")
+            }
             Self::UnknownWorkflow(_) => "if it is in another file, use --workflow-file FILE".to_owned(),
             Self::NoModel { hint, .. } => return hint.clone(),
             Self::Answer(error) => return error.hint(),
             Self::Resume(error) => return error.hint(),
-            Self::RunningHere(_) | Self::Definition(_) | Self::Windows(_) => return None,
+            Self::RunningHere(run) => format!("/watch {run} brings it to the front"),
+            Self::Definition(_) | Self::Windows(_) => return None,
         })
     }
 }

@@ -70,6 +70,8 @@ pub enum LookupPage {
     RunGraph(RunId),
     /// How much is in the conversations of a run; its id may be a unique prefix, without one the shown run is meant.
     Contexts(Option<String>),
+    /// What one run has cost; its id may be a unique prefix.
+    Costs(String),
     /// Of one provider, or of all.
     Models(Option<String>),
     /// Where a setting is from, or all of them.
@@ -78,8 +80,9 @@ pub enum LookupPage {
     Sandbox(Option<String>),
     /// All MCP servers, or one that is started and lists its tools.
     McpServers(Option<String>),
-    /// A workflow, walked through without models.
-    Simulation(String),
+    /// A workflow, walked through without models: with the replies of a file and this input, else with its tests or
+    /// made-up answers.
+    Simulation { workflow: String, replies: Option<String>, input: Option<String> },
     /// A run is written into a file; its id may be a unique prefix, without one the shown run is meant.
     Export { run: Option<String>, file: Option<String> },
 }

@@ -199,8 +199,8 @@ pub struct RunStepList {
 pub enum TimeTravelRequest {
     /// The files as before the run.
     Undo { run: Option<String> },
-    /// Conversation, data and files as before a step.
-    Rewind { run: Option<String>, step: u32 },
+    /// Conversation, data and files as before a step. `keep_files`: the files stay as they are.
+    Rewind { run: Option<String>, step: u32, keep_files: bool },
     /// A new run from there, with something changed in `common_data`; the other one stays, and so do the files.
     Fork { run: Option<String>, step: u32, set: Vec<(Vec<String>, Value)> },
 }

@@ -26,15 +26,13 @@ pub enum StepFiles {
     Restored(Box<FileRestorePlan>),
     /// They stay as they are.
     Kept,
-    /// They cannot be restored, as the error says, so they stay.
-    Unknown(Box<TimeTravelError>),
 }
 
 impl StepFiles {
     pub fn restore_plan(&self) -> Option<&FileRestorePlan> {
         match self {
             Self::Restored(plan) => Some(plan),
-            Self::Kept | Self::Unknown(_) => None,
+            Self::Kept => None,
         }
     }
 }

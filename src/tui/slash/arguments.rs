@@ -54,6 +54,14 @@ pub fn parse_edit_target(text: &str) -> EditArgument {
     EditArgument { name, in_external_editor: !new && !options.is_empty(), is_new: new }
 }
 
+/// `WORKFLOW [REPLIES [INPUT]]`
+pub fn parse_simulation(text: &str) -> LookupPage {
+    let (workflow, rest) = split_word(text);
+    let (replies, input) = split_word(rest);
+    let given = |text: &str| (!text.trim().is_empty()).then(|| text.trim().to_owned());
+    LookupPage::Simulation { workflow: workflow.to_owned(), replies: given(replies), input: given(input) }
+}
+
 /// `[RUN] [FILE]`: a word with a dot or a slash in it is a file.
 pub fn parse_export(text: &str) -> LookupPage {
     let (first, rest) = split_word(text);

@@ -91,16 +91,19 @@ pub(super) const REWIND: SlashCommand = SlashCommand {
     usage: "[RUN] [STEP]",
     description: "rewind conversation, data and files to a step",
     long_help: "Without a step: lists the steps. Lists the files and asks first; /resume goes on from \
-        there. Later steps are discarded, but their cost remains.\nExample: /rewind 3",
+        there. Later steps are discarded, but their cost remains. --keep-files leaves the files as they are; where they \
+        cannot be restored, the question offers that.\nExample: /rewind 3",
     argument: SlashArgument::Run,
     parse_arguments: |rest| {
         let place = arguments::parse_run_step(rest)?;
-        if !place.remainder.trim().is_empty() {
-            return Err(format!("/rewind takes a run and a step, not `{}`", place.remainder.trim()));
-        }
+        let keep_files = match place.remainder.trim() {
+            "" => false,
+            "--keep-files" => true,
+            other => return Err(format!("/rewind takes a run, a step and --keep-files, not `{other}`")),
+        };
         let run = place.run;
         Ok(place.step.map_or(SlashAction::Steps(run.clone()), |step| {
-            SlashAction::Travel(TimeTravelRequest::Rewind { run, step })
+            SlashAction::Travel(TimeTravelRequest::Rewind { run, step, keep_files })
         }))
     },
 };

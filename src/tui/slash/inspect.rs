@@ -1,5 +1,6 @@
 //! Commands that look at something: what runs and ran here, what there is, what it costs.
 
+use super::arguments;
 use super::command::{SlashAction, SlashArgument, SlashCommand};
 use super::simple_arguments::optional_name;
 use synthdev_service::session::LookupPage;
@@ -17,11 +18,13 @@ pub(super) const TOOLS: SlashCommand = SlashCommand {
 pub(super) const COST: SlashCommand = SlashCommand {
     name: "cost",
     aliases: &[],
-    usage: "",
+    usage: "[RUN]",
     description: "tokens and dollars by model, role, agent, state and run",
-    long_help: "",
-    argument: SlashArgument::None,
-    parse_arguments: |_| Ok(SlashAction::Cost),
+    long_help: "Without a run: all of this session. Of one, as `synthdev runs cost RUN` prints it.",
+    argument: SlashArgument::Run,
+    parse_arguments: |rest| {
+        Ok(optional_name(rest).map_or(SlashAction::Cost, |run| SlashAction::Page(LookupPage::Costs(run))))
+    },
 };
 
 pub(super) const REVIEW: SlashCommand = SlashCommand {
@@ -85,14 +88,15 @@ pub(super) const GRAPH: SlashCommand = SlashCommand::new(
 
 pub(super) const SIMULATE: SlashCommand = SlashCommand::new(
     "simulate",
-    "WORKFLOW",
+    "WORKFLOW [REPLIES [INPUT]]",
     "simulate a workflow without models",
-    "Plays its tests, or one run with made-up answers: the path, the visits, how it ends. Nothing is sent, no tool \
-     runs. F5 does the same in the editor, with the text as it stands.",
+    "Plays the replies of a file, else its tests, or one run with made-up answers: the path, the visits, how it ends. \
+     Nothing is sent, no tool runs. F5 does the same in the editor, with the text as it stands, and `synthdev simulate` \
+     in a shell.",
     SlashArgument::Workflow,
     |rest| match rest {
         "" => Err("/simulate needs the name of a workflow".to_owned()),
-        name => Ok(SlashAction::Page(LookupPage::Simulation(name.to_owned()))),
+        rest => Ok(SlashAction::Page(arguments::parse_simulation(rest))),
     },
 );
 

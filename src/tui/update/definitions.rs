@@ -6,6 +6,7 @@ use crate::model::UiModel;
 use crate::msg::UiCommand;
 use crate::report;
 use crate::transcript::item::{ItemTone, TranscriptItem};
+use synthdev_service::definition_check::UnknownWorkflow;
 use synthdev_service::definition_views::did_you_mean::closest_word;
 use synthdev_service::session::{DefinitionResponse, RoleLine, StartRequest, WorkflowLine};
 
@@ -75,9 +76,8 @@ fn choose_role(model: &mut UiModel, wanted: &str, roles: &[RoleLine]) -> Vec<UiC
 
 fn choose_workflow(model: &mut UiModel, wanted: String, list: &[WorkflowLine]) -> Vec<UiCommand> {
     let Some(line) = list.iter().find(|line| line.name == wanted) else {
-        let tail = closest_word(&wanted, list.iter().map(|line| line.name.as_str()))
-            .map_or_else(|| "/workflows lists them".to_owned(), |name| format!("did you mean {name}?"));
-        model.add_item(TranscriptItem::line(ItemTone::Bad, &format!("no workflow {wanted} — {tail}")));
+        let unknown = UnknownWorkflow::among(&wanted, list.iter().map(|line| line.name.as_str()));
+        model.add_item(TranscriptItem::line(ItemTone::Bad, &unknown.screen_line()));
         return Vec::new();
     };
     if line.error.is_some() || (!line.needs_input && !line.waits_for_input) {

@@ -18,6 +18,7 @@ use crate::transcript::item::{ItemTone, TranscriptBlock, TranscriptItem};
 use synthdev_domain::ids::RunId;
 use synthdev_service::definition_views::did_you_mean::closest_word;
 use synthdev_service::event_description::breakpoint_list;
+use synthdev_service::run_control::RunControlOutcome;
 use synthdev_service::run_steering::{Breakpoint, ControlAction, RunCommand, SteeringAction};
 use synthdev_service::session::{RunRequest, StartRequest};
 
@@ -29,10 +30,16 @@ const TAKEN_BACK: &str = "taken back: Enter sends it again";
 
 pub fn run_steer_action(model: &mut UiModel, steer: SteerAction) -> Vec<UiCommand> {
     match steer {
-        SteerAction::Pause => pause_run(model),
+        SteerAction::Pause => match active_run(model).map(|run| run.id.clone()) {
+            Some(run) => pause_run(model, run),
+            None => report_no_active_run(model),
+        },
         SteerAction::Continue => continue_run(model),
         SteerAction::Step => step_run(model),
-        SteerAction::Stop => stop_run(model),
+        SteerAction::Stop => match active_run(model).map(|run| run.id.clone()) {
+            Some(run) => stop_run(model, run),
+            None => report_no_active_run(model),
+        },
         SteerAction::Control(run, control) => control_run_by_id(model, run, control),
         SteerAction::Status => {
             let text = status_text(model);
@@ -57,17 +64,23 @@ pub fn run_steer_action(model: &mut UiModel, steer: SteerAction) -> Vec<UiComman
     }
 }
 
-fn pause_run(model: &mut UiModel) -> Vec<UiCommand> {
-    let Some(run) = active_run(model) else { return report_no_active_run(model) };
-    if let Some(stand) = run.stopped_at.first() {
-        let text = format!("the run is already stopped, {}", stand.stop_location());
+/// Stops a run of this session before its next state, whether it is in front or was named.
+fn pause_run(model: &mut UiModel, run: RunId) -> Vec<UiCommand> {
+    let stand = model.find_run(&run).and_then(|view| view.stopped_at.first());
+    if let Some(stand) = stand {
+        let text = format!("run {run} is already stopped, {}", stand.stop_location());
         model.add_item(TranscriptItem::note_item(&text));
         return Vec::new();
     }
-    let id = run.id.clone();
-    let of = if run.state.is_empty() { String::new() } else { format!(" {}", run.state) };
-    model.add_item(TranscriptItem::note_item(&format!("the run stops after state{of}")));
-    steer_commands(id, SteeringAction::Pause)
+    let text = RunControlOutcome::StopRequested(run.clone()).to_string();
+    model.add_item(TranscriptItem::note_item(&text));
+    steer_commands(run, SteeringAction::Pause)
+}
+
+/// The workflow of this session that goes on and whose id begins so.
+fn live_run(model: &UiModel, beginning: &str) -> Option<RunId> {
+    let mut live = model.live_runs().filter(|run| !run.chat && run.id.as_str().starts_with(beginning));
+    live.next().map(|run| run.id.clone()).filter(|_| live.next().is_none())
 }
 
 fn step_run(model: &mut UiModel) -> Vec<UiCommand> {
@@ -92,12 +105,12 @@ pub fn continue_run(model: &mut UiModel) -> Vec<UiCommand> {
     }
 }
 
-/// Handles the active run as if it had not been named.
+/// Handles a run of this session as if it were in front and had not been named.
 fn control_run_by_id(model: &mut UiModel, run: String, control: ControlAction) -> Vec<UiCommand> {
-    if active_run(model).is_some_and(|front| front.id.as_str() == run) {
+    if let Some(live) = live_run(model, &run) {
         return match control {
-            ControlAction::Pause => pause_run(model),
-            ControlAction::Cancel => stop_run(model),
+            ControlAction::Pause => pause_run(model, live),
+            ControlAction::Cancel => stop_run(model, live),
         };
     }
     if control == ControlAction::Cancel
@@ -122,8 +135,7 @@ pub fn on_run_controlled(model: &mut UiModel, control: ControlAction, told: Resu
     };
 }
 
-fn stop_run(model: &mut UiModel) -> Vec<UiCommand> {
-    let Some(id) = active_run(model).map(|run| run.id.clone()) else { return report_no_active_run(model) };
+fn stop_run(model: &mut UiModel, id: RunId) -> Vec<UiCommand> {
     model.hint = Some("stopping …".to_owned());
     if let Some(view) = model.run_mut(&id) {
         view.is_cancelling = true;

@@ -76,7 +76,7 @@ fn files_that_are_no_text_are_findings_and_hide_no_other() {
         world.run_program(&["check", &format!(".synthdev/workflows/{name}")]).code(1);
     }
     let ran = world.run_program(&["check", "nothing_of_this_name"]).code(2);
-    assert!(ran.stderr.contains("there is no file and no workflow `nothing_of_this_name`"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("there is no workflow and no file `nothing_of_this_name`"), "{}", ran.stderr);
 }
 
 #[test]

@@ -125,8 +125,9 @@ fn everything_that_a_workflow_requires_and_lacks_is_named_before_it_starts() {
         "- the variable `NEEDY_TOKEN` is not set; set it in the environment",
     ];
     let each_names_all = |text: &str, way: &str| {
-        for part in expected {
-            assert!(text.contains(part), "{way}: wanted {part}\ngot {text}");
+        let test = if way == "on screen" { "/mcp test" } else { "synthdev mcp test" };
+        for part in expected.map(|part| part.replace("synthdev mcp test", test)) {
+            assert!(text.contains(&part), "{way}: wanted {part}\ngot {text}");
         }
         assert!(!text.contains("`sound__look`"), "{way}: {text}");
         assert!(!world.project().join("made").exists(), "{way}");

@@ -196,7 +196,10 @@ fn a_limit_a_failure_and_a_denied_tool_go_on_where_they_stood() {
     );
     world.write_file("replies.json", "{\"replies\": {}}");
     let report = start_run(&world, &["--json"]).code(4).json();
-    let done = resume_run(&world, text(&report, "run_id"), &["--json"]).code(0).json();
+    let run = text(&report, "run_id");
+    let waits = resume_run(&world, run, &["--json"]).code(4).json();
+    assert_eq!(waits["pauses"][0]["reason"], "limit", "{waits}");
+    let done = resume_run(&world, run, &["--past-limits", "--json"]).code(0).json();
     assert_eq!(done["path"].as_array().unwrap().len(), 9, "start, seven rounds, stop: {done}");
 
     let world = World::new();

@@ -30,11 +30,11 @@ enum Scene {
     Asks,
     /// It waits for the approval of a command.
     WantsApproval,
-    /// Its model failed; now it answers.
+    /// Its model failed while it was recorded into `FILE`; now it answers.
     Failed,
     /// It has used up its dollars.
     OverBudget,
-    /// It has used up its steps while it was recorded into `FILE`.
+    /// It has used up its steps.
     OverLimit,
     /// It works.
     Works,
@@ -81,13 +81,15 @@ const LINES: &[Line] = &[
     line("synthdev new workflow my_flow", Scene::NoModel, "synthdev run my_flow"),
     line("synthdev graph my_flow", Scene::After, "stop"),
     line("synthdev simulate my_flow replies.json", Scene::Project, "completed"),
+    line("synthdev simulate coder_reviewer", Scene::Project, "coder_reviewer"),
     line("synthdev test", Scene::After, " passed"),
     line("synthdev runs list", Scene::Completed, "coder_reviewer"),
     line("synthdev runs show RUN", Scene::Completed, "● 1 start"),
-    line("synthdev resume RUN", Scene::OverLimit, "All is done."),
+    line("synthdev resume RUN", Scene::Failed, "All is done."),
+    line("synthdev resume RUN --past-limits", Scene::OverLimit, "All is done."),
     line("synthdev resume RUN --results ANSWER", Scene::Asks, "All is done."),
     line("synthdev resume RUN --budget +1.00", Scene::OverBudget, "All is done."),
-    line("synthdev resume RUN --record FILE", Scene::OverLimit, "recorded 1 model call"),
+    line("synthdev resume RUN --record FILE", Scene::Failed, "recorded "),
     line("synthdev runs retry RUN", Scene::Failed, "All is done."),
     line("synthdev runs rewind RUN --to 5", Scene::Completed, "step 5").asks().changes(),
     line("synthdev runs fork RUN --at 5 --set common_data.tone=dry", Scene::Completed, "synthdev resume")
@@ -105,7 +107,7 @@ const LINES: &[Line] = &[
         "exit_code",
     ),
     line("synthdev resume RUN --yes", Scene::WantsApproval, "exit_code"),
-    line("synthdev resume RUN --upgrade", Scene::OverLimit, "the definition is the same"),
+    line("synthdev resume RUN --upgrade", Scene::Failed, "the definition is the same"),
     line("synthdev runs steps RUN", Scene::Completed, "review"),
     line(
         "synthdev runs fork RUN --at 5 --set common_data.tone='\"dry\"'",
@@ -216,7 +218,8 @@ struct PageModel {
 impl RequestResponder for PageModel {
     fn reply_to(&self, request: &Recorded) -> Behaviour {
         let asked = request.body["messages"].to_string();
-        if asked.contains("fail once") && self.failures.fetch_add(1, Ordering::Relaxed) == 0 {
+        // of each run the first call
+        if asked.contains("fail once") && self.failures.fetch_add(1, Ordering::Relaxed).is_multiple_of(2) {
             return Behaviour::status(401, "{\"error\": {\"message\": \"no\"}}");
         }
         if !request.body["tools"].to_string().contains("review_work") {
@@ -356,9 +359,11 @@ impl Stage {
             Scene::Completed => Self::completed(server),
             Scene::Asks => Self::with_run(server, &plan_workflow(), &["x"], 3),
             Scene::WantsApproval => Self::with_run(server, &workflow(&command), &["x"], 5),
-            Scene::Failed => Self::with_run(server, &talk_workflow(), &["fail once"], 1),
+            Scene::Failed => {
+                Self::with_run(server, &talk_workflow(), &["fail once", "--record", "it.jsonl"], 1)
+            }
             Scene::OverBudget => Self::with_run(server, &poor(), &["x"], 4),
-            Scene::OverLimit => Self::with_run(server, &limited(), &["x", "--record", "it.jsonl"], 4),
+            Scene::OverLimit => Self::with_run(server, &limited(), &["x"], 4),
             Scene::Works => Self::working(server),
         }
     }

@@ -159,7 +159,11 @@ fn wrong_calls_are_errors_of_the_protocol_that_name_what_is_wrong() {
         ("start_workflow", json!({"name": "ticket", "inputs": []}), "`inputs` must be an object"),
         ("start_workflow", json!({"name": "ticket"}), "Missing required argument: summary"),
         ("start_workflow", json!({"name": "quick", "wait": "no"}), "`wait` must be true or false"),
-        ("start_workflow", json!({"name": "tickets"}), "Unknown workflow: tickets"),
+        (
+            "start_workflow",
+            json!({"name": "tickets"}),
+            "there is no workflow `tickets`; did you mean `ticket`? list_workflows lists them",
+        ),
         ("resume_workflow", json!({}), "Missing required argument: resumeToken, results"),
         ("resume_workflow", json!({"resumeToken": "x"}), "Missing required argument: results"),
         ("resume_workflow", json!({"resumeToken": "x", "results": "y"}), "`results` must be an object"),

@@ -133,10 +133,12 @@ fn runs_of_other_projects_are_none_of_this_servers() {
     let results = json!({"ticketKey": "k", "ticketUrl": "u"});
     let error =
         stranger.call_refusal("resume_workflow", json!({"resumeToken": token(&told), "results": results}));
-    assert_eq!(error["data"]["type"], "token_unknown");
+    let project = std::fs::canonicalize(world.project()).unwrap();
+    let belongs = format!("run {} belongs to {}; ", told["workflowId"].as_str().unwrap(), project.display());
+    assert_eq!(error["data"], json!({"type": "token_unknown", "workflowId": told["workflowId"]}));
+    assert_eq!(error["message"], format!("{belongs}a server of that project takes its resume token"));
     let error = stranger.call_refusal("get_workflow_status", json!({"workflowId": told["workflowId"]}));
     assert_eq!(error["data"]["type"], "unknown_workflow");
-    let belongs = format!("run {} belongs to ", told["workflowId"].as_str().unwrap());
     assert!(error["message"].as_str().unwrap().starts_with(&belongs), "{error}");
     let error = stranger.call_refusal("get_workflow_status", json!({"workflowId": "x"}));
     assert_eq!(error["message"], "Unknown workflowId: x");

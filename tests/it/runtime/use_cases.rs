@@ -14,7 +14,7 @@ use synthdev::service::project_snapshots::{ProjectSnapshotError, SnapshotService
 use synthdev::service::run_control::{ControlAction, RunControlOutcome, control_run};
 use synthdev::service::run_list::{RunListError, search_texts};
 use synthdev::service::run_place::RunOperation;
-use synthdev::service::run_resume::{ContinuingParty, RunResumeError, check_resumable, continuation_answers};
+use synthdev::service::run_resume::{ContinuingParty, LimitIncrease, check_resumable, continuation_answers};
 use synthdev::service::run_start::{PreparedWorktree, RunStartError};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -136,42 +136,49 @@ fn failing_state() -> StateBody {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_client_tries_failed_states_again_and_leaves_limits_to_the_user() {
+async fn failed_states_are_tried_again_and_a_limit_is_passed_only_if_that_is_said() {
     let one = |work: StateBody| workflow(ParameterType::String, work, Vec::new(), Vec::new());
     let mut limited = one(StateBody::Wait(WaitSpec::For(ValueSource::Value(json!(0)))));
     Arc::get_mut(&mut limited).unwrap().limits.max_steps = 1;
-    // the workflow, how it stops, and for how many pauses the user and a client need give no answer
+    let no_limit = Err("has reached no limit there");
+    // the workflow, how it stops, and how many pauses are answered without and with more of a limit
     let rows = [
-        ("a failed state", one(failing_state()), RunStatus::Failed, Some(1), Some(1)),
+        ("a failed state", one(failing_state()), RunStatus::Failed, Ok(1), no_limit),
         (
             "a failed branch beside a question",
             two_branches([failing_state(), pause_state("Ship it?")]),
             RunStatus::Failed,
-            Some(1),
-            Some(1),
+            Ok(1),
+            no_limit,
         ),
-        ("a limit", limited, RunStatus::Paused, Some(1), None),
-        ("a question", one(pause_state("Ship it?")), RunStatus::Paused, None, None),
+        ("a limit", limited, RunStatus::Paused, Err("goes on only with more"), Ok(1)),
+        ("a question", one(pause_state("Ship it?")), RunStatus::Paused, Err("no step to retry"), no_limit),
         (
             "the end",
             one(StateBody::Wait(WaitSpec::For(ValueSource::Value(json!(0))))),
             RunStatus::Completed,
-            None,
-            None,
+            Err("no step to retry"),
+            Err("no step to retry"),
         ),
     ];
-    for (name, flow, status, by_user, by_client) in rows {
+    for (name, flow, status, plain, raised) in rows {
         let mut world = World::new();
         let mut spec = spec(&flow, false);
         spec.approvals = spec.approvals.approving_all();
         let run = world.handle.start(spec).unwrap();
         assert_eq!(world.events_to_end().await.1, status, "{name}");
         let summary = world.handle.summary(run.as_str()).unwrap();
-        for (party, expected) in [(ContinuingParty::User, by_user), (ContinuingParty::Client, by_client)] {
-            match (continuation_answers(&world.handle, &summary, party), expected) {
-                (Ok(answers), Some(expected)) => assert_eq!(answers.len(), expected, "{name}: {party:?}"),
-                (Err(RunResumeError::NotInterrupted { .. }), None) => {}
-                (answers, expected) => panic!("{name}: {answers:?}, not {expected:?}"),
+        let more = LimitIncrease { passes_limits: true, budget: None };
+        for (increase, expected) in [(LimitIncrease::default(), plain), (more, raised)] {
+            for party in [ContinuingParty::User, ContinuingParty::Client] {
+                let raises = increase.passes_limits;
+                match (continuation_answers(&world.handle, &summary, party, increase.clone()), expected) {
+                    (Ok(answers), Ok(expected)) => assert_eq!(answers.len(), expected, "{name}: {raises}"),
+                    (Err(error), Err(expected)) => {
+                        assert!(error.to_string().contains(expected), "{name}: {raises}: {error}");
+                    }
+                    (answers, expected) => panic!("{name}: {raises}: {answers:?}, not {expected:?}"),
+                }
             }
         }
     }
@@ -198,7 +205,7 @@ async fn what_is_not_taken_up_says_why_and_what_to_do() {
     let home = world.handle.summary(run.as_str()).unwrap().project;
     let (resume, retry) = (RunOperation::Resume, RunOperation::Retry);
     let own = std::process::id();
-    check(&world.handle, &home, resume, &format!("run {run} is running here"), "");
+    check(&world.handle, &home, resume, &format!("run {run} is running here"), &format!("/watch {run}"));
     let driven = format!("run {run} is running in process {own}");
     check(&there, &home, resume, &driven, &format!("synthdev runs pause {run}"));
     check(&there, &home, retry, &format!("run {run} has not failed: it is running"), "runs show");
@@ -206,6 +213,10 @@ async fn what_is_not_taken_up_says_why_and_what_to_do() {
     check(&there, "/other", resume, &elsewhere, &format!("synthdev -C {home} resume {run}"));
     check(&there, "/other", retry, &elsewhere, &format!("synthdev -C {home} runs retry {run}"));
     let summary = world.handle.summary(run.as_str()).unwrap();
+    // its user has it here: it stops before its next state, and is not given back
+    let stopped = control_run(&world.handle, &summary, ControlAction::Pause).await.unwrap();
+    assert_eq!(stopped, RunControlOutcome::StopRequested(run.clone()));
+    assert!(world.handle.running_runs().contains(&run));
     control_run(&world.handle, &summary, ControlAction::Cancel).await.unwrap();
     check(&there, &home, resume, &format!("run {run} is cancelled"), &format!("runs rewind {run} --to STEP"));
 }

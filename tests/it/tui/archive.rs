@@ -596,7 +596,7 @@ fn a_fork_takes_other_data_and_a_file_gets_the_run() {
     desk.send_message(UiMessage::answered(RunResponse::Travelled(Err("no such step".into()))));
     assert!(desk.draw_screen(80, 24).contains("no such step"));
     desk.key(KeyCode::Char('b'));
-    let rewind = TimeTravelRequest::Rewind { run: Some("run000000001".into()), step: 2 };
+    let rewind = TimeTravelRequest::Rewind { run: Some("run000000001".into()), step: 2, keep_files: false };
     assert_eq!(desk.take_commands(), [UiCommand::ask(RunRequest::Plan(rewind.clone()))]);
     desk.send_message(UiMessage::answered(planned(&rewind, Err("it is running".into()))));
     desk.key(KeyCode::Char('e')).press_control('u').line("out.md");

@@ -857,7 +857,11 @@ fn journeys_are_planned_agreed_and_told() {
         ("/undo ab", UiCommand::ask(RunRequest::Plan(TimeTravelRequest::Undo { run: Some("ab".into()) }))),
         (
             "/rewind ab 3",
-            UiCommand::ask(RunRequest::Plan(TimeTravelRequest::Rewind { run: Some("ab".into()), step: 3 })),
+            UiCommand::ask(RunRequest::Plan(TimeTravelRequest::Rewind {
+                run: Some("ab".into()),
+                step: 3,
+                keep_files: false,
+            })),
         ),
         ("/rewind ab", UiCommand::ask(RunRequest::Steps(Some("ab".into())))),
         (
@@ -882,7 +886,7 @@ fn journeys_are_planned_agreed_and_told() {
     assert!(desk.draw_screen(80, 24).contains("cannot rewind a run while coder_reviewer is running"));
     desk.take_commands();
     desk.run_event("r1", run_finished(RunStatus::Completed, None, None)).line("/rewind 2");
-    let travel = TimeTravelRequest::Rewind { run: Some("r1".into()), step: 2 };
+    let travel = TimeTravelRequest::Rewind { run: Some("r1".into()), step: 2, keep_files: false };
     assert_eq!(desk.take_commands().pop(), Some(UiCommand::ask(RunRequest::Plan(travel.clone()))));
     let title = "Rewind coder_reviewer r1 to before step 2, code?".to_owned();
     let body = "Conversation and data go back.\n  delete       new.txt\n  revert       a.txt".to_owned();
@@ -936,7 +940,7 @@ fn the_run_in_front_is_meant_before_one_that_was_left_for_later() {
             ("/undo", travel(TimeTravelRequest::Undo { run: Some(undone.to_owned()) })),
             ("/why", UiCommand::ask(RunRequest::Steps(run()))),
             ("/why 2", UiCommand::ask(RunRequest::Why { run: run(), step: 2 })),
-            ("/rewind 1", travel(TimeTravelRequest::Rewind { run: run(), step: 1 })),
+            ("/rewind 1", travel(TimeTravelRequest::Rewind { run: run(), step: 1, keep_files: false })),
             ("/fork", UiCommand::ask(RunRequest::Steps(run()))),
         ] {
             assert_eq!(desk.line(line).take_commands().pop(), Some(expected), "{line}");

@@ -79,8 +79,14 @@ fn the_status_says_how_full_the_window_is() {
 #[test]
 fn a_run_stands_still_and_goes_on() {
     let mut desk = TuiHarness::new();
-    desk.workflow().line("/pause");
-    assert_eq!(sent_commands(&mut desk), [steer_command("r1", SteeringAction::Pause)]);
+    desk.workflow();
+    // whether it is in front or named, also by the beginning of its id
+    for line in ["/pause r1", "/pause r", "/pause"] {
+        desk.line(line);
+        let sent = sent_commands(&mut desk).pop();
+        assert_eq!(sent, Some(steer_command("r1", SteeringAction::Pause)), "{line}");
+        assert!(desk.draw_screen(120, 40).contains("run r1 stops before its next state"), "{line}");
+    }
     desk.run_event("r1", stopped_event(20, "review", None));
     let screen = desk.draw_screen(120, 40);
     assert!(screen.contains("stopped before review · /step /continue /set /stop"), "{screen}");
@@ -90,6 +96,8 @@ fn a_run_stands_still_and_goes_on() {
     // Esc does not end a run that is only stopped
     desk.key(KeyCode::Esc).line("/pause");
     assert_eq!(desk.take_commands(), []);
+    let named = desk.line("/pause r1").take_commands();
+    assert!(named.iter().all(|command| !matches!(command, UiCommand::Send(..))), "{named:?}");
     desk.line("/step");
     assert_eq!(desk.take_commands(), [steer_command("r1", SteeringAction::Step)]);
     desk.run_event("r1", RunEvent::PersonAnswered { call: CallId(20) });

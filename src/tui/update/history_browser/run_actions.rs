@@ -13,11 +13,16 @@ use synthdev_service::run_steering::ControlAction;
 use synthdev_service::session::{RunRequest, TimeTravelRequest};
 
 pub(super) fn run_action(model: &mut UiModel, deed: RunAction) -> Vec<UiCommand> {
+    let live: Vec<RunId> = model.live_runs().map(|run| run.id.clone()).collect();
     let Some(archive) = &mut model.history_browser else { return Vec::new() };
     let Some(row) = archive.target_run().cloned() else {
         archive.show_note("there is no run");
         return Vec::new();
     };
+    if deed == RunAction::Resume && live.contains(&row.id) {
+        archive.show_error(&format!("{0} runs in this session: /watch {0} brings it to the front", row.id));
+        return Vec::new();
+    }
     let step = archive.selected_step();
     // rows are on their way: the run may have been paused since, and resuming looks at its record
     let may_be_paused =
@@ -50,7 +55,8 @@ pub(super) fn run_action(model: &mut UiModel, deed: RunAction) -> Vec<UiCommand>
             ask_question(model, HistoryPrompt::Export { run, typed_text })
         }
         RunAction::Rewind => {
-            plan_travel(model, TimeTravelRequest::Rewind { run: Some(run.to_string()), step })
+            let run = Some(run.to_string());
+            plan_travel(model, TimeTravelRequest::Rewind { run, step, keep_files: false })
         }
         RunAction::Undo => plan_travel(model, TimeTravelRequest::Undo { run: Some(run.to_string()) }),
         RunAction::Why => {

@@ -281,7 +281,8 @@ fn files_are_written_whole_and_never_over_another() {
         assert_eq!(world.read_file("mine.txt"), "mine");
         let nowhere =
             world.run_program(&["runs", "export", &run, "--to", "no/dir/x", "--format", format]).code(2);
-        assert!(nowhere.stderr.contains("cannot be written"), "{}", nowhere.stderr);
+        assert!(nowhere.stderr.contains("no/dir/x cannot be written: "), "{}", nowhere.stderr);
+        assert!(nowhere.stderr.contains("hint: make its directory first"), "{}", nowhere.stderr);
     }
     let unknown = world.run_program(&["runs", "export", "nowhere", "--to", "x.run"]).code(2);
     assert!(unknown.stderr.contains("there is no run `nowhere`"), "{}", unknown.stderr);

@@ -115,6 +115,12 @@ fn a_missing_snapshot_is_said_and_needs_keep_files() {
         ];
         assert!(parts.iter().all(|part| ran.stderr.contains(part)), "{}", ran.stderr);
     }
+    // the screen asks whether to keep them
+    let asked = past.world.run_with(&["--linear"], &format!("/rewind {run} 4\nn\n"));
+    let asked = asked.stdout + &asked.stderr;
+    for part in ["and keep the present files?", "the files of step 4", "If you agree"] {
+        assert!(asked.contains(part), "no {part} in {asked}");
+    }
     assert_eq!((past.tree(), past.status(run)), (tree, "completed".to_owned()));
     past.run_program(&["runs", "rewind", run, "--to", "4", "--keep-files", "--yes"]).code(0);
     assert_eq!(past.resume_run(run).code(0).json()["output"], "count 3");
@@ -137,7 +143,8 @@ fn a_missing_snapshot_is_said_and_needs_keep_files() {
             ran.stderr
         );
     }
-    past.run_program(&["runs", "rewind", &bare, "--to", "2", "--keep-files", "--yes"]).code(0);
+    let kept = past.world.run_with(&["--linear"], &format!("/rewind {bare} 2\ny\n"));
+    assert!(kept.stdout.contains("is back before step 2"), "{}{}", kept.stdout, kept.stderr);
     assert_eq!(past.resume_run(&bare).code(0).json()["output"], "count 3");
 }
 
