@@ -57,7 +57,7 @@ pub(crate) fn run_workflow_command(context: &StartContext, args: RunArgs) -> Res
     let stops = super::breakpoints::parse_breakpoints(&args.stops, &program)?;
     let values = match read_inputs(&program, text.as_deref(), &args.inputs, args.input_file.as_deref())? {
         Ok(values) => values,
-        Err(error) if error.is_missing => {
+        Err(error) if error.is_missing() => {
             return Ok(headless::print_result(&input_required(&name, error), show)?);
         }
         Err(error) => bail!("{}\nhint: {}", error.message, error.hint),
