@@ -223,6 +223,7 @@ impl Machine {
             call,
             tool: tool.clone(),
             decision: decision.clone(),
+            arguments: invocation.arguments.clone(),
         });
         match decision {
             ApprovalDecision::Allow => self.run_tool(invocation, risk),
