@@ -128,7 +128,10 @@ mod tests {
             ("x=1", "x=1: only common_data can be set: common_data.NAME=JSON"),
             ("", ": write it as NAME=VALUE"),
             ("=1", "=1: only common_data can be set: common_data.NAME=JSON"),
-            ("common_data.x={\"a\"", "common_data.x: the value is not JSON: EOF while parsing an object at line 1 column 4"),
+            (
+                "common_data.x={\"a\"",
+                "common_data.x: the value is not JSON: EOF while parsing an object at line 1 column 4",
+            ),
         ];
         for (text, expected) in broken {
             assert_eq!(parse_assignment(text).unwrap_err().to_string(), expected, "{text}");
