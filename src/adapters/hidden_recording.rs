@@ -65,7 +65,7 @@ impl HiddenRecording {
 pub(crate) fn is_unfinished_recording(absolute: &Path) -> bool {
     let name = file_name(absolute);
     let start = name.strip_suffix(PART_ENDING).and_then(|start| Some(start.rsplit_once('.')?.0));
-    if !start.is_some_and(|recording| process_of_part(name, recording).is_some()) {
+    if start.is_none_or(|recording| process_of_part(name, recording).is_none()) {
         return false;
     }
     let mut begin = [0; HEADER_START.len()];
