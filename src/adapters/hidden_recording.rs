@@ -1,13 +1,20 @@
 //! The recording of a run inside its project: neither its file nor its parts exist for file tools and snapshots, so that
-//! a replay sees the files that the recorded run saw. Refuses nothing: a recording elsewhere needs no hiding.
+//! a replay sees the files that the recorded run saw. A part that a run has left is hidden from the file tools of every
+//! run: the one that made it may be resumed without recording the rest. Refuses nothing: a recording elsewhere needs no
+//! hiding.
 
 use std::ffi::OsStr;
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 /// The end of the name under which a recording grows: `FILE.4711.part`, where 4711 is the process.
 pub(crate) const PART_ENDING: &str = ".part";
+
+/// How the header of each recording begins.
+const HEADER_START: [u8; 12] = *br#"{"cassette":"#;
 
 /// Where a recording is, relative to the project.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -52,6 +59,20 @@ impl HiddenRecording {
                     && process_of_part(file_name(relative), file_name(path)).is_some()
         })
     }
+}
+
+/// Whether a file is a part of a recording, whatever it is called: its name, and the beginning of its first line.
+pub(crate) fn is_unfinished_recording(absolute: &Path) -> bool {
+    let name = file_name(absolute);
+    let start = name.strip_suffix(PART_ENDING).and_then(|start| Some(start.rsplit_once('.')?.0));
+    if start.is_none_or(|recording| process_of_part(name, recording).is_none()) {
+        return false;
+    }
+    let mut begin = [0; HEADER_START.len()];
+    let is_file = absolute.symlink_metadata().is_ok_and(|found| found.is_file());
+    is_file
+        && File::open(absolute).and_then(|mut file| file.read_exact(&mut begin)).is_ok()
+        && begin == HEADER_START
 }
 
 /// In place of a part the recording that it belongs to.
@@ -107,6 +128,26 @@ mod tests {
             assert_eq!(HiddenRecording::inside_project(root, &outside), None, "{}", outside.display());
             assert_eq!(HiddenRecording::of_played(root, &outside), None, "{}", outside.display());
         }
+    }
+
+    #[test]
+    fn a_part_is_known_by_its_name_and_its_header() {
+        let directory = tempfile::tempdir().unwrap();
+        let header = r#"{"cassette":1,"program":"synthdev"}"#;
+        for (name, text, expected) in [
+            ("it.jsonl.4711.part", header, true),
+            ("it.jsonl.4711-2.part", header, true),
+            ("it.jsonl.4711.part", "", false),
+            ("it.jsonl.4711.part", "{\"cassettes\":1}", false),
+            ("it.jsonl", header, false),
+            ("it.jsonl.new.part", header, false),
+            (".4711.part", header, false),
+        ] {
+            let path = directory.path().join(name);
+            std::fs::write(&path, text).unwrap();
+            assert_eq!(is_unfinished_recording(&path), expected, "{name}: {text}");
+        }
+        assert!(!is_unfinished_recording(&directory.path().join("none.4711.part")));
     }
 
     #[test]

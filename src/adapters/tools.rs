@@ -151,7 +151,11 @@ impl ProjectTools {
         }
     }
 
-    /// Why no answer of the user lets a call run. One with wrong arguments is refused where it is run.
+    fn has_schema(&self, name: &str) -> bool {
+        self.specs.iter().any(|spec| spec.name == name) || !action_schema(name).is_null()
+    }
+
+    /// Why no answer of the user lets a call run. What wrong arguments are answered is in `call_previews.rs`.
     fn judge<T: DeserializeOwned>(
         &self,
         invocation: &ToolInvocation,
@@ -293,6 +297,10 @@ impl ToolPort for ProjectTools {
             }
             other => own_tool::command_refusal(&self.project, self.project.own_tools.get(other)?, network),
         }
+    }
+
+    fn check_call<'a>(&'a self, invocation: &'a ToolInvocation) -> BoxFuture<'a, Option<ToolOutcome>> {
+        self.failed_check(invocation).boxed()
     }
 
     fn plan_file_edit<'a>(

@@ -68,15 +68,6 @@ pub fn report_repeated_answer(run: &RunSummary, answer: &str, show: HeadlessOutp
     Ok(exit::COMPLETED)
 }
 
-/// # Errors
-/// It begins like an object, a list or a text of JSON, and is none.
-pub fn json_or_words(text: &str) -> Result<Value, serde_json::Error> {
-    serde_json::from_str(text).or_else(|error| {
-        let meant = text.trim_start().starts_with(['{', '[', '"']);
-        if meant { Err(error) } else { Ok(Value::String(text.to_owned())) }
-    })
-}
-
 /// `name-` and 48 hexadecimal digits.
 pub fn is_token(text: &str) -> bool {
     text.rsplit_once('-')

@@ -46,7 +46,7 @@ pub fn write_run(
         )?;
     }
     writeln!(out)?;
-    let mut timeline = TimelineFormatter::new(&record.answers);
+    let mut timeline = TimelineFormatter::default();
     for (at, event) in &record.events {
         for line in timeline.lines(*at, event) {
             writeln!(out, "{}  {line}", &time_text(*at)[11..])?;

@@ -17,11 +17,12 @@ use synthdev_bootstrap::wiring::{self, RunModels, WiredRuntime, WorktreeLocation
 use synthdev_cli::args::ResumeArgs;
 use synthdev_cli::headless::{self, HeadlessOutput};
 use synthdev_cli::output::print_stderr;
-use synthdev_cli::resume::{is_token, json_or_words, report_open_questions, report_repeated_answer};
+use synthdev_cli::resume::{is_token, report_open_questions, report_repeated_answer};
 use synthdev_domain::ids::RunId;
 use synthdev_domain::journal::RunSummary;
 use synthdev_engine::steering::BreakpointSet;
 use synthdev_runtime::handle::RuntimeHandle;
+use synthdev_service::data_assignments::json_or_words;
 use synthdev_service::run_place::{RunOperation, RunPlace, RunPlaceError};
 use synthdev_service::run_resume::{
     self, AnswerPlan, LimitIncrease, ResumeDefinition, ResumeOptions, ResumeRequest, ResumeService,

@@ -57,7 +57,7 @@ pub(crate) fn run_workflow_command(context: &StartContext, args: RunArgs) -> Res
     let read = read_inputs(&program, text.as_deref(), &args.inputs, args.input_file.as_deref())?;
     let startable = match StartableProgram::with_inputs(program, |_| read) {
         Ok(startable) => startable,
-        Err(error) if error.is_missing => {
+        Err(error) if error.is_missing() => {
             return Ok(headless::print_result(&input_required(&name, error), show)?);
         }
         Err(error) => bail!("{}\nhint: {}", error.message, error.hint),

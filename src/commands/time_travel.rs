@@ -4,12 +4,11 @@
 
 mod restore_files;
 mod run_snapshots;
-mod set_data;
 
 use std::io::Write;
 use std::path::PathBuf;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow, bail};
 
 use self::restore_files::confirm_restore;
 use self::run_snapshots::ProjectRunSnapshots;
@@ -27,6 +26,7 @@ use synthdev_domain::journal::RunSummary;
 use synthdev_domain::workflow::WorkflowProgram;
 use synthdev_runtime::handle::RuntimeHandle;
 use synthdev_service::conversations::is_conversation;
+use synthdev_service::data_assignments::parse_assignment;
 use synthdev_service::run_control::{self, ControlAction};
 use synthdev_service::run_place::{RunOperation, RunPlace};
 use synthdev_service::run_reports::{self, ReplayVerdict, RunStep};
@@ -54,7 +54,8 @@ pub(crate) fn show_steps(context: &StartContext, run: &str, json: bool) -> Resul
 }
 
 pub(crate) fn fork_run(context: &StartContext, fork: &ForkArgs) -> Result<u8> {
-    let set = set_data::parse_assignments(&fork.set)?;
+    let set = fork.set.iter().map(|given| parse_assignment(given).map_err(|error| anyhow!("--set {error}")));
+    let set = set.collect::<Result<Vec<_>>>()?;
     let (wired, run) = find_run(context, &fork.run)?;
     let program = match &fork.definition {
         None => None,

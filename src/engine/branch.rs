@@ -21,6 +21,8 @@ pub enum WaitState {
     /// Guards and the chosen `before`.
     Choice(CallId),
     Model(CallId),
+    /// A tool call is checked, before the user is asked about it.
+    ToolCheck(CallId),
     Approval(CallId),
     Tool(CallId),
     Person(CallId, PendingQuestion),
@@ -47,6 +49,7 @@ impl WaitState {
             | Self::Values(call)
             | Self::Choice(call)
             | Self::Model(call)
+            | Self::ToolCheck(call)
             | Self::Approval(call)
             | Self::Tool(call)
             | Self::Person(call, _)

@@ -20,6 +20,7 @@ impl Effect {
             Self::TakeSnapshot { call, .. }
             | Self::Evaluate { call, .. }
             | Self::CallModel { call, .. }
+            | Self::CheckTool { call, .. }
             | Self::AskApproval { call, .. }
             | Self::RunTool { call, .. }
             | Self::AskPerson { call, .. }
@@ -49,6 +50,12 @@ pub enum Effect {
     /// Stop a model call, tool, script or timer that was asked for earlier; its answer would be dropped.
     Abort {
         call: CallId,
+    },
+    /// Say whether a tool would refuse this call, before the user is asked about it. Nothing is executed.
+    CheckTool {
+        call: CallId,
+        invocation: ToolInvocation,
+        risk: ToolRisk,
     },
     AskApproval {
         call: CallId,

@@ -1,12 +1,14 @@
 //! The product's public face: what a run did, for the screen, `--events`, MCP progress and history alike.
 
 mod published_event;
+mod withdrawn_question;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 pub use self::published_event::{PublishedEvent, StepEvent};
 use super::effect::{Effect, UserQuestion};
+use crate::input::UserAnswer;
 use crate::steering::Breakpoint;
 use synthdev_domain::agent_team::{ContextSharing, SpawnedAgentStatus, TeamTaskStatus};
 use synthdev_domain::approval::ApprovalDecision;
@@ -448,6 +450,9 @@ pub enum RunEvent {
         call: CallId,
         tool: String,
         decision: ApprovalDecision,
+        /// What was asked about.
+        #[serde(default, skip_serializing_if = "Value::is_null")]
+        arguments: Value,
     },
     PersonAsked {
         call: CallId,
@@ -456,6 +461,11 @@ pub enum RunEvent {
     /// The question is closed: it was answered, or it was withdrawn because no branch waits for it any more.
     PersonAnswered {
         call: CallId,
+        /// What was asked, and the answer; both absent if it was withdrawn.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        question: Option<Box<UserQuestion>>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        answer: Option<Box<UserAnswer>>,
     },
 }
 

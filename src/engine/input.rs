@@ -90,6 +90,13 @@ pub enum Input {
         call: CallId,
         decision: ApprovalDecision,
     },
+    /// A call that needs an approval was checked.
+    ToolChecked {
+        call: CallId,
+        /// What its tool answers instead of running; absent: the user is asked.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        refusal: Option<Box<ToolOutcome>>,
+    },
     ToolDone {
         call: CallId,
         outcome: ToolOutcome,
@@ -122,6 +129,7 @@ impl Input {
             | Self::Replied { call, .. }
             | Self::ModelFailed { call, .. }
             | Self::Approved { call, .. }
+            | Self::ToolChecked { call, .. }
             | Self::ToolDone { call, .. }
             | Self::Answered { call, .. }
             | Self::Elapsed { call } => Some(*call),

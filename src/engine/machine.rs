@@ -236,6 +236,7 @@ impl Machine {
                 self.on_model_failed(call, &error, attempts, &used, again)
             }
             Input::Approved { call, decision } => self.on_approval_answered(call, decision),
+            Input::ToolChecked { call, refusal } => self.on_tool_checked(call, refusal),
             Input::ToolDone { call, outcome } => self.on_tool_done(call, outcome),
             Input::Answered { call, answer } => self.on_answered(call, answer),
             Input::Elapsed { call } => self.on_elapsed(call),

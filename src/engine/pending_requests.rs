@@ -52,6 +52,7 @@ impl PendingRequest {
             Some(
                 Effect::TakeSnapshot { .. }
                 | Effect::Evaluate { .. }
+                | Effect::CheckTool { .. }
                 | Effect::RunTool { .. }
                 | Effect::Abort { .. }
                 | Effect::Finish,
@@ -111,6 +112,7 @@ impl PendingRequests {
     fn copy_effect(&mut self, effect: &Effect) {
         match effect {
             Effect::Evaluate { call, .. }
+            | Effect::CheckTool { call, .. }
             | Effect::RunTool { call, .. }
             | Effect::TakeSnapshot { call, .. } => self.insert(*call, None),
             Effect::CallModel { .. }
@@ -127,7 +129,7 @@ impl PendingRequests {
         self.by_call.insert(call, PendingRequest { effect, at, began_ms: self.driven_ms, attempts: 1 });
     }
 
-    /// Whether the list is complete without the journal: no script, tool or file snapshot is under way. Jobs of scripts
+    /// Whether the list is complete without the journal: no script, check, tool or file snapshot is under way. Jobs of scripts
     /// have no stored form; whether a tool has begun is written in the journal alone.
     pub fn can_be_stored(&self, machine: &Machine) -> bool {
         self.awaited(machine).all(|(_, request)| request.is_complete())

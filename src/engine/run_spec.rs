@@ -12,7 +12,7 @@ use synthdev_domain::system_context::SystemContext;
 use synthdev_domain::workflow::{SnapshotPolicy, Workflow, WorkflowProgram};
 
 /// Grows when the machine would answer an old journal differently.
-pub const MACHINE_VERSION: u32 = 18;
+pub const MACHINE_VERSION: u32 = 19;
 
 /// Runs since this version continue as they began: the machine checks the version wherever its behaviour has changed.
 pub const CONTINUED_SINCE: u32 = 4;
@@ -92,6 +92,10 @@ pub const NAMES_ASKED_SINCE: u32 = 18;
 /// Since this version a question that was answered before the step to which a run is rewound is not asked again.
 pub const CLOSES_ANSWERED_SINCE: u32 = 18;
 
+/// Since this version a call that the user would have to allow is checked first: the user is not asked about one that
+/// its tool refuses.
+pub const CHECKS_CALLS_SINCE: u32 = 19;
+
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct RunSpec {
     pub machine_version: u32,
@@ -113,6 +117,11 @@ impl RunSpec {
     /// See [`ASKS_STRUCTURED_SINCE`].
     pub fn asks_structured(&self) -> bool {
         self.machine_version >= ASKS_STRUCTURED_SINCE
+    }
+
+    /// See [`CHECKS_CALLS_SINCE`].
+    pub(crate) fn checks_calls(&self) -> bool {
+        self.machine_version >= CHECKS_CALLS_SINCE
     }
 
     /// See [`CLOSES_ANSWERED_SINCE`].

@@ -99,6 +99,7 @@ impl StreamingReplay {
             | Input::Replied { .. }
             | Input::ModelFailed { .. }
             | Input::Approved { .. }
+            | Input::ToolChecked { .. }
             | Input::ToolDone { .. }
             | Input::Answered { .. }
             | Input::Stopped { .. }

@@ -16,8 +16,15 @@ pub struct InputError {
     pub parameter: String,
     pub message: String,
     pub hint: String,
-    /// Nothing was given: ask for it, or wait if the workflow starts on user input.
-    pub is_missing: bool,
+    /// The inputs that were not given: ask for them, or wait if the workflow starts on user input. Empty: a value is
+    /// wrong.
+    pub missing: Vec<String>,
+}
+
+impl InputError {
+    pub fn is_missing(&self) -> bool {
+        !self.missing.is_empty()
+    }
 }
 
 /// The rest of a command line. With one declared input the text is its value, and so it is with the only one of
@@ -27,7 +34,7 @@ pub fn from_text(parameters: &[WorkflowParameter], text: &str) -> Result<Map<Str
     match parameters {
         [] if text.is_empty() => Ok(Map::new()),
         [] => Err(input_error("", "this workflow takes no input".to_owned(), "leave the text out")),
-        [only] if text.is_empty() && only.required => Err(missing_input_error(only)),
+        [only] if text.is_empty() && only.required => Err(missing_input_error(&[only])),
         [_] if text.is_empty() => from_values(parameters, &Map::new()),
         [only] => {
             let value = convert_and_check(only, &Value::from(text))?;
@@ -66,10 +73,16 @@ pub fn from_values(
             return Err(input_error(name, format!("there is no input `{name}`"), &hint));
         }
     }
+    let is_absent = |parameter: &&WorkflowParameter| {
+        parameter.required && values.get(&parameter.name).is_none_or(Value::is_null)
+    };
+    let missing: Vec<&WorkflowParameter> = parameters.iter().filter(is_absent).collect();
+    if !missing.is_empty() {
+        return Err(missing_input_error(&missing));
+    }
     let mut checked = Map::new();
     for parameter in parameters {
         match values.get(&parameter.name) {
-            None | Some(Value::Null) if parameter.required => return Err(missing_input_error(parameter)),
             None | Some(Value::Null) => {
                 let usual = parameter.default.clone();
                 checked.extend(usual.map(|value| (parameter.name.clone(), value)));
@@ -188,19 +201,28 @@ fn example_value(kind: ParameterType) -> &'static str {
     }
 }
 
-fn missing_input_error(parameter: &WorkflowParameter) -> InputError {
-    let about =
-        if parameter.description.is_empty() { String::new() } else { format!(": {}", parameter.description) };
+fn missing_input_error(missing: &[&WorkflowParameter]) -> InputError {
+    let names: Vec<String> = missing.iter().map(|parameter| parameter.name.clone()).collect();
+    let describe = |parameter: &&WorkflowParameter| {
+        let WorkflowParameter { name, kind, description, .. } = parameter;
+        let about = if description.is_empty() { String::new() } else { format!(": {description}") };
+        format!("`{name}` ({}){about}", kind.as_str())
+    };
+    let message = match names.as_slice() {
+        [name] => format!("the input `{name}` is missing"),
+        _ => format!("the inputs `{}` are missing", names.join("`, `")),
+    };
+    let each: Vec<String> = missing.iter().map(describe).collect();
     InputError {
-        parameter: parameter.name.clone(),
-        message: format!("the input `{}` is missing", parameter.name),
-        hint: format!("give `{}` ({}){about}", parameter.name, parameter.kind.as_str()),
-        is_missing: true,
+        parameter: names.first().cloned().unwrap_or_default(),
+        message,
+        hint: format!("give {}", each.join("; ")),
+        missing: names,
     }
 }
 
 fn input_error(parameter: &str, message: String, hint: &str) -> InputError {
-    InputError { parameter: parameter.to_owned(), message, hint: hint.to_owned(), is_missing: false }
+    InputError { parameter: parameter.to_owned(), message, hint: hint.to_owned(), missing: Vec::new() }
 }
 
 #[cfg(test)]
@@ -249,7 +271,7 @@ mod tests {
             let found = found.map(|map| map["x"].clone()).map_err(|error| error.message);
             assert_eq!(found, expected.map_err(str::to_owned), "{kind:?} {text}");
         }
-        assert!(from_text(&[parameter("x", String)], "").unwrap_err().is_missing);
+        assert!(from_text(&[parameter("x", String)], "").unwrap_err().is_missing());
     }
 
     #[test]
@@ -272,6 +294,10 @@ mod tests {
         many[1].required = true;
         let error = from_text(&many, "just text").unwrap_err();
         assert_eq!(error.message, "this workflow takes several inputs: a, b");
+        let error = from_text(&many, "").unwrap_err();
+        assert_eq!(error.message, "the inputs `a`, `b` are missing");
+        assert_eq!(error.hint, "give `a` (number); `b` (string)");
+        assert_eq!(error.missing, ["a", "b"]);
         assert!(from_text(&[], "x").is_err() && from_text(&[], "").unwrap().is_empty());
     }
 

@@ -231,7 +231,7 @@ impl TestScenario {
                     parameter: String::new(),
                     message: "this workflow takes no input".to_owned(),
                     hint: "leave `input` out".to_owned(),
-                    is_missing: false,
+                    missing: Vec::new(),
                 }));
             }
             (_, many) => {
@@ -240,7 +240,7 @@ impl TestScenario {
                     parameter: String::new(),
                     message: format!("this workflow takes several inputs: {}", names.join(", ")),
                     hint: "give them as an object: {\"name\": value, …}".to_owned(),
-                    is_missing: false,
+                    missing: Vec::new(),
                 }));
             }
         };

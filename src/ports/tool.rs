@@ -36,6 +36,12 @@ pub trait ToolPort: Send + Sync {
         None
     }
 
+    /// What the call would answer without doing anything: its arguments do not fit, or the change that it plans cannot be
+    /// made as the files are now. `None`: it can run.
+    fn check_call<'a>(&'a self, _: &'a ToolInvocation) -> BoxFuture<'a, Option<ToolOutcome>> {
+        ready(None).boxed()
+    }
+
     /// The expected effect of the call on the one file that it changes, stored before it runs for recovery after a
     /// crash. `None`: it changes no file, its effect cannot be predicted, or it would fail.
     fn plan_file_edit<'a>(&'a self, invocation: &'a ToolInvocation)

@@ -65,6 +65,9 @@ impl EffectExecutor {
             Effect::RunTool { call, invocation, risk } => {
                 (call, self.spawn_effect(async move { me.run_tool(call, invocation, risk).await }))
             }
+            Effect::CheckTool { call, invocation, risk } => {
+                (call, self.spawn_effect(async move { me.check_tool(call, &invocation, risk).await }))
+            }
             Effect::AskApproval { call, state, invocation, risk, deadline: until } => (
                 call,
                 self.spawn_effect(
@@ -221,7 +224,7 @@ impl EffectExecutor {
     }
 
     /// A call as the tools get it.
-    fn executed_call(&self, invocation: &ToolInvocation) -> ToolInvocation {
+    pub(super) fn executed_call(&self, invocation: &ToolInvocation) -> ToolInvocation {
         ToolInvocation { run: Some(self.run.clone()), ..invocation.clone().with_original_arguments() }
     }
 
@@ -391,7 +394,7 @@ impl EffectExecutor {
 
 /// The mark replaces a key that the model has never seen. The tool would take it for the text itself: a file would lose
 /// its key, a command would mean another path.
-fn refused_for_mark(tool: &str) -> ToolOutcome {
+pub(super) fn refused_for_mark(tool: &str) -> ToolOutcome {
     let problem = format!(
         "nothing was executed: the arguments hold `{REDACTION_MARK}`, which stands for a key that is hidden from you. Leave \
          that part of the file alone (edit other lines), or let a command read the key from its variable"

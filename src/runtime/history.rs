@@ -1,7 +1,5 @@
 //! Past runs, read from the store: lists as they are, one run by replaying its journal.
 
-use std::collections::BTreeMap;
-
 pub use super::file_restore::PendingRestore;
 use super::handle::RuntimeHandle;
 pub use super::interrupted_restore::inconsistent_files_error;
@@ -10,12 +8,11 @@ use super::preview::RunPreview;
 use super::read_history::{self, ReplayWishes, ReplayedHistory};
 use synthdev_domain::context::statistics::ContextStatistics;
 use synthdev_domain::cost::CostLedger;
-use synthdev_domain::ids::{CallId, RunId, Timestamp};
+use synthdev_domain::ids::{RunId, Timestamp};
 use synthdev_domain::journal::{RunQuery, RunSummary};
 use synthdev_domain::workflow::WorkflowProgram;
 use synthdev_engine::effect::Effect;
 use synthdev_engine::event::StepEvent;
-use synthdev_engine::input::UserAnswer;
 use synthdev_engine::replay::ReplayResult;
 use synthdev_ports::run_store::StoreError;
 
@@ -27,8 +24,6 @@ pub struct RunRecord {
     pub program: WorkflowProgram,
     pub events: Vec<(Timestamp, StepEvent)>,
     pub ledger: CostLedger,
-    /// Answers of the user, by the call that asked.
-    pub answers: BTreeMap<CallId, UserAnswer>,
     /// What had begun and never answered: what a crash left open.
     pub unanswered_intents: Vec<String>,
     /// Files that were on their way back when the program died.
@@ -87,14 +82,12 @@ impl RuntimeHandle {
     /// Unknown id, unreadable rows, or a run of a newer program.
     pub fn load_record(&self, id: &str) -> Result<RunRecord, StoreError> {
         let tell = |events: &mut Vec<_>, at, event| events.push((at, event));
-        let wishes = ReplayWishes { keeps_answers: true, ..ReplayWishes::default() };
-        let (record, events) = self.replay_record(id, wishes, Vec::new, tell)?;
+        let (record, events) = self.replay_record(id, ReplayWishes::default(), Vec::new, tell)?;
         Ok(RunRecord { events, ..record })
     }
 
-    /// The same, but passes on each event instead of keeping it: a long run has a million of them. The record has none,
-    /// and no answers. The sink from `begin` gets all events in order and is returned; `begin` may be called more than
-    /// once.
+    /// The same, but passes on each event instead of keeping it: a long run has a million of them. The record has none.
+    /// The sink from `begin` gets all events in order and is returned; `begin` may be called more than once.
     ///
     /// # Errors
     /// As `run`.
@@ -117,7 +110,7 @@ impl RuntimeHandle {
         begin: impl Fn() -> T,
         tell: impl FnMut(&mut T, Timestamp, StepEvent),
     ) -> Result<(RunRecord, T), StoreError> {
-        let wishes = ReplayWishes { tells_approvals: true, ..ReplayWishes::default() };
+        let wishes = ReplayWishes { tells_approvals: true };
         self.replay_record(id, wishes, begin, tell)
     }
 
@@ -149,17 +142,16 @@ impl RuntimeHandle {
         let seen = read_history::replay_history(store, &summary.id, wishes, &mut |at, event| {
             tell(&mut listener, at, event)
         })?;
-        let ReplayedHistory { machine, answers, unanswered_intents: open, pending_restore: restoring } =
-            match seen {
-                Some(looked) => looked,
-                None => {
-                    let journaled = journal_replay::load_journaled_run(store, &summary.id)?;
-                    let (looked, events) = replay_history(&journaled, wishes.tells_approvals);
-                    listener = begin();
-                    events.into_iter().for_each(|(at, event)| tell(&mut listener, at, event));
-                    looked
-                }
-            };
+        let ReplayedHistory { machine, unanswered_intents: open, pending_restore: restoring } = match seen {
+            Some(looked) => looked,
+            None => {
+                let journaled = journal_replay::load_journaled_run(store, &summary.id)?;
+                let (looked, events) = replay_history(&journaled, wishes.tells_approvals);
+                listener = begin();
+                events.into_iter().for_each(|(at, event)| tell(&mut listener, at, event));
+                looked
+            }
+        };
         let program = machine.spec().program.clone();
         // frees a long run's conversations on the thread that allocated them, so that the next reader reuses the memory
         let (ledger, _) = machine.into_ledger();
@@ -168,7 +160,6 @@ impl RuntimeHandle {
             program,
             events: Vec::new(),
             ledger,
-            answers,
             unanswered_intents: open,
             pending_restore: restoring,
         };
@@ -189,14 +180,9 @@ fn replay_history(
         .iter()
         .filter(|(call, _)| !machine.is_over_or_suspended() && waits.contains(call));
     let open = open.map(|(_, body)| body.clone()).collect();
-    let mut answers = BTreeMap::new();
-    for entry in &journaled_run.entries {
-        read_history::note_answers(&entry.input, &mut answers);
-    }
     (
         ReplayedHistory {
             machine,
-            answers,
             unanswered_intents: open,
             pending_restore: journaled_run.pending_restore.clone(),
         },

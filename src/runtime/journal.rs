@@ -244,6 +244,7 @@ pub(super) fn intent_row(at: Timestamp, effect: &Effect, attempt: u32) -> Option
         ),
         Effect::Evaluate { .. }
         | Effect::Abort { .. }
+        | Effect::CheckTool { .. }
         | Effect::AskApproval { .. }
         | Effect::AskPerson { .. }
         | Effect::SetTimer { .. }

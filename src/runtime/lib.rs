@@ -60,4 +60,5 @@ pub mod state_snapshot;
 mod steps;
 pub mod task_queue;
 pub mod time_travel;
+mod tool_check;
 mod unsandboxed_commands;

@@ -3,7 +3,6 @@
 //!
 //! Owns the way from the store to the events. Refuses to resume the run: for that, see `load_for_resume`.
 
-use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -13,7 +12,7 @@ use super::file_restore::{self, PendingRestore};
 use super::journal_replay;
 use synthdev_domain::ids::{CallId, RunId, Timestamp};
 use synthdev_domain::journal::{JournalRowKind, RunHeader};
-use synthdev_engine::input::{Input, UserAnswer};
+use synthdev_engine::input::Input;
 use synthdev_engine::machine::Machine;
 use synthdev_engine::run_spec::RunSpec;
 use synthdev_engine::streaming_replay::{NeedsFullReplay, ReplayEventSink, StreamingReplay};
@@ -26,8 +25,6 @@ const AHEAD: usize = 4;
 /// What there is to see.
 pub(super) struct ReplayedHistory {
     pub(super) machine: Machine,
-    /// Answers of the user, by the call that asked.
-    pub(super) answers: BTreeMap<CallId, UserAnswer>,
     /// Intents without an outcome, as they were written.
     pub(super) unanswered_intents: Vec<String>,
     /// Files that were on their way back.
@@ -37,8 +34,6 @@ pub(super) struct ReplayedHistory {
 /// What a reader wants besides the events of the machine.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct ReplayWishes {
-    /// Answers of the user are kept: in a conversation they are half of the text.
-    pub(super) keeps_answers: bool,
     /// Approvals that were asked for are told, too.
     pub(super) tells_approvals: bool,
 }
@@ -73,42 +68,28 @@ pub(super) fn replay_history(
         // without a receiver the reading thread stops
         drop(parts);
         let intents = reading.join().unwrap_or_else(|panicked| panic::resume_unwind(panicked))?;
-        Ok(seen.and_then(|(machine, answers)| intents.into_replayed_history(machine, answers)))
+        Ok(seen.and_then(|machine| intents.into_replayed_history(machine)))
     })
-}
-
-pub(super) fn note_answers(input: &Input, answers: &mut BTreeMap<CallId, UserAnswer>) {
-    match input {
-        Input::Answered { call, answer } => {
-            answers.insert(*call, answer.clone());
-        }
-        Input::Resumed(resumed) => answers.extend(resumed.answers.iter().cloned()),
-        _ => {}
-    }
 }
 
 fn feed_replay(
     parts: &Receiver<HistoryChunk>,
     wanted: ReplayWishes,
     told: ReplayEventSink<'_>,
-) -> Option<(Machine, BTreeMap<CallId, UserAnswer>)> {
+) -> Option<Machine> {
     let Ok(HistoryChunk::Definition(spec)) = parts.recv() else { return None };
     let mut look = StreamingReplay::new(spec);
     if wanted.tells_approvals {
         look = look.with_asked_approvals();
     }
-    let mut answers = BTreeMap::new();
     while let Ok(HistoryChunk::Inputs(inputs)) = parts.recv() {
         for (at, input) in inputs {
-            if wanted.keeps_answers {
-                note_answers(&input, &mut answers);
-            }
             if look.feed_input(at, input, told) == Err(NeedsFullReplay) {
                 return None;
             }
         }
     }
-    Some((look.finish(told), answers))
+    Some(look.finish(told))
 }
 
 /// Rows become inputs; runs on the reading thread.
@@ -217,15 +198,10 @@ impl OpenIntents {
         }
     }
 
-    fn into_replayed_history(
-        self,
-        machine: Machine,
-        answers: BTreeMap<CallId, UserAnswer>,
-    ) -> Option<ReplayedHistory> {
+    fn into_replayed_history(self, machine: Machine) -> Option<ReplayedHistory> {
         if machine.is_over_or_suspended() {
             return Some(ReplayedHistory {
                 machine,
-                answers,
                 unanswered_intents: Vec::new(),
                 pending_restore: self.pending_restore,
             });
@@ -235,11 +211,6 @@ impl OpenIntents {
         }
         let open = self.open_intents.into_iter().filter(|(call, _)| machine.awaits_call(*call));
         let open = open.map(|(_, body)| body).collect();
-        Some(ReplayedHistory {
-            machine,
-            answers,
-            unanswered_intents: open,
-            pending_restore: self.pending_restore,
-        })
+        Some(ReplayedHistory { machine, unanswered_intents: open, pending_restore: self.pending_restore })
     }
 }

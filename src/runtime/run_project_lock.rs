@@ -75,6 +75,7 @@ impl RunProjectLock {
             Effect::TakeSnapshot { call, .. } => machine.is_first_snapshot(*call),
             Effect::Evaluate { .. }
             | Effect::CallModel { .. }
+            | Effect::CheckTool { .. }
             | Effect::AskApproval { .. }
             | Effect::AskPerson { .. }
             | Effect::SetTimer { .. }

@@ -131,6 +131,9 @@ fn input_texts(input: &Input) -> Vec<SearchText> {
         Input::ToolDone { outcome, .. } => {
             one(SearchTextKind::ToolResult, &unescape_json_text(&outcome.content))
         }
+        Input::ToolChecked { refusal: Some(outcome), .. } => {
+            one(SearchTextKind::ToolResult, &unescape_json_text(&outcome.content))
+        }
         Input::Evaluated { outcome, .. } => {
             let set = outcome.patch.set.iter();
             set.map(|(key, value)| SearchText {

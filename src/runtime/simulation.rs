@@ -168,6 +168,7 @@ impl RunSimulator<'_> {
             }
             Effect::CallModel { call, request } => self.call_model(call, &request).await,
             Effect::RunTool { call, invocation, .. } => self.run_tool(call, &invocation).await,
+            Effect::CheckTool { call, .. } => self.push(0, Input::ToolChecked { call, refusal: None }),
             Effect::AskApproval { call, .. } => {
                 self.push(0, Input::Approved { call, decision: ApprovalDecision::Allow })
             }

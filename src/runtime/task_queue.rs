@@ -99,6 +99,7 @@ pub(super) fn is_delegated(machine: &Machine, effect: &Effect) -> bool {
         Effect::TakeSnapshot { .. }
         | Effect::Evaluate { .. }
         | Effect::Abort { .. }
+        | Effect::CheckTool { .. }
         | Effect::AskApproval { .. }
         | Effect::AskPerson { .. }
         | Effect::SetTimer { .. }

@@ -2,6 +2,7 @@
 //!
 //! Owns which file a name means, and that no change of another program is overwritten. Refuses to change what is shipped.
 
+pub mod create_definition;
 pub mod templates;
 
 mod new_file;

@@ -13,9 +13,9 @@ use std::borrow::Cow;
 use serde_json::{Map, Value};
 
 use phrases::{
-    author_name, branch_name, budget_amount, caller_name, data_changes, decision_phrase, error_text,
-    member_count, question_phrase, short_id, skipped_paths, used_tokens, value_pairs, value_text,
-    wasted_tokens,
+    answer_phrase, author_name, branch_name, budget_amount, caller_name, data_changes, decision_phrase,
+    error_text, member_count, question_phrase, short_id, short_question, skipped_paths, used_tokens,
+    value_pairs, value_text, wasted_tokens,
 };
 pub use phrases::{breakpoint_list, stop_location};
 use synthdev_domain::agent_team::SpawnedAgentStatus;
@@ -429,9 +429,13 @@ pub fn describe_event(at: Timestamp, event: &RunEvent) -> EventDescription<'_> {
             let title = format!("{} wants to use {tool} without a sandbox", caller_name(agent));
             words(EventKind::Approval, title).detail(reason).content(Json(arguments))
         }
-        RunEvent::ApprovalAnswered { tool, decision, .. } => {
+        RunEvent::ApprovalAnswered { tool, decision, arguments, .. } => {
             let (answer, reason) = decision_phrase(decision);
-            words(EventKind::Answer, format!("{tool} {answer}")).detail(reason)
+            words(EventKind::Answer, format!("{tool} {answer}")).detail(if reason.is_empty() {
+                value_pairs(arguments).into()
+            } else {
+                Cow::Borrowed(reason)
+            })
         }
         RunEvent::PersonAsked { question: UserQuestion::Message, .. } => {
             words(EventKind::NextMessage, "waits for the next message")
@@ -440,6 +444,13 @@ pub fn describe_event(at: Timestamp, event: &RunEvent) -> EventDescription<'_> {
             let (title, detail) = question_phrase(question);
             words(EventKind::Question, title).detail(detail)
         }
-        RunEvent::PersonAnswered { .. } => words(EventKind::Answer, "question closed"),
+        RunEvent::PersonAnswered { question, answer: Some(answer), .. } => {
+            let title = match question.as_deref() {
+                None | Some(UserQuestion::Message) => "answered".to_owned(),
+                Some(question) => format!("answered ({})", short_question(question)),
+            };
+            words(EventKind::Answer, title).detail(answer_phrase(question.as_deref(), answer))
+        }
+        RunEvent::PersonAnswered { .. } => words(EventKind::Answer, "question withdrawn"),
     }
 }

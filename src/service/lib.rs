@@ -9,6 +9,7 @@
 //! published here.
 
 pub mod conversations;
+pub mod data_assignments;
 pub mod definition_check;
 pub mod definition_edit;
 pub mod definition_views;
@@ -31,11 +32,13 @@ pub mod run_export;
 pub mod run_files;
 pub mod run_list;
 pub mod run_place;
+pub mod run_recording;
 pub mod run_reports;
 pub mod run_resume;
 pub mod run_start;
 pub mod run_steering;
 pub mod session;
+pub mod session_costs;
 pub mod setting_values;
 pub mod start_check;
 pub mod time_travel;

@@ -14,7 +14,7 @@ mod setup;
 mod start;
 
 pub use answer::ServiceAnswer;
-pub use definitions::{DefinitionRequest, DefinitionResponse, RoleLine, ToolLine, WorkflowLine};
+pub use definitions::{ChosenRole, DefinitionRequest, DefinitionResponse, RoleLine, ToolLine, WorkflowLine};
 pub use editor::{
     CatalogSymbols, EditFile, EditFileKind, EditorCheckReport, EditorRequest, EditorResponse,
     EditorSaveError, EditorSimulatedRun, FilePosition, NewEditFile, NewFileRequest, NewFileTemplate,

@@ -6,9 +6,9 @@ use std::path::Path;
 use synthdev_domain::diagnostic::{Diagnostic, DiagnosticSeverity};
 use synthdev_language::model_selector::ModelSelector;
 use synthdev_language::render::{DiagnosticStyle, render_diagnostics};
-use synthdev_service::session::{RoleLine, ToolLine, WorkflowLine};
+use synthdev_service::session::{ChosenRole, RoleLine, ToolLine, WorkflowLine};
 use synthdev_settings::catalog::ConfigCatalog;
-use synthdev_settings::roles::tools_for;
+use synthdev_settings::roles::{RoleLookup, tools_for};
 
 pub(crate) fn role_lines(catalog: &ConfigCatalog) -> Vec<RoleLine> {
     let models: BTreeMap<&str, String> = ["base", "smart", "fast"]
@@ -38,6 +38,25 @@ pub(crate) fn role_lines(catalog: &ConfigCatalog) -> Vec<RoleLine> {
             layer: role.layer,
         })
         .collect()
+}
+
+/// The role that a name means, as in workflow files.
+///
+/// # Errors
+/// None, or several: which, and what to write instead.
+pub(crate) fn find_role(catalog: &ConfigCatalog, wanted: &str) -> Result<ChosenRole, String> {
+    let roles = catalog.roles();
+    let found = roles.find_role(wanted).map_err(|lookup| match (&lookup, lookup.hint()) {
+        (RoleLookup::Unknown { suggestion: None, .. }, _) | (_, None) => {
+            format!("{} — /roles all lists them", lookup.message())
+        }
+        (_, Some(hint)) => format!("{} — {hint}", lookup.message()),
+    })?;
+    let is_found = |line: &RoleLine| line.group == found.group && line.name == found.name;
+    let line = role_lines(catalog).into_iter().find(is_found).unwrap_or_default();
+    // who writes the group means no other
+    let namesakes = if wanted.contains('.') { Vec::new() } else { roles.namesakes(found) };
+    Ok(ChosenRole { line, namesakes })
 }
 
 /// The tools of a role; of an unknown role, all of them.

@@ -1,7 +1,7 @@
 //! Workflows, roles, tools and prices for a session: everything that the catalogue has, broken ones included.
 
 use super::TuiBackend;
-use super::catalog_lines::{first_error, role_lines, tool_lines, unreadable_workflows};
+use super::catalog_lines::{find_role, first_error, role_lines, tool_lines, unreadable_workflows};
 use synthdev_domain::cost::TokenPrice;
 use synthdev_domain::model::ModelChoice;
 use synthdev_language::workflow_file::StartCondition;
@@ -27,7 +27,7 @@ impl TuiBackend {
                 DefinitionResponse::Roles { group, roles: role_lines(catalog) }
             }
             DefinitionRequest::Role(requested_name) => {
-                DefinitionResponse::Role { requested_name, roles: role_lines(catalog) }
+                DefinitionResponse::Role(find_role(catalog, &requested_name))
             }
             DefinitionRequest::Tools(role) => {
                 DefinitionResponse::Tools { tools: tool_lines(catalog, &role), role }

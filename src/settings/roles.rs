@@ -83,12 +83,16 @@ impl RoleSet {
             [] => Err(self.unknown_role(name)),
             [(key, _)] => self.checked_role(key),
             many => {
-                let file =
-                    |role: &Role| role.places.last().map_or_else(String::new, |place| place.file.clone());
-                let fits = many.iter().map(|(_, role)| (role.full_name(), file(role))).collect();
+                let fits = many.iter().map(|(_, role)| (role.full_name(), last_file(role))).collect();
                 Err(RoleLookup::Ambiguous { name: name.to_owned(), matches: fits })
             }
         }
+    }
+
+    /// Other roles with the same plain name, each by its full name and its file.
+    pub fn namesakes(&self, role: &Role) -> Vec<(String, String)> {
+        let others = self.iter().filter(|other| other.name == role.name && other.group != role.group);
+        others.map(|other| (other.full_name(), last_file(other))).collect()
     }
 
     fn checked_role(&self, key: &RoleKey) -> Result<&Role, RoleLookup> {
@@ -111,6 +115,10 @@ impl RoleSet {
         let suggestion = did_you_mean::closest_word(name, names).map(str::to_owned);
         RoleLookup::Unknown { name: name.to_owned(), suggestion, known_names: known }
     }
+}
+
+fn last_file(role: &Role) -> String {
+    role.places.last().map_or_else(String::new, |place| place.file.clone())
 }
 
 impl RoleLookup {

@@ -22,7 +22,6 @@ pub mod steering;
 mod task;
 mod verbosity;
 
-pub use arguments::parse_changes;
 pub use cmd::{SHELL_WORDS, ShellLine};
 pub use command::{SlashAction, SlashArgument, SlashCommand};
 pub use task::TASK_WORDS;

@@ -11,6 +11,7 @@ mod declared_keys;
 mod document_ids;
 mod edges;
 mod event_words;
+mod finding_codes;
 mod layers;
 mod lexer;
 mod manners;
@@ -103,6 +104,7 @@ fn pages_and_texts_are_in_order() {
     let codes = document_ids::diagnostic_codes(&texts);
     assert!(codes.len() > 30, "the guard found only {} codes of diagnostics", codes.len());
     found.extend(document_ids::check_document_ids(&texts, &codes));
+    found.extend(finding_codes::check_finding_codes(&texts));
     found.extend(page_paths::check_page_paths(&texts, &source::paths(root), ELSEWHERE));
     let (commands, table) = (command_files::command_paths(), command_files::COMMAND_FILES);
     found.extend(command_files::check_commands(&commands, table, &texts));

@@ -3,6 +3,7 @@
 
 mod agents;
 mod budgets;
+mod checked_calls;
 mod decisions;
 mod errors;
 mod kept;
@@ -35,7 +36,7 @@ use synthdev::domain::script::{
     ScriptError, ScriptErrorKind, ScriptForm, ScriptKind, ScriptOutcome, WorkflowScript,
 };
 use synthdev::domain::source_location::SourceLocation;
-use synthdev::domain::tool::ToolOutcome;
+use synthdev::domain::tool::{ToolInvocation, ToolOutcome};
 use synthdev::domain::workflow::{
     AgentFunction, CatchRule, RecoveryPolicy, RetryBackoff, RetryRule, SnapshotPolicy, StateBody, StateSpec,
     Transition, ValueSource, Workflow, WorkflowProgram,
@@ -128,8 +129,10 @@ impl Play {
                 self.raised.push((scope, what, hard));
             }
         }
+        let mut checked = Vec::new();
         for effect in output.effects {
             match effect {
+                Effect::CheckTool { call, invocation, .. } => checked.push((call, refusal_of(&invocation))),
                 Effect::SetTimer { call, delay_ms, .. } => {
                     self.timers.push((self.clock + i64::try_from(delay_ms).unwrap(), call));
                 }
@@ -146,6 +149,9 @@ impl Play {
                 }
                 effect => self.pending.push(effect),
             }
+        }
+        for (call, refusal) in checked {
+            self.feed_input(Input::ToolChecked { call, refusal });
         }
     }
 
@@ -323,10 +329,17 @@ fn line(event: &RunEvent) -> Option<String> {
     })
 }
 
+/// A call whose arguments say that they are wrong is refused.
+fn refusal_of(invocation: &ToolInvocation) -> Option<Box<ToolOutcome>> {
+    let content = invocation.arguments["wrong"].as_str()?.to_owned();
+    Some(Box::new(ToolOutcome { summary: content.clone(), content, ..ToolOutcome::default() }))
+}
+
 fn effect_call(effect: &Effect) -> Option<CallId> {
     match effect {
         Effect::Evaluate { call, .. }
         | Effect::CallModel { call, .. }
+        | Effect::CheckTool { call, .. }
         | Effect::AskApproval { call, .. }
         | Effect::RunTool { call, .. }
         | Effect::AskPerson { call, .. }

@@ -300,7 +300,10 @@ impl Weather {
                 Effect::AskPerson { .. } => {
                     assert!(self.user_present || self.is_chat(), "nobody is there")
                 }
-                Effect::Evaluate { .. } | Effect::AskApproval { .. } | Effect::SetTimer { .. } => {}
+                Effect::Evaluate { .. }
+                | Effect::CheckTool { .. }
+                | Effect::AskApproval { .. }
+                | Effect::SetTimer { .. } => {}
             }
             self.pending.push(effect);
         }

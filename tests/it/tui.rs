@@ -57,9 +57,10 @@ use synthdev::engine::input::UserAnswer;
 use synthdev::engine::steering::SteeringAction;
 use synthdev::runtime::command::RunCommand;
 use synthdev::service::session::{
-    ActionPreview, DefinitionRequest, DefinitionResponse, LookupRequest, PendingStart, ProjectRequest,
-    ProjectResponse, RoleLine, RunFilter, RunListPurpose, RunRequest, RunResponse, SessionRequest,
-    SnapshotOperation, StartPreparation, StartRequest, StartResponse, StatusFacts, WorkflowLine,
+    ActionPreview, ChosenRole, DefinitionRequest, DefinitionResponse, LookupRequest, PendingStart,
+    ProjectRequest, ProjectResponse, RoleLine, RunFilter, RunListPurpose, RunRequest, RunResponse,
+    SessionRequest, SnapshotOperation, StartPreparation, StartRequest, StartResponse, StatusFacts,
+    WorkflowLine,
 };
 use synthdev::tui::display::DisplayRequest;
 use synthdev::tui::history_browser::HistoryRequest;
@@ -847,6 +848,7 @@ fn a_dialog_goes_when_it_is_answered_elsewhere_or_its_run_ends() {
         .run_event(
             "r1",
             RunEvent::ApprovalAnswered {
+                arguments: serde_json::Value::Null,
                 call: CallId(9),
                 tool: "execute_terminal".into(),
                 decision: ApprovalDecision::Allow,
@@ -1201,19 +1203,22 @@ fn a_stopped_answer_is_marked() {
 fn roles_change_model_and_conversation() {
     let mut desk = TuiHarness::new();
     desk.start_chat().run_event("c1", user_question(3, UserQuestion::Message));
-    desk.send_message(UiMessage::answered(DefinitionResponse::Role {
-        requested_name: "reviewer".into(),
-        roles: role_lines(),
-    }));
+    let [_, reviewer, painter] = role_lines().try_into().unwrap();
+    let chosen =
+        |line, namesakes| UiMessage::answered(DefinitionResponse::Role(Ok(ChosenRole { line, namesakes })));
+    desk.send_message(chosen(reviewer, Vec::new()));
     assert_eq!(desk.take_commands(), [UiCommand::Send(RunId::from("c1"), RunCommand::Leave)]);
     assert!(desk.draw_screen(80, 24).contains("role reviewer · m-smart · tools 3/12"));
     desk.line("look");
     assert_eq!(desk.take_commands(), [UiCommand::ask(StartRequest::Chat { role: "reviewer".into() })]);
-    desk.send_message(UiMessage::answered(DefinitionResponse::Role {
-        requested_name: "paintre".into(),
-        roles: role_lines(),
-    }));
-    assert!(desk.draw_screen(80, 24).contains("no role paintre"));
+    desk.send_message(UiMessage::answered(DefinitionResponse::Role(
+        Err("there is no role `paintre`".into()),
+    )));
+    assert!(desk.draw_screen(80, 24).contains("there is no role `paintre`"));
+    desk.send_message(chosen(painter, vec![("art.painter".into(), "~/roles/art.json".into())]));
+    let screen = desk.draw_screen(120, 24);
+    let told = ["painter (built-in) is chosen; others of this name: /role art.painter", "(~/roles/art.json)"];
+    assert!(told.iter().all(|part| screen.contains(part)), "{screen}");
 }
 
 #[test]

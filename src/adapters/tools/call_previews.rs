@@ -1,17 +1,23 @@
-//! What a call would do, as approvals show it: one arm for each tool that has a preview.
+//! What a call would do, as approvals show it, and what it would answer without doing anything: its arguments do not fit,
+//! or the change that it plans cannot be made. One arm for each tool that has a preview or a check of its own.
 //!
-//! Owns which tool shows what; each tool makes its own preview. Refuses to run anything.
+//! Each tool makes its own preview, and answers the same where it runs. Refuses to run anything.
+
+use std::time::Duration;
 
 use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
 
 use super::mcp_call::McpCallArguments;
+use super::shell::ShellArguments;
+use super::tool_answer::ToolAnswer;
 use super::tool_context::ToolContext;
 use super::{
     ProjectTools, apply_patch, edit_file, execute_terminal, http_request, mcp_call, own_tool, send_input,
     shell, web_fetch, write_file,
 };
 use synthdev_domain::command_preview::command_preview;
-use synthdev_domain::tool::{ToolInvocation, ToolPreview};
+use synthdev_domain::tool::{ToolInvocation, ToolOutcome, ToolPreview};
 
 impl ProjectTools {
     /// `None`: the tool needs no preview.
@@ -97,6 +103,80 @@ impl ProjectTools {
     }
 }
 
+impl ProjectTools {
+    pub(super) async fn failed_check(&self, invocation: &ToolInvocation) -> Option<ToolOutcome> {
+        let problem = self.call_problem(invocation).await?;
+        Some(ToolAnswer::failure(problem).into_outcome(&invocation.tool, Duration::ZERO, self.project.cap))
+    }
+
+    async fn call_problem(&self, invocation: &ToolInvocation) -> Option<String> {
+        match invocation.tool.as_str() {
+            write_file::NAME => {
+                let plan =
+                    |project: &ToolContext, call| write_file::predict_effect(project, &call).map(|_| ());
+                self.planned_problem(invocation, plan).await
+            }
+            edit_file::NAME => {
+                let plan =
+                    |project: &ToolContext, call| edit_file::predict_effect(project, &call).map(|_| ());
+                self.planned_problem(invocation, plan).await
+            }
+            apply_patch::NAME => {
+                let plan =
+                    |project: &ToolContext, call| apply_patch::predict_effect(project, &call).map(|_| ());
+                self.planned_problem(invocation, plan).await
+            }
+            execute_terminal::NAME => self.judged_problem(invocation, execute_terminal::call_problem),
+            send_input::NAME => self.judged_problem(invocation, |project, call| {
+                send_input::call_problem(project, invocation, call)
+            }),
+            shell::NAME => self.read_arguments::<ShellArguments>(invocation).err(),
+            mcp_call::NAME => self.read_arguments::<McpCallArguments>(invocation).err(),
+            other => match self.project.own_tools.get(other) {
+                Some(tool) => own_tool::call_problem(tool, &invocation.arguments),
+                None => match self.servers.find_tool(other) {
+                    Some((_, spec)) => server_call_problem(&spec.parameters, &invocation.arguments),
+                    // one that does not exist is told so where it runs
+                    None if self.has_schema(other) => self.read_arguments::<Value>(invocation).err(),
+                    None => None,
+                },
+            },
+        }
+    }
+
+    fn judged_problem<T: DeserializeOwned>(
+        &self,
+        invocation: &ToolInvocation,
+        problem: impl FnOnce(&ToolContext, &T) -> Option<String>,
+    ) -> Option<String> {
+        match self.read_arguments(invocation) {
+            Ok(arguments) => problem(&self.project, &arguments),
+            Err(wrong) => Some(wrong),
+        }
+    }
+
+    /// Files are read, so this never runs on the async workers.
+    async fn planned_problem<T: DeserializeOwned + Send + 'static>(
+        &self,
+        invocation: &ToolInvocation,
+        plan: impl FnOnce(&ToolContext, T) -> Result<(), String> + Send + 'static,
+    ) -> Option<String> {
+        match self.read_arguments(invocation) {
+            Ok(arguments) => self.run_blocking(move |project| plan(project, arguments).err()).await.flatten(),
+            Err(problem) => Some(problem),
+        }
+    }
+}
+
 fn cannot_apply(problem: &str) -> ToolPreview {
     ToolPreview::Text { text: format!("This call would fail: {problem}") }
+}
+
+/// What does not fit the schema that a server has listed, if it is one. A null counts as absent, as for our own tools:
+/// strict providers send it.
+fn server_call_problem(schema: &Value, arguments: &Value) -> Option<String> {
+    let validator = jsonschema::validator_for(schema).ok()?;
+    let given = arguments.as_object()?.iter().filter(|(_, value)| !value.is_null());
+    let given: Map<String, Value> = given.map(|(name, value)| (name.clone(), value.clone())).collect();
+    own_tool::check_schema(&validator, &Value::Object(given)).err()
 }

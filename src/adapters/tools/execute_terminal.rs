@@ -80,6 +80,14 @@ pub(super) fn command_refusal(
     }
 }
 
+/// Why the command cannot be started.
+pub(super) fn call_problem(project: &ToolContext, arguments: &ExecuteTerminalArguments) -> Option<String> {
+    if arguments.command.contains('\0') {
+        return Some("`command` must not contain NUL".to_owned());
+    }
+    resolve_directory(project, working_directory(arguments), "directory").err()
+}
+
 fn working_directory(arguments: &ExecuteTerminalArguments) -> &str {
     arguments.directory.as_deref().unwrap_or(".")
 }

@@ -115,10 +115,22 @@ pub(super) async fn run_tool(
     answer_for_process(ended, limit)
 }
 
+/// Why the call is refused before its command is started.
+pub(super) fn call_problem(confined: &ConfinedTool, arguments: &Value) -> Option<String> {
+    let tool = confined.definition();
+    check_arguments(tool, arguments).and_then(|()| command_line(tool, arguments)).err()
+}
+
 /// All that does not fit the tool's schema.
 fn check_arguments(tool: &OwnTool, arguments: &Value) -> Result<(), String> {
     let validator = jsonschema::validator_for(&tool.spec.parameters)
         .map_err(|error| format!("the `parameters` of {} are no JSON Schema: {error}", tool.file))?;
+    check_schema(&validator, arguments)
+}
+
+/// # Errors
+/// All that does not fit, in one line.
+pub(super) fn check_schema(validator: &jsonschema::Validator, arguments: &Value) -> Result<(), String> {
     let problems: Vec<String> = validator
         .iter_errors(arguments)
         .map(|error| match error.instance_path().to_string() {

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use thiserror::Error;
 
-use crate::hidden_recording::HiddenRecording;
+use crate::hidden_recording::{HiddenRecording, is_unfinished_recording};
 use crate::open_beneath::{
     AnchoredPath, DirectoryHandle, make_parent, open_directory, open_parent, open_unfollowed, remove_made,
 };
@@ -54,7 +54,11 @@ impl HiddenPaths {
 
     fn is_recording(&self, absolute: &Path) -> bool {
         let relative = || absolute.strip_prefix(&self.root).ok();
-        self.recording.as_ref().is_some_and(|recording| relative().is_some_and(|path| recording.covers(path)))
+        is_unfinished_recording(absolute)
+            || self
+                .recording
+                .as_ref()
+                .is_some_and(|recording| relative().is_some_and(|path| recording.covers(path)))
     }
 }
 

@@ -60,6 +60,15 @@ pub(super) fn refusal(
     project.command_refusal(CommandText::Line(&arguments.input), project.path_guard.root(), network)
 }
 
+/// Why nothing can be sent.
+pub(super) fn call_problem(
+    project: &ToolContext,
+    call: &ToolInvocation,
+    arguments: &SendInputArguments,
+) -> Option<String> {
+    project.background_commands.find(call.run.as_ref(), &arguments.id).err()
+}
+
 /// The input, with the command that reads it.
 pub(super) fn preview_call(
     project: &ToolContext,

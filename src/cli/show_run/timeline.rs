@@ -1,27 +1,19 @@
 //! A past run line by line, its steps numbered as `runs steps` numbers them.
 
-use std::collections::BTreeMap;
-
 use crate::event_lines::event_line;
 use crate::output::first_line;
-use synthdev_domain::ids::{CallId, Timestamp};
+use synthdev_domain::ids::Timestamp;
 use synthdev_service::event_description::{EventKind, describe_event};
 use synthdev_service::run_events::RunEvent;
 use synthdev_service::run_steering::{UserAnswer, UserQuestion};
 
-pub(super) struct TimelineFormatter<'a> {
-    answers: &'a BTreeMap<CallId, UserAnswer>,
-    /// What a "stop" means, by its question, where it answers nothing.
-    unanswered: BTreeMap<CallId, &'static str>,
+#[derive(Default)]
+pub(super) struct TimelineFormatter {
     is_chat: bool,
     steps: u32,
 }
 
-impl<'a> TimelineFormatter<'a> {
-    pub(super) fn new(answers: &'a BTreeMap<CallId, UserAnswer>) -> Self {
-        Self { answers, unanswered: BTreeMap::new(), is_chat: false, steps: 0 }
-    }
-
+impl TimelineFormatter {
     /// None for what only a machine wants.
     pub(super) fn lines(&mut self, at: Timestamp, event: &RunEvent) -> Vec<String> {
         let mut words = describe_event(at, event);
@@ -42,39 +34,20 @@ impl<'a> TimelineFormatter<'a> {
         };
         match event {
             RunEvent::RunStarted { chat, .. } => self.is_chat = *chat,
-            RunEvent::PersonAsked { call, question } => {
-                self.unanswered.extend(meaning_of_stop(question, self.is_chat).map(|words| (*call, words)));
-            }
-            RunEvent::PersonAnswered { call } => {
-                (words.title, words.detail) = match (self.answers.get(call), self.unanswered.get(call)) {
-                    (Some(UserAnswer::Stop), Some(told)) => ((*told).to_owned(), "".into()),
-                    (Some(answer), _) => ("answered".to_owned(), answer_text(answer).into()),
-                    (None, _) => (words.title, words.detail),
-                };
+            RunEvent::PersonAnswered { question: Some(question), answer: Some(answer), .. }
+                if self.is_chat && **answer == UserAnswer::Stop =>
+            {
+                // a conversation does not stand: nothing is left for later
+                if matches!(**question, UserQuestion::Pause { .. }) {
+                    (words.title, words.detail) =
+                        ("not answered: the agent's turn ended".to_owned(), "".into());
+                } else {
+                    words.detail = "stop".into();
+                }
             }
             _ => {}
         }
         let notes = words.notes.iter().map(|note| format!("  {}", first_line(note, 160)));
         std::iter::once(format!("{inset}{}", event_line(&words))).chain(notes).collect()
-    }
-}
-
-/// `None`: it is an answer.
-fn meaning_of_stop(question: &UserQuestion, is_chat: bool) -> Option<&'static str> {
-    match question {
-        UserQuestion::Message | UserQuestion::NoSnapshot { .. } => None,
-        UserQuestion::Pause { .. } if is_chat => Some("not answered: the agent's turn ended"),
-        _ if is_chat => None,
-        _ => Some("left for later: nothing was answered"),
-    }
-}
-
-fn answer_text(answer: &UserAnswer) -> String {
-    match answer {
-        UserAnswer::Text { text } => text.clone(),
-        UserAnswer::Value { value } => value.to_string(),
-        UserAnswer::Continue => "go on".to_owned(),
-        UserAnswer::Stop => "stop".to_owned(),
-        UserAnswer::Unfit { detail } => detail.clone(),
     }
 }

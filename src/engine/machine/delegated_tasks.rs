@@ -236,6 +236,7 @@ impl Machine {
             | WaitState::Script(_)
             | WaitState::Values(_)
             | WaitState::Choice(_)
+            | WaitState::ToolCheck(_)
             | WaitState::Approval(_)
             | WaitState::Person(..)
             | WaitState::Held

@@ -121,6 +121,7 @@ impl Machine {
             | WaitState::Values(_)
             | WaitState::Choice(_)
             | WaitState::Model(_)
+            | WaitState::ToolCheck(_)
             | WaitState::Approval(_)
             | WaitState::Tool(_)
             | WaitState::Person(..)

@@ -34,6 +34,7 @@ impl Machine {
             WaitState::Choice(_) => self.after_choice(outcome.chosen, outcome.tried),
             WaitState::New
             | WaitState::Model(_)
+            | WaitState::ToolCheck(_)
             | WaitState::Approval(_)
             | WaitState::Tool(_)
             | WaitState::Person(..)

@@ -7,6 +7,7 @@
 use serde_json::Value;
 
 use super::{CallId, Effect, Machine, NextHandler, PendingQuestion, RunEvent, WaitState};
+use crate::input::UserAnswer;
 use crate::steering::{Breakpoint, SteeringAction};
 use synthdev_domain::run_error::RunError;
 
@@ -62,7 +63,11 @@ impl Machine {
                     self.core.push_effect(Effect::Abort { call });
                     self.core.branches.current.was_shown = false;
                 }
-                self.core.emit_event(RunEvent::PersonAnswered { call });
+                self.core.emit_event(RunEvent::PersonAnswered {
+                    call,
+                    question: self.core.branches.current.question.clone().map(Box::new),
+                    answer: Some(Box::new(UserAnswer::Continue)),
+                });
                 let next = self.continue_from_breakpoint();
                 self.advance(next);
             }

@@ -118,6 +118,7 @@ impl Machine {
             | WaitState::Values(_)
             | WaitState::Choice(_)
             | WaitState::Model(_)
+            | WaitState::ToolCheck(_)
             | WaitState::Tool(_)
             | WaitState::ToolHeld
             | WaitState::Held

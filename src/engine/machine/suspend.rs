@@ -148,6 +148,7 @@ impl Machine {
             | WaitState::Script(_)
             | WaitState::Values(_)
             | WaitState::Choice(_)
+            | WaitState::ToolCheck(_)
             | WaitState::Ending
             | WaitState::Over => false,
         };

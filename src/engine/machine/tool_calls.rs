@@ -113,8 +113,32 @@ impl Machine {
         self.settle_tool(outcome)
     }
 
-    /// Without a user, and if the workflow handles `tool.denied`, the state fails with it at once.
+    /// The approval policy asks about this call. It is checked first: the user is not asked about one that its tool refuses.
     pub(super) fn ask_approval(&mut self, invocation: ToolInvocation, risk: ToolRisk) -> NextHandler {
+        // the team's own tools have no arguments that only the world can judge
+        if !self.core.spec.checks_calls() || self.answers_itself(&invocation.tool) {
+            return self.ask_user_approval(invocation, risk);
+        }
+        let call = self.core.next_call();
+        self.core.branches.current.phase = WaitState::ToolCheck(call);
+        self.core.push_effect(Effect::CheckTool { call, invocation, risk });
+        NextHandler::Wait
+    }
+
+    /// The refusal is the answer to the call, as if it had run and failed.
+    pub(super) fn on_tool_checked(&mut self, call: CallId, refusal: Option<Box<ToolOutcome>>) -> NextHandler {
+        if self.core.branches.current.phase != WaitState::ToolCheck(call) {
+            return NextHandler::Wait;
+        }
+        let Some((invocation, risk)) = self.core.current_invocation() else { return NextHandler::Wait };
+        let Some(outcome) = refusal else { return self.ask_user_approval(invocation, risk) };
+        let ToolInvocation { agent, tool, .. } = invocation;
+        self.core.emit_event(RunEvent::ToolRefused { agent, tool, reason: outcome.summary.clone() });
+        self.settle_tool(*outcome).unwrap_or_else(|| self.next_tool())
+    }
+
+    /// Without a user, and if the workflow handles `tool.denied`, the state fails with it at once.
+    pub(super) fn ask_user_approval(&mut self, invocation: ToolInvocation, risk: ToolRisk) -> NextHandler {
         if !self.core.user_present && self.is_dealt_with("tool.denied") {
             return self.not_approved(&invocation);
         }
@@ -223,6 +247,7 @@ impl Machine {
             call,
             tool: tool.clone(),
             decision: decision.clone(),
+            arguments: invocation.arguments.clone(),
         });
         match decision {
             ApprovalDecision::Allow => self.run_tool(invocation, risk),

@@ -81,7 +81,7 @@ impl Machine {
             if !shown {
                 return;
             }
-            self.core.emit_event(RunEvent::PersonAnswered { call });
+            self.core.emit_event(RunEvent::question_withdrawn(call));
         }
         self.core.push_effect(Effect::Abort { call });
     }

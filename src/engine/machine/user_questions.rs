@@ -19,7 +19,11 @@ impl Machine {
         if asked_call != call {
             return NextHandler::Wait;
         }
-        self.core.emit_event(RunEvent::PersonAnswered { call });
+        self.core.emit_event(RunEvent::PersonAnswered {
+            call,
+            question: self.core.branches.current.question.clone().map(Box::new),
+            answer: Some(Box::new(answer.clone())),
+        });
         self.core.branches.current.was_shown = false;
         if answer == UserAnswer::Stop {
             return self.on_stopped(asked);

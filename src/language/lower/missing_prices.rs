@@ -1,4 +1,4 @@
-//! A budget in dollars that cannot count an agent's calls, because no price is known for its model (W11).
+//! A budget in dollars that cannot count an agent's calls, because no price is known for its model (W14).
 
 use std::collections::HashSet;
 
@@ -26,7 +26,7 @@ pub(super) fn check_missing_prices(
                 choice.model, agent.id.value
             );
             let hint = "add its \"prices\" to models.json, or set a budget of tokens";
-            findings.add_warning("W11", agent.role.span.clone(), message, Some(hint.to_owned()));
+            findings.add_warning("W14", agent.role.span.clone(), message, Some(hint.to_owned()));
         }
     }
 }

@@ -90,13 +90,11 @@ fn input_values(
     declared: &[WorkflowParameter],
     given: &Map<String, Value>,
 ) -> Result<Map<String, Value>, McpCallError> {
-    let absent = |input: &&WorkflowParameter| given.get(&input.name).is_none_or(Value::is_null);
-    let required = declared.iter().filter(|input| input.required);
-    let missing: Vec<&str> = required.filter(absent).map(|input| input.name.as_str()).collect();
-    if !missing.is_empty() {
-        return Err(missing_arguments(&missing));
-    }
     inputs::from_values(declared, given).map_err(|error| {
+        if error.is_missing() {
+            let missing: Vec<&str> = error.missing.iter().map(String::as_str).collect();
+            return missing_arguments(&missing);
+        }
         let data = json!({"type": "wrong_argument", "argument": shorten_text(&error.parameter)});
         invalid_request_error(format!("{}; {}", error.message, error.hint), data)
     })

@@ -136,7 +136,7 @@ impl DefinitionEditService {
     }
 }
 
-fn kind_word(what: EditFileKind) -> &'static str {
+pub(super) fn kind_word(what: EditFileKind) -> &'static str {
     match what {
         EditFileKind::Workflow => "workflow",
         EditFileKind::Role => "role",

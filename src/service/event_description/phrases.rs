@@ -12,7 +12,9 @@ use synthdev_domain::number_format::{format_count, format_dollars, format_durati
 use synthdev_domain::run_error::RunError;
 use synthdev_domain::snapshot::SkippedPath;
 use synthdev_domain::tool::ASKED_BY;
+use synthdev_domain::workflow::PauseKind;
 use synthdev_engine::effect::UserQuestion;
+use synthdev_engine::input::UserAnswer;
 use synthdev_engine::steering::Breakpoint;
 
 /// The first characters of an id or a hash.
@@ -149,6 +151,44 @@ pub(super) fn question_phrase(question: &UserQuestion) -> (String, Cow<'_, str>)
             (format!("try{place} again?"), error_text(failure).into())
         }
         UserQuestion::Uncertain { tool, reason, .. } => (format!("did {tool} take effect?"), reason.into()),
+    }
+}
+
+/// What was asked, in one short line: `review asks: Is the plan good?`
+pub(super) fn short_question(question: &UserQuestion) -> String {
+    const CHARACTERS: usize = 80;
+    let (title, detail) = question_phrase(question);
+    let asked = match question {
+        UserQuestion::Pause { .. } if !detail.trim().is_empty() => format!("{title}: {}", detail.trim()),
+        _ => title,
+    };
+    let mut lines = asked.lines();
+    let first = lines.next().unwrap_or_default();
+    let short: String = first.chars().take(CHARACTERS).collect();
+    let is_cut = lines.next().is_some() || short.len() < first.len();
+    if is_cut { format!("{short} …") } else { short }
+}
+
+/// What was answered.
+pub(super) fn answer_phrase<'a>(question: Option<&UserQuestion>, answer: &'a UserAnswer) -> Cow<'a, str> {
+    match (answer, question) {
+        (UserAnswer::Text { text }, _) => text.into(),
+        (UserAnswer::Value { value }, Some(UserQuestion::Pause { kind: PauseKind::Approval, .. })) => {
+            match value {
+                Value::Bool(true) => "approved".into(),
+                Value::Bool(false) => "denied".into(),
+                other => value_text(other).into(),
+            }
+        }
+        (UserAnswer::Value { value }, _) => value_text(value).into(),
+        (UserAnswer::Continue, Some(UserQuestion::Failed { .. })) => "try again".into(),
+        (UserAnswer::Continue, Some(UserQuestion::Uncertain { .. })) => "repeat it".into(),
+        (UserAnswer::Continue, _) => "continue".into(),
+        (UserAnswer::Stop, Some(UserQuestion::Message | UserQuestion::NoSnapshot { .. }) | None) => {
+            "stop".into()
+        }
+        (UserAnswer::Stop, _) => "left for later".into(),
+        (UserAnswer::Unfit { detail }, _) => format!("no answer fits: {detail}").into(),
     }
 }
 

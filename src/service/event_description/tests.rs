@@ -35,6 +35,19 @@ fn question(fields: Value) -> Value {
     json!({"question": fields})
 }
 
+/// Null: the user lets the run continue.
+fn answered(question: Value, answer: Value) -> Value {
+    let answer = match answer {
+        Value::Null => json!({"answer": "continue"}),
+        value => json!({"answer": "value", "value": value}),
+    };
+    json!({"question": question, "answer": answer})
+}
+
+fn pause(kind: &str) -> Value {
+    json!({"question": "pause", "state": "code", "kind": kind, "message": "Which one?\nThere are two."})
+}
+
 fn spent() -> Value {
     json!([{"agent": "coder", "state": "code", "model": "m-1", "usage": usage(120), "cost_usd": null, "estimated": true}])
 }
@@ -305,12 +318,17 @@ fn rows() -> Vec<WordsRow> {
             Approval,
             "? coder wants to use edit without a sandbox: why",
         ),
-        ("approval_answered", json!({"decision": {"decision": "allow"}}), Answer, " edit allowed"),
+        (
+            "approval_answered",
+            json!({"decision": {"decision": "allow"}}),
+            Answer,
+            " edit allowed: path = a.rs",
+        ),
         (
             "approval_answered",
             json!({"decision": {"decision": "allow_tool"}}),
             Answer,
-            " edit allowed for the rest of this run",
+            " edit allowed for the rest of this run: path = a.rs",
         ),
         (
             "approval_answered",
@@ -396,7 +414,58 @@ fn rows() -> Vec<WordsRow> {
             Question,
             "? did edit take effect? cut off",
         ),
-        ("person_answered", json!({}), Answer, " question closed"),
+        ("person_answered", json!({}), Answer, " question withdrawn"),
+        (
+            "person_answered",
+            answered(json!({"question": "message"}), json!("hello")),
+            Answer,
+            " answered: hello",
+        ),
+        (
+            "person_answered",
+            answered(pause("choice"), json!("blue")),
+            Answer,
+            " answered (code asks: Which one? …): blue",
+        ),
+        (
+            "person_answered",
+            answered(pause("approval"), json!(true)),
+            Answer,
+            " answered (code asks: Which one? …): approved",
+        ),
+        (
+            "person_answered",
+            answered(pause("approval"), json!(false)),
+            Answer,
+            " answered (code asks: Which one? …): denied",
+        ),
+        (
+            "person_answered",
+            answered(pause("outputs"), json!({"a": 1})),
+            Answer,
+            " answered (code asks: Which one? …): {\"a\":1}",
+        ),
+        (
+            "person_answered",
+            answered(
+                json!({"question": "limit", "limit": "max_steps", "value": 4, "text": "it is"}),
+                Value::Null,
+            ),
+            Answer,
+            " answered (continue past max_steps?): continue",
+        ),
+        (
+            "person_answered",
+            answered(json!({"question": "failed", "failure": failure}), Value::Null),
+            Answer,
+            " answered (try code again?): try again",
+        ),
+        (
+            "person_answered",
+            json!({"question": pause("choice"), "answer": {"answer": "stop"}}),
+            Answer,
+            " answered (code asks: Which one? …): left for later",
+        ),
     ]
 }
 

@@ -14,7 +14,7 @@ pub enum DefinitionRequest {
     ChooseWorkflow(String),
     /// Of a group.
     Roles(String),
-    /// `/role NAME`: all roles, to find it or suggest one.
+    /// `/role NAME`.
     Role(String),
     /// The tools that a role may use.
     Tools(String),
@@ -37,10 +37,8 @@ pub enum DefinitionResponse {
         group: String,
         roles: Vec<RoleLine>,
     },
-    Role {
-        requested_name: String,
-        roles: Vec<RoleLine>,
-    },
+    /// Or why none is chosen, and what to write instead.
+    Role(Result<ChosenRole, String>),
     Tools {
         role: String,
         tools: Vec<ToolLine>,
@@ -78,6 +76,14 @@ pub struct RoleLine {
     pub tools: usize,
     pub description: String,
     pub layer: ConfigLayer,
+}
+
+/// The role that a name means.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ChosenRole {
+    pub line: RoleLine,
+    /// Others of the same plain name: full name and file.
+    pub namesakes: Vec<(String, String)>,
 }
 
 /// A line of `/tools`.

@@ -6,56 +6,43 @@ use super::align_table;
 use crate::run_view::RunView;
 use crate::text::{format_count, format_dollars, format_thousands, one_line};
 use synthdev_domain::cost::{BilledTokens, CostLedger, TokenPrice, TokenUsage};
-use synthdev_domain::cost_breakdown::{CostGrouping, GroupedCost, group_costs, total_cost};
-use synthdev_domain::model::is_same_model;
+use synthdev_domain::cost_breakdown::GroupedCost;
+use synthdev_service::session_costs::{PricedModelCost, SessionCostReport, session_costs};
 
-/// The session, each run that spent something in it, and what was asked beside them.
 pub fn cost_report(
     session: &CostLedger,
     runs: &[RunView],
     beside: &CostLedger,
     prices: &[(String, Option<TokenPrice>)],
 ) -> String {
-    if session.entries.is_empty() {
-        return "no model was called yet".to_owned();
+    let runs = runs.iter().map(|run| (format!("{} {}", run.workflow, run.id), &run.session_costs));
+    match session_costs(session, runs, beside, prices) {
+        Some(report) => report_text(&report),
+        None => "no model was called yet".to_owned(),
     }
+}
+
+fn report_text(SessionCostReport { models, groups, runs, whole }: &SessionCostReport) -> String {
     let mut text = String::new();
-    for sum in group_costs(session.entries.iter(), CostGrouping::Model) {
+    for PricedModelCost { sum, price } in models {
         let calls = format_count(sum.calls, "call");
-        let _ = writeln!(text, "{}: {} · {calls}", one_line(&sum.name), money_text(&sum));
-        let price = current_price(prices, &sum.name);
-        text.push_str(&token_parts(&sum.usage, price));
+        let _ = writeln!(text, "{}: {} · {calls}", one_line(&sum.name), money_text(sum));
+        text.push_str(&token_parts(&sum.usage, *price));
     }
-    for by in [CostGrouping::Role, CostGrouping::Agent, CostGrouping::State] {
-        let _ = write!(text, "\nby {}\n{}", by.as_str(), cost_rows(&group_costs(session.entries.iter(), by)));
+    for (by, sums) in groups {
+        let _ = write!(text, "\nby {}\n{}", by.as_str(), cost_rows(sums));
     }
-    let beside = Some(beside).filter(|beside| !beside.entries.is_empty());
-    let spent: Vec<GroupedCost> = runs
-        .iter()
-        .filter(|run| !run.session_costs.entries.is_empty())
-        .map(|run| GroupedCost {
-            name: format!("{} {}", run.workflow, run.id),
-            ..total_cost(run.session_costs.entries.iter())
-        })
-        .chain(beside.map(|beside| GroupedCost {
-            name: "beside the runs".to_owned(),
-            ..total_cost(beside.entries.iter())
-        }))
-        .collect();
-    let _ = write!(text, "\nby run\n{}", cost_rows(&spent));
-    let whole = total_cost(session.entries.iter());
+    let _ = write!(text, "\nby run\n{}", cost_rows(runs));
     let tokens = format_thousands(whole.usage.total());
-    let _ = write!(text, "\nsession: {tokens} tokens · {}", money_text(&whole));
+    let _ = write!(text, "\nsession: {tokens} tokens · {}", money_text(whole));
     if whole.estimated > 0 {
         let calls = format_count(whole.estimated, "call");
         let _ = write!(text, "\n~ {calls} estimated: the server did not report the full usage");
     }
-    for unknown in
-        group_costs(session.entries.iter(), CostGrouping::Model).iter().filter(|sum| sum.unpriced_calls > 0)
-    {
-        let name = one_line(&unknown.name);
-        if current_price(prices, &unknown.name).is_some() {
-            let calls = format_count(unknown.unpriced_calls, "call");
+    for PricedModelCost { sum, price } in models.iter().filter(|model| model.sum.unpriced_calls > 0) {
+        let name = one_line(&sum.name);
+        if price.is_some() {
+            let calls = format_count(sum.unpriced_calls, "call");
             let _ =
                 write!(text, "\n→ {calls} of {name} not counted in dollars: its price was not known then");
             continue;
@@ -63,13 +50,6 @@ pub fn cost_report(
         let _ = write!(text, "\n→ no price is known for {name}: add it to models.json to see dollars");
     }
     text
-}
-
-/// What a model costs now, whichever way its name is written.
-fn current_price(prices: &[(String, Option<TokenPrice>)], model: &str) -> Option<TokenPrice> {
-    let exact = prices.iter().find(|(name, _)| name == model);
-    let found = exact.or_else(|| prices.iter().find(|(name, _)| is_same_model(model, name)));
-    found.and_then(|(_, price)| *price)
 }
 
 fn cost_rows(sums: &[GroupedCost]) -> String {

@@ -54,7 +54,7 @@ impl RunTimes {
                 self.waiting_since.get_or_insert(at);
             }
             RunEvent::ApprovalAnswered { call, .. }
-            | RunEvent::PersonAnswered { call }
+            | RunEvent::PersonAnswered { call, .. }
             | RunEvent::ToolFinished { call, .. } => {
                 self.open_questions.remove(call);
                 if self.open_questions.is_empty() {
@@ -185,7 +185,7 @@ mod tests {
             tool: "shell".into(),
             arguments: serde_json::Value::Null,
         };
-        let answered = |call: u64| RunEvent::PersonAnswered { call: CallId(call) };
+        let answered = |call: u64| RunEvent::question_withdrawn(CallId(call));
         let entered =
             || RunEvent::StateEntered { state: "code".into(), visit: 1, agent: None, context: None, step: 1 };
         let resumed_event =

@@ -198,7 +198,7 @@ impl RunTimeline {
             RunEvent::ContextSummarized { call, usage, cost_usd, .. } => {
                 (call, RowEnd::answered(usage, *cost_usd))
             }
-            RunEvent::ApprovalAnswered { call, .. } | RunEvent::PersonAnswered { call } => {
+            RunEvent::ApprovalAnswered { call, .. } | RunEvent::PersonAnswered { call, .. } => {
                 self.end_row(at, &TimelineKey::ToolQuestion(*call), RowEnd::default());
                 (call, RowEnd::default())
             }

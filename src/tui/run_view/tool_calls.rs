@@ -88,7 +88,7 @@ impl ToolCallLog {
                 self.push(*call, at, agent, tool, arguments, ToolCallStatus::Asked);
             }
             RunEvent::ApprovalAnswered { call, decision, .. } => self.on_answered(*call, decision),
-            RunEvent::PersonAnswered { call } => {
+            RunEvent::PersonAnswered { call, .. } => {
                 // withdrawn: the run does not need the answer
                 self.change_call(*call, |call| {
                     if call.status == ToolCallStatus::Asked {

@@ -1,6 +1,5 @@
-//! The run, the step and the changes that `/rewind` and `/fork` name.
+//! The run and the step that `/rewind` and `/fork` name.
 
-use serde_json::Value;
 use synthdev_service::session::LookupPage;
 
 /// The target of a rewind; without a step the steps are listed.
@@ -72,41 +71,6 @@ pub fn parse_export(text: &str) -> LookupPage {
     LookupPage::Export { run: file(first), file: file(rest.trim()) }
 }
 
-/// `name=value …`: a value is JSON, or a plain word. Names are those of `common_data`, with dots below them.
-///
-/// # Errors
-/// A pair without `=`, an empty name, JSON that breaks off.
-pub fn parse_changes(text: &str) -> Result<Vec<(Vec<String>, Value)>, String> {
-    let mut left = text.trim();
-    let mut set = Vec::new();
-    while !left.is_empty() {
-        let (name, after) = left
-            .split_once('=')
-            .filter(|(name, _)| !name.contains(char::is_whitespace))
-            .ok_or_else(|| format!("`{left}`: write it as name=value"))?;
-        let path = name.strip_prefix("common_data.").unwrap_or(name);
-        let path: Vec<String> = path.split('.').map(str::to_owned).collect();
-        if path.iter().any(String::is_empty) {
-            return Err(format!("`{name}` is not a variable name"));
-        }
-        let (value, rest) = parse_value(after).map_err(|problem| format!("{name}: {problem}"))?;
-        set.push((path, value));
-        left = rest.trim_start();
-    }
-    Ok(set)
-}
-
-fn parse_value(text: &str) -> Result<(Value, &str), String> {
-    if text.starts_with(['{', '[', '"']) {
-        let mut values = serde_json::Deserializer::from_str(text).into_iter::<Value>();
-        let value = values.next().unwrap_or(Ok(Value::Null)).map_err(|error| format!("no JSON: {error}"))?;
-        return Ok((value, &text[values.byte_offset()..]));
-    }
-    let end = text.find(char::is_whitespace).unwrap_or(text.len());
-    let (plain, rest) = text.split_at(end);
-    Ok((serde_json::from_str(plain).unwrap_or_else(|_| Value::from(plain)), rest))
-}
-
 /// Numbers of steps begin at 1; a longer row of digits is an id.
 fn parse_step_number(word: &str) -> Result<Option<u32>, String> {
     match word.parse::<u32>() {
@@ -134,8 +98,6 @@ pub fn strip_quotes(text: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     #[test]
@@ -154,25 +116,5 @@ mod tests {
         check("123456789012 4", Ok((Some("123456789012"), Some(4), "")));
         check("0", Err("steps are counted from 1"));
         check("ab x", Err("`x` is not a step: steps are numbers from 1, and /why ab lists them"));
-    }
-
-    #[test]
-    fn changes_are_understood() {
-        let check = |text: &str, expected: Value| {
-            let found = parse_changes(text).unwrap();
-            let found: Vec<Value> = found.into_iter().map(|(path, value)| json!([path, value])).collect();
-            assert_eq!(Value::from(found), expected, "{text}");
-        };
-        check("", json!([]));
-        check("a=1 b=x", json!([[["a"], 1], [["b"], "x"]]));
-        check("common_data.a.b=true", json!([[["a", "b"], true]]));
-        check(
-            "a=\"two words\" b={\"c\": [1, 2]}  d=",
-            json!([[["a"], "two words"], [["b"], {"c": [1, 2]}], [["d"], ""]]),
-        );
-        check("url=a=b", json!([[["url"], "a=b"]]));
-        for bad in ["a", "x a=1", "=1", "a..b=1", "a={\"b\""] {
-            assert!(parse_changes(bad).is_err(), "{bad}");
-        }
     }
 }

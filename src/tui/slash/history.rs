@@ -4,6 +4,7 @@ use super::arguments::{self, split_word, strip_quotes};
 use super::command::{SlashAction, SlashArgument, SlashCommand};
 use super::simple_arguments::optional_name;
 use super::snapshots;
+use synthdev_service::data_assignments::parse_assignment_line;
 use synthdev_service::run_list::{RunListError, parse_status};
 use synthdev_service::session::TimeTravelRequest;
 
@@ -120,7 +121,7 @@ pub(super) const FORK: SlashCommand = SlashCommand {
     parse_arguments: |rest| {
         let place = arguments::parse_run_step(rest)?;
         let Some(step) = place.step else { return Ok(SlashAction::Steps(place.run)) };
-        let set = arguments::parse_changes(place.remainder)?;
+        let set = parse_assignment_line(place.remainder).map_err(|error| error.to_string())?;
         Ok(SlashAction::Travel(TimeTravelRequest::Fork { run: place.run, step, set }))
     },
 };

@@ -7,8 +7,7 @@ use crate::msg::UiCommand;
 use crate::report;
 use crate::transcript::item::{ItemTone, TranscriptItem};
 use synthdev_service::definition_check::UnknownWorkflow;
-use synthdev_service::definition_views::did_you_mean::closest_word;
-use synthdev_service::session::{DefinitionResponse, RoleLine, StartRequest, WorkflowLine};
+use synthdev_service::session::{ChosenRole, DefinitionResponse, RoleLine, StartRequest, WorkflowLine};
 
 pub(super) fn on_response(model: &mut UiModel, response: DefinitionResponse) -> Vec<UiCommand> {
     match response {
@@ -18,8 +17,9 @@ pub(super) fn on_response(model: &mut UiModel, response: DefinitionResponse) -> 
             return choose_workflow(model, requested_name, &workflows);
         }
         DefinitionResponse::Roles { group, roles } => list_roles(model, &group, &roles),
-        DefinitionResponse::Role { requested_name, roles } => {
-            return choose_role(model, &requested_name, &roles);
+        DefinitionResponse::Role(Ok(chosen)) => return choose_role(model, &chosen),
+        DefinitionResponse::Role(Err(reason)) => {
+            model.add_item(TranscriptItem::line(ItemTone::Bad, &reason));
         }
         DefinitionResponse::Tools { role, tools } => {
             model.show_answer(&format!("Tools of {role}"), &report::tool_list(&tools));
@@ -57,20 +57,19 @@ fn on_names_loaded(model: &mut UiModel, workflows: Vec<WorkflowLine>, roles: &[R
     completion::names_arrived(model);
 }
 
-fn choose_role(model: &mut UiModel, wanted: &str, roles: &[RoleLine]) -> Vec<UiCommand> {
-    let found = roles.iter().find(|role| report::role_name(role) == wanted || role.name == wanted);
-    let Some(role) = found else {
-        let names: Vec<String> = roles.iter().map(report::role_name).collect();
-        let tail = closest_word(wanted, names.iter().map(String::as_str))
-            .map_or_else(|| "/roles all lists them".to_owned(), |name| format!("did you mean {name}?"));
-        model.add_item(TranscriptItem::line(ItemTone::Bad, &format!("no role {wanted} — {tail}")));
-        return Vec::new();
-    };
+fn choose_role(model: &mut UiModel, ChosenRole { line: role, namesakes }: &ChosenRole) -> Vec<UiCommand> {
     model.facts.role = report::role_name(role);
     model.facts.model.clone_from(&role.model);
     model.facts.tools_available = role.tools;
     let text = report::start_line(&model.facts);
     model.add_item(TranscriptItem::note_item(&text));
+    if !namesakes.is_empty() {
+        let others: Vec<String> =
+            namesakes.iter().map(|(name, file)| format!("/role {name} ({file})")).collect();
+        let text =
+            format!("{} ({}) is chosen; others of this name: {}", role.name, role.layer, others.join(", "));
+        model.add_item(TranscriptItem::note_item(&text));
+    }
     busy::leave_chat(model)
 }
 

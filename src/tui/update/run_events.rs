@@ -279,7 +279,7 @@ fn show_change(
         }
         RunEvent::PersonAsked { call, question } => return on_question(model, run, call, &question),
         // The next event reports a refusal.
-        RunEvent::ApprovalAnswered { call, .. } | RunEvent::PersonAnswered { call } => {
+        RunEvent::ApprovalAnswered { call, .. } | RunEvent::PersonAnswered { call, .. } => {
             submit::on_question_answered(model, run, call);
             steering::on_breakpoint_left(model, run, call);
             model.dialogs.retain(|dialog| !dialog.matches_call(run, call));

@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use super::world::{World, talk_workflow};
+use super::world::{World, talk_workflow, workflow};
 use crate::support::model_server::{Behaviour, ModelServer, dead_url};
 
 /// An agent that looks at all files in every way, and changes one in between.
@@ -139,4 +139,44 @@ async fn no_snapshot_of_a_recorded_run_holds_the_recording() {
         assert!(paths.contains("keep.txt") && !paths.contains("jsonl"), "{way}: {paths}");
         std::fs::remove_file(world.project().join("new.txt")).unwrap();
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_part_that_a_recorded_run_has_left_is_hidden_where_the_run_goes_on_without_recording() {
+    let mut script = vec![Behaviour::text("One.")];
+    let reading = look_around("it.jsonl");
+    script.extend(reading.into_iter().take(3));
+    script.push(Behaviour::text("Seen."));
+    let server = ModelServer::start_server(script).await;
+    let say = |name: &str, input: &str, target: &str| {
+        json!({"name": name, "agent": "coder", "input": input, "action": {"function": "sendUserMessage"},
+            "transition": [{"target": target,
+                "before": "() => { this.common_data.result = this.getAgent('coder').getLastResponse(); }"}]})
+    };
+    let states = json!([
+        {"name": "start", "transition": [{"target": "say"}]},
+        say("say", "common_data.task", "ask"),
+        {"name": "ask", "type": "pause", "kind": "text", "message": {"text": "And?"}, "output": {"as": "answer"},
+            "transition": [{"target": "more"}]},
+        say("more", "common_data.answer", "stop"),
+        {"name": "stop", "input": "common_data.result"}]);
+    let mut world = World::repository();
+    world.write_user_file("workflows/talk.json", &workflow(&states).to_string());
+    world.write_file("keep.jsonl", "look around");
+    world.set_variable("SYNTHDEV_BASE_URL", &server.base_url);
+    world.set_variable("SYNTHDEV_BASE_MODEL", "m");
+    let run = ["run", "talk", "look around", "--yes", "--json", "--record", "it.jsonl"];
+    let report = world.run_program(&run).code(3).json();
+    let id = report["run_id"].as_str().unwrap();
+    let parts = || {
+        let names = std::fs::read_dir(world.project()).unwrap().map(|entry| entry.unwrap().file_name());
+        names.filter(|name| name.to_string_lossy().ends_with(".part")).count()
+    };
+    assert_eq!(parts(), 1);
+    let done =
+        world.run_program(&["resume", id, "--results", "look around", "--yes", "--json"]).code(0).json();
+    assert_eq!(done["output"], "Seen.", "{done}");
+    let asked = server.requests().last().unwrap().body.to_string();
+    assert!(asked.contains("keep.jsonl") && !asked.contains(".part"), "{asked}");
+    assert_eq!(parts(), 1, "it stays for the user");
 }

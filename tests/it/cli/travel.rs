@@ -372,7 +372,7 @@ fn a_pause_is_told_with_its_answer() {
     assert_eq!(world.run_program(&["runs", "steps", run, "--json"]).code(0).json()[0]["mark"], "paused");
     world.run_program(&["resume", run, "--results", "green"]).code(0);
     let told = world.run_program(&["runs", "show", run]).code(0).stdout;
-    for line in ["▶ resumed", "answered: \"green\"", "● 2 stop"] {
+    for line in ["▶ resumed", "answered (start asks: Which colour?): green", "● 2 stop"] {
         assert!(told.contains(line), "no `{line}` in\n{told}");
     }
     // back to the question: it is asked again

@@ -87,6 +87,9 @@ fn groups_come_from_file_names() {
     assert_eq!(find("a.pilot").unwrap(), "from a");
     assert_eq!(find("b.pilot").unwrap(), "from b");
     assert_eq!(find("solo").unwrap(), "s");
+    let names = |name: &str| catalog.roles().namesakes(catalog.roles().find_role(name).unwrap());
+    assert_eq!(names("a.pilot"), [("b.pilot".to_owned(), "x.b.json".to_owned())]);
+    assert_eq!(names("solo"), []);
     let rows = [
         (
             "pilot",

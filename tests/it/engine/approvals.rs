@@ -1,6 +1,6 @@
 //! What each decision about a tool does, and who hears of it.
 
-use synthdev::domain::approval::ApprovalDecision;
+use synthdev::domain::approval::{ApprovalDecision, ApprovalPolicy};
 use synthdev::domain::ids::Timestamp;
 use synthdev::engine::event::StepEvent;
 use synthdev::tui::run_view::timeline::{BarKind, RunTimeline, TimelineRow};
@@ -93,6 +93,66 @@ async fn what_no_answer_allows_is_refused_before_the_question() {
     let refused = "tool: not executed: [sandbox] refused: removes / recursively. No setting allows this";
     assert!(told.iter().any(|line| line.starts_with(refused)), "{told:#?}");
     assert_sound(&stage, &run);
+}
+
+/// Plays calls that cannot run, between two that can; returns what was asked about, and the answers that the model read.
+async fn play_wrong_calls(approvals: ApprovalPolicy, interactive: bool) -> (Vec<String>, Vec<String>) {
+    let call = |tool: &str, arguments: Value| json!({"name": tool, "arguments": arguments});
+    let wrong = [
+        call("write_file", json!({"file_path": "missing.txt"})),
+        call("write_file", json!({"file_path": "type.txt", "content": 5})),
+        call("write_file", json!({"file_path": "unknown.txt", "content": "", "mode": "append"})),
+        call("write_file", json!({"file_path": "a.txt/below.txt", "content": ""})),
+        call("write_file", json!({"file_path": "a.txt", "content": "", "overwrite": false})),
+        call("edit_file", json!({"file_path": "a.txt", "old_text": "beta", "new_text": "gamma"})),
+        call("edit_file", json!({"file_path": "none.txt", "old_text": "a", "new_text": "b"})),
+        call("apply_patch", json!({"patch": "*** Begin Patch"})),
+        call("execute_terminal", json!({"directory": "."})),
+        call("execute_terminal", json!({"command": "true", "directory": "none"})),
+    ];
+    let good = |path: &str| call("write_file", json!({"file_path": path, "content": "new"}));
+    let mut calls = wrong.to_vec();
+    if interactive {
+        calls.insert(0, good("one.txt"));
+        calls.push(good("two.txt"));
+    }
+    let mut texts = texts(&json!({}), json!({"writer": [{"tool_calls": calls}, {"text": "done"}]}));
+    let tools = "\"write_file\",\"edit_file\",\"apply_patch\",\"execute_terminal\"";
+    texts.roles = texts.roles.iter().map(|roles| roles.replace("\"write_file\"", tools)).collect();
+    let mut stage = Stage::new(&texts);
+    let run = stage.start_run(RunSpec { approvals, interactive, ..run_spec(&stage) });
+    let mut asked = Vec::new();
+    loop {
+        match stage.next_event().await {
+            RunEvent::ApprovalAsked { call, arguments, .. } => {
+                asked.push(arguments["file_path"].as_str().unwrap_or_default().to_owned());
+                let decision = ApprovalDecision::Allow;
+                stage.handle.send_command(&run, RunCommand::Approve { call, decision });
+            }
+            RunEvent::Finished { .. } => break,
+            _ => {}
+        }
+    }
+    assert_eq!(run_end_facts(stage.seen_events().last().unwrap()).0, "completed");
+    assert_sound(&stage, &run);
+    let lines = message_lines(&stage.recorder.requests()[1].messages);
+    let untimed = |line: &String| line.split("\"time_ms\":").next().unwrap_or_default().to_owned();
+    let error = |line: &String| line.split("\"error\":").nth(1).unwrap_or_default().to_owned();
+    let answers = lines.iter().filter(|line| line.starts_with("tool: "));
+    (asked, answers.map(|line| format!("{} {}", untimed(line), error(line))).collect())
+}
+
+/// The model reads what it would read if the calls were allowed, and run.
+#[tokio::test]
+async fn a_call_that_its_tool_refuses_is_refused_before_the_question() {
+    let asks = ApprovalPolicy::default();
+    let (unasked, expected) = play_wrong_calls(asks.clone().approving_all(), true).await;
+    assert_eq!((unasked.len(), expected.len()), (0, 12), "{expected:#?}");
+    let (asked, told) = play_wrong_calls(asks.clone(), true).await;
+    assert_eq!(asked, ["one.txt", "two.txt"]);
+    assert_eq!(told, expected);
+    let (_, told) = play_wrong_calls(asks, false).await;
+    assert_eq!(told, expected[1..11], "nobody is there to ask");
 }
 
 #[tokio::test]

@@ -63,8 +63,7 @@ fn a_question_that_is_overtaken_is_closed_and_every_fork_ends() {
                 _ => play.feed_input(cancel()),
             }
             let ReplayResult { events, .. } = replay_inputs(Arc::clone(&play.spec), play.inputs.clone());
-            let closed =
-                events.iter().filter(|(_, event)| **event == RunEvent::PersonAnswered { call: asked });
+            let closed = events.iter().filter(|(_, event)| **event == RunEvent::question_withdrawn(asked));
             assert_eq!(closed.count(), 1, "{way}: {asks:?}");
             let joined =
                 events.iter().filter(|(_, event)| matches!(**event, RunEvent::Joined { .. })).count();

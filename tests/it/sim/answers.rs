@@ -24,6 +24,10 @@ pub fn answer_effect(luck: &mut Luck, effect: &Effect) -> Input {
     match effect {
         Effect::Evaluate { call, job } => evaluated_input(luck, *call, job),
         Effect::CallModel { call, request } => random_reply(luck, *call, request),
+        Effect::CheckTool { call, .. } => {
+            let refusal = luck.random_chance(20).then(|| Box::new(outcome(luck)));
+            Input::ToolChecked { call: *call, refusal }
+        }
         Effect::AskApproval { call, .. } => Input::Approved { call: *call, decision: random_decision(luck) },
         Effect::RunTool { call, .. } => Input::ToolDone { call: *call, outcome: outcome(luck) },
         Effect::AskPerson { call, .. } => Input::Answered { call: *call, answer: random_answer(luck) },
@@ -37,6 +41,7 @@ pub fn effect_call(effect: &Effect) -> Option<CallId> {
     match effect {
         Effect::Evaluate { call, .. }
         | Effect::CallModel { call, .. }
+        | Effect::CheckTool { call, .. }
         | Effect::AskApproval { call, .. }
         | Effect::RunTool { call, .. }
         | Effect::AskPerson { call, .. }

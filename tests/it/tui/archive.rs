@@ -582,7 +582,7 @@ fn files_are_listed_before_they_go_back() {
 fn a_fork_takes_other_data_and_a_file_gets_the_run() {
     let mut desk = in_run();
     desk.key(KeyCode::Char('f')).line("limit");
-    assert!(desk.draw_screen(80, 24).contains("write it as name=value"));
+    assert!(desk.draw_screen(80, 24).contains("write it as NAME=VALUE"));
     desk.line("=5 tone=\"dry wit\"");
     let set = vec![(vec!["limit".to_owned()], json!(5)), (vec!["tone".to_owned()], json!("dry wit"))];
     assert_eq!(

@@ -158,6 +158,7 @@ fn every_question_says_who_asks_and_is_answered_once() {
     desk.run_event(
         "r1",
         RunEvent::ApprovalAnswered {
+            arguments: serde_json::Value::Null,
             call: CallId(41),
             tool: String::new(),
             decision: ApprovalDecision::Allow,

@@ -60,6 +60,7 @@ impl TuiHarness {
             (
                 5_000,
                 RunEvent::ApprovalAnswered {
+                    arguments: serde_json::Value::Null,
                     call: CallId(4),
                     tool: "execute_terminal".into(),
                     decision: ApprovalDecision::Allow,

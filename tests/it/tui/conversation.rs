@@ -297,7 +297,12 @@ fn a_person_who_takes_time_is_not_the_time_of_an_agent() {
         .run_event("r1", approval_event(6, "execute_terminal", command_preview("cargo test")))
         .advance_clock(180_000);
     let decision = ApprovalDecision::Allow;
-    let answered = RunEvent::ApprovalAnswered { call: CallId(6), tool: "execute_terminal".into(), decision };
+    let answered = RunEvent::ApprovalAnswered {
+        arguments: serde_json::Value::Null,
+        call: CallId(6),
+        tool: "execute_terminal".into(),
+        decision,
+    };
     desk.run_event("r1", answered).advance_clock(3_000);
     desk.send_message(UiMessage::Tick(Timestamp(desk.clock)));
     let screen = desk.draw_screen(120, 36);

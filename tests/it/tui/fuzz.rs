@@ -265,6 +265,7 @@ fn event(call: u64, happening: Happening) -> Option<RunEvent> {
         Happening::Changes(text) => data_changed("code", json!({"a": text, "b": {"c": [1, text]}})),
         Happening::Asks(text) => approval_event(call, "execute_terminal", command_preview(&text)),
         Happening::Answered => RunEvent::ApprovalAnswered {
+            arguments: serde_json::Value::Null,
             call: CallId(call),
             tool: "x".into(),
             decision: ApprovalDecision::Allow,

@@ -1235,7 +1235,12 @@ fn a_past_wait_for_an_approval_is_in_the_times_of_the_run_and_asks_nothing() {
     let mut events = past_events();
     events.push((Timestamp(20_000), approval_event(90, "write_file", command_preview("ls"))));
     let decision = ApprovalDecision::Allow;
-    let answered = RunEvent::ApprovalAnswered { call: CallId(90), tool: "write_file".into(), decision };
+    let answered = RunEvent::ApprovalAnswered {
+        arguments: serde_json::Value::Null,
+        call: CallId(90),
+        tool: "write_file".into(),
+        decision,
+    };
     events.push((Timestamp(50_000), answered));
     let past = fold_events(&RunId::from("r1"), events, ledger(1));
     let waits = |at: &usize| {

@@ -134,6 +134,7 @@ impl TuiHarness {
             .run_event(
                 "r1",
                 RunEvent::ApprovalAnswered {
+                    arguments: serde_json::Value::Null,
                     call: CallId(7),
                     tool: "execute_terminal".into(),
                     decision: ApprovalDecision::Allow,

@@ -174,6 +174,7 @@ impl TuiHarness {
     /// The user allowed it after three seconds, the tests passed, and the reviewer looks at it.
     pub(super) fn show_reviewed_run(&mut self) -> &mut Self {
         let allowed = RunEvent::ApprovalAnswered {
+            arguments: serde_json::Value::Null,
             call: CallId(4),
             tool: "edit_file".into(),
             decision: ApprovalDecision::Allow,

@@ -59,7 +59,7 @@ fn answered_command(call: u64, answer: UserAnswer) -> UiCommand {
 
 #[test]
 fn a_question_that_was_answered_stands_in_the_conversation_with_its_answer() {
-    let closed = || RunEvent::PersonAnswered { call: CallId(20) };
+    let closed = || RunEvent::question_withdrawn(CallId(20));
     let check = |question: UserQuestion, keys: &[KeyCode], expected: &[&str]| {
         let mut desk = TuiHarness::new();
         desk.workflow().run_event("r1", user_question(20, question)).advance_clock(700);
@@ -230,7 +230,7 @@ fn an_enter_that_belongs_to_the_question_before_answers_none() {
     desk.workflow().run_event("r1", user_question(20, choice(None))).advance_clock(800).take_commands();
     desk.key(KeyCode::Char('2'));
     assert_eq!(desk.take_commands(), [answered_command(20, UserAnswer::Value { value: json!("test more") })]);
-    desk.run_event("r1", RunEvent::PersonAnswered { call: CallId(20) })
+    desk.run_event("r1", RunEvent::question_withdrawn(CallId(20)))
         .run_event("r1", user_question(21, choice(None)));
     desk.draw_screen(80, 24);
     desk.advance_clock(500).press_before_seen(KeyCode::Enter, KeyModifiers::NONE);
@@ -280,7 +280,7 @@ fn a_conversation_that_asks_keeps_no_question_open() {
     assert!(screen.contains("leave it: no answer, this turn ends"), "{screen}");
     assert!(screen.contains("Esc ends this turn") && !screen.contains("later"), "{screen}");
     desk.advance_clock(2_000).key(KeyCode::Char('l'));
-    desk.run_event("c1", RunEvent::PersonAnswered { call: CallId(20) });
+    desk.run_event("c1", RunEvent::question_withdrawn(CallId(20)));
     let screen = desk.draw_screen(80, 24);
     assert!(screen.contains("→ not answered: the agent's turn ended"), "{screen}");
 }
@@ -348,8 +348,7 @@ fn an_answer_that_was_refused_says_why_and_can_be_had_back() {
     if let UserQuestion::Pause { problem, .. } = &mut again {
         *problem = Some("it must have at least 5 characters".into());
     }
-    desk.run_event("r1", RunEvent::PersonAnswered { call: CallId(20) })
-        .run_event("r1", user_question(21, again));
+    desk.run_event("r1", RunEvent::question_withdrawn(CallId(20))).run_event("r1", user_question(21, again));
     assert!(desk.draw_screen(80, 24).contains("✗ it must have at least 5 characters"));
     desk.key(KeyCode::Up);
     assert_eq!(desk.model.composer.text(), "no");
@@ -507,14 +506,14 @@ fn what_was_said_before_it_was_asked_for_does_not_come_back() {
     desk.workflow().line("first").line("second").line("third");
     // the run answers its own question with the first text, and its state `resume` takes the second
     desk.run_event("r1", user_question(20, pause(PauseKind::Text)))
-        .run_event("r1", RunEvent::PersonAnswered { call: CallId(20) });
+        .run_event("r1", RunEvent::question_withdrawn(CallId(20)));
     let set = serde_json::Map::from_iter([("resume_input".to_owned(), json!("second"))]);
     desk.run_event("r1", RunEvent::DataChanged { state: "code".into(), set, removed: vec![] });
     // a question that is answered here takes nothing
     desk.take_commands();
     desk.run_event("r1", user_question(21, pause(PauseKind::Text))).line("here");
     assert_eq!(desk.take_commands(), [value(21, json!("here"))]);
-    desk.run_event("r1", RunEvent::PersonAnswered { call: CallId(21) });
+    desk.run_event("r1", RunEvent::question_withdrawn(CallId(21)));
     assert_eq!(desk.unread_texts(), ["third"]);
     desk.run_event("r1", run_finished(RunStatus::Completed, None, None));
     assert_eq!(desk.model.composer.text(), "third");
@@ -527,7 +526,7 @@ fn who_only_waits_for_a_person_wakes_nobody() {
     assert!(desk.model.needs_ticks(), "it works, and the time goes on");
     desk.run_event("r1", user_question(20, pause(PauseKind::Approval)));
     assert!(!desk.model.needs_ticks(), "only the person can go on");
-    desk.key(KeyCode::Char('y')).run_event("r1", RunEvent::PersonAnswered { call: CallId(20) });
+    desk.key(KeyCode::Char('y')).run_event("r1", RunEvent::question_withdrawn(CallId(20)));
     assert!(desk.model.needs_ticks(), "it goes on");
 }
 

@@ -271,7 +271,7 @@ const STATES: &[Row] = &[
         call_model(desk).advance_clock(65_000);
         desk.run_event("r1", approval_event(9, "execute_terminal", command_preview("cargo test")));
         desk.advance_clock(190_000).settle_question();
-        desk.run_event("r1", RunEvent::PersonAnswered { call: CallId(9) })
+        desk.run_event("r1", RunEvent::PersonAnswered { call: CallId(9), question: None, answer: None })
             .run_event("r1", model_called(10, "coder", ConversationSide::Assistant));
     }),
     ("state_no_key_of_pane", |desk| {

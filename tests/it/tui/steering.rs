@@ -100,7 +100,7 @@ fn a_run_stands_still_and_goes_on() {
     assert!(named.iter().all(|command| !matches!(command, UiCommand::Send(..))), "{named:?}");
     desk.line("/step");
     assert_eq!(desk.take_commands(), [steer_command("r1", SteeringAction::Step)]);
-    desk.run_event("r1", RunEvent::PersonAnswered { call: CallId(20) });
+    desk.run_event("r1", RunEvent::question_withdrawn(CallId(20)));
     desk.run_event("r1", state_entered("review"))
         .run_event("r1", stopped_event(21, "test", Some(breakpoint_at("test"))));
     assert!(desk.draw_screen(120, 40).contains("stopped before test (breakpoint: state test)"));
@@ -193,7 +193,7 @@ fn a_variable_is_set_while_it_stands() {
         assert!(screen.contains(line), "{line}\n{screen}");
     }
     // beside a question, what its own branch sees
-    desk.run_event("r1", RunEvent::PersonAnswered { call: CallId(20) });
+    desk.run_event("r1", RunEvent::question_withdrawn(CallId(20)));
     desk.run_event("r1", approval_event(21, "read_file", ToolPreview::Text { text: "x".into() }));
     desk.take_commands();
     desk.advance_clock(5_000).line("/set limit = 9");
@@ -459,7 +459,7 @@ fn escape_interrupts_a_workflow_and_takes_guidance() {
     let told =
         RunCommand::Answer { call: CallId(20), answer: UserAnswer::Text { text: "no tests, please".into() } };
     assert_eq!(desk.take_commands(), [UiCommand::Send(RunId::from("r1"), told)]);
-    desk.run_event("r1", RunEvent::PersonAnswered { call: CallId(20) });
+    desk.run_event("r1", RunEvent::question_withdrawn(CallId(20)));
     // once it goes on, a text waits for the workflow as ever, and Esc interrupts again
     desk.line("later");
     let said = RunCommand::Say { text: "later".into() };

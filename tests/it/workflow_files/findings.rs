@@ -436,7 +436,7 @@ const OPTIONS: &[Options] = &[
     (r#""input_visibility": "shared", "memory": "private", "tool_loop": "step", "system_message_append": "x""#, "", None),
     (r#""input_visibility": "secret""#, "", Some(("E10", "\"secret\""))),
     (r#""memory": "privat""#, "", Some(("E10", "\"privat\""))),
-    (r#""budget": {"tokens": 900, "cost_usd": {"soft": 1, "hard": 2}}"#, "", Some(("W11", "\"coder\""))),
+    (r#""budget": {"tokens": 900, "cost_usd": {"soft": 1, "hard": 2}}"#, "", Some(("W14", "\"coder\""))),
     (r#""budget": {"tokens": {"soft": 5, "hard": 3}}"#, "", Some(("E10", "{\"soft\": 5, \"hard\": 3}"))),
     (r#""budget": {"dollars": 3}"#, "", Some(("E14", "\"dollars\""))),
     (r#""delegate": true"#, "", Some(("E14", "\"delegate\""))),
@@ -475,7 +475,7 @@ fn a_budget_that_cannot_be_counted_is_told_of() {
     let speaks = r#"{"name": "start", "agent": "coder", "input": {"text": "go"}, "transition": [{"target": "stop"}]}, {"name": "stop"}"#;
     let plain = states(speaks);
     let dollars = r#""budget": {"cost_usd": 1}"#;
-    let both = &[("W11", "\"coder\""), ("W11", "\"reviewer\"")][..];
+    let both = &[("W14", "\"coder\""), ("W14", "\"reviewer\"")][..];
     let coder = &both[..1];
     let rows = [
         ("nobody's", plain.clone(), &[][..]),
@@ -497,11 +497,11 @@ fn a_budget_that_cannot_be_counted_is_told_of() {
         let findings = find_diagnostics(&text);
         let told: Vec<_> = findings
             .iter()
-            .filter(|one| one.code == "W11")
+            .filter(|one| one.code == "W14")
             .map(|one| (one.code.as_str(), caret_text(&text, one)))
             .collect();
         assert_eq!(told, expected, "{about}: {findings:#?}");
-        for one in findings.iter().filter(|one| one.code == "W11") {
+        for one in findings.iter().filter(|one| one.code == "W14") {
             assert!(one.message.contains("no price is known for the model `m`"), "{one:?}");
             assert!(one.hint.as_deref().unwrap().contains("models.json"), "{one:?}");
         }

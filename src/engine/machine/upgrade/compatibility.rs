@@ -141,7 +141,8 @@ impl<'a> CompatibilityCheck<'a> {
             return self.check_parallel(fork, at);
         }
         let in_tool = match branch.phase {
-            WaitState::Approval(_)
+            WaitState::ToolCheck(_)
+            | WaitState::Approval(_)
             | WaitState::Tool(_)
             | WaitState::ToolHeld
             | WaitState::Agents(AwaitedAgents::Call(..)) => true,

@@ -7,9 +7,9 @@ use super::requests::wait_for;
 use crate::history_browser::{HistoryBrowser, HistoryPrompt, HistoryRequest, HistoryWait, HistoryWaitKind};
 use crate::model::UiModel;
 use crate::msg::UiCommand;
-use crate::slash;
 use crate::update::busy::busy_reason;
 use synthdev_domain::ids::RunId;
+use synthdev_service::data_assignments::parse_assignment_line;
 use synthdev_service::run_steering::ControlAction;
 use synthdev_service::session::{RunRequest, TimeTravelRequest};
 
@@ -130,13 +130,13 @@ fn typed_text_mut(archive: &mut HistoryBrowser) -> Option<&mut String> {
 fn on_text_entered(model: &mut UiModel) -> Vec<UiCommand> {
     let Some(archive) = &mut model.history_browser else { return Vec::new() };
     match archive.question.clone() {
-        Some(HistoryPrompt::Fork { run, step, typed_text: typed }) => match slash::parse_changes(&typed) {
+        Some(HistoryPrompt::Fork { run, step, typed_text: typed }) => match parse_assignment_line(&typed) {
             Ok(set) => {
                 archive.question = None;
                 travel_to(model, TimeTravelRequest::Fork { run: Some(run.to_string()), step, set })
             }
             Err(why) => {
-                archive.show_error(&why);
+                archive.show_error(&why.to_string());
                 Vec::new()
             }
         },

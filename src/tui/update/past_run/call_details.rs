@@ -155,7 +155,7 @@ impl CallDetailsBuilder {
                 let words = describe_event(at, event);
                 self.facts.push(("answer", one_line(&words.line())));
             }
-            RunEvent::PersonAnswered { call } if *call == self.wanted => self.ended = Some(at),
+            RunEvent::PersonAnswered { call, .. } if *call == self.wanted => self.ended = Some(at),
             _ => {}
         }
     }

@@ -214,6 +214,7 @@ impl Played {
                 let said = said.unwrap_or_else(|| panic!("`{}` has no reply left", request.agent));
                 Input::Replied { call, reply: parse_reply(&said) }
             }
+            Effect::CheckTool { call, .. } => Input::ToolChecked { call, refusal: None },
             Effect::AskApproval { call, .. } => Input::Approved { call, decision: ApprovalDecision::Allow },
             Effect::RunTool { call, invocation, .. } => {
                 let data = Some(json!({"exit_code": 0, "stdout": "done", "stderr": ""}));
@@ -281,6 +282,7 @@ fn effect_name(effect: &Effect) -> String {
             };
             format!("{what} {}", job.scope.state)
         }
+        Effect::CheckTool { invocation, .. } => format!("check {}", invocation.tool),
         Effect::AskApproval { invocation, .. } => format!("approve {}", invocation.tool),
         Effect::RunTool { invocation, .. } => format!("tool {}", invocation.tool),
         Effect::AskPerson { .. } => "ask".to_owned(),

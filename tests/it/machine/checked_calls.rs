@@ -1,0 +1,85 @@
+//! A call that its tool refuses is answered before anybody is asked about it. Runs of earlier versions are replayed with
+//! the question.
+
+use super::agents::last_request;
+use super::*;
+use synthdev::domain::tool::{MULTICALL, ToolRisk, ToolSpec, multicall_tool};
+use synthdev::engine::run_spec::CHECKS_CALLS_SINCE;
+
+/// A writer whose one tool needs an approval.
+fn executor(machine_version: u32, interactive: bool) -> Play {
+    let mut work = workflow(vec![state("work", agent_state(), 1)]);
+    let execute = ToolSpec {
+        name: "execute".to_owned(),
+        description: String::new(),
+        parameters: json!({"type": "object"}),
+        risk: ToolRisk::Execute,
+        repeat: None,
+    };
+    work.agents[0].tools = vec![execute, multicall_tool()];
+    Play::from_spec(RunSpec { machine_version, ..spec(vec![work], interactive) })
+}
+
+#[test]
+fn a_call_that_is_refused_is_answered_before_anybody_is_asked() {
+    let wrong = || json!({"wrong": "invalid arguments: `command` is missing"});
+    let several = || vec![("execute", json!({"n": 1})), ("execute", wrong()), ("execute", json!({"n": 3}))];
+    let inner: Vec<Value> =
+        several().iter().map(|(tool, arguments)| json!({"tool": tool, "arguments": arguments})).collect();
+    let batch = || vec![(MULTICALL, json!({"calls": inner}))];
+    let asked = |arguments: Value| format!("approve execute {arguments}");
+    let around = [asked(json!({"n": 1})), asked(json!({"n": 3}))];
+    let all = [asked(json!({"n": 1})), asked(wrong()), asked(json!({"n": 3}))];
+    let (now, before) = (MACHINE_VERSION, CHECKS_CALLS_SINCE - 1);
+    let rows = [
+        ("one alone", now, vec![("execute", wrong())], &[][..]),
+        ("one of several", now, several(), &around),
+        ("one of a multicall", now, batch(), &around),
+        ("one of several, of a run that began earlier", before, several(), &all),
+    ];
+    for (about, version, calls, expected) in rows {
+        let mut play = executor(version, true);
+        play.perform_act(Act::CallsAll(calls));
+        for _ in expected {
+            play.perform_act(Act::Approves(ApprovalDecision::Deny { reason: None }));
+        }
+        let told = last_request(&play).concat();
+        let mentions = told.matches("`command` is missing").count();
+        assert_eq!(mentions == 2, version == now, "{about}: {told}");
+        play.perform_act(Act::Says("done"));
+        let lines = play.finish_and_replay();
+        let asked: Vec<&String> = lines.iter().filter(|line| line.starts_with("approve ")).collect();
+        assert_eq!(asked, expected.iter().collect::<Vec<_>>(), "{about}");
+        assert_eq!(lines.last().map(String::as_str), Some("end completed"), "{about}");
+    }
+}
+
+#[test]
+fn a_run_without_a_user_goes_on_after_a_call_that_is_refused() {
+    let wrong = || Act::CallsAll(vec![("execute", json!({"wrong": "no such file"}))]);
+    for (version, goes_on) in [(MACHINE_VERSION, true), (CHECKS_CALLS_SINCE - 1, false)] {
+        let mut play = executor(version, false);
+        play.perform_act(wrong());
+        if goes_on {
+            play.perform_act(Act::Says("done"));
+        }
+        let end = if goes_on { "end completed" } else { "end paused tool.denied" };
+        assert_eq!(play.finish_and_replay().last().map(String::as_str), Some(end), "{version}");
+    }
+}
+
+/// The check of a step answers as the step would.
+#[test]
+fn a_step_that_is_refused_fails_as_if_it_had_run() {
+    use synthdev::domain::workflow::{ActionExpectation, ActionSpec};
+    let step = ActionSpec {
+        tool: "shell".to_owned(),
+        risk: ToolRisk::Execute,
+        arguments: vec![(owned_names(&["wrong"]), ValueSource::Text("it has no command".to_owned()))],
+        expect: ActionExpectation::Ok,
+    };
+    let play = || workflow(vec![state("start", StateBody::Action(step.clone()), 1)]);
+    let expected = ["enter start", "ask failed tool.failed"];
+    check_story("asked", vec![play()], true, Vec::new(), &expected);
+    check_story("nobody there", vec![play()], false, Vec::new(), &["enter start", "end failed tool.failed"]);
+}
