@@ -92,8 +92,10 @@
 //! | resuming and retrying: which run, which answer for which question | `service/run_resume.rs`, `service/run_resume/answers.rs`; a run from a file: `service/run_resume/local_models.rs` |
 //! | conversations that are left and reopened: which can be, and what is refused | `service/conversations.rs`; the machine: `engine/machine/{leave_conversation,conversation_title,compact_conversation}.rs`; `--continue`, `--resume`: `commands/conversation_command.rs`; the list: `tui/resume_picker.rs` |
 //! | lists of runs and searches: what can be asked for | `service/run_list.rs` |
-//! | a run as a file, what runs cost, old runs, the files of a step | `service/{run_export,run_costs,history_cleanup,run_files}.rs` |
-//! | starting a run: on which files, with what | `service/run_start.rs` |
+//! | a run as a file, what runs cost, old runs, the files of a step | `service/{run_export,run_costs,history_cleanup,run_files}.rs`; costs of what the screen has open: `service/session_costs.rs` |
+//! | starting a run: on which files, with what | `service/run_start.rs`; which workflow, and whether it can start: `service/start_check.rs` |
+//! | a recording made from a run of the history | `service/run_recording.rs` |
+//! | data of a run that a user sets: `NAME=VALUE` | `service/data_assignments.rs` |
 //! | merge and discard of a worktree | `service/worktree_merge.rs` |
 //! | snapshots: what a restore does, and when it may | `service/project_snapshots.rs` |
 //! | git's index, when a snapshot reads it | `adapters/git/user_index.rs`, `adapters/git/index_summary.rs` |
@@ -104,7 +106,7 @@
 //! | what `check` and the editor check | `service/definition_check.rs` |
 //! | when a run takes the project's lock | `runtime/{lock_timing,run_project_lock}.rs`, `adapters/project_lock.rs` |
 //! | compaction of a long run's conversations | `engine/machine/compaction.rs`, `domain/context/compressed_entries.rs` |
-//! | templates, and dry runs with generated answers | `service/definition_edit/templates.rs`, `service/workflow_tests/dry_run.rs` |
+//! | templates, new definitions, and dry runs with generated answers | `service/definition_edit/{templates,create_definition}.rs`, `service/workflow_tests/dry_run.rs` |
 //! | what scripts can see and do | `adapters/javascript/prelude.js`, `adapters/javascript/scope_json.rs`, limits in `adapters/javascript/limits.rs` |
 //! | a tool | its file in `adapters/tools/` |
 //! | long answers of tools, kept whole for `read_output` | `adapters/tools/{retained_output,held_output,read_output}.rs` |

@@ -78,8 +78,8 @@ fn take_up_run(context: &StartContext, args: &ResumeArgs, operation: RunOperatio
     let request = ResumeRequest { breakpoints, ..request };
     print_upgrade_notes(&service, &run.id, &request).map_err(refused)?;
     let report = if let Some(token) = token {
-        let results = results.or_else(|| increase.into_results()).unwrap_or(Value::Null);
-        let set_going = async |handle: &RuntimeHandle| redeem_token(handle, &token, results, request).await;
+        let set_going =
+            async |handle: &RuntimeHandle| redeem(handle, &token, results, &increase, request).await;
         match follow_run_if(&wired, show, set_going)? {
             ControlFlow::Continue(report) => report,
             ControlFlow::Break(answer) => {
@@ -207,14 +207,20 @@ fn print_upgrade_notes(
 }
 
 /// The run; or the recorded answer, if the same was answered before.
-async fn redeem_token(
+async fn redeem(
     handle: &RuntimeHandle,
     token: &str,
-    results: Value,
+    results: Option<Value>,
+    increase: &LimitIncrease,
     request: ResumeRequest,
 ) -> Result<ControlFlow<String, RunId>> {
-    let done = run_resume::redeem_token(handle, token, results, request, &|_| true).await;
-    let done = done.map_err(token_error)?;
+    let done = if increase.is_none() {
+        let results = results.unwrap_or(Value::Null);
+        run_resume::redeem_token(handle, token, results, request, &|_| true).await.map_err(token_error)?
+    } else {
+        let done = run_resume::redeem_increase(handle, token, increase, request).await;
+        done.map_err(|error| not_started(None, error))?
+    };
     if !done.ignored_names.is_empty() {
         print_stderr(format_args!("warning: not asked for and ignored: {}", done.ignored_names.join(", ")));
     }

@@ -161,8 +161,10 @@ fn name_and_input(
 
 /// Nothing was started: the user, or the caller, has to give the input first.
 fn input_required(workflow: &str, missing: inputs::InputError) -> FinalReport {
-    let mut error =
-        RunError::new("input_required", missing.message, format!("`{}` has no value", missing.parameter));
+    let names: Vec<String> = missing.missing.iter().map(|name| format!("`{name}`")).collect();
+    let verb = if names.len() == 1 { "has" } else { "have" };
+    let detail = format!("{} {verb} no value", names.join(", "));
+    let mut error = RunError::new("input_required", missing.message, detail);
     error.hint = Some(missing.hint);
     FinalReport {
         workflow: workflow.to_owned(),

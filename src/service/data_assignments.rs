@@ -30,7 +30,8 @@ pub enum DataAssignmentError {
 pub fn parse_assignment(text: &str) -> Result<DataAssignment, DataAssignmentError> {
     let (name, value) =
         text.split_once('=').ok_or_else(|| DataAssignmentError::NoValue(text.trim().to_owned()))?;
-    if !name.trim_start().starts_with(ROOT) {
+    let below = name.trim().strip_prefix(ROOT);
+    if !below.is_some_and(|below| below.is_empty() || below.starts_with('.')) {
         return Err(DataAssignmentError::NoName(text.trim().to_owned()));
     }
     let path = parse_path(name)?;
@@ -125,6 +126,7 @@ mod tests {
             ("common_data.x", "common_data.x: write it as NAME=VALUE"),
             ("common_data.=1", "common_data.: a name between two dots is missing"),
             ("common_data..x=1", "common_data..x: a name between two dots is missing"),
+            ("common_datax=1", "common_datax=1: only common_data can be set: common_data.NAME=JSON"),
             ("x=1", "x=1: only common_data can be set: common_data.NAME=JSON"),
             ("", ": write it as NAME=VALUE"),
             ("=1", "=1: only common_data can be set: common_data.NAME=JSON"),

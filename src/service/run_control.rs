@@ -175,10 +175,9 @@ impl fmt::Display for RunControlOutcome {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Released(run) => write_released(run, to),
-            Self::StopRequested(run) => write!(
-                to,
-                "run {run} stops before its next state, when its calls in progress have finished: /step and /continue go on"
-            ),
+            Self::StopRequested(run) => {
+                write!(to, "run {run} stops before its next state, when its calls in progress have finished")
+            }
             Self::PauseRequested { run, pid } => {
                 write!(to, "run {run} was asked to pause")?;
                 pid.iter().try_for_each(|pid| write!(to, " in process {pid}"))?;

@@ -295,6 +295,25 @@ pub async fn resume_run(
     Ok(handle.resume(run, request).await?)
 }
 
+/// Gives the pause of a token more of the limit or budget that it has reached, and resumes its run. Other questions are not
+/// answered so.
+///
+/// # Errors
+/// The pause has reached no such limit, or as [`redeem_token`]: nothing was changed.
+pub async fn redeem_increase(
+    handle: &RuntimeHandle,
+    token: &str,
+    increase: &LimitIncrease,
+    request: ResumeRequest,
+) -> Result<RedeemOutcome, RunResumeError> {
+    let fits = |pause: &OpenPause| increase.fits(pause);
+    let done = redeem_token(handle, token, increase.to_results(), request, &fits).await;
+    match done {
+        Err(TokenError::Forbidden(_)) => Err(increase.misfit(&handle.run_for_token(token)?).into()),
+        done => Ok(done?),
+    }
+}
+
 /// Answers the pause of a token and resumes its run. `may_answer` is asked about the pause in its present state.
 ///
 /// # Errors

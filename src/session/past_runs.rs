@@ -14,7 +14,7 @@ use synthdev_domain::journal::{RunQuery, RunSummary, SearchQuery};
 use synthdev_runtime::handle::RuntimeHandle;
 use synthdev_service::conversations;
 use synthdev_service::model_windows::{ModelWindows, model_windows};
-use synthdev_service::run_control::{self, ControlAction};
+use synthdev_service::run_control::{self, ControlAction, RunControlOutcome};
 use synthdev_service::run_list::{self, RunListError, SearchMatch, SearchTextKind};
 use synthdev_service::run_place::RunOperation;
 use synthdev_service::run_reports::{self, ModelCallSelector};
@@ -24,6 +24,7 @@ use synthdev_service::run_resume::{
 use synthdev_service::session::{ResumableRuns, RunFilter, SearchHitLine, SearchHitPage};
 use synthdev_tui::past_run::PastRun;
 use synthdev_tui::update::past_run::{PastRunBuilder, from_preview};
+use synthdev_tui::update::steering::stop_requested_text;
 
 pub(crate) fn list_runs(
     handle: &RuntimeHandle,
@@ -135,8 +136,16 @@ pub(crate) async fn control_run(
 ) -> Result<String, String> {
     let summary = handle.summary(run).map_err(|error| store_error_text(&error))?;
     let told = run_control::control_run(handle, &summary, control).await;
-    told.map(|done| to_slash_commands(&done.to_string()))
+    told.map(|done| control_outcome_text(&done))
         .map_err(|error| to_slash_commands(&with_hint(&error.to_string(), error.hint())))
+}
+
+fn control_outcome_text(done: &RunControlOutcome) -> String {
+    match done {
+        // it was named by a part of its id or chosen in the history, and need not be in front
+        RunControlOutcome::StopRequested(run) => stop_requested_text(run, false),
+        done => to_slash_commands(&done.to_string()),
+    }
 }
 
 /// Resumes a run with the user at the screen. A retry tries the failed state again without a question.
@@ -170,7 +179,12 @@ pub(crate) fn resume_run(
 
 /// Why a run is not resumed, with what to do on the screen.
 fn resume_error_text(error: &RunResumeError) -> String {
-    to_slash_commands(&with_hint(&error.to_string(), error.hint().as_deref()))
+    match error {
+        RunResumeError::RunningHere(run) => {
+            with_hint(&error.to_string(), Some(&format!("/watch {run} brings it to the front")))
+        }
+        error => to_slash_commands(&with_hint(&error.to_string(), error.hint().as_deref())),
+    }
 }
 
 /// The last request of a run with its answer.
@@ -236,9 +250,12 @@ mod tests {
             (RunResumeError::NotFailed { run: run(), status: RunStatus::Completed }, back),
             (RunResumeError::NotFailed { run: run(), status: RunStatus::Paused }, "/resume r1"),
             (RunResumeError::NotFailed { run: run(), status: RunStatus::Running }, "look at it: /history"),
+            (RunResumeError::RunningHere(run()), "/watch r1 brings it to the front"),
         ];
         for (error, hint) in rows {
             assert_eq!(resume_error_text(&error), format!("{error}\nhint: {hint}"));
         }
+        let stops = RunControlOutcome::StopRequested(run());
+        assert_eq!(control_outcome_text(&stops), format!("{stops}: /watch r1, then /continue"));
     }
 }

@@ -4,6 +4,7 @@
 //! Refuses: showing a key, and knowing any server or file.
 
 use std::fmt;
+use std::net::Ipv4Addr;
 
 use synthdev_domain::secret::SecretText;
 use synthdev_service::session::{SetupModel, SetupServer};
@@ -137,20 +138,23 @@ impl SetupDialog {
         self.typed_text.char_indices().nth(place).map_or(self.typed_text.len(), |(at, _)| at)
     }
 
-    /// The typed address: one without a scheme gets the usual one of its kind, a port or a number that of this machine's
-    /// servers.
+    /// The typed address: one without a scheme gets `http` on this machine and in private networks, and `https` elsewhere,
+    /// as a key is sent there.
     pub fn typed_address(&self) -> String {
         let typed = self.typed_text.trim().trim_end_matches('/');
         let host = typed.split('/').next().unwrap_or_default();
         let (name, port) = host.rsplit_once(':').unwrap_or((host, ""));
         let has_port = !port.is_empty() && port.chars().all(|c| c.is_ascii_digit());
-        let is_number = !name.is_empty() && name.chars().all(|c| c.is_ascii_digit() || c == '.');
+        let is_near = match name.parse::<Ipv4Addr>() {
+            Ok(number) => number.is_private() || number.is_loopback() || number.is_link_local(),
+            Err(_) => name == "localhost" || name.ends_with(".localhost") || has_port && !name.contains('.'),
+        };
         match () {
             () if typed.contains("://") || typed.contains(char::is_whitespace) || name.is_empty() => {
                 typed.to_owned()
             }
-            () if has_port || is_number || name == "localhost" => format!("http://{typed}"),
-            () if name.contains('.') && !host.contains(':') => format!("https://{typed}"),
+            () if is_near => format!("http://{typed}"),
+            () if name.contains('.') && (has_port || !host.contains(':')) => format!("https://{typed}"),
             () => typed.to_owned(),
         }
     }

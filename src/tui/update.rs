@@ -53,7 +53,7 @@ mod setup;
 mod shell_commands;
 pub mod start_facts;
 mod starting;
-mod steering;
+pub mod steering;
 mod submit;
 mod tasks;
 mod timeline;

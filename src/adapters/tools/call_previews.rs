@@ -172,11 +172,38 @@ fn cannot_apply(problem: &str) -> ToolPreview {
     ToolPreview::Text { text: format!("This call would fail: {problem}") }
 }
 
-/// What does not fit the schema that a server has listed, if it is one. A null counts as absent, as for our own tools:
-/// strict providers send it.
+/// What does not fit the schema that a server has listed, if it is one. A null counts as absent, too, as for our own
+/// tools: strict providers send it.
 fn server_call_problem(schema: &Value, arguments: &Value) -> Option<String> {
     let validator = jsonschema::validator_for(schema).ok()?;
+    own_tool::check_schema(&validator, arguments).err()?;
     let given = arguments.as_object()?.iter().filter(|(_, value)| !value.is_null());
     let given: Map<String, Value> = given.map(|(name, value)| (name.clone(), value.clone())).collect();
     own_tool::check_schema(&validator, &Value::Object(given)).err()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_null_is_absent_or_itself_in_a_call_of_a_server() {
+        let nullable = json!({"anyOf": [{"type": "string"}, {"type": "null"}]});
+        let rows = [
+            (json!({"type": "string"}), true, json!({"cursor": "a"}), true),
+            (json!({"type": "string"}), false, json!({"cursor": null}), true),
+            (json!({"type": "string"}), true, json!({"cursor": null}), false),
+            (json!({"type": "string"}), true, json!({"cursor": 1}), false),
+            (nullable.clone(), true, json!({"cursor": null}), true),
+            (nullable, true, json!({}), false),
+        ];
+        for (cursor, is_required, arguments, fits) in rows {
+            let required = if is_required { json!(["cursor"]) } else { json!([]) };
+            let schema = json!({"type": "object", "properties": {"cursor": cursor}, "required": required});
+            let problem = server_call_problem(&schema, &arguments);
+            assert_eq!(problem.is_none(), fits, "{schema} {arguments}: {problem:?}");
+        }
+    }
 }

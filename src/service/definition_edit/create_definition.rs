@@ -53,7 +53,7 @@ pub trait NewDefinitionPort {
     fn keep_trust(&self, path: &Path) -> Result<bool, String>;
 }
 
-/// Nothing was written.
+/// Nothing was written, except that `Untrusted` comes after the file was.
 #[derive(Debug, thiserror::Error)]
 pub enum CreateDefinitionError {
     #[error("{0}")]

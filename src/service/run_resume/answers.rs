@@ -39,9 +39,23 @@ impl LimitIncrease {
         self.budget.is_none() && !self.passes_limits
     }
 
-    /// The same as the answer to one pause, which a token takes.
-    pub fn into_results(self) -> Option<Value> {
-        self.budget.or_else(|| self.passes_limits.then(|| Value::from("continue")))
+    /// The same as the answer to one pause, which a token takes. The word could answer other questions, too: whoever uses
+    /// it checks with [`Self::fits`].
+    pub(super) fn to_results(&self) -> Value {
+        self.budget.clone().unwrap_or_else(|| Value::from("continue"))
+    }
+
+    /// Whether a pause has reached what gets more. So much more is for a budget alone.
+    pub(super) fn fits(&self, pause: &OpenPause) -> bool {
+        if self.budget.is_some() { pause.reason == PauseReason::Budget } else { is_at_limit(pause) }
+    }
+
+    /// What is said where it does not.
+    pub(super) fn misfit(&self, run: &RunId) -> AnswerError {
+        match self.budget {
+            Some(_) => AnswerError::NoBudget(run.clone()),
+            None => AnswerError::NoLimit(run.clone()),
+        }
     }
 }
 
@@ -136,6 +150,17 @@ pub(super) fn is_at_limit(pause: &OpenPause) -> bool {
     matches!(pause.reason, PauseReason::Limit | PauseReason::Budget)
 }
 
+/// Whether a run goes on beside its limits, which stay reached: a branch of it was cut off, or its user stopped one.
+fn goes_on_beside_limits(status: RunStatus, open: &[OpenPause]) -> bool {
+    let is_stopped = |pause: &OpenPause| pause.reason == PauseReason::User;
+    let goes_on = match status {
+        RunStatus::Interrupted => true,
+        RunStatus::Paused => open.iter().any(is_stopped),
+        RunStatus::Running | RunStatus::Completed | RunStatus::Failed | RunStatus::Cancelled => false,
+    };
+    goes_on && open.iter().all(|pause| is_at_limit(pause) || is_stopped(pause))
+}
+
 /// What goes on without an answer, and past the limits that are raised.
 ///
 /// # Errors
@@ -192,6 +217,7 @@ pub(super) fn place_answers(
         ([only], Some(results)) => answer_to(only, results, &mut request).map_err(AnswerError::Unfit)?,
         // resumes what needs no answer; the other pauses stay open
         (_, None) if !request.answers.is_empty() || !request.decisions.is_empty() => {}
+        (_, None) if typed.state.is_none() && goes_on_beside_limits(run.progress.status, &open) => {}
         (several, _) => return Ok(AnswerPlan::Open(several.iter().map(|pause| (*pause).clone()).collect())),
     }
     Ok(AnswerPlan::Ready(Box::new(request)))
@@ -227,4 +253,70 @@ fn waiting_states(open: &[OpenPause]) -> Vec<String> {
 
 fn quoted_state(pause: &OpenPause) -> String {
     format!("`{}`", escape_name(&pause.state))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use synthdev_domain::ids::Timestamp;
+    use synthdev_domain::journal::RunProgress;
+
+    fn open_pause(reason: PauseReason, at: u64) -> OpenPause {
+        OpenPause {
+            call: CallId(at),
+            state: format!("s{at}"),
+            reason,
+            message: String::new(),
+            kind: None,
+            choices: Vec::new(),
+            required_outputs: Vec::new(),
+            schema: None,
+            default: None,
+            action: None,
+            since: Timestamp(0),
+        }
+    }
+
+    fn stopped_run(status: RunStatus) -> RunSummary {
+        RunSummary {
+            id: RunId::from("r1"),
+            workflow: "flow".to_owned(),
+            definition_hash: String::new(),
+            input: String::new(),
+            project: "/p".to_owned(),
+            started: Timestamp(0),
+            origin: None,
+            worktree: None,
+            progress: RunProgress { status, ..RunProgress::new(Timestamp(0)) },
+        }
+    }
+
+    #[test]
+    fn what_was_cut_off_or_stopped_goes_on_beside_limits_that_stay_reached() {
+        use PauseReason::{Approval, Budget, Input, Limit, User};
+        use RunStatus::{Interrupted, Paused};
+        // how it stopped, what is open, the state that was named, and whether it goes on; nothing else is given
+        let rows: [(RunStatus, &[PauseReason], Option<&str>, bool); 10] = [
+            (Interrupted, &[], None, true),
+            (Interrupted, &[Limit], None, true),
+            (Interrupted, &[Limit, Budget], None, true),
+            (Interrupted, &[Limit], Some("s0"), false),
+            (Interrupted, &[Limit, Input], None, false),
+            (Interrupted, &[Approval], None, false),
+            (Paused, &[Limit], None, false),
+            (Paused, &[Limit, User], None, true),
+            (Paused, &[Limit, User, Input], None, false),
+            (Paused, &[User], None, true),
+        ];
+        for (status, reasons, state, goes_on) in rows {
+            let open = (0..).zip(reasons).map(|(at, reason)| open_pause(*reason, at)).collect();
+            let typed = TypedAnswers { state, ..TypedAnswers::default() };
+            let plan = place_answers(&stopped_run(status), open, typed, ResumeRequest::default()).unwrap();
+            let name = format!("{status:?} {reasons:?} {state:?}");
+            match plan {
+                AnswerPlan::Ready(request) => assert!(goes_on && request.answers.is_empty(), "{name}"),
+                AnswerPlan::Open(open) => assert!(!goes_on && !open.is_empty(), "{name}"),
+            }
+        }
+    }
 }

@@ -9,6 +9,7 @@ use synthdev_domain::journal::RunStatus;
 use synthdev_domain::terminal_safe::escape_name;
 use synthdev_ports::run_store::StoreError;
 use synthdev_runtime::resume::ResumeError;
+use synthdev_runtime::resume_tokens::TokenError;
 
 /// Nothing was changed.
 #[derive(Debug, thiserror::Error)]
@@ -47,6 +48,8 @@ pub enum RunResumeError {
     #[error(transparent)]
     Answer(#[from] AnswerError),
     #[error(transparent)]
+    Token(#[from] TokenError),
+    #[error(transparent)]
     Resume(#[from] ResumeError),
 }
 
@@ -84,8 +87,9 @@ impl RunResumeError {
             Self::UnknownWorkflow(_) => "if it is in another file, use --workflow-file FILE".to_owned(),
             Self::NoModel { hint, .. } => return hint.clone(),
             Self::Answer(error) => return error.hint(),
+            Self::Token(error) => return error.hint(),
             Self::Resume(error) => return error.hint(),
-            Self::RunningHere(run) => format!("/watch {run} brings it to the front"),
+            Self::RunningHere(run) => format!("look at it: synthdev runs show {run}"),
             Self::Definition(_) | Self::Windows(_) => return None,
         })
     }

@@ -40,8 +40,10 @@ pub(super) fn changed_files(
     }
     let record = handle.load_record(run.id.as_str()).ok()?;
     let is_uncertain = has_unsnapshotted_changes(handle, &record.events);
-    let since = store.changes(&last, None).ok()?.into_iter().map(|file| file.path);
-    Some(RunChangedFiles { files, changed_since: since.collect(), is_uncertain })
+    let since = store.changes(&last, None);
+    let is_uncertain = is_uncertain || since.is_err();
+    let changed_since = since.unwrap_or_default().into_iter().map(|file| file.path).collect();
+    Some(RunChangedFiles { files, changed_since, is_uncertain })
 }
 
 /// The snapshot of this project's files before the run.

@@ -96,8 +96,8 @@ impl fmt::Display for TimeTravelNote {
     }
 }
 
-/// A key that is not `known` and nearly one that is, with that one. A short name has too many neighbours, and numbers tell
-/// names apart.
+/// A key that is not `known` and nearly one that is, with that one. A short name has too many neighbours; numbers and a
+/// longer end, as of a plural, tell names apart.
 pub(super) fn misspelled_key(key: &str, known: &Map<String, Value>) -> Option<(String, String)> {
     const SHORTEST: usize = 4;
     let letters = |name: &str| name.trim_end_matches(|c: char| c.is_ascii_digit()).to_owned();
@@ -105,7 +105,9 @@ pub(super) fn misspelled_key(key: &str, known: &Map<String, Value>) -> Option<(S
         return None;
     }
     let near = closest_word(key, known.keys().map(String::as_str))?;
-    let is_slip = key.len().min(near.len()) >= SHORTEST && letters(key) != letters(near);
+    let (typed, meant) = (letters(key), letters(near));
+    let is_longer = typed.starts_with(&meant) || meant.starts_with(&typed);
+    let is_slip = key.len().min(near.len()) >= SHORTEST && !is_longer;
     is_slip.then(|| (key.to_owned(), near.to_owned()))
 }
 
@@ -134,7 +136,8 @@ mod tests {
         for (key, expected) in [
             ("result", None),
             ("resutl", Some("result")),
-            ("results", Some("result")),
+            ("reslut", Some("result")),
+            ("results", None),
             ("plan2", None),
             ("plna1", Some("plan1")),
             ("a", None),

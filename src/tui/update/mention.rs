@@ -26,12 +26,16 @@ pub fn refresh_mentions(model: &mut UiModel) -> Option<Vec<UiCommand>> {
     })
 }
 
-/// Words that begin the name of a file and were sent without the rest of it, each with the first such file.
+/// The first words that begin the name of a file and were sent without the rest of it, each with the first such file.
 pub(super) fn unfinished_mentions(model: &UiModel, text: &str) -> Vec<(String, String)> {
+    // each looks through all files, and code that was pasted is full of such words
+    const MOST_WORDS: usize = 5;
     let files = &model.names.files;
     let unfinished = |word: &str| {
         let begun = word.strip_prefix('@')?.trim_end_matches(['.', ',', ';', '!', '?', ')']);
-        let is_known = |file: &String| file == begun || file.starts_with(&format!("{begun}/"));
+        let is_known = |file: &String| {
+            file.strip_prefix(begun).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
         if begun.is_empty() || files.iter().any(is_known) {
             return None;
         }
@@ -40,7 +44,13 @@ pub(super) fn unfinished_mentions(model: &UiModel, text: &str) -> Vec<(String, S
         };
         files.iter().find(begins).map(|file| (one_line(word), one_line(file)))
     };
-    text.split_whitespace().filter_map(unfinished).collect()
+    let mut words: Vec<&str> = Vec::new();
+    for word in text.split_whitespace().filter(|word| word.starts_with('@')) {
+        if !words.contains(&word) && words.len() < MOST_WORDS {
+            words.push(word);
+        }
+    }
+    words.into_iter().filter_map(unfinished).collect()
 }
 
 /// The files are listed.

@@ -72,15 +72,18 @@ fn pause_run(model: &mut UiModel, run: RunId) -> Vec<UiCommand> {
         model.add_item(TranscriptItem::note_item(&text));
         return Vec::new();
     }
-    let text = RunControlOutcome::StopRequested(run.clone()).to_string();
-    model.add_item(TranscriptItem::note_item(&text));
+    let in_front = active_run(model).is_some_and(|view| view.id == run);
+    model.add_item(TranscriptItem::note_item(&stop_requested_text(&run, in_front)));
     steer_commands(run, SteeringAction::Pause)
 }
 
-/// The workflow of this session that goes on and whose id begins so.
-fn live_run(model: &UiModel, beginning: &str) -> Option<RunId> {
-    let mut live = model.live_runs().filter(|run| !run.chat && run.id.as_str().starts_with(beginning));
-    live.next().map(|run| run.id.clone()).filter(|_| live.next().is_none())
+/// A run of this session stops before its next state. /step and /continue act on the run in front.
+pub fn stop_requested_text(run: &RunId, in_front: bool) -> String {
+    let told = RunControlOutcome::StopRequested(run.clone());
+    if in_front {
+        return format!("{told}: /step and /continue go on");
+    }
+    format!("{told}: /watch {run}, then /continue")
 }
 
 fn step_run(model: &mut UiModel) -> Vec<UiCommand> {
@@ -105,18 +108,20 @@ pub fn continue_run(model: &mut UiModel) -> Vec<UiCommand> {
     }
 }
 
-/// Handles a run of this session as if it were in front and had not been named.
+/// Handles a run of this session as if it were in front and had not been named. The beginning of an id may be that of a
+/// run which is not shown here: the history resolves it, or refuses it.
 fn control_run_by_id(model: &mut UiModel, run: String, control: ControlAction) -> Vec<UiCommand> {
-    if let Some(live) = live_run(model, &run) {
-        return match control {
-            ControlAction::Pause => pause_run(model, live),
-            ControlAction::Cancel => stop_run(model, live),
-        };
-    }
     if control == ControlAction::Cancel
         && let Some(cmds) = running_commands::stop_command(model, &run)
     {
         return cmds;
+    }
+    let live = model.live_runs().find(|live| live.id.as_str() == run).map(|live| live.id.clone());
+    if let Some(live) = live {
+        return match control {
+            ControlAction::Pause => pause_run(model, live),
+            ControlAction::Cancel => stop_run(model, live),
+        };
     }
     model.hint = Some(format!("contacting run {}, waiting up to 10 s …", one_line(&run)));
     vec![UiCommand::ask(RunRequest::Control(run, control))]

@@ -58,6 +58,14 @@ fn a_missing_input_ends_with_3_before_anything_starts() {
     assert_eq!((&report["run_id"], &report["status"]), (&Value::Null, &json!("paused")));
     assert_eq!(report["error"]["code"], "input_required");
     assert!(report["error"]["title"].as_str().unwrap().contains("`task`"), "{report}");
+    assert_eq!(report["error"]["detail"], "`task` has no value");
+    let mut several =
+        workflow(&json!([{"name": "start", "transition": [{"target": "stop"}]}, {"name": "stop"}]));
+    several["input"] = json!([{"name": "task", "type": "string"}, {"name": "size", "type": "number"}]);
+    world.write_json("several.json", &several);
+    let arguments = ["run", "--workflow-file", "several.json", "--replies", "replies.json", "--json"];
+    let report = world.run_program(&arguments).code(3).json();
+    assert_eq!(report["error"]["detail"], "`task`, `size` have no value", "{report}");
 }
 
 #[test]

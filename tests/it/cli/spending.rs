@@ -157,13 +157,28 @@ fn more_of_a_budget_is_given_by_amount() {
     world.write_json(
         "ask.json",
         &super::world::workflow(&json!([
-        {"name": "start", "type": "pause", "message": {"text": "What?"}, "transition": [{"target": "stop"}]},
+        {"name": "start", "type": "pause", "kind": "text", "message": {"text": "What?"},
+         "transition": [{"target": "stop"}]},
         {"name": "stop"}])),
     );
     let asking = ["run", "--workflow-file", "ask.json", "--replies", "replies.json", "x", "--json"];
     let report = world.run_program(&asking).code(3).json();
     let refused = resume(report["run_id"].as_str().unwrap(), &["--budget", "1"]).code(2).stderr;
     assert!(refused.contains("waits for no budget"), "{refused}");
+    // nor by a token: the word that passes a limit would be the answer to its question
+    let token = report["pauses"][0]["resume_token"].as_str().unwrap();
+    for (more, why) in [
+        (&["--past-limits"][..], "has reached no limit there"),
+        (&["--budget", "1"], "waits for no budget there"),
+        (&["--past-limits", "--budget", "1"], "waits for no budget there"),
+    ] {
+        let refused = resume(token, more).code(2).stderr;
+        assert!(refused.contains(why) && refused.contains("hint: synthdev runs show"), "{more:?}: {refused}");
+    }
+    // no try was counted, and the question is still open
+    let unfit = resume(token, &["--results", "[1]"]).code(2).stderr;
+    assert!(unfit.contains("4 tries are left"), "{unfit}");
+    resume(token, &["--results", "words"]).code(0);
 }
 
 /// So many tokens are not as many dollars.

@@ -141,7 +141,8 @@ fn nobody_passes_a_limit_by_itself() {
         "completed"
     );
     let not = world.run_program(&["resume", &run, "--past-limits"]).code(2).stderr;
-    assert!(not.contains("is completed"), "{not}");
+    let over = format!("run {run} is completed\nhint: synthdev runs rewind {run} --to STEP");
+    assert!(not.contains(&over), "{not}");
     let token = world.run_program(&["run", "rounds", "x", "--json"]).code(4).json();
     let token = token["pauses"][0]["resume_token"].as_str().unwrap().to_owned();
     let not = world.run_program(&["resume", &token]).code(2).stderr;

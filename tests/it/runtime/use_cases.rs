@@ -205,7 +205,13 @@ async fn what_is_not_taken_up_says_why_and_what_to_do() {
     let home = world.handle.summary(run.as_str()).unwrap().project;
     let (resume, retry) = (RunOperation::Resume, RunOperation::Retry);
     let own = std::process::id();
-    check(&world.handle, &home, resume, &format!("run {run} is running here"), &format!("/watch {run}"));
+    check(
+        &world.handle,
+        &home,
+        resume,
+        &format!("run {run} is running here"),
+        &format!("synthdev runs show {run}"),
+    );
     let driven = format!("run {run} is running in process {own}");
     check(&there, &home, resume, &driven, &format!("synthdev runs pause {run}"));
     check(&there, &home, retry, &format!("run {run} has not failed: it is running"), "runs show");
@@ -216,6 +222,7 @@ async fn what_is_not_taken_up_says_why_and_what_to_do() {
     // its user has it here: it stops before its next state, and is not given back
     let stopped = control_run(&world.handle, &summary, ControlAction::Pause).await.unwrap();
     assert_eq!(stopped, RunControlOutcome::StopRequested(run.clone()));
+    assert!(!stopped.to_string().contains('/'), "no command of the screen: {stopped}");
     assert!(world.handle.running_runs().contains(&run));
     control_run(&world.handle, &summary, ControlAction::Cancel).await.unwrap();
     check(&there, &home, resume, &format!("run {run} is cancelled"), &format!("runs rewind {run} --to STEP"));

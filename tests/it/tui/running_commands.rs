@@ -91,12 +91,18 @@ fn they_end_with_their_run() {
     desk.workflow();
     let run = RunId::from("r1");
     let commands = vec![command("c1", "npm run dev", 3)];
-    let listed = RunResponse::RunningCommands { run, after_end: false, commands, at: desk.model.now };
+    let listed =
+        RunResponse::RunningCommands { run: run.clone(), after_end: false, commands, at: desk.model.now };
     desk.send_message(UiMessage::answered(listed));
     assert!(desk.draw_screen(120, 36).contains("1 command in background"));
     // all of a session are counted, whichever run is in front
     desk.run_event("r2", workflow_started("other", "x"));
     assert!(desk.draw_screen(120, 36).contains("1 command in background"));
+    // the id of a command is not taken for the beginning of a run's id
+    desk.run_event("c1f00d", workflow_started("other", "x")).take_commands();
+    desk.line("/stop c1");
+    let stop = RunRequest::StopCommand { run: run.clone(), id: "c1".into() };
+    assert_eq!(desk.take_commands().pop(), Some(UiCommand::ask(stop)));
     desk.run_event("r1", run_finished(RunStatus::Paused, None, None));
     assert!(!desk.draw_screen(120, 36).contains("in background"));
 }

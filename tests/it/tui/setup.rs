@@ -217,6 +217,9 @@ fn an_address_needs_no_scheme() {
     for (typed, url, told) in [
         ("localhost:8080", "http://localhost:8080", "http:// was assumed"),
         ("10.0.0.7:1234/v1/", "http://10.0.0.7:1234/v1", "http:// was assumed"),
+        ("box:8080", "http://box:8080", "http:// was assumed"),
+        ("models.example:8443/v1", "https://models.example:8443/v1", "https:// was assumed"),
+        ("203.0.113.9:8080", "https://203.0.113.9:8080", "https:// was assumed"),
         ("models.example/v1", "https://models.example/v1", "https:// was assumed"),
         ("http://models.example", "http://models.example", ""),
     ] {

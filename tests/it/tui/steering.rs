@@ -2,6 +2,7 @@
 
 use synthdev::domain::approval::AllowRule;
 use synthdev::engine::steering::{Breakpoint, BreakpointSet, SteeringAction};
+use synthdev::service::run_control::ControlAction;
 use synthdev::service::run_start::FileSharingMode;
 use synthdev::service::session::{
     DefinitionRequest, ProjectRequest, SessionRequest, StandingPermission, StartRequest, StartResponse,
@@ -80,12 +81,21 @@ fn the_status_says_how_full_the_window_is() {
 fn a_run_stands_still_and_goes_on() {
     let mut desk = TuiHarness::new();
     desk.workflow();
-    // whether it is in front or named, also by the beginning of its id
-    for line in ["/pause r1", "/pause r", "/pause"] {
+    // whether it is in front or named
+    for line in ["/pause r1", "/pause"] {
         desk.line(line);
         let sent = sent_commands(&mut desk).pop();
         assert_eq!(sent, Some(steer_command("r1", SteeringAction::Pause)), "{line}");
-        assert!(desk.draw_screen(120, 40).contains("run r1 stops before its next state"), "{line}");
+        let text = desk.model.transcript.text();
+        assert!(text.contains("run r1 stops before its next state"), "{line}: {text}");
+        assert!(text.contains(": /step and /continue go on"), "{line}: {text}");
+    }
+    // the beginning of an id may be that of another run, too, which only the history knows
+    for (line, control) in [("/pause r", ControlAction::Pause), ("/stop r", ControlAction::Cancel)] {
+        desk.line(line);
+        let sent = sent_commands(&mut desk).pop();
+        assert_eq!(sent, Some(UiCommand::ask(RunRequest::Control("r".into(), control))), "{line}");
+        assert!(!desk.model.runs[0].is_cancelling, "{line}");
     }
     desk.run_event("r1", stopped_event(20, "review", None));
     let screen = desk.draw_screen(120, 40);
@@ -401,6 +411,12 @@ fn several_runs_at_once() {
     let mut desk = TuiHarness::new();
     desk.workflow().start_second_workflow();
     assert_eq!(desk.model.mode(), "workflow:tick r2", "the newest is in front");
+    // what is typed without an id is not for the one that is named
+    desk.take_commands();
+    desk.line("/pause r1");
+    assert_eq!(sent_commands(&mut desk).pop(), Some(steer_command("r1", SteeringAction::Pause)));
+    let text = desk.model.transcript.text();
+    assert!(text.contains(": /watch r1, then /continue") && !text.contains("/step and"), "{text}");
     desk.take_commands();
     desk.model.workflow_awaiting_input = Some("later".to_owned());
     assert_eq!(desk.model.mode(), "workflow:later");
