@@ -39,8 +39,8 @@ impl LimitIncrease {
         self.budget.is_none() && !self.passes_limits
     }
 
-    /// The same as the answer to one pause, which a token takes. The word could answer other questions, too: whoever uses
-    /// it checks with [`Self::fits`].
+    /// The same as the answer to one pause, which a token takes. The word could answer other questions, too: a caller
+    /// checks with [`Self::fits`].
     pub(super) fn to_results(&self) -> Value {
         self.budget.clone().unwrap_or_else(|| Value::from("continue"))
     }
