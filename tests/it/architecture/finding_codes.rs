@@ -88,10 +88,13 @@ fn codes_of_range(text: &str) -> Vec<String> {
     (number(first)..=number(last)).map(|number| format!("{}{number:02}", &first[..1])).collect()
 }
 
+/// Files with their texts, and what is told of them.
+type CodeRow = (&'static [(&'static str, &'static str)], &'static [&'static str]);
+
 #[test]
 fn a_code_of_two_findings_is_told() {
     let page = "| E01–E03 | names |\n| W01, W02 | more |\n";
-    let rows: [(&[(&str, &str)], &[&str]); 4] = [
+    let rows: [CodeRow; 4] = [
         (&[("src/a.rs", "add(\"W01\")"), ("src/b.rs", "add(\"W02\")")], &[]),
         (&[("src/a.rs", "add(\"E02\")"), ("src/b.rs", "add(\"E02\")"), ("tests/c.rs", "\"W01\"")], &[]),
         (

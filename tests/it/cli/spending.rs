@@ -153,7 +153,16 @@ fn more_of_a_budget_is_given_by_amount() {
     let unsaid = resume(token, &[]).code(2).stderr;
     assert!(unsaid.contains("how much more"), "{unsaid}");
     resume(token, &["--budget", "100000"]).code(0);
-    // what is not about a budget is answered otherwise
+}
+
+/// What is not about a limit is answered otherwise.
+#[test]
+fn more_of_a_limit_is_no_answer_to_a_question() {
+    let world = World::new();
+    world.write_json("replies.json", &json!({"replies": {"coder": [{"text": "Hi."}]}}));
+    let resume = |run: &str, more: &[&str]| {
+        world.run_program(&[&["resume", run, "--replies", "replies.json"], more].concat())
+    };
     world.write_json(
         "ask.json",
         &super::world::workflow(&json!([
