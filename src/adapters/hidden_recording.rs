@@ -141,7 +141,6 @@ mod tests {
             ("it.jsonl.4711.part", "{\"cassettes\":1}", false),
             ("it.jsonl", header, false),
             ("it.jsonl.new.part", header, false),
-            (".4711.part", header, false),
         ] {
             let path = directory.path().join(name);
             std::fs::write(&path, text).unwrap();

@@ -183,7 +183,7 @@ mod tests {
             "/fork ab 3 a=1",
             Ok(SlashAction::Travel(TimeTravelRequest::Fork { run: Some("ab".into()), step: 3, set })),
         );
-        check("/fork 3 a", Err("`a`: write it as name=value".into()));
+        check("/fork 3 a", Err("a: write it as NAME=VALUE".into()));
         let servers =
             |tested: Option<&str>| Ok(SlashAction::Page(LookupPage::McpServers(tested.map(str::to_owned))));
         check("/mcp", servers(None));
