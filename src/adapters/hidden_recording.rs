@@ -65,7 +65,7 @@ impl HiddenRecording {
 pub(crate) fn is_unfinished_recording(absolute: &Path) -> bool {
     let name = file_name(absolute);
     let start = name.strip_suffix(PART_ENDING).and_then(|start| Some(start.rsplit_once('.')?.0));
-    if start.is_none_or(|recording| process_of_part(name, recording).is_none()) {
+    if start.is_none_or(|recording| recording.is_empty() || process_of_part(name, recording).is_none()) {
         return false;
     }
     let mut begin = [0; HEADER_START.len()];
@@ -141,6 +141,7 @@ mod tests {
             ("it.jsonl.4711.part", "{\"cassettes\":1}", false),
             ("it.jsonl", header, false),
             ("it.jsonl.new.part", header, false),
+            (".4711.part", header, false),
         ] {
             let path = directory.path().join(name);
             std::fs::write(&path, text).unwrap();
