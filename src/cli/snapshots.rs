@@ -109,8 +109,8 @@ pub fn run_changes_text(changes: &[ChangedFile], own: Option<&RunChangedFiles>) 
             match (own.files.contains(path), own.changed_since.contains(path)) {
                 (false, _) if is_sure => "  (not changed by this run)",
                 (false, _) => "  (perhaps not changed by this run)",
-                (true, true) if is_sure => "  (changed by somebody else afterwards)",
-                (true, true) => "  (perhaps changed by somebody else afterwards)",
+                (true, true) if is_sure => "  (changed afterwards, not by this run)",
+                (true, true) => "  (perhaps changed afterwards, not by this run)",
                 (true, false) => "",
             }
         });
@@ -312,12 +312,12 @@ mod tests {
         for (own, mark, told) in [
             (
                 edited(false),
-                "  (changed by somebody else afterwards)",
+                "  (changed afterwards, not by this run)",
                 "Somebody else changed f1 after this run's last change: that goes back, too.",
             ),
             (
                 edited(true),
-                "  (perhaps changed by somebody else afterwards)",
+                "  (perhaps changed afterwards, not by this run)",
                 "Somebody else perhaps changed f1 after this run's last change: that goes back, too.",
             ),
         ] {

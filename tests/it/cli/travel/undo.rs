@@ -57,7 +57,7 @@ fn what_was_edited_after_a_run_is_marked() {
     let run = run_states(&world, &states, &["--yes"], 0);
     world.write_file("own.txt", "1\nmore\n");
     let told = world.run_program(&["runs", "undo", &run]).code(2);
-    for (file, mark) in [("own.txt", "  (changed by somebody else afterwards)"), ("kept.txt", "")] {
+    for (file, mark) in [("own.txt", "  (changed afterwards, not by this run)"), ("kept.txt", "")] {
         assert_eq!(line(&told, file), format!("  {:<12} {file}{mark}", "delete"));
     }
 }
