@@ -131,7 +131,7 @@ fn request(base_url: String) -> ModelRequest {
         state: "s".to_owned(),
         choice: ModelChoice { base_url, ..ModelChoice::default() },
         messages: vec![ChatMessage::text(ChatRole::User, "Go.")],
-        tools: Vec::new(),
+        tools: [].into(),
         parsing_tools: Vec::new(),
         tool_choice: ToolChoice::Auto,
         answer_schema: None,

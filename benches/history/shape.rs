@@ -140,7 +140,10 @@ fn agent(id: &str, side: ConversationSide) -> AgentSpec {
             price: Some(TokenPrice { input: 2.0, output: 10.0, cached: Some(0.5), ..TokenPrice::default() }),
             ..ModelChoice::default()
         },
-        tools: ["read_files", "write_file", "execute_terminal", "search", "fetch", "list"].map(tool).to_vec(),
+        tools: ["read_files", "write_file", "execute_terminal", "search", "fetch", "list"]
+            .map(tool)
+            .to_vec()
+            .into(),
         parsing_tools: Vec::new(),
         max_tool_rounds: 25,
         tool_loop: ToolLoop::Auto,

@@ -40,7 +40,8 @@ fn last_segment(name: &str) -> &str {
 
 fn tool_names(program: &WorkflowProgram) -> Vec<&str> {
     let agents = program.workflows.iter().flat_map(|workflow| &workflow.agents);
-    let mut known: Vec<&str> = agents.flat_map(|agent| &agent.tools).map(|tool| tool.name.as_str()).collect();
+    let mut known: Vec<&str> =
+        agents.flat_map(|agent| &*agent.tools).map(|tool| tool.name.as_str()).collect();
     for state in program.workflows.iter().flat_map(|workflow| &workflow.states) {
         if let StateBody::Action(step) = &state.work {
             known.push(&step.tool);

@@ -1,5 +1,7 @@
 //! An agent: a role seated in a context, with its model and tools resolved.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use super::agent_team::SpawnRights;
@@ -24,7 +26,7 @@ pub struct AgentSpec {
     pub examples: Vec<ChatMessage>,
     pub choice: ModelChoice,
     /// Exactly the tools this agent may call; anything else is refused at execution too.
-    pub tools: Vec<ToolSpec>,
+    pub tools: Arc<[ToolSpec]>,
     pub parsing_tools: Vec<ParsingTool>,
     /// Model rounds with tools per visit before the user is asked to continue.
     pub max_tool_rounds: u32,

@@ -32,7 +32,7 @@ pub fn suggestion_request(mut choice: ModelChoice, system: &str, wanted: &str) -
             ChatMessage::text(ChatRole::System, system),
             ChatMessage::text(ChatRole::User, wanted.trim()),
         ],
-        tools: Vec::new(),
+        tools: [].into(),
         parsing_tools: Vec::new(),
         tool_choice: ToolChoice::Auto,
         answer_schema: None,

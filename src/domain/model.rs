@@ -7,6 +7,8 @@ mod parameters;
 mod token_estimate;
 mod tool_choice;
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -142,7 +144,7 @@ pub struct ModelRequest {
     pub state: String,
     pub choice: ModelChoice,
     pub messages: Vec<ChatMessage>,
-    pub tools: Vec<ToolSpec>,
+    pub tools: Arc<[ToolSpec]>,
     pub parsing_tools: Vec<ParsingTool>,
     pub tool_choice: ToolChoice,
     /// The schema of the answer (`output.schema` of the state), where a client makes the call. The runtime adds it to

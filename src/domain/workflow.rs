@@ -61,7 +61,7 @@ impl WorkflowProgram {
                 .states
                 .iter()
                 .any(|state| matches!(&state.work, StateBody::Action(step) if changes(step.risk)));
-            steps || workflow.agents.iter().flat_map(|agent| &agent.tools).any(|tool| changes(tool.risk))
+            steps || workflow.agents.iter().flat_map(|agent| &*agent.tools).any(|tool| changes(tool.risk))
         })
     }
 }

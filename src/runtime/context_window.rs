@@ -53,7 +53,7 @@ mod tests {
                 ..ModelChoice::default()
             },
             messages: vec![ChatMessage::text(ChatRole::User, text)],
-            tools: Vec::new(),
+            tools: [].into(),
             parsing_tools: Vec::new(),
             tool_choice: ToolChoice::Auto,
             answer_schema: None,

@@ -126,7 +126,7 @@ mod tests {
             state: String::new(),
             choice: synthdev_domain::model::ModelChoice::default(),
             messages: Vec::new(),
-            tools: Vec::new(),
+            tools: [].into(),
             parsing_tools: Vec::new(),
             tool_choice: synthdev_domain::model::ToolChoice::Auto,
             answer_schema: None,

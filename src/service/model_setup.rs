@@ -311,7 +311,7 @@ fn test_question(choice: ModelChoice) -> ModelRequest {
         state: "setup".to_owned(),
         choice,
         messages: vec![ChatMessage::text(ChatRole::User, "Answer with the single word: ready")],
-        tools: Vec::new(),
+        tools: [].into(),
         parsing_tools: Vec::new(),
         tool_choice: ToolChoice::Auto,
         answer_schema: None,

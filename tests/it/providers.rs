@@ -77,7 +77,7 @@ fn request(base_url: &str) -> ModelRequest {
             ChatMessage::text(ChatRole::System, "You are a coder."),
             ChatMessage::text(ChatRole::User, "Do it."),
         ],
-        tools: Vec::new(),
+        tools: [].into(),
         parsing_tools: Vec::new(),
         tool_choice: ToolChoice::Auto,
         answer_schema: None,
@@ -382,7 +382,7 @@ async fn tools_and_parameters_are_sent_as_a_strict_server_wants_them() {
     };
     let server = ModelServer::start_server(vec![Behaviour::calls(&[("1", "decide", "{\"ok\":true}")])]).await;
     let mut asked = request(&server.base_url);
-    asked.tools = vec![spec("read", json!({})), spec("read", json!({})), spec("list", Value::Null)];
+    asked.tools = [spec("read", json!({})), spec("read", json!({})), spec("list", Value::Null)].into();
     asked.parsing_tools = vec![decide];
     asked.tool_choice = ToolChoice::Named("decide".to_owned());
     asked.choice.parameters = ModelParameters {

@@ -21,7 +21,7 @@ use synthdev_ports::model::DeltaSink;
 use super::address::ProviderAddress;
 use super::api_keys;
 use super::attached_images::AttachedImages;
-use super::transport::{ProviderPostRequest, ProviderTransport, longest_answer};
+use super::transport::{ProviderPostRequest, ProviderTransport};
 use decode::AnthropicReplyDecoder;
 
 pub use request::build_request;
@@ -43,15 +43,8 @@ pub async fn call_model(
 ) -> Result<ModelReply, ModelError> {
     let address = server_address(&request.choice)?;
     let body = build_with_images(request, images);
-    let (url, longest) = (format!("{}/v1/messages", address.base), longest_answer(&body, &request.choice));
-    let (headers, message_count) = (request_headers(key)?, request.messages.len());
-    let post = ProviderPostRequest {
-        url,
-        headers,
-        body: body.to_string(),
-        message_count,
-        max_answer_tokens: longest,
-    };
+    let (url, headers) = (format!("{}/v1/messages", address.base), request_headers(key)?);
+    let post = ProviderPostRequest::new(url, headers, request, body);
     http.ask_model::<AnthropicReplyDecoder>(&address, post, sink).await
 }
 

@@ -140,7 +140,7 @@ mod tests {
             state: "s".into(),
             choice: ModelChoice { images, ..ModelChoice::default() },
             messages,
-            tools: Vec::new(),
+            tools: [].into(),
             parsing_tools: Vec::new(),
             tool_choice: ToolChoice::Auto,
             answer_schema: None,

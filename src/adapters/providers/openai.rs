@@ -19,7 +19,7 @@ use synthdev_ports::model::DeltaSink;
 use super::address::ProviderAddress;
 use super::api_keys;
 use super::attached_images::AttachedImages;
-use super::transport::{ProviderPostRequest, ProviderTransport, longest_answer};
+use super::transport::{ProviderPostRequest, ProviderTransport};
 use decode::ChatCompletionDecoder;
 
 pub use request::build_request;
@@ -40,15 +40,8 @@ pub async fn call_model(
 ) -> Result<ModelReply, ModelError> {
     let address = server_address(&request.choice)?;
     let body = build_with_images(request, images)?;
-    let (url, longest) = (client_config(&address).url(PATH), longest_answer(&body, &request.choice));
-    let headers = request_headers(&address, key)?;
-    let post = ProviderPostRequest {
-        url,
-        headers,
-        body: body.to_string(),
-        message_count: request.messages.len(),
-        max_answer_tokens: longest,
-    };
+    let (url, headers) = (client_config(&address).url(PATH), request_headers(&address, key)?);
+    let post = ProviderPostRequest::new(url, headers, request, body);
     http.ask_model::<ChatCompletionDecoder>(&address, post, sink).await
 }
 

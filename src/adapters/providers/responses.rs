@@ -17,7 +17,7 @@ use synthdev_ports::model::DeltaSink;
 use super::address::ProviderAddress;
 use super::api_keys;
 use super::attached_images::AttachedImages;
-use super::transport::{ProviderPostRequest, ProviderTransport, longest_answer};
+use super::transport::{ProviderPostRequest, ProviderTransport};
 use decode::ResponsesDecoder;
 use request::build_within;
 
@@ -46,15 +46,8 @@ pub async fn call_with_quirks(
     let mut unsupported = learnt.unsupported_by(&request.choice);
     loop {
         let body = build_within(request, unsupported, images);
-        let (url, message_count) = (format!("{}{PATH}", address.base), request.messages.len());
-        let longest = longest_answer(&body, &request.choice);
-        let post = ProviderPostRequest {
-            url,
-            headers: headers.clone(),
-            body: body.to_string(),
-            message_count,
-            max_answer_tokens: longest,
-        };
+        let url = format!("{}{PATH}", address.base);
+        let post = ProviderPostRequest::new(url, headers.clone(), request, body);
         let error = match http.ask_model::<ResponsesDecoder>(&address, post, sink).await {
             Ok(reply) => return Ok(reply),
             Err(error) => error,

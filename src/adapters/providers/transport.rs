@@ -10,7 +10,7 @@ use reqwest::{Client, Request, Response};
 use serde_json::Value;
 use tokio::time::Instant;
 
-use synthdev_domain::model::{ModelChoice, ModelError, ModelReply};
+use synthdev_domain::model::{ModelChoice, ModelError, ModelReply, ModelRequest};
 use synthdev_domain::secret::SecretText;
 use synthdev_ports::model::DeltaSink;
 
@@ -50,8 +50,21 @@ pub struct ProviderPostRequest {
     pub max_answer_tokens: Option<u64>,
 }
 
+impl ProviderPostRequest {
+    /// Only the text of `body` stays in memory while the model answers.
+    pub fn new(url: String, headers: HeaderMap, request: &ModelRequest, body: Value) -> Self {
+        Self {
+            url,
+            headers,
+            max_answer_tokens: longest_answer(&body, &request.choice),
+            message_count: request.messages.len(),
+            body: body.to_string(),
+        }
+    }
+}
+
 /// How long a reply can be: as its request asks for, else as the model is known to give.
-pub fn longest_answer(body: &Value, choice: &ModelChoice) -> Option<u64> {
+fn longest_answer(body: &Value, choice: &ModelChoice) -> Option<u64> {
     let names = ["max_tokens", "max_completion_tokens", "max_output_tokens"];
     names.iter().find_map(|name| body.get(*name)?.as_u64()).or(choice.max_output)
 }

@@ -4,8 +4,9 @@ use std::collections::HashMap;
 
 /// Bytes that wait at most. What is beyond is left to the next search.
 const WAITING_LIMIT: usize = 4 << 20;
-/// Bytes worth a transaction of the index: other writers wait for it. A longer text is left to the next search.
-const BATCH_BYTES: usize = 256 << 10;
+/// Bytes worth a transaction of the index, which takes a few milliseconds: other writers wait for it, and so does the end of
+/// a run. A longer text is left to the next search.
+const BATCH_BYTES: usize = 64 << 10;
 
 /// Words of rows that are committed and not in the index yet.
 #[derive(Debug, Default)]

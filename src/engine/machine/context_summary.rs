@@ -28,7 +28,7 @@ impl Machine {
             state,
             choice: choice.clone(),
             messages,
-            tools: Vec::new(),
+            tools: [].into(),
             parsing_tools: Vec::new(),
             tool_choice: ToolChoice::Auto,
             answer_schema: None,

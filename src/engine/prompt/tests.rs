@@ -31,7 +31,7 @@ fn agent(id: &str, side: ConversationSide) -> AgentSpec {
         system_prompt: format!("You are {id}."),
         examples: Vec::new(),
         choice: ModelChoice::default(),
-        tools: Vec::new(),
+        tools: [].into(),
         parsing_tools: Vec::new(),
         max_tool_rounds: 25,
         tool_loop: Default::default(),

@@ -31,7 +31,7 @@ fn agent() -> AgentSpec {
             price: Some(TokenPrice { input: 1_000.0, output: 1_000.0, ..TokenPrice::default() }),
             ..ModelChoice::default()
         },
-        tools: Vec::new(),
+        tools: [].into(),
         parsing_tools: Vec::new(),
         max_tool_rounds: 25,
         tool_loop: ToolLoop::Auto,
@@ -245,7 +245,7 @@ fn a_visit_may_take_tools_repairs_a_nudge_and_retries() {
         parsing_only: false,
     };
     let mut w = workflow("w", LINE);
-    w.agents[0].tools.push(tool);
+    w.agents[0].tools = [tool].into();
     assert_eq!(calls(vec![w.clone()]).0, Some(52));
     w.agents[0].max_tool_rounds = 3;
     w.agents[0].parsing_tools.push(decision);

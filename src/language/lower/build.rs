@@ -114,7 +114,7 @@ fn agent_spec(form: &WorkflowForm, at: usize, agent: &AgentForm, cast: &Resolved
         system_prompt,
         examples: cast.role.examples.clone(),
         choice: cast.choice.clone(),
-        tools: cast.tools.clone(),
+        tools: cast.tools.clone().into(),
         parsing_tools: cast.role.parsing_tools.clone(),
         max_tool_rounds: agent.max_tool_rounds.or(form.limits.max_tool_rounds).unwrap_or(DEFAULT_TOOL_ROUNDS),
         reminder: cast.role.reminder.clone(),

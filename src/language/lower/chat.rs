@@ -24,7 +24,7 @@ pub fn chat_program(role: Role, choice: ModelChoice, tools: Vec<ToolSpec>) -> Wo
         system_prompt: role.system_message,
         examples: role.examples,
         choice,
-        tools,
+        tools: tools.into(),
         parsing_tools: role.parsing_tools,
         max_tool_rounds: DEFAULT_TOOL_ROUNDS,
         reminder: role.reminder,

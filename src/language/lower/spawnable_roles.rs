@@ -95,8 +95,8 @@ fn give_rights(agent: &mut AgentSpec, found: Vec<(SpawnableRole, String)>, surro
         found.iter().map(|(role, description)| (role.role.clone(), description.clone())).collect();
     let own_tools: Vec<ToolSpec> =
         spawning_tools(&described).into_iter().chain(board_tools(&agent.task_roles)).collect();
-    agent.tools.retain(|tool| own_tools.iter().all(|own| own.name != tool.name));
-    agent.tools.extend(own_tools);
+    let others = agent.tools.iter().filter(|tool| own_tools.iter().all(|own| own.name != tool.name)).cloned();
+    agent.tools = others.collect::<Vec<_>>().into_iter().chain(own_tools).collect();
     let roles = found.into_iter().map(|(role, _)| role).collect();
     agent.spawns = Some(SpawnRights { roles, limits: surroundings.agent_limits });
 }

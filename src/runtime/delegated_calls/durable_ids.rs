@@ -157,7 +157,7 @@ mod tests {
             state: state.to_owned(),
             choice: ModelChoice::default(),
             messages: Vec::new(),
-            tools: Vec::new(),
+            tools: [].into(),
             parsing_tools: Vec::new(),
             tool_choice: ToolChoice::Auto,
             answer_schema: None,

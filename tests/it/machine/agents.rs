@@ -19,7 +19,7 @@ pub(super) fn team(limits: AgentLimits) -> Vec<Workflow> {
     tools.extend(board_tools(&[]));
     let mut lead = workflow(vec![state("lead", agent_state(), 1)]);
     lead.agents[0].spawns = Some(rights.clone());
-    lead.agents[0].tools = tools.clone();
+    lead.agents[0].tools = tools.clone().into();
     lead.agents[0].max_tool_rounds = 20;
     let mut coder = workflow(vec![state(
         "work",
@@ -419,7 +419,7 @@ fn a_budget_for_an_agent_is_never_more_than_what_is_left() {
             Budget { tokens: BudgetCap { soft: None, hard }, ..Budget::default() };
         if !offered {
             // the tool of a run of before
-            let tools = &mut workflows[0].agents[0].tools;
+            let tools = Arc::make_mut(&mut workflows[0].agents[0].tools);
             let spawning = tools.iter_mut().find(|tool| tool.name == SPAWN).unwrap();
             spawning.parameters["properties"].as_object_mut().unwrap().remove("budget");
         }

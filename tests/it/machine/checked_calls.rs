@@ -16,7 +16,7 @@ fn executor(machine_version: u32, interactive: bool) -> Play {
         risk: ToolRisk::Execute,
         repeat: None,
     };
-    work.agents[0].tools = vec![execute, multicall_tool()];
+    work.agents[0].tools = [execute, multicall_tool()].into();
     Play::from_spec(RunSpec { machine_version, ..spec(vec![work], interactive) })
 }
 

@@ -104,7 +104,7 @@ fn the_next_attempt_sees_what_the_tools_of_the_last_one_did() {
             state("next", agent_state(), 2),
         ]);
         one.agents[0].side = side;
-        one.agents[0].tools = vec![tool.clone()];
+        one.agents[0].tools = [tool.clone()].into();
         let mut other = one.agents[0].clone();
         (other.id, other.side) = ("other".to_owned(), ConversationSide::Assistant);
         one.agents.push(other);
@@ -148,13 +148,14 @@ fn private_work_of_a_state_that_was_left_is_seen_by_nobody() {
         state("next", agent_state(), 2),
     ]);
     one.agents[0].side = ConversationSide::User;
-    one.agents[0].tools = vec![ToolSpec {
+    one.agents[0].tools = [ToolSpec {
         name: "deploy".to_owned(),
         description: String::new(),
         parameters: json!({"type": "object"}),
         risk: ToolRisk::Read,
         repeat: None,
-    }];
+    }]
+    .into();
     let mut play = Play::new(vec![one], false);
     play.perform_act(Act::Calls("deploy"));
     play.perform_act(Act::Tool(ToolOutcome {

@@ -18,7 +18,7 @@ fn reader() -> RunSpec {
     };
     let mut work = workflow(vec![state("work", agent_state(), 1)]);
     work.agents[0].tools =
-        vec![tool("look", ToolRisk::Read), tool("write", ToolRisk::Write), multicall_tool()];
+        [tool("look", ToolRisk::Read), tool("write", ToolRisk::Write), multicall_tool()].into();
     work.agents[0].max_tool_rounds = 5;
     let mut spec = spec(vec![work], true);
     spec.approvals.tools.insert("write".to_owned(), ToolPermission::Allow);

@@ -544,7 +544,7 @@ fn what_one_script_was_offered_no_other_takes() {
 fn an_agent_asks_the_person_and_reads_the_answer() {
     let ask = |choices: Value| {
         let mut asking = workflow(vec![state("start", agent_state(), 1)]);
-        asking.agents[0].tools = vec![synthdev::domain::tool::ask_user_tool()];
+        asking.agents[0].tools = [synthdev::domain::tool::ask_user_tool()].into();
         let mut play = Play::new(vec![asking], true);
         let arguments = json!({"question": "Which one?", "choices": choices}).to_string();
         let call = |id: &str, arguments: &str| ToolCall {
@@ -623,13 +623,14 @@ fn models_are_interrupted_and_asked_again() {
     // a running tool finishes; then the run stops, before the model is called again
     let tool = || Act::Tool(ToolOutcome { ok: true, ..ToolOutcome::default() });
     let mut one = two_state_workflow();
-    one[0].agents[0].tools = vec![ToolSpec {
+    one[0].agents[0].tools = [ToolSpec {
         name: "look".to_owned(),
         description: String::new(),
         parameters: json!({"type": "object"}),
         risk: ToolRisk::Read,
         repeat: None,
-    }];
+    }]
+    .into();
     let told =
         play_acts(Play::new(one, true), vec![Act::Calls("look"), interrupt(), tool(), GO(), SAYS(), SAYS()]);
     let lines: Vec<&str> = told.iter().map(String::as_str).collect();

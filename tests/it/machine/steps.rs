@@ -171,7 +171,7 @@ fn an_agent_is_told_of_an_interrupted_call_whether_it_had_begun() {
         let mut chat = workflow(vec![state("chat", listens, 0)]);
         chat.conversational = true;
         let (name, description, parameters) = ("look".to_owned(), String::new(), json!({}));
-        chat.agents[0].tools = vec![ToolSpec { name, description, parameters, risk, repeat: None }];
+        chat.agents[0].tools = [ToolSpec { name, description, parameters, risk, repeat: None }].into();
         let mut spec = RunSpec { machine_version: version, ..spec(vec![chat], true) };
         spec.approvals.execute = ToolPermission::Allow;
         let mut play = Play::from_spec(spec);

@@ -25,7 +25,7 @@ fn thinking(base_url: &str) -> ModelRequest {
     let mut asked = request(base_url);
     asked.choice.parameters =
         ModelParameters { reasoning_effort: Some("low".to_owned()), ..ModelParameters::default() };
-    asked.tools = vec![tool("read")];
+    asked.tools = [tool("read")].into();
     asked
 }
 
@@ -359,7 +359,11 @@ async fn any_conversation_is_valid_for_the_strict_server() {
     let providers = patient_providers();
     for (messages, roles) in rows {
         for tools in [Vec::new(), vec![tool("r"), tool("r"), tool("list")]] {
-            let asked = ModelRequest { messages: messages.clone(), tools, ..thinking(&server.base_url) };
+            let asked = ModelRequest {
+                messages: messages.clone(),
+                tools: tools.into(),
+                ..thinking(&server.base_url)
+            };
             let answer = providers.call(&asked, &Heard::default()).await;
             assert!(answer.is_ok(), "{roles}: {answer:?}");
             let requests = server.requests();

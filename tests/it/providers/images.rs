@@ -68,7 +68,7 @@ async fn sent_body(dialect: Dialect, store: &ImageStore, images: bool, messages:
     let mut asked: ModelRequest = plain_request(dialect, &server.base_url);
     asked.messages = messages;
     asked.choice.images = images;
-    asked.tools = vec![tool("read")];
+    asked.tools = [tool("read")].into();
     let answered = patient_providers().with_images(store.clone()).call(&asked, &Heard::default()).await;
     assert_eq!(answered.map(|reply| reply.text), Ok("Seen.".to_owned()), "{dialect:?}");
     let requests = server.requests();

@@ -73,7 +73,7 @@ proptest! {
         for dialect in Dialect::ALL {
             let mut asked: ModelRequest = plain_request(dialect, "https://models.example/v1");
             asked.messages.clone_from(&messages);
-            asked.tools = if offered { vec![tool("read"), tool("list")] } else { Vec::new() };
+            asked.tools = if offered { [tool("read"), tool("list")].into() } else { [].into() };
             asked.tool_choice = choice.clone();
             asked.choice.model = model.to_owned();
             asked.choice.context_size = window;

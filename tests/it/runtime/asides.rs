@@ -60,7 +60,7 @@ fn request(fallback: Vec<ModelChoice>) -> ModelRequest {
         state: "/cmd".into(),
         choice: ModelChoice { fallback, ..choice("a", Some(1.0)) },
         messages: vec![ChatMessage::text(ChatRole::User, format!("list files with {KEY}"))],
-        tools: Vec::new(),
+        tools: [].into(),
         parsing_tools: Vec::new(),
         tool_choice: ToolChoice::Auto,
         answer_schema: None,

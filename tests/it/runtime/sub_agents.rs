@@ -218,7 +218,7 @@ async fn of_a_long_run_only_its_beginning_is_read_for_a_delegated_call() {
         state: "s".into(),
         choice: ModelChoice { provider: PROVIDER.into(), ..ModelChoice::default() },
         messages: Vec::new(),
-        tools: Vec::new(),
+        tools: [].into(),
         parsing_tools: Vec::new(),
         tool_choice: ToolChoice::Auto,
         answer_schema: None,

@@ -179,7 +179,7 @@ fn agent(luck: &mut Luck, name: usize, contexts: usize, chat: bool) -> AgentSpec
             }),
             ..ModelChoice::default()
         },
-        tools: own_tools(luck),
+        tools: own_tools(luck).into(),
         parsing_tools: decides.then(|| decision(luck.random_chance(20))).into_iter().collect(),
         max_tool_rounds: u32::try_from(luck.random_between(1, 4)).unwrap(),
         tool_loop: luck.pick_item(&[ToolLoop::Auto, ToolLoop::Auto, ToolLoop::Step]),

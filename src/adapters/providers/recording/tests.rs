@@ -37,13 +37,14 @@ fn request(agent: &str, state: &str, texts: &[&str]) -> ModelRequest {
         state: state.to_owned(),
         choice,
         messages: std::iter::once(ChatMessage::text(ChatRole::System, system)).chain(turns).collect(),
-        tools: vec![ToolSpec {
+        tools: [ToolSpec {
             name: "read_files".to_owned(),
             description: "Reads files.".to_owned(),
             parameters: json!({"type": "object", "properties": {"path": {"type": "string"}}}),
             risk: ToolRisk::Read,
             repeat: None,
-        }],
+        }]
+        .into(),
         parsing_tools: Vec::new(),
         tool_choice: ToolChoice::Auto,
         answer_schema: None,
@@ -157,7 +158,7 @@ async fn a_changed_request_is_refused_with_its_difference() {
     let say = |request: &mut ModelRequest| request.messages[3].content = "once more".into();
     check("message", "coder", say, &[who, near, "message 4 (user)\n", "- again\n", "+ once more\n"]).await;
     let schema = |request: &mut ModelRequest| {
-        request.tools[0].parameters["properties"]["path"]["type"] = json!("array")
+        Arc::make_mut(&mut request.tools)[0].parameters["properties"]["path"]["type"] = json!("array");
     };
     check(
         "tool schema",
@@ -166,7 +167,8 @@ async fn a_changed_request_is_refused_with_its_difference() {
         &[who, near, "tool `read_files`\n", "-       \"type\": \"string\"", "+       \"type\": \"array\""],
     )
     .await;
-    let words = |request: &mut ModelRequest| request.tools[0].description = "Reads.".into();
+    let words =
+        |request: &mut ModelRequest| Arc::make_mut(&mut request.tools)[0].description = "Reads.".into();
     check("tool description", "coder", words, &["- a tool: Reads files.\n", "+ a tool: Reads.\n"]).await;
     let more = |request: &mut ModelRequest| {
         let (name, description, parameters) = ("decide".into(), "Decides.".into(), json!({}));
@@ -176,7 +178,7 @@ async fn a_changed_request_is_refused_with_its_difference() {
     check(
         "no tools",
         "coder",
-        |request| request.tools.clear(),
+        |request| request.tools = [].into(),
         &["tool `read_files`\n- a tool: Reads files.\n"],
     )
     .await;

@@ -21,7 +21,7 @@ fn request(agent: &str, last: &str) -> ModelRequest {
         state: "code".to_owned(),
         choice: ModelChoice::default(),
         messages: vec![ChatMessage::text(ChatRole::User, last)],
-        tools: Vec::new(),
+        tools: [].into(),
         parsing_tools: Vec::new(),
         tool_choice: ToolChoice::Auto,
         answer_schema: None,

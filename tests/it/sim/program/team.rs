@@ -36,7 +36,8 @@ pub fn add_team(luck: &mut Luck, workflows: &mut Vec<Workflow>) {
     let rights = SpawnRights { roles, limits };
     let described = [(HELPER.to_owned(), String::new()), (LEAD.to_owned(), String::new())];
     let may_start = |agent: &mut AgentSpec| {
-        agent.tools.extend(spawning_tools(&described).into_iter().chain(board_tools(&[])));
+        let team = spawning_tools(&described).into_iter().chain(board_tools(&[]));
+        agent.tools = agent.tools.iter().cloned().chain(team).collect();
         agent.spawns = Some(rights.clone());
     };
     for agent in workflows.iter_mut().flat_map(|workflow| &mut workflow.agents) {
@@ -59,10 +60,12 @@ fn role_workflow(luck: &mut Luck, name: &str) -> Workflow {
     agent.side = ConversationSide::Assistant;
     agent.context = ContextIx(0);
     agent.parsing_tools.clear();
-    agent.tools.push(return_results_tool());
-    agent.tools.extend(board_tools(&[]));
-    agent.tools.sort_by(|one, other| one.name.cmp(&other.name));
-    agent.tools.dedup_by(|one, other| one.name == other.name);
+    let mut tools = agent.tools.to_vec();
+    tools.push(return_results_tool());
+    tools.extend(board_tools(&[]));
+    tools.sort_by(|one, other| one.name.cmp(&other.name));
+    tools.dedup_by(|one, other| one.name == other.name);
+    agent.tools = tools.into();
     let state = |name: &str, work, transitions: Vec<Transition>| StateSpec {
         name: name.to_owned(),
         work,

@@ -26,7 +26,7 @@ fn request(tool_choice: ToolChoice) -> ModelRequest {
             ..ModelChoice::default()
         },
         messages: vec![ChatMessage::text(ChatRole::System, "S"), ChatMessage::text(ChatRole::User, "U")],
-        tools: vec![spec("one", "d"), spec("two", "")],
+        tools: [spec("one", "d"), spec("two", "")].into(),
         parsing_tools: Vec::new(),
         tool_choice,
         answer_schema: None,
@@ -62,7 +62,7 @@ fn tools_are_forced_named_or_forbidden() {
         assert_eq!(build_request(&request(choice))["tool_choice"], expected);
     }
     let mut asked = request(ToolChoice::Auto);
-    asked.tools.clear();
+    asked.tools = [].into();
     assert_eq!((build_request(&asked).get("tools"), build_request(&asked).get("tool_choice")), (None, None));
     let call =
         ToolCall { id: "1".to_owned(), name: "old".to_owned(), arguments: String::new(), original: None };
@@ -83,7 +83,7 @@ fn an_answer_has_always_a_length_that_fits() {
     ];
     for (set, window, expected) in rows {
         let mut asked = request(ToolChoice::Auto);
-        asked.tools.clear();
+        asked.tools = [].into();
         asked.messages = vec![ChatMessage::text(ChatRole::User, "x".repeat(30_000))];
         asked.choice.parameters.max_output_tokens = set;
         asked.choice.context_size = window;

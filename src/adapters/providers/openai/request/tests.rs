@@ -23,7 +23,7 @@ fn request(provider: &str, base_url: &str, tool_choice: ToolChoice) -> ModelRequ
             ..ModelChoice::default()
         },
         messages: vec![ChatMessage::text(ChatRole::User, "U")],
-        tools: vec![spec("one"), spec("two")],
+        tools: [spec("one"), spec("two")].into(),
         parsing_tools: Vec::new(),
         tool_choice,
         answer_schema: None,
@@ -61,7 +61,7 @@ fn without_tools_there_is_no_choice_and_only_set_parameters_are_sent() {
         [("https://api.openai.com/v1", "max_completion_tokens"), ("http://localhost/v1", "max_tokens")];
     for (url, limit) in rows {
         let mut asked = request("p", url, ToolChoice::Required);
-        asked.tools.clear();
+        asked.tools = [].into();
         let expected = json!({"model": "m", "messages": [{"role": "user", "content": "U"}], limit: 9,
             "stream": true, "stream_options": {"include_usage": true}});
         assert_eq!(build_request(&asked).unwrap(), expected);

@@ -26,7 +26,7 @@ fn request(model: &str, parameters: ModelParameters) -> ModelRequest {
             ..ModelChoice::default()
         },
         messages: vec![ChatMessage::text(ChatRole::System, "S"), ChatMessage::text(ChatRole::User, "U")],
-        tools: Vec::new(),
+        tools: [].into(),
         parsing_tools: Vec::new(),
         tool_choice: ToolChoice::Auto,
         answer_schema: None,
@@ -47,7 +47,7 @@ fn a_body_is_what_the_protocol_names_and_nothing_else() {
             ..ModelParameters::default()
         },
     );
-    asked.tools = vec![spec("one", "d", closed.clone()), spec("two", "", json!({"required": ["x"]}))];
+    asked.tools = [spec("one", "d", closed.clone()), spec("two", "", json!({"required": ["x"]}))].into();
     let expected = json!({
         "model": "gpt-4.1",
         "instructions": "S",
@@ -78,10 +78,10 @@ fn a_choice_is_as_binding_as_it_was_meant() {
     ];
     for (choice, expected) in rows {
         let mut asked = request("gpt-4.1", ModelParameters::default());
-        asked.tools = vec![spec("one", "", json!({}))];
+        asked.tools = [spec("one", "", json!({}))].into();
         asked.tool_choice = choice;
         assert_eq!(build_request(&asked)["tool_choice"], expected);
-        asked.tools = Vec::new();
+        asked.tools = [].into();
         assert_eq!(build_request(&asked).get("tool_choice"), None);
     }
 }
