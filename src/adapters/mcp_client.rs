@@ -1,6 +1,7 @@
-//! Client of servers that implement the model context protocol (<https://modelcontextprotocol.io>): tools of agents and
-//! `mcp` states. A server is started by the first call that needs it and ends with the program; one that has ended is
-//! started again by the next call. Refuses to wait for a server longer than its settings say.
+//! Client of servers that implement the model context protocol (<https://modelcontextprotocol.io>): tools of
+//! agents and `mcp` states. A server is started when it is first called, listed or read, and ends with the
+//! program; one that has ended is started again by the next use. Refuses to wait without a limit: every wait has
+//! one, taken from the server's `start_timeout` and `call_timeout`; listing may take `start_timeout` three times.
 
 mod client_settings;
 mod connection;

@@ -124,8 +124,9 @@ impl McpServerConfig {
     }
 }
 
-/// `server__tool`, in letters that model servers take. A name that had to be changed ends with a part of its hash, so
-/// that two tools never share one.
+/// `server__tool`, in letters that model servers take. A name that had to be changed ends with its hash, which
+/// keeps it apart from others. Unchanged names can still meet (`a_` and `x`, `a` and `_x`):
+/// `KnownTool::gives_way_to` decides.
 pub fn agent_tool_name(server: &str, tool: &str) -> String {
     let whole = format!("{server}{SERVER_SEPARATOR}{tool}");
     let plain: String = whole

@@ -1,8 +1,9 @@
 //! The machine: takes the inputs of a run one by one and answers with effects and events.
 //!
-//! It consists of components (core, budgets, messages, breakpoints, snapshots, checkpoints, started agents), each in
-//! its file below, and of handlers: `impl Machine` in one file for each input or concern. A handler returns a
-//! `NextHandler`, `advance` runs it, `scheduler` takes the next branch.
+//! It consists of components, each in its file below (`machine_core`, `budgets`, `message_queue`,
+//! `breakpoint_control`, `snapshot_gate`, `checkpoint_store`, `agent_team`), and of handlers: `impl Machine` in
+//! one file for each input or concern. A handler returns a `NextHandler`, `advance` runs it, `scheduler` takes the
+//! next branch.
 
 mod action_states;
 mod advance;

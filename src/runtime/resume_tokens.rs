@@ -73,9 +73,7 @@ impl TokenError {
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Unknown => Some("`synthdev runs list --status paused` shows what waits".to_owned()),
-            Self::Expired(_, run) => {
-                Some(format!("the user who owns the run answers it with: synthdev resume {run}"))
-            }
+            Self::Expired(_, run) => Some(format!("answer it with: synthdev resume {run}")),
             Self::Late { run, .. } => Some(format!("what came of it: synthdev runs show {run}")),
             Self::Stale | Self::Spent => {
                 Some("resume the run by its id; a new pause gives a new token".to_owned())

@@ -1,9 +1,9 @@
 //! Steps of runs that sub-agents do, one at a time or in batches of one kind, under leases.
 //!
-//! `broker.rs` has the queue: which sub-agent gets which step; `run_tasks.rs` the tasks of one run; `recovery.rs` what happens
-//! when a sub-agent stops responding. Here: limits, and which effects go to sub-agents.
-//! Results are in the run's journal and nowhere else: a process that resumes the run knows every id and every result;
-//! only leases start anew. Refuses to know the wire format of steps.
+//! `broker.rs` has the queue: which sub-agent gets which step; `run_tasks.rs` the tasks of one run. `recovery.rs`
+//! rebuilds tasks from journals; `step_failures.rs` fails steps of sub-agents that stop responding. Here: limits,
+//! and which effects go to sub-agents. Results are in the run's journal and nowhere else: a process that resumes
+//! the run knows every id and every result; only leases start anew. Refuses to know the wire format of steps.
 
 mod acknowledgements;
 mod broker;
@@ -56,7 +56,8 @@ pub enum TaskOutcome {
     Failed { code: String, text: String },
 }
 
-/// The id of a task: the same in every process, not guessable, and without information about the run.
+/// The id of a task: the same in every process, not guessable, and showing its run only to those who know the run
+/// id.
 pub(super) fn task_id(run: &RunId, seed: u64, branch_id: u64) -> String {
     let mac = hex_digits(&format!("errand {seed:016x} {run} {branch_id}"), MAC);
     format!("{BEGINNING}{}{mac}", run_tag(run))

@@ -1,4 +1,4 @@
-//! What the client is given.
+//! Settings of the MCP client.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -8,15 +8,16 @@ use super::tool_lists::McpToolLists;
 use crate::sandbox::CommandSandbox;
 use synthdev_domain::mcp_server::McpServerConfig;
 
-/// What the servers of one project need to know.
+/// The servers that one project can use, and how they are started.
 #[derive(Clone)]
 pub struct McpClientSettings {
     pub servers: BTreeMap<String, McpServerConfig>,
     /// Servers start here.
     pub project: PathBuf,
-    /// Variables of synthdev's environment that no server inherits (`*_KEY`).
+    /// Name patterns of environment variables that no server inherits (such as `*_KEY`). A user's server gets one
+    /// by `${NAME}` in its configuration.
     pub strip_env: Vec<String>,
-    /// Holds the servers of a project.
+    /// The sandbox for servers that the project configures.
     pub sandbox: Arc<CommandSandbox>,
     pub tool_lists: McpToolLists,
 }

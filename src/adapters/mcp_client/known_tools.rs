@@ -19,8 +19,8 @@ pub(super) struct KnownTool {
 }
 
 impl KnownTool {
-    /// Whether a tool of the same name takes its place. Two pairs of names can be one name for agents; then the server that
-    /// was known first keeps it, but a project's server does not answer for a server of the user.
+    /// Whether `other`, which has the same name for agents, replaces this tool. Different server and tool names
+    /// can give one such name. Then the first one known stays, except that a user's server replaces a project's.
     fn gives_way_to(&self, other: &Self) -> bool {
         self.address == other.address || self.of_project && !other.of_project
     }

@@ -1,5 +1,5 @@
-//! The tools, resources and prompts that servers listed last, one file for each server in the data directory: roles can name them, and a run can
-//! begin, before the server was started. A server that is configured in another way is another one.
+//! The tools, resources and prompts that servers listed last, one file for each server in the data directory: roles
+//! can name them, and a run can begin, before the server was started. A changed name, layer or transport makes a new list.
 
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
@@ -13,10 +13,10 @@ use synthdev_domain::mcp_server::{
 };
 use synthdev_ports::mcp::{McpServerListing, McpServerRecords};
 
-/// More is read of no list.
+/// Larger list files are ignored (bytes).
 const LARGEST_LIST: u64 = 16 << 20;
 
-/// For so long a server that did not answer is not asked again by a run.
+/// After a failed listing, runs do not ask the server again for this long.
 const FAILURE_COUNTS: Duration = Duration::from_secs(10 * 60);
 
 /// Marks the file of the last call.

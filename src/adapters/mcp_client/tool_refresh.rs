@@ -1,5 +1,5 @@
-//! Lists what a connected server offers again, beside its calls: once after it was connected, and whenever it says that its
-//! tools, resources or prompts have changed. Refuses to hold a connection open.
+//! Repeats the listing of a connected server's tools, resources and prompts: once after it was connected, and
+//! whenever it says that they have changed. Its calls go on meanwhile. Does not keep a connection open.
 
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -41,7 +41,7 @@ struct ToolRefresh {
 }
 
 impl LiveConnection {
-    /// Returns as well what ends with the first listing; nothing, if the caller makes it.
+    /// Also returns a receiver that resolves after the first listing; `None` if the caller lists itself.
     pub(super) fn begin(
         connection: McpConnection,
         known: &Arc<KnownTools>,

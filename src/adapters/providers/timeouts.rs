@@ -1,6 +1,7 @@
-//! HTTP timeouts of model calls: how long a call waits for its server to begin, and to go on with, its reply. A run gets
-//! the values of the settings `timeouts.*` (`window_timeout` has no setting); the defaults here are for callers without settings. The connect
-//! timeout is set on the client in `http_clients.rs`, the deadline of a whole call begins in `transport.rs`.
+//! HTTP time-outs (timeouts) of model calls: how long a call waits for its server to begin, and to go on with, its
+//! reply. A run gets the values of the settings `timeouts.*` (`window_timeout` has no setting); the defaults here
+//! are for callers without settings. The connect timeout is set on the client in `http_clients.rs`, the deadline
+//! of a whole call begins in `transport.rs`.
 
 use std::time::Duration;
 

@@ -48,7 +48,8 @@ pub struct McpArgs {
     /// Approve every tool call that needs approval
     #[arg(long)]
     pub yes: bool,
-    /// Let the client answer approvals of tools and workflows, which otherwise only the user can answer
+    /// Let the client answer approvals and questions about interrupted commands, and go past limits and budgets;
+    /// otherwise only the user can
     #[arg(long)]
     pub remote_approvals: bool,
     /// Hand items to sub-agents one at a time, for debugging

@@ -1,6 +1,7 @@
-//! Breakpoints are places where the user wants a run to stop and wait: before a state, before a tool call, or when so
-//! much is spent. This file stops the run there, before each state in step mode, and before model calls after an
-//! interrupt. `continue_from_breakpoint.rs` lets it go on.
+//! Breakpoints are places where the user wants a run to stop and wait: before a state, before a tool call, or when
+//! so much is spent. This file stops the run there, before model calls after an interrupt, and before each state
+//! in step mode (not before one that ends its workflow or branch; never in a conversation).
+//! `continue_from_breakpoint.rs` lets it go on.
 
 use super::machine_core::MachineCore;
 use super::{PendingQuestion, RunEvent};
@@ -15,8 +16,9 @@ use synthdev_domain::ids::StateIx;
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(super) struct BreakpointControl {
     pub(super) set: BreakpointSet,
-    /// Until the user continues: once one branch has stopped, all others stop before their next state.
-    pub(super) step_mode: bool,
+    /// While one branch is stopped, or after `/pause`, `/step` or an interrupt: every branch stops before its next
+    /// state. Stopping before every state throughout is `set.step`.
+    pub(super) stops_before_next_state: bool,
     /// Every branch also stops before its next model call.
     pub(super) stop_before_model_calls: bool,
     /// The step before which a replay stops.
@@ -68,7 +70,7 @@ impl BreakpointControl {
         ledger: &CostLedger,
     ) -> bool {
         if std::mem::take(&mut core.branches.current.breakpoint_passed)
-            || self.set.is_empty() && !self.step_mode
+            || self.set.is_empty() && !self.stops_before_next_state
         {
             return false;
         }
@@ -85,7 +87,7 @@ impl BreakpointControl {
         let mut point = self.set.points.iter().find(named).cloned();
         if point.is_none() && !state.terminal {
             point = self.take_reached_spend(core, ledger);
-            if point.is_none() && !self.step_mode && !self.set.step {
+            if point.is_none() && !self.stops_before_next_state && !self.set.step {
                 return false;
             }
         } else if point.is_none() {
@@ -98,7 +100,8 @@ impl BreakpointControl {
         true
     }
 
-    /// Stops the current branch before its next model call if a spending breakpoint is reached.
+    /// Stops the current branch before its next model call after an interrupt, or if a spending breakpoint is
+    /// reached.
     pub(super) fn stop_before_call(&mut self, core: &mut MachineCore, ledger: &CostLedger) -> bool {
         if self.stop_before_model_calls {
             self.interrupt(core);
@@ -155,7 +158,7 @@ impl BreakpointControl {
         state: String,
         point: Option<Breakpoint>,
     ) {
-        self.step_mode = true;
+        self.stops_before_next_state = true;
         // always `Wait`
         let _ = core.ask_user(PendingQuestion::Break(place), UserQuestion::Break { state, point });
     }

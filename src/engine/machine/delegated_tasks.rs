@@ -1,8 +1,9 @@
 //! Delegated tasks, the tasks of sub-agents: items of loops, or a whole run, whose work they do (`agent: "@task"`).
 //!
-//! The machine emits the same effects, and marks each with its task; the driver decides where they run (`is_delegated` in
-//! `runtime/task_queue.rs`), and `runtime/task_queue/broker.rs` has the queue. A branch becomes a task in
-//! `spawn_branches.rs`. Approvals never go to a sub-agent.
+//! The machine emits the same effects for a step with and without sub-agents; `task_for_call` says to which task a
+//! call belongs, and the driver decides where it runs (`is_delegated` in `runtime/task_queue.rs`).
+//! `runtime/task_queue/broker.rs` has the queue. A branch becomes a task in `spawn_branches.rs`. Approvals never
+//! go to a sub-agent.
 
 use serde_json::{Map, Value};
 
@@ -39,7 +40,8 @@ pub struct DelegatedTask {
     pub workflow: WorkflowIx,
     /// What the names of its states begin with, in that workflow.
     pub scope: String,
-    /// The data that the sub-agent may see: its item, its inputs, and what it wrote so far.
+    /// The data that the sub-agent may see. For an item: the item, its position and the total, the paths of
+    /// `needs_state`, and what the task wrote so far. For a whole run: all of its data.
     pub data: Map<String, Value>,
 }
 

@@ -11,7 +11,7 @@ impl Machine {
         if self.core.is_chat() {
             return;
         }
-        (self.breakpoints.step_mode, self.breakpoints.stop_before_model_calls) = (true, true);
+        (self.breakpoints.stops_before_next_state, self.breakpoints.stop_before_model_calls) = (true, true);
         let call = |branch: &Branch| {
             if let WaitState::Model(call) = branch.phase { Some((call, branch.id)) } else { None }
         };

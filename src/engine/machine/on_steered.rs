@@ -14,7 +14,7 @@ use synthdev_domain::run_error::RunError;
 impl Machine {
     pub(super) fn on_steered(&mut self, steering: SteeringAction) -> NextHandler {
         match steering {
-            SteeringAction::Pause => self.breakpoints.step_mode = true,
+            SteeringAction::Pause => self.breakpoints.stops_before_next_state = true,
             SteeringAction::Park => self.suspend_for_handover(),
             SteeringAction::Interrupt { partial } => self.on_interrupted(&partial),
             SteeringAction::Compact { keep } => return self.on_compaction_wanted(keep),
@@ -22,7 +22,7 @@ impl Machine {
             SteeringAction::Leave { partial } => self.on_conversation_left(partial),
             SteeringAction::Step => {
                 self.continue_all_breakpoints();
-                self.breakpoints.step_mode = true;
+                self.breakpoints.stops_before_next_state = true;
             }
             SteeringAction::Continue => {
                 if std::mem::take(&mut self.breakpoints.set.step) {
@@ -48,7 +48,7 @@ impl Machine {
 
     /// Every stopped branch continues.
     pub(super) fn continue_all_breakpoints(&mut self) {
-        (self.breakpoints.step_mode, self.breakpoints.stop_before_model_calls) = (false, false);
+        (self.breakpoints.stops_before_next_state, self.breakpoints.stop_before_model_calls) = (false, false);
         let mut standing: Vec<(CallId, u64)> = self
             .core
             .branches

@@ -81,7 +81,9 @@ impl Machine {
         };
         let pause = open_pause(CallId(0), state, PauseReason::User, message.to_owned(), self.core.now);
         // if a user was present, or stops the run step by step, the user decides how it continues
-        let free = self.core.is_handing_over() && !self.core.user_present && !self.breakpoints.step_mode;
+        let free = self.core.is_handing_over()
+            && !self.core.user_present
+            && !self.breakpoints.stops_before_next_state;
         OpenPause { kind: free.then(|| FREE.to_owned()), ..pause }
     }
 

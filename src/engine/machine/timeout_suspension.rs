@@ -11,7 +11,7 @@ impl Machine {
     /// After each input: suspends the time limits of stopped branches and of the states around them; all others
     /// continue with their remaining time.
     pub(super) fn suspend_stopped_timeouts(&mut self) {
-        let concerns = self.timeouts_suspended || self.breakpoints.step_mode;
+        let concerns = self.timeouts_suspended || self.breakpoints.stops_before_next_state;
         if !concerns
             || !self.core.spec.suspends_timeouts()
             || self.core.branches.current.phase == WaitState::Over

@@ -115,7 +115,7 @@ impl Machine {
 
     /// The approval policy asks about this call. It is checked first: the user is not asked about one that its tool refuses.
     pub(super) fn ask_approval(&mut self, invocation: ToolInvocation, risk: ToolRisk) -> NextHandler {
-        // the team's own tools have no arguments that only the world can judge
+        // the engine answers the team tools (`team_tools.rs`) itself: no adapter checks their arguments
         if !self.core.spec.checks_calls() || self.answers_itself(&invocation.tool) {
             return self.ask_user_approval(invocation, risk);
         }

@@ -50,7 +50,7 @@ impl Machine {
                 let stands =
                     |branch: &Branch| matches!(branch.phase, WaitState::Person(_, PendingQuestion::Break(_)));
                 let still = self.core.branches.all().any(stands);
-                self.breakpoints.step_mode = still;
+                self.breakpoints.stops_before_next_state = still;
                 next
             }
             PendingQuestion::Steps => self.grant_steps(),

@@ -17,15 +17,15 @@ use synthdev_domain::context::{ContextEntry, ToolVisibility, TrimPolicy};
 /// Providers cache a beginning from 1,024 tokens on. A prompt with a smaller limit loses no more than it must; in
 /// larger ones as much is left out at once as makes room for many further requests.
 const CACHED: usize = 4_096;
-/// Of a hundred characters of the limit, so many stay then.
+/// Percent of the limit that is kept when something must be left out.
 const KEPT: usize = 70;
-/// In smaller prompts a few messages fill what is free again: more is left out, less often.
+/// Below this limit less is kept (`KEPT_OF_SMALL`): otherwise a few messages would force the next cut.
 const SMALL: usize = 30_000;
 const KEPT_OF_SMALL: usize = 50;
 /// Characters of a text that identify it.
 const MARK: usize = 40;
 
-/// What of a log and of a visit is not in a prompt any more, unless it is never left out.
+/// Where a prompt begins: earlier entries are left out, except pinned ones.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct WindowStart {
     /// Position in the agent's context index.
@@ -34,7 +34,7 @@ pub struct WindowStart {
     pub visit: usize,
 }
 
-/// What went between two beginnings.
+/// The entries left out when the start moves.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct DroppedEntries {
     pub entries: usize,
@@ -50,7 +50,7 @@ pub fn current_start(sources: &PromptSources<'_>) -> WindowStart {
     WindowStart { log: current_index(sources).start(), visit: sources.agent_turn.window_start }
 }
 
-/// Where it has to begin now: there as well, as long as everything since fits.
+/// Where the prompt must begin now: where it began before, if everything since still fits.
 pub fn required_start(sources: &PromptSources<'_>) -> WindowStart {
     let spoken = TurnInput::from_turn(sources.agent_turn);
     let context_index = current_index(sources);

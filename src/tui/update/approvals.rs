@@ -1,4 +1,5 @@
-//! Everything that waits for the user, in every run and branch: one list in the order of the requests.
+//! Everything that waits for the user, in every run of this session and its branches: one list in the order of the
+//! requests.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,4 @@
-//! Draws one pane: a line with its name, and the rows that fit below. Rows are made when what they show has changed,
+//! Draws a pane: a line with its name, and the rows that fit below. Rows are made when what they show has changed,
 //! drawn as many as are seen. `view.rs` draws the pane of the conversation.
 
 use ratatui::Frame;

@@ -165,8 +165,8 @@ fn every_command_in_prose_exists() {
 /// Pages whose files are read by a test of their own, which knows what stands beside them.
 const READ_ELSEWHERE: &[(&str, &str)] = &[
     ("docs/workflows.md", "docs::every_workflow_of_the_language_page_is_sound"),
-    ("docs/protocol.md", "mcp::page"),
-    ("docs/from-synthdev.md", "docs::moving"),
+    ("docs/mcp-messages.md", "mcp::page"),
+    ("docs/from-synth-dev.md", "docs::moving"),
 ];
 
 /// A key of the first object that tells the kind of file, and where the program looks for such a file. Keys of rarer

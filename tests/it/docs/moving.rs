@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::cli::world::{Ran, World};
 
-const PAGE: &str = include_str!("../../../docs/from-synthdev.md");
+const PAGE: &str = include_str!("../../../docs/from-synth-dev.md");
 
 /// The block behind the first line that holds these words.
 fn block_after(words: &str) -> &'static str {

@@ -1,4 +1,4 @@
-//! The exchanges of `docs/protocol.md` are what happens.
+//! The exchanges of `docs/mcp-messages.md` are what happens.
 
 use serde_json::Value;
 
@@ -6,7 +6,7 @@ use super::client::Client;
 use super::flows::world;
 use super::transcript::{Values, fill_values, matches_values};
 
-const PAGE: &str = include_str!("../../../docs/protocol.md");
+const PAGE: &str = include_str!("../../../docs/mcp-messages.md");
 
 fn fenced_blocks(kind: &str) -> Vec<&'static str> {
     let opening = format!("```{kind}\n");

@@ -1,4 +1,4 @@
-//! Records model calls: a model port that writes what goes through it into a recording (cassette).
+//! Records model replies: a model port that writes the calls that go through it into a recording (cassette).
 //!
 //! The file grows beside its place (`partial_file.rs`), a line for each call that is over, and takes its place when the
 //! recording is finished: an earlier recording stays whole until then, and what was recorded before a crash can be
