@@ -7,7 +7,8 @@
 //!
 //! Each way and shape of a run has a process of its own, so that its memory can be told.
 //!
-//! `cargo bench --bench history` measures 100,000 messages; `HISTORY_MESSAGES=10000` fewer.
+//! `cargo bench --bench history` measures 100,000 messages; `HISTORY_MESSAGES=10000` fewer, `HISTORY_WAYS=glance,resume` only
+//! these ways.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -66,6 +67,8 @@ fn main() {
     let measured = arguments.iter().any(|argument| argument == "--bench");
     let asked = std::env::var("HISTORY_MESSAGES").ok().map(|text| text.parse().unwrap());
     let messages = asked.unwrap_or(if measured { MESSAGES } else { FEW });
+    let wanted = std::env::var("HISTORY_WAYS").ok();
+    let is_wanted = |way: &str| wanted.as_ref().is_none_or(|ways| ways.split(',').any(|name| name == way));
     println!("{messages} messages; milliseconds");
     for shape in Shape::ALL {
         let directory = tempfile::tempdir().unwrap();
@@ -74,7 +77,7 @@ fn main() {
         let steps = record::record(shape, messages, &file, "/somewhere");
         let took = milliseconds(began);
         println!("{shape:?}: driven and stored in {took:.0} ms; last tenth {steps:.2} of the first");
-        for (way, _) in WAYS {
+        for (way, _) in WAYS.into_iter().filter(|(way, _)| is_wanted(way)) {
             let times = if !measured {
                 1
             } else if way == "glance" {
