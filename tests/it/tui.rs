@@ -28,6 +28,7 @@ mod shell;
 mod shots;
 mod situations;
 mod steering;
+mod styled_frames;
 mod tasks;
 mod typing;
 
