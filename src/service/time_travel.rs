@@ -3,6 +3,7 @@
 //! They are done in `runtime/time_travel.rs` and `runtime/file_restore.rs`. Refuses to change anything before there is a plan.
 
 mod changed_files;
+mod edits_beside;
 mod error;
 mod file_restore_plan;
 mod notes;
