@@ -3,6 +3,7 @@
 //! They are done in `runtime/time_travel.rs` and `runtime/file_restore.rs`. Refuses to change anything before there is a plan.
 
 mod changed_files;
+mod edits_beside;
 mod error;
 mod file_restore_plan;
 mod notes;
@@ -69,6 +70,7 @@ impl FileScope {
 /// What a fork has that its origin has not.
 #[derive(Clone, Default)]
 pub struct ForkChanges {
+    /// `+NAME` says that the name is new, although it may look like a slip of the finger.
     pub set: Vec<DataAssignment>,
     /// Another definition.
     pub program: Option<WorkflowProgram>,
@@ -165,12 +167,14 @@ impl<'s> TimeTravelService<'s> {
         let operation = RunOperation::Fork { step: Some(step), restores_files };
         let mut plan = self.plan_step(run, step, files, operation, changes)?;
         let known = self.handle.data_before(&run.id, plan.step.step)?;
+        let said_new = notes::take_new_signs(&mut plan.changes.set, &known);
         let keys = plan.changes.set.iter().filter_map(|(path, _)| path.first());
-        if let Some((key, known)) = keys.clone().find_map(|key| notes::misspelled_key(key, &known)) {
+        let doubtful = keys.clone().filter(|key| !said_new.contains(*key));
+        if let Some((key, known)) = doubtful.clone().find_map(|key| notes::misspelled_key(key, &known)) {
             let (run, step) = (run.id.clone(), plan.step.step);
             return Err(TimeTravelError::MisspelledKey { run, step, key, known });
         }
-        let mut notes = notes::new_key_notes(keys, &known);
+        let mut notes = notes::new_key_notes(keys, &known, &said_new);
         notes.append(&mut plan.notes);
         if files == FileScope::Kept {
             notes.extend(self.file_difference(run, &plan.step));

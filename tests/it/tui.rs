@@ -28,6 +28,7 @@ mod shell;
 mod shots;
 mod situations;
 mod steering;
+mod styled_frames;
 mod tasks;
 mod typing;
 
@@ -1148,6 +1149,16 @@ fn stopping_and_leaving() {
     );
     assert!(desk.model.is_leaving);
     assert_eq!(desk.model.runs_left, [], "a cancelled run is not resumed again");
+
+    // the run is over before the second one: that is none for it, and the screen says how to leave
+    let mut stopped = TuiHarness::new();
+    stopped.workflow().press_control('c').run_event("r1", run_finished(RunStatus::Cancelled, None, None));
+    stopped.take_commands();
+    let screen = stopped.draw_screen(80, 24);
+    assert!(screen.contains("stopped · Ctrl+C twice leaves"), "{screen}");
+    assert_eq!(stopped.press_control('c').take_commands(), []);
+    assert!(stopped.draw_screen(80, 24).contains("Ctrl+C again leaves"));
+    assert_eq!(stopped.press_control('c').take_commands(), [UiCommand::Quit]);
 
     // a question of a workflow stays open when the user leaves
     let limit = || UserQuestion::Limit { limit: "max_steps".into(), value: 3, text: "3 steps".into() };

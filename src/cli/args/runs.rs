@@ -125,7 +125,7 @@ pub enum RunsCommand {
         /// The step to start from
         #[arg(long, value_name = "STEP")]
         at: u32,
-        /// Change a variable first; repeat for several
+        /// Change a variable first; repeat for several. common_data.+NAME adds a new one that looks like another
         #[arg(long = "set", value_name = "common_data.NAME=JSON")]
         set: Vec<String>,
         /// Use the workflow in this file

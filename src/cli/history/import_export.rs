@@ -28,6 +28,14 @@ pub fn export_lines(done: &ExportedRun, to: Option<&str>) -> Vec<String> {
     lines
 }
 
+/// How far an import is that has taken so many bytes of its file.
+pub fn import_progress(taken: u64, size: u64) -> String {
+    if taken < size {
+        return format!("{} of {} read …", bytes_text(taken), bytes_text(size));
+    }
+    "all of it is read; checking that its steps lead to what was recorded …".to_owned()
+}
+
 pub fn import_line(done: &ImportedRun) -> String {
     let run = &done.summary;
     let id = &run.id;
@@ -54,4 +62,20 @@ pub fn import_line(done: &ImportedRun) -> String {
         );
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_import_says_how_much_is_read_and_what_follows() {
+        for (taken, expected) in [
+            (0, "0 B of 84.0 MB read …"),
+            (40_000_000, "40.0 MB of 84.0 MB read …"),
+            (84_000_000, "all of it is read; checking that its steps lead to what was recorded …"),
+        ] {
+            assert_eq!(import_progress(taken, 84_000_000), expected);
+        }
+    }
 }

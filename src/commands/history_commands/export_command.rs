@@ -2,9 +2,12 @@
 
 use std::io::Write;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use anyhow::{Result, anyhow, bail};
 
+use crate::file_progress::{CountedReader, with_lines};
 use crate::load_config::load_catalog;
 use crate::read_only::{open_reader, store_error};
 use synthdev_bootstrap::local_files::file_io;
@@ -75,8 +78,12 @@ pub(crate) fn import_run(context: &StartContext, file: &Path) -> Result<u8> {
     let handle = open_reader(context)?.handle;
     let shown = safe_name(&file.display().to_string());
     let refused = |reason: &str| anyhow!("{shown} was not imported: {reason}\nhint: nothing was changed");
-    let mut from = file_io::open_large(file, LARGEST).map_err(|error| refused(&error.to_string()))?;
-    let done = import_bundle(&handle, &mut from).map_err(|error| match error {
+    let inner = file_io::open_large(file, LARGEST).map_err(|error| refused(&error.to_string()))?;
+    let size = inner.get_ref().metadata().map_or(0, |found| found.len());
+    let taken = Arc::new(AtomicU64::new(0));
+    let mut from = CountedReader { inner, taken: Arc::clone(&taken) };
+    let line = || format!("{shown}: {}", import_export::import_progress(taken.load(Ordering::Relaxed), size));
+    let done = with_lines(line, || import_bundle(&handle, &mut from)).map_err(|error| match error {
         BundleError::Store(error) => store_error(error),
         BundleError::Io(error) => refused(&error.to_string()),
         BundleError::Refused(reason) => refused(&reason),

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::edits_beside::snapshot_spans;
 use super::error::{NO_SNAPSHOT, TimeTravelError};
 use synthdev_domain::ids::{SnapshotId, Timestamp};
 use synthdev_domain::journal::{RunOrigin, RunSummary};
@@ -20,7 +21,7 @@ pub struct RunChangedFiles {
 }
 
 /// `None` if this is unknown: a snapshot is missing, or the run cannot be read. Changes by others during the run count
-/// as the run's.
+/// as the run's, unless nothing that it did meanwhile can have made them.
 pub(super) fn changed_files(
     handle: &RuntimeHandle,
     store: &dyn SnapshotPort,
@@ -30,20 +31,46 @@ pub(super) fn changed_files(
     let mut files = BTreeSet::new();
     let mut last = before.clone();
     let mut last_created = Timestamp(i64::MIN);
+    let mut taken_here = BTreeSet::new();
     for taken in store.list().ok()? {
         if taken.run.as_ref() == Some(&run.id) && taken.id != *before {
             files.extend(store.changes(before, Some(&taken.id)).ok()?.into_iter().map(|file| file.path));
+            taken_here.insert(taken.id.clone());
             if taken.created >= last_created {
                 (last, last_created) = (taken.id, taken.created);
             }
         }
     }
     let record = handle.load_record(run.id.as_str()).ok()?;
+    if let Some(own) = own_files(handle, store, before, &taken_here, &record.events) {
+        files.retain(|file| own.contains(file));
+    }
     let is_uncertain = has_unsnapshotted_changes(handle, &record.events);
     let since = store.changes(&last, None);
     let is_uncertain = is_uncertain || since.is_err();
     let changed_since = since.unwrap_or_default().into_iter().map(|file| file.path).collect();
     Some(RunChangedFiles { files, changed_since, is_uncertain })
+}
+
+/// The files that the run may have changed, span by span. `None`: the events do not tell of all its snapshots.
+fn own_files(
+    handle: &RuntimeHandle,
+    store: &dyn SnapshotPort,
+    first: &SnapshotId,
+    taken: &BTreeSet<SnapshotId>,
+    events: &[(Timestamp, StepEvent)],
+) -> Option<BTreeSet<String>> {
+    let events = events.iter().map(|(_, event)| &event.event);
+    let spans = snapshot_spans(events, first, |tool| handle.is_read_only_tool(tool))?;
+    if !taken.iter().all(|id| spans.iter().any(|span| span.after == *id)) {
+        return None;
+    }
+    let mut own = BTreeSet::new();
+    for span in spans.into_iter().filter(|span| span.before != span.after) {
+        let differing = store.changes(&span.before, Some(&span.after)).ok()?;
+        own.extend(span.own_files(differing.into_iter().map(|file| file.path).collect()));
+    }
+    Some(own)
 }
 
 /// The snapshot of this project's files before the run.

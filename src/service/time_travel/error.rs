@@ -1,5 +1,6 @@
 //! Why a run is not undone, rewound or forked.
 
+use super::notes::NEW_SIGN;
 use crate::run_place::{RunOperation, RunPlaceError};
 use synthdev_domain::ids::RunId;
 use synthdev_domain::snapshot::{RunWorktree, SnapshotInfo};
@@ -67,8 +68,11 @@ impl TimeTravelError {
                 "fork without --restore-files".to_owned()
             }
             Self::FilesNotRestorable { .. } => "add --keep-files to leave the files unchanged".to_owned(),
-            Self::MisspelledKey { known, .. } => {
-                format!("did you mean `{}`? nothing was forked", escape_name(known))
+            Self::MisspelledKey { key, known, .. } => {
+                let (key, known) = (escape_name(key), escape_name(known));
+                format!(
+                    "did you mean `{known}`? If `{key}` is new, write {NEW_SIGN}{key} for it. Nothing was forked"
+                )
             }
             Self::NotBegun(_) | Self::ImportedWithoutFiles(_) | Self::NoSnapshot { .. } => return None,
             Self::Store(error) => return error.hint.clone(),

@@ -1,5 +1,6 @@
 //! What a user should know before a run is rewound or forked.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use serde_json::{Map, Value};
@@ -9,6 +10,9 @@ use synthdev_domain::snapshot::{ChangedFile, join_first_paths};
 use synthdev_domain::terminal_safe::escape_name;
 use synthdev_language::did_you_mean::{closest_word, suggestion_hint};
 use synthdev_runtime::time_travel::RunStep;
+
+/// Before a name that is new although it is nearly one that the run has.
+pub(super) const NEW_SIGN: char = '+';
 
 /// A sentence without a final stop.
 #[derive(Clone, PartialEq, Debug)]
@@ -111,15 +115,33 @@ pub(super) fn misspelled_key(key: &str, known: &Map<String, Value>) -> Option<(S
     is_slip.then(|| (key.to_owned(), near.to_owned()))
 }
 
-/// A note for each key that is not `known`.
+/// The keys that the user says are new: `+NAME`. The sign is taken off, unless it belongs to a name that the run has.
+pub(super) fn take_new_signs(
+    set: &mut [(Vec<String>, Value)],
+    known: &Map<String, Value>,
+) -> BTreeSet<String> {
+    let mut new = BTreeSet::new();
+    for key in set.iter_mut().filter_map(|(path, _)| path.first_mut()) {
+        if let Some(name) = key.strip_prefix(NEW_SIGN).filter(|name| !name.is_empty())
+            && !known.contains_key(key.as_str())
+        {
+            *key = name.to_owned();
+            new.insert(key.clone());
+        }
+    }
+    new
+}
+
+/// A note for each key that is not `known`. Of those that the user says are new, no other is suggested.
 pub(super) fn new_key_notes<'k>(
     keys: impl Iterator<Item = &'k String>,
     known: &Map<String, Value>,
+    said_new: &BTreeSet<String>,
 ) -> Vec<TimeTravelNote> {
     let new = keys.filter(|key| !known.contains_key(*key));
     new.map(|key| TimeTravelNote::NewKey {
         key: key.clone(),
-        hint: suggestion_hint(key, known.keys().map(String::as_str)),
+        hint: suggestion_hint(key, known.keys().map(String::as_str)).filter(|_| !said_new.contains(key)),
     })
     .collect()
 }
@@ -149,15 +171,37 @@ mod tests {
     }
 
     #[test]
+    fn a_key_that_is_said_to_be_new_is_taken() {
+        let known = json!({"result": 1, "+odd": 1}).as_object().cloned().unwrap();
+        for (key, expected, said) in [
+            ("+resutl", "resutl", true),
+            ("+result", "result", true),
+            ("resutl", "resutl", false),
+            ("+odd", "+odd", false),
+            ("+", "+", false),
+        ] {
+            let mut set = [(vec![key.to_owned(), "x".to_owned()], json!(1))];
+            let new = take_new_signs(&mut set, &known);
+            assert_eq!((set[0].0[0].as_str(), new.contains(expected)), (expected, said), "{key}");
+        }
+    }
+
+    #[test]
     fn a_new_key_is_noted_with_the_one_that_may_be_meant() {
         let known = json!({"result": 1}).as_object().cloned().unwrap();
-        let rows: [(&str, &[&str]); 3] = [
-            ("result", &[]),
-            ("resutl", &["common_data had no `resutl` at that step: it is new; did you mean `result`?"]),
-            ("zebra", &["common_data had no `zebra` at that step: it is new"]),
+        let rows: [(&str, bool, &[&str]); 4] = [
+            ("result", false, &[]),
+            (
+                "resutl",
+                false,
+                &["common_data had no `resutl` at that step: it is new; did you mean `result`?"],
+            ),
+            ("resutl", true, &["common_data had no `resutl` at that step: it is new"]),
+            ("zebra", false, &["common_data had no `zebra` at that step: it is new"]),
         ];
-        for (key, expected) in rows {
-            let notes = new_key_notes(std::iter::once(&key.to_owned()), &known);
+        for (key, said, expected) in rows {
+            let said = said.then(|| key.to_owned()).into_iter().collect();
+            let notes = new_key_notes(std::iter::once(&key.to_owned()), &known, &said);
             assert_eq!(notes.iter().map(ToString::to_string).collect::<Vec<_>>(), expected, "{key}");
         }
     }

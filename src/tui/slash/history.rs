@@ -115,7 +115,7 @@ pub(super) const FORK: SlashCommand = SlashCommand {
     usage: "[RUN] [STEP] [NAME=VALUE …]",
     description: "start a new run from a step, with changed data",
     long_help: "Without a step: lists the steps. Values are JSON or a plain word; names are those of \
-        common_data. The original run and the files do not change. /resume starts the new run.\n\
+        common_data, and +NAME adds a new one that looks like another. The original run and the files do not change. /resume starts the new run.\n\
            Example: /fork 3 limit=5 plan={\"parts\": 2}",
     argument: SlashArgument::Run,
     parse_arguments: |rest| {

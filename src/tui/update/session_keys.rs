@@ -88,7 +88,8 @@ pub fn note_stopped_run(model: &mut UiModel) {
         return;
     }
     (model.stopping_run, model.last_interrupt) = (None, None);
-    if !model.is_leaving && model.hint.as_ref().is_some_and(|hint| hint.starts_with(STOPPING)) {
+    // the end of a run takes its "stopping …" away; a hint about something else stays
+    if !model.is_leaving && model.hint.as_ref().is_none_or(|hint| hint.starts_with(STOPPING)) {
         model.hint = Some("stopped · Ctrl+C twice leaves".to_owned());
     }
 }

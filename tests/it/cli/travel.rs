@@ -219,13 +219,16 @@ fn kept_files_stay_and_count_as_those_of_the_step() {
 fn a_fork_is_another_run_with_other_data() {
     let past = Past::new();
     let old = past.run_program(&["runs", "show", &past.run, "--json"]).code(0).stdout;
-    let set = ["--set", "common_data.count=40", "--set", "common_data.extra.deep=plain text"];
+    // a name that is nearly another is new because the sign says so
+    let (known, odd) = ("common_data.count=40", "common_data.+cuont=1");
+    let set = ["--set", known, "--set", "common_data.extra.deep=plain text", "--set", odd];
     let fork = ["runs", "fork", &past.run, "--at", "4", "--json"];
     let forked = past.run_program(&[&fork[..], &set].concat()).code(0).json();
     let new = forked["run_id"].as_str().unwrap().to_owned();
     assert_eq!((&forked["step"], &forked["state"]), (&json!(4), &json!("third")));
     let notes = forked["notes"].to_string();
-    assert!(notes.contains("`extra`") && notes.contains("not as at step 4"), "{notes}");
+    assert!(notes.contains("`extra`") && notes.contains("no `cuont` at that step: it is new\""), "{notes}");
+    assert!(notes.contains("not as at step 4"), "{notes}");
     assert_eq!(past.status(&new), "paused");
     assert_eq!(past.names(), ["first", "second", "third"], "the files stay");
     let ended = past.resume_run(&new).code(0).json();

@@ -31,7 +31,7 @@ fn bad_input_changes_nothing() {
         (&["fork", run, "--at", "2", "--set", "common_data=1"], &["only common_data"]),
         (
             &["fork", run, "--at", "3", "--set", "common_data.cuont=1"],
-            &["no `cuont`", "did you mean `count`?"],
+            &["no `cuont`", "did you mean `count`? If `cuont` is new, write +cuont", "Nothing was forked"],
         ),
         (&["fork", run, "--at", "2", "--restore-files"], &["delete       second.made", "--yes"]),
         (&["undo", "nobody", "--yes"], &["nobody"]),

@@ -62,6 +62,30 @@ fn what_was_edited_after_a_run_is_marked() {
     }
 }
 
+/// Between two turns of a run a person changes files by hand. Where only tools ran that name their file, it is known.
+#[test]
+fn what_was_edited_by_hand_between_two_steps_is_not_the_runs() {
+    let ask = json!({"name": "ask", "type": "pause", "kind": "text", "message": {"text": "?"},
+        "transition": [{"target": "second"}]});
+    let write = |name: &str, file: &str, next: &str| {
+        json!({"name": name, "type": "tool", "tool": "write_file",
+            "arguments": {"file_path": file, "content": "own\n"}, "transition": [{"target": next}]})
+    };
+    let command = shell("second", "echo own > two.txt", "stop");
+    let no = "  (not changed by this run)";
+    for (second, mark) in [(write("second", "two.txt", "stop"), no), (command, "")] {
+        let world = World::repository();
+        let states = [write("start", "one.txt", "ask"), ask.clone(), second];
+        let run = run_states(&world, &states, &["--yes"], 3);
+        world.write_file("mine.txt", "mine\n");
+        world.run_program(&["resume", &run, "--yes", "--results", "go"]).code(0);
+        let told = world.run_program(&["runs", "undo", &run]).code(2);
+        for (file, mark) in [("one.txt", ""), ("two.txt", ""), ("mine.txt", mark)] {
+            assert_eq!(line(&told, file), format!("  {:<12} {file}{mark}", "delete"));
+        }
+    }
+}
+
 #[test]
 fn a_fork_that_has_not_begun_has_nothing_to_undo() {
     let world = World::repository();
