@@ -163,6 +163,10 @@ impl McpBackend for ProjectMcpBackend {
         self.remote_approvals
     }
 
+    fn approves_all(&self) -> bool {
+        self.approve_all
+    }
+
     fn handle(&self) -> &RuntimeHandle {
         &self.runtime.handle
     }
@@ -249,7 +253,8 @@ impl McpBackend for ProjectMcpBackend {
         let handle = sharing.apply_to(&handle, FileLockTime::BeforeChanges);
         let windows = KnownWindowLookup(&stock.runtime.providers);
         let service = ResumeService::new(&handle, &stock.catalog, &windows);
-        let request = service.prepare(run, ResumeOptions::default()).map_err(refused)?;
+        let options = ResumeOptions { approves_all: self.approve_all, ..ResumeOptions::default() };
+        let request = service.prepare(run, options).map_err(refused)?;
         Ok((handle, request))
     }
 }

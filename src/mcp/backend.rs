@@ -71,6 +71,9 @@ pub trait McpBackend: Send + Sync {
     /// Whether a client may answer questions that otherwise only a user may answer.
     fn remote_approvals(&self) -> bool;
 
+    /// Whether every tool is allowed that would be asked about, also of a run that began without this.
+    fn approves_all(&self) -> bool;
+
     /// Watches the runs that are started from here.
     fn handle(&self) -> &RuntimeHandle;
 
