@@ -271,7 +271,7 @@ impl StartPreparer {
     async fn prepare(self, program: WorkflowProgram) -> Result<WorkflowProgram, McpBackendError> {
         let program = match self.gate {
             Some(gate) => {
-                gate.check(program).await.map_err(|unmet| backend_error(unmet.to_string(), None))?
+                gate.check(program).await.map_err(|unmet| backend_error(unmet.text(), unmet.hint()))?
             }
             None => program,
         };
