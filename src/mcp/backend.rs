@@ -39,7 +39,7 @@ pub struct BrokenWorkflow {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ClientStartedRun {
     pub run: RunId,
-    /// What the client has to know, a line each: files that the run's worktree lacks.
+    /// What the client has to know, a line each: servers that are left out, files that the run's worktree lacks.
     pub warnings: Vec<String>,
 }
 
