@@ -2,7 +2,6 @@
 
 use std::ops::ControlFlow;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Result, anyhow};
 use serde_json::{Value, json};
@@ -19,9 +18,8 @@ use synthdev_cli::args::ResumeArgs;
 use synthdev_cli::headless::{self, HeadlessOutput};
 use synthdev_cli::output::print_stderr;
 use synthdev_cli::resume::{is_token, report_open_questions, report_repeated_answer};
-use synthdev_domain::approval::ApprovalDecision;
 use synthdev_domain::ids::RunId;
-use synthdev_domain::journal::{OpenPause, PauseReason, RunSummary};
+use synthdev_domain::journal::RunSummary;
 use synthdev_engine::steering::BreakpointSet;
 use synthdev_runtime::handle::RuntimeHandle;
 use synthdev_service::data_assignments::json_or_words;
@@ -91,10 +89,9 @@ fn take_up_run(context: &StartContext, args: &ResumeArgs, operation: RunOperatio
         }
     } else {
         let state = args.state.as_deref();
-        let has_always = results.as_ref().is_some_and(run_resume::says_always);
         let typed = TypedAnswers { state, approves_all: args.yes, results, increase };
         let request = match service.place_answers(&run, typed, request).map_err(refused)? {
-            AnswerPlan::Ready(request) => warn_of_typed_always(*request, has_always),
+            AnswerPlan::Ready(request) => *request,
             AnswerPlan::Open(open) => return report_open_questions(&run.id, &open, show),
         };
         headless::print_retried_states(&run.progress.pauses, show);
@@ -219,15 +216,7 @@ async fn redeem(
 ) -> Result<ControlFlow<String, RunId>> {
     let done = if increase.is_none() {
         let results = results.unwrap_or(Value::Null);
-        let has_always = run_resume::says_always(&results);
-        let is_approval = AtomicBool::new(false);
-        let may = |pause: &OpenPause| {
-            is_approval.store(pause.reason == PauseReason::Approval, Ordering::Relaxed);
-            true
-        };
-        let done = run_resume::redeem_token(handle, token, results, request, &may).await;
-        warn_of_always(has_always && done.is_ok() && is_approval.load(Ordering::Relaxed));
-        done.map_err(token_error)?
+        run_resume::redeem_token(handle, token, results, request, &|_| true).await.map_err(token_error)?
     } else {
         let done = run_resume::redeem_increase(handle, token, increase, request).await;
         done.map_err(|error| not_started(None, error))?
@@ -236,23 +225,6 @@ async fn redeem(
         print_stderr(format_args!("warning: not asked for and ignored: {}", done.ignored_names.join(", ")));
     }
     Ok(done.earlier_answer.map_or(ControlFlow::Continue(done.run), ControlFlow::Break))
-}
-
-/// The word means more on the screen: there it writes a rule.
-fn warn_of_always(is_said: bool) {
-    if is_said {
-        print_stderr(
-            "warning: \"always\" allows the tool for the rest of this run only, as \"run\" does; \
-            `approvals.tools.NAME` in settings.json keeps it",
-        );
-    }
-}
-
-/// The request as it is.
-fn warn_of_typed_always(request: ResumeRequest, has_always: bool) -> ResumeRequest {
-    let allows_tool = request.decisions.iter().any(|(_, decision)| *decision == ApprovalDecision::AllowTool);
-    warn_of_always(has_always && allows_tool);
-    request
 }
 
 /// JSON, or plain words. What begins like JSON and is none is a mistake, not an answer.

@@ -363,22 +363,16 @@ fn unwrap_answer(results: Value) -> Value {
     only.cloned().unwrap_or(results)
 }
 
-/// The word with which an approval is answered.
-pub fn decision_word(results: &Value) -> Option<&str> {
-    match results {
-        Value::Bool(true) => Some("allow"),
-        Value::Bool(false) => Some("deny"),
-        Value::String(word) => Some(word),
-        other => other["decision"].as_str(),
-    }
-}
-
-/// What an answer to an approval decides; `None`: it is none.
-pub fn approval_decision(results: &Value) -> Option<ApprovalDecision> {
-    match decision_word(results)? {
+fn approval_decision(results: &Value) -> Option<ApprovalDecision> {
+    let word = match results {
+        Value::Bool(true) => "allow",
+        Value::Bool(false) => "deny",
+        Value::String(word) => word.as_str(),
+        other => other["decision"].as_str()?,
+    };
+    match word {
         "allow" | "approve" | "yes" => Some(ApprovalDecision::Allow),
-        // the second is the older word for it; on the screen it means more
-        "run" | "always" => Some(ApprovalDecision::AllowTool),
+        "always" => Some(ApprovalDecision::AllowTool),
         "deny" | "no" => {
             Some(ApprovalDecision::Deny { reason: results["reason"].as_str().map(str::to_owned) })
         }

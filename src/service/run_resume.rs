@@ -20,9 +20,7 @@ use synthdev_runtime::handle::RuntimeHandle;
 use synthdev_settings::catalog::ConfigCatalog;
 use synthdev_settings::catalog::context_windows::copy_known_windows;
 
-pub use answers::{
-    AnswerError, AnswerPlan, ContinuingParty, LimitIncrease, TypedAnswers, allows_rest_of_run, says_always,
-};
+pub use answers::{AnswerError, AnswerPlan, ContinuingParty, LimitIncrease, TypedAnswers};
 pub use error::RunResumeError;
 pub use synthdev_runtime::resume::{ResumeError, ResumeRequest};
 pub use synthdev_runtime::resume_tokens::{

@@ -10,7 +10,7 @@ use synthdev_domain::journal::{OpenPause, PauseReason, RunStatus, RunSummary};
 use synthdev_domain::terminal_safe::escape_name;
 use synthdev_engine::input::UserAnswer;
 use synthdev_runtime::resume::ResumeRequest;
-use synthdev_runtime::resume_tokens::{answer_to, approval_decision, decision_word};
+use synthdev_runtime::resume_tokens::answer_to;
 
 /// What the user gave.
 #[derive(Clone, Debug, Default)]
@@ -110,17 +110,6 @@ impl AnswerError {
             Self::NoAnswer(_) => "resume it without --results".to_owned(),
         })
     }
-}
-
-/// Whether an answer allows a tool for the rest of the run, not only for the call that is asked about.
-pub fn allows_rest_of_run(pause: &OpenPause, results: &Value) -> bool {
-    pause.reason == PauseReason::Approval && approval_decision(results) == Some(ApprovalDecision::AllowTool)
-}
-
-/// Whether an answer to an approval has the word with which the screen writes a rule into the settings. An answer writes
-/// none: it counts for the rest of the run.
-pub fn says_always(results: &Value) -> bool {
-    decision_word(results) == Some("always")
 }
 
 impl TypedAnswers<'_> {

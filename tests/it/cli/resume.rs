@@ -230,30 +230,6 @@ fn a_limit_a_failure_and_a_denied_tool_go_on_where_they_stood() {
 }
 
 #[test]
-fn a_tool_can_be_allowed_for_the_rest_of_a_run() {
-    let write = |name: &str| json!({"tool_calls": [{"name": "write_file", "arguments": {"file_path": name, "content": "b"}}]});
-    // the answer, how the run ends, whether the second file is there, and whether it is said that the word means more elsewhere
-    for (answer, code, is_made, is_warned) in [
-        ("allow", 5, false, false),
-        ("run", 0, true, false),
-        ("always", 0, true, true),
-        ("{\"decision\": \"always\"}", 0, true, true),
-    ] {
-        for by_token in [false, true] {
-            let world = World::new();
-            world.write_talk(&json!([write("a"), write("b"), {"text": "Done."}]));
-            let report = world.run_talk(&["--json"]).code(5).json();
-            let id = if by_token { &report["pauses"][0]["resume_token"] } else { &report["run_id"] };
-            let ran = resume_run(&world, id.as_str().unwrap(), &["--results", answer]).code(code);
-            assert!(world.project().join("a").exists(), "{answer}");
-            assert_eq!(world.project().join("b").exists(), is_made, "{answer}: {}", ran.stderr);
-            let warning = "\"always\" allows the tool for the rest of this run only";
-            assert_eq!(ran.stderr.contains(warning), is_warned, "{answer}: {}", ran.stderr);
-        }
-    }
-}
-
-#[test]
 fn a_run_that_the_system_ends_is_left_and_taken_up() {
     for kind in ["TERM", "HUP"] {
         let world = World::repository();
