@@ -17,7 +17,6 @@ use super::load_config::load_quietly;
 use super::run_command::run_spec;
 use super::run_to_end::{build_runtime, interrupt_receiver};
 use super::{diagnostics, mcp_command};
-use synthdev_bootstrap::model_servers::ModelProviders;
 use synthdev_bootstrap::start_context::StartContext;
 use synthdev_bootstrap::wiring::{self, RunModels, WiredRuntime};
 use synthdev_cli::args::McpArgs;
@@ -40,6 +39,7 @@ use synthdev_service::run_start::{
 use synthdev_session::context_windows::{self, KnownWindowLookup};
 use synthdev_session::isolated_runs::missing_file_lines;
 use synthdev_session::requirement_gate::RequirementGate;
+use synthdev_session::unlisted_servers::list_for_program;
 use synthdev_settings::catalog::ConfigCatalog;
 
 pub(crate) fn run_mcp_server(context: &StartContext, args: &McpArgs) -> Result<u8> {
@@ -163,6 +163,10 @@ impl McpBackend for ProjectMcpBackend {
         self.remote_approvals
     }
 
+    fn approves_all(&self) -> bool {
+        self.approve_all
+    }
+
     fn handle(&self) -> &RuntimeHandle {
         &self.runtime.handle
     }
@@ -205,7 +209,13 @@ impl McpBackend for ProjectMcpBackend {
             stops: BreakpointSet::default(),
         };
         let mut spec = run_spec(&stock.catalog, &self.context, request);
-        let preparation = StartPreparer { gate, providers: Arc::clone(&stock.runtime.providers), handed_out };
+        let preparation = StartPreparer {
+            gate,
+            context: self.context.clone(),
+            registry: Arc::clone(&self.registry),
+            stock: Arc::clone(&stock),
+            handed_out,
+        };
         let interactions = Arc::clone(&self.interactions);
         if beside != FileSharingMode::Isolated {
             let run = self.runtime.handle.draw_run_id();
@@ -215,9 +225,10 @@ impl McpBackend for ProjectMcpBackend {
                 self.mark_shared(&run);
             }
             return async move {
-                spec.program = preparation.prepare(spec.program).await?;
+                let (program, warnings) = preparation.prepare(spec.program).await?;
+                spec.program = program;
                 let run = start_run_as(&handle, run, spec).map_err(start_error)?;
-                Ok(ClientStartedRun { run, warnings: Vec::new() })
+                Ok(ClientStartedRun { run, warnings })
             }
             .boxed();
         }
@@ -225,12 +236,13 @@ impl McpBackend for ProjectMcpBackend {
         let around =
             move |run: &RunId, handle: &RuntimeHandle| handle.with_delegated_models(run, interactions);
         async move {
-            spec.program = preparation.prepare(spec.program).await?;
+            let (program, mut warnings) = preparation.prepare(spec.program).await?;
+            spec.program = program;
             match tokio::task::spawn_blocking(move || elsewhere.start_run(spec, around)).await {
                 Ok(begun) => begun
-                    .map(|started| ClientStartedRun {
-                        warnings: missing_file_lines(&started.missing),
-                        run: started.run,
+                    .map(|started| {
+                        warnings.extend(missing_file_lines(&started.missing));
+                        ClientStartedRun { run: started.run, warnings }
                     })
                     .map_err(start_error),
                 Err(error) => Err(backend_error(format!("this operation was aborted: {error}"), None)),
@@ -249,7 +261,8 @@ impl McpBackend for ProjectMcpBackend {
         let handle = sharing.apply_to(&handle, FileLockTime::BeforeChanges);
         let windows = KnownWindowLookup(&stock.runtime.providers);
         let service = ResumeService::new(&handle, &stock.catalog, &windows);
-        let request = service.prepare(run, ResumeOptions::default()).map_err(refused)?;
+        let options = ResumeOptions { approves_all: self.approve_all, ..ResumeOptions::default() };
+        let request = service.prepare(run, options).map_err(refused)?;
         Ok((handle, request))
     }
 }
@@ -257,22 +270,31 @@ impl McpBackend for ProjectMcpBackend {
 /// What is looked up before a run starts for a client.
 struct StartPreparer {
     gate: Option<RequirementGate>,
-    providers: Arc<ModelProviders>,
+    context: StartContext,
+    registry: Arc<WorkflowRegistry>,
+    stock: Arc<RegistrySnapshot>,
     handed_out: DelegationOptions,
 }
 
 impl StartPreparer {
-    /// The program as it runs for the client, with its tools and windows.
-    async fn prepare(self, program: WorkflowProgram) -> Result<WorkflowProgram, McpBackendError> {
-        let program = match self.gate {
-            Some(gate) => {
-                gate.check(program).await.map_err(|unmet| backend_error(unmet.to_string(), None))?
-            }
-            None => program,
-        };
-        let mut program = delegated_program(program, self.handed_out);
-        context_windows::ask_unknown_windows(&self.providers, &mut program).await;
-        Ok(program)
+    /// The program as it runs for the client, with its tools and windows, and why servers are left out.
+    async fn prepare(
+        self,
+        mut program: WorkflowProgram,
+    ) -> Result<(WorkflowProgram, Vec<String>), McpBackendError> {
+        if let Some(gate) = self.gate {
+            let checked = gate.check(program).await;
+            program = checked.map_err(|unmet| backend_error(unmet.text(), unmet.hint()))?;
+        }
+        let listed = list_for_program(&self.context, &self.stock.catalog, program).await;
+        if listed.has_asked {
+            // the next run is started with these tools, too; one that fails here is read by the watcher
+            let registry = self.registry;
+            let _ = tokio::task::spawn_blocking(move || registry.reload_if_changed()).await;
+        }
+        let mut program = delegated_program(listed.program, self.handed_out);
+        context_windows::ask_unknown_windows(&self.stock.runtime.providers, &mut program).await;
+        Ok((program, listed.failures))
     }
 }
 

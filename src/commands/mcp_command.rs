@@ -10,15 +10,12 @@ use super::diagnostics;
 use super::load_config::load_catalog;
 use super::mcp_configuration;
 use super::run_to_end::build_runtime;
-use synthdev_bootstrap::mcp_servers::{McpToolLists, failure_line, unlisted_servers};
+use synthdev_bootstrap::mcp_servers::{McpToolLists, failure_line};
 use synthdev_bootstrap::start_context::StartContext;
 use synthdev_bootstrap::wiring;
 use synthdev_cli::args::McpCommand;
 use synthdev_cli::output::{TerminalSafeWriter, print_stderr};
 use synthdev_cli::{exit, json_output};
-use synthdev_domain::mcp_server::SERVER_SEPARATOR;
-use synthdev_domain::workflow::WorkflowProgram;
-use synthdev_language::tool_patterns::ToolPattern;
 use synthdev_service::mcp_configuration::McpServerAddition;
 use synthdev_service::mcp_servers::{
     McpServerReport, McpServerTestError, mcp_report_text, mcp_server_reports, mcp_tools_text, test_mcp_server,
@@ -26,6 +23,7 @@ use synthdev_service::mcp_servers::{
 use synthdev_service::start_check::{StartableProgram, find_program};
 use synthdev_session::mcp_probe::LocalMcpProbe;
 use synthdev_session::requirement_gate::RequirementGate;
+use synthdev_session::unlisted_servers::unlisted_for_program;
 use synthdev_settings::catalog::{ConfigCatalog, ConfigSources};
 
 /// The configuration once what the workflow requires was found, and the servers that its agents may need have been asked
@@ -37,11 +35,7 @@ pub(crate) fn with_listed_tools(
     sources: ConfigSources,
 ) -> Result<(ConfigCatalog, StartableProgram)> {
     let (catalog, startable) = with_requirements(context, catalog, startable)?;
-    let unlisted = unlisted_servers(&catalog, &context.dirs.data);
-    if unlisted.is_empty() {
-        return Ok((catalog, startable));
-    }
-    let wanted = servers_for_program(&catalog, &startable.program, unlisted);
+    let wanted = unlisted_for_program(context, &catalog, &startable.program);
     if wanted.is_empty() {
         return Ok((catalog, startable));
     }
@@ -75,38 +69,6 @@ fn with_requirements(
         return with_present_definition(wiring::load_catalog(context, catalog.sources().clone()), startable);
     }
     Ok((Arc::unwrap_or_clone(catalog), startable))
-}
-
-/// Those of these servers whose tools an agent of the workflow may be given.
-fn servers_for_program(
-    catalog: &ConfigCatalog,
-    program: &WorkflowProgram,
-    servers: Vec<String>,
-) -> Vec<String> {
-    let roles =
-        program.workflows.iter().flat_map(|workflow| &workflow.agents).map(|agent| agent.role.as_str());
-    let roles: Vec<_> = roles.filter_map(|role| catalog.roles().find_role(role).ok()).collect();
-    let wants = |server: &String| {
-        let first = format!("{server}{SERVER_SEPARATOR}");
-        roles.iter().any(|role| match (&role.included_tools, &role.excluded_tools) {
-            (Some(included), _) => included.iter().any(|text| may_name_tool_of(text, &first)),
-            (None, Some(_)) => true,
-            (None, None) => false,
-        })
-    };
-    servers.into_iter().filter(wants).collect()
-}
-
-/// Whether a pattern can fit a tool whose name begins so. What a regular expression fits is not known before.
-fn may_name_tool_of(pattern: &str, first: &str) -> bool {
-    match ToolPattern::parse(pattern) {
-        Ok(ToolPattern::Exact(name)) => name.starts_with(first),
-        Ok(ToolPattern::Wildcard(pieces)) => {
-            pieces.first().is_none_or(|piece| first.starts_with(piece.as_str()) || piece.starts_with(first))
-        }
-        Ok(ToolPattern::Regex(_)) => true,
-        Err(_) => false,
-    }
 }
 
 /// The subcommands of `mcp`.

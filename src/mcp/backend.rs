@@ -39,7 +39,7 @@ pub struct BrokenWorkflow {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ClientStartedRun {
     pub run: RunId,
-    /// What the client has to know, a line each: files that the run's worktree lacks.
+    /// What the client has to know, a line each: servers that are left out, files that the run's worktree lacks.
     pub warnings: Vec<String>,
 }
 
@@ -70,6 +70,9 @@ pub trait McpBackend: Send + Sync {
 
     /// Whether a client may answer questions that otherwise only a user may answer.
     fn remote_approvals(&self) -> bool;
+
+    /// Whether every tool is allowed that would be asked about, also of a run that began without this.
+    fn approves_all(&self) -> bool;
 
     /// Watches the runs that are started from here.
     fn handle(&self) -> &RuntimeHandle;

@@ -87,6 +87,12 @@ pub(super) fn token_of_other_project(error: &RunPlaceError, run: &RunId) -> McpC
     invalid_request_error(message, json!({"type": "token_unknown", "workflowId": run}))
 }
 
+/// The type is that of an unknown interaction.
+pub(super) fn interaction_of_other_project(error: &RunPlaceError) -> McpCallError {
+    let message = format!("{error}; a server of that project takes its answer");
+    invalid_request_error(message, json!({"type": "interaction_unknown"}))
+}
+
 /// What becomes of an answer that was not taken. `missing` are the required outputs that it lacks.
 pub(super) fn from_token_error(error: TokenError, missing: &[String]) -> McpCallError {
     let hint = error.hint();

@@ -17,7 +17,7 @@ pub(super) use self::plain_text::SUB_AGENTS;
 use super::client_hints::{IN_A_TERMINAL, to_tool_calls};
 use super::error::ToolResultError;
 use synthdev_domain::ids::Timestamp;
-use synthdev_domain::journal::{RunStatus, RunSummary};
+use synthdev_domain::journal::{PauseReason, RunStatus, RunSummary};
 use synthdev_domain::project_lock::LockHolder;
 use synthdev_domain::run_error::RunError;
 use synthdev_service::delegated_work::delegated_calls::DelegatedCall;
@@ -79,6 +79,16 @@ pub(super) fn add_conversation_message(run: &RunSummary, told: &mut Value) {
         RunStatus::Completed | RunStatus::Cancelled => return,
     };
     told["message"] = json!(format!("This is a conversation. Its user continues it {place}"));
+}
+
+/// Replaces what a run is told to need that waits for a tool to be allowed, where this server allows it.
+pub(super) fn add_approval_message(run: &RunSummary, told: &mut Value) {
+    let is_asked = run.progress.pauses.iter().any(|pause| pause.reason == PauseReason::Approval);
+    if is_asked && run.progress.status == RunStatus::Paused && told["resumeToken"].is_null() {
+        let message = "The workflow waits for a tool to be allowed. This server allows it (--yes): \
+            continue_workflow resumes the workflow.";
+        told["message"] = json!(message);
+    }
 }
 
 /// Adds that the run continues when another one has ended.

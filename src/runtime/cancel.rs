@@ -45,7 +45,7 @@ impl RuntimeHandle {
         let mut alone = false;
         loop {
             self.task_broker().wait_until_resumed(run).await;
-            if self.context.send(run, DriverMessage::Command(RunCommand::End)) {
+            if self.context.runs.send(run, DriverMessage::Command(RunCommand::End)) {
                 return Ok(CancelOutcome::Told);
             }
             match self.ports().store.claim(run) {

@@ -213,7 +213,7 @@ impl RuntimeHandle {
 
     /// Sends a command to a run; one that is over ignores it.
     pub fn send_command(&self, run: &RunId, command: RunCommand) {
-        self.context.send(run, DriverMessage::Command(command));
+        self.context.runs.send(run, DriverMessage::Command(command));
     }
 
     /// Runs of this process that are not over.

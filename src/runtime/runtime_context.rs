@@ -5,7 +5,6 @@ use std::sync::Arc;
 use super::active_runs::ActiveRuns;
 use super::asked_commands::AskedCommands;
 use super::decision_memory::SharedDecisionMemory;
-use super::driver_message::DriverMessage;
 use super::event_bus::EventBus;
 use super::lock_timing::LockTiming;
 use super::redact::SecretRedactor;
@@ -84,11 +83,6 @@ pub(super) struct RuntimeContext {
 }
 
 impl RuntimeContext {
-    /// `false`: this process does not drive the run.
-    pub(super) fn send(&self, run: &RunId, mail: DriverMessage) -> bool {
-        self.runs.send(run, mail)
-    }
-
     pub(super) fn drives_run(&self, run: &RunId) -> bool {
         self.runs.drives_run(run)
     }

@@ -10,6 +10,7 @@ mod used_replies;
 
 use crate::conversations::{ConversationError, is_conversation};
 use crate::run_place::{RunOperation, RunPlace};
+use synthdev_domain::approval::ApprovalDecision;
 use synthdev_domain::ids::{CallId, RunId};
 use synthdev_domain::journal::{OpenPause, PauseReason, RunOrigin, RunStatus, RunSummary};
 use synthdev_domain::terminal_safe::escape_name;
@@ -130,8 +131,24 @@ pub fn check_failed(run: &RunId, status: RunStatus) -> Result<(), RunResumeError
     Err(RunResumeError::NotFailed { run: run.clone(), status })
 }
 
-/// What sets a run going again without an answer to a question: its failed states are tried again, and limits are passed
-/// as far as `increase` says. Its other pauses stay open. A run that was cut off or merely paused needs none of this.
+/// What sets a run going again without an answer to a question.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct ContinuationAnswers {
+    pub answers: Vec<(CallId, UserAnswer)>,
+    pub decisions: Vec<(CallId, ApprovalDecision)>,
+}
+
+impl ContinuationAnswers {
+    #[must_use]
+    pub fn add_to(self, mut request: ResumeRequest) -> ResumeRequest {
+        request.answers.extend(self.answers);
+        request.decisions.extend(self.decisions);
+        request
+    }
+}
+
+/// Failed states are tried again, limits are passed and open approvals given as far as `typed` says. Other pauses stay
+/// open. A run that was cut off or merely paused needs none of this.
 ///
 /// # Errors
 /// It needs more of a limit, or something else, is a conversation that its user does not continue, or cannot be read.
@@ -139,8 +156,8 @@ pub fn continuation_answers(
     handle: &RuntimeHandle,
     run: &RunSummary,
     party: ContinuingParty,
-    increase: LimitIncrease,
-) -> Result<Vec<(CallId, UserAnswer)>, RunResumeError> {
+    typed: &TypedAnswers<'_>,
+) -> Result<ContinuationAnswers, RunResumeError> {
     if party == ContinuingParty::Client {
         check_no_conversation(handle, run, &run.project)?;
     }
@@ -150,15 +167,15 @@ pub fn continuation_answers(
         return refused();
     }
     let open = handle.open_pauses(&run.id, None)?;
-    let typed = TypedAnswers { increase, ..TypedAnswers::default() };
-    let answers = answers::continuing_answers(run, &open, &typed)?;
+    let answers = answers::continuing_answers(run, &open, typed)?;
+    let decisions = answers::approving_decisions(&open, typed);
     let is_free = match status {
         RunStatus::Interrupted => true,
         RunStatus::Paused => matches!(open.as_slice(), [only] if only.needs_no_answer()),
         _ => false,
     };
-    if is_free || !answers.is_empty() {
-        return Ok(answers);
+    if is_free || !answers.is_empty() || !decisions.is_empty() {
+        return Ok(ContinuationAnswers { answers, decisions });
     }
     needed_increase(&run.id, &open).map_or_else(refused, Err)
 }

@@ -57,27 +57,36 @@ pub enum MissingRequirement {
     },
 }
 
-impl fmt::Display for MissingRequirement {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl MissingRequirement {
+    /// What is missing, without what to do about it.
+    pub fn text(&self) -> String {
         match self {
-            Self::Server { name, hint } => write!(f, "the MCP server `{name}` is not configured; {hint}"),
+            Self::Server { name, .. } => format!("the MCP server `{name}` is not configured"),
             Self::SilentServer { name, reason } => {
-                write!(
-                    f,
-                    "the MCP server `{name}` gives no tools: {reason}; `synthdev mcp test {name}` tries it again"
-                )
+                format!("the MCP server `{name}` gives no tools: {reason}")
             }
-            Self::Tool { name, hint } => {
-                write!(f, "there is no tool `{name}`")?;
-                hint.as_ref().map_or(Ok(()), |hint| write!(f, "; {hint}"))
-            }
+            Self::Tool { name, .. } => format!("there is no tool `{name}`"),
+            Self::Variable { name } => format!("the variable `{name}` is not set"),
+        }
+    }
+
+    /// What to do about it.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Server { hint, .. } => Some(hint.clone()),
+            Self::SilentServer { name, .. } => Some(format!("`synthdev mcp test {name}` tries it again")),
+            Self::Tool { hint, .. } => hint.clone(),
             Self::Variable { name } => {
-                write!(
-                    f,
-                    "the variable `{name}` is not set; set it in the environment of synthdev and start again"
-                )
+                Some(format!("set `{name}` in the environment of synthdev and start again"))
             }
         }
+    }
+}
+
+impl fmt::Display for MissingRequirement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text())?;
+        self.hint().map_or(Ok(()), |hint| write!(f, "; {hint}"))
     }
 }
 
@@ -88,10 +97,27 @@ pub struct UnmetRequirements {
     pub missing: Vec<MissingRequirement>,
 }
 
+impl UnmetRequirements {
+    /// All that is missing, for a front end that shows hints in another place.
+    pub fn text(&self) -> String {
+        self.lines(self.missing.iter().map(MissingRequirement::text))
+    }
+
+    /// What to do about all of it.
+    pub fn hint(&self) -> Option<String> {
+        let hints: Vec<String> = self.missing.iter().filter_map(MissingRequirement::hint).collect();
+        (!hints.is_empty()).then(|| hints.join("; "))
+    }
+
+    fn lines(&self, missing: impl Iterator<Item = String>) -> String {
+        let first = format!("the workflow `{}` was not started: what it requires is missing", self.workflow);
+        missing.fold(first, |lines, line| lines + "\n- " + &line)
+    }
+}
+
 impl fmt::Display for UnmetRequirements {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the workflow `{}` was not started: what it requires is missing", self.workflow)?;
-        self.missing.iter().try_for_each(|one| write!(f, "\n- {one}"))
+        f.write_str(&self.lines(self.missing.iter().map(ToString::to_string)))
     }
 }
 

@@ -45,6 +45,7 @@ mod transcript_pages;
 pub mod trust_report;
 mod tui_backend;
 mod ui_settings;
+pub mod unlisted_servers;
 mod user_commands;
 
 use futures_util::future::BoxFuture;

@@ -19,7 +19,7 @@ use synthdev_service::run_list::{self, RunListError, SearchMatch, SearchTextKind
 use synthdev_service::run_place::RunOperation;
 use synthdev_service::run_reports::{self, ModelCallSelector};
 use synthdev_service::run_resume::{
-    self, ContinuingParty, LimitIncrease, ResumeOptions, ResumeService, RunResumeError,
+    self, ContinuingParty, ResumeOptions, ResumeService, RunResumeError, TypedAnswers,
 };
 use synthdev_service::session::{ResumableRuns, RunFilter, SearchHitLine, SearchHitPage};
 use synthdev_tui::past_run::PastRun;
@@ -169,9 +169,9 @@ pub(crate) fn resume_run(
     let options = ResumeOptions { user_present: true, ..ResumeOptions::default() };
     let mut request = service.prepare(&summary, options).map_err(refused)?;
     if operation == RunOperation::Retry {
-        let (party, increase) = (ContinuingParty::User, LimitIncrease::default());
-        let again = run_resume::continuation_answers(&wired.handle, &summary, party, increase);
-        request.answers = again.map_err(refused)?;
+        let (party, typed) = (ContinuingParty::User, TypedAnswers::default());
+        let again = run_resume::continuation_answers(&wired.handle, &summary, party, &typed);
+        request.answers = again.map_err(refused)?.answers;
     }
     let resuming = run_resume::resume_run(&wired.handle, run, request);
     tokio::runtime::Handle::current().block_on(resuming).map_err(refused)

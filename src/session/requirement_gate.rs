@@ -5,6 +5,7 @@ use std::sync::Arc;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 
+use crate::unlisted_servers::reload_program;
 use synthdev_bootstrap::mcp_servers::is_variable_set;
 use synthdev_bootstrap::start_context::StartContext;
 use synthdev_bootstrap::wiring;
@@ -19,7 +20,6 @@ use synthdev_settings::catalog::ConfigCatalog;
 pub struct RequirementGate {
     context: StartContext,
     catalog: Arc<ConfigCatalog>,
-    workflow: String,
 }
 
 impl RequirementGate {
@@ -29,9 +29,8 @@ impl RequirementGate {
         catalog: &Arc<ConfigCatalog>,
         program: &WorkflowProgram,
     ) -> Option<Self> {
-        let workflow = program.workflows.first()?.name.clone();
         let requires = !program_requirements(program).is_empty();
-        requires.then(|| Self { context: context.clone(), catalog: Arc::clone(catalog), workflow })
+        requires.then(|| Self { context: context.clone(), catalog: Arc::clone(catalog) })
     }
 
     /// The program with the tools that the servers have just listed.
@@ -40,12 +39,7 @@ impl RequirementGate {
     /// All that is missing.
     pub async fn check(self, program: WorkflowProgram) -> Result<WorkflowProgram, UnmetRequirements> {
         check_requirements(&program, &self).await?;
-        let load = move || {
-            let fresh = wiring::load_catalog(&self.context, self.catalog.sources().clone());
-            fresh.program(&self.workflow).ok()
-        };
-        // reading files takes the time of a disk
-        Ok(tokio::task::spawn_blocking(load).await.ok().flatten().unwrap_or(program))
+        Ok(reload_program(self.context, self.catalog, program).await)
     }
 }
 

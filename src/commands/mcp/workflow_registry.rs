@@ -96,7 +96,7 @@ impl WorkflowRegistry {
     }
 
     /// Files that cannot be read leave everything as it was.
-    fn reload_if_changed(&self) {
+    pub(super) fn reload_if_changed(&self) {
         let context = &self.context;
         let now = definition_stamps(context);
         {

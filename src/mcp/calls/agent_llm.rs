@@ -3,7 +3,9 @@
 use serde_json::{Map, Value, json};
 
 use super::super::arguments::{ToolArguments, check_size};
-use super::super::error::{McpCallError, ToolResultError, invalid_request_error, shorten_text};
+use super::super::error::{
+    McpCallError, ToolResultError, interaction_of_other_project, invalid_request_error, shorten_text,
+};
 use super::super::llm_reply::{parse_error, parse_reply};
 use super::recovered_calls::{self, RecoveredCall};
 use super::tool_call::McpToolCall;
@@ -29,6 +31,7 @@ pub(super) async fn respond_to_call(mut call: McpToolCall<'_>) -> Result<Value, 
                     json!({"status": status, "interactionId": told_as, "run": stands, "duplicate": true}),
                 );
             }
+            RecoveredCall::OtherProject(elsewhere) => return Err(interaction_of_other_project(&elsewhere)),
             RecoveredCall::Unknown => told_as.clone(),
         },
     };

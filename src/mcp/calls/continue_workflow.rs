@@ -10,7 +10,7 @@ use super::super::error::{McpCallError, ToolResultError, from_resume_error};
 use super::tool_call::{McpToolCall, find_run};
 use synthdev_domain::journal::{RunStatus, RunSummary};
 use synthdev_service::run_resume::{
-    ContinuingParty, LimitIncrease, ResumeRequest, RunResumeError, continuation_answers, resume_run,
+    ContinuingParty, LimitIncrease, RunResumeError, TypedAnswers, continuation_answers, resume_run,
 };
 
 pub(super) async fn continue_workflow(mut call: McpToolCall<'_>) -> Result<Value, McpCallError> {
@@ -25,13 +25,13 @@ pub(super) async fn continue_workflow(mut call: McpToolCall<'_>) -> Result<Value
         return Err(limit_is_for_user(&run));
     }
     let party = ContinuingParty::Client;
-    let answers = continuation_answers(call.backend.handle(), &run, party, increase)
+    let typed =
+        TypedAnswers { increase, approves_all: call.backend.approves_all(), ..TypedAnswers::default() };
+    let given = continuation_answers(call.backend.handle(), &run, party, &typed)
         .map_err(|error| not_continued(&error, call.backend))?;
     let (handle, request) = call.backend.prepare_resume(&run)?;
     let events = handle.subscribe(false);
-    resume_run(&handle, &run.id, ResumeRequest { answers, ..request })
-        .await
-        .map_err(|error| from_resume_error(&error))?;
+    resume_run(&handle, &run.id, given.add_to(request)).await.map_err(|error| from_resume_error(&error))?;
     call.follow_run(&run.id, events).await
 }
 

@@ -10,6 +10,7 @@ use synthdev_domain::ids::RunId;
 use synthdev_domain::journal::{RunQuery, RunStatus, RunSummary};
 use synthdev_service::delegated_work::task_queue::may_belong_to_run;
 use synthdev_service::run_list::find_runs;
+use synthdev_service::run_place::{RunOperation, RunPlace};
 use synthdev_service::run_resume;
 
 /// Waits for another process that resumes the same run at the same time: how long each time, and how often.
@@ -27,16 +28,16 @@ pub(super) struct FoundTask {
 }
 
 /// # Errors
-/// This project has no such task, or its run cannot be resumed.
+/// This project has no such task, or the run cannot be resumed.
 pub(super) async fn find_task(backend: &dyn McpBackend, id: &str) -> Result<FoundTask, SubAgentError> {
     let broker = backend.handle().task_broker();
-    let run = broker
-        .run_for_task(id)
-        .or_else(|| search_runs(backend, |run| may_belong_to_run(id, run)).map(|run| run.id))
-        .ok_or_else(SubAgentError::unknown_workflow)?;
+    let found = broker.run_for_task(id).or_else(|| {
+        search_runs(backend, Some(backend.project()), |run| may_belong_to_run(id, run)).map(|run| run.id)
+    });
+    let Some(run) = found else { return Err(unfound_task(backend, id).await) };
     for look in 0..LOOKS {
         let driven = backend.handle().running_runs().contains(&run);
-        let run = find_run(backend, run.as_str()).map_err(|_| SubAgentError::unknown_workflow())?;
+        let Ok(run) = find_run(backend, run.as_str()) else { return Err(unfound_task(backend, id).await) };
         if driven {
             return task_in_run(backend, id, run, true);
         }
@@ -71,6 +72,22 @@ pub(super) async fn find_task(backend: &dyn McpBackend, id: &str) -> Result<Foun
     Err(SubAgentError::new("not_running", "the workflow could not be resumed; try again"))
 }
 
+/// No run of this project has the task. One of another project is named only to who has an id that it gave out.
+async fn unfound_task(backend: &dyn McpBackend, id: &str) -> SubAgentError {
+    let Some(run) = search_runs(backend, None, |run| may_belong_to_run(id, run)) else {
+        return SubAgentError::unknown_workflow();
+    };
+    let is_read = recover_task(backend, &run).await.is_ok();
+    let is_given_out = is_read && backend.handle().task_broker().run_for_task(id).as_ref() == Some(&run.id);
+    match RunPlace::of_run(&run, backend.project()).check_project(&run.id, RunOperation::Resume) {
+        Err(elsewhere) if is_given_out => SubAgentError::new(
+            "not_running",
+            format!("{elsewhere}; a server of that project takes its steps"),
+        ),
+        _ => SubAgentError::unknown_workflow(),
+    }
+}
+
 fn task_in_run(
     backend: &dyn McpBackend,
     id: &str,
@@ -83,9 +100,13 @@ fn task_in_run(
     Ok(FoundTask { run, is_driven_here: here })
 }
 
-/// After a restart, ids are looked for among the runs of the project.
-pub(super) fn search_runs(backend: &dyn McpBackend, fits: impl Fn(&RunId) -> bool) -> Option<RunSummary> {
-    let query = RunQuery { project: Some(backend.project().to_owned()), ..RunQuery::default() };
+/// After a restart, ids are looked for among the runs of a project; `None`: of all.
+pub(super) fn search_runs(
+    backend: &dyn McpBackend,
+    project: Option<&str>,
+    fits: impl Fn(&RunId) -> bool,
+) -> Option<RunSummary> {
+    let query = RunQuery { project: project.map(str::to_owned), ..RunQuery::default() };
     let runs = find_runs(backend.handle(), &query).ok()?;
     runs.into_iter().find(|run| fits(&run.id))
 }

@@ -10,6 +10,7 @@ use synthdev_domain::ids::RunId;
 use synthdev_domain::journal::RunStatus;
 use synthdev_domain::model::ModelReply;
 use synthdev_service::delegated_work::delegated_calls::may_belong_to_run;
+use synthdev_service::run_place::{RunOperation, RunPlace, RunPlaceError};
 use synthdev_service::run_resume::resume_run;
 
 /// How long each time, and how often, it is waited for until the run asks.
@@ -21,6 +22,8 @@ pub(super) enum RecoveredCall {
     Open(String),
     /// The run has this very answer.
     Answered(RunId),
+    /// The call is one of a run of another project.
+    OtherProject(RunPlaceError),
     Unknown,
 }
 
@@ -29,12 +32,16 @@ pub(super) async fn recover_call(
     id: &str,
     response: &Map<String, Value>,
 ) -> RecoveredCall {
-    let Some(run) = search_runs(backend, |run| may_belong_to_run(id, run)) else {
+    let handle = backend.handle();
+    let fits = |run: &RunId| may_belong_to_run(id, run);
+    let found =
+        search_runs(backend, Some(backend.project()), fits).or_else(|| search_runs(backend, None, fits));
+    let Some(run) = found.filter(|run| handle.is_interaction_id_valid(&run.id, id)) else {
         return RecoveredCall::Unknown;
     };
-    let handle = backend.handle();
-    if !handle.is_interaction_id_valid(&run.id, id) {
-        return RecoveredCall::Unknown;
+    let place = RunPlace::of_run(&run, backend.project());
+    if let Err(elsewhere) = place.check_project(&run.id, RunOperation::Resume) {
+        return RecoveredCall::OtherProject(elsewhere);
     }
     if run.progress.status == RunStatus::Interrupted {
         let Ok((handle, going)) = backend.prepare_resume(&run) else { return RecoveredCall::Unknown };

@@ -79,7 +79,8 @@ async fn start_workflow(
         call.backend.start(&offered.name, values, handed_out, beside).await?;
     let mut told =
         if wait { turn.spend_on(call.follow_run(&run, events)).await? } else { call.current_status(&run)? };
-    let warnings: Vec<&String> = offered.start_warnings.iter().chain(&warnings).collect();
+    let warnings = warnings.iter().map(|line| to_tool_calls(line));
+    let warnings: Vec<String> = offered.start_warnings.iter().cloned().chain(warnings).collect();
     if !warnings.is_empty() {
         told["warnings"] = json!(warnings);
     }

@@ -95,6 +95,9 @@ pub(super) fn status_json(backend: &dyn McpBackend, run: &RunSummary) -> Value {
     }
     let mut told = delegated_tasks(backend, run)
         .unwrap_or_else(|| response::run_status_json(run, &await_run::pending_actions(backend, run)));
+    if backend.approves_all() {
+        response::add_approval_message(run, &mut told);
+    }
     if is_conversation(backend.handle(), run) {
         response::add_conversation_message(run, &mut told);
     }

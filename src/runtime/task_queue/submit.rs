@@ -191,7 +191,7 @@ impl RuntimeHandle {
             loop {
                 tokio::time::sleep(pace).await;
                 for (run, input) in shared.task_broker.fail_overdue_steps(shared.ports.clock.now()) {
-                    shared.send(&run, DriverMessage::Input(input));
+                    shared.runs.send(&run, DriverMessage::Input(input));
                 }
             }
         });
@@ -269,7 +269,7 @@ impl RuntimeHandle {
         if left == 0
             && let Some(run) = self.context.task_broker.run_for_task(id)
         {
-            self.context.send(&run, DriverMessage::Input(unfit_result_input(step, why)));
+            self.context.runs.send(&run, DriverMessage::Input(unfit_result_input(step, why)));
         }
         left
     }
@@ -284,7 +284,7 @@ impl RuntimeHandle {
         let (answer, written) = oneshot::channel();
         let mail =
             DriverMessage::Submitted(Box::new(SubmittedResult { call, input, dedup_mark: mark, answer }));
-        if !self.context.send(run, mail) {
+        if !self.context.runs.send(run, mail) {
             return Err(SubmitError::NotRunning);
         }
         match written.await {

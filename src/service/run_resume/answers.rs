@@ -186,6 +186,15 @@ pub(super) fn continuing_answers(
     Ok(answers)
 }
 
+/// The open approvals, where all are given.
+pub(super) fn approving_decisions(
+    open: &[OpenPause],
+    typed: &TypedAnswers<'_>,
+) -> Vec<(CallId, ApprovalDecision)> {
+    let given = |pause: &&OpenPause| pause.reason == PauseReason::Approval && typed.approves_all;
+    open.iter().filter(given).map(|pause| (pause.call, ApprovalDecision::Allow)).collect()
+}
+
 pub(super) fn place_answers(
     run: &RunSummary,
     open: Vec<OpenPause>,
@@ -201,11 +210,7 @@ pub(super) fn place_answers(
         }
     }
     request.answers.extend(continuing_answers(run, &open, &typed)?);
-    for pause in &open {
-        if pause.reason == PauseReason::Approval && typed.approves_all {
-            request.decisions.push((pause.call, ApprovalDecision::Allow));
-        }
-    }
+    request.decisions.extend(approving_decisions(&open, &typed));
     match (chosen.as_slice(), typed.results.take()) {
         ([], None) => {}
         ([], Some(_)) if open.is_empty() && run.progress.status == RunStatus::Interrupted => {

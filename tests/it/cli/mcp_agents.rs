@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use super::super::mcp::client::Client;
 use super::world::{Ran, World, wait_for};
 use crate::support::model_server::{Behaviour, ModelServer, Recorded};
 
@@ -31,14 +32,18 @@ pub fn use_model(world: &mut World, model: &ModelServer) {
     world.set_variable("SYNTHDEV_API_KEY", "sk-test");
 }
 
-/// An agent of the role gets the input and says the output.
-pub fn run_agent(world: &World) -> Ran {
+/// A workflow whose agent of the role gets the input and says the output.
+fn write_agent_workflow(world: &World) {
     let flow = json!({"workflow_name": "agent", "output": {"name": "said", "type": "string"},
         "contexts": [{"name": "c"}], "agents": [{"agent_role": "user", "context": "c", "role": "assistant"}],
         "states": [{"name": "start", "agent": "user", "input": {"text": "Go."}, "output": {"as": "said"},
                     "transition": [{"target": "stop"}]},
                    {"name": "stop", "input": "common_data.said"}]});
     world.write_user_file("workflows/agent.json", &flow.to_string());
+}
+
+pub fn run_agent(world: &World) -> Ran {
+    write_agent_workflow(world);
     world.run_program(&["run", "agent", "--yes", "--json"])
 }
 
@@ -276,4 +281,25 @@ fn the_progress_of_a_call_is_an_event_of_the_run() {
     assert_eq!(progress[0]["text"], "3 of 10: reading page 3");
     let failed = events.iter().find(|event| event["event"] == "tool_finished").unwrap();
     assert_eq!(progress[0]["call"], failed["call"]);
+}
+
+/// The runs of a client have the tools of a server that was never asked, and the answer tells of one that does not answer.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_starts_agents_with_the_tools_of_servers_that_were_never_asked() {
+    let left_out = "MCP server `s` is left out: it ended before it answered; it wrote: no licence; in a terminal: `synthdev mcp test s` tries it again";
+    for (behaviour, offers, warnings) in [("sound", true, Value::Null), ("dies", false, json!([left_out]))] {
+        let model = ModelServer::start_server(vec![Behaviour::text("Done."), Behaviour::text("Done.")]).await;
+        let world = world_with_server(&[behaviour], &model);
+        write_agent_workflow(&world);
+        let mut client = Client::open_client(&world);
+        // the second run begins at once, and asks no server any more
+        for expected in [warnings, Value::Null] {
+            let done = client.call_tool("agent", json!({}));
+            assert_eq!((&done["status"], &done["warnings"]), (&json!("completed"), &expected), "{done}");
+        }
+        client.close_client();
+        for request in model.requests() {
+            assert_eq!(request.body["tools"].to_string().contains("s__look"), offers, "{behaviour}");
+        }
+    }
 }

@@ -122,7 +122,7 @@ fn everything_that_a_workflow_requires_and_lacks_is_named_before_it_starts() {
         "- the MCP server `dead` gives no tools: it ended before it answered; it wrote: no licence; `synthdev mcp test dead`",
         "- there is no tool `sound__nosuch`",
         "- there is no tool `read_filez`; did you mean `read_files`?",
-        "- the variable `NEEDY_TOKEN` is not set; set it in the environment",
+        "- the variable `NEEDY_TOKEN` is not set; set `NEEDY_TOKEN` in the environment",
     ];
     let each_names_all = |text: &str, way: &str| {
         let test = if way == "on screen" { "/mcp test" } else { "synthdev mcp test" };
@@ -140,7 +140,20 @@ fn everything_that_a_workflow_requires_and_lacks_is_named_before_it_starts() {
     let call = client.begin_call("start_workflow", json!({"name": "needy"}));
     let answer = client.wait_answer(call);
     assert_eq!(answer["result"]["isError"], json!(true), "{answer}");
-    each_names_all(&answer["result"]["structuredContent"].to_string(), "the workflow server");
+    let error = &answer["result"]["structuredContent"]["error"];
+    let (detail, hint) = (error["detail"].as_str().unwrap(), error["hint"].as_str().unwrap());
+    let told =
+        ["`absent` is not configured", "it wrote: no licence", "`sound__nosuch`", "`NEEDY_TOKEN` is not set"];
+    assert!(told.iter().all(|part| detail.contains(part)) && !detail.contains("synthdev mcp"), "{detail}");
+    for part in [
+        "configured: dead, sound; in a terminal: `synthdev mcp add absent PROGRAM`",
+        "; in a terminal: `synthdev mcp test dead` tries it again",
+        "did you mean `read_files`?",
+        "set `NEEDY_TOKEN` in the environment",
+    ] {
+        assert!(hint.contains(part), "wanted {part}\ngot {hint}");
+    }
+    assert!(!world.project().join("made").exists());
     client.close_client();
     assert_eq!(world.run_program(&["runs", "list", "--json"]).code(0).json(), json!([]));
     let checked = world

@@ -392,6 +392,36 @@ fn after_a_crash_the_call_is_answered_under_its_old_id_or_a_new_one() {
 }
 
 #[test]
+fn a_call_of_another_project_is_named_to_who_has_its_id() {
+    let world = world(&[talk_workflow()]);
+    let mut client = open_client(&world);
+    let told = client.call_tool("talk", json!({"task": "x"}));
+    let asked = id(&told);
+    let mut forged = asked.clone();
+    let last = if forged.pop() == Some('0') { '1' } else { '0' };
+    forged.push(last);
+    let other = world.root().join("other");
+    std::fs::create_dir_all(&other).unwrap();
+    let project = std::fs::canonicalize(world.project()).unwrap();
+    let mut stranger = Client::open_with(&world, &["-C", other.to_str().unwrap()]);
+    let belongs = format!(
+        "run {} belongs to {}; a server of that project takes its answer",
+        told["workflowId"].as_str().unwrap(),
+        project.display()
+    );
+    let unknown = format!("Unknown or expired interactionId: {forged}");
+    for (given, message) in [(&asked, belongs), (&forged, unknown)] {
+        let error = stranger.call_refusal("agent_llm", success_response(given, json!({"text": "Bonjour"})));
+        assert_eq!(error["data"]["type"], "interaction_unknown", "{error}");
+        assert_eq!(error["message"], message, "{error}");
+    }
+    let told = client.call_tool("agent_llm", success_response(&asked, json!({"text": "Bonjour"})));
+    assert_eq!(told["run"]["output"], "Bonjour", "{told}");
+    stranger.close_client();
+    client.close_client();
+}
+
+#[test]
 fn without_a_client_nobody_answers_and_that_is_said() {
     let world = world(&[talk_workflow()]);
     let ran = world.run_program(&["run", "talk", "x", "--provider", "agentllm"]).code(1);

@@ -141,6 +141,34 @@ fn tools_are_allowed_where_the_server_was_started_with_yes() {
     client.close_client();
 }
 
+/// A server without `--yes` begins the run, one with it goes on with it.
+#[test]
+fn yes_counts_for_runs_that_began_without_it() {
+    let later = json!([{"name": "start", "transition": [{"target": "ask"}]},
+        {"name": "ask", "type": "pause", "kind": "text", "message": "What now?", "transition": [{"target": "touch"}]},
+        {"name": "touch", "type": "shell", "command": "touch made-by-a-run", "transition": [{"target": "stop"}]}]);
+    for (name, flow) in [("shell", shell()), ("later", flow("later", &later))] {
+        let world = world(&[flow]);
+        let mut client = Client::open_client(&world);
+        let told = client.call_tool(name, json!({}));
+        let id = json!({"workflowId": told["workflowId"]});
+        client.close_client();
+        let mut client = Client::open_with(&world, &["--yes"]);
+        let told = client.call_tool("get_workflow_status", id.clone());
+        let done = match told["resumeToken"].as_str() {
+            Some(token) => client
+                .call_tool("resume_workflow", json!({"resumeToken": token, "results": {"answer": "go"}})),
+            None => {
+                assert!(told["message"].as_str().unwrap().contains("continue_workflow resumes"), "{told}");
+                client.call_tool("continue_workflow", id)
+            }
+        };
+        assert_eq!(done["status"], "completed", "{name}: {done}");
+        assert!(has_file(&world), "{name}");
+        client.close_client();
+    }
+}
+
 #[test]
 fn no_command_is_executed_for_clients_where_no_sandbox_works() {
     let world = world(&[shell()]);

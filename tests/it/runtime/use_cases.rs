@@ -14,7 +14,9 @@ use synthdev::service::project_snapshots::{ProjectSnapshotError, SnapshotService
 use synthdev::service::run_control::{ControlAction, RunControlOutcome, control_run};
 use synthdev::service::run_list::{RunListError, search_texts};
 use synthdev::service::run_place::RunOperation;
-use synthdev::service::run_resume::{ContinuingParty, LimitIncrease, check_resumable, continuation_answers};
+use synthdev::service::run_resume::{
+    ContinuingParty, LimitIncrease, TypedAnswers, check_resumable, continuation_answers,
+};
 use synthdev::service::run_start::{PreparedWorktree, RunStartError};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -172,8 +174,11 @@ async fn failed_states_are_tried_again_and_a_limit_is_passed_only_if_that_is_sai
         for (increase, expected) in [(LimitIncrease::default(), plain), (more, raised)] {
             for party in [ContinuingParty::User, ContinuingParty::Client] {
                 let raises = increase.passes_limits;
-                match (continuation_answers(&world.handle, &summary, party, increase.clone()), expected) {
-                    (Ok(answers), Ok(expected)) => assert_eq!(answers.len(), expected, "{name}: {raises}"),
+                let typed = TypedAnswers { increase: increase.clone(), ..TypedAnswers::default() };
+                match (continuation_answers(&world.handle, &summary, party, &typed), expected) {
+                    (Ok(given), Ok(expected)) => {
+                        assert_eq!(given.answers.len(), expected, "{name}: {raises}");
+                    }
                     (Err(error), Err(expected)) => {
                         assert!(error.to_string().contains(expected), "{name}: {raises}: {error}");
                     }

@@ -159,3 +159,38 @@ fn a_crowd_after_a_crash_reads_the_run_once() {
     let log = std::fs::read_to_string(world.data().join("synthdev.log")).unwrap();
     assert_eq!(log.matches("the tasks of a run are read from its journal").count(), 1, "{log}");
 }
+
+#[test]
+fn a_task_of_another_project_is_named_to_who_has_its_id() {
+    let world = world(&[each_step_workflow(&names(&["a"]))]);
+    let mut client = Client::open_client(&world);
+    let told = client.call_tool("each", json!({}));
+    let id = tasks(&told).remove(0);
+    let mut forged = id.clone();
+    let last = if forged.pop() == Some('0') { '1' } else { '0' };
+    forged.push(last);
+    let other = world.root().join("other");
+    std::fs::create_dir_all(&other).unwrap();
+    let project = std::fs::canonicalize(world.project()).unwrap();
+    let mut stranger = Client::open_with(&world, &["-C", other.to_str().unwrap()]);
+    let belongs = format!(
+        "run {} belongs to {}; a server of that project takes its steps",
+        text(&told["workflowId"]),
+        project.display()
+    );
+    for is_again in [false, true] {
+        let unknown = next_step(&mut stranger, &forged);
+        assert_eq!(unknown["code"], "unknown_workflow", "{is_again}: {unknown}");
+        assert!(!unknown.to_string().contains("belongs"), "{is_again}: {unknown}");
+        let refused = next_step(&mut stranger, &id);
+        assert_eq!(
+            (&refused["code"], &refused["error"]),
+            (&json!("not_running"), &json!(belongs)),
+            "{is_again}"
+        );
+    }
+    // the step is still there for its own server
+    assert_eq!(next_step(&mut client, &id)["status"], "pending_step");
+    stranger.close_client();
+    client.close_client();
+}
