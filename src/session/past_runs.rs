@@ -5,14 +5,16 @@ use std::path::Path;
 use super::error_text::to_slash_commands;
 pub(crate) use super::error_text::{store_error_text, with_hint};
 use super::isolated_runs::{self, IsolatedRuns};
+use super::pending_breakpoints::PendingBreakpoints;
 use super::ui_settings::{declared_agents, run_agents};
 use crate::context_windows::SessionWindowLookup;
 use crate::hinted_error::store_error;
 use synthdev_bootstrap::wiring::WiredRuntime;
 use synthdev_domain::ids::RunId;
 use synthdev_domain::journal::{RunQuery, RunSummary, SearchQuery};
+use synthdev_engine::steering::BreakpointSet;
 use synthdev_runtime::handle::RuntimeHandle;
-use synthdev_service::conversations;
+use synthdev_service::conversations::{self, is_conversation};
 use synthdev_service::model_windows::{ModelWindows, model_windows};
 use synthdev_service::run_control::{self, ControlAction, RunControlOutcome};
 use synthdev_service::run_list::{self, RunListError, SearchMatch, SearchTextKind};
@@ -153,6 +155,7 @@ pub(crate) fn resume_run(
     elsewhere: &IsolatedRuns,
     run: &RunId,
     operation: RunOperation,
+    pending: &PendingBreakpoints,
 ) -> Result<(), String> {
     let refused = |error: RunResumeError| resume_error_text(&error);
     let handle = &elsewhere.current_runtime().handle;
@@ -173,8 +176,18 @@ pub(crate) fn resume_run(
         let again = run_resume::continuation_answers(&wired.handle, &summary, party, increase);
         request.answers = again.map_err(refused)?;
     }
+    let breakpoints = pending.get();
+    // a conversation has no states to stop before: they stay for a workflow
+    if !breakpoints.is_empty() && !is_conversation(&wired.handle, &summary) {
+        request.breakpoints = Some(breakpoints);
+    }
+    let takes_breakpoints = request.breakpoints.is_some();
     let resuming = run_resume::resume_run(&wired.handle, run, request);
-    tokio::runtime::Handle::current().block_on(resuming).map_err(refused)
+    tokio::runtime::Handle::current().block_on(resuming).map_err(refused)?;
+    if takes_breakpoints {
+        pending.set_breakpoints(BreakpointSet::default());
+    }
+    Ok(())
 }
 
 /// Why a run is not resumed, with what to do on the screen.

@@ -91,7 +91,7 @@ pub const CONTINUE: SteeringCommand = SteeringCommand {
 pub const STEP: SteeringCommand = SteeringCommand {
     name: "step",
     description: "run to the next state, then stop",
-    long_help: "While no workflow runs: the next workflow stops before each state.",
+    long_help: "While no workflow runs: the next workflow that starts or is resumed stops before each state.",
     ..NONE
 };
 

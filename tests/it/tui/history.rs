@@ -1039,6 +1039,18 @@ fn resume_reply(result: Result<(), String>) -> UiMessage {
     UiMessage::answered(RunResponse::Resumed { run: RunId::from("r1"), result })
 }
 
+#[test]
+fn breakpoints_set_before_are_taken_by_the_workflow_that_is_resumed() {
+    for (result, chat, left) in [(Ok(()), false, 0), (Err("no".to_owned()), false, 1), (Ok(()), true, 1)] {
+        let mut desk = TuiHarness::new();
+        let mut past = stopped_run();
+        past.view.chat = chat;
+        desk.line("/break review").send_message(full_run_message(past));
+        desk.send_message(resume_reply(result.clone()));
+        assert_eq!(desk.model.breakpoints.points.len(), left, "{result:?}, chat {chat}");
+    }
+}
+
 /// What is sent, without what the letters on the way asked for.
 fn sent_commands(desk: &mut TuiHarness) -> Vec<UiCommand> {
     desk.take_commands()
