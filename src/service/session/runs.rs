@@ -205,6 +205,13 @@ pub enum TimeTravelRequest {
     Fork { run: Option<String>, step: u32, set: Vec<(Vec<String>, Value)> },
 }
 
+impl TimeTravelRequest {
+    /// Whether it changes the files, or a run that there is. What changes neither is done at once, beside whatever runs.
+    pub fn changes_present(&self) -> bool {
+        !matches!(self, Self::Fork { .. })
+    }
+}
+
 /// The effects of an action, for the user to confirm.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ActionPreview {

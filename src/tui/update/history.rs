@@ -88,15 +88,13 @@ pub fn time_travel(model: &mut UiModel, mut travel: TimeTravelRequest) -> Vec<Ui
     if run.is_none() {
         *run = last;
     }
+    if !travel.changes_present() {
+        return vec![UiCommand::ask(RunRequest::Travel(travel))];
+    }
     if busy::refuse_while_busy(model, what) {
         return Vec::new();
     }
-    // a fork changes nothing that was: it needs no yes
-    vec![if matches!(travel, TimeTravelRequest::Fork { .. }) {
-        UiCommand::ask(RunRequest::Travel(travel))
-    } else {
-        UiCommand::ask(RunRequest::Plan(travel))
-    }]
+    vec![UiCommand::ask(RunRequest::Plan(travel))]
 }
 
 pub fn show_steps(model: &UiModel, run: Option<String>) -> Vec<UiCommand> {

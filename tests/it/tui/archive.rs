@@ -496,6 +496,9 @@ fn what_is_not_possible_says_why() {
     answer_page(&mut desk, many_rows(1, 1), false);
     desk.key(KeyCode::Char('u'));
     assert!(desk.draw_screen(80, 24).contains("cannot undo a run while coder_reviewer is running"));
+    // a fork keeps the files
+    desk.key(KeyCode::Char('f'));
+    assert!(desk.draw_screen(80, 24).contains("this needs a step: Enter opens the run"));
     assert!(desk.take_commands().is_empty());
 }
 

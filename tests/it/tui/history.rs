@@ -910,6 +910,14 @@ fn journeys_are_planned_agreed_and_told() {
 }
 
 #[test]
+fn a_fork_keeps_the_files_and_waits_for_no_run() {
+    let mut desk = TuiHarness::new();
+    desk.workflow().line("/fork 2");
+    let fork = TimeTravelRequest::Fork { run: Some("r1".into()), step: 2, set: vec![] };
+    assert_eq!(desk.take_commands().pop(), Some(UiCommand::ask(RunRequest::Travel(fork))));
+}
+
+#[test]
 fn a_fork_that_was_not_started_is_resumed_but_not_undone_or_explained() {
     let mut desk = TuiHarness::new();
     desk.workflow().run_event("r1", run_finished(RunStatus::Completed, None, None));
