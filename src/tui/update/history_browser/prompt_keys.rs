@@ -81,7 +81,7 @@ fn confirm_travel(
 
 /// What is in the way may have come since the question.
 fn travel_to(model: &mut UiModel, travel: TimeTravelRequest) -> Vec<UiCommand> {
-    let busy = busy_reason(model, "change files");
+    let busy = busy_reason(model, "change files").filter(|_| travel.changes_present());
     let Some(archive) = &mut model.history_browser else { return Vec::new() };
     if let Some(why) = busy {
         archive.show_error(&why);
