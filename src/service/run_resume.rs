@@ -69,7 +69,7 @@ pub fn check_resumable(
     is_directory: impl Fn(&str) -> bool,
 ) -> Result<(), RunResumeError> {
     let (id, status) = (&summary.id, summary.progress.status);
-    let place = RunPlace::of_run(summary, project);
+    let place = RunPlace::of_run(summary, project).on_disk(&is_directory);
     let is_chat = is_conversation(handle, summary);
     place.check_project(id, if is_chat { RunOperation::Reopen } else { operation })?;
     place.present_worktree(id, is_directory)?;

@@ -277,7 +277,8 @@ fn find_travelling_run(
     let will_do = |run: &RunSummary| operation != RunOperation::Undo || run.progress.snapshot.is_some();
     let summary = find_run(handle, home, run.as_deref(), will_do)?;
     let refused = |error: RunPlaceError| error_text(error.into());
-    RunPlace::of_run(&summary, home).check_project(&summary.id, operation).map_err(refused)?;
+    let place = RunPlace::of_run(&summary, home).on_disk(|path| Path::new(path).is_dir());
+    place.check_project(&summary.id, operation).map_err(refused)?;
     Ok(summary)
 }
 

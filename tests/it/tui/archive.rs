@@ -472,6 +472,11 @@ fn what_is_not_possible_says_why() {
     check(&other, 'b', "synthdev -C /other runs rewind run000000001 --to STEP");
     check(&other, 'f', "synthdev -C /other runs fork run000000001 --at STEP");
     check(&other, 'u', "synthdev -C /other runs undo run000000001");
+    let gone = |row: &mut RunRow| {
+        (row.place.other_project, row.place.is_project_gone) = (Some("/gone".into()), true);
+    };
+    check(&gone, 'r', "belongs to /gone, which is not on this machine: bring the directory back");
+    check(&gone, 'b', "which is not on this machine: there are no files to restore");
     let isolated = |row: &mut RunRow| {
         row.place.worktree = Some(RunWorktree { path: "/tree".into(), ..RunWorktree::unknown() });
     };
