@@ -130,6 +130,28 @@ pub fn check_failed(run: &RunId, status: RunStatus) -> Result<(), RunResumeError
     Err(RunResumeError::NotFailed { run: run.clone(), status })
 }
 
+/// What should be known of a run that goes on under the definition that was stored with it, where its workflow is defined
+/// otherwise by now.
+pub fn stored_definition_note(
+    catalog: &ConfigCatalog,
+    run: &RunSummary,
+    stored: &WorkflowProgram,
+) -> Option<String> {
+    if stored.is_conversation() {
+        return None;
+    }
+    // one that is gone or has errors is nothing to move to
+    let (present, _) = catalog.check_workflow(&run.workflow).ok()?;
+    (present.hash != stored.hash).then(|| {
+        format!(
+            "{} is defined otherwise by now; this run goes on as it was defined: `synthdev resume {} --upgrade` moves it to the \
+             present definition",
+            escape_name(&run.workflow),
+            run.id
+        )
+    })
+}
+
 /// What sets a run going again without an answer to a question: its failed states are tried again, and limits are passed
 /// as far as `increase` says. Its other pauses stay open. A run that was cut off or merely paused needs none of this.
 ///

@@ -24,6 +24,7 @@ use synthdev_service::run_resume::{
     self, ContinuingParty, LimitIncrease, ResumeOptions, ResumeService, RunResumeError,
 };
 use synthdev_service::session::{ResumableRuns, RunFilter, SearchHitLine, SearchHitPage};
+use synthdev_settings::catalog::ConfigCatalog;
 use synthdev_tui::past_run::PastRun;
 use synthdev_tui::update::past_run::{PastRunBuilder, from_preview};
 use synthdev_tui::update::steering::stop_requested_text;
@@ -71,6 +72,7 @@ pub(crate) fn list_error_text(error: &RunListError) -> String {
 /// The past of a run that can be resumed here.
 pub(crate) fn load_past_run(
     wired: &WiredRuntime,
+    catalog: &ConfigCatalog,
     here: &str,
     run: &str,
     demo: Option<&str>,
@@ -84,7 +86,9 @@ pub(crate) fn load_past_run(
         .replay_events_and_approvals(id.as_str(), begin, |past, at, event| past.apply_event(at, event.event));
     let (record, folding) = told.map_err(|error| store_error_text(&error))?;
     let windows = model_windows(&record.program);
-    Ok(with_location(folding.into_past_run(record.ledger), &summary, windows))
+    let definition_note = run_resume::stored_definition_note(catalog, &summary, &record.program);
+    let past = PastRun { definition_note, ..folding.into_past_run(record.ledger) };
+    Ok(with_location(past, &summary, windows))
 }
 
 /// The stored end of a past run, if there is one. `past` reports why a run cannot be resumed.
