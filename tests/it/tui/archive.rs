@@ -598,7 +598,8 @@ fn a_fork_takes_other_data_and_a_file_gets_the_run() {
         [UiCommand::ask(RunRequest::Travel(TimeTravelRequest::Fork {
             run: Some("run000000001".into()),
             step: 2,
-            set
+            set,
+            restore_files: false
         }))]
     );
     desk.send_message(UiMessage::answered(RunResponse::Travelled(Err("no such step".into()))));

@@ -870,6 +870,16 @@ fn journeys_are_planned_agreed_and_told() {
                 run: Some("ab".into()),
                 step: 3,
                 set: vec![(vec!["limit".into()], json!(5))],
+                restore_files: false,
+            })),
+        ),
+        (
+            "/fork ab 3 --restore-files",
+            UiCommand::ask(RunRequest::Plan(TimeTravelRequest::Fork {
+                run: Some("ab".into()),
+                step: 3,
+                set: vec![],
+                restore_files: true,
             })),
         ),
         ("/why", UiCommand::ask(RunRequest::Steps(None))),
@@ -913,8 +923,11 @@ fn journeys_are_planned_agreed_and_told() {
 fn a_fork_keeps_the_files_and_waits_for_no_run() {
     let mut desk = TuiHarness::new();
     desk.workflow().line("/fork 2");
-    let fork = TimeTravelRequest::Fork { run: Some("r1".into()), step: 2, set: vec![] };
+    let fork = TimeTravelRequest::Fork { run: Some("r1".into()), step: 2, set: vec![], restore_files: false };
     assert_eq!(desk.take_commands().pop(), Some(UiCommand::ask(RunRequest::Travel(fork))));
+    // with files it waits as a rewind does
+    desk.line("/fork 2 --restore-files");
+    assert!(desk.draw_screen(80, 24).contains("cannot fork a run while coder_reviewer is running"));
 }
 
 #[test]
