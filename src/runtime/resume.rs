@@ -321,7 +321,8 @@ impl RuntimeHandle {
             return Ok(files);
         };
         // a restore is pending: no other run may work meanwhile
-        let files = RunProjectLock::acquired_at_start(self.lock(run, &journaled_run.spec, WAIT_OR_SHARE_RESUMED)?);
+        let files =
+            RunProjectLock::acquired_at_start(self.lock(run, &journaled_run.spec, WAIT_OR_SHARE_RESUMED)?);
         self.finish_files(run, restoring, foreign).await?;
         Ok(files)
     }

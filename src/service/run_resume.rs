@@ -19,7 +19,9 @@ use synthdev_runtime::handle::RuntimeHandle;
 use synthdev_settings::catalog::ConfigCatalog;
 use synthdev_settings::catalog::context_windows::copy_known_windows;
 
-pub use answers::{AnswerError, AnswerPlan, ContinuingParty, LimitIncrease, TypedAnswers, decision_scope_note};
+pub use answers::{
+    AnswerError, AnswerPlan, ContinuingParty, LimitIncrease, TypedAnswers, decision_scope_note,
+};
 pub use error::RunResumeError;
 pub use synthdev_runtime::resume::{ResumeError, ResumeRequest};
 pub use synthdev_runtime::resume_tokens::{

@@ -32,8 +32,7 @@ pub(super) fn run_action(model: &mut UiModel, deed: RunAction) -> Vec<UiCommand>
         return Vec::new();
     }
     // a fork changes nothing that there is
-    let changes =
-        matches!(deed, RunAction::Resume | RunAction::Retry | RunAction::Rewind | RunAction::Undo);
+    let changes = matches!(deed, RunAction::Resume | RunAction::Retry | RunAction::Rewind | RunAction::Undo);
     if let Some(why) = busy_reason(model, &format!("{} a run", deed.word())).filter(|_| changes) {
         if let Some(archive) = &mut model.history_browser {
             archive.show_error(&why);
