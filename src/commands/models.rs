@@ -2,29 +2,19 @@
 
 use std::io::Write;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 
 use super::run_command::{build_runtime, load_catalog};
 use synthdev_bootstrap::start_context::StartContext;
 use synthdev_cli::output::TerminalSafeWriter;
 use synthdev_cli::{exit, json_output, models};
 use synthdev_domain::model::DecisionMemory;
-use synthdev_language::did_you_mean;
+use synthdev_service::model_setup::servers_of_provider;
 use synthdev_session::probe_servers::{ProbeScope, ServerProbe};
 
 pub(crate) fn list_models(context: &StartContext, provider: Option<&str>, as_json: bool) -> Result<u8> {
     let (catalog, _) = load_catalog(context, context.overrides.clone(), None)?;
-    let mut servers = catalog.servers();
-    if let Some(wanted) = provider {
-        let mut names: Vec<String> = servers.iter().map(|server| server.provider.clone()).collect();
-        names.dedup();
-        servers.retain(|server| server.provider == wanted);
-        if servers.is_empty() {
-            let names: Vec<&str> = names.iter().map(String::as_str).collect();
-            let hint = did_you_mean::suggest_or_list(wanted, "known providers", &names).unwrap_or_default();
-            bail!("there is no provider `{wanted}`\nhint: {hint}");
-        }
-    }
+    let servers = servers_of_provider(&catalog, provider)?;
     let survey = ServerProbe::new(&catalog);
     let seen = build_runtime()?.block_on(survey.probe_all(servers, ProbeScope::Usable));
     let failed = seen.iter().any(|one| matches!(one.answer, Some(Err(_))));

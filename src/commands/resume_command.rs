@@ -76,7 +76,7 @@ fn take_up_run(context: &StartContext, args: &ResumeArgs, operation: RunOperatio
     let request = service.prepare(&run, resume_options(args)).map_err(refused)?;
     let breakpoints = resolve_breakpoints(args, &request, &wired.handle, &run)?;
     let request = ResumeRequest { breakpoints, ..request };
-    print_upgrade_notes(&service, &run.id, &request).map_err(refused)?;
+    print_notes(&service, &run, results.as_ref(), &request).map_err(refused)?;
     let report = if let Some(token) = token {
         let set_going =
             async |handle: &RuntimeHandle| redeem(handle, &token, results, &increase, request).await;
@@ -191,13 +191,18 @@ fn wired_for(
 }
 
 /// What a changed definition means for the run, before it is accepted.
-fn print_upgrade_notes(
+/// What the user should know of the answer and of a changed definition.
+fn print_notes(
     service: &ResumeService<'_>,
-    run: &RunId,
+    run: &RunSummary,
+    results: Option<&Value>,
     request: &ResumeRequest,
 ) -> Result<(), RunResumeError> {
+    if let Some(note) = results.and_then(|results| run_resume::decision_scope_note(run, results)) {
+        print_stderr(format_args!("note: {note}"));
+    }
     let Some(program) = &request.program else { return Ok(()) };
-    let notes = service.upgrade_notes(run, program)?;
+    let notes = service.upgrade_notes(&run.id, program)?;
     if notes.is_empty() {
         print_stderr("the definition is the same");
     } else {

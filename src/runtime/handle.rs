@@ -25,6 +25,8 @@ use synthdev_ports::run_store::StoreError;
 /// What can be done from the command line where another run works.
 pub const WAIT_OR_SHARE: &str =
     "wait for it, give this run a worktree of its own (--isolate), or share the files (--share)";
+/// The same for a run that is resumed: its files are where they are.
+pub const WAIT_OR_SHARE_RESUMED: &str = "wait for it, or share the files (--share)";
 
 #[derive(Clone)]
 pub struct RuntimeHandle {
@@ -133,12 +135,13 @@ impl RuntimeHandle {
         spec: &RunSpec,
         starts: bool,
     ) -> Result<RunProjectLock, StoreError> {
+        let hint = if starts { WAIT_OR_SHARE } else { WAIT_OR_SHARE_RESUMED };
         let LockTiming::BeforeChanges { waits } = self.context.options.lock_timing else {
-            return Ok(RunProjectLock::acquired_at_start(self.lock(run, spec)?));
+            return Ok(RunProjectLock::acquired_at_start(self.lock(run, spec, hint)?));
         };
         if starts && !waits {
             // only a look: it is given back at once
-            drop(self.lock(run, spec)?);
+            drop(self.lock(run, spec, hint)?);
         }
         let root = spec.program.workflows.first().filter(|_| spec.program.changes_files());
         let Some((root, lock)) = root.zip(self.context.ports.lock.clone()) else {
@@ -154,8 +157,13 @@ impl RuntimeHandle {
     }
 
     /// Keeps others from changing the project's files while this run may. A conversation changes them only when its
-    /// user says so, and shares them.
-    pub(super) fn lock(&self, run: &RunId, spec: &RunSpec) -> Result<Option<ProjectLockGuard>, StoreError> {
+    /// user says so, and shares them. `hint`: what to do where another run works.
+    pub(super) fn lock(
+        &self,
+        run: &RunId,
+        spec: &RunSpec,
+        hint: &str,
+    ) -> Result<Option<ProjectLockGuard>, StoreError> {
         let Some(root) = spec.program.workflows.first() else { return Ok(None) };
         let Some(lock) = self.context.ports.lock.as_ref().filter(|_| spec.program.changes_files()) else {
             return Ok(None);
@@ -177,12 +185,12 @@ impl RuntimeHandle {
                     message: format!(
                         "run {run} of workflow `{workflow}` is still going on here: two runs would change the same files"
                     ),
-                    hint: Some(WAIT_OR_SHARE.to_owned()),
+                    hint: Some(hint.to_owned()),
                 }
             }
             LockError::Held(_) => StoreError {
                 message: format!("{error}: two runs would change the same files"),
-                hint: Some(WAIT_OR_SHARE.to_owned()),
+                hint: Some(hint.to_owned()),
             },
             LockError::Io { message, hint } => StoreError { message, hint },
         })

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::driver::DriverStart;
-use super::handle::RuntimeHandle;
+use super::handle::{RuntimeHandle, WAIT_OR_SHARE_RESUMED};
 use super::journal;
 use super::journal_replay::{self, JournaledRun};
 use super::load_for_resume::{LoadScope, LoadedRun, load_for_resume};
@@ -321,7 +321,8 @@ impl RuntimeHandle {
             return Ok(files);
         };
         // a restore is pending: no other run may work meanwhile
-        let files = RunProjectLock::acquired_at_start(self.lock(run, &journaled_run.spec)?);
+        let files =
+            RunProjectLock::acquired_at_start(self.lock(run, &journaled_run.spec, WAIT_OR_SHARE_RESUMED)?);
         self.finish_files(run, restoring, foreign).await?;
         Ok(files)
     }

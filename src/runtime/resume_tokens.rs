@@ -370,7 +370,8 @@ fn approval_decision(results: &Value) -> Option<ApprovalDecision> {
     };
     match word {
         "allow" | "approve" | "yes" => Some(ApprovalDecision::Allow),
-        "always" => Some(ApprovalDecision::AllowTool),
+        // the second is what was written before the screen kept `always` for a rule in the settings
+        "run" | "always" => Some(ApprovalDecision::AllowTool),
         "deny" | "no" => {
             Some(ApprovalDecision::Deny { reason: results["reason"].as_str().map(str::to_owned) })
         }

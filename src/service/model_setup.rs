@@ -11,16 +11,37 @@ use synthdev_domain::message::{ChatMessage, ChatRole};
 use synthdev_domain::model::{DeltaKind, ModelChoice, ModelError, ModelRequest, ToolChoice};
 use synthdev_domain::secret::SecretText;
 use synthdev_domain::source_location::ConfigLayer;
+use synthdev_language::did_you_mean::suggest_or_list;
 use synthdev_language::model_selector::ModelSelector;
 use synthdev_language::render::compact_line;
 use synthdev_ports::model::{DeltaSink, ModelPort};
 use synthdev_settings::catalog::ConfigCatalog;
 use synthdev_settings::layers::{EffectiveSetting, has_own_provider};
 use synthdev_settings::models::resolve::{CUSTOM, provider_key};
+use synthdev_settings::models::server_list::ConfiguredServer;
 use synthdev_settings::setup::edit_json::apply_changes;
 use synthdev_settings::setup::{
     CurrentLevelSetup, KEYS_FILE, LevelSetup, SavedKey, SettingChange, SetupChanges,
 };
+
+/// The servers that are set up, or those of one provider.
+///
+/// # Errors
+/// None is of this provider: the nearest name, or all of them.
+pub fn servers_of_provider(
+    catalog: &ConfigCatalog,
+    provider: Option<&str>,
+) -> Result<Vec<ConfiguredServer>, SetupError> {
+    let servers = catalog.servers();
+    let Some(wanted) = provider else { return Ok(servers) };
+    let mut names: Vec<&str> = servers.iter().map(|server| server.provider.as_str()).collect();
+    names.dedup();
+    if !names.contains(&wanted) {
+        let hint = suggest_or_list(wanted, "known providers", &names).unwrap_or_default();
+        return Err(SetupError(format!("there is no provider `{wanted}`\nhint: {hint}")));
+    }
+    Ok(servers.into_iter().filter(|server| server.provider == wanted).collect())
+}
 
 pub(super) const SETTINGS_FILE: &str = "settings.json";
 

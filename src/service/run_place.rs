@@ -42,6 +42,14 @@ impl RunOperation {
             Self::Undo => format!("runs undo {run}"),
         }
     }
+
+    fn restores_files(self) -> bool {
+        match self {
+            Self::Rewind { .. } | Self::Undo => true,
+            Self::Fork { restores_files, .. } => restores_files,
+            Self::Resume | Self::Retry | Self::Reopen => false,
+        }
+    }
 }
 
 /// Where a run works, seen from a project.
@@ -49,6 +57,8 @@ impl RunOperation {
 pub struct RunPlace {
     /// Its project, if that is another one.
     pub other_project: Option<String>,
+    /// That one has no directory on this machine.
+    pub is_project_gone: bool,
     pub worktree: Option<RunWorktree>,
 }
 
@@ -57,12 +67,13 @@ pub struct RunPlace {
 pub enum RunPlaceError {
     #[error("run {run} belongs to {}", escape_name(.project))]
     OtherProject { run: RunId, project: String, operation: RunOperation },
-    /// The run belongs to a project that is not on this machine, so its files cannot be changed.
+    /// The run belongs to a project that is not on this machine, so it cannot go on, nor can its files be changed.
     #[error(
-        "run {run} belongs to {}, which is not on this machine: there are no files to restore",
-        escape_name(.project)
+        "run {run} belongs to {}, which is not on this machine{}",
+        escape_name(.project),
+        if .operation.restores_files() { ": there are no files to restore" } else { "" }
     )]
-    MissingProject { run: RunId, project: String },
+    MissingProject { run: RunId, project: String, operation: RunOperation },
     /// An undo is for the files of a project.
     #[error("run {run} works in a worktree of its own, {}", escape_name(&.tree.path))]
     OwnWorktree { run: RunId, tree: RunWorktree },
@@ -75,7 +86,13 @@ impl RunPlaceError {
     pub fn hint(&self) -> String {
         match self {
             Self::OtherProject { run, project, operation } => command_line(Some(project), run, *operation),
-            Self::MissingProject { .. } => "its conversations and data can go back without them".to_owned(),
+            Self::MissingProject { operation, .. } if operation.restores_files() => {
+                "its conversations and data can go back without them".to_owned()
+            }
+            Self::MissingProject { run, .. } => format!(
+                "bring the directory back, or move the run into this project: synthdev runs export {run} --to FILE, \
+                 synthdev runs delete {run}, synthdev runs import FILE"
+            ),
             Self::OwnWorktree { run, .. } => format!("discard its files with: synthdev runs discard {run}"),
             Self::WorktreeGone { run, tree } => worktree_gone_hint(run, tree),
         }
@@ -86,16 +103,28 @@ impl RunPlace {
     /// `here` is the canonical path of the project that the program works in.
     pub fn of_run(run: &RunSummary, here: &str) -> Self {
         let other_project = (run.project != here).then(|| run.project.clone());
-        Self { other_project, worktree: run.worktree.clone() }
+        Self { other_project, worktree: run.worktree.clone(), is_project_gone: false }
+    }
+
+    /// The same with what the disk says of another project.
+    #[must_use]
+    pub fn on_disk(self, is_directory: impl Fn(&str) -> bool) -> Self {
+        let is_project_gone = self.other_project.as_deref().is_some_and(|project| !is_directory(project));
+        Self { is_project_gone, ..self }
     }
 
     /// A run goes on in its own project.
     ///
     /// # Errors
-    /// That is another one.
+    /// That is another one, or is gone.
     pub fn check_project(&self, run: &RunId, operation: RunOperation) -> Result<(), RunPlaceError> {
         let Some(project) = &self.other_project else { return Ok(()) };
-        Err(RunPlaceError::OtherProject { run: run.clone(), project: project.clone(), operation })
+        let (run, project) = (run.clone(), project.clone());
+        Err(if self.is_project_gone {
+            RunPlaceError::MissingProject { run, project, operation }
+        } else {
+            RunPlaceError::OtherProject { run, project, operation }
+        })
     }
 
     /// Whether the files that the run works on are those of its project.
@@ -164,7 +193,7 @@ mod tests {
     #[test]
     fn a_run_of_another_project_names_the_command_that_does_the_same_there() {
         let run = RunId::from("r1");
-        let place = RunPlace { other_project: Some("/other".to_owned()), worktree: None };
+        let place = RunPlace { other_project: Some("/other".to_owned()), ..RunPlace::default() };
         let fork = |restores_files: bool| RunOperation::Fork { step: Some(2), restores_files };
         let rows = [
             (RunOperation::Resume, "resume r1"),
@@ -181,6 +210,12 @@ mod tests {
             assert_eq!(refused.to_string(), "run r1 belongs to /other");
             assert_eq!(refused.hint(), format!("synthdev -C /other {command}"));
             assert_eq!(RunPlace::default().check_project(&run, operation), Ok(()));
+            assert_eq!(RunPlace::default().on_disk(|_| false).check_project(&run, operation), Ok(()));
+            assert_eq!(place.clone().on_disk(|_| true), place);
+            // no command works in a directory that is gone
+            let gone = place.clone().on_disk(|_| false).check_project(&run, operation).unwrap_err();
+            assert!(gone.to_string().starts_with("run r1 belongs to /other, which is not on this machine"));
+            assert!(!gone.hint().contains("-C "), "{}", gone.hint());
             assert_eq!(place.command_line(&run, operation), refused.hint());
             assert_eq!(RunPlace::default().command_line(&run, operation), format!("synthdev {command}"));
         }
@@ -213,7 +248,7 @@ mod tests {
             ),
         ];
         for (worktree, is_there, goes_on, undo) in rows {
-            let place = RunPlace { other_project: None, worktree };
+            let place = RunPlace { worktree, ..RunPlace::default() };
             match (place.present_worktree(&run, |_| is_there), goes_on) {
                 (Ok(found), Ok(expected)) => {
                     assert_eq!(found.map(|tree| tree.path.as_str()), expected);

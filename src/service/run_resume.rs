@@ -20,7 +20,9 @@ use synthdev_runtime::handle::RuntimeHandle;
 use synthdev_settings::catalog::ConfigCatalog;
 use synthdev_settings::catalog::context_windows::copy_known_windows;
 
-pub use answers::{AnswerError, AnswerPlan, ContinuingParty, LimitIncrease, TypedAnswers};
+pub use answers::{
+    AnswerError, AnswerPlan, ContinuingParty, LimitIncrease, TypedAnswers, decision_scope_note,
+};
 pub use error::RunResumeError;
 pub use synthdev_runtime::resume::{ResumeError, ResumeRequest};
 pub use synthdev_runtime::resume_tokens::{
@@ -70,7 +72,7 @@ pub fn check_resumable(
     is_directory: impl Fn(&str) -> bool,
 ) -> Result<(), RunResumeError> {
     let (id, status) = (&summary.id, summary.progress.status);
-    let place = RunPlace::of_run(summary, project);
+    let place = RunPlace::of_run(summary, project).on_disk(&is_directory);
     let is_chat = is_conversation(handle, summary);
     place.check_project(id, if is_chat { RunOperation::Reopen } else { operation })?;
     place.present_worktree(id, is_directory)?;
@@ -129,6 +131,28 @@ pub fn check_failed(run: &RunId, status: RunStatus) -> Result<(), RunResumeError
         return Ok(());
     }
     Err(RunResumeError::NotFailed { run: run.clone(), status })
+}
+
+/// What should be known of a run that goes on under the definition that was stored with it, where its workflow is defined
+/// otherwise by now.
+pub fn stored_definition_note(
+    catalog: &ConfigCatalog,
+    run: &RunSummary,
+    stored: &WorkflowProgram,
+) -> Option<String> {
+    if stored.is_conversation() {
+        return None;
+    }
+    // one that is gone or has errors is nothing to move to
+    let (present, _) = catalog.check_workflow(&run.workflow).ok()?;
+    (present.hash != stored.hash).then(|| {
+        format!(
+            "{} is defined otherwise by now; this run goes on as it was defined: `synthdev resume {} --upgrade` moves it to the \
+             present definition",
+            escape_name(&run.workflow),
+            run.id
+        )
+    })
 }
 
 /// What sets a run going again without an answer to a question.

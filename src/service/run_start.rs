@@ -17,7 +17,7 @@ use synthdev_engine::steering::BreakpointSet;
 use synthdev_ports::run_store::StoreError;
 use synthdev_ports::snapshot::SnapshotError;
 use synthdev_ports::worktree::WorktreePort;
-use synthdev_runtime::handle::{RuntimeHandle, WAIT_OR_SHARE};
+use synthdev_runtime::handle::{RuntimeHandle, WAIT_OR_SHARE, WAIT_OR_SHARE_RESUMED};
 use synthdev_runtime::lock_timing::LockTiming;
 use synthdev_settings::catalog::ConfigCatalog;
 
@@ -154,17 +154,19 @@ pub enum FlaglessFrontEnd {
 impl FlaglessFrontEnd {
     /// A hint of the command line with what can be done here where another run works on the same files.
     pub fn translate_start_hint(self, hint: &str) -> String {
-        let here = match self {
-            Self::Screen => {
+        let (start, resume) = match self {
+            Self::Screen => (
                 "wait for it, end it with /stop, or start this one beside it: /workflow NAME --isolate (a git worktree of its own) \
-                 or --share (the same files); /runs running shows what runs"
-            }
-            Self::McpClient => {
+                 or --share (the same files); /runs running shows what runs",
+                "wait for it, or end it with /stop; /runs running shows what runs",
+            ),
+            Self::McpClient => (
                 "wait until that run has ended, or call start_workflow with \"files\": \"wait\" (it waits before its first change), \
-                 \"share\" (both change the same files) or \"isolate\" (a git worktree of its own)"
-            }
+                 \"share\" (both change the same files) or \"isolate\" (a git worktree of its own)",
+                "wait until that run has ended",
+            ),
         };
-        hint.replace(WAIT_OR_SHARE, here)
+        hint.replace(WAIT_OR_SHARE, start).replace(WAIT_OR_SHARE_RESUMED, resume)
     }
 }
 

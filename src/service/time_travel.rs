@@ -273,10 +273,7 @@ impl<'s> TimeTravelService<'s> {
         operation: RunOperation,
     ) -> Result<RunPlace, TimeTravelError> {
         let place = RunPlace::of_run(run, self.snapshots.project());
-        if place.other_project.is_some() && !self.snapshots.is_directory(&run.project) {
-            let (run, project) = (run.id.clone(), run.project.clone());
-            return Err(RunPlaceError::MissingProject { run, project }.into());
-        }
+        let place = place.on_disk(|path| self.snapshots.is_directory(path));
         place.check_project(&run.id, operation)?;
         Ok(place)
     }

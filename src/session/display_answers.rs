@@ -52,8 +52,9 @@ impl TuiBackend {
         // the run may have been rewound since
         *self.entries.lock().unwrap_or_else(PoisonError::into_inner) = None;
         let (wired, here, demo) = (self.current_runtime(), self.project(), self.demo.clone());
-        let id = run.clone();
-        let past = run_blocking(move || past_runs::load_past_run(&wired, &here, &id, demo.as_deref()));
+        let (catalog, id) = (self.current_catalog(), run.clone());
+        let past =
+            run_blocking(move || past_runs::load_past_run(&wired, &catalog, &here, &id, demo.as_deref()));
         Box::pin(async move { DisplayResponse::Past { run, past_run: past.await.map(Box::new) } })
     }
 

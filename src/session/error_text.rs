@@ -132,6 +132,7 @@ fn split_step<'t>(text: &'t str, option: &str) -> (&'t str, &'t str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use synthdev_runtime::handle::WAIT_OR_SHARE_RESUMED;
     use synthdev_tui::slash::find_command;
 
     #[test]
@@ -167,6 +168,7 @@ mod tests {
             ("undo it: synthdev runs undo r1", "undo it: /undo r1"),
             ("undo this: synthdev snapshot restore ab12", "undo this: /snapshot restore ab12"),
             ("synthdev snapshot create", "/snapshot create"),
+            (WAIT_OR_SHARE_RESUMED, "wait for it, or end it with /stop; /runs running shows what runs"),
         ];
         for (typed, expected) in rows {
             assert_eq!(to_slash_commands(typed), expected, "{typed}");

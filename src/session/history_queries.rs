@@ -104,7 +104,9 @@ impl TuiHistoryReader {
         let is_open_elsewhere = run.progress.status == RunStatus::Running
             && is_conversation(handle, &run)
             && !handle.running_runs().contains(&run.id);
-        RunRow { is_open_elsewhere, ..history_run_row(run, &self.project, text) }
+        let row = history_run_row(run, &self.project, text);
+        let place = row.place.on_disk(|path| Path::new(path).is_dir());
+        RunRow { is_open_elsewhere, place, ..row }
     }
 
     fn run_page(

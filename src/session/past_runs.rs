@@ -5,14 +5,16 @@ use std::path::Path;
 use super::error_text::to_slash_commands;
 pub(crate) use super::error_text::{store_error_text, with_hint};
 use super::isolated_runs::{self, IsolatedRuns};
+use super::pending_breakpoints::PendingBreakpoints;
 use super::ui_settings::{declared_agents, run_agents};
 use crate::context_windows::SessionWindowLookup;
 use crate::hinted_error::store_error;
 use synthdev_bootstrap::wiring::WiredRuntime;
 use synthdev_domain::ids::RunId;
 use synthdev_domain::journal::{RunQuery, RunSummary, SearchQuery};
+use synthdev_engine::steering::BreakpointSet;
 use synthdev_runtime::handle::RuntimeHandle;
-use synthdev_service::conversations;
+use synthdev_service::conversations::{self, is_conversation};
 use synthdev_service::model_windows::{ModelWindows, model_windows};
 use synthdev_service::run_control::{self, ControlAction, RunControlOutcome};
 use synthdev_service::run_list::{self, RunListError, SearchMatch, SearchTextKind};
@@ -22,6 +24,7 @@ use synthdev_service::run_resume::{
     self, ContinuingParty, ResumeOptions, ResumeService, RunResumeError, TypedAnswers,
 };
 use synthdev_service::session::{ResumableRuns, RunFilter, SearchHitLine, SearchHitPage};
+use synthdev_settings::catalog::ConfigCatalog;
 use synthdev_tui::past_run::PastRun;
 use synthdev_tui::update::past_run::{PastRunBuilder, from_preview};
 use synthdev_tui::update::steering::stop_requested_text;
@@ -69,6 +72,7 @@ pub(crate) fn list_error_text(error: &RunListError) -> String {
 /// The past of a run that can be resumed here.
 pub(crate) fn load_past_run(
     wired: &WiredRuntime,
+    catalog: &ConfigCatalog,
     here: &str,
     run: &str,
     demo: Option<&str>,
@@ -82,7 +86,9 @@ pub(crate) fn load_past_run(
         .replay_events_and_approvals(id.as_str(), begin, |past, at, event| past.apply_event(at, event.event));
     let (record, folding) = told.map_err(|error| store_error_text(&error))?;
     let windows = model_windows(&record.program);
-    Ok(with_location(folding.into_past_run(record.ledger), &summary, windows))
+    let definition_note = run_resume::stored_definition_note(catalog, &summary, &record.program);
+    let past = PastRun { definition_note, ..folding.into_past_run(record.ledger) };
+    Ok(with_location(past, &summary, windows))
 }
 
 /// The stored end of a past run, if there is one. `past` reports why a run cannot be resumed.
@@ -153,6 +159,7 @@ pub(crate) fn resume_run(
     elsewhere: &IsolatedRuns,
     run: &RunId,
     operation: RunOperation,
+    pending: &PendingBreakpoints,
 ) -> Result<(), String> {
     let refused = |error: RunResumeError| resume_error_text(&error);
     let handle = &elsewhere.current_runtime().handle;
@@ -173,8 +180,18 @@ pub(crate) fn resume_run(
         let again = run_resume::continuation_answers(&wired.handle, &summary, party, &typed);
         request.answers = again.map_err(refused)?.answers;
     }
+    let breakpoints = pending.get();
+    // a conversation has no states to stop before: they stay for a workflow
+    if !breakpoints.is_empty() && !is_conversation(&wired.handle, &summary) {
+        request.breakpoints = Some(breakpoints);
+    }
+    let takes_breakpoints = request.breakpoints.is_some();
     let resuming = run_resume::resume_run(&wired.handle, run, request);
-    tokio::runtime::Handle::current().block_on(resuming).map_err(refused)
+    tokio::runtime::Handle::current().block_on(resuming).map_err(refused)?;
+    if takes_breakpoints {
+        pending.set_breakpoints(BreakpointSet::default());
+    }
+    Ok(())
 }
 
 /// Why a run is not resumed, with what to do on the screen.

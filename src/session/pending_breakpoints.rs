@@ -1,10 +1,10 @@
-//! Breakpoints for the workflow that the screen starts next.
+//! Breakpoints for the workflow that the screen starts or resumes next.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use synthdev_engine::steering::BreakpointSet;
 
-/// For the workflow that is started next; taken by it.
+/// For the workflow that starts or is resumed next; taken by it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PendingBreakpoints(Arc<Mutex<BreakpointSet>>);
 

@@ -27,6 +27,7 @@ use synthdev_ports::tool::ToolPort as _;
 use synthdev_runtime::handle::RuntimeHandle;
 use synthdev_runtime::history::RunRecord;
 use synthdev_service::definition_check::find_workflow;
+use synthdev_service::model_setup::servers_of_provider;
 use synthdev_service::run_costs::cost_of_run;
 use synthdev_service::run_export::default_file_name;
 use synthdev_service::run_reports::measure_contexts;
@@ -203,13 +204,7 @@ async fn offered_models(
     provider: Option<&str>,
     decisions: DecisionMemory,
 ) -> TextPageResult {
-    let mut servers = catalog.servers();
-    if let Some(wanted) = provider {
-        servers.retain(|server| server.provider == wanted);
-        if servers.is_empty() {
-            return Err(format!("there is no provider {wanted}: /models lists them"));
-        }
-    }
+    let servers = servers_of_provider(catalog, provider).map_err(|error| error.to_string())?;
     let seen = ServerProbe::new(catalog).probe_all(servers, ProbeScope::Usable).await;
     let report = models::models_report(seen, catalog.models(), &decisions);
     Ok(("Models".to_owned(), models::report_text(&report, provider.is_some())))

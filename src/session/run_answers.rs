@@ -127,9 +127,9 @@ impl TuiBackend {
     }
 
     fn answer_resume(&self, run: RunId, operation: RunOperation) -> ServiceAnswer<RunResponse> {
-        let (elsewhere, resumed) = (self.isolated_runs(), run.clone());
+        let (elsewhere, resumed, pending) = (self.isolated_runs(), run.clone(), self.breakpoints.clone());
         answer_blocking(
-            move || past_runs::resume_run(&elsewhere, &resumed, operation),
+            move || past_runs::resume_run(&elsewhere, &resumed, operation, &pending),
             move |result| RunResponse::Resumed { run, result },
         )
     }

@@ -19,7 +19,7 @@ use synthdev_service::session::{
     ActionPreview, RunRequest, RunStepList, TimeTravelOutcome, TimeTravelRequest,
 };
 use synthdev_service::time_travel::{
-    DataAssignment, FileRestorePlan, FileScope, ForkChanges, RunSnapshots, StepFiles, StepPlan,
+    DataAssignment, FileRestorePlan, FileScope, ForkChanges, ForkOutcome, RunSnapshots, StepFiles, StepPlan,
     TimeTravelError, TimeTravelNote, TimeTravelService, UndoPlan,
 };
 
@@ -71,18 +71,11 @@ pub(crate) fn plan_travel(
                 Err(error) => Err(error_text(error)),
             }
         }
-        TimeTravelRequest::Fork { step, set, .. } => {
+        TimeTravelRequest::Fork { step, set, restore_files, .. } => {
             let changes = ForkChanges { set: set.clone(), program: None };
-            let plan = service.plan_fork(&summary, step, FileScope::Kept, changes).map_err(error_text)?;
-            Ok(ActionPreview {
-                title: format!("Fork {} {} before step {step}?", summary.workflow, summary.id),
-                body: format!("A new run begins with `{}`.{}", plan.step.state, note_paragraph(&plan.notes)),
-                request: travel_request(TimeTravelRequest::Fork {
-                    run: Some(summary.id.to_string()),
-                    step,
-                    set,
-                }),
-            })
+            let scope = FileScope::of_fork(restore_files);
+            let plan = service.plan_fork(&summary, step, scope, changes).map_err(error_text)?;
+            Ok(preview_fork(&plan, set, restore_files))
         }
     }
 }
@@ -121,6 +114,17 @@ fn preview_rewind(plan: &StepPlan, keep_files: bool, refusal: Option<&TimeTravel
              remains.{notes}\n\n{told}"
         ),
         request: travel_request(TimeTravelRequest::Rewind { run: run_id, step, keep_files }),
+    }
+}
+
+fn preview_fork(plan: &StepPlan, set: Vec<DataAssignment>, restore_files: bool) -> ActionPreview {
+    let (run, step, state) = (&plan.run.id, plan.step.step, &plan.step.state);
+    let (notes, files) = (note_paragraph(&plan.notes), rewound_files(&plan.files));
+    let run_id = Some(run.to_string());
+    ActionPreview {
+        title: format!("Fork {} {run} before step {step}, {state}?", plan.run.workflow),
+        body: format!("A new run begins with `{state}`; the other one stays.{notes}\n\n{files}"),
+        request: travel_request(TimeTravelRequest::Fork { run: run_id, step, set, restore_files }),
     }
 }
 
@@ -165,15 +169,17 @@ pub(crate) fn travel_to_step(
             let restored = service.rewind(&plan).map_err(error_text)?;
             Ok(rewound_outcome(&plan, restored))
         }
-        TimeTravelRequest::Fork { step, set, .. } => {
+        TimeTravelRequest::Fork { step, set, restore_files, .. } => {
             let with = assignments_text(&set);
-            let changes = ForkChanges { set, program: None };
-            let plan = service.plan_fork(&summary, step, FileScope::Kept, changes).map_err(error_text)?;
-            let notes: String = plan.notes.iter().map(|note| format!("\nnote: {note}")).collect();
-            let state = plan.step.state.clone();
-            let fork = service.fork(plan).map_err(error_text)?.run;
+            let (scope, changes) = (FileScope::of_fork(restore_files), ForkChanges { set, program: None });
+            let plan = service.plan_fork(&summary, step, scope, changes).map_err(error_text)?;
+            let notes: String = plan.notes.iter().map(|note| fork_note(&plan, note)).collect();
+            let (step, state) = (plan.step.step, plan.step.state.clone());
+            let are_kept = plan.files.restore_plan().is_none();
+            let ForkOutcome { run: fork, restored } = service.fork(plan).map_err(error_text)?;
+            let files = files_text(are_kept, "the files stay as they are now", restored);
             let text = format!(
-                "run {fork} starts before step {step}, {state}, of {}{with}\nthe files stay as they are now{notes}",
+                "run {fork} starts before step {step}, {state}, of {}{with}\n{files}{notes}",
                 summary.id
             );
             Ok(TimeTravelOutcome { text, resumable_run: Some(fork) })
@@ -185,14 +191,29 @@ pub(crate) const SAFE: &str = "A snapshot of the current files is taken first, s
 
 fn rewound_outcome(plan: &StepPlan, restored: Option<SnapshotRestoreResult>) -> TimeTravelOutcome {
     let (run, step) = (&plan.run.id, &plan.step);
-    let restored = restored.filter(|done| !done.files.is_empty() || !done.beyond.is_empty());
-    let files = match (&plan.files, restored) {
-        (_, Some(done)) => to_slash_commands(&snapshots::restored_text(&done)),
-        (StepFiles::Kept, None) => "the files stay as they are".to_owned(),
-        (StepFiles::Restored(_), None) => "no file had to change".to_owned(),
-    };
+    let are_kept = plan.files.restore_plan().is_none();
+    let files = files_text(are_kept, "the files stay as they are", restored);
     let text = format!("run {run} is back before step {}, {}\n{files}", step.step, step.state);
     TimeTravelOutcome { text, resumable_run: Some(run.clone()) }
+}
+
+/// What has happened to the files; `kept`: that they stay.
+fn files_text(are_kept: bool, kept: &str, restored: Option<SnapshotRestoreResult>) -> String {
+    match restored.filter(|done| !done.files.is_empty() || !done.beyond.is_empty()) {
+        Some(done) => to_slash_commands(&snapshots::restored_text(&done)),
+        None if are_kept => kept.to_owned(),
+        None => "no file had to change".to_owned(),
+    }
+}
+
+/// A line on a fork that was made, with the way to other files.
+fn fork_note(plan: &StepPlan, note: &TimeTravelNote) -> String {
+    match note {
+        TimeTravelNote::KeptFilesDiffer { step, .. } => {
+            format!("\nnote: {note} (/fork {} {step} --restore-files makes one with those)", plan.run.id)
+        }
+        note => format!("\nnote: {note}"),
+    }
 }
 
 /// ` with a.b = 1, c = 2`
@@ -270,14 +291,15 @@ fn find_travelling_run(
     let (run, operation) = match travel {
         TimeTravelRequest::Undo { run } => (run, RunOperation::Undo),
         TimeTravelRequest::Rewind { run, step, .. } => (run, RunOperation::Rewind { step: Some(*step) }),
-        TimeTravelRequest::Fork { run, step, .. } => {
-            (run, RunOperation::Fork { step: Some(*step), restores_files: false })
+        TimeTravelRequest::Fork { run, step, restore_files, .. } => {
+            (run, RunOperation::Fork { step: Some(*step), restores_files: *restore_files })
         }
     };
     let will_do = |run: &RunSummary| operation != RunOperation::Undo || run.progress.snapshot.is_some();
     let summary = find_run(handle, home, run.as_deref(), will_do)?;
     let refused = |error: RunPlaceError| error_text(error.into());
-    RunPlace::of_run(&summary, home).check_project(&summary.id, operation).map_err(refused)?;
+    let place = RunPlace::of_run(&summary, home).on_disk(|path| Path::new(path).is_dir());
+    place.check_project(&summary.id, operation).map_err(refused)?;
     Ok(summary)
 }
 

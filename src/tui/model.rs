@@ -81,7 +81,7 @@ pub struct UiModel {
     pub returned_text: Option<String>,
     /// Words that look like a shell command: sent again, they are meant as words.
     pub shell_like_text: Option<String>,
-    /// Breakpoints of the next workflow that is started.
+    /// Breakpoints of the next workflow that starts or is resumed.
     pub breakpoints: BreakpointSet,
     /// What needs no approval until the user leaves.
     pub allowed: BTreeSet<AllowRule>,

@@ -19,6 +19,8 @@ pub struct PastRun {
     pub left_out_count: usize,
     /// The run has gone on since.
     pub is_outdated: bool,
+    /// Its workflow is defined otherwise by now.
+    pub definition_note: Option<String>,
 }
 
 /// A run that is being read to be resumed.

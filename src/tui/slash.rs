@@ -181,8 +181,20 @@ mod tests {
         let set = vec![(vec!["a".to_owned()], Value::from(1))];
         check(
             "/fork ab 3 a=1",
-            Ok(SlashAction::Travel(TimeTravelRequest::Fork { run: Some("ab".into()), step: 3, set })),
+            Ok(SlashAction::Travel(TimeTravelRequest::Fork {
+                run: Some("ab".into()),
+                step: 3,
+                set: set.clone(),
+                restore_files: false,
+            })),
         );
+        for line in ["/fork 3 a=1 --restore-files", "/fork 3 --restore-files a=1"] {
+            let (run, set) = (None, set.clone());
+            check(
+                line,
+                Ok(SlashAction::Travel(TimeTravelRequest::Fork { run, step: 3, set, restore_files: true })),
+            );
+        }
         check("/fork 3 a", Err("a: write it as NAME=VALUE".into()));
         let servers =
             |tested: Option<&str>| Ok(SlashAction::Page(LookupPage::McpServers(tested.map(str::to_owned))));

@@ -123,7 +123,9 @@ fn refusal_reason(pause: &OpenPause, results: &Value, remote_approvals: bool) ->
         let problem = ToolResultError::new("not_permitted", "The user must decide this", detail);
         return Some(problem.hint(Some(hint)).into());
     }
-    if pause.reason == PauseReason::Approval && results["decision"] == "always" {
+    if pause.reason == PauseReason::Approval
+        && (results["decision"] == "run" || results["decision"] == "always")
+    {
         let detail = "a client allows or denies this one call";
         return Some(
             ToolResultError::new("not_permitted", "Approvals cannot be widened from here", detail).into(),

@@ -145,6 +145,16 @@ impl TypedAnswers<'_> {
     }
 }
 
+/// What should be known of the decision `always` about a tool: the screen means a rule in the settings by it.
+pub fn decision_scope_note(run: &RunSummary, results: &Value) -> Option<&'static str> {
+    let is_word = results == "always" || results["decision"] == "always";
+    let asks = run.progress.pauses.iter().any(|pause| pause.reason == PauseReason::Approval);
+    (is_word && asks).then_some(
+        "`always` counts for the rest of this run only, as `run` does; `approvals.tools.NAME` = `allow` in the settings \
+         keeps it for later runs",
+    )
+}
+
 /// It has reached a limit or used up a budget.
 pub(super) fn is_at_limit(pause: &OpenPause) -> bool {
     matches!(pause.reason, PauseReason::Limit | PauseReason::Budget)

@@ -201,8 +201,16 @@ pub enum TimeTravelRequest {
     Undo { run: Option<String> },
     /// Conversation, data and files as before a step. `keep_files`: the files stay as they are.
     Rewind { run: Option<String>, step: u32, keep_files: bool },
-    /// A new run from there, with something changed in `common_data`; the other one stays, and so do the files.
-    Fork { run: Option<String>, step: u32, set: Vec<(Vec<String>, Value)> },
+    /// A new run from there, with something changed in `common_data`; the other one stays. `restore_files`: the files
+    /// are those of the step, else they stay, too.
+    Fork { run: Option<String>, step: u32, set: Vec<(Vec<String>, Value)>, restore_files: bool },
+}
+
+impl TimeTravelRequest {
+    /// Whether it changes the files, or a run that there is. What changes neither is done at once, beside whatever runs.
+    pub fn changes_present(&self) -> bool {
+        !matches!(self, Self::Fork { restore_files: false, .. })
+    }
 }
 
 /// The effects of an action, for the user to confirm.

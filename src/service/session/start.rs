@@ -22,7 +22,7 @@ pub enum StartRequest {
     Chat {
         role: String,
     },
-    /// Breakpoints of the next workflow that is started.
+    /// Breakpoints of the next workflow that starts or is resumed.
     Breakpoints(BreakpointSet),
 }
 

@@ -35,6 +35,16 @@ pub fn parse_run_step(text: &str) -> Result<RunStepArgument<'_>, String> {
     }
 }
 
+/// `--restore-files`, before the values of a fork or behind them.
+pub fn split_restore_files(text: &str) -> (bool, &str) {
+    const OPTION: &str = "--restore-files";
+    let text = text.trim();
+    let is_apart = |rest: &&str| rest.is_empty() || rest.starts_with(char::is_whitespace);
+    let before = text.strip_prefix(OPTION).filter(is_apart);
+    let behind = || text.strip_suffix(OPTION).filter(|rest| rest.ends_with(char::is_whitespace));
+    before.or_else(behind).map_or((false, text), |rest| (true, rest))
+}
+
 /// What is to be edited.
 pub struct EditArgument {
     pub name: Option<String>,

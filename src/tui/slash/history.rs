@@ -115,14 +115,16 @@ pub(super) const FORK: SlashCommand = SlashCommand {
     usage: "[RUN] [STEP] [NAME=VALUE …]",
     description: "start a new run from a step, with changed data",
     long_help: "Without a step: lists the steps. Values are JSON or a plain word; names are those of \
-        common_data, and +NAME adds a new one that looks like another. The original run and the files do not change. /resume starts the new run.\n\
+         common_data, and +NAME adds a new one that looks like another. The original run and the files do not change; \
+         --restore-files brings back the files of the step, lists them and asks first. /resume starts the new run.\n\
            Example: /fork 3 limit=5 plan={\"parts\": 2}",
     argument: SlashArgument::Run,
     parse_arguments: |rest| {
         let place = arguments::parse_run_step(rest)?;
         let Some(step) = place.step else { return Ok(SlashAction::Steps(place.run)) };
-        let set = parse_assignment_line(place.remainder).map_err(|error| error.to_string())?;
-        Ok(SlashAction::Travel(TimeTravelRequest::Fork { run: place.run, step, set }))
+        let (restore_files, values) = arguments::split_restore_files(place.remainder);
+        let set = parse_assignment_line(values).map_err(|error| error.to_string())?;
+        Ok(SlashAction::Travel(TimeTravelRequest::Fork { run: place.run, step, set, restore_files }))
     },
 };
 

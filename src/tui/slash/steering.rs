@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::slash::arguments::split_word;
+use synthdev_service::data_assignments::json_or_words;
 use synthdev_service::run_steering::{Breakpoint, ControlAction};
 
 /// What is asked of the run in front.
@@ -91,7 +92,7 @@ pub const CONTINUE: SteeringCommand = SteeringCommand {
 pub const STEP: SteeringCommand = SteeringCommand {
     name: "step",
     description: "run to the next state, then stop",
-    long_help: "While no workflow runs: the next workflow stops before each state.",
+    long_help: "While no workflow runs: the next workflow that starts or is resumed stops before each state.",
     ..NONE
 };
 
@@ -246,13 +247,7 @@ fn parse_set(rest: &str) -> Result<SteerAction, String> {
     if path.iter().any(|key| key.is_empty() || key.contains(char::is_whitespace)) || name == "common_data" {
         return Err(format!("`{name}` is not a variable name: {usage}"));
     }
-    let value = match serde_json::from_str(value) {
-        Ok(value) => value,
-        Err(error) if value.starts_with(['{', '[', '"']) => {
-            return Err(format!("the value of {name} is not JSON: {error}"));
-        }
-        Err(_) => Value::from(value),
-    };
+    let value = json_or_words(value).map_err(|error| format!("the value of {name} is not JSON: {error}"))?;
     Ok(SteerAction::Set { path, value, force: anyway })
 }
 

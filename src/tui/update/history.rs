@@ -88,15 +88,13 @@ pub fn time_travel(model: &mut UiModel, mut travel: TimeTravelRequest) -> Vec<Ui
     if run.is_none() {
         *run = last;
     }
+    if !travel.changes_present() {
+        return vec![UiCommand::ask(RunRequest::Travel(travel))];
+    }
     if busy::refuse_while_busy(model, what) {
         return Vec::new();
     }
-    // a fork changes nothing that was: it needs no yes
-    vec![if matches!(travel, TimeTravelRequest::Fork { .. }) {
-        UiCommand::ask(RunRequest::Travel(travel))
-    } else {
-        UiCommand::ask(RunRequest::Plan(travel))
-    }]
+    vec![UiCommand::ask(RunRequest::Plan(travel))]
 }
 
 pub fn show_steps(model: &UiModel, run: Option<String>) -> Vec<UiCommand> {
@@ -268,7 +266,7 @@ fn on_offer(model: &mut UiModel, wanted: RunListPurpose, mut list: Vec<RunSummar
 }
 
 /// Shows the past of the run, unless it is on screen already, and resumes it.
-fn resume_past_run(model: &mut UiModel, past: PastRun) -> Vec<UiCommand> {
+fn resume_past_run(model: &mut UiModel, mut past: PastRun) -> Vec<UiCommand> {
     let run = past.view.id.clone();
     let opening = open_run::take_opening(model, &run);
     let retry = model.retrying_run.take().is_some_and(|wanted| wanted == run);
@@ -278,7 +276,9 @@ fn resume_past_run(model: &mut UiModel, past: PastRun) -> Vec<UiCommand> {
         return Vec::new();
     }
     let lines = opening.as_ref().map(|opening| opening.lines.clone()).unwrap_or_default();
+    let definition_note = past.definition_note.take();
     let mut view = open_run::show_past_run(model, past, opening);
+    model.add_items(definition_note.map(|note| TranscriptItem::note_item(&note)));
     let mut cmds = Vec::new();
     if view.chat {
         cmds = busy::leave_chat(model);

@@ -102,7 +102,8 @@ impl PastRunBuilder {
         view.session_costs = CostLedger::default();
         view.set_ledger(ledger);
         view.collapse_ledger();
-        PastRun { view, items, left_out_count: left_out + self.left_out_count, is_outdated: false }
+        let left_out_count = left_out + self.left_out_count;
+        PastRun { view, items, left_out_count, is_outdated: false, definition_note: None }
     }
 
     /// The last entries before the one that `before` names.
@@ -222,5 +223,5 @@ fn folded_run(mut scratch: UiModel, nothing: impl FnOnce() -> RunView) -> PastRu
     let mut view = scratch.runs.pop().unwrap_or_else(nothing);
     let (left_out, items) = scratch.transcript.into_last(SHOWN);
     view.remap_positions(|at| at.checked_sub(left_out));
-    PastRun { view, items, left_out_count: left_out, is_outdated: false }
+    PastRun { view, items, left_out_count: left_out, is_outdated: false, definition_note: None }
 }

@@ -6,11 +6,19 @@
 use crate::model::UiModel;
 use crate::msg::UiCommand;
 use synthdev_domain::ids::RunId;
-use synthdev_service::run_steering::{RunCommand, UserAnswer};
+use synthdev_service::run_steering::{BreakpointSet, RunCommand, UserAnswer};
 
 /// From now on commands to the run wait.
 pub fn start_resuming(model: &mut UiModel, run: &RunId) {
     model.resuming_runs.entry(run.clone()).or_default();
+}
+
+/// The run goes on. A workflow has taken the breakpoints that waited for one.
+pub fn on_resumed(model: &mut UiModel, run: &RunId) -> Vec<UiCommand> {
+    if model.find_run(run).is_some_and(|view| !view.chat) {
+        model.breakpoints = BreakpointSet::default();
+    }
+    release_held_commands(model, run)
 }
 
 /// The run has a driver: sends the waiting commands, in their order.

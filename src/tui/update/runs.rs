@@ -27,7 +27,7 @@ pub(super) fn on_response(model: &mut UiModel, response: RunResponse) -> Vec<UiC
         RunResponse::Found { hits: Err(reason), .. } => {
             show_error(model, "Nothing could be searched", &reason);
         }
-        RunResponse::Resumed { run, result: Ok(()) } => return resuming::release_held_commands(model, &run),
+        RunResponse::Resumed { run, result: Ok(()) } => return resuming::on_resumed(model, &run),
         RunResponse::Resumed { run, result: Err(reason) } => history::not_resumed(model, &run, &reason),
         RunResponse::Controlled(control, report) => steering::on_run_controlled(model, control, report),
         RunResponse::Reviewed(Ok(text)) => model.show_answer("Last request", &text),

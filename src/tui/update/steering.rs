@@ -160,7 +160,7 @@ fn add_breakpoint(model: &mut UiModel, point: Breakpoint) -> Vec<UiCommand> {
         model.breakpoints.points.push(point);
     }
     let text = format!(
-        "for the next workflow that is started: {}",
+        "for the next workflow that starts or is resumed: {}",
         breakpoint_list(model.breakpoints.step, &model.breakpoints.points)
     );
     model.add_item(TranscriptItem::note_item(&one_line(&text)));
@@ -211,7 +211,7 @@ fn remove_breakpoint(model: &mut UiModel, which: Option<usize>) -> Vec<UiCommand
 fn breakpoints_text(model: &UiModel) -> String {
     let (whose, stops) = match active_run(model) {
         Some(run) => (format!("of {} {}", run.workflow, run.id), &run.breakpoints),
-        None => ("for the next workflow that is started".to_owned(), &model.breakpoints),
+        None => ("for the next workflow that starts or is resumed".to_owned(), &model.breakpoints),
     };
     let mut text = String::new();
     if stops.step {

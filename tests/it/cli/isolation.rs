@@ -181,8 +181,12 @@ fn files_are_not_changed_under_the_hands_of_a_run_even_if_it_shares() {
                 &world.run_program(&[&["-C", sub.to_str().unwrap()], &BASE[..]].concat()).code(2),
                 &[&id, &here],
             );
-            let (beside, _) = start_waiting_run(&world, "", &["--share"]);
+            let (beside, cut) = start_waiting_run(&world, "", &["--share"]);
             end_child(beside);
+            // a run that is resumed has its files already
+            let refused = world.run_program(&["resume", &cut, "--replies", "replies.json"]).code(2);
+            assert_says(&refused, &[&id, "wait for it, or share the files (--share)"]);
+            assert!(!refused.stderr.contains("--isolate"), "{}", refused.stderr);
         }
         end_child(child);
     }

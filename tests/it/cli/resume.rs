@@ -217,6 +217,8 @@ fn a_limit_a_failure_and_a_denied_tool_go_on_where_they_stood() {
                        {"text": "Done."}]);
     for (answer, code, made) in [
         ("{\"decision\": \"allow\"}", 0, true),
+        ("{\"decision\": \"run\"}", 0, true),
+        ("{\"decision\": \"always\"}", 0, true),
         ("{\"decision\": \"deny\"}", 0, false),
         ("perhaps", 2, false),
     ] {
@@ -224,8 +226,10 @@ fn a_limit_a_failure_and_a_denied_tool_go_on_where_they_stood() {
         world.write_talk(&write);
         let report = world.run_talk(&["--json"]).code(5).json();
         assert_eq!(report["pauses"][0]["reason"], "approval");
-        resume_run(&world, text(&report, "run_id"), &["--results", answer]).code(code);
+        let ran = resume_run(&world, text(&report, "run_id"), &["--results", answer]).code(code);
         assert_eq!(world.project().join("a").exists(), made, "{answer}");
+        let is_noted = ran.stderr.contains("note: `always` counts for the rest of this run only");
+        assert_eq!(is_noted, answer.contains("always"), "{answer}: {}", ran.stderr);
     }
 }
 

@@ -106,6 +106,7 @@ const LINES: &[Line] = &[
         Scene::WantsApproval,
         "exit_code",
     ),
+    line("synthdev resume RUN --results '{\"decision\": \"run\"}'", Scene::WantsApproval, "exit_code"),
     line("synthdev resume RUN --yes", Scene::WantsApproval, "exit_code"),
     line("synthdev resume RUN --upgrade", Scene::Failed, "the definition is the same"),
     line("synthdev runs steps RUN", Scene::Completed, "review"),

@@ -384,7 +384,8 @@ async fn commands_beside_the_conversation_answer_from_the_real_thing() {
             "there is no workflow `nothing` — /workflows lists them",
             "this project has no definitions of its own",
             "no end set",
-            "there is no provider nobody",
+            "there is no provider `nobody`",
+            "hint: ",
             "An answer.",
         ],
     );

@@ -24,7 +24,7 @@ fn a_run_stands_still_survives_a_kill_and_goes_on_with_other_data() {
     let mut terminal = Terminal::with_workflow("walk", &two_state_workflow());
     terminal.wait_for("message, or / for commands");
     terminal.press_keys("/break second\r");
-    terminal.wait_for("for the next workflow that is started: state second");
+    terminal.wait_for("for the next workflow that starts or is resumed: state second");
     terminal.press_keys("/workflow walk\r");
     terminal.wait_for("stopped before second (breakpoint: state second)");
     terminal.press_keys("/set common_data.limit = 21\r");
@@ -37,11 +37,27 @@ fn a_run_stands_still_survives_a_kill_and_goes_on_with_other_data() {
     terminal.wait_for("1 run can be resumed");
     terminal.press_keys("/resume\r");
     terminal.wait_for("── resumed");
+    assert!(!terminal.screen_text().contains("is defined otherwise by now"), "{}", terminal.screen_text());
+    terminal.send_signal("KILL");
+    terminal.wait_end();
+    let mut changed = two_state_workflow();
+    changed["variables"]["limit"] = json!(2);
+    let file = terminal.home().join(".config/synthdev/workflows/walk.json");
+    std::fs::write(file, changed.to_string()).unwrap();
+    let mut terminal = terminal.start_in_same_home();
+    terminal.wait_for("1 run can be resumed");
+    terminal.press_keys("/break stop\r");
+    terminal.wait_for("for the next workflow that starts or is resumed: state stop");
+    terminal.press_keys("/resume\r");
+    terminal.wait_for("── resumed");
+    terminal.wait_for("walk is defined otherwise by now");
     terminal.wait_until("it stands there again", |screen| {
         screen.split("── resumed").nth(1).is_some_and(|since| since.contains("stopped before second"))
     });
     terminal.press_keys("/step\r");
     terminal.wait_for("stopped before third");
+    terminal.press_keys("/continue\r");
+    terminal.wait_for("stopped before stop (breakpoint: state stop)");
     terminal.press_keys("/continue\r");
     terminal.wait_for("✓ walk completed");
     terminal.wait_for("limit 42");

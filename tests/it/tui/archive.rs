@@ -472,6 +472,11 @@ fn what_is_not_possible_says_why() {
     check(&other, 'b', "synthdev -C /other runs rewind run000000001 --to STEP");
     check(&other, 'f', "synthdev -C /other runs fork run000000001 --at STEP");
     check(&other, 'u', "synthdev -C /other runs undo run000000001");
+    let gone = |row: &mut RunRow| {
+        (row.place.other_project, row.place.is_project_gone) = (Some("/gone".into()), true);
+    };
+    check(&gone, 'r', "belongs to /gone, which is not on this machine: bring the directory back");
+    check(&gone, 'b', "which is not on this machine: there are no files to restore");
     let isolated = |row: &mut RunRow| {
         row.place.worktree = Some(RunWorktree { path: "/tree".into(), ..RunWorktree::unknown() });
     };
@@ -496,6 +501,9 @@ fn what_is_not_possible_says_why() {
     answer_page(&mut desk, many_rows(1, 1), false);
     desk.key(KeyCode::Char('u'));
     assert!(desk.draw_screen(80, 24).contains("cannot undo a run while coder_reviewer is running"));
+    // a fork keeps the files
+    desk.key(KeyCode::Char('f'));
+    assert!(desk.draw_screen(80, 24).contains("this needs a step: Enter opens the run"));
     assert!(desk.take_commands().is_empty());
 }
 
@@ -590,7 +598,8 @@ fn a_fork_takes_other_data_and_a_file_gets_the_run() {
         [UiCommand::ask(RunRequest::Travel(TimeTravelRequest::Fork {
             run: Some("run000000001".into()),
             step: 2,
-            set
+            set,
+            restore_files: false
         }))]
     );
     desk.send_message(UiMessage::answered(RunResponse::Travelled(Err("no such step".into()))));

@@ -870,6 +870,16 @@ fn journeys_are_planned_agreed_and_told() {
                 run: Some("ab".into()),
                 step: 3,
                 set: vec![(vec!["limit".into()], json!(5))],
+                restore_files: false,
+            })),
+        ),
+        (
+            "/fork ab 3 --restore-files",
+            UiCommand::ask(RunRequest::Plan(TimeTravelRequest::Fork {
+                run: Some("ab".into()),
+                step: 3,
+                set: vec![],
+                restore_files: true,
             })),
         ),
         ("/why", UiCommand::ask(RunRequest::Steps(None))),
@@ -907,6 +917,17 @@ fn journeys_are_planned_agreed_and_told() {
         desk.line("/resume").take_commands().pop(),
         Some(UiCommand::Display(DisplayRequest::Past("r1".into())))
     );
+}
+
+#[test]
+fn a_fork_keeps_the_files_and_waits_for_no_run() {
+    let mut desk = TuiHarness::new();
+    desk.workflow().line("/fork 2");
+    let fork = TimeTravelRequest::Fork { run: Some("r1".into()), step: 2, set: vec![], restore_files: false };
+    assert_eq!(desk.take_commands().pop(), Some(UiCommand::ask(RunRequest::Travel(fork))));
+    // with files it waits as a rewind does
+    desk.line("/fork 2 --restore-files");
+    assert!(desk.draw_screen(80, 24).contains("cannot fork a run while coder_reviewer is running"));
 }
 
 #[test]
@@ -1037,6 +1058,18 @@ fn steering_command(steering: SteeringAction) -> UiCommand {
 
 fn resume_reply(result: Result<(), String>) -> UiMessage {
     UiMessage::answered(RunResponse::Resumed { run: RunId::from("r1"), result })
+}
+
+#[test]
+fn breakpoints_set_before_are_taken_by_the_workflow_that_is_resumed() {
+    for (result, chat, left) in [(Ok(()), false, 0), (Err("no".to_owned()), false, 1), (Ok(()), true, 1)] {
+        let mut desk = TuiHarness::new();
+        let mut past = stopped_run();
+        past.view.chat = chat;
+        desk.line("/break review").send_message(full_run_message(past));
+        desk.send_message(resume_reply(result.clone()));
+        assert_eq!(desk.model.breakpoints.points.len(), left, "{result:?}, chat {chat}");
+    }
 }
 
 /// What is sent, without what the letters on the way asked for.

@@ -81,7 +81,7 @@ fn confirm_travel(
 
 /// What is in the way may have come since the question.
 fn travel_to(model: &mut UiModel, travel: TimeTravelRequest) -> Vec<UiCommand> {
-    let busy = busy_reason(model, "change files");
+    let busy = busy_reason(model, "change files").filter(|_| travel.changes_present());
     let Some(archive) = &mut model.history_browser else { return Vec::new() };
     if let Some(why) = busy {
         archive.show_error(&why);
@@ -133,7 +133,8 @@ fn on_text_entered(model: &mut UiModel) -> Vec<UiCommand> {
         Some(HistoryPrompt::Fork { run, step, typed_text: typed }) => match parse_assignment_line(&typed) {
             Ok(set) => {
                 archive.question = None;
-                travel_to(model, TimeTravelRequest::Fork { run: Some(run.to_string()), step, set })
+                let run = Some(run.to_string());
+                travel_to(model, TimeTravelRequest::Fork { run, step, set, restore_files: false })
             }
             Err(why) => {
                 archive.show_error(&why.to_string());

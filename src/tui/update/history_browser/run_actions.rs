@@ -31,10 +31,8 @@ pub(super) fn run_action(model: &mut UiModel, deed: RunAction) -> Vec<UiCommand>
         archive.show_error(&why);
         return Vec::new();
     }
-    let changes = matches!(
-        deed,
-        RunAction::Resume | RunAction::Retry | RunAction::Fork | RunAction::Rewind | RunAction::Undo
-    );
+    // a fork changes nothing that there is
+    let changes = matches!(deed, RunAction::Resume | RunAction::Retry | RunAction::Rewind | RunAction::Undo);
     if let Some(why) = busy_reason(model, &format!("{} a run", deed.word())).filter(|_| changes) {
         if let Some(archive) = &mut model.history_browser {
             archive.show_error(&why);
