@@ -190,7 +190,6 @@ fn wired_for(
     })
 }
 
-/// What a changed definition means for the run, before it is accepted.
 /// What the user should know of the answer and of a changed definition.
 fn print_notes(
     service: &ResumeService<'_>,

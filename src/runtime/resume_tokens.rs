@@ -361,14 +361,19 @@ fn unwrap_answer(results: Value) -> Value {
     only.cloned().unwrap_or(results)
 }
 
-fn approval_decision(results: &Value) -> Option<ApprovalDecision> {
-    let word = match results {
-        Value::Bool(true) => "allow",
-        Value::Bool(false) => "deny",
-        Value::String(word) => word.as_str(),
-        other => other["decision"].as_str()?,
-    };
-    match word {
+/// The word with which an approval is answered.
+pub fn decision_word(results: &Value) -> Option<&str> {
+    match results {
+        Value::Bool(true) => Some("allow"),
+        Value::Bool(false) => Some("deny"),
+        Value::String(word) => Some(word),
+        other => other["decision"].as_str(),
+    }
+}
+
+/// What an answer to an approval decides; `None`: it is none.
+pub fn approval_decision(results: &Value) -> Option<ApprovalDecision> {
+    match decision_word(results)? {
         "allow" | "approve" | "yes" => Some(ApprovalDecision::Allow),
         // the second is what was written before the screen kept `always` for a rule in the settings
         "run" | "always" => Some(ApprovalDecision::AllowTool),

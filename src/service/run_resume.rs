@@ -21,7 +21,8 @@ use synthdev_settings::catalog::ConfigCatalog;
 use synthdev_settings::catalog::context_windows::copy_known_windows;
 
 pub use answers::{
-    AnswerError, AnswerPlan, ContinuingParty, LimitIncrease, TypedAnswers, decision_scope_note,
+    AnswerError, AnswerPlan, ContinuingParty, LimitIncrease, TypedAnswers, allows_rest_of_run,
+    decision_scope_note,
 };
 pub use error::RunResumeError;
 pub use synthdev_runtime::resume::{ResumeError, ResumeRequest};

@@ -156,6 +156,18 @@ mod tests {
     }
 
     #[test]
+    fn a_fork_takes_its_option_before_or_behind_the_values() {
+        let check = |line: &str, run: Option<&str>, restore_files: bool| {
+            let set = vec![(vec!["a".to_owned()], Value::from(1))];
+            let fork = TimeTravelRequest::Fork { run: run.map(str::to_owned), step: 3, set, restore_files };
+            assert_eq!(parse_command_line(line), Ok(SlashAction::Travel(fork)), "{line}");
+        };
+        check("/fork ab 3 a=1", Some("ab"), false);
+        check("/fork 3 a=1 --restore-files", None, true);
+        check("/fork 3 --restore-files a=1", None, true);
+    }
+
+    #[test]
     fn lines_are_understood() {
         let check = |line: &str, expected: Result<SlashAction, String>| {
             assert_eq!(parse_command_line(line), expected, "{line}")
@@ -178,23 +190,6 @@ mod tests {
         check("/resume ab1", Ok(SlashAction::Resume(Some("ab1".into()))));
         check("/undo", Ok(SlashAction::Travel(TimeTravelRequest::Undo { run: None })));
         check("/rewind ab", Ok(SlashAction::Steps(Some("ab".into()))));
-        let set = vec![(vec!["a".to_owned()], Value::from(1))];
-        check(
-            "/fork ab 3 a=1",
-            Ok(SlashAction::Travel(TimeTravelRequest::Fork {
-                run: Some("ab".into()),
-                step: 3,
-                set: set.clone(),
-                restore_files: false,
-            })),
-        );
-        for line in ["/fork 3 a=1 --restore-files", "/fork 3 --restore-files a=1"] {
-            let (run, set) = (None, set.clone());
-            check(
-                line,
-                Ok(SlashAction::Travel(TimeTravelRequest::Fork { run, step: 3, set, restore_files: true })),
-            );
-        }
         check("/fork 3 a", Err("a: write it as NAME=VALUE".into()));
         let servers =
             |tested: Option<&str>| Ok(SlashAction::Page(LookupPage::McpServers(tested.map(str::to_owned))));

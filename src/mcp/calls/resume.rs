@@ -11,9 +11,9 @@ use super::super::error::{
 };
 use super::super::response::{ANSWER, action_json, may_answer};
 use super::tool_call::McpToolCall;
-use synthdev_domain::journal::{OpenPause, PauseReason, RunStatus};
+use synthdev_domain::journal::{OpenPause, RunStatus};
 use synthdev_service::run_place::{RunOperation, RunPlace};
-use synthdev_service::run_resume::{TokenError, answer_key, redeem_token};
+use synthdev_service::run_resume::{TokenError, allows_rest_of_run, answer_key, redeem_token};
 
 pub(super) async fn resume_workflow(mut call: McpToolCall<'_>) -> Result<Value, McpCallError> {
     let (token, results) = parse_arguments(&mut call)?;
@@ -123,9 +123,7 @@ fn refusal_reason(pause: &OpenPause, results: &Value, remote_approvals: bool) ->
         let problem = ToolResultError::new("not_permitted", "The user must decide this", detail);
         return Some(problem.hint(Some(hint)).into());
     }
-    if pause.reason == PauseReason::Approval
-        && (results["decision"] == "run" || results["decision"] == "always")
-    {
+    if allows_rest_of_run(pause, results) {
         let detail = "a client allows or denies this one call";
         return Some(
             ToolResultError::new("not_permitted", "Approvals cannot be widened from here", detail).into(),

@@ -10,7 +10,7 @@ use synthdev_domain::journal::{OpenPause, PauseReason, RunStatus, RunSummary};
 use synthdev_domain::terminal_safe::escape_name;
 use synthdev_engine::input::UserAnswer;
 use synthdev_runtime::resume::ResumeRequest;
-use synthdev_runtime::resume_tokens::answer_to;
+use synthdev_runtime::resume_tokens::{answer_to, approval_decision, decision_word};
 
 /// What the user gave.
 #[derive(Clone, Debug, Default)]
@@ -145,9 +145,14 @@ impl TypedAnswers<'_> {
     }
 }
 
+/// Whether an answer allows a tool for the rest of the run, not only for the call that is asked about.
+pub fn allows_rest_of_run(pause: &OpenPause, results: &Value) -> bool {
+    pause.reason == PauseReason::Approval && approval_decision(results) == Some(ApprovalDecision::AllowTool)
+}
+
 /// What should be known of the decision `always` about a tool: the screen means a rule in the settings by it.
 pub fn decision_scope_note(run: &RunSummary, results: &Value) -> Option<&'static str> {
-    let is_word = results == "always" || results["decision"] == "always";
+    let is_word = decision_word(results) == Some("always");
     let asks = run.progress.pauses.iter().any(|pause| pause.reason == PauseReason::Approval);
     (is_word && asks).then_some(
         "`always` counts for the rest of this run only, as `run` does; `approvals.tools.NAME` = `allow` in the settings \

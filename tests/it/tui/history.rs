@@ -873,15 +873,6 @@ fn journeys_are_planned_agreed_and_told() {
                 restore_files: false,
             })),
         ),
-        (
-            "/fork ab 3 --restore-files",
-            UiCommand::ask(RunRequest::Plan(TimeTravelRequest::Fork {
-                run: Some("ab".into()),
-                step: 3,
-                set: vec![],
-                restore_files: true,
-            })),
-        ),
         ("/why", UiCommand::ask(RunRequest::Steps(None))),
         ("/why ab 3", UiCommand::ask(RunRequest::Why { run: Some("ab".into()), step: 3 })),
         ("/search the parser", UiCommand::ask(RunRequest::Search("the parser".into()))),
@@ -917,6 +908,15 @@ fn journeys_are_planned_agreed_and_told() {
         desk.line("/resume").take_commands().pop(),
         Some(UiCommand::Display(DisplayRequest::Past("r1".into())))
     );
+}
+
+#[test]
+fn a_fork_with_the_files_of_a_step_is_planned() {
+    let mut desk = TuiHarness::new();
+    let fork =
+        TimeTravelRequest::Fork { run: Some("ab".into()), step: 3, set: Vec::new(), restore_files: true };
+    let planned = desk.line("/fork ab 3 --restore-files").take_commands().pop();
+    assert_eq!(planned, Some(UiCommand::ask(RunRequest::Plan(fork))));
 }
 
 #[test]
