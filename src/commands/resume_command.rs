@@ -76,7 +76,11 @@ fn take_up_run(context: &StartContext, args: &ResumeArgs, operation: RunOperatio
     let request = service.prepare(&run, resume_options(args)).map_err(refused)?;
     let breakpoints = resolve_breakpoints(args, &request, &wired.handle, &run)?;
     let request = ResumeRequest { breakpoints, ..request };
-    print_notes(&service, &run, results.as_ref(), &request).map_err(refused)?;
+    let note = |results| run_resume::decision_scope_note(&run, args.state.as_deref(), results);
+    if let Some(note) = results.as_ref().and_then(note) {
+        print_stderr(format_args!("note: {note}"));
+    }
+    print_upgrade_notes(&service, &run.id, &request).map_err(refused)?;
     let report = if let Some(token) = token {
         let set_going =
             async |handle: &RuntimeHandle| redeem(handle, &token, results, &increase, request).await;
@@ -113,6 +117,7 @@ fn find_run_of_token(context: &StartContext, handle: &RuntimeHandle, token: &str
     let id = handle.run_for_token(token).map_err(token_error)?;
     let run = find_workflow_run(context, handle, &id)?;
     let place = RunPlace::of_run(&run, &context.project.display().to_string());
+    let place = place.on_disk(|path| Path::new(path).is_dir());
     place.check_project(&run.id, RunOperation::Resume).map_err(place_error)?;
     Ok(run)
 }
@@ -190,18 +195,14 @@ fn wired_for(
     })
 }
 
-/// What the user should know of the answer and of a changed definition.
-fn print_notes(
+/// What a changed definition means for the run, before it is accepted.
+fn print_upgrade_notes(
     service: &ResumeService<'_>,
-    run: &RunSummary,
-    results: Option<&Value>,
+    run: &RunId,
     request: &ResumeRequest,
 ) -> Result<(), RunResumeError> {
-    if let Some(note) = results.and_then(|results| run_resume::decision_scope_note(run, results)) {
-        print_stderr(format_args!("note: {note}"));
-    }
     let Some(program) = &request.program else { return Ok(()) };
-    let notes = service.upgrade_notes(&run.id, program)?;
+    let notes = service.upgrade_notes(run, program)?;
     if notes.is_empty() {
         print_stderr("the definition is the same");
     } else {

@@ -52,6 +52,15 @@ impl WorkflowProgram {
         self.workflows.first().is_some_and(|root| root.conversational)
     }
 
+    /// Whether a client or a sub-agent may do work of the run with tools of its own.
+    pub fn hands_out_work(&self) -> bool {
+        let delegates =
+            |state: &StateSpec| matches!(&state.work, StateBody::Pause(pause) if pause.request.is_some());
+        self.workflows
+            .iter()
+            .any(|workflow| !workflow.sub_agents.is_none() || workflow.states.iter().any(delegates))
+    }
+
     /// Whether anything that it declares can change files. A conversation is excluded: it does so only on request of
     /// its user.
     pub fn changes_files(&self) -> bool {

@@ -4,6 +4,7 @@
 //! run. Refuses runs of workflows: these are resumed by their ids.
 
 use std::cmp::Reverse;
+use std::path::Path;
 
 use crate::run_place::{RunOperation, RunPlace, RunPlaceError};
 use synthdev_domain::ids::RunId;
@@ -173,7 +174,8 @@ fn chat_runs(handle: &RuntimeHandle, project: &str) -> Result<Vec<RunSummary>, S
 
 fn check_reopenable(run: &RunSummary, project: &str) -> Result<(), ConversationError> {
     let id = run.id.clone();
-    RunPlace::of_run(run, project).check_project(&id, RunOperation::Reopen)?;
+    let place = RunPlace::of_run(run, project).on_disk(|path| Path::new(path).is_dir());
+    place.check_project(&id, RunOperation::Reopen)?;
     match run.progress.status {
         RunStatus::Running => Err(ConversationError::OpenElsewhere(id)),
         RunStatus::Paused | RunStatus::Interrupted => Ok(()),

@@ -86,8 +86,13 @@ impl RunPlaceError {
     pub fn hint(&self) -> String {
         match self {
             Self::OtherProject { run, project, operation } => command_line(Some(project), run, *operation),
-            Self::MissingProject { operation, .. } if operation.restores_files() => {
-                "its conversations and data can go back without them".to_owned()
+            Self::MissingProject { operation: RunOperation::Fork { restores_files: true, .. }, .. } => {
+                "without --restore-files a fork takes its conversations and data".to_owned()
+            }
+            Self::MissingProject { run, operation, .. } if operation.restores_files() => {
+                let step = if let RunOperation::Rewind { step } = operation { *step } else { None };
+                let rewind = RunOperation::Rewind { step }.command(run);
+                format!("its conversations and data go back without them: synthdev {rewind} --keep-files")
             }
             Self::MissingProject { run, .. } => format!(
                 "bring the directory back, or move the run into this project: synthdev runs export {run} --to FILE, \

@@ -87,6 +87,13 @@ pub struct StepPlan {
     changes: ForkChanges,
 }
 
+impl StepPlan {
+    /// What a fork sets, under the names that the data will have.
+    pub fn assignments(&self) -> &[DataAssignment] {
+        &self.changes.set
+    }
+}
+
 /// A new run.
 #[derive(Clone, PartialEq, Debug)]
 pub struct ForkOutcome {

@@ -123,7 +123,10 @@ fn preview_fork(plan: &StepPlan, set: Vec<DataAssignment>, restore_files: bool) 
     let run_id = Some(run.to_string());
     ActionPreview {
         title: format!("Fork {} {run} before step {step}, {state}?", plan.run.workflow),
-        body: format!("A new run begins with `{state}`; the other one stays.{notes}\n\n{files}"),
+        body: format!(
+            "A new run begins with `{state}`{}; the other one stays.{notes}\n\n{files}",
+            assignments_text(plan.assignments())
+        ),
         request: travel_request(TimeTravelRequest::Fork { run: run_id, step, set, restore_files }),
     }
 }
@@ -170,9 +173,9 @@ pub(crate) fn travel_to_step(
             Ok(rewound_outcome(&plan, restored))
         }
         TimeTravelRequest::Fork { step, set, restore_files, .. } => {
-            let with = assignments_text(&set);
             let (scope, changes) = (FileScope::of_fork(restore_files), ForkChanges { set, program: None });
             let plan = service.plan_fork(&summary, step, scope, changes).map_err(error_text)?;
+            let with = assignments_text(plan.assignments());
             let notes: String = plan.notes.iter().map(|note| fork_note(&plan, note)).collect();
             let (step, state) = (plan.step.step, plan.step.state.clone());
             let are_kept = plan.files.restore_plan().is_none();

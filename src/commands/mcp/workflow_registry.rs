@@ -98,14 +98,13 @@ impl WorkflowRegistry {
     /// Files that cannot be read leave everything as it was.
     pub(super) fn reload_if_changed(&self) {
         let context = &self.context;
+        // held to the end: of two reloads at once, the one with the older files must not be the last to write
+        let mut read = self.read_stamps.lock().unwrap_or_else(PoisonError::into_inner);
         let now = definition_stamps(context);
-        {
-            let mut read = self.read_stamps.lock().unwrap_or_else(PoisonError::into_inner);
-            if *read == now {
-                return;
-            }
-            *read = now;
+        if *read == now {
+            return;
         }
+        *read = now;
         // changes of a project's own files since the user approved them do not count
         let gathered = match config_sources::gather_sources(context, context.overrides.clone(), false) {
             Ok(gathered) => gathered,

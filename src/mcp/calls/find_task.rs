@@ -72,7 +72,7 @@ pub(super) async fn find_task(backend: &dyn McpBackend, id: &str) -> Result<Foun
     Err(SubAgentError::new("not_running", "the workflow could not be resumed; try again"))
 }
 
-/// No run of this project has the task. One of another project is named only to who has an id that it gave out.
+/// No run of this project has the task. One of another project is named only to a caller with an id that it gave out.
 async fn unfound_task(backend: &dyn McpBackend, id: &str) -> SubAgentError {
     let Some(run) = search_runs(backend, None, |run| may_belong_to_run(id, run)) else {
         return SubAgentError::unknown_workflow();

@@ -11,6 +11,7 @@ use super::super::tool_schema;
 use super::super::tools::tool_names;
 use super::tool_call::McpToolCall;
 use synthdev_domain::journal::{RunQuery, RunStatus, RunSummary};
+use synthdev_service::conversations::is_conversation;
 use synthdev_service::run_list::{self, find_runs};
 
 const RUNS: usize = 20;
@@ -60,12 +61,13 @@ pub(super) fn list_runs(mut call: McpToolCall<'_>) -> Result<Value, McpCallError
     let found = find_runs(call.backend.handle(), &query).map_err(|error| {
         ToolResultError::new("store", "The history cannot be read", error.to_string()).hint(error.hint())
     })?;
-    let remote = call.backend.remote_approvals();
-    Ok(json!({"runs": found.iter().map(|run| run_json(run, remote)).collect::<Vec<_>>()}))
+    let (handle, remote) = (call.backend.handle(), call.backend.remote_approvals());
+    let approves_all = |run: &RunSummary| call.backend.approves_all() && !is_conversation(handle, run);
+    Ok(json!({"runs": found.iter().map(|run| run_json(run, remote, approves_all(run))).collect::<Vec<_>>()}))
 }
 
 /// A run as lists show it.
-fn run_json(run: &RunSummary, remote_approvals: bool) -> Value {
+fn run_json(run: &RunSummary, remote_approvals: bool, approves_all: bool) -> Value {
     let mut line = json!({
         "workflowId": run.id,
         "workflowName": run.workflow,
@@ -74,7 +76,7 @@ fn run_json(run: &RunSummary, remote_approvals: bool) -> Value {
         "updated": to_rfc3339(run.progress.updated),
         "input": shorten_text(&run.input),
     });
-    if let Some(asked) = asked_party(run, remote_approvals) {
+    if let Some(asked) = asked_party(run, remote_approvals, approves_all) {
         line["waitsFor"] = json!(asked);
     }
     if let Some(error) = &run.progress.error {

@@ -36,19 +36,25 @@ pub(crate) fn may_answer(pause: &OpenPause, remote_approvals: bool) -> bool {
     }
 }
 
-/// Who is asked by what a paused run has open: the client as soon as it may answer something of it. `None`: no one answers it.
-pub(crate) fn asked_party(run: &RunSummary, remote_approvals: bool) -> Option<&'static str> {
+/// Who is asked by what a paused run has open: the client as soon as it may answer something of it, or go on without an
+/// answer (`approves_all`). `None`: no one answers it.
+pub(crate) fn asked_party(
+    run: &RunSummary,
+    remote_approvals: bool,
+    approves_all: bool,
+) -> Option<&'static str> {
     let open = &run.progress.pauses;
     if run.progress.status != RunStatus::Paused || open.iter().all(OpenPause::needs_no_answer) {
         return None;
     }
-    let is_client = open.iter().any(|pause| may_answer(pause, remote_approvals));
+    let is_given = approves_all && open.iter().any(|pause| pause.reason == PauseReason::Approval);
+    let is_client = is_given || open.iter().any(|pause| may_answer(pause, remote_approvals));
     Some(if is_client { "client" } else { "user" })
 }
 
 /// The open actions of a run without their tokens: a list or a resource is only read.
 pub(crate) fn add_client_actions(run: &RunSummary, remote_approvals: bool, told: &mut Value) {
-    if asked_party(run, remote_approvals) != Some("client") {
+    if asked_party(run, remote_approvals, false) != Some("client") {
         return;
     }
     let (asked, left): (Vec<&OpenPause>, Vec<&OpenPause>) =

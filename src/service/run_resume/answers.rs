@@ -150,10 +150,12 @@ pub fn allows_rest_of_run(pause: &OpenPause, results: &Value) -> bool {
     pause.reason == PauseReason::Approval && approval_decision(results) == Some(ApprovalDecision::AllowTool)
 }
 
-/// What should be known of the decision `always` about a tool: the screen means a rule in the settings by it.
-pub fn decision_scope_note(run: &RunSummary, results: &Value) -> Option<&'static str> {
+/// What should be known of the decision `always` about a tool: the screen means a rule in the settings by it. `state`: the
+/// one that is answered, if it was named.
+pub fn decision_scope_note(run: &RunSummary, state: Option<&str>, results: &Value) -> Option<&'static str> {
     let is_word = decision_word(results) == Some("always");
-    let asks = run.progress.pauses.iter().any(|pause| pause.reason == PauseReason::Approval);
+    let is_meant = |pause: &&OpenPause| state.is_none_or(|state| pause.state == state);
+    let asks = run.progress.pauses.iter().filter(is_meant).any(|pause| pause.reason == PauseReason::Approval);
     (is_word && asks).then_some(
         "`always` counts for the rest of this run only, as `run` does; `approvals.tools.NAME` = `allow` in the settings \
          keeps it for later runs",

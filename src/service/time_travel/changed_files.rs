@@ -42,7 +42,9 @@ pub(super) fn changed_files(
         }
     }
     let record = handle.load_record(run.id.as_str()).ok()?;
-    if let Some(own) = own_files(handle, store, before, &taken_here, &record.events) {
+    // what a client or a sub-agent changes for the run leaves no event of a tool
+    let own = own_files(handle, store, before, &taken_here, &record.events);
+    if let Some(own) = own.filter(|_| !record.program.hands_out_work()) {
         files.retain(|file| own.contains(file));
     }
     let is_uncertain = has_unsnapshotted_changes(handle, &record.events);

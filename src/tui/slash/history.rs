@@ -112,7 +112,7 @@ pub(super) const REWIND: SlashCommand = SlashCommand {
 pub(super) const FORK: SlashCommand = SlashCommand {
     name: "fork",
     aliases: &[],
-    usage: "[RUN] [STEP] [NAME=VALUE …]",
+    usage: "[RUN] [STEP] [NAME=VALUE …] [--restore-files]",
     description: "start a new run from a step, with changed data",
     long_help: "Without a step: lists the steps. Values are JSON or a plain word; names are those of \
          common_data, and +NAME adds a new one that looks like another. The original run and the files do not change; \
