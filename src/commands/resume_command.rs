@@ -76,10 +76,7 @@ fn take_up_run(context: &StartContext, args: &ResumeArgs, operation: RunOperatio
     let request = service.prepare(&run, resume_options(args)).map_err(refused)?;
     let breakpoints = resolve_breakpoints(args, &request, &wired.handle, &run)?;
     let request = ResumeRequest { breakpoints, ..request };
-    let note = |results| run_resume::decision_scope_note(&run, args.state.as_deref(), results);
-    if let Some(note) = results.as_ref().and_then(note) {
-        print_stderr(format_args!("note: {note}"));
-    }
+    print_decision_note(&run, args, results.as_ref());
     print_upgrade_notes(&service, &run.id, &request).map_err(refused)?;
     let report = if let Some(token) = token {
         let set_going =
@@ -193,6 +190,13 @@ fn wired_for(
         }
         None => wiring::wire_runtime(&context.project, data, catalog, models),
     })
+}
+
+fn print_decision_note(run: &RunSummary, args: &ResumeArgs, results: Option<&Value>) {
+    let state = args.state.as_deref();
+    if let Some(note) = results.and_then(|results| run_resume::decision_scope_note(run, state, results)) {
+        print_stderr(format_args!("note: {note}"));
+    }
 }
 
 /// What a changed definition means for the run, before it is accepted.

@@ -314,6 +314,34 @@ mod tests {
     }
 
     #[test]
+    fn an_answer_allows_a_tool_for_the_rest_of_a_run_in_two_words() {
+        let check = |reason: PauseReason, results: Value, expected: bool| {
+            assert_eq!(allows_rest_of_run(&open_pause(reason, 0), &results), expected, "{results}");
+        };
+        check(PauseReason::Approval, serde_json::json!({"decision": "run"}), true);
+        check(PauseReason::Approval, serde_json::json!({"decision": "always"}), true);
+        check(PauseReason::Approval, serde_json::json!("run"), true);
+        check(PauseReason::Approval, serde_json::json!({"decision": "allow"}), false);
+        check(PauseReason::Approval, serde_json::json!(true), false);
+        check(PauseReason::Input, serde_json::json!("run"), false);
+    }
+
+    #[test]
+    fn the_word_always_is_explained_where_the_meant_state_asks_for_a_tool() {
+        let (approval, input) = (open_pause(PauseReason::Approval, 0), open_pause(PauseReason::Input, 1));
+        let mut run = stopped_run(RunStatus::Paused);
+        run.progress.pauses = vec![approval, input];
+        let check = |state: Option<&str>, word: &str, expected: bool| {
+            let note = decision_scope_note(&run, state, &serde_json::json!({"decision": word}));
+            assert_eq!(note.is_some(), expected, "{state:?} {word}");
+        };
+        check(None, "always", true);
+        check(Some("s0"), "always", true);
+        check(Some("s1"), "always", false);
+        check(None, "run", false);
+    }
+
+    #[test]
     fn what_was_cut_off_or_stopped_goes_on_beside_limits_that_stay_reached() {
         use PauseReason::{Approval, Budget, Input, Limit, User};
         use RunStatus::{Interrupted, Paused};
