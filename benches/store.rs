@@ -107,7 +107,7 @@ fn progress() -> RunProgress {
     RunProgress {
         title: None,
         status: RunStatus::Running,
-        path: ["start", "coding", "review", "coding", "review"].map(str::to_owned).to_vec(),
+        path: ["start", "coding", "review", "coding", "review"].map(Into::into).to_vec(),
         usage: TokenUsage {
             prompt: 12_000,
             completion: 900,

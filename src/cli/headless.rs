@@ -196,7 +196,8 @@ async fn detach_from_run(handle: &RuntimeHandle, run: &RunId, report: &mut Final
     report.status = RunStatus::Interrupted;
     if let Ok(summary) = handle.summary(run.as_str()) {
         report.workflow = summary.workflow;
-        (report.path, report.usage) = (summary.progress.path, summary.progress.usage);
+        report.path = summary.progress.path.iter().map(ToString::to_string).collect();
+        report.usage = summary.progress.usage;
         (report.cost_usd, report.snapshot) = (summary.progress.cost_usd, summary.progress.snapshot);
     }
 }

@@ -60,8 +60,8 @@ pub fn safe_name(text: &str) -> String {
 }
 
 /// Names in one line.
-pub fn join_names(list: &[String], between: &str) -> String {
-    let list: Vec<String> = list.iter().map(|one| safe_name(one)).collect();
+pub fn join_names(list: &[impl AsRef<str>], between: &str) -> String {
+    let list: Vec<String> = list.iter().map(|one| safe_name(one.as_ref())).collect();
     list.join(between)
 }
 

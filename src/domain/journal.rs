@@ -6,6 +6,8 @@ mod query;
 mod resume_token;
 pub mod run_tree;
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -196,7 +198,7 @@ pub struct RunHeader {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct RunProgress {
     pub status: RunStatus,
-    pub path: Vec<String>,
+    pub path: Vec<Arc<str>>,
     pub usage: TokenUsage,
     pub cost_usd: Option<f64>,
     pub snapshot: Option<SnapshotId>,

@@ -489,7 +489,7 @@ impl RunEvent {
             status: progress.status,
             output: progress.output,
             error: progress.error.map(Box::new),
-            path: progress.path,
+            path: progress.path.iter().map(ToString::to_string).collect(),
             snapshot: progress.snapshot,
             usage: progress.usage,
             cost_usd: progress.cost_usd,

@@ -119,7 +119,7 @@ pub struct Machine {
     /// The number of the last visit; entries that a limit or a budget refused count too.
     visit_count: u64,
     /// The states entered, for display; bounded.
-    path: Vec<String>,
+    path: Vec<Arc<str>>,
     #[serde(with = "synthdev_domain::cost::packed_ledger")]
     ledger: CostLedger,
     budgets: BudgetTracker,

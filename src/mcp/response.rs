@@ -155,7 +155,7 @@ fn data_fields(output: &Value) -> Value {
 /// The names of states in the order of their visits, `name#2` for the second visit; without the states that the run, a
 /// branch or an item is in, or was in when it was withdrawn.
 fn completed_steps(run: &RunSummary) -> Vec<String> {
-    let mut path: Vec<&str> = run.progress.path.iter().map(String::as_str).collect();
+    let mut path: Vec<&str> = run.progress.path.iter().map(AsRef::as_ref).collect();
     if run.progress.status != RunStatus::Completed {
         remove_last_states(&mut path);
     }

@@ -340,7 +340,8 @@ impl Weather {
         assert_eq!(*status, self.machine.status());
         let explained = matches!(status, RunStatus::Failed | RunStatus::Paused);
         assert_eq!(error.is_some(), explained, "{status:?} with {error:?}");
-        assert_eq!(*path, self.machine.progress().path);
+        let own: Vec<String> = self.machine.progress().path.iter().map(ToString::to_string).collect();
+        assert_eq!(*path, own);
         assert!(!self.is_chat() || *status == RunStatus::Completed, "only the person ends a conversation");
         assert!(!self.lost_required || *status != RunStatus::Completed, "a required snapshot was missing");
 

@@ -63,7 +63,7 @@ fn run_progress(status: RunStatus) -> RunProgress {
     RunProgress {
         title: None,
         status,
-        path: vec!["start".to_owned(), "child/review".to_owned()],
+        path: vec!["start".into(), "child/review".into()],
         usage: TokenUsage { prompt: 10, completion: 5, cached: 3, reasoning: 2, ..TokenUsage::default() },
         cost_usd: None,
         snapshot: Some(SnapshotId::from("c0ffee")),

@@ -91,8 +91,8 @@ impl Machine {
     /// The path is for display: a loop over ten thousand items must not make it grow without end.
     fn add_to_path(&mut self, name: &str) {
         match self.path.len() {
-            0..MOST_NAMES => self.path.push(name.to_owned()),
-            MOST_NAMES => self.path.push("…".to_owned()),
+            0..MOST_NAMES => self.path.push(name.into()),
+            MOST_NAMES => self.path.push("…".into()),
             _ => {}
         }
     }

@@ -160,7 +160,7 @@ pub fn from_preview(summary: &RunSummary, preview: RunPreview, agents: &[String]
         if let RunEvent::Finished { path, .. } = &mut event
             && number == last
         {
-            path.clone_from(&summary.progress.path);
+            *path = summary.progress.path.iter().map(ToString::to_string).collect();
         }
         run_events::on_published_event(&mut scratch, &summary.id, at, event);
     }

@@ -116,7 +116,7 @@ async fn a_cancel_ends_a_workflow_in_the_middle_of_an_answer() {
     let summary = stage.handle.load_record(run.as_str()).unwrap().summary;
     assert_eq!(
         (summary.progress.status.as_str(), summary.progress.path),
-        ("cancelled", vec!["start".to_owned()])
+        ("cancelled", vec!["start".into()])
     );
 }
 

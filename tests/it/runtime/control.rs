@@ -117,7 +117,7 @@ async fn what_is_under_way_there_comes_to_its_end_first() {
     assert_eq!(here.pause(&run, PATIENCE).await, Ok(PauseOutcome::Done));
     assert_eq!(world.events_to_end().await.1, RunStatus::Paused);
     let stands = here.summary(run.as_str()).unwrap().progress;
-    assert_eq!((stands.path, stands.pauses[0].state.as_str()), (vec!["fork".to_owned()], "second"));
+    assert_eq!((stands.path, stands.pauses[0].state.as_str()), (vec!["fork".into()], "second"));
     let mut events = here.subscribe(false);
     here.resume(&run, user_resume_request()).await.unwrap();
     assert_eq!(wait_finished(&mut events).await.0, RunStatus::Completed);
