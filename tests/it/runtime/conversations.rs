@@ -112,7 +112,12 @@ async fn what_is_no_conversation_to_reopen_says_what_to_do() {
     let there = other_process(&world, &here);
     assert_eq!(find_conversation(&there, &here, &chat.as_str()[..chat.as_str().len() - 1]), Ok(chat.clone()));
     let rows = [
-        (find_conversation(&there, "/elsewhere", chat.as_str()), "belongs to", format!("--resume {chat}")),
+        // the project of these runs has no directory
+        (
+            find_conversation(&there, "/elsewhere", chat.as_str()),
+            "which is not on this machine",
+            format!("synthdev runs export {chat}"),
+        ),
         (
             find_conversation(&there, &here, open.as_str()),
             "is open in another process",
