@@ -35,8 +35,8 @@ pub fn write_simulated_runs(
         Some(text) => writeln!(TerminalSafeWriter(out), "{text}")?,
         None => {
             let run = |one: &EditorSimulatedRun| {
-                json!({"workflow": one.workflow, "test": one.test_name, "status": one.status, "path": one.path,
-                       "calls": one.calls, "problems": one.problems, "notes": one.notes})
+                json!({"workflow": one.workflow, "test": one.test_name, "status": one.status, "skipped": one.is_skipped,
+                       "path": one.path, "calls": one.calls, "problems": one.problems, "notes": one.notes})
             };
             let runs: Vec<Value> = all.iter().map(run).collect();
             json_output::write_json_line(&json!({"runs": runs}), out)?;

@@ -15,6 +15,12 @@ const ROOT: &str = "common_data";
 pub enum DataAssignmentError {
     #[error("{0}: write it as NAME=VALUE")]
     NoValue(String),
+    #[error("`{0}` has no `=`: write it as NAME=VALUE")]
+    NoEquals(String),
+    #[error("`{word}` has no `=`: a value of several words is quoted, {quoted}")]
+    UnquotedWords { word: String, quoted: String },
+    #[error("quotes stand around the value only: NAME=\"several words\", not {0}")]
+    QuotedName(String),
     #[error("{0}: only common_data can be set: common_data.NAME=JSON")]
     NoName(String),
     #[error("{0}: a name between two dots is missing")]
@@ -46,18 +52,38 @@ pub fn parse_assignment(text: &str) -> Result<DataAssignment, DataAssignmentErro
 pub fn parse_assignment_line(line: &str) -> Result<Vec<DataAssignment>, DataAssignmentError> {
     let mut left = line.trim();
     let mut set = Vec::new();
+    // the name and the word before, if a word without `=` can belong to it
+    let mut before = None;
     while !left.is_empty() {
         let (name, after) = left
             .split_once('=')
             .filter(|(name, _)| !name.contains(char::is_whitespace))
-            .ok_or_else(|| DataAssignmentError::NoValue(left.to_owned()))?;
+            .ok_or_else(|| no_equals(before, left))?;
+        if name.starts_with(['"', '\'']) {
+            return Err(DataAssignmentError::QuotedName(left.to_owned()));
+        }
         let path = parse_path(name)?;
         let end = value_length(after).map_err(|error| no_json(name, &error))?;
         let value = json_or_words(&after[..end]).map_err(|error| no_json(name, &error))?;
         set.push((path, value));
+        before = Some((name, &after[..end])).filter(|(_, word)| !word.is_empty() && !begins_like_json(word));
         left = after[end..].trim_start();
     }
     Ok(set)
+}
+
+/// What to write in place of a word without `=`; `before`: a name and its value of one word, before it.
+fn no_equals(before: Option<(&str, &str)>, left: &str) -> DataAssignmentError {
+    let mut words = left.split_whitespace().take_while(|word| !word.contains('=')).peekable();
+    let word = words.peek().copied().unwrap_or(left).to_owned();
+    match before {
+        None => DataAssignmentError::NoEquals(word),
+        Some((name, first)) => {
+            let value: Vec<&str> = std::iter::once(first).chain(words).collect();
+            let value = Value::String(value.join(" ").trim_matches(['"', '\'']).to_owned());
+            DataAssignmentError::UnquotedWords { word, quoted: format!("{name}={value}") }
+        }
+    }
 }
 
 /// # Errors
@@ -156,6 +182,20 @@ mod tests {
         }
         for broken in ["x", "x=1 y", "x y=1", "x={\"a\"", "x=1 =2", "x..y=1", "common_data=1"] {
             assert!(parse_assignment_line(broken).is_err(), "{broken}");
+        }
+        let told = [
+            ("plan", "`plan` has no `=`: write it as NAME=VALUE"),
+            ("x y=1", "`x` has no `=`: write it as NAME=VALUE"),
+            ("x=\"a\" b", "`b` has no `=`: write it as NAME=VALUE"),
+            ("plan=short plan", "`plan` has no `=`: a value of several words is quoted, plan=\"short plan\""),
+            ("a=1 p='x y z' b=2", "`y` has no `=`: a value of several words is quoted, p=\"x y z\""),
+            (
+                "\"plan=a short plan\"",
+                "quotes stand around the value only: NAME=\"several words\", not \"plan=a short plan\"",
+            ),
+        ];
+        for (line, expected) in told {
+            assert_eq!(parse_assignment_line(line).unwrap_err().to_string(), expected, "{line}");
         }
     }
 }

@@ -9,9 +9,12 @@ use synthdev_bootstrap::wiring::load_quietly;
 use synthdev_domain::source_location::ConfigLayer;
 use synthdev_language::source::SourceFile;
 use synthdev_service::definition_edit::templates::{WORKFLOWS, fill_template};
+use synthdev_service::session::EditorSimulatedRun;
 use synthdev_service::workflow_tests::dry_run::DryRun;
 use synthdev_settings::catalog::ConfigCatalog;
 use synthdev_settings::layers::read_layers::SettingOverrides;
+
+use crate::reports::simulated_runs_text;
 
 static PORTS: LazyLock<LocalSimulationPorts> = LazyLock::new(LocalSimulationPorts::default);
 
@@ -79,10 +82,16 @@ async fn a_test_that_cannot_be_played_says_why_and_no_answers_are_made_up_for_it
     let file = catalog.workflow_files().iter().find(|file| file.name.contains("coder_reviewer")).unwrap();
     let own = SourceFile::new(ConfigLayer::User, "user:workflows/coder_reviewer.json", file.text.to_string());
     let all = dry_run(&catalog, &tests).play_file(&own).await.unwrap();
-    assert!(all.iter().all(|one| one.status.starts_with("skipped: the user layer has")), "{all:#?}");
+    let is_skipped =
+        |one: &EditorSimulatedRun| one.is_skipped && one.status.starts_with("skipped: the user layer has");
+    assert!(all.iter().all(is_skipped), "{all:#?}");
+    let text = simulated_runs_text(&all);
+    assert!(text.starts_with(&format!("nothing simulated: {} tests skipped", all.len())), "{text}");
+    assert!(text.contains("\n– coder_reviewer · test ") && !text.contains('✓'), "{text}");
     let name = "user:workflows/coder_reviewer.test.json";
     let broken = [SourceFile::new(ConfigLayer::User, name, "{")];
     let all = dry_run(&catalog, &broken).play_file(&own).await.unwrap();
     assert_eq!((all.len(), all[0].status.as_str()), (1, "its test file has errors"), "{all:#?}");
+    assert!(!all[0].is_skipped, "{all:#?}");
     assert!(all[0].problems[0].contains("C01"), "{all:#?}");
 }

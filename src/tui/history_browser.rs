@@ -295,8 +295,8 @@ impl BrowsedRun {
         let last = look.steps.len().saturating_sub(1);
         self.details = Some(look);
         self.pending_query = None;
-        // what a failed run is opened for is its end
-        let bad = self.steps().last().is_some_and(|step| step.error_text.is_some());
+        // what a failed or paused run is opened for is its end
+        let bad = self.steps().last().is_some_and(|step| step.outcome().is_some());
         self.select_row(if first && bad { last } else { self.cursor });
     }
 }

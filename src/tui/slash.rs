@@ -190,7 +190,7 @@ mod tests {
         check("/resume ab1", Ok(SlashAction::Resume(Some("ab1".into()))));
         check("/undo", Ok(SlashAction::Travel(TimeTravelRequest::Undo { run: None })));
         check("/rewind ab", Ok(SlashAction::Steps(Some("ab".into()))));
-        check("/fork 3 a", Err("a: write it as NAME=VALUE".into()));
+        check("/fork 3 a", Err("`a` has no `=`: write it as NAME=VALUE".into()));
         let servers =
             |tested: Option<&str>| Ok(SlashAction::Page(LookupPage::McpServers(tested.map(str::to_owned))));
         check("/mcp", servers(None));

@@ -207,6 +207,8 @@ pub struct EditorSimulatedRun {
     pub test_name: Option<String>,
     /// As runs have it, or why it was not played.
     pub status: String,
+    /// It was not played, and that is no failure.
+    pub is_skipped: bool,
     pub path: Vec<String>,
     /// In the order of the first ones.
     pub visits: Vec<(String, u64)>,

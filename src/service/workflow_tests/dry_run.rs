@@ -96,11 +96,10 @@ impl DryRun<'_> {
         let name = tested_workflow_name(file, scenario);
         let test = Some(scenario.name.clone());
         if layer > file.layer {
-            return unplayed_run(&name, test, &format!("skipped: {}", overridden_text(layer)), Vec::new());
+            return skipped_run(&name, test, &overridden_text(layer));
         }
         if scenario.cassette.is_some() {
-            let why = "skipped: it plays a recording; use synthdev test";
-            return unplayed_run(&name, test, why, Vec::new());
+            return skipped_run(&name, test, "it plays a recording; use synthdev test");
         }
         match ScriptedRun::new(self.ports, self.catalog, file, scenario, program, None, None) {
             Ok(run) => to_editor_run(&name, test, run.play_to_end(self.ports).await),
@@ -120,6 +119,11 @@ fn error_lines(found: &[Diagnostic]) -> String {
     let mut lines: Vec<String> = found.iter().filter(|one| is_error(one)).map(compact_line).collect();
     lines.dedup();
     lines.join("\n")
+}
+
+fn skipped_run(name: &str, test: Option<String>, why: &str) -> EditorSimulatedRun {
+    let why = format!("skipped: {why}");
+    EditorSimulatedRun { is_skipped: true, ..unplayed_run(name, test, &why, Vec::new()) }
 }
 
 fn unplayed_run(name: &str, test: Option<String>, why: &str, problems: Vec<String>) -> EditorSimulatedRun {
@@ -144,6 +148,7 @@ fn to_editor_run(name: &str, test: Option<String>, judged: SimulationVerdict) ->
         workflow: name.to_owned(),
         test_name: test,
         status: facts.status.as_str().to_owned(),
+        is_skipped: false,
         problems: problems.iter().map(|problem| truncate_text(&problem.text)).collect(),
         notes: output.into_iter().chain(error).chain(warnings).chain(logs).collect(),
         path: facts.path,

@@ -45,13 +45,8 @@ impl EditorSimulation {
 /// The results of the runs: a title, the path, visits and notes, for each.
 pub fn result_lines(all: &[EditorSimulatedRun]) -> Vec<(ItemTone, String)> {
     let mut lines = Vec::new();
-    let failed = all.iter().filter(|one| !one.problems.is_empty()).count();
-    if all.len() > 1 {
-        let tone = if failed == 0 { ItemTone::Good } else { ItemTone::Bad };
-        lines.push((
-            tone,
-            format!("{}, {failed} with problems", format_count(all.len() as u64, "simulated run")),
-        ));
+    if all.len() > 1 || all.iter().any(|one| one.is_skipped) {
+        lines.push(summary_line(all));
     }
     for one in all {
         if !lines.is_empty() {
@@ -62,13 +57,34 @@ pub fn result_lines(all: &[EditorSimulatedRun]) -> Vec<(ItemTone, String)> {
     lines
 }
 
+/// A test that was skipped is neither a run nor a success.
+fn summary_line(all: &[EditorSimulatedRun]) -> (ItemTone, String) {
+    let failed = all.iter().filter(|one| !one.problems.is_empty()).count();
+    let skipped = all.iter().filter(|one| one.is_skipped).count();
+    if skipped == all.len() {
+        let tests = format_count(skipped as u64, "test");
+        return (ItemTone::Warning, format!("nothing simulated: {tests} skipped"));
+    }
+    let runs = format_count((all.len() - skipped) as u64, "simulated run");
+    let tail = if skipped == 0 { String::new() } else { format!(", {skipped} skipped") };
+    let tone = if failed == 0 { ItemTone::Good } else { ItemTone::Bad };
+    (tone, format!("{runs}, {failed} with problems{tail}"))
+}
+
 fn push_run_lines(one: &EditorSimulatedRun, lines: &mut Vec<(ItemTone, String)>) {
-    let (sign, tone) = if one.problems.is_empty() { ("✓", ItemTone::Good) } else { ("✗", ItemTone::Bad) };
+    let (sign, tone) = match (one.is_skipped, one.problems.is_empty()) {
+        (true, _) => ("–", ItemTone::Warning),
+        (false, true) => ("✓", ItemTone::Good),
+        (false, false) => ("✗", ItemTone::Bad),
+    };
     let by = one
         .test_name
         .as_ref()
         .map_or_else(|| "with made-up answers".to_owned(), |test| format!("test {test}"));
     lines.push((tone, format!("{sign} {} · {by}", one.workflow)));
+    if one.is_skipped {
+        return lines.push((ItemTone::Plain, one.status.clone()));
+    }
     lines.push((
         ItemTone::Plain,
         format!("{} · {}, none sent", one.status, format_count(one.calls, "model call")),
@@ -106,4 +122,28 @@ fn fold_text(text: &str, columns: usize) -> impl Iterator<Item = String> + use<>
         })
         .collect();
     rows.into_iter()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_skipped_test_is_no_success() {
+        let run = |is_skipped: bool, problems: &[&str]| EditorSimulatedRun {
+            is_skipped,
+            problems: problems.iter().map(|&problem| problem.to_owned()).collect(),
+            ..EditorSimulatedRun::default()
+        };
+        let (good, bad, skipped) = (run(false, &[]), run(false, &["path"]), run(true, &[]));
+        let check = |all: &[&EditorSimulatedRun], tone: ItemTone, expected: &str| {
+            let all: Vec<EditorSimulatedRun> = all.iter().map(|&one| one.clone()).collect();
+            assert_eq!(result_lines(&all)[0], (tone, expected.to_owned()));
+        };
+        check(&[&good, &good], ItemTone::Good, "2 simulated runs, 0 with problems");
+        check(&[&good, &good, &skipped], ItemTone::Good, "2 simulated runs, 0 with problems, 1 skipped");
+        check(&[&bad, &skipped], ItemTone::Bad, "1 simulated run, 1 with problems, 1 skipped");
+        check(&[&skipped, &skipped], ItemTone::Warning, "nothing simulated: 2 tests skipped");
+        check(&[&skipped], ItemTone::Warning, "nothing simulated: 1 test skipped");
+    }
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use synthdev_domain::cost::TokenUsage;
 use synthdev_domain::ids::Timestamp;
+use synthdev_domain::journal::RunStatus;
 use synthdev_service::run_events::{RunEvent, StepEvent};
 
 /// A state that the run entered.
@@ -29,6 +30,8 @@ pub struct StepLine {
     pub cost_usd: Option<f64>,
     /// What went wrong in it, last.
     pub error_text: Option<Box<str>>,
+    /// Why the run was paused in it, last: a question that was put off, or what it waited for.
+    pub pause_text: Option<Box<str>>,
 }
 
 /// Folds events into steps.
@@ -50,9 +53,9 @@ impl StepListBuilder {
             let line = StepLine { step: *step, at, state, visit: *visit, agent, ..StepLine::default() };
             return self.steps.push(StepLine { cost_usd: Some(0.0), ..line });
         }
-        if let RunEvent::Finished { error, .. } = event {
-            return self
-                .on_run_finished(at, error.as_deref().map(|error| (error.state.as_deref(), &error.title)));
+        if let RunEvent::Finished { status, error, .. } = event {
+            let error = error.as_deref().map(|error| (error.state.as_deref(), error.title.as_str()));
+            return self.on_run_finished(at, *status, error);
         }
         self.close_inside(at, event);
         let Some(line) = (*step as usize).checked_sub(1).and_then(|at| self.steps.get_mut(at)) else {
@@ -132,7 +135,7 @@ impl StepListBuilder {
         name
     }
 
-    fn on_run_finished(&mut self, at: Timestamp, error: Option<(Option<&str>, &String)>) {
+    fn on_run_finished(&mut self, at: Timestamp, status: RunStatus, error: Option<(Option<&str>, &str)>) {
         if let Some((state, title)) = error {
             let named =
                 state.and_then(|state| self.steps.iter_mut().rev().find(|line| *line.state == *state));
@@ -140,8 +143,11 @@ impl StepListBuilder {
                 Some(line) => Some(line),
                 None => self.steps.last_mut(),
             };
-            if let Some(line) = line {
-                line.error_text = Some(title.as_str().into());
+            match line {
+                // to wait is no failure
+                Some(line) if status == RunStatus::Paused => line.pause_text = Some(title.into()),
+                Some(line) => line.error_text = Some(title.into()),
+                None => {}
             }
         }
         for step in std::mem::take(&mut self.open_steps).into_values() {
@@ -151,6 +157,12 @@ impl StepListBuilder {
 }
 
 impl StepLine {
+    /// The sign of the step, as lists of runs have it, and what is said of it.
+    pub fn outcome(&self) -> Option<(RunStatus, &str)> {
+        let failed = self.error_text.as_deref().map(|text| (RunStatus::Failed, text));
+        failed.or_else(|| self.pause_text.as_deref().map(|text| (RunStatus::Paused, text)))
+    }
+
     fn record_left(&mut self, at: Timestamp) {
         let took = u64::try_from(at.0.saturating_sub(self.at.0)).unwrap_or(0);
         self.duration_ms.get_or_insert(took);

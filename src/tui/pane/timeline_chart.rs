@@ -29,6 +29,8 @@ const LEGEND_ROWS: usize = 14;
 const WIDE: usize = 90;
 /// Columns of that.
 const TOTALS: usize = 26;
+/// Fills the chosen bar, if it is a model call: told from the others also without colours.
+const CHOSEN: char = '▓';
 
 /// What a chart shows, and in which room.
 #[derive(Clone, Copy)]
@@ -183,8 +185,13 @@ impl TimelineChart<'_> {
         let chosen = self.chosen_row.and_then(|row| self.timeline.bar(row));
         if let Some(bar) = chosen.filter(|bar| bar.track == number) {
             let last = layout.scale.column_at(self.end_of(bar).saturating_sub(1).max(bar.start_ms));
-            for (_, style) in &mut cells[layout.scale.column_at(bar.start_ms)..=last] {
-                *style = style.patch(self.theme.selected_style());
+            for (letter, style) in &mut cells[layout.scale.column_at(bar.start_ms)..=last] {
+                // a full block in reverse is as the background
+                if *letter == fill_character(BarKind::ModelCall) {
+                    (*letter, *style) = (CHOSEN, self.theme.text().patch(self.theme.bold_style()));
+                } else {
+                    *style = style.patch(self.theme.selected_style());
+                }
             }
         }
         let mut spans = vec![Span::styled(label, style), Span::raw(" ")];
@@ -237,10 +244,14 @@ impl TimelineChart<'_> {
         }
     }
 
-    /// `█ model  ▄ tool  ? waits for you  · waits  ✗ failed  ┊ cut off`
+    /// `█ model  ▄ tool  ? waits for you  · waits  ✗ failed  ┊ cut off  ▓ chosen`
     fn legend_line(&self) -> Line<'static> {
         let kinds = KINDS.map(|kind| format!("{} {}", fill_character(kind), kind_name(kind)));
         let mut text = kinds.join("  ") + "  ✗ failed  ┊ cut off";
+        let chosen = self.chosen_row.and_then(|row| self.timeline.bar(row));
+        if chosen.is_some_and(|bar| bar.kind == BarKind::ModelCall) {
+            text = format!("{text}  {CHOSEN} chosen");
+        }
         if self.timeline.clock().breaks().next().is_some() {
             text += "  ≈ a long wait, left out";
         }

@@ -114,7 +114,7 @@ pub(super) const FORK: SlashCommand = SlashCommand {
     aliases: &[],
     usage: "[RUN] [STEP] [NAME=VALUE …] [--restore-files]",
     description: "start a new run from a step, with changed data",
-    long_help: "Without a step: lists the steps. Values are JSON or a plain word; names are those of \
+    long_help: "Without a step: lists the steps. Values are JSON or a plain word (several words: \"in quotes\"); names are those of \
          common_data, and +NAME adds a new one that looks like another. The original run and the files do not change; \
          --restore-files brings back the files of the step, lists them and asks first. /resume starts the new run.\n\
            Example: /fork 3 limit=5 plan={\"parts\": 2}",

@@ -70,7 +70,12 @@ pub fn walk_questions(model: &mut UiModel, forward: bool) {
         model.dialogs.rotate_left(next.map_or(0, |(at, _)| at));
         show_current_question(model);
     } else if model.dialogs.is_empty() {
-        model.hint = Some("nothing waits for you".to_owned());
+        let left = model.last_left_run.as_ref().and_then(|run| model.find_run(run));
+        let left = left.filter(|view| view.question_left_open);
+        model.hint = Some(left.map_or_else(
+            || "nothing waits for you".to_owned(),
+            |view| format!("a question was put off: /resume {} asks it again", view.id),
+        ));
     }
 }
 

@@ -70,6 +70,15 @@ fn focused_key_help(model: &UiModel) -> Option<KeyHelp> {
         // all that works there, also what wants an empty line
         ScreenLayer::Conversation => {
             let mut rows = keymap.active_rows(KeyFocusState { empty: true, ..now });
+            let written = [
+                ("@", "files, roles, runs: a list"),
+                ("Tab", "complete what is typed"),
+                ("Up, Down", "earlier lines, and back"),
+            ];
+            // what is typed every day stands first, behind how it is sent
+            let sent =
+                rows.iter().take_while(|(_, about)| ["send", "new line"].contains(&about.as_str())).count();
+            rows.splice(sent..sent, written.map(|(keys, about)| (keys.to_owned(), about.to_owned())));
             rows.push(interrupt_row());
             Some(KeyHelp::new("Keys of the input line".to_owned(), rows))
         }

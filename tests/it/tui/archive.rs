@@ -245,6 +245,36 @@ fn steps_count_what_happened_in_them() {
 }
 
 #[test]
+fn a_step_whose_question_was_put_off_is_paused_and_not_failed() {
+    let waits = || RunError { state: Some("gate".into()), ..RunError::new("paused", "It waits for you", "") };
+    let check = |status: RunStatus, there: &str, not_there: &str| {
+        let events = [
+            (1, 0, state_entered("gate")),
+            (1, 500, run_finished(status, None, Some(waits()))),
+            (1, 900, transition("gate", "stop")),
+            (2, 900, state_entered("stop")),
+            (2, 950, run_finished(RunStatus::Completed, None, None)),
+        ];
+        let mut walk = StepListBuilder::default();
+        for (at_step, at, event) in events {
+            walk.apply_event(Timestamp(at), &StepEvent { at_step, event });
+        }
+        let mut desk = opened_browser(many_rows(0, 2), false);
+        desk.key(KeyCode::Down).key(KeyCode::Enter);
+        let (number, _) = take_history_requests(&mut desk).pop().unwrap();
+        let details = RunDetails { steps: walk.into_steps(), ..run_details() };
+        send_history_reply(&mut desk, number, HistoryResponse::Opened(Ok(Some(Box::new(details)))));
+        let screen = desk.draw_screen(80, 24);
+        for mark in [format!("{there} gate #1"), format!("{there} It waits for you")] {
+            assert!(screen.contains(&mark), "{mark}: {screen}");
+        }
+        assert!(!screen.contains(&format!("{not_there} gate")), "{screen}");
+    };
+    check(RunStatus::Paused, "‖", "✗");
+    check(RunStatus::Failed, "✗", "‖");
+}
+
+#[test]
 fn the_last_state_of_what_runs_inside_ends_with_it() {
     let branch_ended = RunEvent::BranchFinished {
         state: "each".into(),
@@ -590,7 +620,7 @@ fn files_are_listed_before_they_go_back() {
 fn a_fork_takes_other_data_and_a_file_gets_the_run() {
     let mut desk = in_run();
     desk.key(KeyCode::Char('f')).line("limit");
-    assert!(desk.draw_screen(80, 24).contains("write it as NAME=VALUE"));
+    assert!(desk.draw_screen(80, 24).contains("`limit` has no `=`: write it as NAME=VALUE"));
     desk.line("=5 tone=\"dry wit\"");
     let set = vec![(vec!["limit".to_owned()], json!(5)), (vec!["tone".to_owned()], json!("dry wit"))];
     assert_eq!(

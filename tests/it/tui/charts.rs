@@ -1,5 +1,6 @@
 //! What panes and the history draw: the chart of a run, its costs, the last runs of a workflow, two runs side by side.
 
+use ratatui::style::Modifier;
 use synthdev::domain::message::ToolCall;
 use synthdev::engine::steering::Breakpoint;
 use synthdev::tui::history_browser::run_list::RunRow;
@@ -400,7 +401,13 @@ fn a_run_of_the_history_has_the_same_chart() {
         "{screen}"
     );
     desk.key(KeyCode::Left);
-    assert!(desk.draw_screen(80, 24).contains("─ coder asks m-base"));
+    let screen = desk.draw_screen(80, 24);
+    assert!(screen.contains("─ coder asks m-base") && screen.contains('▓'), "{screen}");
+    let cells = desk.draw_cells(80, 24);
+    // a full block in reverse is as the background
+    let is_hidden =
+        |cell: &ratatui::buffer::Cell| cell.symbol() == "█" && cell.modifier.contains(Modifier::REVERSED);
+    assert!(!cells.content().iter().any(is_hidden), "{screen}");
     desk.check_shots_at("history_chart_chosen", &FRAME_SIZES);
     desk.key(KeyCode::Enter);
     let asked = take_history_requests(&mut desk);

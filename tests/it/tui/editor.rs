@@ -651,6 +651,7 @@ fn simulated() -> EditorSimulatedRun {
         path: path.iter().map(|&state| state.to_owned()).collect(),
         visits: vec![("start".into(), 1), ("work".into(), 2), ("review".into(), 2), ("stop".into(), 1)],
         calls: 4,
+        is_skipped: false,
         problems: Vec::new(),
         notes: vec!["output: done\u{1b}[2J".into()],
     }

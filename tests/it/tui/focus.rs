@@ -139,7 +139,21 @@ fn f1_shows_the_keys_of_what_is_focused() {
         assert!(!desk.draw_screen(120, 50).contains("Keys of"));
     };
     let mut desk = TuiHarness::new();
-    check(&mut desk, &["Keys of the input line", "Enter", "send", "Alt+Enter"], &["mark rows"]);
+    check(
+        &mut desk,
+        &[
+            "Keys of the input line",
+            "Enter",
+            "send",
+            "Alt+Enter",
+            "@ ",
+            "files, roles, runs: a list",
+            "complete what is typed",
+            "Up, Down",
+            "earlier lines",
+        ],
+        &["mark rows"],
+    );
     check(
         desk.show_working_run().focus_pane(PaneKind::Data),
         &["Keys of the data pane", "mark rows"],

@@ -398,6 +398,21 @@ fn a_step_that_is_handed_to_a_person_is_a_form_of_typed_values() {
 }
 
 #[test]
+fn where_nothing_waits_the_way_back_to_a_question_that_was_put_off_is_told() {
+    let mut desk = TuiHarness::new();
+    desk.press_alt('a');
+    assert_eq!(desk.model.hint.as_deref(), Some("nothing waits for you"));
+    desk.workflow().run_event("r1", user_question(20, pause(PauseKind::Approval))).advance_clock(700);
+    desk.key(KeyCode::Char('l')).run_event("r1", run_finished(RunStatus::Paused, None, None));
+    desk.press_alt('a');
+    assert_eq!(desk.model.hint.as_deref(), Some("a question was put off: /resume r1 asks it again"));
+    // a run that was only paused asks nothing
+    let mut desk = TuiHarness::new();
+    desk.workflow().run_event("r1", run_finished(RunStatus::Paused, None, None)).press_alt('a');
+    assert_eq!(desk.model.hint.as_deref(), Some("nothing waits for you"));
+}
+
+#[test]
 fn a_bad_answer_is_no_part_of_the_next_one() {
     let mut question = pause(PauseKind::Outputs);
     if let UserQuestion::Pause { required_outputs, .. } = &mut question {

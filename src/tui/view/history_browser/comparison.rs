@@ -6,7 +6,7 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use super::super::draw_helpers::{put_line, select_row};
-use super::list::format_span;
+use super::list::{format_span, status_mark, status_style};
 use crate::history_browser::run_comparison::{ComparedStep, ComparisonRow, RunComparisonView};
 use crate::history_browser::step_list::StepLine;
 use crate::text::{display_width, fit_to_columns, format_count, format_dollars, one_line};
@@ -86,8 +86,7 @@ fn step_line(step: &ComparedStep, is_first: bool, columns: usize, theme: ColorTh
     let side_style = if step.is_in_both() { theme.text() } else { theme.accent_style() };
     let side_style = |line: &Option<StepLine>| -> Style {
         match line {
-            Some(line) if line.error_text.is_some() => theme.bad_style(),
-            Some(_) => side_style,
+            Some(line) => line.outcome().map_or(side_style, |(status, _)| status_style(status, theme)),
             None => theme.warning_style(),
         }
     };
@@ -107,7 +106,7 @@ fn step_text(line: &StepLine, columns: usize) -> String {
         _ if line.tokens == 0 => format!(" {took:>7}  {:>8}", ""),
         _ => format!(" {took:>7}  {cost:>8}"),
     };
-    let mark = if line.error_text.is_some() { "✗ " } else { "" };
+    let mark = line.outcome().map(|(status, _)| format!("{} ", status_mark(status))).unwrap_or_default();
     let head = format!("{:>3} {mark}{} #{}", line.step, one_line(&line.state), line.visit);
     fill_columns(&head, columns.saturating_sub(display_width(&tail))) + &tail
 }

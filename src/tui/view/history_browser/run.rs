@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use super::super::draw_helpers::{put_line, select_row};
-use super::list::format_span;
+use super::list::{format_span, status_mark, status_style};
 use crate::history_browser::step_list::StepLine;
 use crate::history_browser::{BrowsedRun, RunDetails};
 use crate::model::UiModel;
@@ -100,10 +100,13 @@ fn draw_head(model: &UiModel, run: &BrowsedRun, look: &RunDetails, area: Rect, f
     put_line(frame, area.x, area.y + head - 1, &line, area.width);
 }
 
-/// The error of the chosen step, else the status of the run.
+/// What went wrong in the chosen step or paused it, else the status of the run.
 pub(super) fn selected_step_note(run: &BrowsedRun) -> String {
-    let bad = run.steps().get(run.cursor).and_then(|step| step.error_text.as_ref());
-    bad.map_or_else(|| run.row.status_text.clone(), |bad| format!("✗ {}", one_line(bad)))
+    let outcome = run.steps().get(run.cursor).and_then(StepLine::outcome);
+    outcome.map_or_else(
+        || run.row.status_text.clone(),
+        |(status, text)| format!("{} {}", status_mark(status), one_line(text)),
+    )
 }
 
 fn step_count_text(steps: usize) -> String {
@@ -142,8 +145,9 @@ fn step_line(
         .map(|(_, text, wide)| format!("  {}{text}", " ".repeat(wide.saturating_sub(display_width(&text)))))
         .collect();
     let room = columns.saturating_sub(display_width(&head) + display_width(&time) + display_width(&tail));
-    let (mark, style) =
-        if step.error_text.is_some() { ("✗ ", theme.bad_style()) } else { ("", theme.accent_style()) };
+    let status = step.outcome().map(|(status, _)| status);
+    let mark = status.map(|status| format!("{} ", status_mark(status))).unwrap_or_default();
+    let style = status.map_or_else(|| theme.accent_style(), |status| status_style(status, theme));
     let title = fit_to_columns(&format!("{mark}{title}"), room).into_owned();
     let gap = " ".repeat(room - display_width(&title));
     Line::from(vec![
