@@ -115,7 +115,7 @@ pub fn mcp_server_reports(
 pub fn mcp_report_text(reports: &[McpServerReport]) -> String {
     if reports.is_empty() {
         return "no MCP server is configured: `synthdev mcp add NAME PROGRAM` adds one to your settings, or write a \
-                .mcp.json; a session has it from its next start on"
+                .mcp.json; conversations and runs that begin in the next session have its tools"
             .to_owned();
     }
     let line = |report: &McpServerReport| {
