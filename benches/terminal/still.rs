@@ -17,10 +17,9 @@ const BOUND: Duration = Duration::from_secs(5);
 /// This program as one that holds a terminal and is killed.
 pub const HOLD: &str = "hold-a-terminal";
 
-/// Megabytes that each may take: at the prompt, and with four panes and a question open. The second has no bar of its own:
-/// nine tenths of it are the program's file, as far as it was run, and the limit only shows when that jumps.
+/// Megabytes that each may take: at the prompt, and with four panes and a question open.
 const PROMPT_MB: f64 = 12.0;
-const PAUSED_MB: f64 = 24.0;
+const PAUSED_MB: f64 = 20.0;
 
 /// Both wait at the same time.
 pub fn still(home: &Home, extent: Extent, figures: &mut Figures) {
