@@ -420,6 +420,8 @@ impl RunDriver {
     /// Publishes how the run ended; `false` after a bug.
     fn finish_run(mut self, exit: &DriverExit) -> bool {
         let trouble = self.store_error.take();
+        // a user who reads that the run has ended may start the next one at once
+        drop(std::mem::take(&mut self.files));
         self.context.decisions.merge(self.machine.decision_memory());
         if self.claim_lost {
             self.context.task_broker.forget_run(&self.run);

@@ -2,11 +2,14 @@
 
 use std::future::Future;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Waker};
 
 use super::sub_agents::watched_world;
 use super::*;
+use synthdev::domain::project_lock::LockHolder;
 use synthdev::engine::event::PublishedEvent;
+use synthdev::ports::lock::{LockError, ProjectLock, ProjectLockGuard};
 use synthdev::runtime::cancel::CancelOutcome;
 use synthdev::runtime::resume::ResumeRequest;
 
@@ -42,4 +45,42 @@ async fn a_run_that_is_being_taken_up_is_told_to_end_once_it_is_driven() {
     // what has ended, has
     let again = handle.cancel(&run).await.unwrap_err();
     assert_eq!(again.message, format!("run {run} is cancelled already"));
+}
+
+/// A lock that takes its time to be released, and says when it is.
+struct SlowLock(Arc<AtomicBool>);
+
+impl ProjectLock for SlowLock {
+    fn try_lock(&self, _: &LockHolder) -> Result<ProjectLockGuard, LockError> {
+        Ok(ProjectLockGuard::new(SlowGuard(Arc::clone(&self.0))))
+    }
+}
+
+struct SlowGuard(Arc<AtomicBool>);
+
+impl Drop for SlowGuard {
+    fn drop(&mut self) {
+        std::thread::sleep(Duration::from_millis(100));
+        self.0.store(true, Ordering::SeqCst);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_run_whose_end_is_read_keeps_no_other_from_the_files() {
+    for command in ["true", "exit 1"] {
+        let world = World::new();
+        let released = Arc::new(AtomicBool::new(false));
+        let handle = RuntimeHandle::new(
+            RuntimePorts { lock: Some(Arc::new(SlowLock(Arc::clone(&released)))), ..world.ports.clone() },
+            RuntimeOptions::default(),
+        );
+        let mut events = handle.subscribe(false);
+        let flow = workflow(ParameterType::Object, shell(command), Vec::new(), Vec::new());
+        let mut spec = spec(&flow, true);
+        spec.approvals = spec.approvals.approving_all();
+        handle.start(spec).unwrap();
+        let ended = |published: &PublishedEvent| matches!(&published.event, RunEvent::Finished { .. });
+        while !events.recv().await.is_some_and(|published| ended(&published)) {}
+        assert!(released.load(Ordering::SeqCst), "{command}");
+    }
 }
