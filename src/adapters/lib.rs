@@ -13,6 +13,7 @@ pub mod image_store;
 pub mod input_history;
 pub mod javascript;
 mod link_walk;
+pub mod liveness_handle;
 pub mod mcp_client;
 mod open_beneath;
 pub mod project_index;

@@ -35,6 +35,7 @@ use futures_util::stream::{self, BoxStream, StreamExt};
 use rusqlite::Connection;
 
 use crate::control_socket;
+use crate::liveness_handle::LivenessLockHandle;
 use synthdev_domain::ids::{CallId, RunId, Timestamp};
 use synthdev_domain::journal::{
     HistoryStorageUsage, JournalRow, ReclaimedSpace, RunHeader, RunOutline, RunProgress, RunQuery,
@@ -59,6 +60,8 @@ const SHRINKS_FROM: u64 = 10;
 #[derive(Debug)]
 pub struct SqliteStore {
     path: PathBuf,
+    /// For the watchers of this process's commands.
+    liveness: LivenessLockHandle,
     writer: Mutex<Option<StoreWriter>>,
     reader: Mutex<Option<Connection>>,
     /// The directory entry of the write-ahead log has been made durable once.
@@ -77,12 +80,20 @@ impl SqliteStore {
     pub fn new(path: PathBuf) -> Self {
         Self {
             path,
+            liveness: LivenessLockHandle::default(),
             writer: Mutex::new(None),
             reader: Mutex::new(None),
             wal_entry_synced: AtomicBool::new(false),
             damage: OnceLock::new(),
             index_broken: AtomicBool::new(false),
         }
+    }
+
+    /// Shows others by the lock of `liveness` that its owner lives.
+    #[must_use]
+    pub fn with_liveness(mut self, liveness: LivenessLockHandle) -> Self {
+        self.liveness = liveness;
+        self
     }
 
     fn with_writer<T>(
@@ -97,7 +108,8 @@ impl SqliteStore {
         let writer = match slot.as_mut() {
             Some(writer) => writer,
             None => {
-                slot.insert(StoreWriter::new(open::open_store(&self.path).map_err(|refused| refused.error)?))
+                let connection = open::open_store(&self.path).map_err(|refused| refused.error)?;
+                slot.insert(StoreWriter::new(connection, self.liveness.clone()))
             }
         };
         work(writer).map_err(|error| self.store_error(action, &error))
@@ -239,6 +251,12 @@ impl RunStore for SqliteStore {
     fn driver_pid(&self, run: &RunId) -> Option<u32> {
         let owner = self.with_reader("read", |reader| run_ownership::living_owner(reader, run));
         owner.ok().flatten().flatten().map(|owner| owner.pid)
+    }
+
+    fn is_driver_ending(&self, run: &RunId) -> bool {
+        let owner = self.with_reader("read", |reader| run_ownership::living_owner(reader, run));
+        let owner = owner.ok().flatten().flatten();
+        owner.is_some_and(|owner| !process_liveness::is_process_visible(owner.pid, &owner.process))
     }
 
     fn release(&self, run: &RunId) {

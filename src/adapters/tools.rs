@@ -104,6 +104,7 @@ impl ProjectTools {
             strip_env: settings.strip_env,
             sandbox: settings.sandbox,
             prestarted_sandboxes: process::PrestartedSandboxes::default(),
+            liveness: settings.liveness,
             script_slots: Semaphore::new(execute_script::SCRIPTS_AT_ONCE),
             home: settings.home.map(|home| home.canonicalize().unwrap_or(home)),
             typed_by_user: settings.typed_by_user,

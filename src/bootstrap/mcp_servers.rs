@@ -21,6 +21,7 @@ pub(crate) fn server_pool(tools: &ToolSettings, data: &Path, catalog: &ConfigCat
         strip_env: tools.strip_env.clone(),
         sandbox: Arc::clone(&tools.sandbox),
         tool_lists: McpToolLists::new(data),
+        liveness: tools.liveness.clone(),
     })
 }
 

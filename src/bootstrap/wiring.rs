@@ -16,6 +16,7 @@ use synthdev_adapters::git::{GitSnapshots, OutsideFiles};
 pub use synthdev_adapters::hidden_recording::HiddenRecording;
 use synthdev_adapters::image_store::ImageStore;
 use synthdev_adapters::javascript::ScriptWorkerPool;
+use synthdev_adapters::liveness_handle::LivenessLockHandle;
 use synthdev_adapters::project_index::ProjectIndex;
 use synthdev_adapters::project_lock::FileLock;
 pub use synthdev_adapters::providers::run_models::RunModels;
@@ -50,18 +51,7 @@ pub struct WiredRuntime {
     pub mcp_servers: Arc<dyn McpPort>,
     /// Records the calls between runs and providers.
     pub recording: Option<ActiveRecording>,
-}
-
-/// The tools of agents, and the MCP servers behind some of them.
-fn project_tools(
-    project: &Path,
-    data: &Path,
-    catalog: &ConfigCatalog,
-    recording: Option<HiddenRecording>,
-) -> (Arc<ProjectTools>, Arc<dyn McpPort>) {
-    let settings = ToolSettings { recording, ..tool_settings(project, data, catalog) };
-    let servers: Arc<dyn McpPort> = Arc::new(mcp_servers::server_pool(&settings, data, catalog));
-    (Arc::new(ProjectTools::new(settings).with_servers(Arc::clone(&servers))), servers)
+    liveness: LivenessLockHandle,
 }
 
 /// Asks these servers for their tools and stores the answers; what went wrong, a line each.
@@ -84,20 +74,6 @@ pub fn users_tools(project: &Path, data: &Path, catalog: &ConfigCatalog) -> Proj
 pub struct WorktreeLocation<'a> {
     pub project: &'a Path,
     pub worktree: &'a Path,
-}
-
-/// In a worktree, with the index of the project, on these servers.
-fn worktree_tools(
-    place: WorktreeLocation<'_>,
-    data: &Path,
-    catalog: &ConfigCatalog,
-    servers: &Arc<dyn McpPort>,
-    recording: Option<HiddenRecording>,
-) -> Arc<ProjectTools> {
-    let settings = tool_settings(place.worktree, data, catalog);
-    let indexed_project = Some(place.project.to_owned());
-    let tools = ProjectTools::new(ToolSettings { indexed_project, recording, ..settings });
-    Arc::new(tools.with_servers(Arc::clone(servers)))
 }
 
 /// What tools of one directory are made with.
@@ -222,11 +198,9 @@ pub fn rewire_runtime(
     data: &Path,
     catalog: &ConfigCatalog,
 ) -> WiredRuntime {
-    let RuntimeParts { ports, options, providers, mcp_servers } =
-        runtime_parts(project, data, catalog, RunModels::default());
-    let ports = RuntimePorts { store: Arc::clone(&old.ports.store), ..ports };
-    let handle = old.handle.with_replaced_ports(ports.clone(), options);
-    WiredRuntime { handle, ports, providers, mcp_servers, recording: None }
+    let mut parts = runtime_parts(project, data, catalog, RunModels::default(), old.liveness.clone());
+    parts.ports.store = Arc::clone(&old.ports.store);
+    parts.into_wired(|ports, options| old.handle.with_replaced_ports(ports, options))
 }
 
 impl WiredRuntime {
@@ -266,13 +240,9 @@ pub fn wire_worktree(
     models: RunModels,
 ) -> WiredRuntime {
     let recording = models.recording.clone();
-    let RuntimeParts { ports, options, providers, mcp_servers } =
-        runtime_parts(place.worktree, data, catalog, models);
-    let options = RuntimeOptions { project: place.project.display().to_string(), ..options };
-    let tools = worktree_tools(place, data, catalog, &mcp_servers, recording);
-    let ports = RuntimePorts { lock: None, tools, ..ports };
-    let handle = RuntimeHandle::new(ports.clone(), options);
-    WiredRuntime { handle, ports, providers, mcp_servers, recording: None }
+    let mut parts = runtime_parts(place.worktree, data, catalog, models, LivenessLockHandle::default());
+    parts.move_to_worktree(place, data, catalog, recording);
+    parts.into_wired(RuntimeHandle::new)
 }
 
 /// As `wire_worktree`, watched together with the runs of `old`.
@@ -282,16 +252,15 @@ pub fn wire_beside(
     data: &Path,
     catalog: &ConfigCatalog,
 ) -> WiredRuntime {
-    let RuntimeParts { ports, options, mcp_servers, .. } =
-        runtime_parts(place.worktree, data, catalog, RunModels::default());
-    let providers = Arc::clone(&old.providers);
-    let options = RuntimeOptions { project: place.project.display().to_string(), ..options };
-    let tools = worktree_tools(place, data, catalog, &mcp_servers, None);
+    let models = RunModels::default();
+    let mut parts = runtime_parts(place.worktree, data, catalog, models, old.liveness.clone());
+    parts.move_to_worktree(place, data, catalog, None);
+    parts.providers = Arc::clone(&old.providers);
+    parts.ports.models = parts.providers.clone();
     // one store for all runs of this process: its name identifies the driver to other processes
-    let store = Arc::clone(&old.ports.store);
-    let ports = RuntimePorts { lock: None, models: providers.clone(), tools, store, ..ports };
-    let handle = old.handle.with_replaced_ports(ports.clone(), options);
-    WiredRuntime { handle, ports, providers, mcp_servers, recording: old.recording.clone() }
+    parts.ports.store = Arc::clone(&old.ports.store);
+    let wired = parts.into_wired(|ports, options| old.handle.with_replaced_ports(ports, options));
+    WiredRuntime { recording: old.recording.clone(), ..wired }
 }
 
 /// The worktrees of a project.
@@ -312,10 +281,8 @@ fn project_snapshots(project: &Path, data: &Path, catalog: &ConfigCatalog) -> Gi
 
 /// For the runs of a project.
 pub fn wire_runtime(project: &Path, data: &Path, catalog: &ConfigCatalog, models: RunModels) -> WiredRuntime {
-    let RuntimeParts { ports, options, providers, mcp_servers } =
-        runtime_parts(project, data, catalog, models);
-    let handle = RuntimeHandle::new(ports.clone(), options);
-    WiredRuntime { handle, ports, providers, mcp_servers, recording: None }
+    runtime_parts(project, data, catalog, models, LivenessLockHandle::default())
+        .into_wired(RuntimeHandle::new)
 }
 
 /// The file of all runs.
@@ -342,9 +309,40 @@ struct RuntimeParts {
     options: RuntimeOptions,
     providers: Arc<ModelProviders>,
     mcp_servers: Arc<dyn McpPort>,
+    liveness: LivenessLockHandle,
 }
 
-fn runtime_parts(project: &Path, data: &Path, catalog: &ConfigCatalog, models: RunModels) -> RuntimeParts {
+impl RuntimeParts {
+    fn move_to_worktree(
+        &mut self,
+        place: WorktreeLocation<'_>,
+        data: &Path,
+        catalog: &ConfigCatalog,
+        recording: Option<HiddenRecording>,
+    ) {
+        let liveness = self.liveness.clone();
+        let indexed_project = Some(place.project.to_owned());
+        let settings = tool_settings(place.worktree, data, catalog);
+        let tools = ProjectTools::new(ToolSettings { indexed_project, recording, liveness, ..settings });
+        self.ports.tools = Arc::new(tools.with_servers(Arc::clone(&self.mcp_servers)));
+        self.ports.lock = None;
+        self.options.project = place.project.display().to_string();
+    }
+
+    fn into_wired(self, make: impl FnOnce(RuntimePorts, RuntimeOptions) -> RuntimeHandle) -> WiredRuntime {
+        let Self { ports, options, providers, mcp_servers, liveness } = self;
+        let handle = make(ports.clone(), options);
+        WiredRuntime { handle, ports, providers, mcp_servers, recording: None, liveness }
+    }
+}
+
+fn runtime_parts(
+    project: &Path,
+    data: &Path,
+    catalog: &ConfigCatalog,
+    models: RunModels,
+    liveness: LivenessLockHandle,
+) -> RuntimeParts {
     let RunModels { script, recording } = models;
     let settings = catalog.settings();
     let timeouts = ModelTimeouts {
@@ -360,13 +358,15 @@ fn runtime_parts(project: &Path, data: &Path, catalog: &ConfigCatalog, models: R
         providers = providers.with_scripted(script);
     }
     let providers = Arc::new(providers);
-    let (tools, mcp_servers) = project_tools(project, data, catalog, recording.clone());
+    let tools = tool_settings(project, data, catalog);
+    let tools = ToolSettings { recording: recording.clone(), liveness: liveness.clone(), ..tools };
+    let mcp_servers: Arc<dyn McpPort> = Arc::new(mcp_servers::server_pool(&tools, data, catalog));
     let ports = RuntimePorts {
         models: providers.clone(),
-        tools,
+        tools: Arc::new(ProjectTools::new(tools).with_servers(Arc::clone(&mcp_servers))),
         scripts: Arc::new(ScriptWorkerPool::default()),
         snapshots: Arc::new(project_snapshots(project, data, catalog).without_recording(recording)),
-        store: Arc::new(SqliteStore::new(history_path(data))),
+        store: Arc::new(SqliteStore::new(history_path(data)).with_liveness(liveness.clone())),
         lock: Some(Arc::new(FileLock::open(project.to_owned(), data))),
         clock: Arc::new(SystemClock),
         ids: Arc::new(SystemIds),
@@ -384,7 +384,7 @@ fn runtime_parts(project: &Path, data: &Path, catalog: &ConfigCatalog, models: R
         snapshot_limits: settings.snapshot_limits(),
         ..RuntimeOptions::default()
     };
-    RuntimeParts { ports, options, providers, mcp_servers }
+    RuntimeParts { ports, options, providers, mcp_servers, liveness }
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::tool_lists::McpToolLists;
+use crate::liveness_handle::LivenessLockHandle;
 use crate::sandbox::CommandSandbox;
 use synthdev_domain::mcp_server::McpServerConfig;
 
@@ -20,4 +21,6 @@ pub struct McpClientSettings {
     /// The sandbox for servers that the project configures.
     pub sandbox: Arc<CommandSandbox>,
     pub tool_lists: McpToolLists,
+    /// Held while the servers of a killed process are ended.
+    pub liveness: LivenessLockHandle,
 }

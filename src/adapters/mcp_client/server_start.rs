@@ -112,9 +112,10 @@ fn start_process(
         }
         let no_ports = BTreeSet::new();
         let reach = settings.sandbox.settings().reach_for(None, &no_ports);
-        StartPlan::for_server(&command, Some((&ready, reach))).and_then(|plan| plan.start_process())
+        StartPlan::for_server(&command, Some((&ready, reach)))
+            .and_then(|plan| plan.start_process(&settings.liveness))
     } else {
-        StartPlan::for_server(&command, None).and_then(|plan| plan.start_process())
+        StartPlan::for_server(&command, None).and_then(|plan| plan.start_process(&settings.liveness))
     };
     started
         .map(|process| PreparedServer::Process(Box::new(process)))

@@ -20,7 +20,7 @@ const TRIES: usize = 5;
 pub(super) struct LivenessLock {
     pub(super) name: String,
     path: PathBuf,
-    _locked_file: File,
+    pub(super) locked_file: File,
 }
 
 /// Where the owner of that name listens to others.
@@ -46,7 +46,7 @@ impl LivenessLock {
             let locked = File::options().read(true).write(true).open(&path).ok()?;
             let held = locked.try_lock().is_ok();
             // a cleanup may have removed it in between: a lock on an unlinked file is invisible to others
-            (held && path.exists()).then_some(Self { name, path, _locked_file: locked })
+            (held && path.exists()).then_some(Self { name, path, locked_file: locked })
         })
     }
 }

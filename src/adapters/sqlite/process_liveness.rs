@@ -61,8 +61,19 @@ impl ProcessLivenessCache {
             }
         }
         let now = self.identities.entry(pid).or_insert_with(|| process_identity(pid));
-        !now.is_empty() && (process.is_empty() || now == process)
+        is_same_process(now, process)
     }
+}
+
+/// Whether the process itself is there: its lock may outlive it.
+pub(super) fn is_process_visible(pid: u32, process: &str) -> bool {
+    let process = process.split_once(LOCK).map_or(process, |(process, _)| process);
+    is_same_process(&process_identity(pid), process)
+}
+
+/// `found`: the identity of the process that has the id now, empty if there is none.
+fn is_same_process(found: &str, recorded: &str) -> bool {
+    !found.is_empty() && (recorded.is_empty() || found == recorded)
 }
 
 /// Field 22 of `/proc/PID/stat`, in ticks since boot, behind the boot's id. Zombies count as dead.

@@ -9,6 +9,7 @@ use super::index_queue::SearchIndexQueue;
 use super::liveness_lock::{self, LivenessLock};
 use super::write_refusal::{self, StoreRefusal, StoreWriteResult};
 use super::{blob, preview, process_liveness};
+use crate::liveness_handle::LivenessLockHandle;
 use synthdev_domain::ids::{CallId, RunId};
 use synthdev_domain::journal::{JournalRow, RunHeader, RunProgress};
 
@@ -27,6 +28,8 @@ pub(super) struct StoreWriter {
     pub(super) own_identity: OwnProcessIdentity,
     /// Until a run was driven there is none.
     pub(super) liveness_lock: Option<LivenessLock>,
+    /// Shares it.
+    liveness: LivenessLockHandle,
 }
 
 /// This process, as the store knows it.
@@ -61,7 +64,7 @@ pub(super) enum AppendExtra<'a> {
 }
 
 impl StoreWriter {
-    pub(super) fn new(connection: Connection) -> Self {
+    pub(super) fn new(connection: Connection, liveness: LivenessLockHandle) -> Self {
         let pid = std::process::id();
         let me = OwnProcessIdentity { pid, identity: process_liveness::process_identity(pid) };
         Self {
@@ -70,6 +73,7 @@ impl StoreWriter {
             queue: SearchIndexQueue::default(),
             own_identity: me,
             liveness_lock: None,
+            liveness,
         }
     }
 
@@ -79,6 +83,7 @@ impl StoreWriter {
             self.liveness_lock =
                 self.connection.path().and_then(|path| LivenessLock::acquire_lock(Path::new(path)));
             if let Some(presence) = &self.liveness_lock {
+                self.liveness.share_lock(&presence.locked_file);
                 self.own_identity.identity =
                     process_liveness::identity_with_lock(&self.own_identity.identity, presence);
             }

@@ -128,7 +128,7 @@ pub(super) async fn run_command(
     };
     let may_wait = !job.terminal && job.own_sandbox.is_none();
     let prestarted = if may_wait { project.prestarted_sandboxes.take_matching(&plan).await } else { None };
-    let started = prestarted.map_or_else(|| plan.start_process(), Ok)?;
+    let started = prestarted.map_or_else(|| plan.start_process(&project.liveness), Ok)?;
     let (mut commands, mut running) = RunningProcess::new(started, sandbox.is_some(), project.cap);
     running.output.buffer = HeadTailBuffer::new(job.output_cap);
     if job.output_owner.is_some() {
@@ -168,7 +168,7 @@ pub(super) async fn run_command(
         denials.lines.extend(running.group.close_ports().filter(|_| failed));
         denials.lines.extend(protected.finish_command());
         if matches!(job.confinement, CommandConfinement::Policy(_)) && may_wait {
-            project.prestarted_sandboxes.prepare_next(&plan);
+            project.prestarted_sandboxes.prepare_next(&plan, &project.liveness);
         }
     }
     Ok(EndedProcess { exit, output, errors, leftovers: left_over, denials })

@@ -11,6 +11,7 @@ use tokio::sync::Semaphore;
 
 use crate::ignore_files::walk_unignored;
 use crate::image_store::ImageStore;
+use crate::liveness_handle::LivenessLockHandle;
 use crate::sandbox::CommandSandbox;
 use synthdev_domain::sandbox::NetworkReach;
 
@@ -32,6 +33,7 @@ pub(super) struct ToolContext {
     pub(super) strip_env: Vec<String>,
     pub(super) sandbox: Arc<CommandSandbox>,
     pub(super) prestarted_sandboxes: PrestartedSandboxes,
+    pub(super) liveness: LivenessLockHandle,
     /// One for each script of an agent that may run now.
     pub(super) script_slots: Semaphore,
     /// Of the user, without links.

@@ -8,6 +8,7 @@ use std::time::Duration;
 use super::background_commands::OutputRedaction;
 use crate::hidden_recording::HiddenRecording;
 use crate::image_store::ImageStore;
+use crate::liveness_handle::LivenessLockHandle;
 use crate::sandbox::CommandSandbox;
 use synthdev_domain::own_tool::OwnTool;
 use synthdev_domain::secret_names::SECRET_NAMES;
@@ -43,6 +44,8 @@ pub struct ToolSettings {
     pub output_redaction: OutputRedaction,
     /// Where images are kept that a conversation shows; `None`: it shows none.
     pub image_store: Option<ImageStore>,
+    /// Held while the commands of a killed process are ended.
+    pub liveness: LivenessLockHandle,
     /// Calls come from the user (`/cmd`), who may do anything; else from agents and workflows.
     pub typed_by_user: bool,
 }
@@ -66,6 +69,7 @@ impl ToolSettings {
             command_outputs: None,
             output_redaction: Arc::new(|text| text),
             image_store: None,
+            liveness: LivenessLockHandle::default(),
             typed_by_user: false,
         }
     }

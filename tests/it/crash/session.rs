@@ -156,8 +156,9 @@ impl Session {
         let errors = self.world.root().join("errors");
         let mut command = Command::new("sh");
         self.world.isolate_command(&mut command);
-        // every process below inherits the ninth stream, so that the end of the output is the end of all of them
-        command.args(["-c", r#"exec "$0" "$@" 9>&1"#, env!("CARGO_BIN_EXE_synthdev")]).args(arguments);
+        // every process below inherits the fifth stream, so that the end of the output is the end of all of them; higher
+        // ones are replaced on the way into the sandbox
+        command.args(["-c", r#"exec "$0" "$@" 5>&1"#, env!("CARGO_BIN_EXE_synthdev")]).args(arguments);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(fs::File::create(&errors).unwrap());
         let since = Instant::now();
         let mut child = command.spawn().unwrap();

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use synthdev::adapters::liveness_handle::LivenessLockHandle;
 use synthdev::adapters::mcp_client::{McpClientSettings, McpServerPool, McpToolLists};
 use synthdev::adapters::sandbox::CommandSandbox;
 use synthdev::adapters::sandbox::sandbox_places::SandboxPlaces;
@@ -64,6 +65,7 @@ impl ServerFixture {
             strip_env: vec!["*_API_KEY".to_owned(), "CARGO_PKG_NAME".to_owned()],
             sandbox: Arc::new(sandbox),
             tool_lists: McpToolLists::new(self.data.path()),
+            liveness: LivenessLockHandle::default(),
         })
     }
 

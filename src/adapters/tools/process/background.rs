@@ -52,7 +52,8 @@ pub(in crate::tools) fn start_background(
     let confined = begin_confined(project, job)?;
     let sandbox = confined.as_ref().map(|(sandbox, _)| &**sandbox);
     let plan = interactive_plan(project, job, sandbox)?;
-    let (input, running) = RunningProcess::new(plan.start_process()?, sandbox.is_some(), LAST_OUTPUT);
+    let (input, running) =
+        RunningProcess::new(plan.start_process(&project.liveness)?, sandbox.is_some(), LAST_OUTPUT);
     let reach = job.confinement.network();
     let line = match job.command {
         JobCommand::Line(line) => line.to_owned(),

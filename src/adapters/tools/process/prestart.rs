@@ -11,6 +11,8 @@ use std::time::{Duration, SystemTime};
 use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 
+use crate::liveness_handle::LivenessLockHandle;
+
 use super::start::{StartPlan, StartedProcess};
 
 /// A sandbox that no command asks for ends: an idle program holds no processes.
@@ -64,7 +66,7 @@ impl PrestartedSandboxes {
     }
 
     /// Starts the missing ones in the background. If one cannot be started, the next command says why.
-    pub(super) fn prepare_next(&self, plan: &StartPlan) {
+    pub(super) fn prepare_next(&self, plan: &StartPlan, liveness: &LivenessLockHandle) {
         loop {
             let mut state = self.0.lock_state();
             if state.waiting.len() + state.starting.len() >= MOST_SANDBOXES {
@@ -72,16 +74,16 @@ impl PrestartedSandboxes {
             }
             state.starting.push(plan.clone());
             drop(state);
-            self.start_in_background(plan.clone());
+            self.start_in_background(plan.clone(), liveness.clone());
         }
     }
 
-    fn start_in_background(&self, plan: StartPlan) {
+    fn start_in_background(&self, plan: StartPlan, liveness: LivenessLockHandle) {
         let stock = Arc::downgrade(&self.0);
         tokio::task::spawn_blocking(move || {
             // looked at before the start: what changes meanwhile makes the sandbox useless
             let fingerprint = SandboxFingerprint::for_plan(&plan);
-            let started = plan.start_process();
+            let started = plan.start_process(&liveness);
             let Some(stock) = stock.upgrade() else { return };
             stock.finish_start(plan, fingerprint, started.ok());
         });
@@ -187,7 +189,7 @@ mod tests {
 
     async fn waiting(plan: &StartPlan) -> PrestartedSandboxes {
         let prestarted = PrestartedSandboxes::default();
-        prestarted.prepare_next(plan);
+        prestarted.prepare_next(plan, &LivenessLockHandle::default());
         while !prestarted.0.lock_state().starting.is_empty() {
             tokio::task::yield_now().await;
         }
@@ -211,7 +213,7 @@ mod tests {
     #[tokio::test]
     async fn a_command_waits_for_one_that_is_being_started() {
         let prestarted = PrestartedSandboxes::default();
-        prestarted.prepare_next(&StartPlan::for_test(&[]));
+        prestarted.prepare_next(&StartPlan::for_test(&[]), &LivenessLockHandle::default());
         for _ in 0..MOST_SANDBOXES {
             assert!(prestarted.take_matching(&StartPlan::for_test(&[])).await.is_some());
         }

@@ -19,13 +19,21 @@ use uuid::Uuid;
 use super::job::{JobCommand, ProcessJob};
 use super::process_limits::limit_process;
 use super::pseudo_terminal::PseudoTerminal;
+use crate::liveness_handle::LivenessLockHandle;
 use crate::sandbox::{PortForwarder, ReadySandbox, TERMINAL_COMMAND};
 use crate::tools::environment::secret_names;
 use synthdev_domain::sandbox::{NetworkReach, ProcessLimits};
 
 /// The watcher waits on a pipe that only we hold open: when it closes, we are gone, and the group that was named to it
-/// has to go as well. It has a session of its own, so that no signal of the terminal ends it first.
-const WATCHER: &str = "read -r group && { read -r _; kill -s KILL -- \"-$group\"; }";
+/// has to go as well. It has a session of its own, so that no signal of the terminal ends it first. It ends when the
+/// group has ended: a killed process may be in a write. Two seconds are enough for that, and no more is waited for a
+/// system that does not collect its dead.
+const WATCHER: &str = r#"read -r group && {
+    read -r _
+    kill -s KILL -- "-$group"
+    looks=0
+    while [ "$looks" -lt 200 ] && kill -s 0 -- "-$group"; do looks=$((looks + 1)); sleep 0.01; done
+}"#;
 
 /// Not looked for in `PATH`: a command may have put a program of this name there, and this one runs outside of the sandbox.
 const SHELL: &str = "/bin/sh";
@@ -200,13 +208,14 @@ impl StartPlan {
         Ok(())
     }
 
-    /// Starts the command, or the sandbox that waits for one.
+    /// Starts the command, or the sandbox that waits for one. If this process is killed, the lock is held until the
+    /// command is ended as well.
     ///
     /// # Errors
     /// It cannot be started.
-    pub(crate) fn start_process(&self) -> io::Result<StartedProcess> {
+    pub(crate) fn start_process(&self, liveness: &LivenessLockHandle) -> io::Result<StartedProcess> {
         let (watched, lifeline) = io::pipe()?;
-        let watcher = self.start_watcher(watched)?;
+        let watcher = self.start_watcher(watched, liveness)?;
         let (gate, opener) = self.gated_stdin()?;
         let terminal = self.terminal.then(PseudoTerminal::open).transpose()?;
         let last_process = self.last_process.as_ref().map(|(number, directory)| LastProcess {
@@ -257,10 +266,18 @@ impl StartPlan {
         Ok(Box::new(UnixStream::from_std(opener)?))
     }
 
-    fn start_watcher(&self, watched: PipeReader) -> io::Result<Box<dyn ChildWrapper>> {
+    fn start_watcher(
+        &self,
+        watched: PipeReader,
+        liveness: &LivenessLockHandle,
+    ) -> io::Result<Box<dyn ChildWrapper>> {
+        let lock = liveness.another_holder();
         let mut watcher = CommandWrap::with_new(SHELL, |command| {
             command.args(["-c", WATCHER]).current_dir(&self.project).env_clear();
-            command.stdin(Stdio::from(watched)).stdout(Stdio::null()).stderr(Stdio::null());
+            command
+                .stdin(Stdio::from(watched))
+                .stdout(lock.map_or_else(Stdio::null, Stdio::from))
+                .stderr(Stdio::null());
         });
         watcher.wrap(ProcessSession).wrap(KillOnDrop).spawn()
     }
