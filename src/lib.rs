@@ -85,7 +85,7 @@
 //! | time limits of states and workflows, and when they are suspended | `engine/time_limit.rs`, `engine/machine/{timers,timeout_suspension}.rs` |
 //! | HTTP timeouts: model servers, `http` steps | `adapters/providers/timeouts.rs`, `adapters/tools/http_request.rs`; the values: `timeouts.*` in `settings/layers/rules.rs` |
 //! | loading a run, from its stored state or its journal | `runtime/load_for_resume.rs`, `runtime/state_snapshot.rs` |
-//! | run lock: which process owns a run (the claim) | `adapters/sqlite/{run_ownership,process_liveness,liveness_lock}.rs` |
+//! | run lock: which process owns a run (the claim) | `adapters/sqlite/{run_ownership,process_liveness,liveness_lock}.rs`; held until the commands of a killed process have ended: `adapters/liveness_handle.rs`, the watcher in `adapters/tools/process/start.rs` |
 //! | rewind, fork, undo | `runtime/time_travel.rs` (rewind, fork), `runtime/file_restore.rs` (undo, and the files of a rewind), `service/time_travel.rs` (when it is allowed, what the user is told); the machine afterwards: `engine/machine/on_rewound.rs` |
 //! | pausing and ending a run: when it makes sense, how long is waited | `service/run_control.rs` |
 //! | from which project a run can be resumed, rewound or undone, and what to do elsewhere | `service/run_place.rs` |
