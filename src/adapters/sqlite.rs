@@ -29,7 +29,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use futures_util::stream::{self, BoxStream, StreamExt};
 use rusqlite::Connection;
@@ -47,10 +47,14 @@ use synthdev_ports::run_store::{
 
 use run_ownership::RunOwner;
 use write::{AppendExtra, StoreWriter};
-use write_refusal::StoreWriteResult;
+use write_refusal::{StoreRefusal, StoreWriteResult};
 
 /// The index is shrunk when one run in so many of those that are left has gone.
 const SHRINKS_FROM: u64 = 10;
+
+/// The commands of a killed process end within milliseconds. They are waited for longer than their watcher does.
+const ENDING_LOOK: Duration = Duration::from_millis(5);
+const ENDING_LOOKS: u32 = 1_000;
 
 /// A store on one database file. Nothing is opened before the first call, and reading a store that was
 /// never written creates nothing.
@@ -150,6 +154,22 @@ impl SqliteStore {
             .map_err(|refusal| store_errors::refused_error(&self.path, run, refusal))
     }
 
+    /// Waits for the commands of a killed owner: they could still change what the next owner looks at.
+    fn wait_for_commands(&self, run: &RunId) -> Result<(), StoreError> {
+        let mut looks = 0;
+        while let Some(owner) =
+            self.with_reader("read", |reader| run_ownership::ending_owner(reader, run))?.flatten()
+        {
+            if looks == ENDING_LOOKS {
+                let refusal = StoreRefusal::Ending { pid: owner.pid };
+                return Err(store_errors::refused_error(&self.path, run, refusal));
+            }
+            looks += 1;
+            thread::sleep(ENDING_LOOK);
+        }
+        Ok(())
+    }
+
     /// Indexes rows that are neither indexed nor queued. Leaves time to other writers, in this process and others: they
     /// must not wait until a long history is done.
     fn index_missing(&self, words: SearchTextOfRow<'_>) -> Result<(), StoreError> {
@@ -184,6 +204,7 @@ impl RunStore for SqliteStore {
     }
 
     fn claim(&self, run: &RunId) -> Result<RunSummary, StoreError> {
+        self.wait_for_commands(run)?;
         self.write_or_refuse("write to", run, |writer| writer.claim_run(run))
     }
 
@@ -251,12 +272,6 @@ impl RunStore for SqliteStore {
     fn driver_pid(&self, run: &RunId) -> Option<u32> {
         let owner = self.with_reader("read", |reader| run_ownership::living_owner(reader, run));
         owner.ok().flatten().flatten().map(|owner| owner.pid)
-    }
-
-    fn is_driver_ending(&self, run: &RunId) -> bool {
-        let owner = self.with_reader("read", |reader| run_ownership::living_owner(reader, run));
-        let owner = owner.ok().flatten().flatten();
-        owner.is_some_and(|owner| !process_liveness::is_process_visible(owner.pid, &owner.process))
     }
 
     fn release(&self, run: &RunId) {
@@ -370,6 +385,7 @@ impl RunStore for SqliteStore {
         progress: Option<&RunProgress>,
     ) -> Result<TokenRedeemOutcome, StoreError> {
         let run = self.token(hash)?.map_or_else(|| RunId::from(""), |token| token.run);
+        self.wait_for_commands(&run)?;
         let usage = resume_tokens::TokenRedemption { hash, results_hash, answer, now };
         self.write_or_refuse("write to", &run, |writer| writer.redeem_token(&usage, rows, progress))
     }

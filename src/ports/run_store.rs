@@ -167,10 +167,6 @@ pub trait RunStore: Send + Sync {
     /// read.
     fn driver_pid(&self, run: &RunId) -> Option<u32>;
 
-    /// Whether the process that owns the run cannot be seen any more although its lock is held: it was killed and its
-    /// commands are being ended, or it runs in another container.
-    fn is_driver_ending(&self, run: &RunId) -> bool;
-
     /// Gives up ownership: sets the status from `running` to `interrupted`. Best effort: write errors are ignored.
     fn release(&self, run: &RunId);
 

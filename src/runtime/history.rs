@@ -68,11 +68,6 @@ impl RuntimeHandle {
         self.ports().store.driver_pid(run)
     }
 
-    /// Whether the process that drove a run seems to be gone, but its commands do not yet.
-    pub fn is_driver_ending(&self, run: &RunId) -> bool {
-        self.ports().store.is_driver_ending(run)
-    }
-
     /// What lists know of one run; accepts a unique prefix of the id.
     ///
     /// # Errors

@@ -8,9 +8,6 @@ mod error;
 mod local_models;
 mod used_replies;
 
-use std::thread;
-use std::time::Duration;
-
 use crate::conversations::{ConversationError, is_conversation};
 use crate::run_place::{RunOperation, RunPlace};
 use synthdev_domain::approval::ApprovalDecision;
@@ -63,10 +60,6 @@ pub struct ResumeOptions {
     pub definition: ResumeDefinition,
 }
 
-/// The commands of a killed process end within milliseconds; it is waited longer than their watcher waits for them.
-const ENDING_LOOK: Duration = Duration::from_millis(5);
-const ENDING_LOOKS: u32 = 500;
-
 /// Whether a run can be taken up from this project, as far as its summary tells. `operation` is `Resume` or `Retry`.
 ///
 /// # Errors
@@ -97,22 +90,7 @@ pub fn check_resumable(
     if is_chat {
         return Err(ConversationError::OpenElsewhere(run).into());
     }
-    wait_for_ending_driver(handle, id);
-    match handle.driver_pid(id) {
-        None => check_open(id, RunStatus::Interrupted, !summary.progress.pauses.is_empty()),
-        pid => Err(RunResumeError::RunningElsewhere { run, pid }),
-    }
-}
-
-/// Of a run whose process was killed: until its commands have ended, too. They could still change what the resumed run
-/// looks at.
-fn wait_for_ending_driver(handle: &RuntimeHandle, run: &RunId) {
-    for _ in 0..ENDING_LOOKS {
-        if !handle.is_driver_ending(run) {
-            return;
-        }
-        thread::sleep(ENDING_LOOK);
-    }
+    Err(RunResumeError::RunningElsewhere { run, pid: handle.driver_pid(id) })
 }
 
 /// Whether a run goes on without its user, so that it is no conversation: there only the user says the next message. Of

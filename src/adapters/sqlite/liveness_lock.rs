@@ -5,7 +5,7 @@
 //! the process id is used.
 
 use std::fs::{self, File, TryLockError};
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
 use uuid::Uuid;
@@ -43,8 +43,8 @@ impl LivenessLock {
             let name = Uuid::new_v4().simple().to_string();
             let path = place.join(&name);
             file_io::create_private(&path).ok()?;
-            let locked = File::options().read(true).write(true).open(&path).ok()?;
-            let held = locked.try_lock().is_ok();
+            let mut locked = File::options().read(true).write(true).open(&path).ok()?;
+            let held = locked.try_lock().is_ok() && locked.write_all(pid_namespace().as_bytes()).is_ok();
             // a cleanup may have removed it in between: a lock on an unlinked file is invisible to others
             (held && path.exists()).then_some(Self { name, path, locked_file: locked })
         })
@@ -58,7 +58,18 @@ impl Drop for LivenessLock {
     }
 }
 
-/// Whether the owner of that name lives; `None` if it is unknown.
+/// Whether the process ids of that owner mean the same here.
+pub(super) fn is_owner_visible(place: &Path, name: &str) -> bool {
+    is_name(name) && fs::read_to_string(place.join(name)).is_ok_and(|namespace| namespace == pid_namespace())
+}
+
+/// The namespace of this process's id; empty on systems that have none.
+fn pid_namespace() -> String {
+    let link = fs::read_link("/proc/self/ns/pid");
+    link.map(|namespace| namespace.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+/// Whether the lock of that name is held; `None` if it is unknown.
 pub(super) fn is_lock_held(place: &Path, name: &str) -> Option<bool> {
     if !is_name(name) {
         return None;

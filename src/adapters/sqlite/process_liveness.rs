@@ -1,6 +1,7 @@
 //! Whether the process that drives a run is still alive.
 //!
-//! An owner holds a lock as long as it lives, and the lock's name is stored with the run. Without a lock the process id
+//! An owner holds a lock as long as it lives, and the lock's name is stored with the run. When it is killed, the watchers
+//! of its commands hold the lock until these have ended (`liveness_handle.rs`): then its process is missed. Without a lock the process id
 //! decides: the system reuses ids, so the start time of the process is stored as well, and a process of another host or
 //! container is not visible and counts as dead.
 
@@ -33,13 +34,22 @@ pub(super) fn lock_name(process: &str) -> &str {
     process.split_once(LOCK).map_or("", |(_, lock)| lock)
 }
 
+/// What has become of an owner.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum OwnerState {
+    Alive,
+    /// It was killed, and the watchers of its commands still hold its lock.
+    Ending,
+    Gone,
+}
+
 /// Cached answers for one listing; a process is looked up once. The default one has no locks.
 #[derive(Default)]
 pub(super) struct ProcessLivenessCache {
     identities: HashMap<u32, String>,
     /// Where locks are.
     locks_directory: Option<PathBuf>,
-    lock_states: HashMap<String, Option<bool>>,
+    lock_states: HashMap<String, Option<OwnerState>>,
 }
 
 impl ProcessLivenessCache {
@@ -50,30 +60,37 @@ impl ProcessLivenessCache {
     }
 
     pub(super) fn is_alive(&mut self, pid: u32, process: &str) -> bool {
+        self.owner_state(pid, process) == OwnerState::Alive
+    }
+
+    pub(super) fn owner_state(&mut self, pid: u32, process: &str) -> OwnerState {
         let (process, lock) = process.split_once(LOCK).unwrap_or((process, ""));
-        if let Some(place) = self.locks_directory.as_deref().filter(|_| !lock.is_empty()) {
-            let held = self
-                .lock_states
-                .entry(lock.to_owned())
-                .or_insert_with(|| liveness_lock::is_lock_held(place, lock));
-            if let Some(held) = *held {
-                return held;
+        if let Some(place) = self.locks_directory.clone().filter(|_| !lock.is_empty()) {
+            if let Some(known) = self.lock_states.get(lock) {
+                if let Some(state) = *known {
+                    return state;
+                }
+            } else {
+                let state = liveness_lock::is_lock_held(&place, lock).map(|held| match held {
+                    false => OwnerState::Gone,
+                    true if self.is_running(pid, process) => OwnerState::Alive,
+                    true if liveness_lock::is_owner_visible(&place, lock) => OwnerState::Ending,
+                    true => OwnerState::Alive,
+                });
+                self.lock_states.insert(lock.to_owned(), state);
+                if let Some(state) = state {
+                    return state;
+                }
             }
         }
-        let now = self.identities.entry(pid).or_insert_with(|| process_identity(pid));
-        is_same_process(now, process)
+        if self.is_running(pid, process) { OwnerState::Alive } else { OwnerState::Gone }
     }
-}
 
-/// Whether the process itself is there: its lock may outlive it.
-pub(super) fn is_process_visible(pid: u32, process: &str) -> bool {
-    let process = process.split_once(LOCK).map_or(process, |(process, _)| process);
-    is_same_process(&process_identity(pid), process)
-}
-
-/// `found`: the identity of the process that has the id now, empty if there is none.
-fn is_same_process(found: &str, recorded: &str) -> bool {
-    !found.is_empty() && (recorded.is_empty() || found == recorded)
+    /// Whether the process itself is there, as far as it can be seen from here.
+    fn is_running(&mut self, pid: u32, process: &str) -> bool {
+        let now = self.identities.entry(pid).or_insert_with(|| process_identity(pid));
+        !now.is_empty() && (process.is_empty() || now == process)
+    }
 }
 
 /// Field 22 of `/proc/PID/stat`, in ticks since boot, behind the boot's id. Zombies count as dead.

@@ -4,7 +4,7 @@
 
 use rusqlite::{Connection, Transaction, params};
 
-use super::process_liveness::ProcessLivenessCache;
+use super::process_liveness::{OwnerState, ProcessLivenessCache};
 use super::read;
 use super::write::{
     DrivenRun, OwnProcessIdentity, StoreWriter, begin_write, claim_holds, mark_behind, next_seq,
@@ -67,6 +67,13 @@ pub(super) struct RunOwner {
 pub(super) fn living_owner(connection: &Connection, run: &RunId) -> rusqlite::Result<Option<RunOwner>> {
     let found = find_owner(connection, run)?;
     Ok(found.filter(|(_, run)| run.progress.status == RunStatus::Running).map(|(owner, _)| owner))
+}
+
+/// The process that was killed while it owned the run, and whose commands have not ended yet.
+pub(super) fn ending_owner(connection: &Connection, run: &RunId) -> rusqlite::Result<Option<RunOwner>> {
+    let Some((owner, _)) = find_owner(connection, run)? else { return Ok(None) };
+    let state = ProcessLivenessCache::for_store(connection).owner_state(owner.pid, &owner.process);
+    Ok((state == OwnerState::Ending).then_some(owner))
 }
 
 /// The process that owned the run last, and the run as readers see it; `None` if there is no such run.

@@ -95,6 +95,10 @@ pub(super) fn refused_error(path: &Path, run: &RunId, refusal: StoreRefusal) -> 
             format!("run {run} is running in process {pid}{}", own(pid)),
             "pause it there (`synthdev runs pause`), then take it up here",
         ),
+        StoreRefusal::Ending { pid } => words(
+            format!("process {pid}, which ran {run}, was killed, and its commands have not ended yet"),
+            "try again when they have ended",
+        ),
         StoreRefusal::StillRunning { run, pid } => words(
             format!("run {run} is running in process {pid}{} and was not removed", own(pid)),
             "wait until it ends or cancel it, or leave it out",

@@ -19,6 +19,10 @@ pub(super) enum StoreRefusal {
     Driven {
         pid: u32,
     },
+    /// The commands of its killed driver have not ended.
+    Ending {
+        pid: u32,
+    },
     UnknownOf {
         run: RunId,
     },

@@ -151,11 +151,12 @@ fn a_killed_run_is_not_taken_up_before_its_commands_have_ended() {
     child.kill().unwrap();
     child.wait().unwrap();
     let run = world.run_program(&["runs", "list", "--json"]).code(0).json()[0].clone();
-    assert_eq!(run["status"], "running", "its command is still there");
+    assert_eq!(run["status"], "interrupted");
     let id = run["id"].as_str().unwrap();
-    let resumed = world.command(&["resume", id, "--yes", "--json"]).stdout(Stdio::piped()).spawn().unwrap();
-    // whether it looks before or after this, it is not refused
-    std::thread::sleep(std::time::Duration::from_millis(200));
+    let mut resumed =
+        world.command(&["resume", id, "--yes", "--json"]).stdout(Stdio::piped()).spawn().unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    assert!(resumed.try_wait().unwrap().is_none(), "it waits");
     signal_all("CONT");
     let report: Value = serde_json::from_slice(&resumed.wait_with_output().unwrap().stdout).unwrap();
     assert_eq!(report["pauses"][0]["reason"], "uncertain_effect", "{report:#}");

@@ -119,22 +119,44 @@ fn a_driver_learns_of_a_stolen_claim_also_with_nothing_to_write() {
     assert_eq!(one.find("r").unwrap().progress.status, RunStatus::Running, "it is not this one's any more");
 }
 
-/// Another process id namespace does not know the driver's id: the lock decides.
+/// A process id of another namespace means nothing here: the lock decides. In the same one, the process was killed, and
+/// the watchers of its commands hold the lock: the next claim waits for them.
 #[test]
-fn a_driver_that_holds_its_lock_lives_whatever_its_process_id_says() {
-    let place = Place::new();
-    let (one, other) = (place.store(), place.store());
-    let run = header("r", 1);
-    one.create(&run).unwrap();
-    tamper_database(
-        &place.path,
-        "UPDATE progress SET pid = 4294967294, process = 'elsewhere 1' || substr(process, instr(process, '|'))",
-    );
-    assert_eq!(other.find("r").unwrap().progress.status, RunStatus::Running);
-    assert!(other.claim(&run.id).unwrap_err().message.contains("is running in process 4294967294"));
-    drop(one);
-    assert_eq!(other.find("r").unwrap().progress.status, RunStatus::Interrupted);
-    other.claim(&run.id).unwrap();
+fn a_driver_that_holds_its_lock_lives_unless_it_is_known_to_be_gone() {
+    for (namespace, status) in [
+        (Some("pid:[1]"), RunStatus::Running),
+        (Some(""), RunStatus::Running),
+        (None, RunStatus::Interrupted),
+    ] {
+        let place = Place::new();
+        let (one, other) = (place.store(), place.store());
+        let run = header("r", 1);
+        one.create(&run).unwrap();
+        tamper_database(
+            &place.path,
+            "UPDATE progress SET pid = 4294967294, process = 'elsewhere 1' || substr(process, instr(process, '|'))",
+        );
+        if let Some(namespace) = namespace {
+            let locks = std::fs::read_dir(place.path.with_file_name("drivers")).unwrap();
+            locks.for_each(|lock| std::fs::write(lock.unwrap().path(), namespace).unwrap());
+        }
+        assert_eq!(other.find("r").unwrap().progress.status, status, "{namespace:?}");
+        if status == RunStatus::Running {
+            assert!(other.claim(&run.id).unwrap_err().message.contains("is running in process 4294967294"));
+            drop(one);
+            assert_eq!(other.find("r").unwrap().progress.status, RunStatus::Interrupted);
+            other.claim(&run.id).unwrap();
+            continue;
+        }
+        let claiming = std::thread::scope(|scope| {
+            let claiming = scope.spawn(|| other.claim(&run.id));
+            std::thread::sleep(std::time::Duration::from_millis(100));
+            assert!(!claiming.is_finished(), "it waits");
+            drop(one);
+            claiming.join().unwrap()
+        });
+        claiming.unwrap();
+    }
 }
 
 #[test]

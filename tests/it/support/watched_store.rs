@@ -159,10 +159,6 @@ impl RunStore for Watched {
         self.inner.is_driver_of(run)
     }
 
-    fn is_driver_ending(&self, run: &RunId) -> bool {
-        self.inner.is_driver_ending(run)
-    }
-
     fn driver_pid(&self, run: &RunId) -> Option<u32> {
         self.inner.driver_pid(run)
     }
