@@ -89,9 +89,10 @@ struct Play {
     lines: Vec<String>,
     /// Ends of budgets that were moved: whose, which, and where to.
     raised: Vec<(String, String, f64)>,
+    /// So many first inputs are given to a machine that was restored from its stored state.
+    restored_inputs: usize,
 }
 
-/// Inputs of a story before which the machine is restored from its stored state.
 const RESTORED_INPUTS: usize = 12;
 
 impl Play {
@@ -110,6 +111,7 @@ impl Play {
             inputs: Vec::new(),
             lines: Vec::new(),
             raised: Vec::new(),
+            restored_inputs: RESTORED_INPUTS,
         };
         play.feed_input(Input::Started { seed: 7 });
         play
@@ -119,7 +121,7 @@ impl Play {
         let at = Timestamp(self.clock);
         self.inputs.push((at, input.clone()));
         // the simulator does so before every input of every world
-        if self.inputs.len() <= RESTORED_INPUTS {
+        if self.inputs.len() <= self.restored_inputs {
             self.machine = support::restored_machine(&self.machine);
         }
         let output = self.machine.handle_input(at, input);

@@ -163,6 +163,7 @@ fn usage(luck: &mut Luck, request: &ModelRequest) -> TokenUsage {
 /// Plays a run to its end, granting more whenever it is asked for, or not at all.
 fn play_run(seed: u64, workflow: &Workflow, luck: &mut Luck, grants: bool) -> (Play, Judge) {
     let mut play = Play::new(vec![workflow.clone()], grants);
+    play.restored_inputs = restored_inputs(seed);
     let mut judge = Judge::new(workflow);
     while !play.machine.is_over_or_suspended() {
         let calls = play.pending.iter().filter(|effect| matches!(effect, Effect::CallModel { .. })).count();

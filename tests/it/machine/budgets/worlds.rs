@@ -213,6 +213,7 @@ fn a_thousand_worlds_where_much_goes_wrong_stay_within_their_budgets() {
         let workflows = program(luck);
         let mut judge = Judge::new(seed, &workflows);
         let mut play = Play::new(workflows, false);
+        play.restored_inputs = restored_inputs(seed);
         let mut gifts = luck.random_below(4);
         loop {
             if play.pending.is_empty() {
