@@ -1,6 +1,8 @@
 //! Events of runs become items, dialogs and facts of the panel.
 
-use super::{approvals, history, resuming, running_commands, steering, submit, withdrawn_dialog};
+use super::{
+    approvals, history, resuming, running_commands, steering, submit, unread_input, withdrawn_dialog,
+};
 use crate::dialog::{AskedToolCall, QuestionDialog};
 use crate::model::UiModel;
 use crate::msg::UiCommand;
@@ -317,8 +319,7 @@ fn show_change(
 fn on_question(model: &mut UiModel, run: &RunId, call: CallId, question: &UserQuestion) -> Vec<UiCommand> {
     if let UserQuestion::Break { state, point } = question {
         let stand = StoppedAt { call, state: one_line(state), breakpoint: point.clone() };
-        steering::on_run_stopped(model, run, stand);
-        return Vec::new();
+        return steering::on_run_stopped(model, run, stand);
     }
     let chat = model.find_run(run).is_some_and(|view| view.chat);
     if let Some(dialog) = QuestionDialog::question(run.clone(), call, question, chat) {
@@ -344,12 +345,9 @@ fn on_text_queued(model: &mut UiModel, run: &RunId, text: String, title: &str) {
     if let Some(view) = model.run_mut(run).filter(|view| !view.outbox.contains(&text)) {
         view.outbox.push_back(text);
     }
-    let stopped = model.find_run(run).is_some_and(|view| !view.stopped_at.is_empty());
-    let first = if stopped { "the stopped run does not read it: /continue goes on, and " } else { "" };
+    let way = model.find_run(run).map(|view| unread_input::reading_text(view, model.line_mode));
     let back = if model.line_mode { "/pending drop N takes it back" } else { "Up takes it back" };
-    model.add_item(TranscriptItem::note_item(&format!(
-        "{title}: {first}the workflow reads it when it asks for a text, or gives it back when it ends · {back}"
-    )));
+    model.add_item(TranscriptItem::note_item(&format!("{title}: {} · {back}", way.unwrap_or_default())));
 }
 
 /// A step from state to state: a quiet line of its own kind, or a note where several threads take steps.
