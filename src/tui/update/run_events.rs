@@ -1,7 +1,8 @@
 //! Events of runs become items, dialogs and facts of the panel.
 
 use super::{
-    approvals, history, resuming, running_commands, steering, submit, unread_input, withdrawn_dialog,
+    addressee, approvals, history, resuming, running_commands, steering, submit, unread_input,
+    withdrawn_dialog,
 };
 use crate::dialog::{AskedToolCall, QuestionDialog};
 use crate::model::UiModel;
@@ -55,6 +56,7 @@ fn run_started(model: &mut UiModel, run: &RunId, at: Timestamp, event: RunEvent)
         model.workflow = Some(run.clone());
         model.watched_run = None;
         model.breakpoints = BreakpointSet::default();
+        addressee::on_workflow_shown(model, &one_line(workflow));
         let title = describe_event(at, &event).title;
         let input = inputs.values().map(report::value_text).collect::<Vec<_>>().join("\n");
         model.add_item(TranscriptItem::Block(TranscriptBlock::new(ItemTone::Human, &title, &input)));
@@ -181,7 +183,7 @@ fn show_change(
         RunEvent::MessageAdded { author, text, private: true, .. } => {
             on_private_message(model, run, &author, &text);
         }
-        RunEvent::MessageAdded { author, text, .. } => on_message(model, author, &text, title),
+        RunEvent::MessageAdded { author, text, .. } => on_message(model, run, author, &text, title),
         RunEvent::ModelCalled { call, state, agent, role, side, model: name, provider, .. } => {
             let speaker = CallSpeaker {
                 agent: one_line(&agent),
@@ -392,7 +394,10 @@ fn on_private_message(model: &mut UiModel, run: &RunId, author: &MessageAuthor, 
     model.add_item(card);
 }
 
-fn on_message(model: &mut UiModel, author: MessageAuthor, text: &str, title: &str) {
+fn on_message(model: &mut UiModel, run: &RunId, author: MessageAuthor, text: &str, title: &str) {
+    if author == MessageAuthor::Human {
+        addressee::on_text_shown(model, run);
+    }
     let item = match author {
         MessageAuthor::Human => submit::user_message(text),
         // A reply was shown as it came; a message of an agent that is no reply (sent without a call) was not.
