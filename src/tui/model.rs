@@ -418,12 +418,24 @@ impl UiModel {
         open || archive.list.has_active_runs() || self.runs.iter().any(RunView::is_busy)
     }
 
+    /// What it is called that nothing of a run goes on until the user acts; `None`: something does.
+    fn standing_text(&self, run: &RunView) -> Option<&'static str> {
+        let asks = || self.dialogs.iter().any(|dialog| dialog.run_id() == Some(&run.id));
+        if run.is_stopped() {
+            return Some("stopped");
+        }
+        (asks() && !run.is_working()).then_some("waits for you")
+    }
+
+    /// How long a workflow has run, for the screen: the longest form first. Without motion no time is shown that grows.
+    pub fn live_time(&self, run: &RunView) -> Vec<String> {
+        if self.reduced_motion { Vec::new() } else { run.live_time(self.now, self.standing_text(run)) }
+    }
+
     /// Work is in progress, so that the elapsed time on screen changes; or the history checks for changes. A run that
     /// only waits for the user needs no wake-up.
     pub fn needs_ticks(&self) -> bool {
-        let asks = |run: &RunView| self.dialogs.iter().any(|dialog| dialog.run_id() == Some(&run.id));
-        let waits = |run: &RunView| run.is_stopped() || asks(run) && !run.is_working();
-        let moves = |run: &RunView| !waits(run) || self.has_countdown();
+        let moves = |run: &RunView| self.standing_text(run).is_none() || self.has_countdown();
         let works = self.side_query.is_some() || self.busy_run().is_some_and(moves);
         self.history_moves() || !self.reduced_motion && works
     }
