@@ -110,7 +110,7 @@ fn write_heading(run: &RunSummary, ground: &RunFilesStatus, out: &mut dyn Write)
         writeln!(out, "from       {from}")?;
     }
     writeln!(out, "started    {} UTC", time_text(run.started))?;
-    writeln!(out, "status     {}", progress.status.as_str())?;
+    writeln!(out, "status     {}", progress.status_word())?;
     writeln!(out, "input      {}", first_line(&run.input, 200))?;
     writeln!(out, "path       {}", join_names(&progress.path, " > "))?;
     writeln!(out, "usage      {}, cost {}", tokens_text(&progress.usage), cost_text(progress.cost_usd))?;

@@ -159,6 +159,9 @@ pub const FREE: &str = "paused";
 /// What a conversation waits for that its user has left.
 pub const NEXT_MESSAGE: &str = "waits for your next message";
 
+/// What lists for people call a conversation that its user has left.
+pub const LEFT: &str = "left";
+
 impl OpenPause {
     /// The run is a conversation that its user has left: no other run pauses so.
     pub fn awaits_next_message(&self) -> bool {
@@ -228,6 +231,16 @@ impl RunProgress {
             pauses: Vec::new(),
             title: None,
         }
+    }
+
+    /// The run is a conversation that its user has left: it waits for no decision.
+    pub fn is_left(&self) -> bool {
+        self.status == RunStatus::Paused && self.pauses.iter().any(OpenPause::awaits_next_message)
+    }
+
+    /// The status in lists for people; programs read [`RunStatus::as_str`].
+    pub fn status_word(&self) -> &'static str {
+        if self.is_left() { LEFT } else { self.status.as_str() }
     }
 }
 

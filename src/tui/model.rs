@@ -22,6 +22,7 @@ use crate::resume_picker::ResumePicker;
 use crate::run_view::RunView;
 use crate::setup::SetupDialog;
 use crate::shell_commands::UserShellCommands;
+use crate::text::{display_width, fit_to_columns};
 use crate::theme::ColorTheme;
 use crate::transcript::TranscriptList;
 use crate::transcript::item::TranscriptItem;
@@ -31,6 +32,9 @@ use synthdev_domain::ids::{RunId, Timestamp};
 use synthdev_domain::journal::RunStatus;
 use synthdev_service::run_steering::{BreakpointSet, RunCommand};
 use synthdev_service::session::{PendingStart, StatusFacts};
+
+/// What stands before the text takes at most such a part of the columns.
+pub const PREFIX_PART: u16 = 4;
 
 #[derive(Clone, Debug, Default)]
 pub struct UiModel {
@@ -77,6 +81,10 @@ pub struct UiModel {
     pub workflow_awaiting_input: Option<String>,
     /// Texts that were typed while a workflow ran; they come back when it is over.
     pub queued: Vec<String>,
+    /// The role or workflow that the last text of the user on screen was for.
+    pub last_addressed: Option<String>,
+    /// The user has talked to several roles: the input line names the one that a text goes to.
+    pub names_addressee: bool,
     /// A text that no run has read is in the input box again.
     pub returned_text: Option<String>,
     /// Words that look like a shell command: sent again, they are meant as words.
@@ -358,6 +366,19 @@ impl UiModel {
         front.filter(|run| !run.is_over && !run.outbox.is_empty())
     }
 
+    /// What stands before the text in the input line.
+    pub fn input_prefix(&self) -> String {
+        let usual = self.composer.prefix();
+        if !self.names_addressee || self.is_answer_written() {
+            return usual.to_owned();
+        }
+        let front = self.workflow.as_ref().and_then(|id| self.find_run(id)).filter(|run| !run.is_over);
+        let name = self.workflow_awaiting_input.as_ref().or_else(|| front.map(|run| &run.workflow));
+        // its part of what the prefix may take
+        let room = usize::from(self.size.0 / PREFIX_PART).saturating_sub(display_width(usual) + 1);
+        format!("{} {usual}", fit_to_columns(name.unwrap_or(&self.facts.role), room))
+    }
+
     /// What a text that is sent now is for: a run in front, else the conversation.
     pub fn text_reader(&self) -> String {
         let front = self.workflow.as_ref().and_then(|id| self.find_run(id));
@@ -397,12 +418,24 @@ impl UiModel {
         open || archive.list.has_active_runs() || self.runs.iter().any(RunView::is_busy)
     }
 
+    /// What it is called that nothing of a run goes on until the user acts; `None`: something does.
+    fn standing_text(&self, run: &RunView) -> Option<&'static str> {
+        let asks = || self.dialogs.iter().any(|dialog| dialog.run_id() == Some(&run.id));
+        if run.is_stopped() {
+            return Some("stopped");
+        }
+        (asks() && !run.is_working()).then_some("waits for you")
+    }
+
+    /// How long a workflow has run, for the screen: the longest form first. Without motion no time is shown that grows.
+    pub fn live_time(&self, run: &RunView) -> Vec<String> {
+        if self.reduced_motion { Vec::new() } else { run.live_time(self.now, self.standing_text(run)) }
+    }
+
     /// Work is in progress, so that the elapsed time on screen changes; or the history checks for changes. A run that
     /// only waits for the user needs no wake-up.
     pub fn needs_ticks(&self) -> bool {
-        let asks = |run: &RunView| self.dialogs.iter().any(|dialog| dialog.run_id() == Some(&run.id));
-        let waits = |run: &RunView| run.is_stopped() || asks(run) && !run.is_working();
-        let moves = |run: &RunView| !waits(run) || self.has_countdown();
+        let moves = |run: &RunView| self.standing_text(run).is_none() || self.has_countdown();
         let works = self.side_query.is_some() || self.busy_run().is_some_and(moves);
         self.history_moves() || !self.reduced_motion && works
     }

@@ -434,6 +434,11 @@ impl RunView {
         !self.is_over && !self.stopped_at.is_empty() && !self.agents_work()
     }
 
+    /// The user has interrupted an agent, which waits for guidance.
+    pub fn is_interrupted(&self) -> bool {
+        self.stopped_at.iter().any(|stand| stand.breakpoint == Some(Breakpoint::Now))
+    }
+
     /// An agent, a model or a tool is at work.
     pub fn is_working(&self) -> bool {
         self.agents_work() || !self.speakers.is_empty() || !self.tools.is_empty()

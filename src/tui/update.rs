@@ -5,6 +5,7 @@ use crate::msg::{UiCommand, UiMessage};
 use synthdev_service::session::ProjectRequest;
 
 mod active_run;
+mod addressee;
 mod answers;
 mod approvals;
 mod busy;

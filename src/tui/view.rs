@@ -10,7 +10,7 @@ use self::draw_helpers::{put_line, select_row};
 pub use self::history_browser::BrowsedPlace;
 use crate::layers::ScreenLayer;
 use crate::layout::{LayoutSlot, PaneKind};
-use crate::model::UiModel;
+use crate::model::{PREFIX_PART, UiModel};
 use crate::mouse_selection::MouseSelection;
 use crate::text::{display_width, fit_to_columns, one_line};
 use crate::transcript::layout::ItemLayoutOptions;
@@ -293,8 +293,8 @@ fn draw_note(model: &UiModel, area: Rect, frame: &mut Frame<'_>) {
 
 /// Columns of what stands before the text of the input box: at most a quarter of them.
 fn prefix_columns(model: &UiModel, columns: u16) -> u16 {
-    let wanted = u16::try_from(display_width(model.composer.prefix())).unwrap_or(u16::MAX);
-    wanted.min(columns / 4).max(1)
+    let wanted = u16::try_from(display_width(&model.input_prefix())).unwrap_or(u16::MAX);
+    wanted.min(columns / PREFIX_PART).max(1)
 }
 
 /// `width`: of the conversation above.
@@ -312,8 +312,8 @@ fn draw_composer(model: &UiModel, area: Rect, width: u16, frame: &mut Frame<'_>)
         put_line(frame, area.x, area.y, &line, width);
     }
     let before = prefix_columns(model, area.width);
-    let prefix = Line::styled(model.composer.prefix(), style);
-    put_line(frame, area.x, area.y + 1, &prefix, before);
+    let prefix = fit_to_columns(&model.input_prefix(), usize::from(before)).into_owned();
+    put_line(frame, area.x, area.y + 1, &Line::styled(prefix, style), before);
     let text = Rect {
         x: area.x + before + 1,
         y: area.y + 1,

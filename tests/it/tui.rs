@@ -1219,7 +1219,12 @@ fn roles_change_model_and_conversation() {
         |line, namesakes| UiMessage::answered(DefinitionResponse::Role(Ok(ChosenRole { line, namesakes })));
     desk.send_message(chosen(reviewer, Vec::new()));
     assert_eq!(desk.take_commands(), [UiCommand::Send(RunId::from("c1"), RunCommand::Leave)]);
-    assert!(desk.draw_screen(80, 24).contains("role reviewer · m-smart · tools 3/12"));
+    let screen = desk.draw_screen(80, 24);
+    assert!(screen.contains("role reviewer · m-smart · tools 3/12"), "{screen}");
+    assert!(screen.contains("── reviewer · a new conversation ──"), "{screen}");
+    // with several of them on screen the input line names the one that a text goes to, as far as there is room
+    assert!(screen.contains("\nreviewer ❯ message"), "{screen}");
+    assert!(desk.draw_screen(24, 24).contains("\nrev… ❯ "), "{}", desk.draw_screen(24, 24));
     desk.line("look");
     assert_eq!(desk.take_commands(), [UiCommand::ask(StartRequest::Chat { role: "reviewer".into() })]);
     desk.send_message(UiMessage::answered(DefinitionResponse::Role(

@@ -53,7 +53,7 @@ pub fn deletion_plan_text(plan: &RunDeletionPlan) -> String {
         "run {} of {} ({}, {} UTC): {}\nits messages, events and costs go, {}; files and snapshots of the project stay",
         run.id,
         safe_name(&run.workflow),
-        run.progress.status.as_str(),
+        run.progress.status_word(),
         time_text(run.started),
         cut_to_columns(&run.input, 60),
         bytes_text(freed.bytes)

@@ -170,7 +170,7 @@ fn run_line(
     let first = format!(
         "{id:<id_room$}  {:>4}  {:<11}  {:>8}  {}  ",
         format_age(run.started, now),
-        progress.status.as_str(),
+        progress.status_word(),
         money_text(progress.cost_usd),
         fit_to_columns(&run.workflow, NAME)
     );
@@ -181,7 +181,7 @@ fn run_line(
     if let Some(origin) = run.origin.as_ref().filter(|_| tree) {
         more(&origin_text(origin, &run.id))?;
     }
-    if matches!(progress.status, RunStatus::Paused | RunStatus::Running) {
+    if matches!(progress.status, RunStatus::Paused | RunStatus::Running) && !progress.is_left() {
         for pause in progress.pauses.iter().take(MOST_PAUSES) {
             more(&pause_text(pause))?;
         }

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 
 use super::in_view;
 use synthdev_domain::ids::{RunId, Timestamp};
-use synthdev_domain::journal::{RunStatus, run_tree};
+use synthdev_domain::journal::{LEFT, RunStatus, run_tree};
 use synthdev_service::run_place::RunPlace;
 
 /// Runs that are asked for at once.
@@ -20,6 +20,8 @@ pub struct RunRow {
     pub id: RunId,
     pub workflow: String,
     pub status: RunStatus,
+    /// A conversation that its user has left: it waits for no decision.
+    pub is_left: bool,
     pub started: Timestamp,
     pub updated: Timestamp,
     pub tokens: u64,
@@ -37,6 +39,13 @@ pub struct RunRow {
     pub place: RunPlace,
     /// There is a snapshot from before it.
     pub can_undo: bool,
+}
+
+impl RunRow {
+    /// The status in lists.
+    pub fn status_word(&self) -> &'static str {
+        if self.is_left { LEFT } else { self.status.as_str() }
+    }
 }
 
 /// Which runs are wanted.

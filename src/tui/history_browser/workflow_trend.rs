@@ -11,6 +11,8 @@ pub const TREND_RUNS: usize = 50;
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct TrendRun {
     pub status: RunStatus,
+    /// A conversation that its user has left: it counts as no paused run.
+    pub is_left: bool,
     /// From its start to its last change, in milliseconds.
     pub took_ms: u64,
     pub cost_usd: Option<f64>,
@@ -38,6 +40,7 @@ impl WorkflowTrend {
     pub fn from_rows(workflow: &str, rows: &[RunRow]) -> Self {
         let run = |row: &RunRow| TrendRun {
             status: row.status,
+            is_left: row.is_left,
             took_ms: u64::try_from(row.updated.0.saturating_sub(row.started.0)).unwrap_or(0),
             cost_usd: row.cost_usd,
         };
@@ -45,7 +48,11 @@ impl WorkflowTrend {
     }
 
     pub fn count(&self, status: RunStatus) -> usize {
-        self.runs.iter().filter(|run| run.status == status).count()
+        self.runs.iter().filter(|run| run.status == status && !run.is_left).count()
+    }
+
+    pub fn left_count(&self) -> usize {
+        self.runs.iter().filter(|run| run.is_left).count()
     }
 
     /// The one in the middle and the longest of all that took this.
@@ -87,6 +94,7 @@ mod tests {
         let check = |values: &[Option<f64>], expected: Option<(f64, f64)>| {
             let run = |cost_usd: &Option<f64>| TrendRun {
                 status: RunStatus::Completed,
+                is_left: false,
                 took_ms: 0,
                 cost_usd: *cost_usd,
             };

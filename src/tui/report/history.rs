@@ -47,7 +47,7 @@ pub fn runs_text(list: &[RunSummary], now: Timestamp) -> String {
         .map(|run| {
             vec![
                 run.id.to_string(),
-                run.progress.status.as_str().to_owned(),
+                run.progress.status_word().to_owned(),
                 fit_to_columns(&one_line(&run.workflow), 16).into_owned(),
                 format_age(run.started, now).trim_end_matches(" ago").to_owned(),
                 format_thousands(run.progress.usage.total()),
@@ -140,9 +140,12 @@ pub fn resume_state_text(run: &RunSummary) -> String {
     status_text(run)
 }
 
-/// `interrupted in code`, `waits in gate: an answer`.
+/// `interrupted in code`, `waits in gate: an answer`, `left`.
 fn status_text(run: &RunSummary) -> String {
     let progress = &run.progress;
+    if progress.is_left() {
+        return progress.status_word().to_owned();
+    }
     let state = progress.path.last().map(|state| format!(" in {}", one_line(state))).unwrap_or_default();
     match (progress.status, progress.pauses.as_slice()) {
         (RunStatus::Paused | RunStatus::Failed | RunStatus::Running, [first, more @ ..]) => {
@@ -166,12 +169,14 @@ pub fn history_run_row(run: RunSummary, here: &str, text: Option<String>) -> Run
         _ => status_text(&run),
     };
     let place = RunPlace::of_run(&run, here);
+    let is_left = run.progress.is_left();
     let progress = run.progress;
     RunRow {
         text: text.map_or_else(|| short(&run.input), |text| short(&text)),
         status_text: stands,
         workflow: short(&run.workflow),
         status: progress.status,
+        is_left,
         started: run.started,
         updated: progress.updated,
         tokens: progress.usage.total(),

@@ -20,9 +20,12 @@ impl RunView {
         self.times.describe_timed_wait(now, calm).filter(|_| !self.is_over && !self.is_working())
     }
 
-    /// How long a workflow has run so far, and what of it was waiting.
-    pub fn live_time(&self, now: Timestamp) -> Option<(String, Option<String>)> {
-        self.elapsed_ms(now).filter(|_| !self.is_over && !self.chat)?;
-        self.times.describe_live(now)
+    /// How long a workflow has run so far, and what of it was waiting: the longest form first. See
+    /// [`super::run_times::RunTimes::describe_live`].
+    pub fn live_time(&self, now: Timestamp, stands: Option<&str>) -> Vec<String> {
+        match self.elapsed_ms(now) {
+            Some(_) if !self.is_over && !self.chat => self.times.describe_live(now, stands),
+            _ => Vec::new(),
+        }
     }
 }

@@ -103,12 +103,23 @@ impl RunTimes {
         Some(format!("waits until {}{left}", until.format_utc_beside(now)))
     }
 
-    /// `4 min 10 s` and `3 min 00 s of it waiting`, to the second; each is absent where it is not worth a word.
-    pub fn describe_live(&self, now: Timestamp) -> Option<(String, Option<String>)> {
-        let whole = milliseconds_between(self.started_at?, now);
-        let waited = self.waited_ms(now).min(whole);
-        let waiting = (waited >= WORTH_MS).then(|| format!("{} of it waiting", whole_seconds(waited)));
-        (whole >= WORTH_MS).then(|| (whole_seconds(whole), waiting))
+    /// `4 min 10 s, 3 min 00 s of it waiting`, to the second, then what is said where that has no room. Empty: nothing is
+    /// worth a word. `stands`: nothing goes on until the user acts, and this is what it is called: the time is that
+    /// until then, because nothing counts it further.
+    pub fn describe_live(&self, now: Timestamp, stands: Option<&str>) -> Vec<String> {
+        let Some(started_at) = self.started_at else { return Vec::new() };
+        let until = self.waiting_since.filter(|_| stands.is_some()).unwrap_or(now);
+        let whole = milliseconds_between(started_at, until);
+        let waited = self.waited_ms(until).min(whole);
+        let time = (whole >= WORTH_MS).then(|| whole_seconds(whole));
+        match (stands, time) {
+            (Some(stands), Some(time)) => vec![format!("{time}, {stands}"), stands.to_owned()],
+            (Some(stands), None) => vec![stands.to_owned()],
+            (None, Some(time)) if waited >= WORTH_MS => {
+                vec![format!("{time}, {} of it waiting", whole_seconds(waited)), time]
+            }
+            (None, time) => time.into_iter().collect(),
+        }
     }
 
     fn stop_waiting(&mut self, at: Timestamp) {

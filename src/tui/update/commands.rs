@@ -183,6 +183,7 @@ fn clear_conversation(model: &mut UiModel) -> Vec<UiCommand> {
     model.finished_run = None;
     // the line that named the last run is gone, too
     model.last_speaking_run = None;
+    model.last_addressed = None;
     model.shell.discard_pending_output();
     // open entries continue below
     for view in &mut model.runs {

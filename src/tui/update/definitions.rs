@@ -1,6 +1,6 @@
 //! Lists of workflows, roles and tools, and what is chosen among them.
 
-use super::{busy, completion};
+use super::{addressee, busy, completion};
 use crate::complete::CompletionNames;
 use crate::model::UiModel;
 use crate::msg::UiCommand;
@@ -61,6 +61,7 @@ fn choose_role(model: &mut UiModel, ChosenRole { line: role, namesakes }: &Chose
     model.facts.role = report::role_name(role);
     model.facts.model.clone_from(&role.model);
     model.facts.tools_available = role.tools;
+    addressee::on_role_chosen(model);
     let text = report::start_line(&model.facts);
     model.add_item(TranscriptItem::note_item(&text));
     if !namesakes.is_empty() {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{busy, history_browser, mention, open_run, resuming, unread_input};
+use super::{addressee, busy, history_browser, mention, open_run, resuming, unread_input};
 use crate::complete::complete_input;
 use crate::model::UiModel;
 use crate::msg::UiCommand;
@@ -289,6 +289,7 @@ fn resume_past_run(model: &mut UiModel, mut past: PastRun) -> Vec<UiCommand> {
             model.facts.model.clone_from(&agent.model);
         }
         model.chat = Some(run.clone());
+        addressee::on_reopened(model);
     } else {
         model.workflow = Some(run.clone());
     }

@@ -3,7 +3,6 @@
 use super::{completion, lookups, mention, submit};
 use crate::model::UiModel;
 use crate::msg::UiCommand;
-use crate::text::one_line;
 use crate::transcript::item::{ItemTone, TranscriptItem};
 use synthdev_service::session::LookupResponse;
 
@@ -11,15 +10,8 @@ use synthdev_service::session::LookupResponse;
 pub(super) fn on_response(model: &mut UiModel, response: LookupResponse) -> Vec<UiCommand> {
     match response {
         LookupResponse::Message { typed, text: Ok(text), missing_files } => {
-            for name in missing_files {
-                let told = format!("this project has no file {}: sent as words", one_line(&name));
-                model.add_item(TranscriptItem::warning_item(&told));
-            }
-            for (word, file) in mention::unfinished_mentions(model, &typed) {
-                let told = format!("{word} names no file: sent as words. Did you mean @{file}?");
-                model.add_item(TranscriptItem::warning_item(&told));
-            }
-            let mut cmds = submit::submit_text(model, text);
+            mention::report_missing_files(model, &typed, missing_files);
+            let mut cmds = submit::submit_found(model, &typed, text);
             cmds.extend(submit::submit_later_texts(model, &typed));
             return cmds;
         }

@@ -6,6 +6,7 @@ use crate::msg::UiCommand;
 use crate::run_view::pane_data::RunDefinitionState;
 use crate::slash;
 use crate::text::one_line;
+use crate::transcript::item::TranscriptItem;
 use synthdev_service::session::{DefinitionRequest, LookupRequest, ProjectRequest};
 
 /// Shows what fits the word before the cursor. `None`: it mentions nothing.
@@ -26,8 +27,28 @@ pub fn refresh_mentions(model: &mut UiModel) -> Option<Vec<UiCommand>> {
     })
 }
 
+/// Names that are shown of those that no file of the project has.
+const SHOWN_NAMES: usize = 3;
+
+/// Says which names of a text are of no file, and which file may be meant.
+pub(super) fn report_missing_files(model: &mut UiModel, typed: &str, mut missing: Vec<String>) {
+    for (name, file) in unfinished_mentions(model, typed) {
+        missing.retain(|known| *known != name);
+        let told = format!("no file {name} in this project: sent as text. Did you mean @{file}?");
+        model.add_item(TranscriptItem::warning_item(&told));
+    }
+    if missing.is_empty() {
+        return;
+    }
+    let hidden = missing.len().saturating_sub(SHOWN_NAMES);
+    let more = if hidden > 0 { format!(" and {hidden} more") } else { String::new() };
+    let shown: Vec<String> = missing.iter().take(SHOWN_NAMES).map(|name| one_line(name)).collect();
+    let told = format!("no file {}{more} in this project: sent as text", shown.join(", "));
+    model.add_item(TranscriptItem::warning_item(&told));
+}
+
 /// The first words that begin the name of a file and were sent without the rest of it, each with the first such file.
-pub(super) fn unfinished_mentions(model: &UiModel, text: &str) -> Vec<(String, String)> {
+fn unfinished_mentions(model: &UiModel, text: &str) -> Vec<(String, String)> {
     // each looks through all files, and code that was pasted is full of such words
     const MOST_WORDS: usize = 5;
     let files = &model.names.files;
@@ -42,7 +63,7 @@ pub(super) fn unfinished_mentions(model: &UiModel, text: &str) -> Vec<(String, S
         let begins = |file: &&String| {
             file.starts_with(begun) || file.rsplit('/').next().is_some_and(|name| name.starts_with(begun))
         };
-        files.iter().find(begins).map(|file| (one_line(word), one_line(file)))
+        files.iter().find(begins).map(|file| (one_line(begun), one_line(file)))
     };
     let mut words: Vec<&str> = Vec::new();
     for word in text.split_whitespace().filter(|word| word.starts_with('@')) {

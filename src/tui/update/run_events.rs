@@ -1,6 +1,9 @@
 //! Events of runs become items, dialogs and facts of the panel.
 
-use super::{approvals, history, resuming, running_commands, steering, submit, withdrawn_dialog};
+use super::{
+    addressee, approvals, history, resuming, running_commands, steering, submit, unread_input,
+    withdrawn_dialog,
+};
 use crate::dialog::{AskedToolCall, QuestionDialog};
 use crate::model::UiModel;
 use crate::msg::UiCommand;
@@ -53,6 +56,7 @@ fn run_started(model: &mut UiModel, run: &RunId, at: Timestamp, event: RunEvent)
         model.workflow = Some(run.clone());
         model.watched_run = None;
         model.breakpoints = BreakpointSet::default();
+        addressee::on_workflow_shown(model, &one_line(workflow));
         let title = describe_event(at, &event).title;
         let input = inputs.values().map(report::value_text).collect::<Vec<_>>().join("\n");
         model.add_item(TranscriptItem::Block(TranscriptBlock::new(ItemTone::Human, &title, &input)));
@@ -179,7 +183,7 @@ fn show_change(
         RunEvent::MessageAdded { author, text, private: true, .. } => {
             on_private_message(model, run, &author, &text);
         }
-        RunEvent::MessageAdded { author, text, .. } => on_message(model, author, &text, title),
+        RunEvent::MessageAdded { author, text, .. } => on_message(model, run, author, &text, title),
         RunEvent::ModelCalled { call, state, agent, role, side, model: name, provider, .. } => {
             let speaker = CallSpeaker {
                 agent: one_line(&agent),
@@ -317,8 +321,7 @@ fn show_change(
 fn on_question(model: &mut UiModel, run: &RunId, call: CallId, question: &UserQuestion) -> Vec<UiCommand> {
     if let UserQuestion::Break { state, point } = question {
         let stand = StoppedAt { call, state: one_line(state), breakpoint: point.clone() };
-        steering::on_run_stopped(model, run, stand);
-        return Vec::new();
+        return steering::on_run_stopped(model, run, stand);
     }
     let chat = model.find_run(run).is_some_and(|view| view.chat);
     if let Some(dialog) = QuestionDialog::question(run.clone(), call, question, chat) {
@@ -344,12 +347,9 @@ fn on_text_queued(model: &mut UiModel, run: &RunId, text: String, title: &str) {
     if let Some(view) = model.run_mut(run).filter(|view| !view.outbox.contains(&text)) {
         view.outbox.push_back(text);
     }
-    let stopped = model.find_run(run).is_some_and(|view| !view.stopped_at.is_empty());
-    let first = if stopped { "the stopped run does not read it: /continue goes on, and " } else { "" };
+    let way = model.find_run(run).map(|view| unread_input::reading_text(view, model.line_mode));
     let back = if model.line_mode { "/pending drop N takes it back" } else { "Up takes it back" };
-    model.add_item(TranscriptItem::note_item(&format!(
-        "{title}: {first}the workflow reads it when it asks for a text, or gives it back when it ends · {back}"
-    )));
+    model.add_item(TranscriptItem::note_item(&format!("{title}: {} · {back}", way.unwrap_or_default())));
 }
 
 /// A step from state to state: a quiet line of its own kind, or a note where several threads take steps.
@@ -394,7 +394,10 @@ fn on_private_message(model: &mut UiModel, run: &RunId, author: &MessageAuthor, 
     model.add_item(card);
 }
 
-fn on_message(model: &mut UiModel, author: MessageAuthor, text: &str, title: &str) {
+fn on_message(model: &mut UiModel, run: &RunId, author: MessageAuthor, text: &str, title: &str) {
+    if author == MessageAuthor::Human {
+        addressee::on_text_shown(model, run);
+    }
     let item = match author {
         MessageAuthor::Human => submit::user_message(text),
         // A reply was shown as it came; a message of an agent that is no reply (sent without a call) was not.

@@ -226,10 +226,11 @@ fn breakpoints_text(model: &UiModel) -> String {
     format!("{whose}\n{text}").trim_end().to_owned()
 }
 
-/// The run has stopped. Shows where and why, and the available commands.
-pub fn on_run_stopped(model: &mut UiModel, run: &RunId, stand: StoppedAt) {
+/// The run has stopped. Shows where and why, and the available commands. Where the user has interrupted it, unread texts
+/// come back as guidance.
+pub fn on_run_stopped(model: &mut UiModel, run: &RunId, stand: StoppedAt) -> Vec<UiCommand> {
     let several = model.has_several_live_runs();
-    let Some(view) = model.run_mut(run) else { return };
+    let Some(view) = model.run_mut(run) else { return Vec::new() };
     let why = match &stand.breakpoint {
         Some(point @ Breakpoint::State { .. }) => format!(" (breakpoint: {point})"),
         Some(_) | None => String::new(),
@@ -243,6 +244,7 @@ pub fn on_run_stopped(model: &mut UiModel, run: &RunId, stand: StoppedAt) {
         _ => format!("{who}stopped {}{why} · /step /continue /set /stop", stand.stop_location()),
     };
     let interrupted = std::mem::take(&mut view.is_interrupting);
+    let gets_guidance = interrupted && stand.breakpoint == Some(Breakpoint::Now);
     view.stopped_at.retain(|known| known.call != stand.call);
     view.stopped_at.push(stand);
     if interrupted {
@@ -250,6 +252,12 @@ pub fn on_run_stopped(model: &mut UiModel, run: &RunId, stand: StoppedAt) {
         model.hint = None;
     }
     model.add_item(TranscriptItem::warning_item(&one_line(&text)));
+    let in_front = active_run(model).is_some_and(|front| front.id == *run);
+    if !gets_guidance || !in_front || model.line_mode || !model.composer.is_empty() {
+        return Vec::new();
+    }
+    let count = active_run(model).map_or(0, |front| front.outbox.len());
+    (0..count).flat_map(|at| withdraw_text(model, at, true)).collect()
 }
 
 /// A branch has continued from a breakpoint.
@@ -334,7 +342,15 @@ fn withdraw_text(model: &mut UiModel, at: usize, edit: bool) -> Vec<UiCommand> {
 pub fn on_text_returned(model: &mut UiModel, run: &RunId, text: &str) {
     no_longer_waits(model, run, text);
     let Some(taking) = take_withdrawal(model, run, text) else { return };
-    if taking.edit && model.composer.is_empty() {
+    // several that came back for an interrupted agent are one text
+    let before = model.returned_text.clone().filter(|before| *before == model.composer.text());
+    let interrupted = model.find_run(run).is_some_and(RunView::is_interrupted);
+    if taking.edit && interrupted && (model.composer.is_empty() || before.is_some()) {
+        let text = before.map_or_else(|| text.to_owned(), |before| format!("{before}\n{text}"));
+        model.composer.set_text(&text);
+        model.returned_text = Some(model.composer.text());
+        model.hint = Some("taken back: Enter gives it to the interrupted agent".to_owned());
+    } else if taking.edit && model.composer.is_empty() {
         model.composer.set_text(text);
         model.hint = Some(TAKEN_BACK.to_owned());
     } else {

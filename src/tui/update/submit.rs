@@ -3,7 +3,7 @@
 use super::{commands, interrupt, open_run, withdrawn_dialog};
 use crate::model::UiModel;
 use crate::msg::UiCommand;
-use crate::slash;
+use crate::slash::{self, SlashAction};
 use crate::text::{fit_to_columns, one_line};
 use crate::transcript::item::{ItemTone, TranscriptBlock, TranscriptItem};
 use synthdev_domain::ids::{CallId, RunId};
@@ -21,6 +21,9 @@ pub fn submit_input(model: &mut UiModel) -> Vec<UiCommand> {
     }
     // Commands work first, whatever runs.
     if slash::is_command(&text) {
+        if names_files_for_workflow(&text) && model.looked_up_text.is_none() {
+            return look_up(model, text);
+        }
         return commands::run_command_line(model, &text);
     }
     if withdrawn_dialog::hold_back_text(model, &text) || holds_shell_words(model, &text) {
@@ -61,10 +64,33 @@ fn holds_shell_words(model: &mut UiModel, text: &str) -> bool {
 /// Words that may name a file or a resource of an MCP server: it is looked for first.
 fn look_up_or_submit(model: &mut UiModel, text: String) -> Vec<UiCommand> {
     if may_mention_files(&text) || !resource_references(&text).is_empty() {
-        model.looked_up_text = Some(text.clone());
-        return vec![UiCommand::ask(LookupRequest::WithResources(text))];
+        return look_up(model, text);
     }
     submit_text(model, text)
+}
+
+fn look_up(model: &mut UiModel, text: String) -> Vec<UiCommand> {
+    model.looked_up_text = Some(text.clone());
+    vec![UiCommand::ask(LookupRequest::WithResources(text))]
+}
+
+/// A line that starts a workflow, with an input that may name files.
+fn names_files_for_workflow(line: &str) -> bool {
+    match slash::parse_command_line(line) {
+        Ok(SlashAction::Workflow { input, .. }) => {
+            may_mention_files(&input) && resource_references(&input).is_empty()
+        }
+        _ => false,
+    }
+}
+
+/// What was looked up takes the way on which it was.
+pub(super) fn submit_found(model: &mut UiModel, typed: &str, text: String) -> Vec<UiCommand> {
+    if names_files_for_workflow(typed) {
+        commands::run_command_line(model, &text)
+    } else {
+        submit_text(model, text)
+    }
 }
 
 /// A text was looked up, and is on its way: those that were typed after it follow, up to the next that is looked up.

@@ -1,7 +1,57 @@
 //! Texts that no run has read and none will. Refuses to send them by itself.
 
+use std::collections::BTreeSet;
+
 use crate::model::UiModel;
+use crate::run_view::RunView;
+use crate::run_view::pane_data::RunDefinitionState;
 use crate::transcript::item::TranscriptItem;
+use synthdev_domain::ids::RunId;
+
+/// The state to which a workflow goes with a text that it has not asked for.
+const RESUME: &str = "resume";
+
+/// What becomes of a text that is queued for a workflow. No agent reads it by itself.
+pub fn reading_text(run: &RunView, line_mode: bool) -> String {
+    let has_resume = match &run.pane_data.definition {
+        RunDefinitionState::Known(drawing) => {
+            drawing.graph(0).is_some_and(|graph| graph.nodes.iter().any(|node| node.name == RESUME))
+        }
+        _ => false,
+    };
+    let stopped = if run.stopped_at.is_empty() {
+        ""
+    } else {
+        "the stopped run does not read it: /continue goes on, and "
+    };
+    if has_resume {
+        return format!("{stopped}the workflow goes to its state {RESUME} with it after the present state");
+    }
+    let read = "the workflow reads it when it asks for a text, or gives it back at its end";
+    let agents: BTreeSet<&str> = run.speakers.values().map(|speaker| speaker.agent.as_str()).collect();
+    let agent = match agents.len() {
+        0 => return format!("{stopped}{read}"),
+        1 => agents.first().copied().unwrap_or_default(),
+        _ => "its agents",
+    };
+    let now = if line_mode {
+        format!("After /esc, {agent} reads what you type")
+    } else {
+        format!("Esc, then Enter, gives it to {agent} now")
+    };
+    format!("{stopped}{read}. {now}")
+}
+
+/// A workflow has ended and read none of what waits to be read.
+pub fn report_unread(model: &mut UiModel, run: &RunId) {
+    let Some(name) = model.find_run(run).map(|view| view.workflow.clone()).filter(|_| !model.line_mode)
+    else {
+        return;
+    };
+    let place = if model.composer.is_empty() { "it is in the input line again" } else { "Up brings it back" };
+    let told = format!("{name} has not read what you typed: {place}");
+    model.add_item(TranscriptItem::warning_item(&told));
+}
 
 /// They come back to the input box, or to its history if something is being typed.
 pub fn return_to_input(model: &mut UiModel) {

@@ -190,7 +190,7 @@ fn browser_title(model: &UiModel, archive: &HistoryBrowser, columns: usize) -> S
         (Some(page), None) => format!(" {}", page.title),
         (None, Some(run)) => {
             let graph = if run.graph.is_some() { " · graph" } else { "" };
-            format!(" {} {} · {}{graph}", run.row.workflow, run.row.id, run.row.status.as_str())
+            format!(" {} {} · {}{graph}", run.row.workflow, run.row.id, run.row.status_word())
         }
         (None, None) => {
             let more = if list.has_more { "+" } else { "" };

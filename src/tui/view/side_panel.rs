@@ -30,13 +30,12 @@ pub fn draw_header(model: &UiModel, area: Rect, frame: &mut Frame<'_>) {
     let Some(run) = model.watched_run() else { return };
     let columns = usize::from(area.width);
     let mut parts = header_parts(model, run).into_iter();
-    let mut text = parts.next().unwrap_or_default();
+    let mut text = parts.next().and_then(|forms| forms.into_iter().next()).unwrap_or_default();
     // half a number says the wrong thing
-    for part in parts {
-        let fits = |part: &&str| display_width(&text) + display_width(part) + 3 <= columns;
-        // the waiting goes before the time
-        let shorter = part.split_once(", ").map(|(time, _)| time);
-        if let Some(part) = [Some(part.as_str()), shorter].into_iter().flatten().find(fits) {
+    for forms in parts {
+        if let Some(part) =
+            forms.iter().find(|form| display_width(&text) + display_width(form) + 3 <= columns)
+        {
             text = format!("{text} · {part}");
         }
     }
@@ -44,8 +43,8 @@ pub fn draw_header(model: &UiModel, area: Rect, frame: &mut Frame<'_>) {
     put_line(frame, area.x, area.y, &Line::styled(text, model.theme.selected_style()), area.width);
 }
 
-/// What is known of a run in a line, the most important first.
-fn header_parts(model: &UiModel, run: &RunView) -> Vec<String> {
+/// What is known of a run in a line, the most important first: each in its longest form, then in shorter ones.
+fn header_parts(model: &UiModel, run: &RunView) -> Vec<Vec<String>> {
     let mut name = format!(" {}", run.workflow);
     if model.has_several_live_runs() && !run.chat {
         // two may have the same name
@@ -54,20 +53,18 @@ fn header_parts(model: &UiModel, run: &RunView) -> Vec<String> {
     if !run.state.is_empty() && !run.chat {
         name.push_str(&format!(" ▸ {}", run.state));
     }
-    let mut parts = vec![name];
-    parts.extend(run.is_over.then(|| "over".to_owned()));
-    if let Some((whole, waited)) = run.live_time(model.now).filter(|_| !model.reduced_motion) {
-        parts.push(waited.map_or(whole.clone(), |waited| format!("{whole}, {waited}")));
-    }
+    let mut parts = vec![vec![name]];
+    parts.extend(run.is_over.then(|| vec!["over".to_owned()]));
+    parts.push(model.live_time(run));
     let total = run.ledger.usage().total();
     if total > 0 {
         let of = |end: Option<String>| end.map(|end| format!(" of {end}")).unwrap_or_default();
         let most = of(run.budget.tokens.hard.map(short_number));
-        parts.push(format!("run {}{most} tok", short_number(total)));
+        parts.push(vec![format!("run {}{most} tok", short_number(total))]);
         let most = of(run.budget.cost_usd.hard.map(|end| format_dollars(Some(end))));
-        parts.push(format!("{}{most}", format_dollars(run.ledger.cost_usd())));
+        parts.push(vec![format!("{}{most}", format_dollars(run.ledger.cost_usd()))]);
     }
-    parts.extend((!run.agents.is_empty()).then(|| format_count(run.agents.len() as u64, "agent")));
+    parts.extend((!run.agents.is_empty()).then(|| vec![format_count(run.agents.len() as u64, "agent")]));
     parts
 }
 
@@ -128,19 +125,12 @@ fn run_lines(model: &UiModel, run: &RunView, columns: usize) -> Vec<Line<'static
     lines
 }
 
-/// `workflow · 4 min 10 s, 3 min 00 s of it waiting`: what it is, and how long it has run. The waiting goes where there is
-/// no room.
+/// `workflow · 4 min 10 s, 3 min 00 s of it waiting`: what it is, and how long it has run.
 fn title_text(model: &UiModel, run: &RunView, columns: usize) -> String {
     let kind = if run.chat { "conversation" } else { "workflow" };
     let over = if run.is_over { " (over)" } else { "" };
-    let mut title = format!("{kind}{over}");
-    if let Some((whole, waited)) = run.live_time(model.now).filter(|_| !model.reduced_motion) {
-        title.push_str(&format!(" · {whole}"));
-        let waited = waited.map(|waited| format!(", {waited}"));
-        let fits = waited.filter(|waited| display_width(&title) + display_width(waited) <= columns);
-        title.extend(fits);
-    }
-    title
+    let mut titles = model.live_time(run).into_iter().map(|time| format!("{kind}{over} · {time}"));
+    titles.find(|title| display_width(title) <= columns).unwrap_or_else(|| format!("{kind}{over}"))
 }
 
 fn facts_lines(model: &UiModel) -> Vec<Line<'static>> {

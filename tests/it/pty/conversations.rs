@@ -211,7 +211,7 @@ async fn a_conversation_gets_a_name() {
     terminal.press_keys(ESC);
     terminal.wait_for("message, or / for commands");
     terminal.press_keys("/runs parser\r");
-    terminal.wait_until("the list", |screen| screen.contains("paused") && screen.contains("the parser"));
+    terminal.wait_until("the list", |screen| screen.contains("left") && screen.contains("the parser"));
     terminal.press_keys("/exit\r");
     assert!(terminal.wait_end().contains("exit=0"));
 }

@@ -21,6 +21,7 @@ use synthdev::tui::transcript::item::{ItemTone, TranscriptBlock, TranscriptItem}
 use synthdev::tui::update::past_run::fold_events;
 use synthdev::tui::update::past_run::step_details::StepDetailsBuilder;
 
+use super::history::left_conversation;
 use super::*;
 
 const HERE: &str = "/project";
@@ -56,6 +57,18 @@ fn summary(id: &str, workflow: &str, status: RunStatus, started: Timestamp) -> R
             snapshot: Some(SnapshotId::from("ab12")),
             ..RunProgress::new(started)
         },
+    }
+}
+
+/// Counted and marked as what it is, in the list and of the last runs.
+#[test]
+fn the_history_counts_a_conversation_that_was_left_as_no_paused_run() {
+    let rows = ["c1", "c2"].map(|id| history_run_row(left_conversation(id), HERE, None));
+    let paused = RunRow { workflow: "chat".into(), ..run_row(3, "chat", RunStatus::Paused) };
+    let mut desk = opened_browser(rows.into_iter().chain([paused]).collect(), false);
+    let screen = desk.draw_screen(80, 24);
+    for part in ["◦ left", "‖ paused", "chat: last 3 runs · 1 paused · 2 left"] {
+        assert!(screen.contains(part), "{part}: {screen}");
     }
 }
 

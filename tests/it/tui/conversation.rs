@@ -6,6 +6,7 @@ use synthdev::service::session::FilePosition;
 use synthdev::tui::display::DisplayResponse;
 use synthdev::tui::layout::PaneKind;
 use synthdev::tui::run_view::run_graph::RunDefinitionView;
+use synthdev::tui::transcript::item::TranscriptItem;
 
 use super::panes::{definition_message, graph, states};
 use super::*;
@@ -22,6 +23,30 @@ fn agent_entered(state: &str, agent: &str) -> RunEvent {
         agent: Some(agent.into()),
         context: None,
     }
+}
+
+#[test]
+fn a_border_stands_where_another_is_talked_to() {
+    let check = |line_mode: bool, expected: &[&str]| {
+        let mut desk = TuiHarness::new();
+        desk.model.line_mode = line_mode;
+        let rules = |desk: &TuiHarness| -> Vec<String> {
+            let items = desk.model.transcript.items();
+            items.filter(|item| matches!(item, TranscriptItem::Rule(_))).map(TranscriptItem::text).collect()
+        };
+        desk.start_chat().run_event("c1", message_event(MessageAuthor::Human, "and now?"));
+        desk.run_event("c1", user_question(2, UserQuestion::Message)).take_commands();
+        assert_eq!(rules(&desk), Vec::<String>::new(), "with one alone there is none");
+        desk.workflow().run_event("r1", run_finished(RunStatus::Completed, None, None));
+        for text in ["thanks", "go on"] {
+            desk.run_event("c1", message_event(MessageAuthor::Human, text));
+        }
+        assert_eq!(rules(&desk), expected);
+        assert!(desk.draw_screen(80, 24).contains("\n❯ message"), "the status line names the only role");
+    };
+    check(false, &["coder"]);
+    // the prompt of each line names whom it is for
+    check(true, &[]);
 }
 
 fn private_message(text: &str) -> RunEvent {

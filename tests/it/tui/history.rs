@@ -1,7 +1,7 @@
 //! Past runs on the screen: the offer at the start, going on, leaving, journeys back.
 
 use synthdev::domain::cost::{CostEntry, CostLedger};
-use synthdev::domain::journal::{OpenPause, PauseReason, RunProgress, RunSummary};
+use synthdev::domain::journal::{NEXT_MESSAGE, OpenPause, PauseReason, RunProgress, RunSummary};
 use synthdev::domain::workflow::PauseKind;
 use synthdev::engine::steering::{Breakpoint, SteeringAction};
 use synthdev::runtime::preview::RunPreview;
@@ -978,6 +978,31 @@ fn the_run_in_front_is_meant_before_one_that_was_left_for_later() {
         .run_event("c1", snapshot_taken())
         .run_event("c1", user_question(2, UserQuestion::Message));
     check(&mut desk, "c1", "r2");
+}
+
+/// A conversation that its user has left.
+pub(super) fn left_conversation(id: &str) -> RunSummary {
+    let mut run = RunSummary { workflow: "chat".into(), ..paused_run(id, PauseReason::User) };
+    for pause in &mut run.progress.pauses {
+        pause.message = NEXT_MESSAGE.into();
+    }
+    run
+}
+
+#[test]
+fn a_conversation_that_was_left_is_no_run_that_waits() {
+    let mut desk = TuiHarness::new();
+    let list = vec![left_conversation("c1"), paused_run("w1", PauseReason::User)];
+    send_run_list(&mut desk, RunListPurpose::Show, list.clone());
+    let text = desk.last_message_text();
+    for line in ["c1  left    chat", "w1  paused  plan"] {
+        assert!(text.contains(line), "{text}");
+    }
+    // for the completion
+    send_run_list(&mut desk, RunListPurpose::Names, list);
+    let told: Vec<&str> = desk.model.names.runs.iter().map(|(_, about)| about.as_str()).collect();
+    assert_eq!(told[0], "chat · 10 h ago · left");
+    assert!(told[1].ends_with("waits in gate: to go on"), "{told:?}");
 }
 
 #[test]

@@ -545,6 +545,30 @@ fn who_only_waits_for_a_person_wakes_nobody() {
     assert!(desk.model.needs_ticks(), "it goes on");
 }
 
+/// While nothing counts it, no time is shown that would stand still: the one until the question, and why.
+#[test]
+fn the_time_of_a_run_that_waits_says_that_it_waits() {
+    let check = |event: fn() -> RunEvent, told: &str| {
+        let mut desk = TuiHarness::new();
+        desk.workflow().advance_clock(65_000);
+        desk.run_event("r1", event());
+        for later in [0, 90_000] {
+            desk.clock += later;
+            desk.send_message(UiMessage::Tick(Timestamp(desk.clock)));
+            let screen = desk.draw_screen(80, 24);
+            assert!(screen.contains(&format!("code · 1 min 05 s, {told}")), "{later}: {screen}");
+            assert!(!screen.contains("of it waiting"), "{later}: {screen}");
+            let screen = desk.draw_screen(200, 50);
+            assert!(screen.contains(&format!("workflow · 1 min 05 s, {told}")), "{later}: {screen}");
+        }
+        desk.run_event("r1", RunEvent::question_withdrawn(CallId(20)));
+        let screen = desk.draw_screen(80, 24);
+        assert!(screen.contains("code · 2 min 35 s, 1 min 30 s of it waiting"), "{screen}");
+    };
+    check(|| user_question(20, pause(PauseKind::Approval)), "waits for you");
+    check(|| user_question(20, UserQuestion::Break { state: "review".into(), point: None }), "stopped");
+}
+
 /// The rows of a question on screen; those inside without the frame.
 fn question_rows(desk: &mut TuiHarness) -> Vec<String> {
     let screen = desk.draw_screen(80, 40);

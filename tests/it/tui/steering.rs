@@ -10,6 +10,7 @@ use synthdev::service::session::{
 use synthdev::tui::display::DisplayRequest;
 use synthdev::tui::run_view::WindowUse;
 
+use super::panes::{definition_message, graph, states};
 use super::*;
 
 fn steer_command(run: &str, steering: SteeringAction) -> UiCommand {
@@ -482,6 +483,72 @@ fn escape_interrupts_a_workflow_and_takes_guidance() {
     assert_eq!(desk.take_commands(), [UiCommand::Send(RunId::from("r1"), said)]);
     desk.key(KeyCode::Esc);
     assert_eq!(desk.take_commands(), [interrupt_command("r1")]);
+}
+
+/// What was typed before the interruption is the guidance, if nothing else is being typed.
+#[test]
+fn a_text_that_no_agent_reads_by_itself_goes_to_the_one_that_is_interrupted() {
+    let working = || {
+        let mut desk = TuiHarness::new();
+        desk.workflow().run_event("r1", model_called(5, "coder", ConversationSide::Assistant));
+        for text in ["use tabs", "no blanks"] {
+            desk.line(text).run_event("r1", RunEvent::Queued { text: text.into() });
+        }
+        desk.take_commands();
+        desk
+    };
+    let mut desk = working();
+    let text = desk.last_message_text();
+    for told in ["Esc, then Enter, gives it to coder now", "or gives it back at its end"] {
+        assert!(text.contains(told), "{text}");
+    }
+    desk.key(KeyCode::Esc).take_commands();
+    desk.run_event("r1", stopped_event(20, "code", Some(Breakpoint::Now)));
+    let back = |text: &str| steer_command("r1", SteeringAction::TakeBack { text: text.into() });
+    assert_eq!(sent_commands(&mut desk), [back("use tabs"), back("no blanks")]);
+    for text in ["use tabs", "no blanks"] {
+        desk.run_event("r1", RunEvent::TakenBack { text: text.into() });
+    }
+    assert_eq!(desk.model.composer.text(), "use tabs\nno blanks");
+    assert!(desk.draw_screen(80, 24).contains("taken back: Enter gives it to the interrupted agent"));
+    desk.take_commands();
+    desk.key(KeyCode::Enter);
+    let answer = UserAnswer::Text { text: "use tabs\nno blanks".into() };
+    let told = RunCommand::Answer { call: CallId(20), answer };
+    assert_eq!(desk.take_commands(), [UiCommand::Send(RunId::from("r1"), told)]);
+    // what is being typed stays, and the others wait on
+    let mut desk = working();
+    desk.key(KeyCode::Esc).keys("and").take_commands();
+    desk.run_event("r1", stopped_event(20, "code", Some(Breakpoint::Now)));
+    assert_eq!((sent_commands(&mut desk), desk.unread_texts().len()), (vec![], 2));
+}
+
+#[test]
+fn what_becomes_of_a_queued_text_is_told() {
+    // a workflow with a state for it goes there
+    let mut desk = TuiHarness::new();
+    desk.workflow().run_event("r1", model_called(5, "coder", ConversationSide::Assistant));
+    desk.send_message(definition_message("r1", graph("coder_reviewer", &states(&["code", "resume"]))));
+    desk.run_event("r1", RunEvent::Queued { text: "faster".into() });
+    let told = "the workflow goes to its state resume with it after the present state · Up takes it back";
+    assert!(desk.last_message_text().contains(told), "{}", desk.last_message_text());
+    // without a screen
+    let mut desk = TuiHarness::new();
+    desk.model.line_mode = true;
+    desk.workflow().run_event("r1", model_called(5, "coder", ConversationSide::Assistant));
+    desk.run_event("r1", RunEvent::Queued { text: "faster".into() });
+    let told = "After /esc, coder reads what you type · /pending drop N takes it back";
+    assert!(desk.last_message_text().contains(told), "{}", desk.last_message_text());
+    // at the end a line says that nobody has read it, and where it is
+    let check = |typed: &str, place: &str| {
+        let mut desk = TuiHarness::new();
+        desk.workflow().run_event("r1", RunEvent::Queued { text: "faster".into() });
+        desk.keys(typed).run_event("r1", run_finished(RunStatus::Completed, None, None));
+        let told = format!("! coder_reviewer has not read what you typed: {place}");
+        assert!(desk.last_message_text().contains(&told), "{}", desk.last_message_text());
+    };
+    check("", "it is in the input line again");
+    check("something else", "Up brings it back");
 }
 
 /// One of two branches stops: its call is over, the other branch continues.

@@ -18,7 +18,7 @@ use super::*;
 
 impl TuiHarness {
     /// Keys in short: `^x` Ctrl, `!x` Alt, `<name>`, anything else is typed.
-    fn keys(&mut self, keys: &str) -> &mut Self {
+    pub(super) fn keys(&mut self, keys: &str) -> &mut Self {
         let mut letters = keys.chars();
         while let Some(c) = letters.next() {
             match c {
@@ -442,7 +442,16 @@ fn a_file_that_is_mentioned_by_hand_is_looked_for_first() {
         missing_files: vec!["src/nope.rs".to_owned()],
     }));
     assert_eq!(desk.model.queued, ["read src/a.rs and @src/nope.rs"]);
-    assert!(desk.last_message_text().contains("this project has no file src/nope.rs: sent as words"));
+    assert!(desk.last_message_text().contains("no file src/nope.rs in this project: sent as text"));
+    // a text that was pasted may be full of them
+    desk.send_message(UiMessage::answered(LookupResponse::Message {
+        typed: "@a/1 @a/2 @a/3 @a/4 @a/5".to_owned(),
+        text: Ok("@a/1 @a/2 @a/3 @a/4 @a/5".to_owned()),
+        missing_files: (1..=5).map(|number| format!("a/{number}")).collect(),
+    }));
+    assert!(
+        desk.last_message_text().contains("no file a/1, a/2, a/3 and 2 more in this project: sent as text")
+    );
     // what is typed meanwhile goes behind it
     let mut desk = TuiHarness::new();
     desk.start_chat().take_commands();
@@ -467,6 +476,14 @@ fn a_file_that_is_mentioned_by_hand_is_looked_for_first() {
     desk.workflow().line("see @a.rs");
     let sent = UiCommand::ask(LookupRequest::WithResources("see @a.rs".into()));
     assert_eq!(desk.take_commands().pop(), Some(sent));
+    // and the input of one that a line starts
+    let mut desk = TuiHarness::new();
+    let line = "/workflow coder_reviewer \"mend @a.rs\"";
+    desk.line(line);
+    assert_eq!(desk.take_commands().pop(), Some(looked_up(line)));
+    desk.send_message(UiMessage::answered(found(line)));
+    let started = StartRequest::Workflow { name: "coder_reviewer".into(), input: "mend a.rs".into() };
+    assert_eq!(desk.take_commands(), [UiCommand::ask(started)]);
 }
 
 impl TuiHarness {
@@ -881,10 +898,10 @@ fn an_unfinished_mention_is_told() {
         let screen = desk.draw_screen(120, 24);
         match expected {
             Some(told) => assert!(screen.contains(told), "{typed}\n{screen}"),
-            None => assert!(!screen.contains("sent as words"), "{typed}\n{screen}"),
+            None => assert!(!screen.contains("sent as text"), "{typed}\n{screen}"),
         }
     };
-    check("look at @my", Some("@my names no file: sent as words. Did you mean @src/my_module.py?"));
+    check("look at @my", Some("no file my in this project: sent as text. Did you mean @src/my_module.py?"));
     check("look at @src/ma,", Some("Did you mean @src/main.rs?"));
     check("look at @src/a", None);
     check("@src is large", None);

@@ -134,6 +134,9 @@ pub fn on_run_finished(
     } else if model.last_left_run.as_ref() == Some(run) {
         model.last_left_run = None;
     }
+    if !chat && !outbox.is_empty() {
+        unread_input::report_unread(model, run);
+    }
     model.queued.extend(outbox);
     unread_input::return_to_input(model);
     Vec::new()

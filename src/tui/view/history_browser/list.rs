@@ -215,8 +215,8 @@ fn run_line(row: &RunRow, branch: &str, marked: bool, look: RunLineLook<'_>) -> 
     let age = format_age(row.started, now).trim_end_matches(" ago").replace("just ", "");
     add(columns.age, age, AGE, true, theme.dim_style());
     add(columns.age, String::new(), 2, false, theme.text());
-    let status = format!("{} {}", status_mark(row.status), row.status.as_str());
-    add(true, status, STATUS + 2, false, status_style(row.status, theme));
+    let (mark, style) = row_mark(row.status, row.is_left, theme);
+    add(true, format!("{mark} {}", row.status_word()), STATUS + 2, false, style);
     let part = took as f64 / maxima.took_ms as f64;
     add(columns.show_duration, format_span(took), TOOK, true, theme.dim_style());
     add(columns.show_duration, bar(part), bar_columns, false, theme.accent_style());
@@ -247,6 +247,11 @@ pub(super) fn format_span(ms: u64) -> String {
         3_600..86_400 => format!("{}h {:02}m", seconds / 3_600, seconds / 60 % 60),
         _ => format!("{}d {}h", seconds / 86_400, seconds / 3_600 % 24),
     }
+}
+
+/// What stands for the status of a run; a conversation that was left is dim.
+pub(super) fn row_mark(status: RunStatus, is_left: bool, theme: ColorTheme) -> (&'static str, Style) {
+    if is_left { ("◦", theme.dim_style()) } else { (status_mark(status), status_style(status, theme)) }
 }
 
 /// A shape for each status, one column wide.

@@ -5,13 +5,13 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use super::super::draw_helpers::put_line;
-use super::list::{format_span, status_mark, status_style};
+use super::list::{format_span, row_mark};
 use crate::history_browser::HistoryBrowser;
 use crate::history_browser::workflow_trend::{TrendRun, WorkflowTrend};
 use crate::pane::bar_text::sparkline;
 use crate::text::{fit_to_columns, format_count, format_dollars};
 use crate::theme::ColorTheme;
-use synthdev_domain::journal::RunStatus;
+use synthdev_domain::journal::{LEFT, RunStatus};
 
 /// A list of less rows has no trend, of less than the second number only its outcomes.
 const LEAST: u16 = 10;
@@ -47,7 +47,8 @@ fn trend_lines(trend: &WorkflowTrend, columns: usize, theme: ColorTheme) -> Vec<
     let shown = trend.runs.len().min(columns.saturating_sub(LABEL + 1).max(1));
     let runs = &trend.runs[trend.runs.len() - shown..];
     let mut outcome = vec![Span::styled(format!("{:<LABEL$}", "  outcome"), theme.dim_style())];
-    let marks = runs.iter().map(|run| Span::styled(status_mark(run.status), status_style(run.status, theme)));
+    let marks = runs.iter().map(|run| row_mark(run.status, run.is_left, theme));
+    let marks = marks.map(|(mark, style)| Span::styled(mark, style));
     outcome.extend(marks);
     #[expect(clippy::cast_precision_loss, reason = "a time of few digits")]
     let took = |run: &TrendRun| Some(run.took_ms as f64);
@@ -74,7 +75,9 @@ fn counts_text(trend: &WorkflowTrend) -> String {
     ];
     let counts = ALL.map(|status| (status, trend.count(status)));
     let counts = counts.into_iter().filter(|(_, count)| *count > 0);
-    let counts: Vec<String> = counts.map(|(status, count)| format!("{count} {}", status.as_str())).collect();
+    let left = (trend.left_count() > 0).then(|| format!("{} {LEFT}", trend.left_count()));
+    let counts = counts.map(|(status, count)| format!("{count} {}", status.as_str()));
+    let counts: Vec<String> = counts.chain(left).collect();
     let runs = format_count(trend.runs.len() as u64, "run");
     format!("{}: last {runs} · {}", trend.workflow, counts.join(" · "))
 }
