@@ -25,6 +25,8 @@ mod text;
 const WIDE: u16 = 110;
 /// Rows of the list of findings and of completion.
 const LISTED: u16 = 8;
+/// A long note takes at most one row of so many: the text stays on screen.
+const NOTE_SHARE: u16 = 3;
 
 /// Where everything is. Heights may be zero on tiny screens.
 struct EditorAreas {
@@ -71,6 +73,7 @@ fn editor_areas(editor: &DefinitionEditor, area: Rect) -> EditorAreas {
     let keys = u16::from(area.height > 4);
     // the typed text is visible on a screen of one row, too
     let note = u16::from(area.height > 1 || area.height == 1 && editor.prompt.is_some());
+    let note = note.max(note_height(editor, usize::from(area.width)).min(area.height / NOTE_SHARE));
     let rest = area.height.saturating_sub(title + keys + note);
     let wanted = u16::try_from(editor.findings.len()).unwrap_or(u16::MAX).clamp(1, LISTED) + 1;
     let list = if editor.list { wanted.min(rest / 2) } else { 0 };
@@ -157,7 +160,18 @@ fn draw_editor(
     }
 }
 
-/// The row above the keys, and the keys; returns what stands in the first. Answers that do not fit behind their question
+/// The rows that a note wraps to. A prompt and a finding, which is in the list of findings, too, take one.
+fn note_height(editor: &DefinitionEditor, columns: usize) -> u16 {
+    let note = editor.status_note.as_ref().filter(|_| editor.prompt.is_none());
+    note.map_or(1, |note| u16::try_from(wrap_note(note, columns).len()).unwrap_or(u16::MAX))
+}
+
+fn wrap_note(note: &str, columns: usize) -> Vec<String> {
+    let note = one_line(&terminal_safe::escape_controls(note));
+    wrap_line(&note, columns).into_iter().map(|row| note[row].trim_end().to_owned()).collect()
+}
+
+/// The rows above the keys, and the keys; returns what stands in the first. Answers that do not fit behind their question
 /// take the place of the keys: there are none then.
 fn draw_note_and_keys(
     model: &UiModel,
@@ -170,10 +184,18 @@ fn draw_note_and_keys(
     let is_asked = editor.prompt.as_ref().is_some_and(|prompt| !matches!(prompt, EditorPrompt::Find(_)));
     let is_split = is_asked && areas.keys.height > 0 && display_width(&note) > usize::from(columns);
     let (note, answers) = note.split_once(": ").filter(|_| is_split).unwrap_or((&note, ""));
-    let note = fit_to_columns(note, usize::from(row.width)).into_owned();
-    if row.height > 0 {
-        put_line(frame, row.x, row.y, &Line::styled(note.as_str(), style), row.width);
+    let room = usize::from(row.width);
+    let is_note = editor.prompt.is_none() && editor.status_note.is_some();
+    let mut rows =
+        if is_note { wrap_note(note, room) } else { vec![fit_to_columns(note, room).into_owned()] };
+    if let Some(last) = usize::from(row.height).checked_sub(1).filter(|last| last + 1 < rows.len()) {
+        // what has no room ends in `…`
+        rows[last] = fit_to_columns(&rows[last..].join(" "), room).into_owned();
     }
+    for (y, text) in (row.y..row.bottom()).zip(&rows) {
+        put_line(frame, row.x, y, &Line::styled(text.as_str(), style), row.width);
+    }
+    let note = rows.into_iter().next().unwrap_or_default();
     if areas.keys.height > 0 {
         let keys = editor_keys(&model.keymap, editor, usize::from(keys_room(model, columns)));
         put_keys(model, &[if is_split { answers } else { &keys }], areas.keys, frame);
@@ -330,7 +352,7 @@ fn status_note(theme: ColorTheme, editor: &DefinitionEditor) -> (String, Style) 
         return (asked, theme.accent_style().patch(theme.bold_style()));
     }
     if let Some(note) = &editor.status_note {
-        return (one_line(&terminal_safe::escape_controls(note)), theme.accent_style());
+        return (note.clone(), theme.accent_style());
     }
     let (row, _) = editor.buffer.cursor();
     match editor.finding_from(row) {

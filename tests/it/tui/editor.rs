@@ -263,6 +263,30 @@ fn sound_texts_are_saved_and_broken_ones_only_if_that_is_meant() {
     assert_eq!(take_save_request(&mut desk), (format!(" x{TEXT}"), false));
 }
 
+/// What is wrong with a saved file and what is used in its place is read to its end, on every size.
+#[test]
+fn a_long_note_takes_the_rows_that_it_needs() {
+    let note = "saved user:workflows/greet.json with 2 errors: greet is the one of built-in:workflows/greet.json \
+                until they are mended (line 12: the target `sxtop` of a transition is no state of this workflow; \
+                did you mean `stop`?)";
+    let mut desk = opened_editor();
+    desk.type_text(" ").press_control('s');
+    answer_check(&mut desk);
+    take_editor_requests(&mut desk);
+    let saved = SavedEditFile { version: 1, text: TEXT.into(), message: note.to_owned() };
+    send_editor_reply(&mut desk, EditorResponse::Saved(Ok(saved)));
+    for (width, height) in [(200, 50), (80, 24), (60, 20)] {
+        let screen = desk.draw_screen(width, height);
+        let words: Vec<&str> = screen.split_whitespace().collect();
+        assert!(words.join(" ").contains(note), "{width}×{height}: {screen}");
+        assert!(screen.contains("\"workflow_name\""), "{width}×{height}: {screen}");
+    }
+    // what has no room is marked
+    assert!(desk.draw_screen(40, 10).contains('…'));
+    desk.key(KeyCode::Right);
+    assert!(!desk.draw_screen(80, 24).contains("did you mean"));
+}
+
 #[test]
 fn a_file_that_others_changed_is_not_written_over_unasked() {
     let mut desk = opened_editor();
