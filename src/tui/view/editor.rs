@@ -43,6 +43,9 @@ struct EditorAreas {
 /// Keeps the cursor on screen. Call before every frame.
 pub fn arrange_editor(model: &mut UiModel, area: Rect) {
     let Some(EditorScreen::Text(editor)) = &mut model.edit else { return };
+    if editor.open_question().is_some() {
+        editor.prompt_guard.note_shown(model.now);
+    }
     let areas = editor_areas(editor, area);
     let (_, column) = editor.buffer.cursor();
     let cursor = text::columns_before(editor.buffer.line(), column);
@@ -181,13 +184,19 @@ fn draw_note_and_keys(
 ) -> String {
     let (row, columns) = (areas.note_area, areas.keys.width);
     let (note, style) = status_note(model.theme, editor);
-    let is_asked = editor.prompt.as_ref().is_some_and(|prompt| !matches!(prompt, EditorPrompt::Find(_)));
-    let is_split = is_asked && areas.keys.height > 0 && display_width(&note) > usize::from(columns);
+    let notice = editor.open_question().and_then(|_| editor.prompt_guard.notice(model.now));
+    let is_split = editor.open_question().is_some()
+        && areas.keys.height > 0
+        && display_width(&note) > usize::from(columns);
     let (note, answers) = note.split_once(": ").filter(|_| is_split).unwrap_or((&note, ""));
+    let note = match notice.filter(|_| is_split) {
+        Some(notice) => format!("{note} · {notice}"),
+        None => note.to_owned(),
+    };
     let room = usize::from(row.width);
     let is_note = editor.prompt.is_none() && editor.status_note.is_some();
     let mut rows =
-        if is_note { wrap_note(note, room) } else { vec![fit_to_columns(note, room).into_owned()] };
+        if is_note { wrap_note(&note, room) } else { vec![fit_to_columns(&note, room).into_owned()] };
     if let Some(last) = usize::from(row.height).checked_sub(1).filter(|last| last + 1 < rows.len()) {
         // what has no room ends in `…`
         rows[last] = fit_to_columns(&rows[last..].join(" "), room).into_owned();
@@ -198,7 +207,8 @@ fn draw_note_and_keys(
     let note = rows.into_iter().next().unwrap_or_default();
     if areas.keys.height > 0 {
         let keys = editor_keys(&model.keymap, editor, usize::from(keys_room(model, columns)));
-        put_keys(model, &[if is_split { answers } else { &keys }], areas.keys, frame);
+        let shown = if is_split { answers } else { notice.unwrap_or(&keys) };
+        put_keys(model, &[shown], areas.keys, frame);
     }
     note
 }

@@ -259,8 +259,63 @@ fn sound_texts_are_saved_and_broken_ones_only_if_that_is_meant() {
     );
     desk.type_text("x").press_control('s');
     answer_check(&mut desk);
-    desk.key(KeyCode::Char('n')).key(KeyCode::Char('y'));
+    desk.key(KeyCode::Char('n'));
+    assert!(editor(&desk).prompt.is_none() && take_editor_requests(&mut desk).is_empty());
+    desk.press_control('s').key(KeyCode::Char('y'));
     assert_eq!(take_save_request(&mut desk), (format!(" x{TEXT}"), false));
+}
+
+/// What is typed while a question of the editor appears goes to the text, and answers nothing.
+#[test]
+fn a_key_of_before_answers_no_question_of_the_editor() {
+    let leave = |desk: &mut TuiHarness| {
+        desk.type_text(" ").key(KeyCode::Esc);
+    };
+    let errors = |desk: &mut TuiHarness| {
+        desk.type_text("x").press_control('s');
+        answer_check(desk);
+    };
+    let conflict = |desk: &mut TuiHarness| {
+        desk.type_text(" ").press_control('s');
+        answer_check(desk);
+        take_editor_requests(desk);
+        send_editor_reply(desk, EditorResponse::Saved(Err(EditorSaveError::Changed("{}".into()))));
+    };
+    let check = |ask: &dyn Fn(&mut TuiHarness), question: &str, letter: char| {
+        let mut desk = opened_editor();
+        ask(&mut desk);
+        let before = text(&desk);
+        let typed =
+            |desk: &TuiHarness, words: &str| format!("{}{words}{}", &before[..1], &before[1..]) == text(desk);
+        let is_open = |desk: &mut TuiHarness, words: &str| {
+            let screen = desk.draw_screen(80, 24);
+            assert!(screen.contains(question) && typed(desk, words), "{question} {words}: {screen}");
+            answer_check(desk);
+            assert_eq!(take_editor_requests(desk), [], "{question} {words}");
+            screen
+        };
+        // before the first frame, at once after it, in the middle of a word
+        desk.press_before_seen(KeyCode::Char(letter), KeyModifiers::NONE);
+        let screen = is_open(&mut desk, &letter.to_string());
+        assert!(screen.contains("this went to your text: pause, then answer"), "{screen}");
+        desk.advance_clock(550).press_before_seen(KeyCode::Char(letter), KeyModifiers::NONE);
+        desk.press_before_seen(KeyCode::Esc, KeyModifiers::NONE);
+        is_open(&mut desk, &letter.to_string().repeat(2));
+        desk.send_message(UiMessage::Paste("pasted".into()));
+        is_open(&mut desk, &format!("{letter}{letter}pasted"));
+        // a letter that answers nothing begins a word
+        desk.key(KeyCode::Char('w')).press_before_seen(KeyCode::Char(letter), KeyModifiers::NONE);
+        is_open(&mut desk, &format!("{letter}{letter}pastedw{letter}"));
+        desk.key(KeyCode::Char(letter));
+        let screen = desk.draw_screen(80, 24);
+        assert!(!screen.contains(question), "{letter} is an answer now: {screen}");
+    };
+    check(&leave, "save it before leaving?", 'n');
+    check(&leave, "save it before leaving?", 'y');
+    check(&errors, "save it with errors?", 'y');
+    check(&errors, "save it with errors?", 'n');
+    check(&conflict, "changed by another program", 'o');
+    check(&conflict, "changed by another program", 'r');
 }
 
 /// What is wrong with a saved file and what is used in its place is read to its end, on every size.
