@@ -238,7 +238,7 @@ fn editor_title(model: &UiModel, editor: &DefinitionEditor) -> String {
     }
     let (row, column) = editor.buffer.cursor();
     let name = terminal_safe::escape_name(&editor.file.name);
-    format!(" {name}{changed} · {state} · {}:{} · {}", row + 1, column + 1, editor.file.layer)
+    format!(" {name}{changed} · {state} · line {}:{} · {}", row + 1, column + 1, editor.file.layer)
 }
 
 fn severity_mark(theme: ColorTheme, severity: DiagnosticSeverity) -> (&'static str, Style) {
