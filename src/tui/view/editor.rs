@@ -12,7 +12,7 @@ use crate::editor::simulation_result::EditorSimulation;
 use crate::editor::{DefinitionEditor, EditorPrompt, EditorScreen};
 use crate::keymap::{KeyAction, KeyBindings};
 use crate::model::UiModel;
-use crate::text::{display_width, fit_to_columns, format_count, one_line, wrap_line};
+use crate::text::{display_width, fit_entries, fit_to_columns, format_count, one_line, wrap_line};
 use crate::theme::ColorTheme;
 use crate::transcript::layout::tone_style;
 use synthdev_domain::diagnostic::{Diagnostic, DiagnosticSeverity};
@@ -122,8 +122,9 @@ fn draw_editor(
     let theme = model.theme;
     let areas = editor_areas(editor, area);
     if areas.title.height > 0 {
-        let line =
-            Line::styled(pad_to_columns(&editor_title(model, editor), area.width), theme.selected_style());
+        let title = editor_title(model, editor);
+        let title = fit_entries(&title, usize::from(area.width));
+        let line = Line::styled(pad_to_columns(&title, area.width), theme.selected_style());
         put_line(frame, areas.title.x, areas.title.y, &line, area.width);
     }
     draw_gutter(theme, editor, areas.gutter, frame);
@@ -188,7 +189,9 @@ fn draw_note_and_keys(
     let is_split = editor.open_question().is_some()
         && areas.keys.height > 0
         && display_width(&note) > usize::from(columns);
-    let (note, answers) = note.split_once(": ").filter(|_| is_split).unwrap_or((&note, ""));
+    let ends = [": ", "? "].into_iter().filter_map(|end| Some(note.find(end)? + end.len())).min();
+    let (note, answers) = ends.filter(|_| is_split).map_or((note.as_str(), ""), |end| note.split_at(end));
+    let note = if is_split { note.trim_end_matches([':', ' ']) } else { note };
     let note = match notice.filter(|_| is_split) {
         Some(notice) => format!("{note} · {notice}"),
         None => note.to_owned(),

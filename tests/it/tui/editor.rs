@@ -387,6 +387,12 @@ fn changes_are_not_left_behind_unasked() {
     let mut desk = opened_editor();
     desk.type_text(" ").key(KeyCode::Esc);
     assert!(desk.draw_screen(80, 24).contains("save it before leaving? y saves it"));
+    let narrow = desk.draw_screen(60, 20);
+    assert!(
+        narrow.contains("save it before leaving?")
+            && narrow.contains("y saves it · n discards it · Esc goes on"),
+        "{narrow}"
+    );
     desk.key(KeyCode::Esc).type_text(" ").press_control('q');
     desk.key(KeyCode::Char('y'));
     answer_check(&mut desk);
