@@ -11,6 +11,7 @@ use self::buffer::EditorBuffer;
 use self::complete::EditorCompletion;
 use self::graph_list::EditorGraphList;
 use self::new_file::NewFilePicker;
+use self::prompt_guard::PromptKeyGuard;
 use self::simulation_result::EditorSimulation;
 use synthdev_domain::diagnostic::{Diagnostic, DiagnosticSeverity};
 use synthdev_domain::source_location::ConfigLayer;
@@ -24,6 +25,7 @@ pub mod graph_list;
 pub mod json_lexer;
 pub mod json_tree;
 pub mod new_file;
+pub mod prompt_guard;
 pub mod schema_lookup;
 pub mod simulation_result;
 mod undo_history;
@@ -111,6 +113,8 @@ pub struct DefinitionEditor {
     /// The list of findings is shown.
     pub list: bool,
     pub prompt: Option<EditorPrompt>,
+    /// When keys answer the prompt.
+    pub prompt_guard: PromptKeyGuard,
     /// The words that were looked for last.
     pub search_words: String,
     pub completion: Option<EditorCompletion>,
@@ -157,6 +161,7 @@ impl DefinitionEditor {
             simulation: None,
             list: false,
             prompt: None,
+            prompt_guard: PromptKeyGuard::default(),
             search_words: String::new(),
             completion: None,
             help_text: None,
@@ -178,6 +183,16 @@ impl DefinitionEditor {
         let note = begun.name_conflict.map(|note| format!(" — {note}")).unwrap_or_default();
         editor.status_note = Some(format!("new: nothing is written until you save it{note}"));
         editor
+    }
+
+    /// Asks something: no key of before answers it.
+    pub fn ask(&mut self, prompt: EditorPrompt) {
+        (self.prompt, self.prompt_guard) = (Some(prompt), PromptKeyGuard::default());
+    }
+
+    /// The prompt, if it is a question with answers.
+    pub fn open_question(&self) -> Option<&EditorPrompt> {
+        self.prompt.as_ref().filter(|prompt| !matches!(prompt, EditorPrompt::Find(_)))
     }
 
     pub fn is_changed(&self) -> bool {

@@ -174,6 +174,11 @@ impl UiModel {
 
     /// For how long the question on screen takes no key yet, in milliseconds; `None`: it takes them.
     pub fn question_guard(&self) -> Option<u64> {
+        if let Some(EditorScreen::Text(editor)) = &self.edit {
+            let guard =
+                editor.open_question().map(|_| editor.prompt_guard).filter(|guard| guard.is_shown())?;
+            return u64::try_from(guard.ms_left(self.now)).ok().filter(|left| *left > 0);
+        }
         let seen = [ScreenLayer::KeyQuestion, ScreenLayer::TypedQuestion];
         let dialog = self.dialogs.front().filter(|dialog| dialog.shown_at.is_some())?;
         let left = u64::try_from(dialog.guard_ms(self.now)).ok().filter(|left| *left > 0)?;

@@ -107,6 +107,20 @@ pub fn fit_to_columns(text: &str, columns: usize) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// Entries joined by ` · ` in at most `columns`: what has no room goes from the end, whole, and `…` stands for it.
+pub fn fit_entries(text: &str, columns: usize) -> Cow<'_, str> {
+    let mut kept = text;
+    while display_width(text) > columns
+        && let Some((before, _)) = kept.rsplit_once(" · ")
+    {
+        kept = before;
+        if display_width(kept) + 2 <= columns {
+            return Cow::Owned(format!("{kept} …"));
+        }
+    }
+    fit_to_columns(text, columns)
+}
+
 /// The end of a line that is being typed, with room for the cursor after it; `…` replaces the text before it.
 pub fn visible_tail(line: &str, columns: usize) -> Cow<'_, str> {
     let room = columns.saturating_sub(1);
@@ -217,6 +231,20 @@ mod tests {
         check(" 日本語日本語", 5, &[" ", "日本", "語日", "本語"]);
         check("    fn main", 9, &["    fn ", "main"]);
         check("e\u{301}e\u{301}e\u{301}", 2, &["e\u{301}e\u{301}", "e\u{301}"]);
+    }
+
+    #[test]
+    fn entries_go_whole_from_the_end() {
+        let check = |columns: usize, expected: &str| {
+            assert_eq!(fit_entries("a run · 2 failed · 日本", columns), expected, "{columns}");
+        };
+        check(23, "a run · 2 failed · 日本");
+        check(22, "a run · 2 failed …");
+        check(18, "a run · 2 failed …");
+        check(17, "a run …");
+        check(6, "a run…");
+        check(4, "a r…");
+        check(0, "");
     }
 
     #[test]

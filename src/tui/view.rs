@@ -12,7 +12,7 @@ use crate::layers::ScreenLayer;
 use crate::layout::{LayoutSlot, PaneKind};
 use crate::model::{PREFIX_PART, UiModel};
 use crate::mouse_selection::MouseSelection;
-use crate::text::{display_width, fit_to_columns, one_line};
+use crate::text::{display_width, fit_entries, fit_to_columns, one_line};
 use crate::transcript::layout::ItemLayoutOptions;
 use synthdev_domain::ids::RunId;
 
@@ -287,7 +287,7 @@ fn queued_note(model: &UiModel) -> Option<String> {
 
 fn draw_note(model: &UiModel, area: Rect, frame: &mut Frame<'_>) {
     let Some(text) = note_text(model).filter(|_| area.height > 0) else { return };
-    let text = fit_to_columns(&text, usize::from(area.width.saturating_sub(2))).into_owned();
+    let text = fit_entries(&text, usize::from(area.width.saturating_sub(2))).into_owned();
     put_line(frame, area.x + 1, area.y, &Line::styled(text, model.theme.warning_style()), area.width);
 }
 

@@ -105,11 +105,7 @@ impl DotWriter {
             .filter(|other| other.kind == EdgeKind::Transition)
             .nth(1)
             .is_some();
-        let mut label = match edge.kind {
-            EdgeKind::Transition if several => format!("{}. {}", edge.order, edge.label),
-            EdgeKind::Transition => edge.label.clone(),
-            _ => format!("! {}", edge.label),
-        };
+        let mut label = edge.words(several);
         let counted = tally_text(edge.tally.as_ref());
         if !counted.is_empty() {
             label = format!("{label} ({counted})").trim_start().to_owned();

@@ -157,11 +157,7 @@ fn node_id(workflow: usize, state: usize) -> String {
 fn edge_label(graph: &WorkflowGraph, edge: &GraphEdge) -> String {
     let several =
         graph.outgoing_edges(edge.from).filter(|other| other.kind == EdgeKind::Transition).nth(1).is_some();
-    let label = match edge.kind {
-        EdgeKind::Transition if several => format!("{}. {}", edge.order, edge.label),
-        EdgeKind::Transition => edge.label.clone(),
-        _ => format!("! {}", edge.label),
-    };
+    let label = edge.words(several);
     match tally_text(edge.tally.as_ref()) {
         counted if counted.is_empty() => label,
         counted => format!("{label} ({counted})").trim_start().to_owned(),

@@ -115,13 +115,25 @@ impl GraphEdge {
     /// The condition, with its place among several; what leads away from a failure is marked.
     pub fn words(&self, is_one_of_several: bool) -> String {
         match self.kind {
-            EdgeKind::Transition if is_one_of_several => format!("{} {}", self.order, self.label),
+            EdgeKind::Transition if is_one_of_several => format!("{} {}", ordinal(self.order), self.label),
             EdgeKind::Transition => self.label.clone(),
             EdgeKind::Catch | EdgeKind::OnError | EdgeKind::OnLimit | EdgeKind::OnTimeout => {
                 format!("! {}", self.label)
             }
         }
     }
+}
+
+/// `1st`, `2nd`: which condition is asked when, not how often.
+fn ordinal(place: usize) -> String {
+    let ending = match (place % 10, place % 100) {
+        (_, 11..=13) => "th",
+        (1, _) => "st",
+        (2, _) => "nd",
+        (3, _) => "rd",
+        _ => "th",
+    };
+    format!("{place}{ending}")
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]

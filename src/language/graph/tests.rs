@@ -281,8 +281,8 @@ Everything that a state can be
  │ ├─◆ near            workflow every␛thing
  │ ╰─ far
  │    ▷ start          shell make check
- │    ├─▸ ↓ again      1 n > 1
- │    ╰─▸ ↓ stop       2 otherwise
+ │    ├─▸ ↓ again      1st n > 1
+ │    ╰─▸ ↓ stop       2nd otherwise
  │
  │    ◷ again          waits PT5S
  │    ╰─▸ ↑ start
@@ -295,14 +295,14 @@ Everything that a state can be
  ▼
  ? ask                 asks for approval: Go on with␛[31m this?
  ├╌▸ ↓ give_up         ! no answer in time
- ├─▸ ↓ 検査            1 context.result === true
- ╰─▸ ↑ each            2 otherwise
+ ├─▸ ↓ 検査            1st context.result === true
+ ╰─▸ ↑ each            2nd otherwise
 
  ▷ 検査                mcp github search
  ├╌▸ ↓ give_up         ! limit or budget reached
- ├─▸ ↓ stop            1 judge.ok === 'this.x'
- ├─▸ ↺ 検査            2 n < 3
- ▼                     3 otherwise
+ ├─▸ ↓ stop            1st judge.ok === 'this.x'
+ ├─▸ ↺ 検査            2nd n < 3
+ ▼                     3rd otherwise
  ▷ fix                 http GET https://example.org
  ╰─▸ ↑ 検査
 
@@ -313,8 +313,8 @@ Everything that a state can be
  ■ stop                end with summary
  ✗ give_up             fails with gave_up
  ○ lost                never reached: decides
- ├─▸ ↑ stop            1 a
- ╰─▸ ↺ lost            2 otherwise
+ ├─▸ ↑ stop            1st a
+ ╰─▸ ↺ lost            2nd otherwise
 ";
     assert_eq!(plain_text(&draw_terminal(&graph(), 80)), expected);
 }

@@ -73,8 +73,7 @@ impl QuestionDialog {
 
     /// For how long no key is taken yet.
     pub fn guard_ms(&self, now: Timestamp) -> i64 {
-        let typed = self.typed_at.map_or(0, |at| ms_left(Some(at), TYPING_MS, now));
-        ms_left(self.shown_at, GUARD_MS, now).max(typed)
+        guard_ms_left(self.shown_at, self.typed_at, now)
     }
 
     /// It has been on screen for too short a time to be read, or not at all.
@@ -174,6 +173,12 @@ impl QuestionDialog {
             _ => "↑↓ and Enter, or a letter",
         }
     }
+}
+
+/// For how long a question that appeared at `shown_at` takes no key yet; `typed_at`: when a text beside it was typed.
+pub fn guard_ms_left(shown_at: Option<Timestamp>, typed_at: Option<Timestamp>, now: Timestamp) -> i64 {
+    let typed = typed_at.map_or(0, |at| ms_left(Some(at), TYPING_MS, now));
+    ms_left(shown_at, GUARD_MS, now).max(typed)
 }
 
 /// What is left of a time that began at `since`; all of it if it has not begun.

@@ -81,13 +81,13 @@ impl DataTreeRows<'_> {
     fn push_value(&mut self, name: &str, value: &Value, pointer: &str, depth: usize) {
         match value {
             Value::Object(map) if !map.is_empty() => {
-                let what = format!("{{{}}}", map.len());
+                let what = format!("{{{}}}", format_count(map.len() as u64, "key"));
                 if self.push_branch(name, &what, map.len(), pointer, depth) {
                     self.push_object(map, pointer, depth + 1);
                 }
             }
             Value::Array(items) if !items.is_empty() => {
-                let what = format!("[{}]", items.len());
+                let what = format!("[{}]", format_count(items.len() as u64, "item"));
                 if self.push_branch(name, &what, items.len(), pointer, depth) {
                     let children = items.iter().enumerate().map(|(at, item)| (at.to_string(), item));
                     self.push_children(children, items.len(), pointer, depth + 1);

@@ -14,7 +14,7 @@ use crate::agent_identity::AgentRoster;
 use crate::run_view::timeline::tracks::TimelineTrack;
 use crate::run_view::timeline::{BarKind, BarMark, RunTimeline, TimelineBar, TimelineDuration, TimelineRow};
 use crate::text::{
-    display_width, fit_to_columns, format_count, format_dollars, format_duration, short_number,
+    display_width, fit_entries, fit_to_columns, format_count, format_dollars, format_duration, short_number,
 };
 use crate::theme::ColorTheme;
 use synthdev_domain::ids::Timestamp;
@@ -247,21 +247,30 @@ impl TimelineChart<'_> {
     /// `█ model  ▄ tool  ? waits for you  · waits  ✗ failed  ┊ cut off  ▓ chosen`
     fn legend_line(&self) -> Line<'static> {
         let kinds = KINDS.map(|kind| format!("{} {}", fill_character(kind), kind_name(kind)));
-        let mut text = kinds.join("  ") + "  ✗ failed  ┊ cut off";
+        let mut parts: Vec<String> =
+            kinds.into_iter().chain(["✗ failed", "┊ cut off"].map(str::to_owned)).collect();
         let chosen = self.chosen_row.and_then(|row| self.timeline.bar(row));
         if chosen.is_some_and(|bar| bar.kind == BarKind::ModelCall) {
-            text = format!("{text}  {CHOSEN} chosen");
+            parts.push(format!("{CHOSEN} chosen"));
         }
         if self.timeline.clock().breaks().next().is_some() {
-            text += "  ≈ a long wait, left out";
+            parts.push("≈ a long wait, left out".to_owned());
         }
+        // none is cut
+        while parts.len() > 1 && display_width(&parts.join("  ")) > self.columns {
+            parts.pop();
+        }
+        let text = parts.join("  ");
         Line::styled(fit_to_columns(&text, self.columns).into_owned(), self.theme.dim_style())
     }
 
     /// `─ coder asks m-base · from 0:02.1 · 4.2 s · 1.2k tokens · $0.01 ─────`
     fn chosen_line(&self) -> Line<'static> {
         let row = self.chosen_row.and_then(|at| self.timeline.row(at));
-        let text = row.map(|row| format!("─ {} ", chosen_text(self.timeline, row, self.now)));
+        let text = row.map(|row| {
+            let text = chosen_text(self.timeline, row, self.now);
+            format!("─ {} ", fit_entries(&text, self.columns.saturating_sub(3)))
+        });
         let text = fit_to_columns(&text.unwrap_or_default(), self.columns).into_owned();
         let rest = "─".repeat(self.columns.saturating_sub(display_width(&text)));
         Line::styled(text + &rest, self.theme.accent_style())

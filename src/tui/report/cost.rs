@@ -87,7 +87,7 @@ fn token_parts(usage: &TokenUsage, price: Option<TokenPrice>) -> String {
     ];
     let cost = |at: usize| costs.map_or_else(|| "–".to_owned(), |costs| format_dollars(Some(costs[at])));
     let row = |name: &str, count: u64, cost: String, note: &str| {
-        vec![format!("  {name}"), format_thousands(count), cost, note.to_owned()]
+        vec![format!("  {name}"), format!("{} tokens", format_thousands(count)), cost, note.to_owned()]
     };
     // most servers do not report cache writes
     let told = rows.iter().enumerate().filter(|(_, (name, count, _))| *name != "written" || *count > 0);

@@ -2,6 +2,7 @@
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 
+use super::key_press::KeyPress;
 use super::{editing_keys, file_mentions};
 use crate::editor::action::EditorAction;
 use crate::editor::graph_list::EditorGraphList;
@@ -39,7 +40,8 @@ pub fn open_editor(model: &mut UiModel, name: Option<String>, external: bool) ->
 }
 
 /// A key while the editor is in front.
-pub fn on_key(model: &mut UiModel, key: KeyEvent) -> Vec<UiCommand> {
+pub fn on_key(model: &mut UiModel, press: KeyPress) -> Vec<UiCommand> {
+    let key = press.key;
     let chord = KeyChord::from_event(key);
     if model.keymap.has_binding(KeyAction::Repaint, chord) {
         model.needs_repaint = true;
@@ -73,7 +75,7 @@ pub fn on_key(model: &mut UiModel, key: KeyEvent) -> Vec<UiCommand> {
             }
         },
         Some(EditorScreen::Text(editor)) => {
-            let mut cmds = keys::on_key(editor, key, meant, &help);
+            let mut cmds = keys::on_key(editor, press, meant, &help);
             cmds.extend(settle_changes(editor));
             if editor.close_when_saved
                 && editor.prompt.is_none()
@@ -88,16 +90,17 @@ pub fn on_key(model: &mut UiModel, key: KeyEvent) -> Vec<UiCommand> {
 }
 
 pub fn on_paste(model: &mut UiModel, text: &str) -> Vec<UiCommand> {
+    let now = model.now;
     match &mut model.edit {
         Some(EditorScreen::Text(editor)) => {
             match &mut editor.prompt {
                 Some(EditorPrompt::Find(words)) => words.push_str(text.lines().next().unwrap_or_default()),
-                Some(_) => {}
-                None if editor.buffer.text().len() + text.len() > LARGEST => {
+                _ if editor.buffer.text().len() + text.len() > LARGEST => {
                     editor.status_note = Some("too long: texts of up to 1 MB are edited here".to_owned());
                 }
-                None => editor.buffer.paste_text(text),
+                _ => editor.buffer.paste_text(text),
             }
+            editor.prompt_guard.note_typed(now);
             settle_changes(editor)
         }
         Some(EditorScreen::List(listing)) => {
@@ -269,7 +272,7 @@ fn on_saved(
             editor.base = Some(saved.text);
             editor.status_note = Some(saved.message);
         }
-        Err(EditorSaveError::Changed(text)) => editor.prompt = Some(EditorPrompt::Conflict(text)),
+        Err(EditorSaveError::Changed(text)) => editor.ask(EditorPrompt::Conflict(text)),
         Err(EditorSaveError::Failed(reason)) => {
             editor.close_when_saved = false;
             editor.status_note = Some(reason);
@@ -301,7 +304,7 @@ fn settle_changes(editor: &mut DefinitionEditor) -> Vec<UiCommand> {
         editor.save_when_checked = false;
         let errors = editor.count_findings(DiagnosticSeverity::Error);
         if errors > 0 {
-            editor.prompt = Some(EditorPrompt::Force);
+            editor.ask(EditorPrompt::Force);
             editor.status_note = Some(format_count(errors as u64, "error"));
         } else {
             cmds.push(actions::save_command(editor, false));

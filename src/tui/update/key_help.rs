@@ -10,6 +10,8 @@ use crate::layers::ScreenLayer;
 use crate::model::UiModel;
 use crate::msg::UiCommand;
 
+const INTERRUPT: &str = "Ctrl+C";
+const EXIT: &str = "/exit";
 /// Rows that a step of the wheel moves.
 const WHEEL: usize = 3;
 
@@ -53,12 +55,28 @@ pub fn on_mouse(model: &mut UiModel, event: MouseEvent) {
     }
 }
 
-/// The keys of what has them; `None`: it shows its keys itself.
+/// The keys of what has them; `None`: it shows its keys itself. What gets a user out stands first: on a small screen the
+/// rest is below.
 fn focused_key_help(model: &UiModel) -> Option<KeyHelp> {
+    let mut help = placed_key_help(model)?;
+    help.rows.sort_by_key(|(keys, _)| way_out_place(&model.keymap, keys));
+    Some(help)
+}
+
+/// The place among the ways out; whatever is none has the last one.
+fn way_out_place(keymap: &KeyBindings, keys: &str) -> usize {
+    let help = keymap.key(KeyAction::Help).map(|key| key.to_string());
+    let ways_out = [Some("Esc".to_owned()), Some(INTERRUPT.to_owned()), help, Some(EXIT.to_owned())];
+    let is_one = |way: &Option<String>| way.as_deref() == Some(keys);
+    ways_out.iter().position(is_one).unwrap_or(ways_out.len())
+}
+
+fn placed_key_help(model: &UiModel) -> Option<KeyHelp> {
     let (keymap, now) = (&model.keymap, model.key_focus_state());
     match model.focused_layer() {
         ScreenLayer::HistoryBrowser => {
-            let rows = keymap.rows_that_act(now, |action| history_browser::acts_in_front(model, action));
+            let mut rows = keymap.rows_that_act(now, |action| history_browser::acts_in_front(model, action));
+            rows.push((INTERRUPT.to_owned(), "leave the history; twice: the program".to_owned()));
             Some(KeyHelp::new("Keys of the history".to_owned(), rows))
         }
         ScreenLayer::FocusedPane => model.keyed_pane().map(|pane| {
@@ -79,7 +97,7 @@ fn focused_key_help(model: &UiModel) -> Option<KeyHelp> {
             let sent =
                 rows.iter().take_while(|(_, about)| ["send", "new line"].contains(&about.as_str())).count();
             rows.splice(sent..sent, written.map(|(keys, about)| (keys.to_owned(), about.to_owned())));
-            rows.push(interrupt_row());
+            rows.extend([interrupt_row(), (EXIT.to_owned(), "leave the program".to_owned())]);
             Some(KeyHelp::new("Keys of the input line".to_owned(), rows))
         }
         _ => None,
@@ -94,7 +112,7 @@ fn session_rows(model: &UiModel) -> Vec<(String, String)> {
 }
 
 fn interrupt_row() -> (String, String) {
-    ("Ctrl+C".to_owned(), "stop; twice: leave".to_owned())
+    (INTERRUPT.to_owned(), "stop; twice: leave".to_owned())
 }
 
 fn question_help(dialog: &QuestionDialog, keymap: &KeyBindings, now: KeyFocusState) -> KeyHelp {

@@ -22,7 +22,7 @@ pub fn handle_key(model: &mut UiModel, key: KeyEvent, at: Timestamp) -> Vec<UiCo
     pass_down(model, |model, layer| match layer {
         ScreenLayer::KeyHelp => key_help::on_key(model, key),
         ScreenLayer::ModelSetup => setup::on_key(model, press),
-        ScreenLayer::WorkflowEditor => Some(editor::on_key(model, key)),
+        ScreenLayer::WorkflowEditor => Some(editor::on_key(model, press)),
         ScreenLayer::ResumePicker => resume_picker::on_key(model, press),
         ScreenLayer::HistoryBrowser => Some(history_browser::on_key(model, press)),
         ScreenLayer::SessionKeys => session_keys::on_key(model, press),

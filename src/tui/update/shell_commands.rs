@@ -86,7 +86,7 @@ fn offer_command(model: &mut UiModel, command: &str, warning: Option<&str>) {
     } else if model.composer.is_empty() {
         model.composer.replace_undoably(&format!("/cmd {command}"));
         model.hint = Some(match warning {
-            Some(why) => format!("! {why} · change it, or Enter asks whether to run it"),
+            Some(why) => format!("! {why} · Enter asks before it runs"),
             None => "Enter runs it · change it first if you like · Ctrl+C takes it away".to_owned(),
         });
     } else {

@@ -12,7 +12,7 @@ use crate::editor::simulation_result::EditorSimulation;
 use crate::editor::{DefinitionEditor, EditorPrompt, EditorScreen};
 use crate::keymap::{KeyAction, KeyBindings};
 use crate::model::UiModel;
-use crate::text::{display_width, fit_to_columns, format_count, one_line, wrap_line};
+use crate::text::{display_width, fit_entries, fit_to_columns, format_count, one_line, wrap_line};
 use crate::theme::ColorTheme;
 use crate::transcript::layout::tone_style;
 use synthdev_domain::diagnostic::{Diagnostic, DiagnosticSeverity};
@@ -25,6 +25,8 @@ mod text;
 const WIDE: u16 = 110;
 /// Rows of the list of findings and of completion.
 const LISTED: u16 = 8;
+/// A long note takes at most one row of so many: the text stays on screen.
+const NOTE_SHARE: u16 = 3;
 
 /// Where everything is. Heights may be zero on tiny screens.
 struct EditorAreas {
@@ -41,6 +43,9 @@ struct EditorAreas {
 /// Keeps the cursor on screen. Call before every frame.
 pub fn arrange_editor(model: &mut UiModel, area: Rect) {
     let Some(EditorScreen::Text(editor)) = &mut model.edit else { return };
+    if editor.open_question().is_some() {
+        editor.prompt_guard.note_shown(model.now);
+    }
     let areas = editor_areas(editor, area);
     let (_, column) = editor.buffer.cursor();
     let cursor = text::columns_before(editor.buffer.line(), column);
@@ -71,6 +76,7 @@ fn editor_areas(editor: &DefinitionEditor, area: Rect) -> EditorAreas {
     let keys = u16::from(area.height > 4);
     // the typed text is visible on a screen of one row, too
     let note = u16::from(area.height > 1 || area.height == 1 && editor.prompt.is_some());
+    let note = note.max(note_height(editor, usize::from(area.width)).min(area.height / NOTE_SHARE));
     let rest = area.height.saturating_sub(title + keys + note);
     let wanted = u16::try_from(editor.findings.len()).unwrap_or(u16::MAX).clamp(1, LISTED) + 1;
     let list = if editor.list { wanted.min(rest / 2) } else { 0 };
@@ -116,8 +122,9 @@ fn draw_editor(
     let theme = model.theme;
     let areas = editor_areas(editor, area);
     if areas.title.height > 0 {
-        let line =
-            Line::styled(pad_to_columns(&editor_title(model, editor), area.width), theme.selected_style());
+        let title = editor_title(model, editor);
+        let title = fit_entries(&title, usize::from(area.width));
+        let line = Line::styled(pad_to_columns(&title, area.width), theme.selected_style());
         put_line(frame, areas.title.x, areas.title.y, &line, area.width);
     }
     draw_gutter(theme, editor, areas.gutter, frame);
@@ -157,7 +164,18 @@ fn draw_editor(
     }
 }
 
-/// The row above the keys, and the keys; returns what stands in the first. Answers that do not fit behind their question
+/// The rows that a note wraps to. A prompt and a finding, which is in the list of findings, too, take one.
+fn note_height(editor: &DefinitionEditor, columns: usize) -> u16 {
+    let note = editor.status_note.as_ref().filter(|_| editor.prompt.is_none());
+    note.map_or(1, |note| u16::try_from(wrap_note(note, columns).len()).unwrap_or(u16::MAX))
+}
+
+fn wrap_note(note: &str, columns: usize) -> Vec<String> {
+    let note = one_line(&terminal_safe::escape_controls(note));
+    wrap_line(&note, columns).into_iter().map(|row| note[row].trim_end().to_owned()).collect()
+}
+
+/// The rows above the keys, and the keys; returns what stands in the first. Answers that do not fit behind their question
 /// take the place of the keys: there are none then.
 fn draw_note_and_keys(
     model: &UiModel,
@@ -167,16 +185,33 @@ fn draw_note_and_keys(
 ) -> String {
     let (row, columns) = (areas.note_area, areas.keys.width);
     let (note, style) = status_note(model.theme, editor);
-    let is_asked = editor.prompt.as_ref().is_some_and(|prompt| !matches!(prompt, EditorPrompt::Find(_)));
-    let is_split = is_asked && areas.keys.height > 0 && display_width(&note) > usize::from(columns);
-    let (note, answers) = note.split_once(": ").filter(|_| is_split).unwrap_or((&note, ""));
-    let note = fit_to_columns(note, usize::from(row.width)).into_owned();
-    if row.height > 0 {
-        put_line(frame, row.x, row.y, &Line::styled(note.as_str(), style), row.width);
+    let notice = editor.open_question().and_then(|_| editor.prompt_guard.notice(model.now));
+    let is_split = editor.open_question().is_some()
+        && areas.keys.height > 0
+        && display_width(&note) > usize::from(columns);
+    let ends = [": ", "? "].into_iter().filter_map(|end| Some(note.find(end)? + end.len())).min();
+    let (note, answers) = ends.filter(|_| is_split).map_or((note.as_str(), ""), |end| note.split_at(end));
+    let note = if is_split { note.trim_end_matches([':', ' ']) } else { note };
+    let note = match notice.filter(|_| is_split) {
+        Some(notice) => format!("{note} · {notice}"),
+        None => note.to_owned(),
+    };
+    let room = usize::from(row.width);
+    let is_note = editor.prompt.is_none() && editor.status_note.is_some();
+    let mut rows =
+        if is_note { wrap_note(&note, room) } else { vec![fit_to_columns(&note, room).into_owned()] };
+    if let Some(last) = usize::from(row.height).checked_sub(1).filter(|last| last + 1 < rows.len()) {
+        // what has no room ends in `…`
+        rows[last] = fit_to_columns(&rows[last..].join(" "), room).into_owned();
     }
+    for (y, text) in (row.y..row.bottom()).zip(&rows) {
+        put_line(frame, row.x, y, &Line::styled(text.as_str(), style), row.width);
+    }
+    let note = rows.into_iter().next().unwrap_or_default();
     if areas.keys.height > 0 {
         let keys = editor_keys(&model.keymap, editor, usize::from(keys_room(model, columns)));
-        put_keys(model, &[if is_split { answers } else { &keys }], areas.keys, frame);
+        let shown = if is_split { answers } else { notice.unwrap_or(&keys) };
+        put_keys(model, &[shown], areas.keys, frame);
     }
     note
 }
@@ -206,7 +241,7 @@ fn editor_title(model: &UiModel, editor: &DefinitionEditor) -> String {
     }
     let (row, column) = editor.buffer.cursor();
     let name = terminal_safe::escape_name(&editor.file.name);
-    format!(" {name}{changed} · {state} · {}:{} · {}", row + 1, column + 1, editor.file.layer)
+    format!(" {name}{changed} · {state} · line {}:{} · {}", row + 1, column + 1, editor.file.layer)
 }
 
 fn severity_mark(theme: ColorTheme, severity: DiagnosticSeverity) -> (&'static str, Style) {
@@ -330,7 +365,7 @@ fn status_note(theme: ColorTheme, editor: &DefinitionEditor) -> (String, Style) 
         return (asked, theme.accent_style().patch(theme.bold_style()));
     }
     if let Some(note) = &editor.status_note {
-        return (one_line(&terminal_safe::escape_controls(note)), theme.accent_style());
+        return (note.clone(), theme.accent_style());
     }
     let (row, _) = editor.buffer.cursor();
     match editor.finding_from(row) {

@@ -19,6 +19,8 @@ use crate::theme::ColorTheme;
 use synthdev_service::definition_views::graph::chart::window::{ChartLine, ChartStyle};
 use synthdev_service::definition_views::graph::layout::{CellRect, CellSize};
 
+/// What the numbers at states and arrows are.
+pub const NUMBERS: &str = "×N times · $ spent";
 /// A lower pane has no room for a border below the drawing.
 const BORDERED: u16 = 8;
 

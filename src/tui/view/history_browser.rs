@@ -7,14 +7,14 @@ use ratatui::style::Style;
 use ratatui::text::Line;
 
 use super::draw_helpers::{keys_room, put_keys, put_line, select_row};
-use super::graph_pane::draw_whole_graph;
+use super::graph_pane::{NUMBERS, draw_whole_graph};
 use crate::history_browser::run_comparison::RunComparisonView;
-use crate::history_browser::{HistoryBrowser, HistoryPrompt, HistoryWaitKind, RunAction};
+use crate::history_browser::{HistoryBrowser, HistoryPrompt, HistoryWaitKind, RunAction, RunDetails};
 use crate::keymap::KeyAction;
 use crate::layout::PaneKind;
 use crate::model::UiModel;
 use crate::pane::shown_graph::ShownGraph;
-use crate::text::{display_width, fit_to_columns, visible_tail, wrap_line};
+use crate::text::{display_width, fit_entries, fit_to_columns, format_count, visible_tail, wrap_line};
 use crate::theme::ColorTheme;
 use crate::transcript::item::ItemTone;
 use crate::transcript::layout::ItemLayoutOptions;
@@ -189,8 +189,15 @@ fn browser_title(model: &UiModel, archive: &HistoryBrowser, columns: usize) -> S
         (Some(page), Some(run)) => format!(" {} {} · {}", run.row.workflow, run.row.id, page.title),
         (Some(page), None) => format!(" {}", page.title),
         (None, Some(run)) => {
-            let graph = if run.graph.is_some() { " · graph" } else { "" };
-            format!(" {} {} · {}{graph}", run.row.workflow, run.row.id, run.row.status_word())
+            let what = match &run.graph {
+                Some(_) => format!(" · graph · {NUMBERS}"),
+                None => run
+                    .details
+                    .as_ref()
+                    .map(|details| format!(" · {}", steps_text(details)))
+                    .unwrap_or_default(),
+            };
+            format!(" {} {} · {}{what}", run.row.workflow, run.row.id, run.row.status_word())
         }
         (None, None) => {
             let more = if list.has_more { "+" } else { "" };
@@ -216,9 +223,13 @@ fn browser_title(model: &UiModel, archive: &HistoryBrowser, columns: usize) -> S
         1 => "a question waits: Ctrl+C ".to_owned(),
         more => format!("{more} questions wait: Ctrl+C "),
     };
-    let text = fit_to_columns(&text, columns.saturating_sub(display_width(&waits))).into_owned();
+    let text = fit_entries(&text, columns.saturating_sub(display_width(&waits))).into_owned();
     let gap = " ".repeat(columns.saturating_sub(display_width(&text) + display_width(&waits)));
     format!("{text}{gap}{waits}")
+}
+
+fn steps_text(details: &RunDetails) -> String {
+    format_count(details.steps.len() as u64, "step")
 }
 
 fn comparison_title(view: &RunComparisonView) -> String {

@@ -259,6 +259,10 @@ fn pane_title(model: &UiModel, pane: PaneKind, body: &PaneBody<'_>, columns: usi
     let below = body.len().saturating_sub(state.height);
     let place = (below > 0).then(|| format!(" {} {line}", scroll_text(state.top_row * 100 / below)));
     let tail = format!("{}{}", search.unwrap_or_default(), place.unwrap_or_default());
+    let legend = format!(" {} {line}", graph_pane::NUMBERS);
+    let room = (columns / 2).min(columns.saturating_sub(display_width(&name)));
+    let has_legend = pane == PaneKind::Graph && display_width(&legend) + display_width(&tail) <= room;
+    let tail = if has_legend { legend + &tail } else { tail };
     title_line(model, name, tail, columns, focused)
 }
 

@@ -93,7 +93,7 @@ fn a_run_is_seen_with_counts_costs_and_where_it_ended() {
     fs::remove_file(world.project().join("twice.json")).unwrap();
 
     let boxes = world.run_program(&["graph", "--run", id]).code(0).stdout;
-    for part in ["── ×2  $0 ╮", "│ ● say ", "1 last_agent_response", "×1  $0", "│▶■ stop "]
+    for part in ["── ×2  $0 ╮", "│ ● say ", "1st last_agent_response", "×1  $0", "│▶■ stop "]
     {
         assert!(boxes.contains(part), "{part} is missing:\n{boxes}");
     }
@@ -103,8 +103,8 @@ fn a_run_is_seen_with_counts_costs_and_where_it_ended() {
  ○ start                                                                      ×1
  ▼                                                                            ×1
  ● say      agent coder                                                   ×2  $0
- ├─▸ ↺ say  1 last_agent_response === 'again'                             ×1  $0
- ▼          2 otherwise                                                   ×1  $0
+ ├─▸ ↺ say  1st last_agent_response === 'again'                           ×1  $0
+ ▼          2nd otherwise                                                 ×1  $0
 ▶■ stop     end with result                                                   ×1
 ";
     assert!(drawn.ends_with(expected), "{drawn}");

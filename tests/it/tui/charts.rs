@@ -414,7 +414,12 @@ fn a_run_of_the_history_has_the_same_chart() {
     let [(_, HistoryRequest::Call { run, call })] = asked.as_slice() else { panic!("{asked:?}") };
     assert_eq!((run.as_str(), *call), ("run000000001", CallId(5)));
     desk.key(KeyCode::Esc).key(KeyCode::Esc);
-    assert!(desk.draw_screen(80, 24).contains("─ 2 steps"), "the steps have the keys again");
+    let screen = desk.draw_screen(80, 24);
+    assert!(screen.contains("failed · 2 steps") && !screen.contains("coder asks m-base"), "{screen}");
+    for head in ["step ────── at  state #visit (agent) ─", "─ took  messages  tools  variables"]
+    {
+        assert!(screen.contains(head), "{head}: {screen}");
+    }
     desk.key(KeyCode::Enter);
     let asked = take_history_requests(&mut desk);
     assert!(matches!(asked.as_slice(), [(_, HistoryRequest::Step { .. })]), "{asked:?}");

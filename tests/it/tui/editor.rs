@@ -259,8 +259,87 @@ fn sound_texts_are_saved_and_broken_ones_only_if_that_is_meant() {
     );
     desk.type_text("x").press_control('s');
     answer_check(&mut desk);
-    desk.key(KeyCode::Char('n')).key(KeyCode::Char('y'));
+    desk.key(KeyCode::Char('n'));
+    assert!(editor(&desk).prompt.is_none() && take_editor_requests(&mut desk).is_empty());
+    desk.press_control('s').key(KeyCode::Char('y'));
     assert_eq!(take_save_request(&mut desk), (format!(" x{TEXT}"), false));
+}
+
+/// What is typed while a question of the editor appears goes to the text, and answers nothing.
+#[test]
+fn a_key_of_before_answers_no_question_of_the_editor() {
+    let leave = |desk: &mut TuiHarness| {
+        desk.type_text(" ").key(KeyCode::Esc);
+    };
+    let errors = |desk: &mut TuiHarness| {
+        desk.type_text("x").press_control('s');
+        answer_check(desk);
+    };
+    let conflict = |desk: &mut TuiHarness| {
+        desk.type_text(" ").press_control('s');
+        answer_check(desk);
+        take_editor_requests(desk);
+        send_editor_reply(desk, EditorResponse::Saved(Err(EditorSaveError::Changed("{}".into()))));
+    };
+    let check = |ask: &dyn Fn(&mut TuiHarness), question: &str, letter: char| {
+        let mut desk = opened_editor();
+        ask(&mut desk);
+        let before = text(&desk);
+        let typed =
+            |desk: &TuiHarness, words: &str| format!("{}{words}{}", &before[..1], &before[1..]) == text(desk);
+        let is_open = |desk: &mut TuiHarness, words: &str| {
+            let screen = desk.draw_screen(80, 24);
+            assert!(screen.contains(question) && typed(desk, words), "{question} {words}: {screen}");
+            answer_check(desk);
+            assert_eq!(take_editor_requests(desk), [], "{question} {words}");
+            screen
+        };
+        // before the first frame, at once after it, in the middle of a word
+        desk.press_before_seen(KeyCode::Char(letter), KeyModifiers::NONE);
+        let screen = is_open(&mut desk, &letter.to_string());
+        assert!(screen.contains("this went to your text: pause, then answer"), "{screen}");
+        desk.advance_clock(550).press_before_seen(KeyCode::Char(letter), KeyModifiers::NONE);
+        desk.press_before_seen(KeyCode::Esc, KeyModifiers::NONE);
+        is_open(&mut desk, &letter.to_string().repeat(2));
+        desk.send_message(UiMessage::Paste("pasted".into()));
+        is_open(&mut desk, &format!("{letter}{letter}pasted"));
+        // a letter that answers nothing begins a word
+        desk.key(KeyCode::Char('w')).press_before_seen(KeyCode::Char(letter), KeyModifiers::NONE);
+        is_open(&mut desk, &format!("{letter}{letter}pastedw{letter}"));
+        desk.key(KeyCode::Char(letter));
+        let screen = desk.draw_screen(80, 24);
+        assert!(!screen.contains(question), "{letter} is an answer now: {screen}");
+    };
+    check(&leave, "save it before leaving?", 'n');
+    check(&leave, "save it before leaving?", 'y');
+    check(&errors, "save it with errors?", 'y');
+    check(&errors, "save it with errors?", 'n');
+    check(&conflict, "changed by another program", 'o');
+    check(&conflict, "changed by another program", 'r');
+}
+
+/// What is wrong with a saved file and what is used in its place is read to its end, on every size.
+#[test]
+fn a_long_note_takes_the_rows_that_it_needs() {
+    let note = "saved user:workflows/greet.json with 2 errors: greet is the one of built-in:workflows/greet.json \
+                until they are mended (line 12: the target `sxtop` of a transition is no state of this workflow; \
+                did you mean `stop`?)";
+    let mut desk = opened_editor();
+    desk.type_text(" ").press_control('s');
+    answer_check(&mut desk);
+    take_editor_requests(&mut desk);
+    let saved = SavedEditFile { version: 1, text: TEXT.into(), message: note.to_owned() };
+    send_editor_reply(&mut desk, EditorResponse::Saved(Ok(saved)));
+    for (width, height) in [(200, 50), (80, 24), (60, 20)] {
+        let screen = desk.draw_screen(width, height);
+        let words: Vec<&str> = screen.split_whitespace().collect();
+        assert!(words.join(" ").contains(note), "{width}×{height}: {screen}");
+        assert!(screen.contains("\"workflow_name\""), "{width}×{height}: {screen}");
+    }
+    // what has no room is marked
+    assert!(desk.draw_screen(40, 10).contains('…'));
+    desk.key(KeyCode::Right);
+    assert!(!desk.draw_screen(80, 24).contains("did you mean"));
 }
 
 #[test]
@@ -308,6 +387,12 @@ fn changes_are_not_left_behind_unasked() {
     let mut desk = opened_editor();
     desk.type_text(" ").key(KeyCode::Esc);
     assert!(desk.draw_screen(80, 24).contains("save it before leaving? y saves it"));
+    let narrow = desk.draw_screen(60, 20);
+    assert!(
+        narrow.contains("save it before leaving?")
+            && narrow.contains("y saves it · n discards it · Esc goes on"),
+        "{narrow}"
+    );
     desk.key(KeyCode::Esc).type_text(" ").press_control('q');
     desk.key(KeyCode::Char('y'));
     answer_check(&mut desk);

@@ -342,3 +342,24 @@ fn a_pane_lists_every_key_that_acts_in_it_and_no_other() {
         }
     }
 }
+
+/// F1 shows on the smallest screen what gets a user out.
+#[test]
+fn the_ways_out_stand_first_among_the_keys() {
+    let check = |desk: &mut TuiHarness, expected: &[&str]| {
+        desk.key(KeyCode::F(1));
+        let screen = desk.draw_screen(60, 12);
+        let rows = desk.model.key_help.as_ref().expect("F1 shows the keys").rows.iter();
+        let first: Vec<&str> = rows.map(|(keys, _)| keys.as_str()).take(expected.len()).collect();
+        assert_eq!(first, expected);
+        for keys in expected {
+            assert!(screen.contains(&format!("│ {keys} ")), "{keys}: {screen}");
+        }
+    };
+    let all = ["Esc", "Ctrl+C", "F1", "/exit"];
+    check(&mut TuiHarness::new(), &all);
+    check(TuiHarness::new().show_working_run(), &all);
+    check(TuiHarness::new().show_working_run().focus_pane(PaneKind::Tools), &all[..3]);
+    check(TuiHarness::new().show_asking_run().settle_question(), &["Esc"]);
+    check(&mut super::archive::opened_browser(super::picture_runs::earlier_runs(), false), &all[..3]);
+}

@@ -101,7 +101,10 @@ fn what_looks_dangerous_is_said_with_the_suggestion_and_asked_about_before_it_ru
     let why = "This command deletes directories for good.";
     desk.send_message(suggestion_reply(1, Ok(("rm -rf target", Some(why)))));
     assert!(desk.last_message_text().contains(why), "{}", desk.last_message_text());
-    assert!(desk.draw_screen(80, 24).contains("! This command deletes directories for good. · change it"));
+    assert!(
+        desk.draw_screen(80, 24)
+            .contains("! This command deletes directories for good. · Enter asks before it runs")
+    );
     desk.advance_clock(700).key(KeyCode::Enter);
     let run = desk
         .take_commands()

@@ -1,11 +1,30 @@
-//! What several keys of the editor do: completing, finding, saving, handing over.
+//! What several keys of the editor do: writing, completing, finding, saving, handing over.
+
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use crate::editor::buffer::EditorSearchStart;
 use crate::editor::complete::{EditorCompletion, complete_at};
-use crate::editor::{DefinitionEditor, EditorPrompt};
+use crate::editor::{DefinitionEditor, EditorPrompt, LARGEST};
 use crate::msg::UiCommand;
 use synthdev_domain::source_location::ConfigLayer;
 use synthdev_service::session::{EditorRequest, SessionRequest};
+
+/// A key that is no action of the table.
+pub(super) fn edit_text(editor: &mut DefinitionEditor, key: KeyEvent) {
+    match key.code {
+        KeyCode::PageUp | KeyCode::PageDown => {
+            let page = isize::try_from(editor.rows.saturating_sub(1).max(1)).unwrap_or(1);
+            editor.buffer.scroll_rows(if key.code == KeyCode::PageUp { -page } else { page });
+        }
+        KeyCode::Enter => editor.buffer.insert_newline(),
+        KeyCode::Char(_)
+            if !key.modifiers.contains(KeyModifiers::CONTROL) && editor.buffer.text().len() >= LARGEST =>
+        {
+            editor.status_note = Some("too long: texts of up to 1 MB are edited here".to_owned());
+        }
+        _ => editor.buffer.on_key(key),
+    }
+}
 
 /// The completion after another key.
 pub(super) fn refresh_completion(editor: &DefinitionEditor, selected: usize) -> Option<EditorCompletion> {
@@ -22,7 +41,7 @@ pub(super) fn request_save(editor: &mut DefinitionEditor) {
         return;
     }
     if editor.file.layer == ConfigLayer::BuiltIn {
-        editor.prompt = Some(EditorPrompt::Where);
+        editor.ask(EditorPrompt::Where);
     } else if !editor.is_changed() && editor.base.is_some() {
         editor.status_note = Some("nothing to save".to_owned());
     } else {
@@ -51,7 +70,7 @@ pub(super) fn external_edit_command(editor: &DefinitionEditor) -> UiCommand {
 
 pub(super) fn start_search(editor: &mut DefinitionEditor, way: EditorSearchStart) {
     if editor.search_words.is_empty() {
-        editor.prompt = Some(EditorPrompt::Find(String::new()));
+        editor.ask(EditorPrompt::Find(String::new()));
         return;
     }
     let words = editor.search_words.clone();

@@ -2,27 +2,29 @@
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::actions::{external_edit_command, refresh_completion, request_save, start_search};
+use super::super::key_press::KeyPress;
+use super::actions::{edit_text, external_edit_command, refresh_completion, request_save, start_search};
 use super::{prompt, simulate};
 use crate::editor::action::EditorAction;
 use crate::editor::buffer::EditorSearchStart;
 use crate::editor::complete::describe_at;
-use crate::editor::{DefinitionEditor, EditorPrompt, LARGEST};
+use crate::editor::{DefinitionEditor, EditorPrompt};
 use crate::msg::UiCommand;
 use crate::text::format_count;
 
 /// `meant`: the action of the key in the table; `help`: the text of all keys.
 pub(super) fn on_key(
     editor: &mut DefinitionEditor,
-    key: KeyEvent,
+    press: KeyPress,
     meant: Option<EditorAction>,
     help: &str,
 ) -> Vec<UiCommand> {
+    let key = press.key;
     if editor.help_text.take().is_some() && key.code == KeyCode::Esc {
         return Vec::new();
     }
     if editor.prompt.is_some() {
-        return prompt::on_key(editor, key);
+        return prompt::on_key(editor, press, meant.is_some());
     }
     editor.status_note = None;
     if editor.completion.is_some() && in_offer(editor, key) {
@@ -34,19 +36,7 @@ pub(super) fn on_key(
     if let Some(act) = meant {
         return perform_action(editor, act, help);
     }
-    match key.code {
-        KeyCode::PageUp | KeyCode::PageDown => {
-            let page = isize::try_from(editor.rows.saturating_sub(1).max(1)).unwrap_or(1);
-            editor.buffer.scroll_rows(if key.code == KeyCode::PageUp { -page } else { page });
-        }
-        KeyCode::Enter => editor.buffer.insert_newline(),
-        KeyCode::Char(_)
-            if !key.modifiers.contains(KeyModifiers::CONTROL) && editor.buffer.text().len() >= LARGEST =>
-        {
-            editor.status_note = Some("too long: texts of up to 1 MB are edited here".to_owned());
-        }
-        _ => editor.buffer.on_key(key),
-    }
+    edit_text(editor, key);
     Vec::new()
 }
 
@@ -71,7 +61,7 @@ fn perform_action(editor: &mut DefinitionEditor, act: EditorAction, help: &str) 
         },
         EditorAction::Paste => editor.buffer.paste_clipboard(),
         EditorAction::SelectAll => editor.buffer.select_all(),
-        EditorAction::Find => editor.prompt = Some(EditorPrompt::Find(String::new())),
+        EditorAction::Find => editor.ask(EditorPrompt::Find(String::new())),
         EditorAction::FindNext => start_search(editor, EditorSearchStart::Next),
         EditorAction::FindBack => start_search(editor, EditorSearchStart::Back),
         EditorAction::Offer => offer_completion(editor),
@@ -125,7 +115,7 @@ fn to_finding(editor: &mut DefinitionEditor, back: bool) {
 
 fn leave_editor(editor: &mut DefinitionEditor) {
     if editor.is_changed() {
-        editor.prompt = Some(EditorPrompt::Leave);
+        editor.ask(EditorPrompt::Leave);
     } else {
         editor.close_when_saved = true;
     }

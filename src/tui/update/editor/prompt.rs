@@ -1,17 +1,26 @@
-//! Keys while the last line asks something.
+//! Keys while the last line asks something. Refuses those that came before the question could be read: they go to the text.
 
 use std::sync::Arc;
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::actions::{self, request_save, save_command};
+use super::super::key_press::KeyPress;
+use super::actions::{self, edit_text, request_save, save_command};
 use crate::editor::buffer::EditorSearchStart;
 use crate::editor::{DefinitionEditor, EditorPrompt};
 use crate::msg::UiCommand;
 use synthdev_domain::source_location::ConfigLayer;
 use synthdev_service::session::EditFileKind;
 
-pub(super) fn on_key(editor: &mut DefinitionEditor, key: KeyEvent) -> Vec<UiCommand> {
+/// `acts`: the key is one of the table.
+pub(super) fn on_key(editor: &mut DefinitionEditor, press: KeyPress, acts: bool) -> Vec<UiCommand> {
+    let key = press.key;
+    if editor.open_question().is_some() && editor.prompt_guard.ms_left(press.at) > 0 {
+        if !acts && key.code != KeyCode::Esc {
+            type_on(editor, press);
+        }
+        return Vec::new();
+    }
     let Some(prompt) = editor.prompt.take() else { return Vec::new() };
     if key.code == KeyCode::Esc {
         (editor.close_when_saved, editor.status_note) = (false, None);
@@ -29,13 +38,25 @@ pub(super) fn on_key(editor: &mut DefinitionEditor, key: KeyEvent) -> Vec<UiComm
             request_save(editor);
         }
         (EditorPrompt::Force, Some('y')) => return vec![save_command(editor, false)],
+        (EditorPrompt::Force, Some('n')) => (editor.close_when_saved, editor.status_note) = (false, None),
         (EditorPrompt::Conflict(_), Some('o')) => return vec![save_command(editor, true)],
         (EditorPrompt::Conflict(text), Some('r')) => reload_text(editor, text),
         (EditorPrompt::Where, Some('p')) => copy_to(editor, ConfigLayer::Project),
         (EditorPrompt::Where, Some('u')) => copy_to(editor, ConfigLayer::User),
-        (prompt, _) => editor.prompt = Some(prompt),
+        (prompt, letter) => {
+            editor.prompt = Some(prompt);
+            if letter.is_some() {
+                type_on(editor, press);
+            }
+        }
     }
     Vec::new()
+}
+
+/// No answer: the text goes on, and so may the word that was begun.
+fn type_on(editor: &mut DefinitionEditor, press: KeyPress) {
+    edit_text(editor, press.key);
+    editor.prompt_guard.note_typed(press.at);
 }
 
 /// The place is shown while the words are typed; Enter stays there.

@@ -9,7 +9,7 @@ use super::super::draw_helpers::{put_line, select_row};
 use super::list::{format_span, status_mark, status_style};
 use crate::history_browser::run_comparison::{ComparedStep, ComparisonRow, RunComparisonView};
 use crate::history_browser::step_list::StepLine;
-use crate::text::{display_width, fit_to_columns, format_count, format_dollars, one_line};
+use crate::text::{display_width, fit_entries, fit_to_columns, format_count, format_dollars, one_line};
 use crate::theme::ColorTheme;
 
 /// Columns of the name of a fact.
@@ -112,7 +112,8 @@ fn step_text(line: &StepLine, columns: usize) -> String {
 }
 
 fn rule_line(text: &str, columns: usize, theme: ColorTheme) -> Line<'static> {
-    let text = fit_to_columns(&format!("─ {text} "), columns).into_owned();
+    let text = format!("─ {} ", fit_entries(text, columns.saturating_sub(3)));
+    let text = fit_to_columns(&text, columns).into_owned();
     let rest = "─".repeat(columns.saturating_sub(display_width(&text)));
     Line::styled(text + &rest, theme.dim_style())
 }

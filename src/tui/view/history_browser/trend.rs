@@ -9,7 +9,7 @@ use super::list::{format_span, row_mark};
 use crate::history_browser::HistoryBrowser;
 use crate::history_browser::workflow_trend::{TrendRun, WorkflowTrend};
 use crate::pane::bar_text::sparkline;
-use crate::text::{fit_to_columns, format_count, format_dollars};
+use crate::text::{display_width, fit_entries, fit_to_columns, format_count, format_dollars};
 use crate::theme::ColorTheme;
 use synthdev_domain::journal::{LEFT, RunStatus};
 
@@ -93,19 +93,35 @@ fn curve_line(
 ) -> Line<'static> {
     let values: Vec<f64> = runs.iter().map(|run| value(run).unwrap_or(0.0)).collect();
     let text = match trend.typical_and_most(value) {
-        Some((typical, most)) => format!("  typical {} · most {}", words(typical), words(most)),
-        None => "  not known".to_owned(),
+        Some((typical, most)) => {
+            [format!("  typical {}", words(typical)), format!(" · most {}", words(most))].into()
+        }
+        None => vec!["  not known".to_owned()],
     };
     let room = columns.saturating_sub(LABEL + values.len());
+    let text = fitting_parts(&text, room);
     Line::from(vec![
         Span::styled(format!("{label:<LABEL$}"), theme.dim_style()),
         Span::styled(sparkline(&values), theme.accent_style()),
-        Span::styled(fit_to_columns(&text, room).into_owned(), theme.text()),
+        Span::styled(text, theme.text()),
     ])
 }
 
+/// As many of the first parts as there is room for: none is cut.
+fn fitting_parts(parts: &[String], columns: usize) -> String {
+    let mut text = String::new();
+    for part in parts {
+        if display_width(&text) + display_width(part) > columns {
+            break;
+        }
+        text.push_str(part);
+    }
+    text
+}
+
 fn title_line(text: &str, columns: usize, theme: ColorTheme) -> Line<'static> {
-    let text = fit_to_columns(&format!("─ {text} "), columns).into_owned();
-    let rest = "─".repeat(columns.saturating_sub(crate::text::display_width(&text)));
+    let text = format!("─ {} ", fit_entries(text, columns.saturating_sub(3)));
+    let text = fit_to_columns(&text, columns).into_owned();
+    let rest = "─".repeat(columns.saturating_sub(display_width(&text)));
     Line::styled(text + &rest, theme.dim_style())
 }

@@ -1,0 +1,42 @@
+//! When keys answer a question of the editor. Refuses those that came before it could be read: they are for the text.
+
+use crate::dialog::guard_ms_left;
+use synthdev_domain::ids::Timestamp;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct PromptKeyGuard {
+    /// When it came on screen.
+    shown_at: Option<Timestamp>,
+    /// When a key went to the text while it was there.
+    typed_at: Option<Timestamp>,
+}
+
+impl PromptKeyGuard {
+    /// A frame shows the question.
+    pub fn note_shown(&mut self, now: Timestamp) {
+        self.shown_at.get_or_insert(now);
+    }
+
+    /// A key went to the text: the next one may belong to the same word.
+    pub fn note_typed(&mut self, at: Timestamp) {
+        self.typed_at = Some(at);
+    }
+
+    pub fn is_shown(self) -> bool {
+        self.shown_at.is_some()
+    }
+
+    /// For how long keys answer nothing yet.
+    pub fn ms_left(self, now: Timestamp) -> i64 {
+        guard_ms_left(self.shown_at, self.typed_at, now)
+    }
+
+    /// Why a key is no answer now, for the user.
+    pub fn notice(self, now: Timestamp) -> Option<&'static str> {
+        let why = if self.typed_at.is_some() { TYPED } else { NEW };
+        (self.ms_left(now) > 0).then_some(why)
+    }
+}
+
+const NEW: &str = "new: keys count in a moment";
+const TYPED: &str = "this went to your text: pause, then answer";
