@@ -126,6 +126,7 @@ fn question_help(dialog: &QuestionDialog, keymap: &KeyBindings, now: KeyFocusSta
     ];
     let written = written.map(|(keys, about)| (keys.to_owned(), about.to_owned()));
     let escape = dialog.escape_hint().trim_start_matches("Esc").trim_start_matches(':').trim().to_owned();
-    let rows = answers.chain(written).chain([("Esc".to_owned(), escape)]).chain(keymap.active_rows(now));
+    let ways_out = [("Esc".to_owned(), escape), interrupt_row()];
+    let rows = answers.chain(written).chain(ways_out).chain(keymap.active_rows(now));
     KeyHelp::new("Keys of this question".to_owned(), rows.collect())
 }

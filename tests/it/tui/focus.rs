@@ -360,6 +360,6 @@ fn the_ways_out_stand_first_among_the_keys() {
     check(&mut TuiHarness::new(), &all);
     check(TuiHarness::new().show_working_run(), &all);
     check(TuiHarness::new().show_working_run().focus_pane(PaneKind::Tools), &all[..3]);
-    check(TuiHarness::new().show_asking_run().settle_question(), &["Esc"]);
+    check(TuiHarness::new().show_asking_run().settle_question(), &all[..3]);
     check(&mut super::archive::opened_browser(super::picture_runs::earlier_runs(), false), &all[..3]);
 }
