@@ -52,9 +52,9 @@ use write_refusal::{StoreRefusal, StoreWriteResult};
 /// The index is shrunk when one run in so many of those that are left has gone.
 const SHRINKS_FROM: u64 = 10;
 
-/// The commands of a killed process end within milliseconds. They are waited for longer than their watcher does.
+/// The commands of a killed process end within milliseconds. A claim waits longer for them than their watcher does.
 const ENDING_LOOK: Duration = Duration::from_millis(5);
-const ENDING_LOOKS: u32 = 1_000;
+const ENDING_LOOKS: u32 = 600;
 
 /// A store on one database file. Nothing is opened before the first call, and reading a store that was
 /// never written creates nothing.
@@ -154,20 +154,25 @@ impl SqliteStore {
             .map_err(|refusal| store_errors::refused_error(&self.path, run, refusal))
     }
 
-    /// Waits for the commands of a killed owner: they could still change what the next owner looks at.
-    fn wait_for_commands(&self, run: &RunId) -> Result<(), StoreError> {
+    /// Tries again while the commands of the run's killed owner have not ended: they could still change what the next
+    /// owner looks at.
+    fn retry_after_commands<T>(
+        &self,
+        run: &RunId,
+        mut work: impl FnMut() -> Result<Result<T, StoreRefusal>, StoreError>,
+    ) -> Result<T, StoreError> {
         let mut looks = 0;
-        while let Some(owner) =
-            self.with_reader("read", |reader| run_ownership::ending_owner(reader, run))?.flatten()
-        {
-            if looks == ENDING_LOOKS {
-                let refusal = StoreRefusal::Ending { pid: owner.pid };
-                return Err(store_errors::refused_error(&self.path, run, refusal));
+        loop {
+            match work()? {
+                Err(StoreRefusal::Ending { .. }) if looks < ENDING_LOOKS => {
+                    looks += 1;
+                    thread::sleep(ENDING_LOOK);
+                }
+                done => {
+                    return done.map_err(|refusal| store_errors::refused_error(&self.path, run, refusal));
+                }
             }
-            looks += 1;
-            thread::sleep(ENDING_LOOK);
         }
-        Ok(())
     }
 
     /// Indexes rows that are neither indexed nor queued. Leaves time to other writers, in this process and others: they
@@ -204,8 +209,17 @@ impl RunStore for SqliteStore {
     }
 
     fn claim(&self, run: &RunId) -> Result<RunSummary, StoreError> {
-        self.wait_for_commands(run)?;
-        self.write_or_refuse("write to", run, |writer| writer.claim_run(run))
+        self.retry_after_commands(run, || self.with_writer("write to", |writer| writer.claim_run(run)))
+    }
+
+    fn wait_for_commands(&self, run: &RunId) -> Result<(), StoreError> {
+        self.retry_after_commands(run, || {
+            let look = |reader: &Connection| match run_ownership::find_owner(reader, run)? {
+                Some((owner, _)) => run_ownership::check_commands_ended(reader, &owner),
+                None => Ok(Ok(())),
+            };
+            Ok(self.with_reader("read", look)?.unwrap_or(Ok(())))
+        })
     }
 
     fn definition_is_intact(&self, run: &RunId) -> Result<bool, StoreError> {
@@ -385,9 +399,10 @@ impl RunStore for SqliteStore {
         progress: Option<&RunProgress>,
     ) -> Result<TokenRedeemOutcome, StoreError> {
         let run = self.token(hash)?.map_or_else(|| RunId::from(""), |token| token.run);
-        self.wait_for_commands(&run)?;
         let usage = resume_tokens::TokenRedemption { hash, results_hash, answer, now };
-        self.write_or_refuse("write to", &run, |writer| writer.redeem_token(&usage, rows, progress))
+        self.retry_after_commands(&run, || {
+            self.with_writer("write to", |writer| writer.redeem_token(&usage, rows, progress))
+        })
     }
 
     fn import(

@@ -86,8 +86,15 @@ pub trait RunStore: Send + Sync {
     /// are refused. Returns the run as it was before. The caller decides whether a run of that status may continue.
     ///
     /// # Errors
-    /// A living process owns it (this one included), the run is unknown, or the store cannot be written.
+    /// A living process owns it (this one included), its commands have not ended (`wait_for_commands`), the run is
+    /// unknown, or the store cannot be written.
     fn claim(&self, run: &RunId) -> Result<RunSummary, StoreError>;
+
+    /// Waits for the commands of a run whose owner was killed, three seconds at most; returns at once in all other cases.
+    ///
+    /// # Errors
+    /// They have not ended by then, or the store cannot be read.
+    fn wait_for_commands(&self, run: &RunId) -> Result<(), StoreError>;
 
     /// Whether the definition of a run is the one that was stored when it began. A missing run counts as intact.
     ///

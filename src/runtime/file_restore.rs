@@ -66,6 +66,7 @@ impl RuntimeHandle {
         snapshots: &dyn SnapshotPort,
     ) -> Result<SnapshotRestoreResult, StoreError> {
         let store = &self.ports().store;
+        store.wait_for_commands(run)?;
         let seen = store.find(run.as_str())?;
         let _held = self.lock_files(run, &seen.workflow)?;
         let write = &mut |mark: JournalRow| {

@@ -1,6 +1,8 @@
 //! Past runs, read from the store: lists as they are, one run by replaying its journal.
 
 pub use super::file_restore::PendingRestore;
+use std::sync::Arc;
+
 use super::handle::RuntimeHandle;
 pub use super::interrupted_restore::inconsistent_files_error;
 use super::journal_replay::{self, JournaledRun};
@@ -63,9 +65,27 @@ impl RuntimeHandle {
         self.ports().store.is_driver_of(run)
     }
 
+    /// Makes this process the owner of a run. Not on a thread of the runtime: the commands of a killed owner are waited for.
+    pub(super) async fn claim_run(&self, run: &RunId) -> Result<RunSummary, StoreError> {
+        let (store, own) = (Arc::clone(&self.ports().store), run.clone());
+        let claimed = tokio::task::spawn_blocking(move || store.claim(&own)).await;
+        claimed.unwrap_or_else(|broken| {
+            let message = format!("taking over run {run} was broken off: {broken}");
+            Err(StoreError { message, hint: None })
+        })
+    }
+
     /// The process that drives a run, if the history tells.
     pub fn driver_pid(&self, run: &RunId) -> Option<u32> {
         self.ports().store.driver_pid(run)
+    }
+
+    /// Waits for the commands of a run whose process was killed: they may still change files.
+    ///
+    /// # Errors
+    /// They have not ended after three seconds, or the history cannot be read.
+    pub fn wait_for_commands(&self, run: &RunId) -> Result<(), StoreError> {
+        self.ports().store.wait_for_commands(run)
     }
 
     /// What lists know of one run; accepts a unique prefix of the id.

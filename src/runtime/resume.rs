@@ -158,7 +158,7 @@ impl RuntimeHandle {
         if !store.definition_is_intact(run)? {
             return Err(ResumeError::Altered(run.clone()));
         }
-        let before = store.claim(run)?;
+        let before = self.claim_run(run).await?;
         match self.resume_claimed(run, &before, going).await {
             Ok(()) => Ok(()),
             Err(ResumeRefusal { error, progress: stands }) => {

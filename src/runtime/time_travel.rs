@@ -128,6 +128,7 @@ impl RuntimeHandle {
         changes: StepChanges,
         snapshots: &dyn SnapshotPort,
     ) -> Result<(RunId, Option<SnapshotRestoreResult>), StoreError> {
+        self.ports().store.wait_for_commands(run)?;
         let journaled_run = self.load_journaled_run(run)?;
         let place = journaled_run.find_step(step)?;
         let new = self.draw_run_id();
@@ -195,6 +196,7 @@ impl RuntimeHandle {
         snapshots: &dyn SnapshotPort,
     ) -> Result<Option<SnapshotRestoreResult>, StoreError> {
         let store = &self.ports().store;
+        store.wait_for_commands(run)?;
         let seen = store.find(run.as_str())?;
         let journaled_run = self.load_journaled_run(run)?;
         let place = journaled_run.find_step(step)?;

@@ -179,6 +179,7 @@ impl<'s> WorktreeService<'s> {
         if run.progress.status == RunStatus::Running {
             return Err(WorktreeError::MergeOfRunning(id));
         }
+        self.handle.wait_for_commands(&id)?;
         let Some(changes) = self.worktrees.unmerged(tree)? else {
             return Err(WorktreeError::Removed { run: id, branch: tree.branch.clone() });
         };
@@ -208,6 +209,7 @@ impl<'s> WorktreeService<'s> {
         if run.progress.status == RunStatus::Running {
             return Err(WorktreeError::DiscardOfRunning(run.id.clone()));
         }
+        self.handle.wait_for_commands(&run.id)?;
         if is_merge_interrupted(self.handle, tree)
             && let Some((found, finish)) = self.handle.interrupted_restore()
         {

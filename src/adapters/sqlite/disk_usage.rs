@@ -5,7 +5,7 @@ use std::path::Path;
 
 use rusqlite::{Connection, Transaction};
 
-use super::run_ownership::find_owner;
+use super::run_ownership::{check_commands_ended, find_owner};
 use super::write::{StoreWriter, begin_write, find_run_key};
 use super::write_refusal::{StoreRefusal, StoreWriteResult};
 use super::{blob, full_text_index, preview, run_state, wal_sync};
@@ -101,7 +101,7 @@ fn removable_key(transaction: &Transaction<'_>, run: &RunId) -> StoreWriteResult
         Some((owner, summary)) if summary.progress.status == RunStatus::Running => {
             Err(StoreRefusal::StillRunning { run: run.clone(), pid: owner.pid })
         }
-        Some((owner, _)) => Ok(owner.key),
+        Some((owner, _)) => check_commands_ended(transaction, &owner)?.map(|()| owner.key),
     })
 }
 

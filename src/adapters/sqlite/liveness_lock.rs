@@ -44,7 +44,9 @@ impl LivenessLock {
             let path = place.join(&name);
             file_io::create_private(&path).ok()?;
             let mut locked = File::options().read(true).write(true).open(&path).ok()?;
-            let held = locked.try_lock().is_ok() && locked.write_all(pid_namespace().as_bytes()).is_ok();
+            let held = locked.try_lock().is_ok();
+            // without it, the owner's process id means nothing to others
+            let _ = locked.write_all(pid_namespace().as_bytes());
             // a cleanup may have removed it in between: a lock on an unlinked file is invisible to others
             (held && path.exists()).then_some(Self { name, path, locked_file: locked })
         })
@@ -60,13 +62,16 @@ impl Drop for LivenessLock {
 
 /// Whether the process ids of that owner mean the same here.
 pub(super) fn is_owner_visible(place: &Path, name: &str) -> bool {
-    is_name(name) && fs::read_to_string(place.join(name)).is_ok_and(|namespace| namespace == pid_namespace())
+    let own = pid_namespace();
+    let recorded = || fs::read_to_string(place.join(name));
+    is_name(name) && !own.is_empty() && recorded().is_ok_and(|recorded| recorded == own)
 }
 
-/// The namespace of this process's id; empty on systems that have none.
+/// The boot and the namespace of this process's id; empty on systems that tell none.
 fn pid_namespace() -> String {
+    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     let link = fs::read_link("/proc/self/ns/pid");
-    link.map(|namespace| namespace.to_string_lossy().into_owned()).unwrap_or_default()
+    link.map(|namespace| format!("{} {}", boot.trim(), namespace.display())).unwrap_or_default()
 }
 
 /// Whether the lock of that name is held; `None` if it is unknown.

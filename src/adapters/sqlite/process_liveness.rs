@@ -1,7 +1,7 @@
 //! Whether the process that drives a run is still alive.
 //!
 //! An owner holds a lock as long as it lives, and the lock's name is stored with the run. When it is killed, the watchers
-//! of its commands hold the lock until these have ended (`liveness_handle.rs`): then its process is missed. Without a lock the process id
+//! of its commands hold the lock until these have ended (`liveness_handle.rs`); its process is gone by then. Without a lock the process id
 //! decides: the system reuses ids, so the start time of the process is stored as well, and a process of another host or
 //! container is not visible and counts as dead.
 
@@ -10,6 +10,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use rusqlite::Connection;
+use rustix::io::Errno;
+use rustix::process::{Pid, test_kill_process};
 
 use super::liveness_lock::{self, LivenessLock};
 
@@ -65,32 +67,40 @@ impl ProcessLivenessCache {
 
     pub(super) fn owner_state(&mut self, pid: u32, process: &str) -> OwnerState {
         let (process, lock) = process.split_once(LOCK).unwrap_or((process, ""));
-        if let Some(place) = self.locks_directory.clone().filter(|_| !lock.is_empty()) {
-            if let Some(known) = self.lock_states.get(lock) {
-                if let Some(state) = *known {
-                    return state;
-                }
-            } else {
-                let state = liveness_lock::is_lock_held(&place, lock).map(|held| match held {
-                    false => OwnerState::Gone,
-                    true if self.is_running(pid, process) => OwnerState::Alive,
-                    true if liveness_lock::is_owner_visible(&place, lock) => OwnerState::Ending,
-                    true => OwnerState::Alive,
-                });
-                self.lock_states.insert(lock.to_owned(), state);
-                if let Some(state) = state {
-                    return state;
-                }
+        if let Some(place) = self.locks_directory.as_deref().filter(|_| !lock.is_empty()) {
+            let state =
+                self.lock_states.entry(lock.to_owned()).or_insert_with(|| lock_owner_state(place, lock, pid));
+            if let Some(state) = *state {
+                return state;
             }
         }
-        if self.is_running(pid, process) { OwnerState::Alive } else { OwnerState::Gone }
-    }
-
-    /// Whether the process itself is there, as far as it can be seen from here.
-    fn is_running(&mut self, pid: u32, process: &str) -> bool {
         let now = self.identities.entry(pid).or_insert_with(|| process_identity(pid));
-        !now.is_empty() && (process.is_empty() || now == process)
+        let is_running = !now.is_empty() && (process.is_empty() || now == process);
+        if is_running { OwnerState::Alive } else { OwnerState::Gone }
     }
+}
+
+/// Of the owner with this lock; `None` if that cannot be known.
+fn lock_owner_state(place: &Path, lock: &str, pid: u32) -> Option<OwnerState> {
+    Some(match liveness_lock::is_lock_held(place, lock)? {
+        false => OwnerState::Gone,
+        true if liveness_lock::is_owner_visible(place, lock) && is_process_gone(pid) => OwnerState::Ending,
+        true => OwnerState::Alive,
+    })
+}
+
+/// Known for certain: no process has this id, or a dead one that its parent has not collected.
+fn is_process_gone(pid: u32) -> bool {
+    let id = i32::try_from(pid).ok().and_then(Pid::from_raw);
+    let missing = id.is_none_or(|id| test_kill_process(id) == Err(Errno::SRCH));
+    missing || matches!(process_state(pid).as_deref(), Some("Z" | "X"))
+}
+
+/// Field 3 of `/proc/PID/stat`.
+fn process_state(pid: u32) -> Option<String> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // the name is in brackets and may hold spaces and brackets itself
+    Some(stat.rsplit_once(')')?.1.split_whitespace().next()?.to_owned())
 }
 
 /// Field 22 of `/proc/PID/stat`, in ticks since boot, behind the boot's id. Zombies count as dead.
@@ -107,7 +117,12 @@ fn start_time_from_proc(pid: u32) -> Option<String> {
 /// Systems without `/proc`: what `ps` says about the start.
 fn start_from_ps(pid: u32) -> Option<String> {
     let pid = pid.to_string();
-    let found = Command::new("ps").env("LC_ALL", "C").args(["-o", "lstart=", "-p", &pid]).output().ok()?;
+    let found = Command::new("ps")
+        .env("LC_ALL", "C")
+        .env("TZ", "UTC")
+        .args(["-o", "lstart=", "-p", &pid])
+        .output()
+        .ok()?;
     let start = String::from_utf8_lossy(&found.stdout).trim().to_owned();
     (found.status.success() && !start.is_empty()).then_some(start)
 }

@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, ErrorCode, OptionalExtension, params};
 
-use super::run_ownership::{find_owner, take_over};
+use super::run_ownership::{check_commands_ended, find_owner, take_over};
 use super::write::{StoreWriter, begin_write, find_run_key, write_rows};
 use super::write_refusal::{StoreRefusal, StoreWriteResult};
 use synthdev_domain::ids::{CallId, RunId, Timestamp};
@@ -88,7 +88,12 @@ impl StoreWriter {
             None if run.progress.status == RunStatus::Running => {
                 return Ok(Err(StoreRefusal::Driven { pid: owner.pid }));
             }
-            None => take_over(&transaction, owner.key, &self.own_identity)?,
+            None => {
+                if let Err(refusal) = check_commands_ended(&transaction, &owner)? {
+                    return Ok(Err(refusal));
+                }
+                take_over(&transaction, owner.key, &self.own_identity)?
+            }
         };
         write_rows(&transaction, &driven, rows, progress, &self.own_identity)?;
         transaction

@@ -27,6 +27,9 @@ impl StoreWriter {
         if before.progress.status == RunStatus::Running && !let_go {
             return Ok(Err(StoreRefusal::Driven { pid: owner.pid }));
         }
+        if let Err(refusal) = check_commands_ended(&transaction, &owner)? {
+            return Ok(Err(refusal));
+        }
         let driven = take_over(&transaction, owner.key, &self.own_identity)?;
         transaction
             .prepare_cached("UPDATE progress SET status = 'running' WHERE run = ?1")?
@@ -69,11 +72,17 @@ pub(super) fn living_owner(connection: &Connection, run: &RunId) -> rusqlite::Re
     Ok(found.filter(|(_, run)| run.progress.status == RunStatus::Running).map(|(owner, _)| owner))
 }
 
-/// The process that was killed while it owned the run, and whose commands have not ended yet.
-pub(super) fn ending_owner(connection: &Connection, run: &RunId) -> rusqlite::Result<Option<RunOwner>> {
-    let Some((owner, _)) = find_owner(connection, run)? else { return Ok(None) };
+/// Refuses where the owner was killed while it drove the run, and its commands have not ended yet.
+pub(super) fn check_commands_ended(
+    connection: &Connection,
+    owner: &RunOwner,
+) -> rusqlite::Result<Result<(), StoreRefusal>> {
+    let drives = connection
+        .prepare_cached("SELECT status = 'running' FROM progress WHERE run = ?1")?
+        .query_row([owner.key], |row| row.get::<_, bool>(0))?;
     let state = ProcessLivenessCache::for_store(connection).owner_state(owner.pid, &owner.process);
-    Ok((state == OwnerState::Ending).then_some(owner))
+    let is_ending = drives && state == OwnerState::Ending;
+    Ok(if is_ending { Err(StoreRefusal::Ending { pid: owner.pid }) } else { Ok(()) })
 }
 
 /// The process that owned the run last, and the run as readers see it; `None` if there is no such run.

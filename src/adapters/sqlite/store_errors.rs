@@ -96,8 +96,8 @@ pub(super) fn refused_error(path: &Path, run: &RunId, refusal: StoreRefusal) -> 
             "pause it there (`synthdev runs pause`), then take it up here",
         ),
         StoreRefusal::Ending { pid } => words(
-            format!("process {pid}, which ran {run}, was killed, and its commands have not ended yet"),
-            "try again when they have ended",
+            format!("process {pid}, which drove run {run}, has ended, and commands of the run have not yet"),
+            "try again in some seconds",
         ),
         StoreRefusal::StillRunning { run, pid } => words(
             format!("run {run} is running in process {pid}{} and was not removed", own(pid)),

@@ -159,6 +159,10 @@ impl RunStore for Watched {
         self.inner.is_driver_of(run)
     }
 
+    fn wait_for_commands(&self, run: &RunId) -> Result<(), StoreError> {
+        self.inner.wait_for_commands(run)
+    }
+
     fn driver_pid(&self, run: &RunId) -> Option<u32> {
         self.inner.driver_pid(run)
     }

@@ -26,8 +26,8 @@ use synthdev_domain::sandbox::{NetworkReach, ProcessLimits};
 
 /// The watcher waits on a pipe that only we hold open: when it closes, we are gone, and the group that was named to it
 /// has to go as well. It has a session of its own, so that no signal of the terminal ends it first. It ends when the
-/// group has ended: a killed process may be in a write. Two seconds are enough for that, and no more is waited for a
-/// system that does not collect its dead.
+/// group has ended: a killed process may be in a write. Two seconds are enough for that; it waits no longer, for the sake
+/// of systems that do not reap their dead.
 const WATCHER: &str = r#"read -r group && {
     read -r _
     kill -s KILL -- "-$group"
