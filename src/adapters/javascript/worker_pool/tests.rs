@@ -39,6 +39,21 @@ async fn jobs_are_answered_and_threads_are_reused() {
 }
 
 #[tokio::test]
+async fn a_worker_without_a_job_ends_and_the_next_job_gets_a_new_one() {
+    let host = ScriptWorkerPool { longest_idle: Duration::from_millis(1), ..patient_pool() };
+    for n in 0..20 {
+        let outcome = host.evaluate(job(&format!("{n} + 1"))).await.unwrap();
+        assert_eq!(outcome.values, [Some(json!(n + 1))]);
+        // now and then it is taken at the very moment at which it ends
+        tokio::time::sleep(Duration::from_micros(n * 150)).await;
+    }
+    while Arc::strong_count(&host.alive_token) > 1 {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    assert!(host.idle_workers.lock_list().is_empty());
+}
+
+#[tokio::test]
 async fn an_endless_script_ends_in_the_limit() {
     let host = patient_pool();
     let error = host.evaluate(job(ENDLESS)).await.unwrap_err();
@@ -54,11 +69,11 @@ async fn a_stuck_worker_is_abandoned_and_replaced() {
         Duration::ZERO,
     );
     let slow = host.worker(0).unwrap();
-    host.lock_idle().push(slow);
+    host.idle_workers.lock_list().push(slow);
     host.limits.time = Duration::from_millis(1);
     let error = host.evaluate(job(ENDLESS)).await.unwrap_err();
     assert_eq!((error.kind, error.script), (ScriptErrorKind::Host, ScriptIx(0)));
-    assert!(host.lock_idle().is_empty(), "the stuck worker must not serve again");
+    assert!(host.idle_workers.lock_list().is_empty(), "the stuck worker must not serve again");
     host.grace_period = Duration::from_secs(60);
     assert_eq!(host.evaluate(job("1")).await.unwrap().values, [Some(json!(1))]);
 }
