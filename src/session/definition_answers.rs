@@ -4,6 +4,7 @@ use super::TuiBackend;
 use super::catalog_lines::{find_role, first_error, role_lines, tool_lines, unreadable_workflows};
 use synthdev_domain::cost::TokenPrice;
 use synthdev_domain::model::ModelChoice;
+use synthdev_domain::source_location::ConfigLayer;
 use synthdev_language::workflow_file::StartCondition;
 use synthdev_service::session::{DefinitionRequest, DefinitionResponse, ServiceAnswer, WorkflowLine};
 use synthdev_settings::catalog::ConfigCatalog;
@@ -17,11 +18,15 @@ impl TuiBackend {
         let catalog = &*self.current_catalog();
         ServiceAnswer::now(match request {
             DefinitionRequest::Names => {
-                DefinitionResponse::Names { workflows: workflow_lines(catalog), roles: role_lines(catalog) }
+                // while a name is typed; to check what is shipped costs more than all else on that screen
+                let is_own = |entry: &WorkflowEntry| entry.layer != ConfigLayer::BuiltIn;
+                let workflows = workflow_lines(catalog, is_own);
+                DefinitionResponse::Names { workflows, roles: role_lines(catalog) }
             }
-            DefinitionRequest::Workflows => DefinitionResponse::Workflows(workflow_lines(catalog)),
+            DefinitionRequest::Workflows => DefinitionResponse::Workflows(workflow_lines(catalog, |_| true)),
             DefinitionRequest::ChooseWorkflow(requested_name) => {
-                DefinitionResponse::WorkflowChosen { requested_name, workflows: workflow_lines(catalog) }
+                let workflows = workflow_lines(catalog, |entry| entry.name == requested_name);
+                DefinitionResponse::WorkflowChosen { requested_name, workflows }
             }
             DefinitionRequest::Roles(group) => {
                 DefinitionResponse::Roles { group, roles: role_lines(catalog) }
@@ -47,7 +52,12 @@ fn model_prices(catalog: &ConfigCatalog, models: Vec<String>) -> Vec<(String, Op
     models.into_iter().map(|model| (model.clone(), price(&model))).collect()
 }
 
-fn workflow_lines(catalog: &ConfigCatalog) -> Vec<WorkflowLine> {
+/// With the first error of those that are to be checked.
+fn workflow_lines(catalog: &ConfigCatalog, is_checked: impl Fn(&WorkflowEntry) -> bool) -> Vec<WorkflowLine> {
+    let error = |entry: &WorkflowEntry| {
+        let found = is_checked(entry).then(|| catalog.program(&entry.name).err()).flatten()?;
+        first_error(catalog, &found)
+    };
     let line = |entry: &WorkflowEntry| WorkflowLine {
         name: entry.name.clone(),
         description: entry.description.clone(),
@@ -55,7 +65,7 @@ fn workflow_lines(catalog: &ConfigCatalog) -> Vec<WorkflowLine> {
         waits_for_input: entry.start == StartCondition::OnUserInput,
         needs_input: entry.inputs.iter().any(|input| input.required),
         layer: entry.layer,
-        error: catalog.program(&entry.name).err().and_then(|found| first_error(catalog, &found)),
+        error: error(entry),
     };
     catalog.workflows().iter().map(line).chain(unreadable_workflows(catalog)).collect()
 }
