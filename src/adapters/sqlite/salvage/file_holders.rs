@@ -1,8 +1,14 @@
 //! Which other processes have a file open. Empty if the system cannot say.
 
 use std::path::Path;
+use std::thread;
+use std::time::Duration;
 
 use synthdev_ports::run_store::StoreError;
+
+/// A process that is just being started has all files of its parent open, until its program begins.
+const START_LOOK: Duration = Duration::from_millis(5);
+const START_LOOKS: u32 = 40;
 
 /// Refuses while another process could still write.
 pub(super) fn ensure_unused(path: &Path) -> Result<(), StoreError> {
@@ -27,6 +33,13 @@ fn processes_using(path: &Path) -> Vec<u32> {
         .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
         .filter(|pid| *pid != std::process::id() && has_open(*pid, name))
         .collect();
+    for _ in 0..START_LOOKS {
+        if found.is_empty() {
+            break;
+        }
+        thread::sleep(START_LOOK);
+        found.retain(|pid| has_open(*pid, name));
+    }
     found.sort_unstable();
     found
 }
