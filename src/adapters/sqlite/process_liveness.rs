@@ -1,9 +1,9 @@
 //! Whether the process that drives a run is still alive.
 //!
 //! An owner holds a lock as long as it lives, and the lock's name is stored with the run. When it is killed, the watchers
-//! of its commands hold the lock until these have ended (`liveness_handle.rs`); its process is gone by then. Without a lock the process id
-//! decides: the system reuses ids, so the start time of the process is stored as well, and a process of another host or
-//! container is not visible and counts as dead.
+//! of its commands hold the lock until these have ended (`liveness_handle.rs`); its process is gone by then. Without a
+//! lock the process id decides: the system reuses ids, so the start time of the process is stored as well, and a process
+//! of another host or container is not visible and counts as dead.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -98,20 +98,21 @@ fn is_process_gone(pid: u32) -> bool {
 
 /// Field 3 of `/proc/PID/stat`.
 fn process_state(pid: u32) -> Option<String> {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // the name is in brackets and may hold spaces and brackets itself
-    Some(stat.rsplit_once(')')?.1.split_whitespace().next()?.to_owned())
+    fields_after_name(pid)?.first().cloned()
 }
 
 /// Field 22 of `/proc/PID/stat`, in ticks since boot, behind the boot's id. Zombies count as dead.
 fn start_time_from_proc(pid: u32) -> Option<String> {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let fields = fields_after_name(pid)?;
+    let (state, start) = (fields.first()?, fields.get(19)?);
     let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-    // the name is in brackets and may hold spaces and brackets itself
-    let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
-    let state = fields.next()?;
-    let start = fields.nth(18)?;
     (state != "Z" && state != "X").then(|| format!("{} {start}", boot.trim()))
+}
+
+/// Of `/proc/PID/stat`, from field 3 on. The name before it is in brackets and may hold spaces and brackets itself.
+fn fields_after_name(pid: u32) -> Option<Vec<String>> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    Some(stat.rsplit_once(')')?.1.split_whitespace().map(str::to_owned).collect())
 }
 
 /// Systems without `/proc`: what `ps` says about the start.
