@@ -65,6 +65,9 @@ pub enum Effect {
         risk: ToolRisk,
         /// When it is denied by itself.
         deadline: Option<Timestamp>,
+        /// Whether the call is checked before the user is asked. The answer to a call that its tool refuses is
+        /// `Input::ToolChecked`.
+        is_checked: bool,
     },
     RunTool {
         call: CallId,

@@ -477,7 +477,7 @@ fn is_zero(number: &u64) -> bool {
 impl RunEvent {
     /// What is published where the user is asked for an approval, without a preview. `None`: the effect asks for none.
     pub(super) fn from_asked_approval(effect: &Effect) -> Option<Self> {
-        let Effect::AskApproval { call, state, invocation, risk, deadline } = effect else { return None };
+        let Effect::AskApproval { call, state, invocation, risk, deadline, .. } = effect else { return None };
         let ToolInvocation { agent, tool, arguments, .. } = invocation.clone();
         let (call, state, risk, until) = (*call, state.clone(), *risk, *deadline);
         Some(Self::ApprovalAsked { call, state, agent, tool, risk, arguments, preview: None, until })

@@ -90,7 +90,7 @@ pub enum Input {
         call: CallId,
         decision: ApprovalDecision,
     },
-    /// A call that needs an approval was checked.
+    /// A call that needs an approval was checked. An effect that checks and asks reports a refusal only.
     ToolChecked {
         call: CallId,
         /// What its tool answers instead of running; absent: the user is asked.

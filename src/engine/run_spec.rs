@@ -12,7 +12,7 @@ use synthdev_domain::system_context::SystemContext;
 use synthdev_domain::workflow::{SnapshotPolicy, Workflow, WorkflowProgram};
 
 /// Grows when the machine would answer an old journal differently.
-pub const MACHINE_VERSION: u32 = 19;
+pub const MACHINE_VERSION: u32 = 20;
 
 /// Runs since this version continue as they began: the machine checks the version wherever its behaviour has changed.
 pub const CONTINUED_SINCE: u32 = 4;
@@ -96,6 +96,10 @@ pub const CLOSES_ANSWERED_SINCE: u32 = 18;
 /// its tool refuses.
 pub const CHECKS_CALLS_SINCE: u32 = 19;
 
+/// Since this version a call is checked by the effect that asks about it, where a user is present: a call that passes
+/// has no row of its own in the journal.
+pub const CHECKS_WHERE_ASKED_SINCE: u32 = 20;
+
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct RunSpec {
     pub machine_version: u32,
@@ -122,6 +126,11 @@ impl RunSpec {
     /// See [`CHECKS_CALLS_SINCE`].
     pub(crate) fn checks_calls(&self) -> bool {
         self.machine_version >= CHECKS_CALLS_SINCE
+    }
+
+    /// See [`CHECKS_WHERE_ASKED_SINCE`].
+    pub(crate) fn checks_where_asked(&self) -> bool {
+        self.machine_version >= CHECKS_WHERE_ASKED_SINCE
     }
 
     /// See [`CLOSES_ANSWERED_SINCE`].

@@ -68,11 +68,14 @@ impl EffectExecutor {
             Effect::CheckTool { call, invocation, risk } => {
                 (call, self.spawn_effect(async move { me.check_tool(call, &invocation, risk).await }))
             }
-            Effect::AskApproval { call, state, invocation, risk, deadline: until } => (
+            Effect::AskApproval { call, state, invocation, risk, deadline: until, is_checked } => (
                 call,
-                self.spawn_effect(
-                    async move { me.request_approval(call, state, &invocation, risk, until).await },
-                ),
+                self.spawn_effect(async move {
+                    if is_checked && me.refuse_tool(call, &invocation, risk).await {
+                        return;
+                    }
+                    me.request_approval(call, state, &invocation, risk, until).await;
+                }),
             ),
             Effect::AskPerson { call, question } => {
                 self.answer_headless(call, &question);

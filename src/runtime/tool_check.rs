@@ -7,12 +7,25 @@ use synthdev_engine::input::Input;
 
 impl EffectExecutor {
     pub(super) async fn check_tool(&self, call: CallId, invocation: &ToolInvocation, risk: ToolRisk) {
-        let refusal = self.tool_refusal(&self.executed_call(invocation), risk).await.map(|mut outcome| {
-            outcome.content = self.context.redactor.redact_text(outcome.content);
-            outcome.summary = self.context.redactor.redact_text(outcome.summary);
-            Box::new(outcome)
-        });
-        self.send_input(Input::ToolChecked { call, refusal });
+        if !self.refuse_tool(call, invocation, risk).await {
+            self.send_input(Input::ToolChecked { call, refusal: None });
+        }
+    }
+
+    /// Answers a call that its tool refuses. Whether it does.
+    pub(super) async fn refuse_tool(
+        &self,
+        call: CallId,
+        invocation: &ToolInvocation,
+        risk: ToolRisk,
+    ) -> bool {
+        let Some(mut outcome) = self.tool_refusal(&self.executed_call(invocation), risk).await else {
+            return false;
+        };
+        outcome.content = self.context.redactor.redact_text(outcome.content);
+        outcome.summary = self.context.redactor.redact_text(outcome.summary);
+        self.send_input(Input::ToolChecked { call, refusal: Some(Box::new(outcome)) });
+        true
     }
 
     async fn tool_refusal(&self, executed: &ToolInvocation, risk: ToolRisk) -> Option<ToolOutcome> {

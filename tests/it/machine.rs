@@ -135,6 +135,11 @@ impl Play {
         for effect in output.effects {
             match effect {
                 Effect::CheckTool { call, invocation, .. } => checked.push((call, refusal_of(&invocation))),
+                Effect::AskApproval { call, ref invocation, is_checked: true, .. }
+                    if refusal_of(invocation).is_some() =>
+                {
+                    checked.push((call, refusal_of(invocation)));
+                }
                 Effect::SetTimer { call, delay_ms, .. } => {
                     self.timers.push((self.clock + i64::try_from(delay_ms).unwrap(), call));
                 }

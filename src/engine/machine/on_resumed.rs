@@ -179,8 +179,10 @@ impl Machine {
         let Some(top) = branch.frames.len().checked_sub(1) else { return };
         let state = self.core.state_path_in(branch, top);
         if let Some((invocation, risk)) = self.core.pending_invocation(branch) {
-            let until = self.approval_deadline(branch);
-            self.core.push_effect(Effect::AskApproval { call, state, invocation, risk, deadline: until });
+            let (until, is_checked) =
+                (self.approval_deadline(branch), self.is_checked_where_asked(&invocation.tool));
+            let asked = Effect::AskApproval { call, state, invocation, risk, deadline: until, is_checked };
+            self.core.push_effect(asked);
         }
     }
 

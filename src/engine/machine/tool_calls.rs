@@ -119,6 +119,9 @@ impl Machine {
         if !self.core.spec.checks_calls() || self.answers_itself(&invocation.tool) {
             return self.ask_user_approval(invocation, risk);
         }
+        if self.core.spec.checks_where_asked() && self.core.can_show_question() {
+            return self.ask_user_approval(invocation, risk);
+        }
         let call = self.core.next_call();
         self.core.branches.current.phase = WaitState::ToolCheck(call);
         self.core.push_effect(Effect::CheckTool { call, invocation, risk });
@@ -127,11 +130,18 @@ impl Machine {
 
     /// The refusal is the answer to the call, as if it had run and failed.
     pub(super) fn on_tool_checked(&mut self, call: CallId, refusal: Option<Box<ToolOutcome>>) -> NextHandler {
-        if self.core.branches.current.phase != WaitState::ToolCheck(call) {
+        let is_asked = self.core.branches.current.phase == WaitState::Approval(call);
+        if !is_asked && self.core.branches.current.phase != WaitState::ToolCheck(call) {
             return NextHandler::Wait;
         }
         let Some((invocation, risk)) = self.core.current_invocation() else { return NextHandler::Wait };
-        let Some(outcome) = refusal else { return self.ask_user_approval(invocation, risk) };
+        let Some(outcome) = refusal else {
+            return if is_asked { NextHandler::Wait } else { self.ask_user_approval(invocation, risk) };
+        };
+        if is_asked {
+            let decision = ApprovalDecision::Refuse { reason: outcome.summary.clone() };
+            self.close_approval(call, &invocation, decision);
+        }
         let ToolInvocation { agent, tool, .. } = invocation;
         self.core.emit_event(RunEvent::ToolRefused { agent, tool, reason: outcome.summary.clone() });
         self.settle_tool(*outcome).unwrap_or_else(|| self.next_tool())
@@ -148,10 +158,16 @@ impl Machine {
         self.core.branches.current.was_shown = self.core.can_show_question();
         if self.core.branches.current.was_shown {
             let until = self.approval_deadline_from_now();
-            let state = self.core.state_name();
-            self.core.push_effect(Effect::AskApproval { call, state, invocation, risk, deadline: until });
+            let (state, is_checked) = (self.core.state_name(), self.is_checked_where_asked(&invocation.tool));
+            let asked = Effect::AskApproval { call, state, invocation, risk, deadline: until, is_checked };
+            self.core.push_effect(asked);
         }
         NextHandler::Wait
+    }
+
+    /// Whether the effect that asks about a call of this tool checks it.
+    pub(super) fn is_checked_where_asked(&self, tool: &str) -> bool {
+        self.core.spec.checks_where_asked() && !self.answers_itself(tool)
     }
 
     /// Sets the deadline of an approval, if the policy has one.
@@ -241,14 +257,8 @@ impl Machine {
             return NextHandler::Wait;
         }
         let Some((invocation, risk)) = self.core.current_invocation() else { return NextHandler::Wait };
-        self.core.stop_ttl();
         let tool = invocation.tool.clone();
-        self.core.emit_event(RunEvent::ApprovalAnswered {
-            call,
-            tool: tool.clone(),
-            decision: decision.clone(),
-            arguments: invocation.arguments.clone(),
-        });
+        self.close_approval(call, &invocation, decision.clone());
         match decision {
             ApprovalDecision::Allow => self.run_tool(invocation, risk),
             ApprovalDecision::AllowTool => {
@@ -274,6 +284,12 @@ impl Machine {
             }
             ApprovalDecision::Stop => self.not_approved(&invocation),
         }
+    }
+
+    fn close_approval(&mut self, call: CallId, invocation: &ToolInvocation, decision: ApprovalDecision) {
+        self.core.stop_ttl();
+        let (tool, arguments) = (invocation.tool.clone(), invocation.arguments.clone());
+        self.core.emit_event(RunEvent::ApprovalAnswered { call, tool, decision, arguments });
     }
 
     /// The user denied the call: the model reads it, or the state fails.

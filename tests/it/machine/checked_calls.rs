@@ -4,7 +4,7 @@
 use super::agents::last_request;
 use super::*;
 use synthdev::domain::tool::{MULTICALL, ToolRisk, ToolSpec, multicall_tool};
-use synthdev::engine::run_spec::CHECKS_CALLS_SINCE;
+use synthdev::engine::run_spec::{CHECKS_CALLS_SINCE, CHECKS_WHERE_ASKED_SINCE};
 
 /// A writer whose one tool needs an approval.
 fn executor(machine_version: u32, interactive: bool) -> Play {
@@ -31,10 +31,12 @@ fn a_call_that_is_refused_is_answered_before_anybody_is_asked() {
     let around = [asked(json!({"n": 1})), asked(json!({"n": 3}))];
     let all = [asked(json!({"n": 1})), asked(wrong()), asked(json!({"n": 3}))];
     let (now, before) = (MACHINE_VERSION, CHECKS_CALLS_SINCE - 1);
+    let apart = CHECKS_WHERE_ASKED_SINCE - 1;
     let rows = [
         ("one alone", now, vec![("execute", wrong())], &[][..]),
         ("one of several", now, several(), &around),
         ("one of a multicall", now, batch(), &around),
+        ("one of several, checked by an effect of its own", apart, several(), &around),
         ("one of several, of a run that began earlier", before, several(), &all),
     ];
     for (about, version, calls, expected) in rows {
@@ -45,7 +47,7 @@ fn a_call_that_is_refused_is_answered_before_anybody_is_asked() {
         }
         let told = last_request(&play).concat();
         let mentions = told.matches("`command` is missing").count();
-        assert_eq!(mentions == 2, version == now, "{about}: {told}");
+        assert_eq!(mentions == 2, version >= apart, "{about}: {told}");
         play.perform_act(Act::Says("done"));
         let lines = play.finish_and_replay();
         let asked: Vec<&String> = lines.iter().filter(|line| line.starts_with("approve ")).collect();
@@ -82,4 +84,22 @@ fn a_step_that_is_refused_fails_as_if_it_had_run() {
     let expected = ["enter start", "ask failed tool.failed"];
     check_story("asked", vec![play()], true, Vec::new(), &expected);
     check_story("nobody there", vec![play()], false, Vec::new(), &["enter start", "end failed tool.failed"]);
+}
+
+/// The journal of a run with a user has one row for a call that the user allows, as before calls were checked.
+#[test]
+fn an_asked_call_that_passes_its_check_has_no_row_of_its_own() {
+    let rows = [
+        ("a user is there", MACHINE_VERSION, true, false),
+        ("nobody is there", MACHINE_VERSION, false, true),
+        ("an earlier run", CHECKS_WHERE_ASKED_SINCE - 1, true, true),
+        ("one that checks nothing", CHECKS_CALLS_SINCE - 1, true, false),
+    ];
+    for (about, version, interactive, has_row) in rows {
+        let mut play = executor(version, interactive);
+        play.perform_act(Act::CallsAll(vec![("execute", json!({"n": 1}))]));
+        let checks =
+            play.inputs.iter().filter(|(_, input)| matches!(input, Input::ToolChecked { .. })).count();
+        assert_eq!(checks, usize::from(has_row), "{about}");
+    }
 }

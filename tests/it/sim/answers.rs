@@ -28,6 +28,9 @@ pub fn answer_effect(luck: &mut Luck, effect: &Effect) -> Input {
             let refusal = luck.random_chance(20).then(|| Box::new(outcome(luck)));
             Input::ToolChecked { call: *call, refusal }
         }
+        Effect::AskApproval { call, is_checked: true, .. } if luck.random_chance(15) => {
+            Input::ToolChecked { call: *call, refusal: Some(Box::new(outcome(luck))) }
+        }
         Effect::AskApproval { call, .. } => Input::Approved { call: *call, decision: random_decision(luck) },
         Effect::RunTool { call, .. } => Input::ToolDone { call: *call, outcome: outcome(luck) },
         Effect::AskPerson { call, .. } => Input::Answered { call: *call, answer: random_answer(luck) },
