@@ -9,7 +9,7 @@ use super::json_output;
 use super::output::{
     TerminalSafeWriter, cost_text, first_line, join_names, question_rows, safe_name, time_text, tokens_text,
 };
-use synthdev_domain::journal::{RunOriginKind, RunStatus, RunSummary};
+use synthdev_domain::journal::{NEXT_MESSAGE, RunOriginKind, RunStatus, RunSummary};
 use synthdev_domain::terminal_safe::escape_invisible;
 use synthdev_domain::workflow::plain_text;
 use synthdev_service::run_files::RunFilesStatus;
@@ -127,7 +127,8 @@ fn write_heading(run: &RunSummary, ground: &RunFilesStatus, out: &mut dyn Write)
         };
         writeln!(out, "snapshot   {snapshot}{undo}")?;
     }
-    if let Some(error) = &progress.error {
+    // what a conversation waits for is said below
+    if let Some(error) = progress.error.as_ref().filter(|error| error.detail != NEXT_MESSAGE) {
         // it may quote what an agent wanted to execute
         writeln!(out, "error      {}: {} {}", error.code, error.title, escape_invisible(&error.detail))?;
     }

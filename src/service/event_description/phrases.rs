@@ -8,6 +8,7 @@ use synthdev_domain::approval::ApprovalDecision;
 use synthdev_domain::context::MessageAuthor;
 use synthdev_domain::cost::CostEntry;
 use synthdev_domain::cost_breakdown::total_cost;
+use synthdev_domain::journal::NEXT_MESSAGE;
 use synthdev_domain::number_format::{format_count, format_dollars, format_duration, format_thousands};
 use synthdev_domain::run_error::RunError;
 use synthdev_domain::snapshot::SkippedPath;
@@ -24,6 +25,9 @@ pub(super) fn short_id(id: &str, characters: usize) -> String {
 
 /// `A step failed [tool.failed] — exit 1`
 pub(super) fn error_text(error: &RunError) -> String {
+    if error.detail == NEXT_MESSAGE {
+        return NEXT_MESSAGE.to_owned();
+    }
     let detail = if error.detail.is_empty() { String::new() } else { format!(" — {}", error.detail) };
     format!("{} [{}]{detail}", error.title, error.code)
 }

@@ -55,6 +55,7 @@ fn spent() -> Value {
 #[expect(clippy::too_many_lines, reason = "a table")]
 fn rows() -> Vec<WordsRow> {
     use EventKind::*;
+    let left = json!({"code": "paused", "title": "The conversation waits", "detail": "waits for your next message", "state": "chat", "agent": null, "hint": null});
     let failure = json!({"code": "tool.failed", "title": "A step failed", "detail": "", "state": "code", "agent": null, "hint": null});
     vec![
         ("run_started", json!({"inputs": {}, "chat": false}), Run, "▶ workflow plan started"),
@@ -83,6 +84,12 @@ fn rows() -> Vec<WordsRow> {
             json!({"status": "failed", "error": failure, "path": []}),
             RunEnd,
             "■ failed: A step failed [tool.failed]",
+        ),
+        (
+            "finished",
+            json!({"status": "paused", "error": left, "path": []}),
+            RunEnd,
+            "■ paused: waits for your next message",
         ),
         ("warning", json!({"code": "limit"}), Warning, "! some\ntext"),
         ("warning", json!({"code": "model.auth"}), Warning, "✗ some\ntext"),
@@ -339,7 +346,7 @@ fn rows() -> Vec<WordsRow> {
         (
             "approval_answered",
             json!({"decision": {"decision": "refuse", "reason": "no"}}),
-            Answer,
+            Stream,
             " edit refused: no",
         ),
         (
