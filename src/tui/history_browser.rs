@@ -113,10 +113,10 @@ pub enum HistoryPrompt {
     Fork { run: RunId, step: u32, typed_text: String },
     /// Where to.
     Export { run: RunId, typed_text: String },
-    /// For good, after a yes.
-    Cancel { run: RunId },
+    /// For good, after a yes. `chosen`: the letter that chose an answer; Enter gives it.
+    Cancel { run: RunId, chosen: Option<char> },
     /// What would happen is on the page.
-    Agree { travel: TimeTravelRequest, is_armed: bool },
+    Agree { travel: TimeTravelRequest, is_armed: bool, chosen: Option<char> },
 }
 
 /// An answer that other keys wait for.

@@ -269,7 +269,7 @@ fn on_travel_planned(archive: &mut HistoryBrowser, plan: Result<ActionPreview, S
         Ok(ActionPreview { title, body, request: Some(RunRequest::Travel(travel)) }) => {
             let items = vec![TranscriptItem::Block(TranscriptBlock::new(ItemTone::Plain, "", &body))];
             archive.page = Some(Box::new(HistoryTextView::new(HistoryText { title, items, step: None })));
-            archive.question = Some(HistoryPrompt::Agree { travel, is_armed: false });
+            archive.question = Some(HistoryPrompt::Agree { travel, is_armed: false, chosen: None });
         }
         Ok(ActionPreview { body, .. }) => archive.show_note(&body),
         Err(why) => archive.show_error(&why),

@@ -8,6 +8,7 @@ use ratatui::text::Line;
 
 use super::draw_helpers::{keys_room, put_keys, put_line, select_row};
 use super::graph_pane::{NUMBERS, draw_whole_graph};
+use crate::editor::TEXT_BEGUN;
 use crate::history_browser::run_comparison::RunComparisonView;
 use crate::history_browser::{HistoryBrowser, HistoryPrompt, HistoryWaitKind, RunAction, RunDetails};
 use crate::keymap::KeyAction;
@@ -252,7 +253,7 @@ fn status_note(model: &UiModel, archive: &HistoryBrowser, columns: usize) -> (Ve
         Some(HistoryPrompt::Export { typed_text: typed, .. }) => {
             Some(format!("export to (.json, or .md to read): {typed}"))
         }
-        Some(HistoryPrompt::Cancel { run }) => Some(format!("cancel run {run}? its history stays")),
+        Some(HistoryPrompt::Cancel { run, .. }) => Some(format!("cancel run {run}? its history stays")),
         Some(HistoryPrompt::Agree { .. }) | None => None,
     };
     if let Some(line) = asked {
@@ -307,6 +308,20 @@ fn fold_to_rows(text: &str, columns: usize) -> Vec<String> {
     rows.take(NOTE).collect()
 }
 
+/// A letter chooses, Enter gives the answer.
+fn prompt_keys(question: &HistoryPrompt) -> &'static str {
+    let (HistoryPrompt::Agree { chosen, .. } | HistoryPrompt::Cancel { chosen, .. }) = question else {
+        return "Enter confirms · Esc cancels";
+    };
+    match chosen {
+        Some('y') => "▸ y confirm · Enter does it · Esc cancels",
+        Some(TEXT_BEGUN) => "words answer nothing: Backspace, then y or n · Esc cancels",
+        Some(_) => "▸ n cancel · Enter leaves everything as it is",
+        None if matches!(question, HistoryPrompt::Agree { .. }) => "y confirm · n, Esc cancel · ↑↓ scroll",
+        None => "y confirm · n, Esc cancel",
+    }
+}
+
 /// What is possible now: in one row, or in two and behind those what fits one.
 fn browser_keys(model: &UiModel, archive: Option<&HistoryBrowser>, columns: usize) -> Vec<String> {
     let Some(archive) = archive else { return vec![String::new()] };
@@ -316,11 +331,8 @@ fn browser_keys(model: &UiModel, archive: Option<&HistoryBrowser>, columns: usiz
             if matches!(wait.wait_kind, HistoryWaitKind::Answer(_)) { "Esc stops waiting" } else { "" };
         return vec![line.to_owned()];
     }
-    match &archive.question {
-        Some(HistoryPrompt::Agree { .. }) => return vec!["y confirm · n, Esc cancel · ↑↓ scroll".to_owned()],
-        Some(HistoryPrompt::Cancel { .. }) => return vec!["y confirm · n, Esc cancel".to_owned()],
-        Some(_) => return vec!["Enter confirms · Esc cancels".to_owned()],
-        None => {}
+    if let Some(question) = &archive.question {
+        return vec![prompt_keys(question).to_owned()];
     }
     if archive.list.is_typing {
         return vec!["Enter keeps the words · Esc all runs · ↑↓ choose".to_owned()];

@@ -606,11 +606,23 @@ fn files_are_listed_before_they_go_back() {
     // somebody was typing: that is no yes
     desk.key(KeyCode::Char('y'));
     assert!(desk.take_commands().is_empty());
-    desk.advance_clock(2_000).key(KeyCode::Char('n'));
+    desk.advance_clock(2_000).answer('n');
     assert!(desk.draw_screen(80, 24).contains("nothing was changed"));
     desk.advance_clock(2_000).key(KeyCode::Char('u')).take_commands();
     desk.send_message(UiMessage::answered(planned(&travel, Ok(plan()))));
-    desk.advance_clock(2_000).key(KeyCode::Char('y'));
+    // a sentence answers nothing, at any speed, and none of its letters is a key of what is behind
+    for speed in [50, 900, 5_000] {
+        for letter in "you say uPb y".chars().map(KeyCode::Char).chain([KeyCode::Enter]) {
+            desk.advance_clock(speed).key(letter);
+        }
+        let sent = desk.take_commands();
+        assert!(sent.iter().all(|one| matches!(one, UiCommand::Display(_))), "{speed}: {sent:?}");
+        assert!(desk.draw_screen(80, 24).contains("words answer nothing: Backspace, then y or n"));
+        desk.key(KeyCode::Backspace);
+    }
+    desk.advance_clock(2_000).key(KeyCode::Char('y')).take_commands();
+    assert!(desk.draw_screen(80, 24).contains("▸ y confirm · Enter does it"));
+    desk.key(KeyCode::Enter);
     assert_eq!(desk.take_commands(), [UiCommand::ask(RunRequest::Travel(travel.clone()))]);
     let done = TimeTravelOutcome {
         text: "1 file restored\nundo this: /snapshot restore cd34".into(),
