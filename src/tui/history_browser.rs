@@ -325,6 +325,12 @@ impl HistoryBrowser {
         page.or_else(|| self.run.as_ref().and_then(|run| run.selected_step()))
     }
 
+    /// What was typed is done; until then it stays, to be corrected.
+    pub fn close_typed_line(&mut self) {
+        self.question
+            .take_if(|open| matches!(open, HistoryPrompt::Fork { .. } | HistoryPrompt::Export { .. }));
+    }
+
     pub fn show_error(&mut self, why: &str) {
         self.status_note = Some((ItemTone::Bad, why.trim_end().to_owned()));
     }

@@ -115,9 +115,9 @@ pub fn draw_browser(model: &UiModel, area: Rect, frame: &mut Frame<'_>) -> Optio
     let rows = if areas.keys.height == 1 { &keys[keys.len() - 1..] } else { &keys[..keys.len().min(2)] };
     let rows: Vec<&str> = rows.iter().map(String::as_str).collect();
     put_keys(model, &rows, areas.keys, frame);
-    let typed = note.last().filter(|_| is_typed(archive))?;
+    let typed = note.first().filter(|_| is_typed(archive))?;
     let x = u16::try_from(display_width(typed)).unwrap_or(0).min(area.width.saturating_sub(1));
-    Some(Position { x: area.x + x, y: areas.note_area.bottom().saturating_sub(1) })
+    Some(Position { x: area.x + x, y: areas.note_area.y })
 }
 
 /// What is below the pointer.
@@ -257,8 +257,11 @@ fn status_note(model: &UiModel, archive: &HistoryBrowser, columns: usize) -> (Ve
         Some(HistoryPrompt::Agree { .. }) | None => None,
     };
     if let Some(line) = asked {
-        let mut rows = told.map_or_else(Vec::new, |(text, _)| fold_to_rows(text, columns));
-        rows.push(visible_tail(&line, columns).into_owned());
+        // what is wrong with a line, or what is done with it, stands below
+        let wait = archive.pending_wait.as_ref().map(|wait| format!("{} …", wait.label));
+        let below = wait.as_deref().or(told.map(|(text, _)| text));
+        let mut rows = vec![visible_tail(&line, columns).into_owned()];
+        rows.extend(below.map_or_else(Vec::new, |text| fold_to_rows(text, columns)));
         return (rows, theme.accent_style());
     }
     if let Some(search) = &archive.search {

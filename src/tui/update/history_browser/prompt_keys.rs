@@ -158,7 +158,6 @@ fn on_text_entered(model: &mut UiModel) -> Vec<UiCommand> {
     match archive.question.clone() {
         Some(HistoryPrompt::Fork { run, step, typed_text: typed }) => match parse_assignment_line(&typed) {
             Ok(set) => {
-                archive.question = None;
                 let run = Some(run.to_string());
                 travel_to(model, TimeTravelRequest::Fork { run, step, set, restore_files: false })
             }
@@ -173,7 +172,6 @@ fn on_text_entered(model: &mut UiModel) -> Vec<UiCommand> {
                 archive.show_error("name a file; one that ends in .md gets Markdown");
                 return Vec::new();
             }
-            archive.question = None;
             wait_for(model, HistoryRequest::Export { run, target_path: to }, "writing the file")
         }
         Some(HistoryPrompt::Agree { .. } | HistoryPrompt::Cancel { .. }) | None => Vec::new(),
