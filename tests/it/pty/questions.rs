@@ -107,6 +107,29 @@ async fn a_call_is_denied_with_a_reason() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_sentence_beside_a_question_denies_with_it() {
+    for at_once in [false, true] {
+        let (server, mut terminal) = asking(&["echo one >>ran.txt"]).await;
+        if at_once {
+            terminal.press_keys("stop, do not use sed");
+        } else {
+            for letter in "stop, do not use sed".chars() {
+                terminal.press_keys(&letter.to_string());
+            }
+        }
+        terminal.wait_for("❯ stop, do not use sed");
+        assert_eq!(written(&terminal), "");
+        terminal.press_keys(ENTER);
+        terminal.wait_for("It is done.");
+        assert_eq!(written(&terminal), "");
+        let told = server.requests().last().unwrap().body.to_string();
+        assert!(told.contains("the user denied this call: stop, do not use sed"), "{told}");
+        terminal.press_keys("/exit\r");
+        assert!(terminal.wait_end().contains("exit=0"));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn always_writes_the_rule_as_it_was_changed() {
     let (_server, mut terminal) = asking(&["echo one >>ran.txt", "echo two >>ran.txt"]).await;
     // a key for the question: what comes now is meant for it
