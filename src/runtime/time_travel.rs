@@ -93,6 +93,20 @@ impl RuntimeHandle {
         Ok(replay_before(&journaled_run, &journaled_run.find_step(step)?)?.0.machine.data())
     }
 
+    /// `common_data` as it is where the run stands now, of its outermost workflow.
+    ///
+    /// # Errors
+    /// Unknown or unreadable.
+    pub fn data_at_end(&self, run: &RunId) -> Result<Map<String, Value>, StoreError> {
+        let journaled_run = self.load_journaled_run(run)?;
+        let mut replay = StepwiseReplay::new(Arc::clone(&journaled_run.spec));
+        let mut entries = journaled_run.entries.iter().peekable();
+        while let Some(entry) = entries.next() {
+            replay.feed_input(entry.at, entry.input.clone(), entries.peek().map(|next| &next.input));
+        }
+        Ok(replay.machine.data())
+    }
+
     /// The step to which a run can be rewound together with its files: inside of branches it is the one that forked, as
     /// all branches change the files at the same time, and snapshots are taken before and after.
     ///

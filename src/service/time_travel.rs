@@ -177,7 +177,10 @@ impl<'s> TimeTravelService<'s> {
         let said_new = notes::take_new_signs(&mut plan.changes.set, &known);
         let keys = plan.changes.set.iter().filter_map(|(path, _)| path.first());
         let doubtful = keys.clone().filter(|key| !said_new.contains(*key));
-        if let Some((key, known)) = doubtful.clone().find_map(|key| notes::misspelled_key(key, &known)) {
+        // also names that only later states write
+        let mut named = self.handle.data_at_end(&run.id)?;
+        named.extend(known.clone());
+        if let Some((key, known)) = doubtful.clone().find_map(|key| notes::misspelled_key(key, &named)) {
             let (run, step) = (run.id.clone(), plan.step.step);
             return Err(TimeTravelError::MisspelledKey { run, step, key, known });
         }

@@ -88,6 +88,9 @@ pub struct QuestionDialog {
     pub edited_call: Option<EditableCall>,
     /// The row of the list that Enter takes; `None`: none was chosen.
     pub selected: Option<usize>,
+    /// The letter that chose the row, as often as it was typed: with another one behind it, it is the beginning of words.
+    /// Empty: no letter chose it.
+    pub picked: String,
     /// The row of the list that the workflow takes by default; `None`: it has none.
     pub default_row: Option<usize>,
     /// The text that is typed inside of the question.
@@ -160,6 +163,7 @@ impl QuestionDialog {
             risk: None,
             edited_call: None,
             selected: None,
+            picked: String::new(),
             default_row: None,
             draft: None,
             scroll: 0,
@@ -319,8 +323,14 @@ impl QuestionDialog {
         let form =
             AnswerForm { accepts_nothing: true, number: false, outputs, fields, default: None, draft: None };
         let kind = DialogKind::Write { run, call, form };
-        let selected = None;
-        Self { kind, selected, title: "It is done. With which result (may be empty)?".to_owned(), ..self }
+        let (selected, picked) = (None, String::new());
+        Self {
+            kind,
+            selected,
+            picked,
+            title: "It is done. With which result (may be empty)?".to_owned(),
+            ..self
+        }
     }
 
     pub fn is_approval(&self) -> bool {
@@ -362,6 +372,17 @@ impl QuestionDialog {
 
     pub fn matches_call(&self, run: &RunId, call: CallId) -> bool {
         self.asking_call() == Some((run, call))
+    }
+
+    /// Only an answer of the list is an answer, and a text beside it is not sent.
+    pub fn refuses_words(&self) -> bool {
+        matches!(
+            self.kind,
+            DialogKind::GoOn { .. }
+                | DialogKind::Decide { .. }
+                | DialogKind::Choose { .. }
+                | DialogKind::Look { .. }
+        )
     }
 
     /// The answer is typed into the input box.

@@ -76,6 +76,21 @@ pub enum EditorPrompt {
     Where,
 }
 
+/// What is typed beside a prompt is text by now: no letter of it chooses an answer.
+pub const TEXT_BEGUN: char = '\0';
+
+impl EditorPrompt {
+    /// The letters that choose an answer.
+    pub fn answers(&self) -> &'static [char] {
+        match self {
+            Self::Find(_) => &[],
+            Self::Leave | Self::Force => &['y', 'n'],
+            Self::Conflict(_) => &['o', 'r'],
+            Self::Where => &['p', 'u'],
+        }
+    }
+}
+
 /// Where the picture begins: a row and a column.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct EditorScrollOffset {
@@ -113,6 +128,8 @@ pub struct DefinitionEditor {
     /// The list of findings is shown.
     pub list: bool,
     pub prompt: Option<EditorPrompt>,
+    /// The letter that chose an answer of the prompt, which Enter gives; or `TEXT_BEGUN`.
+    pub prompt_letter: Option<char>,
     /// When keys answer the prompt.
     pub prompt_guard: PromptKeyGuard,
     /// The words that were looked for last.
@@ -161,6 +178,7 @@ impl DefinitionEditor {
             simulation: None,
             list: false,
             prompt: None,
+            prompt_letter: None,
             prompt_guard: PromptKeyGuard::default(),
             search_words: String::new(),
             completion: None,
@@ -187,7 +205,8 @@ impl DefinitionEditor {
 
     /// Asks something: no key of before answers it.
     pub fn ask(&mut self, prompt: EditorPrompt) {
-        (self.prompt, self.prompt_guard) = (Some(prompt), PromptKeyGuard::default());
+        (self.prompt, self.prompt_letter) = (Some(prompt), None);
+        self.prompt_guard = PromptKeyGuard::default();
     }
 
     /// The prompt, if it is a question with answers.

@@ -113,10 +113,10 @@ pub enum HistoryPrompt {
     Fork { run: RunId, step: u32, typed_text: String },
     /// Where to.
     Export { run: RunId, typed_text: String },
-    /// For good, after a yes.
-    Cancel { run: RunId },
+    /// For good, after a yes. `chosen`: the letter that chose an answer; Enter gives it.
+    Cancel { run: RunId, chosen: Option<char> },
     /// What would happen is on the page.
-    Agree { travel: TimeTravelRequest, is_armed: bool },
+    Agree { travel: TimeTravelRequest, is_armed: bool, chosen: Option<char> },
 }
 
 /// An answer that other keys wait for.
@@ -323,6 +323,12 @@ impl HistoryBrowser {
     pub fn selected_step(&self) -> Option<u32> {
         let page = self.page.as_ref().and_then(|page| page.step);
         page.or_else(|| self.run.as_ref().and_then(|run| run.selected_step()))
+    }
+
+    /// What was typed is done; until then it stays, to be corrected.
+    pub fn close_typed_line(&mut self) {
+        self.question
+            .take_if(|open| matches!(open, HistoryPrompt::Fork { .. } | HistoryPrompt::Export { .. }));
     }
 
     pub fn show_error(&mut self, why: &str) {

@@ -308,7 +308,7 @@ impl LineModeSession {
 
     fn paste_whole(&mut self, text: &str) {
         // a line is no key that was pressed by mistake
-        (self.model.tail, self.model.last_key) = (false, None);
+        self.model.last_key = None;
         if slash::is_command(text.trim()) {
             return self.run_command_line(text.trim());
         }

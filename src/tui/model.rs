@@ -111,8 +111,6 @@ pub struct UiModel {
     pub chat_left: bool,
     /// The project is removed at the end.
     pub is_demo: bool,
-    /// A letter answered a question; what follows without a pause may be the rest of the word.
-    pub tail: bool,
     /// What waits for the answer to the trust question, in its order.
     pub start: Vec<UiCommand>,
     pub panel: bool,

@@ -323,10 +323,11 @@ fn draw_composer(model: &UiModel, area: Rect, width: u16, frame: &mut Frame<'_>)
     let input = model.composer.area();
     frame.render_widget(input, text);
     if model.composer.is_empty() {
-        let hint = match &model.workflow_awaiting_input {
+        let hint = match (&model.workflow_awaiting_input, dialog::typing_hint(model)) {
             _ if model.is_answer_written() => "your answer".to_owned(),
-            Some(name) => format!("input for {name}"),
-            None => "message, or / for commands".to_owned(),
+            (_, Some(hint)) => hint.to_owned(),
+            (Some(name), None) => format!("input for {name}"),
+            (None, None) => "message, or / for commands".to_owned(),
         };
         put_line(frame, text.x, text.y, &Line::styled(hint, model.theme.dim_style()), text.width);
     }

@@ -79,11 +79,11 @@ fn panes_show_a_run_and_keys_are_the_users_own() {
     let keys = "{\"graph\": [\"Alt+G\"], \"grahp\": [\"Alt+H\"]}";
     let mut terminal = Terminal::with_config("keyboard.json", keys, &["demo"]);
     terminal.wait_for("write_file?");
-    terminal.answer_question("y");
+    terminal.answer_question("y\r");
     terminal.wait_for("execute_terminal?");
     terminal.press_keys("\x1bg");
     terminal.wait_for("─ graph · coder_reviewer");
-    terminal.answer_question("y");
+    terminal.answer_question("y\r");
     terminal.wait_for("reviewer to execute: execute_terminal?");
     terminal.answer_question(FOR_SESSION);
     terminal.wait_for("edit_file?");
@@ -176,7 +176,7 @@ fn a_workflow_that_is_named_before_the_answer_about_trust_runs_after_it() {
     terminal.wait_for("It runs no command and reaches no network by itself.");
     terminal.press_keys("/workflow own\r");
     terminal.wait_for("workflow own waits until");
-    terminal.answer_question("y");
+    terminal.answer_question("y\r");
     terminal.wait_for("✓ own completed");
     terminal.wait_for("it was mine");
     terminal.press_keys("/exit\r");
@@ -188,9 +188,9 @@ fn the_demo_asks_runs_and_gives_the_terminal_back() {
     let mut terminal = Terminal::start_product(&["demo"], &[]);
     terminal.wait_for("coder to change files: write_file?");
     terminal.wait_for("waits for you");
-    terminal.answer_question("y");
+    terminal.answer_question("y\r");
     terminal.wait_for("coder to execute: execute_terminal?");
-    terminal.press_keys("r");
+    terminal.press_keys("r\r");
     terminal.wait_for("reason (optional)");
     terminal.press_keys("not yet, ünïcode");
     terminal.wait_for("not yet, ünïcode");
@@ -315,7 +315,7 @@ async fn commands_get_no_key_and_no_screen() {
     .await;
     terminal.press_keys("run it\r");
     terminal.wait_for("coder to execute: execute_terminal?");
-    terminal.press_keys("y");
+    terminal.press_keys("y\r");
     terminal.wait_for("I have seen it.");
     let result = last_text(&server);
     assert!(result.contains("/dev/tty") && result.contains("after"), "{result}");

@@ -30,6 +30,7 @@ mod situations;
 mod steering;
 mod styled_frames;
 mod tasks;
+mod typed_sentences;
 mod typing;
 
 use std::collections::BTreeMap;
@@ -160,6 +161,11 @@ impl TuiHarness {
 
     fn key(&mut self, code: KeyCode) -> &mut Self {
         self.press_key(code, KeyModifiers::NONE)
+    }
+
+    /// The letter of an answer, and Enter, which gives it.
+    fn answer(&mut self, letter: char) -> &mut Self {
+        self.key(KeyCode::Char(letter)).key(KeyCode::Enter)
     }
 
     fn press_control(&mut self, c: char) -> &mut Self {
@@ -638,10 +644,10 @@ fn approvals_queue_and_show_everything() {
             approval_event(11, "execute_terminal", command_preview("rm -rf x\x1b[2K\u{202e}evil")),
         );
     desk.check_frames("approval_diff");
-    desk.advance_clock(1_000).key(KeyCode::Char('s'));
-    assert_eq!(desk.take_commands(), [decision_command("r1", 10, ApprovalDecision::AllowTool)]);
+    desk.advance_clock(1_000).answer('s');
+    assert_eq!(desk.take_commands(), [decision_command("r1", 10, ApprovalDecision::Allow)]);
     desk.check_frames("approval_command");
-    desk.key(KeyCode::Char('r')).type_text("too risky").check_frames("approval_reason");
+    desk.answer('r').type_text("too risky").check_frames("approval_reason");
     desk.key(KeyCode::Enter);
     assert_eq!(
         desk.take_commands(),
@@ -654,7 +660,7 @@ fn approvals_queue_and_show_everything() {
 fn a_dialog_key_by_key() {
     let rows: [(KeyCode, Option<ApprovalDecision>); 9] = [
         (KeyCode::Char('y'), Some(ApprovalDecision::Allow)),
-        (KeyCode::Char('S'), Some(ApprovalDecision::AllowTool)),
+        (KeyCode::Char('S'), Some(ApprovalDecision::Allow)),
         (KeyCode::Char('n'), Some(ApprovalDecision::Deny { reason: None })),
         (KeyCode::Esc, Some(ApprovalDecision::Deny { reason: None })),
         (KeyCode::Enter, None),
@@ -671,6 +677,10 @@ fn a_dialog_key_by_key() {
             .run_event("r1", approval_event(9, "execute_terminal", command_preview("ls")))
             .advance_clock(1_000)
             .key(code);
+        if matches!(code, KeyCode::Char(_)) {
+            assert_eq!(desk.take_commands(), [], "{code:?} alone");
+            desk.key(KeyCode::Enter);
+        }
         let expected: Vec<UiCommand> =
             expected.into_iter().map(|decision| decision_command("r1", 9, decision)).collect();
         assert_eq!(desk.take_commands(), expected, "{code:?}");
@@ -691,7 +701,7 @@ fn a_key_of_someone_typing_answers_no_question() {
         assert_eq!(desk.take_commands(), [], "a pause ends no sentence");
         assert_eq!(desk.model.composer.text(), ["whyy", "whyys", "whyysn"][at]);
         let screen = desk.draw_screen(80, 24);
-        assert!(screen.contains("the letter went to your text: ↑↓ and Enter answer"), "{screen}");
+        assert!(screen.contains("this is text now: ↑↓ and Enter answer"), "{screen}");
     }
     desk.advance_clock(2_000).key(KeyCode::Down).key(KeyCode::Enter);
     assert_eq!(desk.take_commands(), [decision_command("r1", 9, ApprovalDecision::Allow)]);
@@ -703,12 +713,14 @@ fn the_beginning_of_a_sentence_answers_no_question() {
     desk.workflow().run_event("r1", approval_event(9, "execute_terminal", command_preview("ls")));
     desk.type_text("tty").key(KeyCode::Enter);
     assert_eq!(
-        (desk.take_commands(), desk.unread_texts()),
-        (vec![say_command("tty")], vec!["tty".to_owned()])
+        desk.take_commands(),
+        [decision_command("r1", 9, ApprovalDecision::Deny { reason: Some("tty".to_owned()) })]
     );
+    // of other keys it takes none away
+    desk.run_event("r1", approval_event(9, "execute_terminal", command_preview("ls")));
     desk.press_control('o');
     assert!(desk.model.details && desk.model.dialogs.len() == 1);
-    desk.advance_clock(1_000).type_text("n");
+    desk.advance_clock(1_000).answer('n');
     assert_eq!(desk.take_commands(), [decision_command("r1", 9, ApprovalDecision::Deny { reason: None })]);
 }
 
@@ -875,7 +887,7 @@ fn limits_and_missing_snapshots_are_questions() {
     ];
     for (question, key, expected) in rows {
         let mut desk = TuiHarness::new();
-        desk.workflow().run_event("r1", user_question(20, question)).key(KeyCode::Char(key));
+        desk.workflow().run_event("r1", user_question(20, question)).answer(key);
         let command = RunCommand::Answer { call: CallId(20), answer: expected };
         assert_eq!(desk.take_commands(), [UiCommand::Send(RunId::from("r1"), command)]);
     }
@@ -925,7 +937,7 @@ fn trust_comes_before_the_first_action() {
         if yes {
             desk.check_frames("trust");
         }
-        desk.key(KeyCode::Char(key));
+        desk.answer(key);
         assert_eq!(desk.take_commands(), [UiCommand::ask(ProjectRequest::Trust(yes))]);
         desk.send_message(UiMessage::answered(ProjectResponse::Trusted {
             trusted: yes,
@@ -1347,7 +1359,7 @@ fn restoring_asks_with_the_list_of_files() {
                 A snapshot of the current files is taken first, so this can be undone.";
     desk.send_message(planned(plan(body, Some(restore.clone()))));
     desk.check_frames("restore");
-    desk.key(KeyCode::Char('y'));
+    desk.answer('y');
     assert_eq!(desk.take_commands(), [UiCommand::ask(restore)]);
 }
 

@@ -115,6 +115,37 @@ impl QuestionDialog {
         self.answers().into_iter().find(|answer| answer.letter == Some(letter)).map(|answer| answer.meaning)
     }
 
+    /// A letter chooses its answer; Enter gives it. `early`: what was typed of it before the question took keys. Whether
+    /// an answer has the letter.
+    pub fn pick_letter(&mut self, letter: char, early: &str) -> bool {
+        let meaning = self.answer_for(letter);
+        let row = self.answers().iter().position(|answer| Some(answer.meaning) == meaning);
+        if meaning.is_some() && row.is_some() {
+            (self.selected, self.picked) = (row, format!("{early}{letter}"));
+        }
+        meaning.is_some()
+    }
+
+    /// Another letter behind the one that chose an answer. `None`: it is the same one, and chooses the same; else what was
+    /// typed so far, which is no answer any more.
+    pub fn begin_words(&mut self, letter: char) -> Option<String> {
+        self.picked.push(letter);
+        let is_same = |c: char| self.picked.chars().all(|other| other.eq_ignore_ascii_case(&c));
+        if is_same(letter) && !letter.is_ascii_digit() {
+            return None;
+        }
+        let words = self.picked.clone();
+        self.unpick();
+        Some(words)
+    }
+
+    /// What a letter chose is not chosen any more.
+    pub fn unpick(&mut self) {
+        if !std::mem::take(&mut self.picked).is_empty() {
+            self.selected = self.default_row;
+        }
+    }
+
     /// The answer that Enter gives; `None`: none was chosen, and there is no default.
     pub fn chosen_answer(&self) -> Option<AnswerMeaning> {
         self.answers().get(self.selected?).map(|answer| answer.meaning)
@@ -132,15 +163,6 @@ impl QuestionDialog {
                 _ => true,
             },
             AnswerMeaning::Edit | AnswerMeaning::No | AnswerMeaning::Reason | AnswerMeaning::Later => false,
-        }
-    }
-
-    /// Whether the answer counts beyond this run: never by a key that was meant for something else.
-    pub fn is_durable(&self, meaning: AnswerMeaning) -> bool {
-        match meaning {
-            AnswerMeaning::Session => self.is_approval() && !self.step,
-            AnswerMeaning::Always => true,
-            _ => false,
         }
     }
 

@@ -119,6 +119,7 @@ impl QuestionDialog {
     /// Up or Down: through the text to its end, then through the answers, and back the same way.
     pub fn step_through(&mut self, down: bool) {
         let count = self.answers().len();
+        self.picked.clear();
         let first = self.selected.is_none_or(|at| at == 0);
         if count == 0 || down && self.rows_below() > 0 || !down && first && self.scroll > 0 {
             return self.scroll_by(1, down);
@@ -137,6 +138,8 @@ impl QuestionDialog {
             return false;
         }
         self.turn_page(true);
+        // it stays chosen, and the blank behind it shows more
+        self.picked.clear();
         let picks = matches!(self.kind, DialogKind::Choose { .. } | DialogKind::Look { .. });
         let what = if picks { "a choice" } else { "a yes" };
         self.problem = Some(format!("{what} counts at the end of the text"));
@@ -170,7 +173,8 @@ impl QuestionDialog {
         }
         match &self.kind {
             DialogKind::Write { form, .. } => written_keys(form),
-            _ => "↑↓ and Enter, or a letter",
+            _ if !self.picked.is_empty() => "Enter gives this answer · with more letters it is text",
+            _ => "↑↓ or a letter, then Enter",
         }
     }
 }

@@ -22,6 +22,11 @@ impl PromptKeyGuard {
         self.typed_at = Some(at);
     }
 
+    /// Letters choose answers again.
+    pub fn forget_typed(&mut self) {
+        self.typed_at = None;
+    }
+
     pub fn is_shown(self) -> bool {
         self.shown_at.is_some()
     }
@@ -33,10 +38,12 @@ impl PromptKeyGuard {
 
     /// Why a key is no answer now, for the user.
     pub fn notice(self, now: Timestamp) -> Option<&'static str> {
-        let why = if self.typed_at.is_some() { TYPED } else { NEW };
-        (self.ms_left(now) > 0).then_some(why)
+        match self.typed_at {
+            Some(_) => Some(TYPED),
+            None => (self.ms_left(now) > 0).then_some(NEW),
+        }
     }
 }
 
 const NEW: &str = "new: keys count in a moment";
-const TYPED: &str = "this went to your text: pause, then answer";
+const TYPED: &str = "this went to your text: Backspace, then answer";

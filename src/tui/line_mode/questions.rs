@@ -179,7 +179,9 @@ pub(super) fn parse_answer(dialog: &QuestionDialog, text: &str) -> Result<Answer
         answers.find(|(at, answer)| answer_word(*at, answer.letter) == word).map(|(_, answer)| answer.meaning)
     };
     let word = if text.is_empty() { "an empty line".to_owned() } else { format!("`{text}`") };
-    chosen.ok_or_else(|| format!("{word} is no answer: type one of {}", answer_hint(dialog)))
+    let denied =
+        if dialog.is_approval() && !text.is_empty() { " (r denies it, and asks for the reason)" } else { "" };
+    chosen.ok_or_else(|| format!("{word} is no answer: type one of {}{denied}", answer_hint(dialog)))
 }
 
 /// The letter of an answer; a choice without one has its number.
@@ -245,6 +247,14 @@ mod tests {
         check(&confirm, "y", Ok(AnswerMeaning::Once));
         check(&confirm, "N", Ok(AnswerMeaning::No));
         check(&confirm, "1", Err("`1` is no answer: type one of y, n"));
+        let asked = AskedToolCall { agent: "coder", tool: "t", arguments: &Value::Null, preview: None };
+        let approval = QuestionDialog::for_approval(RunId::from("r1"), CallId(1), asked, ToolRisk::Execute);
+        for text in ["stop, do not use sed", "you must not", "yes", "say", "aa", "so"] {
+            let why = format!(
+                "`{text}` is no answer: type one of y, s, a, n, r (r denies it, and asks for the reason)"
+            );
+            check(&approval, text, Err(&why));
+        }
     }
 
     /// One question of each kind.
@@ -390,6 +400,9 @@ mod tests {
                 let (mut screen, mut lines) = (model(false), model(true));
                 let key = KeyEvent::new(KeyCode::Char(letter), KeyModifiers::NONE);
                 let commands = update_model(&mut screen, UiMessage::Key(key, Timestamp(20_000)));
+                assert_eq!(commands, [], "a letter chooses");
+                let key = KeyEvent::new(KeyCode::Enter, KeyModifiers::NONE);
+                let commands = update_model(&mut screen, UiMessage::Key(key, Timestamp(20_100)));
                 let pressed = reaction(&screen, commands);
                 let typed = answer_with_line(&mut lines, &letter.to_string(), Timestamp(20_000));
                 assert_eq!(

@@ -29,6 +29,8 @@ pub enum SteerAction {
     Pending(PendingTextAction),
     /// Everything that waits for an answer, or an action on one of them.
     Approvals(Option<(usize, ApprovalAction)>),
+    /// What the session allowed is asked about again: a tool or a rule by its name; empty: all.
+    RevokeApproval(String),
 }
 
 /// Words that wait to be read.
@@ -150,11 +152,11 @@ pub const PENDING: SteeringCommand = SteeringCommand {
 
 pub const APPROVALS: SteeringCommand = SteeringCommand {
     name: "approvals",
-    usage: "[N [allow|run|session|always|deny]]",
+    usage: "[N [allow|run|session|always|deny]|revoke [NAME]]",
     description: "list the open questions of this session",
     long_help: "A number opens that question, or answers it: allow (this call), run, session or always \
         (also later calls of the tool: for the rest of this run, for this session, or always, by a rule in your settings), deny. \
-        Alt+A goes through the \
+        The list also names what is allowed for this session: revoke asks again, about one tool or about all. Alt+A goes through the \
            questions.",
     ..NONE
 };
@@ -273,6 +275,9 @@ fn parse_approvals(rest: &str) -> Result<SteerAction, String> {
     if first.is_empty() {
         return Ok(SteerAction::Approvals(None));
     }
+    if first == "revoke" {
+        return Ok(SteerAction::RevokeApproval(after.trim().to_owned()));
+    }
     let verdict = match after.trim() {
         "" => ApprovalAction::Show,
         "allow" | "once" => ApprovalAction::Allow,
@@ -328,6 +333,8 @@ mod tests {
         check("/pending", SteerAction::Pending(PendingTextAction::List));
         check("/pending drop all", SteerAction::Pending(PendingTextAction::Drop(None)));
         check("/approvals 2 session", SteerAction::Approvals(Some((2, ApprovalAction::Session))));
+        check("/approvals revoke", SteerAction::RevokeApproval(String::new()));
+        check("/approvals revoke write_file", SteerAction::RevokeApproval("write_file".to_owned()));
     }
 
     #[test]

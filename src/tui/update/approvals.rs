@@ -44,6 +44,7 @@ pub fn approvals_text(model: &UiModel) -> String {
     if !model.allowed.is_empty() {
         let names: Vec<String> = model.allowed.iter().map(allowed_name).collect();
         let _ = writeln!(text, "allowed for this session: {}", names.join(", "));
+        let _ = writeln!(text, "  /approvals revoke {} asks again; without a name, for all", names[0]);
     }
     if text.is_empty() { "nothing".to_owned() } else { text.trim_end().to_owned() }
 }
@@ -51,8 +52,33 @@ pub fn approvals_text(model: &UiModel) -> String {
 fn allowed_name(rule: &AllowRule) -> String {
     match rule {
         AllowRule::Tool(tool) => one_line(tool),
-        AllowRule::Risk(_) => rule.to_string(),
+        AllowRule::Risk(ToolRisk::Read) => "approvals.read".to_owned(),
+        AllowRule::Risk(ToolRisk::Write) => "approvals.write".to_owned(),
+        AllowRule::Risk(ToolRisk::Execute) => "approvals.execute".to_owned(),
     }
+}
+
+/// `/approvals revoke [NAME]`: what the session allowed is asked about again, from the next call on.
+pub fn revoke_allowed(model: &mut UiModel, name: &str) {
+    let (gone, kept): (Vec<AllowRule>, Vec<AllowRule>) = std::mem::take(&mut model.allowed)
+        .into_iter()
+        .partition(|rule| name.is_empty() || allowed_name(rule) == one_line(name));
+    model.allowed = kept.into_iter().collect();
+    let names =
+        |rules: &mut dyn Iterator<Item = &AllowRule>| rules.map(allowed_name).collect::<Vec<_>>().join(", ");
+    let item = match (gone.is_empty(), model.allowed.is_empty()) {
+        (true, true) => TranscriptItem::note_item("nothing is allowed for this session"),
+        (true, false) => TranscriptItem::warning_item(&format!(
+            "`{}` is not allowed for this session: {} is",
+            one_line(name),
+            names(&mut model.allowed.iter())
+        )),
+        (false, _) => TranscriptItem::note_item(&format!(
+            "asked about again: {} · rules in your settings stay, and what a run was allowed for its rest",
+            names(&mut gone.iter())
+        )),
+    };
+    model.add_item(item);
 }
 
 /// The next question comes in front, or the one before, in the order in which they were asked.
@@ -85,6 +111,7 @@ fn show_current_question(model: &mut UiModel) {
     let hint = run.filter(|_| several).map(|run| format!("asked by {} {}", run.workflow, run.id));
     if let Some(dialog) = model.dialogs.front_mut() {
         dialog.is_armed = false;
+        dialog.unpick();
     }
     model.hint = hint.or(model.hint.take());
 }
@@ -150,8 +177,12 @@ fn front_rule(model: &UiModel) -> Option<AllowRule> {
 }
 
 fn allow_by_rule(model: &mut UiModel, rule: AllowRule) -> Vec<UiCommand> {
-    model.add_item(TranscriptItem::note_item(&format!("{} allowed for this session", rule_subject(&rule))));
-    let mut cmds = question_replies::decide_tool_call(model, ApprovalDecision::AllowTool);
+    model.add_item(TranscriptItem::note_item(&format!(
+        "{} allowed for this session; /approvals revoke takes it back",
+        rule_subject(&rule)
+    )));
+    // one by one: the run itself is told of no rule, so that the user can take this one back
+    let mut cmds = question_replies::decide_tool_call(model, ApprovalDecision::Allow);
     cmds.extend(settle_allowed_calls(model, &rule));
     model.allowed.insert(rule);
     cmds
@@ -179,7 +210,7 @@ fn settle_allowed_calls(model: &mut UiModel, rule: &AllowRule) -> Vec<UiCommand>
         Some((run, call)) if is_covered(dialog, rule) => {
             cmds.push(UiCommand::Send(
                 run.clone(),
-                RunCommand::Approve { call, decision: ApprovalDecision::AllowTool },
+                RunCommand::Approve { call, decision: ApprovalDecision::Allow },
             ));
             false
         }
@@ -194,7 +225,7 @@ pub fn queue_question(model: &mut UiModel, dialog: QuestionDialog) -> Vec<UiComm
     if let Some((run, call)) = dialog.call_to_approve().filter(|_| known) {
         return vec![UiCommand::Send(
             run.clone(),
-            RunCommand::Approve { call, decision: ApprovalDecision::AllowTool },
+            RunCommand::Approve { call, decision: ApprovalDecision::Allow },
         )];
     }
     notify_waiting(model, dialog.run_id().cloned().as_ref(), &dialog.title);

@@ -29,14 +29,11 @@ pub fn turns_page(dialog: &QuestionDialog, key: KeyEvent) -> bool {
     key.code == KeyCode::Char(' ') && dialog.has_overflow() && dialog.draft.is_none() && !dialog.is_written()
 }
 
-/// The answer that a key gives.
+/// The answer that a key gives: a letter only chooses one.
 pub fn key_meaning(dialog: &QuestionDialog, key: KeyEvent) -> Option<AnswerMeaning> {
     match key.code {
         _ if dialog.draft.is_some() => None,
         KeyCode::Enter => dialog.chosen_answer(),
-        KeyCode::Char(c) if !key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT) => {
-            dialog.answer_for(c)
-        }
         _ => None,
     }
 }
@@ -51,7 +48,7 @@ pub fn on_dialog_key(model: &mut UiModel, key: KeyEvent) -> Vec<UiCommand> {
     }
     match key.code {
         KeyCode::Enter if !dialog.is_written() => {
-            dialog.problem = Some("choose an answer with ↑↓, or press its letter".to_owned());
+            dialog.problem = Some("choose an answer with ↑↓ or its letter, then Enter".to_owned());
         }
         KeyCode::Up => dialog.step_through(false),
         KeyCode::Down => dialog.step_through(true),
@@ -153,15 +150,8 @@ pub fn submit_written_answer(model: &mut UiModel) -> Option<Vec<UiCommand>> {
 pub fn refuse_words(model: &mut UiModel) -> bool {
     let text = model.composer.text();
     let Some(dialog) = model.dialogs.front_mut() else { return false };
-    let wants_key = matches!(
-        dialog.kind,
-        DialogKind::GoOn { .. }
-            | DialogKind::Decide { .. }
-            | DialogKind::Choose { .. }
-            | DialogKind::Look { .. }
-    );
     let is_early = dialog.is_early_answer(&text);
-    if !(wants_key || is_early) || text.trim().is_empty() || slash::is_command(&text) {
+    if !(dialog.refuses_words() || is_early) || text.trim().is_empty() || slash::is_command(&text) {
         return false;
     }
     let word = one_line(text.trim());
@@ -172,7 +162,7 @@ pub fn refuse_words(model: &mut UiModel) -> bool {
         dialog.problem = Some(format!("`{word}` came before the question took keys: press it again"));
         model.composer.set_text("");
     } else {
-        dialog.problem = Some(format!("`{word}` is no answer: press a key of the list"));
+        dialog.problem = Some(format!("`{word}` is no answer: choose one of the list"));
         model.composer.clear_into_history();
     }
     model.popup = None;

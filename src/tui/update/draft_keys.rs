@@ -21,7 +21,10 @@ pub fn on_key(model: &mut UiModel, key: KeyEvent) -> Vec<UiCommand> {
     let Some(draft) = dialog.draft.as_mut() else { return Vec::new() };
     let several_lines = draft.purpose == DraftPurpose::Call;
     match (key.code, action) {
-        (KeyCode::Esc, _) => dialog.draft = None,
+        (KeyCode::Esc, _) => leave_draft(model),
+        (KeyCode::Tab, _) if draft.purpose == DraftPurpose::Reason && !model.line_mode => {
+            say_instead(model);
+        }
         (_, Some(KeyAction::NewLine)) if several_lines => draft.text.insert_newline(),
         (KeyCode::Enter, _) if !key.modifiers.intersects(KeyModifiers::ALT | KeyModifiers::SHIFT) => {
             return submit_draft(model);
@@ -52,12 +55,58 @@ pub fn on_paste(dialog: &mut QuestionDialog, text: &str) -> bool {
     true
 }
 
+/// Back to the answers; words that were typed are kept.
+fn leave_draft(model: &mut UiModel) {
+    let draft = model.dialogs.front_mut().and_then(|dialog| dialog.draft.take());
+    let Some(draft) = draft.filter(|draft| draft.purpose == DraftPurpose::Reason) else { return };
+    let words = draft.text.expanded_text();
+    if !words.trim().is_empty() && !model.line_mode {
+        model.composer.remember_text(&words);
+        model.hint = Some("your words are in the history: Up in the input line brings them back".to_owned());
+    }
+}
+
+/// The words are no reason: they go to the input line, as a message. The question stays open.
+fn say_instead(model: &mut UiModel) {
+    let now = model.last_key;
+    let Some(dialog) = model.dialogs.front_mut() else { return };
+    let words = dialog.draft.take().map(|draft| draft.text.expanded_text()).unwrap_or_default();
+    (dialog.is_armed, dialog.typed_at) = (false, now);
+    if words.trim().is_empty() {
+        return;
+    }
+    // what stood there comes first
+    let before = model.composer.text();
+    model.composer.to_insert();
+    if before.is_empty() {
+        model.composer.set_text(&words);
+    } else {
+        model.composer.set_text(&format!("{before} {words}"));
+    }
+    model.hint = Some("Enter sends this as a message; the question stays open".to_owned());
+}
+
+/// Words that only agree: they are no reason to deny a call.
+fn is_agreement(reason: &str) -> bool {
+    const AGREE: [&str; 10] =
+        ["y", "yy", "ye", "yes", "yes please", "ok", "okay", "sure", "allow", "go ahead"];
+    AGREE.contains(&reason.to_lowercase().trim_end_matches(['.', '!']))
+}
+
 /// Takes the typed text: the question is answered, or shows the changed call.
 fn submit_draft(model: &mut UiModel) -> Vec<UiCommand> {
     let Some(dialog) = model.dialogs.front_mut() else { return Vec::new() };
     let Some(draft) = &dialog.draft else { return Vec::new() };
     let (purpose, text) = (draft.purpose, draft.text.expanded_text());
     match purpose {
+        DraftPurpose::Reason if !model.line_mode && is_agreement(text.trim()) => {
+            let words = one_line(text.trim());
+            dialog.problem = Some(format!("`{words}` would deny it: to allow it, Esc, then y and Enter"));
+        }
+        DraftPurpose::Reason if !model.line_mode && text.trim().chars().count() == 1 => {
+            let letter = one_line(text.trim());
+            dialog.problem = Some(format!("`{letter}` is no reason: Esc leads back to the answers"));
+        }
         DraftPurpose::Reason => {
             let reason = Some(text.trim().to_owned()).filter(|text| !text.is_empty());
             return question_replies::deny_tool_call(model, reason);

@@ -155,6 +155,7 @@ pub fn on_response(model: &mut UiModel, number: u64, told: HistoryResponse) -> V
             archive.pending_wait = None;
             match result {
                 Ok(text) => {
+                    archive.close_typed_line();
                     archive.status_note = Some((ItemTone::Good, text));
                     // the run may have changed
                     archive.list.is_stale = true;
@@ -269,7 +270,7 @@ fn on_travel_planned(archive: &mut HistoryBrowser, plan: Result<ActionPreview, S
         Ok(ActionPreview { title, body, request: Some(RunRequest::Travel(travel)) }) => {
             let items = vec![TranscriptItem::Block(TranscriptBlock::new(ItemTone::Plain, "", &body))];
             archive.page = Some(Box::new(HistoryTextView::new(HistoryText { title, items, step: None })));
-            archive.question = Some(HistoryPrompt::Agree { travel, is_armed: false });
+            archive.question = Some(HistoryPrompt::Agree { travel, is_armed: false, chosen: None });
         }
         Ok(ActionPreview { body, .. }) => archive.show_note(&body),
         Err(why) => archive.show_error(&why),
@@ -279,6 +280,7 @@ fn on_travel_planned(archive: &mut HistoryBrowser, plan: Result<ActionPreview, S
 fn on_travelled(model: &mut UiModel, done: &TimeTravelOutcome) {
     let Some(archive) = &mut model.history_browser else { return };
     archive.pending_wait = None;
+    archive.close_typed_line();
     let mut block = TranscriptBlock::new(ItemTone::Good, "Done", &done.text);
     if let Some(run) = &done.resumable_run {
         block = block.with_footer(format!("/resume, or its line in the list, goes on with {run}"));

@@ -11,7 +11,6 @@ use crate::keymap::chord::KeyChord;
 use crate::keymap::{KeyAction, KeyFocusState};
 use crate::model::UiModel;
 use crate::msg::UiCommand;
-use crate::slash;
 
 pub fn on_key(model: &mut UiModel, key: KeyEvent) -> Vec<UiCommand> {
     if key.code == KeyCode::Char('/') && !model.composer.is_vim_key(key) {
@@ -29,11 +28,6 @@ pub fn on_key(model: &mut UiModel, key: KeyEvent) -> Vec<UiCommand> {
             let empty = model.composer.is_empty();
             if !model.line_mode && !empty && just_offered(model) {
                 model.hint = Some("this question just appeared: read it, then press Enter again".to_owned());
-                return Vec::new();
-            }
-            if std::mem::take(&mut model.tail) && !empty && !slash::is_command(&model.composer.text()) {
-                model.composer.clear_into_history();
-                model.hint = Some("taken as the rest of your answer; Up brings it back".to_owned());
                 return Vec::new();
             }
             submit::submit_input(model)
@@ -65,7 +59,6 @@ pub fn on_key(model: &mut UiModel, key: KeyEvent) -> Vec<UiCommand> {
 }
 
 pub fn on_paste(model: &mut UiModel, text: &str) -> Vec<UiCommand> {
-    model.tail = false;
     if text.starts_with('/') {
         unread_input::make_way_for_command(model);
     }

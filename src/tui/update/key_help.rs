@@ -119,7 +119,7 @@ fn question_help(dialog: &QuestionDialog, keymap: &KeyBindings, now: KeyFocusSta
     let answers =
         dialog.answers().into_iter().filter_map(|answer| Some((answer.letter?.to_string(), answer.label)));
     let written = [
-        ("Up, Down", "choose an answer"),
+        ("Up, Down, a letter", "choose an answer"),
         ("Enter", "gives the chosen one"),
         ("Space, PgDn, PgUp", "scroll the text"),
         ("Tab, Shift+Tab", "the next question, the one before"),

@@ -18,7 +18,6 @@ impl KeyPress {
     /// Records the key in the model; the hint of the key before is done.
     pub fn record(model: &mut UiModel, key: KeyEvent, at: Timestamp) -> Self {
         let is_typing = model.last_key.is_some_and(|last| at.0 - last.0 < TYPING_MS);
-        model.tail &= is_typing && key.code != KeyCode::Char(' ');
         model.last_key = Some(at);
         let writes = !key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT);
         if model.dialogs.is_empty() && writes && matches!(key.code, KeyCode::Char(_)) {

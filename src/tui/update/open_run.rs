@@ -86,7 +86,8 @@ fn is_too_early(model: &UiModel, steer: &SteerAction) -> bool {
         | SteerAction::Control(..)
         | SteerAction::Breaks
         | SteerAction::Pending(_)
-        | SteerAction::Approvals(_) => false,
+        | SteerAction::Approvals(_)
+        | SteerAction::RevokeApproval(_) => false,
         // its position and its data may have changed since the preview
         SteerAction::Pause | SteerAction::Set { .. } => true,
         _ => active_run(model).is_none(),

@@ -5,7 +5,7 @@ use ratatui::layout::Position;
 
 use super::key_press::KeyPress;
 use super::{approvals, dialog_keys, draft_keys, question_replies, withdrawn_dialog};
-use crate::dialog::{DialogKind, QuestionDialog};
+use crate::dialog::{AnswerDraft, DialogKind, DraftPurpose, QuestionDialog};
 use crate::keymap::KeyAction;
 use crate::layers::ScreenLayer;
 use crate::model::UiModel;
@@ -18,7 +18,7 @@ const WHEEL: usize = 3;
 /// Why a key was not taken as an answer.
 const JUST_APPEARED: &str = "this question just appeared: read it, then press again";
 /// The same for a letter behind a text that was begun.
-const IN_TEXT: &str = "the letter went to your text: ↑↓ and Enter answer";
+const IN_TEXT: &str = "this is text now: ↑↓ and Enter answer";
 
 /// Whether the key came late for a question that is gone: the one in its place is read first.
 pub fn hold_late_key(model: &mut UiModel, press: KeyPress) -> bool {
@@ -55,7 +55,7 @@ fn is_anywhere_key(model: &UiModel, key: KeyEvent) -> bool {
 
 /// A key while a question is open. `None`: it is not for the question.
 pub fn on_key(model: &mut UiModel, press: KeyPress) -> Option<Vec<UiCommand>> {
-    let KeyPress { key, at, is_typing: typing } = press;
+    let key = press.key;
     let unseen = !model.line_mode && model.dialogs.front().is_some_and(|dialog| dialog.shown_at.is_none());
     if unseen && key.code == KeyCode::Esc {
         // it stops what the screen shows, and leaves no question that came in the same moment
@@ -74,8 +74,16 @@ pub fn on_key(model: &mut UiModel, press: KeyPress) -> Option<Vec<UiCommand>> {
     if model.dialogs.front().is_some_and(|dialog| dialog.draft.is_some()) {
         return Some(in_draft(model, key));
     }
+    behind_picked_letter(model, press).or_else(|| on_answer_key(model, press))
+}
+
+/// A key beside the list of answers.
+fn on_answer_key(model: &mut UiModel, press: KeyPress) -> Option<Vec<UiCommand>> {
+    let KeyPress { key, at, is_typing: typing } = press;
     let guarded = is_guarded(model, at);
     let begun = has_begun_text(model, key);
+    let is_search = model.panes.is_search_typed();
+    let is_vi = model.composer.is_vim_key(key);
     let dialog = model.dialogs.front_mut()?;
     if !model.composer.is_empty() && changes_text(key) {
         // it continues the text in the box
@@ -85,7 +93,7 @@ pub fn on_key(model: &mut UiModel, press: KeyPress) -> Option<Vec<UiCommand>> {
     let answers = dialog_keys::accepts_key(dialog, key) && !is_scroll_key(dialog, key);
     if guarded && !begun && answers {
         // vi's commands write nothing
-        let letter = typed_letter(key).filter(|_| !model.composer.is_vim_key(key));
+        let letter = typed_letter(key).filter(|_| !is_vi);
         return hold_early_key(dialog, &model.composer.text(), letter, at);
     }
     let surprised = typing && !dialog.is_armed && !model.line_mode;
@@ -101,8 +109,17 @@ pub fn on_key(model: &mut UiModel, press: KeyPress) -> Option<Vec<UiCommand>> {
     // commands work first, whatever is asked
     let begins = model.composer.is_empty() && key.code == KeyCode::Char('/');
     // also after an answer that was not taken: otherwise the letters vanish, and Enter behind them is an answer
-    dialog.is_armed &= !begins && !command && !is_text;
+    dialog.is_armed &= !(begins || command || is_text || begun && typed_letter(key).is_some());
     dialog.problem = None;
+    let is_word = is_text && !begins && !guarded && !is_search && !is_vi && key.code != KeyCode::Char(' ');
+    if is_word
+        && dialog.is_approval()
+        && model.composer.is_empty()
+        && let Some(letter) = typed_letter(key)
+    {
+        type_words(model, &letter.to_string(), at);
+        return Some(Vec::new());
+    }
     // a letter in the middle of a sentence is no answer, however long ago the one before it was typed
     if !dialog.is_armed && (written || !dialog_keys::accepts_key(dialog, key)) {
         dialog.typed_at = match key.code {
@@ -124,7 +141,9 @@ fn has_begun_text(model: &mut UiModel, key: KeyEvent) -> bool {
     let text = model.composer.text();
     let dialog = model.dialogs.front().filter(|dialog| dialog.is_early_answer(&text));
     let is_sent = key.code == KeyCode::Enter && dialog.is_some_and(|dialog| !dialog.is_armed);
-    let is_early = dialog.is_some();
+    // with another letter behind it, it is a text
+    let continues = typed_letter(key).is_some_and(|letter| letter != '/' && !text.starts_with(letter));
+    let is_early = dialog.is_some() && !continues;
     if is_early && key.code == KeyCode::Char('/') {
         model.composer.set_text("");
     }
@@ -170,13 +189,17 @@ fn hold_early_key(
 /// A key that the question takes.
 fn answer_question(model: &mut UiModel, press: KeyPress) -> Vec<UiCommand> {
     let key = press.key;
+    let text = model.composer.text();
     let Some(dialog) = model.dialogs.front_mut() else { return Vec::new() };
-    let meaning = dialog_keys::key_meaning(dialog, key);
-    if press.is_typing && !dialog.is_armed && meaning.is_some_and(|meaning| dialog.is_durable(meaning)) {
-        // what counts beyond this run is never given by a key for something else
-        dialog.problem = Some(JUST_APPEARED.to_owned());
+    let early = if dialog.is_early_answer(&text) { text } else { String::new() };
+    if typed_letter(key).is_some_and(|letter| dialog.pick_letter(letter, &early)) {
+        dialog.is_armed = true;
+        if !early.is_empty() {
+            model.composer.set_text("");
+        }
         return Vec::new();
     }
+    let meaning = dialog_keys::key_meaning(dialog, key);
     if meaning.is_some() && dialog.is_early_answer(&model.composer.text()) {
         model.composer.set_text("");
     }
@@ -185,12 +208,44 @@ fn answer_question(model: &mut UiModel, press: KeyPress) -> Vec<UiCommand> {
     if meaning.is_some_and(|meaning| dialog.lets_happen(meaning)) && dialog.scroll_before_yes() {
         return Vec::new();
     }
-    let asked =
-        !matches!(dialog.kind, DialogKind::Approval { .. } | DialogKind::Trust | DialogKind::Confirm(_));
-    let letter = asked && matches!(key.code, KeyCode::Char(_)) && model.composer.is_empty();
     let cmds = dialog_keys::on_dialog_key(model, key);
-    model.tail = letter && !cmds.is_empty();
+    if key.code == KeyCode::Enter {
+        // what is typed inside of the question begins anew
+        model.dialogs.iter_mut().for_each(QuestionDialog::unpick);
+    }
     cmds
+}
+
+/// A key behind a letter that has chosen an answer: another letter makes words of both, so that no sentence answers
+/// anything, however slowly it is typed. `None`: it is none of these keys.
+fn behind_picked_letter(model: &mut UiModel, press: KeyPress) -> Option<Vec<UiCommand>> {
+    let dialog = model.dialogs.front_mut().filter(|dialog| !dialog.picked.is_empty())?;
+    dialog.problem = None;
+    match typed_letter(press.key) {
+        Some(letter) => {
+            if let Some(words) = dialog.begin_words(letter) {
+                type_words(model, &words, press.at);
+            }
+        }
+        None if matches!(press.key.code, KeyCode::Backspace | KeyCode::Delete) => dialog.unpick(),
+        None => return None,
+    }
+    Some(Vec::new())
+}
+
+/// Words that begin beside a question: where it can be denied with a reason, they are the reason; else they are for the
+/// input line.
+fn type_words(model: &mut UiModel, words: &str, at: Timestamp) {
+    let Some(dialog) = model.dialogs.front_mut() else { return };
+    (dialog.is_armed, dialog.selected) = (false, dialog.default_row);
+    if dialog.is_approval() {
+        dialog.draft = Some(AnswerDraft::new(DraftPurpose::Reason, words));
+        return;
+    }
+    dialog.typed_at = Some(at);
+    dialog.problem = Some(IN_TEXT.to_owned());
+    model.composer.to_insert();
+    model.composer.set_text(words);
 }
 
 /// A key for what is typed inside of the question.
@@ -257,6 +312,15 @@ fn notice_draft(model: &mut UiModel, begins: bool) {
 /// What is typed inside of the question takes it; else it goes into the input box, and is no answer.
 pub fn on_paste(model: &mut UiModel, text: &str) -> Option<Vec<UiCommand>> {
     notice_draft(model, false);
+    // a letter before it is no answer any more
+    let begun = model.dialogs.front_mut().map(|dialog| {
+        let begun = dialog.picked.clone();
+        dialog.unpick();
+        begun
+    });
+    if let Some(begun) = begun.filter(|begun| !begun.is_empty()) {
+        model.composer.set_text(&begun);
+    }
     let passes = model.is_open(ScreenLayer::TypedQuestion) || model.panes.is_search_typed();
     if model.dialogs.front_mut().is_some_and(|dialog| draft_keys::on_paste(dialog, text)) {
         return Some(Vec::new());

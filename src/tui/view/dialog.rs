@@ -81,7 +81,10 @@ pub fn arrange_dialog(model: &mut UiModel, area: Rect) {
                 dialog.is_rule_shown = rule_fits;
             }
             // when it comes in front, it appears anew
-            None => dialog.shown_at = None,
+            None => {
+                dialog.shown_at = None;
+                dialog.unpick();
+            }
         }
     }
 }
@@ -348,8 +351,37 @@ fn keys_text(model: &UiModel, dialog: &QuestionDialog) -> &'static str {
         DialogKind::Write { form: AnswerForm { draft: None, .. }, .. } if !model.composer.is_empty() => {
             "Enter puts what you were writing into the history · then answer"
         }
+        DialogKind::Write { .. } => dialog.keys(),
+        _ if dialog.draft.is_none() && is_text_begun(model, dialog) => {
+            "what you type is text now · ↑↓ and Enter answer"
+        }
         _ => dialog.keys(),
     }
+}
+
+/// Letters continue the text in the input box.
+fn is_text_begun(model: &UiModel, dialog: &QuestionDialog) -> bool {
+    let text = model.composer.text();
+    !text.is_empty() && !slash::is_command(&text) && !dialog.is_early_answer(&text)
+}
+
+/// What typing does beside a question; `None`: what it always does.
+pub fn typing_hint(model: &UiModel) -> Option<&'static str> {
+    let dialog = model.dialogs.front()?;
+    if dialog.draft.is_some() {
+        return Some("what you type goes into the question");
+    }
+    // until a question takes keys, they are for the input line
+    if dialog.is_fresh(model.now) {
+        return None;
+    }
+    Some(if dialog.is_approval() {
+        "words deny, as the reason · / for commands"
+    } else if dialog.refuses_words() {
+        "answer above · / for commands"
+    } else {
+        "words are a message · / for commands"
+    })
 }
 
 /// Where no frame fits: the question, and as much of what it is about as there are rows.

@@ -343,26 +343,26 @@ fn draw_findings(theme: ColorTheme, editor: &DefinitionEditor, area: Rect, frame
     }
 }
 
+/// The question with its answers; once a letter has chosen one, that one, and what gives it.
+fn prompt_text(prompt: &EditorPrompt, letter: Option<char>) -> String {
+    let (question, answers) = match prompt {
+        EditorPrompt::Find(words) => return format!("find: {}", terminal_safe::escape_name(words)),
+        EditorPrompt::Leave => ("save it before leaving?", "y saves it · n discards it"),
+        EditorPrompt::Force => ("save it with errors?", "y saves it · n goes on, F8 shows them"),
+        EditorPrompt::Conflict(_) => ("changed by another program:", "o overwrites it · r reads it again"),
+        EditorPrompt::Where => ("save a copy:", "p in this project · u in every project"),
+    };
+    let chosen = letter.and_then(|letter| answers.split(" · ").find(|answer| answer.starts_with(letter)));
+    match chosen {
+        Some(answer) => format!("{question} ▸ {answer} · Enter confirms · Esc goes on"),
+        None => format!("{question} {answers} · Esc goes on"),
+    }
+}
+
 /// The prompt, else the note, else the diagnostic of the line under the cursor or the next one.
 fn status_note(theme: ColorTheme, editor: &DefinitionEditor) -> (String, Style) {
-    let asked = match &editor.prompt {
-        Some(EditorPrompt::Find(words)) => Some(format!("find: {}", terminal_safe::escape_name(words))),
-        Some(EditorPrompt::Leave) => {
-            Some("save it before leaving? y saves it · n discards it · Esc goes on".to_owned())
-        }
-        Some(EditorPrompt::Force) => {
-            Some("save it with errors? y saves it · Esc goes on, F8 shows them".to_owned())
-        }
-        Some(EditorPrompt::Conflict(_)) => {
-            Some("changed by another program: o overwrites it · r reads it again · Esc goes on".to_owned())
-        }
-        Some(EditorPrompt::Where) => {
-            Some("save a copy: p in this project · u in every project · Esc goes on".to_owned())
-        }
-        None => None,
-    };
-    if let Some(asked) = asked {
-        return (asked, theme.accent_style().patch(theme.bold_style()));
+    if let Some(prompt) = &editor.prompt {
+        return (prompt_text(prompt, editor.prompt_letter), theme.accent_style().patch(theme.bold_style()));
     }
     if let Some(note) = &editor.status_note {
         return (note.clone(), theme.accent_style());

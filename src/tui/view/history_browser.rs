@@ -8,6 +8,7 @@ use ratatui::text::Line;
 
 use super::draw_helpers::{keys_room, put_keys, put_line, select_row};
 use super::graph_pane::{NUMBERS, draw_whole_graph};
+use crate::editor::TEXT_BEGUN;
 use crate::history_browser::run_comparison::RunComparisonView;
 use crate::history_browser::{HistoryBrowser, HistoryPrompt, HistoryWaitKind, RunAction, RunDetails};
 use crate::keymap::KeyAction;
@@ -114,9 +115,9 @@ pub fn draw_browser(model: &UiModel, area: Rect, frame: &mut Frame<'_>) -> Optio
     let rows = if areas.keys.height == 1 { &keys[keys.len() - 1..] } else { &keys[..keys.len().min(2)] };
     let rows: Vec<&str> = rows.iter().map(String::as_str).collect();
     put_keys(model, &rows, areas.keys, frame);
-    let typed = note.last().filter(|_| is_typed(archive))?;
+    let typed = note.first().filter(|_| is_typed(archive))?;
     let x = u16::try_from(display_width(typed)).unwrap_or(0).min(area.width.saturating_sub(1));
-    Some(Position { x: area.x + x, y: areas.note_area.bottom().saturating_sub(1) })
+    Some(Position { x: area.x + x, y: areas.note_area.y })
 }
 
 /// What is below the pointer.
@@ -252,12 +253,15 @@ fn status_note(model: &UiModel, archive: &HistoryBrowser, columns: usize) -> (Ve
         Some(HistoryPrompt::Export { typed_text: typed, .. }) => {
             Some(format!("export to (.json, or .md to read): {typed}"))
         }
-        Some(HistoryPrompt::Cancel { run }) => Some(format!("cancel run {run}? its history stays")),
+        Some(HistoryPrompt::Cancel { run, .. }) => Some(format!("cancel run {run}? its history stays")),
         Some(HistoryPrompt::Agree { .. }) | None => None,
     };
     if let Some(line) = asked {
-        let mut rows = told.map_or_else(Vec::new, |(text, _)| fold_to_rows(text, columns));
-        rows.push(visible_tail(&line, columns).into_owned());
+        // what is wrong with a line, or what is done with it, stands below
+        let wait = archive.pending_wait.as_ref().map(|wait| format!("{} …", wait.label));
+        let below = wait.as_deref().or(told.map(|(text, _)| text));
+        let mut rows = vec![visible_tail(&line, columns).into_owned()];
+        rows.extend(below.map_or_else(Vec::new, |text| fold_to_rows(text, columns)));
         return (rows, theme.accent_style());
     }
     if let Some(search) = &archive.search {
@@ -307,6 +311,20 @@ fn fold_to_rows(text: &str, columns: usize) -> Vec<String> {
     rows.take(NOTE).collect()
 }
 
+/// A letter chooses, Enter gives the answer.
+fn prompt_keys(question: &HistoryPrompt) -> &'static str {
+    let (HistoryPrompt::Agree { chosen, .. } | HistoryPrompt::Cancel { chosen, .. }) = question else {
+        return "Enter confirms · Esc cancels";
+    };
+    match chosen {
+        Some('y') => "▸ y confirm · Enter does it · Esc cancels",
+        Some(TEXT_BEGUN) => "words answer nothing: Backspace, then y or n · Esc cancels",
+        Some(_) => "▸ n cancel · Enter leaves everything as it is",
+        None if matches!(question, HistoryPrompt::Agree { .. }) => "y confirm · n, Esc cancel · ↑↓ scroll",
+        None => "y confirm · n, Esc cancel",
+    }
+}
+
 /// What is possible now: in one row, or in two and behind those what fits one.
 fn browser_keys(model: &UiModel, archive: Option<&HistoryBrowser>, columns: usize) -> Vec<String> {
     let Some(archive) = archive else { return vec![String::new()] };
@@ -316,11 +334,8 @@ fn browser_keys(model: &UiModel, archive: Option<&HistoryBrowser>, columns: usiz
             if matches!(wait.wait_kind, HistoryWaitKind::Answer(_)) { "Esc stops waiting" } else { "" };
         return vec![line.to_owned()];
     }
-    match &archive.question {
-        Some(HistoryPrompt::Agree { .. }) => return vec!["y confirm · n, Esc cancel · ↑↓ scroll".to_owned()],
-        Some(HistoryPrompt::Cancel { .. }) => return vec!["y confirm · n, Esc cancel".to_owned()],
-        Some(_) => return vec!["Enter confirms · Esc cancels".to_owned()],
-        None => {}
+    if let Some(question) = &archive.question {
+        return vec![prompt_keys(question).to_owned()];
     }
     if archive.list.is_typing {
         return vec!["Enter keeps the words · Esc all runs · ↑↓ choose".to_owned()];

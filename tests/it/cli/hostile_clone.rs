@@ -344,7 +344,7 @@ fn a_hostile_clone_on_screen_executes_reaches_and_opens_nothing() {
         let mut terminal = clone.world.terminal(&model);
         terminal.wait_for("Trust this project's definitions?");
         clone.assert_nothing_happened("the question");
-        terminal.press_keys("n");
+        terminal.press_keys("n\r");
         terminal.wait_for("message, or / for commands");
         for (command, sign) in
             [("/workflows", "coder_reviewer"), ("/roles", "shopkeeper"), ("/runs", "none found")]

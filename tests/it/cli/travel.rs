@@ -215,6 +215,20 @@ fn kept_files_stay_and_count_as_those_of_the_step() {
     assert_eq!((past.names(), past.world.read_file("old.txt")), (vec![], "old\n".to_owned()));
 }
 
+/// Also where only a later state writes the name that was meant.
+#[test]
+fn a_fork_refuses_a_slip_of_a_name_before_and_after_it_was_written() {
+    let past = Past::new();
+    for at in ["2", "4"] {
+        let fork = ["runs", "fork", &past.run, "--at", at, "--set"];
+        let told = past.run_program(&[&fork[..], &["common_data.reslut=1"]].concat()).code(2).stderr;
+        assert!(told.contains("common_data has no `reslut`"), "{told}");
+        assert!(told.contains("did you mean `result`? If `reslut` is new, write +reslut"), "{told}");
+        past.run_program(&[&fork[..], &["common_data.+reslut=1"]].concat()).code(0);
+        past.run_program(&[&fork[..], &["common_data.result=1"]].concat()).code(0);
+    }
+}
+
 #[test]
 fn a_fork_is_another_run_with_other_data() {
     let past = Past::new();

@@ -74,7 +74,7 @@ async fn what_was_allowed_for_a_session_asks_again_in_the_next_one() {
     let server = ModelServer::start_server(answers).await;
     let home = ChatHome { server, home: Arc::new(crate::support::temporary::temp_directory()) };
     let rounds: [(&[&str], &str, &str, &str); 2] =
-        [(&[], "first\r", "s", "One is done."), (&["--continue"], "second\r", "n", "Two is done.")];
+        [(&[], "first\r", "s\r", "One is done."), (&["--continue"], "second\r", "n\r", "Two is done.")];
     for (arguments, message, key, answer) in rounds {
         let mut terminal = home.start(arguments);
         terminal.wait_for("message, or / for commands");

@@ -57,7 +57,7 @@ fn a_workflow_is_broken_repaired_saved_and_run_without_a_restart() {
     terminal.press_keys(CTRL_S);
     terminal.wait_for("y saves it");
     // what is used in its place is said
-    terminal.press_keys("y");
+    terminal.press_keys("y\r");
     terminal.wait_for("with an error: greet cannot be started");
     terminal.press_keys(CTRL_Z);
     terminal.wait_for("nothing wrong");
@@ -126,7 +126,7 @@ fn a_file_changed_meanwhile_and_a_project_changed_by_others() {
     terminal.press_keys(CTRL_S);
     terminal.wait_for("o overwrites it · r reads it again");
     assert!(fs::read_to_string(own_file(&terminal)).unwrap().contains("theirs"));
-    terminal.press_keys("r");
+    terminal.press_keys("r\r");
     terminal.wait_for("read again");
     terminal.press_keys(CTRL_F);
     terminal.press_keys("theirs");
@@ -147,7 +147,7 @@ fn a_file_changed_meanwhile_and_a_project_changed_by_others() {
     .unwrap();
     terminal.press_keys("/workflow greet\r");
     terminal.wait_for("Trust this project's definitions?");
-    terminal.answer_question("y");
+    terminal.answer_question("y\r");
     terminal.wait_for("projects");
     // what is saved here is meant: no question
     terminal.wait_for("greet completed");

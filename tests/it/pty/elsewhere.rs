@@ -35,9 +35,9 @@ fn what_waits_in_one_session_is_answered_in_another() {
     second.press_keys("r");
     second.wait_for("── resumed");
     second.wait_for("Go on with limit 1?");
-    second.press_keys("y");
+    second.press_keys("y\r");
     second.wait_for("echo second");
-    second.press_keys("y");
+    second.press_keys("y\r");
     second.wait_for("✓ gated completed");
     assert_eq!((lines(&second, "first.txt"), lines(&second, "second.txt")), (1, 1));
     leave_sessions([&mut first, &mut second]);
@@ -48,11 +48,11 @@ fn a_run_of_one_session_is_ended_in_another() {
     let (mut first, mut second) = two_sessions();
     second.press_keys("x");
     second.wait_for("? its history stays");
-    second.press_keys("n");
+    second.press_keys("n\r");
     second.wait_for("nothing was changed");
     second.press_keys("x");
     second.wait_for("y confirm · n, Esc cancel");
-    second.press_keys("y");
+    second.press_keys("y\r");
     second.wait_for("is cancelled");
     first.wait_for("another process ends this run");
     first.wait_for("gated cancelled");

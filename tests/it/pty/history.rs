@@ -41,9 +41,9 @@ fn a_failed_run_is_looked_at_and_retried() {
     terminal.wait_for("message, or / for commands");
     terminal.press_keys("/workflow picky\r");
     terminal.wait_for("to execute: shell?");
-    terminal.press_keys("y");
+    terminal.press_keys("y\r");
     terminal.wait_for("Try again?");
-    terminal.press_keys("n");
+    terminal.press_keys("n\r");
     terminal.wait_for("/resume");
     terminal.press_keys("/history\r");
     terminal.wait_for("history · 1 run");
@@ -75,7 +75,7 @@ fn a_failed_run_is_looked_at_and_retried() {
     terminal.press_keys("t");
     terminal.wait_for("── resumed");
     terminal.wait_for("to execute: shell?");
-    terminal.press_keys("y");
+    terminal.press_keys("y\r");
     terminal.wait_for("✓ picky completed");
     check_chart(&mut terminal);
     check_history(&mut terminal);
@@ -110,7 +110,7 @@ fn check_history(terminal: &mut Terminal) {
     terminal.press_keys("u");
     terminal.wait_for("Undo picky");
     terminal.wait_for("wanted.txt");
-    terminal.press_keys("n");
+    terminal.press_keys("n\r");
     terminal.wait_for("nothing was changed");
     terminal.press_keys("\r");
     terminal.wait_for("3 steps");

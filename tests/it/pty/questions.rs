@@ -57,12 +57,12 @@ async fn allowing_waits_for_the_end_of_the_text() {
     let command: String = (0..40).map(|at| format!("echo {at} >>ran.txt\n")).collect();
     let (_server, mut terminal) = asking(&[&command]).await;
     terminal.wait_for(" more lines");
-    terminal.press_keys("y");
+    terminal.press_keys("y\r");
     terminal.wait_for("a yes counts at the end of the text");
     assert_eq!(written(&terminal), "");
     terminal.press_keys(END);
     terminal.wait_for("┃ echo 39 >>ran.txt");
-    terminal.press_keys("y");
+    terminal.press_keys("y\r");
     terminal.wait_for("It is done.");
     assert_eq!(written(&terminal).lines().count(), 40);
     terminal.press_keys("/exit\r");
@@ -72,7 +72,7 @@ async fn allowing_waits_for_the_end_of_the_text() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_command_is_changed_before_it_runs() {
     let (server, mut terminal) = asking(&["echo one >>ran.txt"]).await;
-    terminal.press_keys("e");
+    terminal.press_keys("e\r");
     terminal.wait_for("as it shall run:");
     terminal.press_keys(CTRL_U);
     terminal.press_keys("echo two >>ran.txt");
@@ -81,7 +81,7 @@ async fn a_command_is_changed_before_it_runs() {
     terminal.wait_for("(changed)");
     terminal.wait_for("┃ echo two >>ran.txt");
     assert_eq!(written(&terminal), "", "it is asked once more");
-    terminal.press_keys("y");
+    terminal.press_keys("y\r");
     terminal.wait_for("It is done.");
     assert_eq!(written(&terminal), "two\n");
     let told = server.requests().last().unwrap().body.to_string();
@@ -93,7 +93,7 @@ async fn a_command_is_changed_before_it_runs() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_call_is_denied_with_a_reason() {
     let (server, mut terminal) = asking(&["echo one >>ran.txt"]).await;
-    terminal.press_keys("r");
+    terminal.press_keys("r\r");
     terminal.wait_for("reason (optional):");
     terminal.press_keys("not in this file");
     terminal.wait_for("❯ not in this file");
@@ -107,12 +107,35 @@ async fn a_call_is_denied_with_a_reason() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_sentence_beside_a_question_denies_with_it() {
+    for at_once in [false, true] {
+        let (server, mut terminal) = asking(&["echo one >>ran.txt"]).await;
+        if at_once {
+            terminal.press_keys("stop, do not use sed");
+        } else {
+            for letter in "stop, do not use sed".chars() {
+                terminal.press_keys(&letter.to_string());
+            }
+        }
+        terminal.wait_for("❯ stop, do not use sed");
+        assert_eq!(written(&terminal), "");
+        terminal.press_keys(ENTER);
+        terminal.wait_for("It is done.");
+        assert_eq!(written(&terminal), "");
+        let told = server.requests().last().unwrap().body.to_string();
+        assert!(told.contains("the user denied this call: stop, do not use sed"), "{told}");
+        terminal.press_keys("/exit\r");
+        assert!(terminal.wait_end().contains("exit=0"));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn always_writes_the_rule_as_it_was_changed() {
     let (_server, mut terminal) = asking(&["echo one >>ran.txt", "echo two >>ran.txt"]).await;
     // a key for the question: what comes now is meant for it
     terminal.press_keys(DOWN);
     terminal.wait_for("▸ y allow once");
-    terminal.press_keys("a");
+    terminal.press_keys("a\r");
     terminal.wait_for("❯ approvals.tools.execute_terminal = allow");
     let settings = terminal.home().join(".config/synthdev/settings.json");
     assert!(!settings.exists(), "nothing is written before Enter");

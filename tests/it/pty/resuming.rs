@@ -32,7 +32,7 @@ pub(super) fn at_the_gate() -> Terminal {
     terminal.wait_for("message, or / for commands");
     terminal.press_keys("/workflow gated\r");
     terminal.wait_for("to execute: shell?");
-    terminal.press_keys("y");
+    terminal.press_keys("y\r");
     terminal.wait_for("gate: your approval");
     terminal
 }
@@ -49,9 +49,9 @@ pub(super) fn assert_resumes(left: &Terminal) {
     terminal.press_keys("/resume\r");
     terminal.wait_for("Go on with limit 1?");
     terminal.wait_for("── resumed");
-    terminal.press_keys("y");
+    terminal.press_keys("y\r");
     terminal.wait_for("echo second");
-    terminal.press_keys("y");
+    terminal.press_keys("y\r");
     terminal.wait_for("✓ gated completed");
     assert_eq!((lines(&terminal, "first.txt"), lines(&terminal, "second.txt")), (1, 1));
     terminal.press_keys("/exit\r");
@@ -106,12 +106,12 @@ fn files_data_and_the_run_go_back() {
     terminal.press_keys("/rewind 1\r");
     terminal.wait_for("Rewind gated");
     terminal.wait_for("first.txt");
-    terminal.press_keys("y");
+    terminal.press_keys("y\r");
     terminal.wait_for("is back before step 1, start");
     assert_eq!(lines(&terminal, "first.txt"), 0);
     terminal.press_keys("/resume\r");
     terminal.wait_for("to execute: shell?");
-    terminal.press_keys("y");
+    terminal.press_keys("y\r");
     terminal.wait_for("gate: your approval");
     assert_eq!(lines(&terminal, "first.txt"), 1);
     terminal.press_keys(ESC);
@@ -123,14 +123,14 @@ fn files_data_and_the_run_go_back() {
     terminal.press_keys("/resume");
     terminal.press_keys(ENTER);
     terminal.wait_for("Go on with limit 7?");
-    terminal.press_keys("y");
+    terminal.press_keys("y\r");
     terminal.wait_for("echo second");
-    terminal.press_keys("y");
+    terminal.press_keys("y\r");
     terminal.wait_for("✓ gated completed");
     terminal.press_keys("/undo\r");
     terminal.wait_for("Undo gated");
     terminal.wait_for("second.txt");
-    terminal.press_keys("y");
+    terminal.press_keys("y\r");
     terminal.wait_for("undo this: /snapshot restore");
     assert_eq!((lines(&terminal, "first.txt"), lines(&terminal, "second.txt")), (1, 0));
     terminal.press_keys("/search echo\r");
@@ -150,7 +150,7 @@ fn an_isolated_workflow_works_elsewhere() {
     terminal.wait_for("message, or / for commands");
     terminal.press_keys("/workflow gated\r");
     terminal.wait_for("to execute: shell?");
-    terminal.press_keys("y");
+    terminal.press_keys("y\r");
     terminal.wait_for("gate: your approval");
     assert_eq!(lines(&terminal, "first.txt"), 0);
     terminal.press_keys("\x03\x03");
@@ -159,9 +159,9 @@ fn an_isolated_workflow_works_elsewhere() {
     terminal.wait_for("1 run can be resumed");
     terminal.press_keys("/resume\r");
     terminal.wait_for("Go on with limit 1?");
-    terminal.press_keys("y");
+    terminal.press_keys("y\r");
     terminal.wait_for("echo second");
-    terminal.press_keys("y");
+    terminal.press_keys("y\r");
     terminal.wait_for("✓ gated completed");
     terminal.wait_for("runs merge");
     assert_eq!((lines(&terminal, "first.txt"), lines(&terminal, "second.txt")), (0, 0));
@@ -180,12 +180,12 @@ fn an_isolated_workflow_works_elsewhere() {
     terminal.press_keys(&format!("/rewind {run} 1\r"));
     terminal.wait_for("Rewind gated");
     terminal.wait_for("second.txt");
-    terminal.press_keys("y");
+    terminal.press_keys("y\r");
     terminal.wait_for("is back before step 1, start");
     assert_eq!((written(), lines(&terminal, "first.txt")), (0, 0));
     terminal.press_keys("/resume\r");
     terminal.wait_for("to execute: shell?");
-    terminal.press_keys("y");
+    terminal.press_keys("y\r");
     terminal.wait_until("it is written again", |_| written() == 1);
     assert_eq!(lines(&terminal, "first.txt"), 0);
     terminal.wait_for("gate: your approval");
@@ -218,7 +218,7 @@ fn terminal_left_at_question() -> Terminal {
     terminal.wait_for("message, or / for commands");
     terminal.press_keys("/workflow gated\r");
     terminal.wait_for("to execute: shell?");
-    terminal.press_keys("y");
+    terminal.press_keys("y\r");
     terminal.wait_for("gate: your approval");
     terminal.press_keys("/exit\r");
     assert!(terminal.wait_end().contains("left: gated"));
@@ -272,13 +272,13 @@ async fn a_conversation_goes_on_after_its_files_went_back() {
     terminal.wait_for("message, or / for commands");
     terminal.press_keys("make a file\r");
     terminal.wait_for("write_file?");
-    terminal.press_keys("y");
+    terminal.press_keys("y\r");
     terminal.wait_for_answer("Written.");
     assert_eq!(lines(&terminal, "made.txt"), 1);
     terminal.press_keys("/undo\r");
     terminal.wait_for("Undo ");
     terminal.wait_for("made.txt");
-    terminal.press_keys("y");
+    terminal.press_keys("y\r");
     terminal.wait_for("undo this: /snapshot restore");
     assert!(!terminal.project().join("made.txt").exists());
     terminal.press_keys("and now?\r");

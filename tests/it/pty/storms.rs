@@ -174,7 +174,7 @@ fn a_tiny_terminal_is_enough_to_decide_and_to_leave() {
     // a yes counts when the end was on screen
     terminal.press_keys("\x1b[F");
     terminal.wait_until("the end is there", |screen| !screen.contains("the file"));
-    terminal.press_keys("y");
+    terminal.press_keys("y\r");
     terminal.wait_until("the next question is there", |screen| screen.contains("in the project"));
     terminal.press_keys("\x1b[F");
     terminal.wait_for("sh test.sh");

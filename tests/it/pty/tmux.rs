@@ -139,7 +139,7 @@ impl Drop for Tmux {
 fn a_workflow_in_a_window_of_tmux() {
     let tmux = Tmux::start_product("demo");
     tmux.wait_for("coder to change files: write_file?");
-    tmux.answer_question(&["y"]);
+    tmux.answer_question(&["y", "Enter"]);
     tmux.wait_for("coder to execute: execute_terminal?");
     // narrower, wider: the panel beside the conversation comes and goes
     for (columns, rows) in [(60, 12), (150, 40), (80, 24)] {
@@ -192,7 +192,7 @@ fn a_large_buffer_is_pasted() {
 #[test]
 #[ignore = "tool: needs tmux"]
 fn nothing_is_left_when_tmux_goes_away() {
-    for (prepare, wait) in [(&["y"][..], "execute_terminal?"), (&[][..], "write_file?")] {
+    for (prepare, wait) in [(&["y", "Enter"][..], "execute_terminal?"), (&[][..], "write_file?")] {
         let tmux = Tmux::start_product("demo");
         tmux.wait_for("write_file?");
         if !prepare.is_empty() {
@@ -230,7 +230,7 @@ fn it_goes_on_while_nobody_looks() {
     tmux.wait_question();
     let mut looking = attach(&directory);
     looking.wait_for(QUESTION_END);
-    looking.answer_question("y");
+    looking.answer_question("y\r");
     looking.wait_for("execute_terminal?");
     tmux.run_to_end(&["detach-client"]);
     assert!(looking.wait_end().contains("detached"));

@@ -76,8 +76,8 @@ async fn check_answers(settings: &str, arguments: &[&str], no: &str, yes: &str) 
 
 #[tokio::test(flavor = "multi_thread")]
 async fn each_command_is_asked_on_screen() {
-    check_answers(ALLOWED, &[], "n", "y").await;
-    check_answers(ASKING, &[], "n", "y").await;
+    check_answers(ALLOWED, &[], "n\r", "y\r").await;
+    check_answers(ASKING, &[], "n\r", "y\r").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

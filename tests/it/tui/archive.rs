@@ -606,11 +606,23 @@ fn files_are_listed_before_they_go_back() {
     // somebody was typing: that is no yes
     desk.key(KeyCode::Char('y'));
     assert!(desk.take_commands().is_empty());
-    desk.advance_clock(2_000).key(KeyCode::Char('n'));
+    desk.advance_clock(2_000).answer('n');
     assert!(desk.draw_screen(80, 24).contains("nothing was changed"));
     desk.advance_clock(2_000).key(KeyCode::Char('u')).take_commands();
     desk.send_message(UiMessage::answered(planned(&travel, Ok(plan()))));
-    desk.advance_clock(2_000).key(KeyCode::Char('y'));
+    // a sentence answers nothing, at any speed, and none of its letters is a key of what is behind
+    for speed in [50, 900, 5_000] {
+        for letter in "you say uPb y".chars().map(KeyCode::Char).chain([KeyCode::Enter]) {
+            desk.advance_clock(speed).key(letter);
+        }
+        let sent = desk.take_commands();
+        assert!(sent.iter().all(|one| matches!(one, UiCommand::Display(_))), "{speed}: {sent:?}");
+        assert!(desk.draw_screen(80, 24).contains("words answer nothing: Backspace, then y or n"));
+        desk.key(KeyCode::Backspace);
+    }
+    desk.advance_clock(2_000).key(KeyCode::Char('y')).take_commands();
+    assert!(desk.draw_screen(80, 24).contains("▸ y confirm · Enter does it"));
+    desk.key(KeyCode::Enter);
     assert_eq!(desk.take_commands(), [UiCommand::ask(RunRequest::Travel(travel.clone()))]);
     let done = TimeTravelOutcome {
         text: "1 file restored\nundo this: /snapshot restore cd34".into(),
@@ -645,20 +657,35 @@ fn a_fork_takes_other_data_and_a_file_gets_the_run() {
             restore_files: false
         }))]
     );
-    desk.send_message(UiMessage::answered(RunResponse::Travelled(Err("no such step".into()))));
-    assert!(desk.draw_screen(80, 24).contains("no such step"));
-    desk.key(KeyCode::Char('b'));
+    // what was typed stays, to be corrected, and letters are no keys of what is behind it
+    let refused = "common_data has no `limti`\n→ did you mean `limit`?";
+    desk.send_message(UiMessage::answered(RunResponse::Travelled(Err(refused.into()))));
+    let screen = desk.draw_screen(80, 24);
+    let rows: Vec<&str> = screen.lines().collect();
+    let line = rows.iter().position(|row| row.ends_with("limit=5 tone=\"dry wit\"")).expect(&screen);
+    assert!(rows[line + 1].contains("has no `limti`") && rows[line + 2].contains("did you mean"), "{screen}");
+    desk.type_text(" u b P");
+    assert!(desk.draw_screen(80, 24).contains("tone=\"dry wit\" u b P"));
+    assert_eq!(desk.take_commands(), []);
+    desk.key(KeyCode::Esc).key(KeyCode::Char('b'));
     let rewind = TimeTravelRequest::Rewind { run: Some("run000000001".into()), step: 2, keep_files: false };
     assert_eq!(desk.take_commands(), [UiCommand::ask(RunRequest::Plan(rewind.clone()))]);
     desk.send_message(UiMessage::answered(planned(&rewind, Err("it is running".into()))));
-    desk.key(KeyCode::Char('e')).press_control('u').line("out.md");
+    desk.key(KeyCode::Char('e')).press_control('u').line("no/out.md");
     let all = take_history_requests(&mut desk);
     let [(number, HistoryRequest::Export { target_path: to, .. })] = all.as_slice() else {
         panic!("{all:?}")
     };
-    assert_eq!(to, "out.md");
+    assert_eq!(to, "no/out.md");
+    send_history_reply(&mut desk, *number, HistoryResponse::Done(Err("there is no directory no".into())));
+    let screen = desk.draw_screen(80, 24);
+    assert!(screen.contains("): no/out.md") && screen.contains("there is no directory no"), "{screen}");
+    desk.press_control('u').line("out.md");
+    let all = take_history_requests(&mut desk);
+    let Some((number, HistoryRequest::Export { .. })) = all.last() else { panic!("{all:?}") };
     send_history_reply(&mut desk, *number, HistoryResponse::Done(Ok("written to /project/out.md".into())));
-    assert!(desk.draw_screen(80, 24).contains("written to /project/out.md"));
+    let screen = desk.draw_screen(80, 24);
+    assert!(screen.contains("written to /project/out.md") && !screen.contains("export to"), "{screen}");
 }
 
 /// The rows that show it as paused may come later than the word that it is.

@@ -153,7 +153,7 @@ fn every_question_says_who_asks_and_is_answered_once() {
     let screen = desk.draw_screen(80, 24);
     assert!(screen.contains("in state analyse.alpha/start") && screen.contains("1 of 3"), "{screen}");
     desk.check_frames("branches_ask");
-    desk.key(KeyCode::Char('y'));
+    desk.answer('y');
     assert_eq!(desk.take_commands(), [decision_command("r1", 41, ApprovalDecision::Allow)]);
     desk.run_event(
         "r1",
@@ -175,7 +175,7 @@ fn every_question_says_who_asks_and_is_answered_once() {
         screen.contains("Allow workflow to execute") && screen.contains("in state analyse.beta/verify"),
         "{screen}"
     );
-    desk.advance_clock(1_000).key(KeyCode::Char('n'));
+    desk.advance_clock(1_000).answer('n');
     assert_eq!(desk.take_commands(), [decision_command("r1", 42, ApprovalDecision::Deny { reason: None })]);
     assert!(desk.model.dialogs.is_empty());
 }

@@ -259,9 +259,9 @@ fn sound_texts_are_saved_and_broken_ones_only_if_that_is_meant() {
     );
     desk.type_text("x").press_control('s');
     answer_check(&mut desk);
-    desk.key(KeyCode::Char('n'));
+    desk.answer('n');
     assert!(editor(&desk).prompt.is_none() && take_editor_requests(&mut desk).is_empty());
-    desk.press_control('s').key(KeyCode::Char('y'));
+    desk.press_control('s').answer('y');
     assert_eq!(take_save_request(&mut desk), (format!(" x{TEXT}"), false));
 }
 
@@ -297,7 +297,7 @@ fn a_key_of_before_answers_no_question_of_the_editor() {
         // before the first frame, at once after it, in the middle of a word
         desk.press_before_seen(KeyCode::Char(letter), KeyModifiers::NONE);
         let screen = is_open(&mut desk, &letter.to_string());
-        assert!(screen.contains("this went to your text: pause, then answer"), "{screen}");
+        assert!(screen.contains("this went to your text: Backspace, then answer"), "{screen}");
         desk.advance_clock(550).press_before_seen(KeyCode::Char(letter), KeyModifiers::NONE);
         desk.press_before_seen(KeyCode::Esc, KeyModifiers::NONE);
         is_open(&mut desk, &letter.to_string().repeat(2));
@@ -306,7 +306,13 @@ fn a_key_of_before_answers_no_question_of_the_editor() {
         // a letter that answers nothing begins a word
         desk.key(KeyCode::Char('w')).press_before_seen(KeyCode::Char(letter), KeyModifiers::NONE);
         is_open(&mut desk, &format!("{letter}{letter}pastedw{letter}"));
-        desk.key(KeyCode::Char(letter));
+        // it is none of an answer, however late the next letter comes
+        desk.advance_clock(9_000).answer(letter);
+        is_open(&mut desk, &format!("{letter}{letter}pastedw{letter}{letter}"));
+        desk.key(KeyCode::Backspace).key(KeyCode::Char(letter));
+        let screen = desk.draw_screen(80, 24);
+        assert!(screen.contains(&format!("▸ {letter} ")) && screen.contains("Enter confirms"), "{screen}");
+        desk.key(KeyCode::Enter);
         let screen = desk.draw_screen(80, 24);
         assert!(!screen.contains(question), "{letter} is an answer now: {screen}");
     };
@@ -355,13 +361,13 @@ fn a_file_that_others_changed_is_not_written_over_unasked() {
     assert!(screen.contains("o overwrites it · r reads it again"), "{screen}");
     let narrow = desk.draw_screen(60, 20);
     assert!(narrow.contains("ASK  o overwrites it · r reads it again · Esc goes on"), "{narrow}");
-    desk.type_text("o");
+    desk.answer('o');
     assert_eq!(take_save_request(&mut desk), (format!(" {TEXT}"), true));
     desk.type_text(" ").press_control('s');
     answer_check(&mut desk);
     take_editor_requests(&mut desk);
     send_editor_reply(&mut desk, EditorResponse::Saved(Err(EditorSaveError::Changed("{}".into()))));
-    desk.type_text("r");
+    desk.answer('r');
     assert_eq!((text(&desk).as_str(), editor(&desk).is_changed()), ("{}", false));
     desk.press_control('z');
     assert_eq!(text(&desk), format!("  {TEXT}"));
@@ -374,7 +380,7 @@ fn shipped_files_become_copies() {
         answer_check(&mut desk);
         desk.press_control('s');
         assert!(desk.draw_screen(80, 24).contains("p in this project · u in every project"));
-        desk.key(KeyCode::Char(key));
+        desk.answer(key);
         answer_check(&mut desk);
         let all = take_editor_requests(&mut desk);
         let [EditorRequest::Save { file, base: None, .. }] = &all[..] else { panic!("{all:?}") };
@@ -394,13 +400,13 @@ fn changes_are_not_left_behind_unasked() {
         "{narrow}"
     );
     desk.key(KeyCode::Esc).type_text(" ").press_control('q');
-    desk.key(KeyCode::Char('y'));
+    desk.answer('y');
     answer_check(&mut desk);
     take_save_request(&mut desk);
     assert!(desk.model.edit.is_none());
     assert!(desk.draw_screen(80, 24).contains("saved mine"));
     let mut desk = opened_editor();
-    desk.type_text(" ").press_control('q').key(KeyCode::Char('n'));
+    desk.type_text(" ").press_control('q').answer('n');
     assert!(desk.model.edit.is_none());
     let mut desk = opened_editor();
     desk.key(KeyCode::Esc);
@@ -545,7 +551,7 @@ fn changed_files_are_told_and_a_changed_project_is_asked_about_first() {
     }));
     let screen = desk.draw_screen(80, 24);
     assert!(screen.contains("Trust this project's definitions?") && screen.contains("+ a line"), "{screen}");
-    desk.advance_clock(1_000).key(KeyCode::Char('y'));
+    desk.advance_clock(1_000).answer('y');
     assert_eq!(desk.take_commands().pop(), Some(UiCommand::ask(ProjectRequest::Trust(true))));
     desk.send_message(UiMessage::answered(ProjectResponse::Trusted {
         trusted: true,

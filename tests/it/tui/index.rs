@@ -60,7 +60,7 @@ fn an_index_is_asked_about_made_and_summed_up() {
     desk.send_index_reply(1, proposal());
     desk.check_frames("index_proposed");
     assert_eq!(
-        desk.key(KeyCode::Char('y')).take_index_commands(),
+        desk.answer('y').take_index_commands(),
         [UiCommand::ask(LookupRequest::Index(2, IndexingRequest::Go))]
     );
     // one at a time
@@ -86,7 +86,7 @@ fn an_index_is_asked_about_made_and_summed_up() {
 fn nothing_is_done_for_who_does_not_want_it() {
     let mut desk = TuiHarness::new();
     desk.line("/index").send_index_reply(1, proposal()).take_commands();
-    assert_eq!(desk.key(KeyCode::Char('n')).take_index_commands(), []);
+    assert_eq!(desk.answer('n').take_index_commands(), []);
     assert!(desk.model.side_query.is_none() && desk.model.dialogs.is_empty());
     // stopped while it was looked at: no question comes any more
     desk.line("/index").key(KeyCode::Esc);
@@ -94,7 +94,7 @@ fn nothing_is_done_for_who_does_not_want_it() {
     desk.send_index_reply(2, proposal());
     assert!(desk.model.dialogs.is_empty());
     // stopped in the middle: its cost until then is reported and paid
-    desk.line("/index").send_index_reply(3, proposal()).key(KeyCode::Char('y')).key(KeyCode::Esc);
+    desk.line("/index").send_index_reply(3, proposal()).answer('y').key(KeyCode::Esc);
     assert_eq!(desk.take_index_commands().last(), Some(&UiCommand::ask(LookupRequest::StopSideQuery)));
     assert!(desk.draw_screen(80, 24).contains("stopped: building the index"), "{}", desk.draw_screen(80, 24));
     desk.send_index_reply(4, IndexingResponse::At(IndexingProgress { done_count: 3, total_count: 16 }));

@@ -534,7 +534,7 @@ fn questions_of_every_run_are_counted_and_answered_over_any_pane() {
     assert!(screen.contains("2 questions") && screen.contains("┃ ls"), "{screen}");
     assert!(screen.contains("tools · coder_reviewer · 2 ask you"), "{screen}");
     desk.take_commands();
-    desk.advance_clock(1_000).type_text("y");
+    desk.advance_clock(1_000).answer('y');
     assert_eq!(desk.take_commands(), [decision_command("r1", 20, ApprovalDecision::Allow)]);
     desk.press_alt('2');
     assert!(desk.draw_screen(200, 50).contains("─ graph"), "panes change behind a question");

@@ -155,10 +155,19 @@ fn several_questions_are_counted() {
 }
 
 #[test]
+fn a_letter_chooses_and_words_are_a_reason() {
+    for (typed, name) in [("s", "question_letter_chosen"), ("stop it", "question_words_typed")] {
+        let mut desk = desk();
+        desk.run_event("r1", command_asked(20, "cargo test")).advance_clock(2_000).type_text(typed);
+        desk.check_frames(name);
+    }
+}
+
+#[test]
 fn what_is_typed_inside_of_a_question() {
     for (letter, name) in [('e', "question_edit"), ('a', "question_rule"), ('r', "question_reason")] {
         let mut desk = desk();
-        desk.run_event("r1", command_asked(20, "cargo test")).advance_clock(2_000).key(KeyCode::Char(letter));
+        desk.run_event("r1", command_asked(20, "cargo test")).advance_clock(2_000).answer(letter);
         desk.check_frames(name);
     }
 }
@@ -174,5 +183,5 @@ fn a_question_that_has_just_appeared_says_so() {
     assert!(desk.draw_screen(80, 24).contains("new: keys"));
     desk.send_message(UiMessage::Tick(Timestamp(now + 500)));
     let screen = desk.draw_screen(80, 24);
-    assert!(!screen.contains("new: keys") && screen.contains("↑↓ and Enter, or a letter"), "{screen}");
+    assert!(!screen.contains("new: keys") && screen.contains("↑↓ or a letter, then Enter"), "{screen}");
 }

@@ -72,11 +72,11 @@ fn a_question_that_was_answered_stands_in_the_conversation_with_its_answer() {
         }
         assert_eq!(screen.matches("→ ").count(), 1 + expected.len(), "{screen}");
     };
-    check(pause(PauseKind::Approval), &[KeyCode::Char('y')], &["→ yes"]);
+    check(pause(PauseKind::Approval), &[KeyCode::Char('y'), KeyCode::Enter], &["→ yes"]);
     check(choice(None), &[KeyCode::Down, KeyCode::Down, KeyCode::Enter], &["→ test more"]);
     // nothing was answered
-    for key in [KeyCode::Char('l'), KeyCode::Esc] {
-        check(choice(None), &[key], &["→ left for later: nothing was answered"]);
+    for keys in [&[KeyCode::Char('l'), KeyCode::Enter][..], &[KeyCode::Esc]] {
+        check(choice(None), keys, &["→ left for later: nothing was answered"]);
     }
     // answered elsewhere, or in an earlier session
     check(pause(PauseKind::Approval), &[], &[]);
@@ -90,9 +90,9 @@ fn one_key_or_a_choice() {
         failure: Box::new(RunError::new("tool.failed", "A step failed", "exit 1")),
     };
     let rows: Vec<(UserQuestion, Vec<KeyCode>, Option<UserAnswer>)> = vec![
-        (pause(PauseKind::Approval), vec![key('y')], Some(UserAnswer::Value { value: json!(true) })),
-        (pause(PauseKind::Approval), vec![key('N')], Some(UserAnswer::Value { value: json!(false) })),
-        (pause(PauseKind::Boolean), vec![key('y')], Some(UserAnswer::Value { value: json!(true) })),
+        (pause(PauseKind::Approval), vec![key('y'), Enter], Some(UserAnswer::Value { value: json!(true) })),
+        (pause(PauseKind::Approval), vec![key('N'), Enter], Some(UserAnswer::Value { value: json!(false) })),
+        (pause(PauseKind::Boolean), vec![key('y'), Enter], Some(UserAnswer::Value { value: json!(true) })),
         (pause(PauseKind::Approval), vec![Esc], Some(UserAnswer::Stop)),
         (pause(PauseKind::Approval), vec![Enter], None),
         (
@@ -100,7 +100,7 @@ fn one_key_or_a_choice() {
             vec![Enter],
             Some(UserAnswer::Value { value: json!(false) }),
         ),
-        (choice(None), vec![key('2')], Some(UserAnswer::Value { value: json!("test more") })),
+        (choice(None), vec![key('2'), Enter], Some(UserAnswer::Value { value: json!("test more") })),
         (choice(None), vec![Enter], None),
         (choice(None), vec![Down, Enter], Some(UserAnswer::Value { value: json!("ship") })),
         (
@@ -110,16 +110,17 @@ fn one_key_or_a_choice() {
         ),
         (choice(None), vec![Up, Up, Enter], Some(UserAnswer::Value { value: json!("drop\x1b[2J it") })),
         (choice(None), vec![Up, Enter], Some(UserAnswer::Stop)),
-        (choice(None), vec![key('l')], Some(UserAnswer::Stop)),
+        (choice(None), vec![key('l'), Enter], Some(UserAnswer::Stop)),
         (pause(PauseKind::Boolean), vec![Down, Enter], Some(UserAnswer::Value { value: json!(true) })),
         (pause(PauseKind::Boolean), vec![Down, Down, Enter], Some(UserAnswer::Value { value: json!(false) })),
         (pause(PauseKind::Boolean), vec![Up, Enter], Some(UserAnswer::Stop)),
         (failed(), vec![Down, Enter], Some(UserAnswer::Continue)),
         (choice(Some("test more")), vec![Enter], Some(UserAnswer::Value { value: json!("test more") })),
         (choice(None), vec![key('9')], None),
+        (choice(None), vec![key('1')], None),
         (choice(None), vec![Esc], Some(UserAnswer::Stop)),
-        (failed(), vec![key('y')], Some(UserAnswer::Continue)),
-        (failed(), vec![key('n')], Some(UserAnswer::Stop)),
+        (failed(), vec![key('y'), Enter], Some(UserAnswer::Continue)),
+        (failed(), vec![key('n'), Enter], Some(UserAnswer::Stop)),
         (failed(), vec![Esc], Some(UserAnswer::Stop)),
         (failed(), vec![Enter], None),
     ];
@@ -161,7 +162,7 @@ fn what_was_meant_for_a_question_that_is_gone_answers_no_other() {
             desk.draw_screen(80, 24)
         );
         // it was read by now
-        desk.advance_clock(2_000).key(KeyCode::Char('y'));
+        desk.advance_clock(2_000).answer('y');
         let yes = UserAnswer::Value { value: json!(true) };
         assert_eq!(
             desk.take_commands(),
@@ -228,7 +229,7 @@ fn a_text_that_is_changed_answers_nothing() {
 fn an_enter_that_belongs_to_the_question_before_answers_none() {
     let mut desk = TuiHarness::new();
     desk.workflow().run_event("r1", user_question(20, choice(None))).advance_clock(800).take_commands();
-    desk.key(KeyCode::Char('2'));
+    desk.answer('2');
     assert_eq!(desk.take_commands(), [answered_command(20, UserAnswer::Value { value: json!("test more") })]);
     desk.run_event("r1", RunEvent::question_withdrawn(CallId(20)))
         .run_event("r1", user_question(21, choice(None)));
@@ -255,6 +256,7 @@ fn a_choice_that_only_refuses_needs_no_reading() {
         desk.workflow().run_event("r1", user_question(20, question));
         desk.draw_screen(80, 24);
         desk.advance_clock(2_000).press_before_seen(KeyCode::Char(key), KeyModifiers::NONE);
+        desk.press_before_seen(KeyCode::Enter, KeyModifiers::NONE);
         let expected: Vec<UiCommand> = expected.into_iter().map(|text| value(20, json!(text))).collect();
         assert_eq!(desk.take_commands(), expected, "{choices:?} {key}");
     };
@@ -279,7 +281,7 @@ fn a_conversation_that_asks_keeps_no_question_open() {
     let screen = desk.draw_screen(80, 24);
     assert!(screen.contains("leave it: no answer, this turn ends"), "{screen}");
     assert!(screen.contains("Esc ends this turn") && !screen.contains("later"), "{screen}");
-    desk.advance_clock(2_000).key(KeyCode::Char('l'));
+    desk.advance_clock(2_000).answer('l');
     desk.run_event("c1", RunEvent::question_withdrawn(CallId(20)));
     let screen = desk.draw_screen(80, 24);
     assert!(screen.contains("→ not answered: the agent's turn ended"), "{screen}");
@@ -403,7 +405,7 @@ fn where_nothing_waits_the_way_back_to_a_question_that_was_put_off_is_told() {
     desk.press_alt('a');
     assert_eq!(desk.model.hint.as_deref(), Some("nothing waits for you"));
     desk.workflow().run_event("r1", user_question(20, pause(PauseKind::Approval))).advance_clock(700);
-    desk.key(KeyCode::Char('l')).run_event("r1", run_finished(RunStatus::Paused, None, None));
+    desk.answer('l').run_event("r1", run_finished(RunStatus::Paused, None, None));
     desk.press_alt('a');
     assert_eq!(desk.model.hint.as_deref(), Some("a question was put off: /resume r1 asks it again"));
     // a run that was only paused asks nothing
@@ -541,7 +543,7 @@ fn who_only_waits_for_a_person_wakes_nobody() {
     assert!(desk.model.needs_ticks(), "it works, and the time goes on");
     desk.run_event("r1", user_question(20, pause(PauseKind::Approval)));
     assert!(!desk.model.needs_ticks(), "only the person can go on");
-    desk.key(KeyCode::Char('y')).run_event("r1", RunEvent::question_withdrawn(CallId(20)));
+    desk.answer('y').run_event("r1", RunEvent::question_withdrawn(CallId(20)));
     assert!(desk.model.needs_ticks(), "it goes on");
 }
 
@@ -612,7 +614,7 @@ fn a_command_cannot_pass_for_the_words_of_the_question() {
             "e edit the arguments first",
             "n deny",
             "r deny with a reason",
-            "└ ↑↓ and Enter, or a letter ───────────────────────────────────────────────────┘",
+            "└ ↑↓ or a letter, then Enter ──────────────────────────────────────────────────┘",
         ]
     );
 }
@@ -629,7 +631,8 @@ fn a_yes_counts_only_when_the_end_was_on_screen() {
     };
     for code in "ysa".chars().map(KeyCode::Char) {
         let mut desk = asked();
-        let screen = key(&mut desk, code);
+        key(&mut desk, code);
+        let screen = key(&mut desk, KeyCode::Enter);
         assert_eq!(desk.take_commands(), [], "{code:?}");
         assert!(screen.contains("a yes counts at the end of the text"), "{screen}");
         assert!(!screen.contains("┃ echo 0 "), "it shows more: {screen}");
@@ -642,6 +645,7 @@ fn a_yes_counts_only_when_the_end_was_on_screen() {
         // back at the beginning it has been read
         key(&mut desk, KeyCode::Home);
         key(&mut desk, code);
+        key(&mut desk, KeyCode::Enter);
         if code == KeyCode::Char('a') {
             key(&mut desk, KeyCode::Enter);
         }
@@ -650,6 +654,9 @@ fn a_yes_counts_only_when_the_end_was_on_screen() {
     for code in [KeyCode::Char('n'), KeyCode::Esc] {
         let mut desk = asked();
         key(&mut desk, code);
+        if code != KeyCode::Esc {
+            key(&mut desk, KeyCode::Enter);
+        }
         assert_eq!(desk.take_commands().len(), 1, "{code:?} needs no reading");
     }
     // a line allows it no sooner
@@ -699,7 +706,7 @@ fn a_pause_is_answered_only_when_the_end_was_on_screen() {
     for _ in 0..20 {
         key(&mut desk, KeyCode::Char(' '));
     }
-    key(&mut desk, KeyCode::Down);
+    // it is still chosen
     key(&mut desk, KeyCode::Enter);
     assert_eq!(desk.take_commands(), [value(20, json!("ship"))]);
 }
@@ -716,6 +723,7 @@ fn words_behind_an_answer_that_did_not_count_are_words_and_answer_nothing() {
     let screen = key(&mut desk, KeyCode::Home);
     assert!(screen.contains("more lines · Space, PgDn, End"), "{screen}");
     key(&mut desk, KeyCode::Char('1'));
+    key(&mut desk, KeyCode::Enter);
     key(&mut desk, KeyCode::End);
     for letter in "use".chars() {
         key(&mut desk, KeyCode::Char(letter));
@@ -723,8 +731,9 @@ fn words_behind_an_answer_that_did_not_count_are_words_and_answer_nothing() {
     assert!(desk.draw_screen(80, 24).contains("❯ use"), "letters reach the input box");
     let screen = key(&mut desk, KeyCode::Enter);
     assert_eq!(desk.take_commands(), [], "Enter behind words does not take the first choice");
-    assert!(screen.contains("`use` is no answer: press a key of the list"), "{screen}");
+    assert!(screen.contains("`use` is no answer: choose one of the list"), "{screen}");
     key(&mut desk, KeyCode::Char('2'));
+    key(&mut desk, KeyCode::Enter);
     assert_eq!(desk.take_commands(), [value(20, json!("test more"))]);
 }
 
@@ -747,7 +756,7 @@ fn approve_by_line(desk: &mut TuiHarness) {
 
 /// The key, and what follows from it.
 #[test]
-fn a_command_has_the_network_with_one_key() {
+fn a_command_has_the_network_with_a_letter_and_enter() {
     let asked = || RunEvent::NetworkAsked {
         call: CallId(9),
         agent: "coder".into(),
@@ -771,6 +780,9 @@ fn a_command_has_the_network_with_one_key() {
         assert!(screen.contains("┃ cargo fetch "), "{screen}");
         desk.take_commands();
         desk.advance_clock(2_000).key(key);
+        if key != KeyCode::Esc {
+            desk.key(KeyCode::Enter);
+        }
         assert_eq!(desk.take_commands(), expected, "{key:?}");
         assert!(desk.model.dialogs.is_empty());
     }

@@ -284,7 +284,7 @@ const APPROVAL: &[Row] = &[
     ("reason", |desk| {
         show_pause(desk)
             .run_event("r1", approval_event(7, "execute_terminal", command_preview("rm -rf target")));
-        desk.type_text("r").type_text("not now: the build of the other branch is still going on in there");
+        desk.answer('r').type_text("not now: the build of the other branch is still going on in there");
     }),
     ("written", |desk| {
         show_pause(desk).run_event("r1", user_question(20, pause(PauseKind::Text, vec![])));

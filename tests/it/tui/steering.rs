@@ -344,33 +344,33 @@ fn one_list_of_everything_that_waits() {
     desk.line("/approvals 2 deny");
     assert_eq!(desk.take_commands(), [decision_command("r1", 10, ApprovalDecision::Deny { reason: None })]);
     // for the session: what waits for the same tool goes on as well, and later ones are not asked about
-    desk.advance_clock(1_000).type_text("s");
+    desk.advance_clock(1_000).answer('s');
     let mut done = desk.take_commands();
     done.sort_by_key(|cmd| format!("{cmd:?}"));
     assert_eq!(
         done,
         [
-            decision_command("r1", 11, ApprovalDecision::AllowTool),
-            decision_command("r1", 9, ApprovalDecision::AllowTool)
+            decision_command("r1", 11, ApprovalDecision::Allow),
+            decision_command("r1", 9, ApprovalDecision::Allow)
         ]
     );
     desk.run_event("r1", approval_event(12, "execute_terminal", command_preview("ls")));
     assert_eq!(
         (desk.take_commands(), desk.model.dialogs.len()),
-        (vec![decision_command("r1", 12, ApprovalDecision::AllowTool)], 0)
+        (vec![decision_command("r1", 12, ApprovalDecision::Allow)], 0)
     );
     // always: into the settings
     desk.run_event("r1", approval_event(13, "edit_file", command_preview("x")));
     desk.key(KeyCode::End).model.dialogs[0].is_armed = false;
     desk.type_text("a").type_text("s");
-    assert_eq!(desk.take_commands(), [], "nobody reads that fast");
-    desk.advance_clock(1_000).type_text("a");
+    assert_eq!(desk.take_commands(), [], "that is text");
+    desk.key(KeyCode::Esc).answer('a');
     assert_eq!(desk.take_commands(), [], "the rule is shown first");
     desk.key(KeyCode::Enter);
     assert_eq!(
         desk.take_commands(),
         [
-            decision_command("r1", 13, ApprovalDecision::AllowTool),
+            decision_command("r1", 13, ApprovalDecision::Allow),
             UiCommand::ask(ProjectRequest::AllowAlways(StandingPermission::Rule(AllowRule::Tool(
                 "edit_file".into()
             ))))
@@ -403,7 +403,7 @@ fn a_question_keeps_nobody_from_leaving() {
     let mut desk = TuiHarness::new();
     desk.workflow().run_event("r1", approval_event(9, "execute_terminal", command_preview("ls")));
     desk.take_commands();
-    desk.advance_clock(2_000).type_text("r").press_control('d');
+    desk.advance_clock(2_000).answer('r').press_control('d');
     assert_eq!(desk.take_commands(), []);
 }
 
@@ -573,9 +573,9 @@ fn escape_where_it_stands_asks_whether_it_ends() {
     assert_eq!(desk.take_commands(), []);
     let screen = desk.draw_screen(120, 40);
     assert!(screen.contains("End coder_reviewer?") && screen.contains("No keeps it so"), "{screen}");
-    desk.advance_clock(2_000).key(KeyCode::Char('n'));
+    desk.advance_clock(2_000).answer('n');
     assert_eq!(desk.take_commands(), []);
-    desk.key(KeyCode::Esc).advance_clock(2_000).key(KeyCode::Char('y'));
+    desk.key(KeyCode::Esc).advance_clock(2_000).answer('y');
     assert_eq!(desk.take_commands(), [cancel_command("r1")]);
 }
 

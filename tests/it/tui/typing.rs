@@ -578,7 +578,7 @@ fn a_command_shows_its_output_and_a_risky_one_asks_first() {
     desk.take_commands();
     // a letter would go to the text
     desk.model.composer.set_text("");
-    desk.advance_clock(1_000).keys("y");
+    desk.advance_clock(1_000).answer('y');
     assert_eq!(desk.take_commands(), [UiCommand::ask(LookupRequest::Shell("rm -rf x".into(), true))]);
 }
 
@@ -612,7 +612,7 @@ fn trust_is_asked_when_there_is_something_to_ask() {
     let asked = UntrustedDefinitions { files: vec![".synthdev/settings.json".into()], changes: "+ x".into() };
     desk.send_message(UiMessage::answered(ProjectResponse::TrustQuestion(Ok(asked)))).take_commands();
     assert!(desk.draw_screen(80, 24).contains(".synthdev/settings.json"));
-    desk.advance_clock(1_000).keys("y");
+    desk.advance_clock(1_000).answer('y');
     assert_eq!(desk.take_commands(), [UiCommand::ask(ProjectRequest::Trust(true))]);
 }
 
@@ -637,7 +637,7 @@ fn what_begins_something_waits_for_the_answer_about_trust() {
             })
             .collect();
         assert_eq!(early, [], "{lines:?}");
-        desk.advance_clock(1_000).keys(answer);
+        desk.advance_clock(1_000).keys(answer).key(KeyCode::Enter);
         assert_eq!(desk.take_commands(), [UiCommand::ask(ProjectRequest::Trust(answer == "y"))], "{lines:?}");
         desk.send_message(UiMessage::answered(ProjectResponse::Trusted {
             trusted: answer == "y",

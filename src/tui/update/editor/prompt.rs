@@ -7,7 +7,7 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use super::super::key_press::KeyPress;
 use super::actions::{self, edit_text, request_save, save_command};
 use crate::editor::buffer::EditorSearchStart;
-use crate::editor::{DefinitionEditor, EditorPrompt};
+use crate::editor::{DefinitionEditor, EditorPrompt, TEXT_BEGUN};
 use crate::msg::UiCommand;
 use synthdev_domain::source_location::ConfigLayer;
 use synthdev_service::session::EditFileKind;
@@ -22,6 +22,7 @@ pub(super) fn on_key(editor: &mut DefinitionEditor, press: KeyPress, acts: bool)
         return Vec::new();
     }
     let Some(prompt) = editor.prompt.take() else { return Vec::new() };
+    let chosen = editor.prompt_letter.take();
     if key.code == KeyCode::Esc {
         (editor.close_when_saved, editor.status_note) = (false, None);
         return Vec::new();
@@ -30,8 +31,34 @@ pub(super) fn on_key(editor: &mut DefinitionEditor, press: KeyPress, acts: bool)
         KeyCode::Char(c) if !key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT) => Some(c),
         _ => None,
     };
-    match (prompt, letter) {
-        (EditorPrompt::Find(words), _) => on_search_key(editor, words, key, letter),
+    if let EditorPrompt::Find(words) = prompt {
+        on_search_key(editor, words, key, letter);
+        return Vec::new();
+    }
+    if key.code == KeyCode::Enter {
+        return give_answer(editor, prompt, chosen);
+    }
+    let answers = prompt.answers();
+    editor.prompt = Some(prompt);
+    match (letter, chosen) {
+        // Enter gives it
+        (Some(letter), None) if answers.contains(&letter) => editor.prompt_letter = Some(letter),
+        (Some(letter), Some(chosen)) if letter == chosen => editor.prompt_letter = Some(letter),
+        (Some(_), chosen) => {
+            // with another letter behind it, it is text
+            if let Some(chosen) = chosen.filter(|chosen| answers.contains(chosen)) {
+                edit_text(editor, KeyEvent::new(KeyCode::Char(chosen), KeyModifiers::NONE));
+            }
+            type_on(editor, press);
+        }
+        (None, _) if key.code == KeyCode::Backspace => editor.prompt_guard.forget_typed(),
+        (None, chosen) => editor.prompt_letter = chosen,
+    }
+    Vec::new()
+}
+
+fn give_answer(editor: &mut DefinitionEditor, prompt: EditorPrompt, chosen: Option<char>) -> Vec<UiCommand> {
+    match (prompt, chosen) {
         (EditorPrompt::Leave, Some('n')) => editor.close_when_saved = true,
         (EditorPrompt::Leave, Some('y')) => {
             editor.close_when_saved = true;
@@ -43,18 +70,14 @@ pub(super) fn on_key(editor: &mut DefinitionEditor, press: KeyPress, acts: bool)
         (EditorPrompt::Conflict(text), Some('r')) => reload_text(editor, text),
         (EditorPrompt::Where, Some('p')) => copy_to(editor, ConfigLayer::Project),
         (EditorPrompt::Where, Some('u')) => copy_to(editor, ConfigLayer::User),
-        (prompt, letter) => {
-            editor.prompt = Some(prompt);
-            if letter.is_some() {
-                type_on(editor, press);
-            }
-        }
+        (prompt, _) => editor.prompt = Some(prompt),
     }
     Vec::new()
 }
 
 /// No answer: the text goes on, and so may the word that was begun.
 fn type_on(editor: &mut DefinitionEditor, press: KeyPress) {
+    editor.prompt_letter = Some(TEXT_BEGUN);
     edit_text(editor, press.key);
     editor.prompt_guard.note_typed(press.at);
 }

@@ -4,6 +4,7 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::cursor::scroll_rows;
 use super::requests::wait_for;
+use crate::editor::TEXT_BEGUN;
 use crate::history_browser::{HistoryBrowser, HistoryPrompt, HistoryRequest, HistoryWait, HistoryWaitKind};
 use crate::model::UiModel;
 use crate::msg::UiCommand;
@@ -17,11 +18,11 @@ use synthdev_service::session::{RunRequest, TimeTravelRequest};
 pub(super) fn on_prompt_key(model: &mut UiModel, key: KeyEvent, typing: bool) -> Vec<UiCommand> {
     let Some(archive) = &mut model.history_browser else { return Vec::new() };
     match &archive.question {
-        Some(HistoryPrompt::Agree { travel, is_armed: armed }) => {
+        Some(HistoryPrompt::Agree { travel, is_armed: armed, .. }) => {
             let (travel, surprised) = (travel.clone(), !armed && typing);
             confirm_travel(model, travel, key, surprised)
         }
-        Some(HistoryPrompt::Cancel { run }) => {
+        Some(HistoryPrompt::Cancel { run, .. }) => {
             let run = run.clone();
             confirm_cancel(model, run, key)
         }
@@ -33,19 +34,42 @@ pub(super) fn on_prompt_key(model: &mut UiModel, key: KeyEvent, typing: bool) ->
 /// It opens right after the key: a user who has pressed that key expects it, so the answer counts at once.
 fn confirm_cancel(model: &mut UiModel, run: RunId, key: KeyEvent) -> Vec<UiCommand> {
     let Some(archive) = &mut model.history_browser else { return Vec::new() };
-    match key.code {
-        KeyCode::Char('y') => {
+    match take_answer(archive, key) {
+        Some(true) => {
             archive.question = None;
             let about = format!("ending {run}");
             return wait_for(model, HistoryRequest::Control { run, control: ControlAction::Cancel }, &about);
         }
-        KeyCode::Char('n') | KeyCode::Esc => {
+        Some(false) => {
             archive.question = None;
             archive.show_note("nothing was changed");
         }
-        _ => {}
+        None => {}
     }
     Vec::new()
+}
+
+/// A letter only chooses: Enter behind it answers. Another letter makes words of both, which answer nothing.
+fn take_answer(archive: &mut HistoryBrowser, key: KeyEvent) -> Option<bool> {
+    let Some(HistoryPrompt::Agree { chosen, .. } | HistoryPrompt::Cancel { chosen, .. }) =
+        &mut archive.question
+    else {
+        return None;
+    };
+    match key.code {
+        KeyCode::Esc => return Some(false),
+        KeyCode::Enter => {
+            return chosen.filter(|letter| *letter != TEXT_BEGUN).map(|letter| letter == 'y');
+        }
+        KeyCode::Char(letter) => {
+            let letter = letter.to_ascii_lowercase();
+            let is_answer = matches!(letter, 'y' | 'n') && chosen.is_none_or(|before| before == letter);
+            *chosen = Some(if is_answer { letter } else { TEXT_BEGUN });
+        }
+        KeyCode::Backspace => *chosen = None,
+        _ => {}
+    }
+    None
 }
 
 fn confirm_travel(
@@ -66,15 +90,17 @@ fn confirm_travel(
             scroll_rows(archive, rows, key.code == KeyCode::PageDown);
         }
         KeyCode::Char('y') if surprised => {}
-        KeyCode::Char('y') => {
-            (archive.question, archive.page) = (None, None);
-            return travel_to(model, wanted);
-        }
-        KeyCode::Char('n') | KeyCode::Esc => {
-            (archive.question, archive.page) = (None, None);
-            archive.show_note("nothing was changed");
-        }
-        _ => {}
+        _ => match take_answer(archive, key) {
+            Some(true) => {
+                (archive.question, archive.page) = (None, None);
+                return travel_to(model, wanted);
+            }
+            Some(false) => {
+                (archive.question, archive.page) = (None, None);
+                archive.show_note("nothing was changed");
+            }
+            None => {}
+        },
     }
     Vec::new()
 }
@@ -132,7 +158,6 @@ fn on_text_entered(model: &mut UiModel) -> Vec<UiCommand> {
     match archive.question.clone() {
         Some(HistoryPrompt::Fork { run, step, typed_text: typed }) => match parse_assignment_line(&typed) {
             Ok(set) => {
-                archive.question = None;
                 let run = Some(run.to_string());
                 travel_to(model, TimeTravelRequest::Fork { run, step, set, restore_files: false })
             }
@@ -147,7 +172,6 @@ fn on_text_entered(model: &mut UiModel) -> Vec<UiCommand> {
                 archive.show_error("name a file; one that ends in .md gets Markdown");
                 return Vec::new();
             }
-            archive.question = None;
             wait_for(model, HistoryRequest::Export { run, target_path: to }, "writing the file")
         }
         Some(HistoryPrompt::Agree { .. } | HistoryPrompt::Cancel { .. }) | None => Vec::new(),

@@ -66,7 +66,7 @@ pub(super) fn run_action(model: &mut UiModel, deed: RunAction) -> Vec<UiCommand>
             let about = format!("pausing {run} when its calls in progress have finished");
             wait_for(model, HistoryRequest::Control { run, control: ControlAction::Pause }, &about)
         }
-        RunAction::Cancel => ask_question(model, HistoryPrompt::Cancel { run }),
+        RunAction::Cancel => ask_question(model, HistoryPrompt::Cancel { run, chosen: None }),
     }
 }
 

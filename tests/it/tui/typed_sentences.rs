@@ -1,0 +1,260 @@
+//! Sentences that are typed beside a question: none of them allows anything, at whatever speed, and none is lost.
+
+use serde_json::json;
+use synthdev::domain::tool::ASKED_BY;
+use synthdev::domain::workflow::PauseKind;
+use synthdev::runtime::network_access::NetworkAnswer;
+
+use super::*;
+
+const SENTENCES: [&str; 14] = [
+    "stop, do not use sed",
+    "you must not do that",
+    "always ask me first",
+    "a test is missing",
+    "say why",
+    "so",
+    "as",
+    "nay",
+    "ey",
+    "l8r",
+    "1 2 3",
+    "12",
+    "repeat it",
+    "Sure? explain",
+];
+
+/// Milliseconds between two letters.
+const SPEEDS: [i64; 5] = [20, 300, 450, 900, 5_000];
+
+fn pause(kind: PauseKind) -> UserQuestion {
+    UserQuestion::Pause {
+        state: "gate".into(),
+        kind,
+        message: "Go on?".into(),
+        choices: if kind == PauseKind::Choice { vec!["ship".into(), "test".into()] } else { vec![] },
+        schema: None,
+        required_outputs: vec![],
+        default: None,
+        until: None,
+        problem: None,
+    }
+}
+
+/// One question of each kind that letters answer.
+fn questions() -> Vec<RunEvent> {
+    let command = || json!({"command": "cargo test"});
+    let approval = |agent: &str| RunEvent::ApprovalAsked {
+        state: "code".into(),
+        call: CallId(20),
+        agent: agent.into(),
+        tool: "execute_terminal".into(),
+        risk: ToolRisk::Execute,
+        arguments: command(),
+        preview: None,
+        until: None,
+    };
+    let tool = || ("execute_terminal".to_owned(), "coder".to_owned());
+    vec![
+        approval("coder"),
+        approval(ASKED_BY),
+        RunEvent::NetworkAsked { call: CallId(20), agent: tool().1, tool: tool().0, arguments: command() },
+        user_question(20, pause(PauseKind::Approval)),
+        user_question(20, pause(PauseKind::Choice)),
+        user_question(20, UserQuestion::Limit { limit: "max_steps".into(), value: 60, text: "60".into() }),
+        user_question(20, UserQuestion::NoSnapshot { reason: "git is missing".into() }),
+        user_question(
+            20,
+            UserQuestion::Uncertain {
+                began: CallId(20),
+                state: "code".into(),
+                tool: tool().0,
+                arguments: command(),
+                reason: "the process ended".into(),
+            },
+        ),
+        user_question(
+            20,
+            UserQuestion::Failed {
+                failure: Box::new(RunError::new("tool.failed", "A step failed", "exit 1")),
+            },
+        ),
+    ]
+}
+
+fn desk(event: RunEvent) -> TuiHarness {
+    let mut desk = TuiHarness::new();
+    desk.workflow().advance_clock(5_000).take_commands();
+    desk.run_event("r1", event).draw_screen(80, 40);
+    desk.advance_clock(2_000);
+    desk
+}
+
+fn press(desk: &mut TuiHarness, waits: i64, code: KeyCode) {
+    desk.advance_clock(waits - 100).press_before_seen(code, KeyModifiers::NONE);
+    desk.draw_screen(80, 40);
+}
+
+/// The reason of a denial or the message that was sent; `None`: nothing was sent.
+fn sent_words(commands: Vec<UiCommand>, told: &str) -> Option<String> {
+    let words = commands.into_iter().map(|command| match command {
+        UiCommand::Send(_, RunCommand::Approve { decision: ApprovalDecision::Deny { reason }, .. }) => reason,
+        UiCommand::Send(_, RunCommand::Say { text }) => Some(text),
+        other => panic!("{told}: {other:?}"),
+    });
+    words.collect::<Vec<_>>().into_iter().next().flatten()
+}
+
+#[test]
+fn a_sentence_beside_a_question_allows_nothing_and_is_kept() {
+    for event in questions() {
+        for (sentence, speed) in SENTENCES.iter().flat_map(|one| SPEEDS.map(|speed| (*one, speed))) {
+            let told = format!("{event:?} {sentence:?} {speed} ms");
+            let mut desk = desk(event.clone());
+            for (at, letter) in sentence.chars().enumerate() {
+                press(&mut desk, if at == 0 { 2_000 } else { speed }, KeyCode::Char(letter));
+                assert_eq!(desk.take_commands(), [], "{told}");
+            }
+            assert_eq!(desk.model.dialogs.len(), 1, "{told}");
+            press(&mut desk, speed, KeyCode::Enter);
+            let sent = sent_words(desk.take_commands(), &told);
+            let kept = desk.model.composer.text();
+            let text = sent.or(Some(kept)).filter(|text| !text.is_empty()).unwrap_or_else(|| {
+                desk.model.dialogs.clear();
+                desk.key(KeyCode::Up).model.composer.text()
+            });
+            assert_eq!(text, sentence, "{told}");
+        }
+    }
+}
+
+#[test]
+fn a_letter_chooses_and_enter_answers() {
+    let allow = || decision_command("r1", 20, ApprovalDecision::Allow);
+    let network = || {
+        UiCommand::Send(
+            RunId::from("r1"),
+            RunCommand::AllowNetwork { call: CallId(20), answer: NetworkAnswer::Run },
+        )
+    };
+    for (at, letters, expected) in
+        [(0, "y", allow()), (0, "Y", allow()), (0, "yy", allow()), (2, "s", network())]
+    {
+        // also at once, and also much later
+        for waits in [20, 300, 5_000] {
+            let mut desk = desk(questions().swap_remove(at));
+            for letter in letters.chars() {
+                press(&mut desk, 2_000, KeyCode::Char(letter));
+                assert_eq!(desk.take_commands(), [], "{letters}");
+                assert!(desk.draw_screen(80, 40).contains("▸ "), "{}", desk.draw_screen(80, 40));
+            }
+            press(&mut desk, waits, KeyCode::Enter);
+            assert_eq!(desk.take_commands(), std::slice::from_ref(&expected), "{letters}");
+        }
+    }
+    // Backspace and the arrows take a choice back
+    let mut desk = desk(questions().swap_remove(0));
+    press(&mut desk, 2_000, KeyCode::Char('s'));
+    press(&mut desk, 2_000, KeyCode::Backspace);
+    press(&mut desk, 2_000, KeyCode::Enter);
+    assert_eq!((desk.take_commands(), desk.model.dialogs.len()), (vec![], 1));
+    press(&mut desk, 2_000, KeyCode::Char('s'));
+    press(&mut desk, 2_000, KeyCode::Up);
+    press(&mut desk, 2_000, KeyCode::Char('y'));
+    press(&mut desk, 300, KeyCode::Enter);
+    assert_eq!(desk.take_commands(), [allow()]);
+}
+
+#[test]
+fn a_choice_does_not_outlast_a_look_at_another_question() {
+    let mut desk = desk(questions().swap_remove(0));
+    desk.run_event("r1", approval_event(21, "edit_file", command_preview("x")));
+    press(&mut desk, 2_000, KeyCode::Char('s'));
+    press(&mut desk, 2_000, KeyCode::Tab);
+    press(&mut desk, 2_000, KeyCode::Char('n'));
+    press(&mut desk, 200, KeyCode::Enter);
+    assert_eq!(desk.take_commands(), [decision_command("r1", 21, ApprovalDecision::Deny { reason: None })]);
+    press(&mut desk, 2_000, KeyCode::Enter);
+    assert_eq!((desk.take_commands(), desk.model.dialogs.len()), (vec![], 1));
+}
+
+#[test]
+fn words_beside_an_approval_are_the_reason_of_its_denial_or_a_message() {
+    let typed = |words: &str| {
+        let mut desk = desk(questions().swap_remove(0));
+        desk.settle_question();
+        assert!(desk.draw_screen(80, 40).contains("❯ words deny, as the reason · / for commands"));
+        for letter in words.chars() {
+            press(&mut desk, 200, KeyCode::Char(letter));
+        }
+        desk
+    };
+    let mut desk = typed("stop it");
+    let screen = desk.draw_screen(80, 40);
+    for part in [
+        "reason (optional):",
+        "❯ stop it",
+        "Enter deny with this reason",
+        "what you type goes into the question",
+    ] {
+        assert!(screen.contains(part), "{part}: {screen}");
+    }
+    // Esc leads back to the answers, and the words are kept
+    let mut back = typed("stop it");
+    press(&mut back, 200, KeyCode::Esc);
+    assert!(back.draw_screen(80, 40).contains("your words are in the history"));
+    press(&mut back, 2_000, KeyCode::Char('y'));
+    press(&mut back, 200, KeyCode::Enter);
+    assert_eq!(back.take_commands(), [decision_command("r1", 20, ApprovalDecision::Allow)]);
+    back.key(KeyCode::Up);
+    assert_eq!(back.model.composer.text(), "stop it");
+    // Tab makes a message of them, and the question stays
+    let mut message = typed("stop it");
+    press(&mut message, 200, KeyCode::Tab);
+    assert_eq!((message.model.composer.text().as_str(), message.take_commands()), ("stop it", vec![]));
+    press(&mut message, 200, KeyCode::Enter);
+    assert_eq!((message.unread_texts(), message.model.dialogs.len()), (vec!["stop it".to_owned()], 1));
+    // nobody denies a call with a yes
+    for words in ["yes", "ok", "Yes please!"] {
+        let mut desk = typed(words);
+        press(&mut desk, 200, KeyCode::Enter);
+        assert_eq!((desk.take_commands(), desk.model.dialogs.len()), (vec![], 1), "{words}");
+        let screen = desk.draw_screen(80, 40);
+        assert!(screen.contains("would deny it: to allow it, Esc, then y and Enter"), "{screen}");
+    }
+}
+
+#[test]
+fn what_the_session_allowed_is_asked_about_again_once_it_is_revoked() {
+    let asked = |call: u64, tool: &str| RunEvent::ApprovalAsked {
+        state: "code".into(),
+        call: CallId(call),
+        agent: "coder".into(),
+        tool: tool.into(),
+        risk: ToolRisk::Execute,
+        arguments: json!({"command": "ls"}),
+        preview: None,
+        until: None,
+    };
+    let allow = |call| decision_command("r1", call, ApprovalDecision::Allow);
+    let mut desk = desk(asked(20, "execute_terminal"));
+    press(&mut desk, 2_000, KeyCode::Char('s'));
+    press(&mut desk, 200, KeyCode::Enter);
+    // each call is allowed by itself: the run keeps no rule that could not be taken back
+    assert_eq!(desk.take_commands(), [allow(20)]);
+    assert!(desk.draw_screen(80, 40).contains("for this session; /approvals revoke takes it back"));
+    desk.run_event("r1", asked(21, "execute_terminal"));
+    assert_eq!((desk.take_commands(), desk.model.dialogs.len()), (vec![allow(21)], 0));
+    desk.line("/approvals");
+    let screen = desk.draw_screen(100, 40);
+    assert!(screen.contains("allowed for this session: execute_terminal"), "{screen}");
+    desk.line("/approvals revoke other");
+    assert!(
+        desk.draw_screen(100, 40).contains("`other` is not allowed for this session: execute_terminal is")
+    );
+    desk.line("/approvals revoke execute_terminal");
+    assert!(desk.draw_screen(100, 40).contains("asked about again: execute_terminal"));
+    desk.take_commands();
+    desk.run_event("r1", asked(22, "execute_terminal"));
+    assert_eq!((desk.take_commands(), desk.model.dialogs.len()), (vec![], 1));
+}
