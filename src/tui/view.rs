@@ -278,7 +278,13 @@ fn queued_note(model: &UiModel) -> Option<String> {
     let more = if count > 1 { format!(" (+{})", count - 1) } else { String::new() };
     let head = format!("queued for {reader}{more}: ");
     let room = usize::from(model.size.0).saturating_sub(2 + display_width(&head));
-    let ways = if taken_back.is_some() { [" · Up takes it back", " · Up"] } else { [""; 2] };
+    // in a question that wants a key, Up is for the answers
+    let is_key_wanted = model.is_open(ScreenLayer::KeyQuestion);
+    let ways = match taken_back {
+        Some(run) if is_key_wanted && !run.chat => [" · /pending edit takes it back", " · /pending edit"],
+        Some(_) if !is_key_wanted => [" · Up takes it back", " · Up"],
+        _ => [""; 2],
+    };
     let fits = |way: &&str| room >= LEAST + display_width(way);
     let way = ways.into_iter().find(fits).unwrap_or_default();
     let text = one_line(newest);
@@ -326,6 +332,7 @@ fn draw_composer(model: &UiModel, area: Rect, width: u16, frame: &mut Frame<'_>)
         let hint = match &model.workflow_awaiting_input {
             _ if model.is_answer_written() => "your answer".to_owned(),
             Some(name) => format!("input for {name}"),
+            None if dialog::takes_no_text(model) => "answer above, or / for commands".to_owned(),
             None => "message, or / for commands".to_owned(),
         };
         put_line(frame, text.x, text.y, &Line::styled(hint, model.theme.dim_style()), text.width);

@@ -153,13 +153,7 @@ pub fn submit_written_answer(model: &mut UiModel) -> Option<Vec<UiCommand>> {
 pub fn refuse_words(model: &mut UiModel) -> bool {
     let text = model.composer.text();
     let Some(dialog) = model.dialogs.front_mut() else { return false };
-    let wants_key = matches!(
-        dialog.kind,
-        DialogKind::GoOn { .. }
-            | DialogKind::Decide { .. }
-            | DialogKind::Choose { .. }
-            | DialogKind::Look { .. }
-    );
+    let wants_key = dialog.takes_no_text();
     let is_early = dialog.is_early_answer(&text);
     if !(wants_key || is_early) || text.trim().is_empty() || slash::is_command(&text) {
         return false;

@@ -91,6 +91,11 @@ pub fn escape_hint(model: &UiModel) -> Option<&'static str> {
     model.dialogs.front().map(QuestionDialog::escape_hint)
 }
 
+/// Whether what is typed beside the question that is open is not sent.
+pub fn takes_no_text(model: &UiModel) -> bool {
+    model.dialogs.front().is_some_and(QuestionDialog::takes_no_text)
+}
+
 /// Where the cursor is while something is typed in the question.
 pub fn draw_dialog(model: &UiModel, area: Rect, frame: &mut Frame<'_>) -> Option<Position> {
     let dialog = model.dialogs.front()?;
@@ -347,6 +352,13 @@ fn keys_text(model: &UiModel, dialog: &QuestionDialog) -> &'static str {
         }
         DialogKind::Write { form: AnswerForm { draft: None, .. }, .. } if !model.composer.is_empty() => {
             "Enter puts what you were writing into the history · then answer"
+        }
+        DialogKind::Write { .. } => dialog.keys(),
+        _ if dialog.draft.is_some() || model.composer.is_empty() => dialog.keys(),
+        _ if slash::is_command(&model.composer.text()) => "Enter runs the command · then answer",
+        // until an arrow has chosen, letters and Enter are for the text
+        _ if !dialog.is_armed && !dialog.is_early_answer(&model.composer.text()) => {
+            "you are typing: ↑↓, then Enter answers"
         }
         _ => dialog.keys(),
     }
