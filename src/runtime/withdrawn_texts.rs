@@ -32,17 +32,17 @@ pub(super) fn withdrawn_texts(
 fn texts_of_inputs<'i>(inputs: impl IntoIterator<Item = &'i Input>) -> Vec<String> {
     let (mut queued_later, mut withdrawn) = (Vec::new(), Vec::new());
     for input in inputs {
-        match input {
-            Input::Said { text } => queued_later.push(text),
-            Input::Rewound(returned) => withdrawn.extend(returned.withdrawn.iter().cloned()),
-            Input::Steered(steering) => {
-                let SteeringAction::TakeBack { text } = &**steering else { continue };
-                match queued_later.iter().position(|later| *later == text) {
-                    Some(at) => drop(queued_later.remove(at)),
-                    None => withdrawn.push(text.clone()),
-                }
+        if let Input::Said { text } = input {
+            queued_later.push(text);
+        } else if let Input::Rewound(returned) = input {
+            withdrawn.extend(returned.withdrawn.iter().cloned());
+        } else if let Input::Steered(steering) = input
+            && let SteeringAction::TakeBack { text } = &**steering
+        {
+            match queued_later.iter().position(|later| *later == text) {
+                Some(at) => drop(queued_later.remove(at)),
+                None => withdrawn.push(text.clone()),
             }
-            _ => {}
         }
     }
     withdrawn
@@ -55,8 +55,7 @@ mod tests {
     #[test]
     fn texts_of_before_the_step_are_told() {
         let said = |text: &str| Input::Said { text: text.to_owned() };
-        let back =
-            |text: &str| Input::Steered(Box::new(SteeringAction::TakeBack { text: text.to_owned() }));
+        let back = |text: &str| Input::Steered(Box::new(SteeringAction::TakeBack { text: text.to_owned() }));
         let check = |inputs: &[Input], expected: &[&str]| assert_eq!(texts_of_inputs(inputs), expected);
         check(&[back("a")], &["a"]);
         check(&[said("a"), back("a")], &[]);

@@ -37,8 +37,9 @@ fn add_rewind_note(out: &mut Vec<String>, back: &RewindNote) {
         None => add_wrapped(out, 2, "the run was taken back to here, and went on again"),
     }
     for ReplacedValue { path, old, new } in &back.replaced {
-        let old =
-            old.as_ref().map_or_else(|| "it had no value".to_owned(), |old| format!("it was {}", value_text(old)));
+        let old = old
+            .as_ref()
+            .map_or_else(|| "it had no value".to_owned(), |old| format!("it was {}", value_text(old)));
         let by = if back.fork_of.is_some() { "the fork" } else { "the user" };
         add_wrapped(out, 4, &format!("{by} set {path} = {}; {old}", value_text(new)));
     }

@@ -422,9 +422,9 @@ fn replaced_values(input: &Input, data: &Map<String, Value>) -> Vec<ReplacedValu
 
 fn value_at_path<'v>(data: &'v Map<String, Value>, path: &[String]) -> Option<&'v Value> {
     let (key, rest) = path.split_first()?;
-    rest.iter().try_fold(data.get(key)?, |value, key| match value {
-        Value::Array(items) => items.get(key.parse::<usize>().ok()?),
-        _ => value.get(key),
+    rest.iter().try_fold(data.get(key)?, |value, key| match value.as_array() {
+        Some(items) => items.get(key.parse::<usize>().ok()?),
+        None => value.get(key),
     })
 }
 

@@ -199,7 +199,10 @@ async fn a_text_that_the_user_has_back_stays_away_from_a_fork() {
             tokio::task::yield_now().await;
         }
         fs::write(stage.project().join("said.log"), "").unwrap();
-        while !has(&stage, &|event| matches!(event, RunEvent::StateEntered { state, .. } if state == "second")) {
+        while !has(
+            &stage,
+            &|event| matches!(event, RunEvent::StateEntered { state, .. } if state == "second"),
+        ) {
             tokio::task::yield_now().await;
         }
         if withdraws {
