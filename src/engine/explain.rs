@@ -18,8 +18,8 @@ use super::run_spec::RunSpec;
 use synthdev_domain::ids::Timestamp;
 
 pub use explanation::{
-    ConditionRead, ConditionResult, EntryCause, OriginToolCall, PreviousStep, RewindNote, StepExplanation,
-    TriedCondition, ValueOrigin, ValueOriginKind,
+    ConditionRead, ConditionResult, EntryCause, OriginToolCall, PreviousStep, ReplacedValue, RewindNote,
+    StepExplanation, TriedCondition, ValueOrigin, ValueOriginKind,
 };
 pub use report_lines::report_lines;
 

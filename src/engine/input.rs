@@ -207,6 +207,9 @@ pub struct RewindInput {
     /// among `spent`, or the run that this one is a fork of has paid it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub answers: Vec<Input>,
+    /// Queued messages that the user withdrew after the step, or got back at the end of the run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub withdrawn: Vec<String>,
 }
 
 /// A user's answer to a question of the run.

@@ -61,6 +61,12 @@ impl JsonNode {
                 } else {
                     None
                 };
+                if let Some(quote) = unclosed_string(&file.text, range.start) {
+                    let message = "not valid JSON: this string is not closed on its line";
+                    let hint = "add the closing `\"`; a line break in a text is written `\\n`";
+                    findings.add_error("C01", quote..quote + 1, message, Some(hint.to_owned()));
+                    return None;
+                }
                 let message = format!("not valid JSON: {}", error.kind());
                 findings.add_error("C01", range.start..range.end, message, hint);
                 None
@@ -123,6 +129,42 @@ impl JsonNode {
             ),
         }
     }
+}
+
+/// Where the last string before an error begins, if its line ends before it does. The parser takes the next quote for its
+/// end, and finds the error behind that.
+fn unclosed_string(text: &str, error: usize) -> Option<usize> {
+    let bytes = text.as_bytes();
+    let (mut at, mut last) = (0, None);
+    while let Some(rest) = bytes.get(at..).filter(|rest| at <= error && !rest.is_empty()) {
+        at += match rest {
+            [b'"', ..] => {
+                let length = string_length(rest);
+                last = rest[..length].contains(&b'\n').then_some(at);
+                length
+            }
+            [b'/', b'/', ..] => rest.iter().position(|byte| *byte == b'\n').unwrap_or(rest.len()),
+            [b'/', b'*', ..] => {
+                let end = rest.windows(2).skip(2).position(|pair| pair == b"*/");
+                end.map_or(rest.len(), |end| end + 4)
+            }
+            _ => 1,
+        };
+    }
+    last
+}
+
+/// Bytes of the string that the text begins with, up to the next quote.
+fn string_length(text: &[u8]) -> usize {
+    let mut bytes = text.iter().enumerate().skip(1);
+    while let Some((at, byte)) = bytes.next() {
+        match byte {
+            b'"' => return at + 1,
+            b'\\' => drop(bytes.next()),
+            _ => {}
+        }
+    }
+    text.len()
 }
 
 /// Comments and trailing commas, nothing else: other looseness would hide slips.
@@ -214,5 +256,23 @@ mod tests {
         }
         assert_eq!(codes("{\"a\": 1, \"a\": 2}"), ["C02"]);
         assert_eq!(codes(&"[".repeat(100_000)), ["C01"]);
+    }
+
+    #[test]
+    fn an_unclosed_string_is_told_where_it_begins() {
+        let check = |text: &str, expected: Option<(usize, usize)>| {
+            let file = SourceFile::new(ConfigLayer::User, "x.json", text);
+            let mut findings = FileDiagnostics::new(&file);
+            JsonNode::parse(&file, &mut findings);
+            let told = findings.list.first().filter(|found| found.message.contains("is not closed"));
+            let place = told.map(|found| (found.place.line, found.place.column));
+            assert_eq!(place, expected, "{text}: {:?}", findings.list);
+        };
+        check("{\"a\": \"b,\n  \"c\": 1\n}", Some((1, 7)));
+        check("// \"\n{\"a\": \"x\", /* \" */ \"b\": \"c\\\",\n\n  \"d\": \"e\"\n}", Some((2, 25)));
+        check("{\"a\": 1,\n\"b\": \"c\n}", Some((2, 6)));
+        check("{\"a\": 1,\n\"b: 2,\n\"c\": 3}", Some((2, 1)));
+        check("{\"a\": \"b\" \"c\": 1\n}", None);
+        check("{\"a\": \"b\", c: 1\n}", None);
     }
 }

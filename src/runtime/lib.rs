@@ -62,3 +62,4 @@ pub mod task_queue;
 pub mod time_travel;
 mod tool_check;
 mod unsandboxed_commands;
+mod withdrawn_texts;

@@ -12,6 +12,7 @@ use super::journal;
 use super::journal_replay::{self, JournaledRun, ReplayDivergence};
 use super::preview::RecentEvents;
 pub use super::steps::RunStep;
+use super::withdrawn_texts::withdrawn_texts;
 use synthdev_domain::cost::CostEntry;
 use synthdev_domain::ids::{CallId, RunId, SnapshotId, Timestamp};
 use synthdev_domain::journal::{JournalRow, JournalRowKind, RunHeader, RunOrigin};
@@ -158,6 +159,7 @@ impl RuntimeHandle {
         let returned = RewindInput {
             fork_of: Some(run.clone()),
             taken,
+            withdrawn: withdrawn_texts(&journaled_run, &place, &replay),
             ..self.rewind_input(&place, changes, Vec::new(), carried)
         };
         let (machine, row) = self.rewind_machine(&mut replay, returned)?;
@@ -223,7 +225,8 @@ impl RuntimeHandle {
         let (taken, void) =
             (later_snapshot(&journaled_run, &place, &replay), voided_answers(&journaled_run, &place));
         let carried = inflight_calls::inflight_calls_at(&journaled_run, place.kept, &replay).without_costs();
-        let returned = RewindInput { taken, ..self.rewind_input(&place, changes, spent, carried) };
+        let withdrawn = withdrawn_texts(&journaled_run, &place, &replay);
+        let returned = RewindInput { taken, withdrawn, ..self.rewind_input(&place, changes, spent, carried) };
         let (machine, mut rows) = self.rewind_machine(&mut replay, returned)?;
         let (progress, preview) =
             (machine.progress(), RecentEvents::from_events(replay.events).to_preview_json());

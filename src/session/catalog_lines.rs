@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use synthdev_domain::diagnostic::{Diagnostic, DiagnosticSeverity};
+use synthdev_domain::role::Role;
+use synthdev_domain::tool::ToolSpec;
 use synthdev_language::model_selector::ModelSelector;
 use synthdev_language::render::{DiagnosticStyle, render_diagnostics};
 use synthdev_service::session::{ChosenRole, RoleLine, ToolLine, WorkflowLine};
@@ -20,10 +22,9 @@ pub(crate) fn role_lines(catalog: &ConfigCatalog) -> Vec<RoleLine> {
             )
         })
         .collect();
-    catalog
-        .roles()
-        .iter()
-        .map(|role| RoleLine {
+    let line = |role: &Role| {
+        let tools = tools_for(role, catalog.tools()).0;
+        RoleLine {
             group: role.group.clone(),
             name: role.name.clone(),
             level: role.level.clone(),
@@ -33,11 +34,18 @@ pub(crate) fn role_lines(catalog: &ConfigCatalog) -> Vec<RoleLine> {
                     .map_or_else(|_| "not set".to_owned(), |choice| choice.model),
                 None => models.get(role.level.as_str()).cloned().unwrap_or_default(),
             },
-            tools: tools_for(role, catalog.tools()).0.len(),
+            tools: tools.len(),
+            reads_files: can_read_files(&tools),
             description: role.description.clone(),
             layer: role.layer,
-        })
-        .collect()
+        }
+    };
+    catalog.roles().iter().map(line).collect()
+}
+
+/// Whether an agent with these tools can read a file of which it knows the path.
+pub(crate) fn can_read_files(tools: &[ToolSpec]) -> bool {
+    tools.iter().any(|tool| ["read_files", "execute_terminal"].contains(&tool.name.as_str()))
 }
 
 /// The role that a name means, as in workflow files.

@@ -81,7 +81,16 @@ async fn a_test_that_cannot_be_played_says_why_and_no_answers_are_made_up_for_it
     let (catalog, tests) = shipped_catalog();
     let file = catalog.workflow_files().iter().find(|file| file.name.contains("coder_reviewer")).unwrap();
     let own = SourceFile::new(ConfigLayer::User, "user:workflows/coder_reviewer.json", file.text.to_string());
+    // a copy without tests of its own is tested with those of the original
     let all = dry_run(&catalog, &tests).play_file(&own).await.unwrap();
+    let needs_recording = |one: &EditorSimulatedRun| one.status.contains("it plays a recording");
+    let is_played = |one: &EditorSimulatedRun| one.test_name.is_some() && !one.is_skipped;
+    assert!(all.iter().all(|one| needs_recording(one) || is_played(one)), "{all:#?}");
+    assert!(all.iter().any(is_played) && all.iter().all(|one| one.problems.is_empty()), "{all:#?}");
+    let (own_name, own_tests) = ("user:workflows/coder_reviewer.test.json", r#"{"tests": []}"#);
+    let with_own: Vec<SourceFile> =
+        tests.iter().cloned().chain([SourceFile::new(ConfigLayer::User, own_name, own_tests)]).collect();
+    let all = dry_run(&catalog, &with_own).play_file(&own).await.unwrap();
     let is_skipped =
         |one: &EditorSimulatedRun| one.is_skipped && one.status.starts_with("skipped: the user layer has");
     assert!(all.iter().all(is_skipped), "{all:#?}");

@@ -34,6 +34,7 @@ mod run_answers;
 pub mod run_exporter;
 pub mod sandbox_answers;
 mod session;
+mod silent_servers;
 mod snapshot_command;
 mod start_workflow;
 mod startup;

@@ -2,6 +2,7 @@
 
 use std::sync::PoisonError;
 
+use super::catalog_lines::can_read_files;
 use super::error_text::no_model;
 use super::{TuiBackend, answer_blocking, config_problems, ui_settings};
 use crate::system_context;
@@ -62,8 +63,10 @@ impl TuiBackend {
             _ => None,
         };
         let mut branch = self.branch.lock().unwrap_or_else(PoisonError::into_inner);
+        let tools = found.map(|role| tools_for(role, catalog.tools()).0).unwrap_or_default();
         StatusFacts {
-            tools_available: found.map_or(0, |role| tools_for(role, catalog.tools()).0.len()),
+            tools_available: tools.len(),
+            reads_files: can_read_files(&tools),
             tools_total: catalog.tools().len(),
             model: choice.and_then(Result::ok).map_or_else(|| "no model".to_owned(), |choice| choice.model),
             environment: catalog.environment_files().map(str::to_owned).collect(),

@@ -20,6 +20,7 @@ use synthdev_bootstrap::start_context::StartContext;
 use synthdev_domain::approval::AllowRule;
 use synthdev_domain::ids::RunId;
 use synthdev_domain::tool::ToolRisk;
+use synthdev_domain::workflow::WorkflowProgram;
 use synthdev_engine::steering::BreakpointSet;
 use synthdev_language::inputs;
 use synthdev_service::model_setup::plan_settings;
@@ -29,6 +30,7 @@ use synthdev_service::session::{
     PendingStart, ServiceAnswer, StandingPermission, StartPreparation, StartRequest, StartResponse,
 };
 use synthdev_service::start_check::{self, StartableProgram, WorkflowLookupError};
+use synthdev_settings::catalog::ConfigCatalog;
 use synthdev_settings::layers::read_layers::SettingOverrides;
 use synthdev_settings::setup::SettingChange;
 
@@ -44,16 +46,26 @@ impl TuiBackend {
             StartRequest::Chat { role } => {
                 let (start, name) = (self.start_chat(&role), role.clone());
                 let pending = |preparation| PendingStart { name, chat: true, preparation };
-                answer_start(start, pending, move |started| {
+                let warnings = self.silent_server_lines(|catalog| catalog.chat_program(&role).ok());
+                let answer = answer_start(start, pending, move |started| {
                     let (run, _, windows) = start_facts(started);
                     StartResponse::ChatStarted { role, run, windows }
-                })
+                });
+                with_warnings(answer, warnings)
             }
             StartRequest::Breakpoints(stops) => {
                 self.breakpoints.set_breakpoints(stops);
                 ServiceAnswer::nothing()
             }
         }
+    }
+
+    fn silent_server_lines(
+        &self,
+        program: impl FnOnce(&ConfigCatalog) -> Option<WorkflowProgram>,
+    ) -> Vec<String> {
+        let catalog = self.current_catalog();
+        self.reported_servers.new_lines(&self.context.dirs.data, &catalog, || program(&catalog))
     }
 
     fn answer_workflow_start(
@@ -63,12 +75,14 @@ impl TuiBackend {
         beside: FileSharingMode,
     ) -> ServiceAnswer<StartResponse> {
         let (start, workflow) = (self.start_workflow_run(&name, &input, beside), name.clone());
+        let warnings = self.silent_server_lines(|catalog| start_check::find_program(catalog, &name).ok());
         let pending = |preparation| PendingStart { name: workflow, chat: false, preparation };
-        answer_start(start, pending, move |started| {
+        let answer = answer_start(start, pending, move |started| {
             let agents = started.as_ref().map(|started| started.agents.clone()).unwrap_or_default();
             let (run, note, windows) = start_facts(started);
             StartResponse::WorkflowStarted { name, input, run, note, windows, agents }
-        })
+        });
+        with_warnings(answer, warnings)
     }
 
     /// The run asks `UserQuestion::Message` when it is ready for text.
@@ -192,6 +206,10 @@ fn answer_start(
         }
         Err(error) => ServiceAnswer::now(started(Err(error))),
     }
+}
+
+fn with_warnings(answer: ServiceAnswer<StartResponse>, lines: Vec<String>) -> ServiceAnswer<StartResponse> {
+    if lines.is_empty() { answer } else { answer.after(StartResponse::Warnings(lines)) }
 }
 
 /// What a rule allows, in words.

@@ -10,6 +10,7 @@ use super::catalog_lines::{diagnostics_text, mended_by, missing_models};
 use super::error_text::{HOW_TO_SET, start_error_text, unmet_text};
 use super::isolated_runs::IsolatedRuns;
 use super::pending_breakpoints::PendingBreakpoints;
+use super::silent_servers::ReportedServers;
 use super::ui_settings::declared_agents;
 use super::{indexing_session, transcript_pages};
 use crate::context_windows;
@@ -78,6 +79,7 @@ pub(crate) struct TuiBackend {
     pub(crate) indexing: Arc<indexing_session::IndexingSession>,
     /// Files that are copied into the worktree of a run that begins.
     pub(crate) file_counter: Arc<FileWorkCounter>,
+    pub(crate) reported_servers: ReportedServers,
 }
 
 impl TuiBackend {

@@ -60,7 +60,7 @@ pub fn unlisted_for_program(
 }
 
 /// Those of these servers whose tools an agent of the workflow may be given.
-fn servers_for_program(
+pub(crate) fn servers_for_program(
     catalog: &ConfigCatalog,
     program: &WorkflowProgram,
     servers: Vec<String>,

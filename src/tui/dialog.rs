@@ -16,6 +16,7 @@ use crate::msg::UiCommand;
 use crate::report::adapt_hint;
 use crate::text::{format_duration, one_line};
 use synthdev_domain::ids::{CallId, RunId, Timestamp};
+use synthdev_domain::mcp_server::SERVER_SEPARATOR;
 use synthdev_domain::question_text::{
     QuestionLine, approval_lines, indented_as_quoted, program_lines, quoted_lines,
 };
@@ -86,6 +87,8 @@ pub struct QuestionDialog {
     pub risk: Option<ToolRisk>,
     /// The call that waits for approval, where it can be changed.
     pub edited_call: Option<EditableCall>,
+    /// Which tool of which MCP server is called; `None`: it is a tool of another kind.
+    server_line: Option<String>,
     /// The row of the list that Enter takes; `None`: none was chosen.
     pub selected: Option<usize>,
     /// The letter that chose the row, as often as it was typed: with another one behind it, it is the beginning of words.
@@ -162,6 +165,7 @@ impl QuestionDialog {
             tool: String::new(),
             risk: None,
             edited_call: None,
+            server_line: None,
             selected: None,
             picked: String::new(),
             default_row: None,
@@ -192,9 +196,22 @@ impl QuestionDialog {
         let title =
             format!("Allow {} to {verb}: {}?", escape_invisible_name(agent), escape_invisible_name(tool));
         let body = approval_lines(tool, arguments, preview);
+        let server_line = match preview {
+            Some(ToolPreview::Text { text }) if tool.contains(SERVER_SEPARATOR) => {
+                text.lines().next().map(str::to_owned)
+            }
+            _ => None,
+        };
         let (step, tool) = (agent == ASKED_BY, tool.to_owned());
         let dialog = Self::from_lines(DialogKind::Approval { run, call }, title, body);
-        Self { step, tool, risk: Some(risk), edited_call: EditableCall::new(arguments), ..dialog }
+        Self {
+            step,
+            tool,
+            risk: Some(risk),
+            edited_call: EditableCall::new(arguments),
+            server_line,
+            ..dialog
+        }
     }
 
     /// `None`: the question is not one for a dialog.
@@ -262,13 +279,20 @@ impl QuestionDialog {
     pub fn with_asking_state(mut self, state: &str, shown: bool) -> Self {
         state.clone_into(&mut self.state);
         if shown {
-            // dangers come first
-            let danger =
-                |line: &QuestionLine| matches!(line, QuestionLine::Danger(_) | QuestionLine::Warning(_));
-            let at = self.body.iter().take_while(|line| danger(line)).count();
-            self.body.insert(at, QuestionLine::Own(format!("in state {}", one_line(state))));
+            self.insert_state_line();
         }
         self
+    }
+
+    fn state_line(&self) -> QuestionLine {
+        QuestionLine::Own(format!("in state {}", one_line(&self.state)))
+    }
+
+    fn insert_state_line(&mut self) {
+        // dangers come first
+        let danger = |line: &QuestionLine| matches!(line, QuestionLine::Danger(_) | QuestionLine::Warning(_));
+        let at = self.body.iter().take_while(|line| danger(line)).count();
+        self.body.insert(at, self.state_line());
     }
 
     /// Esc leaves it open, for later.

@@ -112,7 +112,8 @@ pub fn role_name(role: &RoleLine) -> String {
     if role.group.is_empty() { role.name.clone() } else { format!("{}.{}", role.group, role.name) }
 }
 
-pub fn tool_list(list: &[ToolLine]) -> String {
+/// `total`: the tools that there are; what the start line counts.
+pub fn tool_list(list: &[ToolLine], total: usize) -> String {
     if list.is_empty() {
         return "this role may use no tools".to_owned();
     }
@@ -138,6 +139,14 @@ pub fn tool_list(list: &[ToolLine]) -> String {
         if !tool.parameters.is_empty() {
             let _ = writeln!(text, "    {}", tool.parameters);
         }
+    }
+    if list.len() < total {
+        let _ = write!(
+            text,
+            "\n{} of {total} tools: includedTools or excludedTools of the role leave out the others · /mcp lists servers \
+             that give none",
+            list.len()
+        );
     }
     text
 }

@@ -278,7 +278,13 @@ fn queued_note(model: &UiModel) -> Option<String> {
     let more = if count > 1 { format!(" (+{})", count - 1) } else { String::new() };
     let head = format!("queued for {reader}{more}: ");
     let room = usize::from(model.size.0).saturating_sub(2 + display_width(&head));
-    let ways = if taken_back.is_some() { [" · Up takes it back", " · Up"] } else { [""; 2] };
+    // in a question that wants a key, Up is for the answers
+    let is_key_wanted = model.is_open(ScreenLayer::KeyQuestion);
+    let ways = match taken_back {
+        Some(run) if is_key_wanted && !run.chat => [" · /pending edit takes it back", " · /pending edit"],
+        Some(_) if !is_key_wanted => [" · Up takes it back", " · Up"],
+        _ => [""; 2],
+    };
     let fits = |way: &&str| room >= LEAST + display_width(way);
     let way = ways.into_iter().find(fits).unwrap_or_default();
     let text = one_line(newest);

@@ -99,6 +99,7 @@ impl TuiHarness {
             model: "m-base".into(),
             tools_available: 5,
             tools_total: 12,
+            reads_files: true,
             branch: Some("main".into()),
             environment: Vec::new(),
             notice: None,
@@ -499,6 +500,7 @@ fn role_lines() -> Vec<RoleLine> {
         level: level.into(),
         model: format!("m-{level}"),
         tools,
+        reads_files: true,
         description: format!("The {name}."),
         layer: ConfigLayer::BuiltIn,
     };
@@ -809,6 +811,9 @@ fn what_is_typed_while_a_conversation_is_prepared_is_said_in_it() {
     assert!(!desk.take_commands().iter().any(started));
     let screen = desk.draw_screen(80, 24);
     assert!(screen.contains("while a server is asked for the window of coder"), "{screen}");
+    let silent = "MCP server docs gives no tools: it is not there · /mcp test docs tries it again";
+    desk.send_message(UiMessage::answered(StartResponse::Warnings(vec![silent.to_owned()])));
+    assert_eq!(desk.last_message_text(), format!("! {silent}"));
     desk.send_message(UiMessage::answered(StartResponse::ChatStarted {
         role: "coder".into(),
         run: Ok(RunId::from("c1")),
@@ -900,6 +905,7 @@ fn the_start_line_says_where_one_is() {
         model: "m-base".into(),
         tools_available: 5,
         tools_total: 12,
+        reads_files: true,
         branch: Some("main".into()),
         environment: vec!["user:.env".into(), ".env".into()],
         notice: None,

@@ -33,11 +33,25 @@ pub struct PreviousStep {
     pub state: String,
 }
 
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct RewindNote {
     /// The run that this one is a fork of; absent for a rewound run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fork_of: Option<RunId>,
+    /// The data that it set before the step.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub replaced: Vec<ReplacedValue>,
+}
+
+/// A value of `common_data` that a fork or a rewind set.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct ReplacedValue {
+    /// As the user wrote it: `NAME` or `NAME.FIELD`.
+    pub path: String,
+    /// Absent: there was none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub old: Option<Value>,
+    pub new: Value,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]

@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use super::explanation::{
-    ConditionRead, ConditionResult, EntryCause, PreviousStep, RewindNote, StepExplanation, TriedCondition,
-    ValueOrigin, ValueOriginKind,
+    ConditionRead, ConditionResult, EntryCause, PreviousStep, ReplacedValue, RewindNote, StepExplanation,
+    TriedCondition, ValueOrigin, ValueOriginKind,
 };
 
 const WIDTH: usize = 80;
@@ -18,14 +18,8 @@ pub fn report_lines(why: &StepExplanation) -> Vec<String> {
         why.from.as_ref().map(|came| format!(", after {}", previous_step_text(came))).unwrap_or_default();
     add_wrapped(&mut out, 0, &format!("step {}: {}{came}", why.step, why.state));
     add_wrapped(&mut out, 2, &entry_cause_text(why));
-    match &why.back {
-        Some(RewindNote { fork_of: Some(run) }) => {
-            add_wrapped(&mut out, 2, &format!("a fork of {run} goes on from here"))
-        }
-        Some(RewindNote { fork_of: None }) => {
-            add_wrapped(&mut out, 2, "the run was taken back to here, and went on again")
-        }
-        None => {}
+    if let Some(back) = &why.back {
+        add_rewind_note(&mut out, back);
     }
     for (at, tried) in why.tried.iter().enumerate() {
         add_condition(&mut out, at + 1, tried);
@@ -35,6 +29,20 @@ pub fn report_lines(why: &StepExplanation) -> Vec<String> {
         add_script(&mut out, 5, before);
     }
     out
+}
+
+fn add_rewind_note(out: &mut Vec<String>, back: &RewindNote) {
+    match &back.fork_of {
+        Some(run) => add_wrapped(out, 2, &format!("a fork of {run} goes on from here")),
+        None => add_wrapped(out, 2, "the run was taken back to here, and went on again"),
+    }
+    for ReplacedValue { path, old, new } in &back.replaced {
+        let old = old
+            .as_ref()
+            .map_or_else(|| "it had no value".to_owned(), |old| format!("it was {}", value_text(old)));
+        let by = if back.fork_of.is_some() { "the fork" } else { "the user" };
+        add_wrapped(out, 4, &format!("{by} set {path} = {}; {old}", value_text(new)));
+    }
 }
 
 fn previous_step_text(came: &PreviousStep) -> String {
@@ -81,8 +89,8 @@ fn add_condition(out: &mut Vec<String>, number: usize, tried: &TriedCondition) {
         line.replace_range(..4, &number);
     }
     let gave = match tried.gave {
-        ConditionResult::Truthy => format!("gave {}: to {}", shorten_text(&tried.value), tried.target),
-        ConditionResult::Falsy => format!("gave {}: not to {}", shorten_text(&tried.value), tried.target),
+        ConditionResult::Truthy => format!("gave {}: to {}", escape_breaks(&tried.value), tried.target),
+        ConditionResult::Falsy => format!("gave {}: not to {}", escape_breaks(&tried.value), tried.target),
         ConditionResult::Thrown => {
             format!("failed ({}), which counts as false: not to {}", shorten_text(&tried.value), tried.target)
         }
@@ -136,16 +144,24 @@ fn source_text(source: &ValueOrigin) -> String {
 }
 
 fn value_text(value: &Value) -> String {
-    shorten_text(&value.to_string())
+    cut_text(value.to_string())
 }
 
-/// On one line, without the end of what is long.
+/// A value as it is, on one line.
+fn escape_breaks(value: &str) -> String {
+    cut_text(value.replace('\r', "\\r").replace('\n', "\\n").replace('\t', "\\t"))
+}
+
+/// A message on one line, without the end of what is long.
 fn shorten_text(text: &str) -> String {
-    let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    if flat.chars().count() <= SHOWN {
-        return flat;
+    cut_text(text.split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+fn cut_text(text: String) -> String {
+    if text.chars().count() <= SHOWN {
+        return text;
     }
-    flat.chars().take(SHOWN - 1).chain(['…']).collect()
+    text.chars().take(SHOWN - 1).chain(['…']).collect()
 }
 
 /// A script keeps its lines.

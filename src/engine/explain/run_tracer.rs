@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use serde_json::{Map, Value};
+
 use super::explanation::{
-    ConditionRead, ConditionResult, EntryCause, OriginToolCall, PreviousStep, RewindNote, StepExplanation,
-    TriedCondition, ValueOrigin, ValueOriginKind,
+    ConditionRead, ConditionResult, EntryCause, OriginToolCall, PreviousStep, ReplacedValue, RewindNote,
+    StepExplanation, TriedCondition, ValueOrigin, ValueOriginKind,
 };
 use super::provenance::ProvenanceLog;
 use super::reads;
@@ -97,6 +99,7 @@ impl RunTracer {
             _ => None,
         };
         let told = input.answered_call().and_then(|call| self.calls.get(&call).cloned());
+        let data_before = matches!(input, Input::Rewound(_)).then(|| self.machine.data());
         let output = self.machine.handle_input(at, input.clone());
         for effect in output.effects {
             if let Effect::Evaluate { call, job } = effect {
@@ -108,6 +111,7 @@ impl RunTracer {
             program: &program,
             input,
             evaluated_guards: judged.as_ref(),
+            replaced_values: data_before.map(|data| replaced_values(input, &data)).unwrap_or_default(),
             answered_state: told,
             tried_conditions: None,
         };
@@ -206,7 +210,9 @@ impl RunTracer {
                 self.add_target(EntryTarget::Body(start), why);
             }
             Some(RunEvent::Rewound { state, fork_of, .. }) => {
-                self.pending_rewind = Some((state.clone(), RewindNote { fork_of: fork_of.clone() }));
+                let replaced = moment.replaced_values.clone();
+                self.pending_rewind =
+                    Some((state.clone(), RewindNote { fork_of: fork_of.clone(), replaced }));
             }
             Some(_) | None => {}
         }
@@ -395,10 +401,31 @@ struct TracedInput<'m> {
     program: &'m WorkflowProgram,
     input: &'m Input,
     evaluated_guards: Option<&'m EvaluatedGuards>,
+    /// What a rewind or a fork set.
+    replaced_values: Vec<ReplacedValue>,
     /// The state whose model has answered.
     answered_state: Option<String>,
     /// A state that was left, with what was tried for that.
     tried_conditions: Option<(String, Vec<TriedCondition>)>,
+}
+
+/// What a rewind or a fork sets, beside what was there in `data`.
+fn replaced_values(input: &Input, data: &Map<String, Value>) -> Vec<ReplacedValue> {
+    let Input::Rewound(returned) = input else { return Vec::new() };
+    let values = returned.set.iter().map(|(path, new)| ReplacedValue {
+        path: path.join("."),
+        old: value_at_path(data, path).cloned(),
+        new: new.clone(),
+    });
+    values.collect()
+}
+
+fn value_at_path<'v>(data: &'v Map<String, Value>, path: &[String]) -> Option<&'v Value> {
+    let (key, rest) = path.split_first()?;
+    rest.iter().try_fold(data.get(key)?, |value, key| match value.as_array() {
+        Some(items) => items.get(key.parse::<usize>().ok()?),
+        None => value.get(key),
+    })
 }
 
 fn script_location(script: &WorkflowScript) -> String {

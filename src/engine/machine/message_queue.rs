@@ -37,6 +37,10 @@ impl MessageQueue {
         self.messages.push_back(QueuedMessage { text, offered_to: None });
     }
 
+    pub(super) fn texts(&self) -> impl Iterator<Item = &str> {
+        self.messages.iter().map(|message| message.text.as_str())
+    }
+
     /// Takes the first text that no script has on offer.
     pub(super) fn take_available(&mut self, core: &MachineCore) -> Option<String> {
         let held = pending_calls(core);

@@ -22,8 +22,13 @@ impl Machine {
         self.core.frame().map(|frame| Map::clone(&frame.data)).unwrap_or_default()
     }
 
+    /// Texts of the user that nothing has read yet.
+    pub fn queued_texts(&self) -> Vec<String> {
+        self.messages.texts().map(str::to_owned).collect()
+    }
+
     pub(super) fn on_rewound(&mut self, returned: RewindInput) {
-        let RewindInput { step, fork_of, set, program, spent, files, taken, .. } = returned;
+        let RewindInput { step, fork_of, set, program, spent, files, taken, withdrawn, .. } = returned;
         self.breakpoints.halt_before_step = None;
         if let Some(program) = program {
             // the driver has tried it on a copy before it wrote this down
@@ -46,6 +51,7 @@ impl Machine {
             self.advance(next);
         }
         self.set_data_paths(set);
+        withdrawn.into_iter().for_each(|text| self.take_message_back(text));
         if fork_of.is_some() {
             // a fork is a run of its own: it is undone to where it begins
             self.snapshots.initial = None;

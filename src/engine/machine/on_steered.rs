@@ -32,11 +32,7 @@ impl Machine {
             }
             SteeringAction::Break { point } => self.breakpoints.add(&mut self.core, point),
             SteeringAction::Unbreak { point } => self.breakpoints.remove(&mut self.core, &point),
-            SteeringAction::TakeBack { text } => {
-                if self.messages.take_back(&text) {
-                    self.core.emit_event(RunEvent::TakenBack { text });
-                }
-            }
+            SteeringAction::TakeBack { text } => self.take_message_back(text),
             SteeringAction::Keep { lane: branch, name } => self.on_checkpoint(branch, name),
             SteeringAction::GoBack { lane: branch, name } => {
                 return self.on_restore_checkpoint(branch, &name);
@@ -44,6 +40,12 @@ impl Machine {
             SteeringAction::Set { call, set } => self.on_set(call, set),
         }
         NextHandler::Wait
+    }
+
+    pub(super) fn take_message_back(&mut self, text: String) {
+        if self.messages.take_back(&text) {
+            self.core.emit_event(RunEvent::TakenBack { text });
+        }
     }
 
     /// Every stopped branch continues.

@@ -74,6 +74,8 @@ pub struct RoleLine {
     pub model: String,
     /// How many tools the role may use.
     pub tools: usize,
+    /// One of them reads files.
+    pub reads_files: bool,
     pub description: String,
     pub layer: ConfigLayer,
 }

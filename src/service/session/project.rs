@@ -50,6 +50,8 @@ pub struct StatusFacts {
     pub model: String,
     pub tools_available: usize,
     pub tools_total: usize,
+    /// The role has a tool that reads files.
+    pub reads_files: bool,
     pub branch: Option<String>,
     /// The `.env` files that are read, by their names in findings.
     pub environment: Vec<String>,

@@ -41,6 +41,8 @@ pub enum StartResponse {
     },
     /// `WorkflowStarted` or `ChatStarted` follows.
     Pending(PendingStart),
+    /// What a run that is about to begin has to do without, a line each.
+    Warnings(Vec<String>),
     ChatStarted {
         role: String,
         run: Result<RunId, String>,

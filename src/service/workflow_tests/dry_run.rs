@@ -14,7 +14,7 @@ use synthdev_settings::catalog::ConfigCatalog;
 
 use super::SimulationVerdict;
 use super::scripted_run::ScriptedRun;
-use super::test_plan::{overridden_text, tested_workflow_name};
+use super::test_plan::{lacks_own_tests, overridden_text, tested_workflow_name};
 use crate::definition_check::{UnknownWorkflow, find_workflow};
 use crate::session::EditorSimulatedRun;
 
@@ -67,6 +67,7 @@ impl DryRun<'_> {
 
     async fn play_program(&self, program: &WorkflowProgram, layer: ConfigLayer) -> Vec<EditorSimulatedRun> {
         let Some(name) = program.workflows.first().map(|root| root.name.clone()) else { return Vec::new() };
+        let inherits_tests = lacks_own_tests(self.tests, &name, layer);
         let mut all = Vec::new();
         for file in self.tests {
             let (scenarios, found) = test_file::parse_test_file(file);
@@ -76,7 +77,11 @@ impl DryRun<'_> {
                 all.push(unplayed_run(&name, None, "its test file has errors", vec![lines]));
             }
             for scenario in scenarios.iter().filter(|scenario| tested_workflow_name(file, scenario) == name) {
-                all.push(self.play_scenario(file, scenario, program, layer).await);
+                all.push(if layer > file.layer && !inherits_tests {
+                    skipped_run(&name, Some(scenario.name.clone()), &overridden_text(layer))
+                } else {
+                    self.play_scenario(file, scenario, program).await
+                });
             }
         }
         if all.is_empty() {
@@ -91,13 +96,9 @@ impl DryRun<'_> {
         file: &SourceFile,
         scenario: &TestScenario,
         program: &WorkflowProgram,
-        layer: ConfigLayer,
     ) -> EditorSimulatedRun {
         let name = tested_workflow_name(file, scenario);
         let test = Some(scenario.name.clone());
-        if layer > file.layer {
-            return skipped_run(&name, test, &overridden_text(layer));
-        }
         if scenario.cassette.is_some() {
             return skipped_run(&name, test, "it plays a recording; use synthdev test");
         }

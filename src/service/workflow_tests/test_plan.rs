@@ -151,7 +151,10 @@ impl TestPlan {
         let Some(known) = catalog.workflow(&workflow) else {
             return self.add_unknown_workflow(catalog, file, test, &workflow);
         };
-        let (program, models) = if known.layer > file.layer {
+        let named = request.names.contains(&workflow);
+        let (program, models) = if known.layer > file.layer
+            && !(named && lacks_own_tests(request.files, &workflow, known.layer))
+        {
             let why = overridden_text(known.layer);
             return self.entries.push(PlannedTest::new(file, &workflow, test, Err(why)));
         } else if let Some(path) = &test.cassette {
@@ -210,6 +213,16 @@ impl PlannedTest {
     ) -> Self {
         Self { file: file.name.clone(), workflow: workflow.to_owned(), name: test.name.clone(), scripted_run }
     }
+}
+
+/// Whether no test of a workflow is of its own layer. Those of the workflow that it overrides then test it, for a user
+/// who asks for this workflow: a copy mostly changes little.
+pub(super) fn lacks_own_tests(files: &[SourceFile], workflow: &str, layer: ConfigLayer) -> bool {
+    !files.iter().filter(|file| file.layer >= layer).any(|file| {
+        let (tests, _) = test_file::parse_test_file(file);
+        test_file::tested_workflow(&file.name) == Some(workflow)
+            || tests.iter().any(|test| tested_workflow_name(file, test) == workflow)
+    })
 }
 
 /// Why a test is not played on a workflow of a higher layer than its own.

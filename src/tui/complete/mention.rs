@@ -20,12 +20,22 @@ pub fn split_mention(word: &str) -> Option<(&str, &str)> {
         .then(|| (&word[..at], &word[at + 1..]))
 }
 
-/// What fits the word before the cursor, the best first. In a command only the name is inserted.
+/// What is said of a file in the list. `reader`: who has no tool to read it.
+pub fn file_description(reader_without_tool: Option<&str>) -> String {
+    match reader_without_tool {
+        None => "file · sent as path only".to_owned(),
+        Some(reader) => format!("file · sent as path only; {reader} has no tool to read it"),
+    }
+}
+
+/// What fits the word before the cursor, the best first. In a command only the name is inserted. `about_files`: what is
+/// said of a file.
 pub fn complete_mention(
     word: &str,
     names: &CompletionNames,
     states: &[String],
     command: bool,
+    about_files: &str,
 ) -> Option<CompletionPopup> {
     let (before, wanted) = split_mention(word)?;
     let of_server = |name: &str| names.mcp.servers.iter().any(|(server, _)| server == name);
@@ -50,8 +60,11 @@ pub fn complete_mention(
     if wants("state") {
         states.iter().for_each(|state| search.add_match("state", state, ""));
     }
-    let candidates: Vec<CompletionCandidate> =
-        search.best_matches().into_iter().map(|found| to_candidate(before, &found, command)).collect();
+    let candidates: Vec<CompletionCandidate> = search
+        .best_matches()
+        .into_iter()
+        .map(|found| to_candidate(before, &found, command, about_files))
+        .collect();
     (!candidates.is_empty()).then_some(CompletionPopup { candidates, selected: 0, moved_by_hand: false })
 }
 
@@ -114,7 +127,12 @@ impl<'a> MentionSearch<'a> {
     }
 }
 
-fn to_candidate(before: &str, found: &MentionMatch<'_>, command: bool) -> CompletionCandidate {
+fn to_candidate(
+    before: &str,
+    found: &MentionMatch<'_>,
+    command: bool,
+    about_files: &str,
+) -> CompletionCandidate {
     let MentionMatch { kind, name, description: about, .. } = found;
     let text = match *kind {
         // with the sign, an image is shown to the model
@@ -129,7 +147,10 @@ fn to_candidate(before: &str, found: &MentionMatch<'_>, command: bool) -> Comple
         _ => (*name).to_owned(),
     };
     let about = match (*kind, about.is_empty()) {
-        ("file", _) | (_, true) => (*kind).to_owned(),
+        ("file", _) if command => "file".to_owned(),
+        ("file", _) if is_image_name(name) => "image · it is sent".to_owned(),
+        ("file", _) => about_files.to_owned(),
+        (_, true) => (*kind).to_owned(),
         _ => format!("{kind} · {about}"),
     };
     CompletionCandidate {
@@ -145,6 +166,23 @@ fn to_candidate(before: &str, found: &MentionMatch<'_>, command: bool) -> Comple
 mod tests {
     use super::*;
     use synthdev_service::mcp_texts::McpCompletions;
+
+    #[test]
+    fn the_list_says_what_of_a_file_is_sent() {
+        let names = CompletionNames {
+            files: ["notes.md", "notes.png"].map(str::to_owned).to_vec(),
+            ..CompletionNames::default()
+        };
+        let check = |reader: Option<&str>, command: bool, expected: [&str; 2]| {
+            let popup = complete_mention("@notes", &names, &[], command, &file_description(reader)).unwrap();
+            let told: Vec<&str> = popup.candidates.iter().map(|one| one.description.as_str()).collect();
+            assert_eq!(told, expected);
+        };
+        check(None, false, ["file · sent as path only", "image · it is sent"]);
+        let blind = "file · sent as path only; poet has no tool to read it";
+        check(Some("poet"), false, [blind, "image · it is sent"]);
+        check(None, true, ["file", "file"]);
+    }
 
     #[test]
     fn words_are_completed_to_what_means_something() {
@@ -164,7 +202,7 @@ mod tests {
             ..CompletionNames::default()
         };
         let check = |word: &str, command: bool, expected: &[&str]| {
-            let found = complete_mention(word, &names, &["review".to_owned()], command);
+            let found = complete_mention(word, &names, &["review".to_owned()], command, "file");
             let lines: Vec<String> = found
                 .map(|popup| popup.candidates.into_iter().map(|one| one.line).collect())
                 .unwrap_or_default();

@@ -6,6 +6,7 @@ use super::{AnswerForm, DialogKind, EditableCall, QuestionDialog};
 use crate::theme::ColorTheme;
 use synthdev_domain::ids::Timestamp;
 use synthdev_domain::question_text::approval_lines;
+use synthdev_domain::tool::ToolPreview;
 
 /// A key this short after a question appeared was meant for something else.
 pub const GUARD_MS: i64 = 500;
@@ -120,8 +121,7 @@ impl QuestionDialog {
     pub fn step_through(&mut self, down: bool) {
         let count = self.answers().len();
         self.picked.clear();
-        let first = self.selected.is_none_or(|at| at == 0);
-        if count == 0 || down && self.rows_below() > 0 || !down && first && self.scroll > 0 {
+        if count == 0 || down && self.rows_below() > 0 || !down && self.scrolls_up() {
             return self.scroll_by(1, down);
         }
         self.selected = Some(match self.selected {
@@ -130,6 +130,11 @@ impl QuestionDialog {
             Some(at) if down => (at + 1) % count,
             Some(at) => (at + count - 1) % count,
         });
+    }
+
+    /// Up is for the text, as no answer is above the chosen one.
+    fn scrolls_up(&self) -> bool {
+        self.scroll > 0 && self.selected.is_none_or(|at| at == 0)
     }
 
     /// A yes before the end of the text was on screen does not count: more of it is shown instead. Whether it was so.
@@ -156,7 +161,16 @@ impl QuestionDialog {
             return Ok(());
         }
         if let Some(arguments) = self.edited_call.as_ref().and_then(EditableCall::changed_arguments) {
-            self.body = approval_lines(&self.tool, arguments, None);
+            let of_server = self
+                .server_line
+                .as_ref()
+                .map(|line| ToolPreview::Text { text: format!("{line}\n\n{arguments:#}") });
+            let body = approval_lines(&self.tool, arguments, of_server.as_ref());
+            let shows_state = self.body.contains(&self.state_line());
+            self.body = body;
+            if shows_state {
+                self.insert_state_line();
+            }
         }
         if !self.title.ends_with(CHANGED) {
             self.title.push_str(CHANGED);
@@ -174,6 +188,11 @@ impl QuestionDialog {
         match &self.kind {
             DialogKind::Write { form, .. } => written_keys(form),
             _ if !self.picked.is_empty() => "Enter gives this answer · with more letters it is text",
+            DialogKind::Choose { .. } | DialogKind::Look { .. } => match self.scrolls_up() {
+                true => "↓ or a number, then Enter",
+                false => "↑↓ or a number, then Enter",
+            },
+            _ if self.scrolls_up() => "↓ or a letter, then Enter",
             _ => "↑↓ or a letter, then Enter",
         }
     }

@@ -57,7 +57,7 @@ pub fn result_lines(all: &[EditorSimulatedRun]) -> Vec<(ItemTone, String)> {
     lines
 }
 
-/// A test that was skipped is neither a run nor a success.
+/// A test that was skipped is neither a run nor a success; runs with made-up answers have tested nothing.
 fn summary_line(all: &[EditorSimulatedRun]) -> (ItemTone, String) {
     let failed = all.iter().filter(|one| !one.problems.is_empty()).count();
     let skipped = all.iter().filter(|one| one.is_skipped).count();
@@ -67,20 +67,25 @@ fn summary_line(all: &[EditorSimulatedRun]) -> (ItemTone, String) {
     }
     let runs = format_count((all.len() - skipped) as u64, "simulated run");
     let tail = if skipped == 0 { String::new() } else { format!(", {skipped} skipped") };
-    let tone = if failed == 0 { ItemTone::Good } else { ItemTone::Bad };
+    let tone = match (failed, all.iter().any(|one| one.test_name.is_some() && !one.is_skipped)) {
+        (0, true) => ItemTone::Good,
+        (0, false) => ItemTone::Warning,
+        _ => ItemTone::Bad,
+    };
     (tone, format!("{runs}, {failed} with problems{tail}"))
 }
 
 fn push_run_lines(one: &EditorSimulatedRun, lines: &mut Vec<(ItemTone, String)>) {
-    let (sign, tone) = match (one.is_skipped, one.problems.is_empty()) {
-        (true, _) => ("–", ItemTone::Warning),
-        (false, true) => ("✓", ItemTone::Good),
-        (false, false) => ("✗", ItemTone::Bad),
+    let is_untested = one.is_skipped || one.test_name.is_none();
+    let (sign, tone) = match (one.problems.is_empty(), is_untested) {
+        (true, true) => ("–", ItemTone::Warning),
+        (true, false) => ("✓", ItemTone::Good),
+        (false, _) => ("✗", ItemTone::Bad),
     };
     let by = one
         .test_name
         .as_ref()
-        .map_or_else(|| "with made-up answers".to_owned(), |test| format!("test {test}"));
+        .map_or_else(|| "no test, made-up answers".to_owned(), |test| format!("test {test}"));
     lines.push((tone, format!("{sign} {} · {by}", one.workflow)));
     if one.is_skipped {
         return lines.push((ItemTone::Plain, one.status.clone()));
@@ -135,7 +140,9 @@ mod tests {
             problems: problems.iter().map(|&problem| problem.to_owned()).collect(),
             ..EditorSimulatedRun::default()
         };
-        let (good, bad, skipped) = (run(false, &[]), run(false, &["path"]), run(true, &[]));
+        let tested = |run: EditorSimulatedRun| EditorSimulatedRun { test_name: Some("one".into()), ..run };
+        let (good, bad) = (tested(run(false, &[])), tested(run(false, &["path"])));
+        let (skipped, made_up) = (tested(run(true, &[])), run(false, &[]));
         let check = |all: &[&EditorSimulatedRun], tone: ItemTone, expected: &str| {
             let all: Vec<EditorSimulatedRun> = all.iter().map(|&one| one.clone()).collect();
             assert_eq!(result_lines(&all)[0], (tone, expected.to_owned()));
@@ -145,5 +152,7 @@ mod tests {
         check(&[&bad, &skipped], ItemTone::Bad, "1 simulated run, 1 with problems, 1 skipped");
         check(&[&skipped, &skipped], ItemTone::Warning, "nothing simulated: 2 tests skipped");
         check(&[&skipped], ItemTone::Warning, "nothing simulated: 1 test skipped");
+        check(&[&made_up, &made_up], ItemTone::Warning, "2 simulated runs, 0 with problems");
+        check(&[&made_up], ItemTone::Warning, "–  · no test, made-up answers");
     }
 }

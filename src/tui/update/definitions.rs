@@ -22,7 +22,10 @@ pub(super) fn on_response(model: &mut UiModel, response: DefinitionResponse) -> 
             model.add_item(TranscriptItem::line(ItemTone::Bad, &reason));
         }
         DefinitionResponse::Tools { role, tools } => {
-            model.show_answer(&format!("Tools of {role}"), &report::tool_list(&tools));
+            model.show_answer(
+                &format!("Tools of {role}"),
+                &report::tool_list(&tools, model.facts.tools_total),
+            );
         }
         DefinitionResponse::Prices(prices) => {
             let text = report::cost_report(&model.ledger(), &model.runs, &model.side_query_costs, &prices);
@@ -61,6 +64,7 @@ fn choose_role(model: &mut UiModel, ChosenRole { line: role, namesakes }: &Chose
     model.facts.role = report::role_name(role);
     model.facts.model.clone_from(&role.model);
     model.facts.tools_available = role.tools;
+    model.facts.reads_files = role.reads_files;
     addressee::on_role_chosen(model);
     let text = report::start_line(&model.facts);
     model.add_item(TranscriptItem::note_item(&text));

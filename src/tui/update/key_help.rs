@@ -89,7 +89,7 @@ fn placed_key_help(model: &UiModel) -> Option<KeyHelp> {
         ScreenLayer::Conversation => {
             let mut rows = keymap.active_rows(KeyFocusState { empty: true, ..now });
             let written = [
-                ("@", "files, roles, runs: a list"),
+                ("@", "paths, roles, runs: a list"),
                 ("Tab", "complete what is typed"),
                 ("Up, Down", "earlier lines, and back"),
             ];

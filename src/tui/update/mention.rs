@@ -1,6 +1,6 @@
 //! `@` in the input box: the list of what can be mentioned, and asking for what is in it.
 
-use crate::complete::mention::{complete_mention, split_mention};
+use crate::complete::mention::{complete_mention, file_description, split_mention};
 use crate::model::UiModel;
 use crate::msg::UiCommand;
 use crate::run_view::pane_data::RunDefinitionState;
@@ -14,7 +14,11 @@ pub fn refresh_mentions(model: &mut UiModel) -> Option<Vec<UiCommand>> {
     let word = model.composer.word_before_cursor().to_owned();
     let (_, wanted) = split_mention(&word)?;
     let command = slash::is_command(model.composer.first_line());
-    model.popup = complete_mention(&word, &model.names, &known_states(model), command);
+    let facts = &model.facts;
+    // a workflow in front has agents of its own
+    let cannot_read = model.workflow.is_none() && !facts.reads_files && !facts.role.is_empty();
+    let about_files = file_description(cannot_read.then_some(facts.role.as_str()));
+    model.popup = complete_mention(&word, &model.names, &known_states(model), command, &about_files);
     // asked for whenever a mention begins, so that files changed meanwhile are seen
     Some(if wanted.is_empty() {
         vec![

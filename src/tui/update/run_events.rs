@@ -5,6 +5,7 @@ use super::{
     withdrawn_dialog,
 };
 use crate::dialog::{AskedToolCall, QuestionDialog};
+use crate::layers::ScreenLayer;
 use crate::model::UiModel;
 use crate::msg::UiCommand;
 use crate::report;
@@ -348,7 +349,12 @@ fn on_text_queued(model: &mut UiModel, run: &RunId, text: String, title: &str) {
         view.outbox.push_back(text);
     }
     let way = model.find_run(run).map(|view| unread_input::reading_text(view, model.line_mode));
-    let back = if model.line_mode { "/pending drop N takes it back" } else { "Up takes it back" };
+    let is_key_wanted = model.is_open(ScreenLayer::KeyQuestion);
+    let back = match (model.line_mode, is_key_wanted) {
+        (true, _) => "/pending drop N takes it back",
+        (false, true) => "/pending edit takes it back",
+        (false, false) => "Up takes it back",
+    };
     model.add_item(TranscriptItem::note_item(&format!("{title}: {} · {back}", way.unwrap_or_default())));
 }
 

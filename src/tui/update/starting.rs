@@ -4,6 +4,7 @@ use super::{file_work, submit};
 use crate::model::UiModel;
 use crate::msg::UiCommand;
 use crate::run_view::RunView;
+use crate::text::one_line;
 use crate::transcript::item::TranscriptItem;
 use synthdev_domain::ids::RunId;
 use synthdev_service::model_windows::ModelWindows;
@@ -26,6 +27,11 @@ pub(super) fn on_response(model: &mut UiModel, response: StartResponse) -> Vec<U
         StartResponse::Pending(pending) => {
             on_pending_start(model, pending);
             return file_work::watch_start(model);
+        }
+        StartResponse::Warnings(lines) => {
+            for line in lines {
+                model.add_item(TranscriptItem::warning_item(&one_line(&line)));
+            }
         }
         StartResponse::ChatStarted { role, run, windows } => {
             let id = run.as_ref().ok().cloned();

@@ -352,9 +352,9 @@ fn keys_text(model: &UiModel, dialog: &QuestionDialog) -> &'static str {
             "Enter puts what you were writing into the history · then answer"
         }
         DialogKind::Write { .. } => dialog.keys(),
-        _ if dialog.draft.is_none() && is_text_begun(model, dialog) => {
-            "what you type is text now · ↑↓ and Enter answer"
-        }
+        _ if dialog.draft.is_some() || model.composer.is_empty() => dialog.keys(),
+        _ if slash::is_command(&model.composer.text()) => "Enter runs the command · then answer",
+        _ if is_text_begun(model, dialog) => "what you type is text now · ↑↓ and Enter answer",
         _ => dialog.keys(),
     }
 }
@@ -362,7 +362,7 @@ fn keys_text(model: &UiModel, dialog: &QuestionDialog) -> &'static str {
 /// Letters continue the text in the input box.
 fn is_text_begun(model: &UiModel, dialog: &QuestionDialog) -> bool {
     let text = model.composer.text();
-    !text.is_empty() && !slash::is_command(&text) && !dialog.is_early_answer(&text)
+    !text.is_empty() && !dialog.is_early_answer(&text)
 }
 
 /// What typing does beside a question; `None`: what it always does.

@@ -503,11 +503,17 @@ fn a_hidden_workflow_is_not_tested_by_mistake() {
     world.write_user_file("workflows/talk.json", &talk_workflow().to_string());
     world.write_user_file("workflows/talk.test.json", &answering_test("one", "Hi.").to_string());
     world.write_file(".synthdev/workflows/talk.json", &talk_workflow().to_string());
-    let ran = world.run_program(&["--trust", "test", "talk"]).code(0);
-    assert_eq!(
-        ran.stdout,
-        "skip  talk › one (the project layer has a workflow of this name that overrides the tested one)\n0 passed, 1 skipped\n"
-    );
+    let check = |arguments: &[&str], shown: &str| {
+        let ran = world.run_program(&[&["--trust", "test"], arguments].concat()).code(0);
+        assert!(ran.stdout.contains(shown), "`{shown}` in\n{}", ran.stdout);
+    };
+    let is_skipped = "skip  talk › one (the project layer has a workflow of this name";
+    check(&[], is_skipped);
+    // whoever names it wants it tested, and it has no tests of its own
+    check(&["talk"], "ok    talk › one\n1 passed\n");
+    world.write_file(".synthdev/workflows/talk.test.json", &answering_test("own", "Hi.").to_string());
+    check(&["talk"], is_skipped);
+    check(&["talk"], "ok    talk › own\n");
 }
 
 #[test]

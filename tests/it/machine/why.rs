@@ -126,7 +126,10 @@ fn limits_unasked_words_and_no_match_lead_on() {
     check_golden(&played, "edges", include_str!("../../data/why/edges.txt"));
 
     // a fork before the fourth step: the queued message still leads to `resume`, although its value is another one now
-    let set = vec![(vec!["resume_input".to_owned()], json!("no"))];
+    let set = vec![
+        (vec!["resume_input".to_owned()], json!("no")),
+        (vec!["spaced".to_owned(), "text".to_owned()], json!("two  blanks\nand a line")),
+    ];
     played
         .rewind_to(RewindInput { step: 4, fork_of: Some("r1".into()), set, ..RewindInput::default() }, &good);
     played.play_to_end();

@@ -311,3 +311,30 @@ async fn a_file_that_an_answer_names_opens_in_the_editor_and_an_address_is_a_lin
     assert!(terminal.wait_end().contains("exit=0"));
     terminal.assert_restored();
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_without_tools_is_told_once_in_a_session() {
+    let home = ChatHome::with_answers(&["I am one.", "I am two.", "I am three."]).await;
+    let own = home.home.path().join(".config/synthdev");
+    std::fs::create_dir_all(&own).unwrap();
+    let settings = serde_json::json!({"mcpServers": {"broken": {"command": "/no/such/program"}}});
+    std::fs::write(own.join("settings.json"), settings.to_string()).unwrap();
+    // it is asked for its tools beside the start; the next session knows what came of that
+    let mut terminal = home.talk("first", "I am one.");
+    terminal.wait_for("MCP server broken");
+    terminal.press_keys("/exit\r");
+    terminal.wait_end();
+    let mut terminal = home.start(&[]);
+    terminal.wait_for("message, or / for commands");
+    terminal.press_keys("second\r");
+    terminal.wait_for("MCP server broken gives no tools: ");
+    terminal.wait_for("/mcp test broken");
+    terminal.wait_for_answer("I am two.");
+    terminal.press_keys("/clear\r");
+    terminal.wait_until("the screen is empty", |screen| !screen.contains("I am two."));
+    terminal.press_keys("third\r");
+    terminal.wait_for_answer("I am three.");
+    terminal.wait_until("it is told once", |screen| !screen.contains("MCP server broken"));
+    terminal.press_keys("/exit\r");
+    assert!(terminal.wait_end().contains("exit=0"));
+}

@@ -147,7 +147,7 @@ fn f1_shows_the_keys_of_what_is_focused() {
             "send",
             "Alt+Enter",
             "@ ",
-            "files, roles, runs: a list",
+            "paths, roles, runs: a list",
             "complete what is typed",
             "Up, Down",
             "earlier lines",

@@ -180,6 +180,30 @@ fn a_call_is_changed_before_it_is_allowed() {
 }
 
 #[test]
+fn a_changed_call_still_says_where_it_goes() {
+    let preview = ToolPreview::Text { text: "`find` of MCP server `docs`\n\n{\n  \"q\": 1\n}".into() };
+    let RunEvent::ApprovalAsked { state, call, agent, tool, risk, arguments, until, .. } =
+        asked(20, "docs__find", json!({"q": 1}))
+    else {
+        unreachable!()
+    };
+    let preview = Some(Box::new(preview));
+    let event = RunEvent::ApprovalAsked { state, call, agent, tool, risk, arguments, preview, until };
+    let mut desk = desk(vec![event]);
+    press(&mut desk, 2_000, KeyCode::Char('e'));
+    press(&mut desk, 2_000, KeyCode::Enter);
+    press(&mut desk, 2_000, KeyCode::Backspace);
+    press(&mut desk, 2_000, KeyCode::Backspace);
+    for c in "2}".chars() {
+        press(&mut desk, 200, KeyCode::Char(c));
+    }
+    let screen = press(&mut desk, 200, KeyCode::Enter);
+    for part in ["(changed)", "`find` of MCP server `docs`", "\"q\": 12"] {
+        assert!(screen.contains(part), "{part}: {screen}");
+    }
+}
+
+#[test]
 fn always_writes_the_rule_that_was_shown() {
     // what is typed after the offered rule was deleted; empty: it is taken
     let rows: [(&str, Result<AllowRule, &str>); 5] = [

@@ -488,6 +488,34 @@ fn commands_and_scrolling_work_while_something_is_to_be_written() {
 }
 
 #[test]
+fn the_keys_below_a_question_are_those_that_it_takes() {
+    let mut desk = TuiHarness::new();
+    desk.workflow().run_event("r1", user_question(20, choice(None)));
+    let check = |desk: &mut TuiHarness, shown: &str| {
+        desk.draw_screen(80, 24);
+        let now = Timestamp(desk.advance_clock(5_000).clock);
+        let screen = desk.send_message(UiMessage::Tick(now)).draw_screen(80, 24);
+        assert!(screen.contains(shown), "{shown}: {screen}");
+    };
+    check(&mut desk, "↑↓ or a number, then Enter");
+    check(&mut desk, "answer above · / for commands");
+    desk.type_text("x");
+    check(&mut desk, "what you type is text now · ↑↓ and Enter answer");
+    // Up is for the text, until an answer below the first is chosen
+    let mut desk = TuiHarness::new();
+    let mut question = choice(None);
+    if let UserQuestion::Pause { message, .. } = &mut question {
+        *message = (1..40).map(|at| format!("line {at}\n")).collect();
+    }
+    desk.workflow().run_event("r1", user_question(20, question));
+    check(&mut desk, "Space, PgDn, End");
+    desk.key(KeyCode::End);
+    check(&mut desk, "· ↓ or a number, then Enter");
+    desk.key(KeyCode::Down).key(KeyCode::Down);
+    check(&mut desk, "· ↑↓ or a number, then Enter");
+}
+
+#[test]
 fn pauses_on_screen() {
     let mut desk = TuiHarness::new();
     let until = Timestamp(desk.clock + 300_000);

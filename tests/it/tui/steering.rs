@@ -266,6 +266,15 @@ fn a_queued_text_names_the_key_that_takes_it_back_only_where_it_does() {
     check(120, "queued for coder: and then the tests, please, all of them · Up takes it back");
     check(60, "queued for coder: and then the tests, … · Up takes it back");
     check(40, "queued for coder: and then the t… · Up");
+    // while a question wants a key, Up is for its answers
+    let mut desk = TuiHarness::new();
+    desk.workflow().line("faster");
+    assert!(desk.draw_screen(80, 24).contains("faster · Up takes it back"));
+    desk.run_event("r1", approval_event(21, "read_file", ToolPreview::Text { text: "x".into() }));
+    let screen = desk.draw_screen(80, 24);
+    assert!(screen.contains("faster · /pending edit takes it back"), "{screen}");
+    desk.run_event("r1", RunEvent::Queued { text: "slower".into() });
+    assert!(desk.draw_screen(120, 40).contains("slower") && !desk.last_message_text().contains("Up takes"));
     // a conversation that is still opening has none to take back
     let mut desk = TuiHarness::new();
     desk.line("hello");

@@ -9,11 +9,13 @@ use synthdev::domain::ids::RunId;
 use synthdev::domain::journal::RunStatus;
 use synthdev::engine::effect::UserQuestion;
 use synthdev::engine::event::RunEvent;
+use synthdev::engine::steering::SteeringAction;
+use synthdev::runtime::command::RunCommand;
 use synthdev::runtime::resume::ResumeRequest;
 use synthdev::runtime::time_travel::{ReplayVerdict, StepChanges};
 
 use super::recorded::Recorded;
-use super::stage::{Stage, program};
+use super::stage::{Stage, program, run_spec};
 use super::tools;
 
 fn shell(name: &str, command: &str, target: &str) -> Value {
@@ -172,4 +174,55 @@ async fn with_files_a_run_goes_back_to_before_all_branches() {
     assert_eq!((whole.step, &whole.files), (2, &place.files));
     stage.handle.rewind(&run, whole.step, files(), &*snapshots).unwrap();
     assert_eq!(stage.handle.steps(&run).unwrap().len(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_text_that_the_user_has_back_stays_away_from_a_fork() {
+    let workflow = json!({
+        "workflow_name": "texts", "description": "a test",
+        "states": [
+            shell("start", "until [ -e said.log ]; do sleep 0.01; done", "second"),
+            shell("second", "until [ -e back.log ]; do sleep 0.01; done", "stop"),
+            {"name": "stop"}]
+    });
+    let text = || "by the way".to_owned();
+    // withdrawn in the second step; not read until the end, which gives it back
+    for withdraws in [true, false] {
+        let mut stage = Stage::new(&json!({}));
+        let run = stage.handle.start(run_spec(program(std::slice::from_ref(&workflow)))).unwrap();
+        stage.handle.send_command(&run, RunCommand::Say { text: text() });
+        let has = |stage: &Stage, wanted: &dyn Fn(&RunEvent) -> bool| {
+            let record = stage.handle.load_record(run.as_str()).unwrap();
+            record.events.iter().any(|(_, event)| wanted(&event.event))
+        };
+        while !has(&stage, &|event| matches!(event, RunEvent::Queued { .. })) {
+            tokio::task::yield_now().await;
+        }
+        fs::write(stage.project().join("said.log"), "").unwrap();
+        while !has(
+            &stage,
+            &|event| matches!(event, RunEvent::StateEntered { state, .. } if state == "second"),
+        ) {
+            tokio::task::yield_now().await;
+        }
+        if withdraws {
+            let back = SteeringAction::TakeBack { text: text() };
+            stage.handle.send_command(&run, RunCommand::Steer(back));
+            while !has(&stage, &|event| matches!(event, RunEvent::TakenBack { .. })) {
+                tokio::task::yield_now().await;
+            }
+        }
+        fs::write(stage.project().join("back.log"), "").unwrap();
+        stage.assert_ended(&run).await;
+        let snapshots = stage.ports.snapshots.clone();
+        let (fork, _) = stage.handle.fork(&run, 2, StepChanges::default(), &*snapshots).unwrap();
+        let record = stage.handle.load_record(fork.as_str()).unwrap();
+        let told = record.events.iter().filter(|(_, event)| match &event.event {
+            RunEvent::Queued { text: queued } | RunEvent::TakenBack { text: queued } => *queued == text(),
+            _ => false,
+        });
+        assert_eq!(told.count(), 2, "queued and taken back, {withdraws}");
+        stage.continue_run(&fork).await;
+        assert!(matches!(stage.handle.verify_replay(&fork), Ok(ReplayVerdict::Same { .. })));
+    }
 }
