@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 pub use self::published_event::{PublishedEvent, StepEvent};
-use super::effect::{Effect, UserQuestion};
+use super::effect::UserQuestion;
 use crate::input::UserAnswer;
 use crate::steering::Breakpoint;
 use synthdev_domain::agent_team::{ContextSharing, SpawnedAgentStatus, TeamTaskStatus};
@@ -22,7 +22,7 @@ use synthdev_domain::model::DeltaKind;
 use synthdev_domain::run_error::RunError;
 use synthdev_domain::script::TriedGuard;
 use synthdev_domain::snapshot::SkippedPath;
-use synthdev_domain::tool::{ToolInvocation, ToolPreview, ToolRisk};
+use synthdev_domain::tool::{ToolPreview, ToolRisk};
 use synthdev_domain::workflow::Budget;
 
 /// The code of a [`RunEvent::Warning`] about the definition with which a run starts or resumes.
@@ -475,14 +475,6 @@ fn is_zero(number: &u64) -> bool {
 }
 
 impl RunEvent {
-    /// What is published where the user is asked for an approval, without a preview. `None`: the effect asks for none.
-    pub(super) fn from_asked_approval(effect: &Effect) -> Option<Self> {
-        let Effect::AskApproval { call, state, invocation, risk, deadline, .. } = effect else { return None };
-        let ToolInvocation { agent, tool, arguments, .. } = invocation.clone();
-        let (call, state, risk, until) = (*call, state.clone(), *risk, *deadline);
-        Some(Self::ApprovalAsked { call, state, agent, tool, risk, arguments, preview: None, until })
-    }
-
     /// The end of a run, from what lists keep of it.
     pub fn run_finished(progress: RunProgress) -> Self {
         Self::Finished {

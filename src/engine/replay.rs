@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::effect::Effect;
-use super::event::{RunEvent, StepEvent};
+use super::event::StepEvent;
 use super::input::Input;
 use super::machine::Machine;
 use super::pending_requests::{PendingEffect, PendingRequests};
@@ -191,7 +191,7 @@ impl StepwiseReplay {
         let from = self.events.len();
         self.events.extend(output.events.into_iter().map(|event| (at, event)));
         if self.tells_approvals {
-            let asked = output.effects.iter().filter_map(RunEvent::from_asked_approval);
+            let asked = output.effects.iter().filter_map(|asked| asked.asked_approval(next));
             self.events.extend(asked.map(|event| (at, event.into())));
         }
         for effect in output.effects {

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use super::event::{RunEvent, StepEvent};
+use super::event::StepEvent;
 use super::input::Input;
 use super::machine::Machine;
 use super::replay::{gives_agent_budget, is_program_bounded};
@@ -136,10 +136,11 @@ impl StreamingReplay {
         let mut output = self.machine.handle_input(at, input);
         output.events.drain(..).for_each(|event| told(at, event));
         if self.tells_approvals {
+            let next = self.held_input.as_ref().map(|(_, input)| input);
             output
                 .effects
                 .iter()
-                .filter_map(RunEvent::from_asked_approval)
+                .filter_map(|asked| asked.asked_approval(next))
                 .for_each(|event| told(at, event.into()));
         }
         self.machine.recycle_output(output);

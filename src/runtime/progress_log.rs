@@ -37,7 +37,13 @@ const STALE_MS: i64 = 1_000;
 pub(super) fn changes_questions(output: &MachineOutput) -> bool {
     let asks = |effect: &Effect| matches!(effect, Effect::AskApproval { .. } | Effect::AskPerson { .. });
     let answered = |event: &StepEvent| {
-        matches!(event.event, RunEvent::PersonAnswered { .. } | RunEvent::ApprovalAnswered { .. })
+        // a refusal closes a question that the user was not asked
+        matches!(
+            event.event,
+            RunEvent::PersonAnswered { .. }
+                | RunEvent::ApprovalAnswered { .. }
+                | RunEvent::ToolRefused { .. }
+        )
     };
     output.effects.iter().any(asks) || output.events.iter().any(answered)
 }

@@ -19,7 +19,6 @@ use phrases::{
 };
 pub use phrases::{breakpoint_list, stop_location};
 use synthdev_domain::agent_team::SpawnedAgentStatus;
-use synthdev_domain::approval::ApprovalDecision;
 use synthdev_domain::decision_source::DecisionSource;
 use synthdev_domain::file_progress::FileProgress;
 use synthdev_domain::ids::Timestamp;
@@ -429,10 +428,6 @@ pub fn describe_event(at: Timestamp, event: &RunEvent) -> EventDescription<'_> {
         RunEvent::UnsandboxedAsked { agent, tool, arguments, reason, .. } => {
             let title = format!("{} wants to use {tool} without a sandbox", caller_name(agent));
             words(EventKind::Approval, title).detail(reason).content(Json(arguments))
-        }
-        // `ToolRefused`, which follows, has the reason: the user was not asked
-        RunEvent::ApprovalAnswered { tool, decision: ApprovalDecision::Refuse { reason }, .. } => {
-            words(EventKind::Stream, format!("{tool} refused")).detail(reason)
         }
         RunEvent::ApprovalAnswered { tool, decision, arguments, .. } => {
             let (answer, reason) = decision_phrase(decision);

@@ -139,8 +139,7 @@ impl Machine {
             return if is_asked { NextHandler::Wait } else { self.ask_user_approval(invocation, risk) };
         };
         if is_asked {
-            let decision = ApprovalDecision::Refuse { reason: outcome.summary.clone() };
-            self.close_approval(call, &invocation, decision);
+            self.core.stop_ttl();
         }
         let ToolInvocation { agent, tool, .. } = invocation;
         self.core.emit_event(RunEvent::ToolRefused { agent, tool, reason: outcome.summary.clone() });
@@ -257,8 +256,14 @@ impl Machine {
             return NextHandler::Wait;
         }
         let Some((invocation, risk)) = self.core.current_invocation() else { return NextHandler::Wait };
+        self.core.stop_ttl();
         let tool = invocation.tool.clone();
-        self.close_approval(call, &invocation, decision.clone());
+        self.core.emit_event(RunEvent::ApprovalAnswered {
+            call,
+            tool: tool.clone(),
+            decision: decision.clone(),
+            arguments: invocation.arguments.clone(),
+        });
         match decision {
             ApprovalDecision::Allow => self.run_tool(invocation, risk),
             ApprovalDecision::AllowTool => {
@@ -284,12 +289,6 @@ impl Machine {
             }
             ApprovalDecision::Stop => self.not_approved(&invocation),
         }
-    }
-
-    fn close_approval(&mut self, call: CallId, invocation: &ToolInvocation, decision: ApprovalDecision) {
-        self.core.stop_ttl();
-        let (tool, arguments) = (invocation.tool.clone(), invocation.arguments.clone());
-        self.core.emit_event(RunEvent::ApprovalAnswered { call, tool, decision, arguments });
     }
 
     /// The user denied the call: the model reads it, or the state fails.

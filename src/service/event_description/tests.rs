@@ -346,7 +346,7 @@ fn rows() -> Vec<WordsRow> {
         (
             "approval_answered",
             json!({"decision": {"decision": "refuse", "reason": "no"}}),
-            Stream,
+            Answer,
             " edit refused: no",
         ),
         (

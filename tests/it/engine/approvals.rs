@@ -135,6 +135,12 @@ async fn play_wrong_calls(approvals: ApprovalPolicy, interactive: bool) -> (Vec<
     }
     assert_eq!(run_end_facts(stage.seen_events().last().unwrap()).0, "completed");
     assert_sound(&stage, &run);
+    // the chart of the past run shows no question that nobody was asked
+    let count = |asked: &mut usize, _, event: StepEvent| {
+        *asked += usize::from(matches!(event.event, RunEvent::ApprovalAsked { .. }));
+    };
+    let told = stage.handle.replay_events_and_approvals(run.as_str(), || 0, count);
+    assert_eq!(told.unwrap().1, asked.len());
     let lines = message_lines(&stage.recorder.requests()[1].messages);
     let untimed = |line: &String| line.split("\"time_ms\":").next().unwrap_or_default().to_owned();
     let error = |line: &String| line.split("\"error\":").nth(1).unwrap_or_default().to_owned();
