@@ -5,8 +5,6 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::event::RunEvent;
-use crate::input::Input;
 use crate::steering::Breakpoint;
 use synthdev_domain::ids::{CallId, Timestamp};
 use synthdev_domain::model::ModelRequest;
@@ -29,18 +27,6 @@ impl Effect {
             | Self::SetTimer { call, .. } => Some(*call),
             Self::Abort { .. } | Self::Finish => None,
         }
-    }
-
-    /// What is published where the user is asked for an approval, without a preview. `None`: the effect asks for none, or
-    /// `next`, the input that follows, is the refusal of a call that the user is not asked about.
-    pub(super) fn asked_approval(&self, next: Option<&Input>) -> Option<RunEvent> {
-        let Self::AskApproval { call, state, invocation, risk, deadline, .. } = self else { return None };
-        if matches!(next, Some(Input::ToolChecked { call: refused, refusal: Some(_) }) if refused == call) {
-            return None;
-        }
-        let ToolInvocation { agent, tool, arguments, .. } = invocation.clone();
-        let (call, state, risk, until) = (*call, state.clone(), *risk, *deadline);
-        Some(RunEvent::ApprovalAsked { call, state, agent, tool, risk, arguments, preview: None, until })
     }
 }
 

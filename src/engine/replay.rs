@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::asked_approval::asked_approval;
 use super::effect::Effect;
 use super::event::StepEvent;
 use super::input::Input;
@@ -191,7 +192,7 @@ impl StepwiseReplay {
         let from = self.events.len();
         self.events.extend(output.events.into_iter().map(|event| (at, event)));
         if self.tells_approvals {
-            let asked = output.effects.iter().filter_map(|asked| asked.asked_approval(next));
+            let asked = output.effects.iter().filter_map(|asked| asked_approval(asked, next));
             self.events.extend(asked.map(|event| (at, event.into())));
         }
         for effect in output.effects {

@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use super::asked_approval::asked_approval;
 use super::event::StepEvent;
 use super::input::Input;
 use super::machine::Machine;
@@ -140,7 +141,7 @@ impl StreamingReplay {
             output
                 .effects
                 .iter()
-                .filter_map(|asked| asked.asked_approval(next))
+                .filter_map(|asked| asked_approval(asked, next))
                 .for_each(|event| told(at, event.into()));
         }
         self.machine.recycle_output(output);
