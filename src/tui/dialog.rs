@@ -20,6 +20,7 @@ use synthdev_domain::mcp_server::SERVER_SEPARATOR;
 use synthdev_domain::question_text::{
     QuestionLine, approval_lines, indented_as_quoted, program_lines, quoted_lines,
 };
+use synthdev_domain::system_context::changes_guidance;
 use synthdev_domain::terminal_safe::{escape_invisible_name, escape_name};
 use synthdev_domain::tool::{ASKED_BY, ToolPreview, ToolRisk};
 use synthdev_service::run_steering::UserQuestion;
@@ -85,6 +86,8 @@ pub struct QuestionDialog {
     pub tool: String,
     /// What that tool may do.
     pub risk: Option<ToolRisk>,
+    /// It changes a file that steers agents: the user is asked each time, whatever the session allows.
+    pub is_guidance_change: bool,
     /// The call that waits for approval, where it can be changed.
     pub edited_call: Option<EditableCall>,
     /// Which tool of which MCP server is called; `None`: it is a tool of another kind.
@@ -164,6 +167,7 @@ impl QuestionDialog {
             in_chat: false,
             tool: String::new(),
             risk: None,
+            is_guidance_change: false,
             edited_call: None,
             server_line: None,
             selected: None,
@@ -208,6 +212,7 @@ impl QuestionDialog {
             step,
             tool,
             risk: Some(risk),
+            is_guidance_change: risk == ToolRisk::Write && changes_guidance(arguments),
             edited_call: EditableCall::new(arguments),
             server_line,
             ..dialog

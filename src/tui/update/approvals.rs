@@ -200,7 +200,9 @@ fn rule_subject(rule: &AllowRule) -> String {
 
 /// Whether a rule of this session allows the call that a question is about.
 fn is_covered(dialog: &QuestionDialog, rule: &AllowRule) -> bool {
-    !dialog.is_step() && dialog.risk.is_some_and(|risk| rule.covers(&dialog.tool, risk))
+    !dialog.is_step()
+        && !dialog.is_guidance_change
+        && dialog.risk.is_some_and(|risk| rule.covers(&dialog.tool, risk))
 }
 
 /// What else asks for a call that is allowed now.

@@ -556,3 +556,22 @@ fn a_question_names_the_run_that_asks() {
         assert!(title(&mut desk, width).contains("coder_reviewer r1 · Allow coder"), "{width}");
     }
 }
+
+#[test]
+fn what_the_session_allows_does_not_cover_a_change_of_agents_md() {
+    let mut desk = desk(vec![asked(20, "write_file", json!({"file_path": "a.rs"}))]);
+    give(&mut desk, 's');
+    assert_eq!(desk.take_commands(), [allow(20)]);
+    let patch = "*** Begin Patch\n*** Update File: docs/AGENTS.md\n-a\n+b\n*** End Patch";
+    let rows = [
+        (json!({"file_path": "b.rs"}), true),
+        (json!({"file_path": "sub/agents.md"}), false),
+        (json!({"patch": patch}), false),
+    ];
+    for (call, (arguments, is_covered)) in (21..).zip(rows) {
+        desk.run_event("r1", asked(call, "write_file", arguments.clone()));
+        let expected = if is_covered { vec![allow(call)] } else { Vec::new() };
+        assert_eq!(desk.take_commands(), expected, "{arguments}");
+    }
+    assert_eq!(desk.model.dialogs.len(), 2);
+}
