@@ -177,9 +177,11 @@ impl<'s> TimeTravelService<'s> {
         let said_new = notes::take_new_signs(&mut plan.changes.set, &known);
         let keys = plan.changes.set.iter().filter_map(|(path, _)| path.first());
         let doubtful = keys.clone().filter(|key| !said_new.contains(*key));
-        // also names that only later states write
-        let mut named = self.handle.data_at_end(&run.id)?;
-        named.extend(known.clone());
+        let mut named = known.clone();
+        if doubtful.clone().next().is_some() && !plan.step.state.contains('/') {
+            // also names that only later states of the outermost workflow write
+            named.extend(self.handle.data_at_end(&run.id)?);
+        }
         if let Some((key, known)) = doubtful.clone().find_map(|key| notes::misspelled_key(key, &named)) {
             let (run, step) = (run.id.clone(), plan.step.step);
             return Err(TimeTravelError::MisspelledKey { run, step, key, known });
