@@ -342,9 +342,10 @@ impl QuestionDialog {
         }
     }
 
-    /// The user reports that the tool is done: asks for its result.
+    /// The user reports that the tool is done, with a key at `now`: asks for its result. It is a new question, which
+    /// that key does not answer.
     #[must_use]
-    pub fn into_result_question(self) -> Self {
+    pub fn into_result_question(self, now: Option<Timestamp>) -> Self {
         let Some((run, call)) = self.asking_call().map(|(run, call)| (run.clone(), call)) else {
             return self;
         };
@@ -357,6 +358,8 @@ impl QuestionDialog {
             kind,
             selected,
             picked,
+            shown_at: None,
+            typed_at: now,
             title: "It is done. With which result (may be empty)?".to_owned(),
             ..self
         }

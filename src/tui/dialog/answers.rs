@@ -126,11 +126,18 @@ impl QuestionDialog {
         meaning.is_some()
     }
 
+    /// A blank behind the letter that chose an answer shows more of the text. It is kept: words may follow.
+    pub fn read_on(&mut self) {
+        self.picked.push(' ');
+        self.turn_page(true);
+    }
+
     /// Another letter behind the one that chose an answer. `None`: it is the same one, and chooses the same; else what was
     /// typed so far, which is no answer any more.
     pub fn begin_words(&mut self, letter: char) -> Option<String> {
         self.picked.push(letter);
-        let is_same = |c: char| self.picked.chars().all(|other| other.eq_ignore_ascii_case(&c));
+        let is_same =
+            |c: char| self.picked.chars().all(|other| other == ' ' || other.eq_ignore_ascii_case(&c));
         if is_same(letter) && !letter.is_ascii_digit() {
             return None;
         }

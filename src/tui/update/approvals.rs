@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use super::question_replies;
+use super::{question_replies, withdrawn_dialog};
 use crate::dialog::QuestionDialog;
 use crate::model::UiModel;
 use crate::msg::UiCommand;
@@ -11,7 +11,7 @@ use crate::slash::steering::ApprovalAction;
 use crate::text::one_line;
 use crate::transcript::item::TranscriptItem;
 use synthdev_domain::approval::{AllowRule, ApprovalDecision};
-use synthdev_domain::ids::RunId;
+use synthdev_domain::ids::{CallId, RunId};
 use synthdev_domain::tool::ToolRisk;
 use synthdev_service::run_steering::RunCommand;
 use synthdev_service::session::{ProjectRequest, StandingPermission};
@@ -158,15 +158,19 @@ pub fn decide_approval(model: &mut UiModel, number: usize, verdict: ApprovalActi
 
 /// Also every later call of this tool, in any run, until the user leaves.
 pub fn allow_for_session(model: &mut UiModel) -> Vec<UiCommand> {
-    match front_rule(model) {
-        Some(rule) => allow_by_rule(model, rule),
-        None => Vec::new(),
-    }
+    let Some(rule) = front_rule(model) else { return Vec::new() };
+    let told = format!("{} allowed for this session; /approvals revoke takes it back", rule_subject(&rule));
+    allow_by_rule(model, rule, &told)
 }
 
 /// What a rule covers, in every run, from now on: it is written into the settings.
 pub fn allow_always(model: &mut UiModel, rule: AllowRule) -> Vec<UiCommand> {
-    let mut cmds = allow_by_rule(model, rule.clone());
+    let told = format!(
+        "{} allowed, and `{rule}` goes into your settings: to be asked again, remove it there, then \
+         /approvals revoke",
+        rule_subject(&rule)
+    );
+    let mut cmds = allow_by_rule(model, rule.clone(), &told);
     cmds.push(UiCommand::ask(ProjectRequest::AllowAlways(StandingPermission::Rule(rule))));
     cmds
 }
@@ -176,11 +180,8 @@ fn front_rule(model: &UiModel) -> Option<AllowRule> {
     Some(dialog.offered_rule())
 }
 
-fn allow_by_rule(model: &mut UiModel, rule: AllowRule) -> Vec<UiCommand> {
-    model.add_item(TranscriptItem::note_item(&format!(
-        "{} allowed for this session; /approvals revoke takes it back",
-        rule_subject(&rule)
-    )));
+fn allow_by_rule(model: &mut UiModel, rule: AllowRule, told: &str) -> Vec<UiCommand> {
+    model.add_item(TranscriptItem::note_item(told));
     // one by one: the run itself is told of no rule, so that the user can take this one back
     let mut cmds = question_replies::decide_tool_call(model, ApprovalDecision::Allow);
     cmds.extend(settle_allowed_calls(model, &rule));
@@ -207,17 +208,13 @@ fn is_covered(dialog: &QuestionDialog, rule: &AllowRule) -> bool {
 
 /// What else asks for a call that is allowed now.
 fn settle_allowed_calls(model: &mut UiModel, rule: &AllowRule) -> Vec<UiCommand> {
-    let mut cmds = Vec::new();
-    model.dialogs.retain(|dialog| match dialog.call_to_approve() {
-        Some((run, call)) if is_covered(dialog, rule) => {
-            cmds.push(UiCommand::Send(
-                run.clone(),
-                RunCommand::Approve { call, decision: ApprovalDecision::Allow },
-            ));
-            false
-        }
-        _ => true,
-    });
+    let is_settled = |dialog: &QuestionDialog| dialog.is_approval() && is_covered(dialog, rule);
+    let calls = model.dialogs.iter().filter(|dialog| is_settled(dialog));
+    let allow = |(run, call): (&RunId, CallId)| {
+        UiCommand::Send(run.clone(), RunCommand::Approve { call, decision: ApprovalDecision::Allow })
+    };
+    let cmds = calls.filter_map(QuestionDialog::call_to_approve).map(allow).collect();
+    withdrawn_dialog::remove_dialogs(model, is_settled);
     cmds
 }
 

@@ -65,6 +65,7 @@ pub fn on_dialog_key(model: &mut UiModel, key: KeyEvent) -> Vec<UiCommand> {
 
 /// Answers the question on screen, or begins what the answer needs first.
 fn give_answer(model: &mut UiModel, meaning: AnswerMeaning) -> Vec<UiCommand> {
+    let now = model.last_key;
     let Some(dialog) = model.dialogs.front_mut() else { return Vec::new() };
     match (meaning, &dialog.kind) {
         (AnswerMeaning::Pick(at), _) => return pick_choice(model, at),
@@ -98,6 +99,8 @@ fn give_answer(model: &mut UiModel, meaning: AnswerMeaning) -> Vec<UiCommand> {
         (AnswerMeaning::Always, _) => {
             let rule = dialog.offered_rule().to_string();
             dialog.draft = Some(AnswerDraft::new(DraftPurpose::Rule, &rule));
+            // the Enter that asks for it does not confirm it
+            (dialog.is_rule_shown, dialog.typed_at) = (false, now);
         }
         (AnswerMeaning::Edit, _) => {
             let text = dialog.edited_call.as_ref().map(EditableCall::editable_text).unwrap_or_default();
@@ -148,7 +151,7 @@ pub fn submit_written_answer(model: &mut UiModel) -> Option<Vec<UiCommand>> {
 /// A text that was sent while a key was wanted answers nothing, and waits for no other question either. A letter that came
 /// too early is no text at all, whatever is asked.
 pub fn refuse_words(model: &mut UiModel) -> bool {
-    let text = model.composer.text();
+    let (text, now) = (model.composer.text(), model.last_key);
     let Some(dialog) = model.dialogs.front_mut() else { return false };
     let is_early = dialog.is_early_answer(&text);
     if !(dialog.refuses_words() || is_early) || text.trim().is_empty() || slash::is_command(&text) {
@@ -156,8 +159,8 @@ pub fn refuse_words(model: &mut UiModel) -> bool {
     }
     let word = one_line(text.trim());
     let word = fit_to_columns(&word, 24);
-    // the text is over
-    dialog.typed_at = None;
+    // the next line of a paste without brackets comes at once: it is no answer either
+    dialog.typed_at = now;
     if is_early {
         dialog.problem = Some(format!("`{word}` came before the question took keys: press it again"));
         model.composer.set_text("");
@@ -180,7 +183,7 @@ fn pick_choice(model: &mut UiModel, at: usize) -> Vec<UiCommand> {
     let Some(picked) = picked else { return Vec::new() };
     if picked == "done" && matches!(dialog.kind, DialogKind::Look { .. }) {
         if let Some(dialog) = model.dialogs.pop_front() {
-            model.dialogs.push_front(dialog.into_result_question());
+            model.dialogs.push_front(dialog.into_result_question(model.last_key));
         }
         return Vec::new();
     }

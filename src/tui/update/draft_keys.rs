@@ -2,7 +2,7 @@
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::{approvals, question_replies};
+use super::{approvals, question_replies, withdrawn_dialog};
 use crate::composer::ComposerEdit;
 use crate::dialog::{DraftPurpose, QuestionDialog};
 use crate::keymap::chord::KeyChord;
@@ -14,6 +14,8 @@ use synthdev_domain::approval::AllowRule;
 
 /// Why an "always" is not taken.
 pub const RULE_NOT_SHOWN: &str = "enlarge the window: the rule is not all in sight";
+/// The same for an Enter that comes before it can have been read.
+const RULE_JUST_APPEARED: &str = "read the rule first, then press Enter again";
 
 pub fn on_key(model: &mut UiModel, key: KeyEvent) -> Vec<UiCommand> {
     let action = model.keymap.action(KeyChord::from_event(key), KeyFocusState::default());
@@ -58,12 +60,7 @@ pub fn on_paste(dialog: &mut QuestionDialog, text: &str) -> bool {
 /// Back to the answers; words that were typed are kept.
 fn leave_draft(model: &mut UiModel) {
     let draft = model.dialogs.front_mut().and_then(|dialog| dialog.draft.take());
-    let Some(draft) = draft.filter(|draft| draft.purpose == DraftPurpose::Reason) else { return };
-    let words = draft.text.expanded_text();
-    if !words.trim().is_empty() && !model.line_mode {
-        model.composer.remember_text(&words);
-        model.hint = Some("your words are in the history: Up in the input line brings them back".to_owned());
-    }
+    withdrawn_dialog::keep_words(model, draft);
 }
 
 /// The words are no reason: they go to the input line, as a message. The question stays open.
@@ -95,6 +92,7 @@ fn is_agreement(reason: &str) -> bool {
 
 /// Takes the typed text: the question is answered, or shows the changed call.
 fn submit_draft(model: &mut UiModel) -> Vec<UiCommand> {
+    let now = model.last_key;
     let Some(dialog) = model.dialogs.front_mut() else { return Vec::new() };
     let Some(draft) = &dialog.draft else { return Vec::new() };
     let (purpose, text) = (draft.purpose, draft.text.expanded_text());
@@ -110,6 +108,10 @@ fn submit_draft(model: &mut UiModel) -> Vec<UiCommand> {
         DraftPurpose::Reason => {
             let reason = Some(text.trim().to_owned()).filter(|text| !text.is_empty());
             return question_replies::deny_tool_call(model, reason);
+        }
+        DraftPurpose::Rule if !model.line_mode && now.is_some_and(|now| dialog.is_fresh(now)) => {
+            // a key that is held down never confirms it
+            (dialog.typed_at, dialog.problem) = (now, Some(RULE_JUST_APPEARED.to_owned()));
         }
         DraftPurpose::Rule if !model.line_mode && !dialog.is_rule_shown => {
             dialog.problem = Some(RULE_NOT_SHOWN.to_owned());

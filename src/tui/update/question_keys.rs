@@ -16,7 +16,7 @@ use synthdev_domain::ids::Timestamp;
 /// Rows that a notch of the wheel scrolls.
 const WHEEL: usize = 3;
 /// Why a key was not taken as an answer.
-const JUST_APPEARED: &str = "this question just appeared: read it, then press again";
+pub const JUST_APPEARED: &str = "this question just appeared: read it, then press again";
 /// The same for a letter behind a text that was begun.
 const IN_TEXT: &str = "this is text now: ↑↓ and Enter answer";
 
@@ -222,6 +222,12 @@ fn behind_picked_letter(model: &mut UiModel, press: KeyPress) -> Option<Vec<UiCo
     let dialog = model.dialogs.front_mut().filter(|dialog| !dialog.picked.is_empty())?;
     dialog.problem = None;
     match typed_letter(press.key) {
+        // commands work first, whatever is chosen
+        Some('/') => {
+            dialog.unpick();
+            return None;
+        }
+        Some(' ') if dialog_keys::turns_page(dialog, press.key) => dialog.read_on(),
         Some(letter) => {
             if let Some(words) = dialog.begin_words(letter) {
                 type_words(model, &words, press.at);
@@ -288,7 +294,13 @@ fn in_written(model: &mut UiModel, press: KeyPress) -> Option<Vec<UiCommand>> {
         KeyCode::PageUp => dialog.turn_page(false),
         KeyCode::PageDown => dialog.turn_page(true),
         _ if model.popup.is_some() => return None,
-        KeyCode::Enter | KeyCode::Esc if guarded => dialog.problem = Some(JUST_APPEARED.to_owned()),
+        KeyCode::Enter | KeyCode::Esc if guarded => {
+            dialog.problem = Some(JUST_APPEARED.to_owned());
+            if key.code == KeyCode::Enter {
+                // a key that is held down answers nothing
+                dialog.typed_at = Some(press.at);
+            }
+        }
         KeyCode::Esc if model.composer.is_empty() => return Some(question_replies::dismiss_dialog(model)),
         KeyCode::Esc => {
             model.hint = Some(format!("Ctrl+C takes the text away, then {}", dialog.escape_hint()));
@@ -309,18 +321,22 @@ fn notice_draft(model: &mut UiModel, begins: bool) {
     }
 }
 
+/// Nothing that was chosen before a paste is an answer behind it. A letter before it begins the text.
+fn take_choice_back(model: &mut UiModel) {
+    let now = model.now;
+    let lists = |dialog: &&mut QuestionDialog| dialog.draft.is_none() && !dialog.is_written();
+    let Some(dialog) = model.dialogs.front_mut().filter(lists) else { return };
+    let begun = std::mem::take(&mut dialog.picked);
+    (dialog.is_armed, dialog.selected, dialog.typed_at) = (false, dialog.default_row, Some(now));
+    if !begun.is_empty() {
+        model.composer.set_text(&begun);
+    }
+}
+
 /// What is typed inside of the question takes it; else it goes into the input box, and is no answer.
 pub fn on_paste(model: &mut UiModel, text: &str) -> Option<Vec<UiCommand>> {
     notice_draft(model, false);
-    // a letter before it is no answer any more
-    let begun = model.dialogs.front_mut().map(|dialog| {
-        let begun = dialog.picked.clone();
-        dialog.unpick();
-        begun
-    });
-    if let Some(begun) = begun.filter(|begun| !begun.is_empty()) {
-        model.composer.set_text(&begun);
-    }
+    take_choice_back(model);
     let passes = model.is_open(ScreenLayer::TypedQuestion) || model.panes.is_search_typed();
     if model.dialogs.front_mut().is_some_and(|dialog| draft_keys::on_paste(dialog, text)) {
         return Some(Vec::new());

@@ -92,7 +92,7 @@ fn on_run_event(model: &mut UiModel, run: &RunId, at: Timestamp, event: RunEvent
     }
     if let RunEvent::ToolFinished { call, .. } = &event {
         // a question about the network of its command is over with it
-        model.dialogs.retain(|dialog| !dialog.matches_call(run, *call));
+        withdrawn_dialog::remove_dialogs(model, |dialog| dialog.matches_call(run, *call));
     }
     let mut cmds = running_commands::on_event(model, run, &event);
     cmds.extend(show_event(model, run, at, event));
@@ -287,7 +287,7 @@ fn show_change(
         RunEvent::ApprovalAnswered { call, .. } | RunEvent::PersonAnswered { call, .. } => {
             submit::on_question_answered(model, run, call);
             steering::on_breakpoint_left(model, run, call);
-            model.dialogs.retain(|dialog| !dialog.matches_call(run, call));
+            withdrawn_dialog::remove_dialogs(model, |dialog| dialog.matches_call(run, call));
             // the lines of line mode have both already
             let is_shown = !model.line_mode;
             let answered = model.run_mut(run).and_then(|view| view.open_pauses.take_answered(call));

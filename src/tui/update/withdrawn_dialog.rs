@@ -1,6 +1,7 @@
 //! A question that was withdrawn without an answer, because its run was paused or ended. Input that was meant for it
 //! must not answer another question, nor be sent to another run.
 
+use crate::dialog::{AnswerDraft, DraftPurpose, QuestionDialog};
 use crate::model::{UiModel, WithdrawnDialog};
 use crate::text::one_line;
 use crate::transcript::item::TranscriptItem;
@@ -13,6 +14,32 @@ const LATE_MS: i64 = 1_500;
 pub fn front_question(model: &UiModel) -> Option<(RunId, CallId)> {
     let dialog = model.dialogs.front()?;
     Some((dialog.run_id()?.clone(), dialog.call_id()?))
+}
+
+/// Takes questions away that the user has not answered on this screen. Words that were typed in one of them are kept.
+pub fn remove_dialogs(model: &mut UiModel, is_gone: impl Fn(&QuestionDialog) -> bool) {
+    let (gone, kept): (Vec<_>, Vec<_>) =
+        std::mem::take(&mut model.dialogs).into_iter().partition(|dialog| is_gone(dialog));
+    model.dialogs = kept.into();
+    for dialog in gone {
+        let title = one_line(&dialog.title);
+        if keep_words(model, dialog.draft) {
+            let told = format!("no answer is wanted any more: {title} Your words are in the history");
+            model.add_item(TranscriptItem::note_item(&told));
+        }
+    }
+}
+
+/// A reason that is not given goes into the history. Whether there was one.
+pub fn keep_words(model: &mut UiModel, draft: Option<AnswerDraft>) -> bool {
+    let draft = draft.filter(|draft| draft.purpose == DraftPurpose::Reason && !model.line_mode);
+    let words = draft.map(|draft| draft.text.expanded_text()).unwrap_or_default();
+    let has_words = !words.trim().is_empty();
+    if has_words {
+        model.composer.remember_text(&words);
+        model.hint = Some("your words are in the history: Up in the input line brings them back".to_owned());
+    }
+    has_words
 }
 
 /// `before` was in front before something happened.

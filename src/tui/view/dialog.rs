@@ -12,7 +12,7 @@ use ratatui::widgets::Clear;
 use self::question_body::layout_body;
 use super::draw_helpers::{draw_box, put_line, select_row};
 use crate::dialog::{
-    AnswerChoice, AnswerDraft, AnswerForm, AnswerMeaning, DialogKind, QuestionDialog, RowExtent,
+    AnswerChoice, AnswerDraft, AnswerForm, AnswerMeaning, DialogKind, DraftPurpose, QuestionDialog, RowExtent,
 };
 use crate::layers::ScreenLayer;
 use crate::model::UiModel;
@@ -78,6 +78,10 @@ pub fn arrange_dialog(model: &mut UiModel, area: Rect) {
                     dialog.typed_at = dialog.typed_at.max(model.last_letter);
                 }
                 dialog.record_visible_rows(extent, now);
+                if rule_fits && !dialog.is_rule_shown && dialog.draft.is_some() {
+                    // it is read before Enter writes it
+                    dialog.shown_at = Some(now);
+                }
                 dialog.is_rule_shown = rule_fits;
             }
             // when it comes in front, it appears anew
@@ -440,15 +444,16 @@ fn shows_rule(model: &UiModel, dialog: &QuestionDialog, area: Rect) -> bool {
     let room = rows.saturating_sub(share.text + usize::from(share.has_gap));
     match &dialog.draft {
         // one row is its label
-        Some(draft) => {
+        Some(draft) if draft.purpose == DraftPurpose::Rule => {
             draft.text.rows(columns.saturating_sub(3)) <= room.saturating_sub(usize::from(room > 1))
         }
-        None => {
+        None if matches!(dialog.kind, DialogKind::Network { .. }) => {
             let answers = AnswerRows::arrange(model, dialog, area.height);
             let always = answers.answers.iter().find(|answer| answer.meaning == AnswerMeaning::Always);
             let is_whole = |answer: &AnswerChoice| display_width(&answer.label) + 4 <= columns;
             !answers.is_shared && answers.rows.len() <= room && always.is_none_or(is_whole)
         }
+        Some(_) | None => false,
     }
 }
 

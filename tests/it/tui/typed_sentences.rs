@@ -258,3 +258,157 @@ fn what_the_session_allowed_is_asked_about_again_once_it_is_revoked() {
     desk.run_event("r1", asked(22, "execute_terminal"));
     assert_eq!((desk.take_commands(), desk.model.dialogs.len()), (vec![], 1));
 }
+
+fn long_approval() -> RunEvent {
+    let lines: String = (0..200).map(|at| format!("echo {at}\n")).collect();
+    approval_event(20, "execute_terminal", command_preview(&lines))
+}
+
+fn answers_something(command: &UiCommand) -> bool {
+    matches!(
+        command,
+        UiCommand::Send(_, RunCommand::Approve { .. } | RunCommand::Answer { .. })
+            | UiCommand::Send(_, RunCommand::AllowNetwork { .. })
+    )
+}
+
+#[test]
+fn a_paste_takes_back_what_was_chosen_before_it() {
+    let usual = || {
+        let mut pause = pause(PauseKind::Approval);
+        if let UserQuestion::Pause { default, .. } = &mut pause {
+            *default = Some(Box::new(json!(true)));
+        }
+        user_question(20, pause)
+    };
+    let letter = KeyCode::Char;
+    let check = |event: RunEvent, keys: &[KeyCode], text: &str| {
+        for waits in [20, 2_000] {
+            let mut desk = desk(event.clone());
+            for key in keys {
+                press(&mut desk, 2_000, *key);
+            }
+            desk.send_message(UiMessage::Paste("pasted".into())).draw_screen(80, 40);
+            assert_eq!(desk.model.composer.text(), text, "{keys:?}");
+            press(&mut desk, waits, KeyCode::Enter);
+            let sent = desk.take_commands();
+            assert!(!sent.iter().any(answers_something), "{keys:?} {waits}: {sent:?}");
+            assert_eq!(desk.model.dialogs.len(), 1, "{keys:?} {waits}");
+        }
+    };
+    check(usual(), &[letter('n')], "npasted");
+    check(usual(), &[KeyCode::Down], "pasted");
+    check(questions().swap_remove(3), &[KeyCode::Down], "pasted");
+    check(questions().swap_remove(4), &[KeyCode::Down], "pasted");
+    check(questions().swap_remove(0), &[KeyCode::Down], "pasted");
+    check(long_approval(), &[letter('y'), KeyCode::Enter, KeyCode::End], "pasted");
+}
+
+#[test]
+fn an_enter_that_is_held_down_writes_no_rule_and_reports_no_result() {
+    let held = |at: usize, letter: char| {
+        let mut desk = desk(questions().swap_remove(at));
+        press(&mut desk, 2_000, KeyCode::Char(letter));
+        press(&mut desk, 200, KeyCode::Enter);
+        // a keyboard repeats after a while, then quickly
+        for waits in std::iter::once(660).chain([30; 60]) {
+            press(&mut desk, waits, KeyCode::Enter);
+            assert_eq!(desk.take_commands(), [], "{letter}");
+        }
+        desk
+    };
+    let mut rule = held(0, 'a');
+    assert!(rule.draw_screen(80, 40).contains("read the rule first, then press Enter again"));
+    press(&mut rule, 1_000, KeyCode::Enter);
+    assert_eq!(rule.take_commands().len(), 2);
+    let screen = rule.draw_screen(100, 40);
+    assert!(screen.contains("`approvals.tools.execute_terminal = allow` goes into your"), "{screen}");
+    let mut result = held(7, '2');
+    assert!(result.draw_screen(80, 40).contains("this question just appeared"));
+    press(&mut result, 1_000, KeyCode::Enter);
+    let answer = UserAnswer::Value { value: json!("done") };
+    let done = UiCommand::Send(RunId::from("r1"), RunCommand::Answer { call: CallId(20), answer });
+    assert_eq!(result.take_commands(), [done]);
+    // no frame has shown the rule
+    let mut unseen = desk(questions().swap_remove(0));
+    press(&mut unseen, 2_000, KeyCode::Char('a'));
+    unseen.press_before_seen(KeyCode::Enter, KeyModifiers::NONE);
+    unseen.advance_clock(3_000).press_before_seen(KeyCode::Enter, KeyModifiers::NONE);
+    assert_eq!(unseen.take_commands(), []);
+}
+
+#[test]
+fn lines_that_come_at_once_answer_nothing() {
+    for (at, letter) in [(3, 'y'), (4, '1'), (5, 'y'), (6, 'y'), (7, '1'), (8, 'y')] {
+        let mut desk = desk(questions().swap_remove(at));
+        desk.advance_clock(2_000);
+        for c in format!("please test\n{letter}\n{letter}\n").chars() {
+            let code = if c == '\n' { KeyCode::Enter } else { KeyCode::Char(c) };
+            desk.advance_clock(-100).press_before_seen(code, KeyModifiers::NONE);
+        }
+        assert_eq!((desk.take_commands(), desk.model.dialogs.len()), (vec![], 1), "{at}");
+        press(&mut desk, 2_000, KeyCode::Char(letter));
+        press(&mut desk, 200, KeyCode::Enter);
+        assert_eq!(desk.take_commands().len(), 1, "{at}: it can be answered");
+    }
+}
+
+#[test]
+fn words_beside_an_approval_are_kept_when_its_question_goes() {
+    let denied = RunEvent::ApprovalAnswered {
+        call: CallId(20),
+        tool: "execute_terminal".into(),
+        decision: ApprovalDecision::Deny { reason: None },
+        arguments: json!(null),
+    };
+    for event in [denied, run_finished(RunStatus::Cancelled, None, None)] {
+        let mut desk = desk(questions().swap_remove(0));
+        for letter in "stop it".chars() {
+            press(&mut desk, 2_000, KeyCode::Char(letter));
+        }
+        desk.run_event("r1", event);
+        let screen = desk.draw_screen(120, 40);
+        for part in ["no answer is wanted any more: Allow coder", "your words are in the history: Up in the"]
+        {
+            assert!(screen.contains(part), "{part}: {screen}");
+        }
+        desk.take_commands();
+        desk.advance_clock(5_000).key(KeyCode::Up);
+        assert_eq!(desk.model.composer.text(), "stop it");
+    }
+}
+
+#[test]
+fn a_command_or_a_blank_behind_a_letter_is_no_word() {
+    for waits in [50, 300, 2_000] {
+        let mut desk = desk(questions().swap_remove(0));
+        press(&mut desk, 2_000, KeyCode::Char('y'));
+        for letter in "/approvals".chars() {
+            press(&mut desk, waits, KeyCode::Char(letter));
+        }
+        assert_eq!(desk.model.composer.text(), "/approvals");
+        press(&mut desk, waits, KeyCode::Enter);
+        assert_eq!((desk.take_commands(), desk.model.dialogs.len()), (vec![], 1), "{waits}");
+        assert!(desk.draw_screen(80, 40).contains(" 1 "), "the list: {}", desk.draw_screen(80, 40));
+        press(&mut desk, 2_000, KeyCode::Enter);
+        assert_eq!((desk.take_commands(), desk.model.dialogs.len()), (vec![], 1), "{waits}");
+    }
+    // where a blank shows more, what was chosen stays
+    let mut reading = desk(long_approval());
+    press(&mut reading, 2_000, KeyCode::Char('y'));
+    for _ in 0..30 {
+        press(&mut reading, 300, KeyCode::Char(' '));
+        assert!(reading.draw_screen(80, 40).contains("▸ y"), "{}", reading.draw_screen(80, 40));
+    }
+    press(&mut reading, 300, KeyCode::Char('y'));
+    press(&mut reading, 300, KeyCode::Enter);
+    assert_eq!(reading.take_commands(), [decision_command("r1", 20, ApprovalDecision::Allow)]);
+    // and a sentence loses none
+    let mut typed = desk(long_approval());
+    for letter in "a test is missing".chars() {
+        press(&mut typed, 2_000, KeyCode::Char(letter));
+    }
+    press(&mut typed, 2_000, KeyCode::Enter);
+    let reason = Some("a test is missing".to_owned());
+    assert_eq!(typed.take_commands(), [decision_command("r1", 20, ApprovalDecision::Deny { reason })]);
+}

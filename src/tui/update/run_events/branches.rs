@@ -1,5 +1,6 @@
 //! What begins and ends with branches and items.
 
+use super::super::withdrawn_dialog;
 use super::run_end;
 use crate::model::UiModel;
 use crate::run_view::BranchLine;
@@ -27,6 +28,8 @@ pub(super) fn on_branch_over(model: &mut UiModel, run: &RunId, owner: &str, bran
         tools.into_iter().for_each(|at| run_end::interrupt_tool(model, at));
     }
     if !prefixes.is_empty() {
-        model.dialogs.retain(|dialog| dialog.run_id() != Some(run) || !gone(&one_line(&dialog.state)));
+        withdrawn_dialog::remove_dialogs(model, |dialog| {
+            dialog.run_id() == Some(run) && gone(&one_line(&dialog.state))
+        });
     }
 }

@@ -4,7 +4,8 @@ use std::collections::VecDeque;
 
 use serde_json::Value;
 
-use super::super::unread_input;
+use super::super::{unread_input, withdrawn_dialog};
+use crate::dialog::QuestionDialog;
 use crate::model::UiModel;
 use crate::msg::UiCommand;
 use crate::report;
@@ -66,12 +67,12 @@ pub fn close_open(model: &mut UiModel, run: &RunId) {
         mark_interrupted(model, at);
     }
     tools.into_iter().for_each(|at| interrupt_tool(model, at));
-    let asked = model.dialogs.len();
-    model.dialogs.retain(|dialog| dialog.run_id() != Some(run));
-    if stopped || model.dialogs.len() < asked {
+    let asks = |dialog: &QuestionDialog| dialog.run_id() == Some(run);
+    if stopped || model.dialogs.iter().any(asks) {
         // "stopping …" and "it waits" are over; a hint about another run is not
         model.hint = None;
     }
+    withdrawn_dialog::remove_dialogs(model, asks);
 }
 
 pub fn on_run_finished(
