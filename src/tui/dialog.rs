@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 pub use self::answer_draft::{AnswerDraft, DraftPurpose, EditableCall};
 pub use self::answers::{AnswerChoice, AnswerMeaning};
-pub use self::question_reading::{QuestionRows, RowExtent, TYPING_MS, guard_ms_left};
+pub use self::question_reading::{QuestionRows, RowExtent};
 use crate::answer_fields::AnswerFields;
 use crate::msg::UiCommand;
 use crate::report::adapt_hint;

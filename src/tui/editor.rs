@@ -11,7 +11,7 @@ use self::buffer::EditorBuffer;
 use self::complete::EditorCompletion;
 use self::graph_list::EditorGraphList;
 use self::new_file::NewFilePicker;
-use self::prompt_guard::PromptKeyGuard;
+use self::prompt_guard::{PromptChoice, PromptKeyGuard};
 use self::simulation_result::EditorSimulation;
 use synthdev_domain::diagnostic::{Diagnostic, DiagnosticSeverity};
 use synthdev_domain::source_location::ConfigLayer;
@@ -76,9 +76,6 @@ pub enum EditorPrompt {
     Where,
 }
 
-/// What is typed beside a prompt is text by now: no letter of it chooses an answer.
-pub const TEXT_BEGUN: char = '\0';
-
 impl EditorPrompt {
     /// The letters that choose an answer.
     pub fn answers(&self) -> &'static [char] {
@@ -128,8 +125,8 @@ pub struct DefinitionEditor {
     /// The list of findings is shown.
     pub list: bool,
     pub prompt: Option<EditorPrompt>,
-    /// The letter that chose an answer of the prompt, which Enter gives; or `TEXT_BEGUN`.
-    pub prompt_letter: Option<char>,
+    /// What is chosen of the prompt's answers.
+    pub prompt_choice: PromptChoice,
     /// When keys answer the prompt.
     pub prompt_guard: PromptKeyGuard,
     /// The words that were looked for last.
@@ -178,7 +175,7 @@ impl DefinitionEditor {
             simulation: None,
             list: false,
             prompt: None,
-            prompt_letter: None,
+            prompt_choice: PromptChoice::None,
             prompt_guard: PromptKeyGuard::default(),
             search_words: String::new(),
             completion: None,
@@ -205,7 +202,7 @@ impl DefinitionEditor {
 
     /// Asks something: no key of before answers it.
     pub fn ask(&mut self, prompt: EditorPrompt) {
-        (self.prompt, self.prompt_letter) = (Some(prompt), None);
+        (self.prompt, self.prompt_choice) = (Some(prompt), PromptChoice::None);
         self.prompt_guard = PromptKeyGuard::default();
     }
 

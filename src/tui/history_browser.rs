@@ -4,6 +4,7 @@
 //! `HistoryRequest` asks for it.
 
 use crate::agent_identity::AgentRoster;
+use crate::editor::prompt_guard::{PromptChoice, PromptKeyGuard};
 use crate::pane::PaneSearch;
 use crate::pane::shown_graph::ShownGraph;
 use crate::run_view::timeline::RunTimeline;
@@ -113,10 +114,10 @@ pub enum HistoryPrompt {
     Fork { run: RunId, step: u32, typed_text: String },
     /// Where to.
     Export { run: RunId, typed_text: String },
-    /// For good, after a yes. `chosen`: the letter that chose an answer; Enter gives it.
-    Cancel { run: RunId, chosen: Option<char> },
-    /// What would happen is on the page.
-    Agree { travel: TimeTravelRequest, is_armed: bool, chosen: Option<char> },
+    /// For good, after a yes.
+    Cancel { run: RunId, choice: PromptChoice },
+    /// What would happen is on the page. `is_armed`: a key came that belongs to no text of before.
+    Agree { travel: TimeTravelRequest, is_armed: bool, choice: PromptChoice, guard: PromptKeyGuard },
 }
 
 /// An answer that other keys wait for.

@@ -15,6 +15,7 @@ pub mod editor;
 pub mod file_work;
 pub mod history_browser;
 pub mod json_text;
+pub mod key_guard;
 pub mod key_help;
 pub mod keymap;
 pub mod layers;

@@ -3,15 +3,11 @@
 use ratatui::text::Line;
 
 use super::{AnswerForm, DialogKind, EditableCall, QuestionDialog};
+use crate::key_guard::guard_ms_left;
 use crate::theme::ColorTheme;
 use synthdev_domain::ids::Timestamp;
 use synthdev_domain::question_text::approval_lines;
 use synthdev_domain::tool::ToolPreview;
-
-/// A key this short after a question appeared was meant for something else.
-pub const GUARD_MS: i64 = 500;
-/// A key this short after another one means that the user is typing: it continues the text, and answers nothing.
-pub const TYPING_MS: i64 = 700;
 
 /// How many rows the text has, and how many of them are on screen at once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -79,7 +75,7 @@ impl QuestionDialog {
 
     /// It has been on screen for too short a time to be read, or not at all.
     pub fn is_new(&self, now: Timestamp) -> bool {
-        ms_left(self.shown_at, GUARD_MS, now) > 0
+        guard_ms_left(self.shown_at, None, now) > 0
     }
 
     /// A letter came before the question takes keys: it is for the input box, which holds `text`, and may be an answer
@@ -196,19 +192,6 @@ impl QuestionDialog {
             _ => "↑↓ or a letter, then Enter",
         }
     }
-}
-
-/// For how long a question that appeared at `shown_at` takes no key yet; `typed_at`: when a text beside it was typed.
-pub fn guard_ms_left(shown_at: Option<Timestamp>, typed_at: Option<Timestamp>, now: Timestamp) -> i64 {
-    let typed = typed_at.map_or(0, |at| ms_left(Some(at), TYPING_MS, now));
-    ms_left(shown_at, GUARD_MS, now).max(typed)
-}
-
-/// What is left of a time that began at `since`; all of it if it has not begun.
-fn ms_left(since: Option<Timestamp>, whole: i64, now: Timestamp) -> i64 {
-    let since = since.map_or(0, |since| now.0.saturating_sub(since.0));
-    // a clock may be set back
-    if since < 0 { 0 } else { whole - since.min(whole) }
 }
 
 /// Behind the title of a call that the user has changed.

@@ -1,7 +1,29 @@
-//! When keys answer a question of the editor. Refuses those that came before it could be read: they are for the text.
+//! What keys choose in a question of the editor or the history, and when they do. Refuses those that came before it
+//! could be read.
 
-use crate::dialog::guard_ms_left;
+use crate::key_guard::guard_ms_left;
 use synthdev_domain::ids::Timestamp;
+
+/// What letters have chosen; Enter gives it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum PromptChoice {
+    #[default]
+    None,
+    /// The answer with this letter.
+    Letter(char),
+    /// A text was begun: no letter of it chooses an answer.
+    Text,
+}
+
+impl PromptChoice {
+    /// The letter of the chosen answer.
+    pub fn letter(self) -> Option<char> {
+        match self {
+            Self::Letter(letter) => Some(letter),
+            Self::None | Self::Text => None,
+        }
+    }
+}
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct PromptKeyGuard {

@@ -93,6 +93,9 @@ pub fn on_paste(model: &mut UiModel, text: &str) -> Vec<UiCommand> {
     let now = model.now;
     match &mut model.edit {
         Some(EditorScreen::Text(editor)) => {
+            if editor.open_question().is_some() {
+                prompt::begin_text(editor);
+            }
             match &mut editor.prompt {
                 Some(EditorPrompt::Find(words)) => words.push_str(text.lines().next().unwrap_or_default()),
                 _ if editor.buffer.text().len() + text.len() > LARGEST => {

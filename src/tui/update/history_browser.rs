@@ -5,6 +5,7 @@
 use ratatui::crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 
 use super::key_press::KeyPress;
+use crate::editor::prompt_guard::{PromptChoice, PromptKeyGuard};
 use crate::history_browser::run_comparison::{RunComparison, RunComparisonView};
 use crate::history_browser::{
     HistoryBrowser, HistoryPrompt, HistoryRequest, HistoryResponse, HistoryRunPage, HistoryText,
@@ -270,7 +271,8 @@ fn on_travel_planned(archive: &mut HistoryBrowser, plan: Result<ActionPreview, S
         Ok(ActionPreview { title, body, request: Some(RunRequest::Travel(travel)) }) => {
             let items = vec![TranscriptItem::Block(TranscriptBlock::new(ItemTone::Plain, "", &body))];
             archive.page = Some(Box::new(HistoryTextView::new(HistoryText { title, items, step: None })));
-            archive.question = Some(HistoryPrompt::Agree { travel, is_armed: false, chosen: None });
+            let (choice, guard) = (PromptChoice::None, PromptKeyGuard::default());
+            archive.question = Some(HistoryPrompt::Agree { travel, is_armed: false, choice, guard });
         }
         Ok(ActionPreview { body, .. }) => archive.show_note(&body),
         Err(why) => archive.show_error(&why),

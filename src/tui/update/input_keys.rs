@@ -6,7 +6,7 @@ use super::completion::refresh_popup;
 use super::leaving::leave_program;
 use super::session_keys::on_stop_key;
 use super::{approvals, editing_keys, panes, steering, submit, unread_input};
-use crate::dialog::TYPING_MS;
+use crate::key_guard::TYPING_MS;
 use crate::keymap::chord::KeyChord;
 use crate::keymap::{KeyAction, KeyFocusState};
 use crate::model::UiModel;

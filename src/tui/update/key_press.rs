@@ -2,7 +2,7 @@
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use crate::dialog::TYPING_MS;
+use crate::key_guard::TYPING_MS;
 use crate::model::UiModel;
 use synthdev_domain::ids::Timestamp;
 

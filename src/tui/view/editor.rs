@@ -8,6 +8,7 @@ use ratatui::text::{Line, Span};
 
 use super::draw_helpers::{draw_box, keys_room, pad_to_columns, put_keys, put_line, select_row};
 use crate::editor::action::EditorAction;
+use crate::editor::prompt_guard::PromptChoice;
 use crate::editor::simulation_result::EditorSimulation;
 use crate::editor::{DefinitionEditor, EditorPrompt, EditorScreen};
 use crate::keymap::{KeyAction, KeyBindings};
@@ -344,7 +345,7 @@ fn draw_findings(theme: ColorTheme, editor: &DefinitionEditor, area: Rect, frame
 }
 
 /// The question with its answers; once a letter has chosen one, that one, and what gives it.
-fn prompt_text(prompt: &EditorPrompt, letter: Option<char>) -> String {
+fn prompt_text(prompt: &EditorPrompt, choice: PromptChoice) -> String {
     let (question, answers) = match prompt {
         EditorPrompt::Find(words) => return format!("find: {}", terminal_safe::escape_name(words)),
         EditorPrompt::Leave => ("save it before leaving?", "y saves it · n discards it"),
@@ -352,7 +353,8 @@ fn prompt_text(prompt: &EditorPrompt, letter: Option<char>) -> String {
         EditorPrompt::Conflict(_) => ("changed by another program:", "o overwrites it · r reads it again"),
         EditorPrompt::Where => ("save a copy:", "p in this project · u in every project"),
     };
-    let chosen = letter.and_then(|letter| answers.split(" · ").find(|answer| answer.starts_with(letter)));
+    let chosen =
+        choice.letter().and_then(|letter| answers.split(" · ").find(|answer| answer.starts_with(letter)));
     match chosen {
         Some(answer) => format!("{question} ▸ {answer} · Enter confirms · Esc goes on"),
         None => format!("{question} {answers} · Esc goes on"),
@@ -362,7 +364,7 @@ fn prompt_text(prompt: &EditorPrompt, letter: Option<char>) -> String {
 /// The prompt, else the note, else the diagnostic of the line under the cursor or the next one.
 fn status_note(theme: ColorTheme, editor: &DefinitionEditor) -> (String, Style) {
     if let Some(prompt) = &editor.prompt {
-        return (prompt_text(prompt, editor.prompt_letter), theme.accent_style().patch(theme.bold_style()));
+        return (prompt_text(prompt, editor.prompt_choice), theme.accent_style().patch(theme.bold_style()));
     }
     if let Some(note) = &editor.status_note {
         return (note.clone(), theme.accent_style());

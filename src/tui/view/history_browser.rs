@@ -8,7 +8,7 @@ use ratatui::text::Line;
 
 use super::draw_helpers::{keys_room, put_keys, put_line, select_row};
 use super::graph_pane::{NUMBERS, draw_whole_graph};
-use crate::editor::TEXT_BEGUN;
+use crate::editor::prompt_guard::PromptChoice;
 use crate::history_browser::run_comparison::RunComparisonView;
 use crate::history_browser::{HistoryBrowser, HistoryPrompt, HistoryWaitKind, RunAction, RunDetails};
 use crate::keymap::KeyAction;
@@ -41,7 +41,11 @@ pub fn arrange_browser(model: &mut UiModel, area: Rect) {
     let areas = browser_areas(model, area);
     let (theme, details) = (model.theme, true);
     let head = run::head_height(model, areas.body);
+    let now = model.now;
     let Some(archive) = &mut model.history_browser else { return };
+    if let Some(HistoryPrompt::Agree { guard, .. }) = &mut archive.question {
+        guard.note_shown(now);
+    }
     if let Some(page) = &mut archive.page {
         let columns = usize::from(areas.body.width.saturating_sub(1));
         let look = ItemLayoutOptions { columns, details, theme, clock: None };
@@ -313,15 +317,17 @@ fn fold_to_rows(text: &str, columns: usize) -> Vec<String> {
 
 /// A letter chooses, Enter gives the answer.
 fn prompt_keys(question: &HistoryPrompt) -> &'static str {
-    let (HistoryPrompt::Agree { chosen, .. } | HistoryPrompt::Cancel { chosen, .. }) = question else {
+    let (HistoryPrompt::Agree { choice, .. } | HistoryPrompt::Cancel { choice, .. }) = question else {
         return "Enter confirms · Esc cancels";
     };
-    match chosen {
-        Some('y') => "▸ y confirm · Enter does it · Esc cancels",
-        Some(TEXT_BEGUN) => "words answer nothing: Backspace, then y or n · Esc cancels",
-        Some(_) => "▸ n cancel · Enter leaves everything as it is",
-        None if matches!(question, HistoryPrompt::Agree { .. }) => "y confirm · n, Esc cancel · ↑↓ scroll",
-        None => "y confirm · n, Esc cancel",
+    match choice {
+        PromptChoice::Letter('y') => "▸ y confirm · Enter does it · Esc cancels",
+        PromptChoice::Text => "words answer nothing: Backspace, then y or n · Esc cancels",
+        PromptChoice::Letter(_) => "▸ n cancel · Enter leaves everything as it is",
+        PromptChoice::None if matches!(question, HistoryPrompt::Agree { .. }) => {
+            "y confirm · n, Esc cancel · ↑↓ scroll"
+        }
+        PromptChoice::None => "y confirm · n, Esc cancel",
     }
 }
 

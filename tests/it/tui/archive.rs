@@ -582,15 +582,56 @@ fn planned(travel: &TimeTravelRequest, preview: Result<ActionPreview, String>) -
     RunResponse::Planned { action: RunRequest::Plan(travel.clone()), preview }
 }
 
+fn undo_plan() -> ActionPreview {
+    ActionPreview {
+        request: Some(RunRequest::Travel(TimeTravelRequest::Undo { run: Some("run000000001".into()) })),
+        title: "Undo coder_reviewer run000000001: 1 file?".into(),
+        body: "  revert       src/lib.rs\n\nA snapshot of the current files is taken first.".into(),
+    }
+}
+
+#[test]
+fn a_key_of_the_moment_is_no_yes_to_a_plan() {
+    let mut desk = opened_browser(many_rows(1, 1), false);
+    let travel = TimeTravelRequest::Undo { run: Some("run000000001".into()) };
+    desk.key(KeyCode::Char('u')).take_commands();
+    desk.send_message(UiMessage::answered(planned(&travel, Ok(undo_plan()))));
+    // somebody was typing: that is no yes
+    for (letter, modifiers) in
+        [('y', KeyModifiers::NONE), ('Y', KeyModifiers::SHIFT), ('y', KeyModifiers::CONTROL)]
+    {
+        desk.press_key(KeyCode::Char(letter), modifiers);
+        assert!(desk.draw_screen(80, 24).contains("this question just appeared: read it, then press again"));
+        desk.key(KeyCode::Enter);
+        assert!(desk.take_commands().is_empty(), "{letter} {modifiers:?}");
+    }
+    // Ctrl and a letter are none of the answers, and a paste takes back what was chosen
+    for choose in [
+        |desk: &mut TuiHarness| {
+            desk.press_control('y');
+        },
+        |desk: &mut TuiHarness| {
+            desk.key(KeyCode::Char('y')).send_message(UiMessage::Paste("x".into()));
+        },
+    ] {
+        choose(desk.advance_clock(2_000));
+        desk.key(KeyCode::Enter).key(KeyCode::Backspace);
+        let (sent, screen) = (desk.take_commands(), desk.draw_screen(80, 24));
+        assert!(sent.iter().all(|one| matches!(one, UiCommand::Display(_))), "{sent:?}");
+        assert!(screen.contains("y confirm · n, Esc"), "{screen}");
+    }
+    desk.advance_clock(2_000).key(KeyCode::Esc).key(KeyCode::Char('u')).take_commands();
+    desk.send_message(UiMessage::answered(planned(&travel, Ok(undo_plan()))));
+    // the plan took its time: a key of the moment in which it appears has not read it
+    desk.advance_clock(3_000).press_before_seen(KeyCode::Char('y'), KeyModifiers::NONE);
+    desk.press_before_seen(KeyCode::Enter, KeyModifiers::NONE);
+    assert_eq!(desk.take_commands(), []);
+}
+
 #[test]
 fn files_are_listed_before_they_go_back() {
     let mut desk = opened_browser(many_rows(1, 1), false);
     let travel = TimeTravelRequest::Undo { run: Some("run000000001".into()) };
-    let plan = || ActionPreview {
-        request: Some(RunRequest::Travel(TimeTravelRequest::Undo { run: Some("run000000001".into()) })),
-        title: "Undo coder_reviewer run000000001: 1 file?".into(),
-        body: "  revert       src/lib.rs\n\nA snapshot of the current files is taken first.".into(),
-    };
     desk.key(KeyCode::Char('u'));
     assert_eq!(desk.take_commands(), [UiCommand::ask(RunRequest::Plan(travel.clone()))]);
     // what was asked for before the history came up is asked behind it
@@ -600,16 +641,13 @@ fn files_are_listed_before_they_go_back() {
     desk.send_message(UiMessage::answered(RunResponse::Planned { action, preview: Ok(restore) }));
     assert_eq!(desk.model.dialogs.len(), 1);
     desk.model.dialogs.clear();
-    desk.send_message(UiMessage::answered(planned(&travel, Ok(plan()))));
+    desk.send_message(UiMessage::answered(planned(&travel, Ok(undo_plan()))));
     assert!(desk.model.dialogs.is_empty());
     desk.check_shots("history_undo");
-    // somebody was typing: that is no yes
-    desk.key(KeyCode::Char('y'));
-    assert!(desk.take_commands().is_empty());
     desk.advance_clock(2_000).answer('n');
     assert!(desk.draw_screen(80, 24).contains("nothing was changed"));
     desk.advance_clock(2_000).key(KeyCode::Char('u')).take_commands();
-    desk.send_message(UiMessage::answered(planned(&travel, Ok(plan()))));
+    desk.send_message(UiMessage::answered(planned(&travel, Ok(undo_plan()))));
     // a sentence answers nothing, at any speed, and none of its letters is a key of what is behind
     for speed in [50, 900, 5_000] {
         for letter in "you say uPb y".chars().map(KeyCode::Char).chain([KeyCode::Enter]) {
@@ -617,7 +655,10 @@ fn files_are_listed_before_they_go_back() {
         }
         let sent = desk.take_commands();
         assert!(sent.iter().all(|one| matches!(one, UiCommand::Display(_))), "{speed}: {sent:?}");
-        assert!(desk.draw_screen(80, 24).contains("words answer nothing: Backspace, then y or n"));
+        let screen = desk.draw_screen(80, 24);
+        let told =
+            if speed == 50 { "y confirm · n, Esc" } else { "words answer nothing: Backspace, then y or n" };
+        assert!(screen.contains(told), "{speed}: {screen}");
         desk.key(KeyCode::Backspace);
     }
     desk.advance_clock(2_000).key(KeyCode::Char('y')).take_commands();

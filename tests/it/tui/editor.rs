@@ -312,7 +312,10 @@ fn a_key_of_before_answers_no_question_of_the_editor() {
         desk.key(KeyCode::Backspace).key(KeyCode::Char(letter));
         let screen = desk.draw_screen(80, 24);
         assert!(screen.contains(&format!("▸ {letter} ")) && screen.contains("Enter confirms"), "{screen}");
-        desk.key(KeyCode::Enter);
+        // a paste takes it back
+        desk.send_message(UiMessage::Paste("more".into())).key(KeyCode::Enter);
+        is_open(&mut desk, &format!("{letter}{letter}pastedw{letter}{letter}{letter}more"));
+        desk.key(KeyCode::Backspace).answer(letter);
         let screen = desk.draw_screen(80, 24);
         assert!(!screen.contains(question), "{letter} is an answer now: {screen}");
     };

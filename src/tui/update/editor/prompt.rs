@@ -7,7 +7,8 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use super::super::key_press::KeyPress;
 use super::actions::{self, edit_text, request_save, save_command};
 use crate::editor::buffer::EditorSearchStart;
-use crate::editor::{DefinitionEditor, EditorPrompt, TEXT_BEGUN};
+use crate::editor::prompt_guard::PromptChoice;
+use crate::editor::{DefinitionEditor, EditorPrompt};
 use crate::msg::UiCommand;
 use synthdev_domain::source_location::ConfigLayer;
 use synthdev_service::session::EditFileKind;
@@ -22,7 +23,7 @@ pub(super) fn on_key(editor: &mut DefinitionEditor, press: KeyPress, acts: bool)
         return Vec::new();
     }
     let Some(prompt) = editor.prompt.take() else { return Vec::new() };
-    let chosen = editor.prompt_letter.take();
+    let choice = std::mem::take(&mut editor.prompt_choice);
     if key.code == KeyCode::Esc {
         (editor.close_when_saved, editor.status_note) = (false, None);
         return Vec::new();
@@ -36,25 +37,32 @@ pub(super) fn on_key(editor: &mut DefinitionEditor, press: KeyPress, acts: bool)
         return Vec::new();
     }
     if key.code == KeyCode::Enter {
-        return give_answer(editor, prompt, chosen);
+        return give_answer(editor, prompt, choice.letter());
     }
     let answers = prompt.answers();
     editor.prompt = Some(prompt);
-    match (letter, chosen) {
+    match (letter, choice) {
         // Enter gives it
-        (Some(letter), None) if answers.contains(&letter) => editor.prompt_letter = Some(letter),
-        (Some(letter), Some(chosen)) if letter == chosen => editor.prompt_letter = Some(letter),
-        (Some(_), chosen) => {
-            // with another letter behind it, it is text
-            if let Some(chosen) = chosen.filter(|chosen| answers.contains(chosen)) {
-                edit_text(editor, KeyEvent::new(KeyCode::Char(chosen), KeyModifiers::NONE));
-            }
+        (Some(letter), PromptChoice::None) if answers.contains(&letter) => {
+            editor.prompt_choice = PromptChoice::Letter(letter);
+        }
+        (Some(letter), PromptChoice::Letter(chosen)) if letter == chosen => editor.prompt_choice = choice,
+        (Some(_), _) => {
+            editor.prompt_choice = choice;
+            begin_text(editor);
             type_on(editor, press);
         }
         (None, _) if key.code == KeyCode::Backspace => editor.prompt_guard.forget_typed(),
-        (None, chosen) => editor.prompt_letter = chosen,
+        (None, _) => editor.prompt_choice = choice,
     }
     Vec::new()
+}
+
+/// What comes now is text. So is a letter that has chosen an answer: with more behind it, it is none.
+pub(super) fn begin_text(editor: &mut DefinitionEditor) {
+    if let PromptChoice::Letter(chosen) = std::mem::replace(&mut editor.prompt_choice, PromptChoice::Text) {
+        edit_text(editor, KeyEvent::new(KeyCode::Char(chosen), KeyModifiers::NONE));
+    }
 }
 
 fn give_answer(editor: &mut DefinitionEditor, prompt: EditorPrompt, chosen: Option<char>) -> Vec<UiCommand> {
@@ -77,7 +85,7 @@ fn give_answer(editor: &mut DefinitionEditor, prompt: EditorPrompt, chosen: Opti
 
 /// No answer: the text goes on, and so may the word that was begun.
 fn type_on(editor: &mut DefinitionEditor, press: KeyPress) {
-    editor.prompt_letter = Some(TEXT_BEGUN);
+    editor.prompt_choice = PromptChoice::Text;
     edit_text(editor, press.key);
     editor.prompt_guard.note_typed(press.at);
 }

@@ -5,6 +5,7 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use super::cursor::{find_next, page_rows, scroll_rows, scroll_to_edge};
 use super::requests::{open_selected_run, wait_for};
 use super::{prompt_keys, run_actions};
+use crate::editor::prompt_guard::PromptChoice;
 use crate::history_browser::step_list::StepLine;
 use crate::history_browser::{HistoryBrowser, HistoryPrompt, HistoryRequest, HistoryWaitKind};
 use crate::keymap::KeyAction;
@@ -33,7 +34,7 @@ pub(super) fn on_key(model: &mut UiModel, press: KeyPress) -> Vec<UiCommand> {
         return Vec::new();
     }
     if archive.question.is_some() {
-        return prompt_keys::on_prompt_key(model, key, press.is_typing);
+        return prompt_keys::on_prompt_key(model, press);
     }
     archive.status_note = None;
     if archive.list.is_typing || archive.search.as_ref().is_some_and(|search| search.is_typing) {
@@ -167,7 +168,10 @@ pub(super) fn insert_text(archive: &mut HistoryBrowser, text: &str) {
             ),
             _,
         ) => typed.push_str(text),
-        (Some(HistoryPrompt::Agree { .. } | HistoryPrompt::Cancel { .. }), _) => {}
+        // a letter before it is no answer any more
+        (Some(HistoryPrompt::Agree { choice, .. } | HistoryPrompt::Cancel { choice, .. }), _) => {
+            *choice = PromptChoice::Text;
+        }
         (None, Some(search)) if search.is_typing => search.search_words.push_str(text),
         (None, _) if archive.list.is_typing => archive.list.filter.search_words.push_str(text),
         (None, _) => {}

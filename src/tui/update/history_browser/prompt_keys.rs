@@ -4,23 +4,27 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::cursor::scroll_rows;
 use super::requests::wait_for;
-use crate::editor::TEXT_BEGUN;
+use crate::editor::prompt_guard::PromptChoice;
 use crate::history_browser::{HistoryBrowser, HistoryPrompt, HistoryRequest, HistoryWait, HistoryWaitKind};
 use crate::model::UiModel;
 use crate::msg::UiCommand;
 use crate::update::busy::busy_reason;
+use crate::update::key_press::KeyPress;
+use crate::update::question_keys::JUST_APPEARED;
 use synthdev_domain::ids::RunId;
 use synthdev_service::data_assignments::parse_assignment_line;
 use synthdev_service::run_steering::ControlAction;
 use synthdev_service::session::{RunRequest, TimeTravelRequest};
 
-/// `typing`: the key before was pressed a moment ago, so this one may not be meant for a question that just appeared.
-pub(super) fn on_prompt_key(model: &mut UiModel, key: KeyEvent, typing: bool) -> Vec<UiCommand> {
+pub(super) fn on_prompt_key(model: &mut UiModel, press: KeyPress) -> Vec<UiCommand> {
+    let key = press.key;
     let Some(archive) = &mut model.history_browser else { return Vec::new() };
     match &archive.question {
-        Some(HistoryPrompt::Agree { travel, is_armed: armed, .. }) => {
-            let (travel, surprised) = (travel.clone(), !armed && typing);
-            confirm_travel(model, travel, key, surprised)
+        Some(HistoryPrompt::Agree { travel, is_armed, guard, .. }) => {
+            // a key just behind another one, or before the question could be read, is not meant for it
+            let is_early = !is_armed && press.is_typing || guard.ms_left(press.at) > 0;
+            let travel = travel.clone();
+            confirm_travel(model, travel, key, is_early)
         }
         Some(HistoryPrompt::Cancel { run, .. }) => {
             let run = run.clone();
@@ -51,22 +55,22 @@ fn confirm_cancel(model: &mut UiModel, run: RunId, key: KeyEvent) -> Vec<UiComma
 
 /// A letter only chooses: Enter behind it answers. Another letter makes words of both, which answer nothing.
 fn take_answer(archive: &mut HistoryBrowser, key: KeyEvent) -> Option<bool> {
-    let Some(HistoryPrompt::Agree { chosen, .. } | HistoryPrompt::Cancel { chosen, .. }) =
+    let Some(HistoryPrompt::Agree { choice, .. } | HistoryPrompt::Cancel { choice, .. }) =
         &mut archive.question
     else {
         return None;
     };
     match key.code {
         KeyCode::Esc => return Some(false),
-        KeyCode::Enter => {
-            return chosen.filter(|letter| *letter != TEXT_BEGUN).map(|letter| letter == 'y');
-        }
+        KeyCode::Enter => return choice.letter().map(|letter| letter == 'y'),
+        KeyCode::Char(_) if key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT) => {}
         KeyCode::Char(letter) => {
-            let letter = letter.to_ascii_lowercase();
-            let is_answer = matches!(letter, 'y' | 'n') && chosen.is_none_or(|before| before == letter);
-            *chosen = Some(if is_answer { letter } else { TEXT_BEGUN });
+            let answer = PromptChoice::Letter(letter.to_ascii_lowercase());
+            let is_answer = matches!(answer, PromptChoice::Letter('y' | 'n'))
+                && (*choice == PromptChoice::None || *choice == answer);
+            *choice = if is_answer { answer } else { PromptChoice::Text };
         }
-        KeyCode::Backspace => *chosen = None,
+        KeyCode::Backspace => *choice = PromptChoice::None,
         _ => {}
     }
     None
@@ -76,12 +80,13 @@ fn confirm_travel(
     model: &mut UiModel,
     wanted: TimeTravelRequest,
     key: KeyEvent,
-    surprised: bool,
+    is_early: bool,
 ) -> Vec<UiCommand> {
     let Some(archive) = &mut model.history_browser else { return Vec::new() };
     if let Some(HistoryPrompt::Agree { is_armed: armed, .. }) = &mut archive.question {
-        *armed |= !surprised;
+        *armed |= !is_early;
     }
+    archive.status_note = None;
     match key.code {
         KeyCode::Up => scroll_rows(archive, 1, false),
         KeyCode::Down => scroll_rows(archive, 1, true),
@@ -89,7 +94,7 @@ fn confirm_travel(
             let rows = archive.page.as_ref().map_or(1, |page| page.text.page_rows());
             scroll_rows(archive, rows, key.code == KeyCode::PageDown);
         }
-        KeyCode::Char('y') if surprised => {}
+        KeyCode::Char(_) if is_early => archive.show_note(JUST_APPEARED),
         _ => match take_answer(archive, key) {
             Some(true) => {
                 (archive.question, archive.page) = (None, None);

@@ -1,6 +1,7 @@
 //! Actions on a run of the history: reports in place why an action is impossible, and shows first what changes files.
 
 use super::requests::wait_for;
+use crate::editor::prompt_guard::PromptChoice;
 use crate::history_browser::{HistoryPrompt, HistoryRequest, HistoryWait, HistoryWaitKind, RunAction};
 use crate::model::UiModel;
 use crate::msg::UiCommand;
@@ -66,7 +67,7 @@ pub(super) fn run_action(model: &mut UiModel, deed: RunAction) -> Vec<UiCommand>
             let about = format!("pausing {run} when its calls in progress have finished");
             wait_for(model, HistoryRequest::Control { run, control: ControlAction::Pause }, &about)
         }
-        RunAction::Cancel => ask_question(model, HistoryPrompt::Cancel { run, chosen: None }),
+        RunAction::Cancel => ask_question(model, HistoryPrompt::Cancel { run, choice: PromptChoice::None }),
     }
 }
 
