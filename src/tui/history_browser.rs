@@ -116,8 +116,18 @@ pub enum HistoryPrompt {
     Export { run: RunId, typed_text: String },
     /// For good, after a yes.
     Cancel { run: RunId, choice: PromptChoice },
-    /// What would happen is on the page. `is_armed`: a key came that belongs to no text of before.
-    Agree { travel: TimeTravelRequest, is_armed: bool, choice: PromptChoice, guard: PromptKeyGuard },
+    /// What would happen is on the page.
+    Agree { travel: TimeTravelRequest, choice: PromptChoice, guard: PromptKeyGuard },
+}
+
+impl HistoryPrompt {
+    /// For how long it takes no letters after it has appeared; `None`: it takes them at once.
+    pub fn key_guard(&self) -> Option<PromptKeyGuard> {
+        match self {
+            Self::Agree { guard, .. } => Some(*guard),
+            Self::Fork { .. } | Self::Export { .. } | Self::Cancel { .. } => None,
+        }
+    }
 }
 
 /// An answer that other keys wait for.

@@ -8,6 +8,7 @@
 use ratatui::crossterm::event::KeyEvent;
 
 use crate::editor::{EditorPrompt, EditorScreen};
+use crate::history_browser::HistoryPrompt;
 use crate::keymap::chord::KeyChord;
 use crate::keymap::{KeyAction, KeyFocusState};
 use crate::layout::PaneKind;
@@ -178,6 +179,11 @@ impl UiModel {
             let guard =
                 editor.open_question().map(|_| editor.prompt_guard).filter(|guard| guard.is_shown())?;
             return u64::try_from(guard.ms_left(self.now)).ok().filter(|left| *left > 0);
+        }
+        let asked = self.history_browser.as_ref().and_then(|archive| archive.question.as_ref());
+        let guard = asked.and_then(HistoryPrompt::key_guard).filter(|guard| guard.is_shown());
+        if let Some(left) = guard.map(|guard| guard.ms_left(self.now)).filter(|left| *left > 0) {
+            return u64::try_from(left).ok();
         }
         let seen = [ScreenLayer::KeyQuestion, ScreenLayer::TypedQuestion];
         let dialog = self.dialogs.front().filter(|dialog| dialog.shown_at.is_some())?;

@@ -62,10 +62,11 @@ impl PromptKeyGuard {
     pub fn notice(self, now: Timestamp) -> Option<&'static str> {
         match self.typed_at {
             Some(_) => Some(TYPED),
-            None => (self.ms_left(now) > 0).then_some(NEW),
+            None => (self.ms_left(now) > 0).then_some(NEW_QUESTION),
         }
     }
 }
 
-const NEW: &str = "new: keys count in a moment";
+/// What a question says while it takes no letters yet.
+pub const NEW_QUESTION: &str = "new: keys count in a moment";
 const TYPED: &str = "this went to your text: Backspace, then answer";

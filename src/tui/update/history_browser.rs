@@ -272,7 +272,7 @@ fn on_travel_planned(archive: &mut HistoryBrowser, plan: Result<ActionPreview, S
             let items = vec![TranscriptItem::Block(TranscriptBlock::new(ItemTone::Plain, "", &body))];
             archive.page = Some(Box::new(HistoryTextView::new(HistoryText { title, items, step: None })));
             let (choice, guard) = (PromptChoice::None, PromptKeyGuard::default());
-            archive.question = Some(HistoryPrompt::Agree { travel, is_armed: false, choice, guard });
+            archive.question = Some(HistoryPrompt::Agree { travel, choice, guard });
         }
         Ok(ActionPreview { body, .. }) => archive.show_note(&body),
         Err(why) => archive.show_error(&why),

@@ -8,7 +8,7 @@ use ratatui::text::Line;
 
 use super::draw_helpers::{keys_room, put_keys, put_line, select_row};
 use super::graph_pane::{NUMBERS, draw_whole_graph};
-use crate::editor::prompt_guard::PromptChoice;
+use crate::editor::prompt_guard::{NEW_QUESTION, PromptChoice};
 use crate::history_browser::run_comparison::RunComparisonView;
 use crate::history_browser::{HistoryBrowser, HistoryPrompt, HistoryWaitKind, RunAction, RunDetails};
 use crate::keymap::KeyAction;
@@ -19,6 +19,7 @@ use crate::text::{display_width, fit_entries, fit_to_columns, format_count, visi
 use crate::theme::ColorTheme;
 use crate::transcript::item::ItemTone;
 use crate::transcript::layout::ItemLayoutOptions;
+use synthdev_domain::ids::Timestamp;
 use synthdev_service::definition_views::graph::layout::CellSize;
 
 mod comparison;
@@ -316,7 +317,10 @@ fn fold_to_rows(text: &str, columns: usize) -> Vec<String> {
 }
 
 /// A letter chooses, Enter gives the answer.
-fn prompt_keys(question: &HistoryPrompt) -> &'static str {
+fn prompt_keys(question: &HistoryPrompt, now: Timestamp) -> &'static str {
+    if question.key_guard().is_some_and(|guard| guard.ms_left(now) > 0) {
+        return NEW_QUESTION;
+    }
     let (HistoryPrompt::Agree { choice, .. } | HistoryPrompt::Cancel { choice, .. }) = question else {
         return "Enter confirms · Esc cancels";
     };
@@ -325,9 +329,9 @@ fn prompt_keys(question: &HistoryPrompt) -> &'static str {
         PromptChoice::Text => "words answer nothing: Backspace, then y or n · Esc cancels",
         PromptChoice::Letter(_) => "▸ n cancel · Enter leaves everything as it is",
         PromptChoice::None if matches!(question, HistoryPrompt::Agree { .. }) => {
-            "y confirm · n, Esc cancel · ↑↓ scroll"
+            "y and Enter confirm · n, Esc cancel · ↑↓ scroll"
         }
-        PromptChoice::None => "y confirm · n, Esc cancel",
+        PromptChoice::None => "y and Enter confirm · n, Esc cancel",
     }
 }
 
@@ -341,7 +345,7 @@ fn browser_keys(model: &UiModel, archive: Option<&HistoryBrowser>, columns: usiz
         return vec![line.to_owned()];
     }
     if let Some(question) = &archive.question {
-        return vec![prompt_keys(question).to_owned()];
+        return vec![prompt_keys(question, model.now).to_owned()];
     }
     if archive.list.is_typing {
         return vec!["Enter keeps the words · Esc all runs · ↑↓ choose".to_owned()];

@@ -170,7 +170,7 @@ fn costs_and_simulations_say_the_same() {
     let costs = world.run_program(&["runs", "cost", &run]).code(0).stdout;
     let played = world.run_program(&["simulate", "rounds"]);
     let shown = on_screen(&world, &format!("/cost {run}\n/simulate rounds\n"));
-    assert!(played.stdout.contains("rounds · with made-up answers"), "{}", played.stdout);
+    assert!(played.stdout.contains("rounds · no test, made-up answers"), "{}", played.stdout);
     for line in costs.lines().chain(played.stdout.lines()) {
         assert!(shown.contains(line.trim()), "no {line:?} in\n{shown}");
     }

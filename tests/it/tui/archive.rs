@@ -600,9 +600,9 @@ fn a_key_of_the_moment_is_no_yes_to_a_plan() {
     for (letter, modifiers) in
         [('y', KeyModifiers::NONE), ('Y', KeyModifiers::SHIFT), ('y', KeyModifiers::CONTROL)]
     {
-        desk.press_key(KeyCode::Char(letter), modifiers);
+        desk.press_before_seen(KeyCode::Char(letter), modifiers);
         assert!(desk.draw_screen(80, 24).contains("this question just appeared: read it, then press again"));
-        desk.key(KeyCode::Enter);
+        desk.press_before_seen(KeyCode::Enter, KeyModifiers::NONE);
         assert!(desk.take_commands().is_empty(), "{letter} {modifiers:?}");
     }
     // Ctrl and a letter are none of the answers, and a paste takes back what was chosen
@@ -618,7 +618,7 @@ fn a_key_of_the_moment_is_no_yes_to_a_plan() {
         desk.key(KeyCode::Enter).key(KeyCode::Backspace);
         let (sent, screen) = (desk.take_commands(), desk.draw_screen(80, 24));
         assert!(sent.iter().all(|one| matches!(one, UiCommand::Display(_))), "{sent:?}");
-        assert!(screen.contains("y confirm · n, Esc"), "{screen}");
+        assert!(screen.contains("y and Enter confirm · n, Esc"), "{screen}");
     }
     desk.advance_clock(2_000).key(KeyCode::Esc).key(KeyCode::Char('u')).take_commands();
     desk.send_message(UiMessage::answered(planned(&travel, Ok(undo_plan()))));
@@ -651,13 +651,16 @@ fn files_are_listed_before_they_go_back() {
     // a sentence answers nothing, at any speed, and none of its letters is a key of what is behind
     for speed in [50, 900, 5_000] {
         for letter in "you say uPb y".chars().map(KeyCode::Char).chain([KeyCode::Enter]) {
-            desk.advance_clock(speed).key(letter);
+            desk.advance_clock(speed).press_before_seen(letter, KeyModifiers::NONE);
         }
         let sent = desk.take_commands();
         assert!(sent.iter().all(|one| matches!(one, UiCommand::Display(_))), "{speed}: {sent:?}");
         let screen = desk.draw_screen(80, 24);
-        let told =
-            if speed == 50 { "y confirm · n, Esc" } else { "words answer nothing: Backspace, then y or n" };
+        let told = if speed == 50 {
+            "new: keys count in a moment"
+        } else {
+            "words answer nothing: Backspace, then y or n"
+        };
         assert!(screen.contains(told), "{speed}: {screen}");
         desk.key(KeyCode::Backspace);
     }

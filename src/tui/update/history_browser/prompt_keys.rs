@@ -11,7 +11,7 @@ use crate::msg::UiCommand;
 use crate::update::busy::busy_reason;
 use crate::update::key_press::KeyPress;
 use crate::update::question_keys::JUST_APPEARED;
-use synthdev_domain::ids::RunId;
+use synthdev_domain::ids::{RunId, Timestamp};
 use synthdev_service::data_assignments::parse_assignment_line;
 use synthdev_service::run_steering::ControlAction;
 use synthdev_service::session::{RunRequest, TimeTravelRequest};
@@ -20,11 +20,11 @@ pub(super) fn on_prompt_key(model: &mut UiModel, press: KeyPress) -> Vec<UiComma
     let key = press.key;
     let Some(archive) = &mut model.history_browser else { return Vec::new() };
     match &archive.question {
-        Some(HistoryPrompt::Agree { travel, is_armed, guard, .. }) => {
-            // a key just behind another one, or before the question could be read, is not meant for it
-            let is_early = !is_armed && press.is_typing || guard.ms_left(press.at) > 0;
+        Some(HistoryPrompt::Agree { travel, guard, .. }) => {
+            // a key before the question could be read is not meant for it, nor is one just behind such a key
+            let is_early = guard.ms_left(press.at) > 0;
             let travel = travel.clone();
-            confirm_travel(model, travel, key, is_early)
+            confirm_travel(model, travel, key, is_early.then_some(press.at))
         }
         Some(HistoryPrompt::Cancel { run, .. }) => {
             let run = run.clone();
@@ -80,12 +80,9 @@ fn confirm_travel(
     model: &mut UiModel,
     wanted: TimeTravelRequest,
     key: KeyEvent,
-    is_early: bool,
+    early_at: Option<Timestamp>,
 ) -> Vec<UiCommand> {
     let Some(archive) = &mut model.history_browser else { return Vec::new() };
-    if let Some(HistoryPrompt::Agree { is_armed: armed, .. }) = &mut archive.question {
-        *armed |= !is_early;
-    }
     archive.status_note = None;
     match key.code {
         KeyCode::Up => scroll_rows(archive, 1, false),
@@ -94,7 +91,12 @@ fn confirm_travel(
             let rows = archive.page.as_ref().map_or(1, |page| page.text.page_rows());
             scroll_rows(archive, rows, key.code == KeyCode::PageDown);
         }
-        KeyCode::Char(_) if is_early => archive.show_note(JUST_APPEARED),
+        KeyCode::Char(_) if early_at.is_some() => {
+            archive.show_note(JUST_APPEARED);
+            if let (Some(HistoryPrompt::Agree { guard, .. }), Some(at)) = (&mut archive.question, early_at) {
+                guard.note_typed(at);
+            }
+        }
         _ => match take_answer(archive, key) {
             Some(true) => {
                 (archive.question, archive.page) = (None, None);
