@@ -152,6 +152,7 @@
 //! | keys, slash commands, drawing | `tui/keymap.rs`, `tui/update/{session,question,input}_keys.rs`, `tui/slash.rs` and its groups in `tui/slash/`, `tui/view/` |
 //! | `/cmd`, and a query to a model outside of the runs | `tui/update/shell_commands.rs`, `domain/command_suggestion.rs`, `runtime/one_shot_query.rs` |
 //! | how far work on many files is: snapshots, worktrees | counted: `domain/file_progress.rs`; shown: `runtime/snapshot_limits.rs`, `tui/update/file_work.rs`, `commands/file_progress.rs` |
+//! | what the screen waits for, and for how long | `tui/wait_clock.rs` |
 //! | the index of a project: scan, descriptions, search, storage | `domain/project_index/`, `service/project_indexing.rs`, `runtime/indexing.rs`, `adapters/project_index/` |
 //! | `/task` | `domain/task_list.rs`, `adapters/task_list.rs`, `tui/update/tasks.rs` |
 //! | timeline: bars of calls, tools and waits | what they are: `tui/run_view/timeline/`; drawn: `tui/pane/timeline_chart.rs` |

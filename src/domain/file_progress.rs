@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use super::progress_text::progress_text;
+use super::progress_text::{progress_text, short_progress_texts};
 
 /// What is done with the files.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -37,12 +37,28 @@ pub struct CountedFileWork<'c>(&'c FileWorkCounter);
 impl FileProgress {
     /// `reading files ▓▓▓░░░░░░░ 30 of 100 · 2.0/s · 35 s left`. `elapsed_ms`: since this stage began.
     pub fn text(self, elapsed_ms: u64) -> String {
-        let what = match self.stage {
-            _ if self.total_count == 0 => return "working on the files".to_owned(),
+        if self.total_count == 0 {
+            return "working on the files".to_owned();
+        }
+        format!("{} {}", self.stage_text(), progress_text(self.done_count, self.total_count, elapsed_ms))
+    }
+
+    /// The same and what has fewer columns, the longest first; all of them have the counts and the remaining time.
+    pub fn text_forms(self, elapsed_ms: u64) -> Vec<String> {
+        let mut forms = vec![self.text(elapsed_ms)];
+        if self.total_count > 0 {
+            let [with_bar, counts] = short_progress_texts(self.done_count, self.total_count, elapsed_ms);
+            let what = self.stage_text();
+            forms.extend([format!("{what} {with_bar}"), format!("{what} {counts}"), counts]);
+        }
+        forms
+    }
+
+    fn stage_text(self) -> &'static str {
+        match self.stage {
             FileWorkStage::Reading => "reading files",
             FileWorkStage::Writing => "writing files",
-        };
-        format!("{what} {}", progress_text(self.done_count, self.total_count, elapsed_ms))
+        }
     }
 }
 
@@ -90,6 +106,16 @@ mod tests {
         std::thread::scope(|scope| (0..5).for_each(|_| drop(scope.spawn(|| counter.add_file()))));
         check(0, "reading files ▓▓▓▓▓░░░░░ 5 of 10");
         check(2_000, "reading files ▓▓▓▓▓░░░░░ 5 of 10 · 2.5/s · 2 s left");
+        let forms = counter.progress().text_forms(2_000);
+        let short = [
+            "reading files ▓▓▓▓▓░░░░░ 5 of 10 · 2 s left",
+            "reading files 5 of 10 · 2 s left",
+            "5 of 10 · 2 s left",
+        ];
+        assert_eq!(
+            (forms[0].as_str(), &forms[1..]),
+            ("reading files ▓▓▓▓▓░░░░░ 5 of 10 · 2.5/s · 2 s left", &short.map(str::to_owned)[..])
+        );
         drop(work);
         check(0, "working on the files");
         let _work = counter.begin_work(FileWorkStage::Writing, 2);

@@ -10,10 +10,27 @@ const FIRST_MS: u64 = 1_000;
 /// `▓▓▓░░░░░░░ 30 of 100 · 2.0/s · 35 s left`. `elapsed_ms`: how long it has taken so far; before there is a rate,
 /// nothing is said of it.
 pub fn progress_text(done: u64, total: u64, elapsed_ms: u64) -> String {
+    let rate = rate_text(done, total, elapsed_ms).map(|rate| format!(" · {rate}")).unwrap_or_default();
+    format!("{}{rate}", counted_text(done, total, true))
+}
+
+/// The same with fewer columns, the longest first: without the rate, then without the bar. The remaining time stays.
+pub fn short_progress_texts(done: u64, total: u64, elapsed_ms: u64) -> [String; 2] {
+    let rate = rate_text(done, total, elapsed_ms);
+    let left = rate.as_deref().and_then(|rate| rate.rsplit_once(" · "));
+    let left = left.map(|(_, left)| format!(" · {left}")).unwrap_or_default();
+    [true, false].map(|with_bar| format!("{}{left}", counted_text(done, total, with_bar)))
+}
+
+/// `▓▓▓░░░░░░░ 30 of 100`
+fn counted_text(done: u64, total: u64, with_bar: bool) -> String {
+    let counts = format!("{} of {}", format_thousands(done), format_thousands(total));
+    if !with_bar {
+        return counts;
+    }
     let full = done.saturating_mul(CELLS).checked_div(total).unwrap_or(CELLS).min(CELLS);
     let bar: String = (0..CELLS).map(|at| if at < full { '▓' } else { '░' }).collect();
-    let rate = rate_text(done, total, elapsed_ms).map(|rate| format!(" · {rate}")).unwrap_or_default();
-    format!("{bar} {} of {}{rate}", format_thousands(done), format_thousands(total))
+    format!("{bar} {counts}")
 }
 
 /// `2.0/s · 35 s left`; slow work is counted by the minute. `None`: it is not known yet, or nothing is left.
@@ -51,5 +68,14 @@ mod tests {
         check(1, 61, 60_000, "░░░░░░░░░░ 1 of 61 · 1.0/min · 1 h 00 min left");
         check(100, 100, 50_000, "▓▓▓▓▓▓▓▓▓▓ 100 of 100");
         check(0, 0, 50_000, "▓▓▓▓▓▓▓▓▓▓ 0 of 0");
+    }
+
+    #[test]
+    fn a_short_form_keeps_the_counts_and_the_remaining_time() {
+        let check = |done: u64, total: u64, ms: u64, expected: [&str; 2]| {
+            assert_eq!(short_progress_texts(done, total, ms), expected, "{done} {total} {ms}");
+        };
+        check(3, 16, 100, ["▓░░░░░░░░░ 3 of 16", "3 of 16"]);
+        check(30, 100, 15_000, ["▓▓▓░░░░░░░ 30 of 100 · 35 s left", "30 of 100 · 35 s left"]);
     }
 }

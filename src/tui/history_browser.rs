@@ -356,6 +356,19 @@ impl HistoryBrowser {
         self.run.as_mut().filter(|_| !is_covered)?.graph.as_deref_mut()
     }
 
+    /// What is read or done in front of the user.
+    pub fn wait_text(&self) -> Option<String> {
+        if let Some(wait) = &self.pending_wait {
+            return Some(format!("{} …", wait.label));
+        }
+        let text = match &self.run {
+            _ if self.page.is_some() || self.comparison.is_some() => None,
+            Some(run) => run.details.is_none().then_some("reading …"),
+            None => self.list.wait_text(),
+        };
+        text.map(str::to_owned)
+    }
+
     /// Whether it waits for this.
     pub fn waits_for(&self, what: &HistoryWaitKind) -> bool {
         self.pending_wait.as_ref().is_some_and(|wait| wait.wait_kind == *what)

@@ -41,6 +41,7 @@ pub mod theme;
 pub mod transcript;
 pub mod update;
 pub mod view;
+pub mod wait_clock;
 
 pub use program::run_screen;
 pub use session_options::{FirstAction, SessionOptions, TrustQuestion};

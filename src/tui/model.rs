@@ -26,12 +26,13 @@ use crate::text::{display_width, fit_to_columns};
 use crate::theme::ColorTheme;
 use crate::transcript::TranscriptList;
 use crate::transcript::item::TranscriptItem;
+use crate::wait_clock::WaitClock;
 use synthdev_domain::approval::AllowRule;
 use synthdev_domain::cost::{CostLedger, TokenUsage};
 use synthdev_domain::ids::{RunId, Timestamp};
 use synthdev_domain::journal::RunStatus;
 use synthdev_service::run_steering::{BreakpointSet, RunCommand};
-use synthdev_service::session::{PendingStart, StatusFacts};
+use synthdev_service::session::{PendingStart, StartPreparation, StatusFacts};
 
 /// What stands before the text takes at most such a part of the columns.
 pub const PREFIX_PART: u16 = 4;
@@ -152,6 +153,8 @@ pub struct UiModel {
     /// A line above the input that the next key removes.
     pub hint: Option<String>,
     pub now: Timestamp,
+    /// What is waited for, and since when.
+    pub wait_clock: WaitClock,
     pub last_key: Option<Timestamp>,
     /// The last letter while no question was open: one that comes then takes no key for a moment.
     pub last_letter: Option<Timestamp>,
@@ -193,8 +196,8 @@ pub struct PendingSideQuery {
     /// The work in progress, for the status line.
     pub activity_text: String,
     pub since: Timestamp,
-    /// The text says how far it is, and how long it takes.
-    pub has_progress: bool,
+    /// How far it is, the longest form first; empty: it is not known.
+    pub progress_forms: Vec<String>,
 }
 
 impl UiModel {
@@ -202,7 +205,8 @@ impl UiModel {
     pub fn start_side_query(&mut self, what: &str) -> u64 {
         self.side_query_count += 1;
         let (number, what, since) = (self.side_query_count, what.to_owned(), self.now);
-        self.side_query = Some(PendingSideQuery { number, activity_text: what, since, has_progress: false });
+        let progress_forms = Vec::new();
+        self.side_query = Some(PendingSideQuery { number, activity_text: what, since, progress_forms });
         number
     }
 
@@ -430,11 +434,39 @@ impl UiModel {
         if self.reduced_motion { Vec::new() } else { run.live_time(self.now, self.standing_text(run)) }
     }
 
+    /// What is waited for in front of the user, of which only the time is known.
+    pub fn wait_text(&self) -> Option<String> {
+        let setup = self.setup.as_ref().and_then(|setup| setup.waiting_for).map(str::to_owned);
+        let history = || self.history_browser.as_ref().and_then(|archive| archive.wait_text());
+        setup.or_else(history).or_else(|| self.preparation_text())
+    }
+
+    /// What is waited for before a run begins or goes on.
+    pub fn preparation_text(&self) -> Option<String> {
+        if let Some(work) = self.file_work.as_ref().filter(|work| work.has_text()) {
+            return work.wait_text();
+        }
+        if let Some(PendingStart { name, preparation, .. }) = &self.pending_start {
+            return Some(match preparation {
+                StartPreparation::Files => format!("copying the files for {name} …"),
+                StartPreparation::Windows => format!("asking for the window of {name} …"),
+                StartPreparation::Requirements => format!("checking what {name} requires …"),
+            });
+        }
+        self.opening_run.as_ref().map(|opening| format!("reading run {} …", opening.run))
+    }
+
+    /// The text of a wait, with its time where something may move.
+    pub fn with_wait_time(&self, text: &str) -> String {
+        if self.reduced_motion { text.to_owned() } else { self.wait_clock.with_time(text, self.now) }
+    }
+
     /// Work is in progress, so that the elapsed time on screen changes; or the history checks for changes. A run that
     /// only waits for the user needs no wake-up.
     pub fn needs_ticks(&self) -> bool {
         let moves = |run: &RunView| self.standing_text(run).is_none() || self.has_countdown();
-        let works = self.side_query.is_some() || self.busy_run().is_some_and(moves);
+        let waits = self.side_query.is_some() || self.wait_text().is_some();
+        let works = waits || self.busy_run().is_some_and(moves);
         self.history_moves() || !self.reduced_motion && works
     }
 }

@@ -89,6 +89,7 @@ pub fn update_model(model: &mut UiModel, msg: UiMessage) -> Vec<UiCommand> {
     let kept = model.composer.take_unsaved_texts().into_iter();
     let kept = kept.map(|text| UiCommand::ask(ProjectRequest::Remember(text)));
     cmds.splice(0..0, kept);
+    model.wait_clock.note_wait(model.wait_text(), model.now);
     cmds
 }
 

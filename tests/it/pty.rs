@@ -41,13 +41,24 @@ const FOR_SESSION: &str = "\x1b[B\x1b[B\r";
 
 /// A session with a model that answers so.
 async fn chat_session(script: Vec<Behaviour>) -> (ModelServer, Terminal) {
+    configured_session(script, None).await
+}
+
+/// The same with settings of the user.
+async fn configured_session(script: Vec<Behaviour>, settings: Option<&str>) -> (ModelServer, Terminal) {
     let server = ModelServer::start_server(script).await;
     let model = [
         ("SYNTHDEV_BASE_URL", server.base_url.as_str()),
         ("SYNTHDEV_BASE_MODEL", "mock-1"),
         ("SYNTHDEV_API_KEY", "sk-test"),
     ];
-    let terminal = Terminal::start_product(&[], &model);
+    let home = std::sync::Arc::new(crate::support::temporary::temp_directory());
+    if let Some(settings) = settings {
+        let own = home.path().join(".config/synthdev");
+        std::fs::create_dir_all(&own).unwrap();
+        std::fs::write(own.join("settings.json"), settings).unwrap();
+    }
+    let terminal = Terminal::at_home(home, &[], &model);
     terminal.wait_for("message, or / for commands");
     (server, terminal)
 }

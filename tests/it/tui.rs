@@ -13,6 +13,7 @@ mod history;
 mod history_graph;
 mod index;
 mod items;
+mod layer_frames;
 mod mouse;
 mod notifications;
 mod panes;
@@ -246,6 +247,11 @@ impl TuiHarness {
         // what follows presses keys on the usual screen, and a large one asks for the graph
         self.draw_screen(80, 24);
         self.commands.truncate(asked_before);
+    }
+
+    /// The same at the moment as it is: a question in front may take no keys yet.
+    fn check_unsettled_frames(&mut self, name: &str) {
+        self.keep_shots("../../frames", name, &FRAME_SIZES);
     }
 
     /// A file for each size.

@@ -116,6 +116,15 @@ impl HistoryRunList {
         self.has_other_projects && !self.filter.this_project_only
     }
 
+    /// What is read while there are no rows to show.
+    pub fn wait_text(&self) -> Option<&'static str> {
+        match &self.loaded_filter {
+            _ if !self.is_empty() || self.problem.is_some() => None,
+            None => Some("reading …"),
+            Some(_) => self.pending_page.is_some().then_some("looking …"),
+        }
+    }
+
     /// A run that is listed will change by itself.
     pub fn has_active_runs(&self) -> bool {
         self.has_active_runs

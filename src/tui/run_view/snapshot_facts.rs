@@ -1,6 +1,7 @@
 //! What the snapshots of a run say of its files: whether it may have changed any, and what going back does not cover.
 
 use crate::text::{format_count, one_line};
+use synthdev_domain::file_progress::{FileProgress, FileWorkStage};
 use synthdev_domain::snapshot::SkippedPath;
 
 /// Counts, and the first snapshot's gaps.
@@ -13,8 +14,8 @@ pub struct SnapshotFacts {
     example: Option<String>,
     /// A tool was called since the last one.
     has_tool_calls: bool,
-    /// How far one is that takes a while: `snapshot: reading files …`.
-    pub progress_text: Option<String>,
+    /// How far one is that takes a while, the longest form first: `snapshot: reading files …`.
+    pub progress_forms: Vec<String>,
 }
 
 impl SnapshotFacts {
@@ -25,7 +26,15 @@ impl SnapshotFacts {
             self.example = skipped.first().map(|path| one_line(&path.path));
         }
         self.taken += 1;
-        (self.progress_text, self.has_tool_calls) = (None, false);
+        self.progress_forms.clear();
+        self.has_tool_calls = false;
+    }
+
+    /// One takes a while: `title` says how far it is.
+    pub fn note_progress(&mut self, title: &str, done_count: u64, total_count: u64, elapsed_ms: u64) {
+        let progress = FileProgress { stage: FileWorkStage::Reading, done_count, total_count };
+        let shorter = progress.text_forms(elapsed_ms);
+        self.progress_forms = std::iter::once(title.to_owned()).chain(shorter).collect();
     }
 
     /// A tool is called, which may change files.

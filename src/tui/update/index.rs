@@ -6,7 +6,7 @@ use crate::model::UiModel;
 use crate::msg::UiCommand;
 use crate::transcript::item::{ItemTone, TranscriptItem};
 use synthdev_domain::ids::Timestamp;
-use synthdev_domain::progress_text::progress_text;
+use synthdev_domain::progress_text::{progress_text, short_progress_texts};
 use synthdev_domain::project_index::SizeLimit;
 use synthdev_domain::project_index::report::{IndexOutcome, IndexReport};
 use synthdev_service::session::{IndexingRequest, IndexingResponse, LookupRequest, SessionRequest};
@@ -45,9 +45,12 @@ pub fn on_response(
         IndexingResponse::At(progress) => {
             if let Some(aside) = model.side_query.as_mut().filter(|aside| aside.number == number) {
                 let elapsed = u64::try_from(at.0 - aside.since.0).unwrap_or(0);
-                let far = progress_text(progress.done_count as u64, progress.total_count as u64, elapsed);
-                aside.activity_text = format!("building the index: {far}");
-                aside.has_progress = true;
+                let (done, total) = (progress.done_count as u64, progress.total_count as u64);
+                let [with_bar, counts] = short_progress_texts(done, total, elapsed);
+                let forms = [progress_text(done, total, elapsed), with_bar, counts.clone()];
+                let named = forms.map(|far| format!("building the index: {far}"));
+                aside.activity_text.clone_from(&named[0]);
+                aside.progress_forms = named.into_iter().chain([counts]).collect();
             }
             // also after a stop: the last reply has the cost
             return vec![UiCommand::ask(LookupRequest::Index(number, IndexingRequest::More))];

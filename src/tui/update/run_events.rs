@@ -148,14 +148,14 @@ fn show_change(
                 view.snapshot = Some(one_line(&id.as_str().chars().take(8).collect::<String>()));
             }
         }
-        RunEvent::SnapshotProgress { .. } => {
+        RunEvent::SnapshotProgress { done_files, total_files, elapsed_ms } => {
             if let Some(view) = model.run_mut(run) {
-                view.snapshot_facts.progress_text = Some(title.to_owned());
+                view.snapshot_facts.note_progress(title, done_files, total_files, elapsed_ms);
             }
         }
         RunEvent::SnapshotFailed { .. } => {
             if let Some(view) = model.run_mut(run) {
-                view.snapshot_facts.progress_text = None;
+                view.snapshot_facts.progress_forms.clear();
             }
         }
         RunEvent::StateEntered { state, agent, .. } => on_state_entered(model, run, &state, agent),

@@ -1,27 +1,28 @@
 //! The question in front: a region above the input line that covers nothing. Title with who asks and what is at risk, the
 //! text, the answers or what is typed in their place, and on the lower edge the keys.
 
-use std::ops::Range;
-
 use ratatui::Frame;
 use ratatui::layout::{Position, Rect};
-use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Clear;
 
+use self::answer_rows::{AnswerRows, draw_answers};
 use self::question_body::layout_body;
-use super::draw_helpers::{draw_box, put_line, select_row};
-use crate::dialog::{
-    AnswerChoice, AnswerDraft, AnswerForm, AnswerMeaning, DialogKind, DraftPurpose, QuestionDialog, RowExtent,
-};
+pub use self::question_columns::question_width;
+use self::question_columns::text_columns;
+use self::question_title::QuestionTitle;
+use super::draw_helpers::{draw_box, put_line};
+use crate::dialog::{AnswerDraft, AnswerForm, DialogKind, DraftPurpose, QuestionDialog, RowExtent};
 use crate::layers::ScreenLayer;
 use crate::model::UiModel;
 use crate::slash;
 use crate::text::{display_width, fit_to_columns, format_count};
-use crate::transcript::line_wrap::WIDEST_PROSE;
 use synthdev_domain::terminal_safe;
 
+mod answer_rows;
 mod question_body;
+mod question_columns;
+mod question_title;
 
 /// The most of the screen's rows that a question takes, in percent.
 const MOST_PERCENT: u16 = 60;
@@ -31,10 +32,6 @@ const TEXT_ROWS: usize = 3;
 const ANSWER_ROWS: usize = 6;
 /// A lower edge with less columns is narrow.
 const NARROW: usize = 50;
-/// Columns that the title has beside what is at risk.
-const TITLE_COLUMNS: usize = 24;
-/// Columns of the frame and of the blanks inside of it.
-const FRAME_COLUMNS: usize = 4;
 /// A question with less rows has no frame.
 const FRAMED_ROWS: u16 = 4;
 /// Rows for what is typed inside of a question.
@@ -56,7 +53,7 @@ pub fn question_height(model: &UiModel, free: u16) -> u16 {
     let most = largest_height(model).min(free);
     let below = below_rows(model, dialog, most);
     // one row of text alone has its frame and its keys, too
-    let wanted = (text_rows(dialog) + below + usize::from(below > 0) + 2).max(FRAMED_ROWS.into());
+    let wanted = (text_rows(model, dialog) + below + usize::from(below > 0) + 2).max(FRAMED_ROWS.into());
     u16::try_from(wanted).unwrap_or(u16::MAX).min(most)
 }
 
@@ -106,14 +103,18 @@ pub fn draw_dialog(model: &UiModel, area: Rect, frame: &mut Frame<'_>) -> Option
         return None;
     }
     let theme = model.theme;
-    let risky = dialog.risk_label().starts_with('!');
-    let edge = if risky { theme.bad_style() } else { theme.warning_style() };
+    let title = QuestionTitle::arrange(model, dialog);
+    let edge = title.edge_style;
     // its words stay coloured while the input box has the keys
     let has_keys = model.focused_layer() == ScreenLayer::KeyQuestion;
     let inside = draw_box(frame, area, "", if has_keys { edge } else { theme.dim_style() });
-    draw_title(model, dialog, area, edge, frame);
-    let share =
-        RowShare::split_rows(dialog, usize::from(inside.height), below_rows(model, dialog, area.height));
+    title.draw(area, frame);
+    let share = RowShare::split_rows(
+        model,
+        dialog,
+        usize::from(inside.height),
+        below_rows(model, dialog, area.height),
+    );
     let mut y = inside.y;
     for row in visible_text(model, dialog, share.text) {
         put_line(frame, inside.x + 1, y, &row, inside.width - 1);
@@ -124,7 +125,7 @@ pub fn draw_dialog(model: &UiModel, area: Rect, frame: &mut Frame<'_>) -> Option
     let cursor = match &dialog.draft {
         Some(draft) => draw_draft(model, draft, below, frame),
         None => {
-            let rows = AnswerRows::arrange(model, dialog, area.height);
+            let rows = arrange_answers(model, dialog, area.height);
             draw_answers(model, dialog, &rows, below, frame);
             None
         }
@@ -133,56 +134,15 @@ pub fn draw_dialog(model: &UiModel, area: Rect, frame: &mut Frame<'_>) -> Option
     cursor
 }
 
-/// Who asks for what, and on the right what is at risk and which of how many questions it is.
-fn draw_title(model: &UiModel, dialog: &QuestionDialog, area: Rect, edge: Style, frame: &mut Frame<'_>) {
-    let style = edge.patch(model.theme.bold_style());
-    let count = model.question_position().filter(|(_, all)| *all > 1);
-    let count = count.map(|(at, all)| format!("{at} of {all}")).unwrap_or_default();
-    let walk = if count.is_empty() { "" } else { "Tab" };
-    let columns = usize::from(area.width.saturating_sub(2));
-    let (name, title) = titled_run(model, dialog);
-    // where there is no room for all of it, the title is more
-    let choices = [
-        &[&name, dialog.risk_label(), &count, walk][..],
-        &[dialog.risk_label(), &count, walk],
-        &[&count, walk],
-        &[&count],
-    ];
-    let texts = choices
-        .map(|parts| parts.iter().copied().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" · "));
-    let least = |at: usize| if at == 0 { display_width(&title) + 5 } else { TITLE_COLUMNS };
-    let fits = |(at, text): &(usize, &String)| display_width(text) + least(*at) <= columns;
-    let right = texts.iter().enumerate().find(fits).map_or(&texts[3], |(_, text)| text).clone();
-    let right = if right.is_empty() { right } else { format!(" {right} ") };
-    let room = columns.saturating_sub(display_width(&right) + 3);
-    let title = fit_to_columns(&title, room).into_owned();
-    put_line(frame, area.x + 1, area.y, &Line::styled(format!(" {title} "), style), area.width - 2);
-    let from = area.right().saturating_sub(1 + u16::try_from(display_width(&right)).unwrap_or(0));
-    if from > area.x {
-        put_line(frame, from, area.y, &Line::styled(right, style), area.right() - 1 - from);
-    }
-}
-
-/// The run that asks, and the title. Where several runs could, the title begins with it.
-fn titled_run(model: &UiModel, dialog: &QuestionDialog) -> (String, String) {
-    let title = terminal_safe::escape_name(&dialog.title).into_owned();
-    let run = dialog.run_id().and_then(|id| model.find_run(id));
-    match run {
-        Some(run) if model.has_several_live_runs() => {
-            let name = if run.chat { "conversation" } else { &run.workflow };
-            (String::new(), format!("{name} {} · {title}", run.id))
-        }
-        Some(run) if !run.chat => (run.workflow.clone(), title),
-        _ => (String::new(), title),
-    }
-}
-
-/// The rows of the text that are on screen, of a form those of its values behind them.
+/// The rows of the text that are on screen, behind the rest of a long title and before the values of a form.
 fn visible_text(model: &UiModel, dialog: &QuestionDialog, count: usize) -> Vec<Line<'static>> {
-    let rows = dialog.rows().len();
-    let text = dialog.rows().iter().skip(dialog.scroll).take(count).cloned();
-    let fields = field_rows(model, dialog);
-    text.chain(fields.into_iter().skip(dialog.scroll.saturating_sub(rows))).take(count).collect()
+    let title = QuestionTitle::arrange(model, dialog).rest_lines();
+    let before_text = title.len();
+    let before_fields = before_text + dialog.rows().len();
+    let title = title.into_iter().skip(dialog.scroll);
+    let text = dialog.rows().iter().skip(dialog.scroll.saturating_sub(before_text)).cloned();
+    let fields = field_rows(model, dialog).into_iter().skip(dialog.scroll.saturating_sub(before_fields));
+    title.chain(text).chain(fields).take(count).collect()
 }
 
 fn field_rows(model: &UiModel, dialog: &QuestionDialog) -> Vec<Line<'static>> {
@@ -193,90 +153,6 @@ fn field_rows(model: &UiModel, dialog: &QuestionDialog) -> Vec<Line<'static>> {
         Line::styled(fit_to_columns(&line, columns).into_owned(), style)
     };
     std::iter::once(Line::default()).chain(fields.lines().into_iter().map(row)).collect()
-}
-
-fn draw_answers(
-    model: &UiModel,
-    dialog: &QuestionDialog,
-    rows: &AnswerRows,
-    area: Rect,
-    frame: &mut Frame<'_>,
-) {
-    let theme = model.theme;
-    let fits = usize::from(area.height);
-    let chosen = dialog.selected.and_then(|at| rows.rows.iter().position(|row| row.contains(&at)));
-    let first = chosen.map_or(0, |row| (row + 1).saturating_sub(fits));
-    let fresh = !model.line_mode && dialog.is_fresh(model.now);
-    let style_of = |at: usize, answer: &AnswerChoice| {
-        let waits = fresh || dialog.lets_happen(answer.meaning) && !dialog.read_to_end;
-        match (dialog.selected == Some(at), waits) {
-            (true, false) => theme.selected_style(),
-            (true, true) => theme.selected_style().patch(theme.dim_style()),
-            (false, true) => theme.dim_style(),
-            (false, false) => theme.text(),
-        }
-    };
-    for (y, row) in (area.y..area.bottom()).zip(rows.rows.iter().skip(first)) {
-        let mut spans = Vec::new();
-        for (at, answer) in row.clone().zip(rows.answers.iter().skip(row.start)) {
-            let here = dialog.selected == Some(at);
-            let style = style_of(at, answer);
-            let letter = answer.letter.map_or_else(|| " ".to_owned(), String::from);
-            let mark = if here { "▸" } else { " " };
-            let label = if rows.is_shared { answer.compact_label() } else { &answer.label };
-            spans.extend([
-                Span::styled(format!("{mark} "), style),
-                Span::styled(letter, style.patch(theme.bold_style())),
-                Span::styled(format!(" {label}"), style),
-                Span::raw(if at + 1 < row.end { " " } else { "" }),
-            ]);
-        }
-        put_line(frame, area.x, y, &Line::from(spans), area.width);
-        let alone = dialog.selected.filter(|at| !rows.is_shared && row.contains(at));
-        if let Some((at, answer)) = alone.and_then(|at| Some((at, rows.answers.get(at)?))) {
-            select_row(frame, Rect { y, height: 1, ..area }, style_of(at, answer));
-        }
-    }
-}
-
-/// Which answers stand in which row.
-struct AnswerRows {
-    answers: Vec<AnswerChoice>,
-    /// By their places in the list.
-    rows: Vec<Range<usize>>,
-    /// Several stand in a row.
-    is_shared: bool,
-}
-
-impl AnswerRows {
-    /// A row each; where the text has no room beside them in `most` rows of the screen, as many in a row as fit.
-    fn arrange(model: &UiModel, dialog: &QuestionDialog, most: u16) -> Self {
-        let answers = dialog.answers();
-        // its frame, and a blank row below the text
-        let wanted = text_rows(dialog) + answers.len() + 3;
-        if wanted <= usize::from(most) {
-            let rows = (0..answers.len()).map(|at| at..at + 1).collect();
-            return Self { answers, rows, is_shared: false };
-        }
-        let columns = text_columns(model.size.0);
-        let (mut rows, mut used) = (Vec::<Range<usize>>::new(), 0);
-        for (at, answer) in answers.iter().enumerate() {
-            // mark, letter and the blanks around them
-            let needs = display_width(answer.compact_label()) + 4;
-            match rows.last_mut().filter(|_| used + needs < columns) {
-                Some(row) => {
-                    row.end = at + 1;
-                    used += needs + 1;
-                }
-                None => {
-                    rows.push(at..at + 1);
-                    used = needs;
-                }
-            }
-        }
-        let is_shared = rows.len() < answers.len();
-        Self { answers, rows, is_shared }
-    }
 }
 
 /// What is typed inside of the question, below its label; returns the cursor.
@@ -391,45 +267,50 @@ pub fn typing_hint(model: &UiModel) -> Option<&'static str> {
 /// Where no frame fits: the question, and as much of what it is about as there are rows.
 fn draw_short(model: &UiModel, dialog: &QuestionDialog, area: Rect, frame: &mut Frame<'_>) {
     let theme = model.theme;
-    let title = Line::styled(
-        terminal_safe::escape_name(&dialog.title).into_owned(),
-        theme.warning_style().patch(theme.bold_style()),
-    );
+    let title = QuestionTitle::arrange(model, dialog);
+    let whole = terminal_safe::escape_name(&dialog.title);
+    let title = if title.rest.is_empty() { whole.into_owned() } else { title.first };
+    let title = Line::styled(title, theme.warning_style().patch(theme.bold_style()));
     frame.render_widget(Clear, area.intersection(frame.area()));
     let rows = visible_text(model, dialog, usize::from(area.height.saturating_sub(1)));
     for (y, row) in (area.y..area.bottom()).zip(std::iter::once(title).chain(rows)) {
         put_line(frame, area.x, y, &row, area.width);
     }
-    let used = u16::try_from(text_rows(dialog).saturating_sub(dialog.scroll)).unwrap_or(u16::MAX);
+    let used = u16::try_from(text_rows(model, dialog).saturating_sub(dialog.scroll)).unwrap_or(u16::MAX);
     let y = area.y.saturating_add(1).saturating_add(used);
     if y < area.bottom() {
-        let rows = AnswerRows::arrange(model, dialog, area.height);
+        let rows = arrange_answers(model, dialog, area.height);
         draw_answers(model, dialog, &rows, Rect { y, height: area.bottom() - y, ..area }, frame);
     }
 }
 
-/// How many rows the text has, with the values of a form.
-fn text_rows(dialog: &QuestionDialog) -> usize {
-    dialog.rows().len() + dialog.fields().map_or(0, |fields| fields.lines().len() + 1)
+/// How many rows the text has, with the rest of a long title and the values of a form.
+fn text_rows(model: &UiModel, dialog: &QuestionDialog) -> usize {
+    let title = QuestionTitle::arrange(model, dialog).rest.len();
+    title + dialog.rows().len() + dialog.fields().map_or(0, |fields| fields.lines().len() + 1)
 }
 
 /// Rows for the answers, or for what is typed in their place, of a question that has at most so many.
 fn below_rows(model: &UiModel, dialog: &QuestionDialog, most: u16) -> usize {
     match &dialog.draft {
         Some(draft) => 1 + draft.text.rows(text_columns(model.size.0).saturating_sub(3)).clamp(1, DRAFT_ROWS),
-        None => AnswerRows::arrange(model, dialog, most).rows.len(),
+        None => arrange_answers(model, dialog, most).height(),
     }
 }
 
+fn arrange_answers(model: &UiModel, dialog: &QuestionDialog, most: u16) -> AnswerRows {
+    AnswerRows::arrange(dialog, text_columns(model.size.0), text_rows(model, dialog), most)
+}
+
 fn text_extent(model: &UiModel, dialog: &QuestionDialog, area: Rect) -> RowExtent {
-    let rows = text_rows(dialog);
+    let rows = text_rows(model, dialog);
     if is_short(area) {
         return RowExtent { rows, page: usize::from(area.height.saturating_sub(1)) };
     }
     let inside = usize::from(area.height.saturating_sub(2));
     RowExtent {
         rows,
-        page: RowShare::split_rows(dialog, inside, below_rows(model, dialog, area.height)).text,
+        page: RowShare::split_rows(model, dialog, inside, below_rows(model, dialog, area.height)).text,
     }
 }
 
@@ -440,7 +321,7 @@ fn shows_rule(model: &UiModel, dialog: &QuestionDialog, area: Rect) -> bool {
     }
     let (rows, columns) = (usize::from(area.height - 2), text_columns(model.size.0));
     let below = below_rows(model, dialog, area.height);
-    let share = RowShare::split_rows(dialog, rows, below);
+    let share = RowShare::split_rows(model, dialog, rows, below);
     let room = rows.saturating_sub(share.text + usize::from(share.has_gap));
     match &dialog.draft {
         // one row is its label
@@ -448,10 +329,8 @@ fn shows_rule(model: &UiModel, dialog: &QuestionDialog, area: Rect) -> bool {
             draft.text.rows(columns.saturating_sub(3)) <= room.saturating_sub(usize::from(room > 1))
         }
         None if matches!(dialog.kind, DialogKind::Network { .. }) => {
-            let answers = AnswerRows::arrange(model, dialog, area.height);
-            let always = answers.answers.iter().find(|answer| answer.meaning == AnswerMeaning::Always);
-            let is_whole = |answer: &AnswerChoice| display_width(&answer.label) + 4 <= columns;
-            !answers.is_shared && answers.rows.len() <= room && always.is_none_or(is_whole)
+            let answers = arrange_answers(model, dialog, area.height);
+            !answers.is_shared && answers.height() <= room
         }
         Some(_) | None => false,
     }
@@ -465,8 +344,8 @@ struct RowShare {
 }
 
 impl RowShare {
-    fn split_rows(dialog: &QuestionDialog, fits: usize, below: usize) -> Self {
-        let rows = text_rows(dialog);
+    fn split_rows(model: &UiModel, dialog: &QuestionDialog, fits: usize, below: usize) -> Self {
+        let rows = text_rows(model, dialog);
         if below == 0 {
             return Self { text: fits, has_gap: false };
         }
@@ -486,14 +365,4 @@ impl RowShare {
 /// No frame fits.
 fn is_short(area: Rect) -> bool {
     area.width < 10 || area.height < FRAMED_ROWS
-}
-
-/// The columns of the question: its text is no wider than prose in the conversation.
-pub fn question_width(width: u16) -> u16 {
-    width.min(u16::try_from(WIDEST_PROSE + FRAME_COLUMNS).unwrap_or(u16::MAX))
-}
-
-fn text_columns(width: u16) -> usize {
-    let width = usize::from(question_width(width));
-    if width < 10 { width.max(1) } else { width - FRAME_COLUMNS }
 }

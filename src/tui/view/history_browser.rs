@@ -263,7 +263,8 @@ fn status_note(model: &UiModel, archive: &HistoryBrowser, columns: usize) -> (Ve
     };
     if let Some(line) = asked {
         // what is wrong with a line, or what is done with it, stands below
-        let wait = archive.pending_wait.as_ref().map(|wait| format!("{} …", wait.label));
+        let wait = archive.pending_wait.as_ref().and(archive.wait_text());
+        let wait = wait.map(|text| model.with_wait_time(&text));
         let below = wait.as_deref().or(told.map(|(text, _)| text));
         let mut rows = vec![visible_tail(&line, columns).into_owned()];
         rows.extend(below.map_or_else(Vec::new, |text| fold_to_rows(text, columns)));
@@ -279,11 +280,9 @@ fn status_note(model: &UiModel, archive: &HistoryBrowser, columns: usize) -> (Ve
             theme.accent_style(),
         );
     }
-    if let Some(wait) = &archive.pending_wait {
-        return (
-            vec![fit_to_columns(&format!("{} …", wait.label), columns).into_owned()],
-            theme.warning_style(),
-        );
+    if let Some(text) = archive.pending_wait.as_ref().and(archive.wait_text()) {
+        let text = fit_to_columns(&model.with_wait_time(&text), columns).into_owned();
+        return (vec![text], theme.warning_style());
     }
     if let Some((text, style)) = told {
         return (fold_to_rows(text, columns), style);

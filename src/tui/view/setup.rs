@@ -192,7 +192,7 @@ fn choice_text(setup: &SetupDialog, choice: &SetupChoice) -> (String, String) {
 fn footer_lines(model: &UiModel, setup: &SetupDialog, columns: usize) -> Vec<(String, Style)> {
     let theme = model.theme;
     let (text, style) = match (&setup.waiting_for, &setup.problem, &setup.outcome) {
-        (Some(waiting), ..) => ((*waiting).to_owned(), theme.dim_style()),
+        (Some(waiting), ..) => (model.with_wait_time(waiting), theme.dim_style()),
         (None, Some(problem), _) => (format!("✗ {problem}"), theme.bad_style()),
         (None, None, Some(Ok(text))) => (format!("✓ {text}"), theme.good_style()),
         (None, None, Some(Err(text))) => (format!("✗ {text}"), theme.bad_style()),

@@ -10,10 +10,9 @@ use super::pane::pane_keys;
 use crate::file_work::PendingFileWork;
 use crate::layers::ScreenLayer;
 use crate::model::UiModel;
-use crate::text::{
-    display_width, format_count, format_dollars, format_duration, scroll_text, short_number, window_fill_text,
-};
-use synthdev_service::session::{PendingStart, StartPreparation};
+use crate::run_view::RunView;
+use crate::text::{display_width, format_count, format_dollars, scroll_text, short_number, window_fill_text};
+use crate::wait_clock::with_spinner;
 
 /// Mode, model, tokens, cost, elapsed time; keys on the right.
 pub fn draw_status(model: &UiModel, area: Rect, frame: &mut Frame<'_>) {
@@ -69,21 +68,22 @@ fn background_text(model: &UiModel) -> Option<String> {
     (count > 0).then(|| format!("{} in background", format_count(count as u64, "command")))
 }
 
-/// What fits in `columns`, in reading order: where room is short, cost and tokens go first, then the model's name. What
-/// works goes only where the activity would cover the last key: it leaves `least` columns.
+/// What fits in `columns`, in reading order: where room is short, cost and tokens go first, then the model's name, then
+/// words of the activity. What works goes only where the activity would cover the last key: it leaves `least` columns.
 fn status_parts(model: &UiModel, columns: usize, least: usize) -> Vec<(String, ratatui::style::Style)> {
     let theme = model.theme;
     let name =
         model.watched_run().and_then(|run| run.speaker.as_ref()).map_or(&model.facts.model, |s| &s.model);
     let usage = model.usage();
     let used = usage.total() > 0;
+    let activity = activity_forms(model);
     let mut parts = vec![
         Some((model.mode(), theme.accent_style().patch(theme.bold_style()))),
         (!name.is_empty()).then(|| (name.clone(), theme.text())),
         window_text(model),
         used.then(|| (format!("session {} tok", short_number(usage.total())), theme.text())),
         used.then(|| (format_dollars(model.cost_usd()), theme.text())),
-        activity_text(model).map(|activity| (activity, theme.warning_style())),
+        activity.first().map(|text| (text.clone(), theme.warning_style())),
         (model.questions() > 1).then(|| (format!("{} questions", model.questions()), theme.user_attention())),
         background_text(model).map(|text| (text, theme.warning_style())),
     ];
@@ -95,30 +95,63 @@ fn status_parts(model: &UiModel, columns: usize, least: usize) -> Vec<(String, r
             parts[part] = None;
         }
     }
+    shorten_activity(&mut parts, &activity, |parts| total(parts) <= columns);
     if parts[5].is_some() && total(&parts) > least + 3 {
         parts[0] = None;
+        shorten_activity(&mut parts, &activity, |parts| total(parts) <= least + 3);
     }
     parts.into_iter().flatten().collect()
 }
 
-/// The current activity, and its duration. While a question is open, the program waits for the user.
-fn activity_text(model: &UiModel) -> Option<String> {
-    let Some(run) = model.busy_run() else {
-        let Some(aside) = &model.side_query else { return preparation_text(model) };
-        let ms = u64::try_from(model.now.0 - aside.since.0).unwrap_or(0);
-        if aside.has_progress {
-            return Some(aside.activity_text.clone());
+/// The longest form of the activity with which everything fits, else the shortest.
+fn shorten_activity(
+    parts: &mut [Option<(String, ratatui::style::Style)>],
+    forms: &[String],
+    fits: impl Fn(&[Option<(String, ratatui::style::Style)>]) -> bool,
+) {
+    for form in forms {
+        if let Some((text, _)) = &mut parts[5] {
+            text.clone_from(form);
         }
-        return Some(with_elapsed_time(&aside.activity_text, ms, model.reduced_motion));
-    };
+        if fits(parts) {
+            break;
+        }
+    }
+}
+
+/// The current activity, and its duration; of one that says how far it is the shorter forms, too.
+fn activity_forms(model: &UiModel) -> Vec<String> {
+    match (model.busy_run(), &model.side_query) {
+        (Some(run), _) => match &run.snapshot_facts.progress_forms {
+            forms if forms.is_empty() || is_halted(model, run) => {
+                run_activity(model, run).into_iter().collect()
+            }
+            forms => forms.clone(),
+        },
+        (None, Some(aside)) if aside.progress_forms.is_empty() => {
+            let ms = u64::try_from(model.now.0 - aside.since.0).unwrap_or(0);
+            vec![with_elapsed_time(&aside.activity_text, ms, model.reduced_motion)]
+        }
+        (None, Some(aside)) => aside.progress_forms.clone(),
+        (None, None) => match model.preparation_text() {
+            Some(text) => vec![model.with_wait_time(&text)],
+            None => model.file_work.as_ref().map(PendingFileWork::activity_forms).unwrap_or_default(),
+        },
+    }
+}
+
+/// Nothing of the run goes on until the user acts.
+fn is_halted(model: &UiModel, run: &RunView) -> bool {
+    !run.stopped_at.is_empty() || model.dialogs.iter().any(|dialog| dialog.run_id() == Some(&run.id))
+}
+
+/// While a question is open, the program waits for the user.
+fn run_activity(model: &UiModel, run: &RunView) -> Option<String> {
     if model.dialogs.iter().any(|dialog| dialog.run_id() == Some(&run.id)) {
         return Some("waits for you".to_owned());
     }
     if let Some(stand) = run.stopped_at.first() {
         return Some(format!("stopped: {}", stand.stop_location()));
-    }
-    if let Some(progress) = &run.snapshot_facts.progress_text {
-        return Some(progress.clone());
     }
     if let Some(wait) = run.describe_timed_wait(model.now, model.reduced_motion) {
         return Some(wait);
@@ -133,32 +166,9 @@ fn activity_text(model: &UiModel) -> Option<String> {
     Some(with_elapsed_time(what, ms, model.reduced_motion))
 }
 
-/// What is waited for before a run begins or goes on.
-fn preparation_text(model: &UiModel) -> Option<String> {
-    if let Some(text) = model.file_work.as_ref().and_then(PendingFileWork::activity_text) {
-        return Some(text);
-    }
-    if let Some(PendingStart { name, preparation, .. }) = &model.pending_start {
-        return Some(match preparation {
-            StartPreparation::Files => format!("copying the files for {name} …"),
-            StartPreparation::Windows => format!("asking for the window of {name} …"),
-            StartPreparation::Requirements => format!("checking what {name} requires …"),
-        });
-    }
-    model.opening_run.as_ref().map(|opening| format!("reading run {} …", opening.run))
-}
-
-/// One sign after the other, four a second where something is drawn anyway.
-const SPINNER: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
-
 /// Something runs, and for how long, where it may move.
 fn with_elapsed_time(what: &str, ms: u64, calm: bool) -> String {
-    if calm {
-        return what.to_owned();
-    }
-    let sign = SPINNER[usize::try_from(ms / 250).unwrap_or(0) % SPINNER.len()];
-    let time = if ms < 1_000 { String::new() } else { format!(" {}", format_duration(ms / 1_000 * 1_000)) };
-    format!("{sign} {what}{}", time.replace(".0 s", " s"))
+    if calm { what.to_owned() } else { with_spinner(what, ms, 1_000) }
 }
 
 fn keys_hint(model: &UiModel) -> String {

@@ -1,7 +1,7 @@
 //! The mouse, notifications and the user's own colours, as a terminal sees them.
 
-use super::chat_session;
 use super::terminal::Terminal;
+use super::{chat_session, configured_session};
 use crate::support::model_server::Behaviour;
 
 /// A button of the mouse at a column and row from 1: `M` goes down or moves, `m` goes up.
@@ -53,6 +53,24 @@ async fn an_answer_is_told_while_another_window_is_in_front() {
     terminal.wait_for_bytes("\x1b[23;2t");
     terminal.press_keys("/exit\r");
     assert!(terminal.wait_end().contains("exit=0"));
+    terminal.assert_restored();
+}
+
+/// What the user switched off in the settings is off from the first frame on.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_mouse_and_notifications_are_switched_off_by_settings() {
+    let texts = ["First.", "Second."].map(Behaviour::text).to_vec();
+    let (_server, mut terminal) =
+        configured_session(texts, Some("{\"notifications\": false, \"mouse\": false}")).await;
+    terminal.press_keys("hello\r");
+    terminal.wait_for("First.");
+    terminal.press_keys("once more\r\x1b[O");
+    terminal.wait_for("Second.");
+    terminal.press_keys("/exit\r");
+    assert!(terminal.wait_end().contains("exit=0"));
+    for bytes in ["\x1b]9;", "\x1b]777;", "● synthdev", "\x1b[?1002h", "\x1b[?1006h"] {
+        terminal.assert_never_shown(bytes);
+    }
     terminal.assert_restored();
 }
 

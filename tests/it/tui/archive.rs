@@ -351,6 +351,24 @@ fn what_items_say_at_once_stands_at_the_step_of_each() {
     check(2, &["first of two"], &["of one"]);
 }
 
+/// A wait in the history moves and says how long it takes; what is read is shown without it.
+#[test]
+fn a_wait_in_the_history_moves() {
+    let after = |desk: &mut TuiHarness, ms: i64| {
+        let at = Timestamp(desk.model.now.0 + ms);
+        desk.send_message(UiMessage::Tick(at)).draw_screen(80, 24)
+    };
+    let mut desk = TuiHarness::new();
+    desk.line("/history");
+    assert!(desk.draw_screen(80, 24).contains("  reading …") && desk.model.needs_ticks());
+    assert!(after(&mut desk, 3_000).contains("⠹ reading … 3 s"));
+    answer_page(&mut desk, many_rows(1, 3), false);
+    assert!(!desk.model.needs_ticks() && !desk.draw_screen(80, 24).contains("reading …  "));
+    desk.key(KeyCode::Enter);
+    assert!(desk.draw_screen(80, 24).contains("  reading …") && desk.model.needs_ticks());
+    assert!(after(&mut desk, 4_000).contains("reading … 4 s"));
+}
+
 #[test]
 fn pages_are_read_as_the_cursor_comes_near() {
     let mut desk = TuiHarness::new();

@@ -47,6 +47,35 @@ fn a_snapshot_of_a_run_says_how_far_it_is() {
     }
 }
 
+/// On small screens, too: how many of how many, the remaining time, and the key that stops it.
+#[test]
+fn progress_has_its_remaining_time_at_every_size() {
+    let check = |desk: &mut TuiHarness, name: &str, expected: &str, key: &str| {
+        for (width, height) in FRAME_SIZES {
+            let screen = desk.draw_screen(width, height);
+            let status = screen.lines().last().unwrap();
+            assert!(status.contains(expected) && status.ends_with(key), "{width}: {status}");
+        }
+        desk.check_frames(name);
+    };
+    let mut desk = TuiHarness::new();
+    desk.workflow().run_event(
+        "r1",
+        RunEvent::SnapshotProgress { done_files: 5_000, total_files: 10_000, elapsed_ms: 2_500 },
+    );
+    check(&mut desk, "progress_snapshot", "5,000 of 10,000", "Esc stops");
+    check(&mut desk, "progress_snapshot", "3 s left", "Esc stops");
+    let mut desk = TuiHarness::new();
+    let watch = FileWorkWatch { number: 1, kind: FileWorkKind::Worktree };
+    let (name, preparation) = ("hierarchical_development".to_owned(), StartPreparation::Files);
+    let pending = PendingStart { name, chat: false, preparation };
+    desk.send_message(UiMessage::answered(StartResponse::Pending(pending)));
+    desk.send_file_progress(watch, progress(FileWorkStage::Writing, 0, 12_345), 9_000);
+    desk.send_file_progress(watch, progress(FileWorkStage::Writing, 2_000, 12_345), 19_000);
+    check(&mut desk, "progress_worktree", "2,000 of 12,345", "/help");
+    check(&mut desk, "progress_worktree", "52 s left", "/help");
+}
+
 #[test]
 fn a_snapshot_by_hand_is_watched_until_it_is_there() {
     let mut desk = TuiHarness::new();

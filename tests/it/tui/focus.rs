@@ -265,7 +265,22 @@ fn what_is_waited_for_is_said() {
         desk.send_message(UiMessage::answered(StartResponse::Pending(pending)));
         let screen = desk.draw_screen(120, 36);
         assert!(screen.contains(expected), "{screen}");
-        assert!(!desk.model.needs_ticks(), "nothing moves");
+        assert!(desk.model.needs_ticks(), "it moves");
+        let tick = |desk: &mut TuiHarness, ms: i64| {
+            let at = Timestamp(desk.model.now.0 + ms);
+            desk.send_message(UiMessage::Tick(at)).draw_screen(120, 36)
+        };
+        // nobody has told the time before
+        tick(&mut desk, 1_000_000);
+        let screen = tick(&mut desk, 1_000);
+        assert!(screen.contains(&format!("⠼ {expected}")) && !screen.contains(" 1 s"), "{screen}");
+        let screen = tick(&mut desk, 2_000);
+        assert!(screen.contains(&format!("⠹ {expected} 3 s")), "{screen}");
+        desk.model.reduced_motion = true;
+        assert!(!desk.model.needs_ticks() && desk.draw_screen(120, 36).contains(&format!(" {expected}")));
+        desk.model.reduced_motion = false;
+        desk.model.pending_start = None;
+        assert!(!desk.model.needs_ticks(), "nothing waits");
     };
     check(StartPreparation::Files, "copying the files for plan …");
     check(StartPreparation::Windows, "asking for the window of plan …");

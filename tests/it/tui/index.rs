@@ -74,6 +74,18 @@ fn an_index_is_asked_about_made_and_summed_up() {
         "{}",
         desk.draw_screen(80, 24)
     );
+    let far = IndexingResponse::At(IndexingProgress { done_count: 9, total_count: 16 });
+    let at = Timestamp(desk.model.side_query.as_ref().unwrap().since.0 + 30_000);
+    desk.send_message(UiMessage::answered(LookupResponse::Index(2, far, at)));
+    for (width, height) in FRAME_SIZES {
+        let screen = desk.draw_screen(width, height);
+        let status = screen.lines().last().unwrap();
+        let is_whole =
+            status.contains("9 of 16 ·") && status.contains(" s left") && status.ends_with("Esc stops");
+        assert!(is_whole, "{width}: {status}");
+    }
+    desk.check_frames("progress_index");
+    desk.take_commands();
     desk.send_index_reply(2, done_reply(IndexOutcome::Whole));
     assert_eq!(desk.take_index_commands(), []);
     let line = "indexed 12 of 340 files (328 unchanged, 2 gone), 4,310 tokens, $0.0021";

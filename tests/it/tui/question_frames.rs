@@ -146,6 +146,35 @@ fn choices_and_forms_stand_in_the_same_place() {
     other.run_event("r1", user_question(20, question)).line("ABC-1").check_frames("question_form");
 }
 
+/// The text of a frame without its edges, as one line.
+fn read_words(screen: &str) -> String {
+    let rows = screen.lines().map(|row| row.trim_matches(['│', '┌', '┐', '─', ' ']));
+    rows.flat_map(str::split_whitespace).collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn a_long_choice_and_a_long_title_are_read_to_their_ends() {
+    let long = |at: usize| format!("choice {at} {} ends {at} here", "with many words".repeat(9));
+    let mut question = pause(PauseKind::Choice, "Which?");
+    if let UserQuestion::Pause { choices, .. } = &mut question {
+        *choices = (1..=8).map(long).collect();
+    }
+    let mut desk = desk();
+    desk.run_event("r1", user_question(20, question)).settle_question();
+    for at in 1..=8 {
+        desk.key(KeyCode::Down);
+        let screen = desk.draw_screen(60, 20);
+        assert!(read_words(&screen).contains(&format!("ends {at} here")), "{screen}");
+    }
+    let mut desk = TuiHarness::new();
+    let failure =
+        RunError::new("model.failed", format!("{}at its end", "A long title ".repeat(9)), "it failed");
+    desk.workflow().run_event("r1", user_question(20, UserQuestion::Failed { failure: Box::new(failure) }));
+    let screen = desk.draw_screen(60, 20);
+    assert!(read_words(&screen).contains("A long title at its end. Try again?"), "{screen}");
+    desk.check_frames("question_long_title");
+}
+
 #[test]
 fn several_questions_are_counted() {
     let mut desk = desk();

@@ -63,6 +63,24 @@ fn offer_models(desk: &mut TuiHarness) {
     );
 }
 
+/// Chooses a server with its key, then so many times what is offered first.
+pub(super) fn choose_model(desk: &mut TuiHarness, count: usize) {
+    *desk = opened_setup("base");
+    desk.type_text("anth").key(KeyCode::Enter).key(KeyCode::Enter).type_text("sk-12345").key(KeyCode::Enter);
+    if count > 0 {
+        offer_models(desk);
+    }
+    for _ in 1..count {
+        desk.key(KeyCode::Enter);
+    }
+}
+
+/// The chosen model has answered.
+pub(super) fn finish_trial(desk: &mut TuiHarness) {
+    let told = "claude-a of anthropic answered in 0.4 s".to_owned();
+    send_setup_reply(desk, SetupResponse::Tried(Ok(told)));
+}
+
 fn owned_text(text: &str) -> Option<String> {
     Some(text.to_owned())
 }

@@ -38,7 +38,11 @@ impl TuiHarness {
 
     /// The same, kept in a directory.
     pub(super) fn check_shots_in(&mut self, directory: &str, name: &str, sizes: &[(u16, u16)]) {
-        self.settle_question();
+        self.settle_question().keep_shots(directory, name, sizes);
+    }
+
+    /// The same at the moment as it is.
+    pub(super) fn keep_shots(&mut self, directory: &str, name: &str, sizes: &[(u16, u16)]) {
         let sized = |size: &(u16, u16)| {
             let (columns, rows) = *size;
             let screen = self.draw_screen(columns, rows);

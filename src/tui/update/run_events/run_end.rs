@@ -60,7 +60,7 @@ pub fn close_open(model: &mut UiModel, run: &RunId) {
     view.summarizing_calls.clear();
     view.retry.clear();
     view.branches.clear();
-    view.snapshot_facts.progress_text = None;
+    view.snapshot_facts.progress_forms.clear();
     let stopped = view.is_cancelling || view.is_interrupting;
     (view.is_cancelling, view.is_interrupting) = (false, false);
     for at in replies {

@@ -103,14 +103,14 @@ pub(super) fn draw_list(model: &UiModel, archive: &HistoryBrowser, area: Rect, f
         );
     }
     if list.is_empty() {
+        let wait = list.wait_text().map(|text| model.with_wait_time(text));
         let text = match (&list.problem, &list.loaded_filter) {
+            _ if wait.is_some() => wait.as_deref().unwrap_or_default(),
             (Some(problem), _) => problem.as_str(),
-            (None, None) => "reading …",
-            (None, Some(_)) if list.pending_page.is_some() => "looking …",
-            (None, Some(read)) if *read == crate::history_browser::HistoryRunFilter::default() => {
+            (_, Some(read)) if *read == crate::history_browser::HistoryRunFilter::default() => {
                 "no runs yet: /workflow NAME starts one"
             }
-            (None, Some(_)) => "no runs match",
+            _ => "no runs match",
         };
         let text = fit_to_columns(
             text.lines().next().unwrap_or_default(),

@@ -67,7 +67,13 @@ fn run_chart<'r>(
 pub(super) fn draw_run(model: &UiModel, run: &BrowsedRun, area: Rect, frame: &mut Frame<'_>) {
     let theme = model.theme;
     let Some(look) = &run.details else {
-        put_line(frame, area.x + 2, area.y, &Line::styled("reading …", theme.dim_style()), area.width);
+        put_line(
+            frame,
+            area.x + 2,
+            area.y,
+            &Line::styled(model.with_wait_time("reading …"), theme.dim_style()),
+            area.width,
+        );
         return;
     };
     draw_head(model, run, look, area, frame);

@@ -330,6 +330,33 @@ fn people_read_a_run_as_markdown() {
 }
 
 #[test]
+fn a_question_and_its_answer_are_in_the_markdown() {
+    let check = |pause: Value, results: &str, parts: &[&str]| {
+        let world = World::new();
+        let mut ask = json!({"name": "ask", "type": "pause", "message": {"text": "Shall it *go*?\n\n```\n# no heading"},
+            "output": {"as": "answer"}, "transition": [{"target": "stop"}]});
+        ask.as_object_mut().unwrap().extend(pause.as_object().unwrap().clone());
+        let states = json!([{"name": "start", "transition": [{"target": "ask"}]}, ask,
+            {"name": "stop", "input": {"expr": "'done'"}}]);
+        world.write_json("asking.json", &workflow(&states));
+        world.write_file("none.json", "{\"replies\": {}}");
+        world.run_program(&["run", "--workflow-file", "asking.json", "--replies", "none.json", "x"]).code(3);
+        let run = only_run(&world);
+        let export = || world.run_program(&["runs", "export", &run, "--format", "markdown"]).code(0).stdout;
+        let asked = export();
+        assert!(asked.contains("- **Status**: paused") && asked.contains("Shall it"), "{asked}");
+        world.run_program(&["resume", &run, "--replies", "none.json", "--results", results]).code(0);
+        let answered = export();
+        for part in parts {
+            assert!(answered.contains(part), "no `{part}` in\n{answered}");
+        }
+    };
+    check(json!({"kind": "approval"}), "yes", &["**answered \\(ask asks: Shall it \\*go\\*? …\\)**: yes"]);
+    check(json!({"kind": "choice", "choices": ["now", "later `x`"]}), "later `x`", &[": later \\`x\\`"]);
+    check(json!({"kind": "text"}), "# mine", &[": \\# mine"]);
+}
+
+#[test]
 fn the_end_of_the_name_says_what_is_written() {
     let world = reviewed_world();
     let run = only_run(&world);
