@@ -51,7 +51,7 @@ fn a_run_of_one_session_is_ended_in_another() {
     second.press_keys("n\r");
     second.wait_for("nothing was changed");
     second.press_keys("x");
-    second.wait_for("y confirm · n, Esc cancel");
+    second.wait_for("y and Enter confirm · n, Esc cancel");
     second.press_keys("y\r");
     second.wait_for("is cancelled");
     first.wait_for("another process ends this run");
