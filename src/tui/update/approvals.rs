@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use super::{question_replies, withdrawn_dialog};
-use crate::dialog::QuestionDialog;
+use crate::dialog::{EditableCall, QuestionDialog};
 use crate::model::UiModel;
 use crate::msg::UiCommand;
 use crate::slash::steering::ApprovalAction;
@@ -208,7 +208,13 @@ fn is_covered(dialog: &QuestionDialog, rule: &AllowRule) -> bool {
 
 /// What else asks for a call that is allowed now.
 fn settle_allowed_calls(model: &mut UiModel, rule: &AllowRule) -> Vec<UiCommand> {
-    let is_settled = |dialog: &QuestionDialog| dialog.is_approval() && is_covered(dialog, rule);
+    // a call that the user has changed, or is writing about, is answered by the user
+    let is_touched = |dialog: &QuestionDialog| {
+        let changed = dialog.edited_call.as_ref().and_then(EditableCall::changed_arguments);
+        dialog.draft.is_some() || changed.is_some()
+    };
+    let is_settled =
+        |dialog: &QuestionDialog| dialog.is_approval() && is_covered(dialog, rule) && !is_touched(dialog);
     let calls = model.dialogs.iter().filter(|dialog| is_settled(dialog));
     let allow = |(run, call): (&RunId, CallId)| {
         UiCommand::Send(run.clone(), RunCommand::Approve { call, decision: ApprovalDecision::Allow })

@@ -575,3 +575,16 @@ fn what_the_session_allows_does_not_cover_a_change_of_agents_md() {
     }
     assert_eq!(desk.model.dialogs.len(), 2);
 }
+
+#[test]
+fn what_the_session_allows_leaves_a_changed_call_to_the_user() {
+    let mut desk = desk(vec![command(20, "ls"), command(21, "pwd"), command(22, "date")]);
+    give(&mut desk, 'e');
+    press(&mut desk, 2_000, KeyCode::Char('x'));
+    let screen = press(&mut desk, 200, KeyCode::Enter);
+    assert!(screen.contains("(changed)"), "{screen}");
+    press(&mut desk, 2_000, KeyCode::Tab);
+    give(&mut desk, 's');
+    assert_eq!(desk.take_commands(), [allow(21), allow(22)]);
+    assert_eq!(desk.model.dialogs.len(), 1);
+}
