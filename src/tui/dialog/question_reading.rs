@@ -2,7 +2,7 @@
 
 use ratatui::text::Line;
 
-use super::{AnswerForm, DialogKind, EditableCall, QuestionDialog};
+use super::{AnswerDraft, AnswerForm, DialogKind, DraftPurpose, EditableCall, QuestionDialog};
 use crate::key_guard::guard_ms_left;
 use crate::theme::ColorTheme;
 use synthdev_domain::ids::Timestamp;
@@ -145,6 +145,22 @@ impl QuestionDialog {
         let what = if picks { "a choice" } else { "a yes" };
         self.problem = Some(format!("{what} counts at the end of the text"));
         true
+    }
+
+    /// Takes what is typed inside of the question; `None`: none of it is the user's own.
+    pub fn take_own_words(&mut self) -> Option<AnswerDraft> {
+        let call = self.edited_call.as_ref().map(EditableCall::editable_text);
+        self.draft.take().filter(|draft| match draft.purpose {
+            DraftPurpose::Reason => true,
+            DraftPurpose::Rule => false,
+            DraftPurpose::Call => call.is_some_and(|call| call != draft.text.expanded_text()),
+        })
+    }
+
+    /// What is asked may be another call than before: it is read before a key counts.
+    pub fn ask_anew(&mut self, now: Option<Timestamp>) {
+        (self.draft, self.is_armed) = (None, false);
+        (self.shown_at, self.typed_at) = (None, now);
     }
 
     /// The call was changed: what is asked now is the changed one, from its beginning.

@@ -59,7 +59,7 @@ pub fn on_paste(dialog: &mut QuestionDialog, text: &str) -> bool {
 
 /// Back to the answers; words that were typed are kept.
 fn leave_draft(model: &mut UiModel) {
-    let draft = model.dialogs.front_mut().and_then(|dialog| dialog.draft.take());
+    let draft = model.dialogs.front_mut().and_then(QuestionDialog::take_own_words);
     withdrawn_dialog::keep_words(model, draft);
 }
 
@@ -121,7 +121,7 @@ fn submit_draft(model: &mut UiModel) -> Vec<UiCommand> {
             Err(problem) => dialog.problem = Some(problem),
         },
         DraftPurpose::Call => match dialog.accept_edited_text(&text) {
-            Ok(()) => dialog.draft = None,
+            Ok(()) => dialog.ask_anew(now),
             Err(problem) => dialog.problem = Some(one_line(&problem)),
         },
     }

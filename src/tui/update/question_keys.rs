@@ -45,7 +45,7 @@ fn is_held_back(model: &mut UiModel, press: KeyPress) -> bool {
     }
     let is_text = dialog.draft.is_none() && !model.composer.is_vim_key(key);
     let text = model.composer.text();
-    hold_early_key(dialog, &text, typed_letter(key).filter(|_| is_text), press.at).is_some()
+    hold_early_key(dialog, &text, typed_letter(key).filter(|_| is_text), press).is_some()
 }
 
 /// Such a key acts beside the question.
@@ -94,7 +94,7 @@ fn on_answer_key(model: &mut UiModel, press: KeyPress) -> Option<Vec<UiCommand>>
     if guarded && !begun && answers {
         // vi's commands write nothing
         let letter = typed_letter(key).filter(|_| !is_vi);
-        return hold_early_key(dialog, &model.composer.text(), letter, at);
+        return hold_early_key(dialog, &model.composer.text(), letter, press);
     }
     let surprised = typing && !dialog.is_armed && !model.line_mode;
     if surprised && key.code == KeyCode::Enter && !begun {
@@ -109,7 +109,9 @@ fn on_answer_key(model: &mut UiModel, press: KeyPress) -> Option<Vec<UiCommand>>
     // commands work first, whatever is asked
     let begins = model.composer.is_empty() && key.code == KeyCode::Char('/');
     // also after an answer that was not taken: otherwise the letters vanish, and Enter behind them is an answer
-    dialog.is_armed &= !(begins || command || is_text || begun && typed_letter(key).is_some());
+    if begins || command || is_text || begun && typed_letter(key).is_some() {
+        (dialog.is_armed, dialog.selected) = (false, dialog.default_row);
+    }
     dialog.problem = None;
     let is_word = is_text && !begins && !guarded && !is_search && !is_vi && key.code != KeyCode::Char(' ');
     if is_word
@@ -177,11 +179,15 @@ fn hold_early_key(
     dialog: &mut QuestionDialog,
     text: &str,
     letter: Option<char>,
-    at: Timestamp,
+    press: KeyPress,
 ) -> Option<Vec<UiCommand>> {
     dialog.problem = Some(JUST_APPEARED.to_owned());
     if let Some(letter) = letter {
-        dialog.note_early_letter(text, letter, at);
+        dialog.note_early_letter(text, letter, press.at);
+    }
+    if press.key.code == KeyCode::Enter {
+        // a key that is held down answers nothing
+        dialog.typed_at = Some(press.at);
     }
     letter.is_none().then(Vec::new)
 }

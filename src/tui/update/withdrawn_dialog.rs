@@ -1,7 +1,7 @@
 //! A question that was withdrawn without an answer, because its run was paused or ended. Input that was meant for it
 //! must not answer another question, nor be sent to another run.
 
-use crate::dialog::{AnswerDraft, DraftPurpose, QuestionDialog};
+use crate::dialog::{AnswerDraft, QuestionDialog};
 use crate::model::{UiModel, WithdrawnDialog};
 use crate::text::one_line;
 use crate::transcript::item::TranscriptItem;
@@ -21,18 +21,18 @@ pub fn remove_dialogs(model: &mut UiModel, is_gone: impl Fn(&QuestionDialog) -> 
     let (gone, kept): (Vec<_>, Vec<_>) =
         std::mem::take(&mut model.dialogs).into_iter().partition(|dialog| is_gone(dialog));
     model.dialogs = kept.into();
-    for dialog in gone {
+    for mut dialog in gone {
         let title = one_line(&dialog.title);
-        if keep_words(model, dialog.draft) {
+        if keep_words(model, dialog.take_own_words()) {
             let told = format!("no answer is wanted any more: {title} Your words are in the history");
             model.add_item(TranscriptItem::note_item(&told));
         }
     }
 }
 
-/// A reason that is not given goes into the history. Whether there was one.
+/// Words that were typed in a question and not sent go into the history. Whether there were any.
 pub fn keep_words(model: &mut UiModel, draft: Option<AnswerDraft>) -> bool {
-    let draft = draft.filter(|draft| draft.purpose == DraftPurpose::Reason && !model.line_mode);
+    let draft = draft.filter(|_| !model.line_mode);
     let words = draft.map(|draft| draft.text.expanded_text()).unwrap_or_default();
     let has_words = !words.trim().is_empty();
     if has_words {

@@ -274,13 +274,6 @@ fn answers_something(command: &UiCommand) -> bool {
 
 #[test]
 fn a_paste_takes_back_what_was_chosen_before_it() {
-    let usual = || {
-        let mut pause = pause(PauseKind::Approval);
-        if let UserQuestion::Pause { default, .. } = &mut pause {
-            *default = Some(Box::new(json!(true)));
-        }
-        user_question(20, pause)
-    };
     let letter = KeyCode::Char;
     let check = |event: RunEvent, keys: &[KeyCode], text: &str| {
         for waits in [20, 2_000] {
@@ -296,8 +289,8 @@ fn a_paste_takes_back_what_was_chosen_before_it() {
             assert_eq!(desk.model.dialogs.len(), 1, "{keys:?} {waits}");
         }
     };
-    check(usual(), &[letter('n')], "npasted");
-    check(usual(), &[KeyCode::Down], "pasted");
+    check(usual_approval(true), &[letter('n')], "npasted");
+    check(usual_approval(true), &[KeyCode::Down], "pasted");
     check(questions().swap_remove(3), &[KeyCode::Down], "pasted");
     check(questions().swap_remove(4), &[KeyCode::Down], "pasted");
     check(questions().swap_remove(0), &[KeyCode::Down], "pasted");
@@ -335,6 +328,82 @@ fn an_enter_that_is_held_down_writes_no_rule_and_reports_no_result() {
     unseen.press_before_seen(KeyCode::Enter, KeyModifiers::NONE);
     unseen.advance_clock(3_000).press_before_seen(KeyCode::Enter, KeyModifiers::NONE);
     assert_eq!(unseen.take_commands(), []);
+}
+
+fn usual_approval(default: bool) -> RunEvent {
+    let mut pause = pause(PauseKind::Approval);
+    if let UserQuestion::Pause { default: usual, .. } = &mut pause {
+        *usual = Some(Box::new(json!(default)));
+    }
+    user_question(20, pause)
+}
+
+fn usual_answer(value: bool) -> UiCommand {
+    let answer = UserAnswer::Value { value: json!(value) };
+    UiCommand::Send(RunId::from("r1"), RunCommand::Answer { call: CallId(20), answer })
+}
+
+#[test]
+fn an_enter_that_is_held_down_since_before_a_question_gives_no_default() {
+    for default in [true, false] {
+        let mut desk = desk(usual_approval(default));
+        // the question is 300 ms old
+        for waits in std::iter::once(-1_700).chain([30; 60]) {
+            press(&mut desk, waits, KeyCode::Enter);
+            assert_eq!(desk.take_commands(), []);
+        }
+        press(&mut desk, 1_000, KeyCode::Enter);
+        assert_eq!(desk.take_commands(), [usual_answer(default)]);
+    }
+}
+
+#[test]
+fn words_take_back_what_arrows_chose() {
+    for waits in [20, 2_000] {
+        let mut desk = desk(usual_approval(false));
+        press(&mut desk, 2_000, KeyCode::Up);
+        for letter in "hold on".chars() {
+            press(&mut desk, 2_000, KeyCode::Char(letter));
+        }
+        press(&mut desk, waits, KeyCode::Enter);
+        assert_eq!(desk.take_commands(), []);
+        press(&mut desk, 2_000, KeyCode::Enter);
+        let sent = desk.take_commands();
+        assert!(sent.is_empty() || sent == [usual_answer(false)], "{waits}: {sent:?}");
+    }
+}
+
+#[test]
+fn a_changed_call_is_read_before_a_key_allows_it() {
+    let mut desk = desk(questions().swap_remove(0));
+    press(&mut desk, 2_000, KeyCode::Char('e'));
+    press(&mut desk, 200, KeyCode::Enter);
+    press(&mut desk, 2_000, KeyCode::Char('x'));
+    press(&mut desk, 200, KeyCode::Enter);
+    for code in [KeyCode::Char('y'), KeyCode::Enter] {
+        press(&mut desk, 100, code);
+        assert_eq!(desk.take_commands(), []);
+    }
+    press(&mut desk, 2_000, KeyCode::Char('y'));
+    press(&mut desk, 200, KeyCode::Enter);
+    assert_eq!(desk.take_commands().len(), 1);
+}
+
+#[test]
+fn a_changed_call_that_is_left_goes_into_the_history() {
+    for changes in [true, false] {
+        let mut desk = desk(questions().swap_remove(0));
+        press(&mut desk, 2_000, KeyCode::Char('e'));
+        press(&mut desk, 200, KeyCode::Enter);
+        if changes {
+            press(&mut desk, 2_000, KeyCode::Char('x'));
+        }
+        press(&mut desk, 2_000, KeyCode::Esc);
+        desk.run_event("r1", run_finished(RunStatus::Cancelled, None, None));
+        desk.take_commands();
+        desk.advance_clock(5_000).key(KeyCode::Up);
+        assert_eq!(desk.model.composer.text() == "cargo testx", changes, "{}", desk.model.composer.text());
+    }
 }
 
 #[test]
