@@ -21,7 +21,7 @@
 //!
 //! Each is a member of the workspace, a crate of its own in `src/`; this crate re-exports all of them.
 //!
-//! | member | may import | never contains |
+//! | member | may import | never imports or contains |
 //! | --- | --- | --- |
 //! | [`domain`] | – | `async`, files, network, processes, clocks, randomness |
 //! | [`language`] | domain | reading of files: text in, checked workflows and findings out |
@@ -31,7 +31,7 @@
 //! | [`runtime`] | domain, engine, ports | adapters, terminals |
 //! | [`service`] | domain, language, settings, engine, ports, runtime | rules of the screen, parsing of the command line |
 //! | [`adapters`] | domain, ports | the engine, the runtime |
-//! | [`tui`], [`cli`], [`mcp`] | domain, service | what the service does not publish, each other |
+//! | [`tui`], [`cli`], [`mcp`] | domain, service | each other; types of lower layers that `service` does not re-export |
 //! | [`bootstrap`] | all of the above but the front-ends | commands, texts of a front-end: it is wiring, below 1,500 lines |
 //! | [`session`] | all but adapters, mcp, commands | adapters; rules of runs or of the screen: it answers what the screen asks |
 //! | [`commands`] | all but adapters, tui | adapters; rules of runs or of file formats: it has the commands of the command line |
@@ -43,9 +43,9 @@
 //!
 //! 1. [`domain::workflow`], [`domain::script`] and [`domain::context`]: what is run.
 //! 2. [`engine::input`], [`engine::effect`], [`engine::event`]: everything that goes into a run and comes out.
-//! 3. [`engine::machine`], then the files below it in the order of a state's visit: `enter_state`, `run_turn`,
-//!    `on_model_reply`, `tool_calls`, `action_states`, `on_script_result`, `state_output`, `finish`; `spawn_branches` and
-//!    `join` for branches and loops, `error_recovery` for errors.
+//! 3. [`engine::machine`], then the files below it: `scheduler`, `next_handler` and `advance` are the loop; in the order of
+//!    a state's visit: `enter_state`, `run_turn`, `on_model_reply`, `tool_calls`, `action_states`, `on_script_result`,
+//!    `state_output`, `finish`; `spawn_branches` and `join` for branches and loops, `error_recovery` for errors.
 //! 4. [`runtime::handle`] and beside it `driver`, `effect_executor`, `journal`: how effects are performed and recorded.
 //! 5. [`language::workflow_file`] (what is written), [`language::check`] (what is wrong), [`language::lower`] (what is run).
 //! 6. One adapter of your choice; then [`bootstrap`], which puts all of it together.

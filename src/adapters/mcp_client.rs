@@ -1,7 +1,7 @@
 //! Client of servers that implement the model context protocol (<https://modelcontextprotocol.io>): tools of
 //! agents and `mcp` states. A server is started when it is first called, listed or read, and ends with the
-//! program; one that has ended is started again by the next use. Refuses to wait without a limit: every wait has
-//! one, taken from the server's `start_timeout` and `call_timeout`; listing may take `start_timeout` three times.
+//! program; one that has ended is started again by the next use. Refuses to wait for a server without a limit:
+//! its `start_timeout`, its `call_timeout`, or a constant of these files; listing may take `start_timeout` three times.
 
 mod client_settings;
 mod connection;
@@ -152,8 +152,8 @@ impl McpServerPool {
         result
     }
 
-    /// What a connection gives that is no tool: within the time of a call.
-    async fn fetch_text<T>(
+    /// A resource or a prompt, within the time of a call.
+    async fn fetch_item<T>(
         &self,
         server: &str,
         item: &str,
@@ -216,7 +216,7 @@ impl McpPort for McpServerPool {
     }
 
     fn read_resource<'a>(&'a self, server: &'a str, uri: &'a str) -> BoxFuture<'a, Result<String, McpError>> {
-        self.fetch_text(server, uri, async |connection| connection.read_resource(uri).await).boxed()
+        self.fetch_item(server, uri, async |connection| connection.read_resource(uri).await).boxed()
     }
 
     fn get_prompt<'a>(
@@ -226,7 +226,7 @@ impl McpPort for McpServerPool {
         arguments: Map<String, Value>,
     ) -> BoxFuture<'a, Result<String, McpError>> {
         let fetch = async move |connection: &McpConnection| connection.get_prompt(prompt, arguments).await;
-        self.fetch_text(server, prompt, fetch).boxed()
+        self.fetch_item(server, prompt, fetch).boxed()
     }
 
     fn is_connected(&self, server: &str) -> bool {

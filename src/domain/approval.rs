@@ -149,7 +149,7 @@ pub enum ApprovalDecision {
     Deny { reason: Option<String> },
     /// No answer allows this call: the user is not asked, the model gets the reason and may continue.
     Refuse { reason: String },
-    /// There is no user to ask: the run stops with `tool.denied` (headless without `--yes`).
+    /// There is no user to ask: the state fails with `tool.denied`. Only in older journals: without a user, a run waits now.
     Stop,
 }
 

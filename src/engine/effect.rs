@@ -47,7 +47,7 @@ pub enum Effect {
         call: CallId,
         request: Arc<ModelRequest>,
     },
-    /// Stop a model call, tool, script or timer that was asked for earlier; its answer would be dropped.
+    /// Stop a model call, tool, script or timer, or withdraw a question, asked for earlier; its answer would be dropped.
     Abort {
         call: CallId,
     },

@@ -112,6 +112,7 @@ pub enum RunEvent {
     StateEntered {
         state: String,
         visit: u32,
+        /// How many states the branch has entered; the number of the step in the run is that of the event (`StepEvent`).
         step: u32,
         agent: Option<String>,
         context: Option<String>,

@@ -26,7 +26,7 @@ pub enum Input {
     Started {
         seed: u64,
     },
-    /// Stops the current work: the run, or only the turn of a chat unless `end`.
+    /// Stops the run of a workflow. In a chat it stops the current turn; with `end`, the whole chat.
     /// `partial` is the text that had streamed by then, per model call.
     Cancelled {
         #[serde(default)]
@@ -76,7 +76,7 @@ pub enum Input {
         /// By the attempts of which something had arrived; nothing in older runs, which did not store it.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         used: Vec<AttemptUsage>,
-        /// It would have been asked once more, had its budgets room for the same request.
+        /// Another attempt was due, but the budgets had no room for the same request: the machine decides.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         again: bool,
     },
@@ -224,7 +224,7 @@ pub enum UserAnswer {
     Continue,
     /// End the run (a limit leaves it resumable).
     Stop,
-    /// No answer to a `UserQuestion::Pause` that a sub-agent was to ask fits, and no further one is taken: its state fails.
-    /// What counts without an answer does not count.
+    /// The sub-agent's answers to this `UserQuestion::Pause` did not fit, and no more are taken: the state fails. The `default`
+    /// of the pause does not apply.
     Unfit { detail: String },
 }

@@ -21,7 +21,7 @@ pub enum McpError {
     /// The server does not give the resource, or cannot make the prompt; `message` says why.
     #[error("MCP server `{server}` does not give `{item}`: {message}")]
     NotGiven { server: String, item: String, message: String },
-    /// The tool ran and failed, or was refused; `message` says why.
+    /// The tool ran and failed, was refused, or gave no answer in time (it may still take effect); `message` says why.
     #[error("`{tool}` of MCP server `{server}` failed: {message}")]
     Failed { server: String, tool: String, message: String },
     /// The server could not be started or reached, or its answer could not be read.

@@ -9,7 +9,7 @@ use crate::branch::{Branch, PendingQuestion, WaitState};
 /// All branches; exactly one of them is current.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct BranchSet {
-    /// The branch that the current input is for.
+    /// The branch that the current input is for; between two inputs, the one that ran last.
     pub(super) current: Branch,
     /// All others, by id.
     pub(super) others: BTreeMap<u64, Branch>,

@@ -19,7 +19,7 @@ impl Machine {
             || self.core.branches.all().any(|branch| branch.awaits_call(call))
     }
 
-    /// A stopped run accepts only inputs that resume it.
+    /// A suspended or halted run takes only what resumes or cancels it, the cost of a stopped call, and, if halted, a rewind.
     pub(super) fn accepts_input(&self, input: &Input) -> bool {
         if matches!(input, Input::Stopped { .. }) {
             // cost counts even if the run does not continue
@@ -120,7 +120,7 @@ impl Machine {
             .filter(|branch| is_waiting(&branch.phase))
             .min_by_key(|branch| branch.id);
         let error = failed.or(first).and_then(|branch| self.wait_reason(branch));
-        let by = if self.core.is_handing_over() { "somebody has paused it" } else { BY_YOU };
+        let by = if self.core.is_handing_over() { "another process has paused it" } else { BY_YOU };
         let error =
             error.unwrap_or_else(|| self.core.with_location(RunError::new("paused", "The run waits", by)));
         self.status = if failed.is_some() { RunStatus::Failed } else { RunStatus::Paused };

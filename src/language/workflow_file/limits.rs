@@ -12,7 +12,8 @@ pub(super) const LIMITS: ObjectDeclaration = ObjectDeclaration {
     noun: "`limits`",
     description: "How far a run may go. Reaching a limit pauses the run, or leads to `on_limit`; nothing is lost.",
     keys: &[
-        declared_key("max_steps").with_value(Count, "States visited by the whole run. Default: 200."),
+        declared_key("max_steps")
+            .with_value(Count, "States visited; each branch and each item counts its own. Default: 200."),
         declared_key("max_visits").with_value(
             Count,
             "Visits of each state. Default: 25, or `variables.max_iterations` if no script reads it.",

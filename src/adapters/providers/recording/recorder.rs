@@ -3,7 +3,8 @@
 //! The file grows beside its place (`partial_file.rs`), a line for each call that is over, and takes its place when the
 //! recording is finished: an earlier recording stays whole until then, and what was recorded before a crash can be
 //! played. A line that cannot be written stops the recording, never the run. Refuses to replace what is no recording.
-//! `player.rs` plays recordings, `matcher.rs` finds the call that a request repeats, and `format.rs` has the lines.
+//! A recording is a header and one line of JSON per call: the normalized request, and the reply or the error.
+//! `format.rs` has the lines, `player.rs` plays them, `matcher.rs` finds the call that a request repeats.
 
 use std::collections::BTreeMap;
 use std::fs;
