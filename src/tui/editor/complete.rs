@@ -371,7 +371,7 @@ mod tests {
             );
         };
         check("{\"limi|ts\": {}}", "limits: How far a run may go");
-        check("{\"limits\": {\"max_steps\": 1|0}}", "max_steps: States visited by the whole run");
+        check("{\"limits\": {\"max_steps\": 1|0}}", "max_steps: States visited; each branch");
         check("{\"states\": [{\"transition\": [{\"tar|get\": \"x\"}]}]}", "target: ");
         check("{\"start_condition\": \"imm|\"}", "start_condition: When a workflow that was chosen begins");
         check("{\"none\": |1}", "");
