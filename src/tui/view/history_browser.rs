@@ -326,6 +326,7 @@ fn prompt_keys(question: &HistoryPrompt, now: Timestamp) -> &'static str {
     match choice {
         PromptChoice::Letter('y') => "▸ y confirm · Enter does it · Esc cancels",
         PromptChoice::Text => "words answer nothing: Backspace, then y or n · Esc cancels",
+        PromptChoice::Missing => "press y or n first, then Enter · Esc cancels",
         PromptChoice::Letter(_) => "▸ n cancel · Enter leaves everything as it is",
         PromptChoice::None if matches!(question, HistoryPrompt::Agree { .. }) => {
             "y and Enter confirm · n, Esc cancel · ↑↓ scroll"

@@ -131,7 +131,7 @@ pub(super) fn draw_answers(
     });
     for (y, (row, is_last, line)) in (area.y..area.bottom()).zip(lines.skip(first)) {
         put_line(frame, area.x, y, &line, area.width);
-        if !is_last && y + 1 == area.bottom() {
+        if !is_last && y + 1 == area.bottom() && area.width > 0 {
             put_line(frame, area.right() - 1, y, &Line::raw("…"), 1);
         }
         let alone = dialog.selected.filter(|_| !rows.is_shared && is_chosen(row));
