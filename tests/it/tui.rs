@@ -274,6 +274,7 @@ impl TuiHarness {
             role: "coder".into(),
             run: Ok(RunId::from("c1")),
             windows: BTreeMap::new(),
+            warnings: vec![],
         }));
         self.run_event("c1", chat_started());
         self.run_event("c1", user_question(1, UserQuestion::Message));
@@ -296,6 +297,7 @@ impl TuiHarness {
             note: None,
             windows: BTreeMap::new(),
             agents: Vec::new(),
+            warnings: vec![],
         }));
         self.run_event("r1", workflow_started("coder_reviewer", "add a --json flag"))
             .run_event("r1", snapshot_taken())
@@ -818,13 +820,13 @@ fn what_is_typed_while_a_conversation_is_prepared_is_said_in_it() {
     let screen = desk.draw_screen(80, 24);
     assert!(screen.contains("while a server is asked for the window of coder"), "{screen}");
     let silent = "MCP server docs gives no tools: it is not there · /mcp test docs tries it again";
-    desk.send_message(UiMessage::answered(StartResponse::Warnings(vec![silent.to_owned()])));
-    assert_eq!(desk.last_message_text(), format!("! {silent}"));
     desk.send_message(UiMessage::answered(StartResponse::ChatStarted {
         role: "coder".into(),
         run: Ok(RunId::from("c1")),
         windows: BTreeMap::new(),
+        warnings: vec![silent.to_owned()],
     }));
+    assert!(desk.draw_screen(120, 24).contains(silent));
     desk.run_event("c1", chat_started());
     desk.run_event("c1", user_question(1, UserQuestion::Message));
     assert_eq!(desk.take_commands(), [answer_command("c1", 1, "hello")]);
@@ -841,6 +843,7 @@ fn a_text_that_nobody_can_read_is_in_the_history() {
         role: "coder".into(),
         run,
         windows: BTreeMap::new(),
+        warnings: vec![],
     }));
     assert!(desk.model.composer.is_empty());
     desk.key(KeyCode::Up);
@@ -1118,6 +1121,7 @@ fn a_start_that_fails_shows_the_whole_diagnostic() {
         note: None,
         windows: BTreeMap::new(),
         agents: Vec::new(),
+        warnings: vec![],
     }));
     let screen = desk.draw_screen(80, 24);
     for line in text.lines() {
@@ -1435,6 +1439,7 @@ fn pastes_stay_whole() {
         role: "coder".into(),
         run: Ok(RunId::from("c1")),
         windows: BTreeMap::new(),
+        warnings: vec![],
     }));
     desk.run_event("c1", user_question(1, UserQuestion::Message));
     assert_eq!(desk.take_commands(), [answer_command("c1", 1, "à\nb\n日本")]);
