@@ -921,8 +921,11 @@ fn the_start_line_says_where_one_is() {
     };
     let bare = StatusFacts { branch: None, environment: Vec::new(), ..full.clone() };
     for (facts, expected) in [
-        (full, "role coder · m-base · tools 5/12 · environment user:.env, .env · branch main"),
-        (bare, "role coder · m-base · tools 5/12"),
+        (
+            full,
+            "role coder · m-base · 5 of 12 tools: /tools says why · environment user:.env, .env · branch main",
+        ),
+        (bare, "role coder · m-base · 5 of 12 tools: /tools says why"),
     ] {
         let (model, _) = initial_model(facts, None, None, &[], ColorTheme::default());
         let said: Vec<String> = model.transcript.items().map(|item| item.text()).collect();
@@ -1015,7 +1018,7 @@ fn a_warning_of_the_start_leaves_the_screen_when_it_no_longer_holds() {
         }));
         desk.send_message(UiMessage::answered(ProjectResponse::Status(facts("m-base", None))));
         assert!(!warns(&desk), "{asked}: {:?}", said(&desk));
-        let line = "role coder · m-base · tools 0/0";
+        let line = "role coder · m-base · 0 tools";
         assert_eq!(said(&desk).iter().filter(|text| *text == line).count(), 1, "{asked}: {:?}", said(&desk));
         let stale = said(&desk).iter().any(|text| text.contains("no model"));
         assert!(!stale, "the facts are those of now, too: {:?}", said(&desk));
@@ -1248,7 +1251,7 @@ fn roles_change_model_and_conversation() {
     desk.send_message(chosen(reviewer, Vec::new()));
     assert_eq!(desk.take_commands(), [UiCommand::Send(RunId::from("c1"), RunCommand::Leave)]);
     let screen = desk.draw_screen(80, 24);
-    assert!(screen.contains("role reviewer · m-smart · tools 3/12"), "{screen}");
+    assert!(screen.contains("role reviewer · m-smart · 3 of 12 tools: /tools says why"), "{screen}");
     assert!(screen.contains("── reviewer · a new conversation ──"), "{screen}");
     // with several of them on screen the input line names the one that a text goes to, as far as there is room
     assert!(screen.contains("\nreviewer ❯ message"), "{screen}");
