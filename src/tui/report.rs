@@ -82,7 +82,7 @@ pub fn role_list(list: &[RoleLine], group: &str, current: &str) -> Result<String
                 format!("{mark}{}", role_name(role)),
                 role.level.clone(),
                 role.model.clone(),
-                format!("{} tools", role.tools),
+                format_count(role.tools as u64, "tool"),
                 role.layer.to_string(),
             ]
         })

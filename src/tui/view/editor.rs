@@ -10,7 +10,7 @@ use self::prompt_line::{prompt_notice, prompt_text};
 use super::draw_helpers::{draw_box, keys_room, pad_to_columns, put_keys, put_line, select_row};
 use crate::editor::action::EditorAction;
 use crate::editor::simulation_result::EditorSimulation;
-use crate::editor::{DefinitionEditor, EditorPrompt, EditorScreen};
+use crate::editor::{CHECKING, DefinitionEditor, EditorPrompt, EditorScreen, SAVING};
 use crate::keymap::{KeyAction, KeyBindings};
 use crate::model::UiModel;
 use crate::text::{display_width, fit_entries, fit_to_columns, format_count, one_line, wrap_line};
@@ -132,7 +132,7 @@ fn draw_editor(
     draw_gutter(theme, editor, areas.gutter, frame);
     text::draw_text(theme, editor, areas.text, frame);
     match (areas.side_area, &editor.simulation) {
-        (Some(area), Some(simulation)) => draw_simulation(theme, editor, simulation, area, frame),
+        (Some(area), Some(simulation)) => draw_simulation(model, editor, simulation, area, frame),
         (Some(area), None) => draw_graph(theme, editor, area, frame),
         (None, _) => {}
     }
@@ -187,6 +187,7 @@ fn draw_note_and_keys(
 ) -> String {
     let (row, columns) = (areas.note_area, areas.keys.width);
     let (note, style) = status_note(model.theme, editor);
+    let note = if note == SAVING { model.with_wait_time(&note) } else { note };
     let notice = prompt_notice(editor, model.now);
     let is_split = editor.open_question().is_some()
         && areas.keys.height > 0
@@ -225,7 +226,7 @@ fn editor_title(model: &UiModel, editor: &DefinitionEditor) -> String {
         editor.count_findings(DiagnosticSeverity::Warning),
     );
     let mut state = match (editor.checked_version, errors, warnings) {
-        (None, ..) => "checking …".to_owned(),
+        (None, ..) => model.with_wait_time(CHECKING),
         (_, 0, 0) => "✓ nothing wrong".to_owned(),
         (_, 0, _) => format_count(warnings as u64, "warning"),
         (_, _, 0) => format_count(errors as u64, "error"),
@@ -270,12 +271,13 @@ fn draw_gutter(theme: ColorTheme, editor: &DefinitionEditor, area: Rect, frame: 
 }
 
 fn draw_simulation(
-    theme: ColorTheme,
+    model: &UiModel,
     editor: &DefinitionEditor,
     shown: &EditorSimulation,
     area: Rect,
     frame: &mut Frame<'_>,
 ) {
+    let theme = model.theme;
     let lines = shown.lines(editor.buffer.version(), usize::from(area.width));
     if area.x > 0 {
         (area.y..area.bottom())
@@ -292,6 +294,7 @@ fn draw_simulation(
         );
     }
     for (y, (tone, text)) in (area.y..area.bottom()).zip(lines.into_iter().skip(shown.top_row)) {
+        let text = if shown.result.is_none() { model.with_wait_time(&text) } else { text };
         put_line(frame, area.x, y, &Line::styled(text, tone_style(tone, theme)), area.width);
     }
 }

@@ -108,7 +108,7 @@ pub fn draw_browser(model: &UiModel, area: Rect, frame: &mut Frame<'_>) -> Optio
             let list = Rect { height: areas.body.height - trend, ..areas.body };
             list::draw_list(model, archive, list, frame);
             let below = Rect { y: list.bottom(), height: trend, ..list };
-            trend::draw_trend(archive, below, model.theme, frame);
+            trend::draw_trend(model, archive, below, frame);
         }
     }
     let (note, style) = status_note(model, archive, usize::from(area.width));
