@@ -25,6 +25,7 @@ mod history_browser;
 mod hyperlinks;
 mod key_help;
 mod pane;
+mod pane_border;
 mod resume_picker;
 mod setup;
 mod side_panel;

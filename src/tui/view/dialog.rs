@@ -6,7 +6,7 @@ use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Clear;
 
-use self::answer_rows::{AnswerRows, draw_answers};
+use self::answer_rows::{AnswerRows, LEAST_TEXT, draw_answers};
 use self::question_body::layout_body;
 pub use self::question_columns::question_width;
 use self::question_columns::text_columns;
@@ -302,12 +302,7 @@ fn is_short_answered(dialog: &QuestionDialog) -> bool {
 }
 
 /// What is wrong, or the title, and how much there is below.
-fn short_title(
-    model: &UiModel,
-    dialog: &QuestionDialog,
-    area: Rect,
-    shows_answers: bool,
-) -> Line<'static> {
+fn short_title(model: &UiModel, dialog: &QuestionDialog, area: Rect, shows_answers: bool) -> Line<'static> {
     let theme = model.theme;
     if let Some(problem) = &dialog.problem {
         return Line::styled(format!("✗ {problem}"), theme.bad_style());
@@ -400,7 +395,8 @@ impl RowShare {
             return Self { text: fits - usize::from(dialog.read_to_end).min(fits), has_gap: false };
         }
         let least = rows.min(TEXT_ROWS).min(fits / 2);
-        let below = below.min(ANSWER_ROWS.max(fits / 2)).max(fits.saturating_sub(rows)).min(fits - least);
+        let most = if below + LEAST_TEXT <= fits { below } else { ANSWER_ROWS.max(fits / 2) };
+        let below = below.min(most).max(fits.saturating_sub(rows)).min(fits - least);
         Self { text: fits - below, has_gap: false }
     }
 }

@@ -880,7 +880,10 @@ fn a_question_with_two_rows_is_read_and_answered() {
         let mut desk = opened(size);
         press(&mut desk, KeyCode::Char('n'));
         press(&mut desk, KeyCode::Enter);
-        assert_eq!(desk.take_commands(), [decision_command("r1", 9, ApprovalDecision::Deny { reason: None })]);
+        assert_eq!(
+            desk.take_commands(),
+            [decision_command("r1", 9, ApprovalDecision::Deny { reason: None })]
+        );
         // what is typed is seen
         let mut desk = opened(size);
         for letter in "why so".chars() {
@@ -894,6 +897,24 @@ fn a_question_with_two_rows_is_read_and_answered() {
         let mut desk = opened(size);
         for code in [KeyCode::Down, KeyCode::Char('y'), KeyCode::Char('x'), KeyCode::Char('w')] {
             desk.key(code).draw_screen(size.0, size.1);
+        }
+    }
+}
+
+#[test]
+fn answers_stand_apart_where_a_long_text_keeps_six_rows() {
+    let lines: String = (0..80).map(|at| format!("echo {at}\n")).collect();
+    for (size, is_apart) in [((120, 36), true), ((250, 70), true), ((60, 20), false)] {
+        let mut desk = TuiHarness::new();
+        desk.workflow().take_commands();
+        desk.run_event("r1", approval_event(9, "execute_terminal", command_preview(&lines)));
+        let screen = desk.draw_screen(size.0, size.1);
+        let first =
+            screen.lines().find(|row| row.contains("y allow once")).unwrap_or_else(|| panic!("{screen}"));
+        assert_eq!(!first.contains("s allow"), is_apart, "{size:?}: {screen}");
+        assert!(screen.lines().filter(|row| row.contains("echo ")).count() >= 6, "{screen}");
+        for answer in ["allow once", "allow ", "always", "n deny", "deny with a reason"] {
+            assert!(screen.contains(answer), "{answer}: {screen}");
         }
     }
 }
