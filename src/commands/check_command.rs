@@ -58,9 +58,14 @@ pub(crate) fn run_check_command(context: &StartContext, args: &CheckArgs) -> Res
     if args.paths.is_empty() {
         system_context::guidance_lines(&settings).for_each(|line| print_stderr(format_args!("note: {line}")));
     }
+    let mut noted: Vec<String> = checked.diagnostics.iter().map(|finding| finding.message.clone()).collect();
     for level in LEVELS {
-        if let Err(missing) = settings.model_for_level(level) {
+        // levels that lack the same have the same message
+        if let Err(missing) = settings.model_for_level(level)
+            && !noted.contains(&missing.message)
+        {
             print_stderr(format_args!("note: {}: workflows that need it cannot run yet", missing.message));
+            noted.push(missing.message.clone());
         }
     }
     Ok(if checked.has_errors() { exit::FAILED } else { exit::COMPLETED })

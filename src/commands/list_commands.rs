@@ -5,19 +5,22 @@ use std::io::Write;
 use anyhow::{Result, anyhow};
 use serde_json::json;
 
-use super::run_command::load_catalog;
+use super::run_command::{load_catalog, load_quietly};
 use synthdev_bootstrap::start_context::StartContext;
 use synthdev_cli::output::{TerminalSafeWriter, first_line, safe_name};
 use synthdev_cli::{exit, json_output};
-use synthdev_domain::diagnostic::DiagnosticSeverity;
+use synthdev_domain::diagnostic::{Diagnostic, DiagnosticSeverity};
 use synthdev_language::render::compact_line;
 use synthdev_session::system_context;
+use synthdev_settings::catalog::ConfigCatalog;
 use synthdev_settings::layers::explain::explain_text;
 use synthdev_settings::layers::show_text;
 use synthdev_settings::roles::tools_for;
 
 pub(crate) fn list_workflows(context: &StartContext, as_json: bool) -> Result<u8> {
     let (catalog, _) = load_catalog(context, context.overrides.clone(), None)?;
+    // whether a workflow is sound does not depend on the models of this machine
+    let (checked, _) = load_quietly(context, context.scripted_overrides("workflows"))?;
     let mut stdout = std::io::stdout().lock();
     if as_json {
         let rows: Vec<_> = catalog
@@ -25,7 +28,7 @@ pub(crate) fn list_workflows(context: &StartContext, as_json: bool) -> Result<u8
             .iter()
             .map(|entry| {
                 json!({"name": entry.name, "description": entry.description, "inputs": entry.inputs,
-                       "layer": entry.layer, "place": entry.place})
+                       "layer": entry.layer, "place": entry.place, "error": workflow_error(&checked, &entry.name)})
             })
             .collect();
         json_output::write_pretty_json(&rows, &mut stdout)?;
@@ -38,7 +41,10 @@ pub(crate) fn list_workflows(context: &StartContext, as_json: bool) -> Result<u8
             .iter()
             .map(|input| format!("{}: {}", safe_name(&input.name), input.kind.as_str()))
             .collect();
-        let about = first_line(&entry.description, 60);
+        let about = match workflow_error(&checked, &entry.name) {
+            Some(error) => format!("broken: {error}"),
+            None => first_line(&entry.description, 60),
+        };
         writeln!(
             out,
             "{:<28} {:<10} ({})  {about}",
@@ -51,6 +57,17 @@ pub(crate) fn list_workflows(context: &StartContext, as_json: bool) -> Result<u8
         writeln!(out, "broken: {}", compact_line(finding))?;
     }
     Ok(exit::COMPLETED)
+}
+
+/// What is wrong with its file, or with that of a workflow that it calls: it cannot be started.
+fn workflow_error(catalog: &ConfigCatalog, name: &str) -> Option<String> {
+    let found = catalog.program(name).err()?;
+    let is_of_file = |finding: &&Diagnostic| {
+        let place = &finding.place.file;
+        finding.severity == DiagnosticSeverity::Error
+            && catalog.workflow_files().iter().any(|file| file.name == *place)
+    };
+    found.iter().find(is_of_file).map(compact_line)
 }
 
 pub(crate) fn list_roles(context: &StartContext, as_json: bool) -> Result<u8> {

@@ -153,6 +153,19 @@ impl JournaledRun {
         self.play_on(replay.with_asked_approvals(asked_approvals), self.entries.len(), |_, _, _| true)
     }
 
+    /// The same as [`Self::replay`]; `told` gets the events of each input.
+    pub(super) fn replay_with_events(
+        &self,
+        mut told: impl FnMut(usize, &[(Timestamp, StepEvent)]),
+    ) -> ReplayResult {
+        let inputs = self.entries.iter().map(|entry| &entry.input);
+        let replay = StepwiseReplay::skipping_answered(Arc::clone(&self.spec), inputs);
+        self.play_on(replay, self.entries.len(), |index, _, events| {
+            told(index, events);
+            true
+        })
+    }
+
     /// Feeds the first inputs; `told` gets each with the events that it caused, and may stop the replay.
     pub(super) fn replay_until(
         &self,

@@ -4,9 +4,8 @@
 use super::journal_replay::JournaledRun;
 use super::steps::RunStep;
 use synthdev_engine::effect::Effect;
-use synthdev_engine::input::Input;
+use synthdev_engine::event::RunEvent;
 use synthdev_engine::replay::StepwiseReplay;
-use synthdev_engine::steering::SteeringAction;
 
 /// `before`: the run at the step.
 pub(super) fn withdrawn_texts(
@@ -17,9 +16,13 @@ pub(super) fn withdrawn_texts(
     if before.machine.queued_texts().is_empty() {
         return Vec::new();
     }
-    let mut withdrawn =
-        texts_of_inputs(journaled_run.entries.iter().skip(place.kept).map(|entry| &entry.input));
-    let now = journaled_run.replay();
+    let mut later = LaterTexts::default();
+    let now = journaled_run.replay_with_events(|index, events| {
+        if index >= place.kept {
+            events.iter().for_each(|(_, event)| later.add_event(event));
+        }
+    });
+    let mut withdrawn = later.withdrawn;
     // a run that can still be answered keeps its texts
     let asks = |effect: &Effect| matches!(effect, Effect::AskPerson { .. });
     if now.machine.status().is_over() && !now.pending().iter().any(|pending| asks(&pending.effect)) {
@@ -28,24 +31,25 @@ pub(super) fn withdrawn_texts(
     withdrawn
 }
 
-/// The texts that were withdrawn in these inputs, but for those that were queued in them, too.
-fn texts_of_inputs<'i>(inputs: impl IntoIterator<Item = &'i Input>) -> Vec<String> {
-    let (mut queued_later, mut withdrawn) = (Vec::new(), Vec::new());
-    for input in inputs {
-        if let Input::Said { text } = input {
-            queued_later.push(text);
-        } else if let Input::Rewound(returned) = input {
-            withdrawn.extend(returned.withdrawn.iter().cloned());
-        } else if let Input::Steered(steering) = input
-            && let SteeringAction::TakeBack { text } = &**steering
-        {
-            match queued_later.iter().position(|later| *later == text) {
-                Some(at) => drop(queued_later.remove(at)),
-                None => withdrawn.push(text.clone()),
-            }
+/// What became of texts after the step. The events say it: a withdrawal of a text that was read already has none.
+#[derive(Default)]
+struct LaterTexts {
+    queued: Vec<String>,
+    /// Without those that were queued after the step, too.
+    withdrawn: Vec<String>,
+}
+
+impl LaterTexts {
+    fn add_event(&mut self, event: &RunEvent) {
+        match event {
+            RunEvent::Queued { text } => self.queued.push(text.clone()),
+            RunEvent::TakenBack { text } => match self.queued.iter().position(|queued| queued == text) {
+                Some(at) => drop(self.queued.remove(at)),
+                None => self.withdrawn.push(text.clone()),
+            },
+            _ => {}
         }
     }
-    withdrawn
 }
 
 #[cfg(test)]
@@ -54,9 +58,13 @@ mod tests {
 
     #[test]
     fn texts_of_before_the_step_are_told() {
-        let said = |text: &str| Input::Said { text: text.to_owned() };
-        let back = |text: &str| Input::Steered(Box::new(SteeringAction::TakeBack { text: text.to_owned() }));
-        let check = |inputs: &[Input], expected: &[&str]| assert_eq!(texts_of_inputs(inputs), expected);
+        let said = |text: &str| RunEvent::Queued { text: text.to_owned() };
+        let back = |text: &str| RunEvent::TakenBack { text: text.to_owned() };
+        let check = |events: &[RunEvent], expected: &[&str]| {
+            let mut later = LaterTexts::default();
+            events.iter().for_each(|event| later.add_event(event));
+            assert_eq!(later.withdrawn, expected);
+        };
         check(&[back("a")], &["a"]);
         check(&[said("a"), back("a")], &[]);
         check(&[said("a"), back("a"), back("a"), said("b")], &["a"]);

@@ -107,8 +107,10 @@ pub(crate) fn missing_models(catalog: &ConfigCatalog, errors: &[Diagnostic]) -> 
         .collect();
     let all = !errors.is_empty() && errors.iter().all(|error| missing.contains(&error.message));
     all.then(|| {
-        let named: Vec<String> =
+        let mut named: Vec<String> =
             missing.into_iter().filter(|text| errors.iter().any(|error| error.message == *text)).collect();
+        // levels that lack the same have the same text
+        named.dedup();
         named.join("\n")
     })
 }

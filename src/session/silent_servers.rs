@@ -1,10 +1,10 @@
-//! MCP servers that give a run no tools, told when the first run of the session begins that would use them.
+//! MCP servers that give a run no tools, told when a run of the session begins that would use them.
 //!
 //! Reads what was stored when they were asked; refuses to start one.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use synthdev_bootstrap::mcp_servers::McpToolLists;
 use synthdev_domain::terminal_safe::first_line;
@@ -17,30 +17,45 @@ use crate::unlisted_servers::servers_for_program;
 /// Letters of a reason.
 const REASON_LETTERS: usize = 160;
 
-/// Names of servers that the user has been told of.
+/// What the user was told of each server last.
 #[derive(Default)]
-pub(crate) struct ReportedServers(Mutex<BTreeSet<String>>);
+pub(crate) struct ReportedServers(Mutex<BTreeMap<String, String>>);
 
-impl ReportedServers {
-    /// A line for each server that an agent of the program may use and that gives no tools, once in a session.
-    pub(crate) fn new_lines(
-        &self,
-        data: &Path,
-        catalog: &ConfigCatalog,
-        program: impl FnOnce() -> Option<WorkflowProgram>,
-    ) -> Vec<String> {
-        let mut reported = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut silent = silent_servers(catalog, data);
-        silent.retain(|name, _| !reported.contains(name));
-        // without one, the program is not built twice
-        let Some(program) = (!silent.is_empty()).then(program).flatten() else { return Vec::new() };
-        let mut lines = Vec::new();
-        for name in servers_for_program(catalog, &program, silent.keys().cloned().collect()) {
-            lines.push(silent_server_line(&name, silent.get(&name).and_then(Option::as_deref)));
-            reported.insert(name);
-        }
-        lines
+/// Tells about the servers of a run that begins.
+pub(crate) struct ServerReport {
+    pub(crate) reported: Arc<ReportedServers>,
+    pub(crate) catalog: Arc<ConfigCatalog>,
+    pub(crate) data: PathBuf,
+}
+
+impl ServerReport {
+    /// Servers that an agent of the program may use.
+    pub(crate) fn servers_of(&self, program: &WorkflowProgram) -> Vec<String> {
+        let all: Vec<String> = self.catalog.mcp_servers().keys().cloned().collect();
+        if all.is_empty() { all } else { servers_for_program(&self.catalog, program, all) }
     }
+
+    /// A line for each of these servers that gives no tools, if the user does not know it yet.
+    pub(crate) fn new_lines(&self, servers: Vec<String>) -> Vec<String> {
+        if servers.is_empty() {
+            return Vec::new();
+        }
+        let silent = silent_servers(&self.catalog, &self.data);
+        let mut reported = self.reported.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // one that gives tools again, and fails later, is told again
+        reported.retain(|name, _| silent.contains_key(name));
+        let lines = servers.into_iter().filter_map(|name| {
+            let line = silent_server_line(&name, silent.get(&name)?.as_deref());
+            note_line(&mut reported, name, &line).then_some(line)
+        });
+        lines.collect()
+    }
+}
+
+/// Whether the line says something new of the server. Another number in it, such as a time, does not.
+fn note_line(reported: &mut BTreeMap<String, String>, name: String, line: &str) -> bool {
+    let words: String = line.chars().filter(|c| !c.is_ascii_digit()).collect();
+    reported.insert(name, words.clone()).is_none_or(|before| before != words)
 }
 
 /// Servers without a list of tools: why there is none, if they were asked and could not give it.
@@ -77,5 +92,21 @@ mod tests {
         assert!(failed.starts_with("MCP server docs gives no tools: it cannot be started: no such file · "));
         assert!(failed.contains("/mcp test docs"), "{failed}");
         assert!(silent_server_line("docs", None).contains("has not listed its tools yet"));
+    }
+
+    #[test]
+    fn a_server_is_told_again_when_its_reason_is_another_one() {
+        let mut reported = BTreeMap::new();
+        let mut check = |failure: Option<&str>, expected: bool| {
+            let line = silent_server_line("docs", failure);
+            assert_eq!(note_line(&mut reported, "docs".to_owned(), &line), expected, "{line}");
+        };
+        check(None, true);
+        check(None, false);
+        check(Some("it cannot be started: no such file"), true);
+        check(Some("it cannot be started: no such file"), false);
+        check(Some("it asks for a password"), true);
+        check(Some("it ended at 12:01:07, process 4711"), true);
+        check(Some("it ended at 12:04:59, process 902"), false);
     }
 }

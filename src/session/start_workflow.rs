@@ -20,7 +20,6 @@ use synthdev_bootstrap::start_context::StartContext;
 use synthdev_domain::approval::AllowRule;
 use synthdev_domain::ids::RunId;
 use synthdev_domain::tool::ToolRisk;
-use synthdev_domain::workflow::WorkflowProgram;
 use synthdev_engine::steering::BreakpointSet;
 use synthdev_language::inputs;
 use synthdev_service::model_setup::plan_settings;
@@ -30,7 +29,6 @@ use synthdev_service::session::{
     PendingStart, ServiceAnswer, StandingPermission, StartPreparation, StartRequest, StartResponse,
 };
 use synthdev_service::start_check::{self, StartableProgram, WorkflowLookupError};
-use synthdev_settings::catalog::ConfigCatalog;
 use synthdev_settings::layers::read_layers::SettingOverrides;
 use synthdev_settings::setup::SettingChange;
 
@@ -46,26 +44,17 @@ impl TuiBackend {
             StartRequest::Chat { role } => {
                 let (start, name) = (self.start_chat(&role), role.clone());
                 let pending = |preparation| PendingStart { name, chat: true, preparation };
-                let warnings = self.silent_server_lines(|catalog| catalog.chat_program(&role).ok());
-                let answer = answer_start(start, pending, move |started| {
+                answer_start(start, pending, move |started| {
+                    let warnings = start_warnings(&started);
                     let (run, _, windows) = start_facts(started);
-                    StartResponse::ChatStarted { role, run, windows }
-                });
-                with_warnings(answer, warnings)
+                    StartResponse::ChatStarted { role, run, windows, warnings }
+                })
             }
             StartRequest::Breakpoints(stops) => {
                 self.breakpoints.set_breakpoints(stops);
                 ServiceAnswer::nothing()
             }
         }
-    }
-
-    fn silent_server_lines(
-        &self,
-        program: impl FnOnce(&ConfigCatalog) -> Option<WorkflowProgram>,
-    ) -> Vec<String> {
-        let catalog = self.current_catalog();
-        self.reported_servers.new_lines(&self.context.dirs.data, &catalog, || program(&catalog))
     }
 
     fn answer_workflow_start(
@@ -75,14 +64,13 @@ impl TuiBackend {
         beside: FileSharingMode,
     ) -> ServiceAnswer<StartResponse> {
         let (start, workflow) = (self.start_workflow_run(&name, &input, beside), name.clone());
-        let warnings = self.silent_server_lines(|catalog| start_check::find_program(catalog, &name).ok());
         let pending = |preparation| PendingStart { name: workflow, chat: false, preparation };
-        let answer = answer_start(start, pending, move |started| {
+        answer_start(start, pending, move |started| {
+            let warnings = start_warnings(&started);
             let agents = started.as_ref().map(|started| started.agents.clone()).unwrap_or_default();
             let (run, note, windows) = start_facts(started);
-            StartResponse::WorkflowStarted { name, input, run, note, windows, agents }
-        });
-        with_warnings(answer, warnings)
+            StartResponse::WorkflowStarted { name, input, run, note, windows, agents, warnings }
+        })
     }
 
     /// The run asks `UserQuestion::Message` when it is ready for text.
@@ -142,7 +130,7 @@ impl TuiBackend {
         let wired = self.current_runtime();
         match beside {
             FileSharingMode::Isolated => {
-                let elsewhere = self.isolated_runs();
+                let (elsewhere, report) = (self.isolated_runs(), self.server_report());
                 let copied = async move {
                     let mut spec = spec;
                     if let Some(gate) = gate {
@@ -151,13 +139,15 @@ impl TuiBackend {
                     }
                     context_windows::ask_unknown_windows(&wired.providers, &mut spec.program).await;
                     let (windows, agents) = (model_windows(&spec.program), declared_agents(&spec.program));
+                    let servers = report.servers_of(&spec.program);
                     let started = run_blocking(move || {
                         let started = elsewhere
                             .start_run(spec, |_, handle| handle.clone())
                             .map_err(|error| start_error_text(&error))?;
                         begun();
                         let note = isolated_start_text(&started);
-                        Ok(RunningStart { run: started.run, note: Some(note), windows, agents })
+                        let warnings = report.new_lines(servers);
+                        Ok(RunningStart { run: started.run, note: Some(note), windows, agents, warnings })
                     });
                     started.await
                 };
@@ -208,8 +198,8 @@ fn answer_start(
     }
 }
 
-fn with_warnings(answer: ServiceAnswer<StartResponse>, lines: Vec<String>) -> ServiceAnswer<StartResponse> {
-    if lines.is_empty() { answer } else { answer.after(StartResponse::Warnings(lines)) }
+fn start_warnings(started: &StartedRun) -> Vec<String> {
+    started.as_ref().map(|started| started.warnings.clone()).unwrap_or_default()
 }
 
 /// What a rule allows, in words.

@@ -8,7 +8,6 @@ use anyhow::Result;
 use super::cancel::OneShotCanceller;
 use super::pending_breakpoints::PendingBreakpoints;
 use super::session::{first_lines, play_session, trust_question};
-use super::silent_servers::ReportedServers;
 use super::{TuiBackend, config_problems, demo, ui_settings};
 use crate::definition_files::definition_stamps;
 use crate::local_setup_ports;
@@ -85,7 +84,7 @@ pub fn run_interactive(context: StartContext, opening: TuiStartup) -> Result<u8>
         canceller: OneShotCanceller::default(),
         indexing: Arc::default(),
         file_counter: Arc::default(),
-        reported_servers: ReportedServers::default(),
+        reported_servers: Arc::default(),
     });
     let session = SessionOptions {
         facts: backend.status_facts(),

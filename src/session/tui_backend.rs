@@ -10,7 +10,7 @@ use super::catalog_lines::{diagnostics_text, mended_by, missing_models};
 use super::error_text::{HOW_TO_SET, start_error_text, unmet_text};
 use super::isolated_runs::IsolatedRuns;
 use super::pending_breakpoints::PendingBreakpoints;
-use super::silent_servers::ReportedServers;
+use super::silent_servers::{ReportedServers, ServerReport};
 use super::ui_settings::declared_agents;
 use super::{indexing_session, transcript_pages};
 use crate::context_windows;
@@ -46,6 +46,8 @@ pub(crate) struct RunningStart {
     pub(crate) windows: ModelWindows,
     /// Of its workflow, in their order.
     pub(crate) agents: Vec<String>,
+    /// What it has to do without, a line each.
+    pub(crate) warnings: Vec<String>,
 }
 
 /// The run, or why it does not run.
@@ -79,7 +81,7 @@ pub(crate) struct TuiBackend {
     pub(crate) indexing: Arc<indexing_session::IndexingSession>,
     /// Files that are copied into the worktree of a run that begins.
     pub(crate) file_counter: Arc<FileWorkCounter>,
-    pub(crate) reported_servers: ReportedServers,
+    pub(crate) reported_servers: Arc<ReportedServers>,
 }
 
 impl TuiBackend {
@@ -111,11 +113,13 @@ impl TuiBackend {
         begun: impl FnOnce() + Send + 'static,
     ) -> Result<WorkflowStart, String> {
         let providers = Arc::clone(&self.current_runtime().providers);
+        let report = self.server_report();
         let go = move |spec: RunSpec| {
             let (windows, agents) = (model_windows(&spec.program), declared_agents(&spec.program));
+            let servers = report.servers_of(&spec.program);
             let run = run_start::start_run(&handle, spec).map_err(|error| start_error_text(&error))?;
             begun();
-            Ok(RunningStart { run, note: None, windows, agents })
+            Ok(RunningStart { run, note: None, windows, agents, warnings: report.new_lines(servers) })
         };
         if let Some(gate) = gate {
             let checked = async move {
@@ -136,6 +140,11 @@ impl TuiBackend {
                 go(spec)
             }),
         ))
+    }
+
+    pub(crate) fn server_report(&self) -> ServerReport {
+        let (reported, catalog) = (Arc::clone(&self.reported_servers), self.current_catalog());
+        ServerReport { reported, catalog, data: self.context.dirs.data.clone() }
     }
 
     /// Why something cannot start. Reports a missing model once, not for every agent that needs it.

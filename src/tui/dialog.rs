@@ -103,6 +103,8 @@ pub struct QuestionDialog {
     pub draft: Option<AnswerDraft>,
     /// First body row on screen; bounded while drawing.
     pub scroll: usize,
+    /// Where there is room for one of both, the answers take the place of the text: a key has chosen one since the text moved.
+    pub covers_text: bool,
     /// A key pressed for the input box must not answer a question that just appeared.
     pub is_armed: bool,
     /// When it came on screen, in front: a key before that was meant for something else.
@@ -175,6 +177,7 @@ impl QuestionDialog {
             default_row: None,
             draft: None,
             scroll: 0,
+            covers_text: false,
             is_armed: false,
             shown_at: None,
             typed_at: None,

@@ -12,7 +12,7 @@ use self::complete::EditorCompletion;
 use self::graph_list::EditorGraphList;
 use self::new_file::NewFilePicker;
 use self::prompt_guard::{PromptChoice, PromptKeyGuard};
-use self::simulation_result::EditorSimulation;
+use self::simulation_result::{EditorSimulation, SIMULATING};
 use synthdev_domain::diagnostic::{Diagnostic, DiagnosticSeverity};
 use synthdev_domain::source_location::ConfigLayer;
 use synthdev_service::session::{CatalogSymbols, EditFile, EditFileKind, NewEditFile, OpenedEditFile};
@@ -32,6 +32,11 @@ mod undo_history;
 
 /// Larger texts cannot be edited.
 pub const LARGEST: usize = 1 << 20;
+
+/// In the title, while the first check of a text runs.
+pub const CHECKING: &str = "checking …";
+/// In the last line, while a file is written.
+pub const SAVING: &str = "saving …";
 
 /// In front of everything else.
 #[derive(Clone, Debug)]
@@ -209,6 +214,17 @@ impl DefinitionEditor {
     /// The prompt, if it is a question with answers.
     pub fn open_question(&self) -> Option<&EditorPrompt> {
         self.prompt.as_ref().filter(|prompt| !matches!(prompt, EditorPrompt::Find(_)))
+    }
+
+    /// What is waited for beside the user.
+    pub fn wait_text(&self) -> Option<&'static str> {
+        if self.is_saving {
+            return Some(SAVING);
+        }
+        let simulates = self.simulation.as_ref().is_some_and(|simulation| simulation.result.is_none());
+        // later checks leave the findings of the text before them on screen
+        let checks = self.checking_version.is_some() && self.checked_version.is_none();
+        if simulates { Some(SIMULATING) } else { checks.then_some(CHECKING) }
     }
 
     pub fn is_changed(&self) -> bool {

@@ -369,6 +369,15 @@ impl HistoryBrowser {
         text.map(str::to_owned)
     }
 
+    /// What is said below the list while the last runs of the chosen workflow are read.
+    pub fn trend_wait_text(&self) -> Option<String> {
+        let is_list = self.page.is_none() && self.comparison.is_none() && self.run.is_none();
+        let workflow = &self.list.chosen_run().filter(|_| is_list)?.workflow;
+        let is_read = self.trends.pending.as_ref().is_some_and(|(_, pending)| pending == workflow);
+        (is_read && self.trends.get(workflow).is_none())
+            .then(|| format!("{workflow}: reading its last runs …"))
+    }
+
     /// Whether it waits for this.
     pub fn waits_for(&self, what: &HistoryWaitKind) -> bool {
         self.pending_wait.as_ref().is_some_and(|wait| wait.wait_kind == *what)

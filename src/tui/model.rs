@@ -437,8 +437,15 @@ impl UiModel {
     /// What is waited for in front of the user, of which only the time is known.
     pub fn wait_text(&self) -> Option<String> {
         let setup = self.setup.as_ref().and_then(|setup| setup.waiting_for).map(str::to_owned);
-        let history = || self.history_browser.as_ref().and_then(|archive| archive.wait_text());
-        setup.or_else(history).or_else(|| self.preparation_text())
+        let history = || {
+            let archive = self.history_browser.as_ref()?;
+            archive.wait_text().or_else(|| archive.trend_wait_text())
+        };
+        let editor = || match &self.edit {
+            Some(EditorScreen::Text(editor)) => editor.wait_text().map(str::to_owned),
+            _ => None,
+        };
+        setup.or_else(history).or_else(editor).or_else(|| self.preparation_text())
     }
 
     /// What is waited for before a run begins or goes on.

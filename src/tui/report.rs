@@ -10,9 +10,9 @@ pub use cost::cost_report;
 
 pub use crate::json_text::{arguments_line, value_text};
 
-use crate::text::{display_width, one_line};
+use crate::text::{display_width, format_count, one_line};
 use synthdev_domain::approval::ToolPermission;
-use synthdev_domain::tool::ToolRisk;
+use synthdev_domain::tool::{ASK_PERSON, ToolRisk};
 use synthdev_service::definition_views::did_you_mean::closest_word;
 use synthdev_service::session::{RoleLine, StatusFacts, ToolLine, WorkflowLine};
 
@@ -26,16 +26,22 @@ pub fn adapt_hint(hint: &str) -> String {
 
 /// The start line.
 pub fn start_line(facts: &StatusFacts) -> String {
-    let mut parts = vec![
-        format!("role {}", facts.role),
-        facts.model.clone(),
-        format!("tools {}/{}", facts.tools_available, facts.tools_total),
-    ];
+    let mut parts = vec![format!("role {}", facts.role), facts.model.clone(), tool_count(facts)];
     if !facts.environment.is_empty() {
         parts.push(format!("environment {}", facts.environment.join(", ")));
     }
     parts.extend(facts.branch.iter().map(|branch| format!("branch {branch}")));
     parts.join(" · ")
+}
+
+/// `19 of 20 tools: /tools says why`
+fn tool_count(facts: &StatusFacts) -> String {
+    let (available, total) = (facts.tools_available, facts.tools_total);
+    if available < total {
+        format!("{available} of {}: /tools says why", format_count(total as u64, "tool"))
+    } else {
+        format_count(available as u64, "tool")
+    }
 }
 
 pub fn workflow_list(list: &[WorkflowLine]) -> String {
@@ -76,7 +82,7 @@ pub fn role_list(list: &[RoleLine], group: &str, current: &str) -> Result<String
                 format!("{mark}{}", role_name(role)),
                 role.level.clone(),
                 role.model.clone(),
-                format!("{} tools", role.tools),
+                format_count(role.tools as u64, "tool"),
                 role.layer.to_string(),
             ]
         })
@@ -141,10 +147,16 @@ pub fn tool_list(list: &[ToolLine], total: usize) -> String {
         }
     }
     if list.len() < total {
+        let asks = list.iter().any(|tool| tool.name == ASK_PERSON);
+        let named_only = if asks {
+            String::new()
+        } else {
+            format!(" · {ASK_PERSON} is only for roles that name it in includedTools")
+        };
         let _ = write!(
             text,
-            "\n{} of {total} tools: includedTools or excludedTools of the role leave out the others · /mcp lists servers \
-             that give none",
+            "\n{} of {total} tools: includedTools or excludedTools of the role leave out the others{named_only} · /mcp \
+             lists servers that give none",
             list.len()
         );
     }
@@ -187,4 +199,47 @@ fn align_table(rows: &[Vec<String>]) -> String {
         text.push('\n');
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_start_line_says_where_a_missing_tool_is_explained() {
+        let check = |tools_available: usize, tools_total: usize, expected: &str| {
+            let facts = StatusFacts {
+                role: "coder".into(),
+                model: "m".into(),
+                tools_available,
+                tools_total,
+                ..StatusFacts::default()
+            };
+            assert_eq!(start_line(&facts), format!("role coder · m · {expected}"));
+        };
+        check(19, 20, "19 of 20 tools: /tools says why");
+        check(20, 20, "20 tools");
+        check(1, 1, "1 tool");
+        check(0, 0, "0 tools");
+    }
+
+    #[test]
+    fn tools_that_a_role_lacks_are_explained() {
+        let tool = |name: &str| ToolLine {
+            name: name.to_owned(),
+            risk: ToolRisk::Read,
+            approval: ToolPermission::Allow,
+            description: "Reads.".to_owned(),
+            parameters: String::new(),
+        };
+        let named_only = "is only for roles that name it in includedTools";
+        let check = |names: &[&str], total: usize, expected: &[&str], absent: &str| {
+            let list: Vec<ToolLine> = names.iter().map(|name| tool(name)).collect();
+            let text = tool_list(&list, total);
+            assert!(expected.iter().all(|part| text.contains(part)) && !text.contains(absent), "{text}");
+        };
+        check(&["read_files"], 2, &["1 of 2 tools: includedTools", ASK_PERSON, named_only], "\n\n\n");
+        check(&["read_files", ASK_PERSON], 3, &["2 of 3 tools: includedTools"], named_only);
+        check(&["read_files"], 1, &["read_files"], "of 1 tool");
+    }
 }

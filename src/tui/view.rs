@@ -25,6 +25,7 @@ mod history_browser;
 mod hyperlinks;
 mod key_help;
 mod pane;
+mod pane_border;
 mod resume_picker;
 mod setup;
 mod side_panel;
@@ -173,11 +174,11 @@ pub fn slot_at(model: &UiModel, column: u16, row: u16) -> Option<(LayoutSlot, Re
     screen_areas(model).slots.into_iter().find(|(_, area)| area.contains(Position { x: column, y: row }))
 }
 
-/// What the rows of a slot are in, without its frame.
+/// What the rows of a slot are in, without its frame and its lower border.
 pub fn slot_rows(model: &UiModel, slot: LayoutSlot, area: Rect) -> Rect {
     match slot {
         LayoutSlot::Pane(PaneKind::Conversation) => screen_areas(model).transcript,
-        LayoutSlot::Pane(_) => pane::inner_area(area),
+        LayoutSlot::Pane(_) => pane_border::area_above_border(pane::inner_area(area)),
         LayoutSlot::Digest => {
             Rect { x: area.x + area.width.min(2), width: area.width.saturating_sub(2), ..area }
         }

@@ -274,6 +274,7 @@ impl TuiHarness {
             role: "coder".into(),
             run: Ok(RunId::from("c1")),
             windows: BTreeMap::new(),
+            warnings: vec![],
         }));
         self.run_event("c1", chat_started());
         self.run_event("c1", user_question(1, UserQuestion::Message));
@@ -296,6 +297,7 @@ impl TuiHarness {
             note: None,
             windows: BTreeMap::new(),
             agents: Vec::new(),
+            warnings: vec![],
         }));
         self.run_event("r1", workflow_started("coder_reviewer", "add a --json flag"))
             .run_event("r1", snapshot_taken())
@@ -818,13 +820,13 @@ fn what_is_typed_while_a_conversation_is_prepared_is_said_in_it() {
     let screen = desk.draw_screen(80, 24);
     assert!(screen.contains("while a server is asked for the window of coder"), "{screen}");
     let silent = "MCP server docs gives no tools: it is not there · /mcp test docs tries it again";
-    desk.send_message(UiMessage::answered(StartResponse::Warnings(vec![silent.to_owned()])));
-    assert_eq!(desk.last_message_text(), format!("! {silent}"));
     desk.send_message(UiMessage::answered(StartResponse::ChatStarted {
         role: "coder".into(),
         run: Ok(RunId::from("c1")),
         windows: BTreeMap::new(),
+        warnings: vec![silent.to_owned()],
     }));
+    assert!(desk.draw_screen(120, 24).contains(silent));
     desk.run_event("c1", chat_started());
     desk.run_event("c1", user_question(1, UserQuestion::Message));
     assert_eq!(desk.take_commands(), [answer_command("c1", 1, "hello")]);
@@ -841,6 +843,7 @@ fn a_text_that_nobody_can_read_is_in_the_history() {
         role: "coder".into(),
         run,
         windows: BTreeMap::new(),
+        warnings: vec![],
     }));
     assert!(desk.model.composer.is_empty());
     desk.key(KeyCode::Up);
@@ -918,8 +921,11 @@ fn the_start_line_says_where_one_is() {
     };
     let bare = StatusFacts { branch: None, environment: Vec::new(), ..full.clone() };
     for (facts, expected) in [
-        (full, "role coder · m-base · tools 5/12 · environment user:.env, .env · branch main"),
-        (bare, "role coder · m-base · tools 5/12"),
+        (
+            full,
+            "role coder · m-base · 5 of 12 tools: /tools says why · environment user:.env, .env · branch main",
+        ),
+        (bare, "role coder · m-base · 5 of 12 tools: /tools says why"),
     ] {
         let (model, _) = initial_model(facts, None, None, &[], ColorTheme::default());
         let said: Vec<String> = model.transcript.items().map(|item| item.text()).collect();
@@ -1012,7 +1018,7 @@ fn a_warning_of_the_start_leaves_the_screen_when_it_no_longer_holds() {
         }));
         desk.send_message(UiMessage::answered(ProjectResponse::Status(facts("m-base", None))));
         assert!(!warns(&desk), "{asked}: {:?}", said(&desk));
-        let line = "role coder · m-base · tools 0/0";
+        let line = "role coder · m-base · 0 tools";
         assert_eq!(said(&desk).iter().filter(|text| *text == line).count(), 1, "{asked}: {:?}", said(&desk));
         let stale = said(&desk).iter().any(|text| text.contains("no model"));
         assert!(!stale, "the facts are those of now, too: {:?}", said(&desk));
@@ -1118,6 +1124,7 @@ fn a_start_that_fails_shows_the_whole_diagnostic() {
         note: None,
         windows: BTreeMap::new(),
         agents: Vec::new(),
+        warnings: vec![],
     }));
     let screen = desk.draw_screen(80, 24);
     for line in text.lines() {
@@ -1244,7 +1251,7 @@ fn roles_change_model_and_conversation() {
     desk.send_message(chosen(reviewer, Vec::new()));
     assert_eq!(desk.take_commands(), [UiCommand::Send(RunId::from("c1"), RunCommand::Leave)]);
     let screen = desk.draw_screen(80, 24);
-    assert!(screen.contains("role reviewer · m-smart · tools 3/12"), "{screen}");
+    assert!(screen.contains("role reviewer · m-smart · 3 of 12 tools: /tools says why"), "{screen}");
     assert!(screen.contains("── reviewer · a new conversation ──"), "{screen}");
     // with several of them on screen the input line names the one that a text goes to, as far as there is room
     assert!(screen.contains("\nreviewer ❯ message"), "{screen}");
@@ -1435,6 +1442,7 @@ fn pastes_stay_whole() {
         role: "coder".into(),
         run: Ok(RunId::from("c1")),
         windows: BTreeMap::new(),
+        warnings: vec![],
     }));
     desk.run_event("c1", user_question(1, UserQuestion::Message));
     assert_eq!(desk.take_commands(), [answer_command("c1", 1, "à\nb\n日本")]);

@@ -212,7 +212,8 @@ pub enum RunsCommand {
         /// The output file (default: stdout)
         #[arg(long, value_name = "FILE")]
         to: Option<PathBuf>,
-        /// The output format; by default what the end of the file's name tells: .md, .cassette.jsonl, else a bundle
+        /// The output format; by default what the end of the file's name tells: .md, .cassette.jsonl, else a bundle,
+        /// which has a JSON value in each line
         #[arg(long, value_name = "FORMAT")]
         format: Option<ExportFormat>,
     },

@@ -11,7 +11,10 @@ pub fn export_lines(done: &ExportedRun, to: Option<&str>) -> Vec<String> {
     let place = to.map_or_else(|| "stdout".to_owned(), safe_name);
     let rows = count_text(done.rows, "row");
     let mut lines = vec![format!("run {} with {rows} in {place}: {}", done.run, bytes_text(done.bytes))];
-    lines.push("snapshots of files are not included".to_owned());
+    lines.push(
+        "a JSON value in each line, for `synthdev runs import`; snapshots of files are not included"
+            .to_owned(),
+    );
     if done.keys_hidden {
         lines.push("keys of this machine were found in it and redacted".to_owned());
     }

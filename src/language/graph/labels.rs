@@ -37,7 +37,7 @@ pub(super) fn state_description(program: &WorkflowProgram, workflow: &Workflow, 
             scripted(format!("workflow {}", terminal_safe::escape_name(name)))
         }
         StateBody::Parallel(parallel) => scripted(branches_label(parallel)),
-        StateBody::ForEach(each) => scripted(loop_label(workflow, each)),
+        StateBody::ForEach(each) => scripted(loop_label(program, workflow, each)),
         StateBody::Action(step) => scripted(action_label(workflow, step)),
         StateBody::Pause(pause) => {
             let what = match pause.kind {
@@ -85,13 +85,19 @@ fn branches_label(parallel: &ParallelSpec) -> String {
     }
 }
 
-fn loop_label(workflow: &Workflow, each: &ForEachSpec) -> String {
-    let at_once = each.max_concurrency.map(|most| format!(", {most} at once")).unwrap_or_default();
+fn loop_label(program: &WorkflowProgram, workflow: &Workflow, each: &ForEachSpec) -> String {
+    let at_once = items_at_once(program, each).map(|most| format!(", {most} at once")).unwrap_or_default();
     format!(
         "each {} of {}{at_once}",
         terminal_safe::escape_name(&each.each),
         input_label(workflow, &each.items)
     )
+}
+
+/// How many items of a loop run at once, where it sets a limit: never more than the workflow that is started allows.
+pub(super) fn items_at_once(program: &WorkflowProgram, each: &ForEachSpec) -> Option<u32> {
+    let allowed = program.workflows.first().map_or(u32::MAX, |root| root.limits.max_concurrency);
+    each.max_concurrency.map(|wanted| wanted.min(allowed))
 }
 
 fn action_label(workflow: &Workflow, step: &ActionSpec) -> String {

@@ -2,6 +2,7 @@
 //!
 //! Whatever comes from a file is made printable here; line ends stay.
 
+use super::labels::items_at_once;
 use super::model::{GraphNodeDetails, StateField};
 use synthdev_domain::agent::AgentSpec;
 use synthdev_domain::ids::ScriptIx;
@@ -111,7 +112,7 @@ impl FieldList<'_> {
                 let names: Vec<&str> = parallel.branches.iter().map(|branch| branch.name.as_str()).collect();
                 self.add_text("branches", &names.join(", "));
             }
-            StateBody::ForEach(each) => self.add_loop(each),
+            StateBody::ForEach(each) => self.add_loop(program, each),
             StateBody::Action(step) => self.add_action(step),
             StateBody::Pause(pause) => {
                 self.add_value("question", &pause.message);
@@ -126,11 +127,13 @@ impl FieldList<'_> {
         }
     }
 
-    fn add_loop(&mut self, each: &ForEachSpec) {
+    fn add_loop(&mut self, program: &WorkflowProgram, each: &ForEachSpec) {
         self.add_value("items", &each.items);
         self.add_text("item", &each.each);
-        if let Some(most) = each.max_concurrency {
-            self.add_text("at once", &most.to_string());
+        if let Some(most) = items_at_once(program, each) {
+            let wanted = each.max_concurrency.filter(|wanted| *wanted > most);
+            let wanted = wanted.map(|wanted| format!(", asks for {wanted}")).unwrap_or_default();
+            self.add_text("at once", &format!("{most}{wanted}"));
         }
     }
 

@@ -487,3 +487,17 @@ fn a_long_chain_and_a_dense_graph_are_drawn() {
     assert!(drawn.lines().count() > 6_000);
     assert!(drawn.trim_end().ends_with("■ stop       end"));
 }
+
+#[test]
+fn a_loop_shows_how_many_items_run_at_once() {
+    for (allowed, label, in_full) in [(10, "3 at once", "3"), (2, "2 at once", "2, asks for 3")] {
+        let mut program = everything();
+        Arc::make_mut(&mut program.workflows[0]).limits.max_concurrency = allowed;
+        let graph = WorkflowGraph::from_program(&program, WorkflowIx(0)).unwrap();
+        let text = plain_text(&draw_terminal(&graph, 60));
+        assert!(text.contains(&format!("each file of files, {label}")), "{allowed}: {text}");
+        let node = graph.nodes.iter().find(|node| node.name == "each").unwrap();
+        let field = node.details.fields.iter().find(|field| field.name == "at once").unwrap();
+        assert_eq!(field.text, in_full, "{allowed}");
+    }
+}

@@ -38,15 +38,17 @@ pub enum StartResponse {
         windows: ModelWindows,
         /// Of the workflow, in their order: empty if it did not start.
         agents: Vec<String>,
+        /// What it has to do without, a line each: empty if it did not start.
+        warnings: Vec<String>,
     },
     /// `WorkflowStarted` or `ChatStarted` follows.
     Pending(PendingStart),
-    /// What a run that is about to begin has to do without, a line each.
-    Warnings(Vec<String>),
     ChatStarted {
         role: String,
         run: Result<RunId, String>,
         windows: ModelWindows,
+        /// As for a workflow.
+        warnings: Vec<String>,
     },
 }
 

@@ -2,6 +2,7 @@
 
 mod parameters;
 mod select_key;
+mod unknown_providers;
 
 use self::parameters::{accepted_parameters, merged_parameters};
 use super::base_url::{common_path, complete_url, same_origin};
@@ -176,12 +177,6 @@ impl ModelResolver<'_> {
         })
     }
 
-    /// Levels whose provider is none, each at the place where it was set.
-    pub fn unknown_providers(&self) -> Vec<Diagnostic> {
-        let set = LEVELS.iter().filter_map(|level| self.settings.own_level_setting(level, "provider"));
-        set.filter_map(|setting| self.provider_by_name(setting).err()).map(|found| *found).collect()
-    }
-
     /// The base URL of a provider of the catalogue; `None` if no source sets one.
     pub fn provider_url(&self, provider: &CatalogProvider) -> Option<String> {
         let name = provider.name.clone();
@@ -288,14 +283,6 @@ impl ModelResolver<'_> {
             }
             _ => Err(self.no_provider(level, model)),
         }
-    }
-
-    fn provider_by_name(&self, setting: &EffectiveSetting) -> Result<ProviderChoice<'_>, Box<Diagnostic>> {
-        let name = setting.as_str().unwrap_or_default();
-        self.catalog_or_custom_provider(name, setting.origin.to_string()).map_err(|mut found| {
-            set_location(&mut found, setting);
-            found
-        })
     }
 
     /// A provider of the catalogue, or one of our own words for a provider.

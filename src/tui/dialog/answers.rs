@@ -122,6 +122,7 @@ impl QuestionDialog {
         let row = self.answers().iter().position(|answer| Some(answer.meaning) == meaning);
         if meaning.is_some() && row.is_some() {
             (self.selected, self.picked) = (row, format!("{early}{letter}"));
+            self.covers_text = true;
         }
         meaning.is_some()
     }
@@ -149,7 +150,7 @@ impl QuestionDialog {
     /// What a letter chose is not chosen any more.
     pub fn unpick(&mut self) {
         if !std::mem::take(&mut self.picked).is_empty() {
-            self.selected = self.default_row;
+            (self.selected, self.covers_text) = (self.default_row, false);
         }
     }
 

@@ -55,12 +55,12 @@ impl QuestionDialog {
         self.is_markdown
     }
 
-    /// A frame has room for so many of its rows.
-    pub fn record_visible_rows(&mut self, extent: RowExtent, now: Timestamp) {
+    /// A frame has room for so many of its rows; `is_covered`: its last row has an answer in place of the text.
+    pub fn record_visible_rows(&mut self, extent: RowExtent, is_covered: bool, now: Timestamp) {
         self.scroll = self.scroll.min(extent.last_scroll());
         self.extent = extent;
         self.shown_at.get_or_insert(now);
-        self.read_to_end |= extent.page > 0 && self.scroll == extent.last_scroll();
+        self.read_to_end |= extent.page > 0 && self.scroll == extent.last_scroll() && !is_covered;
     }
 
     /// It has been on screen for too short a time to be read, or not at all; or a text was typed a moment ago.
@@ -104,13 +104,19 @@ impl QuestionDialog {
     /// Scrolls by rows, at most to the ends.
     pub fn scroll_by(&mut self, rows: usize, down: bool) {
         let to = if down { self.scroll.saturating_add(rows) } else { self.scroll.saturating_sub(rows) };
-        self.scroll = to.min(self.extent.last_scroll());
+        (self.scroll, self.covers_text) = (to.min(self.extent.last_scroll()), false);
+    }
+
+    /// Scrolls to the beginning or the end; bounded while drawing.
+    pub fn scroll_to_edge(&mut self, end: bool) {
+        (self.scroll, self.covers_text) = (if end { usize::MAX } else { 0 }, false);
     }
 
     /// Scrolls by the visible rows; one row stays.
     pub fn turn_page(&mut self, down: bool) {
         let step = self.extent.page.saturating_sub(1).max(1);
-        self.scroll = if down { self.scroll.saturating_add(step) } else { self.scroll.saturating_sub(step) };
+        let to = if down { self.scroll.saturating_add(step) } else { self.scroll.saturating_sub(step) };
+        (self.scroll, self.covers_text) = (to, false);
     }
 
     /// Up or Down: through the text to its end, then through the answers, and back the same way.
@@ -120,6 +126,7 @@ impl QuestionDialog {
         if count == 0 || down && self.rows_below() > 0 || !down && self.scrolls_up() {
             return self.scroll_by(1, down);
         }
+        self.covers_text = true;
         self.selected = Some(match self.selected {
             None if down => 0,
             None => count - 1,
@@ -159,7 +166,7 @@ impl QuestionDialog {
 
     /// What is asked may be another call than before: it is read before a key counts.
     pub fn ask_anew(&mut self, now: Option<Timestamp>) {
-        (self.draft, self.is_armed) = (None, false);
+        (self.draft, self.is_armed, self.covers_text) = (None, false, false);
         (self.shown_at, self.typed_at) = (None, now);
     }
 

@@ -9,6 +9,8 @@ use synthdev_domain::ids::Timestamp;
 pub enum PromptChoice {
     #[default]
     None,
+    /// Enter came, and nothing was chosen.
+    Missing,
     /// The answer with this letter.
     Letter(char),
     /// A text was begun: no letter of it chooses an answer.
@@ -20,8 +22,13 @@ impl PromptChoice {
     pub fn letter(self) -> Option<char> {
         match self {
             Self::Letter(letter) => Some(letter),
-            Self::None | Self::Text => None,
+            Self::None | Self::Missing | Self::Text => None,
         }
+    }
+
+    /// No key has chosen anything, and no text was begun.
+    pub fn is_open(self) -> bool {
+        matches!(self, Self::None | Self::Missing)
     }
 }
 

@@ -8,6 +8,9 @@ use synthdev_service::session::EditorSimulatedRun;
 /// States of a path that are shown, from its beginning.
 const PATH: usize = 200;
 
+/// While it is played.
+pub const SIMULATING: &str = "simulating …";
+
 /// The simulation that was asked for last.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct EditorSimulation {
@@ -27,7 +30,7 @@ impl EditorSimulation {
     pub fn lines(&self, version: u64, columns: usize) -> Vec<(ItemTone, String)> {
         let mut lines = Vec::new();
         match &self.result {
-            None => lines.push((ItemTone::Dim, "simulating …".to_owned())),
+            None => lines.push((ItemTone::Dim, SIMULATING.to_owned())),
             Some(Err(reason)) => lines.push((ItemTone::Bad, reason.clone())),
             Some(Ok(all)) => {
                 if self.version != version {

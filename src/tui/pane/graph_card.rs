@@ -123,7 +123,14 @@ pub fn card_text(shown: &ShownGraph<'_>, theme: ColorTheme) -> String {
 fn transition_texts(graph: &WorkflowGraph, node: usize) -> Vec<(&'static str, String)> {
     let text = |edge: &GraphEdge| {
         let name = graph.nodes.get(edge.to).map_or("", |node| &node.label);
-        let count = edge.tally.filter(|tally| tally.count > 0).map(|tally| format!(" ×{}", tally.count));
+        let count = edge.tally.filter(|tally| tally.count > 0).map(|tally| {
+            let spent = match tally.cost_usd {
+                _ if tally.tokens == 0 => String::new(),
+                None => format!(" · {} tokens", format_thousands(tally.tokens)),
+                cost => format!(" · {}", format_dollars(cost)),
+            };
+            format!(" ×{}{spent}", tally.count)
+        });
         let when = if edge.label.is_empty() { String::new() } else { format!(" — {}", edge.label) };
         let kind = if edge.kind.is_exception() { "failure" } else { "to" };
         (kind, format!("▸ {name}{}{when}", count.unwrap_or_default()))
@@ -165,5 +172,55 @@ impl CardText {
                 ]));
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use synthdev_service::definition_views::graph::{
+        EdgeKind, GraphNodeDetails, GraphVisitStatus, GraphVisitTally, NodeKind,
+    };
+
+    use super::*;
+
+    #[test]
+    fn a_way_says_what_its_visits_cost() {
+        let node = |name: &str| GraphNode {
+            name: name.to_owned(),
+            label: name.to_owned(),
+            kind: NodeKind::Agent,
+            about: String::new(),
+            group: None,
+            calls: None,
+            reachable: true,
+            hidden: false,
+            tally: None,
+            details: GraphNodeDetails::default(),
+        };
+        let check = |count: u32, tokens: u64, cost_usd: Option<f64>, expected: &str| {
+            let standing = GraphVisitStatus::Done;
+            let edge = GraphEdge {
+                from: 0,
+                to: 1,
+                kind: EdgeKind::Transition,
+                order: 1,
+                label: "good".to_owned(),
+                tally: Some(GraphVisitTally { count, tokens, cost_usd, standing }),
+            };
+            let graph = WorkflowGraph {
+                workflow: "w".to_owned(),
+                description: String::new(),
+                start: 0,
+                nodes: vec![node("fix"), node("stop")],
+                edges: vec![edge],
+                groups: Vec::new(),
+                handlers: Vec::new(),
+            };
+            assert_eq!(transition_texts(&graph, 0), [("to", expected.to_owned())]);
+        };
+        check(0, 0, Some(0.0), "▸ stop — good");
+        check(2, 0, Some(0.0), "▸ stop ×2 — good");
+        check(2, 1_200, Some(0.25), "▸ stop ×2 · $0.25 — good");
+        check(2, 1_200, None, "▸ stop ×2 · 1,200 tokens — good");
     }
 }

@@ -55,8 +55,8 @@ pub fn on_dialog_key(model: &mut UiModel, key: KeyEvent) -> Vec<UiCommand> {
         KeyCode::PageUp => dialog.turn_page(false),
         KeyCode::PageDown => dialog.turn_page(true),
         KeyCode::Char(' ') if turns_page(dialog, key) => dialog.turn_page(true),
-        KeyCode::Home => dialog.scroll = 0,
-        KeyCode::End => dialog.scroll = usize::MAX,
+        KeyCode::Home => dialog.scroll_to_edge(false),
+        KeyCode::End => dialog.scroll_to_edge(true),
         KeyCode::Esc => return question_replies::dismiss_dialog(model),
         _ => {}
     }

@@ -9,6 +9,7 @@ use crate::keymap::chord::KeyChord;
 use crate::keymap::{KeyAction, KeyFocusState};
 use crate::model::UiModel;
 use crate::msg::UiCommand;
+use crate::slash::find_command;
 use crate::text::one_line;
 use synthdev_domain::approval::AllowRule;
 
@@ -90,6 +91,13 @@ fn is_agreement(reason: &str) -> bool {
     AGREE.contains(&reason.to_lowercase().trim_end_matches(['.', '!']))
 }
 
+/// `approvals` of `y/approvals`: a command that was typed at once behind the letter of an answer is no reason either.
+fn command_behind_letter(reason: &str) -> Option<&str> {
+    let (letter, rest) = reason.split_once('/')?;
+    let name = rest.split_whitespace().next()?;
+    (letter.chars().count() == 1 && find_command(name).is_some()).then_some(name)
+}
+
 /// Takes the typed text: the question is answered, or shows the changed call.
 fn submit_draft(model: &mut UiModel) -> Vec<UiCommand> {
     let now = model.last_key;
@@ -100,6 +108,10 @@ fn submit_draft(model: &mut UiModel) -> Vec<UiCommand> {
         DraftPurpose::Reason if !model.line_mode && is_agreement(text.trim()) => {
             let words = one_line(text.trim());
             dialog.problem = Some(format!("`{words}` would deny it: to allow it, Esc, then y and Enter"));
+        }
+        DraftPurpose::Reason if !model.line_mode && command_behind_letter(text.trim()).is_some() => {
+            let command = one_line(command_behind_letter(text.trim()).unwrap_or_default());
+            dialog.problem = Some(format!("this would deny it: for the command, Esc, then /{command}"));
         }
         DraftPurpose::Reason if !model.line_mode && text.trim().chars().count() == 1 => {
             let letter = one_line(text.trim());

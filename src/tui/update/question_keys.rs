@@ -228,8 +228,8 @@ fn behind_picked_letter(model: &mut UiModel, press: KeyPress) -> Option<Vec<UiCo
     let dialog = model.dialogs.front_mut().filter(|dialog| !dialog.picked.is_empty())?;
     dialog.problem = None;
     match typed_letter(press.key) {
-        // commands work first, whatever is chosen
-        Some('/') => {
+        // commands work first, whatever is chosen; in the middle of typing it belongs to the words, as in `n/a`
+        Some('/') if !press.is_typing => {
             dialog.unpick();
             return None;
         }

@@ -12,7 +12,8 @@ use synthdev_service::session::{FileWorkKind, PendingStart, StartPreparation, St
 
 pub(super) fn on_response(model: &mut UiModel, response: StartResponse) -> Vec<UiCommand> {
     match response {
-        StartResponse::WorkflowStarted { name, input, run, note, windows, agents } => {
+        StartResponse::WorkflowStarted { name, input, run, note, windows, agents, warnings } => {
+            show_warnings(model, &warnings);
             if let (Ok(run), Some(note)) = (&run, note) {
                 show_isolated_run(model, run, &name, note);
             }
@@ -28,12 +29,8 @@ pub(super) fn on_response(model: &mut UiModel, response: StartResponse) -> Vec<U
             on_pending_start(model, pending);
             return file_work::watch_start(model);
         }
-        StartResponse::Warnings(lines) => {
-            for line in lines {
-                model.add_item(TranscriptItem::warning_item(&one_line(&line)));
-            }
-        }
-        StartResponse::ChatStarted { role, run, windows } => {
+        StartResponse::ChatStarted { role, run, windows, warnings } => {
+            show_warnings(model, &warnings);
             let id = run.as_ref().ok().cloned();
             let cmds = chat_started(model, &role, run);
             set_windows(model, id.as_ref(), windows);
@@ -41,6 +38,12 @@ pub(super) fn on_response(model: &mut UiModel, response: StartResponse) -> Vec<U
         }
     }
     Vec::new()
+}
+
+fn show_warnings(model: &mut UiModel, lines: &[String]) {
+    for line in lines {
+        model.add_item(TranscriptItem::warning_item(&one_line(line)));
+    }
 }
 
 fn show_isolated_run(model: &mut UiModel, run: &RunId, name: &str, note: String) {

@@ -6,7 +6,7 @@ use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Clear;
 
-use self::answer_rows::{AnswerRows, draw_answers};
+use self::answer_rows::{AnswerRows, LEAST_TEXT, draw_answers};
 use self::question_body::layout_body;
 pub use self::question_columns::question_width;
 use self::question_columns::text_columns;
@@ -74,7 +74,8 @@ pub fn arrange_dialog(model: &mut UiModel, area: Rect) {
                 if dialog.shown_at.is_none() {
                     dialog.typed_at = dialog.typed_at.max(model.last_letter);
                 }
-                dialog.record_visible_rows(extent, now);
+                let is_covered = is_short(area) && is_short_answered(dialog);
+                dialog.record_visible_rows(extent, is_covered, now);
                 if rule_fits && !dialog.is_rule_shown && dialog.draft.is_some() {
                     // it is read before Enter writes it
                     dialog.shown_at = Some(now);
@@ -99,8 +100,7 @@ pub fn escape_hint(model: &UiModel) -> Option<&'static str> {
 pub fn draw_dialog(model: &UiModel, area: Rect, frame: &mut Frame<'_>) -> Option<Position> {
     let dialog = model.dialogs.front()?;
     if is_short(area) {
-        draw_short(model, dialog, area, frame);
-        return None;
+        return draw_short(model, dialog, area, frame);
     }
     let theme = model.theme;
     let title = QuestionTitle::arrange(model, dialog);
@@ -157,7 +157,7 @@ fn field_rows(model: &UiModel, dialog: &QuestionDialog) -> Vec<Line<'static>> {
 
 /// What is typed inside of the question, below its label; returns the cursor.
 fn draw_draft(model: &UiModel, draft: &AnswerDraft, area: Rect, frame: &mut Frame<'_>) -> Option<Position> {
-    if area.height == 0 {
+    if area.height == 0 || area.width < 4 {
         return None;
     }
     let labelled = area.height > 1;
@@ -264,24 +264,62 @@ pub fn typing_hint(model: &UiModel) -> Option<&'static str> {
     })
 }
 
-/// Where no frame fits: the question, and as much of what it is about as there are rows.
-fn draw_short(model: &UiModel, dialog: &QuestionDialog, area: Rect, frame: &mut Frame<'_>) {
+/// Where no frame fits: the question, as much of what it is about as there are rows, and in the last one what is chosen or
+/// typed. Returns the cursor while something is typed.
+fn draw_short(
+    model: &UiModel,
+    dialog: &QuestionDialog,
+    area: Rect,
+    frame: &mut Frame<'_>,
+) -> Option<Position> {
+    frame.render_widget(Clear, area.intersection(frame.area()));
+    let is_answered = is_short_answered(dialog);
+    let used = text_rows(model, dialog).saturating_sub(dialog.scroll);
+    let rows = usize::from(area.height);
+    let title = usize::from(!is_answered || rows > 1);
+    let count = used.min(rows.saturating_sub(title + usize::from(is_answered)));
+    let title = (title > 0).then(|| short_title(model, dialog, area, title + used < rows));
+    let lines = title.into_iter().chain(visible_text(model, dialog, count));
+    let mut y = area.y;
+    for line in lines.take(rows) {
+        put_line(frame, area.x, y, &line, area.width);
+        y += 1;
+    }
+    let below = Rect { y, height: area.bottom().saturating_sub(y), ..area };
+    match &dialog.draft {
+        Some(draft) => draw_draft(model, draft, below, frame),
+        None => {
+            let rows = arrange_answers(model, dialog, area.height);
+            draw_answers(model, dialog, &rows, below, frame);
+            None
+        }
+    }
+}
+
+/// Where no frame fits, the last row has what was chosen or is typed.
+fn is_short_answered(dialog: &QuestionDialog) -> bool {
+    dialog.draft.is_some() || dialog.covers_text && dialog.selected.is_some()
+}
+
+/// What is wrong, or the title, and how much there is below.
+fn short_title(model: &UiModel, dialog: &QuestionDialog, area: Rect, shows_answers: bool) -> Line<'static> {
     let theme = model.theme;
+    if let Some(problem) = &dialog.problem {
+        return Line::styled(format!("✗ {problem}"), theme.bad_style());
+    }
     let title = QuestionTitle::arrange(model, dialog);
     let whole = terminal_safe::escape_name(&dialog.title);
     let title = if title.rest.is_empty() { whole.into_owned() } else { title.first };
-    let title = Line::styled(title, theme.warning_style().patch(theme.bold_style()));
-    frame.render_widget(Clear, area.intersection(frame.area()));
-    let rows = visible_text(model, dialog, usize::from(area.height.saturating_sub(1)));
-    for (y, row) in (area.y..area.bottom()).zip(std::iter::once(title).chain(rows)) {
-        put_line(frame, area.x, y, &row, area.width);
-    }
-    let used = u16::try_from(text_rows(model, dialog).saturating_sub(dialog.scroll)).unwrap_or(u16::MAX);
-    let y = area.y.saturating_add(1).saturating_add(used);
-    if y < area.bottom() {
-        let rows = arrange_answers(model, dialog, area.height);
-        draw_answers(model, dialog, &rows, Rect { y, height: area.bottom() - y, ..area }, frame);
-    }
+    let below = match dialog.rows_below() as u64 {
+        _ if dialog.draft.is_some() => String::new(),
+        0 if shows_answers || is_short_answered(dialog) || dialog.is_written() => String::new(),
+        0 => " ↓ answers".to_owned(),
+        below => format!(" ↓ {}", format_count(below, "more line")),
+    };
+    let room = usize::from(area.width).saturating_sub(display_width(&below));
+    let style = theme.warning_style().patch(theme.bold_style());
+    let title = fit_to_columns(&title, room).into_owned();
+    Line::from(vec![Span::styled(title, style), Span::styled(below, theme.warning_style())])
 }
 
 /// How many rows the text has, with the rest of a long title and the values of a form.
@@ -357,7 +395,8 @@ impl RowShare {
             return Self { text: fits - usize::from(dialog.read_to_end).min(fits), has_gap: false };
         }
         let least = rows.min(TEXT_ROWS).min(fits / 2);
-        let below = below.min(ANSWER_ROWS.max(fits / 2)).max(fits.saturating_sub(rows)).min(fits - least);
+        let most = if below + LEAST_TEXT <= fits { below } else { ANSWER_ROWS.max(fits / 2) };
+        let below = below.min(most).max(fits.saturating_sub(rows)).min(fits - least);
         Self { text: fits - below, has_gap: false }
     }
 }

@@ -6,11 +6,11 @@ use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
+use self::prompt_line::{prompt_notice, prompt_text};
 use super::draw_helpers::{draw_box, keys_room, pad_to_columns, put_keys, put_line, select_row};
 use crate::editor::action::EditorAction;
-use crate::editor::prompt_guard::PromptChoice;
 use crate::editor::simulation_result::EditorSimulation;
-use crate::editor::{DefinitionEditor, EditorPrompt, EditorScreen};
+use crate::editor::{CHECKING, DefinitionEditor, EditorPrompt, EditorScreen, SAVING};
 use crate::keymap::{KeyAction, KeyBindings};
 use crate::model::UiModel;
 use crate::text::{display_width, fit_entries, fit_to_columns, format_count, one_line, wrap_line};
@@ -20,6 +20,7 @@ use synthdev_domain::diagnostic::{Diagnostic, DiagnosticSeverity};
 use synthdev_domain::terminal_safe;
 
 mod file_list;
+mod prompt_line;
 mod text;
 
 /// Columns from which on the graph has room beside the text.
@@ -131,7 +132,7 @@ fn draw_editor(
     draw_gutter(theme, editor, areas.gutter, frame);
     text::draw_text(theme, editor, areas.text, frame);
     match (areas.side_area, &editor.simulation) {
-        (Some(area), Some(simulation)) => draw_simulation(theme, editor, simulation, area, frame),
+        (Some(area), Some(simulation)) => draw_simulation(model, editor, simulation, area, frame),
         (Some(area), None) => draw_graph(theme, editor, area, frame),
         (None, _) => {}
     }
@@ -186,14 +187,15 @@ fn draw_note_and_keys(
 ) -> String {
     let (row, columns) = (areas.note_area, areas.keys.width);
     let (note, style) = status_note(model.theme, editor);
-    let notice = editor.open_question().and_then(|_| editor.prompt_guard.notice(model.now));
+    let note = if note == SAVING { model.with_wait_time(&note) } else { note };
+    let notice = prompt_notice(editor, model.now);
     let is_split = editor.open_question().is_some()
         && areas.keys.height > 0
         && display_width(&note) > usize::from(columns);
     let ends = [": ", "? "].into_iter().filter_map(|end| Some(note.find(end)? + end.len())).min();
     let (note, answers) = ends.filter(|_| is_split).map_or((note.as_str(), ""), |end| note.split_at(end));
     let note = if is_split { note.trim_end_matches([':', ' ']) } else { note };
-    let note = match notice.filter(|_| is_split) {
+    let note = match notice.as_deref().filter(|_| is_split) {
         Some(notice) => format!("{note} · {notice}"),
         None => note.to_owned(),
     };
@@ -211,7 +213,7 @@ fn draw_note_and_keys(
     let note = rows.into_iter().next().unwrap_or_default();
     if areas.keys.height > 0 {
         let keys = editor_keys(&model.keymap, editor, usize::from(keys_room(model, columns)));
-        let shown = if is_split { answers } else { notice.unwrap_or(&keys) };
+        let shown = if is_split { answers } else { notice.as_deref().unwrap_or(&keys) };
         put_keys(model, &[shown], areas.keys, frame);
     }
     note
@@ -224,7 +226,7 @@ fn editor_title(model: &UiModel, editor: &DefinitionEditor) -> String {
         editor.count_findings(DiagnosticSeverity::Warning),
     );
     let mut state = match (editor.checked_version, errors, warnings) {
-        (None, ..) => "checking …".to_owned(),
+        (None, ..) => model.with_wait_time(CHECKING),
         (_, 0, 0) => "✓ nothing wrong".to_owned(),
         (_, 0, _) => format_count(warnings as u64, "warning"),
         (_, _, 0) => format_count(errors as u64, "error"),
@@ -269,12 +271,13 @@ fn draw_gutter(theme: ColorTheme, editor: &DefinitionEditor, area: Rect, frame: 
 }
 
 fn draw_simulation(
-    theme: ColorTheme,
+    model: &UiModel,
     editor: &DefinitionEditor,
     shown: &EditorSimulation,
     area: Rect,
     frame: &mut Frame<'_>,
 ) {
+    let theme = model.theme;
     let lines = shown.lines(editor.buffer.version(), usize::from(area.width));
     if area.x > 0 {
         (area.y..area.bottom())
@@ -291,6 +294,7 @@ fn draw_simulation(
         );
     }
     for (y, (tone, text)) in (area.y..area.bottom()).zip(lines.into_iter().skip(shown.top_row)) {
+        let text = if shown.result.is_none() { model.with_wait_time(&text) } else { text };
         put_line(frame, area.x, y, &Line::styled(text, tone_style(tone, theme)), area.width);
     }
 }
@@ -341,23 +345,6 @@ fn draw_findings(theme: ColorTheme, editor: &DefinitionEditor, area: Rect, frame
         let shown = if editor.finding_row(finding) == row { theme.bold_style() } else { theme.text() };
         let spans = vec![Span::styled(sign, style), Span::raw(place), Span::styled(text, shown)];
         put_line(frame, area.x, y, &Line::from(spans), area.width);
-    }
-}
-
-/// The question with its answers; once a letter has chosen one, that one, and what gives it.
-fn prompt_text(prompt: &EditorPrompt, choice: PromptChoice) -> String {
-    let (question, answers) = match prompt {
-        EditorPrompt::Find(words) => return format!("find: {}", terminal_safe::escape_name(words)),
-        EditorPrompt::Leave => ("save it before leaving?", "y saves it · n discards it"),
-        EditorPrompt::Force => ("save it with errors?", "y saves it · n goes on, F8 shows them"),
-        EditorPrompt::Conflict(_) => ("changed by another program:", "o overwrites it · r reads it again"),
-        EditorPrompt::Where => ("save a copy:", "p in this project · u in every project"),
-    };
-    let chosen =
-        choice.letter().and_then(|letter| answers.split(" · ").find(|answer| answer.starts_with(letter)));
-    match chosen {
-        Some(answer) => format!("{question} ▸ {answer} · Enter confirms · Esc goes on"),
-        None => format!("{question} {answers} · Esc goes on"),
     }
 }
 

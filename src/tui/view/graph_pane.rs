@@ -7,6 +7,7 @@ use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 
 use super::draw_helpers::{draw_box, put_line};
+use super::pane_border::{area_above_border, draw_border, list_keys};
 use crate::keymap::KeyAction;
 use crate::layout::PaneKind;
 use crate::model::UiModel;
@@ -14,25 +15,16 @@ use crate::pane::graph::GraphPaneState;
 use crate::pane::graph_card::{breakpoint_position, card_lines, watched_drawing, watched_graph};
 use crate::pane::shown_graph::ShownGraph;
 use crate::run_view::run_graph::GraphDrawingMarks;
-use crate::text::{display_width, fit_to_columns};
+use crate::text::fit_to_columns;
 use crate::theme::ColorTheme;
 use synthdev_service::definition_views::graph::chart::window::{ChartLine, ChartStyle};
 use synthdev_service::definition_views::graph::layout::{CellRect, CellSize};
 
 /// What the numbers at states and arrows are.
 pub const NUMBERS: &str = "×N times · $ spent";
-/// A lower pane has no room for a border below the drawing.
-const BORDERED: u16 = 8;
-
-/// The drawing's part of the pane.
-pub fn drawing_area(area: Rect) -> Rect {
-    let border = u16::from(area.height >= BORDERED);
-    Rect { height: area.height - border, ..area }
-}
-
 /// Lays out what is on screen. `false`: there is no drawing yet.
 pub fn arrange_graph(model: &mut UiModel, area: Rect) -> bool {
-    let area = drawing_area(area);
+    let area = area_above_border(area);
     let size = CellSize { width: usize::from(area.width), height: usize::from(area.height) };
     let names_only = model.panes.graph.names_only;
     let Some(id) = watched_drawing(model).map(|(run, _)| run.id.clone()) else { return false };
@@ -59,13 +51,10 @@ pub fn arrange_graph(model: &mut UiModel, area: Rect) -> bool {
 /// `false`: there is no drawing yet.
 pub fn draw_graph(model: &UiModel, area: Rect, frame: &mut Frame<'_>) -> bool {
     let Some(shown) = watched_graph(model).filter(|shown| !shown.drawing.is_empty()) else { return false };
-    let inside = drawing_area(area);
+    let inside = area_above_border(area);
     let focused = model.keyed_pane() == Some(PaneKind::Graph);
     draw_states(&shown, focused, inside, model.theme, frame);
-    if inside.height < area.height {
-        let line = border_line(model, &shown, focused, usize::from(area.width));
-        put_line(frame, area.x, inside.bottom(), &line, area.width);
-    }
+    draw_border(model, &graph_keys(model, &shown, focused), focused, area, frame);
     if focused && shown.state.card_open {
         draw_card(model, &shown, inside, frame);
     }
@@ -132,44 +121,24 @@ fn chart_style(style: ChartStyle, agent: Option<Style>, theme: ColorTheme) -> St
     if style.is_filled { look.add_modifier(Modifier::REVERSED) } else { look }
 }
 
-/// `─ arrows choose · Enter opens · Alt+B breakpoint ─────`
-fn border_line(model: &UiModel, shown: &ShownGraph<'_>, focused: bool, columns: usize) -> Line<'static> {
-    let theme = model.theme;
-    let key = |action: KeyAction, about: &str| {
-        let key = if focused { model.keymap.pane_key(action) } else { model.keymap.key(action) };
-        key.map(|key| format!("{key} {about}"))
-    };
+fn graph_keys(model: &UiModel, shown: &ShownGraph<'_>, focused: bool) -> Vec<String> {
+    if !focused {
+        return list_keys(model, PaneKind::Graph, false);
+    }
+    let key =
+        |action: KeyAction, about: &str| model.keymap.pane_key(action).map(|key| format!("{key} {about}"));
     let state = shown.state;
     let names = if state.names_only { "conditions" } else { "names only" };
     let open = if state.card_open { "closes" } else { "opens" };
-    let keys: Vec<String> = if focused {
-        [
-            Some("arrows choose".to_owned()),
-            key(KeyAction::Open, open),
-            shown.is_wide().then(|| key(KeyAction::GraphRight, "moves it")).flatten(),
-            key(KeyAction::GraphBreakpoint, "breakpoint"),
-            key(KeyAction::GraphNames, names),
-            key(KeyAction::Last, "the run"),
-        ]
-        .into_iter()
-        .flatten()
-        .collect()
-    } else {
-        key(KeyAction::Show(PaneKind::Graph), "chooses states").into_iter().collect()
-    };
-    let style = if focused { theme.accent_style() } else { theme.dim_style() };
-    let mut text = String::from("─");
-    for (key, before) in keys.iter().zip([" "].into_iter().chain(std::iter::repeat(" · "))) {
-        // what has no room is in the list of keys
-        if display_width(&text) + display_width(before) + display_width(key) + 2 > columns {
-            break;
-        }
-        text.push_str(before);
-        text.push_str(key);
-    }
-    text.push(' ');
-    let rule = "─".repeat(columns.saturating_sub(display_width(&text)));
-    Line::styled(text + &rule, style)
+    let keys = [
+        Some("arrows choose".to_owned()),
+        key(KeyAction::Open, open),
+        shown.is_wide().then(|| key(KeyAction::GraphRight, "moves it")).flatten(),
+        key(KeyAction::GraphBreakpoint, "breakpoint"),
+        key(KeyAction::GraphNames, names),
+        key(KeyAction::Last, "the run"),
+    ];
+    keys.into_iter().flatten().collect()
 }
 
 /// The chosen state over the lower part of the drawing, or over the upper one where that would hide its box.

@@ -108,7 +108,7 @@ pub fn draw_browser(model: &UiModel, area: Rect, frame: &mut Frame<'_>) -> Optio
             let list = Rect { height: areas.body.height - trend, ..areas.body };
             list::draw_list(model, archive, list, frame);
             let below = Rect { y: list.bottom(), height: trend, ..list };
-            trend::draw_trend(archive, below, model.theme, frame);
+            trend::draw_trend(model, archive, below, frame);
         }
     }
     let (note, style) = status_note(model, archive, usize::from(area.width));
@@ -326,6 +326,7 @@ fn prompt_keys(question: &HistoryPrompt, now: Timestamp) -> &'static str {
     match choice {
         PromptChoice::Letter('y') => "▸ y confirm · Enter does it · Esc cancels",
         PromptChoice::Text => "words answer nothing: Backspace, then y or n · Esc cancels",
+        PromptChoice::Missing => "press y or n first, then Enter · Esc cancels",
         PromptChoice::Letter(_) => "▸ n cancel · Enter leaves everything as it is",
         PromptChoice::None if matches!(question, HistoryPrompt::Agree { .. }) => {
             "y and Enter confirm · n, Esc cancel · ↑↓ scroll"

@@ -8,6 +8,7 @@ use ratatui::text::{Line, Span};
 
 use super::draw_helpers::{put_line, select_row};
 use super::graph_pane;
+use super::pane_border::{area_above_border, draw_border, list_keys};
 use crate::keymap::KeyAction;
 use crate::layout::{LayoutSlot, PaneKind};
 use crate::model::UiModel;
@@ -52,6 +53,7 @@ fn arrange_one(model: &mut UiModel, pane: PaneKind, area: Rect) {
     if pane == PaneKind::Graph && graph_pane::arrange_graph(model, area) {
         return;
     }
+    let area = area_above_border(area);
     let columns = usize::from(area.width);
     let made_of = rows_key(model, pane, columns);
     if model.panes.state(pane).rows_key.as_ref() != Some(&made_of) {
@@ -98,7 +100,10 @@ fn chart_rows(model: &UiModel, pane: PaneKind, area: Rect) -> usize {
 
 /// The row of a pane's list that a row of the screen shows; of a chart, the row whose bar is there.
 pub fn row_under_pointer(model: &UiModel, pane: PaneKind, area: Rect, column: u16, row: u16) -> usize {
-    let inside = inner_area(area);
+    let inside = area_above_border(inner_area(area));
+    if row >= inside.bottom() {
+        return model.panes.state(pane).cursor;
+    }
     let (above, at) = (chart_rows(model, pane, inside), usize::from(row.saturating_sub(inside.y)));
     match pane_chart(model, pane, inside.width).filter(|_| at < above) {
         Some(chart) => {
@@ -221,6 +226,8 @@ pub fn draw_pane(model: &UiModel, pane: PaneKind, area: Rect, frame: &mut Frame<
     if pane == PaneKind::Graph && graph_pane::draw_graph(model, inside, frame) {
         return;
     }
+    draw_border(model, &list_keys(model, pane, focused), focused, inside, frame);
+    let inside = area_above_border(inside);
     let state = model.panes.state(pane);
     let (columns, chosen) = (usize::from(inside.width), state.chosen_rows());
     let chart = pane_chart(model, pane, inside.width).map(|chart| chart.lines(usize::from(inside.height)));

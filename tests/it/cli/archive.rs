@@ -259,6 +259,37 @@ fn calls_that_a_state_makes_itself_are_found() {
 }
 
 #[test]
+fn who_said_something_is_named_as_people_name_it() {
+    let world = World::new();
+    world.write_talk(&json!([{"text": "Hi."}]));
+    let run = world.run_talk(&["--json"]).code(0).json();
+    let run = run["run_id"].as_str().unwrap();
+    let shown = world.run_program(&["runs", "show", run]).code(0).stdout;
+    assert!(shown.lines().any(|line| line.contains("coder in ") && line.ends_with("Hi.")), "{shown}");
+    let read = world.run_program(&["runs", "export", run, "--format", "markdown"]).code(0).stdout;
+    let why = world.run_program(&["why", run, "1"]).stdout;
+    for text in [shown, read, why] {
+        assert!(!text.contains("Agent(") && !text.contains("Workflow(") && !text.contains("Some("), "{text}");
+    }
+}
+
+#[test]
+fn an_export_says_what_is_in_its_file() {
+    let world = World::new();
+    world.write_talk(&json!([{"text": "Hi."}]));
+    let run = world.run_talk(&["--json"]).code(0).json();
+    let run = run["run_id"].as_str().unwrap();
+    let told = world.run_program(&["runs", "export", run, "--to", "run.json"]).code(0);
+    let told = format!("{}{}", told.stdout, told.stderr);
+    assert!(told.contains("a JSON value in each line, for `synthdev runs import`"), "{told}");
+    let file = world.read_file("run.json");
+    assert!(file.lines().count() > 3);
+    for line in file.lines() {
+        serde_json::from_str::<serde_json::Value>(line).unwrap();
+    }
+}
+
+#[test]
 fn two_runs_are_compared() {
     let world = reviewed_world();
     let first = list_runs(&world, &[])[0]["id"].as_str().unwrap().to_owned();

@@ -305,6 +305,19 @@ fn broken_and_duplicate_files_of_the_user_hide_nothing() {
     assert!(names.contains(&"good") && names.contains(&"coder_reviewer"), "{names:?}");
     let listed = world.run_program(&["workflows"]).code(0).stdout;
     assert!(listed.contains("broken: ") && listed.contains("syntax.json"), "{listed}");
+    // one that has a name, and cannot be started, is not listed as sound
+    let lost = named("astray").replace("\"target\":\"stop\"", "\"target\":\"nowhere\"");
+    world.write_user_file("workflows/astray.json", &lost);
+    let listed = world.run_program(&["workflows"]).code(0).stdout;
+    let line = |name: &str| listed.lines().find(|line| line.starts_with(name)).unwrap_or_default();
+    assert!(line("astray ").contains("broken: ") && line("astray ").contains("nowhere"), "{listed}");
+    assert!(!line("good ").contains("broken") && !line("coder_reviewer ").contains("broken"), "{listed}");
+    let listed = world.run_program(&["workflows", "--json"]).code(0).json();
+    let error = |name: &str| {
+        listed.as_array().unwrap().iter().find(|one| one["name"] == name).unwrap()["error"].clone()
+    };
+    assert!(error("astray").as_str().is_some_and(|error| error.contains("nowhere")), "{listed}");
+    assert_eq!((error("good"), error("coder_reviewer")), (json!(null), json!(null)));
     let roles = world.run_program(&["roles"]).code(0).stdout;
     assert!(roles.contains("cook") && roles.contains("coder"), "{roles}");
     let report = world.run_program(&["run", "good", "hi", "--replies", "replies.json", "--json"]).code(0);

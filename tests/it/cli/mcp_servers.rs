@@ -169,6 +169,29 @@ fn everything_that_a_workflow_requires_and_lacks_is_named_before_it_starts() {
 }
 
 #[test]
+fn a_start_that_fails_tells_of_no_silent_server() {
+    let mut world = world_with_servers();
+    for (name, value) in [
+        ("SYNTHDEV_BASE_URL", "http://127.0.0.1:9/v1"),
+        ("SYNTHDEV_BASE_MODEL", "mock-1"),
+        ("SYNTHDEV_API_KEY", "sk-test"),
+    ] {
+        world.set_variable(name, value);
+    }
+    let workflow = json!({"workflow_name": "needy", "requirements": {"variables": ["NEEDY_TOKEN"]},
+        "contexts": [{"name": "main"}],
+        "agents": [{"agent_role": "coder", "context": "main", "role": "assistant"}],
+        "states": [
+            {"name": "start", "agent": "coder", "input": {"text": "x"}, "transition": [{"target": "stop"}]},
+            {"name": "stop"}]});
+    world.write_user_file("workflows/needy.json", &workflow.to_string());
+    world.run_program(&["mcp", "test", "dead"]).code(1);
+    let screen = world.run_with(&["--linear"], "/workflow needy\n").stdout;
+    assert!(screen.contains("the variable `NEEDY_TOKEN` is not set"), "{screen}");
+    assert!(!screen.contains("MCP server dead"), "{screen}");
+}
+
+#[test]
 fn a_workflow_starts_when_all_that_it_requires_is_there() {
     let met = json!({"servers": ["sound"], "tools": ["sound__look"], "variables": ["NEEDY_TOKEN"]});
     let mut world = world_with_requirements(&met);

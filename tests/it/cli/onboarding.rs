@@ -368,6 +368,8 @@ const TYPED: &[(&[&str], &str, &str, &str)] = &[
 const BOTH: &str =
     r#"{"x": {"systemMessage": "s", "includedTools": ["read_files"], "excludedTools": ["write_file"]}}"#;
 const MISSPELT: &str = r#"{"levels": {"base": {"provider": "opnai", "model": "m"}}}"#;
+const MISSPELT_LEVELS: &str = r#"{"levels": {"base": {"provider": "opnai", "model": "m"},
+    "smart": {"provider": "opnai", "model": "n"}, "fast": {"provider": "opnai", "model": "o"}}}"#;
 const SCHEMELESS: &str = r#"{"levels": {"base": {"base_url": "localhost:1/v1"}}}"#;
 
 /// A file of the user, its text, a command, what is said, the fix.
@@ -393,6 +395,14 @@ const FILES: &[(&str, &str, &[&str], &str, &str)] = &[
         "there is no provider `opnai`",
         "mean `openai`?",
     ),
+    (
+        "settings.json",
+        MISSPELT_LEVELS,
+        &["run", "coder_reviewer", "x"],
+        "there is no provider `opnai` (levels base, smart, fast)",
+        "mean `openai`?",
+    ),
+    ("settings.json", MISSPELT_LEVELS, &["check"], "there is no provider", "(levels base, smart, fast)"),
     (
         "settings.json",
         "{\"levels\": ",
@@ -437,6 +447,15 @@ fn bad_input_is_one_clear_line_with_the_fix() {
         world.set_variable(name, value);
         assert_told_once(&world.run_program(&["config", "show"]), what, fix);
     }
+    let world = World::new();
+    world.write_user_file("settings.json", MISSPELT_LEVELS);
+    let screen = world.run_with(&["--linear"], "/workflow coder_reviewer x\n").stdout;
+    let refused = screen.split("was not started").nth(1).unwrap_or_else(|| panic!("{screen}"));
+    assert_eq!(
+        refused.matches("there is no provider `opnai` (levels base, smart, fast)").count(),
+        1,
+        "{screen}"
+    );
     let ran = World::new().run_program(&["models", "--provider", "opnai"]);
     assert_told_once(&ran, "there is no provider `opnai`", "did you mean `openai`?");
 }

@@ -370,6 +370,37 @@ fn a_wait_in_the_history_moves() {
 }
 
 #[test]
+fn the_trend_below_the_list_moves_while_it_is_read() {
+    let after = |desk: &mut TuiHarness, ms: i64| {
+        let at = Timestamp(desk.model.now.0 + ms);
+        desk.send_message(UiMessage::Tick(at)).draw_screen(80, 24)
+    };
+    for (answer, expected) in
+        [(Some(many_rows(1, 3)), "last 3 runs"), (None, "coder_reviewer: its last runs cannot be read")]
+    {
+        let mut desk = TuiHarness::new();
+        desk.line("/history");
+        let page = take_history_requests(&mut desk)
+            .into_iter()
+            .rev()
+            .find_map(|(number, asked)| matches!(asked, HistoryRequest::Page { .. }).then_some(number));
+        let rows = HistoryRunPage { rows: many_rows(1, 3), has_more: false, at: Timestamp(1_000_000) };
+        send_history_reply(&mut desk, page.unwrap(), HistoryResponse::Page(Ok(rows)));
+        let screen = after(&mut desk, 0);
+        assert!(screen.contains("coder_reviewer: reading its last runs …"), "{screen}");
+        assert!(desk.model.needs_ticks());
+        let screen = after(&mut desk, 3_000);
+        assert!(screen.contains("⠹ coder_reviewer: reading its last runs … 3 s"), "{screen}");
+        let (number, workflow) = desk.trend_requests.pop().unwrap();
+        let trend = answer.map(|rows| WorkflowTrend::from_rows(&workflow, &rows));
+        send_history_reply(&mut desk, number, HistoryResponse::Trend(trend));
+        let screen = desk.draw_screen(80, 24);
+        assert!(screen.contains(expected) && !screen.contains("reading its"), "{screen}");
+        assert!(!desk.model.needs_ticks());
+    }
+}
+
+#[test]
 fn pages_are_read_as_the_cursor_comes_near() {
     let mut desk = TuiHarness::new();
     desk.line("/history");
@@ -596,11 +627,11 @@ fn a_failed_run_is_retried_and_the_history_is_left() {
     }
 }
 
-fn planned(travel: &TimeTravelRequest, preview: Result<ActionPreview, String>) -> RunResponse {
+pub(super) fn planned(travel: &TimeTravelRequest, preview: Result<ActionPreview, String>) -> RunResponse {
     RunResponse::Planned { action: RunRequest::Plan(travel.clone()), preview }
 }
 
-fn undo_plan() -> ActionPreview {
+pub(super) fn undo_plan() -> ActionPreview {
     ActionPreview {
         request: Some(RunRequest::Travel(TimeTravelRequest::Undo { run: Some("run000000001".into()) })),
         title: "Undo coder_reviewer run000000001: 1 file?".into(),

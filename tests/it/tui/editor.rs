@@ -826,3 +826,42 @@ fn what_has_errors_or_is_a_role_is_not_simulated() {
     assert_eq!(take_editor_requests(&mut desk), []);
     assert!(desk.draw_screen(80, 24).contains("there are errors"));
 }
+
+#[test]
+fn waits_of_the_editor_move() {
+    let after = |desk: &mut TuiHarness, ms: i64| {
+        let at = Timestamp(desk.model.now.0 + ms);
+        desk.send_message(UiMessage::Tick(at)).draw_screen(120, 36)
+    };
+    let check = |begin: &dyn Fn() -> TuiHarness, waits: &str, end: &dyn Fn(&mut TuiHarness)| {
+        let mut desk = begin();
+        assert!(after(&mut desk, 0).contains(waits) && desk.model.needs_ticks(), "{waits}");
+        let screen = after(&mut desk, 3_000);
+        assert!(screen.contains(&format!("⠹ {waits} 3 s")), "{screen}");
+        end(&mut desk);
+        let screen = after(&mut desk, 10);
+        assert!(!screen.contains(waits) && !desk.model.needs_ticks(), "{screen}");
+    };
+    check(&|| open_in_layer(ConfigLayer::Project, TEXT), "checking …", &|desk| {
+        answer_check(desk);
+    });
+    let simulated = |desk: &mut TuiHarness| {
+        send_editor_reply(desk, EditorResponse::Simulated { version: 0, result: Ok(vec![simulated()]) });
+    };
+    let simulates = || {
+        let mut desk = opened_editor();
+        desk.key(KeyCode::F(5));
+        desk
+    };
+    check(&simulates, "simulating …", &simulated);
+    let saves = || {
+        let mut desk = opened_editor();
+        desk.type_text(" ").press_control('s');
+        answer_check(&mut desk);
+        desk
+    };
+    let failed = |desk: &mut TuiHarness| {
+        send_editor_reply(desk, EditorResponse::Saved(Err(EditorSaveError::Failed("no space".into()))));
+    };
+    check(&saves, "saving …", &failed);
+}

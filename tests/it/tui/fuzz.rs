@@ -631,7 +631,8 @@ proptest! {
 fn response_to(request: SessionRequest, run: RunId) -> Option<SessionResponse> {
     Some(match request {
         SessionRequest::Start(StartRequest::Chat { role }) => {
-            StartResponse::ChatStarted { role, run: Ok(run), windows: BTreeMap::new() }.into()
+            StartResponse::ChatStarted { role, run: Ok(run), windows: BTreeMap::new(), warnings: vec![] }
+                .into()
         }
         SessionRequest::Start(StartRequest::Workflow { name, input }) => StartResponse::WorkflowStarted {
             name,
@@ -640,6 +641,7 @@ fn response_to(request: SessionRequest, run: RunId) -> Option<SessionResponse> {
             note: None,
             windows: BTreeMap::new(),
             agents: Vec::new(),
+            warnings: vec![],
         }
         .into(),
         SessionRequest::Definitions(DefinitionRequest::ChooseWorkflow(requested_name)) => {

@@ -1,9 +1,9 @@
 //! Frames of what lies over the conversation or beside the input, at the sizes that everything must look good at.
 
 use synthdev::domain::workflow::PauseKind;
-use synthdev::service::session::{EditorResponse, EditorSaveError};
+use synthdev::service::session::{EditorResponse, EditorSaveError, TimeTravelRequest};
 
-use super::archive::{in_run, opened_browser, run_row};
+use super::archive::{in_run, many_rows, opened_browser, planned, run_row, undo_plan};
 use super::editor::{answer_check, open_in_layer, opened_editor, send_editor_reply};
 use super::history::opened_picker;
 use super::question_frames::pause;
@@ -138,4 +138,71 @@ fn the_guard_of_a_question_at_every_size() {
     let at = Timestamp(begun.clock + 550);
     begun.send_message(UiMessage::Tick(at)).check_unsettled_frames("question_typed_before");
     assert!(begun.draw_screen(80, 24).contains("you were typing: keys count in a moment"));
+}
+
+#[test]
+fn enter_without_a_choice_says_what_to_press() {
+    let ends = |desk: &mut TuiHarness| {
+        *desk = opened_browser(vec![run_row(1, "coder_reviewer", RunStatus::Paused)], false);
+        desk.key(KeyCode::Char('x'));
+    };
+    let undo = |desk: &mut TuiHarness| {
+        *desk = opened_browser(many_rows(1, 1), false);
+        desk.key(KeyCode::Char('u'));
+        let travel = TimeTravelRequest::Undo { run: Some("run000000001".into()) };
+        desk.send_message(UiMessage::answered(planned(&travel, Ok(undo_plan()))));
+    };
+    let leave = |desk: &mut TuiHarness| {
+        *desk = opened_editor();
+        desk.type_text(" ").key(KeyCode::Esc);
+    };
+    let copy = |desk: &mut TuiHarness| {
+        *desk = open_in_layer(ConfigLayer::BuiltIn, WORKFLOW);
+        answer_check(desk);
+        desk.press_control('s');
+    };
+    let check = |ask: &dyn Fn(&mut TuiHarness), letters: [char; 2]| {
+        for letter in letters {
+            let mut desk = TuiHarness::new();
+            ask(&mut desk);
+            desk.draw_screen(80, 24);
+            desk.advance_clock(2_000).take_commands();
+            let told = format!("press {} or {} first, then Enter", letters[0], letters[1]);
+            for _ in 0..2 {
+                desk.key(KeyCode::Enter);
+                for (width, height) in [(120, 36), (80, 24), (60, 20)] {
+                    let screen = desk.draw_screen(width, height);
+                    assert!(screen.contains(&told), "{told}: {screen}");
+                }
+            }
+            let sent = desk.take_commands();
+            assert!(sent.iter().all(|one| matches!(one, UiCommand::Display(_))), "{told}: {sent:?}");
+            // a letter chooses as before
+            desk.key(KeyCode::Char(letter));
+            let screen = desk.draw_screen(80, 24);
+            assert!(!screen.contains(&told) && screen.contains(&format!("▸ {letter} ")), "{screen}");
+        }
+    };
+    check(&ends, ['y', 'n']);
+    check(&undo, ['y', 'n']);
+    check(&leave, ['y', 'n']);
+    check(&copy, ['p', 'u']);
+}
+
+#[test]
+fn a_question_of_the_editor_leaves_its_text_readable() {
+    let lines: String = (0..90).map(|at| format!("  \"key{at}\": {at},\n")).collect();
+    let mut desk = open_in_layer(ConfigLayer::Project, &format!("{{\n{lines}}}\n"));
+    answer_check(&mut desk);
+    desk.type_text(" ").key(KeyCode::Esc);
+    assert!(!desk.draw_screen(80, 24).contains("key30"));
+    for (key, seen) in [(KeyCode::PageDown, true), (KeyCode::PageUp, false)] {
+        // also before the question takes letters
+        (0..2).for_each(|_| drop(desk.press_before_seen(key, KeyModifiers::NONE).draw_screen(80, 24)));
+        let screen = desk.draw_screen(80, 24);
+        assert_eq!(screen.contains("key30"), seen, "{screen}");
+        assert!(screen.contains("save it before leaving? y saves it"), "{screen}");
+    }
+    desk.advance_clock(2_000).key(KeyCode::Char('n')).key(KeyCode::Enter);
+    assert!(desk.model.edit.is_none());
 }

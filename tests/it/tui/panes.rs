@@ -561,6 +561,34 @@ fn the_definition_is_asked_for_once_and_only_when_it_is_wanted() {
 }
 
 #[test]
+fn the_border_of_a_pane_names_its_keys() {
+    let check = |digit: char, focused: &[&str], other: &str| {
+        let mut desk = TuiHarness::new();
+        desk.show_working_run().press_alt(digit);
+        let border = |desk: &mut TuiHarness, edge: &str| {
+            let screen = desk.draw_screen(120, 36);
+            let row = screen.lines().rfind(|row| row.contains(edge)).unwrap_or_else(|| panic!("{screen}"));
+            row.split(edge).nth(1).unwrap().to_owned()
+        };
+        let keys = border(&mut desk, "┃ ─ ");
+        assert!(focused.iter().all(|part| keys.contains(part)), "{digit}: {keys}");
+        desk.press_control('f').type_text("code").key(KeyCode::Enter);
+        assert!(border(&mut desk, "┃ ─ ").contains("Ctrl+N next · Ctrl+P before · Esc ends"), "{digit}");
+        desk.key(KeyCode::Esc).key(KeyCode::Esc);
+        assert!(border(&mut desk, "│ ─ ").starts_with(other), "{digit}");
+        // too low a pane has no room for it
+        desk.press_alt(digit);
+        assert!(!desk.draw_screen(120, 10).contains("┃ ─ "), "{digit}");
+    };
+    let found = ["Ctrl+F finds", "Ctrl+Y copies"];
+    check('3', &found, "Alt+3 finds, copies");
+    check('4', &["Enter opens", "Ctrl+F finds"], "Alt+4 opens values");
+    check('5', &["Enter opens", "Ctrl+F finds"], "Alt+5 opens calls");
+    check('6', &["Enter opens", "next bar"], "Alt+6 opens calls");
+    check('7', &found, "Alt+7 finds, copies");
+}
+
+#[test]
 fn other_keys_are_used_everywhere() {
     let file = SourceFile::new(
         ConfigLayer::User,

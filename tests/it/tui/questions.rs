@@ -829,3 +829,92 @@ fn a_command_has_the_network_with_a_letter_and_enter() {
     desk.run_event("r1", finished);
     assert!(desk.model.dialogs.is_empty());
 }
+
+#[test]
+fn a_question_with_two_rows_is_read_and_answered() {
+    let lines: String = (0..6).map(|at| format!("echo {at}\n")).collect();
+    let opened = |size: (u16, u16)| {
+        let mut desk = TuiHarness::new();
+        desk.workflow().take_commands();
+        desk.run_event("r1", approval_event(9, "execute_terminal", command_preview(&lines)));
+        desk.draw_screen(size.0, size.1);
+        desk.advance_clock(2_000);
+        desk
+    };
+    for size in [(60, 3), (60, 4)] {
+        let press = |desk: &mut TuiHarness, code: KeyCode| {
+            desk.key(code);
+            desk.draw_screen(size.0, size.1)
+        };
+        let allowed = [decision_command("r1", 9, ApprovalDecision::Allow)];
+        // down through the text, then to the answers
+        let mut desk = opened(size);
+        let mut screen = desk.draw_screen(size.0, size.1);
+        assert!(screen.contains("more lines"), "{screen}");
+        for _ in 0..40 {
+            if screen.contains("echo 5") {
+                break;
+            }
+            screen = press(&mut desk, KeyCode::Down);
+        }
+        assert!(screen.contains("echo 5") && screen.contains("↓ answers"), "{screen}");
+        let screen = press(&mut desk, KeyCode::Down);
+        assert!(screen.contains("▸ y allow once"), "{screen}");
+        press(&mut desk, KeyCode::Enter);
+        assert_eq!(desk.take_commands(), allowed);
+        // a letter shows its answer at once, and a yes waits until all of the text was on screen
+        let mut desk = opened(size);
+        let screen = press(&mut desk, KeyCode::Char('y'));
+        assert!(screen.contains("▸ y allow"), "{screen}");
+        let screen = press(&mut desk, KeyCode::Enter);
+        assert!(screen.contains("a yes counts at the end of the text"), "{screen}");
+        let mut seen = screen;
+        for _ in 0..40 {
+            if desk.model.dialogs.is_empty() {
+                break;
+            }
+            seen += &press(&mut desk, KeyCode::Enter);
+        }
+        assert_eq!(desk.take_commands(), allowed);
+        assert!((1..6).all(|at| seen.contains(&format!("echo {at}"))), "{seen}");
+        let mut desk = opened(size);
+        press(&mut desk, KeyCode::Char('n'));
+        press(&mut desk, KeyCode::Enter);
+        assert_eq!(
+            desk.take_commands(),
+            [decision_command("r1", 9, ApprovalDecision::Deny { reason: None })]
+        );
+        // what is typed is seen
+        let mut desk = opened(size);
+        for letter in "why so".chars() {
+            press(&mut desk, KeyCode::Char(letter));
+        }
+        let screen = desk.draw_screen(size.0, size.1);
+        assert!(screen.contains("❯ why so"), "{screen}");
+    }
+    // and no size is too small
+    for size in [(0, 0), (0, 3), (1, 3), (3, 4), (9, 5), (0, 24), (60, 1), (60, 2)] {
+        let mut desk = opened(size);
+        for code in [KeyCode::Down, KeyCode::Char('y'), KeyCode::Char('x'), KeyCode::Char('w')] {
+            desk.key(code).draw_screen(size.0, size.1);
+        }
+    }
+}
+
+#[test]
+fn answers_stand_apart_where_a_long_text_keeps_six_rows() {
+    let lines: String = (0..80).map(|at| format!("echo {at}\n")).collect();
+    for (size, is_apart) in [((120, 36), true), ((250, 70), true), ((60, 20), false)] {
+        let mut desk = TuiHarness::new();
+        desk.workflow().take_commands();
+        desk.run_event("r1", approval_event(9, "execute_terminal", command_preview(&lines)));
+        let screen = desk.draw_screen(size.0, size.1);
+        let first =
+            screen.lines().find(|row| row.contains("y allow once")).unwrap_or_else(|| panic!("{screen}"));
+        assert_eq!(!first.contains("s allow"), is_apart, "{size:?}: {screen}");
+        assert!(screen.lines().filter(|row| row.contains("echo ")).count() >= 6, "{screen}");
+        for answer in ["allow once", "allow ", "always", "n deny", "deny with a reason"] {
+            assert!(screen.contains(answer), "{answer}: {screen}");
+        }
+    }
+}

@@ -62,6 +62,7 @@ impl TuiHarness {
             note: None,
             windows: BTreeMap::new(),
             agents: Vec::new(),
+            warnings: vec![],
         }));
         self.run_event("r2", workflow_started("tick", "once")).run_event("r2", state_entered("begin"))
     }

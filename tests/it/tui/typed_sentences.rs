@@ -449,7 +449,7 @@ fn words_beside_an_approval_are_kept_when_its_question_goes() {
 
 #[test]
 fn a_command_or_a_blank_behind_a_letter_is_no_word() {
-    for waits in [50, 300, 2_000] {
+    for waits in [900, 2_000] {
         let mut desk = desk(questions().swap_remove(0));
         press(&mut desk, 2_000, KeyCode::Char('y'));
         for letter in "/approvals".chars() {
@@ -480,4 +480,36 @@ fn a_command_or_a_blank_behind_a_letter_is_no_word() {
     press(&mut typed, 2_000, KeyCode::Enter);
     let reason = Some("a test is missing".to_owned());
     assert_eq!(typed.take_commands(), [decision_command("r1", 20, ApprovalDecision::Deny { reason })]);
+}
+
+#[test]
+fn a_slash_at_once_behind_a_letter_belongs_to_the_words() {
+    let typed = |words: &str, speed: i64| {
+        let mut desk = desk(questions().swap_remove(0));
+        for (at, letter) in words.chars().enumerate() {
+            press(&mut desk, if at == 0 { 2_000 } else { speed }, KeyCode::Char(letter));
+            assert_eq!(desk.take_commands(), [], "{words} {speed}");
+        }
+        press(&mut desk, speed, KeyCode::Enter);
+        desk
+    };
+    for speed in [20, 300, 450] {
+        let reason = Some("n/a".to_owned());
+        let denied = decision_command("r1", 20, ApprovalDecision::Deny { reason });
+        assert_eq!(typed("n/a", speed).take_commands(), [denied], "{speed}");
+        // a command is no reason, and gives no answer
+        for command in ["y/approvals", "n/pending edit"] {
+            let mut desk = typed(command, speed);
+            assert_eq!((desk.take_commands(), desk.model.dialogs.len()), (vec![], 1), "{command} {speed}");
+            let screen = desk.draw_screen(80, 40);
+            assert!(screen.contains("this would deny it: for the command, Esc, then /"), "{screen}");
+            press(&mut desk, speed, KeyCode::Esc);
+            desk.model.dialogs.clear();
+            assert_eq!(desk.key(KeyCode::Up).model.composer.text(), command, "{speed}");
+        }
+    }
+    // after a pause it begins a command
+    let mut desk = typed("n/a", 900);
+    assert!(!desk.take_commands().iter().any(answers_something));
+    assert_eq!(desk.model.dialogs.len(), 1);
 }

@@ -4,7 +4,7 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use crate::editor::buffer::EditorSearchStart;
 use crate::editor::complete::{EditorCompletion, complete_at};
-use crate::editor::{DefinitionEditor, EditorPrompt, LARGEST};
+use crate::editor::{DefinitionEditor, EditorPrompt, LARGEST, SAVING};
 use crate::msg::UiCommand;
 use synthdev_domain::source_location::ConfigLayer;
 use synthdev_service::session::{EditorRequest, SessionRequest};
@@ -51,7 +51,7 @@ pub(super) fn request_save(editor: &mut DefinitionEditor) {
 
 pub(super) fn save_command(editor: &mut DefinitionEditor, replace: bool) -> UiCommand {
     editor.is_saving = true;
-    editor.status_note = Some("saving …".to_owned());
+    editor.status_note = Some(SAVING.to_owned());
     let asked = EditorRequest::Save {
         file: editor.file.clone(),
         text: editor.buffer.to_file_text().into(),

@@ -16,6 +16,11 @@ use synthdev_service::session::EditFileKind;
 /// `acts`: the key is one of the table.
 pub(super) fn on_key(editor: &mut DefinitionEditor, press: KeyPress, acts: bool) -> Vec<UiCommand> {
     let key = press.key;
+    if editor.open_question().is_some() && matches!(key.code, KeyCode::PageUp | KeyCode::PageDown) {
+        // the text that the question is about
+        edit_text(editor, key);
+        return Vec::new();
+    }
     if editor.open_question().is_some() && editor.prompt_guard.ms_left(press.at) > 0 {
         if !acts && key.code != KeyCode::Esc {
             type_on(editor, press);
@@ -36,14 +41,14 @@ pub(super) fn on_key(editor: &mut DefinitionEditor, press: KeyPress, acts: bool)
         on_search_key(editor, words, key, letter);
         return Vec::new();
     }
-    if key.code == KeyCode::Enter {
+    if key.code == KeyCode::Enter && choice.letter().is_some() {
         return give_answer(editor, prompt, choice.letter());
     }
     let answers = prompt.answers();
     editor.prompt = Some(prompt);
     match (letter, choice) {
         // Enter gives it
-        (Some(letter), PromptChoice::None) if answers.contains(&letter) => {
+        (Some(letter), _) if choice.is_open() && answers.contains(&letter) => {
             editor.prompt_choice = PromptChoice::Letter(letter);
         }
         (Some(letter), PromptChoice::Letter(chosen)) if letter == chosen => editor.prompt_choice = choice,
@@ -53,6 +58,9 @@ pub(super) fn on_key(editor: &mut DefinitionEditor, press: KeyPress, acts: bool)
             type_on(editor, press);
         }
         (None, _) if key.code == KeyCode::Backspace => editor.prompt_guard.forget_typed(),
+        (None, _) if key.code == KeyCode::Enter && choice.is_open() => {
+            editor.prompt_choice = PromptChoice::Missing;
+        }
         (None, _) => editor.prompt_choice = choice,
     }
     Vec::new()

@@ -62,12 +62,17 @@ fn take_answer(archive: &mut HistoryBrowser, key: KeyEvent) -> Option<bool> {
     };
     match key.code {
         KeyCode::Esc => return Some(false),
-        KeyCode::Enter => return choice.letter().map(|letter| letter == 'y'),
+        KeyCode::Enter => {
+            if choice.is_open() {
+                *choice = PromptChoice::Missing;
+            }
+            return choice.letter().map(|letter| letter == 'y');
+        }
         KeyCode::Char(_) if key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT) => {}
         KeyCode::Char(letter) => {
             let answer = PromptChoice::Letter(letter.to_ascii_lowercase());
-            let is_answer = matches!(answer, PromptChoice::Letter('y' | 'n'))
-                && (*choice == PromptChoice::None || *choice == answer);
+            let is_answer =
+                matches!(answer, PromptChoice::Letter('y' | 'n')) && (choice.is_open() || *choice == answer);
             *choice = if is_answer { answer } else { PromptChoice::Text };
         }
         KeyCode::Backspace => *choice = PromptChoice::None,
@@ -91,6 +96,7 @@ fn confirm_travel(
             let rows = archive.page.as_ref().map_or(1, |page| page.text.page_rows());
             scroll_rows(archive, rows, key.code == KeyCode::PageDown);
         }
+        KeyCode::Enter if early_at.is_some() => archive.show_note(JUST_APPEARED),
         KeyCode::Char(_) if early_at.is_some() => {
             archive.show_note(JUST_APPEARED);
             if let (Some(HistoryPrompt::Agree { guard, .. }), Some(at)) = (&mut archive.question, early_at) {

@@ -16,6 +16,9 @@ use crate::text::{display_width, wrap_line};
 /// Columns before a label: mark, letter and a blank behind each.
 const BEFORE_LABEL: usize = 4;
 
+/// A text that keeps so many rows has the answers below it in a row each.
+pub(super) const LEAST_TEXT: usize = 6;
+
 /// Which answers stand in which row.
 pub(super) struct AnswerRows {
     answers: Vec<AnswerChoice>,
@@ -27,13 +30,14 @@ pub(super) struct AnswerRows {
 }
 
 impl AnswerRows {
-    /// For a text of so many rows. A row each; where the text has no room beside them in `most` rows of the screen, as many in a row as fit.
+    /// For a text of so many rows. A row each; where that leaves less than `LEAST_TEXT` rows of a longer text in `most` rows
+    /// of the screen, as many in a row as fit.
     pub(super) fn arrange(dialog: &QuestionDialog, columns: usize, text_rows: usize, most: u16) -> Self {
         let answers = dialog.answers();
         let rows = (0..answers.len()).map(|at| at..at + 1).collect();
         let apart = Self { answers, rows, is_shared: false, columns };
         // its frame, and a blank row below the text
-        if text_rows + apart.height() + 3 <= usize::from(most) {
+        if text_rows.min(LEAST_TEXT) + apart.height() + 3 <= usize::from(most) {
             return apart;
         }
         let (mut rows, mut used) = (Vec::<Range<usize>>::new(), 0);
@@ -131,7 +135,7 @@ pub(super) fn draw_answers(
     });
     for (y, (row, is_last, line)) in (area.y..area.bottom()).zip(lines.skip(first)) {
         put_line(frame, area.x, y, &line, area.width);
-        if !is_last && y + 1 == area.bottom() {
+        if !is_last && y + 1 == area.bottom() && area.width > 0 {
             put_line(frame, area.right() - 1, y, &Line::raw("…"), 1);
         }
         let alone = dialog.selected.filter(|_| !rows.is_shared && is_chosen(row));

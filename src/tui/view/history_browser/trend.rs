@@ -8,6 +8,7 @@ use super::super::draw_helpers::put_line;
 use super::list::{format_span, row_mark};
 use crate::history_browser::HistoryBrowser;
 use crate::history_browser::workflow_trend::{TrendRun, WorkflowTrend};
+use crate::model::UiModel;
 use crate::pane::bar_text::sparkline;
 use crate::text::{display_width, fit_entries, fit_to_columns, format_count, format_dollars};
 use crate::theme::ColorTheme;
@@ -29,13 +30,18 @@ pub(super) fn trend_height(archive: &HistoryBrowser, area: Rect) -> u16 {
     }
 }
 
-pub(super) fn draw_trend(archive: &HistoryBrowser, area: Rect, theme: ColorTheme, frame: &mut Frame<'_>) {
+pub(super) fn draw_trend(model: &UiModel, archive: &HistoryBrowser, area: Rect, frame: &mut Frame<'_>) {
     let Some(row) = archive.list.chosen_run().filter(|_| area.height > 0) else { return };
-    let trend = archive.trends.get(&row.workflow).filter(|trend| !trend.runs.is_empty());
-    let columns = usize::from(area.width);
-    let lines = match trend {
-        Some(trend) => trend_lines(trend, columns, theme),
-        None => vec![title_line(&format!("{}: reading its last runs …", row.workflow), columns, theme)],
+    let (columns, theme) = (usize::from(area.width), model.theme);
+    let lines = match archive.trends.get(&row.workflow) {
+        Some(trend) if !trend.runs.is_empty() => trend_lines(trend, columns, theme),
+        Some(_) => {
+            vec![title_line(&format!("{}: its last runs cannot be read", row.workflow), columns, theme)]
+        }
+        None => {
+            let waits = archive.trend_wait_text().map(|text| model.with_wait_time(&text));
+            vec![title_line(&waits.unwrap_or_else(|| row.workflow.clone()), columns, theme)]
+        }
     };
     for (y, line) in (area.y..area.bottom()).zip(&lines) {
         put_line(frame, area.x, y, line, area.width);

@@ -176,52 +176,77 @@ async fn with_files_a_run_goes_back_to_before_all_branches() {
     assert_eq!(stage.handle.steps(&run).unwrap().len(), 2);
 }
 
+/// What became of a text that was queued before a step.
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum TextFate {
+    /// Withdrawn in that step.
+    Withdrawn,
+    /// Not read until the end, which gives it back.
+    Unread,
+    /// Read by a later step; the withdrawal came after that.
+    Read,
+}
+
+async fn wait_for_event(stage: &Stage, run: &RunId, wanted: impl Fn(&RunEvent) -> bool) {
+    let has = || {
+        let record = stage.handle.load_record(run.as_str()).unwrap();
+        record.events.iter().any(|(_, event)| wanted(&event.event))
+    };
+    while !has() {
+        tokio::task::yield_now().await;
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_text_that_the_user_has_back_stays_away_from_a_fork() {
-    let workflow = json!({
-        "workflow_name": "texts", "description": "a test",
-        "states": [
-            shell("start", "until [ -e said.log ]; do sleep 0.01; done", "second"),
-            shell("second", "until [ -e back.log ]; do sleep 0.01; done", "stop"),
-            {"name": "stop"}]
-    });
     let text = || "by the way".to_owned();
-    // withdrawn in the second step; not read until the end, which gives it back
-    for withdraws in [true, false] {
-        let mut stage = Stage::new(&json!({}));
-        let run = stage.handle.start(run_spec(program(std::slice::from_ref(&workflow)))).unwrap();
-        stage.handle.send_command(&run, RunCommand::Say { text: text() });
-        let has = |stage: &Stage, wanted: &dyn Fn(&RunEvent) -> bool| {
-            let record = stage.handle.load_record(run.as_str()).unwrap();
-            record.events.iter().any(|(_, event)| wanted(&event.event))
+    let take_back = || RunCommand::Steer(SteeringAction::TakeBack { text: text() });
+    let enters = |wanted: &'static str| move |event: &RunEvent| matches!(event, RunEvent::StateEntered { state, .. } if state == wanted);
+    for fate in [TextFate::Withdrawn, TextFate::Unread, TextFate::Read] {
+        let waits = |name, file: &str, target| {
+            shell(name, &format!("until [ -e {file}.log ]; do sleep 0.01; done"), target)
         };
-        while !has(&stage, &|event| matches!(event, RunEvent::Queued { .. })) {
-            tokio::task::yield_now().await;
+        let reads = json!({"name": "reads", "type": "pause", "kind": "text", "message": "more?",
+            "transition": [{"target": "third"}]});
+        let after_second = if fate == TextFate::Read { "reads" } else { "third" };
+        let workflow = json!({
+            "workflow_name": "texts", "description": "a test",
+            "states": [
+                waits("start", "said", "second"), waits("second", "back", after_second), reads,
+                waits("third", "late", "stop"), {"name": "stop"}]
+        });
+        let mut stage = Stage::new(&json!({}));
+        let go_on = |file: &str| fs::write(stage.project().join(format!("{file}.log")), "").unwrap();
+        let run = stage.handle.start(run_spec(program(&[workflow]))).unwrap();
+        stage.handle.send_command(&run, RunCommand::Say { text: text() });
+        wait_for_event(&stage, &run, |event| matches!(event, RunEvent::Queued { .. })).await;
+        go_on("said");
+        wait_for_event(&stage, &run, enters("second")).await;
+        if fate == TextFate::Withdrawn {
+            stage.handle.send_command(&run, take_back());
+            wait_for_event(&stage, &run, |event| matches!(event, RunEvent::TakenBack { .. })).await;
         }
-        fs::write(stage.project().join("said.log"), "").unwrap();
-        while !has(
-            &stage,
-            &|event| matches!(event, RunEvent::StateEntered { state, .. } if state == "second"),
-        ) {
-            tokio::task::yield_now().await;
+        go_on("back");
+        wait_for_event(&stage, &run, enters("third")).await;
+        if fate == TextFate::Read {
+            stage.handle.send_command(&run, take_back());
+            // commands are read in their order
+            stage.handle.send_command(&run, RunCommand::Say { text: "more".to_owned() });
+            let more = |event: &RunEvent| matches!(event, RunEvent::Queued { text } if text == "more");
+            wait_for_event(&stage, &run, more).await;
         }
-        if withdraws {
-            let back = SteeringAction::TakeBack { text: text() };
-            stage.handle.send_command(&run, RunCommand::Steer(back));
-            while !has(&stage, &|event| matches!(event, RunEvent::TakenBack { .. })) {
-                tokio::task::yield_now().await;
-            }
-        }
-        fs::write(stage.project().join("back.log"), "").unwrap();
+        go_on("late");
         stage.assert_ended(&run).await;
         let snapshots = stage.ports.snapshots.clone();
         let (fork, _) = stage.handle.fork(&run, 2, StepChanges::default(), &*snapshots).unwrap();
         let record = stage.handle.load_record(fork.as_str()).unwrap();
-        let told = record.events.iter().filter(|(_, event)| match &event.event {
-            RunEvent::Queued { text: queued } | RunEvent::TakenBack { text: queued } => *queued == text(),
-            _ => false,
+        let told = record.events.iter().filter_map(|(_, event)| match &event.event {
+            RunEvent::Queued { text: queued } if *queued == text() => Some("queued"),
+            RunEvent::TakenBack { text: queued } if *queued == text() => Some("taken back"),
+            _ => None,
         });
-        assert_eq!(told.count(), 2, "queued and taken back, {withdraws}");
+        let expected: &[&str] = if fate == TextFate::Read { &["queued"] } else { &["queued", "taken back"] };
+        assert_eq!(told.collect::<Vec<_>>(), expected, "{fate:?}");
         stage.continue_run(&fork).await;
         assert!(matches!(stage.handle.verify_replay(&fork), Ok(ReplayVerdict::Same { .. })));
     }
