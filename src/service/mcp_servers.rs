@@ -157,7 +157,9 @@ impl McpServerTestError {
     /// What to do next.
     pub fn hint(&self) -> String {
         match self {
-            Self::Unknown { known, .. } if known.is_empty() => "none is configured".to_owned(),
+            Self::Unknown { known, .. } if known.is_empty() => {
+                "none is configured; one that was added since this session began is there in the next one".to_owned()
+            }
             Self::Unknown { known, .. } => format!("there are: {}", known.join(", ")),
             Self::Failed { .. } => {
                 "look at its command, its address and its variables in `mcpServers`; `start_timeout` there gives it more \

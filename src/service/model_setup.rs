@@ -189,7 +189,8 @@ impl SetupPlan {
             (setting.origin.layer > ConfigLayer::User).then(|| setting.origin.to_string())
         });
         let names: Vec<String> = above.collect();
-        (!names.is_empty()).then(|| format!("{} wins over what is saved here", names.join(", ")))
+        let verb = if names.len() == 1 { "wins" } else { "win" };
+        (!names.is_empty()).then(|| format!("{} {verb} over what is saved here", names.join(", ")))
     }
 }
 

@@ -357,10 +357,18 @@ fn run_facts(run: &RunSummary, open: &[String]) -> Vec<(String, String)> {
     let path = progress.path.iter().skip(gone).map(|state| line(state)).collect::<Vec<_>>().join(" > ");
     facts.push(("path", if gone > 0 { format!("… {path}") } else { path }));
     facts.push(("usage", format!("{}, cost {}", tokens_text(&progress.usage), cost_text(progress.cost_usd))));
-    if let Some(error) = &progress.error {
-        let parts = [error.code.as_str(), error.title.as_str(), error.detail.as_str()];
-        let told: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-        facts.push(("error", line(&told.join(": "))));
+    match &progress.error {
+        // it waits, and nothing went wrong
+        Some(error) if error.code == "paused" => {
+            let why = if error.detail.is_empty() { &error.title } else { &error.detail };
+            facts.extend(progress.pauses.is_empty().then(|| ("waits", line(why))));
+        }
+        Some(error) => {
+            let parts = [error.code.as_str(), error.title.as_str(), error.detail.as_str()];
+            let told: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+            facts.push(("error", line(&told.join(": "))));
+        }
+        None => {}
     }
     for pause in progress.pauses.iter().take(3) {
         facts.push(("waits for", line(&format!("{}: {}", pause.state, pause.message))));

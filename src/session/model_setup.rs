@@ -61,7 +61,10 @@ impl TuiBackend {
             }
             SetupRequest::Discover => self.discover_servers(),
             SetupRequest::Offers(setup) => match self.server_for_level(&setup) {
-                Ok((plan, choice)) => list_offered_models(plan, choice),
+                Ok((plan, choice)) => {
+                    let above = plan.override_notice(&setup).filter(|_| !is_chosen_server(&setup, &choice));
+                    list_offered_models(plan, choice, above)
+                }
                 Err(error) => ready_response(SetupResponse::Offers {
                     models: Vec::new(),
                     problem: Some(format!("{error:#}")),
@@ -175,7 +178,21 @@ fn setup_server(server: &ConfiguredServer) -> SetupServer {
     }
 }
 
-fn list_offered_models(plan: SetupPlan, choice: ModelChoice) -> BoxFuture<'static, SetupResponse> {
+/// Whether the model is of the server that the setup names.
+fn is_chosen_server(setup: &LevelSetup, choice: &ModelChoice) -> bool {
+    match (&setup.base_url, &setup.provider) {
+        (Some(url), _) => *url == choice.base_url,
+        (None, Some(provider)) => *provider == choice.provider,
+        (None, None) => true,
+    }
+}
+
+/// `above`: why another server is asked than the chosen one.
+fn list_offered_models(
+    plan: SetupPlan,
+    choice: ModelChoice,
+    above: Option<String>,
+) -> BoxFuture<'static, SetupResponse> {
     let of =
         |server: &ConfiguredServer| server.provider == choice.provider && server.base_url == choice.base_url;
     let server = plan.catalog.servers().into_iter().find(of);
@@ -191,6 +208,8 @@ fn list_offered_models(plan: SetupPlan, choice: ModelChoice) -> BoxFuture<'stati
         let offer = models::server_models_report(seen, plan.catalog.models(), &DecisionMemory::default());
         let hint = if refused { Some("← goes back to the key".to_owned()) } else { offer.hint };
         let problem = offer.problem.map(|problem| format!("{problem}\n→ {}", hint.unwrap_or_default()));
+        let above = above.map(|above| format!("{above}: the models are those of {}", choice.base_url));
+        let problem = above.or(problem);
         let rows = offer.models.iter().filter(|row| row.name != NONE_YET);
         let models = rows
             .map(|row| SetupModel { name: row.name.clone(), note: models::window_and_price(row) })

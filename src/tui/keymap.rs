@@ -207,7 +207,12 @@ pub struct KeyActionRow {
 }
 
 /// Keys of the editor that no table has: they are the text field's.
-const WIDGET: &str = "Ctrl+Left, Ctrl+Right a word · Ctrl+W delete a word · Ctrl+Home, Ctrl+End the ends · Shift and arrows select";
+const TEXT_FIELD: [(&str, &str); 4] = [
+    ("Ctrl+Left, Ctrl+Right", "a word to the left, to the right"),
+    ("Ctrl+W", "delete a word"),
+    ("Ctrl+Home, Ctrl+End", "the beginning, the end"),
+    ("Shift and arrows", "select"),
+];
 
 /// Where an action's keys are from.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -329,23 +334,12 @@ impl KeyBindings {
         lines.chain([pane, history]).collect::<Vec<_>>().join("\n")
     }
 
-    /// The keys of the editor of workflows and roles, two actions a line.
-    pub fn editor_help(&self) -> String {
-        let rows = self
-            .rows()
-            .filter(|(row, keys, _)| row.binding_scope == KeyBindingScope::Editor && !keys.is_empty());
-        let cells = rows.map(|(row, keys, _)| {
-            let key = keys.first().map_or_else(String::new, ToString::to_string);
-            format!("{key:<12} {:<24}", row.description)
-        });
-        let cells: Vec<String> = cells.collect();
-        // read down the first column, then down the second
-        let half = cells.len().div_ceil(2);
-        let lines = (0..half).map(|at| {
-            let second = cells.get(at + half).map_or("", String::as_str);
-            format!("{} {second}", cells[at]).trim_end().to_owned()
-        });
-        lines.chain([String::new(), WIDGET.to_owned()]).collect::<Vec<String>>().join("\n")
+    /// The keys of the editor of workflows and roles, and what they do.
+    pub fn editor_rows(&self) -> Vec<(String, String)> {
+        let rows = self.rows().filter(|(row, ..)| row.binding_scope == KeyBindingScope::Editor);
+        let named =
+            rows.filter_map(|(row, keys, _)| Some((keys.first()?.to_string(), row.description.to_owned())));
+        named.chain(TEXT_FIELD.map(|(keys, about)| (keys.to_owned(), about.to_owned()))).collect()
     }
 
     /// `/keys`: what it does, its keys, its name in the file, where the keys are from.

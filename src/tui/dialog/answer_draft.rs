@@ -40,7 +40,7 @@ impl AnswerDraft {
     pub fn label(&self) -> &'static str {
         match self.purpose {
             DraftPurpose::Reason => "reason (optional):",
-            DraftPurpose::Rule => "the rule that is written into your settings:",
+            DraftPurpose::Rule => "goes into your settings and allows each such call:",
             DraftPurpose::Call => "as it shall run:",
         }
     }

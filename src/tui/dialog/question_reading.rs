@@ -57,8 +57,13 @@ impl QuestionDialog {
 
     /// A frame has room for so many of its rows; `is_covered`: its last row has an answer in place of the text.
     pub fn record_visible_rows(&mut self, extent: RowExtent, is_covered: bool, now: Timestamp) {
+        let before = std::mem::replace(&mut self.extent, extent);
+        // another width has other rows: the place in the text stays
+        if before.rows != extent.rows && before.last_scroll() > 0 {
+            let is_at_end = self.scroll >= before.last_scroll();
+            self.scroll = if is_at_end { usize::MAX } else { self.scroll * extent.rows / before.rows };
+        }
         self.scroll = self.scroll.min(extent.last_scroll());
-        self.extent = extent;
         self.shown_at.get_or_insert(now);
         self.read_to_end |= extent.page > 0 && self.scroll == extent.last_scroll() && !is_covered;
     }

@@ -117,17 +117,17 @@ impl TimelineChart<'_> {
     fn axis_line(&self, layout: &ChartLayout) -> Line<'static> {
         let scale = layout.scale;
         let mut cells = vec![' '; scale.columns];
+        for place in self.timeline.clock().breaks() {
+            cells[scale.column_at(place)] = '≈';
+        }
         let mut free_from = 0;
         for (column, ms) in scale.marks() {
             let text = format!("│{}", tick_text(self.timeline.clock().elapsed_ms(ms), scale.step_ms));
             let end = column + text.chars().count();
-            if column >= free_from && end <= scale.columns {
+            if column >= free_from && end <= scale.columns && !cells[column..end].contains(&'≈') {
                 cells[column..end].iter_mut().zip(text.chars()).for_each(|(cell, letter)| *cell = letter);
                 free_from = end + 1;
             }
-        }
-        for place in self.timeline.clock().breaks() {
-            cells[scale.column_at(place)] = '≈';
         }
         let all = self.timeline.tracks().len();
         let label = if all > layout.track_count {

@@ -7,6 +7,7 @@ use super::{question_replies, withdrawn_dialog};
 use crate::dialog::{EditableCall, QuestionDialog};
 use crate::model::UiModel;
 use crate::msg::UiCommand;
+use crate::run_view::RunView;
 use crate::slash::steering::ApprovalAction;
 use crate::text::one_line;
 use crate::transcript::item::TranscriptItem;
@@ -41,12 +42,26 @@ pub fn approvals_text(model: &UiModel) -> String {
             );
         }
     }
+    for run in put_off_runs(model) {
+        let _ = writeln!(text, " … {}", put_off_text(run));
+    }
     if !model.allowed.is_empty() {
         let names: Vec<String> = model.allowed.iter().map(allowed_name).collect();
         let _ = writeln!(text, "allowed for this session: {}", names.join(", "));
         let _ = writeln!(text, "  /approvals revoke {} asks again; without a name, for all", names[0]);
     }
     if text.is_empty() { "nothing".to_owned() } else { text.trim_end().to_owned() }
+}
+
+/// Runs whose question the user has put off.
+pub fn put_off_runs(model: &UiModel) -> impl Iterator<Item = &RunView> {
+    model.runs.iter().filter(|run| run.is_over && !run.chat && run.question_left_open)
+}
+
+/// Which run a put-off question is of, and the way back to it.
+pub fn put_off_text(run: &RunView) -> String {
+    let state = if run.state.is_empty() { String::new() } else { format!(" in {}", one_line(&run.state)) };
+    format!("{} {} · its question{state} was put off: /resume {} asks it again", run.workflow, run.id, run.id)
 }
 
 fn allowed_name(rule: &AllowRule) -> String {

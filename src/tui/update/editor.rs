@@ -3,7 +3,7 @@
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 
 use super::key_press::KeyPress;
-use super::{editing_keys, file_mentions};
+use super::{editing_keys, file_mentions, key_help};
 use crate::editor::action::EditorAction;
 use crate::editor::graph_list::EditorGraphList;
 use crate::editor::{DefinitionEditor, EditFileList, EditorPrompt, EditorScreen, LARGEST};
@@ -49,7 +49,6 @@ pub fn on_key(model: &mut UiModel, press: KeyPress) -> Vec<UiCommand> {
     }
     let meant = model.key_action(key);
     let meant = meant.and_then(|action| if let KeyAction::Editor(act) = action { Some(act) } else { None });
-    let help = if meant == Some(EditorAction::Help) { model.keymap.editor_help() } else { String::new() };
     match &mut model.edit {
         None => Vec::new(),
         Some(EditorScreen::List(listing)) => match in_list(listing, key) {
@@ -74,8 +73,13 @@ pub fn on_key(model: &mut UiModel, press: KeyPress) -> Vec<UiCommand> {
                 ))]
             }
         },
+        Some(EditorScreen::Text(editor)) if meant == Some(EditorAction::Help) && editor.prompt.is_none() => {
+            (editor.status_note, editor.help_text) = (None, None);
+            key_help::open_editor_keys(model);
+            Vec::new()
+        }
         Some(EditorScreen::Text(editor)) => {
-            let mut cmds = keys::on_key(editor, press, meant, &help);
+            let mut cmds = keys::on_key(editor, press, meant);
             cmds.extend(settle_changes(editor));
             if editor.close_when_saved
                 && editor.prompt.is_none()

@@ -254,7 +254,7 @@ fn on_offer(model: &mut UiModel, wanted: RunListPurpose, mut list: Vec<RunSummar
                 let _ = write!(text, "… {} more: {lists}", list.len() - shown);
             }
             let hint = match list {
-                [_] => "→ /resume goes on".to_owned(),
+                [only] => format!("→ /resume {} goes on", only.id),
                 list => format!("→ /resume {} continues the newest", list[0].id),
             };
             model.add_item(TranscriptItem::Block(

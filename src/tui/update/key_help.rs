@@ -24,25 +24,32 @@ pub fn opens_key_help(model: &mut UiModel, key: KeyEvent) -> bool {
     model.is_open(ScreenLayer::KeyHelp)
 }
 
+/// Those of the editor of workflows and roles, which has keys of its own.
+pub fn open_editor_keys(model: &mut UiModel) {
+    model.key_help = Some(KeyHelp::new("Keys of the editor".to_owned(), model.keymap.editor_rows()));
+}
+
 /// `None`: the keys are closed, and the key is for what is below.
 pub fn on_key(model: &mut UiModel, key: KeyEvent) -> Option<Vec<UiCommand>> {
     let help = model.key_help.as_mut()?;
     match key.code {
+        code if help.hidden_rows == 0 => return close_key_help(model, code),
         KeyCode::Up => help.scroll_by(1, false),
         KeyCode::Down => help.scroll_by(1, true),
         KeyCode::PageUp => help.scroll_by(10, false),
         KeyCode::PageDown | KeyCode::Char(' ') => help.scroll_by(10, true),
         KeyCode::Home => help.top_row = 0,
         KeyCode::End => help.top_row = help.hidden_rows,
-        code => {
-            model.key_help = None;
-            // where letters are typed they go on; nothing that was covered is answered or acted on
-            let is_typed =
-                matches!(model.focused_layer(), ScreenLayer::Conversation | ScreenLayer::FocusedPane);
-            return (!is_typed || !matches!(code, KeyCode::Char(_))).then(Vec::new);
-        }
+        code => return close_key_help(model, code),
     }
     Some(Vec::new())
+}
+
+/// Where letters are typed they go on; nothing that was covered is answered or acted on.
+fn close_key_help(model: &mut UiModel, code: KeyCode) -> Option<Vec<UiCommand>> {
+    model.key_help = None;
+    let is_typed = matches!(model.focused_layer(), ScreenLayer::Conversation | ScreenLayer::FocusedPane);
+    (!is_typed || !matches!(code, KeyCode::Char(_))).then(Vec::new)
 }
 
 pub fn on_mouse(model: &mut UiModel, event: MouseEvent) {
@@ -121,7 +128,7 @@ fn question_help(dialog: &QuestionDialog, keymap: &KeyBindings, now: KeyFocusSta
     let written = [
         ("Up, Down, a letter", "choose an answer"),
         ("Enter", "gives the chosen one"),
-        ("Space, PgDn, PgUp", "scroll the text"),
+        ("Space, PgDn, PgUp", "scroll the text; PgUp, PgDn the conversation if it is all shown"),
         ("Tab, Shift+Tab", "the next question, the one before"),
     ];
     let written = written.map(|(keys, about)| (keys.to_owned(), about.to_owned()));

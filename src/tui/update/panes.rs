@@ -6,6 +6,7 @@ use super::{clipboard, file_mentions, graph_pane, timeline};
 use crate::display::DisplayRequest;
 use crate::keymap::KeyAction;
 use crate::keymap::chord::KeyChord;
+use crate::layers::ScreenLayer;
 use crate::layout::PaneKind;
 use crate::model::UiModel;
 use crate::msg::UiCommand;
@@ -80,6 +81,12 @@ pub fn run_key_action(model: &mut UiModel, action: KeyAction) -> Vec<UiCommand> 
         KeyAction::LineDown => scroll_pane(model, scroll_target(model), 1, true),
         KeyAction::Oldest => scroll_to_edge(model, scroll_target(model), false),
         KeyAction::Newest => scroll_to_edge(model, scroll_target(model), true),
+        // a question keeps the keys
+        KeyAction::Show(PaneKind::Conversation) if model.is_open(ScreenLayer::KeyQuestion) => {
+            model.panes.to_conversation();
+            model.hint =
+                Some("the question has the keys: PgUp or the wheel scrolls the conversation".to_owned());
+        }
         KeyAction::Show(pane) => model.panes.show_pane(pane),
         KeyAction::NextPane => cycle_focus(model, 1),
         KeyAction::PreviousPane => cycle_focus(model, -1),

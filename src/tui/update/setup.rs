@@ -189,7 +189,11 @@ fn on_enter(setup: &mut SetupDialog) -> Vec<UiCommand> {
     match setup.step {
         SetupStep::Key => return take_key(setup),
         SetupStep::Trial if matches!(setup.outcome, Some(Ok(_))) => return save_setup(setup),
-        SetupStep::Trial => return Vec::new(),
+        SetupStep::Trial => {
+            setup.problem =
+                Some("it has not answered: t tests it again, s saves it as it is, ← changes it".to_owned());
+            return Vec::new();
+        }
         SetupStep::Place | SetupStep::Model | SetupStep::Smart | SetupStep::Fast => {}
     }
     let choices = setup.choices();
@@ -310,7 +314,13 @@ fn go_back(setup: &mut SetupDialog) {
     let steps = setup.steps().iter().filter(|step| **step != SetupStep::Key || !keyless);
     let before = steps.take_while(|step| **step != setup.step).last();
     if let Some(step) = before.copied() {
-        setup.set_text(String::new());
+        // an address that was typed is still there
+        let typed = setup
+            .chosen_server
+            .as_ref()
+            .filter(|server| step == SetupStep::Place && server.provider.is_empty());
+        let typed = typed.map(|server| server.base_url.clone()).unwrap_or_default();
+        setup.set_text(typed);
         setup.step = step;
         setup.outcome = None;
     }

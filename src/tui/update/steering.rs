@@ -353,7 +353,10 @@ pub fn on_text_returned(model: &mut UiModel, run: &RunId, text: &str) {
         let text = before.map_or_else(|| text.to_owned(), |before| format!("{before}\n{text}"));
         model.composer.set_text(&text);
         model.returned_text = Some(model.composer.text());
-        model.hint = Some("taken back: Enter gives it to the interrupted agent".to_owned());
+        // the agent may be another one than when the text was typed
+        let agent = model.find_run(run).and_then(|view| view.speaker.as_ref());
+        let agent = agent.map_or("the interrupted agent", |speaker| &speaker.agent);
+        model.hint = Some(format!("taken back: Enter gives it to {agent}"));
     } else if taking.edit && model.composer.is_empty() {
         model.composer.set_text(text);
         model.hint = Some(TAKEN_BACK.to_owned());
@@ -400,7 +403,9 @@ fn status_text(model: &UiModel) -> String {
         let next = breakpoint_list(model.breakpoints.step, &model.breakpoints.points);
         let next = if next.is_empty() { String::new() } else { format!("\nthe next workflow stops: {next}") };
         let window = model.watched_run().and_then(window_line).unwrap_or_default();
-        return format!("no workflow runs · mode {}{window}{next}", model.mode());
+        let put_off: String =
+            approvals::put_off_runs(model).map(|run| format!("\n{}", approvals::put_off_text(run))).collect();
+        return format!("no workflow runs · mode {}{window}{next}{put_off}", model.mode());
     };
     let mut text = format!("{} {}", run.workflow, run.id);
     let timed_wait = run.describe_timed_wait(model.now, false);

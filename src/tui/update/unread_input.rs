@@ -29,15 +29,16 @@ pub fn reading_text(run: &RunView, line_mode: bool) -> String {
     }
     let read = "the workflow reads it when it asks for a text, or gives it back at its end";
     let agents: BTreeSet<&str> = run.speakers.values().map(|speaker| speaker.agent.as_str()).collect();
+    // by then another one may be at work
     let agent = match agents.len() {
         0 => return format!("{stopped}{read}"),
-        1 => agents.first().copied().unwrap_or_default(),
-        _ => "its agents",
+        1 => "the agent at work",
+        _ => "the agents at work",
     };
     let now = if line_mode {
-        format!("After /esc, {agent} reads what you type")
+        format!("After /esc, what you type goes to {agent}")
     } else {
-        format!("Esc, then Enter, gives it to {agent} now")
+        format!("Esc, then Enter, gives it to {agent}")
     };
     format!("{stopped}{read}. {now}")
 }

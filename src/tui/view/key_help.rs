@@ -69,10 +69,15 @@ fn key_columns(help: &KeyHelp) -> usize {
     help.rows.iter().map(|(keys, _)| display_width(keys)).max().unwrap_or(0)
 }
 
-/// A key, its meaning, and blanks around both.
-fn cell_columns(help: &KeyHelp) -> usize {
+/// The widest key, the widest meaning, and blanks around both.
+fn widest_cell(help: &KeyHelp) -> usize {
     let meanings = help.rows.iter().map(|(_, about)| display_width(about)).max().unwrap_or(0);
-    (key_columns(help) + meanings + 3).clamp(1, LARGEST_CELL)
+    key_columns(help) + meanings + 3
+}
+
+/// What a column takes at least, so that several stand beside each other.
+fn cell_columns(help: &KeyHelp) -> usize {
+    widest_cell(help).clamp(1, LARGEST_CELL)
 }
 
 fn column_count(help: &KeyHelp, screen: Rect) -> usize {
@@ -83,7 +88,8 @@ fn column_count(help: &KeyHelp, screen: Rect) -> usize {
 fn help_area(help: &KeyHelp, screen: Rect) -> Rect {
     let columns = column_count(help, screen);
     let title = display_width(&help.title) + 2;
-    let wide = (columns * cell_columns(help)).max(title) + 2;
+    let natural = (columns * widest_cell(help)).min(usize::from(screen.width.saturating_sub(2)));
+    let wide = natural.max(title) + 2;
     let width = u16::try_from(wide).unwrap_or(u16::MAX).min(screen.width);
     let rows = u16::try_from(help.rows.len().div_ceil(columns) + 2).unwrap_or(u16::MAX);
     // the status line stays readable below it

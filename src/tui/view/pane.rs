@@ -258,8 +258,11 @@ fn pane_title(model: &UiModel, pane: PaneKind, body: &PaneBody<'_>, columns: usi
     let line = if focused { "━" } else { "─" };
     let run = model.watched_run().filter(|run| !run.chat).map(|run| format!(" · {}", run.workflow));
     let asked = model.watched_run().map_or(0, |run| run.pane_data.calls.pending_approval_count());
-    let asked =
-        if pane == PaneKind::Tools && asked > 0 { format!(" · {asked} ask you") } else { String::new() };
+    let asked = match asked {
+        1 if pane == PaneKind::Tools => " · 1 asks you".to_owned(),
+        2.. if pane == PaneKind::Tools => format!(" · {asked} ask you"),
+        _ => String::new(),
+    };
     let name = format!("{line} {}{}{asked} ", pane.title(), run.unwrap_or_default());
     let search = model.panes.search.as_ref().filter(|_| focused);
     let search = search.map(|search| format!(" {} ", search.to_label()));

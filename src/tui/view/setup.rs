@@ -137,7 +137,19 @@ fn draw_list(model: &UiModel, setup: &SetupDialog, area: Rect, frame: &mut Frame
     if fits == 0 || setup.waiting_for.is_some() {
         return;
     }
+    let hides_some = choices.len() > fits && fits > 1;
+    let fits = fits - usize::from(hides_some);
     let first = (setup.selected + 1).saturating_sub(fits).min(choices.len().saturating_sub(fits));
+    if hides_some {
+        let hidden = format!("  ↑↓ {} more", choices.len() - fits);
+        put_line(
+            frame,
+            area.x,
+            area.bottom() - 1,
+            &Line::styled(hidden, model.theme.dim_style()),
+            area.width,
+        );
+    }
     let rows: Vec<(String, String)> = choices.iter().map(|choice| choice_text(setup, choice)).collect();
     let wide =
         rows.iter().map(|(name, _)| display_width(name)).max().unwrap_or(0).min(usize::from(area.width) / 2);

@@ -54,7 +54,8 @@ fn header_parts(model: &UiModel, run: &RunView) -> Vec<Vec<String>> {
         name.push_str(&format!(" ▸ {}", run.state));
     }
     let mut parts = vec![vec![name]];
-    parts.extend(run.is_over.then(|| vec!["over".to_owned()]));
+    let ended = if model.last_left_run.as_ref() == Some(&run.id) { "paused" } else { "over" };
+    parts.extend(run.is_over.then(|| vec![ended.to_owned()]));
     parts.push(model.live_time(run));
     let total = run.ledger.usage().total();
     if total > 0 {

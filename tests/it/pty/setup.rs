@@ -148,3 +148,21 @@ fn as_a_command_of_its_own_it_ends_with_the_dialog() {
     let end = terminal.wait_end();
     assert!(end.contains("nothing was changed") && end.contains("exit=130"), "{end}");
 }
+
+#[test]
+fn a_server_of_the_environment_is_named_where_another_one_was_typed() {
+    let server = ListServer::start_server(None, model_list(&["alpha-1", "beta-2"]), vec![]);
+    let set = [("SYNTHDEV_BASE_URL", server.base_url.as_str()), ("SYNTHDEV_BASE_MODEL", "alpha-1")];
+    let mut terminal = Terminal::start_product(&["configure"], &set);
+    terminal.wait_for("Set up a model · 1 of 6");
+    terminal.press_keys("http://127.0.0.1:9/v1");
+    terminal.wait_for("▸ use http://127.0.0.1:9/v1");
+    terminal.press_keys(ENTER);
+    terminal.wait_for("It is not shown.");
+    terminal.press_keys(ENTER);
+    terminal.wait_for("3 of 6");
+    terminal.wait_for("alpha-1");
+    terminal.wait_for("SYNTHDEV_BASE_URL (environment) wins over what is saved here");
+    terminal.press_keys(ESC);
+    terminal.wait_end();
+}

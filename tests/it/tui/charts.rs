@@ -124,6 +124,30 @@ fn ten_thousand_calls_are_drawn_like_a_few() {
     assert_eq!(counts, [("coder", 3_334), ("reviewer", 3_333), ("tester", 3_333)]);
 }
 
+/// A wait that is left out has a mark in the axis of time; a time beside it is whole or not there.
+#[test]
+fn a_wait_that_is_left_out_cuts_no_time() {
+    for width in 40..160 {
+        let mut desk = TuiHarness::new();
+        desk.play(vec![(10, workflow_started("w", "x")), (0, state_entered("code"))]);
+        for call in 0..4 {
+            desk.play(vec![(10, called_in(call, "code", "coder")), (30_000, replied(call, "coder", 30_000))]);
+            desk.play(vec![(7_200_000, state_entered("code"))]);
+        }
+        let screen = desk.press_alt('6').draw_screen(width, 40);
+        let axis = screen
+            .lines()
+            .find_map(|line| Some(line.split_once("time ")?.1).filter(|axis| axis.contains('≈')));
+        let axis = axis.unwrap_or_default();
+        assert!(axis.contains('≈'), "{width}: {screen}");
+        let times = axis.split([' ', '≈']).filter_map(|word| word.rsplit('│').next());
+        for time in times.filter(|word| word.contains(':')) {
+            let last = time.rsplit(':').next().unwrap_or_default();
+            assert_eq!(last.len(), 2, "{width}: {axis}");
+        }
+    }
+}
+
 /// The bars: row of the chart, kind, length in ms; `!` cut off, `…` in progress.
 fn check_bars(events: Vec<(i64, RunEvent)>, expected: &[&str]) {
     let mut desk = TuiHarness::new();

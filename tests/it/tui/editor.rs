@@ -399,7 +399,7 @@ fn changes_are_not_left_behind_unasked() {
     let narrow = desk.draw_screen(60, 20);
     assert!(
         narrow.contains("save it before leaving?")
-            && narrow.contains("y saves it · n discards it · Esc goes on"),
+            && narrow.contains("y saves it · n discards it · then Enter · Esc goes on"),
         "{narrow}"
     );
     desk.key(KeyCode::Esc).type_text(" ").press_control('q');
@@ -433,7 +433,7 @@ fn what_fits_is_offered_and_described() {
     desk.key(KeyCode::Esc).key(KeyCode::F(1));
     desk.check_frames("editor_keys");
     desk.key(KeyCode::Esc);
-    assert!(editor(&desk).help_text.is_none());
+    assert!(desk.model.key_help.is_none());
 }
 
 #[test]

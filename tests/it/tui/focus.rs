@@ -166,6 +166,8 @@ fn f1_shows_the_keys_of_what_is_focused() {
     );
     let mut desk = TuiHarness::new();
     desk.line("/history");
+    assert!(desk.key(KeyCode::F(1)).draw_screen(200, 50).contains("leave the history; twice: the program"));
+    desk.key(KeyCode::Esc);
     let nothing = ["new line", "mark rows", "opens a file", "side panel", "timeline", "the next question"];
     check(&mut desk, &["Keys of the history", "why a step was taken", "of one status"], &nothing);
 }
@@ -179,6 +181,13 @@ fn a_key_closes_the_keys_and_answers_nothing() {
     desk.take_commands();
     desk.key(KeyCode::F(1)).key(KeyCode::Char('y'));
     assert_eq!((desk.take_commands(), desk.model.dialogs.len()), (Vec::new(), 1));
+    // also a key that would scroll, where all of them are shown
+    for code in [KeyCode::Down, KeyCode::PageUp, KeyCode::Home, KeyCode::Char(' ')] {
+        let mut desk = asked_desk();
+        desk.key(KeyCode::F(1));
+        assert!(desk.draw_screen(120, 60).contains("any key closes this"), "{code:?}");
+        assert!(!desk.key(code).draw_screen(120, 60).contains("Keys of"), "{code:?}");
+    }
     // a question that comes is not covered
     let mut desk = TuiHarness::new();
     desk.workflow().key(KeyCode::F(1));

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use synthdev::domain::workflow::PauseKind;
 use synthdev::runtime::network_access::NetworkAnswer;
 use synthdev::service::session::{ProjectRequest, StandingPermission};
+use synthdev::tui::transcript::item::TranscriptItem;
 
 use super::*;
 
@@ -400,6 +401,58 @@ fn a_step_that_is_handed_to_a_person_is_a_form_of_typed_values() {
 }
 
 #[test]
+fn a_question_keeps_its_place_when_the_window_changes() {
+    let words: String =
+        (1..=60).map(|step| format!("step {step}: {}\n", "some words of it ".repeat(9))).collect();
+    let mut desk = TuiHarness::new();
+    desk.workflow().run_event("r1", approval_event(9, "execute_terminal", command_preview(&words)));
+    desk.draw_screen(80, 24);
+    desk.advance_clock(2_000).key(KeyCode::End);
+    for (width, height) in [(80, 24), (60, 20), (200, 50), (70, 18), (80, 24)] {
+        let screen = desk.draw_screen(width, height);
+        assert!(!screen.contains("more line"), "{width}: {screen}");
+    }
+    desk.key(KeyCode::Home);
+    for _ in 0..40 {
+        if desk.draw_screen(80, 24).contains("step 30:") {
+            break;
+        }
+        desk.key(KeyCode::PageDown);
+    }
+    let near = |screen: &str| (26..=35).any(|step| screen.contains(&format!("step {step}:")));
+    for (width, height) in [(60, 20), (80, 24), (60, 20)] {
+        let screen = desk.draw_screen(width, height);
+        assert!(near(&screen), "{width}: {screen}");
+    }
+}
+
+#[test]
+fn the_conversation_scrolls_beside_a_short_question() {
+    let mut desk = TuiHarness::new();
+    desk.workflow();
+    for number in 0..60 {
+        desk.model.add_item(TranscriptItem::note_item(&format!("note {number}.")));
+    }
+    desk.run_event("r1", approval_event(9, "execute_terminal", command_preview("ls"))).advance_clock(2_000);
+    assert!(!desk.draw_screen(80, 24).contains("note 30."));
+    for _ in 0..20 {
+        desk.key(KeyCode::PageUp).draw_screen(80, 24);
+        if desk.draw_screen(80, 24).contains("note 30.") {
+            break;
+        }
+    }
+    assert!(desk.draw_screen(80, 24).contains("note 30."));
+    for _ in 0..20 {
+        desk.key(KeyCode::PageDown).draw_screen(80, 24);
+    }
+    assert!(desk.draw_screen(80, 24).contains("note 59."));
+    // the question has the keys, and the screen says so
+    let screen = desk.press_alt('1').draw_screen(80, 24);
+    assert!(screen.contains("the question has the keys: PgUp or the wheel"), "{screen}");
+    assert_eq!((desk.model.panes.focus, desk.model.dialogs.len()), (None, 1));
+}
+
+#[test]
 fn where_nothing_waits_the_way_back_to_a_question_that_was_put_off_is_told() {
     let mut desk = TuiHarness::new();
     desk.press_alt('a');
@@ -408,6 +461,13 @@ fn where_nothing_waits_the_way_back_to_a_question_that_was_put_off_is_told() {
     desk.answer('l').run_event("r1", run_finished(RunStatus::Paused, None, None));
     desk.press_alt('a');
     assert_eq!(desk.model.hint.as_deref(), Some("a question was put off: /resume r1 asks it again"));
+    let told = "coder_reviewer r1 · its question in code was put off: /resume r1 asks it again";
+    for command in ["/approvals", "/status"] {
+        let screen = desk.line("/clear").line(command).draw_screen(120, 40);
+        assert!(screen.contains(told), "{command}: {screen}");
+    }
+    let narrow = desk.draw_screen(80, 24);
+    assert!(narrow.contains("coder_reviewer ▸ code · paused"), "{narrow}");
     // a run that was only paused asks nothing
     let mut desk = TuiHarness::new();
     desk.workflow().run_event("r1", run_finished(RunStatus::Paused, None, None)).press_alt('a');

@@ -509,7 +509,7 @@ fn a_text_that_no_agent_reads_by_itself_goes_to_the_one_that_is_interrupted() {
     };
     let mut desk = working();
     let text = desk.last_message_text();
-    for told in ["Esc, then Enter, gives it to coder now", "or gives it back at its end"] {
+    for told in ["Esc, then Enter, gives it to the agent at work", "or gives it back at its end"] {
         assert!(text.contains(told), "{text}");
     }
     desk.key(KeyCode::Esc).take_commands();
@@ -520,7 +520,7 @@ fn a_text_that_no_agent_reads_by_itself_goes_to_the_one_that_is_interrupted() {
         desk.run_event("r1", RunEvent::TakenBack { text: text.into() });
     }
     assert_eq!(desk.model.composer.text(), "use tabs\nno blanks");
-    assert!(desk.draw_screen(80, 24).contains("taken back: Enter gives it to the interrupted agent"));
+    assert!(desk.draw_screen(80, 24).contains("taken back: Enter gives it to coder"));
     desk.take_commands();
     desk.key(KeyCode::Enter);
     let answer = UserAnswer::Text { text: "use tabs\nno blanks".into() };
@@ -547,7 +547,7 @@ fn what_becomes_of_a_queued_text_is_told() {
     desk.model.line_mode = true;
     desk.workflow().run_event("r1", model_called(5, "coder", ConversationSide::Assistant));
     desk.run_event("r1", RunEvent::Queued { text: "faster".into() });
-    let told = "After /esc, coder reads what you type · /pending drop N takes it back";
+    let told = "After /esc, what you type goes to the agent at work · /pending drop N takes it back";
     assert!(desk.last_message_text().contains(told), "{}", desk.last_message_text());
     // at the end a line says that nobody has read it, and where it is
     let check = |typed: &str, place: &str| {

@@ -12,12 +12,11 @@ use crate::editor::{DefinitionEditor, EditorPrompt};
 use crate::msg::UiCommand;
 use crate::text::format_count;
 
-/// `meant`: the action of the key in the table; `help`: the text of all keys.
+/// `meant`: the action of the key in the table.
 pub(super) fn on_key(
     editor: &mut DefinitionEditor,
     press: KeyPress,
     meant: Option<EditorAction>,
-    help: &str,
 ) -> Vec<UiCommand> {
     let key = press.key;
     if editor.help_text.take().is_some() && key.code == KeyCode::Esc {
@@ -34,7 +33,7 @@ pub(super) fn on_key(
         return Vec::new();
     }
     if let Some(act) = meant {
-        return perform_action(editor, act, help);
+        return perform_action(editor, act);
     }
     edit_text(editor, key);
     Vec::new()
@@ -45,11 +44,12 @@ fn close_topmost(editor: &mut DefinitionEditor) -> bool {
     editor.simulation.take().is_some() || std::mem::take(&mut editor.list)
 }
 
-fn perform_action(editor: &mut DefinitionEditor, act: EditorAction, help: &str) -> Vec<UiCommand> {
+fn perform_action(editor: &mut DefinitionEditor, act: EditorAction) -> Vec<UiCommand> {
     let mut copied = None;
     match act {
         EditorAction::Leave => leave_editor(editor),
-        EditorAction::Help => editor.help_text = Some(help.to_owned()),
+        // over the whole screen (`key_help`)
+        EditorAction::Help => {}
         EditorAction::Save => request_save(editor),
         EditorAction::External => return vec![external_edit_command(editor)],
         EditorAction::Undo => drop(editor.buffer.undo()),

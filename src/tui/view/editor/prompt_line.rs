@@ -21,7 +21,7 @@ pub(super) fn prompt_text(prompt: &EditorPrompt, choice: PromptChoice) -> String
     let (question, answers) = match prompt {
         EditorPrompt::Find(words) => return format!("find: {}", terminal_safe::escape_name(words)),
         EditorPrompt::Leave => ("save it before leaving?", "y saves it · n discards it"),
-        EditorPrompt::Force => ("save it with errors?", "y saves it · n goes on, F8 shows them"),
+        EditorPrompt::Force => ("save it with errors?", "y saves it · n goes on: F8 shows them"),
         EditorPrompt::Conflict(_) => ("changed by another program:", "o overwrites it · r reads it again"),
         EditorPrompt::Where => ("save a copy:", "p in this project · u in every project"),
     };
@@ -29,6 +29,8 @@ pub(super) fn prompt_text(prompt: &EditorPrompt, choice: PromptChoice) -> String
         choice.letter().and_then(|letter| answers.split(" · ").find(|answer| answer.starts_with(letter)));
     match chosen {
         Some(answer) => format!("{question} ▸ {answer} · Enter confirms · Esc goes on"),
-        None => format!("{question} {answers} · Esc goes on"),
+        // there `n` says the same
+        None if *prompt == EditorPrompt::Force => format!("{question} {answers} · then Enter"),
+        None => format!("{question} {answers} · then Enter · Esc goes on"),
     }
 }
