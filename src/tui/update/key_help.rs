@@ -4,6 +4,7 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, MouseEvent, MouseEventKind};
 
 use super::history_browser;
 use crate::dialog::QuestionDialog;
+use crate::history_browser::{HistoryBrowser, HistoryPrompt};
 use crate::key_help::KeyHelp;
 use crate::keymap::{KeyAction, KeyBindings, KeyFocusState};
 use crate::layers::ScreenLayer;
@@ -82,9 +83,7 @@ fn placed_key_help(model: &UiModel) -> Option<KeyHelp> {
     let (keymap, now) = (&model.keymap, model.key_focus_state());
     match model.focused_layer() {
         ScreenLayer::HistoryBrowser => {
-            let mut rows = keymap.rows_that_act(now, |action| history_browser::acts_in_front(model, action));
-            rows.push((INTERRUPT.to_owned(), "leave the history; twice: the program".to_owned()));
-            Some(KeyHelp::new("Keys of the history".to_owned(), rows))
+            model.history_browser.as_ref().map(|browser| history_help(model, browser))
         }
         ScreenLayer::FocusedPane => model.keyed_pane().map(|pane| {
             let mut rows = keymap.rows_that_act(now, |action| action.is_for_pane(pane));
@@ -109,6 +108,27 @@ fn placed_key_help(model: &UiModel) -> Option<KeyHelp> {
         }
         _ => None,
     }
+}
+
+fn history_help(model: &UiModel, browser: &HistoryBrowser) -> KeyHelp {
+    let (keymap, now) = (&model.keymap, model.key_focus_state());
+    let leave = (INTERRUPT.to_owned(), "leave the history; twice: the program".to_owned());
+    if let Some(question) = &browser.question {
+        let is_chosen = matches!(question, HistoryPrompt::Agree { .. } | HistoryPrompt::Cancel { .. });
+        let give =
+            if is_chosen { ("y or n, then Enter", "answers") } else { ("Enter", "takes what was typed") };
+        let keys = [give, ("Esc", "cancels: nothing is changed")];
+        let rows = keys.map(|(keys, about)| (keys.to_owned(), about.to_owned()));
+        return KeyHelp::new("Keys of this question".to_owned(), rows.into_iter().chain([leave]).collect());
+    }
+    let mut rows = keymap.rows_that_act(now, |action| history_browser::acts_in_front(model, action));
+    let is_inside = browser.page.is_some() || browser.run.is_some() || browser.comparison.is_some();
+    let back = keymap.key(KeyAction::Back).map(|key| key.to_string());
+    if let Some((_, about)) = rows.iter_mut().find(|(keys, _)| Some(keys) == back.as_ref()) {
+        *about = if is_inside { "back" } else { "leave the history" }.to_owned();
+    }
+    rows.push(leave);
+    KeyHelp::new("Keys of the history".to_owned(), rows)
 }
 
 /// Keys of the whole session that act in a pane, too: they are not taken from the table there.

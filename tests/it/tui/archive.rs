@@ -954,3 +954,25 @@ fn an_agent_has_the_sign_of_its_place_in_the_workflow_in_the_chart_and_in_its_st
     let marks: Vec<_> = marks.collect();
     assert_eq!(marks, [("coder", "▲")]);
 }
+
+#[test]
+fn the_list_of_keys_says_where_escape_leads_in_the_history() {
+    let check = |desk: &mut TuiHarness, there: &[&str], not_there: &str| {
+        let screen = desk.key(KeyCode::F(1)).draw_screen(120, 40);
+        for part in there {
+            assert!(screen.contains(part), "{part}: {screen}");
+        }
+        assert!(!screen.contains(not_there), "{not_there}: {screen}");
+        desk.key(KeyCode::Esc);
+    };
+    let list = || opened_browser(vec![run_row(1, "coder_reviewer", RunStatus::Paused)], false);
+    check(&mut list(), &["Keys of the history", "leave the history"], "back to the input");
+    let mut run = in_run();
+    check(&mut run, &["Keys of the history", "Esc"], "back to the input");
+    check(
+        run.key(KeyCode::Char('f')),
+        &["takes what was typed", "cancels: nothing is changed"],
+        "of one status",
+    );
+    check(list().key(KeyCode::Char('x')), &["y or n, then Enter"], "takes what was typed");
+}
