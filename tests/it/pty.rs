@@ -122,7 +122,8 @@ fn the_start_line_names_the_environment_file() {
         SYNTHDEV_BASE_MODEL=mock-1\nSYNTHDEV_API_KEY=sk-test\n",
         &[],
     );
-    terminal.wait_for("role coder · mock-1 · tools ");
+    terminal.wait_for("role coder · mock-1 · ");
+    terminal.wait_for(" tools: /tools says why");
     terminal.wait_for("environment user:.env");
     terminal.press_keys("/exit\r");
     assert!(terminal.wait_end().contains("exit=0"));

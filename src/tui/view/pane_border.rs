@@ -106,8 +106,8 @@ mod tests {
         let keys = ["Enter opens", "Ctrl+F finds", "Ctrl+Y copies"].map(str::to_owned);
         let check = |columns: usize, expected: &str| assert_eq!(border_text(&keys, columns), expected);
         check(48, "─ Enter opens · Ctrl+F finds · Ctrl+Y copies ───");
-        check(45, "─ Enter opens · Ctrl+F finds · Ctrl+Y copies ");
-        check(44, "─ Enter opens · Ctrl+F finds ───────────────");
+        check(46, "─ Enter opens · Ctrl+F finds · Ctrl+Y copies ─");
+        check(45, "─ Enter opens · Ctrl+F finds ────────────────");
         check(20, "─ Enter opens ──────");
         check(8, "─ ──────");
         check(0, "─ ");

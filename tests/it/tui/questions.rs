@@ -890,17 +890,19 @@ fn a_command_has_the_network_with_a_letter_and_enter() {
     assert!(desk.model.dialogs.is_empty());
 }
 
+/// A command of several lines is asked about in a window of this size.
+fn asked_in_window(size: (u16, u16)) -> TuiHarness {
+    let lines: String = (0..6).map(|at| format!("echo {at}\n")).collect();
+    let mut desk = TuiHarness::new();
+    desk.workflow().take_commands();
+    desk.run_event("r1", approval_event(9, "execute_terminal", command_preview(&lines)));
+    desk.draw_screen(size.0, size.1);
+    desk.advance_clock(2_000);
+    desk
+}
+
 #[test]
 fn a_question_with_two_rows_is_read_and_answered() {
-    let lines: String = (0..6).map(|at| format!("echo {at}\n")).collect();
-    let opened = |size: (u16, u16)| {
-        let mut desk = TuiHarness::new();
-        desk.workflow().take_commands();
-        desk.run_event("r1", approval_event(9, "execute_terminal", command_preview(&lines)));
-        desk.draw_screen(size.0, size.1);
-        desk.advance_clock(2_000);
-        desk
-    };
     for size in [(60, 3), (60, 4)] {
         let press = |desk: &mut TuiHarness, code: KeyCode| {
             desk.key(code);
@@ -908,7 +910,7 @@ fn a_question_with_two_rows_is_read_and_answered() {
         };
         let allowed = [decision_command("r1", 9, ApprovalDecision::Allow)];
         // down through the text, then to the answers
-        let mut desk = opened(size);
+        let mut desk = asked_in_window(size);
         let mut screen = desk.draw_screen(size.0, size.1);
         assert!(screen.contains("more lines"), "{screen}");
         for _ in 0..40 {
@@ -923,7 +925,7 @@ fn a_question_with_two_rows_is_read_and_answered() {
         press(&mut desk, KeyCode::Enter);
         assert_eq!(desk.take_commands(), allowed);
         // a letter shows its answer at once, and a yes waits until all of the text was on screen
-        let mut desk = opened(size);
+        let mut desk = asked_in_window(size);
         let screen = press(&mut desk, KeyCode::Char('y'));
         assert!(screen.contains("▸ y allow"), "{screen}");
         let screen = press(&mut desk, KeyCode::Enter);
@@ -937,7 +939,7 @@ fn a_question_with_two_rows_is_read_and_answered() {
         }
         assert_eq!(desk.take_commands(), allowed);
         assert!((1..6).all(|at| seen.contains(&format!("echo {at}"))), "{seen}");
-        let mut desk = opened(size);
+        let mut desk = asked_in_window(size);
         press(&mut desk, KeyCode::Char('n'));
         press(&mut desk, KeyCode::Enter);
         assert_eq!(
@@ -945,16 +947,19 @@ fn a_question_with_two_rows_is_read_and_answered() {
             [decision_command("r1", 9, ApprovalDecision::Deny { reason: None })]
         );
         // what is typed is seen
-        let mut desk = opened(size);
+        let mut desk = asked_in_window(size);
         for letter in "why so".chars() {
             press(&mut desk, KeyCode::Char(letter));
         }
         let screen = desk.draw_screen(size.0, size.1);
         assert!(screen.contains("❯ why so"), "{screen}");
     }
-    // and no size is too small
+}
+
+#[test]
+fn no_window_is_too_small_for_a_question() {
     for size in [(0, 0), (0, 3), (1, 3), (3, 4), (9, 5), (0, 24), (60, 1), (60, 2)] {
-        let mut desk = opened(size);
+        let mut desk = asked_in_window(size);
         for code in [KeyCode::Down, KeyCode::Char('y'), KeyCode::Char('x'), KeyCode::Char('w')] {
             desk.key(code).draw_screen(size.0, size.1);
         }
