@@ -22,13 +22,12 @@ pub(super) fn withdrawn_texts(
             events.iter().for_each(|(_, event)| later.add_event(event));
         }
     });
-    let mut withdrawn = later.withdrawn;
     // a run that can still be answered keeps its texts
     let asks = |effect: &Effect| matches!(effect, Effect::AskPerson { .. });
     if now.machine.status().is_over() && !now.pending().iter().any(|pending| asks(&pending.effect)) {
-        withdrawn.extend(now.machine.queued_texts());
+        now.machine.queued_texts().into_iter().for_each(|text| later.take_back(&text));
     }
-    withdrawn
+    later.withdrawn
 }
 
 /// What became of texts after the step. The events say it: a withdrawal of a text that was read already has none.
@@ -43,11 +42,16 @@ impl LaterTexts {
     fn add_event(&mut self, event: &RunEvent) {
         match event {
             RunEvent::Queued { text } => self.queued.push(text.clone()),
-            RunEvent::TakenBack { text } => match self.queued.iter().position(|queued| queued == text) {
-                Some(at) => drop(self.queued.remove(at)),
-                None => self.withdrawn.push(text.clone()),
-            },
+            RunEvent::TakenBack { text } => self.take_back(text),
             _ => {}
+        }
+    }
+
+    /// One that was queued after the step is no earlier one with the same words.
+    fn take_back(&mut self, text: &str) {
+        match self.queued.iter().position(|queued| queued == text) {
+            Some(at) => drop(self.queued.remove(at)),
+            None => self.withdrawn.push(text.to_owned()),
         }
     }
 }
@@ -68,5 +72,10 @@ mod tests {
         check(&[back("a")], &["a"]);
         check(&[said("a"), back("a")], &[]);
         check(&[said("a"), back("a"), back("a"), said("b")], &["a"]);
+        // given back at the end
+        let mut later = LaterTexts::default();
+        later.add_event(&said("a"));
+        later.take_back("a");
+        assert!(later.withdrawn.is_empty());
     }
 }

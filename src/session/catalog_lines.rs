@@ -107,10 +107,13 @@ pub(crate) fn missing_models(catalog: &ConfigCatalog, errors: &[Diagnostic]) -> 
         .collect();
     let all = !errors.is_empty() && errors.iter().all(|error| missing.contains(&error.message));
     all.then(|| {
-        let mut named: Vec<String> =
-            missing.into_iter().filter(|text| errors.iter().any(|error| error.message == *text)).collect();
+        let mut named: Vec<String> = Vec::new();
         // levels that lack the same have the same text
-        named.dedup();
+        for text in missing {
+            if !named.contains(&text) && errors.iter().any(|error| error.message == text) {
+                named.push(text);
+            }
+        }
         named.join("\n")
     })
 }

@@ -209,7 +209,8 @@ fn list_offered_models(
         let hint = if refused { Some("← goes back to the key".to_owned()) } else { offer.hint };
         let problem = offer.problem.map(|problem| format!("{problem}\n→ {}", hint.unwrap_or_default()));
         let above = above.map(|above| format!("{above}: the models are those of {}", choice.base_url));
-        let problem = above.or(problem);
+        let problems: Vec<String> = above.into_iter().chain(problem).collect();
+        let problem = (!problems.is_empty()).then(|| problems.join("\n"));
         let rows = offer.models.iter().filter(|row| row.name != NONE_YET);
         let models = rows
             .map(|row| SetupModel { name: row.name.clone(), note: models::window_and_price(row) })

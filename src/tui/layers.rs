@@ -132,6 +132,11 @@ impl UiModel {
         }
     }
 
+    /// Letters go into the text of the editor.
+    pub fn is_editor_typed(&self) -> bool {
+        self.editor_sign() == "EDIT"
+    }
+
     fn editor_sign(&self) -> &'static str {
         match &self.edit {
             Some(EditorScreen::Fresh(fresh)) if fresh.naming_step.is_some() => "ASK",

@@ -403,6 +403,15 @@ impl UiModel {
         if self.line_mode { "/esc" } else { "Esc" }
     }
 
+    /// A page of the question in front; where all of it is on screen, of the conversation beside it.
+    pub fn turn_question_page(&mut self, down: bool) {
+        match self.dialogs.front_mut().filter(|dialog| dialog.has_overflow()) {
+            Some(dialog) => dialog.turn_page(down),
+            None if down => self.transcript.scroll_down(self.transcript.page_rows()),
+            None => self.transcript.scroll_up(self.transcript.page_rows()),
+        }
+    }
+
     /// The question in front wants a text, which is typed into the input box.
     pub fn is_answer_written(&self) -> bool {
         self.dialogs.front().is_some_and(QuestionDialog::is_written)

@@ -173,6 +173,8 @@ pub struct RunView {
     pub times: RunTimes,
     /// Of its last event: when a process died is not known better.
     pub last_event_at: Timestamp,
+    /// It has ended here, and can be resumed.
+    pub is_paused: bool,
     /// The user left a question of it open.
     pub question_left_open: bool,
     /// The run waits for a text (`UserQuestion::Message`).
@@ -261,6 +263,7 @@ impl RunView {
             worked_ms: 0,
             times: RunTimes::default(),
             last_event_at: Timestamp::default(),
+            is_paused: false,
             question_left_open: false,
             awaiting_text: None,
             outbox: VecDeque::new(),

@@ -55,7 +55,7 @@ pub fn approvals_text(model: &UiModel) -> String {
 
 /// Runs whose question the user has put off.
 pub fn put_off_runs(model: &UiModel) -> impl Iterator<Item = &RunView> {
-    model.runs.iter().filter(|run| run.is_over && !run.chat && run.question_left_open)
+    model.runs.iter().filter(|run| run.is_paused && !run.chat && run.question_left_open)
 }
 
 /// Which run a put-off question is of, and the way back to it.
@@ -118,6 +118,13 @@ pub fn walk_questions(model: &mut UiModel, forward: bool) {
             |view| format!("a question was put off: /resume {} asks it again", view.id),
         ));
     }
+}
+
+/// A key that gives the conversation the keys leaves them with the question.
+pub fn report_question_focus(model: &mut UiModel) {
+    let has_overflow = model.dialogs.front().is_some_and(QuestionDialog::has_overflow);
+    let scrolls = if has_overflow { "the wheel" } else { "PgUp or the wheel" };
+    model.hint = Some(format!("the question has the keys: {scrolls} scrolls the conversation"));
 }
 
 fn show_current_question(model: &mut UiModel) {

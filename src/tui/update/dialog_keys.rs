@@ -52,13 +52,8 @@ pub fn on_dialog_key(model: &mut UiModel, key: KeyEvent) -> Vec<UiCommand> {
         }
         KeyCode::Up => dialog.step_through(false),
         KeyCode::Down => dialog.step_through(true),
-        // all of the question is on screen: they scroll the conversation beside it
-        KeyCode::PageUp if !dialog.has_overflow() => model.transcript.scroll_up(model.transcript.page_rows()),
-        KeyCode::PageDown if !dialog.has_overflow() => {
-            model.transcript.scroll_down(model.transcript.page_rows());
-        }
-        KeyCode::PageUp => dialog.turn_page(false),
-        KeyCode::PageDown => dialog.turn_page(true),
+        KeyCode::PageUp => model.turn_question_page(false),
+        KeyCode::PageDown => model.turn_question_page(true),
         KeyCode::Char(' ') if turns_page(dialog, key) => dialog.turn_page(true),
         KeyCode::Home => dialog.scroll_to_edge(false),
         KeyCode::End => dialog.scroll_to_edge(true),

@@ -32,8 +32,8 @@ pub fn on_key(model: &mut UiModel, key: KeyEvent) -> Vec<UiCommand> {
         (KeyCode::Enter, _) if !key.modifiers.intersects(KeyModifiers::ALT | KeyModifiers::SHIFT) => {
             return submit_draft(model);
         }
-        (KeyCode::PageUp, _) => dialog.turn_page(false),
-        (KeyCode::PageDown, _) => dialog.turn_page(true),
+        (KeyCode::PageUp, _) => model.turn_question_page(false),
+        (KeyCode::PageDown, _) => model.turn_question_page(true),
         // what was sent before has no place here
         (_, Some(KeyAction::Edit(ComposerEdit::SearchHistory | ComposerEdit::Unfold))) => {}
         (_, Some(KeyAction::Edit(edit))) => {

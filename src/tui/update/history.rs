@@ -343,7 +343,8 @@ pub fn on_resumed(model: &mut UiModel, run: &RunId, at: Timestamp, words: &Event
         // a process that died left the time open
         view.worked_ms = view.elapsed_ms(view.last_event_at).unwrap_or(view.worked_ms);
     }
-    (view.is_over, view.question_left_open, view.awaiting_text) = (false, false, None);
+    (view.is_over, view.is_paused) = (false, false);
+    (view.question_left_open, view.awaiting_text) = (false, None);
     view.busy_since = Some(at);
     // it reports its stops again
     view.stopped_at.clear();

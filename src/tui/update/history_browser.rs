@@ -21,12 +21,13 @@ use synthdev_service::session::{ActionPreview, RunRequest, RunResponse, TimeTrav
 mod acting_keys;
 mod clicks;
 mod cursor;
+mod key_list;
 mod keys;
 mod prompt_keys;
 mod requests;
 mod run_actions;
 
-pub(super) use acting_keys::acts_in_front;
+pub(super) use key_list::key_list;
 use requests::{next_query_number, query_command};
 
 /// `/history`, and its key.

@@ -4,7 +4,6 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, MouseEvent, MouseEventKind};
 
 use super::history_browser;
 use crate::dialog::QuestionDialog;
-use crate::history_browser::{HistoryBrowser, HistoryPrompt};
 use crate::key_help::KeyHelp;
 use crate::keymap::{KeyAction, KeyBindings, KeyFocusState};
 use crate::layers::ScreenLayer;
@@ -49,7 +48,12 @@ pub fn on_key(model: &mut UiModel, key: KeyEvent) -> Option<Vec<UiCommand>> {
 /// Where letters are typed they go on; nothing that was covered is answered or acted on.
 fn close_key_help(model: &mut UiModel, code: KeyCode) -> Option<Vec<UiCommand>> {
     model.key_help = None;
-    let is_typed = matches!(model.focused_layer(), ScreenLayer::Conversation | ScreenLayer::FocusedPane);
+    let is_typed = match model.focused_layer() {
+        ScreenLayer::Conversation | ScreenLayer::FocusedPane => true,
+        // its questions take letters as answers
+        ScreenLayer::WorkflowEditor => model.is_editor_typed(),
+        _ => false,
+    };
     (!is_typed || !matches!(code, KeyCode::Char(_))).then(Vec::new)
 }
 
@@ -82,9 +86,7 @@ fn way_out_place(keymap: &KeyBindings, keys: &str) -> usize {
 fn placed_key_help(model: &UiModel) -> Option<KeyHelp> {
     let (keymap, now) = (&model.keymap, model.key_focus_state());
     match model.focused_layer() {
-        ScreenLayer::HistoryBrowser => {
-            model.history_browser.as_ref().map(|browser| history_help(model, browser))
-        }
+        ScreenLayer::HistoryBrowser => history_browser::key_list(model),
         ScreenLayer::FocusedPane => model.keyed_pane().map(|pane| {
             let mut rows = keymap.rows_that_act(now, |action| action.is_for_pane(pane));
             rows.extend(session_rows(model));
@@ -110,27 +112,6 @@ fn placed_key_help(model: &UiModel) -> Option<KeyHelp> {
     }
 }
 
-fn history_help(model: &UiModel, browser: &HistoryBrowser) -> KeyHelp {
-    let (keymap, now) = (&model.keymap, model.key_focus_state());
-    let leave = (INTERRUPT.to_owned(), "leave the history; twice: the program".to_owned());
-    if let Some(question) = &browser.question {
-        let is_chosen = matches!(question, HistoryPrompt::Agree { .. } | HistoryPrompt::Cancel { .. });
-        let give =
-            if is_chosen { ("y or n, then Enter", "answers") } else { ("Enter", "takes what was typed") };
-        let keys = [give, ("Esc", "cancels: nothing is changed")];
-        let rows = keys.map(|(keys, about)| (keys.to_owned(), about.to_owned()));
-        return KeyHelp::new("Keys of this question".to_owned(), rows.into_iter().chain([leave]).collect());
-    }
-    let mut rows = keymap.rows_that_act(now, |action| history_browser::acts_in_front(model, action));
-    let is_inside = browser.page.is_some() || browser.run.is_some() || browser.comparison.is_some();
-    let back = keymap.key(KeyAction::Back).map(|key| key.to_string());
-    if let Some((_, about)) = rows.iter_mut().find(|(keys, _)| Some(keys) == back.as_ref()) {
-        *about = if is_inside { "back" } else { "leave the history" }.to_owned();
-    }
-    rows.push(leave);
-    KeyHelp::new("Keys of the history".to_owned(), rows)
-}
-
 /// Keys of the whole session that act in a pane, too: they are not taken from the table there.
 fn session_rows(model: &UiModel) -> Vec<(String, String)> {
     let leave = model.keymap.key(KeyAction::Leave).filter(|_| model.composer.is_empty());
@@ -148,7 +129,10 @@ fn question_help(dialog: &QuestionDialog, keymap: &KeyBindings, now: KeyFocusSta
     let written = [
         ("Up, Down, a letter", "choose an answer"),
         ("Enter", "gives the chosen one"),
-        ("Space, PgDn, PgUp", "scroll the text; PgUp, PgDn the conversation if it is all shown"),
+        (
+            "Space, PgDn, PgUp",
+            if dialog.has_overflow() { "scroll the text" } else { "scroll the conversation" },
+        ),
         ("Tab, Shift+Tab", "the next question, the one before"),
     ];
     let written = written.map(|(keys, about)| (keys.to_owned(), about.to_owned()));

@@ -84,8 +84,7 @@ pub fn run_key_action(model: &mut UiModel, action: KeyAction) -> Vec<UiCommand> 
         // a question keeps the keys
         KeyAction::Show(PaneKind::Conversation) if model.is_open(ScreenLayer::KeyQuestion) => {
             model.panes.to_conversation();
-            model.hint =
-                Some("the question has the keys: PgUp or the wheel scrolls the conversation".to_owned());
+            super::approvals::report_question_focus(model);
         }
         KeyAction::Show(pane) => model.panes.show_pane(pane),
         KeyAction::NextPane => cycle_focus(model, 1),

@@ -297,8 +297,8 @@ fn in_written(model: &mut UiModel, press: KeyPress) -> Option<Vec<UiCommand>> {
         return None;
     }
     match key.code {
-        KeyCode::PageUp => dialog.turn_page(false),
-        KeyCode::PageDown => dialog.turn_page(true),
+        KeyCode::PageUp => model.turn_question_page(false),
+        KeyCode::PageDown => model.turn_question_page(true),
         _ if model.popup.is_some() => return None,
         KeyCode::Enter | KeyCode::Esc if guarded => {
             dialog.problem = Some(JUST_APPEARED.to_owned());

@@ -38,7 +38,8 @@ pub fn reply_to_dialog(model: &mut UiModel, answer: UserAnswer) -> Vec<UiCommand
 
 fn send_answer(model: &mut UiModel, run: RunId, call: CallId, answer: UserAnswer) -> Vec<UiCommand> {
     if let Some(view) = model.run_mut(&run) {
-        view.question_left_open = answer == UserAnswer::Stop;
+        // the question of another branch may have been left open before
+        view.question_left_open |= answer == UserAnswer::Stop;
         view.open_pauses.note_answer(call, &answer, view.chat);
     }
     vec![UiCommand::Send(run, RunCommand::Answer { call, answer })]
@@ -84,6 +85,7 @@ pub fn answer_yes_or_no(model: &mut UiModel, yes: bool, decision: ApprovalDecisi
             vec![UiCommand::Send(run, RunCommand::Approve { call, decision })]
         }
         DialogKind::GoOn { run, call, suspends_run: parks, .. } => {
+            let was_left = model.find_run(&run).is_some_and(|view| view.question_left_open);
             let cmds = send_answer(
                 model,
                 run.clone(),
@@ -91,7 +93,7 @@ pub fn answer_yes_or_no(model: &mut UiModel, yes: bool, decision: ApprovalDecisi
                 if yes { UserAnswer::Continue } else { UserAnswer::Stop },
             );
             if let Some(view) = model.run_mut(&run) {
-                view.question_left_open &= parks;
+                view.question_left_open = was_left || !yes && parks;
             }
             cmds
         }

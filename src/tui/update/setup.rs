@@ -318,7 +318,7 @@ fn go_back(setup: &mut SetupDialog) {
         let typed = setup
             .chosen_server
             .as_ref()
-            .filter(|server| step == SetupStep::Place && server.provider.is_empty());
+            .filter(|server| step == SetupStep::Place && !setup.servers.contains(server));
         let typed = typed.map(|server| server.base_url.clone()).unwrap_or_default();
         setup.set_text(typed);
         setup.step = step;

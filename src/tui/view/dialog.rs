@@ -313,7 +313,11 @@ fn short_title(model: &UiModel, dialog: &QuestionDialog, area: Rect, shows_answe
     let below = match dialog.rows_below() as u64 {
         _ if dialog.draft.is_some() => String::new(),
         0 if shows_answers || is_short_answered(dialog) || dialog.is_written() => String::new(),
-        0 => " ↓ answers".to_owned(),
+        // what Enter gives is on screen
+        0 => match dialog.selected.and_then(|at| dialog.answers().get(at)?.letter) {
+            Some(letter) => format!(" ▸ {letter}: Enter"),
+            None => " ↓ answers".to_owned(),
+        },
         below => format!(" ↓ {}", format_count(below, "more line")),
     };
     let room = usize::from(area.width).saturating_sub(display_width(&below));

@@ -54,7 +54,7 @@ fn header_parts(model: &UiModel, run: &RunView) -> Vec<Vec<String>> {
         name.push_str(&format!(" ▸ {}", run.state));
     }
     let mut parts = vec![vec![name]];
-    let ended = if model.last_left_run.as_ref() == Some(&run.id) { "paused" } else { "over" };
+    let ended = if run.is_paused { "paused" } else { "over" };
     parts.extend(run.is_over.then(|| vec![ended.to_owned()]));
     parts.push(model.live_time(run));
     let total = run.ledger.usage().total();

@@ -434,6 +434,10 @@ fn what_fits_is_offered_and_described() {
     desk.check_frames("editor_keys");
     desk.key(KeyCode::Esc);
     assert!(desk.model.key_help.is_none());
+    // what is typed over the list goes on in the text
+    let before = text(&desk);
+    desk.key(KeyCode::F(1)).type_text("xy");
+    assert_eq!(text(&desk).len(), before.len() + 2);
 }
 
 #[test]

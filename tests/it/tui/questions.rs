@@ -468,6 +468,17 @@ fn where_nothing_waits_the_way_back_to_a_question_that_was_put_off_is_told() {
     }
     let narrow = desk.draw_screen(80, 24);
     assert!(narrow.contains("coder_reviewer ▸ code · paused"), "{narrow}");
+    // an answer to another question leaves it open; a run that was cancelled has none
+    for (status, is_listed) in [(RunStatus::Paused, true), (RunStatus::Cancelled, false)] {
+        let mut desk = TuiHarness::new();
+        desk.workflow();
+        for (call, letter) in [(20, 'l'), (21, 'y')] {
+            desk.run_event("r1", user_question(call, pause(PauseKind::Approval))).advance_clock(700);
+            desk.answer(letter);
+        }
+        desk.run_event("r1", run_finished(status, None, None)).line("/approvals");
+        assert_eq!(desk.draw_screen(120, 40).contains(told), is_listed, "{status:?}");
+    }
     // a run that was only paused asks nothing
     let mut desk = TuiHarness::new();
     desk.workflow().run_event("r1", run_finished(RunStatus::Paused, None, None)).press_alt('a');

@@ -95,7 +95,7 @@ pub fn on_run_finished(
         view.branches = branches;
     }
     view.worked_ms = elapsed.unwrap_or(view.worked_ms);
-    view.is_over = true;
+    (view.is_over, view.is_paused) = (true, stands);
     view.stopped_at.clear();
     view.awaiting_text = None;
     view.activity.clear();
