@@ -596,11 +596,11 @@ fn a_failed_run_is_retried_and_the_history_is_left() {
     }
 }
 
-fn planned(travel: &TimeTravelRequest, preview: Result<ActionPreview, String>) -> RunResponse {
+pub(super) fn planned(travel: &TimeTravelRequest, preview: Result<ActionPreview, String>) -> RunResponse {
     RunResponse::Planned { action: RunRequest::Plan(travel.clone()), preview }
 }
 
-fn undo_plan() -> ActionPreview {
+pub(super) fn undo_plan() -> ActionPreview {
     ActionPreview {
         request: Some(RunRequest::Travel(TimeTravelRequest::Undo { run: Some("run000000001".into()) })),
         title: "Undo coder_reviewer run000000001: 1 file?".into(),
