@@ -75,7 +75,9 @@ fn it_is_on_until_it_is_turned_off() {
     assert_eq!((desk.click(100, 10).model.panes.focus, desk.drag((2, 2), (9, 3))), (None, None));
     desk.line("/mouse");
     assert_eq!(desk.take_commands().pop(), Some(UiCommand::Mouse(true)));
-    assert!(desk.draw_screen(120, 40).contains("the mouse scrolls, chooses panes and copies"));
+    let screen = desk.draw_screen(120, 40);
+    assert!(screen.contains("the mouse scrolls, chooses panes and copies"), "{screen}");
+    assert!(screen.contains("with Shift the terminal selects"), "{screen}");
 }
 
 #[test]
