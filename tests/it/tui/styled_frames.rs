@@ -167,6 +167,13 @@ const SMALL: &[Row] = &[
             .settle_question()
             .key(KeyCode::Down);
     }),
+    ("question_risky", |desk| {
+        let mut preview = command_preview("git push --force");
+        if let ToolPreview::Command { warning, .. } = &mut preview {
+            *warning = Some("This command overwrites what others have pushed.".into());
+        }
+        desk.workflow().run_event("r1", approval_event(9, "execute_terminal", preview));
+    }),
     ("question_unread", |desk| {
         let command = "echo\n".repeat(40) + "rm -rf build";
         desk.workflow().run_event("r1", approval_event(9, "execute_terminal", command_preview(&command)));
