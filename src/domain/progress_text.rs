@@ -16,9 +16,7 @@ pub fn progress_text(done: u64, total: u64, elapsed_ms: u64) -> String {
 
 /// The same with fewer columns, the longest first: without the rate, then without the bar. The remaining time stays.
 pub fn short_progress_texts(done: u64, total: u64, elapsed_ms: u64) -> [String; 2] {
-    let rate = rate_text(done, total, elapsed_ms);
-    let left = rate.as_deref().and_then(|rate| rate.rsplit_once(" · "));
-    let left = left.map(|(_, left)| format!(" · {left}")).unwrap_or_default();
+    let left = remaining_text(done, total, elapsed_ms).map(|left| format!(" · {left}")).unwrap_or_default();
     [true, false].map(|with_bar| format!("{}{left}", counted_text(done, total, with_bar)))
 }
 
@@ -28,28 +26,38 @@ fn counted_text(done: u64, total: u64, with_bar: bool) -> String {
     if !with_bar {
         return counts;
     }
+    format!("{} {counts}", progress_bar(done, total))
+}
+
+/// `▓▓▓░░░░░░░`
+pub fn progress_bar(done: u64, total: u64) -> String {
     let full = done.saturating_mul(CELLS).checked_div(total).unwrap_or(CELLS).min(CELLS);
-    let bar: String = (0..CELLS).map(|at| if at < full { '▓' } else { '░' }).collect();
-    format!("{bar} {counts}")
+    (0..CELLS).map(|at| if at < full { '▓' } else { '░' }).collect()
 }
 
 /// `2.0/s · 35 s left`; slow work is counted by the minute. `None`: it is not known yet, or nothing is left.
 #[expect(clippy::cast_precision_loss, reason = "two digits are shown")]
 pub fn rate_text(done: u64, total: u64, elapsed_ms: u64) -> Option<String> {
-    if done == 0 || done >= total || elapsed_ms < FIRST_MS {
-        return None;
-    }
+    let left = remaining_text(done, total, elapsed_ms)?;
     let per_second = done as f64 * 1e3 / elapsed_ms as f64;
     let rate = match per_second {
         slow if slow < 1.0 => format!("{:.1}/min", slow * 60.0),
         slow if slow < 10.0 => format!("{slow:.1}/s"),
         fast => format!("{fast:.0}/s"),
     };
+    Some(format!("{rate} · {left}"))
+}
+
+/// `35 s left`. `None`: it is not known yet, or nothing is left.
+pub fn remaining_text(done: u64, total: u64, elapsed_ms: u64) -> Option<String> {
+    if done == 0 || done >= total || elapsed_ms < FIRST_MS {
+        return None;
+    }
     let left = u128::from(elapsed_ms) * u128::from(total - done) / u128::from(done);
     // whole seconds: it is an estimate
     let left = u64::try_from(left).unwrap_or(u64::MAX).div_ceil(1_000).max(1);
     let left = if left < 10 { format!("{left} s") } else { format_duration(left.saturating_mul(1_000)) };
-    Some(format!("{rate} · {left} left"))
+    Some(format!("{left} left"))
 }
 
 #[cfg(test)]

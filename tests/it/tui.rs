@@ -19,6 +19,7 @@ mod notifications;
 mod panes;
 mod picture_runs;
 mod pictures;
+mod prompt_frames;
 mod question_answers;
 mod question_frames;
 mod questions;

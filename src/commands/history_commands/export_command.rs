@@ -4,6 +4,7 @@ use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
 
 use anyhow::{Result, anyhow, bail};
 
@@ -82,7 +83,11 @@ pub(crate) fn import_run(context: &StartContext, file: &Path) -> Result<u8> {
     let size = inner.get_ref().metadata().map_or(0, |found| found.len());
     let taken = Arc::new(AtomicU64::new(0));
     let mut from = CountedReader { inner, taken: Arc::clone(&taken) };
-    let line = || format!("{shown}: {}", import_export::import_progress(taken.load(Ordering::Relaxed), size));
+    let since = Instant::now();
+    let line = || {
+        let elapsed = u64::try_from(since.elapsed().as_millis()).unwrap_or(u64::MAX);
+        format!("{shown}: {}", import_export::import_progress(taken.load(Ordering::Relaxed), size, elapsed))
+    };
     let done = with_lines(line, || import_bundle(&handle, &mut from)).map_err(|error| match error {
         BundleError::Store(error) => store_error(error),
         BundleError::Io(error) => refused(&error.to_string()),

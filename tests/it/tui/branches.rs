@@ -133,6 +133,26 @@ fn the_status_line_counts_what_runs() {
     assert!(!status(&mut desk).contains("items"));
 }
 
+/// Also before the line that says which branch asks.
+#[test]
+fn what_is_dangerous_stands_first_in_the_question_of_a_branch() {
+    let mut desk = desk_with_branches();
+    let mut asked = approval_in_state(41, "analyse.alpha/start", "coder");
+    if let RunEvent::ApprovalAsked { preview, .. } = &mut asked {
+        let mut command = command_preview("rm -rf build");
+        if let ToolPreview::Command { warning, .. } = &mut command {
+            *warning = Some("This command deletes directories for good.".into());
+        }
+        *preview = Some(Box::new(command));
+    }
+    desk.run_event("r1", asked);
+    let screen = desk.draw_screen(80, 24);
+    let row = |text: &str| screen.lines().position(|row| row.contains(text)).expect(&screen);
+    let order =
+        ["! This command deletes", "in state analyse.alpha/start", "in /project", "rm -rf build"].map(row);
+    assert!(order.is_sorted(), "{screen}");
+}
+
 #[test]
 fn every_question_says_who_asks_and_is_answered_once() {
     let mut desk = desk_with_branches();

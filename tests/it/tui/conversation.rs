@@ -92,7 +92,7 @@ fn tool_ended(call: u64, agent: &str, tool: &str, summary: &str) -> RunEvent {
 
 impl TuiHarness {
     /// Two agents, their calls, what they are told and decide.
-    fn play_review(&mut self) -> &mut Self {
+    pub(super) fn play_review(&mut self) -> &mut Self {
         self.workflow()
             .run_event("r1", message_event(MessageAuthor::Workflow, "add a --json flag"))
             .run_event("r1", private_message("Write the code.\n- small steps\n- no new crates"))

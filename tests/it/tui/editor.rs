@@ -647,7 +647,7 @@ fn texts_of_a_megabyte_are_edited_and_larger_ones_are_not() {
     assert!(desk.draw_screen(80, 24).contains("larger than 1 MB"));
 }
 
-fn patterns() -> NewFileTemplates {
+pub(super) fn patterns() -> NewFileTemplates {
     let pattern = |what: EditFileKind, name: &str, about: &str, from: Option<&str>| NewFileTemplate {
         file_kind: what,
         name: name.into(),

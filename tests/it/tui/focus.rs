@@ -387,3 +387,32 @@ fn the_ways_out_stand_first_among_the_keys() {
     check(TuiHarness::new().show_asking_run().settle_question(), &all[..3]);
     check(&mut super::archive::opened_browser(super::picture_runs::earlier_runs(), false), &all[..3]);
 }
+
+#[test]
+fn a_paste_goes_to_the_input_line_whichever_pane_has_the_keys() {
+    let mut desk = TuiHarness::new();
+    desk.show_working_run().focus_pane(PaneKind::Tools);
+    desk.send_message(UiMessage::Paste("two words".into()));
+    assert_eq!((desk.model.composer.text().as_str(), desk.model.panes.focus), ("two words", None));
+}
+
+#[test]
+fn the_cursor_is_seen_only_where_letters_go() {
+    let is_seen = |desk: &mut TuiHarness| {
+        desk.draw_screen(80, 24);
+        let mut terminal = Terminal::new(TestBackend::new(80, 24)).unwrap();
+        terminal.draw(|frame| view::draw_screen(&desk.model, frame)).unwrap();
+        terminal.backend().cursor_visible()
+    };
+    let mut desk = TuiHarness::new();
+    assert!(is_seen(&mut desk), "the input line");
+    desk.key(KeyCode::F(1));
+    assert!(!is_seen(&mut desk), "a list of keys");
+    let mut desk = asked_desk();
+    assert!(!is_seen(&mut desk), "answers that letters choose");
+    desk.answer('r');
+    assert!(is_seen(&mut desk), "a reason is typed");
+    let mut desk = TuiHarness::new();
+    desk.show_working_run().focus_pane(PaneKind::Tools);
+    assert!(!is_seen(&mut desk), "a pane");
+}

@@ -75,7 +75,9 @@ fn it_is_on_until_it_is_turned_off() {
     assert_eq!((desk.click(100, 10).model.panes.focus, desk.drag((2, 2), (9, 3))), (None, None));
     desk.line("/mouse");
     assert_eq!(desk.take_commands().pop(), Some(UiCommand::Mouse(true)));
-    assert!(desk.draw_screen(120, 40).contains("the mouse scrolls, chooses panes and copies"));
+    let screen = desk.draw_screen(120, 40);
+    assert!(screen.contains("the mouse scrolls, chooses panes and copies"), "{screen}");
+    assert!(screen.contains("with Shift the terminal selects"), "{screen}");
 }
 
 #[test]
@@ -116,4 +118,21 @@ fn a_selection_stays_in_its_pane() {
     let (x, y) = desk.settle_question().place("cargo test", 80, 24);
     assert_eq!(desk.drag((x, y), (x + 9, y)).as_deref(), Some("cargo test"));
     assert_eq!(desk.model.dialogs.len(), 1);
+}
+
+#[test]
+fn what_lies_on_top_keeps_the_mouse_from_what_is_below() {
+    let check = |mut desk: TuiHarness| {
+        let top = desk.model.transcript.is_following();
+        desk.draw_screen(120, 36);
+        desk.click(10, 3).mouse(MouseEventKind::ScrollUp, 10, 3);
+        assert_eq!((desk.model.panes.focus, desk.model.transcript.is_following()), (None, top));
+        desk
+    };
+    check(super::setup::opened_setup("base"));
+    let mut desk = check(super::archive::opened_browser(super::archive::many_rows(0, 60), false));
+    let cursor = |desk: &TuiHarness| desk.model.history_browser.as_ref().unwrap().list.cursor;
+    let before = cursor(&desk);
+    desk.mouse(MouseEventKind::ScrollDown, 10, 10).mouse(MouseEventKind::ScrollDown, 10, 10);
+    assert!(cursor(&desk) > before, "the wheel scrolls the list");
 }

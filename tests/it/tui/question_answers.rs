@@ -326,6 +326,31 @@ fn the_wheel_scrolls_what_is_under_it() {
     assert_eq!((turn(15), turn(15), turn(2)), (3, 6, 6));
 }
 
+/// Beside the answers, beside a written answer, and while a reason or a call is typed.
+#[test]
+fn the_text_of_a_question_scrolls_down_and_back() {
+    let long = "echo\n".repeat(100);
+    let check = |desk: &mut TuiHarness, down: KeyCode, up: KeyCode| {
+        assert_eq!(desk.model.dialogs[0].scroll, 0, "{down:?}");
+        let screen = press(desk, 2_000, down);
+        assert!(desk.model.dialogs[0].scroll > 0, "{down:?}: {screen}");
+        let screen = press(desk, 2_000, up);
+        assert_eq!(desk.model.dialogs[0].scroll, 0, "{up:?}: {screen}");
+    };
+    let mut listed = desk(vec![command(20, &long)]);
+    check(&mut listed, KeyCode::PageDown, KeyCode::PageUp);
+    check(&mut listed, KeyCode::Down, KeyCode::Up);
+    check(&mut listed, KeyCode::Char(' '), KeyCode::Home);
+    check(&mut listed, KeyCode::End, KeyCode::Home);
+    let mut written = desk(vec![user_question(20, super::question_frames::pause(PauseKind::Text, &long))]);
+    check(&mut written, KeyCode::PageDown, KeyCode::PageUp);
+    for letter in ['r', 'e'] {
+        let mut typed = desk(vec![command(20, &long)]);
+        give(&mut typed, letter);
+        check(&mut typed, KeyCode::PageDown, KeyCode::PageUp);
+    }
+}
+
 #[test]
 fn the_letters_of_a_question_are_those_of_its_page() {
     let page = include_str!("../../../docs/workflow-mode.md");

@@ -207,10 +207,14 @@ fn a_question_that_has_just_appeared_says_so() {
     desk.advance_clock(2_000).run_event("r1", command_asked(20, "cargo test"));
     let screen = desk.draw_screen(80, 24);
     assert!(screen.contains("new: keys count in a moment"), "{screen}");
+    let is_dim = |desk: &mut TuiHarness| look_of(desk, "allow once").1.contains(Modifier::DIM);
+    assert!(is_dim(&mut desk), "its answers are not to be given yet");
+    desk.draw_screen(80, 24);
     let now = desk.clock;
     desk.send_message(UiMessage::Tick(Timestamp(now + 499)));
     assert!(desk.draw_screen(80, 24).contains("new: keys"));
     desk.send_message(UiMessage::Tick(Timestamp(now + 500)));
     let screen = desk.draw_screen(80, 24);
     assert!(!screen.contains("new: keys") && screen.contains("↑↓ or a letter, then Enter"), "{screen}");
+    assert!(!is_dim(&mut desk));
 }

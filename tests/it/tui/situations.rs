@@ -1,5 +1,6 @@
 //! Frames of the questions and states of a run that no other test shows, and screens that are too small.
 
+use synthdev::domain::tool::ASKED_BY;
 use synthdev::domain::workflow::PauseKind;
 
 use super::archive::opened_browser;
@@ -146,7 +147,65 @@ const QUESTIONS: &[Row] = &[
     ("question_delete_snapshot", |desk| {
         desk.line("/snapshot delete ab12cd34");
     }),
+    ("question_read", |desk| {
+        let asked =
+            asked_call("coder", "read_files", ToolRisk::Read, json!({"file_paths": ["../other/a.rs"]}));
+        desk.workflow().run_event("r1", asked);
+    }),
+    ("question_step", |desk| {
+        let asked =
+            asked_call(ASKED_BY, "http_request", ToolRisk::Execute, json!({"url": "https://example.com/a"}));
+        desk.workflow().run_event("r1", asked);
+    }),
+    ("question_own_tool", |desk| {
+        let arguments = json!({"table": "users", "query": "select *\nfrom users", "limit": 5});
+        desk.workflow().run_event("r1", asked_call("coder", "query_database", ToolRisk::Execute, arguments));
+    }),
+    ("question_server", |desk| {
+        let mut asked = asked_call("coder", "docs__find", ToolRisk::Read, json!({"q": "flags"}));
+        if let RunEvent::ApprovalAsked { preview, .. } = &mut asked {
+            let text = "`find` of MCP server `docs`\n\n{\n  \"q\": \"flags\"\n}".into();
+            *preview = Some(Box::new(ToolPreview::Text { text }));
+        }
+        desk.workflow().run_event("r1", asked);
+    }),
+    ("question_reach", |desk| {
+        let mut preview = command_preview("make release");
+        if let ToolPreview::Command { reach, .. } = &mut preview {
+            reach.network = true;
+            reach.writable = vec!["/var/cache/build".into()];
+            reach.readable = vec!["~/.config/tool".into()];
+        }
+        desk.workflow().run_event("r1", approval_event(9, "release", preview));
+    }),
+    ("question_reason_agrees", |desk| {
+        asked_command(desk).answer('r').type_text("yes").key(KeyCode::Enter);
+    }),
+    ("question_beside_panes", |desk| {
+        asked_command(desk).press_alt('3');
+    }),
+    ("question_one_output", |desk| {
+        let mut question = pause(PauseKind::Outputs, "Create the ticket.");
+        if let UserQuestion::Pause { required_outputs, .. } = &mut question {
+            *required_outputs = vec!["ticket".into()];
+        }
+        ask(desk, question);
+    }),
 ];
+
+/// A call of a tool that shows no preview.
+fn asked_call(agent: &str, tool: &str, risk: ToolRisk, arguments: serde_json::Value) -> RunEvent {
+    RunEvent::ApprovalAsked {
+        state: "code".into(),
+        call: CallId(9),
+        agent: agent.into(),
+        tool: tool.into(),
+        risk,
+        arguments,
+        preview: None,
+        until: None,
+    }
+}
 
 fn with_default(mut question: UserQuestion, value: serde_json::Value) -> UserQuestion {
     if let UserQuestion::Pause { default, .. } = &mut question {
@@ -284,6 +343,81 @@ const STATES: &[Row] = &[
         desk.line("/wrkflow plan");
     }),
     ("state_no_runs", |desk| *desk = opened_browser(Vec::new(), false)),
+    ("state_asks_for_window", |desk| {
+        let preparation = StartPreparation::Windows;
+        let pending = PendingStart { name: "coder_reviewer".into(), chat: false, preparation };
+        desk.send_message(UiMessage::answered(StartResponse::Pending(pending)));
+    }),
+    ("state_checks_requirements", |desk| {
+        let preparation = StartPreparation::Requirements;
+        let pending = PendingStart { name: "coder_reviewer".into(), chat: false, preparation };
+        desk.send_message(UiMessage::answered(StartResponse::Pending(pending)));
+    }),
+    ("state_thinks", |desk| {
+        call_model(desk)
+            .run_event("r1", delta_event(5, DeltaKind::Reasoning, "A flag is wanted.\nI look first."));
+    }),
+    ("state_sums_up", |desk| {
+        desk.start_chat().run_event(
+            "c1",
+            RunEvent::SummaryCalled {
+                role: String::new(),
+                call: CallId(5),
+                agent: "coder".into(),
+                context: "talk".into(),
+                model: "m-base".into(),
+                entries: 7,
+            },
+        );
+    }),
+    ("state_window_nearly_full", |desk| {
+        desk.start_chat();
+        desk.model.runs[0].windows = [("m-base".to_owned(), 1_400)].into();
+        desk.run_event("c1", model_called(5, "coder", ConversationSide::Assistant))
+            .run_event("c1", model_replied(5, "coder", ConversationSide::Assistant, "I see.", ""));
+    }),
+    ("state_text_queued", |desk| {
+        call_model(desk).line("and write the tests, please, before anything else is changed in that file");
+        let text = "and write the tests, please, before anything else is changed in that file".into();
+        desk.run_event("r1", RunEvent::Queued { text });
+    }),
+    ("state_role_named", |desk| {
+        desk.start_chat();
+        desk.model.names_addressee = true;
+    }),
+    ("state_paste_folded", |desk| {
+        desk.send_message(UiMessage::Paste("one line of the log\n".repeat(40)));
+    }),
+    ("state_command_runs", |desk| {
+        desk.line("/cmd make all");
+    }),
+    ("state_copied", |desk| {
+        desk.show_working_run().press_alt('5').press_control('y');
+    }),
+    ("state_not_found", |desk| {
+        desk.show_working_run().press_alt('5').press_control('f').type_text("zzz").key(KeyCode::Enter);
+    }),
+    ("state_long_wait_left_out", |desk| {
+        call_model(desk)
+            .advance_clock(30_000)
+            .run_event("r1", model_replied(5, "coder", ConversationSide::Assistant, "I test it.", ""))
+            .run_event("r1", approval_event(9, "execute_terminal", command_preview("cargo test")));
+        desk.advance_clock(7_200_000).settle_question();
+        desk.run_event("r1", RunEvent::PersonAnswered { call: CallId(9), question: None, answer: None })
+            .run_event("r1", model_called(10, "coder", ConversationSide::Assistant))
+            .advance_clock(20_000)
+            .run_event("r1", model_replied(10, "coder", ConversationSide::Assistant, "Done.", ""))
+            .press_alt('6');
+    }),
+    ("keys_conversation", |desk| {
+        desk.show_working_run().press_alt('1').key(KeyCode::F(1));
+    }),
+    ("keys_graph", |desk| {
+        desk.show_working_run().press_alt('2').key(KeyCode::F(1));
+    }),
+    ("keys_timeline", |desk| {
+        desk.show_working_run().press_alt('6').key(KeyCode::F(1));
+    }),
 ];
 
 #[test]

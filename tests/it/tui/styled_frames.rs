@@ -167,6 +167,17 @@ const SMALL: &[Row] = &[
             .settle_question()
             .key(KeyCode::Down);
     }),
+    ("question_risky", |desk| {
+        let mut preview = command_preview("git push --force");
+        if let ToolPreview::Command { warning, .. } = &mut preview {
+            *warning = Some("This command overwrites what others have pushed.".into());
+        }
+        desk.workflow().run_event("r1", approval_event(9, "execute_terminal", preview));
+    }),
+    ("question_unread", |desk| {
+        let command = "echo\n".repeat(40) + "rm -rf build";
+        desk.workflow().run_event("r1", approval_event(9, "execute_terminal", command_preview(&command)));
+    }),
     ("question_without_the_keys", |desk| {
         desk.workflow()
             .run_event("r1", approval_event(9, "execute_terminal", command_preview("cargo test")))
@@ -212,6 +223,22 @@ const SMALL: &[Row] = &[
     }),
 ];
 
+/// Every agent, call and step from state to state, with the panes that draw them.
+const TALL: &[Row] = &[
+    ("conversation", |desk| {
+        desk.play_review();
+    }),
+    ("agents", |desk| {
+        desk.play_review().press_alt('3');
+    }),
+    ("timeline", |desk| {
+        desk.play_review().press_alt('6');
+    }),
+    ("costs", |desk| {
+        desk.play_review().press_alt('7');
+    }),
+];
+
 /// With room for two panes, of which one has the keys.
 const WIDE: &[Row] = &[("focused_pane", |desk| {
     desk.show_working_run().press_alt('5').press_alt('2');
@@ -219,7 +246,7 @@ const WIDE: &[Row] = &[("focused_pane", |desk| {
 
 #[test]
 fn what_a_style_says_is_there_with_and_without_colours() {
-    for (rows, size) in [(SMALL, (80, 20)), (WIDE, (200, 24))] {
+    for (rows, size) in [(SMALL, (80, 20)), (TALL, (120, 40)), (WIDE, (200, 24))] {
         for (name, play) in rows {
             let mut desk = TuiHarness::new();
             desk.draw_screen(80, 24);
