@@ -133,3 +133,16 @@ fn answers_look_the_same_as_they_come_and_in_the_end() {
     desk.run_event("c1", model_replied(7, "coder", ConversationSide::Assistant, answer, ""));
     desk.check_frames("markdown");
 }
+
+/// Also where the line has all values, but no room for them.
+#[test]
+fn what_the_line_of_a_call_has_no_room_for_unfolds() {
+    let arguments = json!({"a": "x".repeat(50), "b": "y".repeat(50), "c": "z".repeat(50)});
+    let mut desk = TuiHarness::new();
+    desk.workflow()
+        .run_event("r1", super::panes::tool(8, "query", arguments))
+        .run_event("r1", super::panes::tool_done(8, "query", true, "ok"));
+    assert!(!desk.draw_screen(80, 24).contains("c=zzz"));
+    let screen = desk.press_control('o').draw_screen(80, 24);
+    assert!(screen.contains("c=zzz"), "{screen}");
+}

@@ -2,6 +2,7 @@
 
 use ratatui::crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use ratatui::style::Modifier;
+use synthdev::tui::editor::EditorScreen;
 use synthdev::tui::layout::PaneKind;
 
 use super::*;
@@ -101,6 +102,11 @@ fn what_is_dragged_over_is_copied() {
     assert!(!desk.draw_cells(80, 24)[(x, y)].modifier.contains(Modifier::REVERSED));
     // a click copies nothing
     assert_eq!(desk.click(x, y).take_commands(), []);
+    // where nothing is, that is said
+    let mut desk = TuiHarness::new();
+    desk.draw_screen(80, 24);
+    assert_eq!(desk.drag((2, 10), (20, 11)), None);
+    assert!(desk.draw_screen(80, 24).contains("there is nothing to copy"));
 }
 
 #[test]
@@ -135,4 +141,19 @@ fn what_lies_on_top_keeps_the_mouse_from_what_is_below() {
     let before = cursor(&desk);
     desk.mouse(MouseEventKind::ScrollDown, 10, 10).mouse(MouseEventKind::ScrollDown, 10, 10);
     assert!(cursor(&desk) > before, "the wheel scrolls the list");
+}
+
+#[test]
+fn the_mouse_moves_in_the_text_of_the_editor() {
+    let text: String = (0..60).map(|at| format!("line {at}\n")).collect();
+    let mut desk = super::editor::open_in_layer(ConfigLayer::Project, &text);
+    let cursor = |desk: &TuiHarness| match &desk.model.edit {
+        Some(EditorScreen::Text(editor)) => editor.buffer.cursor(),
+        other => panic!("{other:?}"),
+    };
+    let (x, y) = desk.place("line 3", 80, 24);
+    desk.click(x + 2, y);
+    assert_eq!(cursor(&desk), (3, 2), "a click");
+    desk.mouse(MouseEventKind::ScrollDown, x, y);
+    assert!(cursor(&desk).0 > 3, "the wheel");
 }

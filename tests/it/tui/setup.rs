@@ -289,3 +289,12 @@ fn nothing_is_typed_into_a_setup_that_is_not_seen() {
         assert_eq!(desk.model.setup, None, "{width}x{height}");
     }
 }
+
+#[test]
+fn a_wait_of_the_setup_moves_and_says_how_long() {
+    let mut desk = TuiHarness::new();
+    choose_model(&mut desk, 0);
+    let at = Timestamp(desk.model.now.0 + 3_000);
+    let screen = desk.send_message(UiMessage::Tick(at)).draw_screen(80, 24);
+    assert!(screen.contains(" 3 s") && screen.contains("Esc cancels"), "{screen}");
+}
