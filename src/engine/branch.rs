@@ -152,6 +152,7 @@ pub struct Branch {
     #[serde(default)]
     pub spawned: Option<SpawnedBranch>,
     pub frames: Vec<CallFrame>,
+    /// What this branch waits for; the phase of the whole run is `RunPhase`.
     pub phase: WaitState,
     pub continuation: BranchContinuation,
     /// What the model call under way may use.

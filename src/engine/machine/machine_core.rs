@@ -39,6 +39,7 @@ pub(super) struct MachineCore {
     pub(super) last_call: u64,
     pub(super) last_frame_id: u64,
     pub(super) branches: BranchSet,
+    /// Of the whole run; what one branch waits for is `Branch::phase`.
     pub(super) phase: RunPhase,
     pub(super) stop_request: StopRequest,
     /// A user can be asked.
