@@ -138,6 +138,25 @@ pub fn open_directory(base: &Path, path: &Path) -> io::Result<DirectoryHandle> {
     walk_to_directory(base, &path_parts(base, path)?, |_, _| Err(io::ErrorKind::NotFound.into()))
 }
 
+/// Whether something is there, and no link is on the way or in its place. `None`: this system does not say it in one step.
+#[cfg(target_os = "linux")]
+pub fn is_there_without_links(path: &Path) -> Option<bool> {
+    use rustix::fs::{CWD, Mode, ResolveFlags, openat2};
+    use rustix::io::Errno;
+    // with `NOFOLLOW`, a link at the end would be opened itself
+    let flags = OFlags::PATH | OFlags::CLOEXEC;
+    match openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
+        Ok(_) => Some(true),
+        Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP | Errno::ACCESS) => Some(false),
+        Err(_) => None,
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+pub fn is_there_without_links(_: &Path) -> Option<bool> {
+    None
+}
+
 /// The directory of `path`, below `base`. With `make`, directories that are missing are made.
 ///
 /// # Errors

@@ -8,8 +8,6 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use seccompiler::BpfProgram;
-
 use super::launch::{PORTS_COMMAND, SandboxLaunch, SandboxedCommand, TERMINAL_COMMAND};
 use super::policy::{PathAccess, PathRule};
 use super::port_listener;
@@ -37,9 +35,8 @@ const ALWAYS: [&str; 14] = [
     "/proc",
 ];
 
-/// File numbers of the two filters.
-const DENIED_CALLS: u32 = 8;
-const MISSING_CALLS: u32 = 9;
+/// The file number of the filter of system calls.
+const CALL_FILTER: u32 = 8;
 
 /// The number of what `bwrap` writes about the first process of the namespace, which ends last.
 const LAST_PROCESS: u32 = 7;
@@ -106,28 +103,25 @@ pub fn wrap_command(
     line.push("--chdir".into());
     line.push(launch.directory.into());
     let sockets = if launch.network { SocketPolicy::Internet } else { SocketPolicy::OwnNetwork };
-    let (denied, missing) = (format!("denied-{}", sockets.name()), "missing");
-    let bytes = |filter: io::Result<BpfProgram>| Ok(syscall_filter::program_bytes(&filter?));
-    let files = vec![
-        (DENIED_CALLS, private.layer_file(&denied, || bytes(syscall_filter::denying_filter(sockets)))?),
-        (MISSING_CALLS, private.layer_file(missing, || bytes(syscall_filter::missing_calls_filter()))?),
-    ];
-    for (number, _) in &files {
-        line.extend(["--add-seccomp-fd".into(), OsString::from(number.to_string())]);
-    }
+    let filter = private.layer_file(&format!("calls-{}", sockets.name()), || {
+        Ok(syscall_filter::program_bytes(&syscall_filter::denying_and_missing_filter(sockets)?))
+    })?;
+    line.extend(["--seccomp".into(), OsString::from(CALL_FILTER.to_string())]);
     line.extend(["--info-fd".into(), OsString::from(LAST_PROCESS.to_string())]);
     if !forwarded.is_empty() || launch.terminal {
         push_bind(&mut line, "--ro-bind", launch.helper, Path::new(HELPER));
     }
-    let mounted = line.iter().map(PathBuf::from).filter(|path| path.is_absolute()).collect();
+    // most are named twice: outside and inside
+    let mounted: BTreeSet<&Path> = line.iter().map(Path::new).filter(|path| path.is_absolute()).collect();
+    let mounted_paths = mounted.into_iter().map(Path::to_owned).collect();
     line.push("--".into());
     push_helpers(&mut line, launch, &forwarded);
     line.extend_from_slice(arguments);
     Ok(SandboxedCommand {
         arguments: line,
-        files,
+        files: vec![(CALL_FILTER, filter)],
         last_process: Some(LAST_PROCESS),
-        mounted_paths: mounted,
+        mounted_paths,
         forwarded_ports: forwarded,
     })
 }

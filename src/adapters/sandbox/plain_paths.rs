@@ -3,9 +3,16 @@
 use std::path::{Path, PathBuf};
 
 use crate::link_walk::{LinkWalk, PlaceLook, walk_links, without_dots};
+use crate::open_beneath::is_there_without_links;
 
 pub(super) fn canonical_path(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| resolve_lexically(path))
+}
+
+/// Whether something is there, and the path leads to it without a link, `.` or `..`.
+pub(super) fn is_canonical(path: &Path) -> bool {
+    let at_once = if path == without_dots(path) { is_there_without_links(path) } else { None };
+    at_once.unwrap_or_else(|| path.canonicalize().is_ok_and(|found| found == path))
 }
 
 /// Without `.` and `..`, and with the links of the part that exists followed.
@@ -74,5 +81,27 @@ mod tests {
         }
         // as it is written, and as the system goes it
         assert_eq!(way_within(&root.join("d/../x"), &at(&["."])), at(&["x", "d", "x"]));
+    }
+    #[test]
+    fn a_path_is_canonical_where_no_link_leads_to_it() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().canonicalize().unwrap();
+        std::fs::create_dir_all(root.join("a/b")).unwrap();
+        std::fs::write(root.join("a/file"), "").unwrap();
+        symlink("a", root.join("link")).unwrap();
+        symlink("nowhere", root.join("a/broken")).unwrap();
+        for (name, expected) in [
+            ("a", true),
+            ("a/b", true),
+            ("a/file", true),
+            ("link", false),
+            ("link/b", false),
+            ("a/broken", false),
+            ("a/missing", false),
+            ("a/file/b", false),
+            ("a/../a", false),
+        ] {
+            assert_eq!(is_canonical(&root.join(name)), expected, "{name}");
+        }
     }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::credentials::CredentialFile;
 use super::git_files::GitFiles;
 use super::nested_repositories::NestedRepositories;
-use super::plain_paths::{canonical_path, links_along, resolve_lexically, way_within};
+use super::plain_paths::{canonical_path, is_canonical, links_along, resolve_lexically, way_within};
 use super::sandbox_places::SandboxPlaces;
 use super::{credentials, toolchains};
 
@@ -283,9 +283,7 @@ impl SandboxPolicy {
     pub(super) fn in_mount_order(&self, known: impl Fn(&Path) -> bool) -> Vec<&PathRule> {
         let in_place = |rule: &&PathRule| match rule.access {
             PathAccess::Hidden => rule.path.exists(),
-            PathAccess::Read | PathAccess::Write => {
-                known(&rule.path) && rule.path.canonicalize().is_ok_and(|path| path == rule.path)
-            }
+            PathAccess::Read | PathAccess::Write => known(&rule.path) && is_canonical(&rule.path),
         };
         let mut rules: Vec<&PathRule> = self.rules.iter().filter(in_place).collect();
         rules.sort_by_key(|rule| (rule.path.as_os_str().len(), rule.access as u8));

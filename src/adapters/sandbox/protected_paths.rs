@@ -254,6 +254,10 @@ impl ProtectedPaths {
         known: &BTreeMap<PathBuf, ProtectedEntry>,
         into: &mut BTreeMap<PathBuf, ProtectedEntry>,
     ) -> usize {
+        // most of them are not there, also not behind a link
+        if matches!(path.symlink_metadata(), Err(error) if error.kind() == io::ErrorKind::NotFound) {
+            return 0;
+        }
         let mut look = ProtectedPathScan { known_entries: known, entries: into, count: 0 };
         if let Ok(parent) = self.parent(path, false) {
             look.scan_entry(parent.directory(), parent.name(), path, 0);

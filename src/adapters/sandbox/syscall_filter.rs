@@ -152,6 +152,26 @@ pub fn missing_calls_filter() -> io::Result<BpfProgram> {
     compile_filter(MISSING.iter().map(|call| (*call, Vec::new())).collect(), libc::ENOSYS)
 }
 
+/// Both filters as one program, which the kernel runs once for each call of a command: what the first allows, the second
+/// decides.
+///
+/// # Errors
+/// As `denying_filter`.
+pub fn denying_and_missing_filter(sockets: SocketPolicy) -> io::Result<BpfProgram> {
+    let (mut program, next) = (missing_calls_filter()?, denying_filter(sockets)?);
+    let jump = u16::try_from(libc::BPF_JMP | libc::BPF_JA).map_err(io::Error::other)?;
+    let mut left = u32::try_from(program.len()).map_err(io::Error::other)?;
+    for instruction in &mut program {
+        left -= 1;
+        let returns = u32::from(instruction.code) == libc::BPF_RET | libc::BPF_K;
+        if returns && instruction.k == libc::SECCOMP_RET_ALLOW {
+            (instruction.code, instruction.k) = (jump, left);
+        }
+    }
+    program.extend(next);
+    Ok(program)
+}
+
 fn socket_rules(sockets: SocketPolicy) -> io::Result<Vec<SeccompRule>> {
     let allowed: &[i32] = match sockets {
         // refused by `no_network`

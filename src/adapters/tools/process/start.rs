@@ -14,6 +14,7 @@ use process_wrap::tokio::{ChildWrapper, CommandWrap, KillOnDrop, ProcessSession}
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::net::UnixStream;
 use tokio::net::unix::pipe::{Receiver, Sender};
+use tokio::process::{Child, Command};
 use uuid::Uuid;
 
 use super::job::{JobCommand, ProcessJob};
@@ -25,7 +26,7 @@ use crate::tools::environment::secret_names;
 use synthdev_domain::sandbox::{NetworkReach, ProcessLimits};
 
 /// The watcher waits on a pipe that only we hold open: when it closes, we are gone, and the group that was named to it
-/// has to go as well. It has a session of its own, so that no signal of the terminal ends it first. It ends when the
+/// has to go as well. It has a process group of its own, so that no signal of the terminal ends it first. It ends when the
 /// group has ended: a killed process may be in a write. Two seconds are enough for that; it waits no longer, for the sake
 /// of systems that do not reap their dead.
 const WATCHER: &str = r#"read -r group && {
@@ -266,20 +267,19 @@ impl StartPlan {
         Ok(Box::new(UnixStream::from_std(opener)?))
     }
 
-    fn start_watcher(
-        &self,
-        watched: PipeReader,
-        liveness: &LivenessLockHandle,
-    ) -> io::Result<Box<dyn ChildWrapper>> {
+    fn start_watcher(&self, watched: PipeReader, liveness: &LivenessLockHandle) -> io::Result<Child> {
         let lock = liveness.another_holder();
-        let mut watcher = CommandWrap::with_new(SHELL, |command| {
-            command.args(["-c", WATCHER]).current_dir(&self.project).env_clear();
-            command
-                .stdin(Stdio::from(watched))
-                .stdout(lock.map_or_else(Stdio::null, Stdio::from))
-                .stderr(Stdio::null());
-        });
-        watcher.wrap(ProcessSession).wrap(KillOnDrop).spawn()
+        // a session of its own would need a copy of this process
+        Command::new(SHELL)
+            .args(["-c", WATCHER])
+            .current_dir(&self.project)
+            .env_clear()
+            .process_group(0)
+            .stdin(Stdio::from(watched))
+            .stdout(lock.map_or_else(Stdio::null, Stdio::from))
+            .stderr(Stdio::null())
+            .kill_on_drop(true)
+            .spawn()
     }
 
     fn start_leader(
@@ -358,7 +358,7 @@ pub(crate) struct ProcessGroup {
     last_process: Option<LastProcess>,
     /// Ends with the group.
     port_forwarder: Option<PortForwarder>,
-    _watcher_process: Box<dyn ChildWrapper>,
+    _watcher_process: Child,
     /// Closes with us, whatever ends us; the watcher waits for that. Declared after it: it is stopped first.
     lifeline: io::PipeWriter,
 }
