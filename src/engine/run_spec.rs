@@ -12,7 +12,7 @@ use synthdev_domain::system_context::SystemContext;
 use synthdev_domain::workflow::{SnapshotPolicy, Workflow, WorkflowProgram};
 
 /// Grows when the machine would answer an old journal differently.
-pub const MACHINE_VERSION: u32 = 20;
+pub const MACHINE_VERSION: u32 = 21;
 
 /// Runs since this version continue as they began: the machine checks the version wherever its behaviour has changed.
 pub const CONTINUED_SINCE: u32 = 4;
@@ -100,6 +100,10 @@ pub const CHECKS_CALLS_SINCE: u32 = 19;
 /// has no row of its own in the journal.
 pub const CHECKS_WHERE_ASKED_SINCE: u32 = 20;
 
+/// Since this version a call is checked only where a user is asked about it: without a user, no call has a row of its own
+/// for that either.
+pub const CHECKS_ONLY_WHERE_ASKED_SINCE: u32 = 21;
+
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct RunSpec {
     pub machine_version: u32,
@@ -131,6 +135,11 @@ impl RunSpec {
     /// See [`CHECKS_WHERE_ASKED_SINCE`].
     pub(crate) fn checks_where_asked(&self) -> bool {
         self.machine_version >= CHECKS_WHERE_ASKED_SINCE
+    }
+
+    /// See [`CHECKS_ONLY_WHERE_ASKED_SINCE`].
+    pub(crate) fn checks_only_where_asked(&self) -> bool {
+        self.machine_version >= CHECKS_ONLY_WHERE_ASKED_SINCE
     }
 
     /// See [`CLOSES_ANSWERED_SINCE`].

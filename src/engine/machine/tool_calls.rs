@@ -113,13 +113,15 @@ impl Machine {
         self.settle_tool(outcome)
     }
 
-    /// The approval policy asks about this call. It is checked first: the user is not asked about one that its tool refuses.
+    /// The approval policy asks about this call. The effect that asks checks it first: the user is not asked about one that
+    /// its tool refuses. Runs of earlier versions check with an effect of its own, without a user or always.
     pub(super) fn ask_approval(&mut self, invocation: ToolInvocation, risk: ToolRisk) -> NextHandler {
+        let spec = &self.core.spec;
+        let is_checked_apart = spec.checks_calls()
+            && !spec.checks_only_where_asked()
+            && !(spec.checks_where_asked() && self.core.can_show_question());
         // the engine answers the team tools (`team_tools.rs`) itself: no adapter checks their arguments
-        if !self.core.spec.checks_calls() || self.answers_itself(&invocation.tool) {
-            return self.ask_user_approval(invocation, risk);
-        }
-        if self.core.spec.checks_where_asked() && self.core.can_show_question() {
+        if !is_checked_apart || self.answers_itself(&invocation.tool) {
             return self.ask_user_approval(invocation, risk);
         }
         let call = self.core.next_call();

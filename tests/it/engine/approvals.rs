@@ -3,6 +3,7 @@
 use synthdev::domain::approval::{ApprovalDecision, ApprovalPolicy};
 use synthdev::domain::ids::Timestamp;
 use synthdev::engine::event::StepEvent;
+use synthdev::runtime::resume::ResumeRequest;
 use synthdev::tui::run_view::timeline::{BarKind, RunTimeline, TimelineRow};
 
 use super::*;
@@ -96,7 +97,7 @@ async fn what_no_answer_allows_is_refused_before_the_question() {
 }
 
 /// Plays calls that cannot run, between two that can; returns what was asked about, and the answers that the model read.
-async fn play_wrong_calls(approvals: ApprovalPolicy, interactive: bool) -> (Vec<String>, Vec<String>) {
+async fn play_wrong_calls(approvals: ApprovalPolicy) -> (Vec<String>, Vec<String>) {
     let call = |tool: &str, arguments: Value| json!({"name": tool, "arguments": arguments});
     let wrong = [
         call("write_file", json!({"file_path": "missing.txt"})),
@@ -111,16 +112,12 @@ async fn play_wrong_calls(approvals: ApprovalPolicy, interactive: bool) -> (Vec<
         call("execute_terminal", json!({"command": "true", "directory": "none"})),
     ];
     let good = |path: &str| call("write_file", json!({"file_path": path, "content": "new"}));
-    let mut calls = wrong.to_vec();
-    if interactive {
-        calls.insert(0, good("one.txt"));
-        calls.push(good("two.txt"));
-    }
+    let calls = [&[good("one.txt")], &wrong[..], &[good("two.txt")]].concat();
     let mut texts = texts(&json!({}), json!({"writer": [{"tool_calls": calls}, {"text": "done"}]}));
     let tools = "\"write_file\",\"edit_file\",\"apply_patch\",\"execute_terminal\"";
     texts.roles = texts.roles.iter().map(|roles| roles.replace("\"write_file\"", tools)).collect();
     let mut stage = Stage::new(&texts);
-    let run = stage.start_run(RunSpec { approvals, interactive, ..run_spec(&stage) });
+    let run = stage.start_run(RunSpec { approvals, interactive: true, ..run_spec(&stage) });
     let mut asked = Vec::new();
     loop {
         match stage.next_event().await {
@@ -152,13 +149,32 @@ async fn play_wrong_calls(approvals: ApprovalPolicy, interactive: bool) -> (Vec<
 #[tokio::test]
 async fn a_call_that_its_tool_refuses_is_refused_before_the_question() {
     let asks = ApprovalPolicy::default();
-    let (unasked, expected) = play_wrong_calls(asks.clone().approving_all(), true).await;
+    let (unasked, expected) = play_wrong_calls(asks.clone().approving_all()).await;
     assert_eq!((unasked.len(), expected.len()), (0, 12), "{expected:#?}");
-    let (asked, told) = play_wrong_calls(asks.clone(), true).await;
+    let (asked, told) = play_wrong_calls(asks).await;
     assert_eq!(asked, ["one.txt", "two.txt"]);
     assert_eq!(told, expected);
-    let (_, told) = play_wrong_calls(asks, false).await;
-    assert_eq!(told, expected[1..11], "nobody is there to ask");
+}
+
+/// It is not checked before: without a user, no call has a row for that.
+#[tokio::test]
+async fn a_call_that_waited_for_a_user_is_checked_when_one_resumes_the_run() {
+    let wrong = json!({"tool_calls": [{"name": "write_file", "arguments": {"file_path": "missing.txt"}}]});
+    let mut stage = Stage::new(&texts(&json!({}), json!({"writer": [wrong, {"text": "done"}]})));
+    let spec = RunSpec { interactive: false, ..with_default_approvals(run_spec(&stage)) };
+    let run = stage.start_run(spec);
+    let end = stage.wait_end().await;
+    assert_eq!(run_end_facts(&end), ("paused", "start".into(), "tool.denied".into()));
+    stage
+        .handle
+        .resume(&run, ResumeRequest { user_present: true, ..ResumeRequest::default() })
+        .await
+        .unwrap();
+    let end = stage.wait_end().await;
+    assert_eq!(run_end_facts(&end).0, "completed", "nobody was asked");
+    let told = message_lines(&stage.recorder.requests()[1].messages).join("\n");
+    assert!(told.contains("`content` is missing"), "{told}");
+    assert_sound(&stage, &run);
 }
 
 #[tokio::test]

@@ -4,7 +4,9 @@
 use super::agents::last_request;
 use super::*;
 use synthdev::domain::tool::{MULTICALL, ToolRisk, ToolSpec, multicall_tool};
-use synthdev::engine::run_spec::{CHECKS_CALLS_SINCE, CHECKS_WHERE_ASKED_SINCE};
+use synthdev::engine::run_spec::{
+    CHECKS_CALLS_SINCE, CHECKS_ONLY_WHERE_ASKED_SINCE, CHECKS_WHERE_ASKED_SINCE,
+};
 
 /// A writer whose one tool needs an approval.
 fn executor(machine_version: u32, interactive: bool) -> Play {
@@ -57,9 +59,14 @@ fn a_call_that_is_refused_is_answered_before_anybody_is_asked() {
 }
 
 #[test]
-fn a_run_without_a_user_goes_on_after_a_call_that_is_refused() {
+fn an_earlier_run_without_a_user_goes_on_after_a_call_that_is_refused() {
     let wrong = || Act::CallsAll(vec![("execute", json!({"wrong": "no such file"}))]);
-    for (version, goes_on) in [(MACHINE_VERSION, true), (CHECKS_CALLS_SINCE - 1, false)] {
+    let rows = [
+        (MACHINE_VERSION, false),
+        (CHECKS_ONLY_WHERE_ASKED_SINCE - 1, true),
+        (CHECKS_CALLS_SINCE - 1, false),
+    ];
+    for (version, goes_on) in rows {
         let mut play = executor(version, false);
         play.perform_act(wrong());
         if goes_on {
@@ -83,15 +90,16 @@ fn a_step_that_is_refused_fails_as_if_it_had_run() {
     let play = || workflow(vec![state("start", StateBody::Action(step.clone()), 1)]);
     let expected = ["enter start", "ask failed tool.failed"];
     check_story("asked", vec![play()], true, Vec::new(), &expected);
-    check_story("nobody there", vec![play()], false, Vec::new(), &["enter start", "end failed tool.failed"]);
+    check_story("nobody there", vec![play()], false, Vec::new(), &["enter start", "end paused tool.denied"]);
 }
 
-/// The journal of a run with a user has one row for a call that the user allows, as before calls were checked.
+/// The journal of a run has one row for a call that the user allows, as before calls were checked.
 #[test]
 fn an_asked_call_that_passes_its_check_has_no_row_of_its_own() {
     let rows = [
         ("a user is there", MACHINE_VERSION, true, false),
-        ("nobody is there", MACHINE_VERSION, false, true),
+        ("nobody is there", MACHINE_VERSION, false, false),
+        ("nobody was there in an earlier run", CHECKS_ONLY_WHERE_ASKED_SINCE - 1, false, true),
         ("an earlier run", CHECKS_WHERE_ASKED_SINCE - 1, true, true),
         ("one that checks nothing", CHECKS_CALLS_SINCE - 1, true, false),
     ];
