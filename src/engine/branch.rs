@@ -152,8 +152,9 @@ pub struct Branch {
     #[serde(default)]
     pub spawned: Option<SpawnedBranch>,
     pub frames: Vec<CallFrame>,
-    /// What this branch waits for; the phase of the whole run is `RunPhase`.
-    pub phase: WaitState,
+    /// Stored as `phase`. The phase of the whole run is `RunPhase`.
+    #[serde(rename = "phase")]
+    pub wait_state: WaitState,
     pub continuation: BranchContinuation,
     /// What the model call under way may use.
     pub reserved_usage: CallEstimate,
@@ -190,7 +191,7 @@ impl Branch {
             task_branch: None,
             spawned: None,
             frames: Vec::new(),
-            phase: WaitState::New,
+            wait_state: WaitState::New,
             continuation: BranchContinuation::Work,
             reserved_usage: CallEstimate::default(),
             next_call_bound: None,
@@ -214,7 +215,7 @@ impl Branch {
 
     /// The effect whose answer continues this branch.
     pub fn pending_call(&self) -> Option<CallId> {
-        self.phase.pending_call()
+        self.wait_state.pending_call()
     }
 
     /// Timers that run beside the work.

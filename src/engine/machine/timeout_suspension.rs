@@ -14,7 +14,7 @@ impl Machine {
         let concerns = self.timeouts_suspended || self.breakpoints.stops_before_next_state;
         if !concerns
             || !self.core.spec.suspends_timeouts()
-            || self.core.branches.current.phase == WaitState::Over
+            || self.core.branches.current.wait_state == WaitState::Over
         {
             return;
         }
@@ -30,7 +30,7 @@ impl Machine {
     fn stopped_branches(&self) -> BTreeSet<u64> {
         let mut still = BTreeSet::new();
         for branch in self.core.branches.all() {
-            if !matches!(branch.phase, WaitState::Person(_, PendingQuestion::Break(_))) {
+            if !matches!(branch.wait_state, WaitState::Person(_, PendingQuestion::Break(_))) {
                 continue;
             }
             let mut around = Some(branch);
