@@ -46,13 +46,7 @@ impl Machine {
             PendingQuestion::Break(place) => {
                 self.core.branches.current.wait_state = WaitState::Person(call, asked);
                 self.continue_with_guidance(place, answer);
-                let next = self.continue_from_breakpoint();
-                let stands = |branch: &Branch| {
-                    matches!(branch.wait_state, WaitState::Person(_, PendingQuestion::Break(_)))
-                };
-                let still = self.core.branches.all().any(stands);
-                self.breakpoints.stops_before_next_state = still;
-                next
+                self.continue_one_branch()
             }
             PendingQuestion::Steps => self.grant_steps(),
             PendingQuestion::Visits(target) => self.grant_visits(target),
@@ -74,6 +68,15 @@ impl Machine {
                 NextHandler::RunWaitingTool
             }
         }
+    }
+
+    /// The other branches that are stopped at a breakpoint stay there.
+    fn continue_one_branch(&mut self) -> NextHandler {
+        let next = self.continue_from_breakpoint();
+        let is_stopped =
+            |branch: &Branch| matches!(branch.wait_state, WaitState::Person(_, PendingQuestion::Break(_)));
+        self.breakpoints.stops_before_next_state = self.core.branches.all().any(is_stopped);
+        next
     }
 
     /// The run is suspended: the question stays open, and its results stay.
