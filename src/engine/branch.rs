@@ -152,8 +152,9 @@ pub struct Branch {
     #[serde(default)]
     pub spawned: Option<SpawnedBranch>,
     pub frames: Vec<CallFrame>,
-    /// What this branch waits for; the phase of the whole run is `RunPhase`.
-    pub phase: WaitState,
+    /// Stored as `phase`. The phase of the whole run is `RunPhase`.
+    #[serde(rename = "phase")]
+    pub wait_state: WaitState,
     pub continuation: BranchContinuation,
     /// What the model call under way may use.
     pub reserved_usage: CallEstimate,
@@ -190,7 +191,7 @@ impl Branch {
             task_branch: None,
             spawned: None,
             frames: Vec::new(),
-            phase: WaitState::New,
+            wait_state: WaitState::New,
             continuation: BranchContinuation::Work,
             reserved_usage: CallEstimate::default(),
             next_call_bound: None,
@@ -214,7 +215,11 @@ impl Branch {
 
     /// The effect whose answer continues this branch.
     pub fn pending_call(&self) -> Option<CallId> {
-        self.phase.pending_call()
+        self.wait_state.pending_call()
+    }
+
+    pub fn is_at_breakpoint(&self) -> bool {
+        matches!(self.wait_state, WaitState::Person(_, PendingQuestion::Break(_)))
     }
 
     /// Timers that run beside the work.
@@ -226,5 +231,17 @@ impl Branch {
     pub fn awaits_call(&self, call: CallId) -> bool {
         self.pending_call() == Some(call)
             || self.timers().chain(self.concurrent_calls()).any(|awaited| awaited == call)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stored_branch_keeps_the_names_of_its_fields() {
+        let stored = serde_json::to_value(Branch::root()).unwrap();
+        assert_eq!(stored["phase"], "New");
+        assert!(stored.get("wait_state").is_none());
     }
 }

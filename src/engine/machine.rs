@@ -274,7 +274,7 @@ impl Machine {
 
     /// The machine makes no further progress: the run has ended, or it is suspended until a process resumes it.
     pub fn is_over_or_suspended(&self) -> bool {
-        self.core.branches.current.phase == WaitState::Over || self.core.phase.is_suspended()
+        self.core.branches.current.wait_state == WaitState::Over || self.core.phase.is_suspended()
     }
 
     /// A user can be asked.

@@ -46,7 +46,7 @@ impl Machine {
             Some(Ok(value)) => {
                 let content = plain_text(&value);
                 let summary = content.lines().next().unwrap_or_default().to_owned();
-                self.core.branches.current.phase = WaitState::New;
+                self.core.branches.current.wait_state = WaitState::New;
                 if let Some((ToolInvocation { agent, tool, arguments, .. }, _)) =
                     self.core.current_invocation()
                 {

@@ -82,7 +82,8 @@ impl BranchSet {
 
     /// The first branch that waits for the user because of an error.
     pub(super) fn first_failed(&self) -> Option<&Branch> {
-        let failed = |branch: &&Branch| matches!(branch.phase, WaitState::Person(_, PendingQuestion::Failed));
+        let failed =
+            |branch: &&Branch| matches!(branch.wait_state, WaitState::Person(_, PendingQuestion::Failed));
         self.all().filter(failed).min_by_key(|branch| branch.id)
     }
 }

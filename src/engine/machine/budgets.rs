@@ -77,7 +77,7 @@ impl BudgetTracker {
             return Err(NextHandler::limit(PendingQuestion::ModelCalls, "max_model_calls", most, text));
         }
         if core.starts_nothing_new() {
-            core.branches.current.phase = WaitState::Held;
+            core.branches.current.wait_state = WaitState::Held;
             return Err(NextHandler::Wait);
         }
         self.open_agent_budget(core);
@@ -198,7 +198,7 @@ impl BudgetTracker {
             return None;
         }
         let free = |branch: &&Branch| {
-            branch.phase == WaitState::Held && self.budget_decision(core, branch) != BudgetDecision::Wait
+            branch.wait_state == WaitState::Held && self.budget_decision(core, branch) != BudgetDecision::Wait
         };
         core.branches.all().find(free).map(|branch| branch.id)
     }
@@ -212,7 +212,7 @@ impl BudgetTracker {
         match decision {
             BudgetDecision::Free(answer) => Ok(answer),
             BudgetDecision::Wait => {
-                core.branches.current.phase = WaitState::Held;
+                core.branches.current.wait_state = WaitState::Held;
                 Err(NextHandler::Wait)
             }
             BudgetDecision::Over(scope, kind) => Err(self.budget_exceeded(core, scope, kind)),

@@ -26,7 +26,7 @@ impl Machine {
 
     pub(super) fn on_restore_checkpoint(&mut self, branch: u64, name: &str) -> NextHandler {
         let Some(checkpoint) = self.checkpoints.get(branch, name).cloned() else { return NextHandler::Wait };
-        if !self.core.branches.switch_to(branch) || self.core.branches.current.phase == WaitState::Over {
+        if !self.core.branches.switch_to(branch) || self.core.branches.current.wait_state == WaitState::Over {
             return NextHandler::Wait;
         }
         self.withdraw_pending();
@@ -67,7 +67,7 @@ impl Machine {
         let branch = &self.core.branches.current;
         branch.task_branch == Some(branch.id)
             && branch.fork.is_none()
-            && match branch.phase {
+            && match branch.wait_state {
                 WaitState::Tool(call) => {
                     self.core.current_invocation().is_some_and(|(it, _)| self.delegates_tool(call, &it))
                 }
@@ -108,7 +108,7 @@ impl Machine {
     /// The same step once more, under a name of its own.
     fn ask_task_again(&mut self) -> NextHandler {
         self.arm_limits();
-        if matches!(self.core.branches.current.phase, WaitState::Model(_)) {
+        if matches!(self.core.branches.current.wait_state, WaitState::Model(_)) {
             return NextHandler::CallModel;
         }
         let asked = self
@@ -117,7 +117,7 @@ impl Machine {
             .current
             .question
             .clone()
-            .filter(|_| matches!(self.core.branches.current.phase, WaitState::Person(..)));
+            .filter(|_| matches!(self.core.branches.current.wait_state, WaitState::Person(..)));
         if let Some(question) = asked {
             return self.ask_with_full_timeout(question);
         }

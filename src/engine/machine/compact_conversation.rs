@@ -26,7 +26,7 @@ impl Machine {
 
     pub(super) fn on_compaction_wanted(&mut self, keep: String) -> NextHandler {
         let waits =
-            matches!(self.core.branches.current.phase, WaitState::Person(_, PendingQuestion::Message));
+            matches!(self.core.branches.current.wait_state, WaitState::Person(_, PendingQuestion::Message));
         if !self.core.is_chat() || !waits {
             self.core
                 .emit_warning("compact", "only a conversation that waits for a message can be summed up");
@@ -38,7 +38,7 @@ impl Machine {
         let turn = AgentTurn::for_compaction(ix, agent, keep.trim());
         // the message is asked for again when it is done
         self.withdraw_pending();
-        self.core.branches.current.phase = WaitState::New;
+        self.core.branches.current.wait_state = WaitState::New;
         self.core.branches.current.was_shown = false;
         if let Some(frame) = self.core.frame_mut() {
             frame.agent_turn = Some(turn);

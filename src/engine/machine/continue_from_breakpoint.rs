@@ -10,10 +10,11 @@ use synthdev_domain::message::ChatRole;
 impl Machine {
     /// The current branch continues from its breakpoint.
     pub(super) fn continue_from_breakpoint(&mut self) -> NextHandler {
-        let WaitState::Person(_, PendingQuestion::Break(place)) = self.core.branches.current.phase else {
+        let WaitState::Person(_, PendingQuestion::Break(place)) = self.core.branches.current.wait_state
+        else {
             return NextHandler::Wait;
         };
-        self.core.branches.current.phase = WaitState::New;
+        self.core.branches.current.wait_state = WaitState::New;
         self.core.branches.ready.push_back(self.core.branches.current.id);
         match place {
             BreakSite::State => {
@@ -21,7 +22,7 @@ impl Machine {
                 NextHandler::Wait
             }
             BreakSite::Model => {
-                self.core.branches.current.phase = WaitState::Held;
+                self.core.branches.current.wait_state = WaitState::Held;
                 NextHandler::Wait
             }
             BreakSite::Tool if self.core.has_pending_action() => {

@@ -152,7 +152,7 @@ impl Machine {
 
     /// The agent that waits for that answer of a model.
     fn caller_waiting_for(&self, call: CallId) -> Option<ModelCaller> {
-        self.caller_in(self.core.branches.all().find(|branch| branch.phase == WaitState::Model(call))?)
+        self.caller_in(self.core.branches.all().find(|branch| branch.wait_state == WaitState::Model(call))?)
     }
 
     fn emit_model_stopped(&mut self, call: CallId, agent: &ModelCaller, used: &[AttemptUsage]) {
@@ -163,7 +163,7 @@ impl Machine {
     /// Whether the same request can be made once more after what it has used until now was entered. `None`: no hard end
     /// counts for it.
     pub fn may_repeat(&self, call: CallId) -> Option<bool> {
-        let branch = self.core.branches.all().find(|branch| branch.phase == WaitState::Model(call))?;
+        let branch = self.core.branches.all().find(|branch| branch.wait_state == WaitState::Model(call))?;
         if !self.core.spec.charges_every_attempt() { None } else { self.budgets.has_room(&self.core, branch) }
     }
 
@@ -186,8 +186,12 @@ impl Machine {
     /// of them is gone, because the charged scopes are found through the branches between.
     pub(super) fn note_stopped_calls(&mut self, all: bool) {
         let below = self.core.branches.current.id;
-        let branches =
-            self.core.branches.others.values().filter(|branch| matches!(branch.phase, WaitState::Model(_)));
+        let branches = self
+            .core
+            .branches
+            .others
+            .values()
+            .filter(|branch| matches!(branch.wait_state, WaitState::Model(_)));
         let branches = branches.filter(|branch| all || self.core.branches.is_within(branch, below));
         let noted: Vec<_> = branches.filter_map(|branch| self.stopped_call(branch)).collect();
         for (call, agent) in noted {
@@ -197,7 +201,7 @@ impl Machine {
 
     /// The call of a branch that is stopped, and the agent that is charged if the call has used something.
     fn stopped_call(&self, branch: &Branch) -> Option<(CallId, ModelCaller)> {
-        let WaitState::Model(call) = branch.phase else { return None };
+        let WaitState::Model(call) = branch.wait_state else { return None };
         Some((call, self.caller_in(branch)?))
     }
 }

@@ -63,7 +63,8 @@ impl Machine {
 
     /// Tasks that are not done, by their branches.
     pub fn open_tasks(&self) -> Vec<u64> {
-        let own = |branch: &&Branch| branch.task_branch == Some(branch.id) && branch.phase != WaitState::Over;
+        let own =
+            |branch: &&Branch| branch.task_branch == Some(branch.id) && branch.wait_state != WaitState::Over;
         if self.sub_agents {
             self.core.branches.all().filter(own).map(|branch| branch.id).collect()
         } else {
@@ -202,7 +203,7 @@ impl Machine {
             let StateBody::Pause(pause) = &state.work else { return None };
             Some(for_sub_agents(pause))
         };
-        let open = matches!(branch.phase, WaitState::Person(_, PendingQuestion::Pause));
+        let open = matches!(branch.wait_state, WaitState::Person(_, PendingQuestion::Pause));
         let wanted = !self.core.can_show_question() && !self.withdraws_delegation();
         open && wanted && self.is_task_branch(branch) && asks() == Some(true)
     }
@@ -231,7 +232,7 @@ impl Machine {
                 .pending_invocation(branch)
                 .is_some_and(|(it, _)| self.needs_task_delegation(branch, &it))
         };
-        match branch.phase {
+        match branch.wait_state {
             WaitState::Model(_) => self.is_task_branch(branch),
             WaitState::Tool(_) | WaitState::ToolHeld => tool(),
             WaitState::New
@@ -265,7 +266,7 @@ impl Machine {
     pub(super) fn set_sub_agents(&mut self, sub_agents: bool, arrived: bool) {
         let left = std::mem::replace(&mut self.sub_agents, sub_agents) && !sub_agents;
         let judges_held = self.core.spec.machine_version >= JUDGES_HELD_SINCE;
-        let foreign = |branch: &Branch| arrived && judges_held && branch.phase == WaitState::ToolHeld;
+        let foreign = |branch: &Branch| arrived && judges_held && branch.wait_state == WaitState::ToolHeld;
         let handed: Vec<u64> = self
             .core
             .branches
@@ -277,9 +278,9 @@ impl Machine {
             if !self.core.branches.switch_to(id) {
                 continue;
             }
-            let held = judges_held && self.core.branches.current.phase == WaitState::ToolHeld;
+            let held = judges_held && self.core.branches.current.wait_state == WaitState::ToolHeld;
             let theirs = self.core.has_pending_action()
-                && (held || matches!(self.core.branches.current.phase, WaitState::Tool(_)));
+                && (held || matches!(self.core.branches.current.wait_state, WaitState::Tool(_)));
             if !theirs && !foreign(&self.core.branches.current) {
                 continue;
             }
@@ -289,7 +290,7 @@ impl Machine {
             if self.guarded_permission(rule, &invocation, risk) != ToolPermission::Allow {
                 let call = self.core.next_call();
                 (
-                    self.core.branches.current.phase,
+                    self.core.branches.current.wait_state,
                     self.core.branches.current.waiting_since,
                     self.core.branches.current.was_shown,
                 ) = (WaitState::Approval(call), self.core.now, false);

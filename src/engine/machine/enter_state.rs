@@ -81,7 +81,7 @@ impl Machine {
             Some(script) => {
                 let call = self.evaluate_script(ScriptTask::Run { script });
                 self.core.branches.current.continuation = BranchContinuation::Work;
-                self.core.branches.current.phase = WaitState::Script(call);
+                self.core.branches.current.wait_state = WaitState::Script(call);
                 NextHandler::Wait
             }
             None => self.begin_work(),
@@ -180,7 +180,7 @@ impl Machine {
 
     fn evaluate_values(&mut self, scripts: Vec<ScriptIx>) -> NextHandler {
         let call = self.evaluate_script(ScriptTask::Values { scripts });
-        self.core.branches.current.phase = WaitState::Values(call);
+        self.core.branches.current.wait_state = WaitState::Values(call);
         NextHandler::Wait
     }
 

@@ -125,7 +125,7 @@ impl Machine {
             error: Box::new(error),
         });
         self.core.branches.current.continuation = BranchContinuation::Work;
-        self.core.branches.current.phase = WaitState::Timer(call);
+        self.core.branches.current.wait_state = WaitState::Timer(call);
         self.core.push_effect(Effect::SetTimer { call, delay_ms, is_wall_clock: false });
         NextHandler::Wait
     }
@@ -161,7 +161,7 @@ impl Machine {
             Some(script) => {
                 let call = self.evaluate_script(ScriptTask::Run { script });
                 self.core.branches.current.continuation = BranchContinuation::Catch(at);
-                self.core.branches.current.phase = WaitState::Script(call);
+                self.core.branches.current.wait_state = WaitState::Script(call);
                 NextHandler::Wait
             }
             None => self.after_catch(at),

@@ -98,14 +98,14 @@ impl Machine {
         }
         // A cancel does not wait; any other end reports the id of its snapshot.
         if self.snapshots.is_pending() && status != RunStatus::Cancelled {
-            self.core.branches.current.phase = WaitState::Ending;
+            self.core.branches.current.wait_state = WaitState::Ending;
             return NextHandler::Wait;
         }
         self.emit_run_finished()
     }
 
     pub(super) fn emit_run_finished(&mut self) -> NextHandler {
-        self.core.branches.current.phase = WaitState::Over;
+        self.core.branches.current.wait_state = WaitState::Over;
         self.core.branches.current.next_state = None;
         let progress = self.progress();
         self.core.emit_event(RunEvent::run_finished(progress));

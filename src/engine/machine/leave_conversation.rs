@@ -14,10 +14,10 @@ use synthdev_domain::run_error::RunError;
 impl Machine {
     /// Any other run has a way of its own to be left.
     pub(super) fn on_conversation_left(&mut self, partial: Vec<(CallId, String)>) {
-        if !self.core.is_chat() || self.core.branches.current.phase == WaitState::Ending {
+        if !self.core.is_chat() || self.core.branches.current.wait_state == WaitState::Ending {
             return;
         }
-        if matches!(self.core.branches.current.phase, WaitState::Person(_, PendingQuestion::Message)) {
+        if matches!(self.core.branches.current.wait_state, WaitState::Person(_, PendingQuestion::Message)) {
             self.stop_agents(self.team.running(), SpawnedAgentStatus::Cancelled);
         } else {
             self.store_partial_replies(partial);
@@ -59,7 +59,7 @@ impl Machine {
     fn wait_for_message(&mut self) {
         let call = self.core.next_call();
         let branch = &mut self.core.branches.current;
-        branch.phase = WaitState::Person(call, PendingQuestion::Message);
+        branch.wait_state = WaitState::Person(call, PendingQuestion::Message);
         branch.question = Some(UserQuestion::Message);
         branch.waiting_since = self.core.now;
         branch.was_shown = false;

@@ -99,7 +99,7 @@ impl Machine {
         };
         let (branch, at, exit) = self.find_exit(id, from, asked, limit, &failure.code)?;
         // the call that this branch waited for has just been answered
-        self.core.branches.current.phase = WaitState::New;
+        self.core.branches.current.wait_state = WaitState::New;
         if !self.core.branches.switch_to(branch) {
             return None;
         }

@@ -39,7 +39,7 @@ pub(super) struct MachineCore {
     pub(super) last_call: u64,
     pub(super) last_frame_id: u64,
     pub(super) branches: BranchSet,
-    /// Of the whole run; what one branch waits for is `Branch::phase`.
+    /// Of the whole run; what one branch waits for is `Branch::wait_state`.
     pub(super) phase: RunPhase,
     pub(super) stop_request: StopRequest,
     /// A user can be asked.
@@ -229,7 +229,7 @@ impl MachineCore {
     /// The branch waits for the user's answer.
     pub(super) fn ask_user(&mut self, asked: PendingQuestion, question: UserQuestion) -> NextHandler {
         let call = self.next_call();
-        self.branches.current.phase = WaitState::Person(call, asked);
+        self.branches.current.wait_state = WaitState::Person(call, asked);
         self.branches.current.question = Some(question.clone());
         self.branches.current.waiting_since = self.now;
         // without a user it is asked when one is present
@@ -248,9 +248,9 @@ impl MachineCore {
 
     /// Lets everything that waits for the snapshot try again.
     pub(super) fn wake_held_tools(&mut self) -> NextHandler {
-        let held = self.branches.others.values().filter(|branch| branch.phase == WaitState::ToolHeld);
+        let held = self.branches.others.values().filter(|branch| branch.wait_state == WaitState::ToolHeld);
         self.branches.ready.extend(held.map(|branch| branch.id));
-        if self.branches.current.phase == WaitState::ToolHeld {
+        if self.branches.current.wait_state == WaitState::ToolHeld {
             NextHandler::RunWaitingTool
         } else {
             NextHandler::Wait

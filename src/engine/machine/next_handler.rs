@@ -18,7 +18,7 @@ use synthdev_domain::tool::{ToolInvocation, ToolOutcome, ToolRisk};
 #[derive(Debug)]
 #[must_use]
 pub(super) enum NextHandler {
-    /// The branch waits as its phase says, has a state to enter, or is over.
+    /// The branch waits as its wait state says, has a state to enter, or is over.
     Wait,
     /// The current state's script, else its work.
     BeginState,

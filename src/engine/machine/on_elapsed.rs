@@ -5,7 +5,7 @@ use synthdev_domain::run_error::RunError;
 
 impl Machine {
     pub(super) fn on_elapsed(&mut self, call: CallId) -> NextHandler {
-        if self.core.branches.current.phase == WaitState::Timer(call) {
+        if self.core.branches.current.wait_state == WaitState::Timer(call) {
             return match self.core.branches.current.continuation {
                 BranchContinuation::Work => self.retry_state_work(),
                 BranchContinuation::Done => NextHandler::WorkDone(true, serde_json::Value::Null),
@@ -13,7 +13,7 @@ impl Machine {
                 BranchContinuation::Unanswered => self.continue_after_timeout(),
             };
         }
-        if self.core.branches.current.phase == WaitState::Person(call, PendingQuestion::Pause) {
+        if self.core.branches.current.wait_state == WaitState::Person(call, PendingQuestion::Pause) {
             // no user or sub-agent is left to answer it
             return self.on_pause_deadline();
         }
@@ -64,7 +64,7 @@ impl Machine {
     /// Stops what the current branch itself waits for.
     fn stop_pending(&mut self) {
         self.withdraw_pending();
-        self.core.branches.current.phase = WaitState::New;
+        self.core.branches.current.wait_state = WaitState::New;
         // the branch may have been stopped before a state that it does not enter now
         self.core.branches.current.next_state = None;
     }

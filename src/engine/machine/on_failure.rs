@@ -111,7 +111,7 @@ impl Machine {
         }
         let failure = self.core.with_location(failure);
         self.drop_visit();
-        self.core.branches.current.phase = WaitState::New;
+        self.core.branches.current.wait_state = WaitState::New;
         self.stop_all();
         self.end_run(failure)
     }

@@ -13,7 +13,7 @@ impl Machine {
         }
         (self.breakpoints.stops_before_next_state, self.breakpoints.stop_before_model_calls) = (true, true);
         let call = |branch: &Branch| {
-            if let WaitState::Model(call) = branch.phase { Some((call, branch.id)) } else { None }
+            if let WaitState::Model(call) = branch.wait_state { Some((call, branch.id)) } else { None }
         };
         let mut under_way: Vec<(CallId, u64)> = self.core.branches.all().filter_map(call).collect();
         under_way.sort_unstable_by_key(|(call, _)| *call);

@@ -22,7 +22,7 @@ use synthdev_domain::tool::{MULTICALL, ToolRisk};
 
 impl Machine {
     pub(super) fn on_replied(&mut self, call: CallId, mut reply: ModelReply) -> NextHandler {
-        if self.core.branches.current.phase != WaitState::Model(call) {
+        if self.core.branches.current.wait_state != WaitState::Model(call) {
             return NextHandler::Wait;
         }
         let Some(agent) = self.current_caller() else { return NextHandler::Wait };
@@ -231,7 +231,7 @@ impl Machine {
         used: &[AttemptUsage],
         again: bool,
     ) -> NextHandler {
-        if self.core.branches.current.phase != WaitState::Model(call) {
+        if self.core.branches.current.wait_state != WaitState::Model(call) {
             return NextHandler::Wait;
         }
         let Some(agent) = self.current_caller() else { return NextHandler::Wait };

@@ -15,7 +15,7 @@ impl Machine {
         let given = answers_as_inputs(&resumed);
         let ResumeInput { present, approvals, again, unclear, program, arrived, sub_agents, stops, .. } =
             resumed;
-        if self.core.branches.current.phase == WaitState::Ending {
+        if self.core.branches.current.wait_state == WaitState::Ending {
             // the work is done; only the last snapshot is made again
             let again = again.into_iter().map(|(call, _)| call).collect();
             return self.core.emit_event(RunEvent::Resumed {
@@ -89,7 +89,7 @@ impl Machine {
         let Some(branch) = self.core.branches.all().find(|branch| branch.pending_call() == Some(call)) else {
             return Err("nothing waits for it any more".to_owned());
         };
-        match branch.phase {
+        match branch.wait_state {
             WaitState::Person(_, PendingQuestion::Uncertain) => parse_resolution(given).map(|_| ()),
             WaitState::Person(_, PendingQuestion::Request) => {
                 let question = branch.question.as_ref();
@@ -149,7 +149,7 @@ impl Machine {
             .core
             .branches
             .all()
-            .filter(|branch| matches!(branch.phase, WaitState::Person(..) | WaitState::Approval(_)))
+            .filter(|branch| matches!(branch.wait_state, WaitState::Person(..) | WaitState::Approval(_)))
             .filter_map(|branch| {
                 Some((branch.pending_call().filter(|call| !answered.contains(call))?, branch.id))
             })
@@ -165,13 +165,13 @@ impl Machine {
             return;
         }
         self.core.branches.current.was_shown = true;
-        if matches!(self.core.branches.current.phase, WaitState::Approval(_))
+        if matches!(self.core.branches.current.wait_state, WaitState::Approval(_))
             && self.core.spec.offers_messages_once()
         {
             self.renew_deadline();
         }
         let branch = &self.core.branches.current;
-        let asked = branch.question.clone().filter(|_| matches!(branch.phase, WaitState::Person(..)));
+        let asked = branch.question.clone().filter(|_| matches!(branch.wait_state, WaitState::Person(..)));
         if let Some(question) = asked {
             self.core.emit_event(RunEvent::PersonAsked { call, question: question.clone() });
             return self.core.push_effect(Effect::AskPerson { call, question });
@@ -190,14 +190,14 @@ impl Machine {
         if !self.activate_branch_for(&Input::Elapsed { call }) {
             return;
         }
-        if self.core.branches.current.phase != WaitState::Tool(call) {
+        if self.core.branches.current.wait_state != WaitState::Tool(call) {
             return self.core.mark_uncertain(call, reason);
         }
         let Some(question) = self.uncertain_question(call, reason) else { return };
         // shown with the other open questions
         self.core.branches.current.question = Some(question);
         self.core.branches.current.waiting_since = self.core.now;
-        self.core.branches.current.phase =
+        self.core.branches.current.wait_state =
             WaitState::Person(self.core.next_call(), PendingQuestion::Uncertain);
     }
 }

@@ -58,7 +58,7 @@ impl Machine {
         }
         if self.core.spec.closes_answered() {
             // what it waited for has been answered: it only enters its next state
-            (self.core.branches.current.phase, self.core.branches.current.was_shown) =
+            (self.core.branches.current.wait_state, self.core.branches.current.was_shown) =
                 (WaitState::New, false);
         }
         // the user may change files while the run is stopped

@@ -16,7 +16,7 @@ use synthdev_domain::workflow::{NoMatch, StateBody, StateSpec, Workflow, plain_t
 impl Machine {
     pub(super) fn on_evaluated(&mut self, call: CallId, outcome: ScriptOutcome) -> NextHandler {
         let expected = [WaitState::Script(call), WaitState::Values(call), WaitState::Choice(call)];
-        if !expected.contains(&self.core.branches.current.phase) {
+        if !expected.contains(&self.core.branches.current.wait_state) {
             return NextHandler::Wait;
         }
         let state = self.core.state_name();
@@ -28,7 +28,7 @@ impl Machine {
         if let Err(problem) = applied {
             return NextHandler::fail(RunError::new("script", "A script broke a conversation", problem));
         }
-        match self.core.branches.current.phase {
+        match self.core.branches.current.wait_state {
             WaitState::Script(_) => self.after_run(),
             WaitState::Values(_) => self.after_values(&outcome.values),
             WaitState::Choice(_) => self.after_choice(outcome.chosen, outcome.tried),
@@ -139,7 +139,7 @@ impl Machine {
     fn judge_transitions(&mut self, workflow: &Workflow, guards: Vec<TransitionGuard>) -> NextHandler {
         let errors_are_false = workflow.condition_errors_are_false || workflow.lenient;
         let call = self.evaluate_script(ScriptTask::Choose { guards, errors_are_false });
-        self.core.branches.current.phase = WaitState::Choice(call);
+        self.core.branches.current.wait_state = WaitState::Choice(call);
         NextHandler::Wait
     }
 
@@ -209,7 +209,7 @@ impl Machine {
 
     pub(super) fn on_script_failed(&mut self, call: CallId, error: &ScriptError) -> NextHandler {
         if ![WaitState::Script(call), WaitState::Values(call), WaitState::Choice(call)]
-            .contains(&self.core.branches.current.phase)
+            .contains(&self.core.branches.current.wait_state)
         {
             return NextHandler::Wait;
         }
@@ -224,8 +224,8 @@ impl Machine {
     fn tolerate_script_error(&mut self, error: &ScriptError, failure: &RunError) -> Option<NextHandler> {
         let (workflow, state) = self.core.current_state().filter(|(workflow, _)| workflow.lenient)?;
         let before = self.script(error.script).is_some_and(|script| script.kind == ScriptKind::Before);
-        let judged = matches!(self.core.branches.current.phase, WaitState::Choice(_)) && before;
-        if !judged && !matches!(self.core.branches.current.phase, WaitState::Script(_)) {
+        let judged = matches!(self.core.branches.current.wait_state, WaitState::Choice(_)) && before;
+        if !judged && !matches!(self.core.branches.current.wait_state, WaitState::Script(_)) {
             return None;
         }
         let at = failure.place.as_ref().map_or_else(String::new, |place| format!("{place}: "));

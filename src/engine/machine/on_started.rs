@@ -7,7 +7,7 @@ use synthdev_domain::workflow::{SnapshotPolicy, plain_text};
 
 impl Machine {
     pub(super) fn on_started(&mut self, seed: u64) -> NextHandler {
-        if self.core.branches.current.phase != WaitState::New {
+        if self.core.branches.current.wait_state != WaitState::New {
             return NextHandler::Wait;
         }
         self.core.seed = seed;

@@ -6,7 +6,7 @@
 
 use serde_json::Value;
 
-use super::{CallId, Effect, Machine, NextHandler, PendingQuestion, RunEvent, WaitState};
+use super::{CallId, Effect, Machine, NextHandler, RunEvent, WaitState};
 use crate::input::UserAnswer;
 use crate::steering::{Breakpoint, SteeringAction};
 use synthdev_domain::run_error::RunError;
@@ -55,7 +55,7 @@ impl Machine {
             .core
             .branches
             .all()
-            .filter(|branch| matches!(branch.phase, WaitState::Person(_, PendingQuestion::Break(_))))
+            .filter(|branch| branch.is_at_breakpoint())
             .filter_map(|branch| Some((branch.pending_call()?, branch.id)))
             .collect();
         standing.sort_by_key(|(call, _)| *call);
@@ -78,12 +78,13 @@ impl Machine {
 
     /// Changes data only where a branch waits for the user; elsewhere a script may be about to change it.
     fn on_set(&mut self, call: Option<CallId>, set: Vec<(Vec<String>, Value)>) {
-        let waits = |phase: &WaitState| matches!(phase, WaitState::Person(..) | WaitState::Approval(_));
+        let waits =
+            |wait_state: &WaitState| matches!(wait_state, WaitState::Person(..) | WaitState::Approval(_));
         let branch = self
             .core
             .branches
             .all()
-            .filter(|branch| waits(&branch.phase) && (call.is_none() || branch.pending_call() == call))
+            .filter(|branch| waits(&branch.wait_state) && (call.is_none() || branch.pending_call() == call))
             .min_by_key(|branch| branch.id)
             .map(|branch| branch.id);
         match branch.filter(|_| !self.core.is_chat()) {

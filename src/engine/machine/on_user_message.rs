@@ -25,7 +25,7 @@ impl Machine {
         let mut branches: Vec<_> = self.core.branches.all().collect();
         branches.sort_by_key(|branch| branch.id);
         branches.into_iter().find_map(|branch| {
-            let WaitState::Person(call, asked) = branch.phase else { return None };
+            let WaitState::Person(call, asked) = branch.wait_state else { return None };
             let words = matches!(branch.question, Some(UserQuestion::Pause { kind: PauseKind::Text, .. }));
             let open = matches!(asked, PendingQuestion::Pause | PendingQuestion::Request);
             (asked == PendingQuestion::Message || open && words).then_some((branch.id, call))

@@ -89,7 +89,7 @@ impl Machine {
 
     /// A user who is present has an open question: lists show that, too.
     pub(super) fn has_open_question(&self) -> bool {
-        self.core.user_present && self.core.branches.all().any(|branch| is_waiting(&branch.phase))
+        self.core.user_present && self.core.branches.all().any(|branch| is_waiting(&branch.wait_state))
     }
 
     /// The open questions, for lists; these need not show all of a question.
@@ -112,7 +112,7 @@ impl Machine {
 
     pub(super) fn open_pause_for(&self, branch: &Branch) -> Option<OpenPause> {
         let state = self.core.state_path_in(branch, branch.frames.len().checked_sub(1)?);
-        let (call, reason) = match branch.phase {
+        let (call, reason) = match branch.wait_state {
             WaitState::Approval(call) => (call, PauseReason::Approval),
             WaitState::Person(call, asked) => (call, pause_reason(asked)?),
             WaitState::New
@@ -155,7 +155,7 @@ impl Machine {
                 pause.message = breakpoint_text(state, point.as_ref());
             }
             (Some(_) | None, _) => {
-                if let WaitState::Person(_, PendingQuestion::Budget(_, kind)) = branch.phase {
+                if let WaitState::Person(_, PendingQuestion::Budget(_, kind)) = branch.wait_state {
                     pause.kind = Some(kind.name().to_owned());
                 }
                 pause.message = self.wait_reason(branch).map(|failure| failure.detail).unwrap_or_default()
@@ -168,7 +168,7 @@ impl Machine {
     pub(super) fn wait_reason(&self, branch: &Branch) -> Option<RunError> {
         let top = branch.frames.len().checked_sub(1)?;
         let state = self.core.state_path_in(branch, top);
-        let mut failure = match (&branch.phase, &branch.question) {
+        let mut failure = match (&branch.wait_state, &branch.question) {
             (WaitState::Approval(_), _) => {
                 RunError::new("tool.denied", "A tool needs approval", self.wanted_tool_text(branch))
                     .with_hint("approve tools with --yes, or allow this one in settings: \"approvals\"")
@@ -276,8 +276,8 @@ impl Machine {
     }
 }
 
-pub(super) fn is_waiting(phase: &WaitState) -> bool {
-    matches!(phase, WaitState::Person(..) | WaitState::Approval(_))
+pub(super) fn is_waiting(wait_state: &WaitState) -> bool {
+    matches!(wait_state, WaitState::Person(..) | WaitState::Approval(_))
 }
 
 fn pause_reason(asked: PendingQuestion) -> Option<PauseReason> {

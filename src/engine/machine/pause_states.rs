@@ -46,7 +46,7 @@ impl Machine {
         };
         let said = if pause.kind == PauseKind::Text { self.take_said() } else { None };
         let asked = self.ask_pause_question(question);
-        let (Some(text), WaitState::Person(call, _)) = (said, self.core.branches.current.phase.clone())
+        let (Some(text), WaitState::Person(call, _)) = (said, self.core.branches.current.wait_state.clone())
         else {
             return asked;
         };
@@ -80,7 +80,7 @@ impl Machine {
         self.core.emit_event(RunEvent::Waiting { state: self.core.state_name(), until });
         let call = self.core.set_timer(ttl, true);
         self.core.branches.current.continuation = BranchContinuation::Unanswered;
-        self.core.branches.current.phase = WaitState::Timer(call);
+        self.core.branches.current.wait_state = WaitState::Timer(call);
         Some(NextHandler::Wait)
     }
 
@@ -89,7 +89,7 @@ impl Machine {
         let StateBody::Pause(pause) = &state.work else { return NextHandler::Wait };
         if let UserAnswer::Unfit { detail } = given {
             self.core.stop_ttl();
-            self.core.branches.current.phase = WaitState::New;
+            self.core.branches.current.wait_state = WaitState::New;
             let error = RunError::new("validation", "No answer fits what the state asks for", detail);
             let hint = "say in the message of the state what the answer must be, or change its \"schema\" or \
                         \"required_outputs\"; \"retry\": [{\"errors\": [\"validation\"]}] asks again";
@@ -137,14 +137,17 @@ impl Machine {
 
     /// The time for an answer is up: the default, another state, or an error.
     pub(super) fn on_pause_deadline(&mut self) -> NextHandler {
-        if let WaitState::Approval(call) = self.core.branches.current.phase {
+        if let WaitState::Approval(call) = self.core.branches.current.wait_state {
             return self.on_approval_timeout(call);
         }
-        if !matches!(self.core.branches.current.phase, WaitState::Person(_, PendingQuestion::Pause)) {
+        if !matches!(self.core.branches.current.wait_state, WaitState::Person(_, PendingQuestion::Pause)) {
             return NextHandler::Wait;
         }
-        self.withdraw_wait(&self.core.branches.current.phase.clone(), self.core.branches.current.was_shown);
-        self.core.branches.current.phase = WaitState::New;
+        self.withdraw_wait(
+            &self.core.branches.current.wait_state.clone(),
+            self.core.branches.current.was_shown,
+        );
+        self.core.branches.current.wait_state = WaitState::New;
         self.continue_after_timeout()
     }
 

@@ -172,7 +172,7 @@ impl Machine {
         if let Some(request) = request {
             self.core.push_effect(Effect::CallModel { call, request: Arc::new(request) });
         }
-        self.core.branches.current.phase = WaitState::Model(call);
+        self.core.branches.current.wait_state = WaitState::Model(call);
         NextHandler::Wait
     }
 

@@ -1,7 +1,7 @@
 //! Which branch an input is for, and running every branch as far as it can go.
 
 use super::run_phase::RunPhase;
-use super::{Input, Machine, NextHandler, PendingQuestion, WaitState};
+use super::{Input, Machine, NextHandler, WaitState};
 use synthdev_domain::ids::StateIx;
 
 impl Machine {
@@ -13,7 +13,7 @@ impl Machine {
             // a rewound run is in the branch that is about to enter its state
             let stands = matches!(input, Input::Rewound(_) | Input::Resumed(_) | Input::Stopped { .. });
             return stands
-                || self.core.branches.current.phase == WaitState::Ending
+                || self.core.branches.current.wait_state == WaitState::Ending
                 || self.core.branches.switch_to(0);
         };
         if self.snapshots.is_pending_call(call) || self.core.branches.current.awaits_call(call) {
@@ -53,12 +53,13 @@ impl Machine {
             let next =
                 self.core.branches.ready.pop_front().or_else(|| self.budgets.released_branch(&self.core));
             let Some(next) = next else { return };
-            if self.core.branches.current.phase == WaitState::Over || !self.core.branches.switch_to(next) {
+            if self.core.branches.current.wait_state == WaitState::Over || !self.core.branches.switch_to(next)
+            {
                 continue;
             }
-            if self.core.branches.current.phase == WaitState::ToolHeld {
+            if self.core.branches.current.wait_state == WaitState::ToolHeld {
                 self.advance(NextHandler::RunWaitingTool);
-            } else if self.core.branches.current.phase == WaitState::Held {
+            } else if self.core.branches.current.wait_state == WaitState::Held {
                 self.advance(NextHandler::CallModel);
             }
         }
@@ -66,7 +67,7 @@ impl Machine {
 
     /// Where the current branch continues, unless it stops before that.
     fn next_state(&mut self) -> Option<StateIx> {
-        if matches!(self.core.branches.current.phase, WaitState::Person(_, PendingQuestion::Break(_))) {
+        if self.core.branches.current.is_at_breakpoint() {
             None
         } else {
             self.core.branches.current.next_state.take()

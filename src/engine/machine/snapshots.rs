@@ -30,14 +30,14 @@ impl Machine {
     pub fn waits_for_snapshot(&self) -> bool {
         let stops = || (!self.core.user_present || self.core.is_stopping()) && self.is_idle();
         self.snapshots.is_pending()
-            && (self.core.branches.current.phase == WaitState::Ending
+            && (self.core.branches.current.wait_state == WaitState::Ending
                 || self.awaits_a_snapshot(true)
                 || stops())
     }
 
     fn awaits_a_snapshot(&self, theirs: bool) -> bool {
         let held = |branch: &Branch| {
-            branch.phase == WaitState::ToolHeld && self.waits_for_sub_agent_result(branch) == theirs
+            branch.wait_state == WaitState::ToolHeld && self.waits_for_sub_agent_result(branch) == theirs
         };
         self.snapshots.is_pending() && !self.core.starts_nothing_new() && self.core.branches.all().any(held)
     }
@@ -107,23 +107,23 @@ impl Machine {
     }
 
     fn after_snapshot(&mut self) -> NextHandler {
-        if self.core.branches.current.phase == WaitState::Ending {
+        if self.core.branches.current.wait_state == WaitState::Ending {
             return self.emit_run_finished();
         }
         self.core.wake_held_tools()
     }
 
-    /// Whether a tool that changes files may run now. `Err`: the branch waits, as its phase says.
+    /// Whether a tool that changes files may run now. `Err`: the branch waits, as its wait state says.
     pub(super) fn await_snapshot(&mut self) -> Result<(), NextHandler> {
         match self.snapshots.progress.clone() {
             SnapshotProgress::None | SnapshotProgress::Taken => Ok(()),
             SnapshotProgress::Deferred => {
                 self.request_first_snapshot();
-                self.core.branches.current.phase = WaitState::ToolHeld;
+                self.core.branches.current.wait_state = WaitState::ToolHeld;
                 Err(NextHandler::Wait)
             }
             SnapshotProgress::Pending(_) => {
-                self.core.branches.current.phase = WaitState::ToolHeld;
+                self.core.branches.current.wait_state = WaitState::ToolHeld;
                 Err(NextHandler::Wait)
             }
             SnapshotProgress::Failed(reason) if self.core.user_present => {

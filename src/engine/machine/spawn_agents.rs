@@ -62,7 +62,7 @@ impl Machine {
 
     /// A tool call waits until none of these agents runs any more.
     pub(super) fn await_agents(&mut self, call: CallId, numbers: Vec<u64>) -> NextHandler {
-        self.core.branches.current.phase = WaitState::Agents(AwaitedAgents::Call(call, numbers));
+        self.core.branches.current.wait_state = WaitState::Agents(AwaitedAgents::Call(call, numbers));
         self.continue_after_agents()
     }
 
@@ -268,21 +268,23 @@ impl Machine {
 
     /// The current branch goes on if it waited for agents of which none runs any more.
     pub(super) fn continue_after_agents(&mut self) -> NextHandler {
-        let WaitState::Agents(awaited) = &self.core.branches.current.phase else { return NextHandler::Wait };
+        let WaitState::Agents(awaited) = &self.core.branches.current.wait_state else {
+            return NextHandler::Wait;
+        };
         match awaited.clone() {
             AwaitedAgents::Call(call, numbers) => {
                 let runs = |number: &u64| self.team.get(*number).is_some_and(SpawnedAgent::is_running);
                 if numbers.iter().any(runs) {
                     return NextHandler::Wait;
                 }
-                self.core.branches.current.phase = WaitState::New;
+                self.core.branches.current.wait_state = WaitState::New;
                 self.report_to_call(call, &numbers)
             }
             AwaitedAgents::TurnEnd => {
                 if self.team.owned_by_current(&self.core).any(|(_, agent)| agent.is_running()) {
                     return NextHandler::Wait;
                 }
-                self.core.branches.current.phase = WaitState::New;
+                self.core.branches.current.wait_state = WaitState::New;
                 NextHandler::CallModel
             }
         }
@@ -313,7 +315,7 @@ impl Machine {
         if self.core.workflow()?.conversational || !self.team.concerns_current(&self.core) {
             return None;
         }
-        self.core.branches.current.phase = WaitState::Agents(AwaitedAgents::TurnEnd);
+        self.core.branches.current.wait_state = WaitState::Agents(AwaitedAgents::TurnEnd);
         Some(self.continue_after_agents())
     }
 

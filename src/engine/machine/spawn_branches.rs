@@ -68,7 +68,7 @@ impl Machine {
         let places = most.map_or(allowed, |most| most.min(allowed));
         self.core.emit_event(RunEvent::Forked { state: self.core.state_name(), branches, total });
         self.core.branches.current.fork = Some(ParallelProgress::new(kind, total, places as usize));
-        self.core.branches.current.phase = WaitState::Fork;
+        self.core.branches.current.wait_state = WaitState::Fork;
         self.fill_places()
     }
 

@@ -32,7 +32,7 @@ impl Machine {
         if self.core.phase.is_suspended() || self.core.phase.is_halted() {
             wakes
         } else {
-            self.core.branches.current.phase != WaitState::Over
+            self.core.branches.current.wait_state != WaitState::Over
         }
     }
 
@@ -43,8 +43,8 @@ impl Machine {
                 self.core.stop_request = StopRequest::Pause;
             }
             // it is open under a name of its own: a second answer to the old one comes too late
-            if let WaitState::Person(_, asked) = self.core.branches.current.phase {
-                self.core.branches.current.phase = WaitState::Person(self.core.next_call(), asked);
+            if let WaitState::Person(_, asked) = self.core.branches.current.wait_state {
+                self.core.branches.current.wait_state = WaitState::Person(self.core.next_call(), asked);
             }
             return NextHandler::Wait;
         }
@@ -79,7 +79,8 @@ impl Machine {
         self.core.stop_visit_timers();
         self.core.branches.current.next_state = Some(target);
         // what it waited for has been answered
-        (self.core.branches.current.phase, self.core.branches.current.was_shown) = (WaitState::New, false);
+        (self.core.branches.current.wait_state, self.core.branches.current.was_shown) =
+            (WaitState::New, false);
         true
     }
 
@@ -117,7 +118,7 @@ impl Machine {
             .core
             .branches
             .all()
-            .filter(|branch| is_waiting(&branch.phase))
+            .filter(|branch| is_waiting(&branch.wait_state))
             .min_by_key(|branch| branch.id);
         let error = failed.or(first).and_then(|branch| self.wait_reason(branch));
         let by = if self.core.is_handing_over() { "another process has paused it" } else { BY_YOU };
@@ -133,7 +134,7 @@ impl Machine {
     /// Every branch waits for the user, or for a branch that does.
     pub(super) fn is_idle(&self) -> bool {
         let withdraws = self.withdraws_delegation();
-        let still = |branch: &Branch| match branch.phase {
+        let still = |branch: &Branch| match branch.wait_state {
             _ if self.core.is_handing_over() && branch.next_state.is_some() => true,
             WaitState::Person(_, asked) => asked != PendingQuestion::Message && !self.is_prompt(branch),
             WaitState::Approval(_)
@@ -154,6 +155,7 @@ impl Machine {
         };
         let calls_run = |branch: &Branch| branch.concurrent_calls().next().is_some();
         self.core.branches.all().all(|branch| still(branch) && !calls_run(branch))
-            && (self.core.is_stopping() || self.core.branches.all().any(|branch| is_waiting(&branch.phase)))
+            && (self.core.is_stopping()
+                || self.core.branches.all().any(|branch| is_waiting(&branch.wait_state)))
     }
 }

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Effect, Machine, PendingQuestion, WaitState};
+use super::{Effect, Machine, WaitState};
 
 impl Machine {
     /// After each input: suspends the time limits of stopped branches and of the states around them; all others
@@ -14,7 +14,7 @@ impl Machine {
         let concerns = self.timeouts_suspended || self.breakpoints.stops_before_next_state;
         if !concerns
             || !self.core.spec.suspends_timeouts()
-            || self.core.branches.current.phase == WaitState::Over
+            || self.core.branches.current.wait_state == WaitState::Over
         {
             return;
         }
@@ -30,7 +30,7 @@ impl Machine {
     fn stopped_branches(&self) -> BTreeSet<u64> {
         let mut still = BTreeSet::new();
         for branch in self.core.branches.all() {
-            if !matches!(branch.phase, WaitState::Person(_, PendingQuestion::Break(_))) {
+            if !branch.is_at_breakpoint() {
                 continue;
             }
             let mut around = Some(branch);

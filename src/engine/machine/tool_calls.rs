@@ -107,7 +107,7 @@ impl Machine {
             return Some(self.ask_whether_done(begun.call, reason));
         }
         let Some(outcome) = begun.outcome else {
-            self.core.branches.current.phase = WaitState::Tool(begun.call);
+            self.core.branches.current.wait_state = WaitState::Tool(begun.call);
             return Some(NextHandler::Wait);
         };
         self.settle_tool(outcome)
@@ -123,15 +123,15 @@ impl Machine {
             return self.ask_user_approval(invocation, risk);
         }
         let call = self.core.next_call();
-        self.core.branches.current.phase = WaitState::ToolCheck(call);
+        self.core.branches.current.wait_state = WaitState::ToolCheck(call);
         self.core.push_effect(Effect::CheckTool { call, invocation, risk });
         NextHandler::Wait
     }
 
     /// The refusal is the answer to the call, as if it had run and failed.
     pub(super) fn on_tool_checked(&mut self, call: CallId, refusal: Option<Box<ToolOutcome>>) -> NextHandler {
-        let is_asked = self.core.branches.current.phase == WaitState::Approval(call);
-        if !is_asked && self.core.branches.current.phase != WaitState::ToolCheck(call) {
+        let is_asked = self.core.branches.current.wait_state == WaitState::Approval(call);
+        if !is_asked && self.core.branches.current.wait_state != WaitState::ToolCheck(call) {
             return NextHandler::Wait;
         }
         let Some((invocation, risk)) = self.core.current_invocation() else { return NextHandler::Wait };
@@ -152,7 +152,7 @@ impl Machine {
             return self.not_approved(&invocation);
         }
         let call = self.core.next_call();
-        self.core.branches.current.phase = WaitState::Approval(call);
+        self.core.branches.current.wait_state = WaitState::Approval(call);
         self.core.branches.current.waiting_since = self.core.now;
         self.core.branches.current.was_shown = self.core.can_show_question();
         if self.core.branches.current.was_shown {
@@ -218,7 +218,7 @@ impl Machine {
 
     pub(super) fn run_tool(&mut self, invocation: ToolInvocation, risk: ToolRisk) -> NextHandler {
         if self.core.starts_nothing_new() {
-            self.core.branches.current.phase = WaitState::ToolHeld;
+            self.core.branches.current.wait_state = WaitState::ToolHeld;
             return NextHandler::Wait;
         }
         if self.answers_itself(&invocation.tool) {
@@ -237,7 +237,7 @@ impl Machine {
             open.running_since = Some((now, risk));
         }
         self.core.emit_tool_started(call, &invocation);
-        self.core.branches.current.phase = WaitState::Tool(call);
+        self.core.branches.current.wait_state = WaitState::Tool(call);
         self.core.push_effect(Effect::RunTool { call, invocation, risk });
         if risk == ToolRisk::Read {
             self.start_concurrent_reads();
@@ -252,7 +252,7 @@ impl Machine {
     }
 
     pub(super) fn on_approval_answered(&mut self, call: CallId, decision: ApprovalDecision) -> NextHandler {
-        if self.core.branches.current.phase != WaitState::Approval(call) {
+        if self.core.branches.current.wait_state != WaitState::Approval(call) {
             return NextHandler::Wait;
         }
         let Some((invocation, risk)) = self.core.current_invocation() else { return NextHandler::Wait };
@@ -303,7 +303,7 @@ impl Machine {
     }
 
     pub(super) fn on_tool_done(&mut self, call: CallId, outcome: ToolOutcome) -> NextHandler {
-        if self.core.branches.current.phase == WaitState::Tool(call) {
+        if self.core.branches.current.wait_state == WaitState::Tool(call) {
             self.finish_tool(call, outcome)
         } else {
             self.core.record_concurrent_outcome(call, outcome);

@@ -61,7 +61,7 @@ impl Machine {
     }
 
     pub(super) fn stop_branch(&mut self, branch: &Branch) {
-        self.withdraw_wait(&branch.phase, branch.was_shown);
+        self.withdraw_wait(&branch.wait_state, branch.was_shown);
         for call in branch.concurrent_calls().chain(branch.timers()) {
             self.core.push_effect(Effect::Abort { call });
         }
@@ -70,14 +70,17 @@ impl Machine {
     pub(super) fn withdraw_pending(&mut self) {
         self.note_stopped_call();
         self.core.stop_concurrent_calls();
-        self.withdraw_wait(&self.core.branches.current.phase.clone(), self.core.branches.current.was_shown);
+        self.withdraw_wait(
+            &self.core.branches.current.wait_state.clone(),
+            self.core.branches.current.was_shown,
+        );
     }
 
     /// Stops what a branch waits for. Closes a question or an approval that was shown, because its answer is not
     /// needed.
-    pub(super) fn withdraw_wait(&mut self, phase: &WaitState, shown: bool) {
-        let Some(call) = phase.pending_call() else { return };
-        if matches!(phase, WaitState::Person(..) | WaitState::Approval(_)) {
+    pub(super) fn withdraw_wait(&mut self, wait_state: &WaitState, shown: bool) {
+        let Some(call) = wait_state.pending_call() else { return };
+        if matches!(wait_state, WaitState::Person(..) | WaitState::Approval(_)) {
             if !shown {
                 return;
             }

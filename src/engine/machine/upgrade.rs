@@ -110,7 +110,7 @@ impl Machine {
         let current = self.core.branches.current.id;
         let asks = |branch: &&Branch| {
             let open = matches!(
-                branch.phase,
+                branch.wait_state,
                 WaitState::Script(_) | WaitState::Values(_) | WaitState::Choice(_) | WaitState::Model(_)
             );
             // a branch that is about to enter a state, or is over, waits for nothing
@@ -129,16 +129,16 @@ impl Machine {
 
     fn reissue_branch_call(&mut self) -> NextHandler {
         let Some((_, state)) = self.core.current_state() else { return NextHandler::Wait };
-        let phase = std::mem::replace(&mut self.core.branches.current.phase, WaitState::New);
-        if let Some(call) = phase.pending_call() {
+        let wait_state = std::mem::replace(&mut self.core.branches.current.wait_state, WaitState::New);
+        if let Some(call) = wait_state.pending_call() {
             self.core.push_effect(Effect::Abort { call });
         }
-        match (phase, self.core.branches.current.continuation) {
+        match (wait_state, self.core.branches.current.continuation) {
             (WaitState::Script(_), BranchContinuation::Catch(at)) => {
                 match state.recovery.catch.get(at).and_then(|rule| rule.before) {
                     Some(script) => {
                         let call = self.evaluate_script(ScriptTask::Run { script });
-                        self.core.branches.current.phase = WaitState::Script(call);
+                        self.core.branches.current.wait_state = WaitState::Script(call);
                         NextHandler::Wait
                     }
                     None => self.after_catch(at),
@@ -152,7 +152,7 @@ impl Machine {
             (WaitState::Choice(_), _) => NextHandler::ChooseTransition,
             (WaitState::Model(_), _) => self.reissue_model_call(),
             (other, _) => {
-                self.core.branches.current.phase = other;
+                self.core.branches.current.wait_state = other;
                 NextHandler::Wait
             }
         }

@@ -13,7 +13,7 @@ use synthdev_domain::workflow::StateBody;
 
 impl Machine {
     pub(super) fn on_answered(&mut self, call: CallId, answer: UserAnswer) -> NextHandler {
-        let WaitState::Person(asked_call, asked) = self.core.branches.current.phase else {
+        let WaitState::Person(asked_call, asked) = self.core.branches.current.wait_state else {
             return NextHandler::Wait;
         };
         if asked_call != call {
@@ -44,12 +44,10 @@ impl Machine {
             PendingQuestion::Uncertain => self.on_certain(answer),
             PendingQuestion::Request => self.on_request_answered(call, answer),
             PendingQuestion::Break(place) => {
-                self.core.branches.current.phase = WaitState::Person(call, asked);
+                self.core.branches.current.wait_state = WaitState::Person(call, asked);
                 self.continue_with_guidance(place, answer);
                 let next = self.continue_from_breakpoint();
-                let stands =
-                    |branch: &Branch| matches!(branch.phase, WaitState::Person(_, PendingQuestion::Break(_)));
-                let still = self.core.branches.all().any(stands);
+                let still = self.core.branches.all().any(Branch::is_at_breakpoint);
                 self.breakpoints.stops_before_next_state = still;
                 next
             }
@@ -158,14 +156,14 @@ impl Machine {
     /// Esc: a chat waits again, any other run ends. Open calls are closed with an answer, partial text stays, marked.
     pub(super) fn on_cancelled(&mut self, partial: Vec<(CallId, String)>, end: bool) -> NextHandler {
         self.core.phase = RunPhase::Driven;
-        if self.core.branches.current.phase == WaitState::Ending {
+        if self.core.branches.current.wait_state == WaitState::Ending {
             // The work is done; only a snapshot was still on its way.
             return self.emit_run_finished();
         }
         let chat = self.core.spec.program.workflows.first().is_some_and(|root| root.conversational);
         if chat
             && !end
-            && matches!(self.core.branches.current.phase, WaitState::Person(_, PendingQuestion::Message))
+            && matches!(self.core.branches.current.wait_state, WaitState::Person(_, PendingQuestion::Message))
         {
             self.stop_agents(self.team.running(), SpawnedAgentStatus::Cancelled);
             return NextHandler::Wait;

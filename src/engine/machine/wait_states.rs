@@ -30,7 +30,7 @@ impl Machine {
         self.core.emit_event(RunEvent::Waiting { state: self.core.state_name(), until });
         let call = self.core.set_timer(delay_ms, true);
         self.core.branches.current.continuation = BranchContinuation::Done;
-        self.core.branches.current.phase = WaitState::Timer(call);
+        self.core.branches.current.wait_state = WaitState::Timer(call);
         NextHandler::Wait
     }
 

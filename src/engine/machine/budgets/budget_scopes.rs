@@ -218,7 +218,7 @@ impl BudgetTracker {
     ) -> f64 {
         let branches = core.branches.all();
         branches
-            .filter(|branch| branch.id != own && matches!(branch.phase, WaitState::Model(_)))
+            .filter(|branch| branch.id != own && matches!(branch.wait_state, WaitState::Model(_)))
             .filter(|branch| self.is_within(core, branch, scope))
             .map(|branch| branch.reserved_usage.amount(kind))
             .sum()

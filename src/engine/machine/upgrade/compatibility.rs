@@ -140,7 +140,7 @@ impl<'a> CompatibilityCheck<'a> {
         if let Some(fork) = &branch.fork {
             return self.check_parallel(fork, at);
         }
-        let in_tool = match branch.phase {
+        let in_tool = match branch.wait_state {
             WaitState::ToolCheck(_)
             | WaitState::Approval(_)
             | WaitState::Tool(_)
@@ -176,7 +176,7 @@ impl<'a> CompatibilityCheck<'a> {
         if in_tool {
             return self.check_action(at);
         }
-        match (&branch.phase, branch.continuation) {
+        match (&branch.wait_state, branch.continuation) {
             (WaitState::Person(_, PendingQuestion::Pause), _)
             | (WaitState::Timer(_), BranchContinuation::Unanswered) => self.check_pause(at),
             (WaitState::Timer(_), BranchContinuation::Done)

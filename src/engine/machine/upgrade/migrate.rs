@@ -29,10 +29,10 @@ impl ProgramMigration<'_> {
             let (workflow, state) = (frame.workflow, frame.state);
             branch.next_state = branch.next_state.and_then(|target| self.names.state(workflow, target));
             branch.continuation = self.migrate_continuation(branch.continuation, workflow, state);
-            if let WaitState::Person(call, PendingQuestion::Visits(target)) = branch.phase
+            if let WaitState::Person(call, PendingQuestion::Visits(target)) = branch.wait_state
                 && let Some(target) = self.names.state(workflow, target)
             {
-                branch.phase = WaitState::Person(call, PendingQuestion::Visits(target));
+                branch.wait_state = WaitState::Person(call, PendingQuestion::Visits(target));
             }
             if let Some((now, question)) = self.state(workflow, state).zip(branch.question.as_mut()) {
                 refresh_pause_question(question, now);
