@@ -2,13 +2,15 @@
 //! agents and `mcp` states. A server is started when it is first called, listed or read, and ends with the
 //! program; one that has ended is started again by the next use. Refuses to wait for a server without a limit:
 //! its `start_timeout`, its `call_timeout`, or a constant of these files; listing may take `start_timeout` three times.
+//!
+//! Two words for tools that a server has listed: *known* (`KnownTools`, in memory) and *stored* (`StoredMcpTools`, on disk).
 
 mod client_settings;
 mod connection;
 mod known_tools;
 mod server_listing;
 mod server_start;
-mod tool_lists;
+mod stored_tools;
 mod tool_refresh;
 mod variables;
 
@@ -26,15 +28,15 @@ pub use client_settings::McpClientSettings;
 use connection::{McpCallFailure, McpConnection};
 use known_tools::KnownTools;
 use server_listing::{empty_listing, list_connection};
+pub use stored_tools::StoredMcpTools;
 use synthdev_domain::mcp_server::{McpCallRecord, McpServerConfig, SERVER_SEPARATOR};
 use synthdev_domain::tool::ToolSpec;
 use synthdev_ports::mcp::{McpError, McpPort, McpServerListing, McpToolAddress};
 use synthdev_ports::tool::ToolProgressSink;
-pub use tool_lists::McpToolLists;
 use tool_refresh::{FirstListing, LiveConnection};
 
 /// How long a call that has its answer waits for the first listing of its connection: a short run would end before the list is
-/// kept, and the next one would not see new tools.
+/// stored, and the next one would not see new tools.
 const FIRST_LISTING: Duration = Duration::from_millis(500);
 
 /// All configured servers; nothing is started before it is needed.
@@ -60,14 +62,15 @@ struct ConnectedServer {
 impl McpServerPool {
     pub fn new(settings: McpClientSettings) -> Self {
         let slots = settings.servers.keys().map(|name| (name.clone(), ServerSlot::default())).collect();
-        let known = Arc::new(KnownTools::new(settings.tool_lists.clone()));
+        let known = Arc::new(KnownTools::new(settings.stored_tools.clone()));
         let pool = Self { settings, slots, known };
-        pool.remember_retained_tools();
+        pool.load_stored_tools();
         pool
     }
 
-    fn remember_retained_tools(&self) {
-        self.settings.servers.values().for_each(|server| self.known.remember_retained(server));
+    /// What is stored of each server becomes known.
+    fn load_stored_tools(&self) {
+        self.settings.servers.values().for_each(|server| self.known.load_stored(server));
     }
 
     /// Asks these servers for their tools, side by side, and stores the answers. Boxed: the client would be compiled
@@ -85,7 +88,7 @@ impl McpServerPool {
             Err(why) => empty_listing(server, Err(why)),
         };
         let listing = McpServerListing { took: started.elapsed(), ..listing };
-        self.known.keep_listing(server, &listing);
+        self.known.add_listing(server, &listing);
         listing
     }
 
@@ -146,9 +149,9 @@ impl McpServerPool {
             took_ms: u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
             failure: result.as_ref().err().map(ToString::to_string),
         };
-        let (lists, config) = (self.settings.tool_lists.clone(), config.clone());
+        let (stored, config) = (self.settings.stored_tools.clone(), config.clone());
         // a disk may be slow; without the record only `mcp list` says less
-        let _ = tokio::task::spawn_blocking(move || lists.store_call(&config, &record)).await;
+        let _ = tokio::task::spawn_blocking(move || stored.store_call(&config, &record)).await;
         result
     }
 
@@ -178,14 +181,14 @@ impl McpServerPool {
     }
 
     fn unknown_server(&self, server: &str) -> McpError {
-        let known: Vec<&str> = self.settings.servers.keys().map(String::as_str).collect();
-        let hint = if known.is_empty() {
+        let configured: Vec<&str> = self.settings.servers.keys().map(String::as_str).collect();
+        let hint = if configured.is_empty() {
             "add it to `mcpServers` in your settings.json or to the project's .mcp.json; `synthdev mcp list` shows all"
                 .to_owned()
         } else {
             format!(
                 "there are: {}; add it to `mcpServers` in your settings.json or to .mcp.json",
-                known.join(", ")
+                configured.join(", ")
             )
         };
         McpError::UnknownServer { server: server.to_owned(), hint }
@@ -209,7 +212,7 @@ impl McpPort for McpServerPool {
                 return None;
             }
             // another process, or another part of this one, may have asked the server since
-            self.remember_retained_tools();
+            self.load_stored_tools();
             self.known.find(agent_tool)
         })?;
         Some((found.address, found.spec))

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
-pub use synthdev_adapters::mcp_client::McpToolLists;
+pub use synthdev_adapters::mcp_client::StoredMcpTools;
 use synthdev_adapters::mcp_client::{McpClientSettings, McpServerPool};
 use synthdev_adapters::tools::ToolSettings;
 use synthdev_domain::mcp_server::McpServerConfig;
@@ -20,19 +20,19 @@ pub(crate) fn server_pool(tools: &ToolSettings, data: &Path, catalog: &ConfigCat
         project: tools.root.clone(),
         strip_env: tools.strip_env.clone(),
         sandbox: Arc::clone(&tools.sandbox),
-        tool_lists: McpToolLists::new(data),
+        stored_tools: StoredMcpTools::new(data),
         liveness: tools.liveness.clone(),
     })
 }
 
-/// What these servers listed when they were asked last, each name once: a project's server describes no tool of the user's.
-pub(crate) fn listed_tools(servers: &BTreeMap<String, McpServerConfig>, data: &Path) -> Vec<ToolSpec> {
-    let lists = McpToolLists::new(data);
+/// The stored tools of these servers, each name once: a project's server describes no tool of the user's.
+pub(crate) fn stored_tools(servers: &BTreeMap<String, McpServerConfig>, data: &Path) -> Vec<ToolSpec> {
+    let stored = StoredMcpTools::new(data);
     let mut servers: Vec<&McpServerConfig> = servers.values().collect();
     servers.sort_by_key(|server| server.layer == ConfigLayer::Project);
-    let listed = servers.iter().filter_map(|server| Some((server, lists.listed_tools(server)?.ok()?)));
+    let of_servers = servers.iter().filter_map(|server| Some((server, stored.stored_tools(server)?.ok()?)));
     let mut names = BTreeSet::new();
-    listed
+    of_servers
         .flat_map(|(server, tools)| tools.iter().map(|tool| server.tool_spec(tool)).collect::<Vec<_>>())
         .filter(|spec| names.insert(spec.name.clone()))
         .collect()
@@ -40,8 +40,8 @@ pub(crate) fn listed_tools(servers: &BTreeMap<String, McpServerConfig>, data: &P
 
 /// Servers that were never asked for their tools.
 pub fn unlisted_servers(catalog: &ConfigCatalog, data: &Path) -> Vec<String> {
-    let lists = McpToolLists::new(data);
-    let unlisted = catalog.mcp_servers().values().filter(|server| lists.listed_tools(server).is_none());
+    let stored = StoredMcpTools::new(data);
+    let unlisted = catalog.mcp_servers().values().filter(|server| stored.stored_tools(server).is_none());
     unlisted.map(|server| server.name.clone()).collect()
 }
 

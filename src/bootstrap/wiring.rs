@@ -162,11 +162,11 @@ fn key_homes(
     secrets.iter().map(|name| (name.clone(), of(name))).collect()
 }
 
-/// The configuration of these files, with the tools of the product and those that its servers have listed.
+/// The configuration of these files, with the tools of the product and the stored ones of its servers.
 pub fn load_catalog(context: &StartContext, sources: ConfigSources) -> ConfigCatalog {
     let (servers, _) = load_mcp_servers(&sources.settings, &sources.mcp_files);
     let mut tools = tool_specs(&context.project);
-    tools.extend(mcp_servers::listed_tools(&servers, &context.dirs.data));
+    tools.extend(mcp_servers::stored_tools(&servers, &context.dirs.data));
     ConfigCatalog::load(sources, tools)
 }
 

@@ -10,7 +10,7 @@ use super::diagnostics;
 use super::load_config::load_catalog;
 use super::mcp_configuration;
 use super::run_to_end::build_runtime;
-use synthdev_bootstrap::mcp_servers::{McpToolLists, failure_line};
+use synthdev_bootstrap::mcp_servers::{StoredMcpTools, failure_line};
 use synthdev_bootstrap::start_context::StartContext;
 use synthdev_bootstrap::wiring;
 use synthdev_cli::args::McpCommand;
@@ -93,7 +93,7 @@ fn load_sound_catalog(context: &StartContext) -> Result<ConfigCatalog> {
 }
 
 fn print_server_list(context: &StartContext, catalog: &ConfigCatalog, as_json: bool) -> Result<u8> {
-    let records = McpToolLists::new(&context.dirs.data);
+    let records = StoredMcpTools::new(&context.dirs.data);
     let reports = mcp_server_reports(catalog.mcp_servers(), &records, &|_| false);
     let mut stdout = std::io::stdout().lock();
     if as_json {
@@ -111,7 +111,7 @@ fn print_server_list(context: &StartContext, catalog: &ConfigCatalog, as_json: b
 }
 
 fn test_server(context: &StartContext, catalog: &ConfigCatalog, name: &str) -> Result<u8> {
-    let records = McpToolLists::new(&context.dirs.data);
+    let records = StoredMcpTools::new(&context.dirs.data);
     let probe = LocalMcpProbe { context, catalog };
     let servers = catalog.mcp_servers();
     let tested = build_runtime()?.block_on(test_mcp_server(servers, name, &records, &probe));

@@ -61,7 +61,7 @@ pub trait McpPort: Send + Sync {
         progress: &'a dyn ToolProgressSink,
     ) -> BoxFuture<'a, Result<Value, McpError>>;
 
-    /// The tool that agents know by this name (`server__tool`), if a server has listed one.
+    /// The known tool that agents call by this name (`server__tool`), if a server has listed one.
     fn find_tool(&self, agent_tool: &str) -> Option<(McpToolAddress, ToolSpec)>;
 
     /// The text of a resource.
@@ -97,16 +97,16 @@ pub struct McpServerListing {
     pub took: Duration,
 }
 
-/// What is kept of servers between starts of the program.
+/// What is stored of servers between starts of the program. No server is started to read it.
 pub trait McpServerRecords: Send + Sync {
     /// What the server listed last: its tools, or why there were none (for some minutes). `None`: it was not asked yet.
-    fn listed_tools(&self, server: &McpServerConfig) -> Option<Result<Vec<McpToolDescription>, String>>;
+    fn stored_tools(&self, server: &McpServerConfig) -> Option<Result<Vec<McpToolDescription>, String>>;
 
     /// The resources that it listed then.
-    fn listed_resources(&self, server: &McpServerConfig) -> Vec<McpResourceDescription>;
+    fn stored_resources(&self, server: &McpServerConfig) -> Vec<McpResourceDescription>;
 
     /// The prompts that it listed then.
-    fn listed_prompts(&self, server: &McpServerConfig) -> Vec<McpPromptDescription>;
+    fn stored_prompts(&self, server: &McpServerConfig) -> Vec<McpPromptDescription>;
 
     /// How the last call of one of its tools went.
     fn last_call(&self, server: &McpServerConfig) -> Option<McpCallRecord>;

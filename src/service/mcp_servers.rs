@@ -85,15 +85,15 @@ pub fn mcp_server_reports(
     is_connected: &dyn Fn(&str) -> bool,
 ) -> Vec<McpServerReport> {
     let report = |server: &McpServerConfig| {
-        let kept = records.listed_tools(server);
+        let stored = records.stored_tools(server);
         let last_call = records.last_call(server);
-        let state = match &kept {
+        let state = match &stored {
             _ if is_connected(&server.name) => McpServerState::Connected,
             Some(Ok(_)) => McpServerState::Listed,
             Some(Err(_)) => McpServerState::Failed,
             None => McpServerState::NotAsked,
         };
-        let (tools, failure) = match kept {
+        let (tools, failure) = match stored {
             Some(Ok(tools)) => (Some(tools), None),
             Some(Err(failure)) => (None, Some(failure)),
             None => (None, None),

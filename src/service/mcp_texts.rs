@@ -122,7 +122,7 @@ pub async fn prompt_message(
         let hint = suggest_or_list(server, "there are", &known);
         return Err(McpTextError::UnknownServer { server: server.to_owned(), hint });
     };
-    let prompts = records.listed_prompts(config);
+    let prompts = records.stored_prompts(config);
     let described = prompts.iter().find(|known| known.name == prompt);
     // a server that was never asked may have it
     if described.is_none() && !prompts.is_empty() {
@@ -238,14 +238,14 @@ pub fn mcp_completions(
     let mut all = McpCompletions::default();
     for server in servers.values() {
         all.servers.push((server.name.clone(), server.layer.to_string()));
-        for resource in records.listed_resources(server) {
+        for resource in records.stored_resources(server) {
             let about = match resource.description.lines().next() {
                 Some(description) => format!("{} · {description}", resource.name),
                 None => resource.name,
             };
             all.resources.push((format!("{}:{}", server.name, resource.uri), about));
         }
-        for prompt in records.listed_prompts(server) {
+        for prompt in records.stored_prompts(server) {
             let about = prompt.description.lines().next().unwrap_or_default();
             let usage = prompt_usage(&server.name, &prompt);
             let about = if about.is_empty() { usage } else { format!("{about} · {usage}") };

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use synthdev_bootstrap::local_files::external_editor;
 use synthdev_bootstrap::local_files::file_io::{self, FileStamp};
-use synthdev_bootstrap::mcp_servers::McpToolLists;
+use synthdev_bootstrap::mcp_servers::StoredMcpTools;
 use synthdev_bootstrap::start_context::StartContext;
 use synthdev_bootstrap::trust::{self, FOLDER};
 use synthdev_bootstrap::wiring::load_quietly;
@@ -29,8 +29,8 @@ pub fn definition_stamps(context: &StartContext) -> Vec<FileStamp> {
     // another process may change what is trusted
     let trusted = context.dirs.data.join("trust.json");
     // a server may list other tools than before
-    let listed = McpToolLists::new(&context.dirs.data).change_mark();
-    let more = [user.join(KEYS_FILE), user.join(GUIDANCE), user.join(".env"), trusted, listed];
+    let stored = StoredMcpTools::new(&context.dirs.data).change_mark();
+    let more = [user.join(KEYS_FILE), user.join(GUIDANCE), user.join(".env"), trusted, stored];
     let paths: Vec<PathBuf> = names.iter().map(|name| user.join(name)).chain(more).collect();
     let inside: Vec<String> = names.iter().map(|name| format!("{FOLDER}/{name}")).collect();
     let inside: Vec<&str> = inside.iter().map(String::as_str).chain([".env", GUIDANCE]).collect();

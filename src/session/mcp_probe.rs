@@ -5,7 +5,7 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 
 use super::{TuiBackend, run_blocking};
-use synthdev_bootstrap::mcp_servers::McpToolLists;
+use synthdev_bootstrap::mcp_servers::StoredMcpTools;
 use synthdev_bootstrap::start_context::StartContext;
 use synthdev_bootstrap::wiring;
 use synthdev_ports::mcp::McpServerListing;
@@ -54,16 +54,16 @@ impl TuiBackend {
         words: String,
     ) -> BoxFuture<'static, Result<String, String>> {
         let (catalog, servers) = (self.current_catalog(), Arc::clone(&self.current_runtime().mcp_servers));
-        let records = McpToolLists::new(&self.context.dirs.data);
+        let records = StoredMcpTools::new(&self.context.dirs.data);
         Box::pin(async move {
             let message = prompt_message(&name, &words, catalog.mcp_servers(), &records, &*servers).await;
             message.map_err(|error| error.to_string())
         })
     }
 
-    /// What the servers have listed: the kept lists are read, no server is asked.
+    /// Names of stored resources and prompts; no server is asked.
     pub(crate) fn mcp_names(&self) -> BoxFuture<'static, McpCompletions> {
-        let (catalog, records) = (self.current_catalog(), McpToolLists::new(&self.context.dirs.data));
+        let (catalog, records) = (self.current_catalog(), StoredMcpTools::new(&self.context.dirs.data));
         // reading files takes the time of a disk
         let names = run_blocking(move || Ok(mcp_completions(catalog.mcp_servers(), &records)));
         Box::pin(async move { names.await.unwrap_or_default() })
@@ -77,7 +77,7 @@ impl TuiBackend {
         let (context, catalog) = (self.context.clone(), self.current_catalog());
         let servers = Arc::clone(&self.current_runtime().mcp_servers);
         Box::pin(async move {
-            let records = McpToolLists::new(&context.dirs.data);
+            let records = StoredMcpTools::new(&context.dirs.data);
             let Some(name) = tested else {
                 let connected = |name: &str| servers.is_connected(name);
                 let reports = mcp_server_reports(catalog.mcp_servers(), &records, &connected);

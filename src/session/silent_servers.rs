@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use synthdev_bootstrap::mcp_servers::McpToolLists;
+use synthdev_bootstrap::mcp_servers::StoredMcpTools;
 use synthdev_domain::terminal_safe::first_line;
 use synthdev_domain::workflow::WorkflowProgram;
 use synthdev_ports::mcp::McpServerRecords as _;
@@ -58,10 +58,10 @@ fn note_line(reported: &mut BTreeMap<String, String>, name: String, line: &str) 
     reported.insert(name, words.clone()).is_none_or(|before| before != words)
 }
 
-/// Servers without a list of tools: why there is none, if they were asked and could not give it.
+/// Servers without stored tools: why there is none, if they were asked and could not give it.
 fn silent_servers(catalog: &ConfigCatalog, data: &Path) -> BTreeMap<String, Option<String>> {
-    let lists = McpToolLists::new(data);
-    let silent = catalog.mcp_servers().values().filter_map(|server| match lists.listed_tools(server) {
+    let stored = StoredMcpTools::new(data);
+    let silent = catalog.mcp_servers().values().filter_map(|server| match stored.stored_tools(server) {
         Some(Ok(_)) => None,
         Some(Err(why)) => Some((server.name.clone(), Some(why))),
         None => Some((server.name.clone(), None)),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::tool_lists::McpToolLists;
+use super::stored_tools::StoredMcpTools;
 use crate::liveness_handle::LivenessLockHandle;
 use crate::sandbox::CommandSandbox;
 use synthdev_domain::mcp_server::McpServerConfig;
@@ -20,7 +20,7 @@ pub struct McpClientSettings {
     pub strip_env: Vec<String>,
     /// The sandbox for servers that the project configures.
     pub sandbox: Arc<CommandSandbox>,
-    pub tool_lists: McpToolLists,
+    pub stored_tools: StoredMcpTools,
     /// Held while the servers of a killed process are ended.
     pub liveness: LivenessLockHandle,
 }

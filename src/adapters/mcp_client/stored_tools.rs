@@ -1,5 +1,5 @@
-//! The tools, resources and prompts that servers listed last, one file for each server in the data directory: roles
-//! can name them, and a run can begin, before the server was started. A changed name, layer or transport makes a new list.
+//! The stored tools, resources and prompts: what servers listed last, one file for each in the data directory. Roles
+//! can name them, and a run can begin, before the server was started. A changed name, layer or transport makes a new file.
 
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
@@ -13,8 +13,8 @@ use synthdev_domain::mcp_server::{
 };
 use synthdev_ports::mcp::{McpServerListing, McpServerRecords};
 
-/// Larger list files are ignored (bytes).
-const LARGEST_LIST: u64 = 16 << 20;
+/// Larger files are ignored (bytes).
+const LARGEST_FILE: u64 = 16 << 20;
 
 /// After a failed listing, runs do not ask the server again for this long.
 const FAILURE_COUNTS: Duration = Duration::from_secs(10 * 60);
@@ -25,14 +25,14 @@ const CALL: &str = ".call";
 /// The file that is written whenever the tools of a server are others than before.
 const CHANGE_MARK: &str = "changed";
 
-/// Where the lists are kept, and beside each how the last call went.
+/// The directory of these files; beside each is one for how the last call went.
 #[derive(Clone, Debug)]
-pub struct McpToolLists {
+pub struct StoredMcpTools {
     directory: PathBuf,
 }
 
 #[derive(Serialize, Deserialize)]
-struct StoredToolList {
+struct StoredListing {
     server: String,
     #[serde(default)]
     tools: Vec<McpToolDescription>,
@@ -40,33 +40,33 @@ struct StoredToolList {
     resources: Vec<McpResourceDescription>,
     #[serde(default)]
     prompts: Vec<McpPromptDescription>,
-    /// Why there is no list.
+    /// Why it listed none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     failure: Option<String>,
 }
 
-impl McpToolLists {
+impl StoredMcpTools {
     pub fn new(data_directory: &std::path::Path) -> Self {
         Self { directory: data_directory.join("mcp-tools") }
     }
 
-    /// This file changes with the tools of any server: users of the lists look at it.
+    /// This file changes with the tools of any server: users of the stored tools look at it.
     pub fn change_mark(&self) -> PathBuf {
         self.directory.join(CHANGE_MARK)
     }
 
     /// Best effort: without it the server is asked again.
     pub(super) fn store_listing(&self, server: &McpServerConfig, listing: &McpServerListing) {
-        let known = self.listed_tools(server).and_then(Result::ok);
-        let is_new = listing.tools.as_ref().is_ok_and(|tools| known.as_ref() != Some(tools));
+        let before = self.stored_tools(server).and_then(Result::ok);
+        let is_new = listing.tools.as_ref().is_ok_and(|tools| before.as_ref() != Some(tools));
         let (tools, failure) = match &listing.tools {
             Ok(tools) => (tools.clone(), None),
-            // a list that was good once is kept: the server may only be down
-            Err(_) if known.is_some() => return,
+            // tools that were listed once stay stored: the server may only be down
+            Err(_) if before.is_some() => return,
             Err(failure) => (Vec::new(), Some(failure.clone())),
         };
         let (resources, prompts) = (listing.resources.clone(), listing.prompts.clone());
-        let stored = StoredToolList { server: server.name.clone(), tools, resources, prompts, failure };
+        let stored = StoredListing { server: server.name.clone(), tools, resources, prompts, failure };
         self.write(server, "", &stored);
         if is_new {
             self.mark_change();
@@ -86,11 +86,11 @@ impl McpToolLists {
     }
 
     /// What is stored, and how old it is.
-    fn read(&self, server: &McpServerConfig) -> Option<(StoredToolList, Duration)> {
+    fn read(&self, server: &McpServerConfig) -> Option<(StoredListing, Duration)> {
         let path = self.path(server, "");
-        let known = std::fs::metadata(&path).ok().filter(|known| known.len() <= LARGEST_LIST)?;
+        let metadata = std::fs::metadata(&path).ok().filter(|metadata| metadata.len() <= LARGEST_FILE)?;
         let stored = serde_json::from_slice(&std::fs::read(&path).ok()?).ok()?;
-        let age = SystemTime::now().duration_since(known.modified().ok()?).unwrap_or_default();
+        let age = SystemTime::now().duration_since(metadata.modified().ok()?).unwrap_or_default();
         Some((stored, age))
     }
 
@@ -99,7 +99,7 @@ impl McpToolLists {
         let written = file_io::ensure_private_directory(&self.directory)
             .and_then(|()| file_io::write_private(&self.path(server, what), &text));
         if let Err(error) = written {
-            tracing::warn!(%error, server = server.name, "what is kept of an MCP server was not stored");
+            tracing::warn!(%error, server = server.name, "the answer of an MCP server was not stored");
         }
     }
 
@@ -111,8 +111,8 @@ impl McpToolLists {
     }
 }
 
-impl McpServerRecords for McpToolLists {
-    fn listed_tools(&self, server: &McpServerConfig) -> Option<Result<Vec<McpToolDescription>, String>> {
+impl McpServerRecords for StoredMcpTools {
+    fn stored_tools(&self, server: &McpServerConfig) -> Option<Result<Vec<McpToolDescription>, String>> {
         let (stored, age) = self.read(server)?;
         match stored.failure {
             None => Some(Ok(stored.tools)),
@@ -120,11 +120,11 @@ impl McpServerRecords for McpToolLists {
         }
     }
 
-    fn listed_resources(&self, server: &McpServerConfig) -> Vec<McpResourceDescription> {
+    fn stored_resources(&self, server: &McpServerConfig) -> Vec<McpResourceDescription> {
         self.read(server).map(|(stored, _)| stored.resources).unwrap_or_default()
     }
 
-    fn listed_prompts(&self, server: &McpServerConfig) -> Vec<McpPromptDescription> {
+    fn stored_prompts(&self, server: &McpServerConfig) -> Vec<McpPromptDescription> {
         self.read(server).map(|(stored, _)| stored.prompts).unwrap_or_default()
     }
 

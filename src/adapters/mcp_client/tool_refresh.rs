@@ -82,11 +82,11 @@ impl ToolRefresh {
         let listing = list_connection(&self.server, &connection, limit).await;
         drop(connection);
         if let Err(why) = &listing.tools {
-            // the kept list stays in use
+            // what is known and stored stays in use
             tracing::debug!(server = self.server.name, "tools were not listed again: {why}");
             return;
         }
         let (known, server) = (Arc::clone(&self.known), self.server.clone());
-        let _ = spawn_blocking(move || known.keep_listing(&server, &listing)).await;
+        let _ = spawn_blocking(move || known.add_listing(&server, &listing)).await;
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use synthdev::adapters::liveness_handle::LivenessLockHandle;
-use synthdev::adapters::mcp_client::{McpClientSettings, McpServerPool, McpToolLists};
+use synthdev::adapters::mcp_client::{McpClientSettings, McpServerPool, StoredMcpTools};
 use synthdev::adapters::sandbox::CommandSandbox;
 use synthdev::adapters::sandbox::sandbox_places::SandboxPlaces;
 use synthdev::adapters::tools::{ProjectTools, ToolSettings};
@@ -64,7 +64,7 @@ impl ServerFixture {
             project: self.directory.path().to_owned(),
             strip_env: vec!["*_API_KEY".to_owned(), "CARGO_PKG_NAME".to_owned()],
             sandbox: Arc::new(sandbox),
-            tool_lists: McpToolLists::new(self.data.path()),
+            stored_tools: StoredMcpTools::new(self.data.path()),
             liveness: LivenessLockHandle::default(),
         })
     }
@@ -137,7 +137,7 @@ async fn a_server_that_does_not_start_is_told_with_its_last_words() {
         let listings = pool.list_servers(&["s".to_owned()]).await;
         let told = listings[0].tools.as_ref().unwrap_err();
         assert!(told.contains(expected), "wanted {expected}\ngot {told}");
-        let again = McpToolLists::new(fixture.data.path()).listed_tools(&fixture.servers["s"]);
+        let again = StoredMcpTools::new(fixture.data.path()).stored_tools(&fixture.servers["s"]);
         assert_eq!(again, Some(Err(told.clone())), "it is not asked again at once");
     };
     check("hangs", "it did not answer within 0 s (`start_timeout` of the server)").await;
@@ -281,15 +281,15 @@ async fn progress_is_heard_and_a_call_that_is_given_up_is_cancelled() {
 }
 
 #[tokio::test]
-async fn resources_and_prompts_are_listed_kept_and_read() {
+async fn resources_and_prompts_are_listed_stored_and_read() {
     let fixture = ServerFixture::new("sound", ConfigLayer::User);
     let pool = fixture.free_pool();
     let listed = pool.list_servers(&["s".to_owned()]).await.remove(0);
     let uris: Vec<&str> = listed.resources.iter().map(|resource| resource.uri.as_str()).collect();
     assert_eq!(uris, ["note://one", "note://picture"]);
-    let (records, server) = (McpToolLists::new(fixture.data.path()), &fixture.servers["s"]);
-    assert_eq!(records.listed_resources(server), listed.resources);
-    let prompts = records.listed_prompts(server);
+    let (records, server) = (StoredMcpTools::new(fixture.data.path()), &fixture.servers["s"]);
+    assert_eq!(records.stored_resources(server), listed.resources);
+    let prompts = records.stored_prompts(server);
     let arguments: Vec<_> =
         prompts[0].arguments.iter().map(|argument| (argument.name.as_str(), argument.is_required)).collect();
     assert_eq!((prompts[0].name.as_str(), arguments), ("review", vec![("file", true), ("tone", false)]));
@@ -325,7 +325,7 @@ async fn a_list_that_changed_is_read_again_when_the_server_says_so() {
     let other = fixture.free_pool();
     assert_eq!(call(&pool, "grow").await, "grown");
     wait_for_tool(&pool, "s__grown").await;
-    // one that knew the list of before has the kept one
+    // one that knew the list of before has the stored one
     assert_eq!(other.find_tool("s__grown").unwrap().0.tool, "grown");
     assert_eq!(fixture.starts(), 1);
 }
@@ -336,17 +336,17 @@ async fn resources_and_prompts_that_changed_are_listed_again() {
         let fixture = ServerFixture::new("sound", ConfigLayer::User);
         let pool = fixture.free_pool();
         pool.list_servers(&["s".to_owned()]).await;
-        let (records, server) = (McpToolLists::new(fixture.data.path()), &fixture.servers["s"]);
-        let known = || (records.listed_resources(server).len(), records.listed_prompts(server).len());
-        assert_eq!(known(), (2, 2));
+        let (records, server) = (StoredMcpTools::new(fixture.data.path()), &fixture.servers["s"]);
+        let stored = || (records.stored_resources(server).len(), records.stored_prompts(server).len());
+        assert_eq!(stored(), (2, 2));
         call(&pool, tool).await;
         for _ in 0..1_000 {
-            if known() == expected {
+            if stored() == expected {
                 return;
             }
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
-        panic!("{tool}: {:?}", known());
+        panic!("{tool}: {:?}", stored());
     };
     check("note", (3, 2)).await;
     check("prompt", (2, 3)).await;
@@ -381,7 +381,7 @@ async fn a_new_connection_finds_tools_that_the_server_gained() {
     let check = async |listed: &str, use_server: &str, expected: bool| {
         let fixture = ServerFixture::new("sound", ConfigLayer::User);
         fixture.free_pool().list_servers(&["s".to_owned()]).await;
-        let mark = McpToolLists::new(fixture.data.path()).change_mark();
+        let mark = StoredMcpTools::new(fixture.data.path()).change_mark();
         let first = std::fs::read_to_string(&mark).unwrap();
         // the same server, which has other tools when it is started again
         std::fs::write(fixture.directory.path().join("gained"), listed).unwrap();
@@ -411,7 +411,7 @@ async fn an_interrupted_state_repeats_what_its_tool_lets_be_repeated() {
     let check = async |layer: ConfigLayer, arguments: Value, expected: RerunPolicy| {
         let fixture = ServerFixture::new("sound", layer);
         fixture.free_pool().list_servers(&["s".to_owned()]).await;
-        // a program that is started after a crash has only the kept list
+        // a program that is started after a crash has only the stored list
         let servers = Arc::new(fixture.free_pool());
         let tools = ProjectTools::new(ToolSettings::new(fixture.directory.path())).with_servers(servers);
         let policy = tools.rerun_policy(&invocation("mcp", arguments.clone()));
