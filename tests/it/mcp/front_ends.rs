@@ -150,6 +150,37 @@ fn nobody_passes_a_limit_by_itself() {
     world.run_program(&["resume", &token, "--past-limits"]).code(0);
 }
 
+/// The run would never stop there.
+#[test]
+fn a_breakpoint_that_the_workflow_lacks_starts_and_resumes_nothing() {
+    let world = world(&[rounds()]);
+    let stopped = run_id(&world.run_program(&["run", "rounds", "x", "--json"]).code(4).json());
+    let says = |kind: &str| format!("the workflow has no such {kind}");
+    let rows = [
+        ("roudn", "roudn", "state", "did you mean `round`?"),
+        ("tool:nothing", "tool nothing", "tool", "/breaks lists"),
+    ];
+    for (flag, typed, kind, hint) in rows {
+        for arguments in [&["run", "rounds", "x"][..], &["resume", &stopped]] {
+            let told = world.run_program(&[arguments, &["--break", flag]].concat()).code(2).stderr;
+            assert!(told.contains(&says(kind)), "{arguments:?}: {told}");
+        }
+        for line in ["/workflow rounds x".to_owned(), format!("/resume {stopped}")] {
+            let shown = on_screen(&world, &format!("/break {typed}\n{line}\n"));
+            assert!(shown.contains(&says(kind)) && shown.contains(hint), "{line}: {shown}");
+        }
+    }
+    let all = world.run_program(&["runs", "list", "--json"]).json();
+    assert_eq!(all.as_array().unwrap().len(), 1, "{all}");
+    // without it, the others hold
+    let shown =
+        on_screen(&world, "/break roudn\n/break round\n/breaks remove 1\n/workflow rounds x\n/status\n");
+    assert!(
+        shown.contains("stopped before state `round`") || shown.contains("breakpoint: state round"),
+        "{shown}"
+    );
+}
+
 #[test]
 fn a_file_that_cannot_be_written_has_one_text() {
     let world = world(&[rounds()]);
