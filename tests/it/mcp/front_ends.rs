@@ -150,6 +150,24 @@ fn nobody_passes_a_limit_by_itself() {
     world.run_program(&["resume", &token, "--past-limits"]).code(0);
 }
 
+#[test]
+fn a_run_that_is_over_has_one_text() {
+    let world = world(&[rounds()]);
+    let run = run_id(&world.run_program(&["run", "rounds", "x", "--json"]).code(4).json());
+    world.run_program(&["runs", "cancel", &run]).code(0);
+    let says = format!("run {run} is cancelled");
+    let told = world.run_program(&["resume", &run]).code(2).stderr;
+    let shown = on_screen(&world, &format!("/resume {run}\n"));
+    let mut client = Client::open_client(&world);
+    let refused = client.call_tool("continue_workflow", json!({"workflowId": run}));
+    assert!(told.contains(&says) && shown.contains(&says), "{told} {shown}");
+    assert_eq!(
+        (&refused["error"]["type"], &refused["error"]["detail"]),
+        (&json!("not_continued"), &json!(says))
+    );
+    client.close_client();
+}
+
 /// The run would never stop there.
 #[test]
 fn a_breakpoint_that_the_workflow_lacks_starts_and_resumes_nothing() {
