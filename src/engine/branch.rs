@@ -218,6 +218,10 @@ impl Branch {
         self.wait_state.pending_call()
     }
 
+    pub fn is_at_breakpoint(&self) -> bool {
+        matches!(self.wait_state, WaitState::Person(_, PendingQuestion::Break(_)))
+    }
+
     /// Timers that run beside the work.
     pub fn timers(&self) -> impl Iterator<Item = CallId> {
         self.frames.iter().flat_map(CallFrame::timers)
@@ -227,5 +231,17 @@ impl Branch {
     pub fn awaits_call(&self, call: CallId) -> bool {
         self.pending_call() == Some(call)
             || self.timers().chain(self.concurrent_calls()).any(|awaited| awaited == call)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stored_branch_keeps_the_names_of_its_fields() {
+        let stored = serde_json::to_value(Branch::root()).unwrap();
+        assert_eq!(stored["phase"], "New");
+        assert!(stored.get("wait_state").is_none());
     }
 }

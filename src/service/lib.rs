@@ -8,6 +8,7 @@
 //! A front-end has no other way into the program: types of lower layers that requests, responses and events carry are
 //! published here.
 
+pub mod breakpoint_check;
 pub mod conversations;
 pub mod data_assignments;
 pub mod definition_check;

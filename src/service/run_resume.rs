@@ -80,17 +80,24 @@ pub fn check_resumable(
     if operation == RunOperation::Retry {
         check_failed(id, status)?;
     }
+    if is_chat && status == RunStatus::Running && !handle.running_runs().contains(id) {
+        return Err(ConversationError::OpenElsewhere(id.clone()).into());
+    }
+    check_stopped(handle, summary)
+}
+
+/// Whether a run stands and can go on.
+fn check_stopped(handle: &RuntimeHandle, summary: &RunSummary) -> Result<(), RunResumeError> {
+    let (id, status) = (&summary.id, summary.progress.status);
     if status != RunStatus::Running {
         return check_open(id, status, !summary.progress.pauses.is_empty());
     }
     let run = id.clone();
-    if handle.running_runs().contains(id) {
-        return Err(RunResumeError::RunningHere(run));
-    }
-    if is_chat {
-        return Err(ConversationError::OpenElsewhere(run).into());
-    }
-    Err(RunResumeError::RunningElsewhere { run, pid: handle.driver_pid(id) })
+    Err(if handle.running_runs().contains(id) {
+        RunResumeError::RunningHere(run)
+    } else {
+        RunResumeError::RunningElsewhere { run, pid: handle.driver_pid(id) }
+    })
 }
 
 /// Whether a run goes on without its user, so that it is no conversation: there only the user says the next message. Of
@@ -176,7 +183,8 @@ impl ContinuationAnswers {
 /// open. A run that was cut off or merely paused needs none of this.
 ///
 /// # Errors
-/// It needs more of a limit, or something else, is a conversation that its user does not continue, or cannot be read.
+/// It is running or has ended, needs more of a limit, or something else, is a conversation that its user does not continue,
+/// or cannot be read.
 pub fn continuation_answers(
     handle: &RuntimeHandle,
     run: &RunSummary,
@@ -186,11 +194,9 @@ pub fn continuation_answers(
     if party == ContinuingParty::Client {
         check_no_conversation(handle, run, &run.project)?;
     }
+    check_stopped(handle, run)?;
     let status = run.progress.status;
     let refused = || Err(RunResumeError::NotInterrupted { run: run.id.clone(), status });
-    if matches!(status, RunStatus::Running | RunStatus::Completed | RunStatus::Cancelled) {
-        return refused();
-    }
     let open = handle.open_pauses(&run.id, None)?;
     let answers = answers::continuing_answers(run, &open, typed)?;
     let decisions = answers::approving_decisions(&open, typed);

@@ -1,6 +1,8 @@
 //! Errors as texts for the screen.
 
+use synthdev_domain::terminal_safe::escape_name;
 use synthdev_ports::run_store::StoreError;
+use synthdev_service::breakpoint_check::UnknownBreakpoint;
 use synthdev_service::run_start::{FlaglessFrontEnd, RunStartError};
 use synthdev_service::workflow_requirements::UnmetRequirements;
 
@@ -21,6 +23,13 @@ pub(crate) fn store_error_text(error: &StoreError) -> String {
 /// Why a run does not start, with what to do on the screen.
 pub(crate) fn start_error_text(error: &RunStartError) -> String {
     to_slash_commands(&with_hint(&error.to_string(), error.hint()))
+}
+
+/// Why a breakpoint that was set beforehand is none of the workflow that begins or goes on.
+pub(crate) fn unknown_breakpoint_text(unknown: &UnknownBreakpoint) -> String {
+    let closest = unknown.hint().map_or_else(String::new, |hint| format!("{hint} "));
+    let hint = format!("{closest}/breaks lists the breakpoints, /breaks remove NUMBER takes one away");
+    with_hint(&format!("breakpoint {}: {unknown}", escape_name(&unknown.name())), Some(&hint))
 }
 
 /// What a workflow requires and lacks, with what to do on the screen.

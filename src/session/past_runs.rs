@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use super::error_text::to_slash_commands;
 pub(crate) use super::error_text::{store_error_text, with_hint};
+use super::error_text::{to_slash_commands, unknown_breakpoint_text};
 use super::isolated_runs::{self, IsolatedRuns};
 use super::pending_breakpoints::PendingBreakpoints;
 use super::ui_settings::{declared_agents, run_agents};
@@ -14,6 +14,7 @@ use synthdev_domain::ids::RunId;
 use synthdev_domain::journal::{RunQuery, RunSummary, SearchQuery};
 use synthdev_engine::steering::BreakpointSet;
 use synthdev_runtime::handle::RuntimeHandle;
+use synthdev_service::breakpoint_check::check_breakpoints;
 use synthdev_service::conversations::{self, is_conversation};
 use synthdev_service::model_windows::{ModelWindows, model_windows};
 use synthdev_service::run_control::{self, ControlAction, RunControlOutcome};
@@ -183,6 +184,9 @@ pub(crate) fn resume_run(
     let breakpoints = pending.get();
     // a conversation has no states to stop before: they stay for a workflow
     if !breakpoints.is_empty() && !is_conversation(&wired.handle, &summary) {
+        let stored = wired.handle.load_record(run.as_str()).map_err(|error| store_error_text(&error))?;
+        let program = request.program.as_ref().unwrap_or(&stored.program);
+        check_breakpoints(&breakpoints, program).map_err(|unknown| unknown_breakpoint_text(&unknown))?;
         request.breakpoints = Some(breakpoints);
     }
     let takes_breakpoints = request.breakpoints.is_some();

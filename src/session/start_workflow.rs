@@ -6,7 +6,7 @@ use anyhow::Result;
 use futures_util::future::BoxFuture;
 
 use super::catalog_lines::unreadable_workflows;
-use super::error_text::{HOW_TO_SET, start_error_text, unmet_text};
+use super::error_text::{HOW_TO_SET, start_error_text, unknown_breakpoint_text, unmet_text};
 use super::isolated_runs::isolated_start_text;
 use super::tui_backend::{RunningStart, StartedRun, WorkflowStart};
 use super::ui_settings::declared_agents;
@@ -22,6 +22,7 @@ use synthdev_domain::ids::RunId;
 use synthdev_domain::tool::ToolRisk;
 use synthdev_engine::steering::BreakpointSet;
 use synthdev_language::inputs;
+use synthdev_service::breakpoint_check::check_breakpoints;
 use synthdev_service::model_setup::plan_settings;
 use synthdev_service::model_windows::{ModelWindows, model_windows};
 use synthdev_service::run_start::{FileLockTime, FileSharingMode, RunStartRequest};
@@ -114,13 +115,14 @@ impl TuiBackend {
             WorkflowLookupError::Unknown(unknown) => unknown.screen_line(),
             WorkflowLookupError::Broken(found) => self.start_error_text(&found),
         })?;
+        let stops = self.breakpoints.get();
+        check_breakpoints(&stops, &program).map_err(|unknown| unknown_breakpoint_text(&unknown))?;
         let startable = StartableProgram::with_inputs(program, |declared| inputs::from_text(declared, input))
             .map_err(|e| past_runs::with_hint(&e.message, Some(&e.hint)))?;
         let StartableProgram { program, inputs: values } = startable;
         self.prepare_demo(name, &program)?;
         let beside = beside.for_program(&program);
         let gate = RequirementGate::for_program(&self.context, &catalog, &program);
-        let stops = self.breakpoints.get();
         let request =
             RunStartRequest { program, inputs: values, approves_all: false, interactive: true, stops };
         let spec = run_spec(&catalog, &self.context, request);

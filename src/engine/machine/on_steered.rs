@@ -6,7 +6,7 @@
 
 use serde_json::Value;
 
-use super::{CallId, Effect, Machine, NextHandler, PendingQuestion, RunEvent, WaitState};
+use super::{CallId, Effect, Machine, NextHandler, RunEvent, WaitState};
 use crate::input::UserAnswer;
 use crate::steering::{Breakpoint, SteeringAction};
 use synthdev_domain::run_error::RunError;
@@ -55,7 +55,7 @@ impl Machine {
             .core
             .branches
             .all()
-            .filter(|branch| matches!(branch.wait_state, WaitState::Person(_, PendingQuestion::Break(_))))
+            .filter(|branch| branch.is_at_breakpoint())
             .filter_map(|branch| Some((branch.pending_call()?, branch.id)))
             .collect();
         standing.sort_by_key(|(call, _)| *call);

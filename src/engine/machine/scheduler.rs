@@ -1,7 +1,7 @@
 //! Which branch an input is for, and running every branch as far as it can go.
 
 use super::run_phase::RunPhase;
-use super::{Input, Machine, NextHandler, PendingQuestion, WaitState};
+use super::{Input, Machine, NextHandler, WaitState};
 use synthdev_domain::ids::StateIx;
 
 impl Machine {
@@ -67,7 +67,7 @@ impl Machine {
 
     /// Where the current branch continues, unless it stops before that.
     fn next_state(&mut self) -> Option<StateIx> {
-        if matches!(self.core.branches.current.wait_state, WaitState::Person(_, PendingQuestion::Break(_))) {
+        if self.core.branches.current.is_at_breakpoint() {
             None
         } else {
             self.core.branches.current.next_state.take()

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Effect, Machine, PendingQuestion, WaitState};
+use super::{Effect, Machine, WaitState};
 
 impl Machine {
     /// After each input: suspends the time limits of stopped branches and of the states around them; all others
@@ -30,7 +30,7 @@ impl Machine {
     fn stopped_branches(&self) -> BTreeSet<u64> {
         let mut still = BTreeSet::new();
         for branch in self.core.branches.all() {
-            if !matches!(branch.wait_state, WaitState::Person(_, PendingQuestion::Break(_))) {
+            if !branch.is_at_breakpoint() {
                 continue;
             }
             let mut around = Some(branch);

@@ -46,7 +46,10 @@ impl Machine {
             PendingQuestion::Break(place) => {
                 self.core.branches.current.wait_state = WaitState::Person(call, asked);
                 self.continue_with_guidance(place, answer);
-                self.continue_one_branch()
+                let next = self.continue_from_breakpoint();
+                let still = self.core.branches.all().any(Branch::is_at_breakpoint);
+                self.breakpoints.stops_before_next_state = still;
+                next
             }
             PendingQuestion::Steps => self.grant_steps(),
             PendingQuestion::Visits(target) => self.grant_visits(target),
@@ -68,15 +71,6 @@ impl Machine {
                 NextHandler::RunWaitingTool
             }
         }
-    }
-
-    /// The other branches that are stopped at a breakpoint stay there.
-    fn continue_one_branch(&mut self) -> NextHandler {
-        let next = self.continue_from_breakpoint();
-        let is_stopped =
-            |branch: &Branch| matches!(branch.wait_state, WaitState::Person(_, PendingQuestion::Break(_)));
-        self.breakpoints.stops_before_next_state = self.core.branches.all().any(is_stopped);
-        next
     }
 
     /// The run is suspended: the question stays open, and its results stay.

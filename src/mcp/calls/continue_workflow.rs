@@ -8,7 +8,7 @@ use super::super::backend::McpBackend;
 use super::super::client_hints::IN_A_TERMINAL;
 use super::super::error::{McpCallError, ToolResultError, from_resume_error};
 use super::tool_call::{McpToolCall, find_run};
-use synthdev_domain::journal::{RunStatus, RunSummary};
+use synthdev_domain::journal::RunSummary;
 use synthdev_service::run_resume::{
     ContinuingParty, LimitIncrease, RunResumeError, TypedAnswers, continuation_answers, resume_run,
 };
@@ -47,10 +47,11 @@ fn limit_is_for_user(run: &RunSummary) -> McpCallError {
 
 fn not_continued(error: &RunResumeError, backend: &dyn McpBackend) -> McpCallError {
     let (title, hint) = match error {
-        RunResumeError::NotInterrupted { status: RunStatus::Running, .. } => (
+        RunResumeError::RunningHere(_) | RunResumeError::RunningElsewhere { .. } => (
             "The run was not interrupted",
             "pause_workflow pauses it, in whichever process it runs".to_owned(),
         ),
+        RunResumeError::Over { .. } => ("The run is over", "get_workflow_status shows its result".to_owned()),
         RunResumeError::NotInterrupted { .. } => {
             ("The run was not interrupted", "get_workflow_status shows what it needs".to_owned())
         }

@@ -75,9 +75,6 @@ impl RunResumeError {
                 "synthdev runs rewind {run} --to STEP goes back to one of its steps, synthdev runs fork {run} --at STEP \
                  makes a new run from there"
             ),
-            Self::NotInterrupted { run, status: RunStatus::Running } => {
-                format!("synthdev runs pause {run} pauses it, in whichever process it runs")
-            }
             Self::NotInterrupted { run, .. } => format!("synthdev runs show {run} says what it needs"),
             Self::NeedsIncrease { run, has_budget, .. } => {
                 let amount =

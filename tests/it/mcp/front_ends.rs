@@ -151,6 +151,55 @@ fn nobody_passes_a_limit_by_itself() {
 }
 
 #[test]
+fn a_run_that_is_over_has_one_text() {
+    let world = world(&[rounds()]);
+    let run = run_id(&world.run_program(&["run", "rounds", "x", "--json"]).code(4).json());
+    world.run_program(&["runs", "cancel", &run]).code(0);
+    let says = format!("run {run} is cancelled");
+    let told = world.run_program(&["resume", &run]).code(2).stderr;
+    let shown = on_screen(&world, &format!("/resume {run}\n"));
+    let mut client = Client::open_client(&world);
+    let refused = client.call_tool("continue_workflow", json!({"workflowId": run}));
+    assert!(told.contains(&says) && shown.contains(&says), "{told} {shown}");
+    assert_eq!(
+        (&refused["error"]["type"], &refused["error"]["detail"]),
+        (&json!("not_continued"), &json!(says))
+    );
+    client.close_client();
+}
+
+/// The run would never stop there.
+#[test]
+fn a_breakpoint_that_the_workflow_lacks_starts_and_resumes_nothing() {
+    let world = world(&[rounds()]);
+    let stopped = run_id(&world.run_program(&["run", "rounds", "x", "--json"]).code(4).json());
+    let says = |kind: &str| format!("the workflow has no such {kind}");
+    let rows = [
+        ("roudn", "roudn", "state", "did you mean `round`?"),
+        ("tool:nothing", "tool nothing", "tool", "/breaks lists"),
+    ];
+    for (flag, typed, kind, hint) in rows {
+        for arguments in [&["run", "rounds", "x"][..], &["resume", &stopped]] {
+            let told = world.run_program(&[arguments, &["--break", flag]].concat()).code(2).stderr;
+            assert!(told.contains(&says(kind)), "{arguments:?}: {told}");
+        }
+        for line in ["/workflow rounds x".to_owned(), format!("/resume {stopped}")] {
+            let shown = on_screen(&world, &format!("/break {typed}\n{line}\n"));
+            assert!(shown.contains(&says(kind)) && shown.contains(hint), "{line}: {shown}");
+        }
+    }
+    let all = world.run_program(&["runs", "list", "--json"]).json();
+    assert_eq!(all.as_array().unwrap().len(), 1, "{all}");
+    // without it, the others hold
+    let shown =
+        on_screen(&world, "/break roudn\n/break round\n/breaks remove 1\n/workflow rounds x\n/status\n");
+    assert!(
+        shown.contains("stopped before state `round`") || shown.contains("breakpoint: state round"),
+        "{shown}"
+    );
+}
+
+#[test]
 fn a_file_that_cannot_be_written_has_one_text() {
     let world = world(&[rounds()]);
     let run = run_id(&world.run_program(&["run", "rounds", "x", "--json"]).code(4).json());

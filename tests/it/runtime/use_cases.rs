@@ -159,8 +159,8 @@ async fn failed_states_are_tried_again_and_a_limit_is_passed_only_if_that_is_sai
             "the end",
             one(StateBody::Wait(WaitSpec::For(ValueSource::Value(json!(0))))),
             RunStatus::Completed,
-            Err("no step to retry"),
-            Err("no step to retry"),
+            Err("is completed"),
+            Err("is completed"),
         ),
     ];
     for (name, flow, status, plain, raised) in rows {
