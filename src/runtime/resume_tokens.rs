@@ -389,7 +389,7 @@ fn ignored_names(declared: &[String], results: &Value) -> Vec<String> {
     results.as_object().map(|fields| fields.keys().filter(extra).cloned().collect()).unwrap_or_default()
 }
 
-/// The hash that makes two answers equal: over their declared keys, in any order.
+/// The hash that makes two answers equal: over their declared keys, in any order. `{"answer": x}` is x, as front-ends send it.
 fn results_hash(declared: &[String], results: &Value) -> String {
     let taken = match results {
         Value::Object(fields) if !declared.is_empty() => {
@@ -398,7 +398,7 @@ fn results_hash(declared: &[String], results: &Value) -> String {
         }
         other => other.clone(),
     };
-    hash_text(&sort_keys(taken).to_string())
+    hash_text(&sort_keys(unwrap_answer(taken)).to_string())
 }
 
 /// With the keys of all objects in order.
@@ -465,6 +465,13 @@ mod tests {
             let equal = results_hash(&declared, &results) == results_hash(&declared, &first);
             assert_eq!(equal, same, "{results}");
         }
+        let single = |declared: &str, results: Value| results_hash(&[declared.to_owned()], &results);
+        assert_eq!(
+            single("answer", json!({"answer": "blue", "extra": 0})),
+            results_hash(&[], &json!("blue"))
+        );
+        assert_eq!(results_hash(&[], &json!({"value": "blue"})), results_hash(&[], &json!("blue")));
+        assert_ne!(results_hash(&[], &json!({"answer": "blue", "b": 1})), results_hash(&[], &json!("blue")));
         // a value of any form, where nothing is declared
         assert_eq!(results_hash(&[], &json!({"b": 1, "a": 2})), results_hash(&[], &json!({"a": 2, "b": 1})));
         assert_ne!(results_hash(&[], &json!({"b": 1})), results_hash(&[], &json!({"b": 1, "c": 1})));
