@@ -140,3 +140,20 @@ fn tone_code(tone: GraphTone) -> &'static str {
 fn painted_text(text: &str, code: &str, colour: bool) -> String {
     if colour && !code.is_empty() { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use synthdev_service::definition_views::graph::chart::window::{ChartSpan, ChartStyle};
+
+    #[test]
+    fn the_state_where_a_run_is_is_filled_where_there_are_colours() {
+        let style = ChartStyle { tone: GraphTone::Current, is_filled: true, ..ChartStyle::default() };
+        let line = [
+            ChartSpan { text: "code".into(), style },
+            ChartSpan { text: " x ".into(), style: ChartStyle::default() },
+        ];
+        assert_eq!(painted_chart_line(&line.to_vec(), true), "\x1b[1;7;33mcode\x1b[0m x ");
+        assert_eq!(painted_chart_line(&line.to_vec(), false), "code x");
+    }
+}

@@ -29,7 +29,7 @@ pub fn format_dollars(cost: Option<f64>) -> String {
     }
 }
 
-/// Milliseconds for display: `0.4 s`, `12 s`, `3 min 05 s`, `2 h 07 min`.
+/// Milliseconds for display, at most eleven columns: `0.4 s`, `12 s`, `3 min 05 s`, `2 h 07 min`, `3 d 04 h`.
 #[expect(clippy::cast_precision_loss, reason = "one decimal is shown")]
 pub fn format_duration(ms: u64) -> String {
     match ms {
@@ -37,8 +37,16 @@ pub fn format_duration(ms: u64) -> String {
         // one decimal would round it up to `10.0 s`
         9_950..60_000 => format!("{} s", (ms / 1_000).max(10)),
         60_000..3_600_000 => format!("{} min {:02} s", ms / 60_000, ms / 1_000 % 60),
-        _ => format!("{} h {:02} min", ms / 3_600_000, ms / 60_000 % 60),
+        3_600_000..DAY_MS => format!("{} h {:02} min", ms / 3_600_000, ms / 60_000 % 60),
+        _ => format!("{} d {:02} h", ms / DAY_MS, ms / 3_600_000 % 24),
     }
+}
+
+const DAY_MS: u64 = 24 * 3_600_000;
+
+/// The same in whole seconds, for a time that grows on screen, where tenths only flicker: `4 s`.
+pub fn format_whole_seconds(ms: u64) -> String {
+    if ms < 10_000 { format!("{} s", ms / 1_000) } else { format_duration(ms) }
 }
 
 /// Short form for narrow places: `950`, `12.3k`, `4.1M`.
@@ -66,9 +74,14 @@ mod tests {
             (59_999, "59 s"),
             (185_000, "3 min 05 s"),
             (7_620_000, "2 h 07 min"),
+            (86_399_999, "23 h 59 min"),
+            (273_600_000, "3 d 04 h"),
         ];
         for (ms, expected) in rows {
             assert_eq!(format_duration(ms), expected, "{ms}");
+        }
+        for (ms, expected) in [(0, "0 s"), (9_999, "9 s"), (10_000, "10 s"), (63_400, "1 min 03 s")] {
+            assert_eq!(format_whole_seconds(ms), expected, "{ms}");
         }
     }
 }

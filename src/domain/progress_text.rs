@@ -1,6 +1,6 @@
 //! How far long work is, for display: a bar, counts, the rate and the remaining time.
 
-use crate::number_format::{format_duration, format_thousands};
+use crate::number_format::{format_thousands, format_whole_seconds};
 
 /// Cells of the bar.
 const CELLS: u64 = 10;
@@ -56,8 +56,7 @@ pub fn remaining_text(done: u64, total: u64, elapsed_ms: u64) -> Option<String> 
     let left = u128::from(elapsed_ms) * u128::from(total - done) / u128::from(done);
     // whole seconds: it is an estimate
     let left = u64::try_from(left).unwrap_or(u64::MAX).div_ceil(1_000).max(1);
-    let left = if left < 10 { format!("{left} s") } else { format_duration(left.saturating_mul(1_000)) };
-    Some(format!("{left} left"))
+    Some(format!("{} left", format_whole_seconds(left.saturating_mul(1_000))))
 }
 
 #[cfg(test)]

@@ -4,11 +4,11 @@
 //! anything before all of it was checked.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use synthdev_domain::diagnostic::{Diagnostic, DiagnosticSeverity};
 use synthdev_domain::message::{ChatMessage, ChatRole};
 use synthdev_domain::model::{DeltaKind, ModelChoice, ModelError, ModelRequest, ToolChoice};
+use synthdev_domain::number_format::format_duration;
 use synthdev_domain::secret::SecretText;
 use synthdev_domain::source_location::ConfigLayer;
 use synthdev_language::did_you_mean::suggest_or_list;
@@ -201,10 +201,7 @@ impl SetupPlan {
 pub async fn try_model(models: &dyn ModelPort, choice: ModelChoice) -> Result<String, SetupError> {
     let shown = display_name(&choice);
     match models.call(&test_question(choice), &TrialDeltaSink).await {
-        Ok(reply) => {
-            let seconds = Duration::from_millis(reply.duration_ms).as_secs_f64();
-            Ok(format!("{shown} answered in {seconds:.1} s"))
-        }
+        Ok(reply) => Ok(format!("{shown} answered in {}", format_duration(reply.duration_ms))),
         Err(error) => Err(SetupError(model_error_text(&error))),
     }
 }

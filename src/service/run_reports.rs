@@ -1,6 +1,7 @@
 //! What can be read of one run or of two: its steps and why each was taken, its requests and conversations, how two runs
 //! differ, and whether a run comes out the same again.
 
+use serde_json::{Map, Value};
 use synthdev_domain::context::statistics::ContextStatistics;
 use synthdev_domain::ids::RunId;
 use synthdev_domain::journal::RunSummary;
@@ -60,6 +61,18 @@ pub fn measure_contexts(
 /// One of them is unknown or unreadable.
 pub fn compare_runs(handle: &RuntimeHandle, first: &str, second: &str) -> Result<RunDiff, StoreError> {
     handle.diff_runs(first, second)
+}
+
+/// `common_data` as it was when a step began: what a fork before it begins with.
+///
+/// # Errors
+/// There is no such step, or the run is unknown or unreadable.
+pub fn data_before_step(
+    handle: &RuntimeHandle,
+    run: &RunId,
+    step: u32,
+) -> Result<Map<String, Value>, StoreError> {
+    handle.data_before(run, step)
 }
 
 /// Why a run took a step, as data.

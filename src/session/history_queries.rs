@@ -80,6 +80,10 @@ impl TuiHistoryReader {
             HistoryRequest::Call { run, call } => HistoryResponse::Text(self.call_text(&run, call)),
             HistoryRequest::Graph { run } => HistoryResponse::Graph(self.run_graph(&run).map(Box::new)),
             HistoryRequest::Why { run, step } => HistoryResponse::Text(self.explain_step(&run, step)),
+            HistoryRequest::Data { run, step } => {
+                let data = run_reports::data_before_step(self.handle(), &run, step);
+                HistoryResponse::Data(data.map_err(|error| store_error_text(&error)))
+            }
             HistoryRequest::Compare(first, second) => {
                 HistoryResponse::Compared(self.compare_runs(&first, &second).map(Box::new))
             }

@@ -52,10 +52,25 @@ impl ServerReport {
     }
 }
 
-/// Whether the line says something new of the server. Another number in it, such as a time, does not.
+/// Whether the line says something new of the server. Another time in it, or the number of a process, does not.
 fn note_line(reported: &mut BTreeMap<String, String>, name: String, line: &str) -> bool {
-    let words: String = line.chars().filter(|c| !c.is_ascii_digit()).collect();
+    let words = line.split_whitespace().collect::<Vec<_>>();
+    let is_one = |at: Option<usize>, of: &[&str]| {
+        at.and_then(|at| words.get(at)).is_some_and(|word| of.contains(word))
+    };
+    let is_passing = |at: usize| {
+        is_one(at.checked_add(1), &["s", "ms", "min"]) || is_one(at.checked_sub(1), &["process", "pid"])
+    };
+    let kept = words.iter().enumerate().filter(|(at, word)| is_said(word) && !is_passing(*at));
+    let words = kept.map(|(_, word)| *word).collect::<Vec<_>>().join(" ");
     reported.insert(name, words.clone()).is_none_or(|before| before != words)
+}
+
+/// A short number may be the reason: the status of an answer or of a process.
+fn is_said(word: &str) -> bool {
+    const SHORT: usize = 3;
+    let bare = word.trim_matches(|c: char| c.is_ascii_punctuation());
+    bare.len() <= SHORT || !bare.starts_with(|c: char| c.is_ascii_digit())
 }
 
 /// Servers without stored tools: why there is none, if they were asked and could not give it.
@@ -108,5 +123,10 @@ mod tests {
         check(Some("it asks for a password"), true);
         check(Some("it ended at 12:01:07, process 4711"), true);
         check(Some("it ended at 12:04:59, process 902"), false);
+        check(Some("it answered 503 after 12 s"), true);
+        check(Some("it answered 503 after 9 s"), false);
+        check(Some("it answered 401 after 9 s"), true);
+        check(Some("it ended with status 1."), true);
+        check(Some("it ended with status 127."), true);
     }
 }

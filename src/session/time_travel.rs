@@ -86,7 +86,8 @@ fn preview_undo(plan: &UndoPlan) -> ActionPreview {
     let count = snapshots::file_count_text(files.changes.len());
     let title = format!("Undo {} {run}: {count}?", plan.run.workflow);
     if let Some(nothing) = plan.nothing_to_undo_text() {
-        return ActionPreview { title, body: format!("{nothing}{beyond}"), request: None };
+        let body = format!("{}{beyond}", to_slash_commands(&nothing));
+        return ActionPreview { title, body, request: None };
     }
     let others = snapshots::other_changes_text(&files.changes, files.run_changes.as_ref());
     let others = if others.is_empty() { others } else { format!("\n\nNote: {others}") };

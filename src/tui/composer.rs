@@ -355,6 +355,11 @@ impl InputComposer {
         }
     }
 
+    /// A key begins a command of vi.
+    pub fn awaits_vim_command(&self) -> bool {
+        self.vim.as_ref().is_some_and(|vim| !vim.is_inserting() && !vim.is_command_pending())
+    }
+
     /// Returns to insert mode.
     pub fn to_insert(&mut self) {
         if let Some(vim) = self.vim.as_mut().filter(|vim| !vim.is_inserting()) {

@@ -1,6 +1,7 @@
 //! Questions for the user: a list of answers with letters, or a text. They queue; the first is on screen.
 
 mod answer_draft;
+mod answer_words;
 mod answers;
 mod pause_questions;
 mod question_reading;
@@ -9,12 +10,13 @@ mod sandbox_questions;
 use serde_json::{Value, json};
 
 pub use self::answer_draft::{AnswerDraft, DraftPurpose, EditableCall};
+pub use self::answer_words::NamedChoice;
 pub use self::answers::{AnswerChoice, AnswerMeaning};
 pub use self::question_reading::{QuestionRows, RowExtent};
 use crate::answer_fields::AnswerFields;
 use crate::msg::UiCommand;
 use crate::report::adapt_hint;
-use crate::text::{format_duration, one_line};
+use crate::text::{format_whole_seconds, one_line};
 use synthdev_domain::ids::{CallId, RunId, Timestamp};
 use synthdev_domain::mcp_server::SERVER_SEPARATOR;
 use synthdev_domain::question_text::{
@@ -113,6 +115,10 @@ pub struct QuestionDialog {
     pub typed_at: Option<Timestamp>,
     /// What came before the question took keys; the input box has it. Empty: nothing.
     pub early_text: String,
+    /// The text in the input box was begun beside this question, when it took keys already.
+    pub has_own_words: bool,
+    /// A text that was sent here and may be an answer: it stays in the input box until it is sent once more.
+    pub held_words: String,
     /// The end of the text was on screen: a yes counts.
     pub read_to_end: bool,
     /// All of the rule that an "always" writes was on screen: else it is not written.
@@ -142,8 +148,7 @@ impl QuestionDialog {
     /// What happens without an answer, and when: `denied in 42 s without an answer`.
     pub fn deadline_text(&self, now: Timestamp) -> Option<String> {
         let until = self.deadline?;
-        let seconds = u64::try_from(until.0.saturating_sub(now.0)).unwrap_or(0) / 1_000;
-        let left = format_duration(seconds * 1_000).replace(".0 s", " s");
+        let left = format_whole_seconds(u64::try_from(until.0.saturating_sub(now.0)).unwrap_or(0));
         let is_permission = matches!(
             self.kind,
             DialogKind::Approval { .. } | DialogKind::Network { .. } | DialogKind::Unsandboxed { .. }
@@ -182,6 +187,8 @@ impl QuestionDialog {
             shown_at: None,
             typed_at: None,
             early_text: String::new(),
+            has_own_words: false,
+            held_words: String::new(),
             read_to_end: false,
             is_rule_shown: false,
             extent: RowExtent::default(),

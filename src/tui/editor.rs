@@ -227,8 +227,10 @@ impl DefinitionEditor {
         if simulates { Some(SIMULATING) } else { checks.then_some(CHECKING) }
     }
 
+    /// What the file would get is another text than it holds: a change that was taken back is none.
     pub fn is_changed(&self) -> bool {
-        self.buffer.version() != self.saved_version
+        let is_saved = |saved: &Arc<str>| self.buffer.equals_file_text(saved);
+        self.buffer.version() != self.saved_version && !self.base.as_ref().is_some_and(is_saved)
     }
 
     /// Whether the diagnostics are those of the present text.

@@ -3,12 +3,15 @@
 //! Owns what is looked at and what is waited for. Refuses: keys, drawing, and reading the past: a
 //! `HistoryRequest` asks for it.
 
+use serde_json::{Map, Value};
+
 use crate::agent_identity::AgentRoster;
 use crate::editor::prompt_guard::{PromptChoice, PromptKeyGuard};
 use crate::pane::PaneSearch;
 use crate::pane::shown_graph::ShownGraph;
 use crate::run_view::timeline::RunTimeline;
 use crate::run_view::timeline::bar_choice::BarStep;
+use crate::text::{fit_to_columns, one_line};
 use crate::transcript::TranscriptList;
 use crate::transcript::item::{ItemTone, TranscriptItem};
 use synthdev_domain::ids::{CallId, RunId, Timestamp};
@@ -110,12 +113,13 @@ pub struct HistoryTextView {
 /// What the last line asks.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum HistoryPrompt {
-    /// Other data for a new run: `name=value …`
-    Fork { run: RunId, step: u32, typed_text: String },
+    /// Other data for a new run: `name=value …`. `data`: what there is at that step, as it is typed, under its number;
+    /// empty: it is not known yet, or cannot be read.
+    Fork { run: RunId, step: u32, typed_text: String, query: u64, data: String },
     /// Where to.
     Export { run: RunId, typed_text: String },
     /// For good, after a yes.
-    Cancel { run: RunId, choice: PromptChoice },
+    Cancel { run: RunId, choice: PromptChoice, guard: PromptKeyGuard },
     /// What would happen is on the page.
     Agree { travel: TimeTravelRequest, choice: PromptChoice, guard: PromptKeyGuard },
 }
@@ -124,8 +128,16 @@ impl HistoryPrompt {
     /// For how long it takes no letters after it has appeared; `None`: it takes them at once.
     pub fn key_guard(&self) -> Option<PromptKeyGuard> {
         match self {
-            Self::Agree { guard, .. } => Some(*guard),
-            Self::Fork { .. } | Self::Export { .. } | Self::Cancel { .. } => None,
+            Self::Agree { guard, .. } | Self::Cancel { guard, .. } => Some(*guard),
+            Self::Fork { .. } | Self::Export { .. } => None,
+        }
+    }
+
+    /// The same, to be changed.
+    pub fn key_guard_mut(&mut self) -> Option<&mut PromptKeyGuard> {
+        match self {
+            Self::Agree { guard, .. } | Self::Cancel { guard, .. } => Some(guard),
+            Self::Fork { .. } | Self::Export { .. } => None,
         }
     }
 }
@@ -180,6 +192,11 @@ pub enum HistoryRequest {
         run: RunId,
         step: u32,
     },
+    /// The data with which a fork before the step begins.
+    Data {
+        run: RunId,
+        step: u32,
+    },
     /// One call of a model or a tool, or a question, with all of its texts.
     Call {
         run: RunId,
@@ -208,6 +225,7 @@ pub enum HistoryResponse {
     Trend(Option<WorkflowTrend>),
     Graph(Result<Box<RunGraphFacts>, String>),
     Compared(Result<Box<RunComparison>, String>),
+    Data(Result<Map<String, Value>, String>),
     /// A page of text.
     Text(Result<HistoryText, String>),
     /// What was done.
@@ -228,6 +246,19 @@ pub struct HistoryText {
     pub title: String,
     pub items: Vec<TranscriptItem>,
     pub step: Option<u32>,
+}
+
+/// Columns of a value: all of a longer one is on the page of the step.
+const VALUE: usize = 40;
+
+/// `limit=5 · plan="a b"`, each as it can be typed.
+fn fork_data_text(data: &Map<String, Value>) -> String {
+    if data.is_empty() {
+        return "common_data is empty there".to_owned();
+    }
+    let value = |value: &Value| fit_to_columns(&one_line(&value.to_string()), VALUE).into_owned();
+    let parts = data.iter().map(|(name, found)| format!("{}={}", one_line(name), value(found)));
+    format!("there: {}", parts.collect::<Vec<_>>().join(" · "))
 }
 
 impl BrowsedRun {
@@ -340,6 +371,16 @@ impl HistoryBrowser {
     pub fn close_typed_line(&mut self) {
         self.question
             .take_if(|open| matches!(open, HistoryPrompt::Fork { .. } | HistoryPrompt::Export { .. }));
+    }
+
+    /// What a fork can change. It stays away if it cannot be read: the fork itself says why then.
+    pub fn show_fork_data(&mut self, number: u64, found: Result<Map<String, Value>, String>) {
+        if let Some(HistoryPrompt::Fork { query, data, .. }) = &mut self.question
+            && *query == number
+            && let Ok(found) = found
+        {
+            *data = fork_data_text(&found);
+        }
     }
 
     pub fn show_error(&mut self, why: &str) {

@@ -13,6 +13,7 @@ use crate::keymap::chord::KeyChord;
 use crate::keymap::{KeyAction, KeyFocusState};
 use crate::layout::PaneKind;
 use crate::model::UiModel;
+use crate::setup::SetupDialog;
 
 /// What can be on screen, from the lowest to the highest.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -148,6 +149,16 @@ impl UiModel {
             },
             None => "EDIT",
         }
+    }
+
+    /// For the list of its keys.
+    pub fn open_setup(&self) -> Option<&SetupDialog> {
+        self.setup.as_ref()
+    }
+
+    /// For the list of its keys.
+    pub fn open_editor(&self) -> Option<&EditorScreen> {
+        self.edit.as_ref()
     }
 
     /// What decides which keys mean what.

@@ -10,7 +10,7 @@ use unicode_segmentation::UnicodeSegmentation;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 pub use synthdev_domain::number_format::{
-    format_count, format_dollars, format_duration, format_thousands, short_number,
+    format_count, format_dollars, format_duration, format_thousands, format_whole_seconds, short_number,
 };
 use synthdev_domain::terminal_safe;
 

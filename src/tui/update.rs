@@ -6,6 +6,7 @@ use synthdev_service::session::ProjectRequest;
 
 mod active_run;
 mod addressee;
+mod answer_words;
 mod answers;
 mod approvals;
 mod busy;

@@ -1,7 +1,7 @@
 //! What a user waits for before a run begins or goes on, in the history or while a model is set up, and for how long: a wait
 //! that takes a while moves, so that it is not taken for a hang.
 
-use crate::text::format_duration;
+use crate::text::format_whole_seconds;
 use synthdev_domain::ids::Timestamp;
 
 /// A shorter wait does not move, in milliseconds.
@@ -40,7 +40,6 @@ impl WaitClock {
 /// `⠹ coder writes 12 s`; the time only from `timed_ms` on.
 pub fn with_spinner(what: &str, ms: u64, timed_ms: u64) -> String {
     let sign = SPINNER[usize::try_from(ms / 250).unwrap_or(0) % SPINNER.len()];
-    let time =
-        if ms < timed_ms { String::new() } else { format!(" {}", format_duration(ms / 1_000 * 1_000)) };
-    format!("{sign} {what}{}", time.replace(".0 s", " s"))
+    let time = if ms < timed_ms { String::new() } else { format!(" {}", format_whole_seconds(ms)) };
+    format!("{sign} {what}{time}")
 }

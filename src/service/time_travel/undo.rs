@@ -24,8 +24,21 @@ impl UndoPlan {
         self.files.changes.is_empty() && !self.completes_restore
     }
 
+    /// The run is known to have changed no file: what differs now is the work of others, which no undo takes away.
+    fn is_of_others(&self) -> bool {
+        let own = self.files.run_changes.as_ref();
+        !self.completes_restore && own.is_some_and(|own| own.files.is_empty() && !own.is_uncertain)
+    }
+
     /// What the user is told where there is nothing to do. Notes of what does not come back belong below it.
     pub fn nothing_to_undo_text(&self) -> Option<String> {
+        if self.is_of_others() {
+            let (run, snapshot) = (&self.run.id, &self.files.snapshot);
+            return Some(format!(
+                "nothing to undo: run {run} changed no file. Others have changed files since: `synthdev snapshot \
+                 restore {snapshot}` takes that back"
+            ));
+        }
         let noted = if self.files.unrestored.is_empty() { "" } else { ", except for the notes" };
         self.is_empty().then(|| {
             format!(

@@ -63,10 +63,10 @@ impl QuestionDialog {
         match &self.kind {
             DialogKind::Approval { .. } => self.approval_answers(),
             DialogKind::Network { .. } => vec![
-                row('y', "allow it for this call", Once),
-                row('s', "allow it for the rest of this run", Session),
-                row('a', "always: sandbox.network = on, in your settings", Always),
-                row('n', "no, go on without it", No),
+                row('y', "allow it for this call", Once).short("this call"),
+                row('s', "allow it for the rest of this run", Session).short("this run"),
+                row('a', "always: sandbox.network = on, in your settings", Always).short("always"),
+                row('n', "no, go on without it", No).short("without it"),
             ],
             DialogKind::Unsandboxed { .. } => {
                 vec![row('y', "execute this one without a sandbox", Once), row('n', "deny", No)]
@@ -98,7 +98,7 @@ impl QuestionDialog {
             rows.push(row('s', "allow this step for the rest of this run", Session));
         } else {
             let session = row('s', "allow this tool for this session", Session);
-            rows.push(session.short("allow for this session"));
+            rows.push(session.short("this session"));
             let always = row('a', "always: a rule in your settings, shown first", Always);
             rows.push(always.short("always, by a rule"));
         }

@@ -43,7 +43,16 @@ impl EditorBuffer {
 
     /// As it is written to a file.
     pub fn to_file_text(&self) -> String {
-        self.area.lines().join(if self.windows { "\r\n" } else { "\n" })
+        self.area.lines().join(self.line_end())
+    }
+
+    /// Whether a file with this text would stay as it is. Each frame asks: no text is put together for it.
+    pub fn equals_file_text(&self, text: &str) -> bool {
+        text.split(self.line_end()).eq(self.area.lines())
+    }
+
+    fn line_end(&self) -> &'static str {
+        if self.windows { "\r\n" } else { "\n" }
     }
 
     pub fn lines(&self) -> &[String] {

@@ -14,6 +14,9 @@ pub const PAGE: usize = 200;
 /// What a search gives at once.
 pub const FOUND: usize = 300;
 
+/// What lists call a run that is driven, while it waits for its user.
+pub const WAITS: &str = "waits";
+
 /// A run in the list, without its long fields.
 #[derive(Clone, PartialEq, Debug)]
 pub struct RunRow {
@@ -22,6 +25,8 @@ pub struct RunRow {
     pub status: RunStatus,
     /// A conversation that its user has left: it waits for no decision.
     pub is_left: bool,
+    /// It is driven, and asks its user something.
+    pub is_asking: bool,
     pub started: Timestamp,
     pub updated: Timestamp,
     pub tokens: u64,
@@ -42,9 +47,14 @@ pub struct RunRow {
 }
 
 impl RunRow {
-    /// The status in lists.
-    pub fn status_word(&self) -> &'static str {
-        if self.is_left { LEFT } else { self.status.as_str() }
+    /// The status in lists. `awaits_message`: a conversation of this session in which the next words are the user's.
+    pub fn status_word(&self, awaits_message: bool) -> &'static str {
+        let waits = self.status == RunStatus::Running && (self.is_asking || awaits_message);
+        match self.is_left {
+            true => LEFT,
+            false if waits => WAITS,
+            false => self.status.as_str(),
+        }
     }
 }
 

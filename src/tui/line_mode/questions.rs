@@ -4,7 +4,7 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::repeated_text::RepeatedText;
 use crate::answer_fields::AnswerFields;
-use crate::dialog::{AnswerMeaning, DialogKind, DraftPurpose, QuestionDialog};
+use crate::dialog::{AnswerMeaning, DialogKind, DraftPurpose, NamedChoice, QuestionDialog};
 use crate::model::UiModel;
 use crate::msg::{UiCommand, UiMessage};
 use crate::transcript::item::{ItemTone, TranscriptItem};
@@ -164,7 +164,7 @@ fn press_enter(model: &mut UiModel, at: Timestamp) -> LineReaction {
     LineReaction { commands, shows_more: false }
 }
 
-/// The answer for a line of input: its letter, or the number of a choice.
+/// The answer for a line of input: its letter, the number of a choice, or its text.
 ///
 /// # Errors
 /// It is no answer.
@@ -176,7 +176,11 @@ pub(super) fn parse_answer(dialog: &QuestionDialog, text: &str) -> Result<Answer
     } else {
         let word = text.to_lowercase();
         let mut answers = dialog.answers().into_iter().enumerate();
-        answers.find(|(at, answer)| answer_word(*at, answer.letter) == word).map(|(_, answer)| answer.meaning)
+        let by_letter = answers.find(|(at, answer)| answer_word(*at, answer.letter) == word);
+        by_letter.map(|(_, answer)| answer.meaning).or_else(|| match dialog.named_choice(text) {
+            NamedChoice::One(at) => Some(AnswerMeaning::Pick(at)),
+            NamedChoice::Several(_) | NamedChoice::Nothing => None,
+        })
     };
     let word = if text.is_empty() { "an empty line".to_owned() } else { format!("`{text}`") };
     let denied =
@@ -425,5 +429,17 @@ mod tests {
         assert_eq!(defaults, [11, 12]);
         assert_eq!((taken(11), taken(12)), (Some(AnswerMeaning::No), Some(AnswerMeaning::Pick(1))));
         assert_eq!(answer_hint(&every_question()[12]), "1, 2, l; an empty line takes the default");
+    }
+
+    #[test]
+    fn a_choice_is_written_as_well() {
+        let choices = ["ship it", "test more"].map(str::to_owned).to_vec();
+        let kind = DialogKind::Choose { run: RunId::from("r1"), call: CallId(1), choices };
+        let dialog = QuestionDialog { kind, ..every_question()[12].clone() };
+        for (line, expected) in
+            [("Ship it", Some(0)), ("t", Some(1)), ("2", Some(1)), ("more", None), ("ship it now", None)]
+        {
+            assert_eq!(parse_answer(&dialog, line).ok(), expected.map(AnswerMeaning::Pick), "{line}");
+        }
     }
 }

@@ -5,8 +5,9 @@ use std::fmt::Write as _;
 use super::align_table;
 use crate::answer_fields::AnswerFields;
 use crate::history_browser::RunRow;
+use crate::history_browser::run_list::WAITS;
 use crate::text::{display_width, fit_to_columns, format_dollars, format_thousands, one_line};
-use synthdev_domain::ids::Timestamp;
+use synthdev_domain::ids::{RunId, Timestamp};
 use synthdev_domain::journal::{OpenPause, PauseReason, RunStatus, RunSummary};
 use synthdev_service::run_list::NOTHING_FOUND;
 use synthdev_service::run_place::RunPlace;
@@ -37,8 +38,8 @@ pub fn listed_cost(status: RunStatus, tokens: u64, cost_usd: Option<f64>) -> Str
     }
 }
 
-/// The newest runs of `/runs`.
-pub fn runs_text(list: &[RunSummary], now: Timestamp) -> String {
+/// The newest runs of `/runs`. `awaits_message`: a conversation of this session in which the next words are the user's.
+pub fn runs_text(list: &[RunSummary], now: Timestamp, awaits_message: impl Fn(&RunId) -> bool) -> String {
     if list.is_empty() {
         return "none found".to_owned();
     }
@@ -47,7 +48,7 @@ pub fn runs_text(list: &[RunSummary], now: Timestamp) -> String {
         .map(|run| {
             vec![
                 run.id.to_string(),
-                run.progress.status_word().to_owned(),
+                status_word(run, awaits_message(&run.id)).to_owned(),
                 fit_to_columns(&one_line(&run.workflow), 16).into_owned(),
                 format_age(run.started, now).trim_end_matches(" ago").to_owned(),
                 format_thousands(run.progress.usage.total()),
@@ -140,6 +141,11 @@ pub fn resume_state_text(run: &RunSummary) -> String {
     status_text(run)
 }
 
+fn status_word(run: &RunSummary, awaits_message: bool) -> &'static str {
+    let asks = awaits_message || !run.progress.pauses.is_empty();
+    if run.progress.status == RunStatus::Running && asks { WAITS } else { run.progress.status_word() }
+}
+
 /// `interrupted in code`, `waits in gate: an answer`, `left`.
 fn status_text(run: &RunSummary) -> String {
     let progress = &run.progress;
@@ -177,6 +183,7 @@ pub fn history_run_row(run: RunSummary, here: &str, text: Option<String>) -> Run
         workflow: short(&run.workflow),
         status: progress.status,
         is_left,
+        is_asking: progress.status == RunStatus::Running && !progress.pauses.is_empty(),
         started: run.started,
         updated: progress.updated,
         tokens: progress.usage.total(),

@@ -4,6 +4,11 @@ use super::RunView;
 use synthdev_domain::ids::Timestamp;
 
 impl RunView {
+    /// A conversation in which the next words are the user's: nothing works in it.
+    pub fn awaits_message(&self) -> bool {
+        self.chat && !self.is_over && self.awaiting_text.is_some() && self.outbox.is_empty()
+    }
+
     /// Milliseconds of work until `now`; `None`: it has never begun.
     pub fn elapsed_ms(&self, now: Timestamp) -> Option<u64> {
         let here = |since: Timestamp| u64::try_from(now.0.saturating_sub(since.0)).unwrap_or(0);

@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use synthdev_domain::ids::{CallId, Timestamp};
 use synthdev_service::run_events::RunEvent;
 
-use crate::text::format_duration;
+use crate::text::{format_duration, format_whole_seconds};
 
 /// Shorter waits are not worth a word.
 const WORTH_MS: u64 = 1_000;
@@ -99,7 +99,7 @@ impl RunTimes {
     pub fn describe_timed_wait(&self, now: Timestamp, calm: bool) -> Option<String> {
         let until = self.timed_waits.iter().map(|(_, until)| *until).filter(|until| *until > now).min()?;
         let left = milliseconds_between(now, until).div_ceil(1_000) * 1_000;
-        let left = if calm { String::new() } else { format!(" · {} left", whole_seconds(left)) };
+        let left = if calm { String::new() } else { format!(" · {} left", format_whole_seconds(left)) };
         Some(format!("waits until {}{left}", until.format_utc_beside(now)))
     }
 
@@ -111,12 +111,12 @@ impl RunTimes {
         let until = self.waiting_since.filter(|_| stands.is_some()).unwrap_or(now);
         let whole = milliseconds_between(started_at, until);
         let waited = self.waited_ms(until).min(whole);
-        let time = (whole >= WORTH_MS).then(|| whole_seconds(whole));
+        let time = (whole >= WORTH_MS).then(|| format_whole_seconds(whole));
         match (stands, time) {
             (Some(stands), Some(time)) => vec![format!("{time}, {stands}"), stands.to_owned()],
             (Some(stands), None) => vec![stands.to_owned()],
             (None, Some(time)) if waited >= WORTH_MS => {
-                vec![format!("{time}, {} of it waiting", whole_seconds(waited)), time]
+                vec![format!("{time}, {} of it waiting", format_whole_seconds(waited)), time]
             }
             (None, time) => time.into_iter().collect(),
         }
@@ -153,11 +153,6 @@ fn describe_time(whole_ms: u64, waited_ms: u64) -> String {
     } else {
         format!("{whole}, {} of it waiting", format_duration(waited_ms))
     }
-}
-
-/// What is shown while it grows: parts of a second only flicker.
-fn whole_seconds(ms: u64) -> String {
-    format_duration(ms / 1_000 * 1_000).replace(".0 s", " s")
 }
 
 fn milliseconds_between(since: Timestamp, now: Timestamp) -> u64 {

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use crate::text::one_line;
+use crate::text::{format_duration, one_line};
 use synthdev_domain::ids::{CallId, Timestamp};
 use synthdev_domain::tool::RunningCommand;
 use synthdev_service::run_events::RunEvent;
@@ -82,7 +82,7 @@ impl RunningCommandList {
             let since = match self.elapsed_ms(command, now) / MINUTE {
                 0 => "less than a minute".to_owned(),
                 minutes if minutes < 60 => format!("{minutes} min"),
-                minutes => format!("{} h {} min", minutes / 60, minutes % 60),
+                minutes => format_duration(minutes * MINUTE),
             };
             format!("{} {} · {since}", command.id, one_line(&command.command))
         };

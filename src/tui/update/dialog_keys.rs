@@ -9,7 +9,7 @@ use crate::dialog::{
 use crate::model::UiModel;
 use crate::msg::UiCommand;
 use crate::slash;
-use crate::text::{fit_to_columns, one_line};
+use crate::text::one_line;
 use synthdev_domain::approval::ApprovalDecision;
 use synthdev_service::run_steering::{NetworkAnswer, UserAnswer};
 
@@ -148,32 +148,8 @@ pub fn submit_written_answer(model: &mut UiModel) -> Option<Vec<UiCommand>> {
     }
 }
 
-/// A text that was sent while a key was wanted answers nothing, and waits for no other question either. A letter that came
-/// too early is no text at all, whatever is asked.
-pub fn refuse_words(model: &mut UiModel) -> bool {
-    let (text, now) = (model.composer.text(), model.last_key);
-    let Some(dialog) = model.dialogs.front_mut() else { return false };
-    let is_early = dialog.is_early_answer(&text);
-    if !(dialog.refuses_words() || is_early) || text.trim().is_empty() || slash::is_command(&text) {
-        return false;
-    }
-    let word = one_line(text.trim());
-    let word = fit_to_columns(&word, 24);
-    // the next line of a paste without brackets comes at once: it is no answer either
-    dialog.typed_at = now;
-    if is_early {
-        dialog.problem = Some(format!("`{word}` came before the question took keys: press it again"));
-        model.composer.set_text("");
-    } else {
-        dialog.problem = Some(format!("`{word}` is no answer: choose one of the list"));
-        model.composer.clear_into_history();
-    }
-    model.popup = None;
-    true
-}
-
 /// Picks a choice; a tool that is done may have a result.
-fn pick_choice(model: &mut UiModel, at: usize) -> Vec<UiCommand> {
+pub(super) fn pick_choice(model: &mut UiModel, at: usize) -> Vec<UiCommand> {
     let Some(dialog) = model.dialogs.front() else { return Vec::new() };
     let picked = match &dialog.kind {
         DialogKind::Choose { choices, .. } => choices.get(at).cloned(),

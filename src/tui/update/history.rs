@@ -8,6 +8,7 @@ use crate::model::UiModel;
 use crate::msg::UiCommand;
 use crate::past_run::PastRun;
 use crate::report::history as report;
+use crate::run_view::RunView;
 use crate::text::format_count;
 use crate::transcript::item::{ItemTone, TranscriptBlock, TranscriptItem};
 use synthdev_domain::ids::{RunId, Timestamp};
@@ -214,7 +215,9 @@ fn show_pending(model: &mut UiModel, list: &[RunSummary]) -> Vec<UiCommand> {
 fn on_runs_listed(model: &mut UiModel, wanted: RunListPurpose, list: &[RunSummary]) -> Vec<UiCommand> {
     let now = model.now;
     if wanted == RunListPurpose::Show {
-        model.add_item(TranscriptItem::report_item("Runs", &report::runs_text(list, now)));
+        let awaits = |run: &RunId| model.find_run(run).is_some_and(RunView::awaits_message);
+        let text = report::runs_text(list, now, awaits);
+        model.add_item(TranscriptItem::report_item("Runs", &text));
         return Vec::new();
     }
     model.names.runs = list.iter().map(|run| report::name_and_state(run, now)).collect();

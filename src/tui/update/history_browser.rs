@@ -142,6 +142,7 @@ pub fn on_response(model: &mut UiModel, number: u64, told: HistoryResponse) -> V
         }
         HistoryResponse::Trend(trend) => archive.trends.add(number, trend),
         HistoryResponse::Compared(result) if awaited => show_comparison(archive, result),
+        HistoryResponse::Data(result) => archive.show_fork_data(number, result),
         HistoryResponse::Graph(result) => {
             if awaited {
                 show_graph(archive, result);

@@ -12,9 +12,17 @@ use crate::keymap::{KeyAction, KeyFocusState};
 use crate::model::UiModel;
 use crate::msg::UiCommand;
 
+/// What vi has and the input box has not.
+const NO_COLON: &str =
+    "no commands with `:` here: Enter sends, /exit or Ctrl+D leaves, /edit edits a workflow";
+
 pub fn on_key(model: &mut UiModel, key: KeyEvent) -> Vec<UiCommand> {
     if key.code == KeyCode::Char('/') && !model.composer.is_vim_key(key) {
         unread_input::make_way_for_command(model);
+    }
+    if key.code == KeyCode::Char(':') && model.composer.awaits_vim_command() {
+        model.hint = Some(NO_COLON.to_owned());
+        return Vec::new();
     }
     // a question that the key does not answer is not in its way
     let now = KeyFocusState { question_open: false, ..model.key_focus_state() };

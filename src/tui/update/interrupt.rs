@@ -36,14 +36,16 @@ pub(super) fn cancel_run(model: &mut UiModel, run: RunId) -> Vec<UiCommand> {
 
 /// Esc in a run that is already stopped: asks whether to end it.
 pub(super) fn confirm_cancel(model: &mut UiModel) -> Vec<UiCommand> {
-    let front = model.workflow.as_ref().and_then(|id| model.find_run(id));
-    let Some((run, name)) = front.map(|run| (run.id.clone(), run.workflow.clone())) else {
-        return Vec::new();
-    };
-    let body = "The run is stopped. No keeps it so: type new guidance, or use /continue, /step or /set.\n\
-                Yes cancels the run; its history stays, and /undo restores the files.";
-    let cmd = UiCommand::Send(run, RunCommand::Cancel);
-    model.push_question(QuestionDialog::for_confirmation(&format!("End {name}?"), body, cmd));
+    let Some(front) = model.workflow.as_ref().and_then(|id| model.find_run(id)) else { return Vec::new() };
+    let has_changed = front.snapshot_facts.may_have_changed_files(true);
+    let files = if has_changed { "/undo restores the files" } else { "no file was changed" };
+    let body = format!(
+        "The run is stopped. No keeps it so: type new guidance, or use /continue, /step or /set.\nYes cancels the \
+         run; its history stays, and {files}."
+    );
+    let (title, cmd) =
+        (format!("End {}?", front.workflow), UiCommand::Send(front.id.clone(), RunCommand::Cancel));
+    model.push_question(QuestionDialog::for_confirmation(&title, &body, cmd));
     Vec::new()
 }
 

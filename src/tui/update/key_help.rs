@@ -4,11 +4,14 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, MouseEvent, MouseEventKind};
 
 use super::history_browser;
 use crate::dialog::QuestionDialog;
+use crate::editor::action::EditorAction;
 use crate::key_help::KeyHelp;
 use crate::keymap::{KeyAction, KeyBindings, KeyFocusState};
 use crate::layers::ScreenLayer;
 use crate::model::UiModel;
 use crate::msg::UiCommand;
+
+mod dialog_keys;
 
 const INTERRUPT: &str = "Ctrl+C";
 const EXIT: &str = "/exit";
@@ -17,7 +20,8 @@ const WHEEL: usize = 3;
 
 /// Whether the key opens the keys of what is focused.
 pub fn opens_key_help(model: &mut UiModel, key: KeyEvent) -> bool {
-    if model.is_open(ScreenLayer::KeyHelp) || model.key_action(key) != Some(KeyAction::Help) {
+    let asks = matches!(model.key_action(key), Some(KeyAction::Help | KeyAction::Editor(EditorAction::Help)));
+    if model.is_open(ScreenLayer::KeyHelp) || !asks {
         return false;
     }
     model.key_help = focused_key_help(model);
@@ -67,7 +71,7 @@ pub fn on_mouse(model: &mut UiModel, event: MouseEvent) {
     }
 }
 
-/// The keys of what has them; `None`: it shows its keys itself. What gets a user out stands first: on a small screen the
+/// The keys of what has them; `None`: the text of the editor shows its keys itself. What gets a user out stands first: on a small screen the
 /// rest is below.
 fn focused_key_help(model: &UiModel) -> Option<KeyHelp> {
     let mut help = placed_key_help(model)?;
@@ -87,6 +91,9 @@ fn placed_key_help(model: &UiModel) -> Option<KeyHelp> {
     let (keymap, now) = (&model.keymap, model.key_focus_state());
     match model.focused_layer() {
         ScreenLayer::HistoryBrowser => history_browser::key_list(model),
+        ScreenLayer::ModelSetup => model.open_setup().map(dialog_keys::setup_keys),
+        ScreenLayer::ResumePicker => Some(dialog_keys::resume_keys()),
+        ScreenLayer::WorkflowEditor => model.open_editor().and_then(dialog_keys::editor_keys),
         ScreenLayer::FocusedPane => model.keyed_pane().map(|pane| {
             let mut rows = keymap.rows_that_act(now, |action| action.is_for_pane(pane));
             rows.extend(session_rows(model));

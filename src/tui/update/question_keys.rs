@@ -4,7 +4,7 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers, MouseEvent, Mou
 use ratatui::layout::Position;
 
 use super::key_press::KeyPress;
-use super::{approvals, dialog_keys, draft_keys, question_replies, withdrawn_dialog};
+use super::{answer_words, approvals, dialog_keys, draft_keys, question_replies, withdrawn_dialog};
 use crate::dialog::{AnswerDraft, DialogKind, DraftPurpose, QuestionDialog};
 use crate::keymap::KeyAction;
 use crate::layers::ScreenLayer;
@@ -113,6 +113,9 @@ fn on_answer_key(model: &mut UiModel, press: KeyPress) -> Option<Vec<UiCommand>>
         (dialog.is_armed, dialog.selected) = (false, dialog.default_row);
     }
     dialog.problem = None;
+    if model.composer.is_empty() {
+        dialog.has_own_words = is_text && !guarded && !is_vi;
+    }
     let is_word = is_text && !begins && !guarded && !is_search && !is_vi && key.code != KeyCode::Char(' ');
     if is_word
         && dialog.is_approval()
@@ -132,7 +135,7 @@ fn on_answer_key(model: &mut UiModel, press: KeyPress) -> Option<Vec<UiCommand>>
         if answers && begun && !typing && !guarded && !command && typed_letter(key).is_some() {
             dialog.problem = Some(IN_TEXT.to_owned());
         }
-        return (key.code == KeyCode::Enter && dialog_keys::refuse_words(model)).then(Vec::new);
+        return if key.code == KeyCode::Enter { answer_words::on_words_sent(model) } else { None };
     }
     Some(answer_question(model, press))
 }
@@ -254,7 +257,7 @@ fn type_words(model: &mut UiModel, words: &str, at: Timestamp) {
         dialog.draft = Some(AnswerDraft::new(DraftPurpose::Reason, words));
         return;
     }
-    dialog.typed_at = Some(at);
+    (dialog.typed_at, dialog.has_own_words) = (Some(at), true);
     dialog.problem = Some(IN_TEXT.to_owned());
     model.composer.to_insert();
     model.composer.set_text(words);
@@ -334,6 +337,7 @@ fn take_choice_back(model: &mut UiModel) {
     let Some(dialog) = model.dialogs.front_mut().filter(lists) else { return };
     let begun = std::mem::take(&mut dialog.picked);
     (dialog.is_armed, dialog.selected, dialog.typed_at) = (false, dialog.default_row, Some(now));
+    dialog.has_own_words = false;
     if !begun.is_empty() {
         model.composer.set_text(&begun);
     }

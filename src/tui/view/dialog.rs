@@ -16,7 +16,7 @@ use crate::dialog::{AnswerDraft, AnswerForm, DialogKind, DraftPurpose, QuestionD
 use crate::layers::ScreenLayer;
 use crate::model::UiModel;
 use crate::slash;
-use crate::text::{display_width, fit_to_columns, format_count};
+use crate::text::{display_width, fit_to_columns, format_count, one_line, wrap_line};
 use synthdev_domain::terminal_safe;
 
 mod answer_rows;
@@ -122,6 +122,11 @@ pub fn draw_dialog(model: &UiModel, area: Rect, frame: &mut Frame<'_>) -> Option
     }
     y += u16::from(share.has_gap);
     let below = Rect { x: inside.x + 1, y, width: inside.width - 1, height: inside.bottom() - y };
+    let told = shown_problem(model, dialog, area.height, below.height);
+    let below = Rect { height: below.height - u16::try_from(told.len()).unwrap_or(0), ..below };
+    for (y, row) in (below.bottom()..).zip(&told) {
+        put_line(frame, below.x, y, &Line::styled(row.as_str(), theme.bad_style()), below.width);
+    }
     let cursor = match &dialog.draft {
         Some(draft) => draw_draft(model, draft, below, frame),
         None => {
@@ -130,7 +135,7 @@ pub fn draw_dialog(model: &UiModel, area: Rect, frame: &mut Frame<'_>) -> Option
             None
         }
     };
-    draw_keys(model, dialog, area, frame);
+    draw_keys(model, dialog, area, !told.is_empty(), frame);
     cursor
 }
 
@@ -178,7 +183,13 @@ fn draw_draft(model: &UiModel, draft: &AnswerDraft, area: Rect, frame: &mut Fram
 }
 
 /// The lower edge: how much there is below, then what is wrong, or the keys, and when the question answers itself.
-fn draw_keys(model: &UiModel, dialog: &QuestionDialog, area: Rect, frame: &mut Frame<'_>) {
+fn draw_keys(
+    model: &UiModel,
+    dialog: &QuestionDialog,
+    area: Rect,
+    is_problem_above: bool,
+    frame: &mut Frame<'_>,
+) {
     let theme = model.theme;
     let columns = usize::from(area.width.saturating_sub(4));
     let below = dialog.rows_below() as u64;
@@ -190,7 +201,8 @@ fn draw_keys(model: &UiModel, dialog: &QuestionDialog, area: Rect, frame: &mut F
         (0, above) => Some(format!("↑ {} above", format_count(above, "line"))),
         (below, _) => Some(format!("↓ {}", format_count(below, "more line"))),
     };
-    let (told, style) = match &dialog.problem {
+    let problem = dialog.problem.as_ref().filter(|_| !is_problem_above);
+    let (told, style) = match problem {
         Some(problem) => (format!("✗ {problem}"), theme.bad_style()),
         None if fresh && (!dialog.is_written() || model.composer.is_empty()) => {
             let why = if dialog.is_new(model.now) { "new" } else { "you were typing" };
@@ -202,6 +214,9 @@ fn draw_keys(model: &UiModel, dialog: &QuestionDialog, area: Rect, frame: &mut F
     let left = dialog.deadline_text(model.now).unwrap_or_default();
     // the keys are cut before the time that is left
     let kept = if left.is_empty() { 0 } else { display_width(&left) + 3 };
+    // what is wrong is read whole
+    let has_room = |more: &String| display_width(more) + 3 + display_width(&told) + kept <= columns;
+    let more = more.filter(|more| problem.is_none() || has_room(more));
     let mut spans = vec![Span::raw(" ")];
     for (text, style, kept) in [
         (more.unwrap_or_default(), theme.warning_style(), 0),
@@ -257,6 +272,8 @@ pub fn typing_hint(model: &UiModel) -> Option<&'static str> {
     }
     Some(if dialog.is_approval() {
         "words deny, as the reason · / for commands"
+    } else if matches!(dialog.kind, DialogKind::Choose { .. }) {
+        "answer above, or write it · / for commands"
     } else if dialog.refuses_words() {
         "answer above · / for commands"
     } else {
@@ -332,8 +349,33 @@ fn text_rows(model: &UiModel, dialog: &QuestionDialog) -> usize {
     title + dialog.rows().len() + dialog.fields().map_or(0, |fields| fields.lines().len() + 1)
 }
 
-/// Rows for the answers, or for what is typed in their place, of a question that has at most so many.
+/// Rows below the text, of a question that has at most so many.
 fn below_rows(model: &UiModel, dialog: &QuestionDialog, most: u16) -> usize {
+    own_rows(model, dialog, most) + problem_rows(model, dialog).len()
+}
+
+/// What is wrong, if the lower edge has no room for all of it.
+fn problem_rows(model: &UiModel, dialog: &QuestionDialog) -> Vec<String> {
+    let Some(problem) = &dialog.problem else { return Vec::new() };
+    let text = format!("✗ {}", one_line(problem));
+    let left = dialog.deadline_text(model.now).map_or(0, |left| display_width(&left) + 3);
+    let room = usize::from(question_width(model.size.0).saturating_sub(4));
+    if display_width(&text) + left <= room {
+        return Vec::new();
+    }
+    let rows = wrap_line(&text, text_columns(model.size.0));
+    rows.into_iter().map(|row| text[row].trim_end().to_owned()).collect()
+}
+
+/// The same where the answers leave rows for all of it.
+fn shown_problem(model: &UiModel, dialog: &QuestionDialog, most: u16, height: u16) -> Vec<String> {
+    let rows = problem_rows(model, dialog);
+    let fits = own_rows(model, dialog, most) + rows.len() <= usize::from(height);
+    if fits { rows } else { Vec::new() }
+}
+
+/// Rows for the answers, or for what is typed in their place, of a question that has at most so many.
+fn own_rows(model: &UiModel, dialog: &QuestionDialog, most: u16) -> usize {
     match &dialog.draft {
         Some(draft) => 1 + draft.text.rows(text_columns(model.size.0).saturating_sub(3)).clamp(1, DRAFT_ROWS),
         None => arrange_answers(model, dialog, most).height(),
@@ -398,7 +440,8 @@ impl RowShare {
             // the text first, then what is chosen
             return Self { text: fits - usize::from(dialog.read_to_end).min(fits), has_gap: false };
         }
-        let least = rows.min(TEXT_ROWS).min(fits / 2);
+        // where both have little room, the answers have it: the text scrolls
+        let least = rows.min(TEXT_ROWS).min(fits / 2).min(fits.saturating_sub(below).max(1));
         let most = if below + LEAST_TEXT <= fits { below } else { ANSWER_ROWS.max(fits / 2) };
         let below = below.min(most).max(fits.saturating_sub(rows)).min(fits - least);
         Self { text: fits - below, has_gap: false }

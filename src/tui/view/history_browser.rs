@@ -44,7 +44,7 @@ pub fn arrange_browser(model: &mut UiModel, area: Rect) {
     let head = run::head_height(model, areas.body);
     let now = model.now;
     let Some(archive) = &mut model.history_browser else { return };
-    if let Some(HistoryPrompt::Agree { guard, .. }) = &mut archive.question {
+    if let Some(guard) = archive.question.as_mut().and_then(HistoryPrompt::key_guard_mut) {
         guard.note_shown(now);
     }
     if let Some(page) = &mut archive.page {
@@ -203,7 +203,7 @@ fn browser_title(model: &UiModel, archive: &HistoryBrowser, columns: usize) -> S
                     .map(|details| format!(" · {}", steps_text(details)))
                     .unwrap_or_default(),
             };
-            format!(" {} {} · {}{what}", run.row.workflow, run.row.id, run.row.status_word())
+            format!(" {} {} · {}{what}", run.row.workflow, run.row.id, list::shown_status(model, &run.row))
         }
         (None, None) => {
             let more = if list.has_more { "+" } else { "" };
@@ -268,6 +268,11 @@ fn status_note(model: &UiModel, archive: &HistoryBrowser, columns: usize) -> (Ve
         let below = wait.as_deref().or(told.map(|(text, _)| text));
         let mut rows = vec![visible_tail(&line, columns).into_owned()];
         rows.extend(below.map_or_else(Vec::new, |text| fold_to_rows(text, columns)));
+        if let Some(HistoryPrompt::Fork { data, .. }) = &archive.question
+            && !data.is_empty()
+        {
+            rows.extend(fold_with_mark(data, columns, NOTE.saturating_sub(rows.len() - 1)));
+        }
         return (rows, theme.accent_style());
     }
     if let Some(search) = &archive.search {
@@ -292,7 +297,7 @@ fn status_note(model: &UiModel, archive: &HistoryBrowser, columns: usize) -> (Ve
         _ if archive.comparison.is_some() => String::new(),
         (None, Some(run)) if run.graph.is_some() => run.row.status_text.clone(),
         (None, Some(run)) => run::selected_step_note(run),
-        (None, None) => list::selected_run_note(archive),
+        (None, None) => list::selected_run_note(model, archive),
     };
     (vec![fit_to_columns(&line, columns).into_owned()], theme.text())
 }
@@ -305,6 +310,18 @@ fn tone_style(theme: ColorTheme, tone: ItemTone) -> Style {
         ItemTone::Accent | ItemTone::Human => theme.accent_style(),
         ItemTone::Plain | ItemTone::Dim => theme.text(),
     }
+}
+
+/// At most so many rows; the last one ends with `…` if there is more.
+fn fold_with_mark(text: &str, columns: usize, most: usize) -> Vec<String> {
+    let mut rows = wrap_line(text, columns).into_iter().map(|row| text[row].trim_end().to_owned());
+    let mut shown: Vec<String> = rows.by_ref().take(most).collect();
+    if let (Some(last), Some(_)) = (shown.last_mut(), rows.next()) {
+        const REST: &str = " … the rest: Enter on the step";
+        let room = columns.saturating_sub(display_width(REST));
+        *last = format!("{}{REST}", fit_to_columns(last.trim_end_matches(" ·"), room));
+    }
+    shown
 }
 
 fn fold_to_rows(text: &str, columns: usize) -> Vec<String> {

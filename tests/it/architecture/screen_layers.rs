@@ -25,6 +25,7 @@ const LAYER_FIELDS: &[(&str, &[&str])] = &[
 /// Files that answer, show or change the question in front.
 const QUESTION_FILES: &[&str] = &[
     "src/tui/line_mode",
+    "src/tui/update/answer_words.rs",
     "src/tui/update/approvals.rs",
     "src/tui/update/dialog_keys.rs",
     "src/tui/update/draft_keys.rs",

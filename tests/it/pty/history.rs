@@ -125,6 +125,7 @@ fn check_history(terminal: &mut Terminal) {
     terminal.wait_for("3 steps");
     terminal.press_keys("f");
     terminal.wait_for("fork before step 1");
+    terminal.wait_for("there: tries=");
     terminal.press_keys("tries=7\r");
     terminal.wait_for("tries = 7");
     terminal.press_keys(ESC);

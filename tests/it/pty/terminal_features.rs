@@ -1,8 +1,11 @@
 //! The mouse, notifications and the user's own colours, as a terminal sees them.
 
+use std::sync::Arc;
+
 use super::terminal::Terminal;
 use super::{chat_session, configured_session};
-use crate::support::model_server::Behaviour;
+use crate::support::model_server::{Behaviour, ModelServer};
+use crate::support::temporary::temp_directory;
 
 /// A button of the mouse at a column and row from 1: `M` goes down or moves, `m` goes up.
 pub(super) fn mouse_button(code: u8, column: u16, row: u16, end: char) -> String {
@@ -23,6 +26,10 @@ async fn what_is_dragged_over_goes_to_the_clipboard() {
     let (_server, mut terminal) = chat_session(vec![Behaviour::text("copy this word")]).await;
     terminal.press_keys("hello\r");
     terminal.wait_for("copy this word");
+    // it reports the mouse because it is asked to
+    for bytes in ["\x1b[?1002h", "\x1b[?1006h"] {
+        terminal.wait_for_bytes(bytes);
+    }
     let (column, row) = text_place(&terminal, "this word");
     terminal.press_keys(&mouse_button(0, column, row, 'M'));
     terminal.press_keys(&mouse_button(32, column + 3, row, 'M'));
@@ -54,6 +61,32 @@ async fn an_answer_is_told_while_another_window_is_in_front() {
     terminal.press_keys("/exit\r");
     assert!(terminal.wait_end().contains("exit=0"));
     terminal.assert_restored();
+}
+
+/// Others show what they do not understand.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_address_is_a_link_only_where_the_terminal_knows_links() {
+    for (term, is_known) in [("xterm", false), ("xterm-256color", true)] {
+        let server = ModelServer::start_server(vec![Behaviour::text("See https://x.y/z now.")]).await;
+        let variables = [
+            ("SYNTHDEV_BASE_URL", server.base_url.as_str()),
+            ("SYNTHDEV_BASE_MODEL", "mock-1"),
+            ("SYNTHDEV_API_KEY", "sk-test"),
+            ("TERM", term),
+        ];
+        let mut terminal = Terminal::at_home(Arc::new(temp_directory()), &[], &variables);
+        terminal.wait_for("message, or / for commands");
+        terminal.press_keys("where?\r");
+        terminal.wait_for("See https://x.y/z now.");
+        if is_known {
+            terminal.wait_for_bytes("\x1b]8;");
+        }
+        terminal.press_keys("/exit\r");
+        assert!(terminal.wait_end().contains("exit=0"), "{term}");
+        if !is_known {
+            terminal.assert_never_shown("\x1b]8;");
+        }
+    }
 }
 
 /// What the user switched off in the settings is off from the first frame on.

@@ -72,6 +72,44 @@ fn the_history_counts_a_conversation_that_was_left_as_no_paused_run() {
     }
 }
 
+/// `running` is what works; in the list, in the run, and in `/runs`.
+#[test]
+fn a_run_that_is_driven_and_waits_for_its_user_is_not_called_running() {
+    let chat = || summary("c1", "coder", RunStatus::Running, Timestamp(1_000_000));
+    let check = |is_idle: bool, list: &str, note: &str, run: &str| {
+        let mut desk = TuiHarness::new();
+        desk.start_chat();
+        if is_idle {
+            desk.run_event("c1", user_question(2, UserQuestion::Message));
+        }
+        desk.take_commands();
+        desk.line("/runs");
+        let told = RunResponse::List {
+            list_purpose: RunListPurpose::Show,
+            list: Ok(vec![chat()]),
+            at: Timestamp(2_000_000),
+        };
+        let screen = desk.send_message(UiMessage::answered(told)).draw_screen(80, 24);
+        assert!(screen.contains(&format!("c1  {run}")), "{screen}");
+        desk.take_commands();
+        desk.line("/history");
+        answer_page(&mut desk, vec![history_run_row(chat(), HERE, None)], false);
+        let screen = desk.draw_screen(80, 24);
+        assert!(screen.contains(list) && screen.contains(note), "{screen}");
+        let screen = desk.key(KeyCode::Enter).draw_screen(80, 24);
+        assert!(screen.contains(&format!("coder c1 · {run}")), "{screen}");
+    };
+    check(true, "▶ waits", "waits for your next message", "waits");
+    check(false, "▶ running", "running in code", "running");
+    // a question that is open, also in another process
+    let mut asks = summary("r9", "gate", RunStatus::Running, Timestamp(1_000_000));
+    asks.progress.pauses = left_conversation("c9").progress.pauses;
+    asks.progress.pauses[0].message = "Go on?".into();
+    let mut desk = opened_browser(vec![history_run_row(asks, HERE, None)], false);
+    let screen = desk.draw_screen(80, 24);
+    assert!(screen.contains("▶ waits") && !screen.contains("▶ running"), "{screen}");
+}
+
 pub(super) fn many_rows(from: usize, count: usize) -> Vec<RunRow> {
     let statuses = [RunStatus::Completed, RunStatus::Failed, RunStatus::Paused, RunStatus::Cancelled];
     (from..from + count).map(|at| run_row(at, "coder_reviewer", statuses[at % 4])).collect()
@@ -678,6 +716,24 @@ fn a_key_of_the_moment_is_no_yes_to_a_plan() {
 }
 
 #[test]
+fn a_key_of_the_moment_does_not_cancel_a_run() {
+    let mut desk = opened_browser(vec![run_row(1, "coder_reviewer", RunStatus::Paused)], false);
+    desk.key(KeyCode::Char('x'));
+    // the beginning of a word, or a key that is held down
+    for code in [KeyCode::Char('y'), KeyCode::Enter, KeyCode::Enter] {
+        desk.press_before_seen(code, KeyModifiers::NONE);
+        let screen = desk.draw_screen(80, 24);
+        assert!(screen.contains("this question just appeared: read it, then press again"), "{screen}");
+    }
+    let asked = take_history_requests(&mut desk);
+    assert!(!asked.iter().any(|(_, one)| matches!(one, HistoryRequest::Control { .. })), "{asked:?}");
+    // once it was read, a letter and Enter answer
+    desk.answer('y');
+    let asked = take_history_requests(&mut desk);
+    assert!(matches!(asked.last(), Some((_, HistoryRequest::Control { .. }))), "{asked:?}");
+}
+
+#[test]
 fn files_are_listed_before_they_go_back() {
     let mut desk = opened_browser(many_rows(1, 1), false);
     let travel = TimeTravelRequest::Undo { run: Some("run000000001".into()) };
@@ -735,9 +791,44 @@ fn files_are_listed_before_they_go_back() {
 }
 
 #[test]
+fn much_data_of_a_fork_leaves_the_steps_on_screen() {
+    let ask = |data: serde_json::Value| {
+        let mut desk = in_run();
+        desk.key(KeyCode::Char('f'));
+        let number = take_history_requests(&mut desk)[0].0;
+        let data = data.as_object().unwrap().clone();
+        // an answer for another prompt is nobody's
+        let late = serde_json::Map::from_iter([("late".to_owned(), json!(1))]);
+        send_history_reply(&mut desk, number + 1, HistoryResponse::Data(Ok(late)));
+        assert!(!desk.draw_screen(80, 24).contains("late=1"));
+        send_history_reply(&mut desk, number, HistoryResponse::Data(Ok(data)));
+        desk.draw_screen(80, 24)
+    };
+    assert!(ask(json!({})).contains("common_data is empty there"));
+    let many = (0..60).map(|at| (format!("name_{at}"), json!(at)));
+    let screen = ask(serde_json::Value::Object(many.collect()));
+    assert!(
+        screen.contains("there: name_0=0") && screen.contains("… the rest: Enter on the step"),
+        "{screen}"
+    );
+    assert!(!screen.contains("name_59") && screen.contains("code #1"), "{screen}");
+}
+
+#[test]
 fn a_fork_takes_other_data_and_a_file_gets_the_run() {
     let mut desk = in_run();
-    desk.key(KeyCode::Char('f')).line("limit");
+    desk.key(KeyCode::Char('f'));
+    let all = take_history_requests(&mut desk);
+    let [(number, HistoryRequest::Data { step: 2, .. })] = all.as_slice() else { panic!("{all:?}") };
+    // what there is to change stands below what is typed, as it is typed
+    let plan = "one two ".repeat(10);
+    let data = json!({"limit": 3, "plan": plan, "tone": "dry"}).as_object().unwrap().clone();
+    send_history_reply(&mut desk, *number, HistoryResponse::Data(Ok(data)));
+    let screen = desk.type_text("li").draw_screen(80, 24);
+    let there = "there: limit=3 · plan=\"one two one two one two one two one tw… · tone=\"dry\"";
+    assert!(screen.contains("may be empty): li\n") && screen.contains(there), "{screen}");
+    desk.check_frames("history_fork_data");
+    desk.press_control('u').line("limit");
     assert!(desk.draw_screen(80, 24).contains("`limit` has no `=`: write it as NAME=VALUE"));
     desk.line("=5 tone=\"dry wit\"");
     let set = vec![(vec!["limit".to_owned()], json!(5)), (vec!["tone".to_owned()], json!("dry wit"))];

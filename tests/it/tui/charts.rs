@@ -381,6 +381,22 @@ fn the_costs_of_a_run_at_every_size() {
     for expected in ["cached  17 % of the tokens in", "tokens/s last answer", "% of the budget", "by agent"] {
         assert!(screen.contains(expected), "{expected}\n{screen}");
     }
+    // a budget of tokens alone goes down, too
+    let mut tokens = budget();
+    if let RunEvent::RunStarted { budget: Some(budget), .. } = &mut tokens {
+        budget.cost_usd.hard = None;
+    }
+    let mut desk = TuiHarness::new();
+    let mut left = Vec::new();
+    desk.run_event("r1", tokens).press_alt('7');
+    for call in 1..4 {
+        desk.play(vec![(10, called_in(call, "code", "coder")), (1_000, replied(call, "coder", 1_000))]);
+        let screen = desk.draw_screen(120, 36);
+        let row = screen.lines().find(|row| row.contains("% of the budget")).expect(&screen).to_owned();
+        let percent = row.split("left").nth(1).and_then(|rest| rest.split_whitespace().next()).unwrap();
+        left.push(percent.parse::<f64>().unwrap());
+    }
+    assert!(left[0] < 100.0 && left[0] > left[1] && left[1] > left[2], "{left:?}");
     let mut desk = TuiHarness::new();
     desk.run_event("r1", workflow_started("coder_reviewer", "x"))
         .run_event("r1", called_in(1, "code", "coder"))

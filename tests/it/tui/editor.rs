@@ -417,6 +417,35 @@ fn changes_are_not_left_behind_unasked() {
 }
 
 #[test]
+fn a_text_as_it_was_saved_is_not_changed() {
+    let check = |text: &str| {
+        let mut desk = open_in_layer(ConfigLayer::Project, text);
+        let is_told = |desk: &mut TuiHarness| desk.draw_screen(80, 24).contains("· changed");
+        desk.type_text("x");
+        assert!(is_told(&mut desk), "{text:?}");
+        desk.press_control('z');
+        assert!(!is_told(&mut desk), "{text:?}");
+        desk.press_control('y');
+        assert!(is_told(&mut desk), "{text:?}");
+        // by hand, too; and it is left unasked
+        desk.key(KeyCode::Backspace);
+        assert!(!is_told(&mut desk), "{text:?}");
+        desk.key(KeyCode::Esc);
+        assert!(desk.model.edit.is_none(), "{text:?}");
+    };
+    for text in [TEXT, "{}", "{\r\n}\r\n", "{\n}\r\n"] {
+        check(text);
+    }
+    // what a save has written is what counts then
+    let mut desk = opened_editor();
+    desk.type_text(" ").press_control('s');
+    answer_check(&mut desk);
+    take_save_request(&mut desk);
+    desk.press_control('z');
+    assert!(editor(&desk).is_changed());
+}
+
+#[test]
 fn what_fits_is_offered_and_described() {
     let mut desk = opened_editor();
     desk.press_key(KeyCode::End, KeyModifiers::CONTROL).key(KeyCode::Up).key(KeyCode::Up).key(KeyCode::End);

@@ -1,13 +1,14 @@
 //! Who has the keys: how it looks, how the focus moves, and the keys that F1 shows.
 
 use ratatui::style::{Color, Modifier};
+use synthdev::service::session::EditorResponse;
 use synthdev::tui::layout::PaneKind;
 
 use super::archive::{in_run, many_rows, opened_browser};
-use super::editor::opened_editor;
+use super::editor::{file, opened_editor, patterns, send_editor_reply};
 use super::history::opened_picker;
 use super::panes::keys;
-use super::setup::opened_setup;
+use super::setup::{choose_model, finish_trial, opened_setup};
 use super::*;
 
 impl TuiHarness {
@@ -170,6 +171,27 @@ fn f1_shows_the_keys_of_what_is_focused() {
     desk.key(KeyCode::Esc);
     let nothing = ["new line", "mark rows", "opens a file", "side panel", "timeline", "the next question"];
     check(&mut desk, &["Keys of the history", "why a step was taken", "of one status"], &nothing);
+    // dialogs and lists over the conversation
+    check(&mut opened_setup("base"), &["Keys of this setup", "are an address"], &["the step before"]);
+    let mut desk = TuiHarness::new();
+    choose_model(&mut desk, 4);
+    check(&mut desk, &["Keys of this setup", "Esc"], &["tries again"]);
+    finish_trial(&mut desk);
+    check(&mut desk, &["Keys of this setup", "tries again", "the step before"], &["narrow the list"]);
+    check(&mut opened_picker(), &["Keys of this list", "resumes the chosen one"], &["new line"]);
+    let mut desk = TuiHarness::new();
+    desk.line("/edit");
+    send_editor_reply(&mut desk, EditorResponse::Files(Ok(vec![file(ConfigLayer::Project)])));
+    check(&mut desk, &["Keys of this list", "opens it", "a new one"], &["new line"]);
+    desk.press_control('n');
+    send_editor_reply(&mut desk, EditorResponse::Patterns(Ok(patterns())));
+    check(&mut desk, &["Keys of this list", "asks for a name"], &["a new one"]);
+    desk.key(KeyCode::Enter);
+    check(&mut desk, &["Keys of this name", "for this project, or for all"], &["narrow the list"]);
+    let mut desk = opened_editor();
+    check(desk.press_control('f'), &["Keys of this search", "the next place"], &["y or n"]);
+    desk.key(KeyCode::Esc).type_text("x").key(KeyCode::Esc);
+    check(&mut desk, &["Keys of this question", "y or n, then Enter"], &["the next place"]);
 }
 
 #[test]

@@ -569,7 +569,7 @@ fn the_keys_below_a_question_are_those_that_it_takes() {
         assert!(screen.contains(shown), "{shown}: {screen}");
     };
     check(&mut desk, "↑↓ or a number, then Enter");
-    check(&mut desk, "answer above · / for commands");
+    check(&mut desk, "answer above, or write it · / for commands");
     desk.type_text("x");
     check(&mut desk, "what you type is text now · ↑↓ and Enter answer");
     // Up is for the text, until an answer below the first is chosen
@@ -836,6 +836,95 @@ fn words_behind_an_answer_that_did_not_count_are_words_and_answer_nothing() {
     assert_eq!(desk.take_commands(), [value(20, json!("test more"))]);
 }
 
+/// Words beside a list of choices, and what is sent; or why it is not.
+#[test]
+fn a_choice_is_written_in_place_of_its_number() {
+    let check = |words: &str, expected: Result<&str, &str>| {
+        let mut desk = TuiHarness::new();
+        desk.workflow().run_event("r1", user_question(20, choice(None))).take_commands();
+        desk.settle_question();
+        desk.line(words);
+        let screen = desk.draw_screen(80, 24);
+        match expected {
+            Ok(choice) => assert_eq!(desk.take_commands(), [value(20, json!(choice))], "{words}: {screen}"),
+            Err(why) => {
+                assert_eq!(desk.take_commands(), [], "{words}");
+                assert!(screen.contains(why), "{words}: {screen}");
+            }
+        }
+        assert!(desk.model.composer.is_empty(), "{words}");
+    };
+    check("ship", Ok("ship"));
+    check("SHIP", Ok("ship"));
+    check("te", Ok("test more"));
+    check("test  more", Ok("test more"));
+    check("hold", Err("`hold` is no answer: choose one of the list"));
+    check("ship now", Err("`ship now` is no answer: choose one of the list"));
+    // of two with one beginning
+    let mut desk = TuiHarness::new();
+    let two = with_change(pause(PauseKind::Choice), |choices, _, _| {
+        *choices = ["approve this change", "approve all the changes of this run"].map(str::to_owned).to_vec()
+    });
+    desk.workflow().run_event("r1", user_question(20, two)).settle_question().line("approve");
+    for (width, height) in FRAME_SIZES {
+        let screen = desk.draw_screen(width, height).replace(['│', '\n'], " ");
+        let told = screen.split_whitespace().collect::<Vec<_>>().join(" ");
+        let whole = "`approve` is the beginning of approve this change, approve all the changes of this run";
+        assert!(told.contains(whole), "{width}x{height}: {told}");
+    }
+}
+
+/// They were for something else: they choose at most.
+#[test]
+fn words_that_were_begun_before_a_question_do_not_answer_it() {
+    let mut desk = TuiHarness::new();
+    desk.workflow().type_text("sh").run_event("r1", user_question(20, choice(None))).take_commands();
+    desk.settle_question().type_text("ip").press_before_seen(KeyCode::Enter, KeyModifiers::NONE);
+    assert_eq!(desk.take_commands(), []);
+    let screen = desk.draw_screen(80, 24);
+    assert!(screen.contains("▸ 1 ship") && screen.contains("begun before this question"), "{screen}");
+    // a key that is held down is no answer either
+    desk.press_before_seen(KeyCode::Enter, KeyModifiers::NONE);
+    assert_eq!(desk.take_commands(), []);
+    desk.key(KeyCode::Enter);
+    assert_eq!(desk.take_commands(), [value(20, json!("ship"))]);
+}
+
+/// Beside a question that no words answer, what may be meant as one goes to no agent at the first Enter.
+#[test]
+fn what_looks_like_an_answer_is_no_message_unasked() {
+    let network = RunEvent::NetworkAsked {
+        call: CallId(9),
+        agent: "coder".into(),
+        tool: "execute_terminal".into(),
+        arguments: json!({"command": "cargo fetch"}),
+    };
+    let check = |words: &str, is_held: bool| {
+        let mut desk = TuiHarness::new();
+        desk.workflow().run_event("r1", network.clone()).settle_question().take_commands();
+        // at the speed of somebody who types
+        for letter in words.chars() {
+            desk.press_before_seen(KeyCode::Char(letter), KeyModifiers::NONE);
+        }
+        for _ in 0..2 {
+            desk.press_before_seen(KeyCode::Enter, KeyModifiers::NONE);
+        }
+        if is_held {
+            assert_eq!((desk.take_commands(), desk.model.dialogs.len()), (Vec::new(), 1), "{words}");
+            let screen = desk.draw_screen(80, 24);
+            let told = format!("`{words}` answers nothing: Enter again sends it to the agent");
+            assert!(screen.contains(&told) && screen.contains(&format!("❯ {words}")), "{screen}");
+            desk.key(KeyCode::Enter);
+        }
+        let said = RunCommand::Say { text: words.to_owned() };
+        assert_eq!(desk.take_commands(), [UiCommand::Send(RunId::from("r1"), said)], "{words}");
+    };
+    check("y/approvals", true);
+    check("yes", true);
+    check("n please", true);
+    check("use the cache in place of it", false);
+}
+
 /// More lines than a screen has.
 fn long(last: &str) -> String {
     (0..40).map(|at| format!("echo {at}\n")).collect::<String>() + last
@@ -987,10 +1076,59 @@ fn answers_stand_apart_where_a_long_text_keeps_six_rows() {
         let screen = desk.draw_screen(size.0, size.1);
         let first =
             screen.lines().find(|row| row.contains("y allow once")).unwrap_or_else(|| panic!("{screen}"));
-        assert_eq!(!first.contains("s allow"), is_apart, "{size:?}: {screen}");
+        assert_eq!(!first.contains("   s "), is_apart, "{size:?}: {screen}");
         assert!(screen.lines().filter(|row| row.contains("echo ")).count() >= 6, "{screen}");
         for answer in ["allow once", "allow ", "always", "n deny", "deny with a reason"] {
             assert!(screen.contains(answer), "{answer}: {screen}");
+        }
+    }
+}
+
+/// The text gets fewer rows where there is little room; where there is none for all answers, the last row says so.
+#[test]
+fn answers_are_on_a_small_screen_with_the_text() {
+    let network = RunEvent::NetworkAsked {
+        call: CallId(9),
+        agent: "coder".into(),
+        tool: "execute_terminal".into(),
+        arguments: json!({"command": long("cargo fetch")}),
+    };
+    let mut command = approval_event(9, "execute_terminal", command_preview(&long("x")));
+    if let RunEvent::ApprovalAsked { arguments, .. } = &mut command {
+        *arguments = json!({"command": long("x")});
+    }
+    let mut plan = choice(None);
+    if let UserQuestion::Pause { message, .. } = &mut plan {
+        *message = long("and drop the table");
+    }
+    let rows: [(RunEvent, &[&str]); 4] = [
+        (
+            command,
+            &[
+                "y allow once",
+                "s this session",
+                "a always, by a rule",
+                "e edit first",
+                "n deny",
+                "r deny with a reason",
+            ],
+        ),
+        (network, &["y this call", "s this run", "a always", "n without it"]),
+        (user_question(20, plan), &["1 ship", "2 test more", "l later: the question stays open"]),
+        (
+            user_question(20, pause(PauseKind::Boolean)),
+            &["y yes", "n no", "l later: the question stays open"],
+        ),
+    ];
+    for (event, answers) in rows {
+        for (width, height) in [(40, 12), (60, 12), (40, 8)] {
+            let mut desk = TuiHarness::new();
+            desk.draw_screen(width, height);
+            desk.workflow().run_event("r1", event.clone()).settle_question();
+            let screen = desk.draw_screen(width, height);
+            let is_cut = screen.contains("…│");
+            assert_eq!(is_cut, answers.iter().any(|answer| !screen.contains(answer)), "{screen}");
+            assert!(height < 12 || !is_cut, "{screen}");
         }
     }
 }

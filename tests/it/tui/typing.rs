@@ -196,6 +196,20 @@ fn what_stands_before_the_text_is_the_users_choice() {
     }
 }
 
+#[test]
+fn a_colon_of_vi_says_what_leaves_in_place_of_nothing() {
+    let mut desk = TuiHarness::new();
+    desk.line("/vim").type_text("a:b").key(KeyCode::Esc);
+    assert_eq!(desk.model.composer.text(), "a:b", "text has colons");
+    desk.type_text(":");
+    assert!(desk.draw_screen(80, 24).contains("/exit or Ctrl+D leaves"));
+    desk.type_text("q").key(KeyCode::Home);
+    assert_eq!(desk.model.composer.text(), "a:b");
+    // the letter behind a motion is none
+    desk.type_text("0f:x");
+    assert_eq!(desk.model.composer.text(), "ab");
+}
+
 fn check_vim_keys(keys: &str, expected: &str) {
     let mut desk = TuiHarness::new();
     desk.line("/vim");

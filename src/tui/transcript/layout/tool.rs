@@ -3,7 +3,9 @@
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-use crate::text::{display_width, fit_to_columns, format_count, format_duration, one_line};
+use crate::text::{
+    display_width, fit_to_columns, format_count, format_duration, format_whole_seconds, one_line,
+};
 use crate::transcript::diff;
 use crate::transcript::item::{ToolItem, ToolStatus};
 use crate::transcript::layout_options::{INDENT, ItemLayoutOptions, layout_plain};
@@ -149,7 +151,7 @@ fn result_text(tool: &ToolItem, look: ItemLayoutOptions) -> String {
 /// The seconds so far, and what the tool reported last.
 fn running_text(tool: &ToolItem, look: ItemLayoutOptions) -> String {
     let seconds = running_seconds(tool, look).filter(|seconds| *seconds > 0);
-    let time = seconds.map(|seconds| format_duration(u64::from(seconds) * 1_000).replace(".0 s", " s"));
+    let time = seconds.map(|seconds| format_whole_seconds(u64::from(seconds) * 1_000));
     let time = time.unwrap_or_else(|| "running".to_owned());
     let report = Some(one_line(&tool.summary)).filter(|report| !report.is_empty());
     join_parts([time].into_iter().chain(report))

@@ -11,7 +11,7 @@ use crate::msg::UiCommand;
 use crate::update::busy::busy_reason;
 use crate::update::key_press::KeyPress;
 use crate::update::question_keys::JUST_APPEARED;
-use synthdev_domain::ids::{RunId, Timestamp};
+use synthdev_domain::ids::RunId;
 use synthdev_service::data_assignments::parse_assignment_line;
 use synthdev_service::run_steering::ControlAction;
 use synthdev_service::session::{RunRequest, TimeTravelRequest};
@@ -20,25 +20,39 @@ pub(super) fn on_prompt_key(model: &mut UiModel, press: KeyPress) -> Vec<UiComma
     let key = press.key;
     let Some(archive) = &mut model.history_browser else { return Vec::new() };
     match &archive.question {
-        Some(HistoryPrompt::Agree { travel, guard, .. }) => {
-            // a key before the question could be read is not meant for it, nor is one just behind such a key
-            let is_early = guard.ms_left(press.at) > 0;
+        Some(HistoryPrompt::Agree { travel, .. }) => {
             let travel = travel.clone();
-            confirm_travel(model, travel, key, is_early.then_some(press.at))
+            confirm_travel(model, travel, press)
         }
         Some(HistoryPrompt::Cancel { run, .. }) => {
             let run = run.clone();
-            confirm_cancel(model, run, key)
+            confirm_cancel(model, run, press)
         }
         Some(_) => on_text_key(model, key),
         None => Vec::new(),
     }
 }
 
-/// It opens right after the key: a user who has pressed that key expects it, so the answer counts at once.
-fn confirm_cancel(model: &mut UiModel, run: RunId, key: KeyEvent) -> Vec<UiCommand> {
+/// A key before the question could be read is not meant for it, nor is one just behind such a key. Whether it was one.
+fn hold_early_key(archive: &mut HistoryBrowser, press: KeyPress) -> bool {
+    let guard = archive.question.as_mut().and_then(HistoryPrompt::key_guard_mut);
+    let Some(guard) = guard.filter(|guard| guard.ms_left(press.at) > 0) else { return false };
+    match press.key.code {
+        KeyCode::Enter => {}
+        KeyCode::Char(_) => guard.note_typed(press.at),
+        _ => return false,
+    }
+    archive.show_note(JUST_APPEARED);
+    true
+}
+
+fn confirm_cancel(model: &mut UiModel, run: RunId, press: KeyPress) -> Vec<UiCommand> {
     let Some(archive) = &mut model.history_browser else { return Vec::new() };
-    match take_answer(archive, key) {
+    archive.status_note = None;
+    if hold_early_key(archive, press) {
+        return Vec::new();
+    }
+    match take_answer(archive, press.key) {
         Some(true) => {
             archive.question = None;
             let about = format!("ending {run}");
@@ -81,14 +95,10 @@ fn take_answer(archive: &mut HistoryBrowser, key: KeyEvent) -> Option<bool> {
     None
 }
 
-fn confirm_travel(
-    model: &mut UiModel,
-    wanted: TimeTravelRequest,
-    key: KeyEvent,
-    early_at: Option<Timestamp>,
-) -> Vec<UiCommand> {
+fn confirm_travel(model: &mut UiModel, wanted: TimeTravelRequest, press: KeyPress) -> Vec<UiCommand> {
     let Some(archive) = &mut model.history_browser else { return Vec::new() };
     archive.status_note = None;
+    let key = press.key;
     match key.code {
         KeyCode::Up => scroll_rows(archive, 1, false),
         KeyCode::Down => scroll_rows(archive, 1, true),
@@ -96,13 +106,7 @@ fn confirm_travel(
             let rows = archive.page.as_ref().map_or(1, |page| page.text.page_rows());
             scroll_rows(archive, rows, key.code == KeyCode::PageDown);
         }
-        KeyCode::Enter if early_at.is_some() => archive.show_note(JUST_APPEARED),
-        KeyCode::Char(_) if early_at.is_some() => {
-            archive.show_note(JUST_APPEARED);
-            if let (Some(HistoryPrompt::Agree { guard, .. }), Some(at)) = (&mut archive.question, early_at) {
-                guard.note_typed(at);
-            }
-        }
+        _ if hold_early_key(archive, press) => {}
         _ => match take_answer(archive, key) {
             Some(true) => {
                 (archive.question, archive.page) = (None, None);
@@ -169,7 +173,8 @@ fn typed_text_mut(archive: &mut HistoryBrowser) -> Option<&mut String> {
 fn on_text_entered(model: &mut UiModel) -> Vec<UiCommand> {
     let Some(archive) = &mut model.history_browser else { return Vec::new() };
     match archive.question.clone() {
-        Some(HistoryPrompt::Fork { run, step, typed_text: typed }) => match parse_assignment_line(&typed) {
+        Some(HistoryPrompt::Fork { run, step, typed_text: typed, .. }) => match parse_assignment_line(&typed)
+        {
             Ok(set) => {
                 let run = Some(run.to_string());
                 travel_to(model, TimeTravelRequest::Fork { run, step, set, restore_files: false })

@@ -1,7 +1,7 @@
 //! Actions on a run of the history: reports in place why an action is impossible, and shows first what changes files.
 
-use super::requests::wait_for;
-use crate::editor::prompt_guard::PromptChoice;
+use super::requests::{next_query_number, query_command, wait_for};
+use crate::editor::prompt_guard::{PromptChoice, PromptKeyGuard};
 use crate::history_browser::{HistoryPrompt, HistoryRequest, HistoryWait, HistoryWaitKind, RunAction};
 use crate::model::UiModel;
 use crate::msg::UiCommand;
@@ -48,7 +48,7 @@ pub(super) fn run_action(model: &mut UiModel, deed: RunAction) -> Vec<UiCommand>
             start_waiting(model, HistoryWaitKind::TakeUp(run.clone()), "reading the run");
             open_run::start_opening(model, run.to_string())
         }
-        RunAction::Fork => ask_question(model, HistoryPrompt::Fork { run, step, typed_text: String::new() }),
+        RunAction::Fork => ask_fork(model, run, step),
         RunAction::Export => {
             let typed_text = default_file_name(&run);
             ask_question(model, HistoryPrompt::Export { run, typed_text })
@@ -67,7 +67,10 @@ pub(super) fn run_action(model: &mut UiModel, deed: RunAction) -> Vec<UiCommand>
             let about = format!("pausing {run} when its calls in progress have finished");
             wait_for(model, HistoryRequest::Control { run, control: ControlAction::Pause }, &about)
         }
-        RunAction::Cancel => ask_question(model, HistoryPrompt::Cancel { run, choice: PromptChoice::None }),
+        RunAction::Cancel => {
+            let (choice, guard) = (PromptChoice::None, PromptKeyGuard::default());
+            ask_question(model, HistoryPrompt::Cancel { run, choice, guard })
+        }
     }
 }
 
@@ -82,6 +85,14 @@ fn ask_question(model: &mut UiModel, question: HistoryPrompt) -> Vec<UiCommand> 
         archive.question = Some(question);
     }
     Vec::new()
+}
+
+/// What can be changed is shown with the question, as soon as it was read.
+fn ask_fork(model: &mut UiModel, run: RunId, step: u32) -> Vec<UiCommand> {
+    let (query, asked) = (next_query_number(model), HistoryRequest::Data { run: run.clone(), step });
+    let (typed_text, data) = (String::new(), String::new());
+    ask_question(model, HistoryPrompt::Fork { run, step, typed_text, query, data });
+    vec![query_command(query, asked)]
 }
 
 /// The files that would change are listed first.

@@ -133,9 +133,11 @@ pub(super) fn draw_answers(
         let last = lines.len() - 1;
         lines.into_iter().enumerate().map(move |(at, line)| (row, at == last, line))
     });
+    let height: usize = rows.height();
     for (y, (row, is_last, line)) in (area.y..area.bottom()).zip(lines.skip(first)) {
         put_line(frame, area.x, y, &line, area.width);
-        if !is_last && y + 1 == area.bottom() && area.width > 0 {
+        let has_more = !is_last || height > first + fits;
+        if has_more && y + 1 == area.bottom() && area.width > 0 {
             put_line(frame, area.right() - 1, y, &Line::raw("…"), 1);
         }
         let alone = dialog.selected.filter(|_| !rows.is_shared && is_chosen(row));

@@ -6,10 +6,12 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use super::super::draw_helpers::{put_line, select_row};
-use super::list::{format_span, status_mark, status_style};
+use super::list::{status_mark, status_style};
 use crate::history_browser::run_comparison::{ComparedStep, ComparisonRow, RunComparisonView};
 use crate::history_browser::step_list::StepLine;
-use crate::text::{display_width, fit_entries, fit_to_columns, format_count, format_dollars, one_line};
+use crate::text::{
+    display_width, fit_entries, fit_to_columns, format_count, format_dollars, format_duration, one_line,
+};
 use crate::theme::ColorTheme;
 
 /// Columns of the name of a fact.
@@ -98,13 +100,13 @@ fn step_line(step: &ComparedStep, is_first: bool, columns: usize, theme: ColorTh
 }
 
 fn step_text(line: &StepLine, columns: usize) -> String {
-    let took = line.duration_ms.map_or_else(|| "…".to_owned(), format_span);
+    let took = line.duration_ms.map_or_else(|| "…".to_owned(), format_duration);
     let cost = line.cost_usd.map_or_else(|| "?".to_owned(), |usd| format_dollars(Some(usd)));
     let tail = match columns {
         ..18 => String::new(),
-        18..WITH_COST => format!(" {took:>7}"),
-        _ if line.tokens == 0 => format!(" {took:>7}  {:>8}", ""),
-        _ => format!(" {took:>7}  {cost:>8}"),
+        18..WITH_COST => format!(" {took:>11}"),
+        _ if line.tokens == 0 => format!(" {took:>11}  {:>8}", ""),
+        _ => format!(" {took:>11}  {cost:>8}"),
     };
     let mark = line.outcome().map(|(status, _)| format!("{} ", status_mark(status))).unwrap_or_default();
     let head = format!("{:>3} {mark}{} #{}", line.step, one_line(&line.state), line.visit);

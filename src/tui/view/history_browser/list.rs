@@ -10,19 +10,22 @@ use crate::history_browser::{HistoryBrowser, RunRow};
 use crate::model::UiModel;
 use crate::pane::bar_text::{horizontal_bar, level_character};
 use crate::report::history::{format_age, listed_cost};
+use crate::run_view::RunView;
 use crate::text::{display_width, fit_to_columns, format_duration, one_line, short_number};
 use crate::theme::ColorTheme;
 use synthdev_domain::ids::Timestamp;
-use synthdev_domain::journal::RunStatus;
+use synthdev_domain::journal::{NEXT_MESSAGE, RunStatus};
 
 /// Columns of each: id, age, status, duration, cost, tokens, workflow. The text has the rest.
 const ID: usize = 12;
 const AGE: usize = 7;
 const STATUS: usize = 13;
-const TOOK: usize = 7;
+const TOOK: usize = 11;
 const COST: usize = 8;
 const TOKENS: usize = 6;
 const NAME: usize = 18;
+/// What the name gives to the duration, where only that is missing.
+const GIVEN: usize = 4;
 /// The name of a project: from the first width on all of it that is usual.
 const PROJECT_FROM: usize = 110;
 const PROJECT: usize = 14;
@@ -65,18 +68,21 @@ impl RunListColumns {
             _ => BAR,
         };
         let mut left = columns.saturating_sub(2 + STATUS + 2 * bar);
-        let mut take = |wide: usize| {
-            let fits = left >= wide + 2;
-            left -= if fits { wide + 2 } else { 0 };
+        let take = |left: &mut usize, wide: usize| {
+            let fits = *left >= wide + 2;
+            *left -= if fits { wide + 2 } else { 0 };
             fits
         };
-        let name = take(NAME);
-        let (age, cost, id) = (take(AGE), take(COST), take(ID));
+        let name = take(&mut left, NAME);
+        let (age, cost, id) = (take(&mut left, AGE), take(&mut left, COST), take(&mut left, ID));
         let project = if columns >= PROJECT_FROM { PROJECT } else { NARROW_PROJECT };
-        let project = if several_projects && take(project) { project } else { 0 };
-        let took = take(TOOK);
-        let tokens = columns >= 110 && take(TOKENS);
-        let mut name = if name { NAME } else { std::mem::take(&mut left).saturating_sub(2) };
+        let project = if several_projects && take(&mut left, project) { project } else { 0 };
+        let gives = name && project == 0 && (TOOK + 2 - GIVEN..TOOK + 2).contains(&left);
+        left += if gives { GIVEN } else { 0 };
+        let took = take(&mut left, TOOK);
+        let tokens = columns >= 110 && take(&mut left, TOKENS);
+        let full = if gives { NAME - GIVEN } else { NAME };
+        let mut name = if name { full } else { std::mem::take(&mut left).saturating_sub(2) };
         // a word or two of the input says nothing: the name has the room
         if left < TEXT {
             name += std::mem::take(&mut left);
@@ -128,7 +134,7 @@ pub(super) fn draw_list(model: &UiModel, archive: &HistoryBrowser, area: Rect, f
     let rows = list.top_row..list.len().min(list.top_row + usize::from(area.height - head));
     let maxima =
         RunListMaxima::of_rows(rows.clone().filter_map(|at| list.row(at)).map(|(row, _)| row), model.now);
-    let look = RunLineLook { columns: &columns, maxima, now: model.now, theme };
+    let look = RunLineLook { columns: &columns, maxima, model };
     for (y, at) in (area.y + head..area.bottom()).zip(rows) {
         let Some((row, branch)) = list.row(at) else { break };
         let marked = archive.compare_with.as_ref() == Some(&row.id);
@@ -140,12 +146,22 @@ pub(super) fn draw_list(model: &UiModel, archive: &HistoryBrowser, area: Rect, f
 }
 
 /// What is known of the chosen run.
-pub(super) fn selected_run_note(archive: &HistoryBrowser) -> String {
+pub(super) fn selected_run_note(model: &UiModel, archive: &HistoryBrowser) -> String {
     let Some(row) = archive.list.chosen_run() else { return String::new() };
     match &row.place.other_project {
         Some(project) => format!("{} · {project}", row.status_text),
+        None if awaits_message(model, row) => NEXT_MESSAGE.to_owned(),
         None => row.status_text.clone(),
     }
+}
+
+fn awaits_message(model: &UiModel, row: &RunRow) -> bool {
+    model.find_run(&row.id).is_some_and(RunView::awaits_message)
+}
+
+/// The status of a run as it is now: the rows were read when something was written.
+pub(super) fn shown_status(model: &UiModel, row: &RunRow) -> &'static str {
+    row.status_word(awaits_message(model, row))
 }
 
 fn list_header(columns: &RunListColumns, words: &str) -> String {
@@ -173,8 +189,7 @@ fn list_header(columns: &RunListColumns, words: &str) -> String {
 struct RunLineLook<'l> {
     columns: &'l RunListColumns,
     maxima: RunListMaxima,
-    now: Timestamp,
-    theme: ColorTheme,
+    model: &'l UiModel,
 }
 
 impl RunListMaxima {
@@ -193,7 +208,8 @@ fn took_ms(row: &RunRow, now: Timestamp) -> u64 {
 
 #[expect(clippy::cast_precision_loss, reason = "a bar of a few columns")]
 fn run_line(row: &RunRow, branch: &str, marked: bool, look: RunLineLook<'_>) -> Line<'static> {
-    let RunLineLook { columns, maxima, now, theme } = look;
+    let RunLineLook { columns, maxima, model } = look;
+    let (now, theme) = (model.now, model.theme);
     let mut spans = vec![Span::styled(if marked { "◆ " } else { "  " }, theme.user_attention())];
     let mut add = |shown: bool, text: String, wide: usize, right: bool, style: Style| {
         if shown {
@@ -216,9 +232,9 @@ fn run_line(row: &RunRow, branch: &str, marked: bool, look: RunLineLook<'_>) -> 
     add(columns.age, age, AGE, true, theme.dim_style());
     add(columns.age, String::new(), 2, false, theme.text());
     let (mark, style) = row_mark(row.status, row.is_left, theme);
-    add(true, format!("{mark} {}", row.status_word()), STATUS + 2, false, style);
+    add(true, format!("{mark} {}", shown_status(model, row)), STATUS + 2, false, style);
     let part = took as f64 / maxima.took_ms as f64;
-    add(columns.show_duration, format_span(took), TOOK, true, theme.dim_style());
+    add(columns.show_duration, format_duration(took), TOOK, true, theme.dim_style());
     add(columns.show_duration, bar(part), bar_columns, false, theme.accent_style());
     let part = row.cost_usd.unwrap_or(0.0) / maxima.cost_usd;
     add(columns.cost, cost, COST, true, theme.text());
@@ -236,17 +252,6 @@ fn run_line(row: &RunRow, branch: &str, marked: bool, look: RunLineLook<'_>) -> 
 /// The last part of its path.
 fn project_name(path: &str) -> String {
     one_line(path.trim_end_matches('/').rsplit('/').next().unwrap_or_default())
-}
-
-/// At most seven columns: `4.2 s`, `12 s`, `3m 05s`, `2h 10m`, `3d 4h`. Less than a minute is written as everywhere.
-pub(super) fn format_span(ms: u64) -> String {
-    let seconds = ms / 1_000;
-    match seconds {
-        0..60 => format_duration(ms),
-        60..3_600 => format!("{}m {:02}s", seconds / 60, seconds % 60),
-        3_600..86_400 => format!("{}h {:02}m", seconds / 3_600, seconds / 60 % 60),
-        _ => format!("{}d {}h", seconds / 86_400, seconds / 3_600 % 24),
-    }
 }
 
 /// What stands for the status of a run; a conversation that was left is dim.

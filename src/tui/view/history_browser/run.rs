@@ -5,13 +5,13 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use super::super::draw_helpers::{put_line, select_row};
-use super::list::{format_span, status_mark, status_style};
+use super::list::{status_mark, status_style};
 use crate::history_browser::step_list::StepLine;
 use crate::history_browser::{BrowsedRun, RunDetails};
 use crate::model::UiModel;
 use crate::pane::timeline::format_clock;
 use crate::pane::timeline_chart::{TimelineChart, chart_height};
-use crate::text::{display_width, fit_to_columns, format_dollars, one_line, short_number};
+use crate::text::{display_width, fit_to_columns, format_dollars, format_duration, one_line, short_number};
 use crate::theme::ColorTheme;
 use synthdev_domain::ids::Timestamp;
 
@@ -19,7 +19,7 @@ use synthdev_domain::ids::Timestamp;
 const WITH_HEADS: u16 = 4;
 /// The numbers of a step: from which width of the screen on, the head, its columns. The narrower, the fewer.
 const NUMBERS: [(usize, &str, usize); 6] = [
-    (30, "took", 8),
+    (30, "took", 11),
     (58, "messages", 8),
     (68, "tools", 5),
     (78, "variables", 9),
@@ -175,7 +175,7 @@ fn step_line(
     let cost = step.cost_usd.map_or_else(|| "?".to_owned(), |usd| format_dollars(Some(usd)));
     let paid = step.tokens > 0;
     let cells = [
-        step.duration_ms.map_or_else(|| "…".to_owned(), format_span),
+        step.duration_ms.map_or_else(|| "…".to_owned(), format_duration),
         some(step.messages),
         some(step.tools),
         some(step.changed_variables),

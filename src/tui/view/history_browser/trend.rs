@@ -5,12 +5,14 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use super::super::draw_helpers::put_line;
-use super::list::{format_span, row_mark};
+use super::list::row_mark;
 use crate::history_browser::HistoryBrowser;
 use crate::history_browser::workflow_trend::{TrendRun, WorkflowTrend};
 use crate::model::UiModel;
 use crate::pane::bar_text::sparkline;
-use crate::text::{display_width, fit_entries, fit_to_columns, format_count, format_dollars};
+use crate::text::{
+    display_width, fit_entries, fit_to_columns, format_count, format_dollars, format_duration,
+};
 use crate::theme::ColorTheme;
 use synthdev_domain::journal::{LEFT, RunStatus};
 
@@ -59,7 +61,7 @@ fn trend_lines(trend: &WorkflowTrend, columns: usize, theme: ColorTheme) -> Vec<
     #[expect(clippy::cast_precision_loss, reason = "a time of few digits")]
     let took = |run: &TrendRun| Some(run.took_ms as f64);
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "milliseconds of a run")]
-    let time_text = |ms: f64| format_span(ms as u64);
+    let time_text = |ms: f64| format_duration(ms as u64);
     let cost_text = |usd: f64| format_dollars(Some(usd));
     vec![
         title_line(&counts_text(trend), columns, theme),
