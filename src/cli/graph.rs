@@ -148,11 +148,9 @@ mod tests {
 
     #[test]
     fn the_state_where_a_run_is_is_filled_where_there_are_colours() {
-        let style = ChartStyle { tone: GraphTone::Current, is_filled: true, ..ChartStyle::default() };
-        let line = [
-            ChartSpan { text: "code".into(), style },
-            ChartSpan { text: " x ".into(), style: ChartStyle::default() },
-        ];
+        let plain = ChartStyle { tone: GraphTone::Plain, is_filled: false, is_chosen: false, agent: None };
+        let style = ChartStyle { tone: GraphTone::Current, is_filled: true, ..plain };
+        let line = [ChartSpan { text: "code".into(), style }, ChartSpan { text: " x ".into(), style: plain }];
         assert_eq!(painted_chart_line(&line.to_vec(), true), "\x1b[1;7;33mcode\x1b[0m x ");
         assert_eq!(painted_chart_line(&line.to_vec(), false), "code x");
     }

@@ -38,6 +38,8 @@ pub struct PromptKeyGuard {
     shown_at: Option<Timestamp>,
     /// When a key went to the text while it was there.
     typed_at: Option<Timestamp>,
+    /// How long the text was before these keys, if Backspace can take them back.
+    length_before: Option<usize>,
 }
 
 impl PromptKeyGuard {
@@ -51,9 +53,15 @@ impl PromptKeyGuard {
         self.typed_at = Some(at);
     }
 
-    /// Letters choose answers again.
-    pub fn forget_typed(&mut self) {
+    /// A key begins to change the text, which is this long; `None`: Backspace cannot take it back.
+    pub fn note_length(&mut self, length: Option<usize>) {
+        self.length_before = length.and(self.length_before.or(length));
+    }
+
+    /// Backspace: letters choose answers again. How long the text was before what was typed beside the question.
+    pub fn take_back_typed(&mut self) -> Option<usize> {
         self.typed_at = None;
+        self.length_before.take()
     }
 
     pub fn is_shown(self) -> bool {

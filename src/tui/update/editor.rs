@@ -107,6 +107,7 @@ pub fn on_paste(model: &mut UiModel, text: &str) -> Vec<UiCommand> {
                 }
                 _ => editor.buffer.paste_text(text),
             }
+            editor.prompt_guard.note_length(None);
             editor.prompt_guard.note_typed(now);
             settle_changes(editor)
         }

@@ -39,8 +39,10 @@ pub(super) fn confirm_cancel(model: &mut UiModel) -> Vec<UiCommand> {
     let Some(front) = model.workflow.as_ref().and_then(|id| model.find_run(id)) else { return Vec::new() };
     let has_changed = front.snapshot_facts.may_have_changed_files(true);
     let files = if has_changed { "/undo restores the files" } else { "no file was changed" };
+    // an agent that was not interrupted reads no guidance
+    let guidance = if front.is_interrupted() { "type new guidance, or " } else { "" };
     let body = format!(
-        "The run is stopped. No keeps it so: type new guidance, or use /continue, /step or /set.\nYes cancels the \
+        "The run is stopped. No keeps it so: {guidance}use /continue, /step or /set.\nYes cancels the \
          run; its history stays, and {files}."
     );
     let (title, cmd) =

@@ -5,7 +5,7 @@ use ratatui::crossterm::event::KeyEvent;
 
 use super::key_press::KeyPress;
 use super::leaving::leave_program;
-use super::{history_browser, interrupt, question_keys, question_replies, shell_commands};
+use super::{history_browser, interrupt, question_keys, question_replies, shell_commands, unread_input};
 use crate::keymap::chord::KeyChord;
 use crate::keymap::{KeyAction, KeyFocusState};
 use crate::model::UiModel;
@@ -127,9 +127,13 @@ pub fn on_stop_key(model: &mut UiModel) -> Vec<UiCommand> {
             return interrupt::interrupt_run(model, run);
         }
         model.hint = Some("stopping …".to_owned());
-        if let Some(view) = model.run_mut(&run) {
+        let waiting = model.run_mut(&run).map(|view| {
             view.is_cancelling = true;
-        }
+            std::mem::take(&mut view.outbox)
+        });
+        // the next of these messages would be sent at once
+        model.queued.extend(waiting.into_iter().flatten());
+        unread_input::return_to_input(model);
         return vec![UiCommand::Send(run, RunCommand::Cancel)];
     }
     Vec::new()

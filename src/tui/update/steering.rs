@@ -287,8 +287,13 @@ fn take_back_message(model: &mut UiModel) -> Option<Vec<UiCommand>> {
     Some(Vec::new())
 }
 
+/// The chat whose messages wait for the answer before them.
+fn chat_with_messages(model: &UiModel) -> Option<&RunView> {
+    model.find_run(model.chat.as_ref()?).filter(|chat| !chat.outbox.is_empty())
+}
+
 fn edit_pending_texts(model: &mut UiModel, which: PendingTextAction) -> Vec<UiCommand> {
-    let Some(run) = active_run(model) else {
+    let Some(run) = active_run(model).or_else(|| chat_with_messages(model)) else {
         return if which == PendingTextAction::List {
             vec![history::pending_command()]
         } else {
@@ -331,7 +336,9 @@ fn pending_texts_list(run: &RunView) -> String {
 
 /// Withdraws the text at this position; it comes back when the run confirms, which may have read it meanwhile.
 fn withdraw_text(model: &mut UiModel, at: usize, edit: bool) -> Vec<UiCommand> {
-    let Some(id) = active_run(model).map(|run| run.id.clone()) else { return Vec::new() };
+    let Some(id) = active_run(model).map(|run| run.id.clone()) else {
+        return withdraw_message(model, at, edit);
+    };
     let Some(run) = model.run_mut(&id) else { return Vec::new() };
     let Some(text) = run.outbox.get(at).cloned() else { return Vec::new() };
     let there = run.outbox.iter().filter(|queued| **queued == text).count();
@@ -340,6 +347,22 @@ fn withdraw_text(model: &mut UiModel, at: usize, edit: bool) -> Vec<UiCommand> {
     }
     run.withdrawals.push(MessageWithdrawal { text: text.clone(), edit });
     steer_commands(id, SteeringAction::TakeBack { text })
+}
+
+/// A message of the chat waits here: no run has it.
+fn withdraw_message(model: &mut UiModel, at: usize, edit: bool) -> Vec<UiCommand> {
+    let Some(chat) = model.chat.clone() else { return Vec::new() };
+    let text = model.run_mut(&chat).and_then(|chat| chat.outbox.remove(at));
+    let Some(text) = text else { return Vec::new() };
+    if edit && model.composer.is_empty() {
+        model.composer.set_text(&text);
+        model.hint = Some(TAKEN_BACK.to_owned());
+    } else {
+        model.composer.remember_text(&text);
+        let what = if edit { "taken back" } else { "dropped" };
+        model.hint = Some(format!("{what}; it is in the history: Up"));
+    }
+    Vec::new()
 }
 
 /// The run gave a text back.

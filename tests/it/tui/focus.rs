@@ -120,6 +120,19 @@ fn tab_walks_the_panes_and_escape_goes_back_to_the_input() {
     assert_eq!((desk.model.panes.focus, desk.model.composer.text().trim_end()), (None, "/help"));
 }
 
+/// Opens the keys of what is focused, and closes them.
+fn check_keys(desk: &mut TuiHarness, there: &[&str], not_there: &[&str]) {
+    let screen = desk.key(KeyCode::F(1)).draw_screen(120, 50);
+    for part in there {
+        assert!(screen.contains(part), "{part}\n{screen}");
+    }
+    for part in not_there {
+        assert!(!screen.contains(part), "{part}\n{screen}");
+    }
+    desk.key(KeyCode::Esc);
+    assert!(!desk.draw_screen(120, 50).contains("Keys of"));
+}
+
 #[test]
 fn f1_shows_the_keys_of_what_is_focused() {
     let mut desk = TuiHarness::new();
@@ -128,19 +141,8 @@ fn f1_shows_the_keys_of_what_is_focused() {
         .focus_pane(PaneKind::Tools)
         .key(KeyCode::F(1))
         .check_shots_at("keys_tools", &FRAME_SIZES);
-    let check = |desk: &mut TuiHarness, there: &[&str], not_there: &[&str]| {
-        let screen = desk.key(KeyCode::F(1)).draw_screen(120, 50);
-        for part in there {
-            assert!(screen.contains(part), "{part}\n{screen}");
-        }
-        for part in not_there {
-            assert!(!screen.contains(part), "{part}\n{screen}");
-        }
-        desk.key(KeyCode::Esc);
-        assert!(!desk.draw_screen(120, 50).contains("Keys of"));
-    };
     let mut desk = TuiHarness::new();
-    check(
+    check_keys(
         &mut desk,
         &[
             "Keys of the input line",
@@ -155,12 +157,12 @@ fn f1_shows_the_keys_of_what_is_focused() {
         ],
         &["mark rows"],
     );
-    check(
+    check_keys(
         desk.show_working_run().focus_pane(PaneKind::Data),
         &["Keys of the data pane", "mark rows"],
         &["new line"],
     );
-    check(
+    check_keys(
         &mut asked_desk(),
         &["Keys of this question", "deny with a reason", "Esc", "denies"],
         &["mark rows"],
@@ -170,28 +172,31 @@ fn f1_shows_the_keys_of_what_is_focused() {
     assert!(desk.key(KeyCode::F(1)).draw_screen(200, 50).contains("leave the history; twice: the program"));
     desk.key(KeyCode::Esc);
     let nothing = ["new line", "mark rows", "opens a file", "side panel", "timeline", "the next question"];
-    check(&mut desk, &["Keys of the history", "why a step was taken", "of one status"], &nothing);
-    // dialogs and lists over the conversation
-    check(&mut opened_setup("base"), &["Keys of this setup", "are an address"], &["the step before"]);
+    check_keys(&mut desk, &["Keys of the history", "why a step was taken", "of one status"], &nothing);
+}
+
+#[test]
+fn f1_shows_the_keys_of_dialogs_and_lists_over_the_conversation() {
+    check_keys(&mut opened_setup("base"), &["Keys of this setup", "are an address"], &["the step before"]);
     let mut desk = TuiHarness::new();
     choose_model(&mut desk, 4);
-    check(&mut desk, &["Keys of this setup", "Esc"], &["tries again"]);
+    check_keys(&mut desk, &["Keys of this setup", "Esc"], &["tries again"]);
     finish_trial(&mut desk);
-    check(&mut desk, &["Keys of this setup", "tries again", "the step before"], &["narrow the list"]);
-    check(&mut opened_picker(), &["Keys of this list", "resumes the chosen one"], &["new line"]);
+    check_keys(&mut desk, &["Keys of this setup", "tries again", "the step before"], &["narrow the list"]);
+    check_keys(&mut opened_picker(), &["Keys of this list", "resumes the chosen one"], &["new line"]);
     let mut desk = TuiHarness::new();
     desk.line("/edit");
     send_editor_reply(&mut desk, EditorResponse::Files(Ok(vec![file(ConfigLayer::Project)])));
-    check(&mut desk, &["Keys of this list", "opens it", "a new one"], &["new line"]);
+    check_keys(&mut desk, &["Keys of this list", "opens it", "a new one"], &["new line"]);
     desk.press_control('n');
     send_editor_reply(&mut desk, EditorResponse::Patterns(Ok(patterns())));
-    check(&mut desk, &["Keys of this list", "asks for a name"], &["a new one"]);
+    check_keys(&mut desk, &["Keys of this list", "asks for a name"], &["a new one"]);
     desk.key(KeyCode::Enter);
-    check(&mut desk, &["Keys of this name", "for this project, or for all"], &["narrow the list"]);
+    check_keys(&mut desk, &["Keys of this name", "for this project, or for all"], &["narrow the list"]);
     let mut desk = opened_editor();
-    check(desk.press_control('f'), &["Keys of this search", "the next place"], &["y or n"]);
+    check_keys(desk.press_control('f'), &["Keys of this search", "the next place"], &["y or n"]);
     desk.key(KeyCode::Esc).type_text("x").key(KeyCode::Esc);
-    check(&mut desk, &["Keys of this question", "y or n, then Enter"], &["the next place"]);
+    check_keys(&mut desk, &["Keys of this question", "y or n, then Enter"], &["the next place"]);
 }
 
 #[test]

@@ -225,6 +225,33 @@ fn a_message_for_the_agent_that_answers_can_be_taken_back() {
     assert_eq!(desk.take_commands(), [], "it is not sent");
 }
 
+/// Else the next of them would be sent at once.
+#[test]
+fn messages_behind_an_answer_that_is_stopped_come_back() {
+    for stop in [
+        |desk: &mut TuiHarness| drop(desk.key(KeyCode::Esc)),
+        |desk: &mut TuiHarness| drop(desk.press_control('c')),
+    ] {
+        let mut desk = TuiHarness::new();
+        desk.start_chat().line("and then").line("one more").take_commands();
+        stop(&mut desk);
+        assert_eq!(desk.take_commands(), [UiCommand::Send(RunId::from("c1"), RunCommand::Cancel)]);
+        assert_eq!(desk.model.composer.text(), "and then\none more");
+        desk.run_event("c1", user_question(2, UserQuestion::Message));
+        assert_eq!(desk.take_commands(), [], "nothing is sent by itself");
+    }
+    // the list of what waits has them, and drops them
+    let mut desk = TuiHarness::new();
+    desk.start_chat().line("and then").line("one more").line("/pending");
+    let screen = desk.draw_screen(80, 24);
+    assert!(screen.contains("1 and then") && screen.contains("2 one more"), "{screen}");
+    desk.line("/pending drop 1");
+    let waiting = |desk: &TuiHarness| desk.model.find_run(&RunId::from("c1")).unwrap().outbox.clone();
+    assert_eq!(waiting(&desk), ["one more"]);
+    desk.line("/pending drop all");
+    assert!(waiting(&desk).is_empty());
+}
+
 #[test]
 fn the_screen_says_what_a_text_is_for() {
     let mut desk = TuiHarness::new();

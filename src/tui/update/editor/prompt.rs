@@ -22,7 +22,9 @@ pub(super) fn on_key(editor: &mut DefinitionEditor, press: KeyPress, acts: bool)
         return Vec::new();
     }
     if editor.open_question().is_some() && editor.prompt_guard.ms_left(press.at) > 0 {
-        if !acts && key.code != KeyCode::Esc {
+        if key.code == KeyCode::Backspace {
+            take_back_typed(editor);
+        } else if !acts && key.code != KeyCode::Esc {
             type_on(editor, press);
         }
         return Vec::new();
@@ -57,7 +59,7 @@ pub(super) fn on_key(editor: &mut DefinitionEditor, press: KeyPress, acts: bool)
             begin_text(editor);
             type_on(editor, press);
         }
-        (None, _) if key.code == KeyCode::Backspace => editor.prompt_guard.forget_typed(),
+        (None, _) if key.code == KeyCode::Backspace => take_back_typed(editor),
         (None, _) if key.code == KeyCode::Enter && choice.is_open() => {
             editor.prompt_choice = PromptChoice::Missing;
         }
@@ -69,7 +71,22 @@ pub(super) fn on_key(editor: &mut DefinitionEditor, press: KeyPress, acts: bool)
 /// What comes now is text. So is a letter that has chosen an answer: with more behind it, it is none.
 pub(super) fn begin_text(editor: &mut DefinitionEditor) {
     if let PromptChoice::Letter(chosen) = std::mem::replace(&mut editor.prompt_choice, PromptChoice::Text) {
+        editor.prompt_guard.note_length(Some(text_length(editor)));
         edit_text(editor, KeyEvent::new(KeyCode::Char(chosen), KeyModifiers::NONE));
+    }
+}
+
+fn text_length(editor: &DefinitionEditor) -> usize {
+    editor.buffer.text().chars().count()
+}
+
+/// What was typed beside the question leaves the text. One key may delete several letters, as it may have added them.
+fn take_back_typed(editor: &mut DefinitionEditor) {
+    let Some(before) = editor.prompt_guard.take_back_typed() else { return };
+    for _ in before..text_length(editor) {
+        if text_length(editor) > before {
+            edit_text(editor, KeyEvent::new(KeyCode::Backspace, KeyModifiers::NONE));
+        }
     }
 }
 
@@ -94,6 +111,9 @@ fn give_answer(editor: &mut DefinitionEditor, prompt: EditorPrompt, chosen: Opti
 /// No answer: the text goes on, and so may the word that was begun.
 fn type_on(editor: &mut DefinitionEditor, press: KeyPress) {
     editor.prompt_choice = PromptChoice::Text;
+    let adds = matches!(press.key.code, KeyCode::Char(_) | KeyCode::Enter | KeyCode::Tab);
+    let length = adds.then(|| text_length(editor));
+    editor.prompt_guard.note_length(length);
     edit_text(editor, press.key);
     editor.prompt_guard.note_typed(press.at);
 }
