@@ -51,7 +51,8 @@ pub enum Effect {
     Abort {
         call: CallId,
     },
-    /// Say whether a tool would refuse this call, before the user is asked about it. Nothing is executed.
+    /// Say whether a tool would refuse this call, before the user is asked about it. Nothing is executed. Only in runs of
+    /// earlier versions: see `RunSpec::checks_only_where_asked`.
     CheckTool {
         call: CallId,
         invocation: ToolInvocation,

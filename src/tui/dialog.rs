@@ -1,8 +1,8 @@
 //! Questions for the user: a list of answers with letters, or a text. They queue; the first is on screen.
 
 mod answer_draft;
-mod answer_words;
 mod answers;
+mod named_choice;
 mod pause_questions;
 mod question_reading;
 mod sandbox_questions;
@@ -10,8 +10,8 @@ mod sandbox_questions;
 use serde_json::{Value, json};
 
 pub use self::answer_draft::{AnswerDraft, DraftPurpose, EditableCall};
-pub use self::answer_words::NamedChoice;
 pub use self::answers::{AnswerChoice, AnswerMeaning};
+pub use self::named_choice::NamedChoice;
 pub use self::question_reading::{QuestionRows, RowExtent};
 use crate::answer_fields::AnswerFields;
 use crate::msg::UiCommand;
