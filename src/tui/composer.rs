@@ -224,6 +224,16 @@ impl InputComposer {
         }
     }
 
+    /// Puts a text in place of a part of it, and the cursor behind it.
+    pub fn replace_bytes(&mut self, range: Range<usize>, text: &str) {
+        self.draft.replace_bytes(range, text);
+    }
+
+    /// At the cursor, and never folded.
+    pub fn insert_plain_text(&mut self, text: &str) {
+        self.draft.insert_text(text);
+    }
+
     pub fn insert_newline(&mut self) {
         self.draft.insert_newline();
     }

@@ -11,7 +11,8 @@ use crate::pane::PaneSearch;
 use crate::pane::shown_graph::ShownGraph;
 use crate::run_view::timeline::RunTimeline;
 use crate::run_view::timeline::bar_choice::BarStep;
-use crate::text::{fit_to_columns, one_line};
+use crate::text::{display_width, fit_to_columns, one_line};
+use crate::text_field::TextField;
 use crate::transcript::TranscriptList;
 use crate::transcript::item::{ItemTone, TranscriptItem};
 use synthdev_domain::ids::{CallId, RunId, Timestamp};
@@ -113,11 +114,11 @@ pub struct HistoryTextView {
 /// What the last line asks.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum HistoryPrompt {
-    /// Other data for a new run: `name=value …`. `data`: what there is at that step, as it is typed, under its number;
-    /// empty: it is not known yet, or cannot be read.
-    Fork { run: RunId, step: u32, typed_text: String, query: u64, data: String },
+    /// Other data for a new run: `name=value …`. `data`: what there is at that step, the answer to `query`; `None`: it is not
+    /// known yet, or cannot be read.
+    Fork { run: RunId, step: u32, typed_text: TextField, query: u64, data: Option<Map<String, Value>> },
     /// Where to.
-    Export { run: RunId, typed_text: String },
+    Export { run: RunId, typed_text: TextField },
     /// For good, after a yes.
     Cancel { run: RunId, choice: PromptChoice, guard: PromptKeyGuard },
     /// What would happen is on the page.
@@ -251,8 +252,15 @@ pub struct HistoryText {
 /// Columns of a value: all of a longer one is on the page of the step.
 const VALUE: usize = 40;
 
+/// A variable as it can be typed; of a long value only the name.
+pub fn fork_assignment(name: &str, value: &Value) -> String {
+    let value = value.to_string();
+    let is_short = display_width(&value) <= VALUE && one_line(&value) == value;
+    format!("{name}={}", if is_short { value.as_str() } else { "" })
+}
+
 /// `limit=5 · plan="a b"`, each as it can be typed.
-fn fork_data_text(data: &Map<String, Value>) -> String {
+pub fn fork_data_text(data: &Map<String, Value>) -> String {
     if data.is_empty() {
         return "common_data is empty there".to_owned();
     }
@@ -379,7 +387,7 @@ impl HistoryBrowser {
             && *query == number
             && let Ok(found) = found
         {
-            *data = fork_data_text(&found);
+            *data = Some(found);
         }
     }
 

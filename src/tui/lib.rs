@@ -37,6 +37,7 @@ pub mod shell_commands;
 pub mod slash;
 pub mod terminal;
 pub mod text;
+pub mod text_field;
 pub mod theme;
 pub mod transcript;
 pub mod update;

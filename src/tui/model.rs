@@ -255,11 +255,12 @@ impl UiModel {
     }
 
     /// The run whose facts the panel and the status line show: the workflow, else the one that has just ended, else the
-    /// chat, else the last workflow. A conversation that the user has left is not shown.
+    /// chat, else the last workflow. A conversation that the user has left is not shown, and no run that was over when the
+    /// user cleared the screen.
     pub fn shown_run(&self) -> Option<&RunView> {
         let id = self.workflow.as_ref().or(self.finished_run.as_ref()).or(self.chat.as_ref());
-        id.and_then(|id| self.find_run(id))
-            .or_else(|| self.runs.last().filter(|run| !run.chat || !run.is_over))
+        let is_shown = |run: &&RunView| !run.is_over || !run.chat && (run.is_paused || !run.was_cleared);
+        id.and_then(|id| self.find_run(id)).or_else(|| self.runs.last().filter(is_shown))
     }
 
     /// The run that the panes show: the one that was chosen, else the one whose facts are shown.

@@ -55,11 +55,12 @@ impl WorkflowTrend {
         self.runs.iter().filter(|run| run.is_left).count()
     }
 
-    /// The one in the middle and the longest of all that took this.
+    /// The middle (of two in the middle what lies between them) and the most of all that have this value.
     pub fn typical_and_most(&self, value: impl Fn(&TrendRun) -> Option<f64>) -> Option<(f64, f64)> {
         let mut values: Vec<f64> = self.runs.iter().filter_map(value).collect();
         values.sort_by(f64::total_cmp);
-        Some((*values.get(values.len() / 2)?, *values.last()?))
+        let (upper, lower) = (values.get(values.len() / 2)?, values.get((values.len() - 1) / 2)?);
+        Some((f64::midpoint(*lower, *upper), *values.last()?))
     }
 }
 
@@ -105,6 +106,7 @@ mod tests {
         check(&[], None);
         check(&[None], None);
         check(&[Some(2.0)], Some((2.0, 2.0)));
+        check(&[Some(9.0), Some(3.0)], Some((6.0, 9.0)));
         check(&[Some(9.0), None, Some(1.0), Some(2.0)], Some((2.0, 9.0)));
     }
 

@@ -229,8 +229,8 @@ pub fn search_hits_text(hits: &SearchHitPage, now: Timestamp) -> String {
     lines.iter().map(line).chain(has_more.then_some(more)).collect::<Vec<_>>().join("\n")
 }
 
-/// The steps of a run, and how to rewind to one.
-pub fn steps_text(steps: &RunStepList) -> String {
+/// The steps of a run, and how to rewind to one. Commands without an id mean the run in front.
+pub fn steps_text(steps: &RunStepList, is_front: bool) -> String {
     if steps.steps.is_empty() {
         return "it has entered no state yet".to_owned();
     }
@@ -242,10 +242,9 @@ pub fn steps_text(steps: &RunStepList) -> String {
             vec![format!("{step:>4}"), one_line(state), files.to_owned()]
         })
         .collect();
-    let run = &steps.run;
+    let step = if is_front { "STEP".to_owned() } else { format!("{} STEP", steps.run) };
     format!(
-        "{}→ /why {run} STEP says why it was taken, /rewind {run} STEP goes back before it, /fork {run} STEP makes a new run \
-         from there",
+        "{}→ /why {step} says why it was taken, /rewind {step} goes back before it, /fork {step} makes a new run from there",
         align_table(&rows)
     )
 }

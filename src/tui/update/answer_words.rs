@@ -27,7 +27,7 @@ pub fn on_words_sent(model: &mut UiModel) -> Option<Vec<UiCommand>> {
             refuse_words(model, &text, &format!("is the beginning of {}", names.join(", ")))
         }
         NamedChoice::Nothing if dialog.refuses_words() => {
-            refuse_words(model, &text, "is no answer: choose one of the list");
+            refuse_words(model, &text, "is not in the list");
         }
         NamedChoice::Nothing => return hold_answer_like(model, text),
     }
@@ -58,6 +58,8 @@ fn refuse_words(model: &mut UiModel, text: &str, why: &str) {
         dialog.typed_at = now;
         dialog.problem = Some(format!("{} {why}", quoted(text)));
     }
+    // a workflow often asks for words behind a choice: what was typed too soon is not to be typed again
+    model.hint = Some("kept in the history: Up in the input line brings it back".to_owned());
 }
 
 /// The words were begun beside the question: they are its answer.

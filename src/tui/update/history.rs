@@ -181,6 +181,11 @@ fn default_run_id(model: &UiModel) -> Option<String> {
     front_or_newest_run(model).or(model.last_left_run.as_ref()).map(ToString::to_string)
 }
 
+/// Whether `/why`, `/rewind` and `/fork` mean this run when no id is typed.
+pub(super) fn is_default_run(model: &UiModel, run: &RunId) -> bool {
+    front_or_newest_run(model).is_some_and(|front| front == run)
+}
+
 /// A conversation in front counts where it may have changed files.
 fn undoable_run_id(model: &UiModel) -> Option<String> {
     let chat = model.shown_run().filter(|run| run.chat && run.snapshot.is_some());

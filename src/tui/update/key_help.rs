@@ -134,7 +134,10 @@ fn question_help(dialog: &QuestionDialog, keymap: &KeyBindings, now: KeyFocusSta
     let answers =
         dialog.answers().into_iter().filter_map(|answer| Some((answer.letter?.to_string(), answer.label)));
     let written = [
-        ("Up, Down, a letter", "choose an answer"),
+        (
+            "Up, Down, a letter",
+            if dialog.has_overflow() { "choose; Down scrolls first" } else { "choose an answer" },
+        ),
         ("Enter", "gives the chosen one"),
         (
             "Space, PgDn, PgUp",

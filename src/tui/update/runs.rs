@@ -36,7 +36,8 @@ pub(super) fn on_response(model: &mut UiModel, response: RunResponse) -> Vec<UiC
         RunResponse::Explained(Err(reason)) => show_error(model, "Nothing to explain", &reason),
         RunResponse::Steps(Ok(steps)) => {
             let title = format!("Steps of {} {}", steps.workflow, steps.run);
-            model.add_item(TranscriptItem::report_item(&title, &report::steps_text(&steps)));
+            let is_front = history::is_default_run(model, &steps.run);
+            model.add_item(TranscriptItem::report_item(&title, &report::steps_text(&steps, is_front)));
         }
         RunResponse::Planned { preview: Ok(preview), .. } => confirm_action(model, preview),
         RunResponse::Travelled(Ok(done)) => history::on_travelled(model, done),

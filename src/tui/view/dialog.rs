@@ -273,7 +273,7 @@ pub fn typing_hint(model: &UiModel) -> Option<&'static str> {
     Some(if dialog.is_approval() {
         "words deny, as the reason · / for commands"
     } else if matches!(dialog.kind, DialogKind::Choose { .. }) {
-        "answer above, or write it · / for commands"
+        "choose above, or type a choice · / for commands"
     } else if dialog.refuses_words() {
         "answer above · / for commands"
     } else {

@@ -10,12 +10,15 @@ use super::draw_helpers::{keys_room, put_keys, put_line, select_row};
 use super::graph_pane::{NUMBERS, draw_whole_graph};
 use crate::editor::prompt_guard::{NEW_QUESTION, PromptChoice};
 use crate::history_browser::run_comparison::RunComparisonView;
-use crate::history_browser::{HistoryBrowser, HistoryPrompt, HistoryWaitKind, RunAction, RunDetails};
+use crate::history_browser::{
+    HistoryBrowser, HistoryPrompt, HistoryWaitKind, RunAction, RunDetails, fork_data_text,
+};
 use crate::keymap::KeyAction;
 use crate::layout::PaneKind;
 use crate::model::UiModel;
 use crate::pane::shown_graph::ShownGraph;
 use crate::text::{display_width, fit_entries, fit_to_columns, format_count, visible_tail, wrap_line};
+use crate::text_field::TextField;
 use crate::theme::ColorTheme;
 use crate::transcript::item::ItemTone;
 use crate::transcript::layout::ItemLayoutOptions;
@@ -121,7 +124,11 @@ pub fn draw_browser(model: &UiModel, area: Rect, frame: &mut Frame<'_>) -> Optio
     let rows: Vec<&str> = rows.iter().map(String::as_str).collect();
     put_keys(model, &rows, areas.keys, frame);
     let typed = note.first().filter(|_| is_typed(archive))?;
-    let x = u16::try_from(display_width(typed)).unwrap_or(0).min(area.width.saturating_sub(1));
+    let field = typed_line(archive.question.as_ref());
+    let column = field.map(|(label, field)| typed_row(&label, field, usize::from(area.width)).1);
+    let x = u16::try_from(column.unwrap_or_else(|| display_width(typed)))
+        .unwrap_or(0)
+        .min(area.width.saturating_sub(1));
     Some(Position { x: area.x + x, y: areas.note_area.y })
 }
 
@@ -247,31 +254,46 @@ fn is_typed(archive: &HistoryBrowser) -> bool {
     asked || archive.list.is_typing || archive.search.as_ref().is_some_and(|search| search.is_typing)
 }
 
+/// What stands before the text that a question wants, and the text.
+fn typed_line(question: Option<&HistoryPrompt>) -> Option<(String, &TextField)> {
+    match question? {
+        HistoryPrompt::Fork { step, typed_text, .. } => {
+            Some((format!("fork before step {step}; set (name=value …, may be empty): "), typed_text))
+        }
+        HistoryPrompt::Export { typed_text, .. } => {
+            Some(("export to (.json, or .md to read): ".to_owned(), typed_text))
+        }
+        HistoryPrompt::Agree { .. } | HistoryPrompt::Cancel { .. } => None,
+    }
+}
+
+/// The part of the line around the cursor, and the cursor's column.
+fn typed_row(label: &str, field: &TextField, columns: usize) -> (String, usize) {
+    let text = field.text();
+    let (before, behind) = text.split_at(field.cursor_offset());
+    let before = format!("{label}{before}");
+    let before = visible_tail(&before, columns);
+    let row = format!("{before}{behind}");
+    (fit_to_columns(&row, columns).into_owned(), display_width(&before))
+}
+
 /// The lines above the keys: the question, the result of the last key, or details of the chosen row.
 fn status_note(model: &UiModel, archive: &HistoryBrowser, columns: usize) -> (Vec<String>, Style) {
     let theme = model.theme;
     let told = archive.status_note.as_ref().map(|(tone, text)| (text.as_str(), tone_style(theme, *tone)));
     let asked = match &archive.question {
-        Some(HistoryPrompt::Fork { step, typed_text: typed, .. }) => {
-            Some(format!("fork before step {step}; set (name=value …, may be empty): {typed}"))
-        }
-        Some(HistoryPrompt::Export { typed_text: typed, .. }) => {
-            Some(format!("export to (.json, or .md to read): {typed}"))
-        }
         Some(HistoryPrompt::Cancel { run, .. }) => Some(format!("cancel run {run}? its history stays")),
-        Some(HistoryPrompt::Agree { .. }) | None => None,
+        question => typed_line(question.as_ref()).map(|(label, field)| typed_row(&label, field, columns).0),
     };
     if let Some(line) = asked {
         // what is wrong with a line, or what is done with it, stands below
         let wait = archive.pending_wait.as_ref().and(archive.wait_text());
         let wait = wait.map(|text| model.with_wait_time(&text));
         let below = wait.as_deref().or(told.map(|(text, _)| text));
-        let mut rows = vec![visible_tail(&line, columns).into_owned()];
+        let mut rows = vec![line];
         rows.extend(below.map_or_else(Vec::new, |text| fold_to_rows(text, columns)));
-        if let Some(HistoryPrompt::Fork { data, .. }) = &archive.question
-            && !data.is_empty()
-        {
-            rows.extend(fold_with_mark(data, columns, NOTE.saturating_sub(rows.len() - 1)));
+        if let Some(HistoryPrompt::Fork { data: Some(data), .. }) = &archive.question {
+            rows.extend(fold_with_mark(&fork_data_text(data), columns, NOTE.saturating_sub(rows.len() - 1)));
         }
         return (rows, theme.accent_style());
     }
@@ -338,7 +360,11 @@ fn prompt_keys(question: &HistoryPrompt, now: Timestamp) -> &'static str {
         return NEW_QUESTION;
     }
     let (HistoryPrompt::Agree { choice, .. } | HistoryPrompt::Cancel { choice, .. }) = question else {
-        return "Enter confirms · Esc cancels";
+        return if matches!(question, HistoryPrompt::Fork { .. }) {
+            "Enter confirms · Tab a variable of the step · Esc cancels"
+        } else {
+            "Enter confirms · Esc cancels"
+        };
     };
     match choice {
         PromptChoice::Letter('y') => "▸ y confirm · Enter does it · Esc cancels",

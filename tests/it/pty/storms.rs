@@ -183,7 +183,7 @@ fn a_tiny_terminal_is_enough_to_decide_and_to_leave() {
     terminal.resize_window(80, 24);
     terminal.wait_for("edit_file?");
     terminal.answer_question(FOR_SESSION);
-    terminal.wait_for("undo: /snapshot restore");
+    terminal.wait_for("undo: /undo");
     terminal.resize_window(20, 5);
     terminal.assert_fresh("/help");
     terminal.press_keys("/exit\r");

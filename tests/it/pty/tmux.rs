@@ -157,14 +157,14 @@ fn a_workflow_in_a_window_of_tmux() {
     tmux.press_keys(&["M-2"]);
     tmux.wait_for("▶■ stop");
     tmux.press_keys(&["Escape"]);
-    tmux.wait_for("undo: /snapshot restore");
+    tmux.wait_for("undo: /undo");
     tmux.press_keys(&["-l", "ünï 世界"]);
     tmux.wait_for("❯ ünï 世界");
     tmux.press_keys(&["C-u"]);
     tmux.press_keys(&["-l", "/exit"]);
     tmux.press_keys(&["Enter"]);
     let end = tmux.wait_for("exit=0");
-    assert!(!end.contains("undo: /snapshot restore"), "the screen from before is back: {end}");
+    assert!(!end.contains("undo: /undo"), "the screen from before is back: {end}");
     let modes = tmux.run_to_end(&[
         "display-message",
         "-p",

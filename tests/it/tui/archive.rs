@@ -815,6 +815,35 @@ fn much_data_of_a_fork_leaves_the_steps_on_screen() {
 }
 
 #[test]
+fn tab_writes_the_variables_of_a_step() {
+    let mut desk = in_run();
+    desk.key(KeyCode::Char('f')).key(KeyCode::Tab);
+    assert!(desk.draw_screen(80, 24).contains("nothing can be completed here"), "the data is not known yet");
+    let number = take_history_requests(&mut desk)[0].0;
+    let data = json!({"limit": 3, "plan": "one two ".repeat(10), "tone": "dry"}).as_object().unwrap().clone();
+    send_history_reply(&mut desk, number, HistoryResponse::Data(Ok(data)));
+    let mut typed = |keys: &[KeyCode], expected: &str| {
+        for key in keys {
+            desk.key(*key);
+        }
+        let screen = desk.draw_screen(80, 24);
+        assert!(screen.contains(expected), "{keys:?}: {screen}");
+    };
+    typed(&[KeyCode::Tab], "may be empty): limit=3\n");
+    typed(&[KeyCode::Tab], "may be empty): plan=\n");
+    typed(&[KeyCode::Tab], "may be empty): tone=\"dry\"\n");
+    typed(&[KeyCode::Tab], "may be empty): limit=3\n");
+    // and the text is edited as the input line is
+    typed(&[KeyCode::Left, KeyCode::Backspace], "may be empty): limit3\n");
+    typed(&[KeyCode::Home, KeyCode::Delete, KeyCode::Char('L')], "may be empty): Limit3\n");
+    typed(&[KeyCode::End, KeyCode::Char(' '), KeyCode::Char('t'), KeyCode::Tab], "Limit3 tone=\"dry\"\n");
+    typed(
+        &[KeyCode::Char(' '), KeyCode::Char('q'), KeyCode::Tab],
+        "no variable of this step begins with `q`",
+    );
+}
+
+#[test]
 fn a_fork_takes_other_data_and_a_file_gets_the_run() {
     let mut desk = in_run();
     desk.key(KeyCode::Char('f'));

@@ -267,7 +267,7 @@ fn a_run_says_how_to_undo_it_only_if_it_may_have_changed_files() {
             assert!(!screen.contains(text), "{text}: {screen}");
         }
     };
-    let undo = "undo: /snapshot restore ab12cd34 · not covered: vendor/sub";
+    let undo = "undo: /undo · later: /undo r1 · not covered: vendor/sub";
     // the first is taken before files change, the second because they have
     check(RunStatus::Completed, "", &["coder_reviewer completed"], &["undo:", "312 files"]);
     check(RunStatus::Completed, "tool snapshot", &["coder_reviewer completed", undo], &["312 files"]);

@@ -743,7 +743,7 @@ fn a_wrong_word_waits_for_no_other_question() {
     let mut desk = TuiHarness::new();
     desk.workflow().run_event("r1", yes_or_no()).line("maybe");
     assert_eq!((desk.take_commands(), desk.unread_texts().len()), (vec![], 0));
-    assert!(desk.draw_screen(80, 24).contains("✗ `maybe` is no answer"));
+    assert!(desk.draw_screen(80, 24).contains("✗ `maybe` is not in the list"));
     desk.answer('y');
     let yes = UserAnswer::Value { value: json!(true) };
     assert_eq!(
@@ -754,7 +754,7 @@ fn a_wrong_word_waits_for_no_other_question() {
     let mut desk = TuiHarness::new();
     desk.workflow().run_event("r1", yes_or_no()).line("nope");
     assert_eq!((desk.take_commands(), desk.unread_texts().len()), (vec![], 0));
-    assert!(desk.draw_screen(80, 24).contains("✗ `nope` is no answer"));
+    assert!(desk.draw_screen(80, 24).contains("✗ `nope` is not in the list"));
     desk.model.dialogs.clear();
     desk.key(KeyCode::Up);
     assert_eq!(desk.model.composer.text(), "nope", "nothing is lost");
@@ -999,6 +999,37 @@ fn a_conversation_that_was_left_is_no_run_that_waits() {
     let told: Vec<&str> = desk.model.names.runs.iter().map(|(_, about)| about.as_str()).collect();
     assert_eq!(told[0], "chat · 10 h ago · left");
     assert!(told[1].ends_with("waits in gate: to go on"), "{told:?}");
+}
+
+/// `shown`: the run in front. Commands without an id mean it.
+#[test]
+fn the_steps_of_a_run_name_the_commands() {
+    let check = |shown: &str, expected: &str, never: &str| {
+        let mut desk = TuiHarness::new();
+        desk.workflow();
+        desk.send_message(UiMessage::answered(RunResponse::Steps(Ok(RunStepList {
+            run: RunId::from(shown),
+            workflow: "coder_reviewer".into(),
+            steps: vec![(1, "start".into(), false)],
+        }))));
+        let screen = desk.draw_screen(120, 30);
+        assert!(screen.contains(expected) && !screen.contains(never), "{screen}");
+    };
+    check("r1", "/rewind STEP goes back", "r1 STEP");
+    check("r2", "/rewind r2 STEP goes back", "/rewind STEP");
+}
+
+#[test]
+fn a_run_that_is_over_leaves_with_the_screen() {
+    let check = |status: RunStatus, stays: bool| {
+        let mut desk = TuiHarness::new();
+        desk.workflow().run_event("r1", run_finished(status, None, None)).line("/clear");
+        let header = desk.draw_screen(80, 24).lines().next().unwrap_or_default().to_owned();
+        assert_eq!(header.contains("coder_reviewer"), stays, "{status:?}: {header}");
+    };
+    check(RunStatus::Completed, false);
+    check(RunStatus::Failed, false);
+    check(RunStatus::Paused, true);
 }
 
 #[test]

@@ -569,7 +569,7 @@ fn the_keys_below_a_question_are_those_that_it_takes() {
         assert!(screen.contains(shown), "{shown}: {screen}");
     };
     check(&mut desk, "↑↓ or a number, then Enter");
-    check(&mut desk, "answer above, or write it · / for commands");
+    check(&mut desk, "choose above, or type a choice · / for commands");
     desk.type_text("x");
     check(&mut desk, "what you type is text now · ↑↓ and Enter answer");
     // Up is for the text, until an answer below the first is chosen
@@ -830,7 +830,7 @@ fn words_behind_an_answer_that_did_not_count_are_words_and_answer_nothing() {
     assert!(desk.draw_screen(80, 24).contains("❯ use"), "letters reach the input box");
     let screen = key(&mut desk, KeyCode::Enter);
     assert_eq!(desk.take_commands(), [], "Enter behind words does not take the first choice");
-    assert!(screen.contains("`use` is no answer: choose one of the list"), "{screen}");
+    assert!(screen.contains("`use` is not in the list"), "{screen}");
     key(&mut desk, KeyCode::Char('2'));
     key(&mut desk, KeyCode::Enter);
     assert_eq!(desk.take_commands(), [value(20, json!("test more"))]);
@@ -850,6 +850,10 @@ fn a_choice_is_written_in_place_of_its_number() {
             Err(why) => {
                 assert_eq!(desk.take_commands(), [], "{words}");
                 assert!(screen.contains(why), "{words}: {screen}");
+                assert!(
+                    screen.contains("kept in the history: Up in the input line brings it back"),
+                    "{screen}"
+                );
             }
         }
         assert!(desk.model.composer.is_empty(), "{words}");
@@ -858,8 +862,8 @@ fn a_choice_is_written_in_place_of_its_number() {
     check("SHIP", Ok("ship"));
     check("te", Ok("test more"));
     check("test  more", Ok("test more"));
-    check("hold", Err("`hold` is no answer: choose one of the list"));
-    check("ship now", Err("`ship now` is no answer: choose one of the list"));
+    check("hold", Err("`hold` is not in the list"));
+    check("ship now", Err("`ship now` is not in the list"));
     // of two with one beginning
     let mut desk = TuiHarness::new();
     let two = with_change(pause(PauseKind::Choice), |choices, _, _| {

@@ -167,7 +167,7 @@ pub(super) fn insert_text(archive: &mut HistoryBrowser, text: &str) {
                 | HistoryPrompt::Export { typed_text: typed, .. },
             ),
             _,
-        ) => typed.push_str(text),
+        ) => typed.insert_text(text),
         // a letter before it is no answer any more
         (Some(HistoryPrompt::Agree { choice, .. } | HistoryPrompt::Cancel { choice, .. }), _) => {
             *choice = PromptChoice::Text;

@@ -5,9 +5,14 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use super::cursor::scroll_rows;
 use super::requests::wait_for;
 use crate::editor::prompt_guard::PromptChoice;
-use crate::history_browser::{HistoryBrowser, HistoryPrompt, HistoryRequest, HistoryWait, HistoryWaitKind};
+use crate::history_browser::{
+    HistoryBrowser, HistoryPrompt, HistoryRequest, HistoryWait, HistoryWaitKind, fork_assignment,
+};
+use crate::keymap::KeyFocusState;
+use crate::keymap::chord::KeyChord;
 use crate::model::UiModel;
 use crate::msg::UiCommand;
+use crate::text::one_line;
 use crate::update::busy::busy_reason;
 use crate::update::key_press::KeyPress;
 use crate::update::question_keys::JUST_APPEARED;
@@ -140,6 +145,7 @@ fn travel_to(model: &mut UiModel, travel: TimeTravelRequest) -> Vec<UiCommand> {
 }
 
 fn on_text_key(model: &mut UiModel, key: KeyEvent) -> Vec<UiCommand> {
+    let action = model.keymap.action(KeyChord::from_event(key), KeyFocusState::default());
     let Some(archive) = &mut model.history_browser else { return Vec::new() };
     archive.status_note = None;
     match key.code {
@@ -148,44 +154,63 @@ fn on_text_key(model: &mut UiModel, key: KeyEvent) -> Vec<UiCommand> {
             archive.show_note("nothing was changed");
         }
         KeyCode::Enter => return on_text_entered(model),
-        KeyCode::Backspace => drop(typed_text_mut(archive).and_then(String::pop)),
-        KeyCode::Char('u') if key.modifiers.contains(KeyModifiers::CONTROL) => {
-            typed_text_mut(archive).into_iter().for_each(String::clear);
+        KeyCode::Tab | KeyCode::BackTab => complete_variable(archive),
+        _ => {
+            if let Some(
+                HistoryPrompt::Fork { typed_text: typed, .. }
+                | HistoryPrompt::Export { typed_text: typed, .. },
+            ) = &mut archive.question
+            {
+                typed.take_key(key, action);
+            }
         }
-        KeyCode::Char(letter) if !key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT) => {
-            typed_text_mut(archive).into_iter().for_each(|typed| typed.push(letter));
-        }
-        _ => {}
     }
     Vec::new()
 }
 
-fn typed_text_mut(archive: &mut HistoryBrowser) -> Option<&mut String> {
-    match archive.question.as_mut()? {
-        HistoryPrompt::Fork { typed_text: typed, .. } | HistoryPrompt::Export { typed_text: typed, .. } => {
-            Some(typed)
-        }
-        HistoryPrompt::Agree { .. } | HistoryPrompt::Cancel { .. } => None,
-    }
+/// Tab writes a variable of the step with its value, and then the next one in its place.
+fn complete_variable(archive: &mut HistoryBrowser) {
+    let Some(HistoryPrompt::Fork { typed_text, data: Some(data), .. }) = &mut archive.question else {
+        return archive.show_note("nothing can be completed here");
+    };
+    let text = typed_text.text();
+    let before = &text[..typed_text.cursor_offset()];
+    let written: Vec<String> = data.iter().map(|(name, value)| fork_assignment(name, value)).collect();
+    // what Tab wrote last
+    let last = written.iter().position(|form| before.ends_with(form.as_str()));
+    let word = match last {
+        Some(at) => written[at].as_str(),
+        None => before.rsplit(char::is_whitespace).next().unwrap_or_default(),
+    };
+    let found = match last {
+        Some(at) => written.get((at + 1) % written.len()),
+        None => written.iter().find(|form| form.starts_with(word)),
+    };
+    let Some(found) = found else {
+        let why = format!("no variable of this step begins with `{}`", one_line(word));
+        return archive.show_note(&why);
+    };
+    typed_text.replace_before_cursor(word.len(), found);
 }
 
 /// What does not fit stays, to be corrected.
 fn on_text_entered(model: &mut UiModel) -> Vec<UiCommand> {
     let Some(archive) = &mut model.history_browser else { return Vec::new() };
     match archive.question.clone() {
-        Some(HistoryPrompt::Fork { run, step, typed_text: typed, .. }) => match parse_assignment_line(&typed)
-        {
-            Ok(set) => {
-                let run = Some(run.to_string());
-                travel_to(model, TimeTravelRequest::Fork { run, step, set, restore_files: false })
+        Some(HistoryPrompt::Fork { run, step, typed_text: typed, .. }) => {
+            match parse_assignment_line(&typed.text()) {
+                Ok(set) => {
+                    let run = Some(run.to_string());
+                    travel_to(model, TimeTravelRequest::Fork { run, step, set, restore_files: false })
+                }
+                Err(why) => {
+                    archive.show_error(&why.to_string());
+                    Vec::new()
+                }
             }
-            Err(why) => {
-                archive.show_error(&why.to_string());
-                Vec::new()
-            }
-        },
+        }
         Some(HistoryPrompt::Export { run, typed_text: typed }) => {
-            let to = typed.trim().to_owned();
+            let to = typed.text().trim().to_owned();
             if to.is_empty() {
                 archive.show_error("name a file; one that ends in .md gets Markdown");
                 return Vec::new();

@@ -5,6 +5,7 @@ use crate::editor::prompt_guard::{PromptChoice, PromptKeyGuard};
 use crate::history_browser::{HistoryPrompt, HistoryRequest, HistoryWait, HistoryWaitKind, RunAction};
 use crate::model::UiModel;
 use crate::msg::UiCommand;
+use crate::text_field::TextField;
 use crate::update::busy::busy_reason;
 use crate::update::open_run;
 use synthdev_domain::ids::RunId;
@@ -50,7 +51,7 @@ pub(super) fn run_action(model: &mut UiModel, deed: RunAction) -> Vec<UiCommand>
         }
         RunAction::Fork => ask_fork(model, run, step),
         RunAction::Export => {
-            let typed_text = default_file_name(&run);
+            let typed_text = TextField::new(&default_file_name(&run));
             ask_question(model, HistoryPrompt::Export { run, typed_text })
         }
         RunAction::Rewind => {
@@ -90,7 +91,7 @@ fn ask_question(model: &mut UiModel, question: HistoryPrompt) -> Vec<UiCommand> 
 /// What can be changed is shown with the question, as soon as it was read.
 fn ask_fork(model: &mut UiModel, run: RunId, step: u32) -> Vec<UiCommand> {
     let (query, asked) = (next_query_number(model), HistoryRequest::Data { run: run.clone(), step });
-    let (typed_text, data) = (String::new(), String::new());
+    let (typed_text, data) = (TextField::default(), None);
     ask_question(model, HistoryPrompt::Fork { run, step, typed_text, query, data });
     vec![query_command(query, asked)]
 }

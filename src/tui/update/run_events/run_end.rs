@@ -215,10 +215,10 @@ fn end_item(
     ));
     if let Some(place) = &view.worktree_note {
         block = block.with_footer(place.clone());
-    } else if let Some(id) = snapshot {
-        let short: String = id.as_str().chars().take(8).collect();
+    } else if snapshot.is_some() {
         let gaps = view.snapshot_facts.uncovered_text();
-        block = block.with_footer(format!("undo: /snapshot restore {short}{gaps}"));
+        // the short form means the newest run only
+        block = block.with_footer(format!("undo: /undo · later: /undo {}{gaps}", view.id));
     }
     TranscriptItem::Block(block)
 }
