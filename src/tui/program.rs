@@ -15,7 +15,7 @@ use std::time::Duration;
 use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
-use ratatui::crossterm::event::{Event, KeyEventKind};
+use ratatui::crossterm::event::{Event, KeyEvent, KeyEventKind};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::{Instant, sleep_until, timeout_at};
 
@@ -32,7 +32,7 @@ use crate::session_options::{FirstAction, SessionOptions, TrustQuestion};
 use crate::terminal::{self, ExternalShutdown, TerminalEvent, TerminalScreen};
 use crate::theme::ColorTheme;
 use crate::transcript::item::{ItemTone, TranscriptItem};
-use crate::update::{history, open_run, start_facts, update_model};
+use crate::update::{history, open_run, start_facts, unused_key, update_model};
 use crate::view;
 use synthdev_service::run_events::EventReceiver;
 use synthdev_service::session::{
@@ -88,6 +88,8 @@ pub async fn run_screen(session: SessionOptions) -> io::Result<Option<ExternalSh
         redraw_deadline: None,
         last_frame_at: Instant::now(),
         guard_deadline: None,
+        key_count: 0,
+        unanswered_key: None,
         ended_by: None,
     };
     program.draw_frame()?;
@@ -168,6 +170,9 @@ struct ScreenEventLoop {
     last_frame_at: Instant,
     /// When the question that has just appeared takes keys: it looks otherwise then.
     guard_deadline: Option<Instant>,
+    /// Keys since the last frame, and the last of them unless a command answers it.
+    key_count: usize,
+    unanswered_key: Option<KeyEvent>,
     /// What ended the session, if that was not the user.
     ended_by: Option<ExternalShutdown>,
 }
@@ -273,10 +278,19 @@ impl ScreenEventLoop {
         if std::mem::take(&mut model.needs_repaint) {
             screen.repaint_screen()?;
         }
-        terminal::run_guarded(|| {
-            view::arrange_screen(model);
-            screen.draw_frame(|frame| view::draw_screen(model, frame))
-        })?;
+        let mut draw = |model: &mut UiModel| {
+            terminal::run_guarded(|| {
+                view::arrange_screen(model);
+                screen.draw_frame(|frame| view::draw_screen(model, frame))
+            })
+        };
+        let has_changed = draw(model)?;
+        let (key, count) = (self.unanswered_key.take(), std::mem::take(&mut self.key_count));
+        if let Some(key) = key.filter(|_| count == 1 && !has_changed)
+            && unused_key::explain_unused_key(model, key)
+        {
+            draw(model)?;
+        }
         if self.model.transcript.is_behind() {
             self.request_frame();
         }
@@ -295,7 +309,7 @@ impl ScreenEventLoop {
         };
         match event {
             Event::Key(key) if key.kind != KeyEventKind::Release => {
-                self.apply_message(UiMessage::Key(key, terminal::current_time()))
+                self.apply_key(key);
             }
             Event::Mouse(event) => self.apply_message(UiMessage::Mouse(event)),
             Event::FocusGained => {
@@ -316,6 +330,14 @@ impl ScreenEventLoop {
     fn apply_message(&mut self, msg: UiMessage) {
         let model = &mut self.model;
         let cmds = terminal::run_guarded(|| update_model(model, msg));
+        self.perform_commands(cmds);
+    }
+
+    fn apply_key(&mut self, key: KeyEvent) {
+        let (model, msg) = (&mut self.model, UiMessage::Key(key, terminal::current_time()));
+        let cmds = terminal::run_guarded(|| update_model(model, msg));
+        self.key_count += 1;
+        self.unanswered_key = (!unused_key::has_answer(&cmds)).then_some(key);
         self.perform_commands(cmds);
     }
 

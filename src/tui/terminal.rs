@@ -6,6 +6,7 @@
 
 mod background_query;
 mod clipboard;
+mod frame_change;
 mod hangup;
 mod shutdown_signals;
 
@@ -33,6 +34,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use self::background_query::BackgroundReplyParser;
 pub use self::background_query::TerminalEvent;
+use self::frame_change::FrameChangeWatch;
 pub use self::shutdown_signals::{ExternalShutdown, interrupt_receiver, shutdown_signal, terminate_signal};
 use crate::notification::{NotificationFormat, RESTORE_TITLE};
 use synthdev_domain::ids::Timestamp;
@@ -105,6 +107,7 @@ fn no_terminal(error: &io::Error) -> io::Error {
 pub struct TerminalScreen {
     terminal: Terminal<CrosstermBackend<FrameBytes>>,
     bytes: FrameBytes,
+    change_watch: FrameChangeWatch,
     size: (u16, u16),
     /// The mouse was ours before the terminal was lent.
     mouse_was_ours: bool,
@@ -128,7 +131,16 @@ impl TerminalScreen {
             Ok(terminal) => {
                 let notification_format = NotificationFormat::default();
                 let (mouse_was_ours, background_asked_at) = (false, None);
-                Ok(Self { terminal, bytes, size, mouse_was_ours, background_asked_at, notification_format })
+                let change_watch = FrameChangeWatch::default();
+                Ok(Self {
+                    terminal,
+                    bytes,
+                    change_watch,
+                    size,
+                    mouse_was_ours,
+                    background_asked_at,
+                    notification_format,
+                })
             }
             Err(error) => {
                 restore_terminal();
@@ -236,17 +248,18 @@ impl TerminalScreen {
         if TITLE_SET.swap(false, Ordering::SeqCst) { write_sequence(RESTORE_TITLE) } else { Ok(()) }
     }
 
-    /// Draws one frame: only changed cells, as one synchronized write.
+    /// Draws one frame: only changed cells, as one synchronized write. Whether it shows anything new.
     /// # Errors
     /// The terminal is gone.
-    pub fn draw_frame(&mut self, view: impl FnOnce(&mut Frame<'_>)) -> io::Result<()> {
+    pub fn draw_frame(&mut self, view: impl FnOnce(&mut Frame<'_>)) -> io::Result<bool> {
         queue!(self.bytes, BeginSynchronizedUpdate)?;
         self.terminal.draw(view)?;
         queue!(self.bytes, EndSynchronizedUpdate)?;
         let frame = std::mem::take(&mut *self.bytes.0.lock().unwrap_or_else(PoisonError::into_inner));
         let mut out = io::stdout().lock();
         out.write_all(&frame)?;
-        out.flush()
+        out.flush()?;
+        Ok(self.change_watch.has_changed(&frame))
     }
 }
 

@@ -61,6 +61,7 @@ mod tasks;
 mod timeline;
 mod trust_gate;
 mod unread_input;
+pub mod unused_key;
 pub mod verbosity;
 pub mod withdrawn_dialog;
 
@@ -73,6 +74,7 @@ pub fn update_model(model: &mut UiModel, msg: UiMessage) -> Vec<UiCommand> {
     let mut cmds = apply_message(model, msg);
     question_keys::clear_early_answer(model, early);
     session_keys::note_stopped_run(model);
+    interrupt::close_stale_confirmation(model);
     cmds.extend(notifications::notify_change(model, before));
     if model.question_count > questions {
         // the question is seen before it is answered

@@ -112,17 +112,17 @@ impl ComposerDraft {
     }
 
     fn jump_to_offset(&mut self, place: usize) -> bool {
-        let (mut row, mut left) = (0, place);
-        for line in self.area.lines() {
+        let mut left = place;
+        let last = self.area.lines().len() - 1;
+        for (row, line) in self.area.lines().iter().enumerate() {
             let length = line.chars().count();
-            if left <= length {
-                break;
+            if left <= length || row == last {
+                // a place behind the text is its end
+                return self.jump_to((row, left.min(length)));
             }
             left -= length + 1;
-            row += 1;
         }
-        let row = row.min(self.area.lines().len() - 1);
-        self.jump_to((row, left))
+        false
     }
 
     fn jump_to(&mut self, (row, column): DraftCursor) -> bool {

@@ -48,6 +48,7 @@ impl AnswerDraft {
     /// The keys, for the last line.
     pub fn keys(&self) -> &'static str {
         match self.purpose {
+            DraftPurpose::Reason if self.text.is_empty() => "Enter deny without a reason · Esc back",
             DraftPurpose::Reason => "Enter deny with this reason · Esc back · Tab: a message",
             DraftPurpose::Rule => "Enter write it and allow · Esc back",
             DraftPurpose::Call => "Enter show it as it would run · Esc back",

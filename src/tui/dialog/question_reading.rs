@@ -2,7 +2,7 @@
 
 use ratatui::text::Line;
 
-use super::{AnswerDraft, AnswerForm, DialogKind, DraftPurpose, EditableCall, QuestionDialog};
+use super::{AnswerDraft, AnswerForm, AnswerMeaning, DialogKind, DraftPurpose, EditableCall, QuestionDialog};
 use crate::key_guard::guard_ms_left;
 use crate::theme::ColorTheme;
 use synthdev_domain::ids::Timestamp;
@@ -131,13 +131,33 @@ impl QuestionDialog {
         if count == 0 || down && self.rows_below() > 0 || !down && self.scrolls_up() {
             return self.scroll_by(1, down);
         }
+        self.choose_beside(down);
+    }
+
+    /// The answer behind the chosen one, or before it. They stand in rows beside each other, too.
+    pub fn choose_beside(&mut self, forward: bool) {
+        let count = self.answers().len();
+        self.picked.clear();
+        if count == 0 {
+            return;
+        }
         self.covers_text = true;
         self.selected = Some(match self.selected {
-            None if down => 0,
+            None if forward => 0,
             None => count - 1,
-            Some(at) if down => (at + 1) % count,
+            Some(at) if forward => (at + 1) % count,
             Some(at) => (at + count - 1) % count,
         });
+    }
+
+    /// Home and End: of a text that is longer than its room the edges, else the first or the last answer.
+    pub fn go_to_edge(&mut self, end: bool) {
+        if self.has_overflow() || self.answers().is_empty() {
+            return self.scroll_to_edge(end);
+        }
+        self.selected = Some(if end { self.answers().len() - 1 } else { 0 });
+        self.covers_text = true;
+        self.picked.clear();
     }
 
     /// Up is for the text, as no answer is above the chosen one.
@@ -153,9 +173,7 @@ impl QuestionDialog {
         self.turn_page(true);
         // it stays chosen, and the blank behind it shows more
         self.picked.clear();
-        let picks = matches!(self.kind, DialogKind::Choose { .. } | DialogKind::Look { .. });
-        let what = if picks { "a choice" } else { "a yes" };
-        self.problem = Some(format!("{what} counts at the end of the text"));
+        self.problem = Some("read to the end first, then answer".to_owned());
         true
     }
 
@@ -211,6 +229,7 @@ impl QuestionDialog {
         }
         match &self.kind {
             DialogKind::Write { form, .. } => written_keys(form),
+            _ if self.chosen_answer() == Some(AnswerMeaning::Reason) => "Enter, then write the reason",
             _ if !self.picked.is_empty() => "Enter gives this answer · with more letters it is text",
             DialogKind::Choose { .. } | DialogKind::Look { .. } => match self.scrolls_up() {
                 true => "↓ or a number, then Enter",

@@ -340,7 +340,7 @@ mod tests {
         assert!(answer.commands.is_empty() && answer.shows_more, "{answer:?}");
         printer.show_more();
         let next = asked(&mut model, &mut printer);
-        assert_eq!(next[0], "note: a choice counts at the end of the text");
+        assert_eq!(next[0], "note: read to the end first, then answer");
         while !model.dialogs.front().unwrap().read_to_end {
             assert!(questions::answer_with_line(&mut model, "", Timestamp(2)).shows_more);
             printer.show_more();

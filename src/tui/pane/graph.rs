@@ -135,7 +135,8 @@ impl GraphPaneState {
     /// To the first state, or to where the run is: the graph follows the run, not its last line.
     pub fn go_to_edge(&mut self, drawing: &RunGraphDrawing, last: bool) {
         if last {
-            self.chosen = drawing.current_state().or(self.chosen);
+            let last_drawn = || drawing.drawn_states().last().copied();
+            self.chosen = drawing.current_state().or_else(last_drawn);
             (self.is_held, self.reveals_chosen) = (false, true);
         } else if let Some(first) = drawing.drawn_states().first().copied() {
             self.choose_state(first);

@@ -59,7 +59,7 @@ fn refuse_words(model: &mut UiModel, text: &str, why: &str) {
         dialog.problem = Some(format!("{} {why}", quoted(text)));
     }
     // a workflow often asks for words behind a choice: what was typed too soon is not to be typed again
-    model.hint = Some("kept in the history: Up in the input line brings it back".to_owned());
+    model.hint = Some("kept: Up brings it back once the question is answered".to_owned());
 }
 
 /// The words were begun beside the question: they are its answer.

@@ -4,17 +4,22 @@ use ratatui::crossterm::event::{KeyCode, KeyEvent};
 
 use super::{history, mention, submit};
 use crate::complete::complete_input;
+use crate::complete::mention::split_mention;
 use crate::keymap::KeyAction;
 use crate::model::UiModel;
 use crate::msg::UiCommand;
 use crate::slash::{self, SlashArgument};
 use synthdev_service::session::{DefinitionRequest, LookupRequest};
 
+/// Entries that PgUp and PgDn go over.
+const PAGE: usize = 5;
+
 /// `None`: the key is not the list's.
 pub fn on_key(model: &mut UiModel, key: KeyEvent) -> Option<Vec<UiCommand>> {
     if model.key_action(key).is_some_and(KeyAction::is_anywhere) {
         return None;
     }
+    let begins_mention = is_begun_mention(model);
     let popup = model.popup.as_mut()?;
     let count = popup.candidates.len();
     match key.code {
@@ -24,7 +29,16 @@ pub fn on_key(model: &mut UiModel, key: KeyEvent) -> Option<Vec<UiCommand>> {
             popup.selected = (popup.selected + step) % count;
             popup.moved_by_hand = true;
         }
+        KeyCode::PageUp => {
+            (popup.selected, popup.moved_by_hand) = (popup.selected.saturating_sub(PAGE), true);
+        }
+        KeyCode::PageDown => {
+            (popup.selected, popup.moved_by_hand) = ((popup.selected + PAGE).min(count - 1), true);
+        }
         KeyCode::Tab => return Some(accept_input(model)),
+        KeyCode::Enter if begins_mention && !popup.moved_by_hand && key.modifiers.is_empty() => {
+            return Some(accept_input(model));
+        }
         KeyCode::Enter if popup.moved_by_hand && key.modifiers.is_empty() => {
             // one that promises more to type
             let goes_on =
@@ -39,6 +53,17 @@ pub fn on_key(model: &mut UiModel, key: KeyEvent) -> Option<Vec<UiCommand>> {
         _ => return None,
     }
     Some(Vec::new())
+}
+
+/// The first entry is a name whose beginning was typed behind `@`, and not all of it.
+fn is_begun_mention(model: &UiModel) -> bool {
+    let Some((_, typed)) = split_mention(model.composer.word_before_cursor()) else { return false };
+    let typed = typed.rsplit(':').next().unwrap_or(typed).to_lowercase();
+    let Some(first) = model.popup.as_ref().and_then(|popup| popup.candidates.first()) else { return false };
+    let label = first.label.to_lowercase();
+    let name = label.rsplit('/').next().unwrap_or(&label);
+    let begins = |whole: &str| whole.starts_with(&typed) && whole != typed;
+    !typed.is_empty() && label != typed && (begins(&label) || begins(name))
 }
 
 fn accept_input(model: &mut UiModel) -> Vec<UiCommand> {

@@ -55,8 +55,10 @@ pub fn on_dialog_key(model: &mut UiModel, key: KeyEvent) -> Vec<UiCommand> {
         KeyCode::PageUp => model.turn_question_page(false),
         KeyCode::PageDown => model.turn_question_page(true),
         KeyCode::Char(' ') if turns_page(dialog, key) => dialog.turn_page(true),
-        KeyCode::Home => dialog.scroll_to_edge(false),
-        KeyCode::End => dialog.scroll_to_edge(true),
+        KeyCode::Left => dialog.choose_beside(false),
+        KeyCode::Right => dialog.choose_beside(true),
+        KeyCode::Home => dialog.go_to_edge(false),
+        KeyCode::End => dialog.go_to_edge(true),
         KeyCode::Esc => return question_replies::dismiss_dialog(model),
         _ => {}
     }

@@ -1,6 +1,7 @@
 //! Esc in a workflow: stops the models in the middle of an answer, and the user decides how it continues.
 
-use crate::dialog::QuestionDialog;
+use super::withdrawn_dialog::remove_dialogs;
+use crate::dialog::{DialogKind, QuestionDialog};
 use crate::model::UiModel;
 use crate::msg::UiCommand;
 use crate::run_view::StoppedAt;
@@ -49,6 +50,16 @@ pub(super) fn confirm_cancel(model: &mut UiModel) -> Vec<UiCommand> {
         (format!("End {}?", front.workflow), UiCommand::Send(front.id.clone(), RunCommand::Cancel));
     model.push_question(QuestionDialog::for_confirmation(&title, &body, cmd));
     Vec::new()
+}
+
+/// It goes on, or is over: the question has no sense any more.
+pub(super) fn close_stale_confirmation(model: &mut UiModel) {
+    if model.dialogs.is_empty() || model.is_workflow_stopped() {
+        return;
+    }
+    remove_dialogs(model, |dialog| {
+        matches!(dialog.kind, DialogKind::Confirm(UiCommand::Send(_, RunCommand::Cancel)))
+    });
 }
 
 /// A message while models are interrupted: it answers each of them, and they read it when they are called again.

@@ -3,11 +3,13 @@
 use ratatui::crossterm::event::{KeyCode, KeyEvent, MouseEvent, MouseEventKind};
 
 use super::history_browser;
-use crate::dialog::QuestionDialog;
+use crate::composer::ComposerEdit;
+use crate::dialog::{AnswerDraft, DraftPurpose, QuestionDialog};
 use crate::editor::action::EditorAction;
 use crate::key_help::KeyHelp;
 use crate::keymap::{KeyAction, KeyBindings, KeyFocusState};
 use crate::layers::ScreenLayer;
+use crate::layout::PaneKind;
 use crate::model::UiModel;
 use crate::msg::UiCommand;
 
@@ -96,6 +98,9 @@ fn placed_key_help(model: &UiModel) -> Option<KeyHelp> {
         ScreenLayer::WorkflowEditor => model.open_editor().and_then(dialog_keys::editor_keys),
         ScreenLayer::FocusedPane => model.keyed_pane().map(|pane| {
             let mut rows = keymap.rows_that_act(now, |action| action.is_for_pane(pane));
+            if pane == PaneKind::Graph {
+                rows.iter_mut().for_each(|(_, about)| name_graph_edge(about));
+            }
             rows.extend(session_rows(model));
             KeyHelp::new(format!("Keys of the {} pane", pane.title()), rows)
         }),
@@ -112,10 +117,19 @@ fn placed_key_help(model: &UiModel) -> Option<KeyHelp> {
             let sent =
                 rows.iter().take_while(|(_, about)| ["send", "new line"].contains(&about.as_str())).count();
             rows.splice(sent..sent, written.map(|(keys, about)| (keys.to_owned(), about.to_owned())));
-            rows.extend([interrupt_row(), (EXIT.to_owned(), "leave the program".to_owned())]);
+            rows.extend([session_interrupt_row(model), (EXIT.to_owned(), "leave the program".to_owned())]);
             Some(KeyHelp::new("Keys of the input line".to_owned(), rows))
         }
         _ => None,
+    }
+}
+
+/// The keys for the edges of a list lead to states.
+fn name_graph_edge(about: &mut String) {
+    match about.as_str() {
+        "first row" => "the first state".clone_into(about),
+        "last row" => "the state of now, or the last one".clone_into(about),
+        _ => {}
     }
 }
 
@@ -123,26 +137,53 @@ fn placed_key_help(model: &UiModel) -> Option<KeyHelp> {
 fn session_rows(model: &UiModel) -> Vec<(String, String)> {
     let leave = model.keymap.key(KeyAction::Leave).filter(|_| model.composer.is_empty());
     let leave = leave.map(|key| (key.to_string(), "leave the program".to_owned()));
-    leave.into_iter().chain([interrupt_row()]).collect()
+    leave.into_iter().chain([session_interrupt_row(model)]).collect()
+}
+
+/// Ctrl+C ends a workflow for good, which Esc does not.
+fn session_interrupt_row(model: &UiModel) -> (String, String) {
+    let is_cancelled = model.busy_run().is_some_and(|run| !run.chat) && !model.is_workflow_stopped();
+    if is_cancelled {
+        return (INTERRUPT.to_owned(), "cancel the run; twice: leave".to_owned());
+    }
+    interrupt_row()
 }
 
 fn interrupt_row() -> (String, String) {
     (INTERRUPT.to_owned(), "stop; twice: leave".to_owned())
 }
 
+/// What is typed inside of a question takes the keys of the input line.
+fn draft_help(draft: &AnswerDraft, keymap: &KeyBindings, now: KeyFocusState) -> KeyHelp {
+    let (enter, others) = match draft.purpose {
+        DraftPurpose::Reason => {
+            ("denies with this reason", Some(("Tab", "sends the words as a message instead")))
+        }
+        DraftPurpose::Rule => ("writes the rule and allows the call", None),
+        DraftPurpose::Call => ("shows the call as it would run", None),
+    };
+    let written = [("Enter", enter), ("Esc", "back to the answers"), ("PgDn, PgUp", "scroll the question")];
+    let written = written.into_iter().chain(others).map(|(keys, about)| (keys.to_owned(), about.to_owned()));
+    let is_edit = |action: KeyAction| matches!(action, KeyAction::Edit(edit) if !matches!(edit, ComposerEdit::SearchHistory | ComposerEdit::Unfold));
+    let edits = keymap.rows_that_act(KeyFocusState { question_open: false, ..now }, is_edit);
+    KeyHelp::new("Keys of this text".to_owned(), written.chain([interrupt_row()]).chain(edits).collect())
+}
+
 fn question_help(dialog: &QuestionDialog, keymap: &KeyBindings, now: KeyFocusState) -> KeyHelp {
     let answers =
         dialog.answers().into_iter().filter_map(|answer| Some((answer.letter?.to_string(), answer.label)));
+    if let Some(draft) = &dialog.draft {
+        return draft_help(draft, keymap, now);
+    }
+    let (choose, pages, scrolled) = if dialog.has_overflow() {
+        ("choose; Down scrolls first", "Space, PgDn, PgUp", "scroll the text")
+    } else {
+        ("choose an answer", "PgDn, PgUp", "scroll the conversation")
+    };
     let written = [
-        (
-            "Up, Down, a letter",
-            if dialog.has_overflow() { "choose; Down scrolls first" } else { "choose an answer" },
-        ),
+        ("arrows, a letter", choose),
         ("Enter", "gives the chosen one"),
-        (
-            "Space, PgDn, PgUp",
-            if dialog.has_overflow() { "scroll the text" } else { "scroll the conversation" },
-        ),
+        (pages, scrolled),
         ("Tab, Shift+Tab", "the next question, the one before"),
     ];
     let written = written.map(|(keys, about)| (keys.to_owned(), about.to_owned()));

@@ -77,6 +77,11 @@ fn on_step_key(setup: &mut SetupDialog, pressed: KeyEvent) -> Vec<UiCommand> {
         KeyCode::Left if setup.typed_text.is_empty() => go_back(setup),
         KeyCode::Left => setup.cursor = setup.cursor.saturating_sub(1),
         KeyCode::Right => setup.cursor = (setup.cursor + 1).min(setup.typed_text.chars().count()),
+        KeyCode::PageUp | KeyCode::PageDown => go_over_choices(setup, pressed.code == KeyCode::PageDown),
+        KeyCode::Home if setup.typed_text.is_empty() => setup.selected = 0,
+        KeyCode::End if setup.typed_text.is_empty() => {
+            setup.selected = setup.choices().len().saturating_sub(1);
+        }
         KeyCode::Home => setup.cursor = 0,
         KeyCode::End => setup.cursor = setup.typed_text.chars().count(),
         KeyCode::Delete => setup.delete_at(setup.cursor),
@@ -95,6 +100,13 @@ fn on_step_key(setup: &mut SetupDialog, pressed: KeyEvent) -> Vec<UiCommand> {
         _ => {}
     }
     Vec::new()
+}
+
+fn go_over_choices(setup: &mut SetupDialog, down: bool) {
+    const PAGE: usize = 10;
+    let last = setup.choices().len().saturating_sub(1);
+    let to = if down { setup.selected.saturating_add(PAGE) } else { setup.selected.saturating_sub(PAGE) };
+    setup.selected = to.min(last);
 }
 
 /// A paste is one line in this dialog: a key or an address.

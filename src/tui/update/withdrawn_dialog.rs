@@ -37,7 +37,8 @@ pub fn keep_words(model: &mut UiModel, draft: Option<AnswerDraft>) -> bool {
     let has_words = !words.trim().is_empty();
     if has_words {
         model.composer.remember_text(&words);
-        model.hint = Some("your words are in the history: Up in the input line brings them back".to_owned());
+        let when = if model.dialogs.is_empty() { "" } else { " once the question is answered" };
+        model.hint = Some(format!("your words are in the history: Up brings them back{when}"));
     }
     has_words
 }

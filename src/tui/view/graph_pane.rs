@@ -52,7 +52,7 @@ pub fn arrange_graph(model: &mut UiModel, area: Rect) -> bool {
 pub fn draw_graph(model: &UiModel, area: Rect, frame: &mut Frame<'_>) -> bool {
     let Some(shown) = watched_graph(model).filter(|shown| !shown.drawing.is_empty()) else { return false };
     let inside = area_above_border(area);
-    let focused = model.keyed_pane() == Some(PaneKind::Graph);
+    let focused = model.focused_pane() == Some(PaneKind::Graph);
     draw_states(&shown, focused, inside, model.theme, frame);
     draw_border(model, &graph_keys(model, &shown, focused), focused, area, frame);
     if focused && shown.state.card_open {

@@ -6,6 +6,7 @@ use ratatui::text::Line;
 
 use super::draw_helpers::put_line;
 use crate::keymap::KeyAction;
+use crate::layers::ScreenLayer;
 use crate::layout::PaneKind;
 use crate::model::UiModel;
 use crate::text::display_width;
@@ -53,6 +54,9 @@ fn border_text(keys: &[String], columns: usize) -> String {
 
 /// The keys of a pane that is a list of rows, the most useful ones first.
 pub(super) fn list_keys(model: &UiModel, pane: PaneKind, is_focused: bool) -> Vec<String> {
+    if !is_focused && model.keyed_pane() == Some(pane) && model.is_open(ScreenLayer::KeyQuestion) {
+        return vec!["the question has the keys".to_owned()];
+    }
     if !is_focused {
         let about = match pane {
             PaneKind::Data => "opens values",

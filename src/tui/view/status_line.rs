@@ -180,7 +180,9 @@ fn keys_hint(model: &UiModel) -> String {
         return "Esc closes the keys".to_owned();
     }
     if let Some(percent) = model.transcript.scroll_percent() {
-        return format!("{} · End: newest", scroll_text(percent));
+        // with a text in the line that key is the text's
+        let back = if model.composer.is_empty() { "End: newest" } else { "PgDn: newer" };
+        return format!("{} · {back}", scroll_text(percent));
     }
     let hint = match escape_hint(model) {
         _ if focused == ScreenLayer::ModelSetup => "Esc leaves it",

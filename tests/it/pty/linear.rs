@@ -311,7 +311,7 @@ fn a_long_question_in_a_terminal_is_printed_in_pages() {
     terminal.press_keys("/workflow long\r");
     terminal.wait_for("an empty line shows more; 1, 2, l>");
     terminal.press_keys("1\r");
-    terminal.wait_for("note: a choice counts at the end of the text");
+    terminal.wait_for("note: read to the end first, then answer");
     for _ in 0..8 {
         terminal.press_keys("\r");
     }

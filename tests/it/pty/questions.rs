@@ -58,7 +58,7 @@ async fn allowing_waits_for_the_end_of_the_text() {
     let (_server, mut terminal) = asking(&[&command]).await;
     terminal.wait_for(" more lines");
     terminal.press_keys("y\r");
-    terminal.wait_for("a yes counts at the end of the text");
+    terminal.wait_for("read to the end first, then answer");
     assert_eq!(written(&terminal), "");
     terminal.press_keys(END);
     terminal.wait_for("┃ echo 39 >>ran.txt");

@@ -837,7 +837,7 @@ fn what_became_of_a_tool_is_chosen_at_the_end_of_the_text() {
     desk.advance_clock(2_000).press_before_seen(KeyCode::Char('1'), KeyModifiers::NONE);
     desk.press_before_seen(KeyCode::Enter, KeyModifiers::NONE);
     assert_eq!(desk.take_commands(), [], "it counts at the end of the text only");
-    assert!(desk.draw_screen(80, 24).contains("a choice counts at the end of the text"));
+    assert!(desk.draw_screen(80, 24).contains("read to the end first, then answer"));
     desk.advance_clock(2_000).press_before_seen(KeyCode::End, KeyModifiers::NONE);
     let end = desk.draw_screen(80, 24);
     assert!(end.contains("… 30 blank lines") && end.contains("┃ rm -rf x‹U+200B›"), "{end}");

@@ -677,23 +677,25 @@ fn question_rows(desk: &mut TuiHarness) -> Vec<String> {
     inside.map(|line| line.trim_start_matches('│').trim_end_matches('│').trim().to_owned()).collect()
 }
 
-#[test]
-fn a_command_cannot_pass_for_the_words_of_the_question() {
-    let command =
-        format!("echo hello{}\nrm -rf x\n\nin /safe\ny once · n deny\u{200b}\u{e0041}", "\n".repeat(60));
-    let arguments = json!({"command": command});
-    let asked = RunEvent::ApprovalAsked {
+fn command_asked(command: &str) -> RunEvent {
+    RunEvent::ApprovalAsked {
         state: "code".into(),
         call: CallId(20),
         agent: "coder".into(),
         tool: "execute_terminal".into(),
         risk: ToolRisk::Execute,
-        arguments,
+        arguments: json!({"command": command}),
         preview: None,
         until: None,
-    };
+    }
+}
+
+#[test]
+fn a_command_cannot_pass_for_the_words_of_the_question() {
+    let command =
+        format!("echo hello{}\nrm -rf x\n\nin /safe\ny once · n deny\u{200b}\u{e0041}", "\n".repeat(60));
     let mut desk = TuiHarness::new();
-    desk.workflow().run_event("r1", asked).settle_question();
+    desk.workflow().run_event("r1", command_asked(&command)).settle_question();
     assert_eq!(
         question_rows(&mut desk),
         [
@@ -733,7 +735,7 @@ fn a_yes_counts_only_when_the_end_was_on_screen() {
         key(&mut desk, code);
         let screen = key(&mut desk, KeyCode::Enter);
         assert_eq!(desk.take_commands(), [], "{code:?}");
-        assert!(screen.contains("a yes counts at the end of the text"), "{screen}");
+        assert!(screen.contains("read to the end first, then answer"), "{screen}");
         assert!(!screen.contains("┃ echo 0 "), "it shows more: {screen}");
         let mut pages = 0;
         while !desk.draw_screen(80, 24).contains("rm -rf x") {
@@ -763,7 +765,7 @@ fn a_yes_counts_only_when_the_end_was_on_screen() {
     approve_by_line(&mut desk);
     assert_eq!(desk.take_commands(), []);
     assert!(
-        desk.draw_screen(80, 24).contains("a yes counts at the end of the text"),
+        desk.draw_screen(80, 24).contains("read to the end first, then answer"),
         "{}",
         desk.draw_screen(80, 24)
     );
@@ -850,10 +852,7 @@ fn a_choice_is_written_in_place_of_its_number() {
             Err(why) => {
                 assert_eq!(desk.take_commands(), [], "{words}");
                 assert!(screen.contains(why), "{words}: {screen}");
-                assert!(
-                    screen.contains("kept in the history: Up in the input line brings it back"),
-                    "{screen}"
-                );
+                assert!(screen.contains("kept: Up brings it back once the question is answered"), "{screen}");
             }
         }
         assert!(desk.model.composer.is_empty(), "{words}");
@@ -1033,7 +1032,7 @@ fn a_question_with_two_rows_is_read_and_answered() {
         let screen = press(&mut desk, KeyCode::Char('y'));
         assert!(screen.contains("▸ y allow"), "{screen}");
         let screen = press(&mut desk, KeyCode::Enter);
-        assert!(screen.contains("a yes counts at the end of the text"), "{screen}");
+        assert!(screen.contains("read to the end first, then answer"), "{screen}");
         let mut seen = screen;
         for _ in 0..40 {
             if desk.model.dialogs.is_empty() {
@@ -1135,4 +1134,25 @@ fn answers_are_on_a_small_screen_with_the_text() {
             assert!(height < 12 || !is_cut, "{screen}");
         }
     }
+}
+
+/// The answers of an approval stand beside each other where there is little room: arrows of both kinds choose.
+#[test]
+fn arrows_to_the_side_choose_an_answer() {
+    let check = |keys: &[KeyCode], expected: &str| {
+        let mut desk = TuiHarness::new();
+        desk.workflow().run_event("r1", command_asked("cargo test")).settle_question();
+        for key in keys {
+            desk.key(*key);
+        }
+        let screen = desk.draw_screen(80, 24);
+        assert!(screen.contains(&format!("▸ {expected}")), "{keys:?}: {screen}");
+        assert_eq!(desk.take_commands(), [], "{keys:?}");
+    };
+    check(&[KeyCode::Right], "y allow once");
+    check(&[KeyCode::Right, KeyCode::Right], "s ");
+    check(&[KeyCode::Right, KeyCode::Right, KeyCode::Left], "y allow once");
+    check(&[KeyCode::Left], "r deny with a reason");
+    check(&[KeyCode::End], "r deny with a reason");
+    check(&[KeyCode::End, KeyCode::Home], "y allow once");
 }

@@ -275,6 +275,24 @@ fn the_text_of_the_setup_has_a_cursor() {
 }
 
 #[test]
+fn a_list_of_the_setup_has_ends() {
+    let mut desk = opened_setup("smart");
+    let last = desk.model.setup.as_ref().map_or(0, |setup| setup.choices().len() - 1);
+    assert!(last > 1, "{last}");
+    for (key, expected) in [
+        (KeyCode::PageDown, last),
+        (KeyCode::PageUp, 0),
+        (KeyCode::End, last),
+        (KeyCode::PageDown, last),
+        (KeyCode::Home, 0),
+        (KeyCode::PageUp, 0),
+    ] {
+        desk.key(key);
+        assert_eq!(desk.model.setup.as_ref().map(|setup| setup.selected), Some(expected), "{key:?}");
+    }
+}
+
+#[test]
 fn nothing_is_typed_into_a_setup_that_is_not_seen() {
     for (width, height, is_seen) in [(20, 5, false), (60, 10, false), (19, 24, false), (60, 20, true)] {
         let mut desk = opened_setup("smart");

@@ -615,6 +615,13 @@ fn escape_where_it_stands_asks_whether_it_ends() {
     assert_eq!(desk.take_commands(), []);
     desk.key(KeyCode::Esc).advance_clock(2_000).answer('y');
     assert_eq!(desk.take_commands(), [cancel_command("r1")]);
+    // once it goes on, nobody is asked any more
+    let mut desk = TuiHarness::new();
+    desk.workflow().run_event("r1", stopped_event(20, "code", Some(Breakpoint::Now)));
+    desk.key(KeyCode::Esc);
+    assert!(desk.draw_screen(80, 24).contains("End coder_reviewer?"));
+    desk.run_event("r1", RunEvent::PersonAnswered { call: CallId(20), question: None, answer: None });
+    assert!(!desk.draw_screen(80, 24).contains("End coder_reviewer?"));
 }
 
 #[test]

@@ -437,7 +437,7 @@ fn words_beside_an_approval_are_kept_when_its_question_goes() {
         }
         desk.run_event("r1", event);
         let screen = desk.draw_screen(120, 40);
-        for part in ["no answer is wanted any more: Allow coder", "your words are in the history: Up in the"]
+        for part in ["no answer is wanted any more: Allow coder", "your words are in the history: Up brings"]
         {
             assert!(screen.contains(part), "{part}: {screen}");
         }

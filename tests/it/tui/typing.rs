@@ -385,6 +385,16 @@ fn mentions_become_what_a_model_can_use() {
     assert_eq!(desk.box_now(), "look at src/main.rs now|");
     desk.keys("^z");
     assert_eq!(desk.box_now(), "look at src/main.rs |");
+    // Enter takes the file whose name was begun, and sends one that was written
+    let mut desk = named_desk();
+    desk.keys("mai<cr>");
+    assert_eq!((desk.box_now().as_str(), desk.take_commands().len()), ("look at src/main.rs |", 0));
+    let mut desk = named_desk();
+    desk.keys("main.rs<cr>");
+    assert_eq!(desk.box_now(), "|");
+    let mut desk = named_desk();
+    desk.keys("src/main.rs<cr>");
+    assert_eq!(desk.box_now(), "|");
     let mut desk = named_desk();
     desk.keys("<nl>@coderrev<tab>");
     assert_eq!(desk.box_now(), "look at @\nworkflow coder_reviewer |");

@@ -111,3 +111,17 @@ fn changes_of_lines_are_undone_like_others() {
     }
     assert!(undone > 300 && widened > 300, "{undone} {widened}");
 }
+
+/// `text`: a line of it ends where the cursor is not.
+#[test]
+fn the_cursor_stays_at_the_end_of_the_text() {
+    for text in ["", "fix it", "one\ntwo", "one\n"] {
+        let mut draft = ComposerDraft::default();
+        draft.set_text(text);
+        let end = draft.cursor();
+        draft.move_forward();
+        assert_eq!(draft.cursor(), end, "{text:?}");
+        assert!(draft.move_to(100));
+        assert_eq!(draft.cursor(), end, "{text:?}");
+    }
+}
