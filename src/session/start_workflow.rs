@@ -107,7 +107,7 @@ impl TuiBackend {
             && let Some(broken) = unreadable_workflows(&catalog).find(|line| line.name == name)
         {
             return Err(format!(
-                "{}\nhint: /edit {name} opens it, F8 goes there",
+                "{}\nhint: /edit {name} opens it at the error",
                 broken.error.unwrap_or_default()
             ));
         }

@@ -252,6 +252,9 @@ fn on_checked(editor: &mut DefinitionEditor, version: u64, report: EditorCheckRe
     editor.findings = report.findings;
     editor.findings.sort_by_key(|finding| (finding.place.line, finding.place.column));
     editor.graph_outdated = report.graphs.is_empty();
+    if std::mem::take(&mut editor.goes_to_error) && editor.buffer.cursor() == (0, 0) {
+        keys::to_first_error(editor);
+    }
     let is_sketch = report.graphs.is_empty() && (editor.graph_is_sketch || editor.graph_list.is_none());
     let shown = if is_sketch { report.sketch.into_iter().collect() } else { report.graphs };
     if !shown.is_empty() {
