@@ -247,7 +247,7 @@ pub fn draw_pane(model: &UiModel, pane: PaneKind, area: Rect, frame: &mut Frame<
 
 /// Below the conversation while it has the keys: its rows stay where they are.
 pub fn conversation_title(model: &UiModel, columns: usize) -> Line<'static> {
-    let place = model.transcript.scroll_percent().map(|percent| format!(" {} ━", scroll_text(percent)));
+    let place = model.transcript.scroll_position().map(|position| format!(" {} ━", position.to_text()));
     title_line(model, "━ conversation ".to_owned(), place.unwrap_or_default(), columns, true)
 }
 

@@ -11,7 +11,9 @@ use crate::file_work::PendingFileWork;
 use crate::layers::ScreenLayer;
 use crate::model::UiModel;
 use crate::run_view::RunView;
-use crate::text::{display_width, format_count, format_dollars, scroll_text, short_number, window_fill_text};
+use crate::text::{
+    ScrollPosition, display_width, format_count, format_dollars, scroll_text, short_number, window_fill_text,
+};
 use crate::wait_clock::with_spinner;
 
 /// Mode, model, tokens, cost, elapsed time; keys on the right.
@@ -21,6 +23,7 @@ pub fn draw_status(model: &UiModel, area: Rect, frame: &mut Frame<'_>) {
     }
     let theme = model.theme;
     let mut keys = keys_hint(model);
+    let places = scroll_places(model, &keys);
     let columns = usize::from(area.width);
     let mut spans = vec![Span::raw(" ")];
     let mut used = 1;
@@ -39,6 +42,9 @@ pub fn draw_status(model: &UiModel, area: Rect, frame: &mut Frame<'_>) {
         spans.push(Span::styled(text, style));
     }
     put_line(frame, area.x, area.y, &Line::from(spans), area.width);
+    if let Some(place) = places.into_iter().find(|place| used + display_width(place) + 2 < columns) {
+        keys = place;
+    }
     // the last ones matter most
     while used + display_width(&keys) + 2 >= columns
         && let Some((_, rest)) = keys.split_once(" · ")
@@ -171,6 +177,16 @@ fn with_elapsed_time(what: &str, ms: u64, calm: bool) -> String {
     if calm { what.to_owned() } else { with_spinner(what, ms, 1_000) }
 }
 
+/// Behind the place in the conversation.
+const TO_NEWEST: &str = "End: newest";
+
+/// In a long entry the line that is at the top, with the place of the entry or without it, where room is left.
+fn scroll_places(model: &UiModel, keys: &str) -> Vec<String> {
+    let line = model.transcript.scroll_position().and_then(ScrollPosition::line_text);
+    let Some(line) = line.filter(|_| keys.ends_with(TO_NEWEST)) else { return Vec::new() };
+    vec![format!("{line} · {keys}"), format!("{line} · {TO_NEWEST}")]
+}
+
 fn keys_hint(model: &UiModel) -> String {
     let focused = model.focused_layer();
     if let Some(pane) = model.keyed_pane().filter(|_| focused == ScreenLayer::FocusedPane) {
@@ -179,8 +195,8 @@ fn keys_hint(model: &UiModel) -> String {
     if focused == ScreenLayer::KeyHelp {
         return "Esc closes the keys".to_owned();
     }
-    if let Some(percent) = model.transcript.scroll_percent() {
-        return format!("{} · End: newest", scroll_text(percent));
+    if let Some(position) = model.transcript.scroll_position() {
+        return format!("{} · {TO_NEWEST}", scroll_text(position.percent));
     }
     let hint = match escape_hint(model) {
         _ if focused == ScreenLayer::ModelSetup => "Esc leaves it",
