@@ -468,6 +468,7 @@ impl UiModel {
         }
         if let Some(PendingStart { name, preparation, .. }) = &self.pending_start {
             return Some(match preparation {
+                StartPreparation::Servers => format!("asking MCP servers for the tools of {name} …"),
                 StartPreparation::Files => format!("copying the files for {name} …"),
                 StartPreparation::Windows => format!("asking for the window of {name} …"),
                 StartPreparation::Requirements => format!("checking what {name} requires …"),
