@@ -53,6 +53,7 @@ const LOOP: &str = r#"{
 fn spec() -> Arc<RunSpec> {
     let surroundings = LinkContext {
         files: &[],
+        unreadable_rival: &|_| None,
         role: &|name| Err((format!("no role {name}"), None)),
         choice: &|_| Err(("no model".to_owned(), None)),
         stated_model: None,

@@ -16,7 +16,7 @@ use synthdev_bootstrap::wiring;
 use synthdev_cli::args::McpCommand;
 use synthdev_cli::output::{TerminalSafeWriter, print_stderr};
 use synthdev_cli::{exit, json_output};
-use synthdev_service::mcp_configuration::McpServerAddition;
+use synthdev_service::mcp_configuration::{McpServerAddition, McpServerChange};
 use synthdev_service::mcp_servers::{
     McpServerReport, McpServerTestError, mcp_report_text, mcp_server_reports, mcp_tools_text, test_mcp_server,
 };
@@ -78,9 +78,11 @@ pub(crate) fn run_mcp_command(context: &StartContext, command: &McpCommand) -> R
             let (name, target) = (name.clone(), target.clone());
             let (environment, headers) = (environment.clone(), headers.clone());
             let addition = McpServerAddition { name, target, environment, headers };
-            mcp_configuration::add_server(context, &addition)
+            mcp_configuration::change_servers(context, &McpServerChange::Add(addition))
         }
-        McpCommand::Remove { name } => mcp_configuration::remove_server(context, name),
+        McpCommand::Remove { name } => {
+            mcp_configuration::change_servers(context, &McpServerChange::Remove(name.clone()))
+        }
         McpCommand::List { json } => print_server_list(context, &load_sound_catalog(context)?, *json),
         McpCommand::Test { name } => test_server(context, &load_sound_catalog(context)?, name),
     }

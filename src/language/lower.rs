@@ -46,6 +46,9 @@ pub fn lower_workflow(
         list.push(unknown_root(root, &library));
         return Err(list);
     };
+    if let Some(error) = (surroundings.unreadable_rival)(root) {
+        return Err(vec![error]);
+    }
     finish_program(LinkedWorkflows::new(at, &library, surroundings), surroundings)
 }
 

@@ -30,6 +30,7 @@ mod state_form;
 mod states;
 mod steps;
 mod transition;
+mod unreadable_file;
 mod value_shapes;
 mod work_forms;
 mod workflow_object;
@@ -56,6 +57,7 @@ pub use set_state::{UpdateForm, UpdateOperation};
 pub use spanned::{InputForm, RequestForm, SpannedText, SpannedValue, StepArguments};
 pub use state_form::{HandlersForm, StateForm};
 pub use transition::TransitionForm;
+pub use unreadable_file::{UnreadableFile, meant_names};
 pub use work_forms::WorkForm;
 pub use workflow_object::{
     NoMatchForm, StartCondition, WorkflowDialect, WorkflowForm, WorkflowHead, parse_workflow,

@@ -191,8 +191,14 @@ fn with_file(files: &[SourceFile], file: &SourceFile) -> Vec<SourceFile> {
 
 fn add_new(known: &mut Vec<Diagnostic>, found: Vec<Diagnostic>) {
     for finding in found {
-        if !known.contains(&finding) {
-            known.push(finding);
+        // among other files, an error may have one hint more
+        let is_same = |one: &&mut Diagnostic| {
+            (&one.code, &one.place, &one.message) == (&finding.code, &finding.place, &finding.message)
+                && one.span == finding.span
+        };
+        match known.iter_mut().find(is_same) {
+            Some(same) => same.hint = finding.hint.or_else(|| same.hint.take()),
+            None => known.push(finding),
         }
     }
 }

@@ -19,7 +19,7 @@ use synthdev_language::inputs;
 use synthdev_language::render::compact_line;
 use synthdev_language::source::SourceFile;
 use synthdev_language::test_file::ENDING;
-use synthdev_language::workflow_file::read_heads;
+use synthdev_language::workflow_file::{meant_names, read_heads};
 use synthdev_ports::simulation::SimulationPorts;
 use synthdev_settings::catalog::ConfigCatalog;
 use synthdev_settings::file_kind::FileKind;
@@ -365,7 +365,7 @@ fn broken_file_text(checker: &DefinitionChecker, file: &EditFile, text: &str) ->
             let names: Vec<String> = heads.into_iter().map(|head| head.name).collect();
             let names = if names.is_empty() { file.definition_names.clone() } else { names };
             let used = |name: &String| match checker.catalog.workflow(name) {
-                Some(entry) if entry.place.file != file.name => {
+                Some(entry) if entry.place.file != file.name && entry.unreadable_rival.is_none() => {
                     format!("{name} is the one of {}", entry.place.file)
                 }
                 Some(_) => format!("{name} cannot be started"),
@@ -401,7 +401,7 @@ fn untrusted_definitions(files: &dyn DefinitionFilesPort) -> Vec<(SourceFile, Ed
 
 fn listed_file(checker: &DefinitionChecker, file: &SourceFile, what: EditFileKind) -> EditFile {
     let defines = match what {
-        EditFileKind::Workflow => read_heads(file).0.into_iter().map(|head| head.name).collect(),
+        EditFileKind::Workflow => meant_names(file),
         EditFileKind::Role => read_roles(file).0.into_iter().map(|part| part.name).collect(),
     };
     let mut listed = EditFile {

@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::model_setup::{SETTINGS_FILE, SetupError, SetupPlan, SetupPorts, plan_settings};
 use synthdev_domain::source_location::ConfigLayer;
+use synthdev_domain::terminal_safe::escape_name;
 use synthdev_language::json::JsonNode;
 use synthdev_language::source::{FileDiagnostics, SourceFile};
 use synthdev_settings::mcp_servers::{MCP_FILE, MCP_SERVERS, load_mcp_servers, referenced_variables};
@@ -66,7 +67,7 @@ impl McpServerAddition {
     }
 
     /// Headers and variables whose value stands in the file, although it looks like a key.
-    pub fn written_out_keys(&self) -> Vec<String> {
+    fn written_out_keys(&self) -> Vec<String> {
         let secret = |name: &str| {
             let name = name.to_ascii_lowercase();
             ["authorization", "key", "token", "secret", "password", "cookie"]
@@ -80,6 +81,44 @@ impl McpServerAddition {
             .filter(|(name, value)| secret(name) && referenced_variables(value).is_empty())
             .map(|(name, _)| name.trim().to_owned())
             .collect()
+    }
+}
+
+/// What is done to the user's servers.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum McpServerChange {
+    Add(McpServerAddition),
+    /// By its name.
+    Remove(String),
+}
+
+impl McpServerChange {
+    pub fn server(&self) -> &str {
+        match self {
+            Self::Add(addition) => &addition.name,
+            Self::Remove(name) => name,
+        }
+    }
+
+    /// # Errors
+    /// The definition is wrong, a server of that name is there or is not there, or the user's settings are broken.
+    pub fn plan(&self, ports: &dyn SetupPorts) -> Result<SetupPlan, SetupError> {
+        match self {
+            Self::Add(addition) => plan_server_addition(ports, addition),
+            Self::Remove(name) => plan_server_removal(ports, name),
+        }
+    }
+
+    /// What the user should know of the file, a line each.
+    pub fn notes(&self) -> Vec<String> {
+        let Self::Add(addition) = self else { return Vec::new() };
+        let note = |name: String| {
+            format!(
+                "the value of {} now stands in the file; `${{NAME}}` in its place names a variable of your environment",
+                escape_name(&name)
+            )
+        };
+        addition.written_out_keys().into_iter().map(note).collect()
     }
 }
 
@@ -100,7 +139,7 @@ fn named_texts(
 
 /// # Errors
 /// The definition is wrong, a server of that name is there, or the user's settings are broken.
-pub fn plan_server_addition(
+fn plan_server_addition(
     ports: &dyn SetupPorts,
     addition: &McpServerAddition,
 ) -> Result<SetupPlan, SetupError> {
@@ -118,7 +157,7 @@ pub fn plan_server_addition(
 
 /// # Errors
 /// The user's settings have no such server, or are broken.
-pub fn plan_server_removal(ports: &dyn SetupPorts, name: &str) -> Result<SetupPlan, SetupError> {
+fn plan_server_removal(ports: &dyn SetupPorts, name: &str) -> Result<SetupPlan, SetupError> {
     let (path, known) = configured_servers(ports)?;
     if known.iter().any(|server| server == name) {
         return plan_settings(ports, vec![server_change(name, None)]);

@@ -115,7 +115,7 @@ pub fn mcp_server_reports(
 pub fn mcp_report_text(reports: &[McpServerReport]) -> String {
     if reports.is_empty() {
         return "no MCP server is configured: `synthdev mcp add NAME PROGRAM` adds one to your settings, or write a \
-                .mcp.json; conversations and runs that begin in the next session have its tools"
+                .mcp.json; conversations and runs that begin then have its tools"
             .to_owned();
     }
     let line = |report: &McpServerReport| {
@@ -158,7 +158,7 @@ impl McpServerTestError {
     pub fn hint(&self) -> String {
         match self {
             Self::Unknown { known, .. } if known.is_empty() => {
-                "none is configured; one that was added since this session began is there in the next one".to_owned()
+                "none is configured; `synthdev mcp add NAME PROGRAM` adds one".to_owned()
             }
             Self::Unknown { known, .. } => format!("there are: {}", known.join(", ")),
             Self::Failed { .. } => {

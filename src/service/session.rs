@@ -83,17 +83,22 @@ impl SessionRequest {
         }
     }
 
-    /// It reads workflows or roles as they are now.
+    /// It reads workflows, roles or servers of tools as they are now.
     pub fn reads_definitions(&self) -> bool {
         match self {
             Self::Definitions(request) => !matches!(request, DefinitionRequest::Prices(_)),
+            Self::Lookup(LookupRequest::Page(LookupPage::McpServers(_) | LookupPage::McpChange(_)))
+            | Self::Project(ProjectRequest::RoleTools(_)) => true,
             _ => self.depends_on_trust(),
         }
     }
 
     /// The user may be asked something before it is answered: never while typing.
     pub fn may_ask_user(&self) -> bool {
-        *self != Self::Definitions(DefinitionRequest::Names)
+        !matches!(
+            self,
+            Self::Definitions(DefinitionRequest::Names) | Self::Project(ProjectRequest::RoleTools(_))
+        )
     }
 }
 
@@ -145,6 +150,9 @@ mod tests {
             (DefinitionRequest::Names.into(), false, true, false),
             (DefinitionRequest::Prices(Vec::new()).into(), false, false, true),
             (ProjectRequest::Status.into(), false, false, true),
+            (ProjectRequest::RoleTools(name()).into(), false, true, false),
+            (LookupRequest::Page(LookupPage::McpServers(None)).into(), false, true, true),
+            (LookupRequest::Page(LookupPage::Config(None)).into(), false, false, true),
         ];
         for (request, depends, reads, asks) in rows {
             let found = (request.depends_on_trust(), request.reads_definitions(), request.may_ask_user());

@@ -1,13 +1,13 @@
 //! Small facts of the catalogue, for lists and messages.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use synthdev_domain::diagnostic::{Diagnostic, DiagnosticSeverity};
 use synthdev_domain::role::Role;
 use synthdev_domain::tool::ToolSpec;
 use synthdev_language::model_selector::ModelSelector;
 use synthdev_language::render::{DiagnosticStyle, render_diagnostics};
+use synthdev_language::workflow_file::UnreadableFile;
 use synthdev_service::session::{ChosenRole, RoleLine, ToolLine, WorkflowLine};
 use synthdev_settings::catalog::ConfigCatalog;
 use synthdev_settings::roles::{RoleLookup, tools_for};
@@ -99,12 +99,7 @@ pub(crate) fn parameter_names(schema: &serde_json::Value) -> String {
 
 /// What is missing, if every error is about a model that is not set.
 pub(crate) fn missing_models(catalog: &ConfigCatalog, errors: &[Diagnostic]) -> Option<String> {
-    let levels = ["base", "smart", "fast"];
-    let missing: Vec<String> = levels
-        .iter()
-        .filter_map(|level| catalog.model_for_level(level).err())
-        .map(|found| found.message)
-        .collect();
+    let missing = catalog.missing_models();
     let all = !errors.is_empty() && errors.iter().all(|error| missing.contains(&error.message));
     all.then(|| {
         let mut named: Vec<String> = Vec::new();
@@ -118,16 +113,16 @@ pub(crate) fn missing_models(catalog: &ConfigCatalog, errors: &[Diagnostic]) -> 
     })
 }
 
-/// Workflow files so broken that no workflow of theirs has a name: listed by the file's name.
+/// Workflow files so broken that no workflow of theirs can be read, by the names that they mean to define.
 pub(crate) fn unreadable_workflows(catalog: &ConfigCatalog) -> impl Iterator<Item = WorkflowLine> {
-    catalog.workflow_files().iter().filter_map(|file| {
+    let lines = catalog.workflow_files().iter().filter_map(|file| {
         let own = |finding: &&Diagnostic| {
             finding.severity == DiagnosticSeverity::Error && finding.place.file == file.name
         };
         let named = catalog.workflows().iter().any(|entry| entry.place.file == file.name);
         let broken = catalog.diagnostics().iter().find(own).filter(|_| !named)?;
-        let name = Path::new(&file.name).file_stem()?.to_string_lossy().into_owned();
-        Some(WorkflowLine {
+        let names = UnreadableFile::find_in(file)?.names;
+        let line = |name: String| WorkflowLine {
             name,
             description: String::new(),
             input: String::new(),
@@ -135,8 +130,10 @@ pub(crate) fn unreadable_workflows(catalog: &ConfigCatalog) -> impl Iterator<Ite
             needs_input: false,
             layer: file.layer,
             error: Some(synthdev_language::render::compact_line(broken)),
-        })
-    })
+        };
+        Some(names.into_iter().map(line).collect::<Vec<_>>())
+    });
+    lines.flatten()
 }
 
 /// With how the first of the files is opened, if it is one that can be edited here.
@@ -144,7 +141,7 @@ pub(crate) fn mended_by(catalog: &ConfigCatalog, errors: &[Diagnostic], text: St
     let mut files = catalog.workflow_files().iter().chain(catalog.role_files()).map(|file| &file.name);
     let first = errors.first().map(|error| &error.place.file);
     match first.filter(|first| files.any(|file| file == *first)) {
-        Some(file) => format!("{}\nhint: /edit {file} opens it, F8 goes there", text.trim_end()),
+        Some(file) => format!("{}\nhint: /edit {file} opens it at the error", text.trim_end()),
         None => text,
     }
 }

@@ -67,5 +67,9 @@ fn workflow_lines(catalog: &ConfigCatalog, is_checked: impl Fn(&WorkflowEntry) -
         layer: entry.layer,
         error: error(entry),
     };
-    catalog.workflows().iter().map(line).chain(unreadable_workflows(catalog)).collect()
+    // in the place of one that is not used stands the line of the file that cannot be read
+    let used = catalog.workflows().iter().filter(|entry| entry.unreadable_rival.is_none());
+    let mut lines: Vec<WorkflowLine> = used.map(line).chain(unreadable_workflows(catalog)).collect();
+    lines.sort_by(|a, b| a.name.cmp(&b.name));
+    lines
 }

@@ -11,6 +11,7 @@ use synthdev_bootstrap::trust::{self, FOLDER};
 use synthdev_bootstrap::wiring::load_quietly;
 use synthdev_service::definition_edit::{DefinitionChecker, DefinitionEditError, DefinitionFilesPort};
 use synthdev_service::session::FilePosition;
+use synthdev_settings::mcp_servers::MCP_FILE;
 use synthdev_settings::own_tools::TOOLS_FOLDER;
 use synthdev_settings::setup::KEYS_FILE;
 use synthdev_settings::system_context::{GUIDANCE, TEMPLATE};
@@ -33,7 +34,7 @@ pub fn definition_stamps(context: &StartContext) -> Vec<FileStamp> {
     let more = [user.join(KEYS_FILE), user.join(GUIDANCE), user.join(".env"), trusted, stored];
     let paths: Vec<PathBuf> = names.iter().map(|name| user.join(name)).chain(more).collect();
     let inside: Vec<String> = names.iter().map(|name| format!("{FOLDER}/{name}")).collect();
-    let inside: Vec<&str> = inside.iter().map(String::as_str).chain([".env", GUIDANCE]).collect();
+    let inside: Vec<&str> = inside.iter().map(String::as_str).chain([".env", GUIDANCE, MCP_FILE]).collect();
     let mut stamps = file_io::file_stamps(&paths);
     stamps.extend(file_io::project_stamps(project, &inside));
     stamps

@@ -63,8 +63,10 @@ enum TypedArguments {
 
 /// A command line as hints write it, behind the name of the program, and what the screen has for it. In the order of
 /// the first: of two that fit, the later one is longer.
-const SLASH_COMMANDS: [(&str, &str, TypedArguments); 14] = [
+const SLASH_COMMANDS: [(&str, &str, TypedArguments); 16] = [
     ("--resume", "/resume", TypedArguments::Run),
+    ("mcp add", "/mcp add", TypedArguments::Same),
+    ("mcp remove", "/mcp remove", TypedArguments::Same),
     ("mcp test", "/mcp test", TypedArguments::Same),
     ("resume", "/resume", TypedArguments::Run),
     ("runs cancel", "/stop", TypedArguments::Run),

@@ -6,7 +6,8 @@ use futures_util::future::BoxFuture;
 
 use super::{TuiBackend, run_blocking};
 use synthdev_bootstrap::local_files::input_history::InputHistoryFile;
-use synthdev_service::session::RecalledInput;
+use synthdev_service::session::{LookupPage, RecalledInput};
+use synthdev_tui::slash::{SlashAction, is_command, parse_command_line};
 
 impl TuiBackend {
     fn input_history_file(&self) -> InputHistoryFile {
@@ -33,7 +34,10 @@ impl TuiBackend {
 
     /// Reports an error once. Saves at once, so that a user who leaves with the next key loses nothing.
     pub(crate) fn save_to_input_history(&self, text: &str) -> Result<(), String> {
-        if self.context.shipped_only || self.current_runtime().handle.without_keys(text.to_owned()) != text {
+        if self.context.shipped_only
+            || holds_server_key(text)
+            || self.current_runtime().handle.without_keys(text.to_owned()) != text
+        {
             return Ok(());
         }
         let typed = self.input_history_file();
@@ -42,5 +46,16 @@ impl TuiBackend {
             let file = typed.file().display();
             if told { Ok(()) } else { Err(format!("what you type is not kept: {file}: {error}")) }
         })
+    }
+}
+
+/// A line that adds an MCP server with a key written out.
+fn holds_server_key(text: &str) -> bool {
+    if !is_command(text) {
+        return false;
+    }
+    match parse_command_line(text) {
+        Ok(SlashAction::Page(LookupPage::McpChange(change))) => !change.notes().is_empty(),
+        _ => false,
     }
 }

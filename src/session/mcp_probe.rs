@@ -4,12 +4,16 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 
+use super::error_text::to_slash_commands;
 use super::{TuiBackend, run_blocking};
+use crate::local_setup_ports::LocalSetupPorts;
 use synthdev_bootstrap::mcp_servers::StoredMcpTools;
 use synthdev_bootstrap::start_context::StartContext;
 use synthdev_bootstrap::wiring;
+use synthdev_domain::terminal_safe::escape_name;
 use synthdev_ports::mcp::McpServerListing;
 use synthdev_service::file_mentions::{FileMentionText, resolve_file_mentions};
+use synthdev_service::mcp_configuration::McpServerChange;
 use synthdev_service::mcp_servers::{
     McpServerProbe, mcp_report_text, mcp_server_reports, mcp_tools_text, test_mcp_server,
 };
@@ -69,6 +73,45 @@ impl TuiBackend {
         Box::pin(async move { names.await.unwrap_or_default() })
     }
 
+    /// Until the servers were asked that were there when the session began.
+    pub(crate) fn wait_for_servers(&self) -> BoxFuture<'static, ()> {
+        let mut asked = self.first_servers.is_done.subscribe();
+        Box::pin(async move { drop(asked.wait_for(|is_done| *is_done).await) })
+    }
+
+    /// Changes the user's settings. A server that was added is asked for its tools.
+    pub(crate) fn change_mcp_servers(
+        &self,
+        change: McpServerChange,
+    ) -> BoxFuture<'static, Result<(String, String), String>> {
+        if self.demo.is_some() || self.context.shipped_only {
+            let why = "the demo leaves your settings as they are: nothing was changed".to_owned();
+            return Box::pin(std::future::ready(Err(why)));
+        }
+        let ports = LocalSetupPorts { context: self.context.clone(), overrides: self.overrides.clone() };
+        let files = match change.plan(&ports).and_then(|plan| plan.save_files(&ports)) {
+            Ok(files) => files.join(", "),
+            Err(error) => return Box::pin(std::future::ready(Err(to_slash_commands(&error.to_string())))),
+        };
+        // changed files of the project wait for the answer of the user
+        self.reload_config(false);
+        let (context, catalog) = (self.context.clone(), self.current_catalog());
+        Box::pin(async move {
+            let name = escape_name(change.server()).into_owned();
+            let mut lines = change.notes();
+            lines.push(match &change {
+                McpServerChange::Remove(_) => {
+                    format!("{files}: `{name}` was removed; what begins from now on has no tools of it")
+                }
+                McpServerChange::Add(_) => format!("{files}: `{name}` was added"),
+            });
+            if let McpServerChange::Add(addition) = &change {
+                lines.push(tools_of_added(&context, &catalog, &addition.name).await);
+            }
+            Ok((format!("MCP server {name}"), lines.join("\n")))
+        })
+    }
+
     /// All servers, or what one lists that is started for it.
     pub(crate) fn mcp_page(
         &self,
@@ -81,13 +124,31 @@ impl TuiBackend {
             let Some(name) = tested else {
                 let connected = |name: &str| servers.is_connected(name);
                 let reports = mcp_server_reports(catalog.mcp_servers(), &records, &connected);
-                return Ok(("MCP servers".to_owned(), mcp_report_text(&reports)));
+                return Ok(("MCP servers".to_owned(), to_slash_commands(&mcp_report_text(&reports))));
             };
             let probe = LocalMcpProbe { context: &context, catalog: &catalog };
             let listing = test_mcp_server(catalog.mcp_servers(), &name, &records, &probe).await;
-            let listing = listing.map_err(|error| format!("{error}\nhint: {}", error.hint()))?;
+            let listing =
+                listing.map_err(|error| to_slash_commands(&format!("{error}\nhint: {}", error.hint())))?;
             let text = catalog.mcp_servers().get(&name).map(|server| mcp_tools_text(server, &listing));
             Ok((format!("MCP server {name}"), text.unwrap_or_default()))
         })
+    }
+}
+
+/// What a server lists that has just been added, and who has its tools.
+async fn tools_of_added(context: &StartContext, catalog: &ConfigCatalog, name: &str) -> String {
+    let Some(server) = catalog.mcp_servers().get(name) else {
+        return "it counts as soon as you have decided about the project's changed files: /trust asks"
+            .to_owned();
+    };
+    let records = StoredMcpTools::new(&context.dirs.data);
+    let probe = LocalMcpProbe { context, catalog };
+    match test_mcp_server(catalog.mcp_servers(), name, &records, &probe).await {
+        Ok(listing) => format!(
+            "{}\nwhat begins from now on has them; a conversation that is open keeps its tools: /clear begins another one",
+            mcp_tools_text(server, &listing)
+        ),
+        Err(error) => to_slash_commands(&format!("{error}\nhint: {}", error.hint())),
     }
 }

@@ -19,6 +19,13 @@ impl TuiBackend {
     pub(crate) fn answer_project_request(&self, request: ProjectRequest) -> ServiceAnswer<ProjectResponse> {
         match request {
             ProjectRequest::Status => ServiceAnswer::now(ProjectResponse::Status(self.status_facts())),
+            ProjectRequest::RoleTools(role) => {
+                let catalog = self.current_catalog();
+                let found = catalog.roles().find_role(&role).ok();
+                let tools_available = found.map_or(0, |role| tools_for(role, catalog.tools()).0.len());
+                let tools_total = catalog.tools().len();
+                ServiceAnswer::now(ProjectResponse::RoleTools { role, tools_available, tools_total })
+            }
             ProjectRequest::TrustQuestion => {
                 ServiceAnswer::now(ProjectResponse::TrustQuestion(self.untrusted_definitions()))
             }

@@ -76,12 +76,14 @@ impl TuiBackend {
             let catalog = backend.current_catalog();
             let unlisted = mcp_servers::unlisted_servers(&catalog, &backend.context.dirs.data);
             if unlisted.is_empty() {
+                backend.first_servers.is_done.send_replace(true);
                 return;
             }
             let listings = wiring::list_mcp_servers(&backend.context, &catalog, &unlisted).await;
             for line in listings.iter().filter_map(mcp_servers::failure_line) {
                 tracing::warn!("{line}");
             }
+            let waiting = Arc::clone(&backend);
             if listings.iter().any(|listing| listing.tools.is_ok()) {
                 let reload = move || {
                     let overrides = backend.overrides.clone();
@@ -92,6 +94,7 @@ impl TuiBackend {
                 // reading files takes the time of a disk
                 let _ = tokio::task::spawn_blocking(reload).await;
             }
+            waiting.first_servers.is_done.send_replace(true);
         }
     }
 }

@@ -52,8 +52,17 @@ impl TuiBackend {
         let clock = self.current_runtime().handle.clone();
         match request {
             LookupRequest::Page(page) => {
+                let is_mcp = matches!(page, LookupPage::McpServers(_) | LookupPage::McpChange(_));
+                let respond = if is_mcp { LookupResponse::McpPage } else { LookupResponse::Page };
                 let page = self.load_page(page);
-                ServiceAnswer::later(async move { LookupResponse::Page(page.await) })
+                ServiceAnswer::later(async move { respond(page.await) })
+            }
+            LookupRequest::McpServersAsked => {
+                let asked = self.wait_for_servers();
+                ServiceAnswer::later(async move {
+                    asked.await;
+                    LookupResponse::McpServersAsked
+                })
             }
             LookupRequest::Shell(command, sure) => {
                 let outcome = self.run_shell(command.clone(), sure);
@@ -137,6 +146,7 @@ impl TuiBackend {
                 })
             }
             LookupPage::McpServers(tested) => self.mcp_page(tested),
+            LookupPage::McpChange(change) => self.change_mcp_servers(change),
             LookupPage::Simulation { workflow: name, replies: None, .. } => {
                 let editor = self.definition_editor();
                 run_blocking(move || editor.simulate_workflow(&name).map(|all| simulation_text(&name, &all)))

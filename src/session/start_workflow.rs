@@ -8,7 +8,7 @@ use futures_util::future::BoxFuture;
 use super::catalog_lines::unreadable_workflows;
 use super::error_text::{HOW_TO_SET, start_error_text, unknown_breakpoint_text, unmet_text};
 use super::isolated_runs::isolated_start_text;
-use super::tui_backend::{RunningStart, StartedRun, WorkflowStart};
+use super::tui_backend::{ProgramPreparation, RunningStart, StartedRun, WorkflowStart};
 use super::ui_settings::declared_agents;
 use super::{TuiBackend, past_runs, run_blocking};
 use crate::context_windows;
@@ -82,8 +82,9 @@ impl TuiBackend {
                 "the demo has no model to talk to: its answers are scripted\n{again}\n{HOW_TO_SET}"
             ));
         }
-        let program =
-            self.current_catalog().chat_program(role).map_err(|found| self.start_error_text(&found))?;
+        let catalog = self.current_catalog();
+        let program = catalog.chat_program(role).map_err(|found| self.start_error_text(&found))?;
+        let preparation = self.server_preparation(&catalog, &program, Some(role));
         let request = RunStartRequest {
             program,
             inputs: Map::new(),
@@ -91,8 +92,8 @@ impl TuiBackend {
             interactive: true,
             stops: BreakpointSet::default(),
         };
-        let spec = run_spec(&self.current_catalog(), &self.context, request);
-        self.start_run(self.current_runtime().handle.clone(), spec, None, || {})
+        let spec = run_spec(&catalog, &self.context, request);
+        self.start_run(self.current_runtime().handle.clone(), spec, preparation, || {})
     }
 
     /// Starts a workflow; reports errors of its file or its input.
@@ -107,7 +108,7 @@ impl TuiBackend {
             && let Some(broken) = unreadable_workflows(&catalog).find(|line| line.name == name)
         {
             return Err(format!(
-                "{}\nhint: /edit {name} opens it, F8 goes there",
+                "{}\nhint: /edit {name} opens it at the error",
                 broken.error.unwrap_or_default()
             ));
         }
@@ -155,7 +156,13 @@ impl TuiBackend {
                 };
                 Ok(WorkflowStart::Later(StartPreparation::Files, Box::pin(copied)))
             }
-            mode => self.start_run(mode.apply_to(&wired.handle, FileLockTime::AtStart), spec, gate, begun),
+            mode => {
+                let preparation = match gate {
+                    Some(gate) => Some(ProgramPreparation::for_requirements(gate, spec.program.clone())),
+                    None => self.server_preparation(&catalog, &spec.program, None),
+                };
+                self.start_run(mode.apply_to(&wired.handle, FileLockTime::AtStart), spec, preparation, begun)
+            }
         }
     }
 

@@ -8,6 +8,7 @@ use anyhow::Result;
 use super::cancel::OneShotCanceller;
 use super::pending_breakpoints::PendingBreakpoints;
 use super::session::{first_lines, play_session, trust_question};
+use super::tui_backend::FirstServers;
 use super::{TuiBackend, config_problems, demo, ui_settings};
 use crate::definition_files::definition_stamps;
 use crate::local_setup_ports;
@@ -71,6 +72,7 @@ pub fn run_interactive(context: StartContext, opening: TuiStartup) -> Result<u8>
         context,
         overrides,
         demo,
+        first_servers: FirstServers::from_catalog(&catalog),
         catalog: RwLock::new(Arc::new(catalog)),
         runtime: RwLock::new(Arc::new(wired)),
         shown_files: Mutex::new(gathered.project),

@@ -1,5 +1,6 @@
 //! What the terminal interface holds of the program: catalogue, runtime, and what one session remembers.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
@@ -15,6 +16,7 @@ use super::ui_settings::declared_agents;
 use super::{indexing_session, transcript_pages};
 use crate::context_windows;
 use crate::requirement_gate::RequirementGate;
+use crate::unlisted_servers::{program_with_servers, unlisted_for_program};
 use synthdev_bootstrap::local_files::file_io::FileStamp;
 use synthdev_bootstrap::start_context::StartContext;
 use synthdev_bootstrap::trust::ProjectFiles;
@@ -22,6 +24,7 @@ use synthdev_bootstrap::wiring::WiredRuntime;
 use synthdev_domain::diagnostic::{Diagnostic, DiagnosticSeverity};
 use synthdev_domain::file_progress::FileWorkCounter;
 use synthdev_domain::ids::RunId;
+use synthdev_domain::workflow::WorkflowProgram;
 use synthdev_engine::run_spec::RunSpec;
 use synthdev_runtime::handle::RuntimeHandle;
 use synthdev_service::definition_edit::SharedDefinitionChecker;
@@ -53,6 +56,19 @@ pub(crate) struct RunningStart {
 /// The run, or why it does not run.
 pub(crate) type StartedRun = Result<RunningStart, String>;
 
+/// What is awaited before a run starts: its program as it is then, or why it cannot start.
+pub(crate) struct ProgramPreparation {
+    pub(crate) preparation: StartPreparation,
+    pub(crate) program: BoxFuture<'static, Result<WorkflowProgram, String>>,
+}
+
+impl ProgramPreparation {
+    pub(crate) fn for_requirements(gate: RequirementGate, program: WorkflowProgram) -> Self {
+        let checked = async move { gate.check(program).await.map_err(|unmet| unmet_text(&unmet)) };
+        Self { preparation: StartPreparation::Requirements, program: Box::pin(checked) }
+    }
+}
+
 /// Everything behind the screen.
 pub(crate) struct TuiBackend {
     pub(crate) context: StartContext,
@@ -82,6 +98,21 @@ pub(crate) struct TuiBackend {
     /// Files that are copied into the worktree of a run that begins.
     pub(crate) file_counter: Arc<FileWorkCounter>,
     pub(crate) reported_servers: Arc<ReportedServers>,
+    pub(crate) first_servers: FirstServers,
+}
+
+/// MCP servers that were configured when the session began: they are asked for their tools beside everything else.
+pub(crate) struct FirstServers {
+    names: BTreeSet<String>,
+    /// They have been asked.
+    pub(crate) is_done: tokio::sync::watch::Sender<bool>,
+}
+
+impl FirstServers {
+    pub(crate) fn from_catalog(catalog: &ConfigCatalog) -> Self {
+        let names = catalog.mcp_servers().keys().cloned().collect();
+        Self { names, is_done: tokio::sync::watch::Sender::new(false) }
+    }
 }
 
 impl TuiBackend {
@@ -102,14 +133,33 @@ impl TuiBackend {
             .with_file_counter(Arc::clone(&self.file_counter))
     }
 
-    /// Starts a run on this handle: at once, or when the servers have reported the windows of its models, and when `gate` has found
-    /// what it requires. `begun` is
-    /// called when it runs.
+    /// Servers that came in this session and may have tools for the program are asked before it starts; `None`: there is none.
+    /// `role`: the program is a conversation with this role.
+    pub(crate) fn server_preparation(
+        &self,
+        catalog: &Arc<ConfigCatalog>,
+        program: &WorkflowProgram,
+        role: Option<&str>,
+    ) -> Option<ProgramPreparation> {
+        let mut servers = unlisted_for_program(&self.context, catalog, program);
+        servers.retain(|server| !self.first_servers.names.contains(server));
+        let (context, catalog, role) = (self.context.clone(), Arc::clone(catalog), role.map(str::to_owned));
+        let program = program.clone();
+        (!servers.is_empty()).then(|| ProgramPreparation {
+            preparation: StartPreparation::Servers,
+            program: Box::pin(async move {
+                Ok(program_with_servers(context, catalog, servers, program, role).await)
+            }),
+        })
+    }
+
+    /// Starts a run on this handle: at once, or when its program is prepared and the servers have reported the windows of its
+    /// models. `begun` is called when it runs.
     pub(crate) fn start_run(
         &self,
         handle: RuntimeHandle,
         mut spec: RunSpec,
-        gate: Option<RequirementGate>,
+        preparation: Option<ProgramPreparation>,
         begun: impl FnOnce() + Send + 'static,
     ) -> Result<WorkflowStart, String> {
         let providers = Arc::clone(&self.current_runtime().providers);
@@ -121,13 +171,13 @@ impl TuiBackend {
             begun();
             Ok(RunningStart { run, note: None, windows, agents, warnings: report.new_lines(servers) })
         };
-        if let Some(gate) = gate {
-            let checked = async move {
-                spec.program = gate.check(spec.program).await.map_err(|unmet| unmet_text(&unmet))?;
+        if let Some(ProgramPreparation { preparation, program }) = preparation {
+            let prepared = async move {
+                spec.program = program.await?;
                 context_windows::ask_unknown_windows(&providers, &mut spec.program).await;
                 go(spec)
             };
-            return Ok(WorkflowStart::Later(StartPreparation::Requirements, Box::pin(checked)));
+            return Ok(WorkflowStart::Later(preparation, Box::pin(prepared)));
         }
         if context_windows::are_windows_known(&providers, &spec.program) {
             context_windows::apply_known_windows(&providers, &mut spec.program);

@@ -37,6 +37,21 @@ pub async fn list_for_program(
     ListedProgram { program, failures, has_asked: true }
 }
 
+/// The program once these servers were asked for their tools. `role`: it is a conversation with this role.
+pub(crate) async fn program_with_servers(
+    context: StartContext,
+    catalog: Arc<ConfigCatalog>,
+    servers: Vec<String>,
+    program: WorkflowProgram,
+    role: Option<String>,
+) -> WorkflowProgram {
+    wiring::list_mcp_servers(&context, &catalog, &servers).await;
+    let Some(role) = role else { return reload_program(context, catalog, program).await };
+    let load = move || wiring::load_catalog(&context, catalog.sources().clone()).chat_program(&role).ok();
+    // reading files takes the time of a disk
+    tokio::task::spawn_blocking(load).await.ok().flatten().unwrap_or(program)
+}
+
 /// The program as it is with the tools that servers have listed by now.
 pub(crate) async fn reload_program(
     context: StartContext,

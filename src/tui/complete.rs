@@ -4,7 +4,7 @@ use nucleo_matcher::pattern::{AtomKind, CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 
 use crate::keymap::{ACTIONS, KeyAction};
-use crate::slash::{self, COMMANDS, SHELL_WORDS, SNAPSHOT_WORDS, SlashArgument, TASK_WORDS};
+use crate::slash::{self, COMMANDS, MCP_WORDS, SHELL_WORDS, SNAPSHOT_WORDS, SlashArgument, TASK_WORDS};
 use crate::theme;
 use synthdev_domain::journal::RunStatus;
 use synthdev_domain::project_index::SizeLimit;
@@ -127,10 +127,10 @@ fn complete_argument(word: &str, rest: &str, names: &CompletionNames) -> Option<
         SlashArgument::Size => SizeLimit::WORDS.iter().map(|(word, _)| plain(word)).collect(),
         SlashArgument::Pane => pane_names(),
         SlashArgument::McpServer => {
-            let word = ("test".to_owned(), "starts a server and lists its tools".to_owned());
+            let words = MCP_WORDS.map(|(word, about)| (word.to_owned(), about.to_owned()));
             let servers =
                 names.mcp.servers.iter().map(|(name, about)| (format!("test {name}"), about.clone()));
-            std::iter::once(word).chain(servers).collect()
+            words.into_iter().chain(servers).collect()
         }
         SlashArgument::Task => TASK_WORDS.map(|(word, about)| (word.to_owned(), about.to_owned())).into(),
         SlashArgument::Shell => {
@@ -140,7 +140,7 @@ fn complete_argument(word: &str, rest: &str, names: &CompletionNames) -> Option<
     };
     let goes_on = |name: &str| match command.argument {
         SlashArgument::Workflow | SlashArgument::Snapshot | SlashArgument::Task => true,
-        SlashArgument::McpServer => name == "test",
+        SlashArgument::McpServer => !name.contains(' '),
         // nothing is run by being chosen, and words follow `???`
         SlashArgument::Shell => name != "add",
         _ => false,

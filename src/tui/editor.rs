@@ -117,6 +117,8 @@ pub struct DefinitionEditor {
     pub checked_version: Option<u64>,
     /// The version whose findings are on their way.
     pub checking_version: Option<u64>,
+    /// The file was broken when it was opened: the cursor goes to its first error, unless the user has moved it.
+    pub goes_to_error: bool,
     /// Of the last text without errors.
     pub graph_list: Option<EditorGraphList>,
     /// The drawing is of an older text.
@@ -172,6 +174,7 @@ impl DefinitionEditor {
             findings: Vec::new(),
             checked_version: None,
             checking_version: None,
+            goes_to_error: opened.file.problem.is_some(),
             graph_list: None,
             graph_outdated: false,
             graph_is_sketch: false,

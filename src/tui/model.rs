@@ -6,7 +6,7 @@ use ratatui::layout::Rect;
 
 use crate::complete::{CompletionNames, CompletionPopup};
 use crate::composer::InputComposer;
-use crate::dialog::QuestionDialog;
+use crate::dialog::{DialogKind, QuestionDialog};
 use crate::editor::EditorScreen;
 use crate::file_work::PendingFileWork;
 use crate::history_browser::HistoryBrowser;
@@ -460,11 +460,16 @@ impl UiModel {
 
     /// What is waited for before a run begins or goes on.
     pub fn preparation_text(&self) -> Option<String> {
+        // what begins waits for the answer
+        if self.dialogs.front().is_some_and(|dialog| matches!(dialog.kind, DialogKind::Trust)) {
+            return None;
+        }
         if let Some(work) = self.file_work.as_ref().filter(|work| work.has_text()) {
             return work.wait_text();
         }
         if let Some(PendingStart { name, preparation, .. }) = &self.pending_start {
             return Some(match preparation {
+                StartPreparation::Servers => format!("asking MCP servers for the tools of {name} …"),
                 StartPreparation::Files => format!("copying the files for {name} …"),
                 StartPreparation::Windows => format!("asking for the window of {name} …"),
                 StartPreparation::Requirements => format!("checking what {name} requires …"),

@@ -69,6 +69,8 @@ pub struct PaneState {
     pub height: usize,
     /// Of the panes whose rows are made all at once.
     pub rows: Vec<PaneRow>,
+    /// They are a sentence in the place of rows that are not there.
+    pub is_placeholder: bool,
     /// What `rows` were made of.
     pub rows_key: Option<PaneRowsKey>,
 }

@@ -36,7 +36,7 @@ use crate::update::{history, open_run, start_facts, unused_key, update_model};
 use crate::view;
 use synthdev_service::run_events::EventReceiver;
 use synthdev_service::session::{
-    EditorRequest, EditorResponse, RunRequest, ServiceAnswer, SessionRequest, SessionResponse,
+    EditorRequest, EditorResponse, LookupRequest, RunRequest, ServiceAnswer, SessionRequest, SessionResponse,
     SessionService, StartRequest, StatusFacts,
 };
 
@@ -95,6 +95,7 @@ pub async fn run_screen(session: SessionOptions) -> io::Result<Option<ExternalSh
     program.draw_frame()?;
     program.perform_commands(first);
     program.perform_commands(offer);
+    program.perform_commands(vec![UiCommand::ask(LookupRequest::McpServersAsked)]);
     let (columns, rows) = program.screen.size();
     let keys = terminal::terminal_events(columns, rows);
     let mut ended = program.run_loop(keys, session.events, end).await;

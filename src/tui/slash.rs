@@ -13,6 +13,7 @@ pub mod help;
 mod history;
 mod index;
 mod inspect;
+mod mcp;
 mod session;
 mod settings;
 mod simple_arguments;
@@ -24,6 +25,7 @@ mod verbosity;
 
 pub use cmd::{SHELL_WORDS, ShellLine};
 pub use command::{SlashAction, SlashArgument, SlashCommand};
+pub use mcp::MCP_WORDS;
 pub use task::TASK_WORDS;
 
 /// A command that `steering` understands.
@@ -89,7 +91,7 @@ pub const COMMANDS: &[SlashCommand] = &[
     inspect::MODELS,
     inspect::CONFIG,
     inspect::SANDBOX,
-    inspect::MCP,
+    mcp::MCP,
     history::EXPORT,
     settings::TRUST,
     session::CMD,
@@ -196,8 +198,6 @@ mod tests {
         check("/mcp", servers(None));
         check("/mcp test git", servers(Some("git")));
         check("/mcp test", Err("/mcp test needs the name of a server — /mcp lists them".into()));
-        check("/mcp start git", Err("/mcp takes `test NAME`, not `start git`: `synthdev mcp add` and `mcp remove` in a shell change the servers of \
-             the next session".into()));
         check("/why", Ok(SlashAction::Why { run: None, step: None }));
         check("/why ab 3", Ok(SlashAction::Why { run: Some("ab".into()), step: Some(3) }));
         check("/why 3 x", Err("/why takes a run and a step, not `x`".into()));

@@ -27,6 +27,27 @@ pub fn window_fill_text(used: u64, window: u64) -> String {
     }
 }
 
+/// Where a conversation is scrolled to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ScrollPosition {
+    pub percent: usize,
+    /// Of an entry that is longer than the screen: its line at the top, and how many it has.
+    pub line_of_long: Option<(usize, usize)>,
+}
+
+impl ScrollPosition {
+    /// `40 %`, in a long entry `line 120 of 812 · 40 %`.
+    pub fn to_text(self) -> String {
+        let place = scroll_text(self.percent);
+        self.line_text().map_or_else(|| place.clone(), |line| format!("{line} · {place}"))
+    }
+
+    /// `line 120 of 812`
+    pub fn line_text(self) -> Option<String> {
+        self.line_of_long.map(|(line, lines)| format!("line {line} of {lines}"))
+    }
+}
+
 /// How far down a text is scrolled: `40 %`. At its first row it is `top`: `0 %` reads as if nothing were there.
 pub fn scroll_text(percent: usize) -> String {
     if percent == 0 { "top".to_owned() } else { format!("{percent} %") }

@@ -1,9 +1,8 @@
 //! A text of one line that is typed beside something else, with its cursor.
 
-use ratatui::crossterm::event::KeyEvent;
+use ratatui::crossterm::event::{KeyCode, KeyEvent};
 
 use crate::composer::{ComposerEdit, InputComposer};
-use crate::keymap::KeyAction;
 use crate::text::one_line;
 
 /// Takes the same keys as the input line.
@@ -51,20 +50,14 @@ impl TextField {
         self.composer.set_text("");
     }
 
-    /// A key, and what the key table says of it. Whether it is one of a text.
-    pub fn take_key(&mut self, key: KeyEvent, action: Option<KeyAction>) -> bool {
-        match action {
-            Some(KeyAction::Edit(ComposerEdit::SearchHistory | ComposerEdit::Unfold)) => false,
-            Some(KeyAction::Edit(edit)) => self.composer.apply_edit(edit).is_ok(),
-            None if key.code.is_up() || key.code.is_down() || key.code.is_tab() || key.code.is_enter() => {
-                false
-            }
-            None => {
-                let before = self.clone();
-                self.composer.on_key(key);
-                *self != before
-            }
-            Some(_) => false,
+    /// A key, and the edit that the key table has for it.
+    pub fn take_key(&mut self, key: KeyEvent, edit: Option<ComposerEdit>) {
+        match edit {
+            // the history is that of messages, and nothing is folded here
+            Some(ComposerEdit::SearchHistory | ComposerEdit::Unfold) => {}
+            Some(edit) => drop(self.composer.apply_edit(edit)),
+            None if matches!(key.code, KeyCode::Up | KeyCode::Down | KeyCode::Tab | KeyCode::Enter) => {}
+            None => self.composer.on_key(key),
         }
     }
 }

@@ -23,6 +23,7 @@ mod transitions;
 pub use folding::SelectionStep;
 pub use streaming::open_reply;
 
+use crate::text::ScrollPosition;
 use item::{ToolStatus, TranscriptItem};
 use layout::{ItemLayoutOptions, ReplyLayoutTail};
 
@@ -381,10 +382,14 @@ impl TranscriptList {
         items.zip(self.visible_rows())
     }
 
-    /// How far down the top of the screen is, in percent of the items; `None` while following.
-    pub fn scroll_percent(&self) -> Option<usize> {
-        let (item, _) = self.top()?;
-        (!self.is_following()).then(|| item * 100 / self.entries.len().max(1))
+    /// How far down the top of the screen is; `None` while following. Each item counts the same, and so does each row
+    /// of it.
+    pub fn scroll_position(&self) -> Option<ScrollPosition> {
+        let (item, row) = self.top().filter(|_| !self.is_following())?;
+        let entry = self.entries.get(item)?;
+        let rows = (entry.rows.len() + usize::from(entry.gap_before)).max(1);
+        let percent = (item * rows + row.min(rows - 1)) * 100 / (self.entries.len() * rows);
+        Some(ScrollPosition { percent, line_of_long: (rows > self.height).then_some((row + 1, rows)) })
     }
 
     fn top(&self) -> Option<(usize, usize)> {

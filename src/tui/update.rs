@@ -40,6 +40,7 @@ mod mention;
 mod mouse;
 mod notifications;
 pub mod open_run;
+mod pane_layout;
 mod panes;
 pub mod past_run;
 mod project;

@@ -32,7 +32,7 @@ mod side_panel;
 mod status_line;
 
 pub use self::editor::text_place;
-pub use pane::{pane_body, row_under_pointer};
+pub use pane::{is_empty_pane, pane_body, row_under_pointer};
 
 /// Where everything is. Heights may be zero on tiny screens.
 struct ScreenAreas {

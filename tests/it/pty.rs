@@ -7,6 +7,7 @@ mod elsewhere;
 mod history;
 mod index;
 mod linear;
+mod mcp_servers;
 mod questions;
 mod resuming;
 mod setup;

@@ -967,6 +967,24 @@ fn trust_comes_before_the_first_action() {
     }
 }
 
+/// Nothing is read while it is asked: there is no time that grows.
+#[test]
+fn a_question_about_trust_has_no_running_time() {
+    let question = TrustQuestion { files: vec![".synthdev/roles/x.json".into()], changes: String::new() };
+    let facts = StatusFacts { role: "coder".into(), ..StatusFacts::default() };
+    let start = Some(FirstAction::Conversation(RunId::from("c1")));
+    let (model, commands) = initial_model(facts, start, Some(question), &[], ColorTheme::default());
+    let mut desk = TuiHarness { model, commands, ..TuiHarness::new() };
+    desk.advance_clock(5_000).send_message(UiMessage::Tick(Timestamp(1_005_000)));
+    let screen = desk.draw_screen(80, 24);
+    assert!(screen.contains("Trust this project") && !screen.contains("reading run"), "{screen}");
+    assert!(!desk.model.needs_ticks());
+    desk.answer('y');
+    let result = Ok(Vec::new());
+    desk.send_message(UiMessage::answered(ProjectResponse::Trusted { trusted: true, result }));
+    assert!(desk.draw_screen(80, 24).contains("reading run c1"), "{}", desk.draw_screen(80, 24));
+}
+
 /// `asked`: about trust, before anything else. The warning is on screen exactly as long as it holds.
 #[test]
 fn a_warning_of_the_start_leaves_the_screen_when_it_no_longer_holds() {

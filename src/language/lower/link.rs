@@ -100,7 +100,15 @@ impl<'a> LinkedWorkflows<'a> {
         for call in calls {
             match library.find_definition(&call.value) {
                 Some(found) if self.index.contains_key(&found) => {}
-                Some(found) => self.add_workflow(found, library, surroundings),
+                Some(found) => {
+                    // what stands in the file that is checked is not looked up elsewhere
+                    let rival =
+                        (!library.is_pinned(found)).then(|| (surroundings.unreadable_rival)(&call.value));
+                    match rival.flatten() {
+                        Some(error) => self.parts[at].findings.push(error),
+                        None => self.add_workflow(found, library, surroundings),
+                    }
+                }
                 None => {
                     let names = library.names();
                     let hint = suggestion_hint(&call.value, names.iter().map(String::as_str))

@@ -3,6 +3,7 @@
 use super::super::source::SourceFile;
 use crate::model_selector::ModelSelector;
 use synthdev_domain::agent_team::AgentLimits;
+use synthdev_domain::diagnostic::Diagnostic;
 use synthdev_domain::model::ModelChoice;
 use synthdev_domain::role::Role;
 use synthdev_domain::tool::ToolSpec;
@@ -23,6 +24,8 @@ pub type RoleToolsLookup<'a> = dyn Fn(&Role, &[ToolSpec]) -> (Vec<ToolSpec>, Vec
 pub struct LinkContext<'a> {
     /// Workflow files of all layers; a name in a later layer hides the same name in an earlier one.
     pub files: &'a [SourceFile],
+    /// The error of a file in a higher layer that means to define a workflow of this name and cannot be read.
+    pub unreadable_rival: &'a dyn Fn(&str) -> Option<Diagnostic>,
     pub role: &'a dyn Fn(&str) -> Result<Role, LookupFailure>,
     /// Full names of all usable roles, for agents that may start every role.
     pub role_names: &'a [String],

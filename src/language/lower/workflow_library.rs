@@ -59,15 +59,19 @@ impl<'a> WorkflowLibrary<'a> {
     pub(super) fn find_definition(&self, name: &str) -> Option<DefinitionRef> {
         self.candidates(name).into_iter().reduce(|best, next| {
             let layer = |found: DefinitionRef| self.files[found.file].0.layer;
-            let pinned = self.first_file_wins && best.file == 0;
-            if !pinned && layer(next) > layer(best) { next } else { best }
+            if !self.is_pinned(best) && layer(next) > layer(best) { next } else { best }
         })
+    }
+
+    /// It is of the file that wins over all layers.
+    pub(super) fn is_pinned(&self, found: DefinitionRef) -> bool {
+        self.first_file_wins && found.file == 0
     }
 
     /// Other definitions of the same name in the same layer: which one would count is chance.
     pub(super) fn duplicate_definitions(&self, found: DefinitionRef) -> Vec<DefinitionRef> {
         let Some(name) = self.name(found) else { return Vec::new() };
-        let pinned = self.first_file_wins && found.file == 0;
+        let pinned = self.is_pinned(found);
         let layer = self.files[found.file].0.layer;
         self.candidates(&name.value)
             .into_iter()

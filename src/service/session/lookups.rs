@@ -7,6 +7,7 @@ use synthdev_domain::project_index::report::IndexReport;
 use synthdev_domain::task_list::{TaskList, TaskListCommand, TaskListItem};
 use synthdev_runtime::indexing::IndexingProgress;
 
+use crate::mcp_configuration::McpServerChange;
 use crate::mcp_texts::McpCompletions;
 
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -29,6 +30,8 @@ pub enum LookupRequest {
     },
     /// What MCP servers have listed, for completion.
     McpNames,
+    /// Answered when the servers that were never asked before have been asked for their tools.
+    McpServersAsked,
     /// Cancels the pending query outside of the runs.
     StopSideQuery,
 }
@@ -37,6 +40,8 @@ pub enum LookupRequest {
 pub enum LookupResponse {
     /// A title and a text, or why there is no such text.
     Page(Result<(String, String), String>),
+    /// The same about MCP servers: there may be other tools now.
+    McpPage(Result<(String, String), String>),
     Shell {
         command: String,
         /// Or why it was not run.
@@ -59,6 +64,7 @@ pub enum LookupResponse {
         missing_files: Vec<String>,
     },
     McpNames(McpCompletions),
+    McpServersAsked,
 }
 
 /// The reply to a lookup: its title and text.
@@ -80,6 +86,8 @@ pub enum LookupPage {
     Sandbox(Option<String>),
     /// All MCP servers, or one that is started and lists its tools.
     McpServers(Option<String>),
+    /// A server is added to the user's settings, or taken out.
+    McpChange(McpServerChange),
     /// A workflow, walked through without models: with the replies of a file and this input, else with its tests or
     /// made-up answers.
     Simulation { workflow: String, replies: Option<String>, input: Option<String> },

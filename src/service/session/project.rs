@@ -5,6 +5,8 @@ use synthdev_domain::approval::AllowRule;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ProjectRequest {
     Status,
+    /// How many tools a role has now.
+    RoleTools(String),
     /// The question whether the project's own definitions are trusted.
     TrustQuestion,
     /// Answers it; a yes loads the project's own definitions.
@@ -24,6 +26,11 @@ pub enum ProjectRequest {
 #[derive(Clone, Debug)]
 pub enum ProjectResponse {
     Status(StatusFacts),
+    RoleTools {
+        role: String,
+        tools_available: usize,
+        tools_total: usize,
+    },
     /// The question about the project's own definitions, or the note to show if there is nothing to ask.
     TrustQuestion(Result<UntrustedDefinitions, String>),
     Trusted {

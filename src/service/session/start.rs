@@ -64,6 +64,8 @@ pub struct PendingStart {
 /// What a start waits for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum StartPreparation {
+    /// MCP servers that came in this session are asked for their tools.
+    Servers,
     /// Its files are copied.
     Files,
     /// The servers of its models report their windows.

@@ -17,7 +17,7 @@ use synthdev_language::lower::{
     LinkContext, LookupFailure, StatedModelLookup, chat_program, lower_file, lower_workflow,
     with_spawnable_roles,
 };
-use synthdev_language::model_selector::ModelSelector;
+use synthdev_language::model_selector::{LEVELS, ModelSelector};
 use synthdev_language::source::SourceFile;
 
 /// A program with its warnings and notes, or the errors that keep it from running.
@@ -30,9 +30,21 @@ impl ConfigCatalog {
     /// The workflow with everything it calls, ready to run.
     ///
     /// # Errors
-    /// All findings, if one of them is an error.
+    /// All findings, if one of them is an error: first what is wrong with the definition.
     pub fn program(&self, name: &str) -> Result<WorkflowProgram, Vec<Diagnostic>> {
-        self.check_workflow(name).map(|(program, _)| program)
+        let checked = self.check_workflow(name).map_err(|mut found| {
+            let missing = self.missing_models();
+            // a stable sort
+            found.sort_by_key(|finding| missing.contains(&finding.message));
+            found
+        });
+        checked.map(|(program, _)| program)
+    }
+
+    /// What is said of each level that has no model.
+    pub fn missing_models(&self) -> Vec<String> {
+        let missing = LEVELS.iter().filter_map(|level| self.model_for_level(level).err());
+        missing.map(|found| found.message).collect()
     }
 
     /// As [`ConfigCatalog::program`], with warnings and notes kept (`synthdev check`).
@@ -131,6 +143,7 @@ impl ConfigCatalog {
         });
         work(&LinkContext {
             files: &self.files.workflows,
+            unreadable_rival: &|name| self.workflow(name)?.unreadable_rival.clone(),
             role: &role,
             role_names: &role_names,
             agent_limits: self.settings.agent_limits(),

@@ -37,7 +37,7 @@ pub enum SlashArgument {
     Task,
     /// Of files.
     Size,
-    /// `test`, and a server.
+    /// `add`, `remove`, `test`, and a server.
     McpServer,
 }
 

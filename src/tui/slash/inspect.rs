@@ -127,25 +127,6 @@ pub(super) const SANDBOX: SlashCommand = SlashCommand::new(
     |rest| Ok(SlashAction::Page(LookupPage::Sandbox(optional_name(rest)))),
 );
 
-pub(super) const MCP: SlashCommand = SlashCommand::new(
-    "mcp",
-    "[test NAME]",
-    "list MCP servers with state, tools, last call and error",
-    "`/mcp test NAME` starts a server and lists its tools. `synthdev mcp add` and `mcp remove` change your settings.",
-    SlashArgument::McpServer,
-    |rest| match rest.split_once(char::is_whitespace).map(|(word, name)| (word, name.trim())) {
-        Some(("test", name)) if !name.contains(char::is_whitespace) => {
-            Ok(SlashAction::Page(LookupPage::McpServers(Some(name.to_owned()))))
-        }
-        None if rest.is_empty() => Ok(SlashAction::Page(LookupPage::McpServers(None))),
-        None if rest == "test" => Err("/mcp test needs the name of a server — /mcp lists them".to_owned()),
-        _ => Err(format!(
-            "/mcp takes `test NAME`, not `{rest}`: `synthdev mcp add` and `mcp remove` in a shell change the servers of \
-             the next session"
-        )),
-    },
-);
-
 pub(super) const CONFIG: SlashCommand = SlashCommand::new(
     "config",
     "[SETTING]",

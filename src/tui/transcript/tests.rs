@@ -41,6 +41,30 @@ fn follows_until_scrolled_and_again_at_the_end() {
     assert!(list.is_following());
 }
 
+/// The place moves with each row, also inside of one long entry.
+#[test]
+fn the_place_of_the_screen_is_told_inside_of_a_long_entry() {
+    let lines: Vec<String> = (0..100).map(|at| format!("line {at}")).collect();
+    let mut list = numbered(3);
+    list.push(TranscriptItem::report_item("long", &lines.join("\n")));
+    let place = |list: &TranscriptList| list.scroll_position().map(|position| position.to_text());
+    arrange(&mut list, 40, 10);
+    assert_eq!(place(&list), None, "the newest is on screen");
+    let mut before = usize::MAX;
+    for _ in 0..4 {
+        list.scroll_up(20);
+        arrange(&mut list, 40, 10);
+        let position = list.scroll_position().unwrap();
+        let (line, lines) = position.line_of_long.unwrap();
+        assert!(line < before && lines >= 101 && position.percent >= 75, "{position:?}");
+        before = line;
+    }
+    assert!(place(&list).unwrap().starts_with("line "), "{:?}", place(&list));
+    list.to_start();
+    arrange(&mut list, 40, 10);
+    assert_eq!(place(&list).as_deref(), Some("top"));
+}
+
 #[test]
 fn what_takes_the_place_of_other_items_moves_nothing_on_screen() {
     let notes = |range: std::ops::Range<usize>| {

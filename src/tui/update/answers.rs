@@ -15,8 +15,7 @@ pub(super) fn on_response(model: &mut UiModel, response: SessionResponse) -> Vec
         SessionResponse::Editor(number, response) => editor::on_response(model, number, response),
         SessionResponse::Setup(number, response) => setup::on_response(model, number, response),
         SessionResponse::Reloaded { reload, held_request } => {
-            project::on_config_reloaded(model, reload, held_request);
-            Vec::new()
+            project::on_config_reloaded(model, reload, held_request)
         }
     }
 }

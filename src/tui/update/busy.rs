@@ -17,6 +17,9 @@ pub fn refuse_while_busy(model: &mut UiModel, what: &str) -> bool {
 pub fn busy_reason(model: &UiModel, what: &str) -> Option<String> {
     if let Some(PendingStart { name, preparation: waits_for, .. }) = &model.pending_start {
         return Some(match waits_for {
+            StartPreparation::Servers => {
+                format!("cannot {what} while MCP servers are asked for the tools of {name}")
+            }
             StartPreparation::Files => format!("cannot {what} while the files for {name} are copied"),
             StartPreparation::Windows => {
                 format!("cannot {what} while a server is asked for the window of {name}")

@@ -93,6 +93,15 @@ pub fn on_key(model: &mut UiModel, press: KeyPress) -> Vec<UiCommand> {
     }
 }
 
+/// Whether the message about a key without effect has a place: lists have none.
+pub(super) fn note_unused_key(model: &mut UiModel, text: &str, edits_text: bool) -> bool {
+    match &mut model.edit {
+        Some(EditorScreen::Text(editor)) if !edits_text => editor.status_note = Some(text.to_owned()),
+        _ => return false,
+    }
+    true
+}
+
 pub fn on_paste(model: &mut UiModel, text: &str) -> Vec<UiCommand> {
     let now = model.now;
     match &mut model.edit {
@@ -252,6 +261,9 @@ fn on_checked(editor: &mut DefinitionEditor, version: u64, report: EditorCheckRe
     editor.findings = report.findings;
     editor.findings.sort_by_key(|finding| (finding.place.line, finding.place.column));
     editor.graph_outdated = report.graphs.is_empty();
+    if std::mem::take(&mut editor.goes_to_error) && editor.buffer.cursor() == (0, 0) {
+        keys::to_first_error(editor);
+    }
     let is_sketch = report.graphs.is_empty() && (editor.graph_is_sketch || editor.graph_list.is_none());
     let shown = if is_sketch { report.sketch.into_iter().collect() } else { report.graphs };
     if !shown.is_empty() {
@@ -339,6 +351,8 @@ fn in_list(listing: &mut EditFileList, key: KeyEvent) -> FileListChoice {
         KeyCode::Down => listing.selected = (listing.selected + 1) % count,
         KeyCode::PageUp => listing.selected = listing.selected.saturating_sub(10),
         KeyCode::PageDown => listing.selected = (listing.selected + 10).min(count - 1),
+        KeyCode::Home => listing.selected = 0,
+        KeyCode::End => listing.selected = count - 1,
         KeyCode::Enter => {
             let chosen = listing.matching_files().get(listing.selected).map(|file| file.name.clone());
             return chosen.map_or(FileListChoice::Nothing, FileListChoice::File);

@@ -8,7 +8,7 @@ use super::session_keys::on_stop_key;
 use super::{approvals, editing_keys, panes, steering, submit, unread_input};
 use crate::key_guard::TYPING_MS;
 use crate::keymap::chord::KeyChord;
-use crate::keymap::{KeyAction, KeyFocusState};
+use crate::keymap::{ACTIONS, KeyAction, KeyFocusState};
 use crate::model::UiModel;
 use crate::msg::UiCommand;
 
@@ -59,9 +59,29 @@ pub fn on_key(model: &mut UiModel, key: KeyEvent) -> Vec<UiCommand> {
         None if key.code == KeyCode::Up && model.composer.is_empty() && model.unread_run().is_some() => {
             steering::withdraw_newest_text(model).unwrap_or_default()
         }
+        None if matches!(key.code, KeyCode::F(_)) => {
+            model.hint = Some(function_key_hint(model, KeyChord::from_event(key)));
+            Vec::new()
+        }
         None => {
             model.composer.on_key(key);
             refresh_popup(model)
+        }
+    }
+}
+
+/// Why a function key does nothing now.
+fn function_key_hint(model: &UiModel, chord: KeyChord) -> String {
+    let if_empty = KeyFocusState { question_open: false, empty: true, ..model.key_focus_state() };
+    match model
+        .keymap
+        .action(chord, if_empty)
+        .and_then(|action| ACTIONS.iter().find(|row| row.action == action))
+    {
+        Some(row) => format!("{chord}, {}, works while the input line is empty", row.description),
+        None => {
+            let help = model.keymap.key(KeyAction::Help).map(|help| format!(": {help} shows the keys"));
+            format!("{chord} does nothing here{}", help.unwrap_or_default())
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Commands that look something up beside a running workflow: agents, graphs, pages, trust.
 
-use super::{editing_keys, index, shell_commands, tasks, verbosity};
+use super::{editing_keys, index, project, shell_commands, tasks, verbosity};
 use crate::keymap::{self, ACTIONS};
 use crate::layout::PaneKind;
 use crate::model::UiModel;
@@ -47,6 +47,12 @@ pub(super) fn on_response(model: &mut UiModel, response: LookupResponse) -> Vec<
         LookupResponse::Page(Err(reason)) => {
             model.add_item(TranscriptItem::line(ItemTone::Warning, &reason));
         }
+        LookupResponse::McpPage(page) => {
+            let mut cmds = on_response(model, LookupResponse::Page(page));
+            cmds.push(project::count_tools_command(model));
+            return cmds;
+        }
+        LookupResponse::McpServersAsked => return vec![project::count_tools_command(model)],
         LookupResponse::Shell { command, outcome } => shell_commands::on_command_ran(model, command, outcome),
         LookupResponse::Tasks { command, outcome } => tasks::show_task_result(model, command, outcome),
         LookupResponse::Suggested(number, suggested, at) => {

@@ -2,7 +2,7 @@
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::{clipboard, file_mentions, graph_pane, timeline};
+use super::{clipboard, file_mentions, graph_pane, pane_layout, timeline};
 use crate::display::DisplayRequest;
 use crate::keymap::KeyAction;
 use crate::keymap::chord::KeyChord;
@@ -74,7 +74,7 @@ pub fn run_key_action(model: &mut UiModel, action: KeyAction) -> Vec<UiCommand> 
     match action {
         KeyAction::Repaint => model.needs_repaint = true,
         KeyAction::Details => model.details = !model.details,
-        KeyAction::SidePanel => model.panel = !model.panel,
+        KeyAction::SidePanel => pane_layout::toggle_side_panel(model),
         KeyAction::PageUp => scroll_page(model, false),
         KeyAction::PageDown => scroll_page(model, true),
         KeyAction::LineUp => scroll_pane(model, scroll_target(model), 1, false),
@@ -89,7 +89,7 @@ pub fn run_key_action(model: &mut UiModel, action: KeyAction) -> Vec<UiCommand> 
         KeyAction::Show(pane) => model.panes.show_pane(pane),
         KeyAction::NextPane => cycle_focus(model, 1),
         KeyAction::PreviousPane => cycle_focus(model, -1),
-        KeyAction::Zoom => model.panes.toggle_zoom(),
+        KeyAction::Zoom => pane_layout::toggle_zoom(model),
         KeyAction::NextQuestion => super::approvals::walk_questions(model, true),
         KeyAction::NextRun => next_run(model, 1),
         KeyAction::PreviousRun => next_run(model, -1),
@@ -102,6 +102,10 @@ fn in_pane(model: &mut UiModel, action: KeyAction) -> Vec<UiCommand> {
     let Some(pane) = model.panes.focus else { return Vec::new() };
     // several keys may come between two frames
     view::arrange_panes(model);
+    if view::is_empty_pane(model, pane) && needs_rows(action) {
+        model.hint = Some(format!("there is nothing in the {} pane yet", pane.title()));
+        return Vec::new();
+    }
     if let Some(step) = timeline::bar_step(action).filter(|_| pane == PaneKind::Timeline) {
         timeline::choose_bar(model, step);
         return Vec::new();
@@ -144,6 +148,11 @@ fn in_pane(model: &mut UiModel, action: KeyAction) -> Vec<UiCommand> {
         _ => model.hint = Some(format!("the {} pane shows nothing for this key yet", pane.title())),
     }
     Vec::new()
+}
+
+/// The action is about what a pane shows.
+fn needs_rows(action: KeyAction) -> bool {
+    !matches!(action, KeyAction::Back | KeyAction::Search | KeyAction::NextHit | KeyAction::PreviousHit)
 }
 
 /// The pane that keys of the input box scroll: what a narrow or zoomed screen shows, else the conversation.

@@ -12,6 +12,16 @@ use synthdev_service::session::{
 pub(super) fn on_response(model: &mut UiModel, response: ProjectResponse) -> Vec<UiCommand> {
     match response {
         ProjectResponse::Status(facts) => on_status_facts(model, facts),
+        ProjectResponse::RoleTools { role, tools_available, tools_total } => {
+            let is_known = model.facts.role == role && !model.start_facts_wait;
+            if is_known
+                && (model.facts.tools_available, model.facts.tools_total) != (tools_available, tools_total)
+            {
+                let now = StatusFacts { tools_available, tools_total, ..model.facts.clone() };
+                let before = std::mem::replace(&mut model.facts, now);
+                start_facts::renew_start_line(model, &before);
+            }
+        }
         ProjectResponse::TrustQuestion(Ok(asked)) => {
             model.push_question(QuestionDialog::for_trust(&asked.files, &asked.changes));
         }
@@ -51,14 +61,21 @@ pub(super) fn on_config_reloaded(
     model: &mut UiModel,
     found: ConfigReload,
     held_request: Option<Box<SessionRequest>>,
-) {
+) -> Vec<UiCommand> {
     for line in found.problems {
         model.add_item(TranscriptItem::line(ItemTone::Bad, &line));
     }
     if let Some(question) = found.question {
         model.push_question(QuestionDialog::for_trust(&question.files, &question.changes));
         model.start.extend(held_request.map(|request| UiCommand::Ask(*request)));
+        return Vec::new();
     }
+    vec![count_tools_command(model)]
+}
+
+/// Asks how many tools the role has now.
+pub(super) fn count_tools_command(model: &UiModel) -> UiCommand {
+    UiCommand::ask(ProjectRequest::RoleTools(model.facts.role.clone()))
 }
 
 /// New facts keep the role that the user has chosen meanwhile.

@@ -399,3 +399,11 @@ pub fn on_wheel(model: &mut UiModel, event: MouseEvent) -> bool {
     }
     over
 }
+
+/// Whether the message about a key without effect has room.
+pub(super) fn note_unused_key(model: &mut UiModel, text: &str, edits_text: bool) -> bool {
+    let is_free =
+        |dialog: &&mut QuestionDialog| dialog.problem.is_none() && !(edits_text && dialog.draft.is_some());
+    let dialog = model.dialogs.front_mut().filter(is_free);
+    dialog.map(|dialog| dialog.problem = Some(text.to_owned())).is_some()
+}

@@ -36,6 +36,14 @@ pub fn renew_start_facts(model: &mut UiModel, before: &StatusFacts) {
     replace_item(model, &outdated, &now);
 }
 
+/// The start line says what holds now. What was printed in line mode stays.
+pub fn renew_start_line(model: &mut UiModel, before: &StatusFacts) {
+    if !model.line_mode {
+        let now = TranscriptItem::note_item(&report::start_line(&model.facts));
+        replace_item(model, &TranscriptItem::note_item(&report::start_line(before)), &now);
+    }
+}
+
 /// What stands in place of a warning that no longer holds.
 const READY: &str = "ready: type what is to be done";
 

@@ -117,6 +117,7 @@ pub(super) fn submit_text(model: &mut UiModel, text: String) -> Vec<UiCommand> {
             return Vec::new();
         }
         let why = match waits_for {
+            StartPreparation::Servers => "MCP servers are asked for their tools",
             StartPreparation::Files => "its files are copied",
             StartPreparation::Windows => "the server of its model is asked for the window",
             StartPreparation::Requirements => "what it requires is checked",

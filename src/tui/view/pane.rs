@@ -58,12 +58,12 @@ fn arrange_one(model: &mut UiModel, pane: PaneKind, area: Rect) {
     let made_of = rows_key(model, pane, columns);
     if model.panes.state(pane).rows_key.as_ref() != Some(&made_of) {
         let other_run = model.panes.state(pane).rows_key.as_ref().is_some_and(|old| old.run != made_of.run);
-        let rows = build_rows(model, pane, columns);
+        let (rows, is_placeholder) = build_rows(model, pane, columns);
         let state = model.panes.state_mut(pane);
         if other_run {
             (state.cursor, state.top_row, state.cursor_held, state.mark_start) = (0, 0, false, None);
         }
-        (state.rows, state.rows_key) = (rows, Some(made_of));
+        (state.rows, state.is_placeholder, state.rows_key) = (rows, is_placeholder, Some(made_of));
     }
     let Some(body) = pane_body(model, pane) else { return };
     let len = body.len();
@@ -147,16 +147,16 @@ fn rows_key(model: &UiModel, pane: PaneKind, columns: usize) -> PaneRowsKey {
     }
 }
 
-fn build_rows(model: &UiModel, pane: PaneKind, columns: usize) -> Vec<PaneRow> {
+/// The rows; else a sentence in their place, and `true`.
+fn build_rows(model: &UiModel, pane: PaneKind, columns: usize) -> (Vec<PaneRow>, bool) {
     let (theme, panes) = (model.theme, &model.panes);
-    let Some(run) = model.watched_run() else {
-        return paragraph_rows(loading_text(pane), 0, columns, theme.dim_style());
-    };
+    let sentence = |text: &str, style: Style| (paragraph_rows(text, 0, columns, style), true);
+    let Some(run) = model.watched_run() else { return sentence(loading_text(pane), theme.dim_style()) };
     let rows = match pane {
         PaneKind::Conversation | PaneKind::Timeline => Vec::new(),
         PaneKind::Graph => match &run.pane_data.definition {
-            RunDefinitionState::Known(_) => return Vec::new(),
-            RunDefinitionState::Unknown(why) => return paragraph_rows(why, 0, columns, theme.bad_style()),
+            RunDefinitionState::Known(_) => return (Vec::new(), false),
+            RunDefinitionState::Unknown(why) => return sentence(why, theme.bad_style()),
             RunDefinitionState::Unasked | RunDefinitionState::Asked => Vec::new(),
         },
         PaneKind::Agents => agents::agents_pane_rows(run, model.now, columns, theme),
@@ -164,7 +164,14 @@ fn build_rows(model: &UiModel, pane: PaneKind, columns: usize) -> Vec<PaneRow> {
         PaneKind::Tools => tools::tool_rows(&run.pane_data.calls, panes, columns, theme),
         PaneKind::Costs => costs::cost_rows(run, columns, theme),
     };
-    if rows.is_empty() { paragraph_rows(empty_text(pane), 0, columns, theme.dim_style()) } else { rows }
+    if rows.is_empty() { sentence(empty_text(pane), theme.dim_style()) } else { (rows, false) }
+}
+
+/// A pane in whose place a sentence stands that is on screen as a whole, as it was laid out last.
+pub fn is_empty_pane(model: &UiModel, pane: PaneKind) -> bool {
+    let is_drawn = matches!(pane_body(model, pane), Some(PaneBody::Timeline(..) | PaneBody::Graph(_)) | None);
+    let state = model.panes.state(pane);
+    !is_drawn && state.is_placeholder && state.rows.len() <= state.height
 }
 
 /// What will be here, and how it comes.
@@ -247,7 +254,7 @@ pub fn draw_pane(model: &UiModel, pane: PaneKind, area: Rect, frame: &mut Frame<
 
 /// Below the conversation while it has the keys: its rows stay where they are.
 pub fn conversation_title(model: &UiModel, columns: usize) -> Line<'static> {
-    let place = model.transcript.scroll_percent().map(|percent| format!(" {} ━", scroll_text(percent)));
+    let place = model.transcript.scroll_position().map(|position| format!(" {} ━", position.to_text()));
     title_line(model, "━ conversation ".to_owned(), place.unwrap_or_default(), columns, true)
 }
 

@@ -125,8 +125,8 @@ fn everything_that_a_workflow_requires_and_lacks_is_named_before_it_starts() {
         "- the variable `NEEDY_TOKEN` is not set; set `NEEDY_TOKEN` in the environment",
     ];
     let each_names_all = |text: &str, way: &str| {
-        let test = if way == "on screen" { "/mcp test" } else { "synthdev mcp test" };
-        for part in expected.map(|part| part.replace("synthdev mcp test", test)) {
+        let mcp = if way == "on screen" { "/mcp " } else { "synthdev mcp " };
+        for part in expected.map(|part| part.replace("synthdev mcp ", mcp)) {
             assert!(text.contains(&part), "{way}: wanted {part}\ngot {text}");
         }
         assert!(!text.contains("`sound__look`"), "{way}: {text}");

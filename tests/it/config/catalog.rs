@@ -48,6 +48,70 @@ fn broken_and_double_files_are_named_and_the_good_one_runs() {
     assert_eq!(inputs["task"], "do it");
 }
 
+/// A file that cannot be read keeps the names that it means to define from the layers below.
+#[test]
+fn a_file_that_cannot_be_read_is_not_passed_over() {
+    let sources = |text: &str| {
+        let mut sources = complete_sources();
+        let calls = r#"{"workflow_name": "caller", "states": [
+            {"name": "start", "action": {"sub_workflow": "good", "sub_workflow_input": {"task": {"text": "x"}}}, "transition": [{"target": "stop"}]},
+            {"name": "stop"}]}"#;
+        sources.workflows = vec![
+            user_file("u/good.json", &workflow("good", "reviewer")),
+            user_file("u/caller.json", calls),
+            project("w/good.json", text),
+        ];
+        sources
+    };
+    let check = |text: &str, hint: Option<&str>| {
+        let catalog = load_catalog(sources(text));
+        for name in ["good", "caller"] {
+            let found = catalog.program(name).err().unwrap_or_default();
+            match hint {
+                None => assert!(found.is_empty(), "{name} with {text}: {found:?}"),
+                Some(hint) => {
+                    let places: Vec<&str> = found.iter().map(|one| one.place.file.as_str()).collect();
+                    assert_eq!(places, ["w/good.json"], "{name} with {text}");
+                    assert_eq!(found[0].hint.as_deref(), Some(hint), "{name} with {text}");
+                    assert!(catalog.diagnostics().contains(&found[0]), "{name} with {text}");
+                }
+            }
+        }
+    };
+    let unused = "`good` of u/good.json is not used in its place: mend this file, or remove it";
+    check("{\"workflow_name\": \"good\", ", Some(unused));
+    check("{\"name\": \"good\", ", Some(unused));
+    let unclosed = "add the closing `\"`; a line break in a text is written `\\n`";
+    check("{\"workflow_name\": \"good\",\n\"states\": \"x\n}", Some(&format!("{unclosed}; {unused}")));
+    // another name is meant
+    check("{\"workflow_name\": \"other\", ", None);
+    // a file that the command line names goes on
+    let catalog = load_catalog(sources("{"));
+    let named = SourceFile::new(ConfigLayer::CommandLine, "./good.json", workflow("good", "coder"));
+    assert!(catalog.check_file(&named).is_ok());
+    // one that cannot be read hides none
+    let mut more = sources(&workflow("good", "coder"));
+    more.workflows.push(SourceFile::new(ConfigLayer::CommandLine, "good", "{"));
+    assert!(load_catalog(more).program("good").is_ok());
+    let mut more = sources("{");
+    more.workflows.push(named);
+    assert_eq!(load_catalog(more).program("good").unwrap().workflows[0].layer, ConfigLayer::CommandLine);
+}
+
+/// A model that is not set is said after what is wrong with the definition.
+#[test]
+fn errors_of_a_definition_come_before_missing_models() {
+    let mut sources = with_environment(&[]);
+    sources.workflows = vec![project(
+        "w.json",
+        &workflow("w", "coder").replace("\"stop\", \"before\"", "\"sotp\", \"before\""),
+    )];
+    let found = lines(&load_catalog(sources).program("w").unwrap_err());
+    let errors: Vec<&String> = found.iter().filter(|line| line.contains("error[")).collect();
+    assert!(errors.len() > 1 && errors[0].contains("sotp"), "{found:?}");
+    assert!(errors[errors.len() - 1].contains("no model is set"), "{found:?}");
+}
+
 #[test]
 fn what_a_program_needs_and_does_not_find_is_said() {
     let mut sources = complete_sources();

@@ -210,8 +210,8 @@ fn what_cannot_be_started_says_how_its_file_is_opened() {
     let mut terminal = Terminal::with_workflow("greet", &broken);
     without_setup(&mut terminal);
     for (text, hint) in [
-        (broken.to_string(), "/edit user:workflows/greet.json opens it, F8 goes there"),
-        ("{\"workflow_name\": ".to_owned(), "/edit greet opens it, F8 goes there"),
+        (broken.to_string(), "/edit user:workflows/greet.json opens it at the error"),
+        ("{\"workflow_name\": ".to_owned(), "/edit greet opens it at the error"),
     ] {
         fs::write(own_file(&terminal), text).unwrap();
         terminal.press_keys("/clear\r/workflow greet\r");
@@ -223,4 +223,28 @@ fn what_cannot_be_started_says_how_its_file_is_opened() {
         terminal.press_keys(ESC);
         terminal.wait_for("message, or / for commands");
     }
+}
+
+/// A shipped workflow is not started, and not opened, in the place of a copy that cannot be read.
+#[test]
+fn a_copy_that_cannot_be_read_is_not_passed_over() {
+    let mut terminal = Terminal::with_workflow("coder_reviewer", &workflow("first"));
+    without_setup(&mut terminal);
+    let copy = own_file(&terminal).with_file_name("coder_reviewer.json");
+    fs::write(&copy, "{\n    \"workflow_name\": \"coder_reviewer\",\n    \"states\": [,]\n}\n").unwrap();
+    terminal.press_keys("/workflow coder_reviewer\r");
+    terminal.wait_for("workflow coder_reviewer was not started");
+    terminal.wait_for("user:workflows/coder_reviewer.json:3:");
+    terminal.wait_for("is not used in its place");
+    terminal.press_keys("/clear\r/workflows\r");
+    terminal.wait_for("coder_reviewer (user)");
+    terminal.wait_until("one line of it", |screen| !screen.contains("coder_reviewer (built-in)"));
+    terminal.press_keys("/edit coder_reviewer\r");
+    // the cursor is at the error
+    terminal.wait_until("the finding", |screen| screen.contains("✗ 3:") && screen.contains("1 error"));
+    terminal.press_keys(" ");
+    terminal.press_keys(CTRL_S);
+    terminal.wait_for("y saves it");
+    terminal.press_keys("y\r");
+    terminal.wait_for("with an error: coder_reviewer cannot be");
 }

@@ -195,7 +195,7 @@ fn an_isolated_workflow_works_elsewhere() {
     assert!(terminal.wait_end().contains("exit=0"));
 }
 
-fn walk_files(directory: &std::path::Path) -> Vec<std::path::PathBuf> {
+pub(super) fn walk_files(directory: &std::path::Path) -> Vec<std::path::PathBuf> {
     let entries = std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
     entries.flat_map(|path| if path.is_dir() { walk_files(&path) } else { vec![path] }).collect()
 }

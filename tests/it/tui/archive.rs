@@ -110,6 +110,27 @@ fn a_run_that_is_driven_and_waits_for_its_user_is_not_called_running() {
     assert!(screen.contains("▶ waits") && !screen.contains("▶ running"), "{screen}");
 }
 
+/// A letter that is no key begins the search, in the list, in a run and in a page; every other key says that it does nothing.
+#[test]
+fn what_is_no_key_of_the_history_is_not_swallowed() {
+    let mut desk = opened_browser(many_rows(0, 3), false);
+    let screen = desk.type_text("zh").draw_screen(80, 24);
+    assert!(screen.contains("/zh") && screen.contains(" SEARCH "), "{screen}");
+    desk.key(KeyCode::Esc).key(KeyCode::Esc);
+    // a key of panes that the list has not begins it as well
+    let screen = desk.draw_screen(80, 24);
+    let desk = &mut opened_browser(many_rows(0, 3), false);
+    assert!(desk.type_text("h").draw_screen(80, 24).contains("/h"), "{screen}");
+    let desk = &mut opened_browser(many_rows(0, 3), false);
+    let screen = desk.press_control(' ').draw_screen(80, 24);
+    assert!(screen.contains("Ctrl+Space does nothing here: F1 shows the keys"), "{screen}");
+    let desk = &mut opened_browser(Vec::new(), false);
+    for key in [KeyCode::Up, KeyCode::Down, KeyCode::Home, KeyCode::Enter] {
+        let screen = desk.key(key).draw_screen(80, 24);
+        assert!(screen.contains("there is no run in the list"), "{key:?} {screen}");
+    }
+}
+
 pub(super) fn many_rows(from: usize, count: usize) -> Vec<RunRow> {
     let statuses = [RunStatus::Completed, RunStatus::Failed, RunStatus::Paused, RunStatus::Cancelled];
     (from..from + count).map(|at| run_row(at, "coder_reviewer", statuses[at % 4])).collect()

@@ -108,7 +108,8 @@ const LAYERS: &[Row] = &[
         finish_trial(desk);
     }),
     ("zoomed_pane", |desk| {
-        desk.show_working_run().press_alt('6').press_alt('z');
+        desk.show_working_run().send_message(UiMessage::Resize(120, 36));
+        desk.press_alt('6').press_alt('z');
     }),
     ("vi_mode", |desk| {
         desk.line("/vim").type_text("one two").key(KeyCode::Esc);

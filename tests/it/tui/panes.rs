@@ -285,7 +285,10 @@ pub(super) fn keys(desk: &mut TuiHarness, keys: &str) {
             "PgUp" => desk.key(KeyCode::PageUp),
             "PgDn" => desk.key(KeyCode::PageDown),
             "F1" => desk.key(KeyCode::F(1)),
+            "F2" => desk.key(KeyCode::F(2)),
             "F3" => desk.key(KeyCode::F(3)),
+            "F6" => desk.key(KeyCode::F(6)),
+            "F11" => desk.key(KeyCode::F(11)),
             other => match other.split_once('+') {
                 Some(("Alt", letter)) => desk.press_alt(letter.chars().next().unwrap()),
                 Some(("Ctrl", "Space")) => desk.press_control(' '),
@@ -310,6 +313,54 @@ fn check_keys(size: (u16, u16), pressed: &str, shown: &[&str], hidden: &[&str]) 
     for text in hidden {
         assert!(!screen.contains(text), "{size:?} {pressed}: {text} is there\n{screen}");
     }
+}
+
+/// A key that would change nothing on screen says why.
+#[test]
+fn keys_of_the_layout_say_why_they_do_nothing() {
+    let check = check_keys;
+    let (small, wide) = ((80, 24), (120, 40));
+    check(small, "F2", &["the side panel needs 100 columns, here are 80 · Alt+3: agents"], &[]);
+    check(small, "Alt+z", &["several panes need 100 columns, here are 80 · Alt+2: graph"], &[]);
+    check(small, "Alt+2 Alt+z Esc", &["I begin with"], &["─ graph"]);
+    check(wide, "F2", &["I begin with"], &["path"]);
+    check(wide, "F2 Alt+z", &["the only pane fills the screen already · Alt+2: graph"], &[]);
+    check(
+        wide,
+        "Alt+2 Alt+z F2",
+        &["no side panel beside a pane that fills the screen: Alt+Z ends that"],
+        &[],
+    );
+    check(wide, "Alt+2 F2", &["the panes that are open leave the side panel no room"], &[]);
+    check(small, "F6", &[" VIEW "], &[]);
+    check(small, "hello F6", &["❯ hello", "F6, next pane, works while the input line is empty"], &[" VIEW "]);
+    check(small, "F11", &["F11 does nothing here: F1 shows the keys"], &[]);
+}
+
+/// In a pane without rows a key says that there are none.
+#[test]
+fn keys_in_an_empty_pane_say_so() {
+    for (pane, name) in
+        [('2', "graph"), ('3', "agents"), ('4', "data"), ('5', "tools"), ('6', "timeline"), ('7', "costs")]
+    {
+        for pressed in ["Up", "Down", "Home", "PgDn", "Ctrl+Y"] {
+            let mut desk = TuiHarness::new();
+            desk.press_alt(pane);
+            keys(&mut desk, pressed);
+            let screen = desk.draw_screen(80, 24);
+            assert!(
+                screen.contains(&format!("there is nothing in the {name} pane yet")),
+                "{pressed}: {screen}"
+            );
+        }
+    }
+    let mut desk = TuiHarness::new();
+    desk.press_alt('4');
+    keys(&mut desk, "Ctrl+Space");
+    assert!(desk.draw_screen(80, 24).contains("there is nothing in the data pane yet"));
+    // Esc still leads back, a letter to the input line
+    keys(&mut desk, "Esc");
+    assert!(!desk.draw_screen(80, 24).contains(" VIEW "));
 }
 
 #[test]

@@ -52,6 +52,7 @@ impl World {
         };
         run(&LinkContext {
             files: &self.files,
+            unreadable_rival: &|_| None,
             role: &role,
             choice: &choice,
             stated_model: None,

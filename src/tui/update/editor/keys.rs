@@ -11,6 +11,7 @@ use crate::editor::complete::describe_at;
 use crate::editor::{DefinitionEditor, EditorPrompt};
 use crate::msg::UiCommand;
 use crate::text::format_count;
+use synthdev_domain::diagnostic::{Diagnostic, DiagnosticSeverity};
 
 /// `meant`: the action of the key in the table.
 pub(super) fn on_key(
@@ -110,6 +111,17 @@ fn to_finding(editor: &mut DefinitionEditor, back: bool) {
         Some((line, column)) => editor.buffer.move_to(line.saturating_sub(1), column.saturating_sub(1)),
         None if editor.findings.is_empty() => editor.status_note = Some("nothing is wrong".to_owned()),
         None => editor.list = true,
+    }
+}
+
+/// The first error in this file.
+pub(super) fn to_first_error(editor: &mut DefinitionEditor) {
+    let is_own_error = |finding: &&Diagnostic| {
+        finding.severity == DiagnosticSeverity::Error && finding.place.file == editor.file.name
+    };
+    let place = editor.findings.iter().find(is_own_error).map(|error| (error.place.line, error.place.column));
+    if let Some((line, column)) = place {
+        editor.buffer.move_to(line.saturating_sub(1), column.saturating_sub(1));
     }
 }
 

@@ -2,6 +2,7 @@
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
+use super::acting_keys::acts_in_front;
 use super::cursor::{find_next, page_rows, scroll_rows, scroll_to_edge};
 use super::requests::{open_selected_run, wait_for};
 use super::{prompt_keys, run_actions};
@@ -9,6 +10,7 @@ use crate::editor::prompt_guard::PromptChoice;
 use crate::history_browser::step_list::StepLine;
 use crate::history_browser::{HistoryBrowser, HistoryPrompt, HistoryRequest, HistoryWaitKind};
 use crate::keymap::KeyAction;
+use crate::keymap::chord::KeyChord;
 use crate::layout::PaneKind;
 use crate::model::UiModel;
 use crate::msg::UiCommand;
@@ -40,7 +42,44 @@ pub(super) fn on_key(model: &mut UiModel, press: KeyPress) -> Vec<UiCommand> {
     if archive.list.is_typing || archive.search.as_ref().is_some_and(|search| search.is_typing) {
         return type_words(model, key);
     }
-    model.key_action(key).map_or_else(Vec::new, |action| run_action(model, action))
+    let acts = |action: &KeyAction| acts_in_front(model, *action) || says_why_not(*action);
+    match model.key_action(key).filter(acts) {
+        Some(action) => run_action(model, action),
+        None => {
+            on_other_key(model, KeyChord::from_event(key));
+            Vec::new()
+        }
+    }
+}
+
+/// Where it does not act, it says so itself.
+fn says_why_not(action: KeyAction) -> bool {
+    matches!(
+        action,
+        KeyAction::Deed(_)
+            | KeyAction::ByStatus
+            | KeyAction::ByWorkflow
+            | KeyAction::ByProject
+            | KeyAction::GraphBreakpoint
+            | KeyAction::Search
+            | KeyAction::Show(PaneKind::Graph)
+    )
+}
+
+/// A letter that is no key here begins the search, as in every list that typing narrows.
+fn on_other_key(model: &mut UiModel, chord: KeyChord) {
+    let help = model.keymap.key(KeyAction::Help).map(|help| format!(": {help} shows the keys"));
+    let Some(archive) = &mut model.history_browser else { return };
+    let is_comparison = archive.comparison.is_some() && archive.page.is_none();
+    if let KeyCode::Char(letter) = chord.code
+        && chord.is_text()
+        && !is_comparison
+    {
+        start_search(archive);
+        insert_text(archive, letter.encode_utf8(&mut [0; 4]));
+        return;
+    }
+    archive.show_note(&format!("{chord} does nothing here{}", help.unwrap_or_default()));
 }
 
 fn run_action(model: &mut UiModel, action: KeyAction) -> Vec<UiCommand> {
@@ -98,7 +137,7 @@ fn in_graph(model: &mut UiModel, action: KeyAction) -> Vec<UiCommand> {
         | KeyAction::NextHit
         | KeyAction::PreviousHit
         | KeyAction::Repaint => return run_list_action(model, action),
-        _ => {}
+        _ => archive.show_note("that key works in the list: Esc goes back to it"),
     }
     Vec::new()
 }
@@ -106,6 +145,10 @@ fn in_graph(model: &mut UiModel, action: KeyAction) -> Vec<UiCommand> {
 fn run_list_action(model: &mut UiModel, action: KeyAction) -> Vec<UiCommand> {
     let Some(archive) = &mut model.history_browser else { return Vec::new() };
     if chooses_bar(archive, action) {
+        return Vec::new();
+    }
+    if let Some(text) = empty_list_text(archive).filter(|_| moves_in_list(action)) {
+        archive.show_note(text);
         return Vec::new();
     }
     match action {
@@ -140,6 +183,32 @@ fn run_list_action(model: &mut UiModel, action: KeyAction) -> Vec<UiCommand> {
         _ => {}
     }
     Vec::new()
+}
+
+/// The list in front has no rows.
+fn empty_list_text(archive: &HistoryBrowser) -> Option<&'static str> {
+    match (&archive.page, &archive.comparison, &archive.run) {
+        (None, None, None) if archive.list.is_empty() => Some("there is no run in the list"),
+        (None, None, Some(run)) if run.steps().is_empty() => Some("there is no step of this run yet"),
+        _ => None,
+    }
+}
+
+fn moves_in_list(action: KeyAction) -> bool {
+    matches!(
+        action,
+        KeyAction::RowUp
+            | KeyAction::RowDown
+            | KeyAction::LineUp
+            | KeyAction::LineDown
+            | KeyAction::PaneUp
+            | KeyAction::PaneDown
+            | KeyAction::PageUp
+            | KeyAction::PageDown
+            | KeyAction::First
+            | KeyAction::Last
+            | KeyAction::Open
+    )
 }
 
 /// The chart of a run: Left and Right choose a bar; Up and Down its row of the chart, once one is chosen.

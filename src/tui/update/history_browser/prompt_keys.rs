@@ -8,8 +8,8 @@ use crate::editor::prompt_guard::PromptChoice;
 use crate::history_browser::{
     HistoryBrowser, HistoryPrompt, HistoryRequest, HistoryWait, HistoryWaitKind, fork_assignment,
 };
-use crate::keymap::KeyFocusState;
 use crate::keymap::chord::KeyChord;
+use crate::keymap::{KeyAction, KeyFocusState};
 use crate::model::UiModel;
 use crate::msg::UiCommand;
 use crate::text::one_line;
@@ -161,7 +161,11 @@ fn on_text_key(model: &mut UiModel, key: KeyEvent) -> Vec<UiCommand> {
                 | HistoryPrompt::Export { typed_text: typed, .. },
             ) = &mut archive.question
             {
-                typed.take_key(key, action);
+                match action {
+                    Some(KeyAction::Edit(edit)) => typed.take_key(key, Some(edit)),
+                    Some(_) => {}
+                    None => typed.take_key(key, None),
+                }
             }
         }
     }

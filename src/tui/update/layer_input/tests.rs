@@ -302,7 +302,9 @@ fn parts_of(model: &UiModel) -> [(&'static str, String); 9] {
         .map(|dialog| (dialog.draft.as_ref().map(|draft| draft.text.text()), dialog.scroll));
     let popup = model.popup.as_ref().is_some_and(|popup| popup.moved_by_hand);
     let words = model.panes.search.as_ref().map(|search| &search.search_words);
-    let pane = (model.panes.state(PaneKind::Tools).cursor, words.filter(|words| !words.is_empty()));
+    // the pane has no rows, and says so
+    let told = model.hint.as_ref().filter(|hint| hint.ends_with("in the tools pane yet"));
+    let pane = (model.panes.state(PaneKind::Tools).cursor, words.filter(|words| !words.is_empty()), told);
     [
         ("setup", format!("{setup:?}")),
         ("editor", format!("{editor:?}")),
