@@ -348,6 +348,17 @@ fn agent_facts(agents: &[StartedAgent]) -> Vec<(String, String)> {
     facts
 }
 
+/// A call without a result yet, in words; `intent`: its row in the journal.
+fn open_call_text(intent: &str) -> String {
+    let intent: serde_json::Value = serde_json::from_str(intent).unwrap_or_default();
+    let field = |name: &str| intent[name].as_str().unwrap_or_default().to_owned();
+    match field("effect").as_str() {
+        "call_model" => format!("{} asks {} in {}", field("agent"), field("model"), field("state")),
+        "run_tool" => format!("{} uses {}", field("agent"), field("tool")),
+        _ => "a snapshot is taken".to_owned(),
+    }
+}
+
 /// What `runs show` says above its timeline.
 fn run_facts(run: &RunSummary, open: &[String]) -> Vec<(String, String)> {
     let progress = &run.progress;
@@ -384,7 +395,24 @@ fn run_facts(run: &RunSummary, open: &[String]) -> Vec<(String, String)> {
         facts.push(("worktree", line(&tree.path)));
     }
     if let (false, false, Some(first)) = (progress.status.is_over(), open.is_empty(), open.first()) {
-        facts.push(("open", line(first)));
+        facts.push(("open", line(&open_call_text(first))));
     }
     facts.into_iter().map(|(name, text)| (name.to_owned(), text)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_open_call_is_told_in_words() {
+        let check = |intent: serde_json::Value, expected: &str| {
+            assert_eq!(open_call_text(&intent.to_string()), expected, "{intent}");
+        };
+        let model =
+            serde_json::json!({"effect": "call_model", "agent": "coder", "state": "code", "model": "m"});
+        check(model, "coder asks m in code");
+        check(serde_json::json!({"effect": "run_tool", "agent": "coder", "tool": "bash"}), "coder uses bash");
+        check(serde_json::json!({"effect": "take_snapshot", "label": "x"}), "a snapshot is taken");
+    }
 }

@@ -9,6 +9,7 @@ type KeyMeaning = (&'static str, &'static str);
 
 const CHOOSE: KeyMeaning = ("Up, Down", "the entry before, the next one");
 const PAGE: KeyMeaning = ("PgUp, PgDn", "ten entries up, down");
+const EDGES: KeyMeaning = ("Home, End", "the first, the last entry");
 const LETTERS: KeyMeaning = ("letters", "narrow the list");
 const CLEAR: KeyMeaning = ("Ctrl+U", "clears what is typed");
 
@@ -48,8 +49,7 @@ pub fn setup_keys(setup: &SetupDialog) -> KeyHelp {
 
 pub fn resume_keys() -> KeyHelp {
     let ways_out = [("Esc", "leaves: nothing is resumed"), ("Ctrl+C", "the same; twice: leave")];
-    let edges = ("Home, End", "the first, the last entry");
-    let keys = [CHOOSE, PAGE, edges, LETTERS, CLEAR, ("Enter", "resumes the chosen one")];
+    let keys = [CHOOSE, PAGE, EDGES, LETTERS, CLEAR, ("Enter", "resumes the chosen one")];
     key_list("this list", ways_out.into_iter().chain(keys))
 }
 
@@ -58,7 +58,8 @@ pub fn editor_keys(screen: &EditorScreen) -> Option<KeyHelp> {
     let leave = ("Esc", "leaves the list");
     match screen {
         EditorScreen::List(_) => {
-            let keys = [leave, CHOOSE, PAGE, LETTERS, CLEAR, ("Enter", "opens it"), ("Ctrl+N", "a new one")];
+            let keys =
+                [leave, CHOOSE, PAGE, EDGES, LETTERS, CLEAR, ("Enter", "opens it"), ("Ctrl+N", "a new one")];
             Some(key_list("this list", keys))
         }
         EditorScreen::Fresh(fresh) => Some(new_file_keys(fresh, leave)),
