@@ -30,6 +30,7 @@ pub mod workflow_trend;
 pub use browsed_graph::{BrowsedGraph, RunGraphFacts};
 pub use run_action::RunAction;
 pub use run_comparison::{RunComparison, RunComparisonView};
+use run_list::in_view;
 pub use run_list::{HistoryRunFilter, HistoryRunList, RunListCursor, RunRow};
 use step_list::StepLine;
 pub use workflow_trend::{TrendCache, WorkflowTrend};
@@ -431,11 +432,4 @@ impl HistoryBrowser {
     pub fn waits_for(&self, what: &HistoryWaitKind) -> bool {
         self.pending_wait.as_ref().is_some_and(|wait| wait.wait_kind == *what)
     }
-}
-
-/// The first row on screen, so that the cursor is on it and no room is left empty.
-pub fn in_view(top: usize, cursor: usize, len: usize, height: usize) -> usize {
-    let height = height.max(1);
-    let lowest = (cursor + 1).saturating_sub(height);
-    top.clamp(lowest, cursor.max(lowest)).min(len.saturating_sub(height))
 }

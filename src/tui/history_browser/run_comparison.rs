@@ -1,6 +1,6 @@
 //! Two runs side by side: what each was, their steps beside each other, and what else differs, in words.
 
-use super::in_view;
+use super::run_list::in_view;
 use super::step_list::StepLine;
 use crate::text::one_line;
 use synthdev_domain::ids::RunId;
