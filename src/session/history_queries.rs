@@ -298,6 +298,7 @@ fn compared_facts(both: &RunDiff) -> Vec<ComparedFact> {
     };
     let mut facts = vec![
         fact("run", &|side| side.run.to_string()),
+        fact("fork of", &diff::fork_place_text),
         fact("workflow", &|side| side.workflow.clone()),
         fact("status", &|side| side.status.as_str().to_owned()),
         fact("started", &|side| time_text(side.started)),

@@ -124,9 +124,21 @@ impl RunComparison {
         match self.row(row) {
             Some(ComparisonRow::Fact(fact)) => !fact.is_same(),
             Some(ComparisonRow::Step(step, _)) => !step.is_in_both(),
+            Some(ComparisonRow::Note(note)) => is_changed(note) && !self.follows_change(row),
             _ => false,
         }
     }
+
+    /// The row above is a note of the same difference.
+    fn follows_change(&self, row: usize) -> bool {
+        let above = row.checked_sub(1).and_then(|above| self.row(above));
+        matches!(above, Some(ComparisonRow::Note(note)) if is_changed(note))
+    }
+}
+
+/// A line of one run only.
+fn is_changed(note: &str) -> bool {
+    note.starts_with(['-', '+'])
 }
 
 impl RunComparisonView {

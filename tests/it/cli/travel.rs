@@ -260,6 +260,16 @@ fn a_fork_is_another_run_with_other_data() {
         assert!(shown.contains(&part), "no `{part}` in\n{shown}");
     }
     past.assert_same(&new);
+    let compared = past.run_program(&["runs", "diff", &past.run, &new]).code(0).stdout;
+    let (extra, odd) =
+        ("common_data.extra.deep\n- no value\n+ \"plain text\"\n", "common_data.cuont\n- no value\n+ 1\n");
+    for part in [&format!("  {} at step 4\n", past.run), "common_data.count\n- 2\n+ 40\n", extra, odd] {
+        assert!(compared.contains(part), "no `{part}` in\n{compared}");
+    }
+    let compared = past.run_program(&["runs", "diff", &new, &past.run, "--json"]).code(0).json();
+    let fork_of = json!({"run": past.run, "step": 4});
+    assert_eq!((&compared["first"]["fork_of"], compared["second"].get("fork_of")), (&fork_of, None));
+    assert_eq!(compared["data"][0], json!({"name": "count", "first": 40, "second": 2}));
 
     // a fork of the fork, with the files of that step, from its current position; undoing a fork leads back to its
     // start

@@ -930,8 +930,8 @@ fn two_runs_are_marked_and_compared() {
     // a key for a run would be for which of them?
     desk.key(KeyCode::Char('x'));
     assert!(desk.draw_screen(80, 24).contains("Esc goes back to one of them"));
-    // the second difference of the facts, then the first of the steps, and no further one
-    let differences = ["status", "took", "review", "stop"];
+    // the facts that differ, the steps, the first row of what differs below them, and no further one
+    let differences = ["status", "took", "review", "stop", "- one answer"];
     for expected in differences {
         desk.key(KeyCode::Char('n'));
         let at = desk.model.history_browser.as_ref().unwrap().comparison.as_ref().unwrap().cursor;
