@@ -42,7 +42,7 @@ impl TuiBackend {
                 RunResponse::Steps,
             ),
             RunRequest::Why { run, step } => answer_blocking(
-                move || time_travel::explain_step(&wired.handle, &here, run.as_deref(), step),
+                move || time_travel::explain_step(&wired.handle, &here, run.as_deref(), &step),
                 RunResponse::Explained,
             ),
             RunRequest::Plan(travel) => {

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::conversations::ConversationSummaryLine;
+use crate::named_step::NamedStep;
 use synthdev_domain::file_progress::FileProgress;
 use synthdev_domain::ids::{RunId, Timestamp};
 use synthdev_domain::journal::{RunStatus, RunSummary};
@@ -49,7 +50,7 @@ pub enum RunRequest {
     /// Why a step was taken: its condition, what it read and who supplied that.
     Why {
         run: Option<String>,
-        step: u32,
+        step: NamedStep,
     },
     /// The effects of a rewind, fork or undo. Changes nothing.
     Plan(TimeTravelRequest),
@@ -200,10 +201,10 @@ pub enum TimeTravelRequest {
     /// The files as before the run.
     Undo { run: Option<String> },
     /// Conversation, data and files as before a step. `keep_files`: the files stay as they are.
-    Rewind { run: Option<String>, step: u32, keep_files: bool },
+    Rewind { run: Option<String>, step: NamedStep, keep_files: bool },
     /// A new run from there, with something changed in `common_data`; the other one stays. `restore_files`: the files
     /// are those of the step, else they stay, too.
-    Fork { run: Option<String>, step: u32, set: Vec<(Vec<String>, Value)>, restore_files: bool },
+    Fork { run: Option<String>, step: NamedStep, set: Vec<(Vec<String>, Value)>, restore_files: bool },
 }
 
 impl TimeTravelRequest {

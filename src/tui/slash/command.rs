@@ -6,6 +6,7 @@ use super::steering::SteerAction;
 use synthdev_domain::journal::RunStatus;
 use synthdev_domain::project_index::SizeLimit;
 use synthdev_domain::task_list::TaskListCommand;
+use synthdev_service::named_step::NamedStep;
 use synthdev_service::run_start::FileSharingMode;
 use synthdev_service::session::{LookupPage, SnapshotOperation, TimeTravelRequest};
 
@@ -67,10 +68,15 @@ pub enum SlashAction {
     /// Steps of a run, for rewinds.
     Steps(Option<String>),
     Travel(TimeTravelRequest),
+    /// `travel` to the state `word`, if it is one; else the steps of the run that it names.
+    TravelOrSteps {
+        word: String,
+        travel: TimeTravelRequest,
+    },
     /// Why a step of a run was taken; without a step: the steps.
     Why {
         run: Option<String>,
-        step: Option<u32>,
+        step: Option<NamedStep>,
     },
     Snapshot(SnapshotOperation),
     /// A level: base, smart or fast.

@@ -260,6 +260,22 @@ fn a_fork_is_another_run_with_other_data() {
         assert!(shown.contains(&part), "no `{part}` in\n{shown}");
     }
     past.assert_same(&new);
+    // a state is its last step, wherever a step is taken
+    let by_state = past.run_program(&["why", &past.run, "third"]).code(0).stdout;
+    assert_eq!(by_state, past.run_program(&["why", &past.run, "4"]).code(0).stdout);
+    let by_state = past.run_program(&["runs", "fork", &past.run, "--at", "third", "--json"]).code(0).json();
+    assert_eq!(by_state["step"], 4);
+    past.run_program(&["runs", "rewind", &new, "--to", "third", "--yes"]).code(0);
+    past.resume_run(&new).code(0);
+    for named in
+        [&["why", &past.run, "fourth"][..], &["runs", "rewind", &past.run, "--to", "fourth", "--yes"]]
+    {
+        let refused = past.run_program(named).code(2).stderr;
+        assert!(
+            refused.contains("no step in a state `fourth`: it has entered start, first, second, third"),
+            "{refused}"
+        );
+    }
     let compared = past.run_program(&["runs", "diff", &past.run, &new]).code(0).stdout;
     let (extra, odd) =
         ("common_data.extra.deep\n- no value\n+ \"plain text\"\n", "common_data.cuont\n- no value\n+ 1\n");

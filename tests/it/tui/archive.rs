@@ -865,7 +865,7 @@ fn a_fork_takes_other_data_and_a_file_gets_the_run() {
         desk.take_commands(),
         [UiCommand::ask(RunRequest::Travel(TimeTravelRequest::Fork {
             run: Some("run000000001".into()),
-            step: 2,
+            step: 2.into(),
             set,
             restore_files: false
         }))]
@@ -881,7 +881,8 @@ fn a_fork_takes_other_data_and_a_file_gets_the_run() {
     assert!(desk.draw_screen(80, 24).contains("tone=\"dry wit\" u b P"));
     assert_eq!(desk.take_commands(), []);
     desk.key(KeyCode::Esc).key(KeyCode::Char('b'));
-    let rewind = TimeTravelRequest::Rewind { run: Some("run000000001".into()), step: 2, keep_files: false };
+    let rewind =
+        TimeTravelRequest::Rewind { run: Some("run000000001".into()), step: 2.into(), keep_files: false };
     assert_eq!(desk.take_commands(), [UiCommand::ask(RunRequest::Plan(rewind.clone()))]);
     desk.send_message(UiMessage::answered(planned(&rewind, Err("it is running".into()))));
     desk.key(KeyCode::Char('e')).press_control('u').line("no/out.md");

@@ -56,7 +56,7 @@ pub(super) fn run_action(model: &mut UiModel, deed: RunAction) -> Vec<UiCommand>
         }
         RunAction::Rewind => {
             let run = Some(run.to_string());
-            plan_travel(model, TimeTravelRequest::Rewind { run, step, keep_files: false })
+            plan_travel(model, TimeTravelRequest::Rewind { run, step: step.into(), keep_files: false })
         }
         RunAction::Undo => plan_travel(model, TimeTravelRequest::Undo { run: Some(run.to_string()) }),
         RunAction::Why => {
