@@ -3,8 +3,9 @@
 use synthdev_service::definition_views::did_you_mean::closest_word;
 
 use self::arguments::split_word;
-pub use self::snapshots::SNAPSHOT_WORDS;
+pub use self::snapshots::{SNAPSHOT_ID_WORDS, SNAPSHOT_WORDS};
 
+pub mod argument_kind;
 mod arguments;
 pub mod availability;
 mod cmd;
@@ -23,13 +24,14 @@ mod task;
 mod verbosity;
 
 pub use cmd::{SHELL_WORDS, ShellLine};
-pub use command::{SlashAction, SlashArgument, SlashCommand};
+pub use argument_kind::SlashArgument;
+pub use command::{SlashAction, SlashCommand};
 pub use task::TASK_WORDS;
 
 /// A command that `steering` understands.
 const fn steering_command(row: steering::SteeringCommand) -> SlashCommand {
-    let steering::SteeringCommand { name, aliases, usage, description: about, long_help: more, run } = row;
-    let argument = if run { SlashArgument::LiveRun } else { SlashArgument::None };
+    let steering::SteeringCommand { name, aliases, usage, description: about, long_help: more, argument } =
+        row;
     SlashCommand {
         name,
         aliases,

@@ -7,6 +7,7 @@ use crate::named_step::NamedStep;
 use synthdev_domain::file_progress::FileProgress;
 use synthdev_domain::ids::{RunId, Timestamp};
 use synthdev_domain::journal::{RunStatus, RunSummary};
+use synthdev_domain::snapshot::SnapshotInfo;
 use synthdev_domain::tool::RunningCommand;
 use synthdev_runtime::command::{ControlAction, RunCommand};
 
@@ -55,6 +56,8 @@ pub enum RunRequest {
     /// The effects of a rewind, fork or undo. Changes nothing.
     Plan(TimeTravelRequest),
     Travel(TimeTravelRequest),
+    /// The stored states of the project's files, for completion.
+    SnapshotNames,
     Snapshot(SnapshotOperation),
     /// What a restore will do, by the id of the snapshot. Changes nothing.
     PlanRestore(String),
@@ -111,6 +114,11 @@ pub enum RunResponse {
     Snapshot {
         command: SnapshotOperation,
         text: Result<String, String>,
+    },
+    /// For completion; none where they cannot be read.
+    SnapshotNames {
+        list: Vec<SnapshotInfo>,
+        at: Timestamp,
     },
     RunningCommands {
         run: RunId,

@@ -1,6 +1,7 @@
 //! What the slash commands are made of: what a line asks for, and how a command is described.
 
 use super::arguments::EditArgument;
+use super::argument_kind::SlashArgument;
 use super::cmd::ShellLine;
 use super::steering::SteerAction;
 use synthdev_domain::journal::RunStatus;
@@ -9,38 +10,6 @@ use synthdev_domain::task_list::TaskListCommand;
 use synthdev_service::named_step::NamedStep;
 use synthdev_service::run_start::FileSharingMode;
 use synthdev_service::session::{LookupPage, SnapshotOperation, TimeTravelRequest};
-
-/// What completes an argument.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum SlashArgument {
-    None,
-    Command,
-    Workflow,
-    Role,
-    RoleGroup,
-    Snapshot,
-    Status,
-    Run,
-    /// A run that is not over.
-    LiveRun,
-    /// A workflow or a role.
-    Definition,
-    /// Of the run that is shown.
-    Agent,
-    Theme,
-    /// On or off.
-    Switch,
-    /// 0 to 5.
-    Level,
-    Pane,
-    /// Shell commands of the user.
-    Shell,
-    Task,
-    /// Of files.
-    Size,
-    /// `test`, and a server.
-    McpServer,
-}
 
 /// What a line asks for, understood.
 #[derive(Clone, PartialEq, Eq, Debug)]

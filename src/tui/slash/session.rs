@@ -2,7 +2,8 @@
 
 use super::arguments;
 use super::cmd;
-use super::command::{SlashAction, SlashArgument, SlashCommand};
+use super::argument_kind::SlashArgument;
+use super::command::{SlashAction, SlashCommand};
 
 pub(super) const HELP: SlashCommand = SlashCommand {
     name: "help",

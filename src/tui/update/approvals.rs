@@ -64,7 +64,7 @@ pub fn put_off_text(run: &RunView) -> String {
     format!("{} {} · its question{state} was put off: /resume {} asks it again", run.workflow, run.id, run.id)
 }
 
-fn allowed_name(rule: &AllowRule) -> String {
+pub(super) fn allowed_name(rule: &AllowRule) -> String {
     match rule {
         AllowRule::Tool(tool) => one_line(tool),
         AllowRule::Risk(ToolRisk::Read) => "approvals.read".to_owned(),
