@@ -73,8 +73,9 @@ pub(super) fn allowed_name(rule: &AllowRule) -> String {
     }
 }
 
-/// `/approvals revoke [NAME]`: what the session allowed is asked about again, from the next call on.
-pub fn revoke_allowed(model: &mut UiModel, name: &str) {
+/// `/approvals revoke [NAME]`: what the session allowed is asked about again, from the next call on. A rule that it has
+/// written goes out of the settings, too: else another session would not ask.
+pub fn revoke_allowed(model: &mut UiModel, name: &str) -> Vec<UiCommand> {
     let (gone, kept): (Vec<AllowRule>, Vec<AllowRule>) = std::mem::take(&mut model.allowed)
         .into_iter()
         .partition(|rule| name.is_empty() || allowed_name(rule) == one_line(name));
