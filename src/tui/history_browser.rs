@@ -108,6 +108,10 @@ pub struct HistoryTextView {
     pub text: TranscriptList,
     /// The step that it shows: its neighbours are a key away.
     pub step: Option<u32>,
+    /// It says why this step was taken; so are its neighbours.
+    pub explained_step: Option<u32>,
+    /// The fork or rewound run that it tells of: Enter resumes it.
+    pub resumable_run: Option<RunId>,
     /// All of it is on screen: a smaller one begins at its start.
     pub fits_screen: bool,
 }
@@ -243,11 +247,13 @@ pub struct HistoryRunPage {
     pub at: Timestamp,
 }
 
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct HistoryText {
     pub title: String,
     pub items: Vec<TranscriptItem>,
     pub step: Option<u32>,
+    /// The step of which it says why it was taken.
+    pub explained_step: Option<u32>,
 }
 
 /// Columns of a value: all of a longer one is on the page of the step.
@@ -354,8 +360,14 @@ impl BrowsedRun {
 
 impl HistoryTextView {
     pub fn new(text: HistoryText) -> Self {
-        let mut page =
-            Self { title: text.title, text: TranscriptList::default(), step: text.step, fits_screen: true };
+        let mut page = Self {
+            title: text.title,
+            text: TranscriptList::default(),
+            step: text.step,
+            explained_step: text.explained_step,
+            resumable_run: None,
+            fits_screen: true,
+        };
         for item in text.items {
             page.text.push(item);
         }
@@ -372,7 +384,7 @@ impl HistoryBrowser {
 
     /// The step that is meant: that of the page, else the one under the cursor.
     pub fn selected_step(&self) -> Option<u32> {
-        let page = self.page.as_ref().and_then(|page| page.step);
+        let page = self.page.as_ref().and_then(|page| page.step.or(page.explained_step));
         page.or_else(|| self.run.as_ref().and_then(|run| run.selected_step()))
     }
 

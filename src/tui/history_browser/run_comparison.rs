@@ -5,6 +5,10 @@ use super::step_list::StepLine;
 use crate::text::one_line;
 use synthdev_domain::ids::RunId;
 
+/// What the keys of a search do where two runs are compared.
+pub const NEXT_DIFFERENCE: &str = "next difference";
+pub const DIFFERENCE_BEFORE: &str = "the difference before";
+
 /// A fact of both.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ComparedFact {
