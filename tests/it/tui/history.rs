@@ -871,14 +871,6 @@ fn journeys_are_planned_agreed_and_told() {
             })),
         ),
         ("/why", UiCommand::ask(RunRequest::Steps(None))),
-        (
-            "/rewind code --keep-files",
-            UiCommand::ask(RunRequest::Plan(TimeTravelRequest::Rewind {
-                run: None,
-                step: NamedStep::State("code".into()),
-                keep_files: true,
-            })),
-        ),
         ("/why ab 3", UiCommand::ask(RunRequest::Why { run: Some("ab".into()), step: 3.into() })),
         ("/search the parser", UiCommand::ask(RunRequest::Search("the parser".into()))),
     ];
@@ -913,6 +905,15 @@ fn journeys_are_planned_agreed_and_told() {
         desk.line("/resume").take_commands().pop(),
         Some(UiCommand::Display(DisplayRequest::Past("r1".into())))
     );
+}
+
+#[test]
+fn a_rewind_takes_a_state_in_place_of_a_step() {
+    let mut desk = TuiHarness::new();
+    let step = NamedStep::State("code".into());
+    let rewind = TimeTravelRequest::Rewind { run: None, step, keep_files: true };
+    let planned = desk.line("/rewind code --keep-files").take_commands().pop();
+    assert_eq!(planned, Some(UiCommand::ask(RunRequest::Plan(rewind))));
 }
 
 #[test]
