@@ -14,6 +14,7 @@ mod tools;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use synthdev_service::named_step::NamedStep;
 
 pub use breakpoints::StopArgs;
 pub use completions::{CompletionShell, completion_script};
@@ -141,8 +142,9 @@ pub enum CliCommand {
     Why {
         /// Its id, or a prefix of it
         run: String,
-        /// The number of the step, as `runs show` prints it
-        step: u32,
+        /// The number of the step, as `runs steps` lists it, or a state: its last step
+        #[arg(value_name = "STEP|STATE")]
+        step: NamedStep,
         /// Print the result as JSON
         #[arg(long)]
         json: bool,

@@ -118,7 +118,7 @@ fn perform(mut cli: CliArgs) -> Result<u8> {
         Some(CliCommand::Test(args)) => test_command::run_test_command(&context, &args),
         Some(CliCommand::Runs(command)) => runs_command::run_runs_command(&context, *command),
         Some(CliCommand::Resume(args)) => resume_command::resume_run(&context, &args),
-        Some(CliCommand::Why { run, step, json }) => time_travel::explain_step(&context, &run, step, json),
+        Some(CliCommand::Why { run, step, json }) => time_travel::explain_step(&context, &run, &step, json),
         Some(CliCommand::Snapshot(command)) => runs_command::run_snapshot_subcommand(&context, command),
         Some(CliCommand::Sandbox(args)) => sandbox_report::show_sandbox(&context, &args),
         Some(CliCommand::Mcp(args)) => mcp::run_mcp_server(&context, &args),

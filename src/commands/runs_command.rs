@@ -28,11 +28,7 @@ pub(crate) fn run_runs_command(context: &StartContext, command: RunsCommand) -> 
         RunsCommand::List(args) => history_commands::list_runs(context, &args),
         RunsCommand::Show { id, json, request: None, .. } => show_run(context, &id, json),
         RunsCommand::Show { id, json, request: Some(of), agent } => {
-            let step = match of {
-                ModelRequestSelector::Last => None,
-                ModelRequestSelector::Step(step) => Some(step),
-            };
-            review_call(context, &id, &ModelCallSelector { step, agent }, json)
+            review_call(context, &id, &of, agent, json)
         }
         RunsCommand::Cost(args) => history_commands::show_costs(context, &args),
         RunsCommand::Contexts { run, json } => history_commands::show_contexts(context, &run, json),
@@ -49,7 +45,7 @@ pub(crate) fn run_runs_command(context: &StartContext, command: RunsCommand) -> 
             time_travel::fork_run(context, &fork)
         }
         RunsCommand::Rewind { run, to, keep_files, yes } => {
-            time_travel::rewind_run(context, &run, to, keep_files, yes)
+            time_travel::rewind_run(context, &run, &to, keep_files, yes)
         }
         RunsCommand::Undo { run, yes } => time_travel::undo_run(context, &run, yes),
         RunsCommand::Replay { run, json } => time_travel::replay_run(context, &run, json),
@@ -88,8 +84,22 @@ fn show_run(context: &StartContext, id: &str, json: bool) -> Result<u8> {
 }
 
 /// One request with its answer.
-fn review_call(context: &StartContext, id: &str, which: &ModelCallSelector, json: bool) -> Result<u8> {
-    let found = inspect_call(&open_reader(context)?.handle, id, which).map_err(store_error)?;
+fn review_call(
+    context: &StartContext,
+    id: &str,
+    of: &ModelRequestSelector,
+    agent: Option<String>,
+    json: bool,
+) -> Result<u8> {
+    let handle = &open_reader(context)?.handle;
+    let step = match of {
+        ModelRequestSelector::Last => None,
+        ModelRequestSelector::Step(step) => {
+            let run = handle.summary(id).map_err(store_error)?.id;
+            Some(step.find(handle, &run).map_err(store_error)?)
+        }
+    };
+    let found = inspect_call(handle, id, &ModelCallSelector { step, agent }).map_err(store_error)?;
     if json {
         json_output::write_pretty_json(&cli::inspect_call::call_json(&found), &mut std::io::stdout().lock())?;
     } else {

@@ -27,6 +27,7 @@ use synthdev_domain::workflow::WorkflowProgram;
 use synthdev_runtime::handle::RuntimeHandle;
 use synthdev_service::conversations::is_conversation;
 use synthdev_service::data_assignments::parse_assignment;
+use synthdev_service::named_step::NamedStep;
 use synthdev_service::run_control::{self, ControlAction};
 use synthdev_service::run_place::{RunOperation, RunPlace};
 use synthdev_service::run_reports::{self, ReplayVerdict, RunStep};
@@ -38,7 +39,7 @@ use synthdev_settings::catalog::context_windows::copy_known_windows;
 
 pub(crate) struct ForkArgs {
     pub(crate) run: String,
-    pub(crate) at: u32,
+    pub(crate) at: NamedStep,
     pub(crate) set: Vec<String>,
     pub(crate) definition: Option<PathBuf>,
     pub(crate) restore_files: bool,
@@ -64,8 +65,9 @@ pub(crate) fn fork_run(context: &StartContext, fork: &ForkArgs) -> Result<u8> {
     let snapshots = ProjectRunSnapshots::new(context, &wired);
     let service = TimeTravelService::new(&wired.handle, &snapshots);
     let scope = FileScope::of_fork(fork.restore_files);
+    let at = fork.at.find(&wired.handle, &run.id).map_err(store_error)?;
     let changes = ForkChanges { set, program };
-    let plan = service.plan_fork(&run, fork.at, scope, changes).map_err(time_travel_error)?;
+    let plan = service.plan_fork(&run, at, scope, changes).map_err(time_travel_error)?;
     let notes: Vec<String> = plan.notes.iter().map(fork_note).collect();
     if let Some(files) = plan.files.restore_plan() {
         notes.iter().for_each(|note| print_stderr(format_args!("note: {note}")));
@@ -94,7 +96,7 @@ pub(crate) fn fork_run(context: &StartContext, fork: &ForkArgs) -> Result<u8> {
 pub(crate) fn rewind_run(
     context: &StartContext,
     run: &str,
-    to: u32,
+    to: &NamedStep,
     keep_files: bool,
     yes: bool,
 ) -> Result<u8> {
@@ -102,6 +104,7 @@ pub(crate) fn rewind_run(
     let snapshots = ProjectRunSnapshots::new(context, &wired);
     let service = TimeTravelService::new(&wired.handle, &snapshots);
     let scope = FileScope::of_rewind(keep_files);
+    let to = to.find(&wired.handle, &run.id).map_err(store_error)?;
     let plan = service.plan_rewind(&run, to, scope).map_err(time_travel_error)?;
     plan.notes.iter().for_each(|note| print_stderr(format_args!("note: {note}")));
     let step = &plan.step;
@@ -199,8 +202,9 @@ pub(crate) fn control_run(context: &StartContext, run: &str, wanted: ControlActi
     Ok(exit::COMPLETED)
 }
 
-pub(crate) fn explain_step(context: &StartContext, run: &str, step: u32, json: bool) -> Result<u8> {
+pub(crate) fn explain_step(context: &StartContext, run: &str, step: &NamedStep, json: bool) -> Result<u8> {
     let (wired, run) = find_run(context, run)?;
+    let step = step.find(&wired.handle, &run.id).map_err(store_error)?;
     if json {
         let why = run_reports::explain_step(&wired.handle, &run.id, step).map_err(store_error)?;
         json_output::write_pretty_json(&why, &mut std::io::stdout().lock())?;

@@ -22,6 +22,7 @@ pub use explanation::{
     StepExplanation, TriedCondition, ValueOrigin, ValueOriginKind,
 };
 pub use report_lines::report_lines;
+pub use run_tracer::replaced_values;
 
 /// Explains why the run entered its `step`-th state (from 1); `None` if it entered fewer. Steps that a rewind discarded
 /// do not count.

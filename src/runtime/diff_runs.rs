@@ -1,6 +1,7 @@
 //! Two runs side by side: definition, inputs, path, decisions, result and cost.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Serialize;
@@ -8,13 +9,16 @@ use serde_json::Value;
 use similar::{DiffOp, TextDiff};
 
 use super::handle::RuntimeHandle;
-use super::journal_replay;
+use super::journal_replay::{self, JournaledRun};
 use synthdev_domain::cost::TokenUsage;
 use synthdev_domain::ids::{RunId, Timestamp};
-use synthdev_domain::journal::RunStatus;
+use synthdev_domain::journal::{RunOrigin, RunOriginKind, RunStatus};
+use synthdev_domain::workflow::WorkflowProgram;
 use synthdev_engine::event::RunEvent;
+use synthdev_engine::explain::replaced_values;
+use synthdev_engine::input::Input;
 use synthdev_engine::machine::Machine;
-use synthdev_engine::replay::ReplayResult;
+use synthdev_engine::replay::{ReplayResult, StepwiseReplay};
 use synthdev_ports::run_store::StoreError;
 
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -24,6 +28,8 @@ pub struct RunDiff {
     pub definition: DefinitionDiff,
     /// Only those that differ.
     pub inputs: Vec<InputDiff>,
+    /// What a fork or a rewind set, where the two differ in it.
+    pub data: Vec<DataDiff>,
     pub path: Vec<AlignedStep>,
     pub decisions: Vec<AlignedStep>,
     pub same_output: bool,
@@ -42,6 +48,8 @@ pub struct RunDiffSide {
     pub usage: TokenUsage,
     pub cost_usd: Option<f64>,
     pub output: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fork_of: Option<ForkPlace>,
     /// Code and detail.
     pub error: Option<String>,
 }
@@ -61,6 +69,21 @@ pub struct InputDiff {
     pub second: Option<Value>,
 }
 
+/// A path of `common_data` that a fork or a rewind set; absent where it had no value.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct DataDiff {
+    pub name: String,
+    pub first: Option<Value>,
+    pub second: Option<Value>,
+}
+
+/// The run that a fork comes from, and the step before which it begins.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct ForkPlace {
+    pub run: RunId,
+    pub step: Option<u32>,
+}
+
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct AlignedStep {
     pub of: AlignedSide,
@@ -76,6 +99,18 @@ pub enum AlignedSide {
     Second,
 }
 
+/// What is different in two definitions, from the first to the second; nothing if they are the same.
+pub fn definition_notes(old: &WorkflowProgram, new: &WorkflowProgram) -> Vec<String> {
+    if old == new {
+        return Vec::new();
+    }
+    let notes = Machine::program_differences(old, new);
+    if notes.is_empty() {
+        return vec!["only places in the files, models or tools are different".to_owned()];
+    }
+    notes
+}
+
 impl RuntimeHandle {
     /// Accepts unique prefixes of the ids.
     ///
@@ -84,14 +119,10 @@ impl RuntimeHandle {
     pub fn diff_runs(&self, first: &str, second: &str) -> Result<RunDiff, StoreError> {
         let (one, other) = (self.rebuild_run(first)?, self.rebuild_run(second)?);
         let (old, new) = (&one.machine.spec().program, &other.machine.spec().program);
-        let same = old == new;
-        let mut notes = if same { Vec::new() } else { Machine::program_differences(old, new) };
-        if !same && notes.is_empty() {
-            notes.push("only places in the files, models or tools are different".to_owned());
-        }
         Ok(RunDiff {
-            definition: DefinitionDiff { same, notes },
+            definition: DefinitionDiff { same: old == new, notes: definition_notes(old, new) },
             inputs: input_differences(&one.machine, &other.machine),
+            data: data_differences(&one.changes, &other.changes),
             path: align_steps(&one.path, &other.path),
             decisions: align_steps(&one.decisions, &other.decisions),
             same_output: one.side.output == other.side.output,
@@ -102,8 +133,9 @@ impl RuntimeHandle {
 
     fn rebuild_run(&self, id: &str) -> Result<ComparedRun, StoreError> {
         let summary = self.ports().store.find(id)?;
-        let ReplayResult { machine, events, .. } =
-            journal_replay::load_journaled_run(&*self.ports().store, &summary.id)?.replay();
+        let journaled_run = journal_replay::load_journaled_run(&*self.ports().store, &summary.id)?;
+        let changes = data_changes(&journaled_run);
+        let ReplayResult { machine, events, .. } = journaled_run.replay();
         let (mut path, mut decisions) = (Vec::new(), Vec::new());
         for (_, event) in events {
             match event.event {
@@ -125,17 +157,60 @@ impl RuntimeHandle {
             usage: summary.progress.usage,
             cost_usd: summary.progress.cost_usd,
             output: summary.progress.output,
+            fork_of: summary.origin.and_then(fork_place),
             error: summary.progress.error.map(|error| format!("{}: {}", error.code, error.detail)),
         };
-        Ok(ComparedRun { machine, side, path, decisions })
+        Ok(ComparedRun { machine, side, changes, path, decisions })
     }
 }
 
 struct ComparedRun {
     machine: Machine,
     side: RunDiffSide,
+    changes: DataChanges,
     path: Vec<String>,
     decisions: Vec<String>,
+}
+
+/// What forks and rewinds set, by path: what was there before the first of them, and what the last one set.
+type DataChanges = BTreeMap<String, (Option<Value>, Value)>;
+
+fn fork_place(origin: RunOrigin) -> Option<ForkPlace> {
+    let is_fork = matches!(origin.kind, RunOriginKind::Fork | RunOriginKind::ForkOfImport);
+    is_fork.then_some(ForkPlace { run: origin.run, step: origin.step })
+}
+
+fn data_changes(journaled_run: &JournaledRun) -> DataChanges {
+    let sets_data = |input: &Input| matches!(input, Input::Rewound(returned) if !returned.set.is_empty());
+    let Some(last) = journaled_run.entries.iter().rposition(|entry| sets_data(&entry.input)) else {
+        return DataChanges::new();
+    };
+    let mut changes = DataChanges::new();
+    let mut replay = StepwiseReplay::new(Arc::clone(&journaled_run.spec));
+    let mut entries = journaled_run.entries.iter().take(last + 1).peekable();
+    while let Some(entry) = entries.next() {
+        for replaced in replaced_values(&entry.input, &replay.machine.data()) {
+            let first = changes.get(&replaced.path).map_or(replaced.old, |(old, _)| old.clone());
+            changes.insert(replaced.path, (first, replaced.new));
+        }
+        replay.feed_input(entry.at, entry.input.clone(), entries.peek().map(|next| &next.input));
+    }
+    changes
+}
+
+/// A path that only one of the two set had in the other what was there before.
+fn data_differences(one: &DataChanges, other: &DataChanges) -> Vec<DataDiff> {
+    let value = |own: &DataChanges, beside: &DataChanges, name: &String| match own.get(name) {
+        Some((_, new)) => Some(new.clone()),
+        None => beside.get(name).and_then(|(old, _)| old.clone()),
+    };
+    let names: BTreeSet<&String> = one.keys().chain(other.keys()).collect();
+    let differences = names.into_iter().map(|name| DataDiff {
+        name: name.clone(),
+        first: value(one, other, name),
+        second: value(other, one, name),
+    });
+    differences.filter(|diff| diff.first != diff.second).collect()
 }
 
 fn input_differences(one: &Machine, other: &Machine) -> Vec<InputDiff> {

@@ -23,6 +23,7 @@ pub mod mcp_servers;
 pub mod mcp_texts;
 pub mod model_setup;
 pub mod model_windows;
+pub mod named_step;
 pub mod project_indexing;
 pub mod project_snapshots;
 pub mod run_agents;

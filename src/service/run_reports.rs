@@ -10,7 +10,7 @@ use synthdev_ports::run_store::StoreError;
 use synthdev_runtime::handle::RuntimeHandle;
 
 pub use synthdev_engine::explain::StepExplanation;
-pub use synthdev_runtime::diff_runs::{AlignedSide, AlignedStep, RunDiff, RunDiffSide};
+pub use synthdev_runtime::diff_runs::{AlignedSide, AlignedStep, ForkPlace, RunDiff, RunDiffSide};
 pub use synthdev_runtime::history::RunRecord;
 pub use synthdev_runtime::inspect_call::{InspectedCall, ModelCallSelector};
 pub use synthdev_runtime::time_travel::{ReplayVerdict, RunStep};

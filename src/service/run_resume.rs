@@ -16,6 +16,7 @@ use synthdev_domain::journal::{OpenPause, PauseReason, RunOrigin, RunStatus, Run
 use synthdev_domain::terminal_safe::escape_name;
 use synthdev_domain::workflow::WorkflowProgram;
 use synthdev_engine::input::UserAnswer;
+use synthdev_runtime::diff_runs::definition_notes;
 use synthdev_runtime::handle::RuntimeHandle;
 use synthdev_settings::catalog::ConfigCatalog;
 use synthdev_settings::catalog::context_windows::copy_known_windows;
@@ -155,12 +156,23 @@ pub fn stored_definition_note(
     let (present, _) = catalog.check_workflow(&run.workflow).ok()?;
     (present.hash != stored.hash).then(|| {
         format!(
-            "{} is defined otherwise by now; this run goes on as it was defined: `synthdev resume {} --upgrade` moves it to the \
-             present definition",
+            "{} is defined otherwise by now ({}); this run goes on as it was defined: `synthdev resume {} --upgrade` moves it \
+             to the present definition",
             escape_name(&run.workflow),
+            differences_text(&definition_notes(stored, &present)),
             run.id
         )
     })
+}
+
+/// The first of them, and how many more there are.
+fn differences_text(notes: &[String]) -> String {
+    const SHOWN: usize = 2;
+    let shown: Vec<&str> = notes.iter().take(SHOWN).map(String::as_str).collect();
+    match notes.len().saturating_sub(SHOWN) {
+        0 => shown.join("; "),
+        more => format!("{}; {more} more", shown.join("; ")),
+    }
 }
 
 /// What sets a run going again without an answer to a question.

@@ -226,7 +226,7 @@ impl TuiHistoryReader {
         let files = if fold.has_files() { self.files(run, step) } else { NO_FILES.to_owned() };
         let found = fold.into_report(&variables, &files);
         let (title, items) = found.ok_or_else(|| format!("run {run} has no step {step} any more"))?;
-        Ok(HistoryText { title, items, step: Some(step) })
+        Ok(HistoryText { title, items, step: Some(step), explained_step: None })
     }
 
     fn call_text(&self, run: &RunId, call: CallId) -> Result<HistoryText, String> {
@@ -238,7 +238,7 @@ impl TuiHistoryReader {
         let found = fold.into_report();
         let (title, items) =
             found.ok_or_else(|| format!("run {run} has no such call any more: it was rewound"))?;
-        Ok(HistoryText { title, items, step: None })
+        Ok(HistoryText { title, items, ..HistoryText::default() })
     }
 
     fn files(&self, run: &RunId, step: u32) -> String {
@@ -250,7 +250,7 @@ impl TuiHistoryReader {
     fn explain_step(&self, run: &RunId, step: u32) -> Result<HistoryText, String> {
         let text = explain_step_text(self.handle(), run, step).map_err(|error| store_error_text(&error))?;
         let items = vec![TranscriptItem::Block(TranscriptBlock::new(ItemTone::Plain, "", &text))];
-        Ok(HistoryText { title: format!("why step {step}"), items, step: None })
+        Ok(HistoryText { title: format!("why step {step}"), items, step: None, explained_step: Some(step) })
     }
 
     /// One query over the index of runs.
@@ -298,6 +298,7 @@ fn compared_facts(both: &RunDiff) -> Vec<ComparedFact> {
     };
     let mut facts = vec![
         fact("run", &|side| side.run.to_string()),
+        fact("fork of", &diff::fork_place_text),
         fact("workflow", &|side| side.workflow.clone()),
         fact("status", &|side| side.status.as_str().to_owned()),
         fact("started", &|side| time_text(side.started)),

@@ -8,7 +8,9 @@ use super::{TuiBackend, answer_blocking, config_problems, ui_settings};
 use crate::system_context;
 use synthdev_bootstrap::{config_sources, logs, trust, wiring};
 use synthdev_language::model_selector::ModelSelector;
-use synthdev_service::session::{ProjectRequest, ProjectResponse, ServiceAnswer, StatusFacts};
+use synthdev_service::session::{
+    ProjectRequest, ProjectResponse, ServiceAnswer, StandingPermission, StatusFacts,
+};
 use synthdev_settings::roles::tools_for;
 use synthdev_settings::trust::TrustVerdict;
 
@@ -41,8 +43,12 @@ impl TuiBackend {
                 )
             }
             ProjectRequest::AllowAlways(permission) => {
-                let saved = self.save_allowed(permission);
-                ServiceAnswer::later(async move { ProjectResponse::AllowedAlways(saved.await) })
+                let saved = self.save_permission(permission.clone(), true);
+                ServiceAnswer::later(async move { ProjectResponse::AllowedAlways(permission, saved.await) })
+            }
+            ProjectRequest::RevokeAlways(rule) => {
+                let saved = self.save_permission(StandingPermission::Rule(rule), false);
+                ServiceAnswer::later(async move { ProjectResponse::RevokedAlways(saved.await) })
             }
             ProjectRequest::Recall => {
                 let found = self.load_input_history();

@@ -8,7 +8,7 @@ use futures_util::future::BoxFuture;
 
 use super::{TuiBackend, answer_blocking, past_runs, run_blocking, snapshot_command, time_travel};
 use synthdev_bootstrap::local_files::file_watch;
-use synthdev_bootstrap::wiring;
+use synthdev_bootstrap::wiring::{self, WiredRuntime};
 use synthdev_domain::ids::RunId;
 use synthdev_domain::journal::RunSummary;
 use synthdev_runtime::command::ControlAction;
@@ -18,6 +18,22 @@ use synthdev_service::session::{
     FileWorkKind, FileWorkWatch, RunFilter, RunListPurpose, RunRequest, RunResponse, ServiceAnswer,
     SnapshotOperation,
 };
+
+/// What `/snapshot` completes ids from.
+fn answer_snapshot_names(wired: Arc<WiredRuntime>) -> ServiceAnswer<RunResponse> {
+    let clock = wired.handle.clone();
+    answer_blocking(
+        move || snapshot_command::list_snapshots(&wired),
+        move |list| RunResponse::SnapshotNames { list: list.unwrap_or_default(), at: clock.now() },
+    )
+}
+
+fn stop_command(wired: &WiredRuntime, run: &RunId, id: &str) -> ServiceAnswer<RunResponse> {
+    let stopped = wired.handle.stop_running_command(run, id);
+    let none = || format!("no command {id} runs in the background any more");
+    let told = stopped.then(|| format!("{id} is stopped")).ok_or_else(none);
+    ServiceAnswer::now(RunResponse::CommandStopped(told))
+}
 
 impl TuiBackend {
     pub(crate) fn answer_run_request(&self, request: RunRequest) -> ServiceAnswer<RunResponse> {
@@ -42,7 +58,7 @@ impl TuiBackend {
                 RunResponse::Steps,
             ),
             RunRequest::Why { run, step } => answer_blocking(
-                move || time_travel::explain_step(&wired.handle, &here, run.as_deref(), step),
+                move || time_travel::explain_step(&wired.handle, &here, run.as_deref(), &step),
                 RunResponse::Explained,
             ),
             RunRequest::Plan(travel) => {
@@ -59,6 +75,7 @@ impl TuiBackend {
                     RunResponse::Travelled,
                 )
             }
+            RunRequest::SnapshotNames => answer_snapshot_names(wired),
             RunRequest::Snapshot(command) => self.answer_snapshot(command),
             RunRequest::PlanRestore(id) => {
                 let action = RunRequest::PlanRestore(id.clone());
@@ -68,12 +85,7 @@ impl TuiBackend {
                 )
             }
             RunRequest::RunningCommands { run, after_end } => self.answer_running_commands(run, after_end),
-            RunRequest::StopCommand { run, id } => {
-                let stopped = wired.handle.stop_running_command(&run, &id);
-                let none = || format!("no command {id} runs in the background any more");
-                let told = stopped.then(|| format!("{id} is stopped")).ok_or_else(none);
-                ServiceAnswer::now(RunResponse::CommandStopped(told))
-            }
+            RunRequest::StopCommand { run, id } => stop_command(&wired, &run, &id),
             RunRequest::FileProgress(watch) => self.answer_file_progress(watch),
             RunRequest::Watch => {
                 let writes = file_watch::watch_file(&wiring::history_path(&self.context.dirs.data));

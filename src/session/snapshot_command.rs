@@ -6,6 +6,7 @@ use super::error_text::{to_slash_commands, with_hint};
 use crate::time_travel::SAFE;
 use synthdev_bootstrap::wiring::WiredRuntime;
 use synthdev_cli::snapshots;
+use synthdev_domain::snapshot::SnapshotInfo;
 use synthdev_service::project_snapshots::{ProjectSnapshotError, SnapshotService};
 use synthdev_service::session::{ActionPreview, RunRequest, SnapshotOperation};
 
@@ -36,6 +37,11 @@ pub(crate) fn run_snapshot_command(
         }
     };
     text.map(|text| to_slash_commands(&text)).map_err(|error| error_text(&error))
+}
+
+pub(crate) fn list_snapshots(wired: &WiredRuntime) -> Result<Vec<SnapshotInfo>, String> {
+    let service = SnapshotService::new(&wired.handle, Arc::clone(&wired.ports.snapshots));
+    service.list().map_err(|error| error_text(&error))
 }
 
 /// What a restore will do, as the command line says it.

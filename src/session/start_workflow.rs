@@ -166,11 +166,12 @@ impl TuiBackend {
         }
     }
 
-    /// Writes a rule of `approvals` or `"sandbox": {"network": "on"}` into the user's settings;
+    /// Writes a rule of `approvals` or `"sandbox": {"network": "on"}` into the user's settings, or takes it out of them;
     /// what starts next reads them again. The demo does not change the user's settings.
-    pub(crate) fn save_allowed(
+    pub(crate) fn save_permission(
         &self,
         permission: StandingPermission,
+        is_allowed: bool,
     ) -> BoxFuture<'static, Result<String, String>> {
         if self.demo.is_some() || self.context.shipped_only {
             let why = "the demo leaves your settings as they are: nothing was saved";
@@ -178,7 +179,8 @@ impl TuiBackend {
         }
         let (context, overrides) = (self.context.clone(), self.overrides.clone());
         run_blocking(move || {
-            write_allowed(&context, overrides, &permission).map_err(|error| format!("{error:#}"))
+            write_permission(&context, overrides, &permission, is_allowed)
+                .map_err(|error| format!("{error:#}"))
         })
     }
 }
@@ -222,10 +224,11 @@ fn rule_subject(rule: &AllowRule) -> &str {
 }
 
 /// Blocking. One at a time: each begins with what the one before has written.
-fn write_allowed(
+fn write_permission(
     context: &StartContext,
     overrides: SettingOverrides,
     permission: &StandingPermission,
+    is_allowed: bool,
 ) -> Result<String> {
     static WRITING: Mutex<()> = Mutex::new(());
     let _alone = WRITING.lock().unwrap_or_else(PoisonError::into_inner);
@@ -236,10 +239,15 @@ fn write_allowed(
             (path, "on", "the network of commands")
         }
     };
-    let settings = vec![SettingChange { path, value: Some(value.into()) }];
+    let rule = format!("{} = {value}", path.join("."));
+    let settings = vec![SettingChange { path, value: is_allowed.then(|| value.into()) }];
     let ports = LocalSetupPorts { context: context.clone(), overrides };
     let files = plan_settings(&ports, settings)?.save_files(&ports)?;
     Ok(match files.first() {
+        Some(file) if !is_allowed => {
+            format!("{rule} is out of {file} again; runs that began with it go on with it")
+        }
+        None if !is_allowed => format!("{rule} is not in your settings any more"),
         Some(file) => format!("{what} is allowed from now on: saved in {file}"),
         None => format!("{what} was allowed in your settings already"),
     })

@@ -12,6 +12,7 @@ use synthdev_domain::journal::{RunQuery, RunSummary};
 use synthdev_domain::snapshot::{RunWorktree, SnapshotRestoreResult};
 use synthdev_ports::snapshot::SnapshotPort;
 use synthdev_runtime::handle::RuntimeHandle;
+use synthdev_service::named_step::NamedStep;
 use synthdev_service::run_list::find_runs;
 use synthdev_service::run_place::{RunOperation, RunPlace, RunPlaceError};
 use synthdev_service::run_reports::{explain_step_text, list_steps as list_run_steps};
@@ -42,9 +43,10 @@ pub(crate) fn explain_step(
     handle: &RuntimeHandle,
     home: &str,
     run: Option<&str>,
-    step: u32,
+    step: &NamedStep,
 ) -> Result<String, String> {
     let summary = find_run(handle, home, run, |_| true)?;
+    let step = find_step(handle, &summary, step)?;
     let why = explain_step_text(handle, &summary.id, step).map_err(|error| store_error_text(&error))?;
     Ok(format!("{} {}\n{why}", summary.workflow, summary.id))
 }
@@ -62,6 +64,7 @@ pub(crate) fn plan_travel(
     match travel {
         TimeTravelRequest::Undo { .. } => Ok(preview_undo(&service.plan_undo(&summary).map_err(error_text)?)),
         TimeTravelRequest::Rewind { step, keep_files, .. } => {
+            let step = find_step(&wired.handle, &summary, &step)?;
             match service.plan_rewind(&summary, step, FileScope::of_rewind(keep_files)) {
                 Ok(plan) => Ok(preview_rewind(&plan, keep_files, None)),
                 Err(refusal @ TimeTravelError::FilesNotRestorable { .. }) => {
@@ -72,6 +75,7 @@ pub(crate) fn plan_travel(
             }
         }
         TimeTravelRequest::Fork { step, set, restore_files, .. } => {
+            let step = find_step(&wired.handle, &summary, &step)?;
             let changes = ForkChanges { set: set.clone(), program: None };
             let scope = FileScope::of_fork(restore_files);
             let plan = service.plan_fork(&summary, step, scope, changes).map_err(error_text)?;
@@ -114,7 +118,7 @@ fn preview_rewind(plan: &StepPlan, keep_files: bool, refusal: Option<&TimeTravel
             "Conversation and data go back to before `{state}`. Later steps are discarded, but their cost \
              remains.{notes}\n\n{told}"
         ),
-        request: travel_request(TimeTravelRequest::Rewind { run: run_id, step, keep_files }),
+        request: travel_request(TimeTravelRequest::Rewind { run: run_id, step: step.into(), keep_files }),
     }
 }
 
@@ -128,7 +132,12 @@ fn preview_fork(plan: &StepPlan, set: Vec<DataAssignment>, restore_files: bool) 
             "A new run begins with `{state}`{}; the other one stays.{notes}\n\n{files}",
             assignments_text(plan.assignments())
         ),
-        request: travel_request(TimeTravelRequest::Fork { run: run_id, step, set, restore_files }),
+        request: travel_request(TimeTravelRequest::Fork {
+            run: run_id,
+            step: step.into(),
+            set,
+            restore_files,
+        }),
     }
 }
 
@@ -168,12 +177,14 @@ pub(crate) fn travel_to_step(
             Ok(TimeTravelOutcome { text, resumable_run: None })
         }
         TimeTravelRequest::Rewind { step, keep_files, .. } => {
-            let scope = FileScope::of_rewind(keep_files);
+            let (scope, step) =
+                (FileScope::of_rewind(keep_files), find_step(&wired.handle, &summary, &step)?);
             let plan = service.plan_rewind(&summary, step, scope).map_err(error_text)?;
             let restored = service.rewind(&plan).map_err(error_text)?;
             Ok(rewound_outcome(&plan, restored))
         }
         TimeTravelRequest::Fork { step, set, restore_files, .. } => {
+            let step = find_step(&wired.handle, &summary, &step)?;
             let (scope, changes) = (FileScope::of_fork(restore_files), ForkChanges { set, program: None });
             let plan = service.plan_fork(&summary, step, scope, changes).map_err(error_text)?;
             let with = assignments_text(plan.assignments());
@@ -266,6 +277,10 @@ impl RunSnapshots for ScreenRunSnapshots<'_> {
     }
 }
 
+fn find_step(handle: &RuntimeHandle, run: &RunSummary, step: &NamedStep) -> Result<u32, String> {
+    step.find(handle, &run.id).map_err(|error| store_error_text(&error))
+}
+
 fn error_text(error: TimeTravelError) -> String {
     to_slash_commands(&with_hint(&error.to_string(), error.hint().as_deref()))
 }
@@ -294,9 +309,9 @@ fn find_travelling_run(
 ) -> Result<RunSummary, String> {
     let (run, operation) = match travel {
         TimeTravelRequest::Undo { run } => (run, RunOperation::Undo),
-        TimeTravelRequest::Rewind { run, step, .. } => (run, RunOperation::Rewind { step: Some(*step) }),
+        TimeTravelRequest::Rewind { run, step, .. } => (run, RunOperation::Rewind { step: step.number() }),
         TimeTravelRequest::Fork { run, step, restore_files, .. } => {
-            (run, RunOperation::Fork { step: Some(*step), restores_files: *restore_files })
+            (run, RunOperation::Fork { step: step.number(), restores_files: *restore_files })
         }
     };
     let will_do = |run: &RunSummary| operation != RunOperation::Undo || run.progress.snapshot.is_some();

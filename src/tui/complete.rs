@@ -4,7 +4,10 @@ use nucleo_matcher::pattern::{AtomKind, CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 
 use crate::keymap::{ACTIONS, KeyAction};
-use crate::slash::{self, COMMANDS, MCP_WORDS, SHELL_WORDS, SNAPSHOT_WORDS, SlashArgument, TASK_WORDS};
+use crate::slash::steering::APPROVAL_WORDS;
+use crate::slash::{
+    self, COMMANDS, MCP_WORDS, SHELL_WORDS, SNAPSHOT_ID_WORDS, SNAPSHOT_WORDS, SlashArgument, TASK_WORDS,
+};
 use crate::theme;
 use synthdev_domain::journal::RunStatus;
 use synthdev_domain::project_index::SizeLimit;
@@ -23,6 +26,14 @@ pub struct CompletionNames {
     pub runs: Vec<(String, String)>,
     /// Those of them that can be paused or stopped.
     pub live_runs: Vec<(String, String)>,
+    /// Those of this session.
+    pub session_runs: Vec<(String, String)>,
+    /// Ids of snapshots, with their age and what they are of.
+    pub snapshots: Vec<(String, String)>,
+    /// Titles of the open questions, as `/approvals` counts them.
+    pub questions: Vec<String>,
+    /// What is allowed for this session.
+    pub allowed: Vec<String>,
     /// Files of the project, as tools take them.
     pub files: Vec<String>,
     /// Agents of the run that is shown, and their models.
@@ -101,10 +112,13 @@ fn complete_command(word: &str, names: &CompletionNames) -> Vec<CompletionCandid
 
 fn complete_argument(word: &str, rest: &str, names: &CompletionNames) -> Option<Vec<CompletionCandidate>> {
     let command = slash::find_command(word)?;
-    // Only the first argument is a name.
     let rest = rest.trim_start();
-    if rest.contains(char::is_whitespace) {
-        return None;
+    if let Some((first, rest)) = rest.split_once(char::is_whitespace) {
+        let choices = second_arguments(command.argument, first, names)?;
+        let head = format!("/{word} {first}");
+        // only one more word is a name
+        return (!rest.contains(char::is_whitespace))
+            .then(|| argument_candidates(&head, rest, choices, |_| false));
     }
     let plain = |name: &str| (name.to_owned(), String::new());
     let choices: Vec<(String, String)> = match command.argument {
@@ -132,6 +146,15 @@ fn complete_argument(word: &str, rest: &str, names: &CompletionNames) -> Option<
                 names.mcp.servers.iter().map(|(name, about)| (format!("test {name}"), about.clone()));
             words.into_iter().chain(servers).collect()
         }
+        SlashArgument::SessionRun => names.session_runs.clone(),
+        SlashArgument::Approval => {
+            let numbered = names.questions.iter().enumerate();
+            let questions = numbered.map(|(at, title)| ((at + 1).to_string(), title.clone()));
+            let revoke =
+                ("revoke".to_owned(), "asks again about what is allowed for this session".to_owned());
+            questions.chain([revoke]).collect()
+        }
+        SlashArgument::Words(words) => owned_words(words),
         SlashArgument::Task => TASK_WORDS.map(|(word, about)| (word.to_owned(), about.to_owned())).into(),
         SlashArgument::Shell => {
             let words = SHELL_WORDS.map(|(word, about)| (word.to_owned(), about.to_owned()));
@@ -139,27 +162,57 @@ fn complete_argument(word: &str, rest: &str, names: &CompletionNames) -> Option<
         }
     };
     let goes_on = |name: &str| match command.argument {
-        SlashArgument::Workflow | SlashArgument::Snapshot | SlashArgument::Task => true,
+        SlashArgument::Workflow | SlashArgument::Snapshot | SlashArgument::Task | SlashArgument::Approval => {
+            true
+        }
         SlashArgument::McpServer => !name.contains(' '),
         // nothing is run by being chosen, and words follow `???`
         SlashArgument::Shell => name != "add",
         _ => false,
     };
+    Some(argument_candidates(&format!("/{word}"), rest, choices, goes_on))
+}
+
+/// The names behind a first word.
+fn second_arguments(
+    argument: SlashArgument,
+    first: &str,
+    names: &CompletionNames,
+) -> Option<Vec<(String, String)>> {
+    match argument {
+        SlashArgument::McpServer if matches!(first, "test" | "remove") => Some(names.mcp.servers.clone()),
+        SlashArgument::Snapshot if SNAPSHOT_ID_WORDS.contains(&first) => Some(names.snapshots.clone()),
+        SlashArgument::Approval if first == "revoke" => {
+            Some(names.allowed.iter().map(|name| (name.clone(), String::new())).collect())
+        }
+        SlashArgument::Approval if first.parse::<usize>().is_ok() => Some(owned_words(&APPROVAL_WORDS)),
+        SlashArgument::Words(words) => {
+            let behind = words.iter().filter_map(|(word, about)| Some((word.strip_prefix(first)?, *about)));
+            let behind = behind
+                .filter_map(|(rest, about)| Some((rest.strip_prefix(' ')?.to_owned(), about.to_owned())));
+            Some(behind.filter(|(rest, _)| !rest.is_empty()).collect())
+        }
+        _ => None,
+    }
+}
+
+fn owned_words(words: &[(&str, &str)]) -> Vec<(String, String)> {
+    words.iter().map(|(word, about)| ((*word).to_owned(), (*about).to_owned())).collect()
+}
+
+fn argument_candidates(
+    head: &str,
+    rest: &str,
+    choices: Vec<(String, String)>,
+    goes_on: impl Fn(&str) -> bool,
+) -> Vec<CompletionCandidate> {
     let all = choices.into_iter().map(|(name, about)| {
         let space = if goes_on(&name) { " " } else { "" };
-        let line = format!("/{word} {name}{space}");
-        (
-            name.clone(),
-            CompletionCandidate {
-                line,
-                label: name,
-                description: about,
-                word: false,
-                unavailable_reason: None,
-            },
-        )
+        let line = format!("{head} {name}{space}");
+        let (label, description) = (name.trim_end().to_owned(), about);
+        (name, CompletionCandidate { line, label, description, word: false, unavailable_reason: None })
     });
-    Some(rank_candidates(rest, all.collect()))
+    rank_candidates(rest, all.collect())
 }
 
 /// What `/help` says more of: commands, and groups of them.
@@ -198,15 +251,18 @@ fn rank_candidates(word: &str, all: Vec<(String, CompletionCandidate)>) -> Vec<C
 mod tests {
     use super::*;
 
-    #[test]
-    fn commands_then_their_arguments() {
+    fn example_names() -> CompletionNames {
         let pair = |name: &str| (name.to_owned(), "about".to_owned());
-        let names = CompletionNames {
+        CompletionNames {
             workflows: vec![pair("coder_reviewer"), pair("plan")],
             roles: vec![pair("coder"), pair("reviewer")],
             groups: vec!["ui".to_owned()],
             runs: vec![pair("ab12"), pair("cd34")],
             live_runs: vec![pair("cd34")],
+            session_runs: vec![pair("ab12")],
+            snapshots: vec![pair("4f00"), pair("9c11")],
+            questions: vec!["write a.txt?".to_owned()],
+            allowed: vec!["write_file".to_owned()],
             agents: vec![pair("coder")],
             commands: vec!["ls -la".to_owned()],
             mcp: McpCompletions {
@@ -215,13 +271,18 @@ mod tests {
                 ..McpCompletions::default()
             },
             ..CompletionNames::default()
-        };
-        let check = |before: &str, expected: &[&str]| {
-            let lines: Vec<String> = complete_input(before, &names)
-                .map(|popup| popup.candidates.into_iter().map(|c| c.line).collect())
-                .unwrap_or_default();
-            assert_eq!(lines, expected, "{before}");
-        };
+        }
+    }
+
+    fn check(before: &str, expected: &[&str]) {
+        let lines: Vec<String> = complete_input(before, &example_names())
+            .map(|popup| popup.candidates.into_iter().map(|c| c.line).collect())
+            .unwrap_or_default();
+        assert_eq!(lines, expected, "{before}");
+    }
+
+    #[test]
+    fn commands_then_their_arguments() {
         check("/wor", &["/workflow ", "/workflows"]);
         check("/snp", &["/snapshot "]);
         check("/wf rev", &["/wf coder_reviewer "]);
@@ -249,5 +310,24 @@ mod tests {
         check("/cost ", &["/cost ab12", "/cost cd34"]);
         check("text", &[]);
         check("/usr/bin", &[]);
+    }
+
+    #[test]
+    fn fixed_words_then_what_follows_them() {
+        check("/mcp test ", &["/mcp test docs"]);
+        check("/mcp stop d", &[]);
+        check("/snapshot restore ", &["/snapshot restore 4f00", "/snapshot restore 9c11"]);
+        check("/snap diff 9c", &["/snap diff 9c11"]);
+        check("/snapshot create x", &[]);
+        check("/snapshot diff 9c11 4", &[]);
+        check("/watch ", &["/watch ab12"]);
+        check("/approvals ", &["/approvals 1 ", "/approvals revoke "]);
+        check("/approvals 1 al", &["/approvals 1 allow", "/approvals 1 always"]);
+        check("/approvals revoke w", &["/approvals revoke write_file"]);
+        check("/configure s", &["/configure smart", "/configure base", "/configure fast"]);
+        check("/trust ", &["/trust yes", "/trust no"]);
+        check("/breaks rem", &["/breaks remove ", "/breaks remove all"]);
+        check("/breaks remove ", &["/breaks remove all"]);
+        check("/pending dr", &["/pending drop ", "/pending drop all"]);
     }
 }

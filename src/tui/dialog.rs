@@ -9,7 +9,7 @@ mod sandbox_questions;
 
 use serde_json::{Value, json};
 
-pub use self::answer_draft::{AnswerDraft, DraftPurpose, EditableCall};
+pub use self::answer_draft::{AnswerDraft, DraftPurpose, EditableCall, allowed_calls_text};
 pub use self::answers::{AnswerChoice, AnswerMeaning};
 pub use self::named_choice::NamedChoice;
 pub use self::question_reading::{QuestionRows, RowExtent};

@@ -129,8 +129,8 @@ pub struct DefinitionEditor {
     pub graph_top: usize,
     /// In the graph's place.
     pub simulation: Option<EditorSimulation>,
-    /// The list of findings is shown.
-    pub list: bool,
+    /// The list of findings is shown; which of them is chosen.
+    pub list: Option<usize>,
     pub prompt: Option<EditorPrompt>,
     /// What is chosen of the prompt's answers.
     pub prompt_choice: PromptChoice,
@@ -142,8 +142,8 @@ pub struct DefinitionEditor {
     /// A description, or the keys.
     pub help_text: Option<String>,
     pub status_note: Option<String>,
-    /// The user wants to save it as soon as it is checked.
-    pub save_when_checked: bool,
+    /// The user wants to save it as soon as it is checked; the version that was there then.
+    pub saving_version: Option<u64>,
     /// It is being written.
     pub is_saving: bool,
     /// Closed when it is saved.
@@ -181,7 +181,7 @@ impl DefinitionEditor {
             graph: true,
             graph_top: 0,
             simulation: None,
-            list: false,
+            list: None,
             prompt: None,
             prompt_choice: PromptChoice::None,
             prompt_guard: PromptKeyGuard::default(),
@@ -189,7 +189,7 @@ impl DefinitionEditor {
             completion: None,
             help_text: None,
             status_note: shipped.then(|| "a shipped file: what you save is a copy of your own".to_owned()),
-            save_when_checked: false,
+            saving_version: None,
             is_saving: false,
             close_when_saved: false,
             scroll_offset: EditorScrollOffset::default(),
@@ -212,6 +212,29 @@ impl DefinitionEditor {
     pub fn ask(&mut self, prompt: EditorPrompt) {
         (self.prompt, self.prompt_choice) = (Some(prompt), PromptChoice::None);
         self.prompt_guard = PromptKeyGuard::default();
+    }
+
+    /// Asks what the key that was just pressed is to do: the next key answers.
+    pub fn ask_at_key(&mut self, prompt: EditorPrompt) {
+        self.ask(prompt);
+        self.prompt_guard = PromptKeyGuard::of_own_key();
+    }
+
+    /// Saves once it is known whether the text is right.
+    pub fn save_when_checked(&mut self) {
+        self.saving_version = Some(self.buffer.version());
+    }
+
+    /// The findings as the list shows them: the chosen one, if the list is open.
+    pub fn chosen_finding(&self) -> Option<usize> {
+        self.list.map(|at| at.min(self.findings.len().saturating_sub(1)))
+    }
+
+    /// Opens the list at the finding of the cursor's line, or the next one; closes it if it is open.
+    pub fn toggle_list(&mut self) {
+        let (row, _) = self.buffer.cursor();
+        let here = self.findings.iter().position(|finding| self.finding_row(finding) >= row).unwrap_or(0);
+        self.list = if self.list.is_some() { None } else { Some(here) };
     }
 
     /// The prompt, if it is a question with answers.

@@ -30,6 +30,7 @@ pub mod workflow_trend;
 pub use browsed_graph::{BrowsedGraph, RunGraphFacts};
 pub use run_action::RunAction;
 pub use run_comparison::{RunComparison, RunComparisonView};
+use run_list::in_view;
 pub use run_list::{HistoryRunFilter, HistoryRunList, RunListCursor, RunRow};
 use step_list::StepLine;
 pub use workflow_trend::{TrendCache, WorkflowTrend};
@@ -107,6 +108,10 @@ pub struct HistoryTextView {
     pub text: TranscriptList,
     /// The step that it shows: its neighbours are a key away.
     pub step: Option<u32>,
+    /// It says why this step was taken; so are its neighbours.
+    pub explained_step: Option<u32>,
+    /// The fork or rewound run that it tells of: Enter resumes it.
+    pub resumable_run: Option<RunId>,
     /// All of it is on screen: a smaller one begins at its start.
     pub fits_screen: bool,
 }
@@ -242,11 +247,13 @@ pub struct HistoryRunPage {
     pub at: Timestamp,
 }
 
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct HistoryText {
     pub title: String,
     pub items: Vec<TranscriptItem>,
     pub step: Option<u32>,
+    /// The step of which it says why it was taken.
+    pub explained_step: Option<u32>,
 }
 
 /// Columns of a value: all of a longer one is on the page of the step.
@@ -353,8 +360,14 @@ impl BrowsedRun {
 
 impl HistoryTextView {
     pub fn new(text: HistoryText) -> Self {
-        let mut page =
-            Self { title: text.title, text: TranscriptList::default(), step: text.step, fits_screen: true };
+        let mut page = Self {
+            title: text.title,
+            text: TranscriptList::default(),
+            step: text.step,
+            explained_step: text.explained_step,
+            resumable_run: None,
+            fits_screen: true,
+        };
         for item in text.items {
             page.text.push(item);
         }
@@ -371,7 +384,7 @@ impl HistoryBrowser {
 
     /// The step that is meant: that of the page, else the one under the cursor.
     pub fn selected_step(&self) -> Option<u32> {
-        let page = self.page.as_ref().and_then(|page| page.step);
+        let page = self.page.as_ref().and_then(|page| page.step.or(page.explained_step));
         page.or_else(|| self.run.as_ref().and_then(|run| run.selected_step()))
     }
 
@@ -431,11 +444,4 @@ impl HistoryBrowser {
     pub fn waits_for(&self, what: &HistoryWaitKind) -> bool {
         self.pending_wait.as_ref().is_some_and(|wait| wait.wait_kind == *what)
     }
-}
-
-/// The first row on screen, so that the cursor is on it and no room is left empty.
-pub fn in_view(top: usize, cursor: usize, len: usize, height: usize) -> usize {
-    let height = height.max(1);
-    let lowest = (cursor + 1).saturating_sub(height);
-    top.clamp(lowest, cursor.max(lowest)).min(len.saturating_sub(height))
 }

@@ -94,6 +94,8 @@ pub struct UiModel {
     pub breakpoints: BreakpointSet,
     /// What needs no approval until the user leaves.
     pub allowed: BTreeSet<AllowRule>,
+    /// Those of them that this session has written into the settings.
+    pub written_rules: BTreeSet<AllowRule>,
     /// The run that was left or rewound last: the default of `/resume` without an id.
     pub last_left_run: Option<RunId>,
     /// A run that is being read, and resumed afterwards.

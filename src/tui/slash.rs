@@ -3,8 +3,9 @@
 use synthdev_service::definition_views::did_you_mean::closest_word;
 
 use self::arguments::split_word;
-pub use self::snapshots::SNAPSHOT_WORDS;
+pub use self::snapshots::{SNAPSHOT_ID_WORDS, SNAPSHOT_WORDS};
 
+pub mod argument_kind;
 mod arguments;
 pub mod availability;
 mod cmd;
@@ -23,15 +24,16 @@ pub mod steering;
 mod task;
 mod verbosity;
 
+pub use argument_kind::SlashArgument;
 pub use cmd::{SHELL_WORDS, ShellLine};
-pub use command::{SlashAction, SlashArgument, SlashCommand};
+pub use command::{SlashAction, SlashCommand};
 pub use mcp::MCP_WORDS;
 pub use task::TASK_WORDS;
 
 /// A command that `steering` understands.
 const fn steering_command(row: steering::SteeringCommand) -> SlashCommand {
-    let steering::SteeringCommand { name, aliases, usage, description: about, long_help: more, run } = row;
-    let argument = if run { SlashArgument::LiveRun } else { SlashArgument::None };
+    let steering::SteeringCommand { name, aliases, usage, description: about, long_help: more, argument } =
+        row;
     SlashCommand {
         name,
         aliases,
@@ -151,6 +153,7 @@ mod tests {
 
     use super::*;
     use synthdev_domain::journal::RunStatus;
+    use synthdev_service::named_step::NamedStep;
     use synthdev_service::session::{LookupPage, SnapshotOperation, TimeTravelRequest};
 
     fn workflow(name: &str, input: &str) -> Result<SlashAction, String> {
@@ -161,7 +164,8 @@ mod tests {
     fn a_fork_takes_its_option_before_or_behind_the_values() {
         let check = |line: &str, run: Option<&str>, restore_files: bool| {
             let set = vec![(vec!["a".to_owned()], Value::from(1))];
-            let fork = TimeTravelRequest::Fork { run: run.map(str::to_owned), step: 3, set, restore_files };
+            let fork =
+                TimeTravelRequest::Fork { run: run.map(str::to_owned), step: 3.into(), set, restore_files };
             assert_eq!(parse_command_line(line), Ok(SlashAction::Travel(fork)), "{line}");
         };
         check("/fork ab 3 a=1", Some("ab"), false);
@@ -191,7 +195,10 @@ mod tests {
         check("/resume", Ok(SlashAction::Resume(None)));
         check("/resume ab1", Ok(SlashAction::Resume(Some("ab1".into()))));
         check("/undo", Ok(SlashAction::Travel(TimeTravelRequest::Undo { run: None })));
-        check("/rewind ab", Ok(SlashAction::Steps(Some("ab".into()))));
+        let rewind =
+            TimeTravelRequest::Rewind { run: None, step: NamedStep::State("ab".into()), keep_files: false };
+        check("/rewind ab", Ok(SlashAction::TravelOrSteps { word: "ab".into(), travel: rewind }));
+        check("/rewind", Ok(SlashAction::Steps(None)));
         check("/fork 3 a", Err("`a` has no `=`: write it as NAME=VALUE".into()));
         let servers =
             |tested: Option<&str>| Ok(SlashAction::Page(LookupPage::McpServers(tested.map(str::to_owned))));
@@ -199,7 +206,7 @@ mod tests {
         check("/mcp test git", servers(Some("git")));
         check("/mcp test", Err("/mcp test needs the name of a server — /mcp lists them".into()));
         check("/why", Ok(SlashAction::Why { run: None, step: None }));
-        check("/why ab 3", Ok(SlashAction::Why { run: Some("ab".into()), step: Some(3) }));
+        check("/why ab 3", Ok(SlashAction::Why { run: Some("ab".into()), step: Some(3.into()) }));
         check("/why 3 x", Err("/why takes a run and a step, not `x`".into()));
         check("/search", Err("nothing to look for: name a word".into()));
         check("/help /wf", Ok(SlashAction::Help(Some("wf".into()))));
@@ -227,7 +234,7 @@ mod tests {
     #[test]
     fn a_rewind_keeps_the_files_and_a_simulation_names_its_replies() {
         let rewind = |keep_files| {
-            Ok(SlashAction::Travel(TimeTravelRequest::Rewind { run: None, step: 3, keep_files }))
+            Ok(SlashAction::Travel(TimeTravelRequest::Rewind { run: None, step: 3.into(), keep_files }))
         };
         let simulation = |replies: Option<&str>, input: Option<&str>| {
             let (replies, input) = (replies.map(str::to_owned), input.map(str::to_owned));

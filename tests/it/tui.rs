@@ -1095,6 +1095,7 @@ fn what_a_line_asks_for() {
             .take_commands()
             .into_iter()
             .filter(|cmd| *cmd != UiCommand::ask(DefinitionRequest::Names))
+            .filter(|cmd| *cmd != UiCommand::ask(RunRequest::SnapshotNames))
             .collect();
         assert_eq!(cmds, *expected, "{line}");
     }

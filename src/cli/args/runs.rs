@@ -4,6 +4,7 @@ use super::StopArgs;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
+use synthdev_service::named_step::NamedStep;
 
 #[derive(Args, Debug, Default)]
 pub struct ResumeArgs {
@@ -64,8 +65,8 @@ pub enum RunsCommand {
         /// Print every event as a JSON line; with --request, the request and its reply
         #[arg(long)]
         json: bool,
-        /// Show the last model request of this step, or of the run, as it was sent, with its reply
-        #[arg(long, value_name = "STEP|last", value_parser = parse_call_selector)]
+        /// Show the last model request of this step or state, or of the run, as it was sent, with its reply
+        #[arg(long, value_name = "STEP|STATE|last", value_parser = parse_call_selector)]
         request: Option<ModelRequestSelector>,
         /// Only requests of this agent (with --request)
         #[arg(long, value_name = "AGENT", requires = "request")]
@@ -122,9 +123,9 @@ pub enum RunsCommand {
     Fork {
         /// Its id, or a prefix of it
         run: String,
-        /// The step to start from
-        #[arg(long, value_name = "STEP")]
-        at: u32,
+        /// The step to start from, or a state: its last step
+        #[arg(long, value_name = "STEP|STATE")]
+        at: NamedStep,
         /// Change a variable first; repeat for several. common_data.+NAME adds a new one that looks like another
         #[arg(long = "set", value_name = "common_data.NAME=JSON")]
         set: Vec<String>,
@@ -145,9 +146,9 @@ pub enum RunsCommand {
     Rewind {
         /// Its id, or a prefix of it
         run: String,
-        /// The step to run again
-        #[arg(long, value_name = "STEP")]
-        to: u32,
+        /// The step to run again, or a state: its last step
+        #[arg(long, value_name = "STEP|STATE")]
+        to: NamedStep,
         /// Leave the files as they are
         #[arg(long)]
         keep_files: bool,
@@ -359,18 +360,17 @@ pub struct RunFilterArgs {
 }
 
 /// Which request is looked at.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ModelRequestSelector {
     Last,
-    Step(u32),
+    Step(NamedStep),
 }
 
 fn parse_call_selector(typed: &str) -> Result<ModelRequestSelector, String> {
-    let wanted = || "expected the number of a step, or the word last".to_owned();
     if typed == "last" {
         Ok(ModelRequestSelector::Last)
     } else {
-        typed.parse().map(ModelRequestSelector::Step).map_err(|_| wanted())
+        typed.parse().map(ModelRequestSelector::Step)
     }
 }
 

@@ -47,7 +47,30 @@ fn write_definition_and_inputs(both: &RunDiff, out: &mut dyn Write) -> io::Resul
         let value = |value: &Option<Value>| value.clone().unwrap_or(Value::Null);
         write_indented(&diff_json_values(&value(&input.first), &value(&input.second)), out)?;
     }
+    write_data(both, out)
+}
+
+/// What forks and rewinds set; nothing where both have the same.
+fn write_data(both: &RunDiff, out: &mut dyn Write) -> io::Result<()> {
+    for data in &both.data {
+        writeln!(out, "common_data.{}", safe_name(&data.name))?;
+        let side =
+            |value: &Option<Value>| value.as_ref().map_or_else(|| "no value".to_owned(), Value::to_string);
+        let shown = match (&data.first, &data.second) {
+            (Some(first), Some(second)) => diff_json_values(first, second),
+            (first, second) => format!("- {}\n+ {}", side(first), side(second)),
+        };
+        write_indented(&shown, out)?;
+    }
     Ok(())
+}
+
+/// `RUN at step N` of a fork.
+pub fn fork_place_text(side: &RunDiffSide) -> String {
+    side.fork_of.as_ref().map_or_else(String::new, |place| match place.step {
+        Some(step) => format!("{} at step {step}", place.run),
+        None => place.run.to_string(),
+    })
 }
 
 fn write_decisions_and_output(both: &RunDiff, out: &mut dyn Write) -> io::Result<()> {
@@ -69,8 +92,9 @@ fn write_decisions_and_output(both: &RunDiff, out: &mut dyn Write) -> io::Result
 
 fn write_facts(both: &RunDiff, out: &mut dyn Write) -> io::Result<()> {
     type Fact = fn(&RunDiffSide) -> String;
-    let rows: [(&str, Fact); 8] = [
+    let rows: [(&str, Fact); 9] = [
         ("run", |side| side.run.to_string()),
+        ("fork of", fork_place_text),
         ("workflow", |side| side.workflow.clone()),
         ("started", |side| time_text(side.started)),
         ("status", |side| side.status.as_str().to_owned()),

@@ -410,7 +410,7 @@ struct TracedInput<'m> {
 }
 
 /// What a rewind or a fork sets, beside what was there in `data`.
-fn replaced_values(input: &Input, data: &Map<String, Value>) -> Vec<ReplacedValue> {
+pub fn replaced_values(input: &Input, data: &Map<String, Value>) -> Vec<ReplacedValue> {
     let Input::Rewound(returned) = input else { return Vec::new() };
     let values = returned.set.iter().map(|(path, new)| ReplacedValue {
         path: path.join("."),

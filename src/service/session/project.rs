@@ -15,6 +15,8 @@ pub enum ProjectRequest {
     Files,
     /// Allows something permanently, in the user's settings.
     AllowAlways(StandingPermission),
+    /// Takes a rule that the session has written out of the settings again.
+    RevokeAlways(AllowRule),
     /// The input of earlier sessions; read on first use.
     Recall,
     /// A text is kept for later ones.
@@ -41,7 +43,9 @@ pub enum ProjectResponse {
     /// For `@`.
     Files(Result<Vec<String>, String>),
     /// The setting was saved: where.
-    AllowedAlways(Result<String, String>),
+    AllowedAlways(StandingPermission, Result<String, String>),
+    /// It is out of the settings.
+    RevokedAlways(Result<String, String>),
     Recalled(Result<RecalledInput, String>),
     /// A text is not kept: why. Reported once.
     NotKept(String),

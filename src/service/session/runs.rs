@@ -3,9 +3,11 @@
 use serde_json::Value;
 
 use crate::conversations::ConversationSummaryLine;
+use crate::named_step::NamedStep;
 use synthdev_domain::file_progress::FileProgress;
 use synthdev_domain::ids::{RunId, Timestamp};
 use synthdev_domain::journal::{RunStatus, RunSummary};
+use synthdev_domain::snapshot::SnapshotInfo;
 use synthdev_domain::tool::RunningCommand;
 use synthdev_runtime::command::{ControlAction, RunCommand};
 
@@ -49,11 +51,13 @@ pub enum RunRequest {
     /// Why a step was taken: its condition, what it read and who supplied that.
     Why {
         run: Option<String>,
-        step: u32,
+        step: NamedStep,
     },
     /// The effects of a rewind, fork or undo. Changes nothing.
     Plan(TimeTravelRequest),
     Travel(TimeTravelRequest),
+    /// The stored states of the project's files, for completion.
+    SnapshotNames,
     Snapshot(SnapshotOperation),
     /// What a restore will do, by the id of the snapshot. Changes nothing.
     PlanRestore(String),
@@ -110,6 +114,11 @@ pub enum RunResponse {
     Snapshot {
         command: SnapshotOperation,
         text: Result<String, String>,
+    },
+    /// For completion; none where they cannot be read.
+    SnapshotNames {
+        list: Vec<SnapshotInfo>,
+        at: Timestamp,
     },
     RunningCommands {
         run: RunId,
@@ -200,10 +209,10 @@ pub enum TimeTravelRequest {
     /// The files as before the run.
     Undo { run: Option<String> },
     /// Conversation, data and files as before a step. `keep_files`: the files stay as they are.
-    Rewind { run: Option<String>, step: u32, keep_files: bool },
+    Rewind { run: Option<String>, step: NamedStep, keep_files: bool },
     /// A new run from there, with something changed in `common_data`; the other one stays. `restore_files`: the files
     /// are those of the step, else they stay, too.
-    Fork { run: Option<String>, step: u32, set: Vec<(Vec<String>, Value)>, restore_files: bool },
+    Fork { run: Option<String>, step: NamedStep, set: Vec<(Vec<String>, Value)>, restore_files: bool },
 }
 
 impl TimeTravelRequest {

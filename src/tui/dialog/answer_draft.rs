@@ -3,7 +3,10 @@
 use serde_json::Value;
 
 use crate::composer::InputComposer;
+use crate::text::one_line;
+use synthdev_domain::approval::AllowRule;
 use synthdev_domain::terminal_safe::escape_invisible;
+use synthdev_domain::tool::ToolRisk;
 
 /// What the typed text is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -37,11 +40,14 @@ impl AnswerDraft {
     }
 
     /// What is to be typed, for the row above it.
-    pub fn label(&self) -> &'static str {
+    pub fn label(&self) -> String {
         match self.purpose {
-            DraftPurpose::Reason => "reason (optional):",
-            DraftPurpose::Rule => "goes into your settings and allows each such call:",
-            DraftPurpose::Call => "as it shall run:",
+            DraftPurpose::Reason => "reason (optional):".to_owned(),
+            DraftPurpose::Rule => match AllowRule::parse(&self.text.text()) {
+                Ok(rule) => format!("goes into your settings and allows {}:", allowed_calls_text(&rule)),
+                Err(_) => "goes into your settings:".to_owned(),
+            },
+            DraftPurpose::Call => "as it shall run:".to_owned(),
         }
     }
 
@@ -53,6 +59,17 @@ impl AnswerDraft {
             DraftPurpose::Rule => "Enter write it and allow · Esc back",
             DraftPurpose::Call => "Enter show it as it would run · Esc back",
         }
+    }
+}
+
+/// All that a rule allows: a rule for a tool knows no arguments.
+pub fn allowed_calls_text(rule: &AllowRule) -> String {
+    match rule {
+        AllowRule::Tool(tool) if tool == "execute_terminal" => "every command".to_owned(),
+        AllowRule::Tool(tool) => format!("every call of {}", one_line(tool)),
+        AllowRule::Risk(ToolRisk::Read) => "every tool that reads".to_owned(),
+        AllowRule::Risk(ToolRisk::Write) => "every tool that changes files".to_owned(),
+        AllowRule::Risk(ToolRisk::Execute) => "every tool that executes commands".to_owned(),
     }
 }
 

@@ -40,9 +40,16 @@ pub struct PromptKeyGuard {
     typed_at: Option<Timestamp>,
     /// How long the text was before these keys, if Backspace can take them back.
     length_before: Option<usize>,
+    /// The user's last key has opened the question: nothing was typed for something else.
+    is_expected: bool,
 }
 
 impl PromptKeyGuard {
+    /// Of a question that the user's last key has opened: it takes keys at once.
+    pub fn of_own_key() -> Self {
+        Self { is_expected: true, ..Self::default() }
+    }
+
     /// A frame shows the question.
     pub fn note_shown(&mut self, now: Timestamp) {
         self.shown_at.get_or_insert(now);
@@ -70,6 +77,9 @@ impl PromptKeyGuard {
 
     /// For how long keys answer nothing yet.
     pub fn ms_left(self, now: Timestamp) -> i64 {
+        if self.is_expected && self.typed_at.is_none() {
+            return 0;
+        }
         guard_ms_left(self.shown_at, self.typed_at, now)
     }
 

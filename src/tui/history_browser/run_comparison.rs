@@ -1,9 +1,13 @@
 //! Two runs side by side: what each was, their steps beside each other, and what else differs, in words.
 
-use super::in_view;
+use super::run_list::in_view;
 use super::step_list::StepLine;
 use crate::text::one_line;
 use synthdev_domain::ids::RunId;
+
+/// What the keys of a search do where two runs are compared.
+pub const NEXT_DIFFERENCE: &str = "next difference";
+pub const DIFFERENCE_BEFORE: &str = "the difference before";
 
 /// A fact of both.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -124,9 +128,21 @@ impl RunComparison {
         match self.row(row) {
             Some(ComparisonRow::Fact(fact)) => !fact.is_same(),
             Some(ComparisonRow::Step(step, _)) => !step.is_in_both(),
+            Some(ComparisonRow::Note(note)) => is_changed(note) && !self.follows_change(row),
             _ => false,
         }
     }
+
+    /// The row above is a note of the same difference.
+    fn follows_change(&self, row: usize) -> bool {
+        let above = row.checked_sub(1).and_then(|above| self.row(above));
+        matches!(above, Some(ComparisonRow::Note(note)) if is_changed(note))
+    }
+}
+
+/// A line of one run only.
+fn is_changed(note: &str) -> bool {
+    note.starts_with(['-', '+'])
 }
 
 impl RunComparisonView {

@@ -4,7 +4,6 @@
 
 use std::collections::HashSet;
 
-use super::in_view;
 use synthdev_domain::ids::{RunId, Timestamp};
 use synthdev_domain::journal::{LEFT, RunStatus, run_tree};
 use synthdev_service::run_place::RunPlace;
@@ -245,4 +244,11 @@ impl HistoryRunList {
         }
         self.select_row(self.cursor);
     }
+}
+
+/// The first row on screen, so that the cursor is on it and no room is left empty.
+pub fn in_view(top: usize, cursor: usize, len: usize, height: usize) -> usize {
+    let height = height.max(1);
+    let lowest = (cursor + 1).saturating_sub(height);
+    top.clamp(lowest, cursor.max(lowest)).min(len.saturating_sub(height))
 }

@@ -112,6 +112,13 @@ fn visit_times(shown: &ShownGraph<'_>, chosen: GraphStateRef) -> Vec<String> {
     log.visits.iter().map(visit).chain(total).collect()
 }
 
+/// The last step in the chosen state.
+pub fn last_step_of_chosen(shown: &ShownGraph<'_>) -> Option<u32> {
+    let chosen = shown.state.chosen?;
+    let node = shown.drawing.node(chosen)?;
+    shown.visits.last_step_of(shown.drawing.scope(chosen.workflow), &node.name)
+}
+
 /// The card of the chosen state as text, its name first.
 pub fn card_text(shown: &ShownGraph<'_>, theme: ColorTheme) -> String {
     let name = shown.state.chosen.and_then(|chosen| Some(shown.drawing.node(chosen)?.name.clone()));

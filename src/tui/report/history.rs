@@ -9,6 +9,7 @@ use crate::history_browser::run_list::WAITS;
 use crate::text::{display_width, fit_to_columns, format_dollars, format_thousands, one_line};
 use synthdev_domain::ids::{RunId, Timestamp};
 use synthdev_domain::journal::{OpenPause, PauseReason, RunStatus, RunSummary};
+use synthdev_domain::snapshot::SnapshotInfo;
 use synthdev_service::run_list::NOTHING_FOUND;
 use synthdev_service::run_place::RunPlace;
 use synthdev_service::session::{RunStepList, SearchHitLine, SearchHitPage};
@@ -134,6 +135,12 @@ pub fn name_and_state(run: &RunSummary, now: Timestamp) -> (String, String) {
         status_text(run)
     );
     (run.id.to_string(), about)
+}
+
+/// The same of a snapshot: its age and what it is of.
+pub fn snapshot_name(info: &SnapshotInfo, now: Timestamp) -> (String, String) {
+    let about = format!("{} · {}", format_age(info.created, now), one_line(&info.label));
+    (info.id.to_string(), about)
 }
 
 /// What a run that can be resumed waits for.

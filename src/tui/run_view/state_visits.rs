@@ -58,19 +58,31 @@ impl StateVisitTimes {
         self.last_steps.get(state).copied().or_else(|| inside().map(|(_, step)| *step).max())
     }
 
+    /// The last step in a state of the workflow that was started, or of one that it calls.
+    pub fn last_step_of(&self, part: TraceScope<'_>, state: &str) -> Option<u32> {
+        let steps =
+            self.last_steps.iter().filter(|(name, _)| is_state_of(part, &without_item_numbers(name), state));
+        steps.map(|(_, step)| *step).max()
+    }
+
     /// The visits of a state of the workflow that was started, or of one that it calls.
     pub fn log(&self, part: TraceScope<'_>, state: &str) -> Option<&StateVisitLog> {
-        let called = |workflow: &str| {
-            let end = format!("{workflow}/{state}");
-            let mut found = self.states.iter().filter(|(name, _)| {
-                name.strip_suffix(&end).is_some_and(|before| before.is_empty() || before.ends_with('/'))
-            });
-            found.next().map(|(_, log)| log)
-        };
         match part {
             TraceScope::Root => self.states.get(state),
-            TraceScope::Called(workflow) => called(workflow),
+            TraceScope::Called(_) => {
+                self.states.iter().find(|(name, _)| is_state_of(part, name, state)).map(|(_, log)| log)
+            }
         }
+    }
+}
+
+/// Whether a path name is that of a state of the workflow that was started, or of one that it calls.
+fn is_state_of(part: TraceScope<'_>, path: &str, state: &str) -> bool {
+    match part {
+        TraceScope::Root => path == state,
+        TraceScope::Called(workflow) => path
+            .strip_suffix(&format!("{workflow}/{state}"))
+            .is_some_and(|before| before.is_empty() || before.ends_with('/')),
     }
 }
 

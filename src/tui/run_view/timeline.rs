@@ -339,6 +339,9 @@ impl RunTimeline {
         let words = EventDescription { detail: "".into(), ..describe_event(at, event) };
         let (bar, state) = bar.map_or((None, String::new()), |(bar, state)| (Some(bar), state));
         let number = self.push(at, &words, TimelineDuration::Open, bar.clone());
+        if let (RunEvent::StateEntered { step, .. }, Some(row)) = (event, self.rows.back_mut()) {
+            row.step = Some(*step);
+        }
         self.open_rows.insert(key, OpenRow { number, at, bar, state });
     }
 
@@ -414,8 +417,8 @@ impl RunTimeline {
             self.rows.pop_front();
             self.dropped_rows += 1;
         }
-        let (kind, severity) = (words.kind, words.severity);
-        self.rows.push_back(TimelineRow { at, duration, kind, text, severity, bar });
+        let (kind, severity, step) = (words.kind, words.severity, None);
+        self.rows.push_back(TimelineRow { at, duration, kind, text, severity, bar, step });
         self.dropped_rows + self.rows.len() as u64 - 1
     }
 

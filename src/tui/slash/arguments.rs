@@ -1,37 +1,41 @@
 //! The run and the step that `/rewind` and `/fork` name.
 
+use synthdev_service::named_step::NamedStep;
 use synthdev_service::session::LookupPage;
 
-/// The target of a rewind; without a step the steps are listed.
+/// The target of a rewind. A word alone is `run`; it may also be a state, which only the runs of the session tell.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RunStepArgument<'a> {
     pub run: Option<String>,
-    pub step: Option<u32>,
+    pub step: Option<NamedStep>,
     pub remainder: &'a str,
 }
 
-/// `[RUN] [STEP] …`: a number is a step, anything else a run's id.
+/// `[RUN] [STEP|STATE] …`: a number is a step, another first word a run's id, a word behind that a state.
 ///
 /// # Errors
-/// The word after the run is no number of a step.
+/// A step 0.
 pub fn parse_run_step(text: &str) -> Result<RunStepArgument<'_>, String> {
     let (first, rest) = split_word(text);
     if first.is_empty() {
         return Ok(RunStepArgument { run: None, step: None, remainder: rest });
     }
-    if let Some(step) = parse_step_number(first)? {
+    if let step @ NamedStep::Number(_) = parse_step(first)? {
         return Ok(RunStepArgument { run: None, step: Some(step), remainder: rest });
     }
     let (second, after) = split_word(rest);
     let run = Some(first.to_owned());
-    if second.is_empty() {
+    // values and options follow a step
+    if second.is_empty() || second.contains('=') || second.starts_with("--") {
         return Ok(RunStepArgument { run, step: None, remainder: rest });
     }
-    match parse_step_number(second)? {
-        Some(step) => Ok(RunStepArgument { run, step: Some(step), remainder: after }),
-        None => {
-            Err(format!("`{second}` is not a step: steps are numbers from 1, and /why {first} lists them"))
-        }
+    Ok(RunStepArgument { run, step: Some(parse_step(second)?), remainder: after })
+}
+
+fn parse_step(word: &str) -> Result<NamedStep, String> {
+    match word.parse()? {
+        NamedStep::Number(0) => Err("steps are counted from 1".to_owned()),
+        step => Ok(step),
     }
 }
 
@@ -81,15 +85,6 @@ pub fn parse_export(text: &str) -> LookupPage {
     LookupPage::Export { run: file(first), file: file(rest.trim()) }
 }
 
-/// Numbers of steps begin at 1; a longer row of digits is an id.
-fn parse_step_number(word: &str) -> Result<Option<u32>, String> {
-    match word.parse::<u32>() {
-        Ok(0) => Err("steps are counted from 1".to_owned()),
-        Ok(step) => Ok(Some(step)),
-        Err(_) => Ok(None),
-    }
-}
-
 /// The first word, and what follows it.
 pub fn split_word(text: &str) -> (&str, &str) {
     let text = text.trim_start();
@@ -112,19 +107,24 @@ mod tests {
 
     #[test]
     fn places_are_understood() {
-        let check = |text: &str, expected: Result<(Option<&str>, Option<u32>, &str), &str>| {
+        let check = |text: &str, expected: Result<(Option<&str>, Option<&str>, &str), &str>| {
             let found = parse_run_step(text);
-            let found =
-                found.as_ref().map(|at| (at.run.as_deref(), at.step, at.remainder)).map_err(String::as_str);
+            let found = found.as_ref().map_err(String::as_str);
+            let step = found.map(|at| at.step.as_ref().map(ToString::to_string));
+            let found = found
+                .map(|at| (at.run.as_deref(), step.as_ref().ok().and_then(Option::as_deref), at.remainder));
             assert_eq!(found, expected, "{text}");
         };
         check("", Ok((None, None, "")));
-        check("3", Ok((None, Some(3), "")));
-        check(" ab12  3 x=1", Ok((Some("ab12"), Some(3), "x=1")));
+        check("3", Ok((None, Some("3"), "")));
+        check(" ab12  3 x=1", Ok((Some("ab12"), Some("3"), "x=1")));
         check("ab12", Ok((Some("ab12"), None, "")));
-        check("3 x=1 y=2", Ok((None, Some(3), "x=1 y=2")));
-        check("123456789012 4", Ok((Some("123456789012"), Some(4), "")));
+        check("3 x=1 y=2", Ok((None, Some("3"), "x=1 y=2")));
+        check("123456789012 4", Ok((Some("123456789012"), Some("4"), "")));
         check("0", Err("steps are counted from 1"));
-        check("ab x", Err("`x` is not a step: steps are numbers from 1, and /why ab lists them"));
+        check("ab 0", Err("steps are counted from 1"));
+        check("ab code x=1", Ok((Some("ab"), Some("code"), "x=1")));
+        check("code x=1", Ok((Some("code"), None, "x=1")));
+        check("code --keep-files", Ok((Some("code"), None, "--keep-files")));
     }
 }

@@ -1,45 +1,15 @@
 //! What the slash commands are made of: what a line asks for, and how a command is described.
 
+use super::argument_kind::SlashArgument;
 use super::arguments::EditArgument;
 use super::cmd::ShellLine;
 use super::steering::SteerAction;
 use synthdev_domain::journal::RunStatus;
 use synthdev_domain::project_index::SizeLimit;
 use synthdev_domain::task_list::TaskListCommand;
+use synthdev_service::named_step::NamedStep;
 use synthdev_service::run_start::FileSharingMode;
 use synthdev_service::session::{LookupPage, SnapshotOperation, TimeTravelRequest};
-
-/// What completes an argument.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum SlashArgument {
-    None,
-    Command,
-    Workflow,
-    Role,
-    RoleGroup,
-    Snapshot,
-    Status,
-    Run,
-    /// A run that is not over.
-    LiveRun,
-    /// A workflow or a role.
-    Definition,
-    /// Of the run that is shown.
-    Agent,
-    Theme,
-    /// On or off.
-    Switch,
-    /// 0 to 5.
-    Level,
-    Pane,
-    /// Shell commands of the user.
-    Shell,
-    Task,
-    /// Of files.
-    Size,
-    /// `add`, `remove`, `test`, and a server.
-    McpServer,
-}
 
 /// What a line asks for, understood.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -67,10 +37,15 @@ pub enum SlashAction {
     /// Steps of a run, for rewinds.
     Steps(Option<String>),
     Travel(TimeTravelRequest),
+    /// `travel` to the state `word`, if it is one; else the steps of the run that it names.
+    TravelOrSteps {
+        word: String,
+        travel: TimeTravelRequest,
+    },
     /// Why a step of a run was taken; without a step: the steps.
     Why {
         run: Option<String>,
-        step: Option<u32>,
+        step: Option<NamedStep>,
     },
     Snapshot(SnapshotOperation),
     /// A level: base, smart or fast.

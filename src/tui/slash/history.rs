@@ -1,10 +1,12 @@
 //! Commands about past runs and stored files: search, resume, rewind.
 
+use super::argument_kind::SlashArgument;
 use super::arguments::{self, split_word, strip_quotes};
-use super::command::{SlashAction, SlashArgument, SlashCommand};
+use super::command::{SlashAction, SlashCommand};
 use super::simple_arguments::optional_name;
 use super::snapshots;
 use synthdev_service::data_assignments::parse_assignment_line;
+use synthdev_service::named_step::NamedStep;
 use synthdev_service::run_list::{RunListError, parse_status};
 use synthdev_service::session::TimeTravelRequest;
 
@@ -48,10 +50,10 @@ pub(super) const SEARCH: SlashCommand = SlashCommand {
 pub(super) const WHY: SlashCommand = SlashCommand {
     name: "why",
     aliases: &[],
-    usage: "[RUN] [STEP] | STATE",
+    usage: "[RUN] [STEP|STATE]",
     description: "explain why a step was taken",
     long_help: "Shows the condition, the values that it read and who supplied them. Without a step: lists the steps. Without \
-        a run: the one in front, else the newest of this session. A state of that run means its last step there. \
+        a run: the one in front, else the newest of this session. A state means the run's last step in it. \
         /history shows the same with w.\nExamples: /why 3 · /why review",
     argument: SlashArgument::Run,
     parse_arguments: |rest| {
@@ -89,9 +91,9 @@ pub(super) const UNDO: SlashCommand = SlashCommand {
 pub(super) const REWIND: SlashCommand = SlashCommand {
     name: "rewind",
     aliases: &[],
-    usage: "[RUN] [STEP]",
+    usage: "[RUN] [STEP|STATE]",
     description: "rewind conversation, data and files to a step",
-    long_help: "Without a step: lists the steps. Lists the files and asks first; /resume goes on from \
+    long_help: "Without a step: lists the steps. A state means the last step in it. Lists the files and asks first; /resume goes on from \
         there. Later steps are discarded, but their cost remains. --keep-files leaves the files as they are; where they \
         cannot be restored, the question offers that.\nExample: /rewind 3",
     argument: SlashArgument::Run,
@@ -102,29 +104,30 @@ pub(super) const REWIND: SlashCommand = SlashCommand {
             "--keep-files" => true,
             other => return Err(format!("/rewind takes a run, a step and --keep-files, not `{other}`")),
         };
-        let run = place.run;
-        Ok(place.step.map_or(SlashAction::Steps(run.clone()), |step| {
-            SlashAction::Travel(TimeTravelRequest::Rewind { run, step, keep_files })
-        }))
+        Ok(go_to_step(place.run, place.step, |run, step| TimeTravelRequest::Rewind { run, step, keep_files }))
     },
 };
 
 pub(super) const FORK: SlashCommand = SlashCommand {
     name: "fork",
     aliases: &[],
-    usage: "[RUN] [STEP] [NAME=VALUE …] [--restore-files]",
+    usage: "[RUN] [STEP|STATE] [NAME=VALUE …] [--restore-files]",
     description: "start a new run from a step, with changed data",
-    long_help: "Without a step: lists the steps. Values are JSON or a plain word (several words: \"in quotes\"); names are those of \
+    long_help: "Without a step: lists the steps. A state means the last step in it. Values are JSON or a plain word (several words: \"in quotes\"); names are those of \
          common_data, and +NAME adds a new one that looks like another. The original run and the files do not change; \
          --restore-files brings back the files of the step, lists them and asks first. /resume starts the new run.\n\
            Example: /fork 3 limit=5 plan={\"parts\": 2}",
     argument: SlashArgument::Run,
     parse_arguments: |rest| {
         let place = arguments::parse_run_step(rest)?;
-        let Some(step) = place.step else { return Ok(SlashAction::Steps(place.run)) };
         let (restore_files, values) = arguments::split_restore_files(place.remainder);
         let set = parse_assignment_line(values).map_err(|error| error.to_string())?;
-        Ok(SlashAction::Travel(TimeTravelRequest::Fork { run: place.run, step, set, restore_files }))
+        Ok(go_to_step(place.run, place.step, |run, step| TimeTravelRequest::Fork {
+            run,
+            step,
+            set,
+            restore_files,
+        }))
     },
 };
 
@@ -149,6 +152,22 @@ pub(super) const EXPORT: SlashCommand = SlashCommand::new(
     SlashArgument::Run,
     |rest| Ok(SlashAction::Page(arguments::parse_export(rest))),
 );
+
+/// A word alone may be a run or a state.
+fn go_to_step(
+    run: Option<String>,
+    step: Option<NamedStep>,
+    travel: impl FnOnce(Option<String>, NamedStep) -> TimeTravelRequest,
+) -> SlashAction {
+    match (run, step) {
+        (run, Some(step)) => SlashAction::Travel(travel(run, step)),
+        (Some(word), None) => {
+            let travel = travel(None, NamedStep::State(word.clone()));
+            SlashAction::TravelOrSteps { word, travel }
+        }
+        (None, None) => SlashAction::Steps(None),
+    }
+}
 
 /// Words of statuses first, then anything.
 fn parse_runs(rest: &str) -> SlashAction {

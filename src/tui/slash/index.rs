@@ -1,6 +1,7 @@
 //! `/index`: the project's files are described for `explain_codebase`.
 
-use super::command::{SlashAction, SlashArgument, SlashCommand};
+use super::argument_kind::SlashArgument;
+use super::command::{SlashAction, SlashCommand};
 use synthdev_domain::project_index::SizeLimit;
 
 pub(super) const INDEX: SlashCommand = SlashCommand::new(

@@ -1,7 +1,8 @@
 //! Commands that look at something: what runs and ran here, what there is, what it costs.
 
+use super::argument_kind::SlashArgument;
 use super::arguments;
-use super::command::{SlashAction, SlashArgument, SlashCommand};
+use super::command::{SlashAction, SlashCommand};
 use super::simple_arguments::optional_name;
 use synthdev_service::session::LookupPage;
 
@@ -55,7 +56,7 @@ pub(super) const WATCH: SlashCommand = SlashCommand {
     long_help: "Applies to the runs of this session; a prefix of the id or the workflow's name is enough. \
         Alt+N and Alt+P go \
            through them.",
-    argument: SlashArgument::None,
+    argument: SlashArgument::SessionRun,
     parse_arguments: |rest| Ok(SlashAction::Watch(optional_name(rest))),
 };
 

@@ -1,7 +1,8 @@
 //! `/mcp`: the MCP servers whose tools agents use, and changes of them. A line is read as a shell reads it, but for variables:
 //! what a server gets of the environment stands in the settings by its name.
 
-use super::command::{SlashAction, SlashArgument, SlashCommand};
+use super::argument_kind::SlashArgument;
+use super::command::{SlashAction, SlashCommand};
 use synthdev_service::mcp_configuration::{McpServerAddition, McpServerChange};
 use synthdev_service::session::LookupPage;
 

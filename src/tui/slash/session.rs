@@ -1,8 +1,9 @@
 //! Commands about this session: help, the screen, editors, the user's shell commands, leaving.
 
+use super::argument_kind::SlashArgument;
 use super::arguments;
 use super::cmd;
-use super::command::{SlashAction, SlashArgument, SlashCommand};
+use super::command::{SlashAction, SlashCommand};
 
 pub(super) const HELP: SlashCommand = SlashCommand {
     name: "help",

@@ -1,6 +1,7 @@
 //! Commands that change how the program behaves: models, keys, colours, trust.
 
-use super::command::{SlashAction, SlashArgument, SlashCommand};
+use super::argument_kind::SlashArgument;
+use super::command::{SlashAction, SlashCommand};
 use super::simple_arguments::{optional_name, parse_switch};
 use synthdev_service::definition_views::model_selector::LEVELS;
 
@@ -12,7 +13,11 @@ pub(super) const CONFIGURE: SlashCommand = SlashCommand {
     long_help: "Asks for the provider, the key and the model, tests them and saves them in your settings; \
         the new model answers your next message. Without a level: base, and which models smart and fast \
         use. Esc cancels.\nExample: /configure fast",
-    argument: SlashArgument::None,
+    argument: SlashArgument::Words(&[
+        ("base", "the model of your conversations"),
+        ("smart", "the model of demanding work"),
+        ("fast", "the model of small tasks"),
+    ]),
     parse_arguments: parse_level,
 };
 
@@ -55,7 +60,7 @@ pub(super) const TRUST: SlashCommand = SlashCommand::new(
     "[yes|no]",
     "choose whether to use this project's definitions",
     "Without an argument: asks, or shows what is trusted. no: this session ignores the definitions.",
-    SlashArgument::None,
+    SlashArgument::Words(&[("yes", "use them"), ("no", "this session ignores them")]),
     |rest| match rest {
         "" => Ok(SlashAction::Trust(None)),
         "yes" => Ok(SlashAction::Trust(Some(true))),

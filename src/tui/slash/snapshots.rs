@@ -6,6 +6,9 @@ use synthdev_service::session::SnapshotOperation;
 
 pub const SNAPSHOT_WORDS: &[&str] = &["list", "stats", "create", "show", "diff", "restore", "delete", "help"];
 
+/// Those of them that the id of a snapshot follows.
+pub const SNAPSHOT_ID_WORDS: &[&str] = &["show", "diff", "restore", "delete"];
+
 /// `None`: help with it.
 ///
 /// # Errors

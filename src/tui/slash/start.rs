@@ -1,7 +1,8 @@
 //! Commands that start something: a workflow, a conversation with another role.
 
+use super::argument_kind::SlashArgument;
 use super::arguments::{split_word, strip_quotes};
-use super::command::{SlashAction, SlashArgument, SlashCommand};
+use super::command::{SlashAction, SlashCommand};
 use super::steering;
 use synthdev_service::run_start::FileSharingMode;
 

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::slash::argument_kind::SlashArgument;
 use crate::slash::arguments::split_word;
 use synthdev_service::data_assignments::json_or_words;
 use synthdev_service::run_steering::{Breakpoint, ControlAction};
@@ -43,6 +44,15 @@ pub enum PendingTextAction {
     Drop(Option<usize>),
 }
 
+/// The answers of `/approvals N`, and what they do.
+pub const APPROVAL_WORDS: [(&str, &str); 5] = [
+    ("allow", "this call"),
+    ("run", "also later calls of the tool, for the rest of this run"),
+    ("session", "also later calls, for this session"),
+    ("always", "also later calls, by a rule in your settings"),
+    ("deny", "this call is not made"),
+];
+
 /// What is done with one of the open questions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ApprovalAction {
@@ -64,12 +74,17 @@ pub struct SteeringCommand {
     pub usage: &'static str,
     pub description: &'static str,
     pub long_help: &'static str,
-    /// It may name a run.
-    pub run: bool,
+    pub argument: SlashArgument,
 }
 
-const NONE: SteeringCommand =
-    SteeringCommand { name: "", aliases: &[], usage: "", description: "", long_help: "", run: false };
+const NONE: SteeringCommand = SteeringCommand {
+    name: "",
+    aliases: &[],
+    usage: "",
+    description: "",
+    long_help: "",
+    argument: SlashArgument::None,
+};
 
 pub const PAUSE: SteeringCommand = SteeringCommand {
     name: "pause",
@@ -79,7 +94,7 @@ pub const PAUSE: SteeringCommand = SteeringCommand {
         /continue continues, /set changes common_data. Esc stops the model immediately, /stop cancels the \
         run at once. A run of another \
            process, named by its id, is paused there; /resume takes it up here.",
-    run: true,
+    argument: SlashArgument::LiveRun,
     ..NONE
 };
 
@@ -105,7 +120,7 @@ pub const STOP: SteeringCommand = SteeringCommand {
     long_help: "Its history stays, and /undo restores the files. Name the id to cancel a waiting run, or \
         a run of another process. /stop c1 stops a command that an agent has left running; /agents and the agents pane \
         list these.",
-    run: true,
+    argument: SlashArgument::LiveRun,
     ..NONE
 };
 
@@ -120,6 +135,10 @@ pub const BREAK: SteeringCommand = SteeringCommand {
         enough. An amount counts once. While no workflow runs, the breakpoint is for the next one. \
         /breaks lists them.\n\
            Examples: /break review · /break tool execute_terminal · /break spend 0.50",
+    argument: SlashArgument::Words(&[
+        ("tool ", "before this tool is called"),
+        ("spend ", "at an amount of dollars"),
+    ]),
     ..NONE
 };
 
@@ -127,6 +146,11 @@ pub const BREAKS: SteeringCommand = SteeringCommand {
     name: "breaks",
     usage: "[remove NUMBER|all]",
     description: "list breakpoints; remove one or all",
+    argument: SlashArgument::Words(&[
+        ("list", "all of them"),
+        ("remove ", "one by its number"),
+        ("remove all", "all of them go"),
+    ]),
     ..NONE
 };
 
@@ -147,6 +171,12 @@ pub const PENDING: SteeringCommand = SteeringCommand {
     description: "list unread messages to the run, and what runs wait for",
     long_help: "Up on an empty line takes the last message back for editing. For paused runs, the list \
         has each question and each step for you, with the required values; /resume asks again.",
+    argument: SlashArgument::Words(&[
+        ("list", "all of them"),
+        ("edit ", "one by its number, back into the input box"),
+        ("drop ", "one by its number"),
+        ("drop all", "all of them go"),
+    ]),
     ..NONE
 };
 
@@ -158,6 +188,7 @@ pub const APPROVALS: SteeringCommand = SteeringCommand {
         (also later calls of the tool: for the rest of this run, for this session, or always, by a rule in your settings), deny. \
         The list also names what is allowed for this session: revoke asks again, about one tool or about all. Alt+A goes through the \
            questions.",
+    argument: SlashArgument::Approval,
     ..NONE
 };
 

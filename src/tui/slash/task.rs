@@ -1,7 +1,8 @@
 //! `/task`: the user's list of tasks in this project.
 
+use super::argument_kind::SlashArgument;
 use super::arguments::{split_word, strip_quotes};
-use super::command::{SlashAction, SlashArgument, SlashCommand};
+use super::command::{SlashAction, SlashCommand};
 use synthdev_domain::task_list::TaskListCommand;
 use synthdev_service::definition_views::did_you_mean::closest_word;
 

@@ -1,6 +1,7 @@
 //! `/verbosity`: how much is shown and logged.
 
-use super::command::{SlashAction, SlashArgument, SlashCommand};
+use super::argument_kind::SlashArgument;
+use super::command::{SlashAction, SlashCommand};
 
 pub(super) const VERBOSITY: SlashCommand = SlashCommand::new(
     "verbosity",

@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use super::{question_replies, withdrawn_dialog};
-use crate::dialog::{EditableCall, QuestionDialog};
+use crate::dialog::{EditableCall, QuestionDialog, allowed_calls_text};
 use crate::model::UiModel;
 use crate::msg::UiCommand;
 use crate::run_view::RunView;
@@ -47,7 +47,12 @@ pub fn approvals_text(model: &UiModel) -> String {
     }
     if !model.allowed.is_empty() {
         let names: Vec<String> = model.allowed.iter().map(allowed_name).collect();
-        let _ = writeln!(text, "allowed for this session: {}", names.join(", "));
+        let named = |rule: &AllowRule| {
+            let kept = if model.written_rules.contains(rule) { " (in your settings, too)" } else { "" };
+            format!("{}{kept}", allowed_name(rule))
+        };
+        let listed: Vec<String> = model.allowed.iter().map(named).collect();
+        let _ = writeln!(text, "allowed for this session: {}", listed.join(", "));
         let _ = writeln!(text, "  /approvals revoke {} asks again; without a name, for all", names[0]);
     }
     if text.is_empty() { "nothing".to_owned() } else { text.trim_end().to_owned() }
@@ -64,7 +69,7 @@ pub fn put_off_text(run: &RunView) -> String {
     format!("{} {} · its question{state} was put off: /resume {} asks it again", run.workflow, run.id, run.id)
 }
 
-fn allowed_name(rule: &AllowRule) -> String {
+pub(super) fn allowed_name(rule: &AllowRule) -> String {
     match rule {
         AllowRule::Tool(tool) => one_line(tool),
         AllowRule::Risk(ToolRisk::Read) => "approvals.read".to_owned(),
@@ -73,8 +78,9 @@ fn allowed_name(rule: &AllowRule) -> String {
     }
 }
 
-/// `/approvals revoke [NAME]`: what the session allowed is asked about again, from the next call on.
-pub fn revoke_allowed(model: &mut UiModel, name: &str) {
+/// `/approvals revoke [NAME]`: what the session allowed is asked about again, from the next call on. A rule that it has
+/// written goes out of the settings, too: else another session would not ask.
+pub fn revoke_allowed(model: &mut UiModel, name: &str) -> Vec<UiCommand> {
     let (gone, kept): (Vec<AllowRule>, Vec<AllowRule>) = std::mem::take(&mut model.allowed)
         .into_iter()
         .partition(|rule| name.is_empty() || allowed_name(rule) == one_line(name));
@@ -89,11 +95,13 @@ pub fn revoke_allowed(model: &mut UiModel, name: &str) {
             names(&mut model.allowed.iter())
         )),
         (false, _) => TranscriptItem::note_item(&format!(
-            "asked about again: {} · rules in your settings stay, and what a run was allowed for its rest",
+            "asked about again: {} · what a run was allowed for its rest stays, and rules of other sessions in your settings",
             names(&mut gone.iter())
         )),
     };
     model.add_item(item);
+    let written = gone.into_iter().filter(|rule| model.written_rules.remove(rule));
+    written.map(|rule| UiCommand::ask(ProjectRequest::RevokeAlways(rule))).collect()
 }
 
 /// The next question comes in front, or the one before, in the order in which they were asked.
@@ -181,18 +189,19 @@ pub fn decide_approval(model: &mut UiModel, number: usize, verdict: ApprovalActi
 /// Also every later call of this tool, in any run, until the user leaves.
 pub fn allow_for_session(model: &mut UiModel) -> Vec<UiCommand> {
     let Some(rule) = front_rule(model) else { return Vec::new() };
-    let told = format!("{} allowed for this session; /approvals revoke takes it back", rule_subject(&rule));
+    let told =
+        format!("{} is allowed for this session; /approvals revoke takes it back", allowed_calls_text(&rule));
     allow_by_rule(model, rule, &told)
 }
 
 /// What a rule covers, in every run, from now on: it is written into the settings.
 pub fn allow_always(model: &mut UiModel, rule: AllowRule) -> Vec<UiCommand> {
     let told = format!(
-        "{} allowed, and `{rule}` goes into your settings: to be asked again, remove it there, then \
-         /approvals revoke",
-        rule_subject(&rule)
+        "{} is allowed, and `{rule}` goes into your settings; /approvals revoke takes both back",
+        allowed_calls_text(&rule)
     );
     let mut cmds = allow_by_rule(model, rule.clone(), &told);
+    model.written_rules.insert(rule.clone());
     cmds.push(UiCommand::ask(ProjectRequest::AllowAlways(StandingPermission::Rule(rule))));
     cmds
 }
@@ -209,16 +218,6 @@ fn allow_by_rule(model: &mut UiModel, rule: AllowRule, told: &str) -> Vec<UiComm
     cmds.extend(settle_allowed_calls(model, &rule));
     model.allowed.insert(rule);
     cmds
-}
-
-/// What a rule allows, in words that end a sentence's subject.
-fn rule_subject(rule: &AllowRule) -> String {
-    match rule {
-        AllowRule::Tool(tool) => format!("{} is", one_line(tool)),
-        AllowRule::Risk(ToolRisk::Read) => "tools that read are".to_owned(),
-        AllowRule::Risk(ToolRisk::Write) => "tools that change files are".to_owned(),
-        AllowRule::Risk(ToolRisk::Execute) => "tools that execute commands are".to_owned(),
-    }
 }
 
 /// Whether a rule of this session allows the call that a question is about.

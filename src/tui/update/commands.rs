@@ -61,6 +61,7 @@ fn run_slash_action(model: &mut UiModel, action: SlashAction) -> Vec<UiCommand> 
         SlashAction::Steps(run) => history::show_steps(model, run),
         SlashAction::Why { run, step } => history::explain_step(model, run, step),
         SlashAction::Travel(travel) => history::time_travel(model, travel),
+        SlashAction::TravelOrSteps { word, travel } => history::travel_or_list_steps(model, word, travel),
         SlashAction::Snapshot(command) => run_snapshot_command(model, command),
         SlashAction::Configure(level) => setup::open_setup(model, level),
         SlashAction::Keys => {

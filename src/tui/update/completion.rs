@@ -2,14 +2,15 @@
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent};
 
-use super::{history, mention, submit};
+use super::{approvals, history, mention, submit};
 use crate::complete::complete_input;
 use crate::complete::mention::split_mention;
 use crate::keymap::KeyAction;
 use crate::model::UiModel;
 use crate::msg::UiCommand;
 use crate::slash::{self, SlashArgument};
-use synthdev_service::session::{DefinitionRequest, LookupRequest};
+use crate::text::one_line;
+use synthdev_service::session::{DefinitionRequest, LookupRequest, RunRequest};
 
 /// Entries that PgUp and PgDn go over.
 const PAGE: usize = 5;
@@ -86,6 +87,10 @@ pub fn refresh_popup(model: &mut UiModel) -> Vec<UiCommand> {
     let agents =
         model.watched_run().map(|run| run.agents.iter().map(|a| (a.name.clone(), a.model.clone())).collect());
     model.names.agents = agents.unwrap_or_default();
+    model.names.session_runs =
+        model.runs.iter().map(|run| (run.id.to_string(), run.workflow.clone())).collect();
+    model.names.questions = model.dialogs.iter().map(|dialog| one_line(&dialog.title)).collect();
+    model.names.allowed = model.allowed.iter().map(approvals::allowed_name).collect();
     model.names.commands = model.shell.recent_commands().map(str::to_owned).collect();
     if let Some(mut cmds) = mention::refresh_mentions(model) {
         if !cmds.is_empty() {
@@ -118,7 +123,11 @@ pub fn refresh_popup(model: &mut UiModel) -> Vec<UiCommand> {
 fn names_for(before: &str) -> Vec<UiCommand> {
     let mut words = before.split_whitespace();
     let command = words.next().and_then(|word| slash::find_command(word.trim_start_matches('/')));
-    match command.map(|command| command.argument).filter(|_| words.next().is_none()) {
+    let (argument, next) = (command.map(|command| command.argument), words.next());
+    if argument == Some(SlashArgument::Snapshot) && next.is_some() && words.next().is_none() {
+        return vec![UiCommand::ask(RunRequest::SnapshotNames)];
+    }
+    match argument.filter(|_| next.is_none() || argument == Some(SlashArgument::McpServer)) {
         Some(
             SlashArgument::Workflow
             | SlashArgument::Role

@@ -84,7 +84,7 @@ pub fn on_key(model: &mut UiModel, press: KeyPress) -> Vec<UiCommand> {
             if editor.close_when_saved
                 && editor.prompt.is_none()
                 && !editor.is_saving
-                && !editor.save_when_checked
+                && editor.saving_version.is_none()
             {
                 model.edit = None;
             }
@@ -320,11 +320,16 @@ fn settle_changes(editor: &mut DefinitionEditor) -> Vec<UiCommand> {
         let asked = EditorRequest::Check { file: editor.file.clone(), text, version };
         cmds.push(UiCommand::Ask(SessionRequest::Editor(editor.number, Box::new(asked))));
     }
-    if editor.save_when_checked && editor.is_checked() {
-        editor.save_when_checked = false;
+    if editor.saving_version.is_some() && editor.is_checked() {
+        let is_untouched = editor.saving_version.take() == Some(editor.buffer.version());
         let errors = editor.count_findings(DiagnosticSeverity::Error);
         if errors > 0 {
-            editor.ask(EditorPrompt::Force);
+            // what was typed since may go on
+            if is_untouched {
+                editor.ask_at_key(EditorPrompt::Force)
+            } else {
+                editor.ask(EditorPrompt::Force)
+            }
             editor.status_note = Some(format_count(errors as u64, "error"));
         } else {
             cmds.push(actions::save_command(editor, false));

@@ -14,6 +14,7 @@ use crate::transcript::item::{ItemTone, TranscriptBlock, TranscriptItem};
 use synthdev_domain::ids::{RunId, Timestamp};
 use synthdev_domain::journal::{RunStatus, RunSummary};
 use synthdev_service::event_description::EventDescription;
+use synthdev_service::named_step::NamedStep;
 use synthdev_service::session::{
     RunFilter, RunListPurpose, RunRequest, TimeTravelOutcome, TimeTravelRequest,
 };
@@ -102,21 +103,41 @@ pub fn show_steps(model: &UiModel, run: Option<String>) -> Vec<UiCommand> {
     vec![UiCommand::ask(RunRequest::Steps(run.or_else(|| default_run_id(model))))]
 }
 
+/// A word alone is a state of the run that is meant without an id, or else names a run.
+pub fn travel_or_list_steps(model: &mut UiModel, word: String, travel: TimeTravelRequest) -> Vec<UiCommand> {
+    if is_state_name(model, &word) { time_travel(model, travel) } else { show_steps(model, Some(word)) }
+}
+
 /// Why a step was taken, or which steps there are.
-pub fn explain_step(model: &UiModel, run: Option<String>, step: Option<u32>) -> Vec<UiCommand> {
-    let front = front_or_newest_run(model).and_then(|id| model.find_run(id));
-    // a word that names a state of that run means its last step in that state
-    let named = run.as_ref().filter(|_| step.is_none()).zip(front);
-    let visited = named
-        .and_then(|(name, front)| Some((front.id.to_string(), front.pane_data.visits.last_step_in(name)?)));
-    if let Some((run, step)) = visited {
-        return vec![UiCommand::ask(RunRequest::Why { run: Some(run), step })];
-    }
+pub fn explain_step(model: &UiModel, run: Option<String>, step: Option<NamedStep>) -> Vec<UiCommand> {
+    let (run, step) = match (run, step) {
+        (Some(word), None) if is_state_name(model, &word) => (None, Some(NamedStep::State(word))),
+        place => place,
+    };
     let run = run.or_else(|| front_or_newest_run(model).map(ToString::to_string));
     vec![UiCommand::ask(match step {
         Some(step) => RunRequest::Why { run, step },
         None => RunRequest::Steps(run),
     })]
+}
+
+/// Whether a word that may name a run or a state means a state: the run in front has been in it, or the word is the
+/// beginning of no id.
+fn is_state_name(model: &UiModel, word: &str) -> bool {
+    let front = front_or_newest_run(model).and_then(|id| model.find_run(id));
+    let has_visited = front.is_some_and(|run| run.pane_data.visits.last_step_in(word).is_some());
+    has_visited || !may_name_run(model, word)
+}
+
+/// Ids begin with a digit until 2030, and have none of the letters that look like one.
+fn may_name_run(model: &UiModel, word: &str) -> bool {
+    let is_id_letter = |letter: char| letter.is_ascii_digit() || letter.is_ascii_lowercase();
+    let has_digit = word.contains(|letter: char| letter.is_ascii_digit());
+    let mut known =
+        model.runs.iter().map(|run| run.id.as_str()).chain(model.last_left_run.as_ref().map(RunId::as_str));
+    known.any(|id| id.starts_with(word))
+        || model.names.runs.iter().any(|(id, _)| id.starts_with(word))
+        || (has_digit && word.chars().all(is_id_letter) && !word.contains(['i', 'l', 'o', 'u']))
 }
 
 pub(super) fn on_list(

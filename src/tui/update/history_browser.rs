@@ -44,10 +44,19 @@ pub fn open_browser(model: &mut UiModel) -> Vec<UiCommand> {
 
 /// One call of a run on screen, over everything else; Esc closes it.
 pub fn open_call_page(model: &mut UiModel, run: RunId, call: CallId) -> Vec<UiCommand> {
+    open_single_page(model, HistoryRequest::Call { run, call }, "reading the call")
+}
+
+/// The same with a step of a run.
+pub fn open_step_page(model: &mut UiModel, run: RunId, step: u32) -> Vec<UiCommand> {
+    open_single_page(model, HistoryRequest::Step { run, step }, &format!("reading step {step}"))
+}
+
+fn open_single_page(model: &mut UiModel, asked: HistoryRequest, about: &str) -> Vec<UiCommand> {
     model.popup = None;
     model.history_browser =
         Some(Box::new(HistoryBrowser { is_single_page: true, ..HistoryBrowser::default() }));
-    requests::wait_for(model, HistoryRequest::Call { run, call }, "reading the call")
+    requests::wait_for(model, asked, about)
 }
 
 /// A key while the history is in front.
@@ -278,7 +287,8 @@ fn on_travel_planned(archive: &mut HistoryBrowser, plan: Result<ActionPreview, S
     match plan {
         Ok(ActionPreview { title, body, request: Some(RunRequest::Travel(travel)) }) => {
             let items = vec![TranscriptItem::Block(TranscriptBlock::new(ItemTone::Plain, "", &body))];
-            archive.page = Some(Box::new(HistoryTextView::new(HistoryText { title, items, step: None })));
+            archive.page =
+                Some(Box::new(HistoryTextView::new(HistoryText { title, items, ..HistoryText::default() })));
             let (choice, guard) = (PromptChoice::None, PromptKeyGuard::default());
             archive.question = Some(HistoryPrompt::Agree { travel, choice, guard });
         }
@@ -293,11 +303,12 @@ fn on_travelled(model: &mut UiModel, done: &TimeTravelOutcome) {
     archive.close_typed_line();
     let mut block = TranscriptBlock::new(ItemTone::Good, "Done", &done.text);
     if let Some(run) = &done.resumable_run {
-        block = block.with_footer(format!("/resume, or its line in the list, goes on with {run}"));
+        block = block.with_footer(format!("Enter, /resume or its line in the list goes on with {run}"));
     }
-    let text =
-        HistoryText { title: "done".to_owned(), items: vec![TranscriptItem::Block(block)], step: None };
-    archive.page = Some(Box::new(HistoryTextView::new(text)));
+    let items = vec![TranscriptItem::Block(block)];
+    let text = HistoryText { title: "done".to_owned(), items, ..HistoryText::default() };
+    let resumable_run = done.resumable_run.clone();
+    archive.page = Some(Box::new(HistoryTextView { resumable_run, ..HistoryTextView::new(text) }));
     archive.list.is_stale = true;
 }
 

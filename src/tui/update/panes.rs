@@ -124,7 +124,7 @@ fn in_pane(model: &mut UiModel, action: KeyAction) -> Vec<UiCommand> {
         KeyAction::Last => scroll_to_edge(model, pane, true),
         KeyAction::Open if pane == PaneKind::Conversation => return open_item(model),
         KeyAction::OpenFile if pane == PaneKind::Conversation => return file_mentions::open_next(model),
-        KeyAction::Open if pane == PaneKind::Timeline => return timeline::open_chosen_call(model),
+        KeyAction::Open if pane == PaneKind::Timeline => return timeline::open_chosen_row(model),
         KeyAction::Open => open_pane_row(model, pane),
         KeyAction::NextItem if pane == PaneKind::Conversation => {
             model.transcript.select_item(SelectionStep::Next)

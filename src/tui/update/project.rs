@@ -6,7 +6,8 @@ use crate::model::UiModel;
 use crate::msg::UiCommand;
 use crate::transcript::item::{ItemTone, TranscriptItem};
 use synthdev_service::session::{
-    ConfigReload, ProjectRequest, ProjectResponse, RecalledInput, SessionRequest, StatusFacts,
+    ConfigReload, ProjectRequest, ProjectResponse, RecalledInput, SessionRequest, StandingPermission,
+    StatusFacts,
 };
 
 pub(super) fn on_response(model: &mut UiModel, response: ProjectResponse) -> Vec<UiCommand> {
@@ -30,7 +31,11 @@ pub(super) fn on_response(model: &mut UiModel, response: ProjectResponse) -> Vec
         }
         ProjectResponse::Trusted { trusted, result } => return on_trust_decided(model, trusted, result),
         ProjectResponse::Files(files) => mention::on_files_listed(model, files),
-        ProjectResponse::AllowedAlways(saved) => allowed_always(model, saved),
+        ProjectResponse::AllowedAlways(permission, saved) => allowed_always(model, &permission, saved),
+        ProjectResponse::RevokedAlways(Ok(text)) => drop(model.add_item(TranscriptItem::note_item(&text))),
+        ProjectResponse::RevokedAlways(Err(reason)) => {
+            show_error(model, "The rule is still in your settings", &reason);
+        }
         ProjectResponse::Recalled(found) => on_input_recalled(model, found),
         ProjectResponse::NotKept(reason) => drop(model.add_item(TranscriptItem::warning_item(&reason))),
         ProjectResponse::Verbosity(level, log) => verbosity::show_level(model, level, &log),
@@ -86,10 +91,15 @@ fn on_status_facts(model: &mut UiModel, facts: StatusFacts) {
     }
 }
 
-fn allowed_always(model: &mut UiModel, saved: Result<String, String>) {
+fn allowed_always(model: &mut UiModel, permission: &StandingPermission, saved: Result<String, String>) {
     match saved {
         Ok(text) => drop(model.add_item(TranscriptItem::note_item(&text))),
-        Err(reason) => show_error(model, "The tool is allowed for this session only", &reason),
+        Err(reason) => {
+            if let StandingPermission::Rule(rule) = permission {
+                model.written_rules.remove(rule);
+            }
+            show_error(model, "The tool is allowed for this session only", &reason);
+        }
     }
 }
 

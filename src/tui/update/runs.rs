@@ -1,6 +1,8 @@
 //! Responses about runs: lists, hits, steps, what was done with a run, stored files.
 
-use super::{file_work, history, history_browser, resume_picker, resuming, running_commands, steering};
+use super::{
+    completion, file_work, history, history_browser, resume_picker, resuming, running_commands, steering,
+};
 use crate::dialog::QuestionDialog;
 use crate::model::UiModel;
 use crate::msg::UiCommand;
@@ -44,6 +46,11 @@ pub(super) fn on_response(model: &mut UiModel, response: RunResponse) -> Vec<UiC
         RunResponse::Steps(Err(reason)) => show_error(model, "There are no steps to show", &reason),
         RunResponse::Planned { preview: Err(reason), .. } | RunResponse::Travelled(Err(reason)) => {
             show_error(model, UNCHANGED, &reason);
+        }
+        RunResponse::SnapshotNames { list, at } => {
+            model.now = model.now.max(at);
+            model.names.snapshots = list.iter().map(|info| report::snapshot_name(info, model.now)).collect();
+            completion::names_arrived(model);
         }
         RunResponse::Snapshot { command, text } => on_snapshot_done(model, command, text),
         RunResponse::RunningCommands { run, after_end, commands, at } => {

@@ -61,10 +61,7 @@ pub fn run_steer_action(model: &mut UiModel, steer: SteerAction) -> Vec<UiComman
             Vec::new()
         }
         SteerAction::Approvals(Some((at, verdict))) => approvals::decide_approval(model, at, verdict),
-        SteerAction::RevokeApproval(name) => {
-            approvals::revoke_allowed(model, &name);
-            Vec::new()
-        }
+        SteerAction::RevokeApproval(name) => approvals::revoke_allowed(model, &name),
     }
 }
 

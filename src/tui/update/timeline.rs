@@ -35,18 +35,20 @@ pub(super) fn choose_bar(model: &mut UiModel, step: BarStep) {
     model.panes.state_mut(PaneKind::Timeline).go_to(at, len);
 }
 
-/// Shows all of the chosen call: what it was given, and what it gave back.
-pub(super) fn open_chosen_call(model: &mut UiModel) -> Vec<UiCommand> {
+/// Shows all of the chosen call, what it was given and what it gave back, or the step that the chosen state is.
+pub(super) fn open_chosen_row(model: &mut UiModel) -> Vec<UiCommand> {
     let cursor = model.panes.state(PaneKind::Timeline).cursor;
     let chosen = model.watched_run().and_then(|run| {
         let timeline = &run.pane_data.timeline;
-        let bar = row_index(timeline, cursor).and_then(|row| timeline.bar(row));
-        Some((run.id.clone(), bar?.call?))
+        let row = row_index(timeline, cursor)?;
+        let call = timeline.bar(row).and_then(|bar| bar.call);
+        Some((run.id.clone(), call, timeline.row(row).and_then(|row| row.step)))
     });
     match chosen {
-        Some((run, call)) => history_browser::open_call_page(model, run, call),
-        None => {
-            model.hint = Some("only calls and questions can be opened".to_owned());
+        Some((run, Some(call), _)) => history_browser::open_call_page(model, run, call),
+        Some((run, None, Some(step))) => history_browser::open_step_page(model, run, step),
+        Some((_, None, None)) | None => {
+            model.hint = Some("only calls, questions and states can be opened".to_owned());
             Vec::new()
         }
     }

@@ -6,6 +6,7 @@ use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
+use self::findings::severity_mark;
 use self::prompt_line::{prompt_notice, prompt_text};
 use super::draw_helpers::{draw_box, keys_room, pad_to_columns, put_keys, put_line, select_row};
 use crate::editor::action::EditorAction;
@@ -16,10 +17,11 @@ use crate::model::UiModel;
 use crate::text::{display_width, fit_entries, fit_to_columns, format_count, one_line, wrap_line};
 use crate::theme::ColorTheme;
 use crate::transcript::layout::tone_style;
-use synthdev_domain::diagnostic::{Diagnostic, DiagnosticSeverity};
+use synthdev_domain::diagnostic::DiagnosticSeverity;
 use synthdev_domain::terminal_safe;
 
 mod file_list;
+mod findings;
 mod prompt_line;
 mod text;
 
@@ -80,8 +82,9 @@ fn editor_areas(editor: &DefinitionEditor, area: Rect) -> EditorAreas {
     let note = u16::from(area.height > 1 || area.height == 1 && editor.prompt.is_some());
     let note = note.max(note_height(editor, usize::from(area.width)).min(area.height / NOTE_SHARE));
     let rest = area.height.saturating_sub(title + keys + note);
-    let wanted = u16::try_from(editor.findings.len()).unwrap_or(u16::MAX).clamp(1, LISTED) + 1;
-    let list = if editor.list { wanted.min(rest / 2) } else { 0 };
+    let wanted =
+        || u16::try_from(findings::row_count(editor, area.width)).unwrap_or(u16::MAX).clamp(1, LISTED) + 1;
+    let list = if editor.list.is_some() { wanted().min(rest / 2) } else { 0 };
     let height = rest - list;
     let wanted = editor.simulation.is_some() || editor.graph && editor.graph_list.is_some();
     let graph = (wanted && area.width >= WIDE).then_some(area.width.min(1_000) * 2 / 5);
@@ -136,7 +139,7 @@ fn draw_editor(
         (Some(area), None) => draw_graph(theme, editor, area, frame),
         (None, _) => {}
     }
-    draw_findings(theme, editor, areas.list, frame);
+    findings::draw_findings(theme, editor, areas.list, frame);
     let note = draw_note_and_keys(model, editor, &areas, frame);
     let (row, column) = editor.buffer.cursor();
     let across =
@@ -201,8 +204,12 @@ fn draw_note_and_keys(
     };
     let room = usize::from(row.width);
     let is_note = editor.prompt.is_none() && editor.status_note.is_some();
-    let mut rows =
-        if is_note { wrap_note(&note, room) } else { vec![fit_to_columns(&note, room).into_owned()] };
+    let is_finding = editor.prompt.is_none() && !is_note;
+    let mut rows = match is_finding.then(|| findings::cut_note(model, editor, &note, room)).flatten() {
+        _ if is_note => wrap_note(&note, room),
+        Some(row) => vec![row],
+        None => vec![fit_to_columns(&note, room).into_owned()],
+    };
     if let Some(last) = usize::from(row.height).checked_sub(1).filter(|last| last + 1 < rows.len()) {
         // what has no room ends in `…`
         rows[last] = fit_to_columns(&rows[last..].join(" "), room).into_owned();
@@ -245,14 +252,6 @@ fn editor_title(model: &UiModel, editor: &DefinitionEditor) -> String {
     let (row, column) = editor.buffer.cursor();
     let name = terminal_safe::escape_name(&editor.file.name);
     format!(" {name}{changed} · {state} · line {}:{} · {}", row + 1, column + 1, editor.file.layer)
-}
-
-fn severity_mark(theme: ColorTheme, severity: DiagnosticSeverity) -> (&'static str, Style) {
-    match severity {
-        DiagnosticSeverity::Error => ("✗", theme.bad_style()),
-        DiagnosticSeverity::Warning => ("!", theme.warning_style()),
-        DiagnosticSeverity::Info => ("i", theme.dim_style()),
-    }
 }
 
 fn draw_gutter(theme: ColorTheme, editor: &DefinitionEditor, area: Rect, frame: &mut Frame<'_>) {
@@ -321,33 +320,6 @@ fn draw_graph(theme: ColorTheme, editor: &DefinitionEditor, area: Rect, frame: &
     }
 }
 
-fn finding_text(finding: &Diagnostic) -> String {
-    let hint = finding.hint.as_ref().map(|hint| format!(" → {hint}")).unwrap_or_default();
-    one_line(&terminal_safe::escape_controls(&format!("{}: {}{hint}", finding.code, finding.message)))
-}
-
-fn draw_findings(theme: ColorTheme, editor: &DefinitionEditor, area: Rect, frame: &mut Frame<'_>) {
-    if area.height == 0 {
-        return;
-    }
-    let title = format!("── findings: {} ", editor.findings.len());
-    let rule = "─".repeat(usize::from(area.width).saturating_sub(display_width(&title)));
-    put_line(frame, area.x, area.y, &Line::styled(title + &rule, theme.dim_style()), area.width);
-    let (row, _) = editor.buffer.cursor();
-    let fits = usize::from(area.height - 1);
-    let here = editor.findings.iter().position(|finding| editor.finding_row(finding) >= row).unwrap_or(0);
-    let first = here.min(editor.findings.len().saturating_sub(fits));
-    for (y, finding) in (area.y + 1..area.bottom()).zip(editor.findings.iter().skip(first)) {
-        let (sign, style) = severity_mark(theme, finding.severity);
-        let place = format!(" {}:{} ", finding.place.line, finding.place.column);
-        let room = usize::from(area.width).saturating_sub(2 + display_width(&place));
-        let text = fit_to_columns(&finding_text(finding), room).into_owned();
-        let shown = if editor.finding_row(finding) == row { theme.bold_style() } else { theme.text() };
-        let spans = vec![Span::styled(sign, style), Span::raw(place), Span::styled(text, shown)];
-        put_line(frame, area.x, y, &Line::from(spans), area.width);
-    }
-}
-
 /// The prompt, else the note, else the diagnostic of the line under the cursor or the next one.
 fn status_note(theme: ColorTheme, editor: &DefinitionEditor) -> (String, Style) {
     if let Some(prompt) = &editor.prompt {
@@ -361,7 +333,7 @@ fn status_note(theme: ColorTheme, editor: &DefinitionEditor) -> (String, Style) 
         Some(finding) => {
             let (sign, style) = severity_mark(theme, finding.severity);
             let place = format!("{}:{}", finding.place.line, finding.place.column);
-            (format!("{sign} {place} {}", finding_text(finding)), style)
+            (format!("{sign} {place} {}", findings::finding_text(finding)), style)
         }
         None => (String::new(), theme.text()),
     }
@@ -376,6 +348,12 @@ fn editor_keys(keymap: &KeyBindings, editor: &DefinitionEditor, room: usize) -> 
             "type · ↓ the next · ↑ the previous one · Enter stays here · Esc".to_owned()
         }
         Some(_) => String::new(),
+        None if editor.list.is_some() => key_hints(
+            keymap,
+            "↑↓ choose · Enter goes there · Esc closes",
+            &[(EditorAction::Help, "keys")],
+            room,
+        ),
         None if editor.simulation.is_some() => {
             let shown = [
                 (EditorAction::Simulate, "plays it again"),

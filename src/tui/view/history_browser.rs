@@ -9,7 +9,7 @@ use ratatui::text::Line;
 use super::draw_helpers::{keys_room, put_keys, put_line, select_row};
 use super::graph_pane::{NUMBERS, draw_whole_graph};
 use crate::editor::prompt_guard::{NEW_QUESTION, PromptChoice};
-use crate::history_browser::run_comparison::RunComparisonView;
+use crate::history_browser::run_comparison::{DIFFERENCE_BEFORE, NEXT_DIFFERENCE, RunComparisonView};
 use crate::history_browser::{
     HistoryBrowser, HistoryPrompt, HistoryWaitKind, RunAction, RunDetails, fork_data_text,
 };
@@ -416,8 +416,11 @@ fn browser_keys(model: &UiModel, archive: Option<&HistoryBrowser>, columns: usiz
         parts.extend(key(KeyAction::ChooseRight, "chart"));
         parts.extend(key(KeyAction::Show(PaneKind::Graph), "graph"));
     }
-    let is_step = page.is_some_and(|page| page.step.is_some());
-    if is_step {
+    if page.is_some_and(|page| page.resumable_run.is_some()) {
+        parts.extend(key(KeyAction::Open, "resumes it"));
+    }
+    let is_step = page.is_some_and(|page| page.step.or(page.explained_step).is_some());
+    if is_step && run.is_some() {
         parts.extend(key(KeyAction::NextItem, "next step"));
         parts.extend(key(KeyAction::PreviousItem, "step before"));
     }
@@ -445,6 +448,7 @@ fn graph_keys(model: &UiModel, shown: &ShownGraph<'_>, columns: usize) -> String
     let parts = [
         Some("arrows choose".to_owned()),
         key(KeyAction::Open, open),
+        key(KeyAction::Deed(RunAction::Why), RunAction::Why.word()),
         shown.is_wide().then(|| key(KeyAction::GraphRight, "moves it")).flatten(),
         key(KeyAction::GraphNames, names),
         key(KeyAction::Last, last_state),
@@ -457,8 +461,8 @@ fn graph_keys(model: &UiModel, shown: &ShownGraph<'_>, columns: usize) -> String
 
 fn comparison_keys(model: &UiModel) -> String {
     let wanted = [
-        (KeyAction::NextHit, "next difference"),
-        (KeyAction::PreviousHit, "before"),
+        (KeyAction::NextHit, NEXT_DIFFERENCE),
+        (KeyAction::PreviousHit, DIFFERENCE_BEFORE),
         (KeyAction::CopyAll, "copies"),
         (KeyAction::Back, "back"),
     ];

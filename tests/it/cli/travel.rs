@@ -229,6 +229,39 @@ fn a_fork_refuses_a_slip_of_a_name_before_and_after_it_was_written() {
     }
 }
 
+/// A state is its last step, wherever a step is taken.
+fn check_named_states(past: &Past, new: &str) {
+    let by_state = past.run_program(&["why", &past.run, "third"]).code(0).stdout;
+    assert_eq!(by_state, past.run_program(&["why", &past.run, "4"]).code(0).stdout);
+    let by_state = past.run_program(&["runs", "fork", &past.run, "--at", "third", "--json"]).code(0).json();
+    assert_eq!(by_state["step"], 4);
+    past.run_program(&["runs", "rewind", new, "--to", "third", "--yes"]).code(0);
+    past.resume_run(new).code(0);
+    for named in
+        [&["why", &past.run, "fourth"][..], &["runs", "rewind", &past.run, "--to", "fourth", "--yes"]]
+    {
+        let refused = past.run_program(named).code(2).stderr;
+        assert!(
+            refused.contains("no step in a state `fourth`: it has entered start, first, second, third"),
+            "{refused}"
+        );
+    }
+}
+
+/// What a fork has set stands where it is compared with its run.
+fn check_compared(past: &Past, new: &str) {
+    let compared = past.run_program(&["runs", "diff", &past.run, new]).code(0).stdout;
+    let (extra, odd) =
+        ("common_data.extra.deep\n- no value\n+ \"plain text\"\n", "common_data.cuont\n- no value\n+ 1\n");
+    for part in [&format!("  {} at step 4\n", past.run), "common_data.count\n- 2\n+ 40\n", extra, odd] {
+        assert!(compared.contains(part), "no `{part}` in\n{compared}");
+    }
+    let compared = past.run_program(&["runs", "diff", new, &past.run, "--json"]).code(0).json();
+    let fork_of = json!({"run": past.run, "step": 4});
+    assert_eq!((&compared["first"]["fork_of"], compared["second"].get("fork_of")), (&fork_of, None));
+    assert_eq!(compared["data"][0], json!({"name": "count", "first": 40, "second": 2}));
+}
+
 #[test]
 fn a_fork_is_another_run_with_other_data() {
     let past = Past::new();
@@ -260,6 +293,8 @@ fn a_fork_is_another_run_with_other_data() {
         assert!(shown.contains(&part), "no `{part}` in\n{shown}");
     }
     past.assert_same(&new);
+    check_named_states(&past, &new);
+    check_compared(&past, &new);
 
     // a fork of the fork, with the files of that step, from its current position; undoing a fork leads back to its
     // start

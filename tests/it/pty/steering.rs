@@ -50,7 +50,8 @@ fn a_run_stands_still_survives_a_kill_and_goes_on_with_other_data() {
     terminal.wait_for("for the next workflow that starts or is resumed: state stop");
     terminal.press_keys("/resume\r");
     terminal.wait_for("── resumed");
-    terminal.wait_for("walk is defined otherwise by now");
+    terminal.wait_for("walk is defined otherwise by now (");
+    terminal.wait_for("`limit`");
     terminal.wait_until("it stands there again", |screen| {
         screen.split("── resumed").nth(1).is_some_and(|since| since.contains("stopped before second"))
     });

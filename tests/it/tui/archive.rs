@@ -289,7 +289,7 @@ fn a_run_its_steps_and_a_step_look_good() {
     send_history_reply(
         &mut desk,
         *number,
-        HistoryResponse::Text(Ok(HistoryText { title, items, step: Some(2) })),
+        HistoryResponse::Text(Ok(HistoryText { title, items, step: Some(2), ..HistoryText::default() })),
     );
     desk.check_shots("history_step");
     let screen = desk.draw_screen(120, 40);
@@ -578,9 +578,22 @@ fn esc_goes_back_one_level_and_the_list_keeps_its_place() {
     send_history_reply(
         &mut desk,
         *number,
-        HistoryResponse::Text(Ok(HistoryText { title: "why step 2".into(), items, step: None })),
+        HistoryResponse::Text(Ok(HistoryText {
+            title: "why step 2".into(),
+            items,
+            step: None,
+            explained_step: Some(2),
+        })),
     );
     assert!(desk.draw_screen(80, 24).contains("after start (step 1)"));
+    // the neighbours' are a key away
+    desk.key(KeyCode::Char('['));
+    let all = take_history_requests(&mut desk);
+    let [(number, HistoryRequest::Why { step: 1, .. })] = all.as_slice() else { panic!("{all:?}") };
+    let page = HistoryText { title: "why step 1".into(), explained_step: Some(1), ..HistoryText::default() };
+    send_history_reply(&mut desk, *number, HistoryResponse::Text(Ok(page)));
+    desk.key(KeyCode::Char('['));
+    assert!(desk.draw_screen(80, 24).contains("this is the first step"));
     desk.key(KeyCode::Esc);
     assert!(desk.draw_screen(80, 24).contains("2 steps"));
     desk.key(KeyCode::Esc);
@@ -886,7 +899,7 @@ fn a_fork_takes_other_data_and_a_file_gets_the_run() {
         desk.take_commands(),
         [UiCommand::ask(RunRequest::Travel(TimeTravelRequest::Fork {
             run: Some("run000000001".into()),
-            step: 2,
+            step: 2.into(),
             set,
             restore_files: false
         }))]
@@ -902,7 +915,8 @@ fn a_fork_takes_other_data_and_a_file_gets_the_run() {
     assert!(desk.draw_screen(80, 24).contains("tone=\"dry wit\" u b P"));
     assert_eq!(desk.take_commands(), []);
     desk.key(KeyCode::Esc).key(KeyCode::Char('b'));
-    let rewind = TimeTravelRequest::Rewind { run: Some("run000000001".into()), step: 2, keep_files: false };
+    let rewind =
+        TimeTravelRequest::Rewind { run: Some("run000000001".into()), step: 2.into(), keep_files: false };
     assert_eq!(desk.take_commands(), [UiCommand::ask(RunRequest::Plan(rewind.clone()))]);
     desk.send_message(UiMessage::answered(planned(&rewind, Err("it is running".into()))));
     desk.key(KeyCode::Char('e')).press_control('u').line("no/out.md");
@@ -920,6 +934,25 @@ fn a_fork_takes_other_data_and_a_file_gets_the_run() {
     send_history_reply(&mut desk, *number, HistoryResponse::Done(Ok("written to /project/out.md".into())));
     let screen = desk.draw_screen(80, 24);
     assert!(screen.contains("written to /project/out.md") && !screen.contains("export to"), "{screen}");
+}
+
+#[test]
+fn a_fork_is_resumed_from_the_page_that_tells_of_it() {
+    for key in [KeyCode::Enter, KeyCode::Char('r'), KeyCode::Esc] {
+        let mut desk = in_run();
+        desk.key(KeyCode::Char('f')).key(KeyCode::Enter);
+        desk.take_commands();
+        let text = "run f1 starts before step 2, code".to_owned();
+        let done = TimeTravelOutcome { text, resumable_run: Some("f1".into()) };
+        desk.send_message(UiMessage::answered(RunResponse::Travelled(Ok(done))));
+        desk.take_commands();
+        let screen = desk.draw_screen(80, 24);
+        assert!(screen.contains("goes on with f1") && screen.contains("Enter resumes it"), "{screen}");
+        desk.key(key);
+        let past = UiCommand::Display(DisplayRequest::Past("f1".into()));
+        assert_eq!(desk.take_commands().contains(&past), key != KeyCode::Esc, "{key:?}");
+        assert_eq!(desk.draw_screen(80, 24).contains("reading the run"), key != KeyCode::Esc, "{key:?}");
+    }
 }
 
 /// The rows that show it as paused may come later than the word that it is.
@@ -951,8 +984,8 @@ fn two_runs_are_marked_and_compared() {
     // a key for a run would be for which of them?
     desk.key(KeyCode::Char('x'));
     assert!(desk.draw_screen(80, 24).contains("Esc goes back to one of them"));
-    // the second difference of the facts, then the first of the steps, and no further one
-    let differences = ["status", "took", "review", "stop"];
+    // the facts that differ, the steps, the first row of what differs below them, and no further one
+    let differences = ["status", "took", "review", "stop", "- one answer"];
     for expected in differences {
         desk.key(KeyCode::Char('n'));
         let at = desk.model.history_browser.as_ref().unwrap().comparison.as_ref().unwrap().cursor;
@@ -961,6 +994,13 @@ fn two_runs_are_marked_and_compared() {
     }
     desk.key(KeyCode::Char('n'));
     assert!(desk.draw_screen(80, 24).contains("no further difference"));
+    // the list of keys has the words of the last line
+    let footer = desk.draw_screen(80, 24).lines().last().unwrap().to_owned();
+    let help = desk.key(KeyCode::F(1)).draw_screen(80, 24);
+    for words in ["next difference", "the difference before"] {
+        assert!(footer.contains(words) && help.contains(words), "{words}: {footer}\n{help}");
+    }
+    desk.key(KeyCode::Esc);
     desk.key(KeyCode::Char('Y'));
     let copied = desk.take_commands();
     assert!(

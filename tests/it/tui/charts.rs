@@ -300,7 +300,7 @@ fn arrows_choose_a_bar_and_enter_opens_its_call() {
     assert!(desk.draw_screen(120, 36).contains("timeline · coder_reviewer"));
     // what has no call, and what cannot be read
     desk.key(KeyCode::Home).key(KeyCode::Enter);
-    assert!(desk.draw_screen(120, 36).contains("only calls and questions can be opened"));
+    assert!(desk.draw_screen(120, 36).contains("only calls, questions and states can be opened"));
     desk.key(KeyCode::End).key(KeyCode::Enter);
     let asked = take_history_requests(&mut desk);
     send_history_reply(&mut desk, asked[0].0, HistoryResponse::Text(Err("the journal is gone".into())));
@@ -308,6 +308,30 @@ fn arrows_choose_a_bar_and_enter_opens_its_call() {
     assert!(desk.draw_screen(120, 36).contains("the journal is gone"));
     desk.key(KeyCode::Enter).key(KeyCode::Esc);
     assert!(desk.model.history_browser.is_none(), "Esc does not wait for an answer");
+}
+
+#[test]
+fn a_state_of_the_timeline_opens_its_step() {
+    let mut desk = TuiHarness::new();
+    desk.workflow().press_alt('6');
+    desk.draw_screen(120, 36);
+    desk.take_commands();
+    let timeline = desk.timeline();
+    let at = (0..timeline.len()).find(|at| timeline.row(*at).unwrap().step.is_some()).unwrap();
+    desk.key(KeyCode::Home);
+    for _ in 0..at {
+        desk.key(KeyCode::Down);
+    }
+    let asked = take_history_requests(desk.key(KeyCode::Enter));
+    let [(number, HistoryRequest::Step { run, step: 1 })] = asked.as_slice() else { panic!("{asked:?}") };
+    assert_eq!(run.as_str(), "r1");
+    let page = HistoryText { title: "step 1: code".into(), step: Some(1), ..HistoryText::default() };
+    send_history_reply(&mut desk, *number, HistoryResponse::Text(Ok(page)));
+    let screen = desk.draw_screen(120, 36);
+    // there are no neighbours beside it
+    assert!(screen.contains("step 1: code") && !screen.contains("next step"), "{screen}");
+    desk.key(KeyCode::Esc);
+    assert!(desk.model.history_browser.is_none());
 }
 
 fn call_events() -> Vec<(i64, RunEvent)> {
@@ -328,7 +352,7 @@ fn call_page(call: u64) -> HistoryText {
         fold.apply_event(Timestamp(1_000_000 + at), &StepEvent { at_step: 2, event });
     }
     let (title, items) = fold.into_report().unwrap();
-    HistoryText { title, items, step: None }
+    HistoryText { title, items, ..HistoryText::default() }
 }
 
 #[test]

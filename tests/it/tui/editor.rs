@@ -268,13 +268,6 @@ fn sound_texts_are_saved_and_broken_ones_only_if_that_is_meant() {
 /// What is typed while a question of the editor appears goes to the text, and answers nothing.
 #[test]
 fn a_key_of_before_answers_no_question_of_the_editor() {
-    let leave = |desk: &mut TuiHarness| {
-        desk.type_text(" ").key(KeyCode::Esc);
-    };
-    let errors = |desk: &mut TuiHarness| {
-        desk.type_text("x").press_control('s');
-        answer_check(desk);
-    };
     let conflict = |desk: &mut TuiHarness| {
         desk.type_text(" ").press_control('s');
         answer_check(desk);
@@ -322,12 +315,68 @@ fn a_key_of_before_answers_no_question_of_the_editor() {
         let screen = desk.draw_screen(80, 24);
         assert!(!screen.contains(question), "{letter} is an answer now: {screen}");
     };
-    check(&leave, "save it before leaving?", 'n');
-    check(&leave, "save it before leaving?", 'y');
-    check(&errors, "save it with errors?", 'y');
-    check(&errors, "save it with errors?", 'n');
+    let typed_on = |desk: &mut TuiHarness| {
+        // a key behind Ctrl+S changed the text: the next one may be for it, too
+        desk.type_text("xx").press_control('s').key(KeyCode::Backspace);
+        answer_check(desk);
+    };
+    check(&typed_on, "save it with errors?", 'y');
+    check(&typed_on, "save it with errors?", 'n');
     check(&conflict, "changed by another program", 'o');
     check(&conflict, "changed by another program", 'r');
+}
+
+/// The user's own key opened it: the next ones are meant for it, however fast they come.
+#[test]
+fn a_question_that_a_key_opens_takes_keys_at_once() {
+    let check = |typed: &str, keys: &[KeyCode], is_closed: bool, saves: usize| {
+        let mut desk = opened_editor();
+        desk.type_text(typed);
+        let before = text(&desk);
+        for key in keys {
+            let modifiers =
+                if *key == KeyCode::Char('s') { KeyModifiers::CONTROL } else { KeyModifiers::NONE };
+            desk.press_before_seen(*key, modifiers);
+            answer_check(&mut desk);
+        }
+        let saved = take_editor_requests(&mut desk);
+        let saved = saved.iter().filter(|asked| matches!(asked, EditorRequest::Save { .. })).count();
+        assert_eq!((desk.model.edit.is_none(), saved), (is_closed, saves), "{typed} {keys:?}");
+        if !is_closed {
+            assert_eq!(text(&desk), before, "{typed} {keys:?}");
+        }
+    };
+    let (save, yes, no) = (KeyCode::Char('s'), KeyCode::Char('y'), KeyCode::Char('n'));
+    check("x", &[save, yes, KeyCode::Enter], false, 1);
+    check("x", &[save, no, KeyCode::Enter], false, 0);
+    check(" ", &[KeyCode::Esc, no, KeyCode::Enter], true, 0);
+    check(" ", &[KeyCode::Esc, yes, KeyCode::Enter], false, 1);
+    check("x", &[KeyCode::Esc, yes, KeyCode::Enter, yes, KeyCode::Enter], false, 1);
+}
+
+#[test]
+fn a_finding_is_chosen_in_the_list_and_read_to_its_end() {
+    let states = "{ \"name\": \"start\", \"transition\": [{ \"target\": \"a_state_that_was_renamed_since_then\" }] },\n    \
+        { \"name\": \"a_state_that_was_renamed_since\", \"transition\": [{ \"target\": \"shtop\" }] }";
+    let broken = format!("{{\n  \"workflow_name\": \"mine\",\n  \"states\": [\n    {states}\n  ]\n}}\n");
+    let mut desk = open_in_layer(ConfigLayer::Project, &broken);
+    answer_check(&mut desk);
+    let screen = desk.draw_screen(80, 24);
+    assert!(screen.contains("F4: all of it"), "{screen}");
+    desk.key(KeyCode::F(4));
+    let screen = desk.draw_screen(80, 24);
+    let words: Vec<&str> = screen.split_whitespace().collect();
+    let whole = "→ known: start, a_state_that_was_renamed_since, stop";
+    assert!(words.join(" ").contains(whole), "no `{whole}` in {screen}");
+    assert!(screen.contains("↑↓ choose · Enter goes there") && !screen.contains("all of it"), "{screen}");
+    let line = |desk: &TuiHarness| editor(desk).buffer.cursor().0 + 1;
+    desk.key(KeyCode::Down);
+    assert_eq!(line(&desk), 5);
+    desk.key(KeyCode::Down).key(KeyCode::Up);
+    assert_eq!((line(&desk), editor(&desk).list), (4, Some(0)));
+    desk.press_key(KeyCode::End, KeyModifiers::CONTROL).key(KeyCode::Enter);
+    assert_eq!((line(&desk), editor(&desk).list), (4, None));
+    assert_eq!(text(&desk), broken, "nothing was typed");
 }
 
 /// What is wrong with a saved file and what is used in its place is read to its end, on every size.
@@ -731,6 +780,11 @@ fn a_new_file_begins_with_a_pattern_and_a_name_that_is_free() {
     send_editor_reply(&mut desk, EditorResponse::Begun(Err(long.into())));
     let screen = desk.draw_screen(80, 24);
     assert!(screen.contains("and nothing else") && screen.contains("Ctrl+U clears · Esc back"), "{screen}");
+    for columns in 40..90 {
+        let screen = desk.draw_screen(columns, 24);
+        let words: Vec<&str> = screen.split_whitespace().collect();
+        assert!(words.join(" ").contains("up to 64 letters, digits, _ and - and"), "{columns}: {screen}");
+    }
     desk.press_control('u').type_text("mine2").key(KeyCode::Tab);
     let screen = desk.draw_screen(80, 24);
     assert!(screen.contains("Ctrl+U clears · Esc back"), "{screen}");
@@ -836,7 +890,7 @@ fn the_text_is_simulated_as_it_stands() {
     desk.key(KeyCode::Esc);
     assert!(editor(&desk).simulation.is_none() && editor(&desk).prompt.is_none());
     desk.key(KeyCode::F(4)).key(KeyCode::Esc);
-    assert!(!editor(&desk).list && editor(&desk).prompt.is_none());
+    assert!(editor(&desk).list.is_none() && editor(&desk).prompt.is_none());
     desk.key(KeyCode::Esc);
     assert!(desk.draw_screen(80, 24).contains("save it before leaving? y saves it"));
     desk.key(KeyCode::Esc).key(KeyCode::F(5));

@@ -6,6 +6,7 @@ use synthdev::domain::workflow::PauseKind;
 use synthdev::engine::steering::{Breakpoint, SteeringAction};
 use synthdev::runtime::preview::RunPreview;
 use synthdev::service::conversations::ConversationSummaryLine;
+use synthdev::service::named_step::NamedStep;
 use synthdev::service::session::{
     ActionPreview, DefinitionRequest, ResumableRuns, RunFilter, RunListPurpose, RunRequest, RunResponse,
     RunStepList, SearchHitLine, SearchHitPage, SessionRequest, StartRequest, TimeTravelOutcome,
@@ -855,22 +856,22 @@ fn journeys_are_planned_agreed_and_told() {
             "/rewind ab 3",
             UiCommand::ask(RunRequest::Plan(TimeTravelRequest::Rewind {
                 run: Some("ab".into()),
-                step: 3,
+                step: 3.into(),
                 keep_files: false,
             })),
         ),
-        ("/rewind ab", UiCommand::ask(RunRequest::Steps(Some("ab".into())))),
+        ("/rewind ab1", UiCommand::ask(RunRequest::Steps(Some("ab1".into())))),
         (
             "/fork ab 3 limit=5",
             UiCommand::ask(RunRequest::Travel(TimeTravelRequest::Fork {
                 run: Some("ab".into()),
-                step: 3,
+                step: 3.into(),
                 set: vec![(vec!["limit".into()], json!(5))],
                 restore_files: false,
             })),
         ),
         ("/why", UiCommand::ask(RunRequest::Steps(None))),
-        ("/why ab 3", UiCommand::ask(RunRequest::Why { run: Some("ab".into()), step: 3 })),
+        ("/why ab 3", UiCommand::ask(RunRequest::Why { run: Some("ab".into()), step: 3.into() })),
         ("/search the parser", UiCommand::ask(RunRequest::Search("the parser".into()))),
     ];
     for (line, expected) in rows {
@@ -883,7 +884,7 @@ fn journeys_are_planned_agreed_and_told() {
     assert!(desk.draw_screen(80, 24).contains("cannot rewind a run while coder_reviewer is running"));
     desk.take_commands();
     desk.run_event("r1", run_finished(RunStatus::Completed, None, None)).line("/rewind 2");
-    let travel = TimeTravelRequest::Rewind { run: Some("r1".into()), step: 2, keep_files: false };
+    let travel = TimeTravelRequest::Rewind { run: Some("r1".into()), step: 2.into(), keep_files: false };
     assert_eq!(desk.take_commands().pop(), Some(UiCommand::ask(RunRequest::Plan(travel.clone()))));
     let title = "Rewind coder_reviewer r1 to before step 2, code?".to_owned();
     let body = "Conversation and data go back.\n  delete       new.txt\n  revert       a.txt".to_owned();
@@ -907,10 +908,23 @@ fn journeys_are_planned_agreed_and_told() {
 }
 
 #[test]
+fn a_rewind_takes_a_state_in_place_of_a_step() {
+    let mut desk = TuiHarness::new();
+    let step = NamedStep::State("code".into());
+    let rewind = TimeTravelRequest::Rewind { run: None, step, keep_files: true };
+    let planned = desk.line("/rewind code --keep-files").take_commands().pop();
+    assert_eq!(planned, Some(UiCommand::ask(RunRequest::Plan(rewind))));
+}
+
+#[test]
 fn a_fork_with_the_files_of_a_step_is_planned() {
     let mut desk = TuiHarness::new();
-    let fork =
-        TimeTravelRequest::Fork { run: Some("ab".into()), step: 3, set: Vec::new(), restore_files: true };
+    let fork = TimeTravelRequest::Fork {
+        run: Some("ab".into()),
+        step: 3.into(),
+        set: Vec::new(),
+        restore_files: true,
+    };
     let planned = desk.line("/fork ab 3 --restore-files").take_commands().pop();
     assert_eq!(planned, Some(UiCommand::ask(RunRequest::Plan(fork))));
 }
@@ -919,7 +933,8 @@ fn a_fork_with_the_files_of_a_step_is_planned() {
 fn a_fork_keeps_the_files_and_waits_for_no_run() {
     let mut desk = TuiHarness::new();
     desk.workflow().line("/fork 2");
-    let fork = TimeTravelRequest::Fork { run: Some("r1".into()), step: 2, set: vec![], restore_files: false };
+    let fork =
+        TimeTravelRequest::Fork { run: Some("r1".into()), step: 2.into(), set: vec![], restore_files: false };
     assert_eq!(desk.take_commands().pop(), Some(UiCommand::ask(RunRequest::Travel(fork))));
     // with files it waits as a rewind does
     desk.line("/fork 2 --restore-files");
@@ -936,7 +951,7 @@ fn a_fork_that_was_not_started_is_resumed_but_not_undone_or_explained() {
     }))));
     let undo = RunRequest::Plan(TimeTravelRequest::Undo { run: Some("r1".into()) });
     assert_eq!(desk.line("/undo").take_commands().pop(), Some(UiCommand::ask(undo)));
-    let why = RunRequest::Why { run: Some("r1".into()), step: 2 };
+    let why = RunRequest::Why { run: Some("r1".into()), step: 2.into() };
     assert_eq!(desk.line("/why 2").take_commands().pop(), Some(UiCommand::ask(why)));
     desk.send_message(UiMessage::answered(RunResponse::Explained(Ok(
         "coder_reviewer r1\n  step 2: code, after start (step 1)".to_owned(),
@@ -956,8 +971,11 @@ fn the_run_in_front_is_meant_before_one_that_was_left_for_later() {
         for (line, expected) in [
             ("/undo", travel(TimeTravelRequest::Undo { run: Some(undone.to_owned()) })),
             ("/why", UiCommand::ask(RunRequest::Steps(run()))),
-            ("/why 2", UiCommand::ask(RunRequest::Why { run: run(), step: 2 })),
-            ("/rewind 1", travel(TimeTravelRequest::Rewind { run: run(), step: 1, keep_files: false })),
+            ("/why 2", UiCommand::ask(RunRequest::Why { run: run(), step: 2.into() })),
+            (
+                "/rewind 1",
+                travel(TimeTravelRequest::Rewind { run: run(), step: 1.into(), keep_files: false }),
+            ),
             ("/fork", UiCommand::ask(RunRequest::Steps(run()))),
         ] {
             assert_eq!(desk.line(line).take_commands().pop(), Some(expected), "{line}");

@@ -75,6 +75,11 @@ fn keys_choose_states_of_a_past_run_and_go_back_to_its_steps() {
     check("Alt+m", &["Alt+M conditions"], &[]);
     check("/ review Enter Esc Enter", &["┌ review ─"], &[]);
     check("f", &["Esc goes back to the steps of the run"], &[]);
+    // why the run entered the chosen state, the last time
+    let mut desk = in_graph((80, 24));
+    keys(&mut desk, "w");
+    let all = take_history_requests(&mut desk);
+    assert!(matches!(all.as_slice(), [(_, HistoryRequest::Why { step: 1, .. })]), "{all:?}");
 }
 
 #[test]

@@ -30,7 +30,7 @@ fn on_page() -> TuiHarness {
     let number = take_history_requests(&mut desk)[0].0;
     let items =
         vec![TranscriptItem::report_item("messages", "coder: I add the flag.\nreviewer: Its test, too.")];
-    let text = HistoryText { title: "step 2: code".into(), items, step: Some(2) };
+    let text = HistoryText { title: "step 2: code".into(), items, step: Some(2), ..HistoryText::default() };
     send_history_reply(&mut desk, number, HistoryResponse::Text(Ok(text)));
     desk
 }

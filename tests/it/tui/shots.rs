@@ -413,7 +413,11 @@ const HISTORY: &[Row] = &[
         let items = (0..60).map(|at| {
             TranscriptItem::Block(TranscriptBlock::new(ItemTone::Plain, "", &format!("{at} {ODD}")))
         });
-        let text = HistoryText { title: format!("why step 2 {ODD}"), items: items.collect(), step: None };
+        let text = HistoryText {
+            title: format!("why step 2 {ODD}"),
+            items: items.collect(),
+            ..HistoryText::default()
+        };
         send_past_reply(desk, HistoryResponse::Text(Ok(text)));
         desk.draw_screen(80, 24);
         desk.key(KeyCode::PageDown);

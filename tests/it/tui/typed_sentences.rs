@@ -1,9 +1,11 @@
 //! Sentences that are typed beside a question: none of them allows anything, at whatever speed, and none is lost.
 
 use serde_json::json;
+use synthdev::domain::approval::AllowRule;
 use synthdev::domain::tool::ASKED_BY;
 use synthdev::domain::workflow::PauseKind;
 use synthdev::runtime::network_access::NetworkAnswer;
+use synthdev::service::session::{ProjectRequest, ProjectResponse, StandingPermission};
 
 use super::*;
 
@@ -254,9 +256,29 @@ fn what_the_session_allowed_is_asked_about_again_once_it_is_revoked() {
     );
     desk.line("/approvals revoke execute_terminal");
     assert!(desk.draw_screen(100, 40).contains("asked about again: execute_terminal"));
-    desk.take_commands();
+    assert_eq!(desk.take_commands(), []);
     desk.run_event("r1", asked(22, "execute_terminal"));
     assert_eq!((desk.take_commands(), desk.model.dialogs.len()), (vec![], 1));
+    // a rule that this session has written goes out of the settings with it, once it is there
+    let rule = AllowRule::Tool("execute_terminal".into());
+    for (saved, expected) in [(Ok("saved".to_owned()), true), (Err("the demo".to_owned()), false)] {
+        desk.draw_screen(80, 40);
+        press(&mut desk, 2_000, KeyCode::Char('a'));
+        press(&mut desk, 200, KeyCode::Enter);
+        let screen = desk.draw_screen(80, 40);
+        assert!(screen.contains("goes into your settings and allows every command:"), "{screen}");
+        press(&mut desk, 2_000, KeyCode::Enter);
+        let permission = StandingPermission::Rule(rule.clone());
+        assert!(
+            desk.take_commands().contains(&UiCommand::ask(ProjectRequest::AllowAlways(permission.clone())))
+        );
+        desk.send_message(UiMessage::answered(ProjectResponse::AllowedAlways(permission, saved)));
+        desk.line("/approvals revoke");
+        let asked_back = UiCommand::ask(ProjectRequest::RevokeAlways(rule.clone()));
+        assert_eq!(desk.take_commands().contains(&asked_back), expected);
+        desk.run_event("r1", asked(23, "execute_terminal"));
+        assert_eq!(desk.model.dialogs.len(), 1);
+    }
 }
 
 fn long_approval() -> RunEvent {
@@ -315,7 +337,9 @@ fn an_enter_that_is_held_down_writes_no_rule_and_reports_no_result() {
     press(&mut rule, 1_000, KeyCode::Enter);
     assert_eq!(rule.take_commands().len(), 2);
     let screen = rule.draw_screen(100, 40);
-    assert!(screen.contains("`approvals.tools.execute_terminal = allow` goes into your"), "{screen}");
+    let words: Vec<&str> = screen.split(['│', ' ', '\n']).filter(|word| !word.is_empty()).collect();
+    let told = "every command is allowed, and `approvals.tools.execute_terminal";
+    assert!(words.join(" ").contains(told), "{screen}");
     let mut result = held(7, '2');
     assert!(result.draw_screen(80, 40).contains("this question just appeared"));
     press(&mut result, 1_000, KeyCode::Enter);

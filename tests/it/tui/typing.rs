@@ -3,11 +3,13 @@
 
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
+use serde_json::{Value, json};
 use synthdev::service::mcp_texts::McpCompletions;
+use synthdev::service::named_step::NamedStep;
 use synthdev::service::session::{
     DefinitionRequest, DefinitionResponse, EditorResponse, LookupPage, LookupRequest, LookupResponse,
     ProjectRequest, ProjectResponse, RunRequest, SessionRequest, SessionResponse, ShellOutcome, StartRequest,
-    UntrustedDefinitions,
+    TimeTravelRequest, UntrustedDefinitions,
 };
 use synthdev::tui::display::DisplayResponse;
 use synthdev::tui::keymap;
@@ -976,14 +978,26 @@ fn a_second_interrupt_that_was_meant_for_a_stop_leaves_nothing() {
 }
 
 #[test]
-fn why_understands_the_name_of_a_state() {
+fn a_step_is_named_by_its_state() {
     let check = |line: &str, expected: RunRequest| {
         let mut desk = TuiHarness::new();
         desk.workflow().line(line);
         assert_eq!(desk.take_commands().pop(), Some(UiCommand::ask(expected)), "{line}");
     };
     let why = |step| RunRequest::Why { run: Some("r1".into()), step };
-    check("/why code", why(1));
-    check("/why 3", why(3));
+    let travel = |travel: TimeTravelRequest| RunRequest::Travel(travel);
+    let state = |name: &str| NamedStep::State(name.into());
+    let fork = |run: Option<&str>, step: NamedStep, set: Vec<(Vec<String>, Value)>| {
+        travel(TimeTravelRequest::Fork { run: run.map(str::to_owned), step, set, restore_files: false })
+    };
+    check("/why code", why(state("code")));
+    // the program knows which states there are
+    check("/why nowhere", why(state("nowhere")));
+    check("/why ab12 code", RunRequest::Why { run: Some("ab12".into()), step: state("code") });
+    check("/fork code", fork(Some("r1"), state("code"), Vec::new()));
+    check("/fork code limit=5", fork(Some("r1"), state("code"), vec![(vec!["limit".into()], json!(5))]));
+    check("/fork ab12 code", fork(Some("ab12"), state("code"), Vec::new()));
+    check("/fork ab12", RunRequest::Steps(Some("ab12".into())));
+    check("/why 3", why(3.into()));
     check("/why ab12", RunRequest::Steps(Some("ab12".into())));
 }

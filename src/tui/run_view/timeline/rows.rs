@@ -58,6 +58,8 @@ pub struct TimelineRow {
     pub text: Arc<str>,
     pub severity: EventSeverity,
     pub bar: Option<TimelineBar>,
+    /// Of the visit of a state.
+    pub step: Option<u32>,
 }
 
 /// A visit of a state of the workflow itself, on the chart.

@@ -41,11 +41,11 @@ pub(super) fn request_save(editor: &mut DefinitionEditor) {
         return;
     }
     if editor.file.layer == ConfigLayer::BuiltIn {
-        editor.ask(EditorPrompt::Where);
+        editor.ask_at_key(EditorPrompt::Where);
     } else if !editor.is_changed() && editor.base.is_some() {
         editor.status_note = Some("nothing to save".to_owned());
     } else {
-        editor.save_when_checked = true;
+        editor.save_when_checked();
     }
 }
 

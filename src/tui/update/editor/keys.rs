@@ -33,6 +33,9 @@ pub(super) fn on_key(
     if key.code == KeyCode::Esc && close_topmost(editor) {
         return Vec::new();
     }
+    if editor.list.is_some() && in_findings(editor, key) {
+        return Vec::new();
+    }
     if let Some(act) = meant {
         return perform_action(editor, act);
     }
@@ -40,9 +43,31 @@ pub(super) fn on_key(
     Vec::new()
 }
 
+/// The list of findings, while it is open: the text shows the chosen one. Whether the key was the list's.
+fn in_findings(editor: &mut DefinitionEditor, key: KeyEvent) -> bool {
+    let Some(at) = editor.chosen_finding().filter(|_| key.modifiers.is_empty()) else { return false };
+    let at = match key.code {
+        KeyCode::Up => at.saturating_sub(1),
+        KeyCode::Down => (at + 1).min(editor.findings.len().saturating_sub(1)),
+        KeyCode::Enter => at,
+        _ => return false,
+    };
+    editor.list = (key.code != KeyCode::Enter).then_some(at);
+    let place = editor.findings.get(at).filter(|finding| finding.place.file == editor.file.name);
+    let place = place.map(|finding| (finding.place.line, finding.place.column));
+    match place {
+        Some((line, column)) => editor.buffer.move_to(line.saturating_sub(1), column.saturating_sub(1)),
+        None if key.code == KeyCode::Enter && !editor.findings.is_empty() => {
+            editor.status_note = Some("that finding is of another file".to_owned());
+        }
+        None => {}
+    }
+    true
+}
+
 /// Esc closes the topmost overlay before it leaves the editor. Whether there was one.
 fn close_topmost(editor: &mut DefinitionEditor) -> bool {
-    editor.simulation.take().is_some() || std::mem::take(&mut editor.list)
+    editor.simulation.take().is_some() || editor.list.take().is_some()
 }
 
 fn perform_action(editor: &mut DefinitionEditor, act: EditorAction) -> Vec<UiCommand> {
@@ -73,7 +98,7 @@ fn perform_action(editor: &mut DefinitionEditor, act: EditorAction) -> Vec<UiCom
         }
         EditorAction::NextFinding => to_finding(editor, false),
         EditorAction::FindingBack => to_finding(editor, true),
-        EditorAction::Findings => editor.list = !editor.list,
+        EditorAction::Findings => editor.toggle_list(),
         EditorAction::Simulate => return simulate::start_simulation(editor).into_iter().collect(),
         EditorAction::Graph if editor.simulation.take().is_some() => {}
         EditorAction::Graph => editor.graph = !editor.graph,
@@ -108,9 +133,15 @@ fn to_finding(editor: &mut DefinitionEditor, back: bool) {
         places.iter().find(|place| **place > here).or(places.first())
     };
     match next.copied() {
-        Some((line, column)) => editor.buffer.move_to(line.saturating_sub(1), column.saturating_sub(1)),
+        Some((line, column)) => {
+            editor.buffer.move_to(line.saturating_sub(1), column.saturating_sub(1));
+            if editor.list.take().is_some() {
+                editor.toggle_list();
+            }
+        }
         None if editor.findings.is_empty() => editor.status_note = Some("nothing is wrong".to_owned()),
-        None => editor.list = true,
+        None if editor.list.is_none() => editor.toggle_list(),
+        None => {}
     }
 }
 
@@ -127,7 +158,7 @@ pub(super) fn to_first_error(editor: &mut DefinitionEditor) {
 
 fn leave_editor(editor: &mut DefinitionEditor) {
     if editor.is_changed() {
-        editor.ask(EditorPrompt::Leave);
+        editor.ask_at_key(EditorPrompt::Leave);
     } else {
         editor.close_when_saved = true;
     }

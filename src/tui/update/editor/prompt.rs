@@ -160,5 +160,5 @@ fn copy_to(editor: &mut DefinitionEditor, layer: ConfigLayer) {
     editor.base = None;
     // its name is another one now, and so are its findings' places
     (editor.checked_version, editor.checking_version) = (None, None);
-    editor.save_when_checked = true;
+    editor.save_when_checked();
 }

@@ -1,6 +1,6 @@
 //! Which actions do something in the part of the history that is in front: only their keys are listed there.
 
-use crate::history_browser::HistoryBrowser;
+use crate::history_browser::{HistoryBrowser, RunAction};
 use crate::keymap::KeyAction;
 use crate::layout::PaneKind;
 use crate::model::UiModel;
@@ -36,6 +36,7 @@ fn acts_in(browser: &HistoryBrowser, action: KeyAction) -> bool {
         KeyAction::ChooseLeft | KeyAction::ChooseRight | KeyAction::Show(PaneKind::Graph) => is_run,
         KeyAction::GraphNames | KeyAction::GraphLeft | KeyAction::GraphRight => is_graph,
         KeyAction::ByStatus | KeyAction::ByWorkflow | KeyAction::ByProject => is_list,
+        KeyAction::Deed(RunAction::Why) => !is_comparison,
         KeyAction::Deed(_) => !is_comparison && !is_graph,
         _ => false,
     }

@@ -2,6 +2,7 @@
 
 use super::acting_keys::acts_in_front;
 use crate::history_browser::HistoryPrompt;
+use crate::history_browser::run_comparison::{DIFFERENCE_BEFORE, NEXT_DIFFERENCE};
 use crate::key_help::KeyHelp;
 use crate::keymap::KeyAction;
 use crate::model::UiModel;
@@ -25,6 +26,15 @@ pub fn key_list(model: &UiModel) -> Option<KeyHelp> {
     let back = keymap.key(KeyAction::Back).map(|key| key.to_string());
     if let Some((_, about)) = rows.iter_mut().find(|(keys, _)| Some(keys) == back.as_ref()) {
         *about = if is_inside { "back" } else { "leave the history" }.to_owned();
+    }
+    if browser.comparison.is_some() && browser.page.is_none() {
+        for (action, word) in
+            [(KeyAction::NextHit, NEXT_DIFFERENCE), (KeyAction::PreviousHit, DIFFERENCE_BEFORE)]
+        {
+            let key = keymap.key(action).map(|key| key.to_string());
+            let row = rows.iter_mut().find(|(keys, _)| Some(keys) == key.as_ref());
+            row.into_iter().for_each(|(_, about)| *about = word.to_owned());
+        }
     }
     rows.push(leave);
     Some(KeyHelp::new("Keys of the history".to_owned(), rows))

@@ -8,14 +8,14 @@ use super::requests::{open_selected_run, wait_for};
 use super::{prompt_keys, run_actions};
 use crate::editor::prompt_guard::PromptChoice;
 use crate::history_browser::step_list::StepLine;
-use crate::history_browser::{HistoryBrowser, HistoryPrompt, HistoryRequest, HistoryWaitKind};
+use crate::history_browser::{HistoryBrowser, HistoryPrompt, HistoryRequest, HistoryWaitKind, RunAction};
 use crate::keymap::KeyAction;
 use crate::keymap::chord::KeyChord;
 use crate::layout::PaneKind;
 use crate::model::UiModel;
 use crate::msg::UiCommand;
 use crate::pane::PaneSearch;
-use crate::pane::graph_card::card_text;
+use crate::pane::graph_card::{card_text, last_step_of_chosen};
 use crate::run_view::timeline::bar_choice::BarStep;
 use crate::text::one_line;
 use crate::transcript::SelectionStep;
@@ -126,6 +126,7 @@ fn in_graph(model: &mut UiModel, action: KeyAction) -> Vec<UiCommand> {
             let text = card_text(&shown, theme);
             return copy_text(archive, text);
         }
+        KeyAction::Deed(RunAction::Why) => return explain_chosen_state(model),
         KeyAction::Deed(_) => {
             archive.show_note("Esc goes back to the steps of the run, where that key works")
         }
@@ -140,6 +141,20 @@ fn in_graph(model: &mut UiModel, action: KeyAction) -> Vec<UiCommand> {
         _ => archive.show_note("that key works in the list: Esc goes back to it"),
     }
     Vec::new()
+}
+
+/// Why the last step in the state that is chosen in the graph was taken.
+fn explain_chosen_state(model: &mut UiModel) -> Vec<UiCommand> {
+    let Some(archive) = &mut model.history_browser else { return Vec::new() };
+    let Some(run) = &archive.run else { return Vec::new() };
+    let step = run.shown_graph().and_then(|shown| last_step_of_chosen(&shown));
+    let Some(step) = step else {
+        archive.show_note("the run was never in this state");
+        return Vec::new();
+    };
+    let run = run.row.id.clone();
+    let about = format!("finding out why the run entered step {step}");
+    wait_for(model, HistoryRequest::Why { run, step }, &about)
 }
 
 fn run_list_action(model: &mut UiModel, action: KeyAction) -> Vec<UiCommand> {
@@ -268,6 +283,9 @@ fn go_back(model: &mut UiModel) {
 
 pub(super) fn open_selected(model: &mut UiModel) -> Vec<UiCommand> {
     let Some(archive) = &mut model.history_browser else { return Vec::new() };
+    if let Some(run) = archive.page.as_ref().and_then(|page| page.resumable_run.clone()) {
+        return run_actions::resume_run(model, run);
+    }
     if let Some(page) = &mut archive.page {
         if let Some(at) = page.text.selected_index() {
             page.text.toggle_fold(at);
@@ -300,17 +318,25 @@ fn open_neighbour(model: &mut UiModel, next: bool) -> Vec<UiCommand> {
         }
         return Vec::new();
     };
-    if page.step.is_none() {
+    if page.step.is_none() && page.explained_step.is_none() {
         page.text.select_item(if next { SelectionStep::Next } else { SelectionStep::Previous });
         return Vec::new();
     }
-    let at = if next { run.cursor + 1 } else { run.cursor.wrapping_sub(1) };
+    // one that was opened from the graph is of another step than the cursor's
+    let explained = page.explained_step;
+    let shown = run.steps().iter().position(|line| Some(line.step) == page.step.or(explained));
+    let cursor = shown.unwrap_or(run.cursor);
+    let at = if next { cursor + 1 } else { cursor.wrapping_sub(1) };
     let Some(step) = run.steps().get(at).map(|line| line.step) else {
         archive.show_note(if next { "this is the last step" } else { "this is the first step" });
         return Vec::new();
     };
     run.select_row(at);
     let run = run.row.id.clone();
+    if explained.is_some() {
+        let about = format!("finding out why the run entered step {step}");
+        return wait_for(model, HistoryRequest::Why { run, step }, &about);
+    }
     wait_for(model, HistoryRequest::Step { run, step }, &format!("reading step {step}"))
 }
 

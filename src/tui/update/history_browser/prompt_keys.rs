@@ -204,7 +204,7 @@ fn on_text_entered(model: &mut UiModel) -> Vec<UiCommand> {
         Some(HistoryPrompt::Fork { run, step, typed_text: typed, .. }) => {
             match parse_assignment_line(&typed.text()) {
                 Ok(set) => {
-                    let run = Some(run.to_string());
+                    let (run, step) = (Some(run.to_string()), step.into());
                     travel_to(model, TimeTravelRequest::Fork { run, step, set, restore_files: false })
                 }
                 Err(why) => {

@@ -17,6 +17,10 @@ use synthdev_service::session::{RunRequest, TimeTravelRequest};
 pub(super) fn run_action(model: &mut UiModel, deed: RunAction) -> Vec<UiCommand> {
     let live: Vec<RunId> = model.live_runs().map(|run| run.id.clone()).collect();
     let Some(archive) = &mut model.history_browser else { return Vec::new() };
+    let made = archive.page.as_ref().and_then(|page| page.resumable_run.clone());
+    if let Some(run) = made.filter(|_| deed == RunAction::Resume) {
+        return resume_run(model, run);
+    }
     let Some(row) = archive.target_run().cloned() else {
         archive.show_note("there is no run");
         return Vec::new();
@@ -56,7 +60,7 @@ pub(super) fn run_action(model: &mut UiModel, deed: RunAction) -> Vec<UiCommand>
         }
         RunAction::Rewind => {
             let run = Some(run.to_string());
-            plan_travel(model, TimeTravelRequest::Rewind { run, step, keep_files: false })
+            plan_travel(model, TimeTravelRequest::Rewind { run, step: step.into(), keep_files: false })
         }
         RunAction::Undo => plan_travel(model, TimeTravelRequest::Undo { run: Some(run.to_string()) }),
         RunAction::Why => {
@@ -79,6 +83,19 @@ fn start_waiting(model: &mut UiModel, what: HistoryWaitKind, about: &str) {
     if let Some(archive) = &mut model.history_browser {
         archive.pending_wait = Some(HistoryWait { wait_kind: what, label: about.to_owned() });
     }
+}
+
+/// Resumes the run that was just made or rewound, as `/resume` does.
+pub(super) fn resume_run(model: &mut UiModel, run: RunId) -> Vec<UiCommand> {
+    if let Some(why) = busy_reason(model, "resume a run") {
+        if let Some(archive) = &mut model.history_browser {
+            archive.show_error(&why);
+        }
+        return Vec::new();
+    }
+    model.retrying_run = None;
+    start_waiting(model, HistoryWaitKind::TakeUp(run.clone()), "reading the run");
+    open_run::start_opening(model, run.to_string())
 }
 
 fn ask_question(model: &mut UiModel, question: HistoryPrompt) -> Vec<UiCommand> {

@@ -227,7 +227,7 @@ fn free_text() -> AnswerForm {
 
 fn history() -> HistoryBrowser {
     let items = (0..100).map(|at| TranscriptItem::line(ItemTone::Plain, &format!("line {at}"))).collect();
-    let text = HistoryText { title: "a step".to_owned(), items, step: None };
+    let text = HistoryText { title: "a step".to_owned(), items, ..HistoryText::default() };
     let mut browser =
         HistoryBrowser { page: Some(Box::new(HistoryTextView::new(text))), ..HistoryBrowser::default() };
     browser.search = Some(PaneSearch { is_typing: true, ..PaneSearch::default() });

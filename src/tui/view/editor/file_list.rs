@@ -111,7 +111,9 @@ fn draw_naming(
         (format!("  {}", terminal_safe::escape_name(&place)), theme.dim_style()),
     ];
     rows.extend(
-        wrap_line(&problem, columns).into_iter().map(|row| (problem[row].to_owned(), theme.bad_style())),
+        wrap_line(&problem, columns)
+            .into_iter()
+            .map(|row| (problem[row].trim_end().to_owned(), theme.bad_style())),
     );
     let keys = format!("Enter opens it unsaved · Tab {other} · Ctrl+U clears · Esc back");
     for (y, (text, style)) in (area.y + 1..area.bottom()).zip(rows) {

@@ -61,7 +61,7 @@ fn comparison_line(row: ComparisonRow<'_>, columns: usize, theme: ColorTheme) ->
         ComparisonRow::Step(step, is_first_difference) => {
             step_line(step, is_first_difference, columns, theme)
         }
-        ComparisonRow::NotesTitle => rule_line("definition, inputs, decisions, output", columns, theme),
+        ComparisonRow::NotesTitle => rule_line("definition, inputs, data, decisions, output", columns, theme),
         ComparisonRow::Note(note) => {
             let style = match note.chars().next() {
                 Some('-') => theme.bad_style(),
