@@ -43,6 +43,10 @@ slow factor="100":
 tools *filters="pty::tmux cli::graph sandbox::toolchains mcp::official mcp::foreign tools::foreign_servers real_model":
     cargo test --locked --test it -- --ignored {{ filters }}
 
+# Runs on a Restate server, whose npm package is installed for it.
+restate:
+    cargo test --locked --features restate --test it -- --ignored restate::
+
 # Kills the program at every place where that could hurt, and at POINTS random times.
 crash points="300" seconds="60":
     CRASH_POINTS={{ points }} CRASH_SECONDS={{ seconds }} cargo test --locked --test it crash::

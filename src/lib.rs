@@ -33,6 +33,7 @@
 //! | [`adapters`] | domain, ports | the engine, the runtime |
 //! | [`tui`], [`cli`], [`mcp`] | domain, service | each other; types of lower layers that `service` does not re-export |
 //! | [`bootstrap`] | all of the above but the front-ends | commands, texts of a front-end: it is wiring, below 1,500 lines |
+//! | `restate` (only with the feature of that name) | domain, engine, ports, runtime | rules of runs: it moves their rows |
 //! | [`session`] | all but adapters, mcp, commands | adapters; rules of runs or of the screen: it answers what the screen asks |
 //! | [`commands`] | all but adapters, tui | adapters; rules of runs or of file formats: it has the commands of the command line |
 //!

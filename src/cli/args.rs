@@ -10,6 +10,8 @@ mod sandbox;
 mod simulate;
 mod snapshot;
 mod tools;
+#[cfg(feature = "restate")]
+mod worker;
 
 use std::path::PathBuf;
 
@@ -28,6 +30,8 @@ pub use sandbox::{SandboxArgs, SandboxQuestion};
 pub use simulate::SimulateArgs;
 pub use snapshot::SnapshotSubcommand;
 pub use tools::{ToolsArgs, ToolsCommand};
+#[cfg(feature = "restate")]
+pub use worker::{BackendArg, WorkerArgs};
 
 /// Declared multi-agent workflows for your terminal.
 #[derive(Parser, Debug)]
@@ -135,6 +139,9 @@ pub enum CliCommand {
     Test(TestArgs),
     /// Resume a run that paused, failed or was interrupted
     Resume(ResumeArgs),
+    /// Drive the runs of this project that a Restate server hands out
+    #[cfg(feature = "restate")]
+    Worker(WorkerArgs),
     /// Past runs: show, search, rewind, export, clean up
     #[command(subcommand)]
     Runs(Box<RunsCommand>),
@@ -297,6 +304,10 @@ pub struct RunArgs {
     /// Share this project with another active run
     #[arg(long, conflicts_with = "isolate")]
     pub share: bool,
+    /// Where it runs: a worker of this project drives it, and the run survives that worker
+    #[cfg(feature = "restate")]
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["isolate", "share", "record", "replay"])]
+    pub backend: Option<BackendArg>,
     #[command(flatten)]
     pub stops: StopArgs,
 }

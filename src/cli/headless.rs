@@ -66,6 +66,9 @@ pub struct FinalReport {
     /// The recording that answered instead of models.
     #[serde(skip)]
     pub played: Option<String>,
+    /// Where it runs, if not in this process: commands that go on with it name that.
+    #[serde(skip)]
+    pub backend: Option<&'static str>,
 }
 
 impl FinalReport {
@@ -92,6 +95,7 @@ impl Default for FinalReport {
             worktree: None,
             files_changed: false,
             played: None,
+            backend: None,
         }
     }
 }
@@ -147,7 +151,7 @@ pub async fn follow_run(
                 if published.run != run {
                     continue;
                 }
-                let printed = if show.events { print_event(&published) } else { Ok(()) };
+                let printed = print_event(&published, show);
                 if apply_event(&mut report, &published, show) {
                     break;
                 }
@@ -225,13 +229,20 @@ pub fn print_retried_states(open: &[OpenPause], show: HeadlessOutput) {
     }
 }
 
-fn print_event(published: &PublishedEvent) -> io::Result<()> {
+/// Prints an event as a line of `--events`.
+///
+/// # Errors
+/// stdout cannot be written.
+pub fn print_event(published: &PublishedEvent, show: HeadlessOutput) -> io::Result<()> {
+    if !show.events {
+        return Ok(());
+    }
     let mut out = io::stdout().lock();
     json_output::write_json_line(published, &mut out)
 }
 
-/// Folds one event into the report; `true` at the end.
-fn apply_event(report: &mut FinalReport, published: &PublishedEvent, show: HeadlessOutput) -> bool {
+/// Folds one event into the report, and says what is worth a line; `true` at the end.
+pub fn apply_event(report: &mut FinalReport, published: &PublishedEvent, show: HeadlessOutput) -> bool {
     if show.progress {
         log_progress(published);
     }
@@ -405,6 +416,7 @@ fn resume_hints(run: &RunId, report: &FinalReport) -> Vec<String> {
         ];
     }
     let play = report.played.as_ref().map_or_else(String::new, |file| format!(" --replay {file}"));
+    let play = report.backend.map_or(play, |backend| format!(" --backend {backend}"));
     let several = report.pauses.len() > 1;
     for PauseReport { pause, resume_token, .. } in &report.pauses {
         let waits = format!("waits {} in {}", awaited_answer(pause), safe_name(&pause.state));

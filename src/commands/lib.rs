@@ -27,6 +27,8 @@ mod new;
 mod read_only;
 mod recorded_tests;
 mod recordings;
+#[cfg(feature = "restate")]
+mod restate_runs;
 mod resume_command;
 mod run_command;
 mod run_to_end;
@@ -41,6 +43,10 @@ mod test_command;
 mod time_travel;
 mod tools_check;
 mod trust_command;
+#[cfg(feature = "restate")]
+mod worker_command;
+#[cfg(feature = "restate")]
+mod worker_host;
 
 use std::io::Write;
 use std::path::Path;
@@ -118,6 +124,8 @@ fn perform(mut cli: CliArgs) -> Result<u8> {
         Some(CliCommand::Test(args)) => test_command::run_test_command(&context, &args),
         Some(CliCommand::Runs(command)) => runs_command::run_runs_command(&context, *command),
         Some(CliCommand::Resume(args)) => resume_command::resume_run(&context, &args),
+        #[cfg(feature = "restate")]
+        Some(CliCommand::Worker(args)) => worker_command::run_worker(&context, &args),
         Some(CliCommand::Why { run, step, json }) => time_travel::explain_step(&context, &run, &step, json),
         Some(CliCommand::Snapshot(command)) => runs_command::run_snapshot_subcommand(&context, command),
         Some(CliCommand::Sandbox(args)) => sandbox_report::show_sandbox(&context, &args),

@@ -38,6 +38,10 @@ pub(crate) fn retry_run(context: &StartContext, args: &ResumeArgs) -> Result<u8>
 }
 
 pub(crate) fn resume_run(context: &StartContext, args: &ResumeArgs) -> Result<u8> {
+    #[cfg(feature = "restate")]
+    if args.backend.is_some() {
+        return super::restate_runs::resume_run(context, args);
+    }
     take_up_run(context, args, RunOperation::Resume)
 }
 
@@ -237,7 +241,7 @@ async fn redeem(
 }
 
 /// JSON, or plain words. What begins like JSON and is none is a mistake, not an answer.
-fn parse_results(text: &str) -> Result<Value> {
+pub(crate) fn parse_results(text: &str) -> Result<Value> {
     json_or_words(text).map_err(|error| {
         anyhow!(
             "--results is not JSON: {error}\nhint: plain words need no quotes; a text that begins \

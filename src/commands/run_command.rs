@@ -86,6 +86,10 @@ pub(crate) fn run_workflow_command(context: &StartContext, args: RunArgs) -> Res
         }
     };
     synthdev_bootstrap::logs::start_logging(&context.dirs.data, catalog.settings().verbosity());
+    #[cfg(feature = "restate")]
+    if args.backend.is_some() {
+        return super::restate_runs::run_workflow(context, &catalog, &args, spec, show);
+    }
     let models = RunModels::new(script, &context.project, args.record.as_deref(), args.replay.as_deref());
     let report = if beside == FileSharingMode::Isolated {
         isolation::run_in_worktree(context, &catalog, spec, models, tape, show)?

@@ -2,6 +2,8 @@
 //! with its origin. Refuses to print a key, and to read anything but the texts it is given.
 
 mod agent_rules;
+#[cfg(feature = "restate")]
+mod backend_rules;
 pub mod environment;
 pub mod explain;
 pub mod origin;
@@ -119,6 +121,14 @@ impl EffectiveSettings {
     /// Tool rounds before the run asks the user whether to continue, 1 to 200.
     pub fn max_tool_calls(&self) -> u32 {
         self.number("max_tool_calls")
+    }
+
+    /// Where the Restate server takes runs, where it takes workers, and the token that it asks for.
+    #[cfg(feature = "restate")]
+    pub fn restate_server(&self) -> (&str, &str, Option<&SecretText>) {
+        let url = |path: &str| self.text(path).unwrap_or_default();
+        let token = self.get("backend.restate.auth_token").and_then(EffectiveSetting::secret);
+        (url("backend.restate.ingress"), url("backend.restate.admin"), token)
     }
 
     /// How many agents agents may start.

@@ -23,6 +23,8 @@ mod mcp;
 mod providers;
 mod pty;
 mod real_model;
+#[cfg(feature = "restate")]
+mod restate;
 mod runtime;
 #[cfg(target_os = "linux")]
 mod sandbox;

@@ -52,6 +52,10 @@ pub struct ResumeArgs {
     /// Share this project with another active run
     #[arg(long)]
     pub share: bool,
+    /// Where it runs
+    #[cfg(feature = "restate")]
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["share", "record", "replay", "replies", "upgrade", "budget", "past_limits", "step", "breaks"])]
+    pub backend: Option<super::BackendArg>,
 }
 
 #[derive(Subcommand, Debug)]

@@ -2,6 +2,8 @@
 //! Reading, `config show`, help texts and documentation are readers of it.
 
 use super::agent_rules;
+#[cfg(feature = "restate")]
+use super::backend_rules;
 use super::project_restriction::{PERMISSIONS, ProjectRestriction};
 pub use super::rule::SettingRule;
 use super::rule::setting_rule;
@@ -374,6 +376,12 @@ pub const RULES: &[SettingRule] = &[
     snapshot_rules::EXCLUDE,
     snapshot_rules::KEEP,
     snapshot_rules::KEEP_DAYS,
+    #[cfg(feature = "restate")]
+    backend_rules::INGRESS,
+    #[cfg(feature = "restate")]
+    backend_rules::ADMIN,
+    #[cfg(feature = "restate")]
+    backend_rules::AUTH_TOKEN,
     agent_rules::MAX_DEPTH,
     agent_rules::MAX_ALIVE,
     sandbox_rules::MODE,

@@ -20,6 +20,7 @@ const TABLE: &[(&str, &[&str])] = &[
     ("cli", &["domain", "service"]),
     ("mcp", &["domain", "service"]),
     ("bootstrap", &["domain", "language", "settings", "engine", "ports", "runtime", "service", "adapters"]),
+    ("restate", &["domain", "engine", "ports", "runtime"]),
     (
         "session",
         &[
@@ -46,6 +47,7 @@ const TABLE: &[(&str, &[&str])] = &[
             "runtime",
             "service",
             "bootstrap",
+            "restate",
             "session",
             "cli",
             "mcp",

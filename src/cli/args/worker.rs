@@ -1,0 +1,44 @@
+//! `worker`, and where a run runs.
+
+use std::net::SocketAddr;
+
+use clap::{Args, ValueEnum};
+
+/// Where a run runs, if not in the process that starts it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum BackendArg {
+    /// On workers of a Restate server
+    Restate,
+}
+
+impl BackendArg {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Restate => "restate",
+        }
+    }
+}
+
+#[derive(Args, Debug)]
+pub struct WorkerArgs {
+    /// The address at which the Restate server calls this worker; use the same one after a restart
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:9080")]
+    pub listen: SocketAddr,
+    /// The same address as the server sees it, if it differs
+    #[arg(long, value_name = "URL")]
+    pub advertise: Option<String>,
+    /// The name of this worker, in the journals of its runs
+    #[arg(long, value_name = "NAME", default_value = "worker")]
+    pub host_id: String,
+    /// Runs at the same time
+    #[arg(long, value_name = "NUMBER", default_value_t = 4, value_parser = parse_slots)]
+    pub slots: usize,
+    /// Take calls only of the server with this public key; needed for an address that other machines reach
+    #[arg(long, value_name = "KEY")]
+    pub identity_key: Option<String>,
+}
+
+fn parse_slots(text: &str) -> Result<usize, String> {
+    let slots: usize = text.parse().map_err(|_| "write a whole number".to_owned())?;
+    if (1..=1000).contains(&slots) { Ok(slots) } else { Err("write a number from 1 to 1000".to_owned()) }
+}

@@ -1,0 +1,75 @@
+//! `worker`: serves the runs of this project that a Restate server hands out, until it is ended.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Result, anyhow};
+
+use super::diagnostics;
+use super::load_config::load_catalog;
+use super::restate_runs::{open_client, refusal_error};
+use super::run_to_end::{interrupt_receiver, runtime_with_threads};
+use super::worker_host::ProjectRunHost;
+use synthdev_bootstrap::start_context::StartContext;
+use synthdev_cli::args::WorkerArgs;
+use synthdev_cli::exit;
+use synthdev_cli::output::print_stderr;
+use synthdev_restate::server_client::RestateClient;
+use synthdev_restate::worker::{RunWorker, WorkerOptions, open_listener, serve_runs};
+
+/// A driver that waits for the server holds a thread for about a millisecond; the others serve its answers.
+const THREADS: usize = 4;
+
+/// A server that has just been started takes a moment.
+const REGISTRATIONS: u32 = 20;
+const BETWEEN_REGISTRATIONS: Duration = Duration::from_millis(500);
+
+pub(crate) fn run_worker(context: &StartContext, args: &WorkerArgs) -> Result<u8> {
+    let (catalog, _) = load_catalog(context, context.overrides.clone(), None)?;
+    diagnostics::ensure_sound(&catalog)?;
+    synthdev_bootstrap::logs::start_logging(&context.dirs.data, catalog.settings().verbosity());
+    let client = open_client(&catalog)?;
+    let host = Arc::new(ProjectRunHost::new(context, catalog));
+    let options = WorkerOptions {
+        host_id: args.host_id.clone(),
+        slots: args.slots,
+        identity_key: args.identity_key.clone(),
+    };
+    let worker = Arc::new(RunWorker::new(host, options));
+    let runtime = runtime_with_threads(THREADS)?;
+    let served = runtime.block_on(async {
+        let mut interrupts = interrupt_receiver();
+        let listener = open_listener(args.listen, args.identity_key.as_deref()).map_err(refusal_error)?;
+        let address = listener.local_addr()?;
+        let advertised = args.advertise.clone().unwrap_or_else(|| format!("http://{address}"));
+        let stop = async move {
+            let _ = interrupts.recv().await;
+        };
+        let mut serving = tokio::spawn(serve_runs(worker, listener, stop));
+        tokio::select! {
+            ended = &mut serving => return ended?.map_err(refusal_error),
+            registered = register(&client, &advertised) => registered?,
+        }
+        print_stderr(format_args!(
+            "worker {} serves {} at {advertised}",
+            args.host_id,
+            context.project.display()
+        ));
+        serving.await?.map_err(refusal_error)
+    });
+    runtime.shutdown_background();
+    served?;
+    Ok(exit::COMPLETED)
+}
+
+async fn register(client: &RestateClient, advertised: &str) -> Result<()> {
+    let mut last = None;
+    for _ in 0..REGISTRATIONS {
+        match client.register_worker(advertised).await {
+            Ok(()) => return Ok(()),
+            Err(refused) => last = Some(refused),
+        }
+        tokio::time::sleep(BETWEEN_REGISTRATIONS).await;
+    }
+    Err(last.map_or_else(|| anyhow!("the worker was not registered"), refusal_error))
+}

@@ -1,0 +1,110 @@
+//! What a worker and the Restate server exchange: the request of a run, its journaled steps, and what others ask of it.
+//!
+//! These names are on the wire and in the journals of the server: fields are added with a default, never renamed.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use synthdev_domain::journal::{JournalRow, RunHeader, RunProgress, RunStatus};
+use synthdev_engine::event::PublishedEvent;
+use synthdev_engine::run_spec::RunSpec;
+
+/// Name of the workflow at the server; the key is the id of the run.
+pub const SERVICE: &str = "SynthdevRun";
+
+/// What a run begins with. The client has checked it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct RunSubmission {
+    /// Canonical path of the project: a worker takes the runs of its own project only.
+    pub project: String,
+    pub spec: RunSpec,
+    /// The text of a file of scripted replies that answer in place of models.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replies: Option<String>,
+}
+
+/// One step of the workflow at the server. The steps of a run, in order, are what a new worker begins with.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(tag = "step", rename_all = "snake_case")]
+pub enum JournaledStep {
+    /// Rows that the driver appended in one transaction.
+    Rows {
+        /// With the first rows of a run.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        header: Option<Box<RunHeader>>,
+        rows: Vec<JournalRow>,
+        /// The worker that wrote them.
+        host: String,
+    },
+    /// The run has ended or is suspended.
+    Ended { progress: Box<RunProgress> },
+    /// What was asked for cannot be done; the run is as it was.
+    Refused(StepRefusal),
+}
+
+/// Why something was not done.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, thiserror::Error)]
+#[error("{message}")]
+pub struct StepRefusal {
+    pub message: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+}
+
+/// What a suspended run gets.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(tag = "answer", rename_all = "snake_case")]
+pub enum RunAnswer {
+    Resume(ResumeAnswer),
+    Cancel,
+}
+
+/// As typed for `resume`.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct ResumeAnswer {
+    /// The state whose question is answered, if several are open.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub results: Option<Value>,
+    /// Every call is approved from now on.
+    #[serde(default)]
+    pub approves_all: bool,
+}
+
+/// Asks what happened since.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct FollowRequest {
+    /// So many events are known.
+    pub events: usize,
+    /// As the last answer said: nothing is read again while it stays the same.
+    pub version: Option<u64>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct FollowAnswer {
+    pub events: Vec<PublishedEvent>,
+    /// `None`: no worker drives the run.
+    pub version: Option<u64>,
+    pub progress: Option<RunProgress>,
+    /// The last answer that the run did not take.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refused: Option<RefusedAnswer>,
+}
+
+/// An answer that the run did not take; it waits for another one.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct RefusedAnswer {
+    /// As the server counts the answers of a run.
+    pub number: u64,
+    pub refusal: StepRefusal,
+}
+
+/// Whether the run waits for an answer: its workflow at the server goes on with it.
+pub fn awaits_answer(progress: &RunProgress) -> bool {
+    match progress.status {
+        RunStatus::Paused => true,
+        RunStatus::Failed => !progress.pauses.is_empty(),
+        RunStatus::Running | RunStatus::Completed | RunStatus::Cancelled | RunStatus::Interrupted => false,
+    }
+}

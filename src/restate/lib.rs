@@ -1,0 +1,18 @@
+//! Runs on a Restate server: a worker drives them with the ordinary runtime, and the server keeps their journal.
+//!
+//! Each batch of rows that the driver appends is a step of a Restate workflow, whose key is the id of the run. The rows
+//! are in the server's journal before they are in the worker's own store, and an effect begins after both. When the
+//! worker dies, the server calls one again: it gets the rows, completes its own store with them, and resumes the run as
+//! any interrupted one.
+//!
+//! Refuses to know rules of a run: those are the runtime's. Read `journaled_step`, `run_outbox`, `journaling_store`,
+//! `run_session`, `workflow_service`.
+
+pub mod journaled_step;
+mod journaling_store;
+mod local_copy;
+mod run_outbox;
+mod run_session;
+pub mod server_client;
+pub mod worker;
+mod workflow_service;

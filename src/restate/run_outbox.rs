@@ -1,0 +1,149 @@
+//! Hands the rows of a run from its driver, which waits, to the workflow at the server, which journals them.
+//!
+//! One batch is under way at a time. It stays here until the server has it: an attempt of the workflow that is cut off
+//! takes nothing with it, and the next attempt finds the same batch.
+
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::Notify;
+
+use super::journaled_step::{JournaledStep, StepRefusal};
+use synthdev_domain::journal::{JournalRow, RunHeader, RunProgress};
+use synthdev_ports::run_store::StoreError;
+
+pub(crate) struct RunOutbox {
+    host: String,
+    state: Mutex<OutboxState>,
+    /// For the workflow.
+    step_ready: Notify,
+    /// For the driver.
+    step_journaled: Condvar,
+}
+
+#[derive(Default)]
+struct OutboxState {
+    /// Steps of the workflow that are at the server.
+    journaled: u64,
+    /// As many of them as the worker's own store has, and more than an earlier session can have had.
+    written: u64,
+    pending: Option<JournaledStep>,
+    header: Option<RunHeader>,
+    /// What comes after the rows.
+    end: Option<JournaledStep>,
+    /// No step is journaled any more.
+    closed: bool,
+}
+
+impl RunOutbox {
+    /// `journaled`: so many steps are at the server already.
+    pub(crate) fn new(host: String, journaled: u64) -> Self {
+        Self {
+            host,
+            state: Mutex::new(OutboxState { journaled, written: journaled, ..OutboxState::default() }),
+            step_ready: Notify::new(),
+            step_journaled: Condvar::new(),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, OutboxState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Goes with the first rows.
+    pub(crate) fn set_header(&self, header: RunHeader) {
+        self.lock().header = Some(header);
+    }
+
+    /// Waits until the server has the rows. The caller is not on a thread that others need.
+    ///
+    /// # Errors
+    /// The worker gives the run up: the rows may be at the server or not.
+    pub(crate) fn journal_rows(&self, rows: &[JournalRow]) -> Result<(), StoreError> {
+        let mut state = self.lock();
+        while state.pending.is_some() && !state.closed {
+            state = self.step_journaled.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        let header = state.header.take().map(Box::new);
+        state.pending = Some(JournaledStep::Rows { header, rows: rows.to_vec(), host: self.host.clone() });
+        let mine = state.journaled;
+        self.step_ready.notify_waiters();
+        while state.journaled == mine && !state.closed {
+            state = self.step_journaled.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+        if state.journaled > mine { Ok(()) } else { Err(abandoned_run_error()) }
+    }
+
+    pub(crate) fn end(&self, progress: RunProgress) {
+        self.finish(JournaledStep::Ended { progress: Box::new(progress) });
+    }
+
+    pub(crate) fn refuse(&self, refusal: StepRefusal) {
+        self.finish(JournaledStep::Refused(refusal));
+    }
+
+    fn finish(&self, step: JournaledStep) {
+        self.lock().end = Some(step);
+        self.step_ready.notify_waiters();
+    }
+
+    /// The run is given up here; it goes on from what the server has.
+    pub(crate) fn close(&self) {
+        self.lock().closed = true;
+        self.step_ready.notify_waiters();
+        self.step_journaled.notify_all();
+    }
+
+    /// The worker's own store has the rows, too.
+    pub(crate) fn mark_written(&self) {
+        self.lock().written += 1;
+    }
+
+    /// Grows with what readers of the worker's store can see.
+    pub(crate) fn version(&self) -> u64 {
+        self.lock().written
+    }
+
+    /// Steps at the server.
+    pub(crate) fn journaled(&self) -> u64 {
+        self.lock().journaled
+    }
+
+    /// The step with this number, when it is there; `None`: nothing comes any more.
+    pub(crate) async fn step(&self, number: u64) -> Option<JournaledStep> {
+        loop {
+            let ready = self.step_ready.notified();
+            tokio::pin!(ready);
+            ready.as_mut().enable();
+            {
+                let state = self.lock();
+                if state.closed || number < state.journaled {
+                    return None;
+                }
+                if number == state.journaled
+                    && let Some(step) = state.pending.as_ref().or(state.end.as_ref())
+                {
+                    return Some(step.clone());
+                }
+            }
+            ready.await;
+        }
+    }
+
+    /// The step with this number is at the server; said once or more often.
+    pub(crate) fn mark_journaled(&self, number: u64) {
+        let mut state = self.lock();
+        if state.journaled == number {
+            state.journaled += 1;
+            state.pending = None;
+            drop(state);
+            self.step_journaled.notify_all();
+        }
+    }
+}
+
+fn abandoned_run_error() -> StoreError {
+    StoreError {
+        message: "this worker has given the run up".to_owned(),
+        hint: Some("the Restate server goes on with it when a worker is there".to_owned()),
+    }
+}

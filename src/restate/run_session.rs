@@ -1,0 +1,256 @@
+//! One run while a worker drives it: begun from what the server has, until it ends, is suspended or is given up.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use futures_util::future::BoxFuture;
+use tokio::sync::OwnedSemaphorePermit;
+
+use super::journaled_step::{JournaledStep, ResumeAnswer, RunAnswer, RunSubmission, StepRefusal};
+use super::journaling_store::JournalingStore;
+use super::local_copy;
+use super::run_outbox::RunOutbox;
+use synthdev_domain::ids::RunId;
+use synthdev_domain::journal::{JournalRow, RunHeader, RunStatus};
+use synthdev_engine::event::RunEvent;
+use synthdev_engine::run_spec::RunSpec;
+use synthdev_ports::run_store::{RunStore, StoreError};
+use synthdev_runtime::handle::{EventReceiver, RuntimeHandle};
+
+/// Puts something around the store of a runtime.
+pub type StoreWrapper<'a> = &'a (dyn Fn(Arc<dyn RunStore>) -> Arc<dyn RunStore> + Sync);
+
+/// What a worker needs of the program around it: one project, and the use cases of runs.
+pub trait RunHost: Send + Sync + 'static {
+    /// Canonical path of the project.
+    fn project(&self) -> &str;
+
+    fn store(&self) -> Arc<dyn RunStore>;
+
+    /// Reads runs.
+    fn reader(&self) -> &RuntimeHandle;
+
+    /// The runtime of one run. `has_begun`: its store has rows of it.
+    ///
+    /// # Errors
+    /// The run cannot be read.
+    fn open_runtime(
+        &self,
+        run: &RunId,
+        replies: Option<&str>,
+        has_begun: bool,
+        wrap: StoreWrapper<'_>,
+    ) -> Result<RuntimeHandle, StepRefusal>;
+
+    /// # Errors
+    /// The run cannot be started here.
+    fn start(&self, handle: &RuntimeHandle, run: RunId, spec: RunSpec) -> Result<(), StepRefusal>;
+
+    /// Resumes a run; without an answer as after a crash.
+    fn resume<'a>(
+        &'a self,
+        handle: &'a RuntimeHandle,
+        run: &'a RunId,
+        answer: Option<&'a ResumeAnswer>,
+    ) -> BoxFuture<'a, Result<(), StepRefusal>>;
+
+    /// Whether a suspended run would take the answer. Changes nothing.
+    ///
+    /// # Errors
+    /// It would not.
+    fn check_answer(&self, run: &RunId, answer: &ResumeAnswer) -> Result<(), StepRefusal>;
+
+    /// Tells the driver to end the run for good.
+    fn end_driven(&self, handle: &RuntimeHandle, run: &RunId);
+
+    /// Ends a suspended run for good.
+    fn cancel_suspended<'a>(
+        &'a self,
+        handle: &'a RuntimeHandle,
+        run: &'a RunId,
+    ) -> BoxFuture<'a, Result<(), StepRefusal>>;
+
+    /// The driver stops between two inputs, and can be resumed.
+    fn leave(&self, handle: &RuntimeHandle, run: &RunId);
+}
+
+/// What the server knows of a run, as far as this attempt has read it.
+pub(crate) struct ReplayedRun {
+    pub(crate) submission: RunSubmission,
+    header: Option<RunHeader>,
+    rows: Vec<JournalRow>,
+    /// Not in the rows yet.
+    answer: Option<RunAnswer>,
+    pub(crate) steps: u64,
+}
+
+impl ReplayedRun {
+    pub(crate) fn new(submission: RunSubmission) -> Self {
+        Self { submission, header: None, rows: Vec::new(), answer: None, steps: 0 }
+    }
+
+    pub(crate) fn set_answer(&mut self, answer: RunAnswer) {
+        self.answer = Some(answer);
+    }
+
+    pub(crate) fn has_begun(&self) -> bool {
+        self.header.is_some()
+    }
+
+    /// The next step is at the server.
+    pub(crate) fn push_step(&mut self, step: &JournaledStep) {
+        self.steps += 1;
+        match step {
+            JournaledStep::Rows { header, rows, .. } => {
+                if let Some(header) = header {
+                    self.header.get_or_insert_with(|| (**header).clone());
+                }
+                self.rows.extend_from_slice(rows);
+                self.answer = None;
+            }
+            JournaledStep::Ended { .. } | JournaledStep::Refused(_) => self.answer = None,
+        }
+    }
+}
+
+/// How a session begins when the worker's store is complete.
+struct PreparedSession {
+    /// At the server.
+    steps: u64,
+    start: SessionStart,
+    replies: Option<String>,
+}
+
+enum SessionStart {
+    Fresh(Box<RunSpec>),
+    Resumed(Option<ResumeAnswer>),
+    Cancelled,
+}
+
+pub(crate) struct RunSession {
+    run: RunId,
+    pub(crate) outbox: Arc<RunOutbox>,
+    pub(crate) handle: RuntimeHandle,
+    _slot: OwnedSemaphorePermit,
+}
+
+impl RunSession {
+    /// Begins to drive the run. Its steps come out of the outbox.
+    ///
+    /// # Errors
+    /// The worker's store cannot be completed: another attempt may do better.
+    pub(crate) async fn begin(
+        host: Arc<dyn RunHost>,
+        host_id: &str,
+        run: RunId,
+        replayed: Arc<Mutex<ReplayedRun>>,
+        slot: OwnedSemaphorePermit,
+    ) -> Result<Self, StepRefusal> {
+        let (store, own) = (host.store(), run.clone());
+        let prepared = tokio::task::spawn_blocking(move || prepare_store(&*store, &own, &replayed)).await;
+        let PreparedSession { steps, start, replies } = match prepared {
+            Ok(prepared) => prepared.map_err(store_refusal)?,
+            Err(broken) => return Err(refusal(format!("the run cannot be prepared: {broken}"))),
+        };
+        let outbox = Arc::new(RunOutbox::new(host_id.to_owned(), steps));
+        let begun = !matches!(start, SessionStart::Fresh(_));
+        let wrap =
+            |store| -> Arc<dyn RunStore> { Arc::new(JournalingStore::new(store, Arc::clone(&outbox))) };
+        let handle = host.open_runtime(&run, replies.as_deref(), begun, &wrap)?;
+        let events = handle.subscribe(false);
+        tokio::spawn(watch_end(handle.clone(), run.clone(), events, Arc::clone(&outbox)));
+        tokio::spawn(start_driver(host, handle.clone(), run.clone(), start, Arc::clone(&outbox)));
+        Ok(Self { run, outbox, handle, _slot: slot })
+    }
+
+    /// Until the driver is gone, no other may begin.
+    pub(crate) async fn wait_until_left(&self) {
+        while self.handle.running_runs().contains(&self.run) {
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        }
+    }
+}
+
+fn prepare_store(
+    store: &dyn RunStore,
+    run: &RunId,
+    replayed: &Mutex<ReplayedRun>,
+) -> Result<PreparedSession, StoreError> {
+    let replayed = replayed.lock().unwrap_or_else(PoisonError::into_inner);
+    let start = match (&replayed.header, &replayed.answer) {
+        (None, _) => {
+            local_copy::discard_unjournaled(store, run)?;
+            SessionStart::Fresh(Box::new(replayed.submission.spec.clone()))
+        }
+        (Some(header), answer) => {
+            local_copy::complete_from_server(store, header, &replayed.rows)?;
+            match answer {
+                Some(RunAnswer::Cancel) => SessionStart::Cancelled,
+                Some(RunAnswer::Resume(answer)) => SessionStart::Resumed(Some(answer.clone())),
+                None => SessionStart::Resumed(None),
+            }
+        }
+    };
+    Ok(PreparedSession { steps: replayed.steps, start, replies: replayed.submission.replies.clone() })
+}
+
+async fn start_driver(
+    host: Arc<dyn RunHost>,
+    handle: RuntimeHandle,
+    run: RunId,
+    start: SessionStart,
+    outbox: Arc<RunOutbox>,
+) {
+    match start {
+        SessionStart::Fresh(spec) => {
+            if let Err(refused) = host.start(&handle, run, *spec) {
+                outbox.refuse(refused);
+            }
+        }
+        SessionStart::Resumed(Some(answer)) => {
+            if let Err(refused) = host.resume(&handle, &run, Some(&answer)).await {
+                outbox.refuse(refused);
+            }
+        }
+        SessionStart::Resumed(None) => {
+            if host.resume(&handle, &run, None).await.is_err() {
+                end_or_close(&handle, &run, &outbox);
+            }
+        }
+        SessionStart::Cancelled => match host.cancel_suspended(&handle, &run).await {
+            Ok(()) => end_or_close(&handle, &run, &outbox),
+            Err(refused) => outbox.refuse(refused),
+        },
+    }
+}
+
+/// A killed worker may have left a run that had ended already.
+fn end_or_close(handle: &RuntimeHandle, run: &RunId, outbox: &RunOutbox) {
+    match handle.summary(run.as_str()) {
+        Ok(summary) if summary.progress.status.is_over() => outbox.end(summary.progress),
+        _ => outbox.close(),
+    }
+}
+
+/// The driver publishes the end when it is recorded.
+async fn watch_end(handle: RuntimeHandle, run: RunId, mut events: EventReceiver, outbox: Arc<RunOutbox>) {
+    while let Some(published) = events.recv().await {
+        let RunEvent::Finished { status, .. } = &published.event else { continue };
+        if published.run != run {
+            continue;
+        }
+        match handle.summary(run.as_str()) {
+            Ok(summary) if *status != RunStatus::Interrupted => outbox.end(summary.progress),
+            _ => outbox.close(),
+        }
+        return;
+    }
+    outbox.close();
+}
+
+pub(crate) fn store_refusal(error: StoreError) -> StepRefusal {
+    StepRefusal { message: error.message, hint: error.hint }
+}
+
+pub(crate) fn refusal(message: String) -> StepRefusal {
+    StepRefusal { message, hint: None }
+}
