@@ -27,7 +27,6 @@ use synthdev_adapters::tools::{OutputRedaction, ProjectTools, ToolSettings};
 pub use synthdev_adapters::worktree::GitWorktrees;
 use synthdev_domain::tool::{ToolSpec, ask_user_tool, multicall_tool};
 use synthdev_ports::mcp::{McpPort, McpServerListing};
-use synthdev_ports::run_store::RunStore;
 use synthdev_ports::tool::ToolPort;
 use synthdev_runtime::handle::{RetryPolicy, RuntimeHandle, RuntimeOptions, RuntimePorts};
 use synthdev_runtime::redact::SecretRedactor;
@@ -198,8 +197,9 @@ pub fn rewire_runtime(
     project: &Path,
     data: &Path,
     catalog: &ConfigCatalog,
+    models: RunModels,
 ) -> WiredRuntime {
-    let mut parts = runtime_parts(project, data, catalog, RunModels::default(), old.liveness.clone());
+    let mut parts = runtime_parts(project, data, catalog, models, old.liveness.clone());
     parts.ports.store = Arc::clone(&old.ports.store);
     parts.into_wired(|ports, options| old.handle.with_replaced_ports(ports, options))
 }
@@ -284,21 +284,6 @@ fn project_snapshots(project: &Path, data: &Path, catalog: &ConfigCatalog) -> Gi
 pub fn wire_runtime(project: &Path, data: &Path, catalog: &ConfigCatalog, models: RunModels) -> WiredRuntime {
     runtime_parts(project, data, catalog, models, LivenessLockHandle::default())
         .into_wired(RuntimeHandle::new)
-}
-
-/// For one run beside others of the same project: with models of its own, and something around the common store.
-pub fn wire_single_run(
-    base: &WiredRuntime,
-    context: &StartContext,
-    catalog: &ConfigCatalog,
-    models: RunModels,
-    wrap: &dyn Fn(Arc<dyn RunStore>) -> Arc<dyn RunStore>,
-) -> WiredRuntime {
-    let (project, data) = (&context.project, &context.dirs.data);
-    let mut parts = runtime_parts(project, data, catalog, models, base.liveness.clone());
-    parts.ports.store = wrap(Arc::clone(&base.ports.store));
-    parts.ports.lock = base.ports.lock.clone();
-    parts.into_wired(RuntimeHandle::new)
 }
 
 /// The file of all runs.

@@ -2,12 +2,11 @@
 
 use std::time::Duration;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow, bail};
 
 use super::diagnostics;
 use super::load_config::load_catalog;
 use super::read_only::error_with_hint;
-use super::resume_command::parse_results;
 use super::run_to_end::{build_runtime, interrupt_receiver};
 use synthdev_bootstrap::local_files::file_io;
 use synthdev_bootstrap::start_context::StartContext;
@@ -22,6 +21,7 @@ use synthdev_domain::journal::{RunProgress, RunStatus};
 use synthdev_engine::run_spec::RunSpec;
 use synthdev_restate::journaled_step::{FollowRequest, ResumeAnswer, RunAnswer, RunSubmission, StepRefusal};
 use synthdev_restate::server_client::{RestateAddresses, RestateClient};
+use synthdev_service::data_assignments::json_or_words;
 use synthdev_service::run_events::{DEFINITION_WARNING, PublishedEvent, RunEvent};
 use synthdev_settings::catalog::ConfigCatalog;
 
@@ -78,7 +78,9 @@ pub(crate) fn resume_run(context: &StartContext, args: &ResumeArgs) -> Result<u8
     diagnostics::ensure_sound(&catalog)?;
     let client = open_client(&catalog)?;
     let run = RunId::from(args.run.as_str());
-    let results = args.results.as_deref().map(parse_results).transpose()?;
+    let results = args.results.as_deref().map(json_or_words).transpose();
+    let results = results
+        .map_err(|error| anyhow!("--results is not JSON: {error}\nhint: plain words need no quotes"))?;
     let answer = ResumeAnswer { state: args.state.clone(), results, approves_all: args.yes };
     let runtime = build_runtime()?;
     let report = runtime.block_on(async {

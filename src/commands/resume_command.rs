@@ -241,7 +241,7 @@ async fn redeem(
 }
 
 /// JSON, or plain words. What begins like JSON and is none is a mistake, not an answer.
-pub(crate) fn parse_results(text: &str) -> Result<Value> {
+fn parse_results(text: &str) -> Result<Value> {
     json_or_words(text).map_err(|error| {
         anyhow!(
             "--results is not JSON: {error}\nhint: plain words need no quotes; a text that begins \

@@ -69,12 +69,7 @@ pub(crate) fn run_workflow_command(context: &StartContext, args: RunArgs) -> Res
     let StartableProgram { mut program, inputs: values } = startable;
     context_windows::ask_windows_before_recording(&catalog, &mut program)?;
     let (program, tape) = recordings::prepare_recording(context, &args, file.as_ref(), played, program)?;
-    let asked = match (args.isolate, args.share) {
-        (true, _) => FileSharingMode::Isolated,
-        (false, true) => FileSharingMode::Shares,
-        (false, false) => FileSharingMode::Refused,
-    };
-    let beside = asked.for_program(&program);
+    let beside = typed_sharing(&args).for_program(&program);
     let request =
         RunStartRequest { program, inputs: values, approves_all: args.yes, interactive: false, stops };
     let spec = run_spec(&catalog, context, request);
@@ -100,6 +95,14 @@ pub(crate) fn run_workflow_command(context: &StartContext, args: RunArgs) -> Res
         drive_spec(&wired, spec, show)?
     };
     Ok(headless::print_result(&report, show)?)
+}
+
+fn typed_sharing(args: &RunArgs) -> FileSharingMode {
+    match (args.isolate, args.share) {
+        (true, _) => FileSharingMode::Isolated,
+        (false, true) => FileSharingMode::Shares,
+        (false, false) => FileSharingMode::Refused,
+    }
 }
 
 pub(crate) fn read_script(path: &Path) -> Result<ScriptedModel> {

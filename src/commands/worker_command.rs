@@ -15,7 +15,8 @@ use synthdev_cli::args::WorkerArgs;
 use synthdev_cli::exit;
 use synthdev_cli::output::print_stderr;
 use synthdev_restate::server_client::RestateClient;
-use synthdev_restate::worker::{RunWorker, WorkerOptions, open_listener, serve_runs};
+use synthdev_restate::worker::{RunWorker, WorkerOptions};
+use synthdev_restate::worker_server::{open_listener, serve_runs};
 
 /// A driver that waits for the server holds a thread for about a millisecond; the others serve its answers.
 const THREADS: usize = 4;

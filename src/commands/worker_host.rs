@@ -93,11 +93,13 @@ impl RunHost for ProjectRunHost {
         let failed = |error: anyhow::Error| refused(&format!("{error:#}"), None);
         let script = replies.map(|text| parse_script("--replies", text)).transpose().map_err(failed)?;
         let models = RunModels::new(script, &self.context.project, None, None);
-        let wired = wiring::wire_single_run(&self.base, &self.context, &self.catalog, models, wrap);
+        let (project, data) = (&self.context.project, &self.context.dirs.data);
+        let wired = wiring::rewire_runtime(&self.base, project, data, &self.catalog, models);
         if has_begun {
             skip_used_replies(&wired, run).map_err(failed)?;
         }
-        Ok(FileSharingMode::Waits.apply_to(&wired.handle, FileLockTime::BeforeChanges))
+        Ok(FileSharingMode::Waits
+            .apply_to(&wired.handle.with_wrapped_store(wrap), FileLockTime::BeforeChanges))
     }
 
     fn start(&self, handle: &RuntimeHandle, run: RunId, spec: RunSpec) -> Result<(), StepRefusal> {

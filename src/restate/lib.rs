@@ -15,4 +15,5 @@ mod run_outbox;
 mod run_session;
 pub mod server_client;
 pub mod worker;
+pub mod worker_server;
 mod workflow_service;

@@ -1,35 +1,19 @@
-//! A worker: the runs that it drives, its address, and its end.
+//! A worker: the runs that it drives.
 
 use std::collections::HashMap;
-use std::future::Future;
-use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use restate_sdk::prelude::{Endpoint, HttpServer, IntoServiceDefinition, ServiceOptions};
-use tokio::net::{TcpListener, TcpSocket};
 use tokio::sync::{OnceCell, Semaphore};
 
 use super::journaled_step::{FollowAnswer, FollowRequest, JournaledStep, StepRefusal};
 use super::run_session::{ReplayedRun, RunSession, refusal, store_refusal};
 pub use super::run_session::{RunHost, StoreWrapper};
-use super::workflow_service::SynthdevRun;
 use synthdev_domain::ids::RunId;
 use synthdev_engine::event::PublishedEvent;
 
-/// A step lasts as long as the driver appends nothing: as long as a model call or a command. A step that is cut off is
-/// taken up again with nothing lost, so the time only bounds how long a connection may be silent.
-const LONGEST_STEP: Duration = Duration::from_secs(2 * 60 * 60);
-
-/// The server calls a worker that is gone again so soon, and at least so often.
-const FIRST_RETRY: Duration = Duration::from_millis(200);
-const LONGEST_RETRY: Duration = Duration::from_secs(5);
-
 /// How long a worker that ends waits for its drivers to stop between two inputs.
 const DRAIN_PATIENCE: Duration = Duration::from_secs(10);
-
-/// Connections that may wait to be accepted.
-const BACKLOG: u32 = 1024;
 
 /// A session, once it has begun.
 type SessionCell = Arc<OnceCell<RunSession>>;
@@ -46,7 +30,7 @@ pub struct WorkerOptions {
 
 pub struct RunWorker {
     host: Arc<dyn RunHost>,
-    options: WorkerOptions,
+    pub(crate) options: WorkerOptions,
     slots: Arc<Semaphore>,
     sessions: Mutex<HashMap<RunId, SessionCell>>,
 }
@@ -179,7 +163,7 @@ impl RunWorker {
     }
 
     /// Leaves all runs between two inputs: the server goes on with them elsewhere, or here after a restart.
-    async fn drain(&self) {
+    pub(crate) async fn drain(&self) {
         self.slots.close();
         let cells: Vec<SessionCell> = self.lock().values().cloned().collect();
         let runs: Vec<RunId> = self.lock().keys().cloned().collect();
@@ -197,60 +181,4 @@ impl RunWorker {
         let _ = tokio::time::timeout(DRAIN_PATIENCE, left).await;
         cells.iter().filter_map(|cell| cell.get()).for_each(|session| session.outbox.close());
     }
-}
-
-/// Opens the address of a worker.
-///
-/// # Errors
-/// It is not of this machine alone and no key of a server is set, or it cannot be opened.
-pub fn open_listener(address: SocketAddr, identity_key: Option<&str>) -> Result<TcpListener, StepRefusal> {
-    if !address.ip().is_loopback() && identity_key.is_none() {
-        return Err(StepRefusal {
-            message: format!(
-                "{address} can be reached from other machines: a program that reaches it could run commands here"
-            ),
-            hint: Some(
-                "listen on 127.0.0.1, or name the key of your Restate server with --identity-key".to_owned(),
-            ),
-        });
-    }
-    let opened = || {
-        let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
-        // steps are small messages that wait for each other; accepted connections inherit it
-        socket.set_nodelay(true)?;
-        socket.set_reuseaddr(true)?;
-        socket.bind(address)?;
-        socket.listen(BACKLOG)
-    };
-    opened().map_err(|error: std::io::Error| refusal(format!("{address} cannot be opened: {error}")))
-}
-
-/// Serves the calls of the Restate server until `stop`, then leaves all runs.
-///
-/// # Errors
-/// The identity key is none.
-pub async fn serve_runs(
-    worker: Arc<RunWorker>,
-    listener: TcpListener,
-    stop: impl Future<Output = ()>,
-) -> Result<(), StepRefusal> {
-    let options = ServiceOptions::new()
-        .inactivity_timeout(LONGEST_STEP)
-        .abort_timeout(LONGEST_STEP)
-        .retry_policy_initial_interval(FIRST_RETRY)
-        .retry_policy_max_interval(LONGEST_RETRY)
-        .metadata("host_id", worker.options.host_id.clone());
-    let service = SynthdevRun { worker: Arc::clone(&worker) }.into_service_definition().options(options);
-    let mut endpoint = Endpoint::builder().bind(service);
-    if let Some(key) = &worker.options.identity_key {
-        endpoint = endpoint
-            .identity_key(key)
-            .map_err(|error| refusal(format!("the identity key of the server is none: {error}")))?;
-    }
-    let stopped = async {
-        stop.await;
-        worker.drain().await;
-    };
-    HttpServer::new(endpoint.build()).serve_with_cancel(listener, stopped).await;
-    Ok(())
 }

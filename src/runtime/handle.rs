@@ -20,7 +20,7 @@ use synthdev_domain::tool::ToolRisk;
 use synthdev_engine::run_spec::RunSpec;
 use synthdev_ports::lock::{LockError, ProjectLock, ProjectLockGuard};
 use synthdev_ports::model::ModelPort;
-use synthdev_ports::run_store::StoreError;
+use synthdev_ports::run_store::{RunStore, StoreError};
 
 /// What can be done from the command line where another run works.
 pub const WAIT_OR_SHARE: &str =
@@ -89,6 +89,13 @@ impl RuntimeHandle {
     pub fn with_store_from(&self, other: &Self) -> Self {
         let RuntimePorts { store, lock, clock, ids, .. } = other.context.ports.clone();
         self.with_ports(RuntimePorts { store, lock, clock, ids, ..self.context.ports.clone() })
+    }
+
+    /// Its runs are recorded through another store, as one that writes to a second place first.
+    #[must_use]
+    pub fn with_wrapped_store(&self, wrap: &dyn Fn(Arc<dyn RunStore>) -> Arc<dyn RunStore>) -> Self {
+        let ports = self.context.ports.clone();
+        self.with_ports(RuntimePorts { store: wrap(Arc::clone(&ports.store)), ..ports })
     }
 
     fn with_lock(&self, lock: Option<Arc<dyn ProjectLock>>) -> Self {

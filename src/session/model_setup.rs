@@ -31,8 +31,13 @@ impl TuiBackend {
     pub(crate) fn apply_catalog(&self, catalog: ConfigCatalog) {
         let old = self.current_runtime();
         if old.providers.scripted_model().is_none() {
-            let wired =
-                wiring::rewire_runtime(&old, &self.context.project, &self.context.dirs.data, &catalog);
+            let wired = wiring::rewire_runtime(
+                &old,
+                &self.context.project,
+                &self.context.dirs.data,
+                &catalog,
+                wiring::RunModels::default(),
+            );
             *self.runtime.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(wired);
         }
         *self.catalog.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(catalog);

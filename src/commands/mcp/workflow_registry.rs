@@ -11,7 +11,7 @@ use crate::trust_command::untrusted_notice;
 use synthdev_bootstrap::config_sources::{self, GatheredSources};
 use synthdev_bootstrap::local_files::file_io::FileStamp;
 use synthdev_bootstrap::start_context::StartContext;
-use synthdev_bootstrap::wiring::{self, WiredRuntime};
+use synthdev_bootstrap::wiring::{self, RunModels, WiredRuntime};
 use synthdev_domain::diagnostic::{Diagnostic, DiagnosticSeverity};
 use synthdev_language::render::compact_line;
 use synthdev_mcp::backend::{BrokenWorkflow, OfferedWorkflow};
@@ -115,8 +115,13 @@ impl WorkflowRegistry {
         let before = self.registry_snapshot();
         let (catalog, wired) = match diagnostics::first_setting_error(&catalog) {
             None => {
-                let wired =
-                    wiring::rewire_runtime(&before.runtime, &context.project, &context.dirs.data, &catalog);
+                let wired = wiring::rewire_runtime(
+                    &before.runtime,
+                    &context.project,
+                    &context.dirs.data,
+                    &catalog,
+                    RunModels::default(),
+                );
                 (Arc::new(catalog), Arc::new(wired.with_store_from(&before.runtime)))
             }
             Some(why) => {
