@@ -209,6 +209,8 @@ pub use synthdev_engine as engine;
 pub use synthdev_language as language;
 pub use synthdev_mcp as mcp;
 pub use synthdev_ports as ports;
+#[cfg(feature = "restate")]
+pub use synthdev_restate as restate;
 pub use synthdev_runtime as runtime;
 pub use synthdev_service as service;
 pub use synthdev_session as session;

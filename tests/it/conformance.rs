@@ -25,15 +25,20 @@
 
 mod choices;
 mod coverage;
+#[cfg(feature = "restate")]
+mod on_restate;
 mod shipped;
 mod world;
 
 use std::sync::Arc;
 
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use synthdev::domain::context::MessageAuthor;
 use synthdev::domain::diagnostic::{Diagnostic, DiagnosticSeverity};
+use synthdev::domain::ids::RunId;
 use synthdev::domain::message::ChatMessage;
 use synthdev::domain::model::ModelRequest;
 use synthdev::domain::workflow::WorkflowProgram;
@@ -132,11 +137,29 @@ fn run_cases(text: &str) {
 /// What is wrong with a case in a protocol, and whether it asked a model.
 async fn run_case(case: &Case, dialect: Dialect) -> (Vec<String>, bool) {
     let wire = Wire::new(dialect).await;
-    let problems = problems(case, &wire).await;
+    let (problems, _) = play_case(case, &wire, &InProcess).await;
     (problems, wire.requests() > 0)
 }
 
-async fn problems(case: &Case, wire: &Arc<Wire>) -> Vec<String> {
+/// Where the run of a case is driven.
+trait CaseBackend {
+    fn start_run<'a>(&'a self, stage: &'a Stage, spec: RunSpec) -> BoxFuture<'a, RunId>;
+}
+
+struct InProcess;
+
+impl CaseBackend for InProcess {
+    fn start_run<'a>(&'a self, stage: &'a Stage, spec: RunSpec) -> BoxFuture<'a, RunId> {
+        std::future::ready(stage.start_run(spec)).boxed()
+    }
+}
+
+/// What is wrong with a case, and its run, if it comes to one.
+async fn play_case(
+    case: &Case,
+    wire: &Arc<Wire>,
+    backend: &dyn CaseBackend,
+) -> (Vec<String>, Option<(Stage, RunId)>) {
     let mut texts = texts(case);
     if texts.workflows.iter().any(|text| text.contains(WEB)) {
         let url = world::start_web_server().await;
@@ -156,22 +179,22 @@ async fn problems(case: &Case, wire: &Arc<Wire>) -> Vec<String> {
             found.extend(more);
             program
         }
-        Ok(_) => return check_load_errors(case, &found),
+        Ok(_) => return (check_load_errors(case, &found), None),
         Err(more) => {
             found.extend(more);
-            return check_load_errors(case, &found);
+            return (check_load_errors(case, &found), None);
         }
     };
     if case.expect.contains_key("findings") || case.expect.contains_key("findings_any") {
         let wanted = Value::Object(case.expect.clone());
-        return vec![format!("expected {wanted}, but it loads")];
+        return (vec![format!("expected {wanted}, but it loads")], None);
     }
     let values = match case_inputs(case, &program) {
         Ok(values) => values,
-        Err(error) => return vec![format!("the input is refused: {error}")],
+        Err(error) => return (vec![format!("the input is refused: {error}")], None),
     };
     let interactive = case.answers.is_some();
-    let run = stage.start_run(RunSpec { interactive, ..spec(program, values) });
+    let run = backend.start_run(&stage, RunSpec { interactive, ..spec(program, values) }).await;
     let answers = case.answers.as_deref().unwrap_or_default();
     let mut problems = world::lead_to_end(&mut stage, &run, answers).await;
     let requests = stage.recorder.requests();
@@ -191,7 +214,7 @@ async fn problems(case: &Case, wire: &Arc<Wire>) -> Vec<String> {
     }
     problems.extend(stage.run_faults(&run));
     problems.extend(wire.refused_requests());
-    problems
+    (problems, Some((stage, run)))
 }
 
 /// Facts by name are compared for what is named; everything else as a whole.

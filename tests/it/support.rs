@@ -1,10 +1,14 @@
 //! What several tests share: strict fakes of the world outside, and a stage on which runs are played.
 
+#[cfg(feature = "restate")]
+pub mod journal_rows;
 #[allow(dead_code, reason = "each test uses its part")]
 pub mod list_server;
 #[allow(dead_code, reason = "each test uses its part")]
 pub mod model_server;
 pub mod requests;
+#[cfg(feature = "restate")]
+pub mod restate_server;
 pub mod screen_picture;
 pub mod skip;
 pub mod stage;

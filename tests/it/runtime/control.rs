@@ -262,7 +262,7 @@ async fn files_read_again_and_worktrees_keep_the_one_store_that_others_ask() {
     let catalog = ConfigCatalog::load(ConfigSources::default(), wiring::tool_specs(directory.path()));
     let (project, data) = (directory.path(), directory.path().join("data"));
     let wired = wiring::wire_runtime(project, &data, &catalog, wiring::RunModels::default());
-    let again = wiring::rewire_runtime(&wired, project, &data, &catalog);
+    let again = wiring::rewire_runtime(&wired, project, &data, &catalog, wiring::RunModels::default());
     let place = wiring::WorktreeLocation { project, worktree: &project.join("tree") };
     let beside = wiring::wire_beside(&again, place, &data, &catalog);
     let store = |wired: &wiring::WiredRuntime| Arc::clone(&wired.ports.store);
