@@ -223,3 +223,43 @@ impl RunStore for JournalingStore {
         self.inner.storage_usage()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::journaled_step::JournaledStep;
+    use crate::local_copy::tests::header;
+    use synthdev_adapters::sqlite::SqliteStore;
+    use synthdev_domain::journal::JournalRowKind;
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn rows_are_at_the_server_before_they_are_written() {
+        let directory = tempfile::tempdir().unwrap();
+        let inner: Arc<dyn RunStore> = Arc::new(SqliteStore::new(directory.path().join("runs.sqlite")));
+        let outbox = Arc::new(RunOutbox::new("here".to_owned(), 0));
+        let store = Arc::new(JournalingStore::new(Arc::clone(&inner), Arc::clone(&outbox)));
+        let header = header("20260101-aaaa");
+        store.create(&header).unwrap();
+        let append = |body: &'static str| {
+            let (store, run) = (Arc::clone(&store), header.id.clone());
+            let row = JournalRow::new(JournalRowKind::Input, Timestamp(7), None, body);
+            tokio::spawn(async move { store.append(&run, &[row], None) })
+        };
+        let count = || inner.load(&header.id).unwrap().1.len();
+
+        let first = append("a");
+        let step = outbox.step(0).await;
+        assert!(matches!(step, Some(JournaledStep::Rows { header: Some(_), .. })), "{step:?}");
+        assert_eq!((count(), outbox.version()), (0, 0));
+        outbox.mark_journaled(0);
+        first.await.unwrap().unwrap();
+        assert_eq!((count(), outbox.version()), (1, 1));
+
+        let second = append("b");
+        let step = outbox.step(1).await;
+        assert!(matches!(step, Some(JournaledStep::Rows { header: None, .. })), "{step:?}");
+        outbox.close();
+        assert!(second.await.unwrap().is_err(), "the worker has given the run up");
+        assert_eq!(count(), 1);
+    }
+}

@@ -58,3 +58,75 @@ fn is_beginning(known: &[JournalRow], rows: &[JournalRow]) -> bool {
     };
     known.len() <= rows.len() && known.iter().zip(rows).all(|(one, other)| same(one, other))
 }
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use synthdev_adapters::sqlite::SqliteStore;
+    use synthdev_domain::ids::{CallId, Timestamp};
+    use synthdev_domain::journal::{JournalRowKind, RunProgress};
+
+    pub(crate) fn header(run: &str) -> RunHeader {
+        RunHeader {
+            id: RunId::from(run),
+            workflow: "talk".to_owned(),
+            definition_hash: "ab12".to_owned(),
+            spec: "{\"machine_version\":1}".to_owned(),
+            input: "go".to_owned(),
+            project: "/project".to_owned(),
+            started: Timestamp(1),
+            pid: std::process::id(),
+            origin: None,
+            worktree: None,
+        }
+    }
+
+    fn rows(bodies: &[&str]) -> Vec<JournalRow> {
+        let row = |(at, body): (usize, &&str)| {
+            JournalRow::new(JournalRowKind::Input, Timestamp(7), Some(CallId(at as u64)), (*body).to_owned())
+        };
+        bodies.iter().enumerate().map(row).collect()
+    }
+
+    #[test]
+    fn the_store_gets_exactly_the_rows_of_the_server() {
+        let directory = tempfile::tempdir().unwrap();
+        let cases: &[(&[&str], &[&str])] = &[
+            (&[], &["a", "b"]),
+            (&["a"], &["a", "b"]),
+            (&["a", "b"], &["a", "b"]),
+            // never took effect
+            (&["a", "b", "c"], &["a", "b"]),
+            (&["a", "x"], &["a", "b"]),
+        ];
+        for (number, (known, at_server)) in cases.iter().enumerate() {
+            let store = SqliteStore::new(directory.path().join(format!("{number}.sqlite")));
+            let header = header("20260101-aaaa");
+            if !known.is_empty() {
+                store.create(&header).unwrap();
+                store.append(&header.id, &rows(known), None).unwrap();
+                store.release(&header.id);
+            }
+            complete_from_server(&store, &header, &rows(at_server)).unwrap();
+            let (_, found) = store.load(&header.id).unwrap();
+            assert_eq!(found, rows(at_server), "{known:?}");
+            // the next driver can have it
+            store.claim(&header.id).unwrap();
+            store.append(&header.id, &[], Some(&RunProgress::new(Timestamp(9)))).unwrap();
+        }
+    }
+
+    #[test]
+    fn what_the_server_does_not_know_is_discarded() {
+        let directory = tempfile::tempdir().unwrap();
+        let store = SqliteStore::new(directory.path().join("runs.sqlite"));
+        let (lost, kept) = (header("20260101-aaaa"), header("20260101-bbbb"));
+        discard_unjournaled(&store, &lost.id).unwrap();
+        for header in [&lost, &kept] {
+            store.create(header).unwrap();
+            store.release(&header.id);
+        }
+        discard_unjournaled(&store, &lost.id).unwrap();
+        assert!(!is_known(&store, &lost.id) && is_known(&store, &kept.id));
+    }
+}

@@ -147,3 +147,81 @@ fn abandoned_run_error() -> StoreError {
         hint: Some("the Restate server goes on with it when a worker is there".to_owned()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::thread;
+    use std::time::Duration;
+
+    use super::*;
+    use synthdev_domain::ids::Timestamp;
+    use synthdev_domain::journal::JournalRowKind;
+
+    fn row(body: &str) -> JournalRow {
+        JournalRow::new(JournalRowKind::Input, Timestamp(7), None, body)
+    }
+
+    fn bodies(step: Option<JournaledStep>) -> Vec<String> {
+        match step {
+            Some(JournaledStep::Rows { rows, .. }) => rows.into_iter().map(|row| row.body).collect(),
+            other => panic!("{other:?} has no rows"),
+        }
+    }
+
+    #[tokio::test]
+    async fn rows_wait_until_they_are_journaled_and_stay_until_then() {
+        let outbox = Arc::new(RunOutbox::new("here".to_owned(), 3));
+        let driver = {
+            let outbox = Arc::clone(&outbox);
+            thread::spawn(move || {
+                (outbox.journal_rows(&[row("a"), row("b")]), outbox.journal_rows(&[row("c")]))
+            })
+        };
+        assert_eq!(bodies(outbox.step(3).await), ["a", "b"]);
+        assert_eq!(
+            bodies(outbox.step(3).await),
+            ["a", "b"],
+            "an attempt was cut off: the next one finds them"
+        );
+        assert!(!driver.is_finished());
+        outbox.mark_journaled(3);
+        outbox.mark_journaled(3);
+        assert_eq!(bodies(outbox.step(4).await), ["c"]);
+        assert!(outbox.step(3).await.is_none(), "the server asks for what it has: its attempt is an old one");
+        outbox.mark_journaled(4);
+        let (first, second) = driver.join().unwrap();
+        assert_eq!((first, second, outbox.journaled()), (Ok(()), Ok(()), 5));
+    }
+
+    #[tokio::test]
+    async fn the_end_comes_after_the_rows() {
+        let outbox = Arc::new(RunOutbox::new("here".to_owned(), 0));
+        let driver = {
+            let outbox = Arc::clone(&outbox);
+            thread::spawn(move || outbox.journal_rows(&[row("a")]))
+        };
+        assert_eq!(bodies(outbox.step(0).await), ["a"]);
+        outbox.refuse(StepRefusal { message: "no".to_owned(), hint: None });
+        assert_eq!(bodies(outbox.step(0).await), ["a"]);
+        outbox.mark_journaled(0);
+        assert!(matches!(outbox.step(1).await, Some(JournaledStep::Refused(_))));
+        driver.join().unwrap().unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_run_that_is_given_up_journals_nothing_more() {
+        let outbox = Arc::new(RunOutbox::new("here".to_owned(), 0));
+        let driver = {
+            let outbox = Arc::clone(&outbox);
+            thread::spawn(move || outbox.journal_rows(&[row("a")]))
+        };
+        outbox.step(0).await.unwrap();
+        let waiting = tokio::time::timeout(Duration::from_millis(20), outbox.step(1)).await;
+        assert!(waiting.is_err(), "there is no step 1 yet");
+        outbox.close();
+        assert!(outbox.step(0).await.is_none());
+        assert!(driver.join().unwrap().is_err());
+        assert!(outbox.journal_rows(&[row("b")]).is_err());
+    }
+}

@@ -12,6 +12,9 @@ use synthdev_domain::journal::RunProgress;
 
 /// The server answers when a worker does: one that restarts is waited for.
 const PATIENCE: Duration = Duration::from_secs(120);
+/// A server that restarts is waited for: so often a request is sent again that it did not take, after a pause.
+const REPEATS: u32 = 300;
+const BETWEEN_REPEATS: Duration = Duration::from_millis(200);
 /// The workflow has not ended.
 const NOT_READY: u16 = 470;
 
@@ -71,7 +74,7 @@ impl RestateClient {
     /// The run cannot be read, or the server cannot be reached.
     pub async fn follow(&self, run: &RunId, asked: FollowRequest) -> Result<FollowAnswer, StepRefusal> {
         let url = self.handler_url(run, "follow");
-        let (status, text) = self.send(Method::POST, &url, Some(&asked)).await?;
+        let (status, text) = self.send_again(Method::POST, &url, Some(&asked)).await?;
         if !status.is_success() {
             return Err(server_refusal("follow the run", status, &text));
         }
@@ -111,7 +114,7 @@ impl RestateClient {
     pub async fn outcome(&self, run: &RunId) -> Result<Option<RunProgress>, StepRefusal> {
         let base = self.addresses.ingress.trim_end_matches('/');
         let url = format!("{base}/restate/workflow/{SERVICE}/{run}/output");
-        let (status, text) = self.send::<Value>(Method::GET, &url, None).await?;
+        let (status, text) = self.send_again::<Value>(Method::GET, &url, None).await?;
         if status.as_u16() == NOT_READY {
             return Ok(None);
         }
@@ -123,6 +126,22 @@ impl RestateClient {
 
     fn handler_url(&self, run: &RunId, handler: &str) -> String {
         format!("{}/{SERVICE}/{run}/{handler}", self.addresses.ingress.trim_end_matches('/'))
+    }
+
+    /// For requests that may arrive twice.
+    async fn send_again<T: Serialize>(
+        &self,
+        method: Method,
+        url: &str,
+        body: Option<&T>,
+    ) -> Result<(StatusCode, String), StepRefusal> {
+        for _ in 0..REPEATS {
+            match self.send(method.clone(), url, body).await {
+                Ok((status, text)) if !is_starting(status) => return Ok((status, text)),
+                Ok(_) | Err(_) => tokio::time::sleep(BETWEEN_REPEATS).await,
+            }
+        }
+        self.send(method, url, body).await
     }
 
     async fn send<T: Serialize>(
@@ -144,6 +163,11 @@ impl RestateClient {
         let text = response.text().await.map_err(|error| unreachable_server(&what, &error))?;
         Ok((status, text))
     }
+}
+
+/// Not all parts of the server are there yet.
+fn is_starting(status: StatusCode) -> bool {
+    status == StatusCode::BAD_GATEWAY || status == StatusCode::SERVICE_UNAVAILABLE
 }
 
 fn unreachable_server(what: &str, error: &reqwest::Error) -> StepRefusal {

