@@ -18,6 +18,8 @@ pub(crate) struct RunOutbox {
     step_ready: Notify,
     /// For the driver.
     step_journaled: Condvar,
+    /// For those who follow the run.
+    rows_written: Notify,
 }
 
 #[derive(Default)]
@@ -42,6 +44,7 @@ impl RunOutbox {
             state: Mutex::new(OutboxState { journaled, written: journaled, ..OutboxState::default() }),
             step_ready: Notify::new(),
             step_journaled: Condvar::new(),
+            rows_written: Notify::new(),
         }
     }
 
@@ -91,16 +94,34 @@ impl RunOutbox {
         self.lock().closed = true;
         self.step_ready.notify_waiters();
         self.step_journaled.notify_all();
+        self.rows_written.notify_waiters();
     }
 
     /// The worker's own store has the rows, too.
     pub(crate) fn mark_written(&self) {
         self.lock().written += 1;
+        self.rows_written.notify_waiters();
     }
 
     /// Grows with what readers of the worker's store can see.
     pub(crate) fn version(&self) -> u64 {
         self.lock().written
+    }
+
+    /// Until readers can see more than in this version, or nothing comes any more.
+    pub(crate) async fn wait_for_news(&self, version: u64) {
+        loop {
+            let written = self.rows_written.notified();
+            tokio::pin!(written);
+            written.as_mut().enable();
+            {
+                let state = self.lock();
+                if state.closed || state.written != version {
+                    return;
+                }
+            }
+            written.await;
+        }
     }
 
     /// Steps at the server.

@@ -15,6 +15,8 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// A server that restarts is waited for: so often a request is sent again that it did not take, after a pause.
 const REPEATS: u32 = 300;
 const BETWEEN_REPEATS: Duration = Duration::from_millis(200);
+/// One that has just started knows its workers a moment later.
+const REPEATS_WITHOUT_WORKER: u32 = 25;
 /// The workflow has not ended.
 const NOT_READY: u16 = 470;
 
@@ -135,9 +137,9 @@ impl RestateClient {
         url: &str,
         body: Option<&T>,
     ) -> Result<(StatusCode, String), StepRefusal> {
-        for _ in 0..REPEATS {
+        for repeat in 0..REPEATS {
             match self.send(method.clone(), url, body).await {
-                Ok((status, text)) if !is_starting(status) => return Ok((status, text)),
+                Ok((status, text)) if !is_starting(status, &text, repeat) => return Ok((status, text)),
                 Ok(_) | Err(_) => tokio::time::sleep(BETWEEN_REPEATS).await,
             }
         }
@@ -166,8 +168,12 @@ impl RestateClient {
 }
 
 /// Not all parts of the server are there yet.
-fn is_starting(status: StatusCode) -> bool {
-    status == StatusCode::BAD_GATEWAY || status == StatusCode::SERVICE_UNAVAILABLE
+fn is_starting(status: StatusCode, text: &str, repeat: u32) -> bool {
+    match status {
+        StatusCode::BAD_GATEWAY | StatusCode::SERVICE_UNAVAILABLE => true,
+        StatusCode::NOT_FOUND => repeat < REPEATS_WITHOUT_WORKER && text.contains("service"),
+        _ => false,
+    }
 }
 
 fn unreachable_server(what: &str, error: &reqwest::Error) -> StepRefusal {

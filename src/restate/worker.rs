@@ -15,6 +15,9 @@ use synthdev_engine::event::PublishedEvent;
 /// How long a worker that ends waits for its drivers to stop between two inputs.
 const DRAIN_PATIENCE: Duration = Duration::from_secs(10);
 
+/// Who follows a run and knows all of it is answered when there is more, or after this.
+const FOLLOW_PATIENCE: Duration = Duration::from_secs(20);
+
 /// A session, once it has begun.
 type SessionCell = Arc<OnceCell<RunSession>>;
 
@@ -127,6 +130,15 @@ impl RunWorker {
         }
     }
 
+    /// Until there is something new for who asks, but not for long.
+    pub(crate) async fn wait_for_news(&self, run: &RunId, asked: FollowRequest) {
+        let cell = self.lock().get(run).cloned();
+        if let (Some(session), Some(version)) = (cell.as_ref().and_then(|cell| cell.get()), asked.version) {
+            let news = session.outbox.wait_for_news(version);
+            let _ = tokio::time::timeout(FOLLOW_PATIENCE, news).await;
+        }
+    }
+
     /// What happened in a run since the caller last asked.
     ///
     /// # Errors
@@ -135,7 +147,7 @@ impl RunWorker {
         let cell = self.lock().get(run).cloned();
         let session = cell.as_ref().and_then(|cell| cell.get());
         let version = session.map(|session| session.outbox.version());
-        let unchanged = FollowAnswer { events: Vec::new(), version, progress: None, refused: None };
+        let unchanged = FollowAnswer { events: Vec::new(), version, progress: None, read_ms: 0, refused: None };
         if version.is_some() && version == asked.version || !self.is_known(run) {
             return Ok(unchanged);
         }
@@ -147,7 +159,7 @@ impl RunWorker {
             event: step.event,
         });
         let progress = Some(record.summary.progress);
-        Ok(FollowAnswer { events: events.collect(), version, progress, refused: None })
+        Ok(FollowAnswer { events: events.collect(), version, progress, read_ms: 0, refused: None })
     }
 
     fn is_known(&self, run: &RunId) -> bool {
