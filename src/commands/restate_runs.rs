@@ -26,11 +26,7 @@ use synthdev_service::run_events::{DEFINITION_WARNING, PublishedEvent, RunEvent}
 use synthdev_settings::catalog::ConfigCatalog;
 
 /// Between two looks at a run; the worker answers the next one when there is something to see.
-const LOOK: Duration = Duration::from_millis(50);
-/// At most, while no worker drives the run, or where the worker reads long.
-const LONGEST_LOOK: Duration = Duration::from_secs(1);
-/// A worker that reads a long journal does so for at most one part of this many of its time.
-const SHARE_OF_READING: u32 = 10;
+const LOOK: Duration = Duration::from_millis(10);
 
 pub(crate) fn open_client(catalog: &ConfigCatalog) -> Result<RestateClient> {
     let (ingress, admin, token) = catalog.settings().restate_server();
@@ -109,8 +105,6 @@ struct FollowedRun<'c> {
     progress: Option<RunProgress>,
     /// The number of the answer that this client gave.
     answered: Option<u64>,
-    /// Before the next look.
-    pause: Duration,
 }
 
 impl<'c> FollowedRun<'c> {
@@ -118,7 +112,7 @@ impl<'c> FollowedRun<'c> {
         let backend = Some(BackendArg::Restate.as_str());
         let report = FinalReport { run_id: Some(run.clone()), backend, ..FinalReport::default() };
         let seen = FollowRequest::default();
-        Self { client, run, show, seen, report, progress: None, answered: None, pause: LOOK }
+        Self { client, run, show, seen, report, progress: None, answered: None }
     }
 
     fn warn(&mut self, at: Timestamp, text: String) {
@@ -150,11 +144,6 @@ impl<'c> FollowedRun<'c> {
         if let Some(refused) = answer.refused.filter(|refused| self.answered == Some(refused.number)) {
             return Err(refusal_error(refused.refusal));
         }
-        self.pause = match answer.version {
-            Some(_) => LOOK.max(Duration::from_millis(answer.read_ms) * SHARE_OF_READING),
-            None => self.pause * 2,
-        };
-        self.pause = self.pause.min(LONGEST_LOOK);
         self.seen.version = answer.version;
         self.seen.events += answer.events.len();
         self.progress = answer.progress.or(self.progress.take());
@@ -197,7 +186,7 @@ impl<'c> FollowedRun<'c> {
                     if ended? {
                         break;
                     }
-                    tokio::time::sleep(self.pause).await;
+                    tokio::time::sleep(LOOK).await;
                 }
             }
         }

@@ -87,9 +87,6 @@ pub struct FollowAnswer {
     /// `None`: no worker drives the run.
     pub version: Option<u64>,
     pub progress: Option<RunProgress>,
-    /// How long the worker read: who follows asks so seldom that this is little.
-    #[serde(default)]
-    pub read_ms: u64,
     /// The last answer that the run did not take.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refused: Option<RefusedAnswer>,

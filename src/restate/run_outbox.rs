@@ -124,6 +124,18 @@ impl RunOutbox {
         }
     }
 
+    pub(crate) async fn wait_until_closed(&self) {
+        loop {
+            let written = self.rows_written.notified();
+            tokio::pin!(written);
+            written.as_mut().enable();
+            if self.lock().closed {
+                return;
+            }
+            written.await;
+        }
+    }
+
     /// Steps at the server.
     pub(crate) fn journaled(&self) -> u64 {
         self.lock().journaled

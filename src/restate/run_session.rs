@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::future::BoxFuture;
 use tokio::sync::OwnedSemaphorePermit;
+use tokio::time::Instant;
 
 use super::journaled_step::{JournaledStep, ResumeAnswer, RunAnswer, RunSubmission, StepRefusal};
 use super::journaling_store::JournalingStore;
@@ -130,6 +131,8 @@ pub(crate) struct RunSession {
     run: RunId,
     pub(crate) outbox: Arc<RunOutbox>,
     pub(crate) handle: RuntimeHandle,
+    /// Those who follow the run read it again then.
+    next_reading: Mutex<Instant>,
     _slot: OwnedSemaphorePermit,
 }
 
@@ -159,7 +162,15 @@ impl RunSession {
         let events = handle.subscribe(false);
         tokio::spawn(watch_end(handle.clone(), run.clone(), events, Arc::clone(&outbox)));
         tokio::spawn(start_driver(host, handle.clone(), run.clone(), start, Arc::clone(&outbox)));
-        Ok(Self { run, outbox, handle, _slot: slot })
+        Ok(Self { run, outbox, handle, next_reading: Mutex::new(Instant::now()), _slot: slot })
+    }
+
+    pub(crate) fn next_reading(&self) -> Instant {
+        *self.next_reading.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn set_next_reading(&self, at: Instant) {
+        *self.next_reading.lock().unwrap_or_else(PoisonError::into_inner) = at;
     }
 
     /// Until the driver is gone, no other may begin.

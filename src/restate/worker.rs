@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::{OnceCell, Semaphore};
+use tokio::sync::{Notify, OnceCell, Semaphore};
+use tokio::time::{Instant, timeout, timeout_at};
 
 use super::journaled_step::{FollowAnswer, FollowRequest, JournaledStep, StepRefusal};
 use super::run_session::{ReplayedRun, RunSession, refusal, store_refusal};
@@ -17,6 +18,10 @@ const DRAIN_PATIENCE: Duration = Duration::from_secs(10);
 
 /// Who follows a run and knows all of it is answered when there is more, or after this.
 const FOLLOW_PATIENCE: Duration = Duration::from_secs(20);
+/// The same while the worker does not drive the run: it may be over.
+const BEGIN_PATIENCE: Duration = Duration::from_secs(1);
+/// Those who follow read the whole journal: after they did, they wait so many times as long.
+const READING_PAUSE: u32 = 10;
 
 /// A session, once it has begun.
 type SessionCell = Arc<OnceCell<RunSession>>;
@@ -36,12 +41,13 @@ pub struct RunWorker {
     pub(crate) options: WorkerOptions,
     slots: Arc<Semaphore>,
     sessions: Mutex<HashMap<RunId, SessionCell>>,
+    session_begun: Notify,
 }
 
 impl RunWorker {
     pub fn new(host: Arc<dyn RunHost>, options: WorkerOptions) -> Self {
         let slots = Arc::new(Semaphore::new(options.slots));
-        Self { host, options, slots, sessions: Mutex::default() }
+        Self { host, options, slots, sessions: Mutex::default(), session_begun: Notify::new() }
     }
 
     pub(crate) fn host(&self) -> &Arc<dyn RunHost> {
@@ -70,6 +76,7 @@ impl RunWorker {
         };
         let cell = Arc::clone(self.lock().entry(run.clone()).or_default());
         let begun = cell.get_or_try_init(|| self.begin(run, replayed)).await;
+        self.session_begun.notify_waiters();
         let step = match begun {
             Ok(session) => session.outbox.step(number).await,
             Err(refused) => return Err(refused),
@@ -132,10 +139,41 @@ impl RunWorker {
 
     /// Until there is something new for who asks, but not for long.
     pub(crate) async fn wait_for_news(&self, run: &RunId, asked: FollowRequest) {
-        let cell = self.lock().get(run).cloned();
-        if let (Some(session), Some(version)) = (cell.as_ref().and_then(|cell| cell.get()), asked.version) {
-            let news = session.outbox.wait_for_news(version);
-            let _ = tokio::time::timeout(FOLLOW_PATIENCE, news).await;
+        let begun = timeout(BEGIN_PATIENCE, self.wait_for_session(run));
+        let cell = match self.session_cell(run) {
+            Some(cell) => cell,
+            None if asked.events == 0 && self.is_known(run) => return,
+            None => match begun.await {
+                Ok(cell) => cell,
+                Err(_) => return,
+            },
+        };
+        let Some(session) = cell.get() else { return };
+        let news = async {
+            if let Some(version) = asked.version {
+                session.outbox.wait_for_news(version).await;
+            }
+            // the end is told at once
+            let next = session.next_reading();
+            let _ = timeout_at(next, session.outbox.wait_until_closed()).await;
+        };
+        let _ = timeout(FOLLOW_PATIENCE, news).await;
+    }
+
+    /// Of a session that has begun.
+    fn session_cell(&self, run: &RunId) -> Option<SessionCell> {
+        self.lock().get(run).filter(|cell| cell.get().is_some()).cloned()
+    }
+
+    async fn wait_for_session(&self, run: &RunId) -> SessionCell {
+        loop {
+            let begun = self.session_begun.notified();
+            tokio::pin!(begun);
+            begun.as_mut().enable();
+            if let Some(cell) = self.session_cell(run) {
+                return cell;
+            }
+            begun.await;
         }
     }
 
@@ -144,14 +182,18 @@ impl RunWorker {
     /// # Errors
     /// The run cannot be read.
     pub(crate) fn follow(&self, run: &RunId, asked: FollowRequest) -> Result<FollowAnswer, StepRefusal> {
-        let cell = self.lock().get(run).cloned();
+        let cell = self.session_cell(run);
         let session = cell.as_ref().and_then(|cell| cell.get());
         let version = session.map(|session| session.outbox.version());
-        let unchanged = FollowAnswer { events: Vec::new(), version, progress: None, read_ms: 0, refused: None };
+        let unchanged = FollowAnswer { events: Vec::new(), version, progress: None, refused: None };
         if version.is_some() && version == asked.version || !self.is_known(run) {
             return Ok(unchanged);
         }
+        let began = Instant::now();
         let record = self.host.reader().load_record(run.as_str()).map_err(store_refusal)?;
+        if let Some(session) = session {
+            session.set_next_reading(Instant::now() + began.elapsed() * READING_PAUSE);
+        }
         let events = record.events.into_iter().skip(asked.events).map(|(at, step)| PublishedEvent {
             run: run.clone(),
             at,
@@ -159,7 +201,7 @@ impl RunWorker {
             event: step.event,
         });
         let progress = Some(record.summary.progress);
-        Ok(FollowAnswer { events: events.collect(), version, progress, read_ms: 0, refused: None })
+        Ok(FollowAnswer { events: events.collect(), version, progress, refused: None })
     }
 
     fn is_known(&self, run: &RunId) -> bool {
@@ -190,7 +232,7 @@ impl RunWorker {
                 session.outbox.close();
             }
         };
-        let _ = tokio::time::timeout(DRAIN_PATIENCE, left).await;
+        let _ = timeout(DRAIN_PATIENCE, left).await;
         cells.iter().filter_map(|cell| cell.get()).for_each(|session| session.outbox.close());
     }
 }

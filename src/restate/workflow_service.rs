@@ -112,12 +112,10 @@ impl SynthdevRun {
         let (worker, run) = (Arc::clone(&self.worker), RunId::from(ctx.key()));
         let asked = asked.into_inner();
         worker.wait_for_news(&run, asked).await;
-        let began = tokio::time::Instant::now();
         let followed = tokio::task::spawn_blocking(move || worker.follow(&run, asked)).await?;
         let followed = followed.map_err(|refused| terminal(&refused))?;
-        let read_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
         let refused = ctx.get::<Json<RefusedAnswer>>(REFUSED).await?.map(Json::into_inner);
-        Ok(Json(FollowAnswer { refused, read_ms, ..followed }))
+        Ok(Json(FollowAnswer { refused, ..followed }))
     }
 }
 
