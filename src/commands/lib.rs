@@ -36,6 +36,8 @@ mod runs_command;
 mod salvage;
 mod sandbox_report;
 mod schema;
+#[cfg(feature = "restate")]
+mod server_runs;
 mod simulate;
 mod start_options;
 mod terminal_size;

@@ -10,6 +10,8 @@ use super::file_progress::with_progress_lines;
 use super::history_commands::RunSearchArgs;
 use super::read_only::{error_with_hint, open_reader, store_error};
 use super::run_command::load_catalog;
+#[cfg(feature = "restate")]
+use super::server_runs;
 use super::{history_commands, isolation, resume_command, salvage, time_travel};
 use synthdev_bootstrap::start_context::StartContext;
 use synthdev_bootstrap::wiring::{self, RunModels};
@@ -25,6 +27,8 @@ use synthdev_service::run_reports::{ModelCallSelector, inspect_call};
 
 pub(crate) fn run_runs_command(context: &StartContext, command: RunsCommand) -> Result<u8> {
     match command {
+        #[cfg(feature = "restate")]
+        RunsCommand::List(args) if args.backend.is_some() => server_runs::list_runs(context, &args),
         RunsCommand::List(args) => history_commands::list_runs(context, &args),
         RunsCommand::Show { id, json, request: None, .. } => show_run(context, &id, json),
         RunsCommand::Show { id, json, request: Some(of), agent } => {
@@ -50,7 +54,9 @@ pub(crate) fn run_runs_command(context: &StartContext, command: RunsCommand) -> 
         RunsCommand::Undo { run, yes } => time_travel::undo_run(context, &run, yes),
         RunsCommand::Replay { run, json } => time_travel::replay_run(context, &run, json),
         RunsCommand::Pause { run } => time_travel::control_run(context, &run, ControlAction::Pause),
-        RunsCommand::Cancel { run } => time_travel::control_run(context, &run, ControlAction::Cancel),
+        #[cfg(feature = "restate")]
+        RunsCommand::Cancel { run, backend: Some(_) } => server_runs::cancel_run(context, &run),
+        RunsCommand::Cancel { run, .. } => time_travel::control_run(context, &run, ControlAction::Cancel),
         RunsCommand::Retry(args) => resume_command::retry_run(context, &args),
         RunsCommand::Merge { run, dry_run, yes } => isolation::merge_worktree(context, &run, dry_run, yes),
         RunsCommand::Discard { run, force, yes } => isolation::discard_worktree(context, &run, force, yes),

@@ -125,6 +125,8 @@ enum SessionStart {
     Fresh(Box<RunSpec>),
     Resumed(Option<ResumeAnswer>),
     Cancelled,
+    /// Cancelled before it had rows.
+    Withdrawn,
 }
 
 pub(crate) struct RunSession {
@@ -133,7 +135,8 @@ pub(crate) struct RunSession {
     pub(crate) handle: RuntimeHandle,
     /// Those who follow the run read it again then.
     next_reading: Mutex<Instant>,
-    _slot: OwnedSemaphorePermit,
+    /// One that is only cancelled has none.
+    _slot: Option<OwnedSemaphorePermit>,
 }
 
 impl RunSession {
@@ -146,7 +149,7 @@ impl RunSession {
         host_id: &str,
         run: RunId,
         replayed: Arc<Mutex<ReplayedRun>>,
-        slot: OwnedSemaphorePermit,
+        slot: Option<OwnedSemaphorePermit>,
     ) -> Result<Self, StepRefusal> {
         let (store, own) = (host.store(), run.clone());
         let prepared = tokio::task::spawn_blocking(move || prepare_store(&*store, &own, &replayed)).await;
@@ -155,7 +158,7 @@ impl RunSession {
             Err(broken) => return Err(refusal(format!("the run cannot be prepared: {broken}"))),
         };
         let outbox = Arc::new(RunOutbox::new(host_id.to_owned(), steps));
-        let begun = !matches!(start, SessionStart::Fresh(_));
+        let begun = !matches!(start, SessionStart::Fresh(_) | SessionStart::Withdrawn);
         let wrap =
             |store| -> Arc<dyn RunStore> { Arc::new(JournalingStore::new(store, Arc::clone(&outbox))) };
         let handle = host.open_runtime(&run, replies.as_deref(), begun, &wrap)?;
@@ -188,8 +191,15 @@ fn prepare_store(
 ) -> Result<PreparedSession, StoreError> {
     let replayed = replayed.lock().unwrap_or_else(PoisonError::into_inner);
     let start = match (&replayed.header, &replayed.answer) {
-        (None, _) => {
+        (None, answer) => {
             local_copy::discard_unjournaled(store, run)?;
+            if matches!(answer, Some(RunAnswer::Cancel)) {
+                return Ok(PreparedSession {
+                    steps: replayed.steps,
+                    start: SessionStart::Withdrawn,
+                    replies: None,
+                });
+            }
             SessionStart::Fresh(Box::new(replayed.submission.spec.clone()))
         }
         (Some(header), answer) => {
@@ -226,6 +236,9 @@ async fn start_driver(
             if host.resume(&handle, &run, None).await.is_err() {
                 end_or_close(&handle, &run, &outbox);
             }
+        }
+        SessionStart::Withdrawn => {
+            outbox.refuse(refusal(format!("run {run} was cancelled before it began")));
         }
         SessionStart::Cancelled => match host.cancel_suspended(&handle, &run).await {
             Ok(()) => end_or_close(&handle, &run, &outbox),

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use reqwest::{Method, StatusCode};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::journaled_step::{FollowAnswer, FollowRequest, RunAnswer, RunSubmission, SERVICE, StepRefusal};
@@ -26,6 +26,26 @@ pub struct RestateAddresses {
     pub ingress: String,
     pub admin: String,
     pub auth_token: Option<String>,
+}
+
+/// A run as the server lists it.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct ServerRun {
+    pub run: String,
+    /// In the server's words: `running`, `suspended` (waits for an answer), `backing-off`, `completed` and others.
+    pub status: String,
+    /// Of one that is completed: `success` or `failure` of its workflow at the server.
+    pub result: Option<String>,
+    pub created: String,
+    /// How often the server called a worker for it since it last got a step.
+    pub attempts: Option<u64>,
+    /// What the last of them came to.
+    pub failure: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct ServerAnswer {
+    rows: Vec<ServerRun>,
 }
 
 pub struct RestateClient {
@@ -109,6 +129,29 @@ impl RestateClient {
         if status.is_success() { Ok(()) } else { Err(server_refusal("cancel the run", status, &text)) }
     }
 
+    /// The newest runs of the server.
+    ///
+    /// # Errors
+    /// The server cannot be reached.
+    pub async fn list(&self, limit: usize) -> Result<Vec<ServerRun>, StepRefusal> {
+        let limit = if limit == 0 { String::new() } else { format!(" LIMIT {limit}") };
+        let query = format!(
+            "SELECT target_service_key AS run, status, completion_result AS result, created_at AS created, \
+             retry_count AS attempts, last_failure AS failure FROM sys_invocation WHERE \
+             target_service_name = '{SERVICE}' AND target_handler_name = 'run' ORDER BY created_at DESC{limit}"
+        );
+        let url = format!("{}/query", self.addresses.admin.trim_end_matches('/'));
+        let (status, text) = self.send(Method::POST, &url, Some(&json!({"query": query}))).await?;
+        if !status.is_success() {
+            return Err(server_refusal("list its runs", status, &text));
+        }
+        let read = serde_json::from_str(&text).map(|ServerAnswer { rows }| rows);
+        read.map_err(|error| StepRefusal {
+            message: format!("the server's list cannot be read: {error}"),
+            hint: None,
+        })
+    }
+
     /// How the workflow at the server ended; `None`: it has not.
     ///
     /// # Errors
@@ -157,7 +200,7 @@ impl RestateClient {
             request = request.bearer_auth(token);
         }
         if let Some(body) = body {
-            request = request.json(body);
+            request = request.header("accept", "application/json").json(body);
         }
         let what = format!("the Restate server at {url} does not answer");
         let response = request.send().await.map_err(|error| unreachable_server(&what, &error))?;

@@ -1,13 +1,13 @@
 //! A worker: the runs that it drives.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::{Notify, OnceCell, Semaphore};
 use tokio::time::{Instant, timeout, timeout_at};
 
-use super::journaled_step::{FollowAnswer, FollowRequest, JournaledStep, StepRefusal};
+use super::journaled_step::{FollowAnswer, FollowRequest, JournaledStep, RunAnswer, StepRefusal};
 use super::run_session::{ReplayedRun, RunSession, refusal, store_refusal};
 pub use super::run_session::{RunHost, StoreWrapper};
 use synthdev_domain::ids::RunId;
@@ -42,12 +42,23 @@ pub struct RunWorker {
     slots: Arc<Semaphore>,
     sessions: Mutex<HashMap<RunId, SessionCell>>,
     session_begun: Notify,
+    /// Runs that wait for a slot and were cancelled.
+    withdrawn: Mutex<HashSet<RunId>>,
+    run_withdrawn: Notify,
 }
 
 impl RunWorker {
     pub fn new(host: Arc<dyn RunHost>, options: WorkerOptions) -> Self {
         let slots = Arc::new(Semaphore::new(options.slots));
-        Self { host, options, slots, sessions: Mutex::default(), session_begun: Notify::new() }
+        Self {
+            host,
+            options,
+            slots,
+            sessions: Mutex::default(),
+            session_begun: Notify::new(),
+            withdrawn: Mutex::default(),
+            run_withdrawn: Notify::new(),
+        }
     }
 
     pub(crate) fn host(&self) -> &Arc<dyn RunHost> {
@@ -99,10 +110,31 @@ impl RunWorker {
         run: &RunId,
         replayed: &Arc<Mutex<ReplayedRun>>,
     ) -> Result<RunSession, StepRefusal> {
-        let slot = Arc::clone(&self.slots).acquire_owned().await;
-        let slot = slot.map_err(|_| refusal("this worker ends".to_owned()))?;
+        let slot = tokio::select! {
+            slot = Arc::clone(&self.slots).acquire_owned() => {
+                Some(slot.map_err(|_| refusal("this worker ends".to_owned()))?)
+            }
+            () = self.wait_until_withdrawn(run) => {
+                let mut replayed = replayed.lock().unwrap_or_else(PoisonError::into_inner);
+                replayed.set_answer(RunAnswer::Cancel);
+                None
+            }
+        };
         let (host, replayed) = (Arc::clone(&self.host), Arc::clone(replayed));
         RunSession::begin(host, &self.options.host_id, run.clone(), replayed, slot).await
+    }
+
+    /// A run that waits for a slot is cancelled without one.
+    async fn wait_until_withdrawn(&self, run: &RunId) {
+        loop {
+            let withdrawn = self.run_withdrawn.notified();
+            tokio::pin!(withdrawn);
+            withdrawn.as_mut().enable();
+            if self.withdrawn.lock().unwrap_or_else(PoisonError::into_inner).remove(run) {
+                return;
+            }
+            withdrawn.await;
+        }
     }
 
     fn foreign_project(&self, project: &str) -> StepRefusal {
@@ -210,9 +242,14 @@ impl RunWorker {
 
     /// `false`: this worker does not drive it.
     pub(crate) fn cancel(&self, run: &RunId) -> bool {
-        let cell = self.lock().get(run).cloned();
-        let Some(session) = cell.as_ref().and_then(|cell| cell.get()) else { return false };
-        self.host.end_driven(&session.handle, run);
+        let Some(cell) = self.lock().get(run).cloned() else { return false };
+        match cell.get() {
+            Some(session) => self.host.end_driven(&session.handle, run),
+            None => {
+                self.withdrawn.lock().unwrap_or_else(PoisonError::into_inner).insert(run.clone());
+                self.run_withdrawn.notify_waiters();
+            }
+        }
         true
     }
 

@@ -1,5 +1,6 @@
 //! Runs on a Restate server, which comes from its npm package, with workers and clients of the real program.
 
+mod answers;
 mod kills;
 
 use std::io::{BufRead as _, BufReader};
@@ -23,7 +24,15 @@ fn world_of(server: &RestateServer) -> World {
 
 /// A worker that has registered.
 fn start_worker(world: &World, address: &str) -> (RunningProgram, BufReader<ChildStderr>) {
-    let mut command = world.command(&["worker", "--listen", address, "--host-id", "here"]);
+    start_worker_with(world, address, &[])
+}
+
+fn start_worker_with(
+    world: &World,
+    address: &str,
+    more: &[&str],
+) -> (RunningProgram, BufReader<ChildStderr>) {
+    let mut command = world.command(&[&["worker", "--listen", address, "--host-id", "here"], more].concat());
     let mut child = command.spawn().unwrap();
     let mut said = BufReader::new(child.stderr.take().unwrap());
     let worker = RunningProgram(child);

@@ -185,6 +185,10 @@ pub enum RunsCommand {
     Cancel {
         /// Its id, or a prefix of it
         run: String,
+        /// Where it runs; then its whole id is needed
+        #[cfg(feature = "restate")]
+        #[arg(long, value_name = "NAME")]
+        backend: Option<super::BackendArg>,
     },
     /// Retry the state in which a run failed
     Retry(ResumeArgs),
@@ -321,6 +325,10 @@ pub enum CostBy {
 
 #[derive(Args, Debug, Default)]
 pub struct ListArgs {
+    /// List the runs of a server, of all its workers
+    #[cfg(feature = "restate")]
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["workflow", "status", "since", "until", "tree"])]
+    pub backend: Option<super::BackendArg>,
     /// Maximum number of runs to show; 0 for all
     #[arg(long, default_value_t = 20, allow_negative_numbers = true, value_parser = parse_number)]
     pub limit: usize,

@@ -1,0 +1,150 @@
+//! Runs that wait: for an answer, for a slot; and runs that are cancelled.
+
+use std::process::Child;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::{remote_run, start_worker, start_worker_with, world_of};
+use crate::cli::world::{World, wait_for, workflow};
+use crate::support::restate_server::{RestateServer, free_addresses};
+
+fn write_states(world: &World, states: &Value) {
+    world.write_json("talk.json", &workflow(states));
+    world.write_json("replies.json", &json!({"replies": {}}));
+}
+
+fn write_question(world: &World) {
+    write_states(
+        world,
+        &json!([
+            {"name": "start", "type": "pause", "kind": "number", "message": {"text": "How many?"},
+             "output": {"as": "many"}, "transition": [{"target": "stop"}]},
+            {"name": "stop", "input": "'got ' + common_data.many"}
+        ]),
+    );
+}
+
+fn write_command(world: &World, command: &str) {
+    write_states(
+        world,
+        &json!([
+            {"name": "start", "type": "shell", "command": command, "transition": [{"target": "stop"}]},
+            {"name": "stop", "input": "'done'"}
+        ]),
+    );
+}
+
+fn report(client: Child) -> (Option<i32>, Value) {
+    let ended = client.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&ended.stdout);
+    (ended.status.code(), serde_json::from_str(&said).unwrap_or_else(|error| panic!("{error}: {said}")))
+}
+
+fn listed(world: &World) -> Value {
+    world.run_program(&["runs", "list", "--backend", "restate", "--json"]).code(0).json()
+}
+
+fn status_at_server(world: &World, run: &str) -> String {
+    let runs = listed(world);
+    let mut runs = runs.as_array().unwrap().iter();
+    let found = runs.find(|listed| listed["run"] == run).unwrap_or_else(|| panic!("{run} is not listed"));
+    found["status"].as_str().unwrap().to_owned()
+}
+
+#[test]
+#[ignore = "tool: needs node and npm, and the registry of npm"]
+fn a_run_waits_for_its_answer_over_a_restart_of_everything() {
+    let mut server = RestateServer::start();
+    let world = world_of(&server);
+    write_question(&world);
+    let [address] = free_addresses();
+    let worker = start_worker(&world, &address);
+    let asked = world.run_program(&remote_run(&[])).code(3);
+    assert!(asked.stderr.contains("--backend restate"), "{}", asked.stderr);
+    let run = listed(&world)[0]["run"].as_str().unwrap().to_owned();
+    drop(worker);
+    server.kill_and_restart();
+    let _worker = start_worker(&world, &address);
+
+    let answer = |text: &str| {
+        world.run_program(&["resume", &run, "--backend", "restate", "--json", "--results", text])
+    };
+    let refused = answer("\"many\"");
+    assert!(!matches!(refused.code, Some(0 | 3)), "{}{}", refused.stdout, refused.stderr);
+    assert_eq!(answer("7").code(0).json()["output"], "got 7");
+    let again = answer("8");
+    assert!(again.code != Some(0) && again.stdout.contains("does not wait"), "{}", again.stdout);
+    wait_for("the server knows the end", || (status_at_server(&world, &run) == "completed").then_some(()));
+}
+
+#[test]
+#[ignore = "tool: needs node and npm, and the registry of npm"]
+fn a_run_is_cancelled_while_it_works_waits_for_an_answer_or_waits_for_a_slot() {
+    let server = RestateServer::start();
+    let world = world_of(&server);
+    let [address] = free_addresses();
+    let _worker = start_worker_with(&world, &address, &["--slots", "1"]);
+    let cancel = |run: &str| {
+        let began = Instant::now();
+        let said = world.run_program(&["runs", "cancel", run, "--backend", "restate"]).code(0).stdout;
+        assert_eq!(said.trim(), format!("run {run} is cancelled"));
+        began.elapsed()
+    };
+
+    write_question(&world);
+    let (code, asked) = report(world.command(&remote_run(&["--json"])).spawn().unwrap());
+    assert_eq!(code, Some(3), "{asked}");
+    cancel(asked["run_id"].as_str().unwrap());
+
+    write_command(&world, "echo > begun; sleep 60; echo > ended");
+    let working = world.command(&remote_run(&["--json"])).spawn().unwrap();
+    wait_for("the command begins", || world.project().join("begun").exists().then_some(()));
+    let waiting = world.command(&remote_run(&["--json"])).spawn().unwrap();
+    let runs = wait_for("both are at the server", || {
+        let runs = listed(&world);
+        (runs.as_array().unwrap().len() == 3).then_some(runs)
+    });
+    let (second, first) = (runs[0]["run"].as_str().unwrap(), runs[1]["run"].as_str().unwrap());
+    cancel(second);
+    let (code, refused) = report(waiting);
+    assert!(code != Some(0) && refused.to_string().contains("cancelled before it began"), "{refused}");
+    let time = cancel(first);
+    assert!(time < Duration::from_secs(10), "{time:.1?}");
+    let (code, cancelled) = report(working);
+    assert_eq!((code, &cancelled["status"]), (Some(130), &json!("cancelled")), "{cancelled}");
+    assert!(!world.project().join("ended").exists());
+    println!("a working run is cancelled in {time:.1?}, with the start of a program");
+}
+
+#[test]
+#[ignore = "tool: needs node and npm, and the registry of npm"]
+fn a_worker_drives_as_many_runs_at_once_as_it_has_slots() {
+    let server = RestateServer::start();
+    let world = world_of(&server);
+    let [address] = free_addresses();
+    let _worker = start_worker_with(&world, &address, &["--slots", "2"]);
+    write_states(
+        &world,
+        &json!([
+            {"name": "start", "type": "wait", "duration": 1, "transition": [{"target": "stop"}]},
+            {"name": "stop", "input": "'done'"}
+        ]),
+    );
+    let began = Instant::now();
+    let clients: Vec<Child> = (0..6)
+        .map(|_| {
+            thread::sleep(Duration::from_millis(10));
+            world.command(&remote_run(&["--json"])).spawn().unwrap()
+        })
+        .collect();
+    for client in clients {
+        let (code, done) = report(client);
+        assert_eq!((code, &done["output"]), (Some(0), &json!("done")), "{done}");
+    }
+    let took = began.elapsed();
+    println!("6 runs of a second on 2 slots: {took:.1?}");
+    assert!(took > Duration::from_secs(3), "{took:.1?}: more than two at once");
+    assert!(took < Duration::from_secs(6), "{took:.1?}: not two at once");
+}
