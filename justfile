@@ -58,7 +58,7 @@ fuzz-engine worlds="10000":
 # Formats the code and runs the linter as the gate does.
 lint:
     cargo fmt --all
-    cargo clippy --all-targets --locked -- -D warnings
+    cargo clippy --workspace --all-targets --locked --features restate -- -D warnings
 
 # The guard of layers, sizes, names and paths, and the test of the reference pages. Run both before each commit.
 guard:
