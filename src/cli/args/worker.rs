@@ -1,6 +1,6 @@
 //! `worker`, and where a run runs.
 
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 
 use clap::{Args, ValueEnum};
 
@@ -21,8 +21,9 @@ impl BackendArg {
 
 #[derive(Args, Debug)]
 pub struct WorkerArgs {
-    /// The address at which the Restate server calls this worker; use the same one after a restart
-    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:9080")]
+    /// The address, or the port of this machine, at which the Restate server calls this worker; use the same one
+    /// after a restart
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:9080", value_parser = parse_address)]
     pub listen: SocketAddr,
     /// The same address as the server sees it, if it differs
     #[arg(long, value_name = "URL")]
@@ -36,6 +37,13 @@ pub struct WorkerArgs {
     /// Take calls only of the server with this public key; needed for an address that other machines reach
     #[arg(long, value_name = "KEY")]
     pub identity_key: Option<String>,
+}
+
+fn parse_address(text: &str) -> Result<SocketAddr, String> {
+    if let Ok(port) = text.parse() {
+        return Ok(SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
+    }
+    text.parse().map_err(|_| "write an address such as 127.0.0.1:9080, or a port".to_owned())
 }
 
 fn parse_slots(text: &str) -> Result<usize, String> {
