@@ -174,7 +174,8 @@ impl RunWorker {
         let begun = timeout(BEGIN_PATIENCE, self.wait_for_session(run));
         let cell = match self.session_cell(run) {
             Some(cell) => cell,
-            None if asked.events == 0 && self.is_known(run) => return,
+            // it has left the run since, or the caller has read nothing yet
+            None if asked.version.is_some() || asked.events == 0 && self.is_known(run) => return,
             None => match begun.await {
                 Ok(cell) => cell,
                 Err(_) => return,
