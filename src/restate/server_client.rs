@@ -64,12 +64,13 @@ impl RestateClient {
         Ok(Self { http, addresses })
     }
 
-    /// Tells the server where this worker is.
+    /// Tells the server where this worker is: new runs go there from now on. An address that it knows already would not be
+    /// taken for the newest one without `force`.
     ///
     /// # Errors
     /// The server or, from there, the worker cannot be reached.
     pub async fn register_worker(&self, advertised: &str) -> Result<(), StepRefusal> {
-        let body = json!({"uri": advertised});
+        let body = json!({"uri": advertised, "force": true});
         let url = format!("{}/deployments", self.addresses.admin.trim_end_matches('/'));
         let (status, text) = self.send(Method::POST, &url, Some(&body)).await?;
         if status.is_success() { Ok(()) } else { Err(server_refusal("register this worker", status, &text)) }

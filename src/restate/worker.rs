@@ -89,7 +89,13 @@ impl RunWorker {
         let begun = cell.get_or_try_init(|| self.begin(run, replayed)).await;
         self.session_begun.notify_waiters();
         let step = match begun {
-            Ok(session) => session.outbox.step(number).await,
+            Ok(session) => {
+                // it got a slot when it was cancelled
+                if self.take_withdrawal(run) {
+                    self.host.end_driven(&session.handle, run);
+                }
+                session.outbox.step(number).await
+            }
             Err(refused) => return Err(refused),
         };
         match step {
@@ -130,11 +136,15 @@ impl RunWorker {
             let withdrawn = self.run_withdrawn.notified();
             tokio::pin!(withdrawn);
             withdrawn.as_mut().enable();
-            if self.withdrawn.lock().unwrap_or_else(PoisonError::into_inner).remove(run) {
+            if self.take_withdrawal(run) {
                 return;
             }
             withdrawn.await;
         }
+    }
+
+    fn take_withdrawal(&self, run: &RunId) -> bool {
+        self.withdrawn.lock().unwrap_or_else(PoisonError::into_inner).remove(run)
     }
 
     fn foreign_project(&self, project: &str) -> StepRefusal {

@@ -148,3 +148,17 @@ fn a_worker_drives_as_many_runs_at_once_as_it_has_slots() {
     assert!(took > Duration::from_secs(3), "{took:.1?}: more than two at once");
     assert!(took < Duration::from_secs(6), "{took:.1?}: not two at once");
 }
+
+#[test]
+#[ignore = "tool: needs node and npm, and the registry of npm"]
+fn a_worker_that_comes_back_to_its_address_gets_the_new_runs() {
+    let server = RestateServer::start();
+    let world = world_of(&server);
+    write_command(&world, "true");
+    let [first, second] = free_addresses();
+    for address in [&first, &second, &first] {
+        let _worker = start_worker(&world, address);
+        let done = world.run_program(&remote_run(&["--json"])).code(0).json();
+        assert_eq!(done["output"], "done", "{address}");
+    }
+}
