@@ -161,7 +161,7 @@ pub enum CliCommand {
     /// Manage snapshots of the project's files
     #[command(subcommand)]
     Snapshot(SnapshotSubcommand),
-    /// Offer workflows to other programs: a server of the model context protocol on stdin and stdout, or with --http ADDR over HTTP
+    /// Offer workflows to other programs, as a server of the model context protocol; `mcp add`, `list`, `test` and `remove`: servers whose tools agents use
     Mcp(McpArgs),
     /// Draw a workflow, or a run of it
     Graph(GraphArgs),

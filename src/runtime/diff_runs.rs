@@ -122,7 +122,7 @@ impl RuntimeHandle {
         Ok(RunDiff {
             definition: DefinitionDiff { same: old == new, notes: definition_notes(old, new) },
             inputs: input_differences(&one.machine, &other.machine),
-            data: data_differences(&one.changes, &other.changes),
+            data: data_differences(&one.changes, &other.changes, is_related(&one.side, &other.side)),
             path: align_steps(&one.path, &other.path),
             decisions: align_steps(&one.decisions, &other.decisions),
             same_output: one.side.output == other.side.output,
@@ -198,13 +198,25 @@ fn data_changes(journaled_run: &JournaledRun) -> DataChanges {
     changes
 }
 
-/// A path that only one of the two set had in the other what was there before.
-fn data_differences(one: &DataChanges, other: &DataChanges) -> Vec<DataDiff> {
+/// One is a fork of the other, or both are of the same run.
+fn is_related(one: &RunDiffSide, other: &RunDiffSide) -> bool {
+    let source = |side: &RunDiffSide| side.fork_of.as_ref().map(|fork| fork.run.clone());
+    let (first, second) = (source(one), source(other));
+    first.as_ref() == Some(&other.run)
+        || second.as_ref() == Some(&one.run)
+        || first.is_some() && first == second
+        || one.run == other.run
+}
+
+/// A path that only one of the two set had in the other what was there before, if both have the same past; else what the
+/// other had there is not known.
+fn data_differences(one: &DataChanges, other: &DataChanges, is_related: bool) -> Vec<DataDiff> {
     let value = |own: &DataChanges, beside: &DataChanges, name: &String| match own.get(name) {
         Some((_, new)) => Some(new.clone()),
         None => beside.get(name).and_then(|(old, _)| old.clone()),
     };
-    let names: BTreeSet<&String> = one.keys().chain(other.keys()).collect();
+    let is_known = |name: &&String| is_related || one.contains_key(*name) && other.contains_key(*name);
+    let names: BTreeSet<&String> = one.keys().chain(other.keys()).filter(is_known).collect();
     let differences = names.into_iter().map(|name| DataDiff {
         name: name.clone(),
         first: value(one, other, name),

@@ -43,7 +43,7 @@ pub fn servers_of_provider(
     Ok(servers.into_iter().filter(|server| server.provider == wanted).collect())
 }
 
-pub(super) const SETTINGS_FILE: &str = "settings.json";
+pub const SETTINGS_FILE: &str = "settings.json";
 
 /// Nothing was saved; with a hint on a line of its own where there is one.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]

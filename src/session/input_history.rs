@@ -6,8 +6,7 @@ use futures_util::future::BoxFuture;
 
 use super::{TuiBackend, run_blocking};
 use synthdev_bootstrap::local_files::input_history::InputHistoryFile;
-use synthdev_service::session::{LookupPage, RecalledInput};
-use synthdev_tui::slash::{SlashAction, is_command, parse_command_line};
+use synthdev_service::session::RecalledInput;
 
 impl TuiBackend {
     fn input_history_file(&self) -> InputHistoryFile {
@@ -35,7 +34,7 @@ impl TuiBackend {
     /// Reports an error once. Saves at once, so that a user who leaves with the next key loses nothing.
     pub(crate) fn save_to_input_history(&self, text: &str) -> Result<(), String> {
         if self.context.shipped_only
-            || holds_server_key(text)
+            || adds_server(text)
             || self.current_runtime().handle.without_keys(text.to_owned()) != text
         {
             return Ok(());
@@ -49,13 +48,8 @@ impl TuiBackend {
     }
 }
 
-/// A line that adds an MCP server with a key written out.
-fn holds_server_key(text: &str) -> bool {
-    if !is_command(text) {
-        return false;
-    }
-    match parse_command_line(text) {
-        Ok(SlashAction::Page(LookupPage::McpChange(change))) => !change.notes().is_empty(),
-        _ => false,
-    }
+/// A line that adds an MCP server: its headers, variables, arguments and address may hold a key, also where it is wrong.
+fn adds_server(text: &str) -> bool {
+    let mut words = text.split_whitespace();
+    words.next() == Some("/mcp") && words.next() == Some("add")
 }

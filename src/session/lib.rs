@@ -36,6 +36,7 @@ pub mod sandbox_answers;
 mod session;
 mod silent_servers;
 mod snapshot_command;
+mod standing_permissions;
 mod start_workflow;
 mod startup;
 mod suggest;

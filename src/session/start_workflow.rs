@@ -1,9 +1,6 @@
 //! Workflow mode of the screen: workflows that begin, also beside others, and tools that are never asked about again.
 
-use std::sync::{Mutex, PoisonError};
-
 use anyhow::Result;
-use futures_util::future::BoxFuture;
 
 use super::catalog_lines::unreadable_workflows;
 use super::error_text::{HOW_TO_SET, start_error_text, unknown_breakpoint_text, unmet_text};
@@ -12,26 +9,17 @@ use super::tui_backend::{ProgramPreparation, RunningStart, StartedRun, WorkflowS
 use super::ui_settings::declared_agents;
 use super::{TuiBackend, past_runs, run_blocking};
 use crate::context_windows;
-use crate::local_setup_ports::LocalSetupPorts;
 use crate::requirement_gate::RequirementGate;
 use crate::system_context::run_spec;
 use serde_json::Map;
-use synthdev_bootstrap::start_context::StartContext;
-use synthdev_domain::approval::AllowRule;
 use synthdev_domain::ids::RunId;
-use synthdev_domain::tool::ToolRisk;
 use synthdev_engine::steering::BreakpointSet;
 use synthdev_language::inputs;
 use synthdev_service::breakpoint_check::check_breakpoints;
-use synthdev_service::model_setup::plan_settings;
 use synthdev_service::model_windows::{ModelWindows, model_windows};
 use synthdev_service::run_start::{FileLockTime, FileSharingMode, RunStartRequest};
-use synthdev_service::session::{
-    PendingStart, ServiceAnswer, StandingPermission, StartPreparation, StartRequest, StartResponse,
-};
+use synthdev_service::session::{PendingStart, ServiceAnswer, StartPreparation, StartRequest, StartResponse};
 use synthdev_service::start_check::{self, StartableProgram, WorkflowLookupError};
-use synthdev_settings::layers::read_layers::SettingOverrides;
-use synthdev_settings::setup::SettingChange;
 
 impl TuiBackend {
     pub(crate) fn answer_start_request(&self, request: StartRequest) -> ServiceAnswer<StartResponse> {
@@ -165,24 +153,6 @@ impl TuiBackend {
             }
         }
     }
-
-    /// Writes a rule of `approvals` or `"sandbox": {"network": "on"}` into the user's settings, or takes it out of them;
-    /// what starts next reads them again. The demo does not change the user's settings.
-    pub(crate) fn save_permission(
-        &self,
-        permission: StandingPermission,
-        is_allowed: bool,
-    ) -> BoxFuture<'static, Result<String, String>> {
-        if self.demo.is_some() || self.context.shipped_only {
-            let why = "the demo leaves your settings as they are: nothing was saved";
-            return Box::pin(std::future::ready(Err(why.to_owned())));
-        }
-        let (context, overrides) = (self.context.clone(), self.overrides.clone());
-        run_blocking(move || {
-            write_permission(&context, overrides, &permission, is_allowed)
-                .map_err(|error| format!("{error:#}"))
-        })
-    }
 }
 
 /// The run or why there is none, where it works, and the windows of its models.
@@ -211,44 +181,4 @@ fn answer_start(
 
 fn start_warnings(started: &StartedRun) -> Vec<String> {
     started.as_ref().map(|started| started.warnings.clone()).unwrap_or_default()
-}
-
-/// What a rule allows, in words.
-fn rule_subject(rule: &AllowRule) -> &str {
-    match rule {
-        AllowRule::Tool(tool) => tool,
-        AllowRule::Risk(ToolRisk::Read) => "every tool that reads",
-        AllowRule::Risk(ToolRisk::Write) => "every tool that changes files",
-        AllowRule::Risk(ToolRisk::Execute) => "every tool that executes commands",
-    }
-}
-
-/// Blocking. One at a time: each begins with what the one before has written.
-fn write_permission(
-    context: &StartContext,
-    overrides: SettingOverrides,
-    permission: &StandingPermission,
-    is_allowed: bool,
-) -> Result<String> {
-    static WRITING: Mutex<()> = Mutex::new(());
-    let _alone = WRITING.lock().unwrap_or_else(PoisonError::into_inner);
-    let (path, value, what) = match permission {
-        StandingPermission::Rule(rule) => (rule.setting_path(), "allow", rule_subject(rule)),
-        StandingPermission::Network => {
-            let path = ["sandbox", "network"].map(str::to_owned).to_vec();
-            (path, "on", "the network of commands")
-        }
-    };
-    let rule = format!("{} = {value}", path.join("."));
-    let settings = vec![SettingChange { path, value: is_allowed.then(|| value.into()) }];
-    let ports = LocalSetupPorts { context: context.clone(), overrides };
-    let files = plan_settings(&ports, settings)?.save_files(&ports)?;
-    Ok(match files.first() {
-        Some(file) if !is_allowed => {
-            format!("{rule} is out of {file} again; runs that began with it go on with it")
-        }
-        None if !is_allowed => format!("{rule} is not in your settings any more"),
-        Some(file) => format!("{what} is allowed from now on: saved in {file}"),
-        None => format!("{what} was allowed in your settings already"),
-    })
 }

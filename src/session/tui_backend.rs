@@ -1,6 +1,6 @@
 //! What the terminal interface holds of the program: catalogue, runtime, and what one session remembers.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
@@ -24,6 +24,7 @@ use synthdev_bootstrap::wiring::WiredRuntime;
 use synthdev_domain::diagnostic::{Diagnostic, DiagnosticSeverity};
 use synthdev_domain::file_progress::FileWorkCounter;
 use synthdev_domain::ids::RunId;
+use synthdev_domain::mcp_server::McpServerConfig;
 use synthdev_domain::workflow::WorkflowProgram;
 use synthdev_engine::run_spec::RunSpec;
 use synthdev_runtime::handle::RuntimeHandle;
@@ -103,15 +104,15 @@ pub(crate) struct TuiBackend {
 
 /// MCP servers that were configured when the session began: they are asked for their tools beside everything else.
 pub(crate) struct FirstServers {
-    names: BTreeSet<String>,
+    servers: BTreeMap<String, McpServerConfig>,
     /// They have been asked.
     pub(crate) is_done: tokio::sync::watch::Sender<bool>,
 }
 
 impl FirstServers {
     pub(crate) fn from_catalog(catalog: &ConfigCatalog) -> Self {
-        let names = catalog.mcp_servers().keys().cloned().collect();
-        Self { names, is_done: tokio::sync::watch::Sender::new(false) }
+        let servers = catalog.mcp_servers().clone();
+        Self { servers, is_done: tokio::sync::watch::Sender::new(false) }
     }
 }
 
@@ -142,7 +143,9 @@ impl TuiBackend {
         role: Option<&str>,
     ) -> Option<ProgramPreparation> {
         let mut servers = unlisted_for_program(&self.context, catalog, program);
-        servers.retain(|server| !self.first_servers.names.contains(server));
+        // one that is configured otherwise by now was never asked
+        let configured = catalog.mcp_servers();
+        servers.retain(|server| self.first_servers.servers.get(server) != configured.get(server));
         let (context, catalog, role) = (self.context.clone(), Arc::clone(catalog), role.map(str::to_owned));
         let program = program.clone();
         (!servers.is_empty()).then(|| ProgramPreparation {

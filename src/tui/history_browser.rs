@@ -112,6 +112,8 @@ pub struct HistoryTextView {
     pub explained_step: Option<u32>,
     /// The fork or rewound run that it tells of: Enter resumes it.
     pub resumable_run: Option<RunId>,
+    /// For how long it takes no Enter after it has appeared.
+    pub guard: PromptKeyGuard,
     /// All of it is on screen: a smaller one begins at its start.
     pub fits_screen: bool,
 }
@@ -366,6 +368,7 @@ impl HistoryTextView {
             step: text.step,
             explained_step: text.explained_step,
             resumable_run: None,
+            guard: PromptKeyGuard::default(),
             fits_screen: true,
         };
         for item in text.items {

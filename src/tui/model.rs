@@ -154,6 +154,8 @@ pub struct UiModel {
     pub details: bool,
     /// A line above the input that the next key removes.
     pub hint: Option<String>,
+    /// The last key had no effect: what the last row says of it, until a key has one.
+    pub unused_key_text: Option<String>,
     pub now: Timestamp,
     /// What is waited for, and since when.
     pub wait_clock: WaitClock,

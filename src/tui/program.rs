@@ -285,11 +285,13 @@ impl ScreenEventLoop {
                 screen.draw_frame(|frame| view::draw_screen(model, frame))
             })
         };
+        // what is said of the key before it stays meanwhile: it is no effect that it goes
         let has_changed = draw(model)?;
         let (key, count) = (self.unanswered_key.take(), std::mem::take(&mut self.key_count));
-        if let Some(key) = key.filter(|_| count == 1 && !has_changed)
-            && unused_key::explain_unused_key(model, key)
-        {
+        let unused = key.filter(|_| count == 1 && !has_changed);
+        let is_explained = unused.is_some_and(|key| unused_key::explain_unused_key(model, key));
+        let is_over = count > 0 && unused.is_none() && model.unused_key_text.take().is_some();
+        if is_explained || is_over {
             draw(model)?;
         }
         if self.model.transcript.is_behind() {
@@ -312,7 +314,10 @@ impl ScreenEventLoop {
             Event::Key(key) if key.kind != KeyEventKind::Release => {
                 self.apply_key(key);
             }
-            Event::Mouse(event) => self.apply_message(UiMessage::Mouse(event)),
+            Event::Mouse(event) => {
+                self.model.unused_key_text = None;
+                self.apply_message(UiMessage::Mouse(event));
+            }
             Event::FocusGained => {
                 self.screen.restore_title()?;
                 self.apply_message(UiMessage::Focus(true));
@@ -336,9 +341,10 @@ impl ScreenEventLoop {
 
     fn apply_key(&mut self, key: KeyEvent) {
         let (model, msg) = (&mut self.model, UiMessage::Key(key, terminal::current_time()));
+        let may_wait = unused_key::may_act_unseen(model, key);
         let cmds = terminal::run_guarded(|| update_model(model, msg));
         self.key_count += 1;
-        self.unanswered_key = (!unused_key::has_answer(&cmds)).then_some(key);
+        self.unanswered_key = (!may_wait && !unused_key::has_answer(&cmds)).then_some(key);
         self.perform_commands(cmds);
     }
 

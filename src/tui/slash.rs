@@ -138,8 +138,21 @@ pub fn find_command(word: &str) -> Option<&'static SlashCommand> {
     COMMANDS.iter().find(|command| command.name == word || command.aliases.contains(&word))
 }
 
+/// Commands of other programs, and what does the same here.
+const OTHER_PROGRAMS: [(&str, &str); 6] = [
+    ("redo", "an undo stores the files first: /snapshot brings them back"),
+    ("compare", "in /history the key c compares two runs"),
+    ("diff", "in /history the key c compares two runs"),
+    ("new", "/clear begins a new conversation"),
+    ("reset", "/clear begins a new conversation"),
+    ("login", "/configure sets up a model and its key"),
+];
+
 /// `unknown command /wrkflow — did you mean /workflow?`
 pub fn unknown_command_text(word: &str) -> String {
+    if let Some((_, instead)) = OTHER_PROGRAMS.iter().find(|(other, _)| *other == word) {
+        return format!("unknown command /{word} — {instead}");
+    }
     let names = COMMANDS.iter().flat_map(|command| std::iter::once(&command.name).chain(command.aliases));
     match closest_word(word, names.copied()) {
         Some(name) => format!("unknown command /{word} — did you mean /{name}?"),

@@ -101,12 +101,25 @@ pub fn draw_screen(model: &UiModel, frame: &mut Frame<'_>) {
             frame.set_cursor_position(cursor);
         }
     }
+    if let Some(text) = &model.unused_key_text {
+        draw_unused_key(model, text, frame);
+    }
     let selection = model.mouse_selection.as_ref().filter(|selection| selection.is_dragged());
     for row in selection.into_iter().flat_map(MouseSelection::rows) {
         select_row(frame, row, model.theme.selected_style());
     }
     draw_helpers::cover_wide_cells(frame);
     hyperlinks::mark_links(model, areas.transcript, frame);
+}
+
+/// Over the keys of the last row: the mode sign before it stays.
+fn draw_unused_key(model: &UiModel, text: &str, frame: &mut Frame<'_>) {
+    let area = frame.area();
+    let text = format!("  {text} ");
+    let text = fit_to_columns(&text, usize::from(area.width));
+    let columns = u16::try_from(display_width(&text)).unwrap_or(area.width).min(area.width);
+    let line = Line::styled(text.into_owned(), model.theme.warning_style());
+    put_line(frame, area.right() - columns, area.bottom().saturating_sub(1), &line, columns);
 }
 
 /// The frame as it would be drawn, in memory: what the terminal shows is not read back.

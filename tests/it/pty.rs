@@ -107,7 +107,7 @@ fn panes_show_a_run_and_keys_are_the_users_own() {
     terminal.press_keys("\x1by");
     terminal.wait_for("copied ");
     terminal.press_keys(ESC);
-    terminal.wait_for("snapshot restore");
+    terminal.wait_for("undo: /undo");
     // Home
     terminal.press_keys("\x1b[H");
     terminal.wait_for("there is no action");
@@ -215,7 +215,7 @@ fn the_demo_asks_runs_and_gives_the_terminal_back() {
     terminal.wait_for("✓ coder_reviewer completed");
     terminal.wait_for("start → code → review → code → review → stop");
     terminal.wait_for("all three checks pass");
-    terminal.wait_for("undo: /snapshot restore");
+    terminal.wait_for("undo: /undo");
     terminal.press_keys("hello\r");
     terminal.wait_for("the demo has no model to talk to");
     terminal.press_keys("/workflow coder_reviewer \"once more\"\r");

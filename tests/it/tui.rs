@@ -1101,6 +1101,7 @@ fn what_a_line_asks_for() {
     }
     let mut desk = TuiHarness::new();
     assert!(desk.line("/wrkflow x").draw_screen(80, 24).contains("did you mean /workflow?"));
+    assert!(desk.line("/redo").draw_screen(120, 24).contains("/snapshot brings them back"));
 }
 
 #[test]

@@ -26,6 +26,21 @@ pub fn apply_changes(text: &str, changes: &[SettingChange]) -> Result<String, St
     Ok(format!("{mark}{root}"))
 }
 
+/// The value at a path of a settings file; `None`: there is none.
+///
+/// # Errors
+/// The text is no settings file.
+pub fn read_value(text: &str, path: &[String]) -> Result<Option<Value>, String> {
+    let body = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let body = if body.trim().is_empty() { "{}" } else { body };
+    let root = CstRootNode::parse(body, &strict_but_commented()).map_err(|error| error.to_string())?;
+    let mut value = root.to_serde_value();
+    for name in path {
+        value = value.and_then(|mut value| value.get_mut(name).map(Value::take));
+    }
+    Ok(value)
+}
+
 fn set_value(object: &CstObject, path: &[String], value: &Value) -> Result<(), String> {
     let Some((first, rest)) = path.split_first() else { return Ok(()) };
     if !rest.is_empty() {
@@ -73,6 +88,19 @@ fn to_cst_value(value: &Value) -> CstInputValue {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
+
+    #[test]
+    fn a_value_is_read_where_it_stands() {
+        let check = |text: &str, expected: Result<Option<Value>, ()>| {
+            let path = ["approvals", "tools", "bash"].map(str::to_owned);
+            assert_eq!(read_value(text, &path).map_err(drop), expected, "{text}");
+        };
+        check("", Ok(None));
+        check(r#"{"approvals": {"tools": {"other": "ask"}}}"#, Ok(None));
+        check("{\n  // why\n  \"approvals\": {\"tools\": {\"bash\": \"ask\"}}}", Ok(Some(json!("ask"))));
+        check(r#"{"approvals": "ask"}"#, Ok(None));
+        check("{", Err(()));
+    }
 
     use super::*;
 

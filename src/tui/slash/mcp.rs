@@ -69,7 +69,8 @@ fn parse_addition(words: Vec<String>) -> Result<McpServerAddition, String> {
     Err("/mcp add needs a name and a program or an address: /mcp add git uvx mcp-server-git".to_owned())
 }
 
-/// Words apart by blanks; quotes keep blanks, and a backslash takes the next letter as it is.
+/// Words apart by blanks; quotes keep blanks, and a backslash takes the next letter as it is, in
+/// double quotes only one that a shell takes there.
 fn split_quoted(text: &str) -> Result<Vec<String>, String> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
@@ -77,7 +78,14 @@ fn split_quoted(text: &str) -> Result<Vec<String>, String> {
     let mut letters = text.chars();
     while let Some(letter) = letters.next() {
         match (letter, open) {
-            ('\\', None | Some('"')) => word.get_or_insert_default().extend(letters.next()),
+            ('\\', None) => word.get_or_insert_default().extend(letters.next()),
+            // in double quotes it is a letter like others, but before these
+            ('\\', Some('"')) => {
+                let next = letters.next();
+                let word = word.get_or_insert_default();
+                word.extend(next.is_none_or(|next| !['"', '\\', '$', '`'].contains(&next)).then_some('\\'));
+                word.extend(next);
+            }
             (quote, Some(end)) if quote == end => open = None,
             (letter, Some(_)) => word.get_or_insert_default().push(letter),
             ('"' | '\'', None) => {

@@ -93,15 +93,6 @@ pub fn on_key(model: &mut UiModel, press: KeyPress) -> Vec<UiCommand> {
     }
 }
 
-/// Whether the message about a key without effect has a place: lists have none.
-pub(super) fn note_unused_key(model: &mut UiModel, text: &str, edits_text: bool) -> bool {
-    match &mut model.edit {
-        Some(EditorScreen::Text(editor)) if !edits_text => editor.status_note = Some(text.to_owned()),
-        _ => return false,
-    }
-    true
-}
-
 pub fn on_paste(model: &mut UiModel, text: &str) -> Vec<UiCommand> {
     let now = model.now;
     match &mut model.edit {
@@ -320,7 +311,9 @@ fn settle_changes(editor: &mut DefinitionEditor) -> Vec<UiCommand> {
         let asked = EditorRequest::Check { file: editor.file.clone(), text, version };
         cmds.push(UiCommand::Ask(SessionRequest::Editor(editor.number, Box::new(asked))));
     }
-    if editor.saving_version.is_some() && editor.is_checked() {
+    // another question is open: it is answered first
+    let is_asked = editor.prompt.is_some();
+    if editor.saving_version.is_some() && editor.is_checked() && !is_asked {
         let is_untouched = editor.saving_version.take() == Some(editor.buffer.version());
         let errors = editor.count_findings(DiagnosticSeverity::Error);
         if errors > 0 {

@@ -76,12 +76,6 @@ pub fn on_key(model: &mut UiModel, press: KeyPress) -> Vec<UiCommand> {
     cmds
 }
 
-/// Whether the message about a key without effect has room.
-pub(super) fn note_unused_key(model: &mut UiModel, text: &str) -> bool {
-    let free = model.history_browser.as_mut().filter(|browser| browser.status_note.is_none());
-    free.map(|browser| browser.show_note(text)).is_some()
-}
-
 /// A paste goes into the open text field.
 pub fn on_paste(model: &mut UiModel, text: &str) -> Vec<UiCommand> {
     let line: String = text.lines().next().unwrap_or_default().chars().filter(|c| !c.is_control()).collect();

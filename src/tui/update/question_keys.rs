@@ -372,6 +372,7 @@ fn typed_letter(key: KeyEvent) -> Option<char> {
 fn changes_text(key: KeyEvent) -> bool {
     match key.code {
         KeyCode::Backspace | KeyCode::Delete | KeyCode::Left | KeyCode::Right => true,
+        KeyCode::Home | KeyCode::End => true,
         KeyCode::Char(_) => key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT),
         _ => false,
     }
@@ -380,7 +381,9 @@ fn changes_text(key: KeyEvent) -> bool {
 fn is_scroll_key(dialog: &QuestionDialog, key: KeyEvent) -> bool {
     match key.code {
         KeyCode::Down => dialog.rows_below() > 0,
-        KeyCode::PageUp | KeyCode::PageDown | KeyCode::Home | KeyCode::End => true,
+        KeyCode::PageUp | KeyCode::PageDown => true,
+        // of a text that is all on screen they choose an answer
+        KeyCode::Home | KeyCode::End => dialog.has_overflow(),
         _ => dialog_keys::turns_page(dialog, key),
     }
 }
@@ -398,12 +401,4 @@ pub fn on_wheel(model: &mut UiModel, event: MouseEvent) -> bool {
         dialog.scroll_by(WHEEL, down);
     }
     over
-}
-
-/// Whether the message about a key without effect has room.
-pub(super) fn note_unused_key(model: &mut UiModel, text: &str, edits_text: bool) -> bool {
-    let is_free =
-        |dialog: &&mut QuestionDialog| dialog.problem.is_none() && !(edits_text && dialog.draft.is_some());
-    let dialog = model.dialogs.front_mut().filter(is_free);
-    dialog.map(|dialog| dialog.problem = Some(text.to_owned())).is_some()
 }

@@ -109,13 +109,6 @@ fn go_over_choices(setup: &mut SetupDialog, down: bool) {
     setup.selected = to.min(last);
 }
 
-/// Whether the message about a key without effect has room.
-pub(super) fn note_unused_key(model: &mut UiModel, text: &str, edits_text: bool) -> bool {
-    let is_free = |setup: &&mut SetupDialog| setup.problem.is_none() && setup.waiting_for.is_none();
-    let setup = model.setup.as_mut().filter(is_free).filter(|_| !edits_text);
-    setup.map(|setup| setup.problem = Some(text.to_owned())).is_some()
-}
-
 /// A paste is one line in this dialog: a key or an address.
 pub fn on_paste(model: &mut UiModel, text: &str) -> Option<Vec<UiCommand>> {
     if gives_way(model, text.starts_with('/')) {

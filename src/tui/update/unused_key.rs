@@ -2,7 +2,6 @@
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent};
 
-use super::{editor, history_browser, question_keys, setup};
 use crate::display::DisplayRequest;
 use crate::history_browser::HistoryRequest;
 use crate::keymap::KeyAction;
@@ -20,34 +19,33 @@ pub fn has_answer(commands: &[UiCommand]) -> bool {
     !commands.iter().all(is_poll)
 }
 
-/// Says so where the messages of that place stand, if they are empty: the key may have said the same as the one before it.
-/// Whether there was anything to say.
+/// A key of vi that waits for another one, or a switch whose effect is not on screen now.
+pub fn may_act_unseen(model: &UiModel, key: KeyEvent) -> bool {
+    model.composer.is_vim_key(key) || model.key_action(key) == Some(KeyAction::Details)
+}
+
+/// Says so in the last row. Whether there was anything to say.
 pub fn explain_unused_key(model: &mut UiModel, key: KeyEvent) -> bool {
-    if matches!(key.code, KeyCode::Modifier(_)) {
+    // it has said the same as the key before it
+    if model.hint.is_some() || is_known_to_do_nothing(model, key) {
         return false;
     }
     let help = model.keymap.key(KeyAction::Help).map(|help| format!(": {help} shows the keys"));
     let text = format!("{} does nothing here{}", KeyChord::from_event(key), help.unwrap_or_default());
-    // at an end of a text nothing is expected of these
+    model.unused_key_text = Some(text);
+    true
+}
+
+/// At an end of a text nothing is expected of these.
+fn is_known_to_do_nothing(model: &UiModel, key: KeyEvent) -> bool {
+    let is_typed = match model.focused_layer() {
+        ScreenLayer::Conversation | ScreenLayer::TypedQuestion => true,
+        ScreenLayer::WorkflowEditor => model.is_editor_typed(),
+        _ => false,
+    };
     let edits_text = matches!(
         key.code,
         KeyCode::Backspace | KeyCode::Delete | KeyCode::Left | KeyCode::Right | KeyCode::Home | KeyCode::End
     );
-    match model.focused_layer() {
-        ScreenLayer::HistoryBrowser => history_browser::note_unused_key(model, &text),
-        ScreenLayer::WorkflowEditor => editor::note_unused_key(model, &text, edits_text),
-        ScreenLayer::ModelSetup => setup::note_unused_key(model, &text, edits_text),
-        ScreenLayer::KeyQuestion => question_keys::note_unused_key(model, &text, edits_text),
-        ScreenLayer::Conversation | ScreenLayer::TypedQuestion if edits_text => false,
-        ScreenLayer::ResumePicker | ScreenLayer::KeyHelp => false,
-        ScreenLayer::Conversation
-        | ScreenLayer::TypedQuestion
-        | ScreenLayer::CompletionPopup
-        | ScreenLayer::FocusedPane
-        | ScreenLayer::SessionKeys => {
-            let is_free = model.hint.is_none();
-            model.hint.get_or_insert(text);
-            is_free
-        }
-    }
+    matches!(key.code, KeyCode::Modifier(_)) || is_typed && edits_text
 }

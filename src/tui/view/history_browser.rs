@@ -51,6 +51,7 @@ pub fn arrange_browser(model: &mut UiModel, area: Rect) {
         guard.note_shown(now);
     }
     if let Some(page) = &mut archive.page {
+        page.guard.note_shown(now);
         let columns = usize::from(areas.body.width.saturating_sub(1));
         let look = ItemLayoutOptions { columns, details, theme, clock: None };
         if page.fits_screen {

@@ -205,7 +205,8 @@ async fn the_last_request_can_be_looked_at() {
         nobody.stderr
     );
     assert!(show(&["99"]).code(2).stderr.contains("in step 99"));
-    assert!(show(&["first"]).code(2).stderr.contains("or the word last"));
+    let unknown = show(&["first"]).code(2).stderr;
+    assert!(unknown.contains("no step in a state `first`: it has entered start, say, stop"), "{unknown}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

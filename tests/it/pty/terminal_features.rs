@@ -124,26 +124,29 @@ fn own_colours_are_checked_and_used() {
     terminal.wait_end();
 }
 
-/// A key after which nothing has changed on the screen is told, in each place.
+/// A key after which nothing has changed on the screen is told in the last row, in each place, and so is the next one.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_key_without_effect_says_so() {
-    const INSERT: &str = "\x1b[2~";
-    const TOLD: &str = "Insert does nothing ";
     let command = serde_json::json!({"command": "echo one"}).to_string();
     let script = vec![Behaviour::calls(&[("c1", "execute_terminal", &command)]), Behaviour::text("Done.")];
     let (_server, mut terminal) = chat_session(script).await;
     let check = |terminal: &mut Terminal, enter: &str, seen: &str, leave: &str| {
         terminal.press_keys(enter);
         terminal.wait_for(seen);
-        terminal.press_keys(INSERT);
-        terminal.wait_for(TOLD);
+        for (key, told) in [("\x1b[2~", "Insert does nothing"), ("\x1b[24~", "F12 does nothing")] {
+            terminal.press_keys(key);
+            terminal.wait_for(told);
+        }
         terminal.press_keys(leave);
-        terminal.wait_until("the message is gone", |screen| !screen.contains(TOLD));
+        terminal.wait_until("the message is gone", |screen| !screen.contains("does nothing"));
     };
-    // where text is typed, in a pane, in the history, in the setup, beside a question
+    // where text is typed, in a pane, in the history and its search, in a list of files, in the setup, beside a question
     check(&mut terminal, "", "❯", "x\x7f");
     check(&mut terminal, "\x1b7", "VIEW", "\x1b");
-    check(&mut terminal, "/history\r", "RUNS", "\x1b");
+    check(&mut terminal, "/history\r", "RUNS", "/");
+    check(&mut terminal, "one", "no runs match", "\x1b");
+    terminal.press_keys("\x1b");
+    check(&mut terminal, "/edit\r", "Edit which file?", "\x1b");
     check(&mut terminal, "/configure\r", "look for a server", "\x1b");
     check(&mut terminal, "go\r", "y allow once", "\x1b[B");
     terminal.press_keys("n\r");

@@ -23,6 +23,7 @@ use crate::transcript::item::TranscriptItem;
 use crate::update::clipboard;
 use crate::update::graph_steps::{graph_step, open_card_length};
 use crate::update::key_press::KeyPress;
+use crate::update::question_keys::JUST_APPEARED;
 use synthdev_domain::journal::RunStatus;
 
 pub(super) fn on_key(model: &mut UiModel, press: KeyPress) -> Vec<UiCommand> {
@@ -203,7 +204,9 @@ fn run_list_action(model: &mut UiModel, action: KeyAction) -> Vec<UiCommand> {
 /// The list in front has no rows.
 fn empty_list_text(archive: &HistoryBrowser) -> Option<&'static str> {
     match (&archive.page, &archive.comparison, &archive.run) {
-        (None, None, None) if archive.list.is_empty() => Some("there is no run in the list"),
+        (None, None, None) if archive.list.is_empty() && archive.list.wait_text().is_none() => {
+            Some("there is no run in the list")
+        }
         (None, None, Some(run)) if run.steps().is_empty() => Some("there is no step of this run yet"),
         _ => None,
     }
@@ -283,7 +286,12 @@ fn go_back(model: &mut UiModel) {
 
 pub(super) fn open_selected(model: &mut UiModel) -> Vec<UiCommand> {
     let Some(archive) = &mut model.history_browser else { return Vec::new() };
-    if let Some(run) = archive.page.as_ref().and_then(|page| page.resumable_run.clone()) {
+    let made = archive.page.as_ref().and_then(|page| Some((page.resumable_run.clone()?, page.guard)));
+    if let Some((run, guard)) = made {
+        if model.last_key.is_some_and(|at| guard.ms_left(at) > 0) {
+            archive.show_note(JUST_APPEARED);
+            return Vec::new();
+        }
         return run_actions::resume_run(model, run);
     }
     if let Some(page) = &mut archive.page {

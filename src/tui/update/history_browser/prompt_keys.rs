@@ -181,7 +181,11 @@ fn complete_variable(archive: &mut HistoryBrowser) {
     let before = &text[..typed_text.cursor_offset()];
     let written: Vec<String> = data.iter().map(|(name, value)| fork_assignment(name, value)).collect();
     // what Tab wrote last
-    let last = written.iter().position(|form| before.ends_with(form.as_str()));
+    let is_last = |form: &String| {
+        let left = before.strip_suffix(form.as_str());
+        left.is_some_and(|left| left.is_empty() || left.ends_with(char::is_whitespace))
+    };
+    let last = written.iter().position(is_last);
     let word = match last {
         Some(at) => written[at].as_str(),
         None => before.rsplit(char::is_whitespace).next().unwrap_or_default(),
