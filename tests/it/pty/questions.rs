@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::json;
 
 use super::terminal::Terminal;
-use super::{CTRL_U, DOWN, END, ENTER, chat_session};
+use super::{CTRL_U, DOWN, END, ENTER, chat_session, configured_session};
 use crate::support::model_server::{Behaviour, ModelServer};
 
 /// What a fresh question says.
@@ -151,4 +151,49 @@ async fn always_writes_the_rule_as_it_was_changed() {
     assert_eq!(settings["approvals"], json!({"execute": "allow"}));
     terminal.press_keys("/exit\r");
     assert!(terminal.wait_end().contains("exit=0"));
+}
+
+/// A rule that is revoked leaves the user's settings as they were before it, and one that was changed since as it is.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_revoked_rule_brings_back_what_was_there() {
+    let asks = r#"{"approvals": {"execute": "allow", "tools": {"execute_terminal": "ask"}}}"#;
+    for (changed, expected) in [(None, "ask"), (Some("deny"), "deny")] {
+        let script = vec![command_asked("echo one"), Behaviour::text("It is done.")];
+        let (_server, mut terminal) = configured_session(script, Some(asks)).await;
+        let settings = terminal.home().join(".config/synthdev/settings.json");
+        let rule = || {
+            let text = fs::read_to_string(&settings).unwrap();
+            let settings: serde_json::Value = serde_json::from_str(&text).unwrap();
+            settings["approvals"]["tools"]["execute_terminal"].as_str().map(str::to_owned)
+        };
+        terminal.press_keys("go\r");
+        terminal.wait_for("y allow once");
+        terminal.press_keys("a\r");
+        terminal.wait_for("approvals.tools.execute_terminal = allow");
+        terminal.press_keys(ENTER);
+        terminal.wait_for("saved in");
+        terminal.wait_for("It is done.");
+        assert_eq!(rule().as_deref(), Some("allow"));
+        if let Some(changed) = changed {
+            let text = fs::read_to_string(&settings).unwrap();
+            fs::write(
+                &settings,
+                text.replace(
+                    r#""execute_terminal": "allow""#,
+                    &format!(r#""execute_terminal": "{changed}""#),
+                ),
+            )
+            .unwrap();
+            assert_eq!(rule().as_deref(), Some(changed));
+        }
+        terminal.press_keys("/approvals revoke\r");
+        terminal.wait_for(if changed.is_some() {
+            "not in your settings any more"
+        } else {
+            "again; runs that began"
+        });
+        assert_eq!(rule().as_deref(), Some(expected));
+        terminal.press_keys("/exit\r");
+        assert!(terminal.wait_end().contains("exit=0"));
+    }
 }
