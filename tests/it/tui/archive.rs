@@ -946,10 +946,14 @@ fn a_fork_is_resumed_from_the_page_that_tells_of_it() {
         let done = TimeTravelOutcome { text, resumable_run: Some("f1".into()) };
         desk.send_message(UiMessage::answered(RunResponse::Travelled(Ok(done))));
         desk.take_commands();
+        // an Enter that was meant for the question before resumes nothing
+        desk.press_before_seen(KeyCode::Enter, KeyModifiers::NONE);
         let screen = desk.draw_screen(80, 24);
+        assert!(screen.contains("this page just appeared: read it"), "{screen}");
+        assert!(!screen.contains("reading the run"), "{screen}");
         assert!(screen.contains("goes on with f1") && screen.contains("Enter resumes it"), "{screen}");
-        desk.key(key);
         let past = UiCommand::Display(DisplayRequest::Past("f1".into()));
+        desk.key(key);
         assert_eq!(desk.take_commands().contains(&past), key != KeyCode::Esc, "{key:?}");
         assert_eq!(desk.draw_screen(80, 24).contains("reading the run"), key != KeyCode::Esc, "{key:?}");
     }

@@ -23,7 +23,6 @@ use crate::transcript::item::TranscriptItem;
 use crate::update::clipboard;
 use crate::update::graph_steps::{graph_step, open_card_length};
 use crate::update::key_press::KeyPress;
-use crate::update::question_keys::JUST_APPEARED;
 use synthdev_domain::journal::RunStatus;
 
 pub(super) fn on_key(model: &mut UiModel, press: KeyPress) -> Vec<UiCommand> {
@@ -289,7 +288,7 @@ pub(super) fn open_selected(model: &mut UiModel) -> Vec<UiCommand> {
     let made = archive.page.as_ref().and_then(|page| Some((page.resumable_run.clone()?, page.guard)));
     if let Some((run, guard)) = made {
         if model.last_key.is_some_and(|at| guard.ms_left(at) > 0) {
-            archive.show_note(JUST_APPEARED);
+            archive.show_note("this page just appeared: read it, then press Enter again");
             return Vec::new();
         }
         return run_actions::resume_run(model, run);
