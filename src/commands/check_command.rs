@@ -17,7 +17,7 @@ use synthdev_domain::system_context::SystemContext;
 use synthdev_language::model_selector::LEVELS;
 use synthdev_language::source::SourceFile;
 use synthdev_language::test_file::ENDING;
-use synthdev_service::definition_check::{CheckReport, CheckSubject, UnknownWorkflow};
+use synthdev_service::definition_check::{CheckReport, CheckSubject, unknown_workflow};
 use synthdev_session::system_context::{self, StartPlace};
 use synthdev_settings::catalog::ConfigCatalog;
 use synthdev_settings::file_kind::FileKind;
@@ -95,8 +95,7 @@ fn subjects_in_path(catalog: &ConfigCatalog, path: &Path) -> Result<Vec<CheckSub
     let name = path.display().to_string();
     match file_io::read_text_file(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            let unknown =
-                UnknownWorkflow::among(&name, catalog.workflows().iter().map(|one| one.name.as_str()));
+            let unknown = unknown_workflow(catalog, &name);
             bail!("{}\nhint: {}", unknown.name_or_file_text(), unknown.hint())
         }
         Err(error) => Ok(vec![CheckSubject::Unreadable { name, reason: error.to_string() }]),

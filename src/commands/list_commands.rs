@@ -10,9 +10,12 @@ use synthdev_bootstrap::start_context::StartContext;
 use synthdev_cli::output::{TerminalSafeWriter, first_line, safe_name};
 use synthdev_cli::{exit, json_output};
 use synthdev_domain::diagnostic::{Diagnostic, DiagnosticSeverity};
+use synthdev_domain::source_location::ConfigLayer;
+use synthdev_domain::workflow::WorkflowParameter;
 use synthdev_language::render::compact_line;
 use synthdev_session::system_context;
 use synthdev_settings::catalog::ConfigCatalog;
+use synthdev_settings::catalog::workflow_index::WorkflowEntry;
 use synthdev_settings::layers::explain::explain_text;
 use synthdev_settings::layers::show_text;
 use synthdev_settings::roles::tools_for;
@@ -28,46 +31,59 @@ pub(crate) fn list_workflows(context: &StartContext, as_json: bool) -> Result<u8
             .iter()
             .map(|entry| {
                 json!({"name": entry.name, "description": entry.description, "inputs": entry.inputs,
-                       "layer": entry.layer, "place": entry.place, "error": workflow_error(&checked, &entry.name)})
+                       "layer": entry.layer, "place": entry.place, "error": workflow_error(&checked, &entry.name).as_ref().map(compact_line)})
             })
             .collect();
         json_output::write_pretty_json(&rows, &mut stdout)?;
         return Ok(exit::COMPLETED);
     }
     let mut out = TerminalSafeWriter(&mut stdout);
+    let mut told: Vec<String> = Vec::new();
     for entry in catalog.workflows() {
-        let inputs: Vec<String> = entry
-            .inputs
-            .iter()
-            .map(|input| format!("{}: {}", safe_name(&input.name), input.kind.as_str()))
-            .collect();
-        let about = match workflow_error(&checked, &entry.name) {
-            Some(error) => format!("broken: {error}"),
+        let error = workflow_error(&checked, &entry.name);
+        let hidden_by = rival_layer(&checked, entry);
+        let inputs = if hidden_by.is_some() { String::new() } else { inputs_text(&entry.inputs) };
+        let about = match &error {
+            Some(error) => format!("broken: {}", compact_line(error)),
             None => first_line(&entry.description, 60),
         };
+        told.extend(error.as_ref().map(compact_line));
         writeln!(
             out,
             "{:<28} {:<10} ({})  {about}",
             safe_name(&entry.name),
-            entry.layer.to_string(),
-            inputs.join(", ")
+            hidden_by.unwrap_or(entry.layer).to_string(),
+            inputs
         )?;
     }
-    for finding in catalog.diagnostics().iter().filter(|found| found.severity == DiagnosticSeverity::Error) {
-        writeln!(out, "broken: {}", compact_line(finding))?;
+    let errors = catalog.diagnostics().iter().filter(|found| found.severity == DiagnosticSeverity::Error);
+    for line in errors.map(compact_line).filter(|line| !told.contains(line)) {
+        writeln!(out, "broken: {line}")?;
     }
     Ok(exit::COMPLETED)
 }
 
+fn inputs_text(inputs: &[WorkflowParameter]) -> String {
+    let texts: Vec<String> =
+        inputs.iter().map(|input| format!("{}: {}", safe_name(&input.name), input.kind.as_str())).collect();
+    texts.join(", ")
+}
+
+/// The layer of the unreadable file that hides it.
+fn rival_layer(catalog: &ConfigCatalog, entry: &WorkflowEntry) -> Option<ConfigLayer> {
+    let place = &entry.unreadable_rival.as_ref()?.place.file;
+    catalog.workflow_files().iter().find(|file| file.name == *place).map(|file| file.layer)
+}
+
 /// What is wrong with its file, or with that of a workflow that it calls: it cannot be started.
-fn workflow_error(catalog: &ConfigCatalog, name: &str) -> Option<String> {
+fn workflow_error(catalog: &ConfigCatalog, name: &str) -> Option<Diagnostic> {
     let found = catalog.program(name).err()?;
     let is_of_file = |finding: &&Diagnostic| {
         let place = &finding.place.file;
         finding.severity == DiagnosticSeverity::Error
             && catalog.workflow_files().iter().any(|file| file.name == *place)
     };
-    found.iter().find(is_of_file).map(compact_line)
+    found.iter().find(is_of_file).cloned()
 }
 
 pub(crate) fn list_roles(context: &StartContext, as_json: bool) -> Result<u8> {

@@ -3,11 +3,14 @@
 //! Owns what belongs to a check, for the command line and for the editor. Refuses to judge a workflow by the models of
 //! this machine: callers give a configuration in which every level has one.
 
+use std::path::Path;
+
 use synthdev_domain::diagnostic::{Diagnostic, DiagnosticSeverity};
 use synthdev_domain::source_location::ConfigLayer;
 use synthdev_domain::terminal_safe::escape_name;
 use synthdev_domain::workflow::WorkflowProgram;
 use synthdev_language::did_you_mean::suggestion_hint;
+use synthdev_language::render::compact_line;
 use synthdev_language::source::{FileDiagnostics, SourceFile};
 use synthdev_language::test_file;
 use synthdev_language::workflow_file::read_heads;
@@ -79,8 +82,26 @@ pub fn find_workflow<'c>(
     catalog: &'c ConfigCatalog,
     name: &str,
 ) -> Result<&'c WorkflowEntry, UnknownWorkflow> {
-    let names = || catalog.workflows().iter().map(|entry| entry.name.as_str());
-    catalog.workflow(name).ok_or_else(|| UnknownWorkflow::among(name, names()))
+    catalog.workflow(name).ok_or_else(|| unknown_workflow(catalog, name))
+}
+
+/// None of the catalogue has this name. A file of this name that cannot be read may define it: what is wrong with it.
+pub fn unknown_workflow(catalog: &ConfigCatalog, name: &str) -> UnknownWorkflow {
+    let is_of_name = |file: &&SourceFile| {
+        let path = file.name.rsplit_once(':').map_or(file.name.as_str(), |(_, path)| path);
+        Path::new(path).file_stem().is_some_and(|stem| stem == name)
+    };
+    let errors = catalog.diagnostics().iter().filter(|found| found.severity == DiagnosticSeverity::Error);
+    let broken = catalog
+        .workflow_files()
+        .iter()
+        .filter(is_of_name)
+        .find_map(|file| errors.clone().find(|error| error.place.file == file.name));
+    let known = UnknownWorkflow::among(name, catalog.workflows().iter().map(|entry| entry.name.as_str()));
+    match broken {
+        Some(error) => UnknownWorkflow { suggestion: Some(format!("{};", compact_line(error))), ..known },
+        None => known,
+    }
 }
 
 /// One definition, checked.

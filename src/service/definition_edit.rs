@@ -280,7 +280,7 @@ impl DefinitionEditService {
             let near = closest_word(name, known);
             let near = near.map(|near| format!(" — did you mean `{near}`?")).unwrap_or_default();
             return refused(format!(
-                "there is no workflow and no role `{name}`{near}\n/edit lists the files; synthdev new writes one"
+                "there is no workflow and no role `{name}`{near}\n/edit lists the files; /edit --new {name} begins one"
             ));
         };
         let text = match self.path(&file.name)? {

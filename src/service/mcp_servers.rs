@@ -162,9 +162,7 @@ impl McpServerTestError {
             }
             Self::Unknown { known, .. } => format!("there are: {}", known.join(", ")),
             Self::Failed { .. } => {
-                "look at its command, its address and its variables in `mcpServers`; `start_timeout` there gives it more \
-                 time"
-                    .to_owned()
+                "look at its command, its address and its variables in `mcpServers`".to_owned()
             }
         }
     }

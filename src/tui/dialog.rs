@@ -340,7 +340,7 @@ impl QuestionDialog {
             DialogKind::Network { .. } => "Esc: without it",
             DialogKind::Unsandboxed { .. } => "Esc denies",
             DialogKind::Trust => "Esc leaves them out",
-            DialogKind::Confirm(_) => "Esc leaves it",
+            DialogKind::Confirm(_) => "Esc: no",
         }
     }
 

@@ -141,7 +141,15 @@ impl HistoryPrompt {
         }
     }
 
-    /// The same, to be changed.
+    /// What letters have chosen.
+    pub fn choice(&self) -> Option<PromptChoice> {
+        match self {
+            Self::Agree { choice, .. } | Self::Cancel { choice, .. } => Some(*choice),
+            Self::Fork { .. } | Self::Export { .. } => None,
+        }
+    }
+
+    /// For how long it takes no letters, to be changed.
     pub fn key_guard_mut(&mut self) -> Option<&mut PromptKeyGuard> {
         match self {
             Self::Agree { guard, .. } | Self::Cancel { guard, .. } => Some(guard),

@@ -7,6 +7,7 @@
 
 use ratatui::crossterm::event::KeyEvent;
 
+use crate::editor::prompt_guard::PromptChoice;
 use crate::editor::{EditorPrompt, EditorScreen};
 use crate::history_browser::HistoryPrompt;
 use crate::keymap::chord::KeyChord;
@@ -14,6 +15,15 @@ use crate::keymap::{KeyAction, KeyFocusState};
 use crate::layout::PaneKind;
 use crate::model::UiModel;
 use crate::setup::SetupDialog;
+use crate::transcript::item::ItemTone;
+
+/// What a layer tells about a key, until the next one.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LayerNote {
+    pub layer: ScreenLayer,
+    pub tone: ItemTone,
+    pub text: String,
+}
 
 /// What can be on screen, from the lowest to the highest.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -187,6 +197,47 @@ impl UiModel {
     /// The pane whose frame shows that it has the keys: what stands above it may have them.
     pub fn focused_pane(&self) -> Option<PaneKind> {
         self.keyed_pane().filter(|_| self.focused_layer() == ScreenLayer::FocusedPane)
+    }
+
+    /// What the layer with the keys has told about the key before. The next key makes it forget that.
+    pub fn layer_note(&self) -> Option<LayerNote> {
+        let layer = self.focused_layer();
+        let (tone, text) = match layer {
+            ScreenLayer::WorkflowEditor => match &self.edit {
+                // a question in front neither shows a note nor forgets it
+                Some(EditorScreen::Text(editor)) if editor.prompt.is_none() => {
+                    (ItemTone::Dim, editor.status_note.clone()?)
+                }
+                _ => return None,
+            },
+            ScreenLayer::HistoryBrowser => {
+                let browser = self.history_browser.as_ref().filter(|browser| browser.pending_wait.is_none());
+                browser?.status_note.clone()?
+            }
+            ScreenLayer::ModelSetup => (ItemTone::Bad, self.setup.as_ref()?.problem.clone()?),
+            _ => (ItemTone::Dim, self.hint.clone()?),
+        };
+        Some(LayerNote { layer, tone, text })
+    }
+
+    /// Shows a note, or with `None` no more, if its layer still has the keys.
+    pub fn set_layer_note(&mut self, layer: ScreenLayer, note: Option<(ItemTone, String)>) {
+        if self.focused_layer() != layer {
+            return;
+        }
+        let text = note.as_ref().map(|(_, text)| text.clone());
+        match (layer, &mut self.edit, &mut self.history_browser, &mut self.setup) {
+            (ScreenLayer::WorkflowEditor, Some(EditorScreen::Text(editor)), ..) => editor.status_note = text,
+            (ScreenLayer::HistoryBrowser, _, Some(browser), _) => browser.status_note = note,
+            (ScreenLayer::ModelSetup, .., Some(setup)) => setup.problem = text,
+            _ => self.hint = text,
+        }
+    }
+
+    /// Letters that answer nothing are typed at a question of the history.
+    pub fn is_history_answer_begun(&self) -> bool {
+        let asked = self.history_browser.as_ref().and_then(|browser| browser.question.as_ref());
+        asked.and_then(HistoryPrompt::choice) == Some(PromptChoice::Text)
     }
 
     /// For how long the question on screen takes no key yet, in milliseconds; `None`: it takes them.

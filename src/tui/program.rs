@@ -25,7 +25,7 @@ use self::store_watch::StoreChangeWatch;
 pub use self::terminal_control::TerminalControl;
 use crate::dialog::QuestionDialog;
 use crate::display::DisplayService;
-use crate::layers::ScreenLayer;
+use crate::layers::{LayerNote, ScreenLayer};
 use crate::model::{TerminalBackground, UiModel};
 use crate::msg::{UiCommand, UiMessage};
 use crate::session_options::{FirstAction, SessionOptions, TrustQuestion};
@@ -90,6 +90,7 @@ pub async fn run_screen(session: SessionOptions) -> io::Result<Option<ExternalSh
         guard_deadline: None,
         key_count: 0,
         unanswered_key: None,
+        forgotten_note: None,
         ended_by: None,
     };
     program.draw_frame()?;
@@ -174,6 +175,8 @@ struct ScreenEventLoop {
     /// Keys since the last frame, and the last of them unless a command answers it.
     key_count: usize,
     unanswered_key: Option<KeyEvent>,
+    /// What a layer has forgotten at the last key; shown until it is known whether the key has done anything else.
+    forgotten_note: Option<LayerNote>,
     /// What ended the session, if that was not the user.
     ended_by: Option<ExternalShutdown>,
 }
@@ -287,11 +290,15 @@ impl ScreenEventLoop {
         };
         // what is said of the key before it stays meanwhile: it is no effect that it goes
         let has_changed = draw(model)?;
+        let forgotten = self.forgotten_note.take().filter(|note| model.layer_note().as_ref() == Some(note));
+        if let Some(note) = &forgotten {
+            model.set_layer_note(note.layer, None);
+        }
         let (key, count) = (self.unanswered_key.take(), std::mem::take(&mut self.key_count));
         let unused = key.filter(|_| count == 1 && !has_changed);
         let is_explained = unused.is_some_and(|key| unused_key::explain_unused_key(model, key));
         let is_over = count > 0 && unused.is_none() && model.unused_key_text.take().is_some();
-        if is_explained || is_over {
+        if is_explained || is_over || forgotten.is_some() {
             draw(model)?;
         }
         if self.model.transcript.is_behind() {
@@ -342,7 +349,13 @@ impl ScreenEventLoop {
     fn apply_key(&mut self, key: KeyEvent) {
         let (model, msg) = (&mut self.model, UiMessage::Key(key, terminal::current_time()));
         let may_wait = unused_key::may_act_unseen(model, key);
+        let note = model.layer_note();
         let cmds = terminal::run_guarded(|| update_model(model, msg));
+        self.forgotten_note =
+            note.filter(|note| model.focused_layer() == note.layer && model.layer_note().is_none());
+        if let Some(LayerNote { layer, tone, text }) = self.forgotten_note.clone() {
+            model.set_layer_note(layer, Some((tone, text)));
+        }
         self.key_count += 1;
         self.unanswered_key = (!may_wait && !unused_key::has_answer(&cmds)).then_some(key);
         self.perform_commands(cmds);

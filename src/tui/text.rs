@@ -36,15 +36,12 @@ pub struct ScrollPosition {
 }
 
 impl ScrollPosition {
-    /// `40 %`, in a long entry `line 120 of 812 · 40 %`.
+    /// `40 %`, in a long entry `line 120 of 812`: two figures would be of different texts.
     pub fn to_text(self) -> String {
-        let place = scroll_text(self.percent);
-        self.line_text().map_or_else(|| place.clone(), |line| format!("{line} · {place}"))
-    }
-
-    /// `line 120 of 812`
-    pub fn line_text(self) -> Option<String> {
-        self.line_of_long.map(|(line, lines)| format!("line {line} of {lines}"))
+        match self.line_of_long {
+            Some((line, lines)) => format!("line {line} of {lines}"),
+            None => scroll_text(self.percent),
+        }
     }
 }
 

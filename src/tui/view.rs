@@ -31,7 +31,7 @@ mod setup;
 mod side_panel;
 mod status_line;
 
-pub use self::editor::text_place;
+pub use self::editor::{GRAPH_COLUMNS, text_place};
 pub use pane::{is_empty_pane, pane_body, row_under_pointer};
 
 /// Where everything is. Heights may be zero on tiny screens.

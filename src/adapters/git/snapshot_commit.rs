@@ -153,7 +153,10 @@ pub fn store_holding(place: &SnapshotLocation, id: &str) -> SnapshotResult<Snaps
 }
 
 pub fn unknown_id_error(id: &str) -> SnapshotError {
-    snapshot_error(format!("no snapshot `{id}` of this project"), "List the snapshots to see their ids.")
+    snapshot_error(
+        format!("no snapshot `{id}` of this project"),
+        "`synthdev snapshot list` and /snapshot list them with their ids.",
+    )
 }
 
 /// Whether its ref is in this store.

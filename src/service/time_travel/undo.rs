@@ -42,7 +42,8 @@ impl UndoPlan {
         let noted = if self.files.unrestored.is_empty() { "" } else { ", except for the notes" };
         self.is_empty().then(|| {
             format!(
-                "nothing to undo: the files are as they were before run {} (snapshot {}){noted}",
+                "nothing to undo: the files are as they were before run {} (snapshot {}){noted}; name another run to \
+                 undo that one",
                 self.run.id, self.files.snapshot
             )
         })

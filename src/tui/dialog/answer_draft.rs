@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::QuestionDialog;
 use crate::composer::InputComposer;
 use crate::text::one_line;
 use synthdev_domain::approval::AllowRule;
@@ -40,10 +41,13 @@ impl AnswerDraft {
     }
 
     /// What is to be typed, for the row above it.
-    pub fn label(&self) -> String {
+    pub fn label(&self, dialog: &QuestionDialog) -> String {
         match self.purpose {
             DraftPurpose::Reason => "reason (optional):".to_owned(),
             DraftPurpose::Rule => match AllowRule::parse(&self.text.text()) {
+                Ok(rule) if dialog.risk.is_some_and(|risk| !rule.covers(&dialog.tool, risk)) => {
+                    "does not allow this call:".to_owned()
+                }
                 Ok(rule) => format!("goes into your settings and allows {}:", allowed_calls_text(&rule)),
                 Err(_) => "goes into your settings:".to_owned(),
             },

@@ -128,7 +128,7 @@ impl QuestionDialog {
     pub fn step_through(&mut self, down: bool) {
         let count = self.answers().len();
         self.picked.clear();
-        if count == 0 || down && self.rows_below() > 0 || !down && self.scrolls_up() {
+        if count == 0 || down && self.rows_below() > 0 || !down && self.is_up_for_text() {
             return self.scroll_by(1, down);
         }
         self.choose_beside(down);
@@ -160,9 +160,9 @@ impl QuestionDialog {
         self.picked.clear();
     }
 
-    /// Up is for the text, as no answer is above the chosen one.
-    fn scrolls_up(&self) -> bool {
-        self.scroll > 0 && self.selected.is_none_or(|at| at == 0)
+    /// Up is for a text that is longer than its room, as no answer is above the chosen one.
+    fn is_up_for_text(&self) -> bool {
+        self.has_overflow() && self.selected.is_none_or(|at| at == 0)
     }
 
     /// A yes before the end of the text was on screen does not count: more of it is shown instead. Whether it was so.
@@ -222,6 +222,15 @@ impl QuestionDialog {
         Ok(())
     }
 
+    /// The arrows that choose an answer now: the others scroll.
+    fn answer_arrows(&self) -> &'static str {
+        match (self.rows_below() > 0, self.is_up_for_text()) {
+            (true, _) => "",
+            (false, true) => "↓",
+            (false, false) => "↑↓",
+        }
+    }
+
     /// The keys, for the last line.
     pub fn keys(&self) -> &'static str {
         if let Some(draft) = &self.draft {
@@ -231,12 +240,16 @@ impl QuestionDialog {
             DialogKind::Write { form, .. } => written_keys(form),
             _ if self.chosen_answer() == Some(AnswerMeaning::Reason) => "Enter, then write the reason",
             _ if !self.picked.is_empty() => "Enter gives this answer · with more letters it is text",
-            DialogKind::Choose { .. } | DialogKind::Look { .. } => match self.scrolls_up() {
-                true => "↓ or a number, then Enter",
-                false => "↑↓ or a number, then Enter",
+            DialogKind::Choose { .. } | DialogKind::Look { .. } => match self.answer_arrows() {
+                "" => "a number, then Enter",
+                "↓" => "↓ or a number, then Enter",
+                _ => "↑↓ or a number, then Enter",
             },
-            _ if self.scrolls_up() => "↓ or a letter, then Enter",
-            _ => "↑↓ or a letter, then Enter",
+            _ => match self.answer_arrows() {
+                "" => "a letter, then Enter",
+                "↓" => "↓ or a letter, then Enter",
+                _ => "↑↓ or a letter, then Enter",
+            },
         }
     }
 }

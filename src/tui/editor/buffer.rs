@@ -201,11 +201,15 @@ impl EditorBuffer {
         Some(text)
     }
 
-    /// What was cut or copied here last.
-    pub fn paste_clipboard(&mut self) {
-        self.change_text(false, |buffer| {
-            buffer.area.paste();
-        });
+    /// What was cut or copied here last. Whether there is anything.
+    pub fn paste_clipboard(&mut self) -> bool {
+        let has_text = !self.area.yank_text().is_empty();
+        if has_text {
+            self.change_text(false, |buffer| {
+                buffer.area.paste();
+            });
+        }
+        has_text
     }
 
     pub fn select_all(&mut self) {
@@ -232,6 +236,19 @@ impl EditorBuffer {
         });
     }
 
+    /// The line is one level less far in, or as far as there is of it.
+    fn outdent_line(&mut self) {
+        let (row, column) = self.cursor();
+        let level = self.indent.chars().count();
+        let is_blank = |c: &char| if self.indent.starts_with('\t') { *c == '\t' } else { *c == ' ' };
+        let blanks = self.line().chars().take(level).take_while(is_blank).count();
+        let start = self.offset_at(row, 0);
+        if blanks > 0 {
+            self.replace_range(start..start + blanks, "");
+            self.move_to(row, column.saturating_sub(blanks));
+        }
+    }
+
     /// Any other key.
     pub fn on_key(&mut self, key: KeyEvent) {
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
@@ -252,7 +269,11 @@ impl EditorBuffer {
                     self.move_by(&[cursor_move(row, first)], shift);
                 }
             }
+            KeyCode::BackTab => self.outdent_line(),
+            KeyCode::Tab if shift => self.outdent_line(),
             KeyCode::Tab => self.insert_text(&self.indent.clone()),
+            // in a terminal it is the end of a line
+            KeyCode::Char('j') if control => self.insert_newline(),
             KeyCode::Backspace if self.selection_range().is_none() && self.in_margin() => {
                 let level = self.indent.len();
                 self.change_text(true, |buffer| {
@@ -431,6 +452,26 @@ mod tests {
         check("é{|", "é{\n  |");
         check("{\n    \"a\": [|]", "{\n    \"a\": [\n        |\n    ]");
         check("{\n\t\"a\": {|", "{\n\t\"a\": {\n\t\t|");
+    }
+
+    #[test]
+    fn shift_tab_and_ctrl_j_change_the_text_as_other_keys_do() {
+        let (back, line) =
+            ((KeyCode::BackTab, KeyModifiers::SHIFT), (KeyCode::Char('j'), KeyModifiers::CONTROL));
+        let check = |before: &str, at: usize, key: (KeyCode, KeyModifiers), expected: &str, cursor: usize| {
+            let mut buffer = EditorBuffer::new(before);
+            buffer.move_to_offset(at);
+            press(&mut buffer, &[key]);
+            assert_eq!((buffer.text().as_str(), buffer.offset()), (expected, cursor), "{before}");
+            assert_eq!(buffer.version() > 0, before != expected, "a change is counted: {before}");
+            assert_eq!(buffer.undo(), before != expected);
+            assert_eq!(buffer.text(), before);
+        };
+        check("{\n    \"a\": 1\n}", 8, back, "{\n\"a\": 1\n}", 4);
+        check("{\n  \"a\": {\n    \"b\": 1\n", 16, back, "{\n  \"a\": {\n  \"b\": 1\n", 14);
+        check("{\n \"a\": 1\n}", 3, back, "{\n\"a\": 1\n}", 2);
+        check("{\n\"a\": 1\n}", 3, back, "{\n\"a\": 1\n}", 3);
+        check("\"a\": 1, \"b\": 2", 8, line, "\"a\": 1, \n\"b\": 2", 9);
     }
 
     #[test]

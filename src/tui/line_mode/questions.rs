@@ -75,7 +75,7 @@ pub(super) fn draft_lines(dialog: &QuestionDialog) -> Vec<String> {
     let Some(draft) = &dialog.draft else { return Vec::new() };
     let text = draft.text.text();
     let shown = text.lines().map(|line| format!("  {line}"));
-    std::iter::once(format!("{} {}", draft.label(), answer_hint(dialog))).chain(shown).collect()
+    std::iter::once(format!("{} {}", draft.label(dialog), answer_hint(dialog))).chain(shown).collect()
 }
 
 /// What is to be typed.

@@ -48,7 +48,7 @@ pub fn on_dialog_key(model: &mut UiModel, key: KeyEvent) -> Vec<UiCommand> {
     }
     match key.code {
         KeyCode::Enter if !dialog.is_written() => {
-            dialog.problem = Some("choose an answer with ↑↓ or its letter, then Enter".to_owned());
+            dialog.problem = Some(format!("choose first: {}", dialog.keys()));
         }
         KeyCode::Up => dialog.step_through(false),
         KeyCode::Down => dialog.step_through(true),

@@ -79,7 +79,7 @@ pub fn on_key(model: &mut UiModel, press: KeyPress) -> Vec<UiCommand> {
             Vec::new()
         }
         Some(EditorScreen::Text(editor)) => {
-            let mut cmds = keys::on_key(editor, press, meant);
+            let mut cmds = keys::on_key(editor, press, meant, model.size.0);
             cmds.extend(settle_changes(editor));
             if editor.close_when_saved
                 && editor.prompt.is_none()

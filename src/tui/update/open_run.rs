@@ -23,6 +23,8 @@ const LATER: &str = "… what came later is being read …";
 pub fn start_opening(model: &mut UiModel, name: String) -> Vec<UiCommand> {
     if !busy::is_busy(model) {
         model.finished_run = None;
+        // what the run does is not to happen below what is read
+        model.transcript.follow_end();
         model.opening_run = Some(OpeningRun {
             run: RunId::from(name.as_str()),
             preview_range: None,

@@ -339,7 +339,7 @@ fn open_item(model: &mut UiModel) -> Vec<UiCommand> {
         if !model.transcript.chosen_mentions().is_empty() {
             return file_mentions::open_next(model);
         }
-        let key = |action| model.keymap.key(action).map_or(String::new(), |key| key.to_string());
+        let key = |action| model.keymap.pane_key(action).map_or(String::new(), |key| key.to_string());
         let (before, next) = (key(KeyAction::PreviousItem), key(KeyAction::NextItem));
         model.hint = Some(match model.transcript.selected_index() {
             Some(_) => "all of it is shown".to_owned(),

@@ -15,8 +15,12 @@ use synthdev_domain::ids::Timestamp;
 
 /// Rows that a notch of the wheel scrolls.
 const WHEEL: usize = 3;
+/// For how long "just" is a true word.
+const RECENT_MS: i64 = 3_000;
 /// Why a key was not taken as an answer.
 pub const JUST_APPEARED: &str = "this question just appeared: read it, then press again";
+/// The same, where a text was typed a moment ago.
+const WAS_TYPED: &str = "you were typing: press it again";
 /// The same for a letter behind a text that was begun.
 const IN_TEXT: &str = "this is text now: ↑↓ and Enter answer";
 
@@ -99,7 +103,7 @@ fn on_answer_key(model: &mut UiModel, press: KeyPress) -> Option<Vec<UiCommand>>
     let surprised = typing && !dialog.is_armed && !model.line_mode;
     if surprised && key.code == KeyCode::Enter && !begun {
         dialog.is_armed = true;
-        dialog.problem = Some(JUST_APPEARED.to_owned());
+        dialog.problem = Some(early_key_text(dialog, at));
         return Some(Vec::new());
     }
     let command = model.composer.first_line().starts_with('/');
@@ -123,6 +127,11 @@ fn on_answer_key(model: &mut UiModel, press: KeyPress) -> Option<Vec<UiCommand>>
         && let Some(letter) = typed_letter(key)
     {
         type_words(model, &letter.to_string(), at);
+        return Some(Vec::new());
+    }
+    if key.code == KeyCode::Esc && written && !is_vi && !is_search && model.popup.is_none() {
+        // below, it would stop the run that waits here
+        model.hint = Some(format!("Ctrl+C takes the text away, then {}", dialog.escape_hint()));
         return Some(Vec::new());
     }
     // a letter in the middle of a sentence is no answer, however long ago the one before it was typed
@@ -184,7 +193,7 @@ fn hold_early_key(
     letter: Option<char>,
     press: KeyPress,
 ) -> Option<Vec<UiCommand>> {
-    dialog.problem = Some(JUST_APPEARED.to_owned());
+    dialog.problem = Some(early_key_text(dialog, press.at));
     if let Some(letter) = letter {
         dialog.note_early_letter(text, letter, press.at);
     }
@@ -193,6 +202,12 @@ fn hold_early_key(
         dialog.typed_at = Some(press.at);
     }
     letter.is_none().then(Vec::new)
+}
+
+/// Why a key came too early: the question is new, or it may belong to what was typed.
+fn early_key_text(dialog: &QuestionDialog, at: Timestamp) -> String {
+    let is_recent = dialog.shown_at.is_none_or(|shown| at.0 - shown.0 < RECENT_MS);
+    if is_recent { JUST_APPEARED.to_owned() } else { WAS_TYPED.to_owned() }
 }
 
 /// A key that the question takes.
@@ -304,7 +319,7 @@ fn in_written(model: &mut UiModel, press: KeyPress) -> Option<Vec<UiCommand>> {
         KeyCode::PageDown => model.turn_question_page(true),
         _ if model.popup.is_some() => return None,
         KeyCode::Enter | KeyCode::Esc if guarded => {
-            dialog.problem = Some(JUST_APPEARED.to_owned());
+            dialog.problem = Some(early_key_text(dialog, press.at));
             if key.code == KeyCode::Enter {
                 // a key that is held down answers nothing
                 dialog.typed_at = Some(press.at);

@@ -174,7 +174,7 @@ fn on_servers_discovered(setup: &mut SetupDialog, places: Vec<SetupServer>) {
     setup.selected = 0;
     if places.is_empty() {
         setup.problem =
-            Some("no model server answers on this machine; type its URL if there is one".to_owned());
+            Some("none answers on the usual ports of this machine; type its URL if there is one".to_owned());
     }
     for place in places.into_iter().rev() {
         setup.servers.retain(|known| known.base_url != place.base_url);

@@ -27,13 +27,32 @@ pub fn may_act_unseen(model: &UiModel, key: KeyEvent) -> bool {
 /// Says so in the last row. Whether there was anything to say.
 pub fn explain_unused_key(model: &mut UiModel, key: KeyEvent) -> bool {
     // it has said the same as the key before it
-    if model.hint.is_some() || is_known_to_do_nothing(model, key) {
+    if model.hint.is_some() || model.layer_note().is_some() || is_known_to_do_nothing(model, key) {
         return false;
     }
-    let help = model.keymap.key(KeyAction::Help).map(|help| format!(": {help} shows the keys"));
-    let text = format!("{} does nothing here{}", KeyChord::from_event(key), help.unwrap_or_default());
+    let chord = KeyChord::from_event(key);
+    let text = match beyond_the_end(key) {
+        _ if model.is_history_answer_begun() => format!("{chord}: Backspace first, then y or n"),
+        Some(way) => format!("{chord}: nothing more {way}"),
+        None => {
+            let help = model.keymap.key(KeyAction::Help).map(|help| format!(": {help} shows the keys"));
+            format!("{chord} does nothing here{}", help.unwrap_or_default())
+        }
+    };
     model.unused_key_text = Some(text);
     true
+}
+
+/// Where a key would move to: at the end of that way it is as useful as elsewhere, and the list of keys names it.
+fn beyond_the_end(key: KeyEvent) -> Option<&'static str> {
+    match key.code {
+        _ if !key.modifiers.is_empty() => None,
+        KeyCode::Up | KeyCode::PageUp | KeyCode::Home => Some("further up"),
+        KeyCode::Down | KeyCode::PageDown | KeyCode::End => Some("further down"),
+        KeyCode::Left => Some("to the left"),
+        KeyCode::Right => Some("to the right"),
+        _ => None,
+    }
 }
 
 /// At an end of a text nothing is expected of these.

@@ -10,6 +10,8 @@ use crate::model::UiModel;
 use crate::text::{display_width, fit_to_columns, one_line};
 
 const MOST: usize = 8;
+/// Columns of what marks the chosen row.
+const MARK: usize = 2;
 
 pub fn draw_popup(model: &UiModel, composer: Rect, frame: &mut Frame<'_>) {
     let Some(popup) = &model.popup else { return };
@@ -43,12 +45,14 @@ pub fn draw_popup(model: &UiModel, composer: Rect, frame: &mut Frame<'_>) {
             Some(why) => format!("not now: {why}"),
             None => one_line(&candidate.description),
         };
-        let about = fit_to_columns(&told, room.saturating_sub(names + 2)).into_owned();
+        let about = fit_to_columns(&told, room.saturating_sub(names + 2 + MARK)).into_owned();
         let style = match candidate.unavailable_reason {
             Some(_) => theme.dim_style(),
             None => theme.text(),
         };
+        let mark = if at == popup.selected { "▸ " } else { "  " };
         let line = Line::from(vec![
+            Span::styled(mark, style),
             Span::styled(label, style),
             Span::raw(pad),
             Span::styled(about, theme.dim_style()),

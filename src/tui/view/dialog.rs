@@ -128,7 +128,7 @@ pub fn draw_dialog(model: &UiModel, area: Rect, frame: &mut Frame<'_>) -> Option
         put_line(frame, below.x, y, &Line::styled(row.as_str(), theme.bad_style()), below.width);
     }
     let cursor = match &dialog.draft {
-        Some(draft) => draw_draft(model, draft, below, frame),
+        Some(draft) => draw_draft(model, &draft.label(dialog), draft, below, frame),
         None => {
             let rows = arrange_answers(model, dialog, area.height);
             draw_answers(model, dialog, &rows, below, frame);
@@ -161,13 +161,19 @@ fn field_rows(model: &UiModel, dialog: &QuestionDialog) -> Vec<Line<'static>> {
 }
 
 /// What is typed inside of the question, below its label; returns the cursor.
-fn draw_draft(model: &UiModel, draft: &AnswerDraft, area: Rect, frame: &mut Frame<'_>) -> Option<Position> {
+fn draw_draft(
+    model: &UiModel,
+    label: &str,
+    draft: &AnswerDraft,
+    area: Rect,
+    frame: &mut Frame<'_>,
+) -> Option<Position> {
     if area.height == 0 || area.width < 4 {
         return None;
     }
     let labelled = area.height > 1;
     if labelled {
-        let label = Line::styled(draft.label(), model.theme.dim_style());
+        let label = Line::styled(label, model.theme.dim_style());
         put_line(frame, area.x, area.y, &label, area.width);
     }
     let y = area.y + u16::from(labelled);
@@ -304,7 +310,7 @@ fn draw_short(
     }
     let below = Rect { y, height: area.bottom().saturating_sub(y), ..area };
     match &dialog.draft {
-        Some(draft) => draw_draft(model, draft, below, frame),
+        Some(draft) => draw_draft(model, &draft.label(dialog), draft, below, frame),
         None => {
             let rows = arrange_answers(model, dialog, area.height);
             draw_answers(model, dialog, &rows, below, frame);

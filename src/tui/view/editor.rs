@@ -26,7 +26,7 @@ mod prompt_line;
 mod text;
 
 /// Columns from which on the graph has room beside the text.
-const WIDE: u16 = 110;
+pub const GRAPH_COLUMNS: u16 = 110;
 /// Rows of the list of findings and of completion.
 const LISTED: u16 = 8;
 /// A long note takes at most one row of so many: the text stays on screen.
@@ -87,7 +87,7 @@ fn editor_areas(editor: &DefinitionEditor, area: Rect) -> EditorAreas {
     let list = if editor.list.is_some() { wanted().min(rest / 2) } else { 0 };
     let height = rest - list;
     let wanted = editor.simulation.is_some() || editor.graph && editor.graph_list.is_some();
-    let graph = (wanted && area.width >= WIDE).then_some(area.width.min(1_000) * 2 / 5);
+    let graph = (wanted && area.width >= GRAPH_COLUMNS).then_some(area.width.min(1_000) * 2 / 5);
     let below = if editor.simulation.is_some() && graph.is_none() { height / 2 } else { 0 };
     let height = height - below;
     let wide = area.width - graph.unwrap_or(0);

@@ -11,9 +11,7 @@ use crate::file_work::PendingFileWork;
 use crate::layers::ScreenLayer;
 use crate::model::UiModel;
 use crate::run_view::RunView;
-use crate::text::{
-    ScrollPosition, display_width, format_count, format_dollars, scroll_text, short_number, window_fill_text,
-};
+use crate::text::{display_width, format_count, format_dollars, short_number, window_fill_text};
 use crate::wait_clock::with_spinner;
 
 /// Mode, model, tokens, cost, elapsed time; keys on the right.
@@ -23,7 +21,6 @@ pub fn draw_status(model: &UiModel, area: Rect, frame: &mut Frame<'_>) {
     }
     let theme = model.theme;
     let mut keys = keys_hint(model);
-    let places = scroll_places(model, &keys);
     let columns = usize::from(area.width);
     let mut spans = vec![Span::raw(" ")];
     let mut used = 1;
@@ -42,9 +39,6 @@ pub fn draw_status(model: &UiModel, area: Rect, frame: &mut Frame<'_>) {
         spans.push(Span::styled(text, style));
     }
     put_line(frame, area.x, area.y, &Line::from(spans), area.width);
-    if let Some(place) = places.into_iter().find(|place| used + display_width(place) + 2 < columns) {
-        keys = place;
-    }
     // the last ones matter most
     while used + display_width(&keys) + 2 >= columns
         && let Some((_, rest)) = keys.split_once(" · ")
@@ -182,14 +176,6 @@ fn to_newest(model: &UiModel) -> &'static str {
     if model.composer.is_empty() { "End: newest" } else { "PgDn: newer" }
 }
 
-/// In a long entry the line that is at the top, with the place of the entry or without it, where room is left.
-fn scroll_places(model: &UiModel, keys: &str) -> Vec<String> {
-    let line = model.transcript.scroll_position().and_then(ScrollPosition::line_text);
-    let newest = to_newest(model);
-    let Some(line) = line.filter(|_| keys.ends_with(newest)) else { return Vec::new() };
-    vec![format!("{line} · {keys}"), format!("{line} · {newest}")]
-}
-
 fn keys_hint(model: &UiModel) -> String {
     let focused = model.focused_layer();
     if let Some(pane) = model.keyed_pane().filter(|_| focused == ScreenLayer::FocusedPane) {
@@ -198,11 +184,12 @@ fn keys_hint(model: &UiModel) -> String {
     if focused == ScreenLayer::KeyHelp {
         return "Esc closes the keys".to_owned();
     }
-    if let Some(position) = model.transcript.scroll_position() {
-        return format!("{} · {}", scroll_text(position.percent), to_newest(model));
+    let is_read = matches!(focused, ScreenLayer::Conversation | ScreenLayer::FocusedPane);
+    if let Some(position) = model.transcript.scroll_position().filter(|_| is_read) {
+        return format!("{} · {}", position.to_text(), to_newest(model));
     }
     let hint = match escape_hint(model) {
-        _ if focused == ScreenLayer::ModelSetup => "Esc leaves it",
+        _ if focused == ScreenLayer::ModelSetup => "Esc cancels",
         Some(hint) => hint,
         None if model.is_workflow_stopped() => "/step · /continue",
         None if model.side_query.is_some() || model.busy_run().is_some() => "Esc stops",

@@ -323,6 +323,17 @@ fn broken_and_duplicate_files_of_the_user_hide_nothing() {
     let report = world.run_program(&["run", "good", "hi", "--replies", "replies.json", "--json"]).code(0);
     assert_eq!(report.json()["output"], "Hi.");
     assert!(report.stderr.contains("roles/syntax.json"), "what was not used is told: {}", report.stderr);
+    // its name is not known: the name of its file says what is meant
+    for command in [&["check", "syntax"][..], &["run", "syntax", "hi"]] {
+        let told = world.run_program(command).stderr;
+        assert!(told.contains("user:workflows/syntax.json:1:26: error[C01]: not valid JSON"), "{told}");
+    }
+    // a copy that cannot be started hides the shipped one, and is told once
+    world.write_user_file("workflows/coder_reviewer.json", "{\"workflow_name\": \"coder_reviewer\", ");
+    let hidden = world.run_program(&["workflows"]).code(0).stdout;
+    let row = hidden.lines().find(|line| line.starts_with("coder_reviewer ")).unwrap_or_default();
+    assert!(row.contains(" user ") && row.contains("()  broken: "), "{hidden}");
+    assert!(!hidden.contains("\nbroken: user:workflows/coder_reviewer.json"), "{hidden}");
 }
 
 #[test]

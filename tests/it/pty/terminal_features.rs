@@ -151,6 +151,23 @@ async fn a_key_without_effect_says_so() {
     check(&mut terminal, "go\r", "y allow once", "\x1b[B");
     terminal.press_keys("n\r");
     terminal.wait_for("Done.");
+    // at the end of a way, where a key that the list of keys names moves nothing, and where there is nothing to act on
+    terminal.press_keys("/edit coder_reviewer\r");
+    terminal.wait_for("nothing wrong");
+    for (key, told) in [
+        ("\x1b[A", "Up: nothing more further up"),
+        ("\x16", "nothing was cut or copied here yet"),
+        ("\x18", "nothing is selected"),
+        // it makes the editor forget the words about the key before, and that is all
+        ("\x1b[24~", "F12 does nothing"),
+        ("\x1a", "nothing to take back"),
+        ("\x1b[17~", "the graph needs 110 columns, here are 80"),
+    ] {
+        terminal.press_keys(key);
+        terminal.wait_for(told);
+    }
+    terminal.press_keys("\x1b");
+    terminal.wait_until("the editor is gone", |screen| !screen.contains("EDIT"));
     terminal.press_keys("/exit\r");
     assert!(terminal.wait_end().contains("exit=0"));
 }

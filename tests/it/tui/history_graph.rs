@@ -141,7 +141,7 @@ fn a_run_without_steps_on_screen_has_no_graph() {
     let mut desk = opened_browser(many_rows(0, 2), false);
     desk.press_alt('2');
     assert_eq!(take_history_requests(&mut desk), []);
-    assert!(desk.draw_screen(80, 24).contains("that key works where the steps of a run are"));
+    assert!(desk.draw_screen(80, 24).contains("the graph is of one run: Enter opens"));
     let mut desk = in_run();
     desk.press_alt('2');
     let all = take_history_requests(&mut desk);

@@ -192,7 +192,7 @@ fn one_can_go_back_and_choose_again() {
     desk.key(KeyCode::Enter);
     assert_eq!(take_setup_requests(&mut desk), [SetupRequest::Discover]);
     send_setup_reply(&mut desk, SetupResponse::Discovered(Vec::new()));
-    assert!(desk.draw_screen(80, 24).contains("no model server answers on this machine"));
+    assert!(desk.draw_screen(80, 24).contains("none answers on the usual ports"));
     desk.type_text("https://mine.example/v1/").key(KeyCode::Enter).key(KeyCode::Enter);
     let own = LevelSetup {
         level: "smart".to_owned(),

@@ -11,6 +11,7 @@ use crate::editor::complete::describe_at;
 use crate::editor::{DefinitionEditor, EditorPrompt};
 use crate::msg::UiCommand;
 use crate::text::format_count;
+use crate::view::GRAPH_COLUMNS;
 use synthdev_domain::diagnostic::{Diagnostic, DiagnosticSeverity};
 
 /// `meant`: the action of the key in the table.
@@ -18,6 +19,7 @@ pub(super) fn on_key(
     editor: &mut DefinitionEditor,
     press: KeyPress,
     meant: Option<EditorAction>,
+    columns: u16,
 ) -> Vec<UiCommand> {
     let key = press.key;
     if editor.help_text.take().is_some() && key.code == KeyCode::Esc {
@@ -37,6 +39,9 @@ pub(super) fn on_key(
         return Vec::new();
     }
     if let Some(act) = meant {
+        if let Some(problem) = graph_problem(editor, act, columns) {
+            note(editor, &problem);
+        }
         return perform_action(editor, act);
     }
     edit_text(editor, key);
@@ -78,14 +83,23 @@ fn perform_action(editor: &mut DefinitionEditor, act: EditorAction) -> Vec<UiCom
         EditorAction::Help => {}
         EditorAction::Save => request_save(editor),
         EditorAction::External => return vec![external_edit_command(editor)],
-        EditorAction::Undo => drop(editor.buffer.undo()),
-        EditorAction::Redo => drop(editor.buffer.redo()),
-        EditorAction::Cut => copied = editor.buffer.cut_selection(),
+        EditorAction::Undo if !editor.buffer.undo() => note(editor, "nothing to take back"),
+        EditorAction::Redo if !editor.buffer.redo() => note(editor, "nothing to do again"),
+        EditorAction::Undo | EditorAction::Redo => {}
+        EditorAction::Cut => {
+            copied = editor.buffer.cut_selection();
+            if copied.is_none() {
+                note(editor, "nothing is selected: Shift and an arrow select");
+            }
+        }
         EditorAction::Copy => match editor.buffer.copy_selection() {
             None => editor.status_note = Some("nothing is selected · Esc leaves the editor".to_owned()),
             some => copied = some,
         },
-        EditorAction::Paste => editor.buffer.paste_clipboard(),
+        EditorAction::Paste if !editor.buffer.paste_clipboard() => {
+            note(editor, "nothing was cut or copied here yet")
+        }
+        EditorAction::Paste => {}
         EditorAction::SelectAll => editor.buffer.select_all(),
         EditorAction::Find => editor.ask(EditorPrompt::Find(String::new())),
         EditorAction::FindNext => start_search(editor, EditorSearchStart::Next),
@@ -107,6 +121,25 @@ fn perform_action(editor: &mut DefinitionEditor, act: EditorAction) -> Vec<UiCom
     }
     let what = if act == EditorAction::Cut { "cut" } else { "copied" };
     copied.map(|text| copy_command(editor, what, text)).into_iter().collect()
+}
+
+fn note(editor: &mut DefinitionEditor, text: &str) {
+    editor.status_note = Some(text.to_owned());
+}
+
+/// Why a key of the graph shows nothing. What a simulation found has its own place, in which these keys scroll.
+fn graph_problem(editor: &DefinitionEditor, act: EditorAction, columns: u16) -> Option<String> {
+    let scrolls = matches!(act, EditorAction::GraphUp | EditorAction::GraphDown);
+    if editor.simulation.is_some() || !scrolls && act != EditorAction::Graph {
+        return None;
+    }
+    if editor.graph_list.is_none() {
+        return Some("there is no graph of this text".to_owned());
+    }
+    if columns < GRAPH_COLUMNS {
+        return Some(format!("the graph needs {GRAPH_COLUMNS} columns, here are {columns}"));
+    }
+    (scrolls && !editor.graph).then(|| "the graph is hidden".to_owned())
 }
 
 /// Into the terminal's clipboard; `what` was done with the text.
@@ -134,6 +167,9 @@ fn to_finding(editor: &mut DefinitionEditor, back: bool) {
     };
     match next.copied() {
         Some((line, column)) => {
+            if (line, column) == here {
+                note(editor, "the cursor is at the only finding");
+            }
             editor.buffer.move_to(line.saturating_sub(1), column.saturating_sub(1));
             if editor.list.take().is_some() {
                 editor.toggle_list();

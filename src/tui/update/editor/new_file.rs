@@ -119,6 +119,9 @@ fn in_name(fresh: &mut NewFilePicker, key: KeyEvent, control: bool) -> NewFileKe
             naming.problem = None;
         }
         KeyCode::Enter if naming.check_pending => {}
+        KeyCode::Enter if naming.name.trim().is_empty() => {
+            naming.problem = Some("type a name first".to_owned());
+        }
         KeyCode::Enter => {
             naming.check_pending = true;
             return NewFileKeyOutcome::Ask(NewFileRequest {

@@ -36,6 +36,8 @@ fn acts_in(browser: &HistoryBrowser, action: KeyAction) -> bool {
         KeyAction::ChooseLeft | KeyAction::ChooseRight | KeyAction::Show(PaneKind::Graph) => is_run,
         KeyAction::GraphNames | KeyAction::GraphLeft | KeyAction::GraphRight => is_graph,
         KeyAction::ByStatus | KeyAction::ByWorkflow | KeyAction::ByProject => is_list,
+        // of such a page no run is known
+        KeyAction::Deed(_) if browser.is_single_page => false,
         KeyAction::Deed(RunAction::Why) => !is_comparison,
         KeyAction::Deed(_) => !is_comparison && !is_graph,
         _ => false,

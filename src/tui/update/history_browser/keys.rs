@@ -42,7 +42,11 @@ pub(super) fn on_key(model: &mut UiModel, press: KeyPress) -> Vec<UiCommand> {
     if archive.list.is_typing || archive.search.as_ref().is_some_and(|search| search.is_typing) {
         return type_words(model, key);
     }
-    let acts = |action: &KeyAction| acts_in_front(model, *action) || says_why_not(*action);
+    let is_of_deed = |action: KeyAction| matches!(action, KeyAction::Deed(_));
+    let has_no_run = archive.is_single_page;
+    let acts = |action: &KeyAction| {
+        acts_in_front(model, *action) || says_why_not(*action) && !(has_no_run && is_of_deed(*action))
+    };
     match model.key_action(key).filter(acts) {
         Some(action) => run_action(model, action),
         None => {
@@ -98,7 +102,7 @@ fn toggle_graph(model: &mut UiModel) -> Vec<UiCommand> {
     let Some(archive) = &mut model.history_browser else { return Vec::new() };
     let is_covered = archive.page.is_some() || archive.comparison.is_some();
     let Some(run) = archive.run.as_mut().filter(|_| !is_covered) else {
-        archive.show_note("that key works where the steps of a run are");
+        archive.show_note("the graph is of one run: Enter opens the chosen one");
         return Vec::new();
     };
     if run.graph.take().is_some() {
@@ -447,6 +451,9 @@ fn by_status(archive: &mut HistoryBrowser) {
 
 /// Only runs of the same workflow, or all again.
 fn by_workflow(archive: &mut HistoryBrowser) {
+    if let Some(empty) = empty_list_text(archive).filter(|_| archive.list.filter.workflow.is_none()) {
+        return archive.show_note(&format!("{empty}: no workflow to choose"));
+    }
     on_list(archive, |archive| {
         let chosen = archive.list.chosen_run().map(|row| row.workflow.clone());
         let filter = &mut archive.list.filter;

@@ -63,10 +63,7 @@ pub(super) fn run_action(model: &mut UiModel, deed: RunAction) -> Vec<UiCommand>
             plan_travel(model, TimeTravelRequest::Rewind { run, step: step.into(), keep_files: false })
         }
         RunAction::Undo => plan_travel(model, TimeTravelRequest::Undo { run: Some(run.to_string()) }),
-        RunAction::Why => {
-            let about = format!("finding out why the run entered step {step}");
-            wait_for(model, HistoryRequest::Why { run, step }, &about)
-        }
+        RunAction::Why => explain_step(model, run, step),
         RunAction::Compare => compare_runs(model, run),
         RunAction::Pause => {
             let about = format!("pausing {run} when its calls in progress have finished");
@@ -77,6 +74,18 @@ pub(super) fn run_action(model: &mut UiModel, deed: RunAction) -> Vec<UiCommand>
             ask_question(model, HistoryPrompt::Cancel { run, choice, guard })
         }
     }
+}
+
+fn explain_step(model: &mut UiModel, run: RunId, step: u32) -> Vec<UiCommand> {
+    let browser = model.history_browser.as_mut();
+    let told =
+        browser.filter(|browser| browser.page.as_ref().is_some_and(|page| page.explained_step == Some(step)));
+    if let Some(browser) = told {
+        browser.show_note(&format!("this page says why the run entered step {step}"));
+        return Vec::new();
+    }
+    let about = format!("finding out why the run entered step {step}");
+    wait_for(model, HistoryRequest::Why { run, step }, &about)
 }
 
 fn start_waiting(model: &mut UiModel, what: HistoryWaitKind, about: &str) {

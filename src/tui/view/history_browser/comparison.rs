@@ -49,7 +49,7 @@ fn comparison_line(row: ComparisonRow<'_>, columns: usize, theme: ColorTheme) ->
                 Span::styled(fit_to_columns(&fact.second, side).into_owned(), theme.text()),
             ])
         }
-        ComparisonRow::StepsTitle(0) => rule_line("steps: the same in both", columns, theme),
+        ComparisonRow::StepsTitle(0) => rule_line("steps: the same states in both", columns, theme),
         ComparisonRow::StepsTitle(count) => {
             let count = format_count(count as u64, "step");
             rule_line(
@@ -73,17 +73,17 @@ fn comparison_line(row: ComparisonRow<'_>, columns: usize, theme: ColorTheme) ->
     }
 }
 
-/// `  3 code #2    4.2 s  $0.01 =   3 code #2    3.9 s  $0.01`
+/// `  3 code #2    4.2 s  $0.01 ·   3 code #2    3.9 s  $0.01`
 fn step_line(step: &ComparedStep, is_first: bool, columns: usize, theme: ColorTheme) -> Line<'static> {
     let side = columns.saturating_sub(3) / 2;
     let (mark, style) = match (&step.first, &step.second) {
-        (Some(_), Some(_)) => ("=", theme.dim_style()),
+        (Some(_), Some(_)) => ("·", theme.dim_style()),
         _ if is_first => ("◆", theme.user_attention()),
         (Some(_), None) => ("<", theme.warning_style()),
         _ => (">", theme.warning_style()),
     };
     let text = |line: &Option<StepLine>| line.as_ref().map(|line| step_text(line, side)).unwrap_or_default();
-    let empty = if is_first { "first difference: no such step" } else { "" };
+    let empty = if is_first { "no such step: the ways part here" } else { "" };
     let words = |line: &Option<StepLine>| if line.is_some() { text(line) } else { format!("    {empty}") };
     let side_style = if step.is_in_both() { theme.text() } else { theme.accent_style() };
     let side_style = |line: &Option<StepLine>| -> Style {
