@@ -586,6 +586,13 @@ fn esc_goes_back_one_level_and_the_list_keeps_its_place() {
         })),
     );
     assert!(desk.draw_screen(80, 24).contains("after start (step 1)"));
+    // the page is the answer
+    let screen = desk.key(KeyCode::Char('w')).draw_screen(80, 24);
+    assert!(
+        screen.contains("this page says why the run entered step 2") && !screen.contains("w why"),
+        "{screen}"
+    );
+    assert_eq!(take_history_requests(&mut desk), []);
     // the neighbours' are a key away
     desk.key(KeyCode::Char('['));
     let all = take_history_requests(&mut desk);

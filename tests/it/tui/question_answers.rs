@@ -342,6 +342,9 @@ fn the_text_of_a_question_scrolls_down_and_back() {
     check(&mut listed, KeyCode::Down, KeyCode::Up);
     check(&mut listed, KeyCode::Char(' '), KeyCode::Home);
     check(&mut listed, KeyCode::End, KeyCode::Home);
+    // at the top there is nothing above, and no answer is chosen
+    press(&mut listed, 2_000, KeyCode::Up);
+    assert_eq!((listed.model.dialogs[0].scroll, listed.model.dialogs[0].selected), (0, None));
     let mut written = desk(vec![user_question(20, super::question_frames::pause(PauseKind::Text, &long))]);
     check(&mut written, KeyCode::PageDown, KeyCode::PageUp);
     for letter in ['r', 'e'] {

@@ -227,6 +227,21 @@ fn a_text_that_is_changed_answers_nothing() {
 }
 
 #[test]
+fn escape_behind_a_letter_interrupts_no_run_that_waits_for_the_answer() {
+    for (letter, waits) in [('j', 100), ('x', 300), ('2', 40)] {
+        let mut desk = TuiHarness::new();
+        desk.workflow().run_event("r1", user_question(20, choice(None)));
+        desk.draw_screen(80, 24);
+        desk.advance_clock(100).press_before_seen(KeyCode::Char(letter), KeyModifiers::NONE);
+        desk.advance_clock(waits).press_before_seen(KeyCode::Esc, KeyModifiers::NONE);
+        assert_eq!((desk.take_commands(), desk.model.dialogs.len()), (vec![], 1), "{letter}");
+        assert!(!desk.model.find_run(&RunId::from("r1")).unwrap().is_interrupting, "{letter}");
+        let screen = desk.draw_screen(80, 24);
+        assert!(!screen.contains("interrupting") && screen.contains("Esc"), "{screen}");
+    }
+}
+
+#[test]
 fn an_enter_that_belongs_to_the_question_before_answers_none() {
     let mut desk = TuiHarness::new();
     desk.workflow().run_event("r1", user_question(20, choice(None))).advance_clock(800).take_commands();
