@@ -223,6 +223,7 @@ impl DefinitionEditor {
     /// Saves once it is known whether the text is right.
     pub fn save_when_checked(&mut self) {
         self.saving_version = Some(self.buffer.version());
+        self.status_note = Some("saving, once the text is checked …".to_owned());
     }
 
     /// The findings as the list shows them: the chosen one, if the list is open.

@@ -38,6 +38,7 @@ pub(super) fn refresh_completion(editor: &DefinitionEditor, selected: usize) -> 
 /// Ctrl+S: right texts are written; of one that is not checked yet that is seen when it is.
 pub(super) fn request_save(editor: &mut DefinitionEditor) {
     if editor.is_saving {
+        editor.status_note = Some(SAVING.to_owned());
         return;
     }
     if editor.file.layer == ConfigLayer::BuiltIn {
