@@ -415,7 +415,8 @@ pub const ACTIONS: &[KeyActionRow] = &[
         "editor_find_back",
         "previous hit",
         KeyBindingScope::Editor,
-        &["Shift+F3", "F15"],
+        // many terminals report Shift+F3 as they report the cursor's place
+        &["Alt+G", "Shift+F3", "F15"],
     ),
     action_row(
         KeyAction::Editor(EditorAction::Offer),

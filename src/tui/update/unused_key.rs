@@ -1,6 +1,6 @@
 //! A key after which the screen is as it was before: the user is told that it has no meaning there.
 
-use ratatui::crossterm::event::{KeyCode, KeyEvent};
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use crate::display::DisplayRequest;
 use crate::history_browser::HistoryRequest;
@@ -19,9 +19,9 @@ pub fn has_answer(commands: &[UiCommand]) -> bool {
     !commands.iter().all(is_poll)
 }
 
-/// A key of vi that waits for another one, or a switch whose effect is not on screen now.
+/// A key of vi may wait for another one.
 pub fn may_act_unseen(model: &UiModel, key: KeyEvent) -> bool {
-    model.composer.is_vim_key(key) || model.key_action(key) == Some(KeyAction::Details)
+    model.composer.is_vim_key(key)
 }
 
 /// Says so in the last row. Whether there was anything to say.
@@ -32,6 +32,11 @@ pub fn explain_unused_key(model: &mut UiModel, key: KeyEvent) -> bool {
     }
     let chord = KeyChord::from_event(key);
     let text = match beyond_the_end(key) {
+        // its effect is not on screen now
+        _ if model.key_action(key) == Some(KeyAction::Details) => {
+            let now = if model.details { "shown" } else { "hidden" };
+            format!("{chord}: details are {now}, and none are on screen")
+        }
         _ if model.is_history_answer_begun() => format!("{chord}: Backspace first, then y or n"),
         Some(way) => format!("{chord}: nothing more {way}"),
         None => {
@@ -66,5 +71,8 @@ fn is_known_to_do_nothing(model: &UiModel, key: KeyEvent) -> bool {
         key.code,
         KeyCode::Backspace | KeyCode::Delete | KeyCode::Left | KeyCode::Right | KeyCode::Home | KeyCode::End
     );
-    matches!(key.code, KeyCode::Modifier(_)) || is_typed && edits_text
+    // words are gone over in the input line only
+    let is_plain =
+        !key.modifiers.contains(KeyModifiers::ALT) || model.focused_layer() != ScreenLayer::WorkflowEditor;
+    matches!(key.code, KeyCode::Modifier(_)) || is_typed && edits_text && is_plain
 }

@@ -172,6 +172,12 @@ fn what_others_run_appears_in_the_open_list() {
     });
     elsewhere(&["run", "quick"]);
     terminal.wait_for("history · 2 runs");
+    // the charts below the list are of as many runs as a glance can take
+    for _ in 0..49 {
+        elsewhere(&["run", "quick"]);
+    }
+    terminal.wait_for("history · 51 runs");
+    terminal.wait_for("quick: last 50 runs");
     terminal.press_keys(ESC);
     terminal.wait_for("message, or / for commands");
     terminal.press_keys("/exit\r");
