@@ -208,6 +208,8 @@ pub struct RunView {
     pub stopped_at: Vec<StoppedAt>,
     /// Where it will.
     pub breakpoints: BreakpointSet,
+    /// `/pause` was given, and the run has not stopped for it yet.
+    pub is_pause_requested: bool,
     /// Esc was pressed, and the run has not stopped yet.
     pub is_interrupting: bool,
     /// The user has cancelled it; a workflow cannot be resumed then.
@@ -281,6 +283,7 @@ impl RunView {
             retry: HashMap::new(),
             stopped_at: Vec::new(),
             breakpoints: BreakpointSet::default(),
+            is_pause_requested: false,
             is_interrupting: false,
             is_cancelling: false,
             is_over: false,

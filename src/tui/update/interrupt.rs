@@ -82,5 +82,9 @@ pub(super) fn send_guidance(model: &mut UiModel, run: &RunId, text: &str) -> Opt
     if !view.stopped_at.is_empty() {
         cmds.push(UiCommand::Send(run.clone(), RunCommand::Steer(SteeringAction::Continue)));
     }
+    if view.is_pause_requested {
+        // with the answer, the run forgets what was asked before the interrupt
+        cmds.push(UiCommand::Send(run.clone(), RunCommand::Steer(SteeringAction::Pause)));
+    }
     Some(cmds)
 }

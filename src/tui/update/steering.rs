@@ -75,6 +75,9 @@ fn pause_run(model: &mut UiModel, run: RunId) -> Vec<UiCommand> {
     }
     let in_front = active_run(model).is_some_and(|view| view.id == run);
     model.add_item(TranscriptItem::note_item(&stop_requested_text(&run, in_front)));
+    if let Some(view) = model.run_mut(&run) {
+        view.is_pause_requested = true;
+    }
     steer_commands(run, SteeringAction::Pause)
 }
 
@@ -88,17 +91,25 @@ pub fn stop_requested_text(run: &RunId, in_front: bool) -> String {
 }
 
 fn step_run(model: &mut UiModel) -> Vec<UiCommand> {
-    let Some(run) = active_run(model) else {
+    let Some(run) = active_run(model).map(|run| run.id.clone()) else {
         model.breakpoints.step = true;
         model.add_item(TranscriptItem::note_item("the next workflow stops before each of its states"));
         return vec![UiCommand::ask(StartRequest::Breakpoints(model.breakpoints.clone()))];
     };
-    steer_commands(run.id.clone(), SteeringAction::Step)
+    release_run(model, run, SteeringAction::Step)
+}
+
+/// What was asked of the run before is over.
+fn release_run(model: &mut UiModel, run: RunId, steering: SteeringAction) -> Vec<UiCommand> {
+    if let Some(view) = model.run_mut(&run) {
+        view.is_pause_requested = false;
+    }
+    steer_commands(run, steering)
 }
 
 pub fn continue_run(model: &mut UiModel) -> Vec<UiCommand> {
-    match active_run(model) {
-        Some(run) => steer_commands(run.id.clone(), SteeringAction::Continue),
+    match active_run(model).map(|run| run.id.clone()) {
+        Some(run) => release_run(model, run, SteeringAction::Continue),
         None if model.breakpoints.step => {
             model.breakpoints.step = false;
             model
@@ -245,6 +256,7 @@ pub fn on_run_stopped(model: &mut UiModel, run: &RunId, stand: StoppedAt) -> Vec
         _ => format!("{who}stopped {}{why} · /step /continue /set /stop", stand.stop_location()),
     };
     let interrupted = std::mem::take(&mut view.is_interrupting);
+    view.is_pause_requested &= stand.breakpoint == Some(Breakpoint::Now);
     let gets_guidance = interrupted && stand.breakpoint == Some(Breakpoint::Now);
     view.stopped_at.retain(|known| known.call != stand.call);
     view.stopped_at.push(stand);

@@ -523,6 +523,41 @@ fn escape_interrupts_a_workflow_and_takes_guidance() {
     assert_eq!(desk.take_commands(), [interrupt_command("r1")]);
 }
 
+/// It is asked for again behind the answer to the interrupt, which ends it; where no state comes any more, that is said.
+#[test]
+fn a_pause_outlives_an_interrupt_and_says_when_it_came_too_late() {
+    let steered = |steering| UiCommand::Send(RunId::from("r1"), RunCommand::Steer(steering));
+    let paused = || {
+        let mut desk = TuiHarness::new();
+        desk.workflow()
+            .run_event("r1", model_called(5, "coder", ConversationSide::Assistant))
+            .take_commands();
+        desk.line("/pause");
+        assert_eq!(desk.take_commands(), [steered(SteeringAction::Pause)]);
+        desk
+    };
+    let guided = |desk: &mut TuiHarness| {
+        desk.run_event("r1", stopped_event(20, "code", Some(Breakpoint::Now))).take_commands();
+        desk.line("be short");
+        desk.run_event("r1", RunEvent::question_withdrawn(CallId(20)));
+        desk.take_commands().contains(&steered(SteeringAction::Pause))
+    };
+    let mut desk = paused();
+    assert!(guided(&mut desk), "the run still stops");
+    let mut desk = paused();
+    desk.run_event("r1", stopped_event(21, "review", None));
+    desk.line("/continue").take_commands();
+    desk.run_event("r1", RunEvent::question_withdrawn(CallId(21)));
+    assert!(!guided(&mut desk), "it has stopped for it, and was continued");
+    let too_late = "it was not paused: no state came after /pause";
+    let mut desk = paused();
+    desk.run_event("r1", run_finished(RunStatus::Completed, None, None));
+    assert!(desk.draw_screen(120, 40).contains(too_late));
+    let mut desk = paused();
+    desk.run_event("r1", run_finished(RunStatus::Cancelled, None, None));
+    assert!(!desk.draw_screen(120, 40).contains(too_late));
+}
+
 /// What was typed before the interruption is the guidance, if nothing else is being typed.
 #[test]
 fn a_text_that_no_agent_reads_by_itself_goes_to_the_one_that_is_interrupted() {

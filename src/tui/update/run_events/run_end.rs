@@ -97,6 +97,7 @@ pub fn on_run_finished(
     view.worked_ms = elapsed.unwrap_or(view.worked_ms);
     (view.is_over, view.is_paused) = (true, stands);
     view.stopped_at.clear();
+    let was_pausing = std::mem::take(&mut view.is_pause_requested) && status == RunStatus::Completed;
     view.awaiting_text = None;
     view.activity.clear();
     view.busy_since = None;
@@ -117,6 +118,9 @@ pub fn on_run_finished(
     // A conversation that was left says nothing.
     if !chat || status == RunStatus::Failed {
         model.add_item(item);
+    }
+    if was_pausing {
+        model.add_item(TranscriptItem::note_item("it was not paused: no state came after /pause"));
     }
     for slot in [&mut model.chat, &mut model.workflow] {
         if slot.as_ref() == Some(run) {
