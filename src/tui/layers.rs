@@ -199,6 +199,16 @@ impl UiModel {
         self.keyed_pane().filter(|_| self.focused_layer() == ScreenLayer::FocusedPane)
     }
 
+    /// The layer in which letters are typed now: a text that was begun beside a question stays in the input box.
+    pub fn typed_layer(&self) -> ScreenLayer {
+        let is_begun =
+            || !self.composer.is_empty() && self.dialogs.front().is_some_and(|dialog| dialog.draft.is_none());
+        match self.focused_layer() {
+            ScreenLayer::KeyQuestion if is_begun() => ScreenLayer::Conversation,
+            layer => layer,
+        }
+    }
+
     /// What the layer with the keys has told about the key before. The next key makes it forget that.
     pub fn layer_note(&self) -> Option<LayerNote> {
         let layer = self.focused_layer();

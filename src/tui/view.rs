@@ -94,10 +94,11 @@ pub fn arrange_panes(model: &mut UiModel) {
 
 /// Draws one frame, from the lowest layer to the highest; changes nothing.
 pub fn draw_screen(model: &UiModel, frame: &mut Frame<'_>) {
-    let (areas, focused) = (screen_areas(model), model.focused_layer());
+    let areas = screen_areas(model);
+    let typed_layer = model.typed_layer();
     for layer in model.visible_layers() {
         let cursor = draw_layer(model, layer, &areas, frame);
-        if let Some(cursor) = cursor.filter(|_| layer == focused) {
+        if let Some(cursor) = cursor.filter(|_| layer == typed_layer) {
             frame.set_cursor_position(cursor);
         }
     }

@@ -49,7 +49,7 @@ impl AnswerDraft {
                     "does not allow this call:".to_owned()
                 }
                 Ok(rule) => format!("goes into your settings and allows {}:", allowed_calls_text(&rule)),
-                Err(_) => "goes into your settings:".to_owned(),
+                Err(_) => "is no rule yet:".to_owned(),
             },
             DraftPurpose::Call => "as it shall run:".to_owned(),
         }
@@ -58,10 +58,10 @@ impl AnswerDraft {
     /// The keys, for the last line.
     pub fn keys(&self) -> &'static str {
         match self.purpose {
-            DraftPurpose::Reason if self.text.is_empty() => "Enter deny without a reason · Esc back",
-            DraftPurpose::Reason => "Enter deny with this reason · Esc back · Tab: a message",
-            DraftPurpose::Rule => "Enter write it and allow · Esc back",
-            DraftPurpose::Call => "Enter show it as it would run · Esc back",
+            DraftPurpose::Reason if self.text.is_empty() => "Enter denies without a reason · Esc back",
+            DraftPurpose::Reason => "Enter denies with this reason · Esc back · Tab: a message",
+            DraftPurpose::Rule => "Enter writes it and allows · Esc back",
+            DraftPurpose::Call => "Enter shows it as it would run · Esc back",
         }
     }
 }

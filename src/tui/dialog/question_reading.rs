@@ -160,9 +160,9 @@ impl QuestionDialog {
         self.picked.clear();
     }
 
-    /// Up is for a text that is longer than its room, as no answer is above the chosen one.
+    /// Up is for a text that is longer than its room, inside of it or where no answer is above the chosen one.
     fn is_up_for_text(&self) -> bool {
-        self.has_overflow() && self.selected.is_none_or(|at| at == 0)
+        self.has_overflow() && (self.rows_below() > 0 || self.selected.is_none_or(|at| at == 0))
     }
 
     /// A yes before the end of the text was on screen does not count: more of it is shown instead. Whether it was so.

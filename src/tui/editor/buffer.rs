@@ -250,7 +250,11 @@ impl EditorBuffer {
     }
 
     /// Any other key.
-    pub fn on_key(&mut self, key: KeyEvent) {
+    pub fn on_key(&mut self, mut key: KeyEvent) {
+        if matches!(key.code, KeyCode::Left | KeyCode::Right) && key.modifiers.contains(KeyModifiers::ALT) {
+            // a word, as with Ctrl
+            key.modifiers = key.modifiers - KeyModifiers::ALT | KeyModifiers::CONTROL;
+        }
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
         let shift = key.modifiers.contains(KeyModifiers::SHIFT);
         match key.code {
@@ -472,6 +476,8 @@ mod tests {
         check("{\n \"a\": 1\n}", 3, back, "{\n\"a\": 1\n}", 2);
         check("{\n\"a\": 1\n}", 3, back, "{\n\"a\": 1\n}", 3);
         check("\"a\": 1, \"b\": 2", 8, line, "\"a\": 1, \n\"b\": 2", 9);
+        check("one two", 7, (KeyCode::Left, KeyModifiers::ALT), "one two", 4);
+        check("one two", 0, (KeyCode::Right, KeyModifiers::ALT), "one two", 4);
     }
 
     #[test]

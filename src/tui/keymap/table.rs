@@ -46,14 +46,14 @@ pub const ACTIONS: &[KeyActionRow] = &[
         "word_back",
         "a word back",
         KeyBindingScope::Input,
-        &["Ctrl+Left", "Alt+B"],
+        &["Ctrl+Left", "Alt+B", "Alt+Left"],
     ),
     action_row(
         KeyAction::Edit(ComposerEdit::WordForward),
         "word_forward",
         "a word on",
         KeyBindingScope::Input,
-        &["Ctrl+Right", "Alt+F"],
+        &["Ctrl+Right", "Alt+F", "Alt+Right"],
     ),
     action_row(
         KeyAction::Edit(ComposerEdit::DeleteWord),

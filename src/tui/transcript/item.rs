@@ -208,6 +208,12 @@ impl TranscriptBlock {
     }
 
     #[must_use]
+    pub fn without_footers(mut self) -> Self {
+        self.foot.clear();
+        self
+    }
+
+    #[must_use]
     pub fn with_footer(mut self, line: impl AsRef<str>) -> Self {
         self.foot.push(clean_text(line.as_ref()).into_owned());
         self

@@ -45,7 +45,7 @@ fn refuse_early_letter(model: &mut UiModel, text: &str) {
     model.composer.set_text("");
     if let Some(dialog) = model.dialogs.front_mut() {
         dialog.typed_at = now;
-        dialog.problem = Some(format!("{} came before the question took keys: press it again", quoted(text)));
+        dialog.problem = Some(format!("{} came too early: press it again", quoted(text)));
     }
 }
 

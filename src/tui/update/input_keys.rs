@@ -59,6 +59,12 @@ pub fn on_key(model: &mut UiModel, key: KeyEvent) -> Vec<UiCommand> {
         None if key.code == KeyCode::Up && model.composer.is_empty() && model.unread_run().is_some() => {
             steering::withdraw_newest_text(model).unwrap_or_default()
         }
+        None if matches!(key.code, KeyCode::Tab | KeyCode::BackTab)
+            && !model.composer.word_before_cursor().is_empty() =>
+        {
+            model.hint = Some("nothing completes this".to_owned());
+            Vec::new()
+        }
         None if matches!(key.code, KeyCode::F(_)) => {
             model.hint = Some(function_key_hint(model, KeyChord::from_event(key)));
             Vec::new()

@@ -91,7 +91,8 @@ fn way_out_place(keymap: &KeyBindings, keys: &str) -> usize {
 
 fn placed_key_help(model: &UiModel) -> Option<KeyHelp> {
     let (keymap, now) = (&model.keymap, model.key_focus_state());
-    match model.focused_layer() {
+    let layer = model.focused_layer();
+    match layer {
         ScreenLayer::HistoryBrowser => history_browser::key_list(model),
         ScreenLayer::ModelSetup => model.open_setup().map(dialog_keys::setup_keys),
         ScreenLayer::ResumePicker => Some(dialog_keys::resume_keys()),
@@ -106,7 +107,7 @@ fn placed_key_help(model: &UiModel) -> Option<KeyHelp> {
         }),
         ScreenLayer::KeyQuestion => model.dialogs.front().map(|dialog| question_help(dialog, keymap, now)),
         // all that works there, also what wants an empty line
-        ScreenLayer::Conversation => {
+        ScreenLayer::Conversation | ScreenLayer::TypedQuestion => {
             let mut rows = keymap.active_rows(KeyFocusState { empty: true, ..now });
             let written = [
                 ("@", "paths, roles, runs: a list"),
@@ -117,7 +118,13 @@ fn placed_key_help(model: &UiModel) -> Option<KeyHelp> {
             let sent =
                 rows.iter().take_while(|(_, about)| ["send", "new line"].contains(&about.as_str())).count();
             rows.splice(sent..sent, written.map(|(keys, about)| (keys.to_owned(), about.to_owned())));
-            rows.extend([session_interrupt_row(model), (EXIT.to_owned(), "leave the program".to_owned())]);
+            let leave = (EXIT.to_owned(), "leave the program".to_owned());
+            if let Some(dialog) = model.dialogs.front().filter(|_| layer == ScreenLayer::TypedQuestion) {
+                rows.retain(|(keys, _)| keys != "Esc");
+                rows.extend([written_escape_row(dialog), written_interrupt_row(), leave]);
+                return Some(KeyHelp::new("Keys of this answer".to_owned(), rows));
+            }
+            rows.extend([session_interrupt_row(model), leave]);
             Some(KeyHelp::new("Keys of the input line".to_owned(), rows))
         }
         _ => None,
@@ -169,6 +176,16 @@ fn draft_help(draft: &AnswerDraft, keymap: &KeyBindings, now: KeyFocusState) -> 
     KeyHelp::new("Keys of this text".to_owned(), written.chain([interrupt_row()]).chain(edits).collect())
 }
 
+/// What Esc does with the question.
+fn written_escape_row(dialog: &QuestionDialog) -> (String, String) {
+    let escape = dialog.escape_hint().trim_start_matches("Esc").trim_start_matches(':').trim().to_owned();
+    ("Esc".to_owned(), escape)
+}
+
+fn written_interrupt_row() -> (String, String) {
+    (INTERRUPT.to_owned(), "take the text away; twice: leave".to_owned())
+}
+
 fn question_help(dialog: &QuestionDialog, keymap: &KeyBindings, now: KeyFocusState) -> KeyHelp {
     let answers =
         dialog.answers().into_iter().filter_map(|answer| Some((answer.letter?.to_string(), answer.label)));
@@ -187,8 +204,7 @@ fn question_help(dialog: &QuestionDialog, keymap: &KeyBindings, now: KeyFocusSta
         ("Tab, Shift+Tab", "the next question, the one before"),
     ];
     let written = written.map(|(keys, about)| (keys.to_owned(), about.to_owned()));
-    let escape = dialog.escape_hint().trim_start_matches("Esc").trim_start_matches(':').trim().to_owned();
-    let ways_out = [("Esc".to_owned(), escape), interrupt_row()];
+    let ways_out = [written_escape_row(dialog), interrupt_row()];
     let rows = answers.chain(written).chain(ways_out).chain(keymap.active_rows(now));
     KeyHelp::new("Keys of this question".to_owned(), rows.collect())
 }

@@ -140,6 +140,12 @@ fn in_pane(model: &mut UiModel, action: KeyAction) -> Vec<UiCommand> {
         KeyAction::Mark => {
             let state = model.panes.state_mut(pane);
             state.mark_start = state.mark_start.xor(Some(state.cursor));
+            let is_marked = state.mark_start.is_some();
+            let copy = model.keymap.pane_key(KeyAction::Copy).map(|key| format!(", {key} copies them"));
+            model.hint = Some(match is_marked {
+                true => format!("rows are marked from here: ↑↓ take more{}", copy.unwrap_or_default()),
+                false => "no row is marked".to_owned(),
+            });
         }
         KeyAction::Copy => return copy_rows(model, pane, false),
         KeyAction::CopyAll => return copy_rows(model, pane, true),

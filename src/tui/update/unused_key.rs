@@ -1,6 +1,6 @@
 //! A key after which the screen is as it was before: the user is told that it has no meaning there.
 
-use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use ratatui::crossterm::event::{KeyCode, KeyEvent};
 
 use crate::display::DisplayRequest;
 use crate::history_browser::HistoryRequest;
@@ -33,7 +33,7 @@ pub fn explain_unused_key(model: &mut UiModel, key: KeyEvent) -> bool {
     let chord = KeyChord::from_event(key);
     let text = match beyond_the_end(key) {
         // its effect is not on screen now
-        _ if model.key_action(key) == Some(KeyAction::Details) => {
+        _ if switches_details(model, key) => {
             let now = if model.details { "shown" } else { "hidden" };
             format!("{chord}: details are {now}, and none are on screen")
         }
@@ -46,6 +46,18 @@ pub fn explain_unused_key(model: &mut UiModel, key: KeyEvent) -> bool {
     };
     model.unused_key_text = Some(text);
     true
+}
+
+/// Beside the conversation the key acts on all that comes, too.
+fn switches_details(model: &UiModel, key: KeyEvent) -> bool {
+    let is_beside = matches!(
+        model.focused_layer(),
+        ScreenLayer::Conversation
+            | ScreenLayer::FocusedPane
+            | ScreenLayer::TypedQuestion
+            | ScreenLayer::KeyQuestion
+    );
+    is_beside && model.key_action(key) == Some(KeyAction::Details)
 }
 
 /// Where a key would move to: at the end of that way it is as useful as elsewhere, and the list of keys names it.
@@ -71,8 +83,5 @@ fn is_known_to_do_nothing(model: &UiModel, key: KeyEvent) -> bool {
         key.code,
         KeyCode::Backspace | KeyCode::Delete | KeyCode::Left | KeyCode::Right | KeyCode::Home | KeyCode::End
     );
-    // words are gone over in the input line only
-    let is_plain =
-        !key.modifiers.contains(KeyModifiers::ALT) || model.focused_layer() != ScreenLayer::WorkflowEditor;
-    matches!(key.code, KeyCode::Modifier(_)) || is_typed && edits_text && is_plain
+    matches!(key.code, KeyCode::Modifier(_)) || is_typed && edits_text
 }

@@ -168,6 +168,13 @@ async fn a_key_without_effect_says_so() {
     }
     terminal.press_keys("\x1b");
     terminal.wait_until("the editor is gone", |screen| !screen.contains("EDIT"));
-    terminal.press_keys("/exit\r");
+    // Alt and an arrow go over a word; Tab writes no blanks behind one
+    terminal.press_keys("one two\x1b[1;3Dx");
+    terminal.wait_for("❯ one xtwo");
+    terminal.press_keys("\x1b[F\t");
+    terminal.wait_for("nothing completes this");
+    terminal.press_keys("!");
+    terminal.wait_for("❯ one xtwo!");
+    terminal.press_keys("\x15/exit\r");
     assert!(terminal.wait_end().contains("exit=0"));
 }

@@ -439,6 +439,8 @@ fn the_cursor_is_seen_only_where_letters_go() {
     assert!(!is_seen(&mut desk), "answers that letters choose");
     desk.answer('r');
     assert!(is_seen(&mut desk), "a reason is typed");
+    desk.key(KeyCode::Char('x')).key(KeyCode::Tab);
+    assert!(is_seen(&mut desk), "its words are a message now, in the input line");
     let mut desk = TuiHarness::new();
     desk.show_working_run().focus_pane(PaneKind::Tools);
     assert!(!is_seen(&mut desk), "a pane");

@@ -342,6 +342,14 @@ fn the_text_of_a_question_scrolls_down_and_back() {
     check(&mut listed, KeyCode::Down, KeyCode::Up);
     check(&mut listed, KeyCode::Char(' '), KeyCode::Home);
     check(&mut listed, KeyCode::End, KeyCode::Home);
+    // inside of the text Up takes Down back, whatever is chosen
+    press(&mut listed, 2_000, KeyCode::Char('n'));
+    for (key, row) in [(KeyCode::Down, 1), (KeyCode::Down, 2), (KeyCode::Up, 1), (KeyCode::Up, 0)] {
+        press(&mut listed, 2_000, key);
+        assert_eq!(listed.model.dialogs[0].scroll, row, "{key:?}");
+    }
+    press(&mut listed, 2_000, KeyCode::Backspace);
+    listed.model.dialogs[0].selected = None;
     // at the top there is nothing above, and no answer is chosen
     press(&mut listed, 2_000, KeyCode::Up);
     assert_eq!((listed.model.dialogs[0].scroll, listed.model.dialogs[0].selected), (0, None));
@@ -417,7 +425,7 @@ fn enter_behind_a_letter_that_came_too_early_gives_no_answer() {
             press(&mut desk, early, KeyCode::Char(letter));
             let screen = press(&mut desk, enter, KeyCode::Enter);
             assert_eq!((desk.take_commands(), desk.model.dialogs.len()), (vec![], 1), "{letter}");
-            assert!(screen.contains("came before the question took keys: press it again"), "{screen}");
+            assert!(screen.contains("came too early: press it again"), "{screen}");
             assert!(desk.model.composer.is_empty(), "{letter}");
             give(&mut desk, letter);
             assert_eq!(desk.take_commands(), std::slice::from_ref(&meant), "{letter}");

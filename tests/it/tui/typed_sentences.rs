@@ -196,7 +196,7 @@ fn words_beside_an_approval_are_the_reason_of_its_denial_or_a_message() {
     for part in [
         "reason (optional):",
         "❯ stop it",
-        "Enter deny with this reason",
+        "Enter denies with this reason",
         "what you type goes into the question",
     ] {
         assert!(screen.contains(part), "{part}: {screen}");

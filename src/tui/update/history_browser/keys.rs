@@ -102,7 +102,10 @@ fn toggle_graph(model: &mut UiModel) -> Vec<UiCommand> {
     let Some(archive) = &mut model.history_browser else { return Vec::new() };
     let is_covered = archive.page.is_some() || archive.comparison.is_some();
     let Some(run) = archive.run.as_mut().filter(|_| !is_covered) else {
-        archive.show_note("the graph is of one run: Enter opens the chosen one");
+        archive.show_note(match &archive.run {
+            Some(_) => "Esc goes back to the steps of the run, where the graph is",
+            None => "the graph is of one run: Enter opens the chosen one",
+        });
         return Vec::new();
     };
     if run.graph.take().is_some() {

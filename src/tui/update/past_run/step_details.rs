@@ -36,6 +36,8 @@ pub struct StepDetailsBuilder {
     data_before: Option<RunCommonData>,
     /// The state was left: what changes from now on is another one's.
     state_left: bool,
+    /// The run ended in it.
+    run_ended: bool,
     state: String,
     visit: u32,
     agent: Option<String>,
@@ -56,6 +58,7 @@ impl StepDetailsBuilder {
             data: RunCommonData::default(),
             data_before: None,
             state_left: false,
+            run_ended: false,
             state: String::new(),
             visit: 0,
             agent: None,
@@ -78,6 +81,7 @@ impl StepDetailsBuilder {
         let leaves =
             own && matches!(event, RunEvent::Transitioned { .. } | RunEvent::Caught { target: Some(_), .. });
         let ends = matches!(event, RunEvent::Finished { .. }) && self.data_before.is_some();
+        self.run_ended |= ends && own;
         if (leaves || ends) && !self.state_left {
             self.duration_ms = u64::try_from(at.0.saturating_sub(self.at.0)).ok();
         }
@@ -126,6 +130,10 @@ impl StepDetailsBuilder {
         let folding = std::mem::replace(&mut self.transcript, PastRunBuilder::new(&RunId::from("")));
         let past = folding.into_past_run(CostLedger::default());
         let (mut items, mut left_out) = (past.items, past.left_out_count);
+        if let Some(TranscriptItem::Block(end)) = items.last_mut().filter(|_| self.run_ended) {
+            // the figures below it would be the run's, of which only this step was read
+            *end = end.clone().without_footers();
+        }
         if self.skip_first_entry {
             if left_out > 0 {
                 left_out -= 1;

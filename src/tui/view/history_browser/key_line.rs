@@ -50,7 +50,9 @@ fn prompt_line(model: &UiModel, archive: &HistoryBrowser) -> Option<String> {
     if archive.search.as_ref().is_some_and(|search| search.is_typing) {
         return Some("Enter finds · Esc ends".to_owned());
     }
-    archive.search.as_ref()?;
+    if archive.search.as_ref()?.not_found {
+        return model.keymap.key(KeyAction::Back).map(|key| format!("{key} ends the search"));
+    }
     let parts = [(KeyAction::NextHit, "next"), (KeyAction::PreviousHit, "before"), (KeyAction::Back, "ends")];
     let key = |(action, about)| model.keymap.key(action).map(|key| format!("{key} {about}"));
     Some(parts.into_iter().filter_map(key).collect::<Vec<_>>().join(" · "))
