@@ -30,8 +30,10 @@ pub(crate) fn list_workflows(context: &StartContext, as_json: bool) -> Result<u8
             .workflows()
             .iter()
             .map(|entry| {
-                json!({"name": entry.name, "description": entry.description, "inputs": entry.inputs,
-                       "layer": entry.layer, "place": entry.place, "error": workflow_error(&checked, &entry.name).as_ref().map(compact_line)})
+                let hidden_by = rival_layer(&checked, entry);
+                let inputs: &[WorkflowParameter] = if hidden_by.is_some() { &[] } else { &entry.inputs };
+                json!({"name": entry.name, "description": entry.description, "inputs": inputs,
+                       "layer": hidden_by.unwrap_or(entry.layer), "place": entry.place, "error": workflow_error(&checked, &entry.name).as_ref().map(compact_line)})
             })
             .collect();
         json_output::write_pretty_json(&rows, &mut stdout)?;

@@ -87,9 +87,10 @@ pub fn find_workflow<'c>(
 
 /// None of the catalogue has this name. A file of this name that cannot be read may define it: what is wrong with it.
 pub fn unknown_workflow(catalog: &ConfigCatalog, name: &str) -> UnknownWorkflow {
+    let is_read = |file: &SourceFile| catalog.workflows().iter().any(|entry| entry.place.file == file.name);
     let is_of_name = |file: &&SourceFile| {
         let path = file.name.rsplit_once(':').map_or(file.name.as_str(), |(_, path)| path);
-        Path::new(path).file_stem().is_some_and(|stem| stem == name)
+        Path::new(path).file_stem().is_some_and(|stem| stem == name) && !is_read(file)
     };
     let errors = catalog.diagnostics().iter().filter(|found| found.severity == DiagnosticSeverity::Error);
     let broken = catalog

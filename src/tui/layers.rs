@@ -209,37 +209,80 @@ impl UiModel {
         }
     }
 
+    /// The layer with the keys, if it shows what is told about a key; a question or a wait may stand in that place.
+    pub fn note_layer(&self) -> Option<ScreenLayer> {
+        let layer = self.focused_layer();
+        let is_hidden = match layer {
+            ScreenLayer::WorkflowEditor => {
+                !matches!(&self.edit, Some(EditorScreen::Text(editor)) if editor.prompt.is_none())
+            }
+            _ => self.is_waiting(),
+        };
+        (!is_hidden).then_some(layer)
+    }
+
+    /// The history or the setup waits for an answer, and takes no key but the one that ends the wait.
+    pub fn is_waiting(&self) -> bool {
+        match self.focused_layer() {
+            ScreenLayer::HistoryBrowser => {
+                self.history_browser.as_ref().is_some_and(|browser| browser.pending_wait.is_some())
+            }
+            ScreenLayer::ModelSetup => self.setup.as_ref().is_some_and(|setup| setup.waiting_for.is_some()),
+            _ => false,
+        }
+    }
+
     /// What the layer with the keys has told about the key before. The next key makes it forget that.
     pub fn layer_note(&self) -> Option<LayerNote> {
-        let layer = self.focused_layer();
+        let layer = self.note_layer()?;
+        let problem = || self.dialogs.front().and_then(|dialog| dialog.problem.clone());
         let (tone, text) = match layer {
             ScreenLayer::WorkflowEditor => match &self.edit {
-                // a question in front neither shows a note nor forgets it
-                Some(EditorScreen::Text(editor)) if editor.prompt.is_none() => {
-                    (ItemTone::Dim, editor.status_note.clone()?)
-                }
+                Some(EditorScreen::Text(editor)) => (ItemTone::Dim, editor.status_note.clone()?),
                 _ => return None,
             },
-            ScreenLayer::HistoryBrowser => {
-                let browser = self.history_browser.as_ref().filter(|browser| browser.pending_wait.is_none());
-                browser?.status_note.clone()?
-            }
+            ScreenLayer::HistoryBrowser => self.history_browser.as_ref()?.status_note.clone()?,
             ScreenLayer::ModelSetup => (ItemTone::Bad, self.setup.as_ref()?.problem.clone()?),
+            ScreenLayer::KeyQuestion | ScreenLayer::TypedQuestion if problem().is_some() => {
+                (ItemTone::Bad, problem()?)
+            }
             _ => (ItemTone::Dim, self.hint.clone()?),
         };
         Some(LayerNote { layer, tone, text })
     }
 
-    /// Shows a note, or with `None` no more, if its layer still has the keys.
-    pub fn set_layer_note(&mut self, layer: ScreenLayer, note: Option<(ItemTone, String)>) {
-        if self.focused_layer() != layer {
-            return;
-        }
-        let text = note.as_ref().map(|(_, text)| text.clone());
-        match (layer, &mut self.edit, &mut self.history_browser, &mut self.setup) {
-            (ScreenLayer::WorkflowEditor, Some(EditorScreen::Text(editor)), ..) => editor.status_note = text,
-            (ScreenLayer::HistoryBrowser, _, Some(browser), _) => browser.status_note = note,
-            (ScreenLayer::ModelSetup, .., Some(setup)) => setup.problem = text,
+    /// Shows a note again that its layer has forgotten.
+    pub fn restore_note(&mut self, note: &LayerNote) {
+        self.write_note(note, true);
+    }
+
+    pub fn forget_note(&mut self, note: &LayerNote) {
+        self.write_note(note, false);
+    }
+
+    fn write_note(&mut self, note: &LayerNote, is_shown: bool) {
+        let text = is_shown.then(|| note.text.clone());
+        match note.layer {
+            ScreenLayer::WorkflowEditor => {
+                if let Some(EditorScreen::Text(editor)) = &mut self.edit {
+                    editor.status_note = text;
+                }
+            }
+            ScreenLayer::HistoryBrowser => {
+                if let Some(browser) = &mut self.history_browser {
+                    browser.status_note = text.map(|text| (note.tone, text));
+                }
+            }
+            ScreenLayer::ModelSetup => {
+                if let Some(setup) = &mut self.setup {
+                    setup.problem = text;
+                }
+            }
+            ScreenLayer::KeyQuestion | ScreenLayer::TypedQuestion if note.tone == ItemTone::Bad => {
+                if let Some(dialog) = self.dialogs.front_mut() {
+                    dialog.problem = text;
+                }
+            }
             _ => self.hint = text,
         }
     }

@@ -292,7 +292,7 @@ impl ScreenEventLoop {
         let has_changed = draw(model)?;
         let forgotten = self.forgotten_note.take().filter(|note| model.layer_note().as_ref() == Some(note));
         if let Some(note) = &forgotten {
-            model.set_layer_note(note.layer, None);
+            model.forget_note(note);
         }
         let (key, count) = (self.unanswered_key.take(), std::mem::take(&mut self.key_count));
         let unused = key.filter(|_| count == 1 && !has_changed);
@@ -351,14 +351,18 @@ impl ScreenEventLoop {
         let may_wait = unused_key::may_act_unseen(model, key);
         let note = model.layer_note();
         let cmds = terminal::run_guarded(|| update_model(model, msg));
-        self.forgotten_note =
-            note.filter(|note| model.focused_layer() == note.layer && model.layer_note().is_none());
-        if let Some(LayerNote { layer, tone, text }) = self.forgotten_note.clone() {
-            model.set_layer_note(layer, Some((tone, text)));
-        }
         self.key_count += 1;
         self.unanswered_key = (!may_wait && !unused_key::has_answer(&cmds)).then_some(key);
         self.perform_commands(cmds);
+        // an effect that is told in the same words is one
+        self.forgotten_note = note.filter(|note| {
+            let model = &self.model;
+            let is_gone = model.note_layer() == Some(note.layer) && model.layer_note().is_none();
+            self.unanswered_key.is_some() && is_gone
+        });
+        if let Some(note) = &self.forgotten_note {
+            self.model.restore_note(note);
+        }
     }
 
     /// The program is ended from outside: runs are ended as if the user had left.

@@ -161,7 +161,7 @@ impl QuestionDialog {
     }
 
     /// Up is for a text that is longer than its room, inside of it or where no answer is above the chosen one.
-    fn is_up_for_text(&self) -> bool {
+    pub fn is_up_for_text(&self) -> bool {
         self.has_overflow() && (self.rows_below() > 0 || self.selected.is_none_or(|at| at == 0))
     }
 

@@ -20,6 +20,14 @@ pub fn steer_commands(run: RunId, steering: SteeringAction) -> Vec<UiCommand> {
     vec![UiCommand::Send(run, RunCommand::Steer(steering))]
 }
 
+/// The user wants a run of this session to stop before its next state. The run forgets that when it is interrupted.
+pub fn note_pause_request(model: &mut UiModel, run: &RunId) {
+    let is_live = model.live_runs().any(|live| live.id == *run);
+    if let Some(view) = model.run_mut(run).filter(|_| is_live) {
+        view.is_pause_requested = true;
+    }
+}
+
 pub fn report_no_active_run(model: &mut UiModel) -> Vec<UiCommand> {
     model.add_item(TranscriptItem::warning_item(
         "no workflow runs: /workflow NAME starts one, /resume continues one",

@@ -62,8 +62,11 @@ pub fn on_key(model: &mut UiModel, key: KeyEvent) -> Vec<UiCommand> {
         None if matches!(key.code, KeyCode::Tab | KeyCode::BackTab)
             && !model.composer.word_before_cursor().is_empty() =>
         {
-            model.hint = Some("nothing completes this".to_owned());
-            Vec::new()
+            let asked = refresh_popup(model);
+            if model.popup.is_none() && asked.is_empty() {
+                model.hint = Some("nothing completes this".to_owned());
+            }
+            asked
         }
         None if matches!(key.code, KeyCode::F(_)) => {
             model.hint = Some(function_key_hint(model, KeyChord::from_event(key)));

@@ -23,7 +23,7 @@ const LATER: &str = "… what came later is being read …";
 pub fn start_opening(model: &mut UiModel, name: String) -> Vec<UiCommand> {
     if !busy::is_busy(model) {
         model.finished_run = None;
-        // what the run does is not to happen below what is read
+        // the user sees what the run does, not what they have read before
         model.transcript.follow_end();
         model.opening_run = Some(OpeningRun {
             run: RunId::from(name.as_str()),

@@ -396,6 +396,7 @@ fn changes_text(key: KeyEvent) -> bool {
 fn is_scroll_key(dialog: &QuestionDialog, key: KeyEvent) -> bool {
     match key.code {
         KeyCode::Down => dialog.rows_below() > 0,
+        KeyCode::Up => dialog.is_up_for_text(),
         KeyCode::PageUp | KeyCode::PageDown => true,
         // of a text that is all on screen they choose an answer
         KeyCode::Home | KeyCode::End => dialog.has_overflow(),

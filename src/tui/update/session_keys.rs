@@ -49,7 +49,9 @@ fn on_interrupt(model: &mut UiModel, at: Timestamp) -> Vec<UiCommand> {
         return Vec::new();
     }
     model.last_interrupt = Some(at);
-    let writing = model.is_answer_written() && !model.composer.is_empty();
+    // a text that is typed beside a question goes first, whatever is asked
+    let writing =
+        !model.composer.is_empty() && model.dialogs.front().is_some_and(|dialog| dialog.draft.is_none());
     // Leaving keeps a workflow's question open: only Esc means no, or later.
     let escape = model
         .dialogs

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::{Map, Value};
 
-use super::active_run::{active_run, report_no_active_run, steer_commands};
+use super::active_run::{active_run, note_pause_request, report_no_active_run, steer_commands};
 use super::{approvals, history, running_commands};
 use crate::model::UiModel;
 use crate::msg::UiCommand;
@@ -75,9 +75,7 @@ fn pause_run(model: &mut UiModel, run: RunId) -> Vec<UiCommand> {
     }
     let in_front = active_run(model).is_some_and(|view| view.id == run);
     model.add_item(TranscriptItem::note_item(&stop_requested_text(&run, in_front)));
-    if let Some(view) = model.run_mut(&run) {
-        view.is_pause_requested = true;
-    }
+    note_pause_request(model, &run);
     steer_commands(run, SteeringAction::Pause)
 }
 

@@ -37,6 +37,7 @@ pub fn explain_unused_key(model: &mut UiModel, key: KeyEvent) -> bool {
             let now = if model.details { "shown" } else { "hidden" };
             format!("{chord}: details are {now}, and none are on screen")
         }
+        _ if model.is_waiting() => format!("{chord} does nothing meanwhile"),
         _ if model.is_history_answer_begun() => format!("{chord}: Backspace first, then y or n"),
         Some(way) => format!("{chord}: nothing more {way}"),
         None => {
@@ -60,7 +61,7 @@ fn switches_details(model: &UiModel, key: KeyEvent) -> bool {
     is_beside && model.key_action(key) == Some(KeyAction::Details)
 }
 
-/// Where a key would move to: at the end of that way it is as useful as elsewhere, and the list of keys names it.
+/// Which way a key moves, if it does: it has changed nothing, so that way ends here.
 fn beyond_the_end(key: KeyEvent) -> Option<&'static str> {
     match key.code {
         _ if !key.modifiers.is_empty() => None,

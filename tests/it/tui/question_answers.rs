@@ -346,7 +346,11 @@ fn the_text_of_a_question_scrolls_down_and_back() {
     press(&mut listed, 2_000, KeyCode::Char('n'));
     for (key, row) in [(KeyCode::Down, 1), (KeyCode::Down, 2), (KeyCode::Up, 1), (KeyCode::Up, 0)] {
         press(&mut listed, 2_000, key);
-        assert_eq!(listed.model.dialogs[0].scroll, row, "{key:?}");
+        assert_eq!(
+            (listed.model.dialogs[0].scroll, listed.model.dialogs[0].is_armed),
+            (row, true),
+            "{key:?}"
+        );
     }
     press(&mut listed, 2_000, KeyCode::Backspace);
     listed.model.dialogs[0].selected = None;

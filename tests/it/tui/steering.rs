@@ -549,7 +549,7 @@ fn a_pause_outlives_an_interrupt_and_says_when_it_came_too_late() {
     desk.line("/continue").take_commands();
     desk.run_event("r1", RunEvent::question_withdrawn(CallId(21)));
     assert!(!guided(&mut desk), "it has stopped for it, and was continued");
-    let too_late = "it was not paused: no state came after /pause";
+    let too_late = "it was not paused: only the end came after /pause";
     let mut desk = paused();
     desk.run_event("r1", run_finished(RunStatus::Completed, None, None));
     assert!(desk.draw_screen(120, 40).contains(too_late));

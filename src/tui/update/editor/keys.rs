@@ -41,6 +41,7 @@ pub(super) fn on_key(
     if let Some(act) = meant {
         if let Some(problem) = graph_problem(editor, act, columns) {
             note(editor, &problem);
+            return Vec::new();
         }
         return perform_action(editor, act);
     }
@@ -156,8 +157,8 @@ fn scroll_side(editor: &mut DefinitionEditor, down: bool) {
 }
 
 fn to_finding(editor: &mut DefinitionEditor, back: bool) {
-    let (row, column) = editor.buffer.cursor();
-    let here = (row + 1, column + 1);
+    let (row, column_before) = editor.buffer.cursor();
+    let here = (row + 1, column_before + 1);
     let own = editor.findings.iter().filter(|finding| finding.place.file == editor.file.name);
     let places: Vec<(usize, usize)> = own.map(|finding| (finding.place.line, finding.place.column)).collect();
     let next = if back {
@@ -167,10 +168,10 @@ fn to_finding(editor: &mut DefinitionEditor, back: bool) {
     };
     match next.copied() {
         Some((line, column)) => {
-            if (line, column) == here {
-                note(editor, "the cursor is at the only finding");
-            }
             editor.buffer.move_to(line.saturating_sub(1), column.saturating_sub(1));
+            if editor.buffer.cursor() == (row, column_before) {
+                note(editor, "the cursor is at the only place with a finding");
+            }
             if editor.list.take().is_some() {
                 editor.toggle_list();
             }

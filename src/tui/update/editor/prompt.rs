@@ -17,7 +17,7 @@ use synthdev_service::session::EditFileKind;
 pub(super) fn on_key(editor: &mut DefinitionEditor, press: KeyPress, acts: bool) -> Vec<UiCommand> {
     let key = press.key;
     if editor.open_question().is_some() && matches!(key.code, KeyCode::PageUp | KeyCode::PageDown) {
-        // the text that the question is about; what was typed beside it is behind the cursor no more
+        // the text that the question is about; the cursor leaves what was typed beside it
         editor.prompt_guard.note_length(None);
         edit_text(editor, key);
         return Vec::new();

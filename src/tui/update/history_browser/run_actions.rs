@@ -7,7 +7,7 @@ use crate::model::UiModel;
 use crate::msg::UiCommand;
 use crate::text_field::TextField;
 use crate::update::busy::busy_reason;
-use crate::update::open_run;
+use crate::update::{active_run, open_run};
 use synthdev_domain::ids::RunId;
 use synthdev_domain::journal::RunStatus;
 use synthdev_service::run_export::default_file_name;
@@ -66,6 +66,7 @@ pub(super) fn run_action(model: &mut UiModel, deed: RunAction) -> Vec<UiCommand>
         RunAction::Why => explain_step(model, run, step),
         RunAction::Compare => compare_runs(model, run),
         RunAction::Pause => {
+            active_run::note_pause_request(model, &run);
             let about = format!("pausing {run} when its calls in progress have finished");
             wait_for(model, HistoryRequest::Control { run, control: ControlAction::Pause }, &about)
         }

@@ -120,7 +120,7 @@ pub fn on_run_finished(
         model.add_item(item);
     }
     if was_pausing {
-        model.add_item(TranscriptItem::note_item("it was not paused: no state came after /pause"));
+        model.add_item(TranscriptItem::note_item("it was not paused: only the end came after /pause"));
     }
     for slot in [&mut model.chat, &mut model.workflow] {
         if slot.as_ref() == Some(run) {
