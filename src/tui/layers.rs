@@ -201,8 +201,10 @@ impl UiModel {
 
     /// The layer in which letters are typed now: a text that was begun beside a question stays in the input box.
     pub fn typed_layer(&self) -> ScreenLayer {
-        let is_begun =
-            || !self.composer.is_empty() && self.dialogs.front().is_some_and(|dialog| dialog.draft.is_none());
+        let is_begun = || {
+            let takes_letters = self.dialogs.front().is_some_and(|dialog| dialog.draft.is_none());
+            takes_letters && !self.composer.is_empty() && !self.panes.is_search_typed()
+        };
         match self.focused_layer() {
             ScreenLayer::KeyQuestion if is_begun() => ScreenLayer::Conversation,
             layer => layer,

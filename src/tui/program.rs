@@ -4,6 +4,7 @@
 //! wake-up. Without work in progress there is no timer and no wake-up.
 
 mod exit_message;
+pub mod first_model;
 mod store_watch;
 mod terminal_control;
 
@@ -21,23 +22,21 @@ use tokio::time::{Instant, sleep_until, timeout_at};
 
 pub use self::exit_message::exit_message;
 use self::exit_message::print_exit_message;
+use self::first_model::initial_model;
 use self::store_watch::StoreChangeWatch;
 pub use self::terminal_control::TerminalControl;
-use crate::dialog::QuestionDialog;
 use crate::display::DisplayService;
 use crate::layers::{LayerNote, ScreenLayer};
 use crate::model::{TerminalBackground, UiModel};
 use crate::msg::{UiCommand, UiMessage};
-use crate::session_options::{FirstAction, SessionOptions, TrustQuestion};
+use crate::session_options::SessionOptions;
 use crate::terminal::{self, ExternalShutdown, TerminalEvent, TerminalScreen};
-use crate::theme::ColorTheme;
-use crate::transcript::item::{ItemTone, TranscriptItem};
-use crate::update::{history, open_run, start_facts, unused_key, update_model};
+use crate::update::{history, unused_key, update_model};
 use crate::view;
 use synthdev_service::run_events::EventReceiver;
 use synthdev_service::session::{
     EditorRequest, EditorResponse, LookupRequest, RunRequest, ServiceAnswer, SessionRequest, SessionResponse,
-    SessionService, StartRequest, StatusFacts,
+    SessionService,
 };
 
 const FRAME: Duration = Duration::from_millis(33);
@@ -114,44 +113,6 @@ pub async fn run_screen(session: SessionOptions) -> io::Result<Option<ExternalSh
     Ok(ended_by)
 }
 
-/// The model at the first frame, and its first commands.
-pub fn initial_model(
-    facts: StatusFacts,
-    start: Option<FirstAction>,
-    trust: Option<TrustQuestion>,
-    banner: &[String],
-    theme: ColorTheme,
-) -> (UiModel, Vec<UiCommand>) {
-    let mut model = UiModel::new(facts, theme);
-    for line in banner {
-        model.add_item(TranscriptItem::line(ItemTone::Accent, line));
-    }
-    let start = start.map(|action| first_commands(&mut model, action)).unwrap_or_default();
-    match trust {
-        // Nothing starts before the answer: it decides which definitions are used.
-        Some(question) => {
-            model.start_facts_wait = true;
-            model.push_question(QuestionDialog::for_trust(&question.files, &question.changes));
-            model.start.extend(start);
-            (model, Vec::new())
-        }
-        None => {
-            start_facts::say_start_facts(&mut model);
-            (model, start)
-        }
-    }
-}
-
-fn first_commands(model: &mut UiModel, action: FirstAction) -> Vec<UiCommand> {
-    match action {
-        FirstAction::Workflow { name, input } => {
-            vec![UiCommand::ask(StartRequest::Workflow { name, input })]
-        }
-        FirstAction::Conversation(run) => open_run::start_opening(model, run.to_string()),
-        FirstAction::ChooseConversation => vec![history::ask_resumable()],
-    }
-}
-
 /// Performs the commands of `update`, and collects what comes later.
 pub struct UiCommandRunner {
     service: Arc<dyn DisplayService>,
@@ -202,14 +163,18 @@ impl ScreenEventLoop {
                     Some(event) => {
                         // a flood of keys must not delay a signal that ends the program
                         let begun = Instant::now();
+                        self.draw_what_moved(&mut events)?;
                         self.on_terminal_event(event)?;
                         while begun.elapsed() < FRAME
                             && let Ok(event) = keys.try_recv()
                         {
                             self.on_terminal_event(event)?;
                         }
-                        self.drain_events(&mut events);
-                        self.redraw_deadline = Some(Instant::now());
+                        // what a key does is seen in a frame of its own
+                        self.draw_frame()?;
+                        if self.drain_events(&mut events) {
+                            self.request_frame();
+                        }
                     }
                     // no key can come any more
                     None => self.apply_quit(ExternalShutdown::Hangup),
@@ -265,12 +230,28 @@ impl ScreenEventLoop {
         self.redraw_deadline.get_or_insert((self.last_frame_at + apart).max(Instant::now()));
     }
 
-    /// Everything that waits becomes one frame; a flood leaves the keys their turn.
-    fn drain_events(&mut self, events: &mut EventReceiver) {
-        for _ in 0..BATCH {
-            let Some(event) = events.try_recv() else { break };
+    /// Everything that waits becomes one frame; a flood leaves the keys their turn. Whether anything waited.
+    fn drain_events(&mut self, events: &mut EventReceiver) -> bool {
+        let mut count = 0;
+        while count < BATCH
+            && let Some(event) = events.try_recv()
+        {
             self.apply_message(UiMessage::Run(event));
+            count += 1;
         }
+        count > 0
+    }
+
+    /// Before a key: a clock or a text that has moved since the last frame is no effect of the key.
+    fn draw_what_moved(&mut self, events: &mut EventReceiver) -> io::Result<()> {
+        if self.redraw_deadline.is_none() && !self.model.needs_ticks() {
+            return Ok(());
+        }
+        let last = self.last_frame_at;
+        self.drain_events(events);
+        self.draw_frame()?;
+        self.last_frame_at = last;
+        Ok(())
     }
 
     fn draw_frame(&mut self) -> io::Result<()> {
@@ -495,6 +476,8 @@ mod tests {
 
     use super::*;
     use crate::display::{DisplayRequest, DisplayResponse};
+    use crate::theme::ColorTheme;
+    use crate::transcript::item::TranscriptItem;
     use synthdev_service::session::{
         ConfigReload, DefinitionRequest, DefinitionResponse, ProjectRequest, ProjectResponse,
     };

@@ -70,7 +70,7 @@ use synthdev::tui::display::DisplayRequest;
 use synthdev::tui::history_browser::HistoryRequest;
 use synthdev::tui::model::UiModel;
 use synthdev::tui::msg::{UiCommand, UiMessage};
-use synthdev::tui::program::initial_model;
+use synthdev::tui::program::first_model::initial_model;
 use synthdev::tui::theme::ColorTheme;
 use synthdev::tui::update::update_model;
 use synthdev::tui::view;

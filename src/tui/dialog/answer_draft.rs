@@ -45,9 +45,7 @@ impl AnswerDraft {
         match self.purpose {
             DraftPurpose::Reason => "reason (optional):".to_owned(),
             DraftPurpose::Rule => match AllowRule::parse(&self.text.text()) {
-                Ok(rule) if dialog.risk.is_some_and(|risk| !rule.covers(&dialog.tool, risk)) => {
-                    "does not allow this call:".to_owned()
-                }
+                Ok(_) if !self.allows_call(dialog) => "does not allow this call:".to_owned(),
                 Ok(rule) => format!("goes into your settings and allows {}:", allowed_calls_text(&rule)),
                 Err(_) => "is no rule yet:".to_owned(),
             },
@@ -55,9 +53,16 @@ impl AnswerDraft {
         }
     }
 
+    /// It is a rule that allows the call in question.
+    fn allows_call(&self, dialog: &QuestionDialog) -> bool {
+        let rule = AllowRule::parse(&self.text.text());
+        rule.is_ok_and(|rule| dialog.risk.is_none_or(|risk| rule.covers(&dialog.tool, risk)))
+    }
+
     /// The keys, for the last line.
-    pub fn keys(&self) -> &'static str {
+    pub fn keys(&self, dialog: &QuestionDialog) -> &'static str {
         match self.purpose {
+            DraftPurpose::Rule if !self.allows_call(dialog) => "a rule for this call is missing · Esc back",
             DraftPurpose::Reason if self.text.is_empty() => "Enter denies without a reason · Esc back",
             DraftPurpose::Reason => "Enter denies with this reason · Esc back · Tab: a message",
             DraftPurpose::Rule => "Enter writes it and allows · Esc back",

@@ -234,7 +234,7 @@ impl QuestionDialog {
     /// The keys, for the last line.
     pub fn keys(&self) -> &'static str {
         if let Some(draft) = &self.draft {
-            return draft.keys();
+            return draft.keys(self);
         }
         match &self.kind {
             DialogKind::Write { form, .. } => written_keys(form),

@@ -10,7 +10,9 @@ use crate::model::UiModel;
 use crate::msg::UiCommand;
 use crate::slash::{self, SlashArgument};
 use crate::text::one_line;
-use synthdev_service::session::{DefinitionRequest, LookupRequest, RunRequest};
+use synthdev_service::session::{
+    DefinitionRequest, LookupRequest, RunListPurpose, RunRequest, SessionRequest,
+};
 
 /// Entries that PgUp and PgDn go over.
 const PAGE: usize = 5;
@@ -99,7 +101,8 @@ pub fn refresh_popup(model: &mut UiModel) -> Vec<UiCommand> {
         return cmds;
     }
     let before = model.composer.before_cursor().filter(|before| slash::is_command(before)).map(str::to_owned);
-    let Some(before) = before else {
+    // a search in what was sent has the line above the input
+    let Some(before) = before.filter(|_| !model.composer.is_searching()) else {
         model.popup = None;
         return Vec::new();
     };
@@ -118,6 +121,17 @@ pub fn refresh_popup(model: &mut UiModel) -> Vec<UiCommand> {
         argument if argument.ends_with(' ') => names_for(argument),
         _ => Vec::new(),
     }
+}
+
+/// Such names are asked for anew while an argument is typed.
+pub fn asks_for_names(command: &UiCommand) -> bool {
+    let UiCommand::Ask(asked) = command else { return false };
+    matches!(
+        asked,
+        SessionRequest::Runs(RunRequest::SnapshotNames | RunRequest::List(_, RunListPurpose::Names))
+            | SessionRequest::Definitions(DefinitionRequest::Names)
+            | SessionRequest::Lookup(LookupRequest::McpNames)
+    )
 }
 
 fn names_for(before: &str) -> Vec<UiCommand> {

@@ -105,7 +105,9 @@ fn placed_key_help(model: &UiModel) -> Option<KeyHelp> {
             rows.extend(session_rows(model));
             KeyHelp::new(format!("Keys of the {} pane", pane.title()), rows)
         }),
-        ScreenLayer::KeyQuestion => model.dialogs.front().map(|dialog| question_help(dialog, keymap, now)),
+        ScreenLayer::KeyQuestion => {
+            model.dialogs.front().map(|dialog| question_help(dialog, model.dialogs.len() > 1, keymap, now))
+        }
         // all that works there, also what wants an empty line
         ScreenLayer::Conversation | ScreenLayer::TypedQuestion => {
             let mut rows = keymap.active_rows(KeyFocusState { empty: true, ..now });
@@ -161,7 +163,7 @@ fn interrupt_row() -> (String, String) {
 }
 
 /// What is typed inside of a question takes the keys of the input line.
-fn draft_help(draft: &AnswerDraft, keymap: &KeyBindings, now: KeyFocusState) -> KeyHelp {
+fn draft_help(draft: &AnswerDraft, scrolls: bool, keymap: &KeyBindings, now: KeyFocusState) -> KeyHelp {
     let (enter, others) = match draft.purpose {
         DraftPurpose::Reason => {
             ("denies with this reason", Some(("Tab", "sends the words as a message instead")))
@@ -169,7 +171,11 @@ fn draft_help(draft: &AnswerDraft, keymap: &KeyBindings, now: KeyFocusState) -> 
         DraftPurpose::Rule => ("writes the rule and allows the call", None),
         DraftPurpose::Call => ("shows the call as it would run", None),
     };
-    let written = [("Enter", enter), ("Esc", "back to the answers"), ("PgDn, PgUp", "scroll the question")];
+    let written = [
+        ("Enter", enter),
+        ("Esc", "back to the answers"),
+        ("PgDn, PgUp", if scrolls { "scroll the question" } else { "scroll the conversation" }),
+    ];
     let written = written.into_iter().chain(others).map(|(keys, about)| (keys.to_owned(), about.to_owned()));
     let is_edit = |action: KeyAction| matches!(action, KeyAction::Edit(edit) if !matches!(edit, ComposerEdit::SearchHistory | ComposerEdit::Unfold));
     let edits = keymap.rows_that_act(KeyFocusState { question_open: false, ..now }, is_edit);
@@ -186,11 +192,16 @@ fn written_interrupt_row() -> (String, String) {
     (INTERRUPT.to_owned(), "take the text away; twice: leave".to_owned())
 }
 
-fn question_help(dialog: &QuestionDialog, keymap: &KeyBindings, now: KeyFocusState) -> KeyHelp {
+fn question_help(
+    dialog: &QuestionDialog,
+    has_others: bool,
+    keymap: &KeyBindings,
+    now: KeyFocusState,
+) -> KeyHelp {
     let answers =
         dialog.answers().into_iter().filter_map(|answer| Some((answer.letter?.to_string(), answer.label)));
     if let Some(draft) = &dialog.draft {
-        return draft_help(draft, keymap, now);
+        return draft_help(draft, dialog.has_overflow(), keymap, now);
     }
     let (choose, pages, scrolled) = if dialog.has_overflow() {
         ("choose; Down scrolls first", "Space, PgDn, PgUp", "scroll the text")
@@ -203,6 +214,7 @@ fn question_help(dialog: &QuestionDialog, keymap: &KeyBindings, now: KeyFocusSta
         (pages, scrolled),
         ("Tab, Shift+Tab", "the next question, the one before"),
     ];
+    let written = written.into_iter().filter(|(keys, _)| has_others || !keys.starts_with("Tab"));
     let written = written.map(|(keys, about)| (keys.to_owned(), about.to_owned()));
     let ways_out = [written_escape_row(dialog), interrupt_row()];
     let rows = answers.chain(written).chain(ways_out).chain(keymap.active_rows(now));

@@ -2,6 +2,7 @@
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent};
 
+use super::completion;
 use crate::display::DisplayRequest;
 use crate::history_browser::HistoryRequest;
 use crate::keymap::KeyAction;
@@ -12,11 +13,14 @@ use crate::msg::UiCommand;
 
 /// Whether the commands of a key answer it: what is asked anyway, whatever the key, does not.
 pub fn has_answer(commands: &[UiCommand]) -> bool {
-    let is_poll = |command: &UiCommand| match command {
+    !commands.iter().all(|command| is_poll(command) || completion::asks_for_names(command))
+}
+
+fn is_poll(command: &UiCommand) -> bool {
+    match command {
         UiCommand::Display(DisplayRequest::History(_, request)) => **request == HistoryRequest::Changes,
         _ => false,
-    };
-    !commands.iter().all(is_poll)
+    }
 }
 
 /// A key of vi may wait for another one.
@@ -26,6 +30,11 @@ pub fn may_act_unseen(model: &UiModel, key: KeyEvent) -> bool {
 
 /// Says so in the last row. Whether there was anything to say.
 pub fn explain_unused_key(model: &mut UiModel, key: KeyEvent) -> bool {
+    if let Some(hint) = model.hint.clone().filter(|_| model.is_open(ScreenLayer::CompletionPopup)) {
+        // the list stands over the line of the hint
+        model.unused_key_text = Some(hint);
+        return true;
+    }
     // it has said the same as the key before it
     if model.hint.is_some() || model.layer_note().is_some() || is_known_to_do_nothing(model, key) {
         return false;

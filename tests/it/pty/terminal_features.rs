@@ -148,6 +148,12 @@ async fn a_key_without_effect_says_so() {
     terminal.press_keys("\x1b");
     check(&mut terminal, "/edit\r", "Edit which file?", "\x1b");
     check(&mut terminal, "/configure\r", "look for a server", "\x1b");
+    // a list over the line of the hint; names are asked for with each key
+    for begun in ["/wo", "/mcp "] {
+        check(&mut terminal, begun, "Tab completes", "x");
+        terminal.press_keys("\x15");
+        terminal.wait_for("message, or / for commands");
+    }
     check(&mut terminal, "go\r", "y allow once", "\x1b[B");
     terminal.press_keys("n\r");
     terminal.wait_for("Done.");

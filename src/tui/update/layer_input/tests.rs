@@ -35,17 +35,17 @@ const ROWS: &[LayerRow] = &[
     ("pane search", ["pane", "", "pane", "conversation", ""]),
     // what is not seen has no keys
     ("pane popup", ["input", "pane", "input", "conversation", ""]),
-    // the wheel is over the conversation, which a question does not cover
-    ("question", ["input", "question", "input", "conversation", ""]),
-    ("question popup", ["input", "question", "input", "conversation", ""]),
-    ("question pane", ["input", "question", "input", "conversation", ""]),
+    // the wheel is over the conversation, which a question does not cover; the text in the input box goes on
+    ("question", ["input", "question", "input", "conversation", "input"]),
+    ("question popup", ["input", "question", "input", "conversation", "input"]),
+    ("question pane", ["input", "question", "input", "conversation", "input"]),
     ("question pane search", ["pane", "question", "pane", "conversation", ""]),
     ("question reason", ["question", "", "question", "conversation", "question"]),
     ("question reason pane search", ["question", "", "question", "conversation", "question"]),
     // a paste continues the command as letters do
     ("question command", ["input", "input", "input", "conversation", "input"]),
     ("question command popup", ["input", "popup", "input", "conversation", "input"]),
-    ("question command pane", ["input", "input", "input", "conversation", ""]),
+    ("question command pane", ["input", "input", "input", "conversation", "input"]),
     ("question reason command", ["question", "", "question", "conversation", "question"]),
     ("written", ["input", "input", "input", "conversation", "input"]),
     ("written popup", ["input", "popup", "input", "conversation", "input"]),
