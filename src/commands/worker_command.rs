@@ -30,12 +30,13 @@ pub(crate) fn run_worker(context: &StartContext, args: &WorkerArgs) -> Result<u8
     diagnostics::ensure_sound(&catalog)?;
     synthdev_bootstrap::logs::start_logging(&context.dirs.data, catalog.settings().verbosity());
     let client = open_client(&catalog)?;
-    let host = Arc::new(ProjectRunHost::new(context, catalog));
     let options = WorkerOptions {
         host_id: args.host_id.clone(),
+        server: catalog.settings().restate_server().0.to_owned(),
         slots: args.slots,
         identity_key: args.identity_key.clone(),
     };
+    let host = Arc::new(ProjectRunHost::new(context, catalog));
     let worker = Arc::new(RunWorker::new(host, options));
     let runtime = runtime_with_threads(THREADS)?;
     let served = runtime.block_on(async {

@@ -17,6 +17,18 @@ use synthdev_engine::run_spec::RunSpec;
 use synthdev_ports::run_store::{RunStore, StoreError};
 use synthdev_runtime::handle::{EventReceiver, RuntimeHandle};
 
+/// How a worker presents itself.
+#[derive(Clone, Debug)]
+pub struct WorkerOptions {
+    pub host_id: String,
+    /// The address of the server, for people: refusals name it.
+    pub server: String,
+    /// Runs at the same time.
+    pub slots: usize,
+    /// The public key of the server whose calls are taken; `None`: of every program that reaches the address.
+    pub identity_key: Option<String>,
+}
+
 /// Puts something around the store of a runtime.
 pub type StoreWrapper<'a> = &'a (dyn Fn(Arc<dyn RunStore>) -> Arc<dyn RunStore> + Sync);
 
@@ -146,21 +158,23 @@ impl RunSession {
     /// The worker's store cannot be completed: another attempt may do better.
     pub(crate) async fn begin(
         host: Arc<dyn RunHost>,
-        host_id: &str,
+        options: &WorkerOptions,
         run: RunId,
         replayed: Arc<Mutex<ReplayedRun>>,
         slot: Option<OwnedSemaphorePermit>,
     ) -> Result<Self, StepRefusal> {
-        let (store, own) = (host.store(), run.clone());
-        let prepared = tokio::task::spawn_blocking(move || prepare_store(&*store, &own, &replayed)).await;
+        let (store, own, server) = (host.store(), run.clone(), options.server.clone());
+        let preparing = move || prepare_store(&*store, &own, &replayed, &server);
+        let prepared = tokio::task::spawn_blocking(preparing).await;
         let PreparedSession { steps, start, replies } = match prepared {
             Ok(prepared) => prepared.map_err(store_refusal)?,
             Err(broken) => return Err(refusal(format!("the run cannot be prepared: {broken}"))),
         };
-        let outbox = Arc::new(RunOutbox::new(host_id.to_owned(), steps));
+        let outbox = Arc::new(RunOutbox::new(options.host_id.clone(), steps));
         let begun = !matches!(start, SessionStart::Fresh(_) | SessionStart::Withdrawn);
-        let wrap =
-            |store| -> Arc<dyn RunStore> { Arc::new(JournalingStore::new(store, Arc::clone(&outbox))) };
+        let wrap = |store| -> Arc<dyn RunStore> {
+            Arc::new(JournalingStore::new(store, Arc::clone(&outbox), options.server.clone()))
+        };
         let handle = host.open_runtime(&run, replies.as_deref(), begun, &wrap)?;
         let events = handle.subscribe(false);
         tokio::spawn(watch_end(handle.clone(), run.clone(), events, Arc::clone(&outbox)));
@@ -188,6 +202,7 @@ fn prepare_store(
     store: &dyn RunStore,
     run: &RunId,
     replayed: &Mutex<ReplayedRun>,
+    server: &str,
 ) -> Result<PreparedSession, StoreError> {
     let replayed = replayed.lock().unwrap_or_else(PoisonError::into_inner);
     let start = match (&replayed.header, &replayed.answer) {
@@ -203,7 +218,7 @@ fn prepare_store(
             SessionStart::Fresh(Box::new(replayed.submission.spec.clone()))
         }
         (Some(header), answer) => {
-            local_copy::complete_from_server(store, header, &replayed.rows)?;
+            local_copy::complete_from_server(store, header, &replayed.rows, server)?;
             match answer {
                 Some(RunAnswer::Cancel) => SessionStart::Cancelled,
                 Some(RunAnswer::Resume(answer)) => SessionStart::Resumed(Some(answer.clone())),

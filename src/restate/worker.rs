@@ -9,7 +9,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 
 use super::journaled_step::{FollowAnswer, FollowRequest, JournaledStep, RunAnswer, StepRefusal};
 use super::run_session::{ReplayedRun, RunSession, refusal, store_refusal};
-pub use super::run_session::{RunHost, StoreWrapper};
+pub use super::run_session::{RunHost, StoreWrapper, WorkerOptions};
 use synthdev_domain::ids::RunId;
 use synthdev_engine::event::PublishedEvent;
 
@@ -25,16 +25,6 @@ const READING_PAUSE: u32 = 10;
 
 /// A session, once it has begun.
 type SessionCell = Arc<OnceCell<RunSession>>;
-
-/// How a worker presents itself.
-#[derive(Clone, Debug)]
-pub struct WorkerOptions {
-    pub host_id: String,
-    /// Runs at the same time.
-    pub slots: usize,
-    /// The public key of the server whose calls are taken; `None`: of every program that reaches the address.
-    pub identity_key: Option<String>,
-}
 
 pub struct RunWorker {
     host: Arc<dyn RunHost>,
@@ -127,7 +117,7 @@ impl RunWorker {
             }
         };
         let (host, replayed) = (Arc::clone(&self.host), Arc::clone(replayed));
-        RunSession::begin(host, &self.options.host_id, run.clone(), replayed, slot).await
+        RunSession::begin(host, &self.options, run.clone(), replayed, slot).await
     }
 
     /// A run that waits for a slot is cancelled without one.

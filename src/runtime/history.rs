@@ -16,7 +16,7 @@ use synthdev_domain::workflow::WorkflowProgram;
 use synthdev_engine::effect::Effect;
 use synthdev_engine::event::StepEvent;
 use synthdev_engine::replay::ReplayResult;
-use synthdev_ports::run_store::StoreError;
+use synthdev_ports::run_store::{StoreError, remote_run_error};
 
 /// One past run, rebuilt.
 #[derive(Clone, Debug)]
@@ -73,6 +73,15 @@ impl RuntimeHandle {
             let message = format!("taking over run {run} was broken off: {broken}");
             Err(StoreError { message, hint: None })
         })
+    }
+
+    /// Refuses to change a run of which a server keeps the journal.
+    ///
+    /// # Errors
+    /// One does, or the store cannot be read.
+    pub fn ensure_not_remote(&self, run: &RunId) -> Result<(), StoreError> {
+        let keeper = self.ports().store.keeper(run)?;
+        keeper.map_or(Ok(()), |server| Err(remote_run_error(run, &server)))
     }
 
     /// The process that drives a run, if the history tells.

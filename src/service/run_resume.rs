@@ -64,7 +64,7 @@ pub struct ResumeOptions {
 /// Whether a run can be taken up from this project, as far as its summary tells. `operation` is `Resume` or `Retry`.
 ///
 /// # Errors
-/// It belongs to another project, its worktree is gone, it is running or has ended, or a retry is asked for and it has
+/// A server keeps it, it belongs to another project, its worktree is gone, it is running or has ended, or a retry is asked for and it has
 /// not failed.
 pub fn check_resumable(
     handle: &RuntimeHandle,
@@ -76,6 +76,7 @@ pub fn check_resumable(
     let (id, status) = (&summary.id, summary.progress.status);
     let place = RunPlace::of_run(summary, project).on_disk(&is_directory);
     let is_chat = is_conversation(handle, summary);
+    handle.ensure_not_remote(id)?;
     place.check_project(id, if is_chat { RunOperation::Reopen } else { operation })?;
     place.present_worktree(id, is_directory)?;
     if operation == RunOperation::Retry {

@@ -2,6 +2,7 @@
 
 use rusqlite::{Connection, ErrorCode, OptionalExtension, params};
 
+use super::remote_runs::{RunClaimant, check_not_remote};
 use super::run_ownership::{check_commands_ended, find_owner, take_over};
 use super::write::{StoreWriter, begin_write, find_run_key, write_rows};
 use super::write_refusal::{StoreRefusal, StoreWriteResult};
@@ -82,6 +83,9 @@ impl StoreWriter {
         let Some((owner, run)) = find_owner(&transaction, &token.run)? else {
             return Ok(Err(StoreRefusal::Unknown));
         };
+        if let Err(refusal) = check_not_remote(&transaction, &token.run, RunClaimant::User)? {
+            return Ok(Err(refusal));
+        }
         let mine = self.driven_runs.get(&token.run).filter(|driven| driven.claim == owner.claim).copied();
         let mut driven = match mine {
             Some(driven) => driven,

@@ -23,6 +23,10 @@ pub(super) enum StoreRefusal {
     Ending {
         pid: u32,
     },
+    /// A server keeps its journal.
+    Remote {
+        server: String,
+    },
     UnknownOf {
         run: RunId,
     },

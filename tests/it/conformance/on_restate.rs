@@ -122,7 +122,12 @@ impl OnRestate {
             RestateAddresses { ingress: server.ingress(), admin: server.admin(), auth_token: None };
         let client = RestateClient::new(addresses).unwrap();
         let host = Arc::new(StageHost { stage: Mutex::default(), idle: Stage::new(&Texts::default()) });
-        let options = WorkerOptions { host_id: "here".to_owned(), slots: 1, identity_key: None };
+        let options = WorkerOptions {
+            host_id: "here".to_owned(),
+            server: server.ingress(),
+            slots: 1,
+            identity_key: None,
+        };
         let worker = Arc::new(RunWorker::new(Arc::clone(&host) as Arc<dyn RunHost>, options));
         let listener = open_listener("127.0.0.1:0".parse().unwrap(), None).unwrap();
         let address = listener.local_addr().unwrap();

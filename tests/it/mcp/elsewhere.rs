@@ -166,3 +166,42 @@ fn a_question_to_a_client_stays_open_while_a_person_looks() {
     assert_eq!(client.call_tool("resume_workflow", late)["error"]["type"], "token_stale");
     client.close_client();
 }
+
+#[test]
+fn a_run_that_a_restate_server_keeps_is_changed_by_nobody_here() {
+    let world = world(&[asking_workflow("ask", &json!({"kind": "text"}))]);
+    let asked = world.run_program(&["run", "ask", "--json"]).code(3).json();
+    let run = asked["run_id"].as_str().unwrap().to_owned();
+    let token = asked["pauses"][0]["resume_token"].as_str().unwrap().to_owned();
+    let file = world.data().join("runs.sqlite");
+    let connection = rusqlite::Connection::open(&file).unwrap();
+    connection.execute("UPDATE runs SET keeper = 'http://server:8080'", ()).unwrap();
+    drop(connection);
+    let shown = world.run_program(&["runs", "show", &run, "--json"]).code(0).stdout;
+    let words = format!("run {run} is kept by the Restate server at http://server:8080");
+    let rows: [&[&str]; 7] = [
+        &["resume", &run, "--results", "\"yes\""],
+        &["resume", &token, "--results", "\"yes\""],
+        &["resume", &run],
+        &["runs", "retry", &run],
+        &["runs", "cancel", &run],
+        &["runs", "rewind", &run, "--to", "1", "--yes"],
+        &["runs", "delete", &run, "--yes"],
+    ];
+    for row in rows {
+        let refused = world.run_program(row);
+        assert_ne!(refused.code, Some(0), "{row:?}");
+        let said = format!("{}{}", refused.stdout, refused.stderr);
+        assert!(said.contains(&words) && said.contains("--backend restate"), "{row:?}: {said}");
+    }
+    let mut client = Client::open_client(&world);
+    let answer = json!({"resumeToken": token, "results": {"answer": "yes"}});
+    for (tool, arguments) in [("resume_workflow", answer), ("cancel_workflow", json!({"workflowId": run}))] {
+        let asked = client.begin_call(tool, arguments);
+        let refused = client.wait_answer(asked).to_string();
+        assert!(refused.contains(&words), "{tool}: {refused}");
+    }
+    client.close_client();
+    let after = world.run_program(&["runs", "show", &run, "--json"]).code(0).stdout;
+    assert_eq!(after, shown, "reading it is harmless, and nothing was changed");
+}
