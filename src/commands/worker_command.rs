@@ -14,8 +14,11 @@ use synthdev_bootstrap::start_context::StartContext;
 use synthdev_cli::args::WorkerArgs;
 use synthdev_cli::exit;
 use synthdev_cli::output::print_stderr;
+use synthdev_restate::host_directory::HostDescription;
+use synthdev_restate::host_watch::{HostTeller, HostWatch, enroll};
+use synthdev_restate::run_host_names::check_host_id;
 use synthdev_restate::server_client::RestateClient;
-use synthdev_restate::worker::{RunWorker, WorkerOptions};
+use synthdev_restate::worker::{RunHost, RunWorker, WorkerOptions};
 use synthdev_restate::worker_server::{open_listener, serve_runs};
 
 /// A driver that waits for the server holds a thread for about a millisecond; the others serve its answers.
@@ -26,6 +29,7 @@ const REGISTRATIONS: u32 = 20;
 const BETWEEN_REGISTRATIONS: Duration = Duration::from_millis(500);
 
 pub(crate) fn run_worker(context: &StartContext, args: &WorkerArgs) -> Result<u8> {
+    check_host_id(&args.host_id).map_err(refusal_error)?;
     let (catalog, _) = load_catalog(context, context.overrides.clone(), None)?;
     diagnostics::ensure_sound(&catalog)?;
     synthdev_bootstrap::logs::start_logging(&context.dirs.data, catalog.settings().verbosity());
@@ -37,6 +41,13 @@ pub(crate) fn run_worker(context: &StartContext, args: &WorkerArgs) -> Result<u8
         identity_key: args.identity_key.clone(),
     };
     let host = Arc::new(ProjectRunHost::new(context, catalog));
+    let description = HostDescription {
+        host_id: args.host_id.clone(),
+        project: host.project().clone(),
+        slots: args.slots.to_string(),
+        snapshot_remote: String::new(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+    };
     let worker = Arc::new(RunWorker::new(host, options));
     let runtime = runtime_with_threads(THREADS)?;
     let served = runtime.block_on(async {
@@ -47,28 +58,39 @@ pub(crate) fn run_worker(context: &StartContext, args: &WorkerArgs) -> Result<u8
         let stop = async move {
             let _ = interrupts.recv().await;
         };
-        let mut serving = tokio::spawn(serve_runs(worker, listener, stop));
-        tokio::select! {
+        let mut serving = tokio::spawn(serve_runs(Arc::clone(&worker), listener, stop));
+        let service = tokio::select! {
             ended = &mut serving => return ended?.map_err(refusal_error),
-            registered = register(&client, &advertised) => registered?,
-        }
+            enrolled = enroll_patiently(&client, &advertised, &description) => enrolled?,
+        };
         print_stderr(format_args!(
             "worker {} serves {} at {advertised}",
             args.host_id,
             context.project.display()
         ));
-        serving.await?.map_err(refusal_error)
+        worker.enable_handover(client.clone(), description.clone());
+        let name = args.host_id.clone();
+        let tell: HostTeller = Arc::new(move |what| print_stderr(format_args!("worker {name}: {what}")));
+        let watch = HostWatch { client, worker, base: advertised, description, service, tell };
+        let watching = tokio::spawn(watch.watch_hosts());
+        let served = serving.await?.map_err(refusal_error);
+        watching.abort();
+        served
     });
     runtime.shutdown_background();
     served?;
     Ok(exit::COMPLETED)
 }
 
-async fn register(client: &RestateClient, advertised: &str) -> Result<()> {
+async fn enroll_patiently(
+    client: &RestateClient,
+    advertised: &str,
+    description: &HostDescription,
+) -> Result<String> {
     let mut last = None;
     for _ in 0..REGISTRATIONS {
-        match client.register_worker(advertised).await {
-            Ok(()) => return Ok(()),
+        match enroll(client, advertised, description).await {
+            Ok(service) => return Ok(service),
             Err(refused) => last = Some(refused),
         }
         tokio::time::sleep(BETWEEN_REGISTRATIONS).await;

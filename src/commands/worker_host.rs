@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 
+use super::project_place::project_place;
 use super::run_command::parse_script;
 use synthdev_bootstrap::start_context::StartContext;
 use synthdev_bootstrap::wiring::{self, RunModels, WiredRuntime};
 use synthdev_domain::ids::RunId;
 use synthdev_engine::run_spec::RunSpec;
 use synthdev_ports::run_store::RunStore;
-use synthdev_restate::journaled_step::{ResumeAnswer, StepRefusal};
+use synthdev_restate::journaled_step::{ProjectPlace, ResumeAnswer, StepRefusal};
 use synthdev_restate::worker::{RunHost, StoreWrapper};
 use synthdev_runtime::handle::RuntimeHandle;
 use synthdev_service::run_control;
@@ -27,14 +28,14 @@ use synthdev_settings::catalog::ConfigCatalog;
 pub(crate) struct ProjectRunHost {
     context: StartContext,
     catalog: ConfigCatalog,
-    project: String,
+    project: ProjectPlace,
     base: WiredRuntime,
 }
 
 impl ProjectRunHost {
     pub(crate) fn new(context: &StartContext, catalog: ConfigCatalog) -> Self {
         let base = wiring::wire_runtime(&context.project, &context.dirs.data, &catalog, RunModels::default());
-        let project = context.project.display().to_string();
+        let project = project_place(&context.project);
         Self { context: context.clone(), catalog, project, base }
     }
 
@@ -71,7 +72,7 @@ impl ProjectRunHost {
 }
 
 impl RunHost for ProjectRunHost {
-    fn project(&self) -> &str {
+    fn project(&self) -> &ProjectPlace {
         &self.project
     }
 

@@ -34,6 +34,8 @@ struct OutboxState {
     end: Option<JournaledStep>,
     /// No step is journaled any more.
     closed: bool,
+    /// Why, if it is not that the worker ends.
+    reason: Option<String>,
 }
 
 impl RunOutbox {
@@ -95,6 +97,16 @@ impl RunOutbox {
         self.step_ready.notify_waiters();
         self.step_journaled.notify_all();
         self.rows_written.notify_waiters();
+    }
+
+    /// The same, with what went wrong.
+    pub(crate) fn close_because(&self, refused: &StepRefusal) {
+        self.lock().reason = Some(refused.message.clone());
+        self.close();
+    }
+
+    pub(crate) fn reason(&self) -> Option<String> {
+        self.lock().reason.clone()
     }
 
     /// The worker's own store has the rows, too.

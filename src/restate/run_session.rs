@@ -6,7 +6,9 @@ use futures_util::future::BoxFuture;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 
-use super::journaled_step::{JournaledStep, ResumeAnswer, RunAnswer, RunSubmission, StepRefusal};
+use super::journaled_step::{
+    JournaledStep, ProjectPlace, ResumeAnswer, RunAnswer, RunSubmission, StepRefusal,
+};
 use super::journaling_store::JournalingStore;
 use super::local_copy;
 use super::run_outbox::RunOutbox;
@@ -34,8 +36,7 @@ pub type StoreWrapper<'a> = &'a (dyn Fn(Arc<dyn RunStore>) -> Arc<dyn RunStore> 
 
 /// What a worker needs of the program around it: one project, and the use cases of runs.
 pub trait RunHost: Send + Sync + 'static {
-    /// Canonical path of the project.
-    fn project(&self) -> &str;
+    fn project(&self) -> &ProjectPlace;
 
     fn store(&self) -> Arc<dyn RunStore>;
 
@@ -120,7 +121,9 @@ impl ReplayedRun {
                 self.rows.extend_from_slice(rows);
                 self.answer = None;
             }
-            JournaledStep::Ended { .. } | JournaledStep::Refused(_) => self.answer = None,
+            JournaledStep::Ended { .. } | JournaledStep::Refused(_) | JournaledStep::HandedOver { .. } => {
+                self.answer = None;
+            }
         }
     }
 }
@@ -143,6 +146,8 @@ enum SessionStart {
 
 pub(crate) struct RunSession {
     run: RunId,
+    /// Of the host that took it.
+    pub(crate) service: String,
     pub(crate) outbox: Arc<RunOutbox>,
     pub(crate) handle: RuntimeHandle,
     /// Those who follow the run read it again then.
@@ -159,7 +164,7 @@ impl RunSession {
     pub(crate) async fn begin(
         host: Arc<dyn RunHost>,
         options: &WorkerOptions,
-        run: RunId,
+        (service, run): (&str, RunId),
         replayed: Arc<Mutex<ReplayedRun>>,
         slot: Option<OwnedSemaphorePermit>,
     ) -> Result<Self, StepRefusal> {
@@ -179,7 +184,8 @@ impl RunSession {
         let events = handle.subscribe(false);
         tokio::spawn(watch_end(handle.clone(), run.clone(), events, Arc::clone(&outbox)));
         tokio::spawn(start_driver(host, handle.clone(), run.clone(), start, Arc::clone(&outbox)));
-        Ok(Self { run, outbox, handle, next_reading: Mutex::new(Instant::now()), _slot: slot })
+        let service = service.to_owned();
+        Ok(Self { run, service, outbox, handle, next_reading: Mutex::new(Instant::now()), _slot: slot })
     }
 
     pub(crate) fn next_reading(&self) -> Instant {
@@ -248,25 +254,26 @@ async fn start_driver(
             }
         }
         SessionStart::Resumed(None) => {
-            if host.resume(&handle, &run, None).await.is_err() {
-                end_or_close(&handle, &run, &outbox);
+            if let Err(refused) = host.resume(&handle, &run, None).await {
+                end_or_close(&handle, &run, &outbox, Some(&refused));
             }
         }
         SessionStart::Withdrawn => {
             outbox.refuse(refusal(format!("run {run} was cancelled before it began")));
         }
         SessionStart::Cancelled => match host.cancel_suspended(&handle, &run).await {
-            Ok(()) => end_or_close(&handle, &run, &outbox),
+            Ok(()) => end_or_close(&handle, &run, &outbox, None),
             Err(refused) => outbox.refuse(refused),
         },
     }
 }
 
 /// A killed worker may have left a run that had ended already.
-fn end_or_close(handle: &RuntimeHandle, run: &RunId, outbox: &RunOutbox) {
-    match handle.summary(run.as_str()) {
-        Ok(summary) if summary.progress.status.is_over() => outbox.end(summary.progress),
-        _ => outbox.close(),
+fn end_or_close(handle: &RuntimeHandle, run: &RunId, outbox: &RunOutbox, refused: Option<&StepRefusal>) {
+    match (handle.summary(run.as_str()), refused) {
+        (Ok(summary), _) if summary.progress.status.is_over() => outbox.end(summary.progress),
+        (_, Some(refused)) => outbox.close_because(refused),
+        (_, None) => outbox.close(),
     }
 }
 

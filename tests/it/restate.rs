@@ -1,6 +1,7 @@
 //! Runs on a Restate server, which comes from its npm package, with workers and clients of the real program.
 
 mod answers;
+mod hosts;
 mod kills;
 
 use std::io::{BufRead as _, BufReader};
@@ -32,16 +33,30 @@ fn start_worker_with(
     address: &str,
     more: &[&str],
 ) -> (RunningProgram, BufReader<ChildStderr>) {
-    let mut command = world.command(&[&["worker", "--listen", address, "--host-id", "here"], more].concat());
+    // worlds have projects of their own, and some share a server
+    let root = world.root().display().to_string();
+    let name: String = root.chars().filter(char::is_ascii_alphanumeric).collect();
+    start_host(world, &name, address, more)
+}
+
+/// A worker with a name.
+fn start_host(
+    world: &World,
+    name: &str,
+    address: &str,
+    more: &[&str],
+) -> (RunningProgram, BufReader<ChildStderr>) {
+    let mut command = world.command(&[&["worker", "--listen", address, "--host-id", name], more].concat());
     let mut child = command.spawn().unwrap();
     let mut said = BufReader::new(child.stderr.take().unwrap());
     let worker = RunningProgram(child);
-    let mut line = String::new();
-    while !line.contains("worker here serves") {
+    let (mut line, mut all) = (String::new(), String::new());
+    while !line.contains(&format!("worker {name} serves")) {
         line.clear();
-        assert!(said.read_line(&mut line).unwrap() > 0, "the worker has ended");
-        print!("{line}");
+        assert!(said.read_line(&mut line).unwrap() > 0, "the worker has ended: {all}");
+        all.push_str(&line);
     }
+    print!("{line}");
     (worker, said)
 }
 

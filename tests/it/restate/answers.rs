@@ -10,12 +10,12 @@ use super::{remote_run, start_worker, start_worker_with, world_of};
 use crate::cli::world::{World, wait_for, workflow};
 use crate::support::restate_server::{RestateServer, free_addresses};
 
-fn write_states(world: &World, states: &Value) {
+pub(super) fn write_states(world: &World, states: &Value) {
     world.write_json("talk.json", &workflow(states));
     world.write_json("replies.json", &json!({"replies": {}}));
 }
 
-fn write_question(world: &World) {
+pub(super) fn write_question(world: &World) {
     write_states(
         world,
         &json!([
@@ -36,13 +36,13 @@ fn write_command(world: &World, command: &str) {
     );
 }
 
-fn report(client: Child) -> (Option<i32>, Value) {
+pub(super) fn report(client: Child) -> (Option<i32>, Value) {
     let ended = client.wait_with_output().unwrap();
     let said = String::from_utf8_lossy(&ended.stdout);
     (ended.status.code(), serde_json::from_str(&said).unwrap_or_else(|error| panic!("{error}: {said}")))
 }
 
-fn listed(world: &World) -> Value {
+pub(super) fn listed(world: &World) -> Value {
     world.run_program(&["runs", "list", "--backend", "restate", "--json"]).code(0).json()
 }
 
