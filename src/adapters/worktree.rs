@@ -37,6 +37,7 @@ mod merge_history;
 mod orphan;
 mod ref_locks;
 mod remove;
+mod run_files;
 mod three_way_merge;
 
 use base_commit::WorktreeBase;

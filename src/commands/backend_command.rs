@@ -1,9 +1,10 @@
-//! `backend move`: another host answers for the runs of one from now on.
+//! `backend`: another host answers for the runs of one from now on (`backend move`).
 
 use std::io::Write;
 
 use anyhow::{Result, bail};
 
+use super::backend_doctor::run_backend_doctor;
 use super::load_config::load_catalog;
 use super::restate_runs::{open_client, refusal_error};
 use super::run_to_end::build_runtime;
@@ -18,11 +19,12 @@ use synthdev_restate::run_host_names::service_uri;
 use synthdev_restate::server_client::RestateClient;
 
 pub(crate) fn run_backend_command(context: &StartContext, command: BackendCommand) -> Result<u8> {
-    let (catalog, _) = load_catalog(context, context.overrides.clone(), None)?;
-    let client = open_client(&catalog)?;
-    let runtime = build_runtime()?;
     match command {
+        BackendCommand::Doctor { json } => run_backend_doctor(context, json),
         BackendCommand::Move { old, new } => {
+            let (catalog, _) = load_catalog(context, context.overrides.clone(), None)?;
+            let client = open_client(&catalog)?;
+            let runtime = build_runtime()?;
             let moved = runtime.block_on(move_runs(&client, &old, &new)).map_err(refusal_error)?;
             if moved == 0 {
                 bail!(
@@ -59,7 +61,7 @@ async fn move_runs(client: &RestateClient, old: &str, new: &str) -> Result<usize
                 "{new} works in {} and has not the files of the runs of {}, {}",
                 heir.description.project.path, foreign.description.host_id, foreign.description.project.path
             ),
-            "only a worker in the same directory can go on with them",
+            "set the same backend.restate.snapshot_remote at both, before runs begin",
         ));
     }
     for entry in &moved {

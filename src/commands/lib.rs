@@ -7,6 +7,8 @@
 
 #[cfg(feature = "restate")]
 mod backend_command;
+#[cfg(feature = "restate")]
+mod backend_doctor;
 mod breakpoints;
 mod check_command;
 mod configure;

@@ -45,7 +45,7 @@ pub(crate) fn run_worker(context: &StartContext, args: &WorkerArgs) -> Result<u8
         host_id: args.host_id.clone(),
         project: host.project().clone(),
         slots: args.slots.to_string(),
-        snapshot_remote: String::new(),
+        snapshot_remote: host.snapshot_remote().map_or_else(String::new, shared_name),
         version: env!("CARGO_PKG_VERSION").to_owned(),
     };
     let worker = Arc::new(RunWorker::new(host, options));
@@ -80,6 +80,14 @@ pub(crate) fn run_worker(context: &StartContext, args: &WorkerArgs) -> Result<u8
     runtime.shutdown_background();
     served?;
     Ok(exit::COMPLETED)
+}
+
+/// Other hosts compare it, and the server shows it: without a password.
+fn shared_name(remote: &str) -> String {
+    match remote.split_once("://").and_then(|(scheme, rest)| Some((scheme, rest.split_once('@')?.1))) {
+        Some((scheme, place)) => format!("{scheme}://{place}"),
+        None => remote.to_owned(),
+    }
 }
 
 async fn enroll_patiently(

@@ -60,6 +60,9 @@ pub enum JournaledStep {
         rows: Vec<JournalRow>,
         /// The worker that wrote them.
         host: String,
+        /// The directory whose files are those of the run then.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        files_at: String,
     },
     /// The run has ended or is suspended.
     Ended { progress: Box<RunProgress> },

@@ -16,19 +16,28 @@ use synthdev_ports::run_store::{
     DriverAnswers, DriverRequest, RunReader, RunStore, RunWithState, SearchTextOfRow, StoreError,
 };
 
+/// Makes the files of the run available to other hosts, as far as these rows say that they may have changed.
+pub(crate) type FilesKeeper = Arc<dyn Fn(&[JournalRow]) -> Result<(), StoreError> + Send + Sync>;
+
 pub(crate) struct JournalingStore {
     inner: Arc<dyn RunStore>,
     outbox: Arc<RunOutbox>,
     /// Where the journal is, for the words of a refusal.
     server: String,
+    keep_files: FilesKeeper,
     /// Locked while rows are on their way: both journals have one order.
     order: Mutex<()>,
 }
 
 impl JournalingStore {
     /// For the run of this outbox alone.
-    pub(crate) fn new(inner: Arc<dyn RunStore>, outbox: Arc<RunOutbox>, server: String) -> Self {
-        Self { inner, outbox, server, order: Mutex::new(()) }
+    pub(crate) fn new(
+        inner: Arc<dyn RunStore>,
+        outbox: Arc<RunOutbox>,
+        server: String,
+        keep_files: FilesKeeper,
+    ) -> Self {
+        Self { inner, outbox, server, keep_files, order: Mutex::new(()) }
     }
 
     /// The driver waits for the server as it waits for a disk. Rows that the server has and this store refuses end the
@@ -43,6 +52,8 @@ impl JournalingStore {
             if rows.is_empty() {
                 return write();
             }
+            // first: who goes on from these rows elsewhere needs the files that they speak of
+            (self.keep_files)(rows)?;
             self.outbox.journal_rows(rows)?;
             let written = write();
             match &written {
@@ -240,9 +251,13 @@ mod tests {
     async fn rows_are_at_the_server_before_they_are_written() {
         let directory = tempfile::tempdir().unwrap();
         let inner: Arc<dyn RunStore> = Arc::new(SqliteStore::new(directory.path().join("runs.sqlite")));
-        let outbox = Arc::new(RunOutbox::new("here".to_owned(), 0));
-        let store =
-            Arc::new(JournalingStore::new(Arc::clone(&inner), Arc::clone(&outbox), "there".to_owned()));
+        let outbox = Arc::new(RunOutbox::new("here".to_owned(), String::new(), 0));
+        let store = Arc::new(JournalingStore::new(
+            Arc::clone(&inner),
+            Arc::clone(&outbox),
+            "there".to_owned(),
+            Arc::new(|_| Ok(())),
+        ));
         let header = header("20260101-aaaa");
         store.create(&header).unwrap();
         let append = |body: &'static str| {

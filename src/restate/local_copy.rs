@@ -29,7 +29,8 @@ pub(crate) fn complete_from_server(
     let run = &header.id;
     if is_known(store, run) {
         let (there, known) = store.load(run)?;
-        if there.spec == header.spec && is_beginning(&known, rows) {
+        let same_place = (&there.project, &there.worktree) == (&header.project, &header.worktree);
+        if same_place && there.spec == header.spec && is_beginning(&known, rows) {
             let missing = &rows[known.len()..];
             if missing.is_empty() {
                 return Ok(());

@@ -13,6 +13,7 @@ use synthdev_ports::run_store::StoreError;
 
 pub(crate) struct RunOutbox {
     host: String,
+    files_at: String,
     state: Mutex<OutboxState>,
     /// For the workflow.
     step_ready: Notify,
@@ -40,9 +41,10 @@ struct OutboxState {
 
 impl RunOutbox {
     /// `journaled`: so many steps are at the server already.
-    pub(crate) fn new(host: String, journaled: u64) -> Self {
+    pub(crate) fn new(host: String, files_at: String, journaled: u64) -> Self {
         Self {
             host,
+            files_at,
             state: Mutex::new(OutboxState { journaled, written: journaled, ..OutboxState::default() }),
             step_ready: Notify::new(),
             step_journaled: Condvar::new(),
@@ -69,7 +71,12 @@ impl RunOutbox {
             state = self.step_journaled.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
         let header = state.header.take().map(Box::new);
-        state.pending = Some(JournaledStep::Rows { header, rows: rows.to_vec(), host: self.host.clone() });
+        state.pending = Some(JournaledStep::Rows {
+            header,
+            rows: rows.to_vec(),
+            host: self.host.clone(),
+            files_at: self.files_at.clone(),
+        });
         let mine = state.journaled;
         self.step_ready.notify_waiters();
         while state.journaled == mine && !state.closed {
@@ -216,7 +223,7 @@ mod tests {
 
     #[tokio::test]
     async fn rows_wait_until_they_are_journaled_and_stay_until_then() {
-        let outbox = Arc::new(RunOutbox::new("here".to_owned(), 3));
+        let outbox = Arc::new(RunOutbox::new("here".to_owned(), String::new(), 3));
         let driver = {
             let outbox = Arc::clone(&outbox);
             thread::spawn(move || {
@@ -241,7 +248,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_end_comes_after_the_rows() {
-        let outbox = Arc::new(RunOutbox::new("here".to_owned(), 0));
+        let outbox = Arc::new(RunOutbox::new("here".to_owned(), String::new(), 0));
         let driver = {
             let outbox = Arc::clone(&outbox);
             thread::spawn(move || outbox.journal_rows(&[row("a")]))
@@ -256,7 +263,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_run_that_is_given_up_journals_nothing_more() {
-        let outbox = Arc::new(RunOutbox::new("here".to_owned(), 0));
+        let outbox = Arc::new(RunOutbox::new("here".to_owned(), String::new(), 0));
         let driver = {
             let outbox = Arc::clone(&outbox);
             thread::spawn(move || outbox.journal_rows(&[row("a")]))

@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use super::journaled_step::{
     JournaledStep, ProjectPlace, ResumeAnswer, RunAnswer, RunSubmission, StepRefusal,
 };
-use super::journaling_store::JournalingStore;
+use super::journaling_store::{FilesKeeper, JournalingStore};
 use super::local_copy;
 use super::run_outbox::RunOutbox;
 use synthdev_domain::ids::RunId;
@@ -42,6 +42,29 @@ pub trait RunHost: Send + Sync + 'static {
 
     /// Reads runs.
     fn reader(&self) -> &RuntimeHandle;
+
+    /// The directory in which the run works here; empty: its files are the same at all hosts.
+    fn files_at(&self, run: &RunId) -> String {
+        let _ = run;
+        String::new()
+    }
+
+    /// Makes the files of a run that worked at another host; the header that it has here.
+    ///
+    /// # Errors
+    /// They are not to be had.
+    fn adopt_files(&self, header: RunHeader) -> Result<RunHeader, StepRefusal> {
+        Ok(header)
+    }
+
+    /// Makes the files of the run available to other hosts, if these rows say that they may have changed.
+    ///
+    /// # Errors
+    /// They cannot be: the rows are not journaled before they are.
+    fn keep_files(&self, run: &RunId, rows: &[JournalRow]) -> Result<(), StoreError> {
+        let _ = (run, rows);
+        Ok(())
+    }
 
     /// The runtime of one run. `has_begun`: its store has rows of it.
     ///
@@ -92,6 +115,8 @@ pub(crate) struct ReplayedRun {
     pub(crate) submission: RunSubmission,
     header: Option<RunHeader>,
     rows: Vec<JournalRow>,
+    /// Where the files of these rows are.
+    files_at: String,
     /// Not in the rows yet.
     answer: Option<RunAnswer>,
     pub(crate) steps: u64,
@@ -99,7 +124,8 @@ pub(crate) struct ReplayedRun {
 
 impl ReplayedRun {
     pub(crate) fn new(submission: RunSubmission) -> Self {
-        Self { submission, header: None, rows: Vec::new(), answer: None, steps: 0 }
+        let files_at = String::new();
+        Self { submission, header: None, rows: Vec::new(), files_at, answer: None, steps: 0 }
     }
 
     pub(crate) fn set_answer(&mut self, answer: RunAnswer) {
@@ -114,7 +140,8 @@ impl ReplayedRun {
     pub(crate) fn push_step(&mut self, step: &JournaledStep) {
         self.steps += 1;
         match step {
-            JournaledStep::Rows { header, rows, .. } => {
+            JournaledStep::Rows { header, rows, files_at, .. } => {
+                self.files_at.clone_from(files_at);
                 if let Some(header) = header {
                     self.header.get_or_insert_with(|| (**header).clone());
                 }
@@ -168,17 +195,20 @@ impl RunSession {
         replayed: Arc<Mutex<ReplayedRun>>,
         slot: Option<OwnedSemaphorePermit>,
     ) -> Result<Self, StepRefusal> {
-        let (store, own, server) = (host.store(), run.clone(), options.server.clone());
-        let preparing = move || prepare_store(&*store, &own, &replayed, &server);
+        let (own_host, own, server) = (Arc::clone(&host), run.clone(), options.server.clone());
+        let preparing = move || prepare_store(&*own_host, &own, &replayed, &server);
         let prepared = tokio::task::spawn_blocking(preparing).await;
         let PreparedSession { steps, start, replies } = match prepared {
-            Ok(prepared) => prepared.map_err(store_refusal)?,
+            Ok(prepared) => prepared?,
             Err(broken) => return Err(refusal(format!("the run cannot be prepared: {broken}"))),
         };
-        let outbox = Arc::new(RunOutbox::new(options.host_id.clone(), steps));
+        let outbox = Arc::new(RunOutbox::new(options.host_id.clone(), host.files_at(&run), steps));
         let begun = !matches!(start, SessionStart::Fresh(_) | SessionStart::Withdrawn);
+        let (keeping, own) = (Arc::clone(&host), run.clone());
+        let keep_files: FilesKeeper = Arc::new(move |rows| keeping.keep_files(&own, rows));
         let wrap = |store| -> Arc<dyn RunStore> {
-            Arc::new(JournalingStore::new(store, Arc::clone(&outbox), options.server.clone()))
+            let (outbox, server) = (Arc::clone(&outbox), options.server.clone());
+            Arc::new(JournalingStore::new(store, outbox, server, Arc::clone(&keep_files)))
         };
         let handle = host.open_runtime(&run, replies.as_deref(), begun, &wrap)?;
         let events = handle.subscribe(false);
@@ -205,15 +235,17 @@ impl RunSession {
 }
 
 fn prepare_store(
-    store: &dyn RunStore,
+    host: &dyn RunHost,
     run: &RunId,
     replayed: &Mutex<ReplayedRun>,
     server: &str,
-) -> Result<PreparedSession, StoreError> {
+) -> Result<PreparedSession, StepRefusal> {
+    let store = host.store();
+    let store = &*store;
     let replayed = replayed.lock().unwrap_or_else(PoisonError::into_inner);
     let start = match (&replayed.header, &replayed.answer) {
         (None, answer) => {
-            local_copy::discard_unjournaled(store, run)?;
+            local_copy::discard_unjournaled(store, run).map_err(store_refusal)?;
             if matches!(answer, Some(RunAnswer::Cancel)) {
                 return Ok(PreparedSession {
                     steps: replayed.steps,
@@ -224,7 +256,9 @@ fn prepare_store(
             SessionStart::Fresh(Box::new(replayed.submission.spec.clone()))
         }
         (Some(header), answer) => {
-            local_copy::complete_from_server(store, header, &replayed.rows, server)?;
+            let header = local_header(host, store, header, &replayed.files_at)?;
+            local_copy::complete_from_server(store, &header, &replayed.rows, server)
+                .map_err(store_refusal)?;
             match answer {
                 Some(RunAnswer::Cancel) => SessionStart::Cancelled,
                 Some(RunAnswer::Resume(answer)) => SessionStart::Resumed(Some(answer.clone())),
@@ -233,6 +267,24 @@ fn prepare_store(
         }
     };
     Ok(PreparedSession { steps: replayed.steps, start, replies: replayed.submission.replies.clone() })
+}
+
+/// As this host has the run, with the files that it had at the last one.
+fn local_header(
+    host: &dyn RunHost,
+    store: &dyn RunStore,
+    header: &RunHeader,
+    files_at: &str,
+) -> Result<RunHeader, StepRefusal> {
+    if files_at != host.files_at(&header.id) {
+        return host.adopt_files(header.clone());
+    }
+    Ok(match store.find(header.id.as_str()) {
+        Ok(known) if known.id == header.id => {
+            RunHeader { project: known.project, worktree: known.worktree, ..header.clone() }
+        }
+        _ => header.clone(),
+    })
 }
 
 async fn start_driver(

@@ -54,6 +54,11 @@ struct ServiceCount {
 }
 
 #[derive(Deserialize)]
+struct ServerTime {
+    ms: i64,
+}
+
+#[derive(Deserialize)]
 struct InvocationId {
     id: String,
 }
@@ -257,6 +262,52 @@ impl RestateClient {
         })
     }
 
+    /// # Errors
+    /// The address for runs does not answer.
+    pub async fn ingress_answers(&self) -> Result<(), StepRefusal> {
+        let url = self.ingress_url("restate/health");
+        let (status, text) = self.send::<Value>(Method::GET, &url, None).await?;
+        if status.is_success() { Ok(()) } else { Err(server_refusal("take runs", status, &text)) }
+    }
+
+    /// The clock of the server.
+    ///
+    /// # Errors
+    /// It cannot be reached.
+    pub async fn server_time_ms(&self) -> Result<i64, StepRefusal> {
+        let query = "SELECT CAST(to_unixtime(now()) * 1000 AS BIGINT) AS ms";
+        let rows: Vec<ServerTime> = self.query(query).await?;
+        Ok(rows.first().map_or(0, |row| row.ms))
+    }
+
+    /// The clock of the host of a service.
+    ///
+    /// # Errors
+    /// It cannot be reached.
+    pub async fn host_time_ms(&self, service: &str) -> Result<i64, StepRefusal> {
+        let placed = PlacedRun { service: service.to_owned(), id: RunId::from("host") };
+        let (status, text) =
+            self.send::<Value>(Method::POST, &self.handler_url(&placed, "clock"), None).await?;
+        match text.trim().parse() {
+            Ok(time) if status.is_success() => Ok(time),
+            _ => Err(server_refusal("reach the host", status, &text)),
+        }
+    }
+
+    /// How long the server lets a step of a service last; `None`: it does not say.
+    ///
+    /// # Errors
+    /// It cannot be reached.
+    pub async fn longest_step_seconds(&self, service: &str) -> Result<Option<u64>, StepRefusal> {
+        let url = self.admin_url(&format!("services/{service}"));
+        let (status, text) = self.send::<Value>(Method::GET, &url, None).await?;
+        if !status.is_success() {
+            return Err(server_refusal("tell the times of the host", status, &text));
+        }
+        let told: Value = serde_json::from_str(&text).unwrap_or_default();
+        Ok(told["abort_timeout"].as_str().and_then(parse_seconds))
+    }
+
     /// The version of the server.
     ///
     /// # Errors
@@ -269,6 +320,33 @@ impl RestateClient {
         let told: Value = serde_json::from_str(&text).unwrap_or_default();
         Ok(told["version"].as_str().unwrap_or("unknown").to_owned())
     }
+}
+
+/// As the server writes a time: `2h`, `1h 30m`, `90s`, also `2 hours` and `PT2H`.
+fn parse_seconds(text: &str) -> Option<u64> {
+    let text = text.trim_start_matches("PT").to_lowercase();
+    let (mut seconds, mut number) = (0, None::<u64>);
+    let mut letters = text.chars().filter(|letter| !letter.is_whitespace()).peekable();
+    while let Some(letter) = letters.next() {
+        if let Some(digit) = letter.to_digit(10) {
+            number = Some(number.unwrap_or(0).checked_mul(10)?.checked_add(u64::from(digit))?);
+            continue;
+        }
+        let mut unit = letter.to_string();
+        while let Some(more) = letters.next_if(|more| more.is_alphabetic()) {
+            unit.push(more);
+        }
+        let factor = match unit.as_str() {
+            "ms" => 0,
+            unit if unit.starts_with('d') => 86_400,
+            unit if unit.starts_with('h') => 3_600,
+            unit if unit.starts_with('m') => 60,
+            unit if unit.starts_with('s') => 1,
+            _ => return None,
+        };
+        seconds += number.take()? * factor;
+    }
+    number.is_none().then_some(seconds)
 }
 
 fn no_host(project: &ProjectPlace, directory: &HostDirectory) -> StepRefusal {
@@ -291,5 +369,26 @@ fn unknown_run(run: &RunId) -> StepRefusal {
     StepRefusal {
         message: format!("the Restate server has no run {run}"),
         hint: Some("`synthdev runs list --backend restate` shows those that it has".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_of_the_server_are_read() {
+        for (text, seconds) in [
+            ("2h", Some(7_200)),
+            ("1h 30m", Some(5_400)),
+            ("2 hours", Some(7_200)),
+            ("PT10M", Some(600)),
+            ("90s", Some(90)),
+            ("1m500ms", Some(60)),
+            ("soon", None),
+            ("7", None),
+        ] {
+            assert_eq!(parse_seconds(text), seconds, "{text}");
+        }
     }
 }

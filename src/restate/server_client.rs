@@ -145,6 +145,10 @@ impl RestateClient {
         self.send(method, url, body).await
     }
 
+    pub(crate) fn ingress_url(&self, path: &str) -> String {
+        format!("{}/{path}", self.addresses.ingress.trim_end_matches('/'))
+    }
+
     pub(crate) fn admin_url(&self, path: &str) -> String {
         format!("{}/{path}", self.addresses.admin.trim_end_matches('/'))
     }

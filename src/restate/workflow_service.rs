@@ -63,6 +63,10 @@ impl Service for NamedRuns {
                     let ((), metadata) = ctx.input().await;
                     ctx.handle_handler_result(runs.leave((&ctx, metadata).into()).await);
                 }
+                "clock" => {
+                    let ((), metadata) = ctx.input().await;
+                    ctx.handle_handler_result(runs.clock((&ctx, metadata).into()).await);
+                }
                 _ => return Err(Error::unknown_handler(ctx.service_name(), ctx.handler_name())),
             }
             ctx.end();
@@ -168,6 +172,12 @@ impl SynthdevRun {
     async fn leave(&self, _: SharedWorkflowContext<'_>) -> HandlerResult<()> {
         self.worker.leave_service(&self.service).await;
         Ok(())
+    }
+
+    /// The time of the host.
+    #[handler]
+    async fn clock(&self, _: SharedWorkflowContext<'_>) -> HandlerResult<i64> {
+        Ok(self.worker.host().reader().now().0)
     }
 
     /// What happened since.

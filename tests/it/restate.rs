@@ -3,9 +3,10 @@
 mod answers;
 mod hosts;
 mod kills;
+mod repositories;
 
 use std::io::{BufRead as _, BufReader};
-use std::process::ChildStderr;
+use std::thread;
 
 use serde_json::{Value, json};
 use synthdev::adapters::sqlite::SqliteStore;
@@ -24,15 +25,11 @@ fn world_of(server: &RestateServer) -> World {
 }
 
 /// A worker that has registered.
-fn start_worker(world: &World, address: &str) -> (RunningProgram, BufReader<ChildStderr>) {
+fn start_worker(world: &World, address: &str) -> RunningProgram {
     start_worker_with(world, address, &[])
 }
 
-fn start_worker_with(
-    world: &World,
-    address: &str,
-    more: &[&str],
-) -> (RunningProgram, BufReader<ChildStderr>) {
+fn start_worker_with(world: &World, address: &str, more: &[&str]) -> RunningProgram {
     // worlds have projects of their own, and some share a server
     let root = world.root().display().to_string();
     let name: String = root.chars().filter(char::is_ascii_alphanumeric).collect();
@@ -40,12 +37,7 @@ fn start_worker_with(
 }
 
 /// A worker with a name.
-fn start_host(
-    world: &World,
-    name: &str,
-    address: &str,
-    more: &[&str],
-) -> (RunningProgram, BufReader<ChildStderr>) {
+fn start_host(world: &World, name: &str, address: &str, more: &[&str]) -> RunningProgram {
     let mut command = world.command(&[&["worker", "--listen", address, "--host-id", name], more].concat());
     let mut child = command.spawn().unwrap();
     let mut said = BufReader::new(child.stderr.take().unwrap());
@@ -57,7 +49,10 @@ fn start_host(
         all.push_str(&line);
     }
     print!("{line}");
-    (worker, said)
+    thread::spawn(move || {
+        said.lines().map_while(Result::ok).for_each(|line| println!("{line}"));
+    });
+    worker
 }
 
 /// Two states of an agent, which writes a file in the first one; the second one takes a while.
@@ -128,7 +123,7 @@ fn a_run_on_a_restate_server_is_the_run_of_this_process_and_survives_its_worker(
         let lines = world.run_program(&["runs", "show", &id, "--json"]).code(0).lines();
         (lines.iter().filter(|line| line["event"] == "model_called").count() == 3).then_some(id)
     });
-    worker.0.kill();
+    worker.kill();
     let _worker = start_worker(&world, &address);
     let ended = client.wait_with_output().unwrap();
     let said = String::from_utf8_lossy(&ended.stderr);

@@ -22,6 +22,12 @@ impl BackendArg {
 /// What is asked of the server that keeps runs, and of its hosts.
 #[derive(Subcommand, Debug)]
 pub enum BackendCommand {
+    /// Look whether the server, its workers and this machine reach each other and agree
+    Doctor {
+        /// Print the result as JSON
+        #[arg(long)]
+        json: bool,
+    },
     /// Let another worker go on with the runs of one
     Move {
         /// The name of the worker that has them (--host-id); it may be gone

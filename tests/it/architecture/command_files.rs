@@ -17,6 +17,8 @@ pub(super) const COMMAND_FILES: &[CommandRow] = &[
     #[cfg(feature = "restate")]
     ("worker", "src/commands/worker_command.rs", "run_worker"),
     #[cfg(feature = "restate")]
+    ("backend doctor", "src/commands/backend_doctor.rs", "run_backend_doctor"),
+    #[cfg(feature = "restate")]
     ("backend move", "src/commands/backend_command.rs", "run_backend_command"),
     ("runs list", "src/commands/history_commands.rs", "list_runs"),
     ("runs show", "src/commands/runs_command.rs", "show_run"),

@@ -43,7 +43,7 @@ pub(super) fn report(client: Child) -> (Option<i32>, Value) {
 }
 
 pub(super) fn listed(world: &World) -> Value {
-    world.run_program(&["runs", "list", "--backend", "restate", "--json"]).code(0).json()
+    world.run_program(&["runs", "list", "--backend", "restate", "--json", "--limit", "0"]).code(0).json()
 }
 
 fn status_at_server(world: &World, run: &str) -> String {

@@ -32,12 +32,12 @@ fn write_talk(world: &World, count: usize, delay_ms: u64) {
     world.write_json("replies.json", &json!({"replies": {"coder": replies}}));
 }
 
-fn begin(world: &World) -> Child {
+pub(super) fn begin(world: &World) -> Child {
     world.command(&remote_run(&["--json"])).spawn().unwrap()
 }
 
 /// The host of the newest run, once it is at the server.
-fn newest(world: &World, count: usize) -> (String, String) {
+pub(super) fn newest(world: &World, count: usize) -> (String, String) {
     wait_for("the run is at the server", || {
         let runs = listed(world);
         let newest = runs.as_array().filter(|runs| runs.len() == count)?[0].clone();
@@ -45,12 +45,12 @@ fn newest(world: &World, count: usize) -> (String, String) {
     })
 }
 
-fn now_ms() -> i64 {
+pub(super) fn now_ms() -> i64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis() as i64
 }
 
 /// When the run was taken up again, after that time; `None`: it had ended or not begun.
-fn resumed_after(world: &World, run: &str, killed: i64) -> Option<i64> {
+pub(super) fn resumed_after(world: &World, run: &str, killed: i64) -> Option<i64> {
     let store = SqliteStore::new(world.data().join("runs.sqlite"));
     let (_, rows) = store.load(&RunId::from(run)).unwrap();
     let mut resumed = rows.iter().filter(|row| row.body.contains(r#""input":"resumed""#));
@@ -76,11 +76,10 @@ fn the_runs_of_a_killed_host_go_on_at_another_one() {
         let (run, host) = newest(&world, round + 1);
         thread::sleep(Duration::from_millis(700));
         let at = hosts.iter().position(|(name, ..)| *name == host).unwrap();
-        let (name, address, (mut worker, said)) = hosts.remove(at);
+        let (name, address, mut worker) = hosts.remove(at);
         let killed = now_ms();
-        worker.0.kill().unwrap();
+        worker.kill();
         let (code, done) = report(client);
-        drop((worker, said));
         assert_eq!((code, &done["output"]), (Some(0), &json!("all said")), "{done}");
         assert_eq!(newest(&world, round + 1).1, hosts[0].0, "it went on there");
         world.run_program(&["runs", "replay", &run]).code(0);
@@ -181,10 +180,9 @@ fn hosts_that_are_killed_at_random_times_lose_no_run_and_double_no_command() {
         let time = luck.time(Duration::from_millis(500));
         thread::sleep(time);
         let at = hosts.iter().position(|(name, ..)| *name == host).unwrap();
-        let (name, address, (mut worker, said)) = hosts.remove(at);
+        let (name, address, mut worker) = hosts.remove(at);
         let killed = now_ms();
         worker.kill();
-        drop(said);
         let (report, answers) = lead_to_end(&world, end_of(client));
         let what = format!("point {point}: {host} killed after {time:.1?}");
         check(&world, &report, &what);
@@ -201,5 +199,34 @@ fn hosts_that_are_killed_at_random_times_lose_no_run_and_double_no_command() {
         times.len(),
         times.last()
     );
-    assert!(times.last().is_none_or(|longest| *longest <= 1_000), "{times:?}");
+    // commands of a killed process get two seconds to end before its store is taken over
+    assert!(times.last().is_none_or(|longest| *longest <= 3_500), "{times:?}");
+}
+
+#[test]
+#[ignore = "tool: needs node and npm, and the registry of npm"]
+fn the_doctor_names_what_is_wrong_with_the_server_and_its_hosts() {
+    let doctor = |world: &World, code: i32, words: &[&str]| {
+        let said = world.run_program(&["backend", "doctor"]).code(code).stdout;
+        words.iter().for_each(|word| assert!(said.contains(word), "{word}: {said}"));
+        said
+    };
+    let server = RestateServer::start();
+    let mut lost = world_of(&server);
+    lost.set_variable("SYNTHDEV_RESTATE_ADMIN", "http://127.0.0.1:9");
+    doctor(&lost, 1, &["does not answer", "@restatedev/restate-server"]);
+    let world = world_of(&server);
+    doctor(&world, 1, &["✓ Restate 1.7.", "the clock of the server agrees", "no worker has the project"]);
+    let [left, right] = free_addresses();
+    let mut first = start_host(&world, "left", &left, &[]);
+    doctor(&world, 0, &["left at", "0 runs under way, 4 slots", "if left is gone, its runs wait for it"]);
+    let _second = start_host(&world, "right", &right, &["--slots", "2"]);
+    let said = doctor(&world, 0, &["if left is gone, its runs go on at right", "the clock of right agrees"]);
+    println!("{said}");
+    let report = world.run_program(&["backend", "doctor", "--json"]).code(0).json();
+    assert_eq!(report["state"], "ok", "{report}");
+    drop(_second);
+    thread::sleep(Duration::from_millis(1_500));
+    first.kill();
+    doctor(&world, 1, &["the server does not reach it", "synthdev backend move left OTHER"]);
 }

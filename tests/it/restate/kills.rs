@@ -123,7 +123,7 @@ fn killed_workers_and_servers_lose_no_run_and_double_no_command() {
         thread::sleep(time);
         match victim {
             Victim::Worker => {
-                worker.0.kill();
+                worker.kill();
                 worker = start_worker(&world, &address);
             }
             Victim::Server => server.kill_and_restart(),
