@@ -122,10 +122,7 @@ pub fn can_take_over(lost: &HostDescription, heir: &HostDescription) -> bool {
 }
 
 /// Those with the most free slots first; `active`: how many runs of a service are under way.
-pub fn by_free_slots<'d>(
-    takers: Vec<&'d HostEntry>,
-    active: impl Fn(&str) -> usize,
-) -> Vec<(&'d HostEntry, isize)> {
+pub fn by_free_slots(takers: Vec<&HostEntry>, active: impl Fn(&str) -> usize) -> Vec<(&HostEntry, isize)> {
     let free = |entry: &HostEntry| {
         let slots = isize::try_from(entry.slots()).unwrap_or(isize::MAX);
         slots.saturating_sub_unsigned(active(&entry.service))

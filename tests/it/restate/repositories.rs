@@ -108,6 +108,13 @@ fn files_at(machine: &Machine, run: &str) -> Vec<String> {
     (0..COMMANDS).filter_map(|at| read(at).ok()).collect()
 }
 
+/// What runs wrote in the project itself is in the way of nobody.
+fn clear_project(machine: &Machine) {
+    for at in 0..COMMANDS {
+        let _ = fs::remove_file(machine.world.project().join(format!("made-{at}.txt")));
+    }
+}
+
 #[test]
 #[ignore = "tool: needs node and npm, and the registry of npm"]
 fn files_of_runs_move_to_another_repository_when_a_host_is_killed_at_a_random_time() {
@@ -156,12 +163,7 @@ fn files_of_runs_move_to_another_repository_when_a_host_is_killed_at_a_random_ti
             moved += 1;
         }
         times.extend(took);
-        // what runs wrote in the project itself is in the way of nobody
-        for machine in &machines {
-            (0..COMMANDS).for_each(|at| {
-                let _ = fs::remove_file(machine.world.project().join(format!("made-{at}.txt")));
-            });
-        }
+        machines.iter().for_each(clear_project);
         let Machine { name, world, address, .. } = &machines[at];
         let worker = start_host(world, name, address, &[]);
         machines[at].worker = worker;
