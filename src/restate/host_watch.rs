@@ -7,6 +7,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::future::join_all;
 use tokio::io::AsyncReadExt as _;
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
@@ -166,16 +167,20 @@ impl HostWatch {
             let Ok(later) = self.client.directory().await else { return false };
             directory = later;
         }
-        for entry in directory.entries.iter().filter(of_it) {
-            let host = entry.answering_host();
-            let uri = service_uri(&self.base, &self.description.host_id, &entry.service);
-            if self.client.move_service(&entry.deployment, &uri).await.is_err() {
-                return false;
-            }
-            let (client, service) = (self.client.clone(), entry.service.clone());
-            tokio::spawn(async move { hasten_calls(&client, &service).await });
-            (self.tell)(format!("host {host} is gone: its runs ({}) go on here", entry.service));
+        // a host may have those of others before it, too
+        let moves = directory.entries.iter().filter(of_it).map(|entry| self.take_service(entry));
+        join_all(moves).await.into_iter().all(|moved| moved)
+    }
+
+    async fn take_service(&self, entry: &HostEntry) -> bool {
+        let uri = service_uri(&self.base, &self.description.host_id, &entry.service);
+        if self.client.move_service(&entry.deployment, &uri).await.is_err() {
+            return false;
         }
+        let (client, service) = (self.client.clone(), entry.service.clone());
+        tokio::spawn(async move { hasten_calls(&client, &service).await });
+        let host = entry.answering_host();
+        (self.tell)(format!("host {host} is gone: its runs ({}) go on here", entry.service));
         true
     }
 

@@ -131,7 +131,7 @@ fn files_of_runs_move_to_another_repository_when_a_host_is_killed_at_a_random_ti
         let worker = start_host(&world, name, &address, &[]);
         Machine { name, world, address, worker }
     };
-    let mut machines = vec![machine("left", left), machine("right", right)];
+    let mut machines = [machine("left", left), machine("right", right)];
     let (mut times, mut asked, mut moved) = (Vec::new(), 0, 0);
     for point in 0..points {
         thread::sleep(Duration::from_millis(1_300));
