@@ -63,13 +63,33 @@ pub enum JournaledStep {
         /// The directory whose files are those of the run then.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         files_at: String,
+        /// Bodies that are in parts before.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        long_bodies: Vec<LongBody>,
     },
+    /// A part of a body of later rows.
+    Part { hash: String, text: String },
     /// The run has ended or is suspended.
     Ended { progress: Box<RunProgress> },
     /// The run has not begun here, and begins at another host.
     HandedOver { service: String },
     /// What was asked for cannot be done; the run is as it was.
     Refused(StepRefusal),
+}
+
+/// The parts of the body of a row, by their hashes.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct LongBody {
+    /// Which of the rows of the step.
+    pub row: usize,
+    pub parts: Vec<String>,
+}
+
+impl JournaledStep {
+    /// Whether the driver goes on after it.
+    pub(crate) fn is_of_driver(&self) -> bool {
+        matches!(self, Self::Rows { .. } | Self::Part { .. })
+    }
 }
 
 /// Why something was not done.

@@ -13,6 +13,7 @@ pub mod host_watch;
 pub mod journaled_step;
 mod journaling_store;
 mod local_copy;
+mod long_bodies;
 mod run_handover;
 pub mod run_host_names;
 mod run_outbox;

@@ -3,11 +3,13 @@
 //! One batch is under way at a time. It stays here until the server has it: an attempt of the workflow that is cut off
 //! takes nothing with it, and the next attempt finds the same batch.
 
+use std::collections::{HashSet, VecDeque};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
 use super::journaled_step::{JournaledStep, StepRefusal};
+use super::long_bodies::{SplitRows, split_rows};
 use synthdev_domain::journal::{JournalRow, RunHeader, RunProgress};
 use synthdev_ports::run_store::StoreError;
 
@@ -29,7 +31,10 @@ struct OutboxState {
     journaled: u64,
     /// As many of them as the worker's own store has, and more than an earlier session can have had.
     written: u64,
-    pending: Option<JournaledStep>,
+    /// The rows of a batch, with what comes before them.
+    pending: VecDeque<JournaledStep>,
+    /// Parts of long bodies that are there.
+    known_parts: HashSet<String>,
     header: Option<RunHeader>,
     /// What comes after the rows.
     end: Option<JournaledStep>,
@@ -56,6 +61,11 @@ impl RunOutbox {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The server has them from earlier sessions.
+    pub(crate) fn set_known_parts(&self, hashes: HashSet<String>) {
+        self.lock().known_parts = hashes;
+    }
+
     /// Goes with the first rows.
     pub(crate) fn set_header(&self, header: RunHeader) {
         self.lock().header = Some(header);
@@ -67,22 +77,20 @@ impl RunOutbox {
     /// The worker gives the run up: the rows may be at the server or not.
     pub(crate) fn journal_rows(&self, rows: &[JournalRow]) -> Result<(), StoreError> {
         let mut state = self.lock();
-        while state.pending.is_some() && !state.closed {
+        while !state.pending.is_empty() && !state.closed {
             state = self.step_journaled.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
         let header = state.header.take().map(Box::new);
-        state.pending = Some(JournaledStep::Rows {
-            header,
-            rows: rows.to_vec(),
-            host: self.host.clone(),
-            files_at: self.files_at.clone(),
-        });
-        let mine = state.journaled;
+        let SplitRows { parts, rows, long_bodies } = split_rows(rows, &mut state.known_parts);
+        state.pending.extend(parts);
+        let (host, files_at) = (self.host.clone(), self.files_at.clone());
+        state.pending.push_back(JournaledStep::Rows { header, rows, host, files_at, long_bodies });
+        let until = state.journaled + state.pending.len() as u64;
         self.step_ready.notify_waiters();
-        while state.journaled == mine && !state.closed {
+        while state.journaled < until && !state.closed {
             state = self.step_journaled.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
-        if state.journaled > mine { Ok(()) } else { Err(abandoned_run_error()) }
+        if state.journaled >= until { Ok(()) } else { Err(abandoned_run_error()) }
     }
 
     pub(crate) fn end(&self, progress: RunProgress) {
@@ -172,7 +180,7 @@ impl RunOutbox {
                     return None;
                 }
                 if number == state.journaled
-                    && let Some(step) = state.pending.as_ref().or(state.end.as_ref())
+                    && let Some(step) = state.pending.front().or(state.end.as_ref())
                 {
                     return Some(step.clone());
                 }
@@ -186,9 +194,11 @@ impl RunOutbox {
         let mut state = self.lock();
         if state.journaled == number {
             state.journaled += 1;
-            state.pending = None;
+            state.pending.pop_front();
             drop(state);
             self.step_journaled.notify_all();
+            // the next one may be there already
+            self.step_ready.notify_waiters();
         }
     }
 }

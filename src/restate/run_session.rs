@@ -1,5 +1,6 @@
 //! One run while a worker drives it: begun from what the server has, until it ends, is suspended or is given up.
 
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::future::BoxFuture;
@@ -11,6 +12,7 @@ use super::journaled_step::{
 };
 use super::journaling_store::{FilesKeeper, JournalingStore};
 use super::local_copy;
+use super::long_bodies::join_rows;
 use super::run_outbox::RunOutbox;
 use synthdev_domain::ids::RunId;
 use synthdev_domain::journal::{JournalRow, RunHeader, RunStatus};
@@ -117,6 +119,8 @@ pub(crate) struct ReplayedRun {
     rows: Vec<JournalRow>,
     /// Where the files of these rows are.
     files_at: String,
+    /// Of long bodies, by their hashes.
+    parts: HashMap<String, String>,
     /// Not in the rows yet.
     answer: Option<RunAnswer>,
     pub(crate) steps: u64,
@@ -125,7 +129,15 @@ pub(crate) struct ReplayedRun {
 impl ReplayedRun {
     pub(crate) fn new(submission: RunSubmission) -> Self {
         let files_at = String::new();
-        Self { submission, header: None, rows: Vec::new(), files_at, answer: None, steps: 0 }
+        Self {
+            submission,
+            header: None,
+            rows: Vec::new(),
+            files_at,
+            parts: HashMap::new(),
+            answer: None,
+            steps: 0,
+        }
     }
 
     pub(crate) fn set_answer(&mut self, answer: RunAnswer) {
@@ -140,12 +152,15 @@ impl ReplayedRun {
     pub(crate) fn push_step(&mut self, step: &JournaledStep) {
         self.steps += 1;
         match step {
-            JournaledStep::Rows { header, rows, files_at, .. } => {
+            JournaledStep::Part { hash, text } => {
+                self.parts.insert(hash.clone(), text.clone());
+            }
+            JournaledStep::Rows { header, rows, files_at, long_bodies, .. } => {
                 self.files_at.clone_from(files_at);
                 if let Some(header) = header {
                     self.header.get_or_insert_with(|| (**header).clone());
                 }
-                self.rows.extend_from_slice(rows);
+                self.rows.extend(join_rows(rows, long_bodies, &self.parts));
                 self.answer = None;
             }
             JournaledStep::Ended { .. } | JournaledStep::Refused(_) | JournaledStep::HandedOver { .. } => {
@@ -159,6 +174,7 @@ impl ReplayedRun {
 struct PreparedSession {
     /// At the server.
     steps: u64,
+    known_parts: HashSet<String>,
     start: SessionStart,
     replies: Option<String>,
 }
@@ -198,11 +214,12 @@ impl RunSession {
         let (own_host, own, server) = (Arc::clone(&host), run.clone(), options.server.clone());
         let preparing = move || prepare_store(&*own_host, &own, &replayed, &server);
         let prepared = tokio::task::spawn_blocking(preparing).await;
-        let PreparedSession { steps, start, replies } = match prepared {
+        let PreparedSession { steps, known_parts, start, replies } = match prepared {
             Ok(prepared) => prepared?,
             Err(broken) => return Err(refusal(format!("the run cannot be prepared: {broken}"))),
         };
         let outbox = Arc::new(RunOutbox::new(options.host_id.clone(), host.files_at(&run), steps));
+        outbox.set_known_parts(known_parts);
         let begun = !matches!(start, SessionStart::Fresh(_) | SessionStart::Withdrawn);
         let (keeping, own) = (Arc::clone(&host), run.clone());
         let keep_files: FilesKeeper = Arc::new(move |rows| keeping.keep_files(&own, rows));
@@ -249,6 +266,7 @@ fn prepare_store(
             if matches!(answer, Some(RunAnswer::Cancel)) {
                 return Ok(PreparedSession {
                     steps: replayed.steps,
+                    known_parts: HashSet::new(),
                     start: SessionStart::Withdrawn,
                     replies: None,
                 });
@@ -266,7 +284,9 @@ fn prepare_store(
             }
         }
     };
-    Ok(PreparedSession { steps: replayed.steps, start, replies: replayed.submission.replies.clone() })
+    let known_parts = replayed.parts.keys().cloned().collect();
+    let replies = replayed.submission.replies.clone();
+    Ok(PreparedSession { steps: replayed.steps, known_parts, start, replies })
 }
 
 /// As this host has the run, with the files that it had at the last one.

@@ -244,7 +244,7 @@ impl RunWorker {
             return;
         }
         session.outbox.mark_journaled(number);
-        if !matches!(step, JournaledStep::Rows { .. }) {
+        if !step.is_of_driver() {
             session.outbox.close();
             self.forget(run, &cell);
         }
@@ -321,8 +321,9 @@ impl RunWorker {
             at_step: step.at_step,
             event: step.event,
         });
-        let progress = Some(record.summary.progress);
-        Ok(FollowAnswer { events: events.collect(), version, progress, refused: None })
+        // read after the events: what they say the run waits for is in it
+        let progress = self.host.reader().summary(run.as_str()).map_err(store_refusal)?.progress;
+        Ok(FollowAnswer { events: events.collect(), version, progress: Some(progress), refused: None })
     }
 
     pub(crate) fn is_known(&self, run: &RunId) -> bool {

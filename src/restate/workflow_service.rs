@@ -117,7 +117,7 @@ impl SynthdevRun {
             self.worker.mark_journaled(&run, number, &step);
             replayed.lock().unwrap_or_else(PoisonError::into_inner).push_step(&step);
             match step {
-                JournaledStep::Rows { .. } => continue,
+                JournaledStep::Rows { .. } | JournaledStep::Part { .. } => continue,
                 JournaledStep::Refused(refused) if !begun => return Err(terminal(&refused).into()),
                 JournaledStep::Ended { progress } if !awaits_answer(&progress) => {
                     return Ok(Json(RunEnd::Ended(progress)));

@@ -4,6 +4,8 @@ mod answers;
 mod hosts;
 mod kills;
 mod repositories;
+mod scale_page;
+mod sizes;
 
 use std::io::{BufRead as _, BufReader};
 use std::thread;

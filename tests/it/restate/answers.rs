@@ -169,3 +169,30 @@ fn a_worker_that_comes_back_to_its_address_gets_the_new_runs() {
         assert_eq!(done["output"], "done", "{address}");
     }
 }
+
+#[test]
+#[ignore = "tool: needs node and npm, and the registry of npm"]
+fn a_long_value_is_journaled_in_parts_and_survives_its_worker() {
+    let server = RestateServer::start();
+    let world = world_of(&server);
+    let script = "this.common_data.big = Array.from({length: 7 * 1024}, (_, at) => String(at).padStart(1024)).join('');";
+    write_states(
+        &world,
+        &json!([
+            {"name": "start", "action": {"script": script}, "transition": [{"target": "nap"}]},
+            {"name": "nap", "type": "wait", "duration": 2, "transition": [{"target": "stop"}]},
+            {"name": "stop", "input": "'long: ' + common_data.big.length"}
+        ]),
+    );
+    let [address] = free_addresses();
+    let mut worker = start_worker(&world, &address);
+    let client = world.command(&remote_run(&["--json"])).spawn().unwrap();
+    wait_for("the nap begins", || {
+        let runs = world.run_program(&["runs", "list", "--json"]).json();
+        runs[0]["path"].to_string().contains("nap").then_some(())
+    });
+    worker.kill();
+    let _worker = start_worker(&world, &address);
+    let (code, done) = report(client);
+    assert_eq!((code, &done["output"]), (Some(0), &json!(format!("long: {}", 7 * 1024 * 1024))), "{done}");
+}

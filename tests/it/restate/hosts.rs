@@ -18,7 +18,7 @@ use crate::crash::{Luck, number};
 use crate::support::restate_server::{RestateServer, free_addresses};
 
 /// States of an agent, each of which takes a while.
-fn write_talk(world: &World, count: usize, delay_ms: u64) {
+pub(super) fn write_talk(world: &World, count: usize, delay_ms: u64) {
     let mut states = vec![json!({"name": "start", "transition": [{"target": "s0"}]})];
     for at in 0..count {
         let next = if at + 1 < count { format!("s{}", at + 1) } else { "stop".to_owned() };
