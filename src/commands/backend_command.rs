@@ -70,6 +70,7 @@ async fn move_runs(client: &RestateClient, old: &str, new: &str) -> Result<usize
         }
         let uri = service_uri(heir.base(), new, &entry.service);
         client.move_service(&entry.deployment, &uri).await?;
+        client.ask_to_take(&entry.service).await?;
     }
     futures_util::future::join_all(moved.iter().map(|entry| hasten_calls(client, &entry.service))).await;
     Ok(moved.len())

@@ -1,5 +1,6 @@
 //! `worker`: serves the runs of this project that a Restate server hands out, until it is ended.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -69,9 +70,18 @@ pub(crate) fn run_worker(context: &StartContext, args: &WorkerArgs) -> Result<u8
             context.project.display()
         ));
         worker.enable_handover(client.clone(), description.clone());
-        let name = args.host_id.clone();
-        let tell: HostTeller = Arc::new(move |what| print_stderr(format_args!("worker {name}: {what}")));
-        let watch = HostWatch { client, worker, base: advertised, description, service, tell };
+        let tell = teller(&args.host_id);
+        let answered = HashSet::from([service.clone()]);
+        let watch = HostWatch {
+            client,
+            worker,
+            base: advertised,
+            description,
+            service,
+            tell,
+            answered,
+            is_ousted: false,
+        };
         let watching = tokio::spawn(watch.watch_hosts());
         let served = serving.await?.map_err(refusal_error);
         watching.abort();
@@ -80,6 +90,11 @@ pub(crate) fn run_worker(context: &StartContext, args: &WorkerArgs) -> Result<u8
     runtime.shutdown_background();
     served?;
     Ok(exit::COMPLETED)
+}
+
+fn teller(host_id: &str) -> HostTeller {
+    let name = host_id.to_owned();
+    Arc::new(move |what| print_stderr(format_args!("worker {name}: {what}")))
 }
 
 /// Other hosts compare it, and the server shows it: without a password.

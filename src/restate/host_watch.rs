@@ -27,6 +27,8 @@ const PROBE: Duration = Duration::from_millis(250);
 const AGAIN: Duration = Duration::from_millis(30);
 /// So often it does not answer before the server is asked about it.
 const MISSES: u32 = 2;
+/// So soon the server reaches one that lives.
+const LAST_CHANCE: Duration = Duration::from_millis(200);
 /// One that the server reaches, and this host does not.
 const REACHED_BY_SERVER: Duration = Duration::from_secs(1);
 /// Each survivor waits so long for those before it.
@@ -92,6 +94,10 @@ pub struct HostWatch {
     pub description: HostDescription,
     pub service: String,
     pub tell: HostTeller,
+    /// All services that it answers for, as far as it knows.
+    pub answered: HashSet<String>,
+    /// Another host has taken this one for gone.
+    pub is_ousted: bool,
 }
 
 impl HostWatch {
@@ -128,13 +134,25 @@ impl HostWatch {
         }
     }
 
-    /// Another host may have taken this one for gone.
+    /// Other hosts may have taken this one for gone, or have been given its runs by hand.
     async fn stay_enrolled(&mut self, directory: &HostDirectory) {
-        let moved = directory.of_service(&self.service).is_none_or(|entry| !entry.is_at_home());
-        if moved
-            && !self.worker.has_left(&self.service)
+        let own = self.description.host_id.as_str();
+        let is_lost = |service: &String| {
+            directory.of_service(service).is_some_and(|entry| entry.answering_host() != own)
+        };
+        let lost: Vec<String> = self.answered.extract_if(|service| is_lost(service)).collect();
+        self.answered.extend(directory.answered_by(own).map(|entry| entry.service.clone()));
+        for service in lost.into_iter().filter(|service| !self.worker.has_left(service)) {
+            self.is_ousted |= service == self.service;
+            // drivers whose rows the server does not take any more
+            let worker = Arc::clone(&self.worker);
+            tokio::spawn(async move { worker.leave_service(&service).await });
+        }
+        if self.is_ousted
             && let Ok(service) = enroll(&self.client, &self.base, &self.description).await
         {
+            self.is_ousted = false;
+            self.answered.insert(service.clone());
             self.service = service;
             (self.tell)("another host took the runs of this one; it takes new ones again".to_owned());
         }
@@ -157,7 +175,7 @@ impl HostWatch {
         let Ok(directory) = self.client.directory().await else { return false };
         let of_it = |entry: &&HostEntry| entry.base() == base && self.is_heir_of(entry);
         let Some(first) = directory.entries.iter().find(of_it) else { return true };
-        if self.client.reaches(&first.uri).await.unwrap_or(true) {
+        if self.client.reaches_within(&first.uri, LAST_CHANCE).await.unwrap_or(true) {
             return false;
         }
         let mut directory = directory.clone();
@@ -177,6 +195,7 @@ impl HostWatch {
         if self.client.move_service(&entry.deployment, &uri).await.is_err() {
             return false;
         }
+        self.worker.take_service(&entry.service);
         let (client, service) = (self.client.clone(), entry.service.clone());
         tokio::spawn(async move { hasten_calls(&client, &service).await });
         let host = entry.answering_host();

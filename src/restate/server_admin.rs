@@ -15,7 +15,7 @@ use super::server_client::{PlacedRun, RestateClient, server_refusal};
 use synthdev_domain::ids::RunId;
 
 /// How long the server may take to reach a host that lives.
-const REACH_PATIENCE: Duration = Duration::from_millis(300);
+const REACH_PATIENCE: Duration = Duration::from_millis(500);
 
 const REPEATED_QUERIES: u32 = 25;
 const BETWEEN_QUERIES: Duration = Duration::from_millis(200);
@@ -109,10 +109,14 @@ impl RestateClient {
     /// # Errors
     /// The server cannot be reached.
     pub async fn reaches(&self, uri: &str) -> Result<bool, StepRefusal> {
+        self.reaches_within(uri, REACH_PATIENCE).await
+    }
+
+    pub(crate) async fn reaches_within(&self, uri: &str, patience: Duration) -> Result<bool, StepRefusal> {
         let body = json!({"uri": uri, "force": true, "dry_run": true});
         let url = self.admin_url("deployments");
         let asked = self.send(Method::POST, &url, Some(&body));
-        match tokio::time::timeout(REACH_PATIENCE, asked).await {
+        match tokio::time::timeout(patience, asked).await {
             Ok(answered) => answered.map(|(status, _)| status.is_success()),
             Err(_) => Ok(false),
         }
@@ -123,9 +127,20 @@ impl RestateClient {
     /// # Errors
     /// The server cannot be reached, or the host not from there.
     pub async fn ask_to_leave(&self, service: &str) -> Result<(), StepRefusal> {
+        self.tell_host(service, "leave").await
+    }
+
+    /// Tells the host to which a service was moved that it answers for it.
+    ///
+    /// # Errors
+    /// The server cannot be reached, or the host not from there.
+    pub async fn ask_to_take(&self, service: &str) -> Result<(), StepRefusal> {
+        self.tell_host(service, "take").await
+    }
+
+    async fn tell_host(&self, service: &str, what: &str) -> Result<(), StepRefusal> {
         let placed = PlacedRun { service: service.to_owned(), id: RunId::from("host") };
-        let (status, text) =
-            self.send::<Value>(Method::POST, &self.handler_url(&placed, "leave"), None).await?;
+        let (status, text) = self.send::<Value>(Method::POST, &self.handler_url(&placed, what), None).await?;
         if status.is_success() { Ok(()) } else { Err(server_refusal("reach the host", status, &text)) }
     }
 

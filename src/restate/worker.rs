@@ -201,6 +201,11 @@ impl RunWorker {
         refusal(format!("worker {} has given these runs to another host", self.options.host_id))
     }
 
+    /// This host answers for the service, maybe again.
+    pub(crate) fn take_service(&self, service: &str) {
+        self.left.lock().unwrap_or_else(PoisonError::into_inner).remove(service);
+    }
+
     /// Leaves the runs of a service between two inputs, and begins none of it any more.
     pub(crate) async fn leave_service(&self, service: &str) {
         self.left.lock().unwrap_or_else(PoisonError::into_inner).insert(service.to_owned());

@@ -63,6 +63,10 @@ impl Service for NamedRuns {
                     let ((), metadata) = ctx.input().await;
                     ctx.handle_handler_result(runs.leave((&ctx, metadata).into()).await);
                 }
+                "take" => {
+                    let ((), metadata) = ctx.input().await;
+                    ctx.handle_handler_result(runs.take((&ctx, metadata).into()).await);
+                }
                 "clock" => {
                     let ((), metadata) = ctx.input().await;
                     ctx.handle_handler_result(runs.clock((&ctx, metadata).into()).await);
@@ -171,6 +175,13 @@ impl SynthdevRun {
     #[handler]
     async fn leave(&self, _: SharedWorkflowContext<'_>) -> HandlerResult<()> {
         self.worker.leave_service(&self.service).await;
+        Ok(())
+    }
+
+    /// The server calls this host for the runs of this service from now on.
+    #[handler]
+    async fn take(&self, _: SharedWorkflowContext<'_>) -> HandlerResult<()> {
+        self.worker.take_service(&self.service);
         Ok(())
     }
 

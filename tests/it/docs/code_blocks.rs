@@ -73,6 +73,8 @@ const KINDS: &[(&str, &str)] = &[
     ("sh", "docs::executed, and every_command_in_a_block_can_be_typed"),
     ("json", "every_file_in_a_block_is_read_without_a_finding"),
     ("js", "every_script_in_a_block_compiles"),
+    ("shell", "the page of several machines, whose settings restate::scale_page has"),
+    ("shell five", "restate::scale_page, with a Restate server"),
     ("rust", "every_test_in_a_block_is_in_the_tests"),
     ("mcp", "mcp::page"),
     ("text", "output, which docs::moving and docs::executed compare"),

@@ -36,6 +36,10 @@ pub(super) fn begin(world: &World) -> Child {
     world.command(&remote_run(&["--json"])).spawn().unwrap()
 }
 
+fn all_at(world: &World, host: &str) -> bool {
+    listed(world).as_array().unwrap().iter().all(|run| run["host"] == host)
+}
+
 /// The host of the newest run, once it is at the server.
 pub(super) fn newest(world: &World, count: usize) -> (String, String) {
     wait_for("the run is at the server", || {
@@ -143,12 +147,15 @@ fn runs_are_moved_by_hand_and_wait_for_answers_elsewhere() {
     assert!(said.contains("the runs of left go on at right"), "{said}");
     let (code, done) = report(client);
     assert_eq!((code, &done["output"]), (Some(0), &json!("all said")), "{done}");
-    let hosts = listed(&world);
-    assert!(hosts.as_array().unwrap().iter().all(|run| run["host"] == "right"), "{hosts}");
+    assert!(all_at(&world, "right"), "{}", listed(&world));
+    drop(old);
+    let old = start_host(&world, "left", &left, &[]);
+    world.run_program(&["backend", "move", "right", "left"]).code(0);
+    assert!(all_at(&world, "left"), "{}", listed(&world));
     drop(old);
     drop(new);
     server.kill_and_restart();
-    let _new = start_host(&world, "right", &right, &[]);
+    let _old = start_host(&world, "left", &left, &[]);
     let answered =
         world.run_program(&["resume", &waiting, "--backend", "restate", "--json", "--results", "7"]);
     assert_eq!(answered.code(0).json()["output"], "got 7");

@@ -108,6 +108,11 @@ fn files_at(machine: &Machine, run: &str) -> Vec<String> {
     (0..COMMANDS).filter_map(|at| read(at).ok()).collect()
 }
 
+fn check_merge(heir: &Machine, run: &str) {
+    heir.world.run_program(&["runs", "merge", run, "--yes"]).code(0);
+    assert_eq!(heir.world.read_file("made-0.txt"), "made 0");
+}
+
 /// What runs wrote in the project itself is in the way of nobody.
 fn clear_project(machine: &Machine) {
     for at in 0..COMMANDS {
@@ -160,13 +165,15 @@ fn files_of_runs_move_to_another_repository_when_a_host_is_killed_at_a_random_ti
             let wanted: Vec<String> = (0..COMMANDS).map(|at| format!("made {at}")).collect();
             assert_eq!(files_at(heir, &run), wanted, "{what}");
             heir.world.run_program(&["runs", "replay", &run]).code(0);
+            if took.is_some() && moved == 0 {
+                check_merge(heir, &run);
+            }
             moved += 1;
         }
         times.extend(took);
         machines.iter().for_each(clear_project);
         let Machine { name, world, address, .. } = &machines[at];
-        let worker = start_host(world, name, address, &[]);
-        machines[at].worker = worker;
+        machines[at].worker = start_host(world, name, address, &[]);
     }
     times.sort_unstable();
     let middle = times.get(times.len() / 2);

@@ -14,7 +14,7 @@ const PAGE: &str = include_str!("../../../docs/scale.md");
 /// Texts of the blocks of the page that begin so.
 fn blocks(start: &str) -> Vec<String> {
     let mut found = Vec::new();
-    for block in PAGE.split("```sh").skip(1) {
+    for block in PAGE.split("```shell").skip(1) {
         let (head, text) = block.split_once('\n').unwrap();
         if head == start {
             found.push(text.split("```").next().unwrap().to_owned());
