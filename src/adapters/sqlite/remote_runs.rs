@@ -2,6 +2,7 @@
 
 use rusqlite::{Connection, OptionalExtension, Transaction};
 
+use super::schema;
 use super::write_refusal::StoreRefusal;
 use synthdev_domain::ids::RunId;
 
@@ -22,6 +23,9 @@ pub(super) fn mark_remote(transaction: &Transaction<'_>, key: i64, server: &str)
 
 /// `None`: the run is kept here.
 pub(super) fn find_keeper(connection: &Connection, run: &RunId) -> rusqlite::Result<Option<String>> {
+    if schema::read_pragma(connection, "user_version")? < schema::KEEPER_SINCE {
+        return Ok(None);
+    }
     let found = connection
         .prepare_cached("SELECT keeper FROM runs WHERE id = ?1")?
         .query_row([run.as_str()], |row| row.get(0))
