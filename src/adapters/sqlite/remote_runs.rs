@@ -5,12 +5,13 @@ use rusqlite::{Connection, OptionalExtension, Transaction};
 use super::schema;
 use super::write_refusal::StoreRefusal;
 use synthdev_domain::ids::RunId;
+use synthdev_ports::run_store::RemoteRunAction;
 
 /// Who wants to change a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum RunClaimant {
-    /// This process, for its user.
-    User,
+    /// This process, for its user, who wants this.
+    User(RemoteRunAction),
     /// The worker of the server that keeps the run.
     Worker,
 }
@@ -39,9 +40,7 @@ pub(super) fn check_not_remote(
     run: &RunId,
     claimant: RunClaimant,
 ) -> rusqlite::Result<Result<(), StoreRefusal>> {
-    if claimant == RunClaimant::Worker {
-        return Ok(Ok(()));
-    }
+    let RunClaimant::User(action) = claimant else { return Ok(Ok(())) };
     let keeper = find_keeper(connection, run)?;
-    Ok(keeper.map_or(Ok(()), |server| Err(StoreRefusal::Remote { server })))
+    Ok(keeper.map_or(Ok(()), |server| Err(StoreRefusal::Remote { server, action })))
 }
