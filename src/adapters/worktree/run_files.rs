@@ -15,6 +15,7 @@ use crate::git::snapshot_commit::{self, SnapshotRecord, StoredSnapshot, find_sna
 use crate::git::snapshot_error::{SnapshotResult, snapshot_error};
 use synthdev_domain::ids::{RunId, SnapshotId};
 use synthdev_domain::snapshot::{RunWorktree, SnapshotRequest, SnapshotReuse};
+use synthdev_domain::terminal_safe::{redact_remote, redact_urls_in};
 use synthdev_ports::snapshot::{SnapshotError, SnapshotPort};
 
 /// Of the snapshots that are only taken for other machines, and removed when they are there.
@@ -80,7 +81,7 @@ impl GitWorktrees {
         let record: Option<SnapshotRecord> = record.and_then(|(_, json)| serde_json::from_str(json).ok());
         let record = record.ok_or_else(|| {
             snapshot_error(
-                format!("what {remote} has for run {run} is no snapshot"),
+                format!("what {} has for run {run} is no snapshot", redact_remote(remote)),
                 "Use a repository that only workers push to.",
             )
         })?;
@@ -132,7 +133,11 @@ fn push_reference(repo: &Repository, remote: &str, refspec: &str) -> SnapshotRes
     match refused {
         None => Ok(()),
         Some(why) => Err(snapshot_error(
-            format!("the repository {remote} does not take the files of the run: {why}"),
+            format!(
+                "the repository {} does not take the files of the run: {}",
+                redact_remote(remote),
+                redact_urls_in(&why)
+            ),
             "Let this user write to it; backend.restate.snapshot_remote names it.",
         )),
     }
@@ -146,9 +151,12 @@ fn fetch_reference(repo: &Repository, remote: &str, refspec: &str) -> SnapshotRe
     fetched.map_err(|error| remote_error(remote, "cannot be read", &error))
 }
 
+/// Without passwords, also in the words of libgit2.
 fn remote_error(remote: &str, what: &str, error: &git2::Error) -> SnapshotError {
+    let shown = redact_remote(remote);
+    let why = redact_urls_in(&error.message().replace(remote, &shown));
     snapshot_error(
-        format!("the repository {remote} {what}: {}", error.message()),
+        format!("the repository {shown} {what}: {why}"),
         "backend.restate.snapshot_remote names it: a bare repository at a path, file://, http:// or git://.",
     )
 }
@@ -222,6 +230,14 @@ mod tests {
             let error = one.push_files(&RunId::from("run1"), None, wrong, None).unwrap_err();
             assert!(error.message.contains(wrong), "{error}");
             assert!(error.hint.unwrap().contains("snapshot_remote"));
+        }
+        let (run, wrong) = (RunId::from("run1"), "http://me:sec@ret@127.0.0.1:9/x.git?token=secret");
+        for error in [
+            one.push_files(&run, None, wrong, None).unwrap_err(),
+            one.adopt_files(&run, "talk", wrong).unwrap_err(),
+        ] {
+            assert!(error.message.contains("http://127.0.0.1:9/x.git"), "{error}");
+            assert!(!error.message.contains("ret"), "{error}");
         }
     }
 }
