@@ -112,7 +112,7 @@ async fn host_findings(
             directory.answered_by(host).map(|entry| active.get(&entry.service).copied().unwrap_or(0)).sum();
         let text = format!(
             "{host} at {} works in {}: {runs} runs under way, {} slots",
-            home.base(),
+            redact_url(home.base()),
             home.description.project.path,
             home.slots()
         );
