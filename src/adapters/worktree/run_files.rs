@@ -85,7 +85,7 @@ impl GitWorktrees {
                 "Use a repository that only workers push to.",
             )
         })?;
-        let worktree = create::create_worktree(&self.snapshots, &store, run, workflow)?;
+        let worktree = create::create_worktree(&self.snapshots, &store, run, workflow, true)?;
         let tree = commit.tree().map_err(failed)?.id();
         self.fill_from(&worktree, tree, record)?;
         // the worktree's own snapshot holds the files now
@@ -168,6 +168,7 @@ mod tests {
 
     use super::*;
     use crate::system_clock::SystemClock;
+    use synthdev_ports::worktree::{MergeError, WorktreePort as _};
 
     fn project(at: &Path, from: Option<&Path>) -> GitWorktrees {
         match from {
@@ -214,6 +215,18 @@ mod tests {
         assert_eq!((read("b.txt").as_deref(), read("c.txt").as_deref()), (Some("added\n"), Some("later\n")));
         assert_eq!((read("mine.txt"), right.join("mine.txt").exists()), (None, true));
         assert_eq!(fs::read_to_string(right.join("a.txt")).unwrap(), "old\n");
+        // what the first host lacked is not deleted here
+        for refused in [
+            other.unmerged(&tree).map(drop).unwrap_err(),
+            match other.merge(&tree).unwrap_err() {
+                MergeError::Failed(error) => error,
+                conflicts => panic!("{conflicts}"),
+            },
+        ] {
+            assert!(refused.message.contains("run1 began at another host"), "{refused}");
+            assert!(refused.hint.unwrap().contains(&tree.path));
+        }
+        assert_eq!(fs::read_to_string(right.join("mine.txt")).unwrap(), "mine\n");
         // from there it goes on, and back
         fs::write(Path::new(&tree.path).join("d.txt"), "there\n").unwrap();
         other.push_files(&run, Some(&tree), remote, None).unwrap();
