@@ -43,7 +43,8 @@ use synthdev_domain::journal::{
     RunSummary, SearchHit, SearchQuery, TokenRecord, TokenRedeemOutcome,
 };
 use synthdev_ports::run_store::{
-    DriverAnswers, DriverRequest, RunReader, RunStore, RunWithState, SearchTextOfRow, StoreError,
+    DriverAnswers, DriverRequest, RemoteRunAction, RunReader, RunStore, RunWithState, SearchTextOfRow,
+    StoreError,
 };
 
 use remote_runs::RunClaimant;
@@ -205,7 +206,7 @@ impl RunStore for SqliteStore {
     }
 
     fn claim(&self, run: &RunId) -> Result<RunSummary, StoreError> {
-        self.claim_as(run, RunClaimant::User)
+        self.claim_as(run, RunClaimant::User(RemoteRunAction::Change))
     }
 
     fn claim_remote(&self, run: &RunId) -> Result<RunSummary, StoreError> {

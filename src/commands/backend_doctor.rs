@@ -15,6 +15,7 @@ use synthdev_bootstrap::start_context::StartContext;
 use synthdev_cli::doctor::{DoctorFinding, DoctorStatus, build_report, report_text};
 use synthdev_cli::output::TerminalSafeWriter;
 use synthdev_cli::{exit, json_output};
+use synthdev_domain::terminal_safe::redact_url;
 use synthdev_restate::host_directory::{HostDirectory, HostEntry, can_take_over};
 use synthdev_restate::journaled_step::StepRefusal;
 use synthdev_restate::server_client::RestateClient;
@@ -32,6 +33,7 @@ pub(crate) fn run_backend_doctor(context: &StartContext, as_json: bool) -> Resul
     let (catalog, _) = load_catalog(context, context.overrides.clone(), None)?;
     let client = open_client(&catalog)?;
     let (ingress, admin, _) = catalog.settings().restate_server();
+    let (ingress, admin) = (&*redact_url(ingress), &*redact_url(admin));
     let identity = project_place(&context.project).identity;
     let lines = build_runtime()?.block_on(async {
         let mut lines = server_findings(&client, ingress, admin).await;
@@ -110,7 +112,7 @@ async fn host_findings(
             directory.answered_by(host).map(|entry| active.get(&entry.service).copied().unwrap_or(0)).sum();
         let text = format!(
             "{host} at {} works in {}: {runs} runs under way, {} slots",
-            home.base(),
+            redact_url(home.base()),
             home.description.project.path,
             home.slots()
         );

@@ -15,6 +15,7 @@ use synthdev_bootstrap::start_context::StartContext;
 use synthdev_cli::args::WorkerArgs;
 use synthdev_cli::exit;
 use synthdev_cli::output::print_stderr;
+use synthdev_domain::terminal_safe::{redact_remote, redact_url};
 use synthdev_restate::host_directory::HostDescription;
 use synthdev_restate::host_watch::{HostTeller, HostWatch, enroll};
 use synthdev_restate::run_host_names::check_host_id;
@@ -37,7 +38,7 @@ pub(crate) fn run_worker(context: &StartContext, args: &WorkerArgs) -> Result<u8
     let client = open_client(&catalog)?;
     let options = WorkerOptions {
         host_id: args.host_id.clone(),
-        server: catalog.settings().restate_server().0.to_owned(),
+        server: redact_url(catalog.settings().restate_server().0).into_owned(),
         slots: args.slots,
         identity_key: args.identity_key.clone(),
     };
@@ -46,7 +47,9 @@ pub(crate) fn run_worker(context: &StartContext, args: &WorkerArgs) -> Result<u8
         host_id: args.host_id.clone(),
         project: host.project().clone(),
         slots: args.slots.to_string(),
-        snapshot_remote: host.snapshot_remote().map_or_else(String::new, shared_name),
+        snapshot_remote: host
+            .snapshot_remote()
+            .map_or_else(String::new, |remote| redact_remote(remote).into_owned()),
         version: env!("CARGO_PKG_VERSION").to_owned(),
     };
     let worker = Arc::new(RunWorker::new(host, options));
@@ -65,9 +68,10 @@ pub(crate) fn run_worker(context: &StartContext, args: &WorkerArgs) -> Result<u8
             enrolled = enroll_patiently(&client, &advertised, &description) => enrolled?,
         };
         print_stderr(format_args!(
-            "worker {} serves {} at {advertised}",
+            "worker {} serves {} at {}",
             args.host_id,
-            context.project.display()
+            context.project.display(),
+            redact_url(&advertised)
         ));
         worker.enable_handover(client.clone(), description.clone());
         let tell = teller(&args.host_id);
@@ -95,14 +99,6 @@ pub(crate) fn run_worker(context: &StartContext, args: &WorkerArgs) -> Result<u8
 fn teller(host_id: &str) -> HostTeller {
     let name = host_id.to_owned();
     Arc::new(move |what| print_stderr(format_args!("worker {name}: {what}")))
-}
-
-/// Other hosts compare it, and the server shows it: without a password.
-fn shared_name(remote: &str) -> String {
-    match remote.split_once("://").and_then(|(scheme, rest)| Some((scheme, rest.split_once('@')?.1))) {
-        Some((scheme, place)) => format!("{scheme}://{place}"),
-        None => remote.to_owned(),
-    }
 }
 
 async fn enroll_patiently(

@@ -21,14 +21,34 @@ pub struct StoreError {
     pub hint: Option<String>,
 }
 
+/// What a user wants with a run whose journal is at a server.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RemoteRunAction {
+    Resume,
+    Retry,
+    Cancel,
+    /// Everything that the server has no command for.
+    Change,
+}
+
 /// A change of a run whose journal is at a server would be discarded.
-pub fn remote_run_error(run: &RunId, server: &str) -> StoreError {
+pub fn remote_run_error(run: &RunId, server: &str, action: RemoteRunAction) -> StoreError {
+    let resume = format!("synthdev resume {run} --backend restate");
+    let cancel = format!("synthdev runs cancel {run} --backend restate");
+    let next = match action {
+        RemoteRunAction::Resume => format!("`{resume}` resumes it there"),
+        RemoteRunAction::Retry => format!("`{resume}` tries it again there"),
+        RemoteRunAction::Cancel => format!("`{cancel}` ends it there"),
+        RemoteRunAction::Change => format!(
+            "`synthdev runs fork {run} --at STEP` makes a run of it that is kept here; `{cancel}` ends it there"
+        ),
+    };
     StoreError {
         message: format!(
             "run {run} is kept by the Restate server at {server}: what is changed here would be discarded"
         ),
         hint: Some(format!(
-            "with --backend restate `synthdev resume {run}` answers it and `synthdev runs cancel {run}` ends it, in a program built with the cargo feature `restate`"
+            "{next}; --backend needs a program that was built with the cargo feature `restate`"
         )),
     }
 }

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::journaled_step::{FollowAnswer, FollowRequest, RunAnswer, RunEnd, RunSubmission, StepRefusal};
 use synthdev_domain::ids::RunId;
+use synthdev_domain::terminal_safe::{redact_url, redact_urls_in};
 
 /// The server answers when a worker does: one that restarts is waited for.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -166,7 +167,7 @@ impl RestateClient {
         if let Some(body) = body {
             request = request.header("accept", "application/json").json(body);
         }
-        let what = format!("the Restate server at {url} does not answer");
+        let what = format!("the Restate server at {} does not answer", redact_url(url));
         let response = request.send().await.map_err(|error| unreachable_server(&what, &error))?;
         let status = response.status();
         let text = response.text().await.map_err(|error| unreachable_server(&what, &error))?;
@@ -186,7 +187,7 @@ fn is_starting(status: StatusCode, text: &str, repeat: u32) -> bool {
 fn unreachable_server(what: &str, error: &reqwest::Error) -> StepRefusal {
     let cause = std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string);
     StepRefusal {
-        message: format!("{what}: {cause}"),
+        message: format!("{what}: {}", redact_urls_in(&cause)),
         hint: Some(
             "start the server (npm package @restatedev/restate-server), or set backend.restate.ingress and \
              backend.restate.admin to its addresses"
@@ -205,7 +206,11 @@ pub(crate) fn server_refusal(what: &str, status: StatusCode, text: &str) -> Step
     let hint = (status == StatusCode::NOT_FOUND)
         .then(|| "no worker has registered with this server: start one with `synthdev worker`".to_owned());
     StepRefusal {
-        message: format!("the Restate server does not {what}: {message} ({})", status.as_u16()),
+        message: format!(
+            "the Restate server does not {what}: {} ({})",
+            redact_urls_in(message),
+            status.as_u16()
+        ),
         hint,
     }
 }

@@ -16,6 +16,7 @@ use synthdev_domain::journal::{OpenPause, PauseReason, RunOrigin, RunStatus, Run
 use synthdev_domain::terminal_safe::escape_name;
 use synthdev_domain::workflow::WorkflowProgram;
 use synthdev_engine::input::UserAnswer;
+use synthdev_ports::run_store::RemoteRunAction;
 use synthdev_runtime::diff_runs::definition_notes;
 use synthdev_runtime::handle::RuntimeHandle;
 use synthdev_settings::catalog::ConfigCatalog;
@@ -76,10 +77,11 @@ pub fn check_resumable(
     let (id, status) = (&summary.id, summary.progress.status);
     let place = RunPlace::of_run(summary, project).on_disk(&is_directory);
     let is_chat = is_conversation(handle, summary);
-    handle.ensure_not_remote(id)?;
+    let is_retry = operation == RunOperation::Retry;
+    handle.ensure_not_remote(id, if is_retry { RemoteRunAction::Retry } else { RemoteRunAction::Resume })?;
     place.check_project(id, if is_chat { RunOperation::Reopen } else { operation })?;
     place.present_worktree(id, is_directory)?;
-    if operation == RunOperation::Retry {
+    if is_retry {
         check_failed(id, status)?;
     }
     if is_chat && status == RunStatus::Running && !handle.running_runs().contains(id) {

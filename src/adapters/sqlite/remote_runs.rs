@@ -2,14 +2,16 @@
 
 use rusqlite::{Connection, OptionalExtension, Transaction};
 
+use super::schema;
 use super::write_refusal::StoreRefusal;
 use synthdev_domain::ids::RunId;
+use synthdev_ports::run_store::RemoteRunAction;
 
 /// Who wants to change a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum RunClaimant {
-    /// This process, for its user.
-    User,
+    /// This process, for its user, who wants this.
+    User(RemoteRunAction),
     /// The worker of the server that keeps the run.
     Worker,
 }
@@ -22,6 +24,9 @@ pub(super) fn mark_remote(transaction: &Transaction<'_>, key: i64, server: &str)
 
 /// `None`: the run is kept here.
 pub(super) fn find_keeper(connection: &Connection, run: &RunId) -> rusqlite::Result<Option<String>> {
+    if schema::read_pragma(connection, "user_version")? < schema::KEEPER_SINCE {
+        return Ok(None);
+    }
     let found = connection
         .prepare_cached("SELECT keeper FROM runs WHERE id = ?1")?
         .query_row([run.as_str()], |row| row.get(0))
@@ -35,9 +40,7 @@ pub(super) fn check_not_remote(
     run: &RunId,
     claimant: RunClaimant,
 ) -> rusqlite::Result<Result<(), StoreRefusal>> {
-    if claimant == RunClaimant::Worker {
-        return Ok(Ok(()));
-    }
+    let RunClaimant::User(action) = claimant else { return Ok(Ok(())) };
     let keeper = find_keeper(connection, run)?;
-    Ok(keeper.map_or(Ok(()), |server| Err(StoreRefusal::Remote { server })))
+    Ok(keeper.map_or(Ok(()), |server| Err(StoreRefusal::Remote { server, action })))
 }

@@ -8,6 +8,7 @@ use super::write::{StoreWriter, begin_write, find_run_key, write_rows};
 use super::write_refusal::{StoreRefusal, StoreWriteResult};
 use synthdev_domain::ids::{CallId, RunId, Timestamp};
 use synthdev_domain::journal::{JournalRow, RunProgress, RunStatus, TokenRecord, TokenRedeemOutcome};
+use synthdev_ports::run_store::RemoteRunAction;
 
 const TOKEN: &str =
     "SELECT hash, id, call, tokens.definition_hash, created, expires, tries, used, results_hash, answer
@@ -83,7 +84,9 @@ impl StoreWriter {
         let Some((owner, run)) = find_owner(&transaction, &token.run)? else {
             return Ok(Err(StoreRefusal::Unknown));
         };
-        if let Err(refusal) = check_not_remote(&transaction, &token.run, RunClaimant::User)? {
+        if let Err(refusal) =
+            check_not_remote(&transaction, &token.run, RunClaimant::User(RemoteRunAction::Resume))?
+        {
             return Ok(Err(refusal));
         }
         let mine = self.driven_runs.get(&token.run).filter(|driven| driven.claim == owner.claim).copied();

@@ -8,6 +8,10 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 pub(super) const APPLICATION_ID: i32 = 0x5379_6e44;
 /// `PRAGMA user_version` of a file that this program writes.
 pub(super) const VERSION: i32 = 5;
+/// Files from this version on can be read as they are, where the step to the present version cannot be written.
+pub(super) const READABLE_SINCE: i32 = 4;
+/// `runs.keeper` is there.
+pub(super) const KEEPER_SINCE: i32 = 5;
 
 /// - `runs` never changes after the start; `progress` is small and rewritten at state boundaries, so a long
 ///   input is not written again with it.

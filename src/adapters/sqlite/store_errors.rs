@@ -99,7 +99,7 @@ pub(super) fn refused_error(path: &Path, run: &RunId, refusal: StoreRefusal) -> 
             format!("process {pid}, which drove run {run}, has ended, and commands of the run have not yet"),
             "try again in some seconds",
         ),
-        StoreRefusal::Remote { server } => remote_run_error(run, &server),
+        StoreRefusal::Remote { server, action } => remote_run_error(run, &server, action),
         StoreRefusal::StillRunning { run, pid } => words(
             format!("run {run} is running in process {pid}{} and was not removed", own(pid)),
             "wait until it ends or cancel it, or leave it out",

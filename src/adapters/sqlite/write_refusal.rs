@@ -3,6 +3,7 @@
 use rusqlite::{Connection, OptionalExtension};
 
 use synthdev_domain::ids::RunId;
+use synthdev_ports::run_store::RemoteRunAction;
 
 /// Why nothing was written.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -26,6 +27,7 @@ pub(super) enum StoreRefusal {
     /// A server keeps its journal.
     Remote {
         server: String,
+        action: RemoteRunAction,
     },
     UnknownOf {
         run: RunId,

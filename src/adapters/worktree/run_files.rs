@@ -15,6 +15,7 @@ use crate::git::snapshot_commit::{self, SnapshotRecord, StoredSnapshot, find_sna
 use crate::git::snapshot_error::{SnapshotResult, snapshot_error};
 use synthdev_domain::ids::{RunId, SnapshotId};
 use synthdev_domain::snapshot::{RunWorktree, SnapshotRequest, SnapshotReuse};
+use synthdev_domain::terminal_safe::{redact_remote, redact_urls_in};
 use synthdev_ports::snapshot::{SnapshotError, SnapshotPort};
 
 /// Of the snapshots that are only taken for other machines, and removed when they are there.
@@ -80,11 +81,11 @@ impl GitWorktrees {
         let record: Option<SnapshotRecord> = record.and_then(|(_, json)| serde_json::from_str(json).ok());
         let record = record.ok_or_else(|| {
             snapshot_error(
-                format!("what {remote} has for run {run} is no snapshot"),
+                format!("what {} has for run {run} is no snapshot", redact_remote(remote)),
                 "Use a repository that only workers push to.",
             )
         })?;
-        let worktree = create::create_worktree(&self.snapshots, &store, run, workflow)?;
+        let worktree = create::create_worktree(&self.snapshots, &store, run, workflow, true)?;
         let tree = commit.tree().map_err(failed)?.id();
         self.fill_from(&worktree, tree, record)?;
         // the worktree's own snapshot holds the files now
@@ -132,7 +133,11 @@ fn push_reference(repo: &Repository, remote: &str, refspec: &str) -> SnapshotRes
     match refused {
         None => Ok(()),
         Some(why) => Err(snapshot_error(
-            format!("the repository {remote} does not take the files of the run: {why}"),
+            format!(
+                "the repository {} does not take the files of the run: {}",
+                redact_remote(remote),
+                redact_urls_in(&why)
+            ),
             "Let this user write to it; backend.restate.snapshot_remote names it.",
         )),
     }
@@ -146,9 +151,12 @@ fn fetch_reference(repo: &Repository, remote: &str, refspec: &str) -> SnapshotRe
     fetched.map_err(|error| remote_error(remote, "cannot be read", &error))
 }
 
+/// Without passwords, also in the words of libgit2.
 fn remote_error(remote: &str, what: &str, error: &git2::Error) -> SnapshotError {
+    let shown = redact_remote(remote);
+    let why = redact_urls_in(&error.message().replace(remote, &shown));
     snapshot_error(
-        format!("the repository {remote} {what}: {}", error.message()),
+        format!("the repository {shown} {what}: {why}"),
         "backend.restate.snapshot_remote names it: a bare repository at a path, file://, http:// or git://.",
     )
 }
@@ -160,6 +168,7 @@ mod tests {
 
     use super::*;
     use crate::system_clock::SystemClock;
+    use synthdev_ports::worktree::{MergeError, WorktreePort as _};
 
     fn project(at: &Path, from: Option<&Path>) -> GitWorktrees {
         match from {
@@ -206,6 +215,18 @@ mod tests {
         assert_eq!((read("b.txt").as_deref(), read("c.txt").as_deref()), (Some("added\n"), Some("later\n")));
         assert_eq!((read("mine.txt"), right.join("mine.txt").exists()), (None, true));
         assert_eq!(fs::read_to_string(right.join("a.txt")).unwrap(), "old\n");
+        // what the first host lacked is not deleted here
+        for refused in [
+            other.unmerged(&tree).map(drop).unwrap_err(),
+            match other.merge(&tree).unwrap_err() {
+                MergeError::Failed(error) => error,
+                conflicts => panic!("{conflicts}"),
+            },
+        ] {
+            assert!(refused.message.contains("run1 began at another host"), "{refused}");
+            assert!(refused.hint.unwrap().contains(&tree.path));
+        }
+        assert_eq!(fs::read_to_string(right.join("mine.txt")).unwrap(), "mine\n");
         // from there it goes on, and back
         fs::write(Path::new(&tree.path).join("d.txt"), "there\n").unwrap();
         other.push_files(&run, Some(&tree), remote, None).unwrap();
@@ -222,6 +243,14 @@ mod tests {
             let error = one.push_files(&RunId::from("run1"), None, wrong, None).unwrap_err();
             assert!(error.message.contains(wrong), "{error}");
             assert!(error.hint.unwrap().contains("snapshot_remote"));
+        }
+        let (run, wrong) = (RunId::from("run1"), "http://me:sec@ret@127.0.0.1:9/x.git?token=secret");
+        for error in [
+            one.push_files(&run, None, wrong, None).unwrap_err(),
+            one.adopt_files(&run, "talk", wrong).unwrap_err(),
+        ] {
+            assert!(error.message.contains("http://127.0.0.1:9/x.git"), "{error}");
+            assert!(!error.message.contains("ret"), "{error}");
         }
     }
 }

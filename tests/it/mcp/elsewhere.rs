@@ -179,20 +179,23 @@ fn a_run_that_a_restate_server_keeps_is_changed_by_nobody_here() {
     drop(connection);
     let shown = world.run_program(&["runs", "show", &run, "--json"]).code(0).stdout;
     let words = format!("run {run} is kept by the Restate server at http://server:8080");
-    let rows: [&[&str]; 7] = [
-        &["resume", &run, "--results", "\"yes\""],
-        &["resume", &token, "--results", "\"yes\""],
-        &["resume", &run],
-        &["runs", "retry", &run],
-        &["runs", "cancel", &run],
-        &["runs", "rewind", &run, "--to", "1", "--yes"],
-        &["runs", "delete", &run, "--yes"],
+    let (resumes, ends) =
+        (format!("`synthdev resume {run} --backend"), format!("`synthdev runs cancel {run} --backend"));
+    let forks = format!("`synthdev runs fork {run} --at");
+    let rows: [(&[&str], &str); 6] = [
+        (&["resume", &run, "--results", "\"yes\""], &resumes),
+        (&["resume", &token, "--results", "\"yes\""], &resumes),
+        (&["resume", &run], &resumes),
+        (&["runs", "retry", &run], &resumes),
+        (&["runs", "cancel", &run], &ends),
+        (&["runs", "rewind", &run, "--to", "1", "--yes"], &forks),
     ];
-    for row in rows {
+    for (row, hint) in rows {
         let refused = world.run_program(row);
         assert_ne!(refused.code, Some(0), "{row:?}");
         let said = format!("{}{}", refused.stdout, refused.stderr);
-        assert!(said.contains(&words) && said.contains("--backend restate"), "{row:?}: {said}");
+        assert!(said.contains(&words) && said.contains(hint), "{row:?}: {said}");
+        assert!(said.contains(&forks) == (hint == forks), "{row:?}: {said}");
     }
     let mut client = Client::open_client(&world);
     let answer = json!({"resumeToken": token, "results": {"answer": "yes"}});
@@ -204,4 +207,14 @@ fn a_run_that_a_restate_server_keeps_is_changed_by_nobody_here() {
     client.close_client();
     let after = world.run_program(&["runs", "show", &run, "--json"]).code(0).stdout;
     assert_eq!(after, shown, "reading it is harmless, and nothing was changed");
+    // a fork is kept here
+    let forked = world.run_program(&["runs", "fork", &run, "--at", "1", "--json"]).code(0);
+    let fork = forked.json()["run_id"].as_str().unwrap().to_owned();
+    world.run_program(&["runs", "cancel", &fork]).code(0);
+    // the server may be gone for good, and the copy of its run goes
+    let gone = world.run_program(&["runs", "delete", &run, "--yes"]).code(0).stdout;
+    assert!(gone.starts_with(&format!("removed run {run}: ")), "{gone}");
+    assert!(gone.contains("only the copy here") && gone.contains("http://server:8080"), "{gone}");
+    let other = world.run_program(&["runs", "delete", &fork, "--yes"]).code(0).stdout;
+    assert!(!other.contains("server"), "{other}");
 }

@@ -230,7 +230,7 @@ fn a_run_that_a_server_keeps_is_changed_by_its_worker_only() {
         "run r is kept by the Restate server at http://server:8080: what is changed here would be discarded"
     );
     let hint = refused.hint.unwrap();
-    assert!(hint.contains("--backend restate") && hint.contains("cargo feature"), "{hint}");
+    assert!(hint.contains("runs cancel r --backend restate") && hint.contains("cargo feature"), "{hint}");
     assert_eq!(user.keeper(&run.id).unwrap().as_deref(), Some("http://server:8080"));
     assert_eq!(user.find("r").unwrap().progress.status, RunStatus::Paused, "nothing was changed");
     user.claim_remote(&run.id).unwrap();
