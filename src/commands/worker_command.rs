@@ -43,15 +43,7 @@ pub(crate) fn run_worker(context: &StartContext, args: &WorkerArgs) -> Result<u8
         identity_key: args.identity_key.clone(),
     };
     let host = Arc::new(ProjectRunHost::new(context, catalog));
-    let description = HostDescription {
-        host_id: args.host_id.clone(),
-        project: host.project().clone(),
-        slots: args.slots.to_string(),
-        snapshot_remote: host
-            .snapshot_remote()
-            .map_or_else(String::new, |remote| redact_remote(remote).into_owned()),
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-    };
+    let description = describe_host(&host, args);
     let worker = Arc::new(RunWorker::new(host, options));
     let runtime = runtime_with_threads(THREADS)?;
     let served = runtime.block_on(async {
@@ -94,6 +86,19 @@ pub(crate) fn run_worker(context: &StartContext, args: &WorkerArgs) -> Result<u8
     runtime.shutdown_background();
     served?;
     Ok(exit::COMPLETED)
+}
+
+/// Other hosts compare it, and the server shows it.
+fn describe_host(host: &ProjectRunHost, args: &WorkerArgs) -> HostDescription {
+    HostDescription {
+        host_id: args.host_id.clone(),
+        project: host.project().clone(),
+        slots: args.slots.to_string(),
+        snapshot_remote: host
+            .snapshot_remote()
+            .map_or_else(String::new, |remote| redact_remote(remote).into_owned()),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+    }
 }
 
 fn teller(host_id: &str) -> HostTeller {
