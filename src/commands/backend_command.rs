@@ -12,6 +12,7 @@ use synthdev_bootstrap::start_context::StartContext;
 use synthdev_cli::args::BackendCommand;
 use synthdev_cli::exit;
 use synthdev_cli::output::TerminalSafeWriter;
+use synthdev_domain::terminal_safe::redact_url;
 use synthdev_restate::host_directory::{HostEntry, can_take_over};
 use synthdev_restate::host_watch::hasten_calls;
 use synthdev_restate::journaled_step::StepRefusal;
@@ -55,6 +56,13 @@ async fn move_runs(client: &RestateClient, old: &str, new: &str) -> Result<usize
             "start one: `synthdev worker --host-id NAME`",
         ));
     };
+    // one that is not there is not told that it has these runs
+    if !client.reaches(&heir.uri).await? {
+        return Err(refused(
+            format!("the Restate server does not reach {new} at {}", redact_url(heir.base())),
+            "start that worker, or name another one; no run was moved",
+        ));
+    }
     if let Some(foreign) = moved.iter().find(|entry| !can_take_over(&entry.description, &heir.description)) {
         return Err(refused(
             format!(

@@ -236,4 +236,6 @@ fn the_doctor_names_what_is_wrong_with_the_server_and_its_hosts() {
     thread::sleep(Duration::from_millis(1_500));
     first.kill();
     doctor(&world, 1, &["the server does not reach it", "synthdev backend move left OTHER"]);
+    let gone = world.run_program(&["backend", "move", "right", "left"]);
+    assert!(gone.code != Some(0) && gone.stderr.contains("does not reach left"), "{}", gone.stderr);
 }
