@@ -20,6 +20,7 @@ pub mod project_index;
 pub mod project_lock;
 pub mod providers;
 pub mod repository_bounds;
+pub mod repository_identity;
 pub mod sandbox;
 pub mod sqlite;
 pub mod system_clock;

@@ -14,6 +14,7 @@ mod open;
 mod preview;
 mod process_liveness;
 mod read;
+mod remote_runs;
 mod resume_tokens;
 mod run_ownership;
 mod run_state;
@@ -29,7 +30,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use futures_util::stream::{self, BoxStream, StreamExt};
 use rusqlite::Connection;
@@ -42,19 +43,17 @@ use synthdev_domain::journal::{
     RunSummary, SearchHit, SearchQuery, TokenRecord, TokenRedeemOutcome,
 };
 use synthdev_ports::run_store::{
-    DriverAnswers, DriverRequest, RunReader, RunStore, RunWithState, SearchTextOfRow, StoreError,
+    DriverAnswers, DriverRequest, RemoteRunAction, RunReader, RunStore, RunWithState, SearchTextOfRow,
+    StoreError,
 };
 
+use remote_runs::RunClaimant;
 use run_ownership::RunOwner;
 use write::{AppendExtra, StoreWriter};
 use write_refusal::{StoreRefusal, StoreWriteResult};
 
 /// The index is shrunk when one run in so many of those that are left has gone.
 const SHRINKS_FROM: u64 = 10;
-
-/// The commands of a killed process end within milliseconds. A claim waits longer for them than their watcher does.
-const ENDING_LOOK: Duration = Duration::from_millis(5);
-const ENDING_LOOKS: u32 = 600;
 
 /// A store on one database file. Nothing is opened before the first call, and reading a store that was
 /// never written creates nothing.
@@ -161,18 +160,8 @@ impl SqliteStore {
         run: &RunId,
         mut work: impl FnMut() -> Result<Result<T, StoreRefusal>, StoreError>,
     ) -> Result<T, StoreError> {
-        let mut looks = 0;
-        loop {
-            match work()? {
-                Err(StoreRefusal::Ending { .. }) if looks < ENDING_LOOKS => {
-                    looks += 1;
-                    thread::sleep(ENDING_LOOK);
-                }
-                done => {
-                    return done.map_err(|refusal| store_errors::refused_error(&self.path, run, refusal));
-                }
-            }
-        }
+        run_ownership::retry_after_commands(&mut work)?
+            .map_err(|refusal| store_errors::refused_error(&self.path, run, refusal))
     }
 
     /// Indexes rows that are neither indexed nor queued. Leaves time to other writers, in this process and others: they
@@ -205,11 +194,23 @@ impl SqliteStore {
 
 impl RunStore for SqliteStore {
     fn create(&self, header: &RunHeader) -> Result<(), StoreError> {
-        self.write_or_refuse("start a run in", &header.id, |writer| writer.create_run(header))
+        self.write_or_refuse("start a run in", &header.id, |writer| writer.create_run(header, None))
+    }
+
+    fn create_remote(&self, header: &RunHeader, server: &str) -> Result<(), StoreError> {
+        self.write_or_refuse("start a run in", &header.id, |writer| writer.create_run(header, Some(server)))
+    }
+
+    fn keeper(&self, run: &RunId) -> Result<Option<String>, StoreError> {
+        Ok(self.with_reader("read", |reader| remote_runs::find_keeper(reader, run))?.flatten())
     }
 
     fn claim(&self, run: &RunId) -> Result<RunSummary, StoreError> {
-        self.retry_after_commands(run, || self.with_writer("write to", |writer| writer.claim_run(run)))
+        self.claim_as(run, RunClaimant::User(RemoteRunAction::Change))
+    }
+
+    fn claim_remote(&self, run: &RunId) -> Result<RunSummary, StoreError> {
+        self.claim_as(run, RunClaimant::Worker)
     }
 
     fn wait_for_commands(&self, run: &RunId) -> Result<(), StoreError> {
@@ -455,6 +456,12 @@ impl RunStore for SqliteStore {
 }
 
 impl SqliteStore {
+    fn claim_as(&self, run: &RunId, claimant: RunClaimant) -> Result<RunSummary, StoreError> {
+        self.retry_after_commands(run, || {
+            self.with_writer("write to", |writer| writer.claim_run(run, claimant))
+        })
+    }
+
     /// The index forgets removed runs only in time, and counts in the history's size until then. What cannot be done
     /// now is done when the index grows.
     fn shrink_index(&self) {

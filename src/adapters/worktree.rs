@@ -37,6 +37,7 @@ mod merge_history;
 mod orphan;
 mod ref_locks;
 mod remove;
+mod run_files;
 mod three_way_merge;
 
 use base_commit::WorktreeBase;
@@ -188,6 +189,7 @@ impl GitWorktrees {
     ) -> SnapshotResult<(WorktreeMergeSide<'s>, Vec<SkippedPath>)> {
         let failed = |error: git2::Error| snapshot_error::git_read_error(store.location(), &error);
         let base = WorktreeBase::load_base(&store.repo, linked.base)?;
+        base_commit::refuse_adopted(&base.note, &linked.project())?;
         let below = |id: Oid| base_commit::subtree_at(&store.repo, id, &linked.prefix).map_err(failed);
         let start = below(base.tree.id())?;
         let run = base.note.run.clone().unwrap_or_else(|| RunId(linked.name.clone()));
@@ -241,7 +243,7 @@ impl GitWorktrees {
 
 impl WorktreePort for GitWorktrees {
     fn create(&self, run: &RunId, workflow: &str) -> Result<RunWorktree, SnapshotError> {
-        create::create_worktree(&self.snapshots, &self.repository()?, run, workflow)
+        create::create_worktree(&self.snapshots, &self.repository()?, run, workflow, false)
     }
 
     fn skipped(&self, worktree: &RunWorktree) -> Result<Vec<SkippedPath>, SnapshotError> {
@@ -269,8 +271,9 @@ impl WorktreePort for GitWorktrees {
         let failed = |error: git2::Error| snapshot_error::git_read_error(store.location(), &error);
         let odb = store.repo.odb().map_err(failed)?;
         let _memory = odb.add_new_mempack_backend(1000).map_err(failed)?;
-        let start = WorktreeBase::load_base(&store.repo, linked.base)?.tree.id();
-        let start = base_commit::subtree_at(&store.repo, start, &linked.prefix).map_err(failed)?;
+        let base = WorktreeBase::load_base(&store.repo, linked.base)?;
+        base_commit::refuse_adopted(&base.note, &linked.project())?;
+        let start = base_commit::subtree_at(&store.repo, base.tree.id(), &linked.prefix).map_err(failed)?;
         let past = MergeHistory::load_history(&store.repo, &linked, &start).map_err(failed)?;
         let Some((kept, theirs)) = self.worktree_part(&linked, &store, &past)? else {
             // git's record of it is all that is left

@@ -31,7 +31,7 @@ pub use simulate::SimulateArgs;
 pub use snapshot::SnapshotSubcommand;
 pub use tools::{ToolsArgs, ToolsCommand};
 #[cfg(feature = "restate")]
-pub use worker::{BackendArg, WorkerArgs};
+pub use worker::{BackendArg, BackendCommand, WorkerArgs};
 
 /// Declared multi-agent workflows for your terminal.
 #[derive(Parser, Debug)]
@@ -142,6 +142,10 @@ pub enum CliCommand {
     /// Drive the runs of this project that a Restate server hands out
     #[cfg(feature = "restate")]
     Worker(WorkerArgs),
+    /// Look after the Restate server that keeps runs, and its workers
+    #[cfg(feature = "restate")]
+    #[command(subcommand)]
+    Backend(BackendCommand),
     /// Past runs: show, search, rewind, export, clean up
     #[command(subcommand)]
     Runs(Box<RunsCommand>),

@@ -5,6 +5,10 @@
     reason = "a command makes the files that the user asked for, and the demo its project"
 )]
 
+#[cfg(feature = "restate")]
+mod backend_command;
+#[cfg(feature = "restate")]
+mod backend_doctor;
 mod breakpoints;
 mod check_command;
 mod configure;
@@ -24,6 +28,8 @@ mod mcp_command;
 mod mcp_configuration;
 mod models;
 mod new;
+#[cfg(feature = "restate")]
+mod project_place;
 mod read_only;
 mod recorded_tests;
 mod recordings;
@@ -128,6 +134,8 @@ fn perform(mut cli: CliArgs) -> Result<u8> {
         Some(CliCommand::Resume(args)) => resume_command::resume_run(&context, &args),
         #[cfg(feature = "restate")]
         Some(CliCommand::Worker(args)) => worker_command::run_worker(&context, &args),
+        #[cfg(feature = "restate")]
+        Some(CliCommand::Backend(command)) => backend_command::run_backend_command(&context, command),
         Some(CliCommand::Why { run, step, json }) => time_travel::explain_step(&context, &run, &step, json),
         Some(CliCommand::Snapshot(command)) => runs_command::run_snapshot_subcommand(&context, command),
         Some(CliCommand::Sandbox(args)) => sandbox_report::show_sandbox(&context, &args),

@@ -6,6 +6,7 @@ use anyhow::{Result, anyhow, bail};
 
 use super::diagnostics;
 use super::load_config::load_catalog;
+use super::project_place::project_place;
 use super::read_only::error_with_hint;
 use super::run_to_end::{build_runtime, interrupt_receiver};
 use synthdev_bootstrap::local_files::file_io;
@@ -19,8 +20,10 @@ use synthdev_cli::output::print_stderr;
 use synthdev_domain::ids::{RunId, Timestamp};
 use synthdev_domain::journal::{RunProgress, RunStatus};
 use synthdev_engine::run_spec::RunSpec;
-use synthdev_restate::journaled_step::{FollowRequest, ResumeAnswer, RunAnswer, RunSubmission, StepRefusal};
-use synthdev_restate::server_client::{RestateAddresses, RestateClient};
+use synthdev_restate::journaled_step::{
+    FollowRequest, ResumeAnswer, RunAnswer, RunEnd, RunSubmission, StepRefusal,
+};
+use synthdev_restate::server_client::{PlacedRun, RestateAddresses, RestateClient};
 use synthdev_service::data_assignments::json_or_words;
 use synthdev_service::run_events::{DEFINITION_WARNING, PublishedEvent, RunEvent};
 use synthdev_settings::catalog::ConfigCatalog;
@@ -57,12 +60,15 @@ pub(crate) fn run_workflow(
     let run = wired.handle.draw_run_id();
     let warnings = std::mem::take(&mut spec.program.start_warnings);
     let replies = args.replies.as_deref().map(file_io::read_text_file).transpose()?;
-    let submission = RunSubmission { project: context.project.display().to_string(), spec, replies };
+    let project = project_place(&context.project);
+    let submission = RunSubmission { project, spec, replies, handed_over_by: Vec::new() };
     let runtime = build_runtime()?;
     let report = runtime.block_on(async {
         let interrupts = interrupt_receiver();
+        let service = client.choose_host(&submission.project).await.map_err(refusal_error)?;
+        let run = PlacedRun { service, id: run };
         client.submit(&run, &submission).await.map_err(refusal_error)?;
-        let mut followed = FollowedRun::new(&client, run.clone(), show);
+        let mut followed = FollowedRun::new(&client, run, show);
         let at = wired.handle.now();
         warnings.into_iter().for_each(|text| followed.warn(at, text));
         followed.follow_to_end(interrupts).await
@@ -85,9 +91,10 @@ pub(crate) fn resume_run(context: &StartContext, args: &ResumeArgs) -> Result<u8
     let runtime = build_runtime()?;
     let report = runtime.block_on(async {
         let interrupts = interrupt_receiver();
-        let mut followed = FollowedRun::new(&client, run.clone(), show);
+        let run = client.find_run(&run).await.map_err(refusal_error)?;
+        let mut followed = FollowedRun::new(&client, run, show);
         followed.skip_past().await?;
-        let answered = client.answer(&run, &RunAnswer::Resume(answer)).await;
+        let answered = client.answer(&followed.run, &RunAnswer::Resume(answer)).await;
         followed.answered = Some(answered.map_err(refusal_error)?);
         followed.follow_to_end(interrupts).await
     });
@@ -98,7 +105,7 @@ pub(crate) fn resume_run(context: &StartContext, args: &ResumeArgs) -> Result<u8
 /// A run at the server, as its client sees it.
 struct FollowedRun<'c> {
     client: &'c RestateClient,
-    run: RunId,
+    run: PlacedRun,
     show: HeadlessOutput,
     seen: FollowRequest,
     report: FinalReport,
@@ -108,16 +115,16 @@ struct FollowedRun<'c> {
 }
 
 impl<'c> FollowedRun<'c> {
-    fn new(client: &'c RestateClient, run: RunId, show: HeadlessOutput) -> Self {
+    fn new(client: &'c RestateClient, run: PlacedRun, show: HeadlessOutput) -> Self {
         let backend = Some(BackendArg::Restate.as_str());
-        let report = FinalReport { run_id: Some(run.clone()), backend, ..FinalReport::default() };
+        let report = FinalReport { run_id: Some(run.id.clone()), backend, ..FinalReport::default() };
         let seen = FollowRequest::default();
         Self { client, run, show, seen, report, progress: None, answered: None }
     }
 
     fn warn(&mut self, at: Timestamp, text: String) {
         let event = RunEvent::Warning { code: DEFINITION_WARNING.to_owned(), text };
-        self.show_event(&PublishedEvent { run: self.run.clone(), at, at_step: 0, event });
+        self.show_event(&PublishedEvent { run: self.run.id.clone(), at, at_step: 0, event });
     }
 
     /// `true` at the end.
@@ -152,10 +159,18 @@ impl<'c> FollowedRun<'c> {
             ended = self.show_event(published);
         }
         if answer.events.is_empty()
-            && let Some(progress) = self.client.outcome(&self.run).await.map_err(refusal_error)?
+            && let Some(end) = self.client.outcome(&self.run).await.map_err(refusal_error)?
         {
-            self.apply_progress(progress);
-            return Ok(true);
+            match end {
+                RunEnd::HandedOver { handed_over_to } => {
+                    self.run.service = handed_over_to;
+                    self.seen = FollowRequest::default();
+                }
+                RunEnd::Ended(progress) => {
+                    self.apply_progress(*progress);
+                    return Ok(true);
+                }
+            }
         }
         Ok(ended)
     }
@@ -177,7 +192,7 @@ impl<'c> FollowedRun<'c> {
                 Some(who) = interrupts.recv() => match who {
                     InterruptSource::Person => self.client.cancel(&self.run).await.map_err(refusal_error)?,
                     InterruptSource::System => {
-                        print_stderr(format_args!("run {} goes on at the Restate server", self.run));
+                        print_stderr(format_args!("run {} goes on at the Restate server", self.run.id));
                         self.report.status = RunStatus::Running;
                         return Ok(self.report);
                     }

@@ -13,7 +13,9 @@ use synthdev_cli::args::ListArgs;
 use synthdev_cli::output::TerminalSafeWriter;
 use synthdev_cli::{exit, json_output};
 use synthdev_domain::ids::RunId;
-use synthdev_restate::server_client::{RestateClient, ServerRun};
+use synthdev_restate::journaled_step::RunEnd;
+use synthdev_restate::server_admin::ServerRun;
+use synthdev_restate::server_client::RestateClient;
 
 /// Until a run that was told to end has ended.
 const LOOKS: u32 = 200;
@@ -42,7 +44,8 @@ pub(crate) fn list_runs(context: &StartContext, args: &ListArgs) -> Result<u8> {
 }
 
 fn run_line(run: &ServerRun) -> String {
-    let ServerRun { run: id, status, result, created, attempts, failure } = run;
+    let ServerRun { run: id, status, result, created, attempts, failure, host, .. } = run;
+    let host = host.as_deref().unwrap_or("-");
     let status = match (status.as_str(), result.as_deref()) {
         ("completed", Some("failure")) => "completed: failure".to_owned(),
         (other, _) => other.to_owned(),
@@ -51,18 +54,26 @@ fn run_line(run: &ServerRun) -> String {
     let failed = failure.as_deref().filter(|_| attempts.is_some_and(|attempts| attempts > 0));
     let failed =
         failed.map_or_else(String::new, |failure| format!("  {}", failure.lines().next().unwrap_or(failure)));
-    format!("{id}  {began}  {status}{failed}")
+    format!("{id}  {began}  {host}  {status}{failed}")
 }
 
 pub(crate) fn cancel_run(context: &StartContext, run: &str) -> Result<u8> {
     let (client, run) = (client(context)?, RunId::from(run));
     let ended = build_runtime()?.block_on(async {
-        client.cancel(&run).await?;
+        let mut placed = client.find_run(&run).await?;
+        while let Err(refused) = client.cancel(&placed).await {
+            // it may have been handed over in that moment
+            let now = client.find_run(&run).await?;
+            if now == placed {
+                return Err(refused);
+            }
+            placed = now;
+        }
         for _ in 0..LOOKS {
             // one that had not begun ends with a refusal
-            match client.outcome(&run).await {
-                Ok(None) => tokio::time::sleep(BETWEEN_LOOKS).await,
-                Ok(Some(progress)) => return Ok(Some(progress.status.as_str())),
+            match client.outcome(&placed).await {
+                Ok(None | Some(RunEnd::HandedOver { .. })) => tokio::time::sleep(BETWEEN_LOOKS).await,
+                Ok(Some(RunEnd::Ended(progress))) => return Ok(Some(progress.status.as_str())),
                 Err(_) => return Ok(Some("cancelled")),
             }
         }

@@ -1,5 +1,6 @@
 //! `worker`: serves the runs of this project that a Restate server hands out, until it is ended.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,8 +15,12 @@ use synthdev_bootstrap::start_context::StartContext;
 use synthdev_cli::args::WorkerArgs;
 use synthdev_cli::exit;
 use synthdev_cli::output::print_stderr;
+use synthdev_domain::terminal_safe::{redact_remote, redact_url};
+use synthdev_restate::host_directory::HostDescription;
+use synthdev_restate::host_watch::{HostTeller, HostWatch, enroll};
+use synthdev_restate::run_host_names::check_host_id;
 use synthdev_restate::server_client::RestateClient;
-use synthdev_restate::worker::{RunWorker, WorkerOptions};
+use synthdev_restate::worker::{RunHost, RunWorker, WorkerOptions};
 use synthdev_restate::worker_server::{open_listener, serve_runs};
 
 /// A driver that waits for the server holds a thread for about a millisecond; the others serve its answers.
@@ -26,16 +31,19 @@ const REGISTRATIONS: u32 = 20;
 const BETWEEN_REGISTRATIONS: Duration = Duration::from_millis(500);
 
 pub(crate) fn run_worker(context: &StartContext, args: &WorkerArgs) -> Result<u8> {
+    check_host_id(&args.host_id).map_err(refusal_error)?;
     let (catalog, _) = load_catalog(context, context.overrides.clone(), None)?;
     diagnostics::ensure_sound(&catalog)?;
     synthdev_bootstrap::logs::start_logging(&context.dirs.data, catalog.settings().verbosity());
     let client = open_client(&catalog)?;
-    let host = Arc::new(ProjectRunHost::new(context, catalog));
     let options = WorkerOptions {
         host_id: args.host_id.clone(),
+        server: redact_url(catalog.settings().restate_server().0).into_owned(),
         slots: args.slots,
         identity_key: args.identity_key.clone(),
     };
+    let host = Arc::new(ProjectRunHost::new(context, catalog));
+    let description = describe_host(&host, args);
     let worker = Arc::new(RunWorker::new(host, options));
     let runtime = runtime_with_threads(THREADS)?;
     let served = runtime.block_on(async {
@@ -46,28 +54,67 @@ pub(crate) fn run_worker(context: &StartContext, args: &WorkerArgs) -> Result<u8
         let stop = async move {
             let _ = interrupts.recv().await;
         };
-        let mut serving = tokio::spawn(serve_runs(worker, listener, stop));
-        tokio::select! {
+        let mut serving = tokio::spawn(serve_runs(Arc::clone(&worker), listener, stop));
+        let service = tokio::select! {
             ended = &mut serving => return ended?.map_err(refusal_error),
-            registered = register(&client, &advertised) => registered?,
-        }
+            enrolled = enroll_patiently(&client, &advertised, &description) => enrolled?,
+        };
         print_stderr(format_args!(
-            "worker {} serves {} at {advertised}",
+            "worker {} serves {} at {}",
             args.host_id,
-            context.project.display()
+            context.project.display(),
+            redact_url(&advertised)
         ));
-        serving.await?.map_err(refusal_error)
+        worker.enable_handover(client.clone(), description.clone());
+        let tell = teller(&args.host_id);
+        let answered = HashSet::from([service.clone()]);
+        let watch = HostWatch {
+            client,
+            worker,
+            base: advertised,
+            description,
+            service,
+            tell,
+            answered,
+            is_ousted: false,
+        };
+        let watching = tokio::spawn(watch.watch_hosts());
+        let served = serving.await?.map_err(refusal_error);
+        watching.abort();
+        served
     });
     runtime.shutdown_background();
     served?;
     Ok(exit::COMPLETED)
 }
 
-async fn register(client: &RestateClient, advertised: &str) -> Result<()> {
+/// Other hosts compare it, and the server shows it.
+fn describe_host(host: &ProjectRunHost, args: &WorkerArgs) -> HostDescription {
+    HostDescription {
+        host_id: args.host_id.clone(),
+        project: host.project().clone(),
+        slots: args.slots.to_string(),
+        snapshot_remote: host
+            .snapshot_remote()
+            .map_or_else(String::new, |remote| redact_remote(remote).into_owned()),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+    }
+}
+
+fn teller(host_id: &str) -> HostTeller {
+    let name = host_id.to_owned();
+    Arc::new(move |what| print_stderr(format_args!("worker {name}: {what}")))
+}
+
+async fn enroll_patiently(
+    client: &RestateClient,
+    advertised: &str,
+    description: &HostDescription,
+) -> Result<String> {
     let mut last = None;
     for _ in 0..REGISTRATIONS {
-        match client.register_worker(advertised).await {
-            Ok(()) => return Ok(()),
+        match enroll(client, advertised, description).await {
+            Ok(service) => return Ok(service),
             Err(refused) => last = Some(refused),
         }
         tokio::time::sleep(BETWEEN_REGISTRATIONS).await;

@@ -1,16 +1,22 @@
 //! What a worker of a Restate server gets from this program: the runtime of its project, and the use cases of runs.
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::future::BoxFuture;
 
+use super::project_place::project_place;
 use super::run_command::parse_script;
+use synthdev_bootstrap::local_files::repository_identity::directory_identity;
 use synthdev_bootstrap::start_context::StartContext;
-use synthdev_bootstrap::wiring::{self, RunModels, WiredRuntime};
-use synthdev_domain::ids::RunId;
+use synthdev_bootstrap::wiring::{self, GitWorktrees, RunModels, WiredRuntime, WorktreeLocation};
+use synthdev_domain::ids::{RunId, SnapshotId};
+use synthdev_domain::journal::{JournalRow, JournalRowKind, RunHeader};
+use synthdev_domain::snapshot::RunWorktree;
 use synthdev_engine::run_spec::RunSpec;
-use synthdev_ports::run_store::RunStore;
-use synthdev_restate::journaled_step::{ResumeAnswer, StepRefusal};
+use synthdev_ports::run_store::{RunStore, StoreError};
+use synthdev_restate::journaled_step::{ProjectPlace, ResumeAnswer, StepRefusal};
 use synthdev_restate::worker::{RunHost, StoreWrapper};
 use synthdev_runtime::handle::RuntimeHandle;
 use synthdev_service::run_control;
@@ -27,15 +33,32 @@ use synthdev_settings::catalog::ConfigCatalog;
 pub(crate) struct ProjectRunHost {
     context: StartContext,
     catalog: ConfigCatalog,
-    project: String,
+    project: ProjectPlace,
+    /// A git repository that all hosts reach.
+    snapshot_remote: Option<String>,
+    worktrees: GitWorktrees,
+    /// What of each run is there.
+    pushed: Mutex<HashMap<RunId, SnapshotId>>,
     base: WiredRuntime,
 }
 
 impl ProjectRunHost {
     pub(crate) fn new(context: &StartContext, catalog: ConfigCatalog) -> Self {
         let base = wiring::wire_runtime(&context.project, &context.dirs.data, &catalog, RunModels::default());
-        let project = context.project.display().to_string();
-        Self { context: context.clone(), catalog, project, base }
+        let project = project_place(&context.project);
+        let worktrees = wiring::git_worktrees(&context.project, &context.dirs.data, &catalog);
+        let snapshot_remote = catalog.settings().restate_snapshot_remote().map(str::to_owned);
+        let (context, pushed) = (context.clone(), Mutex::default());
+        Self { context, catalog, project, snapshot_remote, worktrees, pushed, base }
+    }
+
+    pub(crate) fn snapshot_remote(&self) -> Option<&str> {
+        self.snapshot_remote.as_deref()
+    }
+
+    fn worktree_of(&self, run: &RunId) -> Option<RunWorktree> {
+        let known = self.base.ports.store.find(run.as_str()).ok().filter(|known| known.id == *run);
+        known.and_then(|known| known.worktree)
     }
 
     fn resume_request(
@@ -71,7 +94,7 @@ impl ProjectRunHost {
 }
 
 impl RunHost for ProjectRunHost {
-    fn project(&self) -> &str {
+    fn project(&self) -> &ProjectPlace {
         &self.project
     }
 
@@ -81,6 +104,38 @@ impl RunHost for ProjectRunHost {
 
     fn reader(&self) -> &RuntimeHandle {
         &self.base.handle
+    }
+
+    fn files_at(&self, run: &RunId) -> String {
+        match self.worktree_of(run) {
+            Some(tree) => directory_identity(Path::new(&tree.path)),
+            None => self.project.directory.clone(),
+        }
+    }
+
+    fn adopt_files(&self, header: RunHeader) -> Result<RunHeader, StepRefusal> {
+        let Some(remote) = &self.snapshot_remote else {
+            return Err(refused(
+                &format!("the files of run {} are at another host", header.id),
+                Some("set backend.restate.snapshot_remote at all hosts before runs begin".to_owned()),
+            ));
+        };
+        let adopted = self.worktrees.adopt_files(&header.id, &header.workflow, remote);
+        let worktree = adopted.map_err(|error| refused(&error.message, error.hint))?;
+        let project = self.project.path.clone();
+        Ok(RunHeader { project, worktree: Some(worktree), ..header })
+    }
+
+    fn keep_files(&self, run: &RunId, rows: &[JournalRow]) -> Result<(), StoreError> {
+        let Some(remote) = &self.snapshot_remote else { return Ok(()) };
+        if !rows.iter().any(may_change_files) {
+            return Ok(());
+        }
+        let last = self.pushed.lock().unwrap_or_else(PoisonError::into_inner).get(run).cloned();
+        let pushed = self.worktrees.push_files(run, self.worktree_of(run).as_ref(), remote, last.as_ref());
+        let pushed = pushed.map_err(|error| StoreError { message: error.message, hint: error.hint })?;
+        self.pushed.lock().unwrap_or_else(PoisonError::into_inner).insert(run.clone(), pushed);
+        Ok(())
     }
 
     fn open_runtime(
@@ -94,9 +149,19 @@ impl RunHost for ProjectRunHost {
         let script = replies.map(|text| parse_script("--replies", text)).transpose().map_err(failed)?;
         let models = RunModels::new(script, &self.context.project, None, None);
         let (project, data) = (&self.context.project, &self.context.dirs.data);
-        let wired = wiring::rewire_runtime(&self.base, project, data, &self.catalog, models);
+        let worktree = self.worktree_of(run);
+        let wired = match &worktree {
+            None => wiring::rewire_runtime(&self.base, project, data, &self.catalog, models),
+            Some(tree) => {
+                let place = WorktreeLocation { project, worktree: Path::new(&tree.path) };
+                wiring::wire_worktree(place, data, &self.catalog, models).with_store_from(&self.base)
+            }
+        };
         if has_begun {
             skip_used_replies(&wired, run).map_err(failed)?;
+        }
+        if worktree.is_some() {
+            return Ok(wired.without_project_lock().handle.with_wrapped_store(wrap));
         }
         Ok(FileSharingMode::Waits
             .apply_to(&wired.handle.with_wrapped_store(wrap), FileLockTime::BeforeChanges))
@@ -145,6 +210,13 @@ impl RunHost for ProjectRunHost {
     fn leave(&self, handle: &RuntimeHandle, run: &RunId) {
         run_control::command_driven_run(handle, run, RunCommand::Leave);
     }
+}
+
+/// Whether the row says that the run began, what a tool did, or what a snapshot found.
+fn may_change_files(row: &JournalRow) -> bool {
+    const WORDS: [&str; 3] =
+        [r#"{"input":"started""#, r#"{"input":"tool_done""#, r#"{"input":"snapshot_taken""#];
+    row.kind == JournalRowKind::Input && WORDS.iter().any(|word| row.body.starts_with(word))
 }
 
 fn refused(message: &str, hint: Option<String>) -> StepRefusal {

@@ -151,6 +151,23 @@ pub fn redact_url(text: &str) -> Cow<'_, str> {
     if place.len() == rest.len() { Cow::Borrowed(cut) } else { Cow::Owned(format!("{scheme}{place}")) }
 }
 
+/// The same for the address of a repository, which may be a path.
+pub fn redact_remote(text: &str) -> Cow<'_, str> {
+    let is_path = text.starts_with(['/', '.', '~']) || !text.contains("://") && !text.contains('@');
+    if is_path { Cow::Borrowed(text) } else { redact_url(text) }
+}
+
+/// The same for every URL in a message of another program.
+pub fn redact_urls_in(message: &str) -> String {
+    let is_end = |c: char| c.is_whitespace() || matches!(c, '\'' | '"' | '`' | '(' | ')' | '<' | '>');
+    let pieces = message.split_inclusive(is_end).map(|piece| {
+        let (text, end) = piece.split_at(piece.trim_end_matches(is_end).len());
+        let shown = if text.contains("://") { redact_url(text) } else { Cow::Borrowed(text) };
+        format!("{shown}{end}")
+    });
+    pieces.collect()
+}
+
 /// JSON text in which everything that `escape_controls` would replace is escaped in JSON's way (`\u202e`): another text
 /// of the same value. Outside of strings JSON has only newlines and tabs of these, which are kept.
 pub fn escape_json(json: &str) -> Cow<'_, str> {
@@ -301,6 +318,22 @@ mod tests {
         for (text, expected) in rows {
             assert_eq!(redact_url(text), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn a_repository_and_a_message_are_shown_without_secrets() {
+        for (text, expected) in [
+            ("https://me:sec@ret@h.example/x.git?token=secret", "https://h.example/x.git"),
+            ("git@h.example:x.git", "h.example:x.git"),
+            ("/srv/a@b/x#1.git", "/srv/a@b/x#1.git"),
+            ("file:///srv/a@b.git", "file:///srv/a@b.git"),
+        ] {
+            assert_eq!(redact_remote(text), expected);
+        }
+        assert_eq!(
+            redact_urls_in("cannot read 'http://me:secret@h.example/x.git' (http://h.example:1): a@b"),
+            "cannot read 'http://h.example/x.git' (http://h.example:1): a@b"
+        );
     }
 
     #[test]

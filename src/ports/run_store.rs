@@ -21,6 +21,38 @@ pub struct StoreError {
     pub hint: Option<String>,
 }
 
+/// What a user wants with a run whose journal is at a server.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RemoteRunAction {
+    Resume,
+    Retry,
+    Cancel,
+    /// Everything that the server has no command for.
+    Change,
+}
+
+/// A change of a run whose journal is at a server would be discarded.
+pub fn remote_run_error(run: &RunId, server: &str, action: RemoteRunAction) -> StoreError {
+    let resume = format!("synthdev resume {run} --backend restate");
+    let cancel = format!("synthdev runs cancel {run} --backend restate");
+    let next = match action {
+        RemoteRunAction::Resume => format!("`{resume}` resumes it there"),
+        RemoteRunAction::Retry => format!("`{resume}` tries it again there"),
+        RemoteRunAction::Cancel => format!("`{cancel}` ends it there"),
+        RemoteRunAction::Change => format!(
+            "`synthdev runs fork {run} --at STEP` makes a run of it that is kept here; `{cancel}` ends it there"
+        ),
+    };
+    StoreError {
+        message: format!(
+            "run {run} is kept by the Restate server at {server}: what is changed here would be discarded"
+        ),
+        hint: Some(format!(
+            "{next}; --backend needs a program that was built with the cargo feature `restate`"
+        )),
+    }
+}
+
 /// Gives the words of a row: the store does not know what bodies mean. Must not call the store.
 pub type SearchTextOfRow<'a> = &'a dyn Fn(&JournalRow) -> Option<String>;
 
@@ -82,11 +114,38 @@ pub trait RunStore: Send + Sync {
     /// The id exists, or the store cannot be written.
     fn create(&self, header: &RunHeader) -> Result<(), StoreError>;
 
+    /// The same, for a run of which a server keeps the journal: this store has a copy, which only a worker of the server
+    /// may change. `server` is its address, in words for people.
+    ///
+    /// # Errors
+    /// As `create`.
+    fn create_remote(&self, header: &RunHeader, server: &str) -> Result<(), StoreError> {
+        let _ = server;
+        self.create(header)
+    }
+
+    /// The server that keeps the journal of a run; `None`: it is kept here, or not known.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    fn keeper(&self, run: &RunId) -> Result<Option<String>, StoreError> {
+        let _ = run;
+        Ok(None)
+    }
+
+    /// `claim` by a worker of the server that keeps the run.
+    ///
+    /// # Errors
+    /// As `claim`.
+    fn claim_remote(&self, run: &RunId) -> Result<RunSummary, StoreError> {
+        self.claim(run)
+    }
+
     /// Makes this process the run's owner: the run's status is `running` from here on, and writes of an earlier owner
     /// are refused. Returns the run as it was before. The caller decides whether a run of that status may continue.
     ///
     /// # Errors
-    /// A living process owns it (this one included), its commands have not ended (`wait_for_commands`), the run is
+    /// A living process owns it (this one included), a server keeps its journal, its commands have not ended (`wait_for_commands`), the run is
     /// unknown, or the store cannot be written.
     fn claim(&self, run: &RunId) -> Result<RunSummary, StoreError>;
 
@@ -269,7 +328,7 @@ pub trait RunStore: Send + Sync {
     /// with it: they get the same answer or a conflict. Makes this process the run's owner if it is not yet.
     ///
     /// # Errors
-    /// The token is unknown or expired, another living process is running the run, or the store cannot be written.
+    /// The token is unknown or expired, another living process is running the run, a server keeps it, or the store cannot be written.
     fn redeem(
         &self,
         hash: &str,

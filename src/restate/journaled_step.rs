@@ -9,18 +9,43 @@ use synthdev_domain::journal::{JournalRow, RunHeader, RunProgress, RunStatus};
 use synthdev_engine::event::PublishedEvent;
 use synthdev_engine::run_spec::RunSpec;
 
-/// Name of the workflow at the server; the key is the id of the run.
+/// Beginning of the name of each workflow at the server, one for each host; the key is the id of the run.
 pub const SERVICE: &str = "SynthdevRun";
+
+/// A project as hosts compare it.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct ProjectPlace {
+    /// The same for every copy of the repository.
+    pub identity: String,
+    /// Canonical path.
+    pub path: String,
+    /// Distinguishes the directory from those of other machines, and of other places on this one.
+    pub directory: String,
+}
 
 /// What a run begins with. The client has checked it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RunSubmission {
-    /// Canonical path of the project: a worker takes the runs of its own project only.
-    pub project: String,
+    /// A worker takes the runs of its own project only.
+    pub project: ProjectPlace,
     pub spec: RunSpec,
     /// The text of a file of scripted replies that answer in place of models.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replies: Option<String>,
+    /// The services that have had it and handed it over: it does not come back to them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub handed_over_by: Vec<String>,
+}
+
+/// How the workflow of a run ends at the server.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum RunEnd {
+    /// The run waited for a slot, and another host had one: the service of that host has it now.
+    HandedOver {
+        handed_over_to: String,
+    },
+    Ended(Box<RunProgress>),
 }
 
 /// One step of the workflow at the server. The steps of a run, in order, are what a new worker begins with.
@@ -35,11 +60,36 @@ pub enum JournaledStep {
         rows: Vec<JournalRow>,
         /// The worker that wrote them.
         host: String,
+        /// The directory whose files are those of the run then.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        files_at: String,
+        /// Bodies that are in parts before.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        long_bodies: Vec<LongBody>,
     },
+    /// A part of a body of later rows.
+    Part { hash: String, text: String },
     /// The run has ended or is suspended.
     Ended { progress: Box<RunProgress> },
+    /// The run has not begun here, and begins at another host.
+    HandedOver { service: String },
     /// What was asked for cannot be done; the run is as it was.
     Refused(StepRefusal),
+}
+
+/// The parts of the body of a row, by their hashes.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct LongBody {
+    /// Which of the rows of the step.
+    pub row: usize,
+    pub parts: Vec<String>,
+}
+
+impl JournaledStep {
+    /// Whether the driver goes on after it.
+    pub(crate) fn is_of_driver(&self) -> bool {
+        matches!(self, Self::Rows { .. } | Self::Part { .. })
+    }
 }
 
 /// Why something was not done.

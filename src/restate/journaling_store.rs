@@ -16,17 +16,28 @@ use synthdev_ports::run_store::{
     DriverAnswers, DriverRequest, RunReader, RunStore, RunWithState, SearchTextOfRow, StoreError,
 };
 
+/// Makes the files of the run available to other hosts, as far as these rows say that they may have changed.
+pub(crate) type FilesKeeper = Arc<dyn Fn(&[JournalRow]) -> Result<(), StoreError> + Send + Sync>;
+
 pub(crate) struct JournalingStore {
     inner: Arc<dyn RunStore>,
     outbox: Arc<RunOutbox>,
+    /// Where the journal is, for the words of a refusal.
+    server: String,
+    keep_files: FilesKeeper,
     /// Locked while rows are on their way: both journals have one order.
     order: Mutex<()>,
 }
 
 impl JournalingStore {
     /// For the run of this outbox alone.
-    pub(crate) fn new(inner: Arc<dyn RunStore>, outbox: Arc<RunOutbox>) -> Self {
-        Self { inner, outbox, order: Mutex::new(()) }
+    pub(crate) fn new(
+        inner: Arc<dyn RunStore>,
+        outbox: Arc<RunOutbox>,
+        server: String,
+        keep_files: FilesKeeper,
+    ) -> Self {
+        Self { inner, outbox, server, keep_files, order: Mutex::new(()) }
     }
 
     /// The driver waits for the server as it waits for a disk. Rows that the server has and this store refuses end the
@@ -41,6 +52,8 @@ impl JournalingStore {
             if rows.is_empty() {
                 return write();
             }
+            // first: who goes on from these rows elsewhere needs the files that they speak of
+            (self.keep_files)(rows)?;
             self.outbox.journal_rows(rows)?;
             let written = write();
             match &written {
@@ -54,13 +67,13 @@ impl JournalingStore {
 
 impl RunStore for JournalingStore {
     fn create(&self, header: &RunHeader) -> Result<(), StoreError> {
-        self.inner.create(header)?;
+        self.inner.create_remote(header, &self.server)?;
         self.outbox.set_header(header.clone());
         Ok(())
     }
 
     fn claim(&self, run: &RunId) -> Result<RunSummary, StoreError> {
-        self.inner.claim(run)
+        self.inner.claim_remote(run)
     }
 
     fn wait_for_commands(&self, run: &RunId) -> Result<(), StoreError> {
@@ -238,8 +251,13 @@ mod tests {
     async fn rows_are_at_the_server_before_they_are_written() {
         let directory = tempfile::tempdir().unwrap();
         let inner: Arc<dyn RunStore> = Arc::new(SqliteStore::new(directory.path().join("runs.sqlite")));
-        let outbox = Arc::new(RunOutbox::new("here".to_owned(), 0));
-        let store = Arc::new(JournalingStore::new(Arc::clone(&inner), Arc::clone(&outbox)));
+        let outbox = Arc::new(RunOutbox::new("here".to_owned(), String::new(), 0));
+        let store = Arc::new(JournalingStore::new(
+            Arc::clone(&inner),
+            Arc::clone(&outbox),
+            "there".to_owned(),
+            Arc::new(|_| Ok(())),
+        ));
         let header = header("20260101-aaaa");
         store.create(&header).unwrap();
         let append = |body: &'static str| {
@@ -263,5 +281,9 @@ mod tests {
         outbox.close();
         assert!(second.await.unwrap().is_err(), "the worker has given the run up");
         assert_eq!(count(), 1);
+        store.release(&header.id);
+        let refused = inner.claim(&header.id).unwrap_err();
+        assert!(refused.message.contains("is kept by the Restate server at there"), "{refused}");
+        assert!(store.claim(&header.id).is_ok(), "its worker goes on");
     }
 }

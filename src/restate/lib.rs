@@ -8,11 +8,17 @@
 //! Refuses to know rules of a run: those are the runtime's. Read `journaled_step`, `run_outbox`, `journaling_store`,
 //! `run_session`, `workflow_service`.
 
+pub mod host_directory;
+pub mod host_watch;
 pub mod journaled_step;
 mod journaling_store;
 mod local_copy;
+mod long_bodies;
+mod run_handover;
+pub mod run_host_names;
 mod run_outbox;
 mod run_session;
+pub mod server_admin;
 pub mod server_client;
 pub mod worker;
 pub mod worker_server;

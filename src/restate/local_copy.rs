@@ -24,23 +24,25 @@ pub(crate) fn complete_from_server(
     store: &dyn RunStore,
     header: &RunHeader,
     rows: &[JournalRow],
+    server: &str,
 ) -> Result<(), StoreError> {
     let run = &header.id;
     if is_known(store, run) {
         let (there, known) = store.load(run)?;
-        if there.spec == header.spec && is_beginning(&known, rows) {
+        let same_place = (&there.project, &there.worktree) == (&header.project, &header.worktree);
+        if same_place && there.spec == header.spec && is_beginning(&known, rows) {
             let missing = &rows[known.len()..];
             if missing.is_empty() {
                 return Ok(());
             }
-            store.claim(run)?;
+            store.claim_remote(run)?;
             let written = store.append(run, missing, None);
             store.release(run);
             return written;
         }
         store.delete(std::slice::from_ref(run))?;
     }
-    store.create(header)?;
+    store.create_remote(header, server)?;
     let written = store.append(run, rows, None);
     store.release(run);
     written
@@ -107,11 +109,11 @@ pub(crate) mod tests {
                 store.append(&header.id, &rows(known), None).unwrap();
                 store.release(&header.id);
             }
-            complete_from_server(&store, &header, &rows(at_server)).unwrap();
+            complete_from_server(&store, &header, &rows(at_server), "there").unwrap();
             let (_, found) = store.load(&header.id).unwrap();
             assert_eq!(found, rows(at_server), "{known:?}");
             // the next driver can have it
-            store.claim(&header.id).unwrap();
+            store.claim_remote(&header.id).unwrap();
             store.append(&header.id, &[], Some(&RunProgress::new(Timestamp(9)))).unwrap();
         }
     }

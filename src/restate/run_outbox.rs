@@ -3,16 +3,19 @@
 //! One batch is under way at a time. It stays here until the server has it: an attempt of the workflow that is cut off
 //! takes nothing with it, and the next attempt finds the same batch.
 
+use std::collections::{HashSet, VecDeque};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
 use super::journaled_step::{JournaledStep, StepRefusal};
+use super::long_bodies::{SplitRows, split_rows};
 use synthdev_domain::journal::{JournalRow, RunHeader, RunProgress};
 use synthdev_ports::run_store::StoreError;
 
 pub(crate) struct RunOutbox {
     host: String,
+    files_at: String,
     state: Mutex<OutboxState>,
     /// For the workflow.
     step_ready: Notify,
@@ -28,19 +31,25 @@ struct OutboxState {
     journaled: u64,
     /// As many of them as the worker's own store has, and more than an earlier session can have had.
     written: u64,
-    pending: Option<JournaledStep>,
+    /// The rows of a batch, with what comes before them.
+    pending: VecDeque<JournaledStep>,
+    /// Parts of long bodies that are there.
+    known_parts: HashSet<String>,
     header: Option<RunHeader>,
     /// What comes after the rows.
     end: Option<JournaledStep>,
     /// No step is journaled any more.
     closed: bool,
+    /// Why, if it is not that the worker ends.
+    reason: Option<String>,
 }
 
 impl RunOutbox {
     /// `journaled`: so many steps are at the server already.
-    pub(crate) fn new(host: String, journaled: u64) -> Self {
+    pub(crate) fn new(host: String, files_at: String, journaled: u64) -> Self {
         Self {
             host,
+            files_at,
             state: Mutex::new(OutboxState { journaled, written: journaled, ..OutboxState::default() }),
             step_ready: Notify::new(),
             step_journaled: Condvar::new(),
@@ -50,6 +59,11 @@ impl RunOutbox {
 
     fn lock(&self) -> MutexGuard<'_, OutboxState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The server has them from earlier sessions.
+    pub(crate) fn set_known_parts(&self, hashes: HashSet<String>) {
+        self.lock().known_parts = hashes;
     }
 
     /// Goes with the first rows.
@@ -63,17 +77,20 @@ impl RunOutbox {
     /// The worker gives the run up: the rows may be at the server or not.
     pub(crate) fn journal_rows(&self, rows: &[JournalRow]) -> Result<(), StoreError> {
         let mut state = self.lock();
-        while state.pending.is_some() && !state.closed {
+        while !state.pending.is_empty() && !state.closed {
             state = self.step_journaled.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
         let header = state.header.take().map(Box::new);
-        state.pending = Some(JournaledStep::Rows { header, rows: rows.to_vec(), host: self.host.clone() });
-        let mine = state.journaled;
+        let SplitRows { parts, rows, long_bodies } = split_rows(rows, &mut state.known_parts);
+        state.pending.extend(parts);
+        let (host, files_at) = (self.host.clone(), self.files_at.clone());
+        state.pending.push_back(JournaledStep::Rows { header, rows, host, files_at, long_bodies });
+        let until = state.journaled + state.pending.len() as u64;
         self.step_ready.notify_waiters();
-        while state.journaled == mine && !state.closed {
+        while state.journaled < until && !state.closed {
             state = self.step_journaled.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
-        if state.journaled > mine { Ok(()) } else { Err(abandoned_run_error()) }
+        if state.journaled >= until { Ok(()) } else { Err(abandoned_run_error()) }
     }
 
     pub(crate) fn end(&self, progress: RunProgress) {
@@ -95,6 +112,16 @@ impl RunOutbox {
         self.step_ready.notify_waiters();
         self.step_journaled.notify_all();
         self.rows_written.notify_waiters();
+    }
+
+    /// The same, with what went wrong.
+    pub(crate) fn close_because(&self, refused: &StepRefusal) {
+        self.lock().reason = Some(refused.message.clone());
+        self.close();
+    }
+
+    pub(crate) fn reason(&self) -> Option<String> {
+        self.lock().reason.clone()
     }
 
     /// The worker's own store has the rows, too.
@@ -153,7 +180,7 @@ impl RunOutbox {
                     return None;
                 }
                 if number == state.journaled
-                    && let Some(step) = state.pending.as_ref().or(state.end.as_ref())
+                    && let Some(step) = state.pending.front().or(state.end.as_ref())
                 {
                     return Some(step.clone());
                 }
@@ -167,9 +194,11 @@ impl RunOutbox {
         let mut state = self.lock();
         if state.journaled == number {
             state.journaled += 1;
-            state.pending = None;
+            state.pending.pop_front();
             drop(state);
             self.step_journaled.notify_all();
+            // the next one may be there already
+            self.step_ready.notify_waiters();
         }
     }
 }
@@ -204,7 +233,7 @@ mod tests {
 
     #[tokio::test]
     async fn rows_wait_until_they_are_journaled_and_stay_until_then() {
-        let outbox = Arc::new(RunOutbox::new("here".to_owned(), 3));
+        let outbox = Arc::new(RunOutbox::new("here".to_owned(), String::new(), 3));
         let driver = {
             let outbox = Arc::clone(&outbox);
             thread::spawn(move || {
@@ -229,7 +258,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_end_comes_after_the_rows() {
-        let outbox = Arc::new(RunOutbox::new("here".to_owned(), 0));
+        let outbox = Arc::new(RunOutbox::new("here".to_owned(), String::new(), 0));
         let driver = {
             let outbox = Arc::clone(&outbox);
             thread::spawn(move || outbox.journal_rows(&[row("a")]))
@@ -244,7 +273,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_run_that_is_given_up_journals_nothing_more() {
-        let outbox = Arc::new(RunOutbox::new("here".to_owned(), 0));
+        let outbox = Arc::new(RunOutbox::new("here".to_owned(), String::new(), 0));
         let driver = {
             let outbox = Arc::clone(&outbox);
             thread::spawn(move || outbox.journal_rows(&[row("a")]))

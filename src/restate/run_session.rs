@@ -1,14 +1,18 @@
 //! One run while a worker drives it: begun from what the server has, until it ends, is suspended or is given up.
 
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::future::BoxFuture;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 
-use super::journaled_step::{JournaledStep, ResumeAnswer, RunAnswer, RunSubmission, StepRefusal};
-use super::journaling_store::JournalingStore;
+use super::journaled_step::{
+    JournaledStep, ProjectPlace, ResumeAnswer, RunAnswer, RunSubmission, StepRefusal,
+};
+use super::journaling_store::{FilesKeeper, JournalingStore};
 use super::local_copy;
+use super::long_bodies::join_rows;
 use super::run_outbox::RunOutbox;
 use synthdev_domain::ids::RunId;
 use synthdev_domain::journal::{JournalRow, RunHeader, RunStatus};
@@ -17,18 +21,52 @@ use synthdev_engine::run_spec::RunSpec;
 use synthdev_ports::run_store::{RunStore, StoreError};
 use synthdev_runtime::handle::{EventReceiver, RuntimeHandle};
 
+/// How a worker presents itself.
+#[derive(Clone, Debug)]
+pub struct WorkerOptions {
+    pub host_id: String,
+    /// The address of the server, for people: refusals name it.
+    pub server: String,
+    /// Runs at the same time.
+    pub slots: usize,
+    /// The public key of the server whose calls are taken; `None`: of every program that reaches the address.
+    pub identity_key: Option<String>,
+}
+
 /// Puts something around the store of a runtime.
 pub type StoreWrapper<'a> = &'a (dyn Fn(Arc<dyn RunStore>) -> Arc<dyn RunStore> + Sync);
 
 /// What a worker needs of the program around it: one project, and the use cases of runs.
 pub trait RunHost: Send + Sync + 'static {
-    /// Canonical path of the project.
-    fn project(&self) -> &str;
+    fn project(&self) -> &ProjectPlace;
 
     fn store(&self) -> Arc<dyn RunStore>;
 
     /// Reads runs.
     fn reader(&self) -> &RuntimeHandle;
+
+    /// The directory in which the run works here; empty: its files are the same at all hosts.
+    fn files_at(&self, run: &RunId) -> String {
+        let _ = run;
+        String::new()
+    }
+
+    /// Makes the files of a run that worked at another host; the header that it has here.
+    ///
+    /// # Errors
+    /// They are not to be had.
+    fn adopt_files(&self, header: RunHeader) -> Result<RunHeader, StepRefusal> {
+        Ok(header)
+    }
+
+    /// Makes the files of the run available to other hosts, if these rows say that they may have changed.
+    ///
+    /// # Errors
+    /// They cannot be: the rows are not journaled before they are.
+    fn keep_files(&self, run: &RunId, rows: &[JournalRow]) -> Result<(), StoreError> {
+        let _ = (run, rows);
+        Ok(())
+    }
 
     /// The runtime of one run. `has_begun`: its store has rows of it.
     ///
@@ -79,6 +117,10 @@ pub(crate) struct ReplayedRun {
     pub(crate) submission: RunSubmission,
     header: Option<RunHeader>,
     rows: Vec<JournalRow>,
+    /// Where the files of these rows are.
+    files_at: String,
+    /// Of long bodies, by their hashes.
+    parts: HashMap<String, String>,
     /// Not in the rows yet.
     answer: Option<RunAnswer>,
     pub(crate) steps: u64,
@@ -86,7 +128,16 @@ pub(crate) struct ReplayedRun {
 
 impl ReplayedRun {
     pub(crate) fn new(submission: RunSubmission) -> Self {
-        Self { submission, header: None, rows: Vec::new(), answer: None, steps: 0 }
+        let files_at = String::new();
+        Self {
+            submission,
+            header: None,
+            rows: Vec::new(),
+            files_at,
+            parts: HashMap::new(),
+            answer: None,
+            steps: 0,
+        }
     }
 
     pub(crate) fn set_answer(&mut self, answer: RunAnswer) {
@@ -101,14 +152,20 @@ impl ReplayedRun {
     pub(crate) fn push_step(&mut self, step: &JournaledStep) {
         self.steps += 1;
         match step {
-            JournaledStep::Rows { header, rows, .. } => {
+            JournaledStep::Part { hash, text } => {
+                self.parts.insert(hash.clone(), text.clone());
+            }
+            JournaledStep::Rows { header, rows, files_at, long_bodies, .. } => {
+                self.files_at.clone_from(files_at);
                 if let Some(header) = header {
                     self.header.get_or_insert_with(|| (**header).clone());
                 }
-                self.rows.extend_from_slice(rows);
+                self.rows.extend(join_rows(rows, long_bodies, &self.parts));
                 self.answer = None;
             }
-            JournaledStep::Ended { .. } | JournaledStep::Refused(_) => self.answer = None,
+            JournaledStep::Ended { .. } | JournaledStep::Refused(_) | JournaledStep::HandedOver { .. } => {
+                self.answer = None;
+            }
         }
     }
 }
@@ -117,6 +174,7 @@ impl ReplayedRun {
 struct PreparedSession {
     /// At the server.
     steps: u64,
+    known_parts: HashSet<String>,
     start: SessionStart,
     replies: Option<String>,
 }
@@ -131,6 +189,8 @@ enum SessionStart {
 
 pub(crate) struct RunSession {
     run: RunId,
+    /// Of the host that took it.
+    pub(crate) service: String,
     pub(crate) outbox: Arc<RunOutbox>,
     pub(crate) handle: RuntimeHandle,
     /// Those who follow the run read it again then.
@@ -146,26 +206,33 @@ impl RunSession {
     /// The worker's store cannot be completed: another attempt may do better.
     pub(crate) async fn begin(
         host: Arc<dyn RunHost>,
-        host_id: &str,
-        run: RunId,
+        options: &WorkerOptions,
+        (service, run): (&str, RunId),
         replayed: Arc<Mutex<ReplayedRun>>,
         slot: Option<OwnedSemaphorePermit>,
     ) -> Result<Self, StepRefusal> {
-        let (store, own) = (host.store(), run.clone());
-        let prepared = tokio::task::spawn_blocking(move || prepare_store(&*store, &own, &replayed)).await;
-        let PreparedSession { steps, start, replies } = match prepared {
-            Ok(prepared) => prepared.map_err(store_refusal)?,
+        let (own_host, own, server) = (Arc::clone(&host), run.clone(), options.server.clone());
+        let preparing = move || prepare_store(&*own_host, &own, &replayed, &server);
+        let prepared = tokio::task::spawn_blocking(preparing).await;
+        let PreparedSession { steps, known_parts, start, replies } = match prepared {
+            Ok(prepared) => prepared?,
             Err(broken) => return Err(refusal(format!("the run cannot be prepared: {broken}"))),
         };
-        let outbox = Arc::new(RunOutbox::new(host_id.to_owned(), steps));
+        let outbox = Arc::new(RunOutbox::new(options.host_id.clone(), host.files_at(&run), steps));
+        outbox.set_known_parts(known_parts);
         let begun = !matches!(start, SessionStart::Fresh(_) | SessionStart::Withdrawn);
-        let wrap =
-            |store| -> Arc<dyn RunStore> { Arc::new(JournalingStore::new(store, Arc::clone(&outbox))) };
+        let (keeping, own) = (Arc::clone(&host), run.clone());
+        let keep_files: FilesKeeper = Arc::new(move |rows| keeping.keep_files(&own, rows));
+        let wrap = |store| -> Arc<dyn RunStore> {
+            let (outbox, server) = (Arc::clone(&outbox), options.server.clone());
+            Arc::new(JournalingStore::new(store, outbox, server, Arc::clone(&keep_files)))
+        };
         let handle = host.open_runtime(&run, replies.as_deref(), begun, &wrap)?;
         let events = handle.subscribe(false);
         tokio::spawn(watch_end(handle.clone(), run.clone(), events, Arc::clone(&outbox)));
         tokio::spawn(start_driver(host, handle.clone(), run.clone(), start, Arc::clone(&outbox)));
-        Ok(Self { run, outbox, handle, next_reading: Mutex::new(Instant::now()), _slot: slot })
+        let service = service.to_owned();
+        Ok(Self { run, service, outbox, handle, next_reading: Mutex::new(Instant::now()), _slot: slot })
     }
 
     pub(crate) fn next_reading(&self) -> Instant {
@@ -185,17 +252,21 @@ impl RunSession {
 }
 
 fn prepare_store(
-    store: &dyn RunStore,
+    host: &dyn RunHost,
     run: &RunId,
     replayed: &Mutex<ReplayedRun>,
-) -> Result<PreparedSession, StoreError> {
+    server: &str,
+) -> Result<PreparedSession, StepRefusal> {
+    let store = host.store();
+    let store = &*store;
     let replayed = replayed.lock().unwrap_or_else(PoisonError::into_inner);
     let start = match (&replayed.header, &replayed.answer) {
         (None, answer) => {
-            local_copy::discard_unjournaled(store, run)?;
+            local_copy::discard_unjournaled(store, run).map_err(store_refusal)?;
             if matches!(answer, Some(RunAnswer::Cancel)) {
                 return Ok(PreparedSession {
                     steps: replayed.steps,
+                    known_parts: HashSet::new(),
                     start: SessionStart::Withdrawn,
                     replies: None,
                 });
@@ -203,7 +274,9 @@ fn prepare_store(
             SessionStart::Fresh(Box::new(replayed.submission.spec.clone()))
         }
         (Some(header), answer) => {
-            local_copy::complete_from_server(store, header, &replayed.rows)?;
+            let header = local_header(host, store, header, &replayed.files_at)?;
+            local_copy::complete_from_server(store, &header, &replayed.rows, server)
+                .map_err(store_refusal)?;
             match answer {
                 Some(RunAnswer::Cancel) => SessionStart::Cancelled,
                 Some(RunAnswer::Resume(answer)) => SessionStart::Resumed(Some(answer.clone())),
@@ -211,7 +284,27 @@ fn prepare_store(
             }
         }
     };
-    Ok(PreparedSession { steps: replayed.steps, start, replies: replayed.submission.replies.clone() })
+    let known_parts = replayed.parts.keys().cloned().collect();
+    let replies = replayed.submission.replies.clone();
+    Ok(PreparedSession { steps: replayed.steps, known_parts, start, replies })
+}
+
+/// As this host has the run, with the files that it had at the last one.
+fn local_header(
+    host: &dyn RunHost,
+    store: &dyn RunStore,
+    header: &RunHeader,
+    files_at: &str,
+) -> Result<RunHeader, StepRefusal> {
+    if files_at != host.files_at(&header.id) {
+        return host.adopt_files(header.clone());
+    }
+    Ok(match store.find(header.id.as_str()) {
+        Ok(known) if known.id == header.id => {
+            RunHeader { project: known.project, worktree: known.worktree, ..header.clone() }
+        }
+        _ => header.clone(),
+    })
 }
 
 async fn start_driver(
@@ -233,25 +326,26 @@ async fn start_driver(
             }
         }
         SessionStart::Resumed(None) => {
-            if host.resume(&handle, &run, None).await.is_err() {
-                end_or_close(&handle, &run, &outbox);
+            if let Err(refused) = host.resume(&handle, &run, None).await {
+                end_or_close(&handle, &run, &outbox, Some(&refused));
             }
         }
         SessionStart::Withdrawn => {
             outbox.refuse(refusal(format!("run {run} was cancelled before it began")));
         }
         SessionStart::Cancelled => match host.cancel_suspended(&handle, &run).await {
-            Ok(()) => end_or_close(&handle, &run, &outbox),
+            Ok(()) => end_or_close(&handle, &run, &outbox, None),
             Err(refused) => outbox.refuse(refused),
         },
     }
 }
 
 /// A killed worker may have left a run that had ended already.
-fn end_or_close(handle: &RuntimeHandle, run: &RunId, outbox: &RunOutbox) {
-    match handle.summary(run.as_str()) {
-        Ok(summary) if summary.progress.status.is_over() => outbox.end(summary.progress),
-        _ => outbox.close(),
+fn end_or_close(handle: &RuntimeHandle, run: &RunId, outbox: &RunOutbox, refused: Option<&StepRefusal>) {
+    match (handle.summary(run.as_str()), refused) {
+        (Ok(summary), _) if summary.progress.status.is_over() => outbox.end(summary.progress),
+        (_, Some(refused)) => outbox.close_because(refused),
+        (_, None) => outbox.close(),
     }
 }
 

@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use reqwest::{Method, StatusCode};
-use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
 
-use super::journaled_step::{FollowAnswer, FollowRequest, RunAnswer, RunSubmission, SERVICE, StepRefusal};
+use super::journaled_step::{FollowAnswer, FollowRequest, RunAnswer, RunEnd, RunSubmission, StepRefusal};
 use synthdev_domain::ids::RunId;
-use synthdev_domain::journal::RunProgress;
+use synthdev_domain::terminal_safe::{redact_url, redact_urls_in};
 
 /// The server answers when a worker does: one that restarts is waited for.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -20,6 +20,13 @@ const REPEATS_WITHOUT_WORKER: u32 = 25;
 /// The workflow has not ended.
 const NOT_READY: u16 = 470;
 
+/// A run, and the service of the host that took it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PlacedRun {
+    pub service: String,
+    pub id: RunId,
+}
+
 /// Where a server is.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct RestateAddresses {
@@ -28,26 +35,7 @@ pub struct RestateAddresses {
     pub auth_token: Option<String>,
 }
 
-/// A run as the server lists it.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub struct ServerRun {
-    pub run: String,
-    /// In the server's words: `running`, `suspended` (waits for an answer), `backing-off`, `completed` and others.
-    pub status: String,
-    /// Of one that is completed: `success` or `failure` of its workflow at the server.
-    pub result: Option<String>,
-    pub created: String,
-    /// How often the server called a worker for it since it last got a step.
-    pub attempts: Option<u64>,
-    /// What the last of them came to.
-    pub failure: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct ServerAnswer {
-    rows: Vec<ServerRun>,
-}
-
+#[derive(Clone)]
 pub struct RestateClient {
     http: reqwest::Client,
     addresses: RestateAddresses,
@@ -64,23 +52,11 @@ impl RestateClient {
         Ok(Self { http, addresses })
     }
 
-    /// Tells the server where this worker is: new runs go there from now on. An address that it knows already would not be
-    /// taken for the newest one without `force`.
-    ///
-    /// # Errors
-    /// The server or, from there, the worker cannot be reached.
-    pub async fn register_worker(&self, advertised: &str) -> Result<(), StepRefusal> {
-        let body = json!({"uri": advertised, "force": true});
-        let url = format!("{}/deployments", self.addresses.admin.trim_end_matches('/'));
-        let (status, text) = self.send(Method::POST, &url, Some(&body)).await?;
-        if status.is_success() { Ok(()) } else { Err(server_refusal("register this worker", status, &text)) }
-    }
-
     /// Begins a run.
     ///
     /// # Errors
     /// No worker has ever registered, a run has this id, or the server cannot be reached.
-    pub async fn submit(&self, run: &RunId, submission: &RunSubmission) -> Result<(), StepRefusal> {
+    pub async fn submit(&self, run: &PlacedRun, submission: &RunSubmission) -> Result<(), StepRefusal> {
         let url = self.handler_url(run, "run/send");
         let (status, text) = self.send(Method::POST, &url, Some(submission)).await?;
         if !status.is_success() {
@@ -88,14 +64,17 @@ impl RestateClient {
         }
         let told: Value = serde_json::from_str(&text).unwrap_or_default();
         if told["status"] == "PreviouslyAccepted" {
-            return Err(StepRefusal { message: format!("the server has a run {run} already"), hint: None });
+            return Err(StepRefusal {
+                message: format!("the server has a run {} already", run.id),
+                hint: None,
+            });
         }
         Ok(())
     }
 
     /// # Errors
     /// The run cannot be read, or the server cannot be reached.
-    pub async fn follow(&self, run: &RunId, asked: FollowRequest) -> Result<FollowAnswer, StepRefusal> {
+    pub async fn follow(&self, run: &PlacedRun, asked: FollowRequest) -> Result<FollowAnswer, StepRefusal> {
         let url = self.handler_url(run, "follow");
         let (status, text) = self.send_again(Method::POST, &url, Some(&asked)).await?;
         if !status.is_success() {
@@ -111,7 +90,7 @@ impl RestateClient {
     ///
     /// # Errors
     /// It does not wait, the answer does not fit, or the server cannot be reached.
-    pub async fn answer(&self, run: &RunId, answer: &RunAnswer) -> Result<u64, StepRefusal> {
+    pub async fn answer(&self, run: &PlacedRun, answer: &RunAnswer) -> Result<u64, StepRefusal> {
         let url = self.handler_url(run, "answer");
         let (status, text) = self.send(Method::POST, &url, Some(answer)).await?;
         if !status.is_success() {
@@ -124,42 +103,19 @@ impl RestateClient {
     ///
     /// # Errors
     /// It has ended, or the server cannot be reached.
-    pub async fn cancel(&self, run: &RunId) -> Result<(), StepRefusal> {
+    pub async fn cancel(&self, run: &PlacedRun) -> Result<(), StepRefusal> {
         let url = self.handler_url(run, "cancel");
         let (status, text) = self.send::<Value>(Method::POST, &url, None).await?;
         if status.is_success() { Ok(()) } else { Err(server_refusal("cancel the run", status, &text)) }
     }
 
-    /// The newest runs of the server.
-    ///
-    /// # Errors
-    /// The server cannot be reached.
-    pub async fn list(&self, limit: usize) -> Result<Vec<ServerRun>, StepRefusal> {
-        let limit = if limit == 0 { String::new() } else { format!(" LIMIT {limit}") };
-        let query = format!(
-            "SELECT target_service_key AS run, status, completion_result AS result, created_at AS created, \
-             retry_count AS attempts, last_failure AS failure FROM sys_invocation WHERE \
-             target_service_name = '{SERVICE}' AND target_handler_name = 'run' ORDER BY created_at DESC{limit}"
-        );
-        let url = format!("{}/query", self.addresses.admin.trim_end_matches('/'));
-        let (status, text) = self.send(Method::POST, &url, Some(&json!({"query": query}))).await?;
-        if !status.is_success() {
-            return Err(server_refusal("list its runs", status, &text));
-        }
-        let read = serde_json::from_str(&text).map(|ServerAnswer { rows }| rows);
-        read.map_err(|error| StepRefusal {
-            message: format!("the server's list cannot be read: {error}"),
-            hint: None,
-        })
-    }
-
-    /// How the workflow at the server ended; `None`: it has not.
+    /// How the workflow at the server ended; `None`: it has not. One that was handed over has ended at its first host.
     ///
     /// # Errors
     /// It ended with an error, or the server cannot be reached.
-    pub async fn outcome(&self, run: &RunId) -> Result<Option<RunProgress>, StepRefusal> {
+    pub async fn outcome(&self, run: &PlacedRun) -> Result<Option<RunEnd>, StepRefusal> {
         let base = self.addresses.ingress.trim_end_matches('/');
-        let url = format!("{base}/restate/workflow/{SERVICE}/{run}/output");
+        let url = format!("{base}/restate/workflow/{}/{}/output", run.service, run.id);
         let (status, text) = self.send_again::<Value>(Method::GET, &url, None).await?;
         if status.as_u16() == NOT_READY {
             return Ok(None);
@@ -170,8 +126,8 @@ impl RestateClient {
         Ok(serde_json::from_str(&text).ok())
     }
 
-    fn handler_url(&self, run: &RunId, handler: &str) -> String {
-        format!("{}/{SERVICE}/{run}/{handler}", self.addresses.ingress.trim_end_matches('/'))
+    pub(crate) fn handler_url(&self, run: &PlacedRun, handler: &str) -> String {
+        format!("{}/{}/{}/{handler}", self.addresses.ingress.trim_end_matches('/'), run.service, run.id)
     }
 
     /// For requests that may arrive twice.
@@ -190,7 +146,15 @@ impl RestateClient {
         self.send(method, url, body).await
     }
 
-    async fn send<T: Serialize>(
+    pub(crate) fn ingress_url(&self, path: &str) -> String {
+        format!("{}/{path}", self.addresses.ingress.trim_end_matches('/'))
+    }
+
+    pub(crate) fn admin_url(&self, path: &str) -> String {
+        format!("{}/{path}", self.addresses.admin.trim_end_matches('/'))
+    }
+
+    pub(crate) async fn send<T: Serialize>(
         &self,
         method: Method,
         url: &str,
@@ -203,7 +167,7 @@ impl RestateClient {
         if let Some(body) = body {
             request = request.header("accept", "application/json").json(body);
         }
-        let what = format!("the Restate server at {url} does not answer");
+        let what = format!("the Restate server at {} does not answer", redact_url(url));
         let response = request.send().await.map_err(|error| unreachable_server(&what, &error))?;
         let status = response.status();
         let text = response.text().await.map_err(|error| unreachable_server(&what, &error))?;
@@ -223,7 +187,7 @@ fn is_starting(status: StatusCode, text: &str, repeat: u32) -> bool {
 fn unreachable_server(what: &str, error: &reqwest::Error) -> StepRefusal {
     let cause = std::error::Error::source(error).map_or_else(|| error.to_string(), ToString::to_string);
     StepRefusal {
-        message: format!("{what}: {cause}"),
+        message: format!("{what}: {}", redact_urls_in(&cause)),
         hint: Some(
             "start the server (npm package @restatedev/restate-server), or set backend.restate.ingress and \
              backend.restate.admin to its addresses"
@@ -233,7 +197,7 @@ fn unreachable_server(what: &str, error: &reqwest::Error) -> StepRefusal {
 }
 
 /// Refusals of a worker are JSON inside of the server's message.
-fn server_refusal(what: &str, status: StatusCode, text: &str) -> StepRefusal {
+pub(crate) fn server_refusal(what: &str, status: StatusCode, text: &str) -> StepRefusal {
     let told: Value = serde_json::from_str(text).unwrap_or_default();
     let message = told["message"].as_str().unwrap_or(text);
     if let Ok(refused) = serde_json::from_str::<StepRefusal>(message) {
@@ -242,7 +206,11 @@ fn server_refusal(what: &str, status: StatusCode, text: &str) -> StepRefusal {
     let hint = (status == StatusCode::NOT_FOUND)
         .then(|| "no worker has registered with this server: start one with `synthdev worker`".to_owned());
     StepRefusal {
-        message: format!("the Restate server does not {what}: {message} ({})", status.as_u16()),
+        message: format!(
+            "the Restate server does not {what}: {} ({})",
+            redact_urls_in(message),
+            status.as_u16()
+        ),
         hint,
     }
 }

@@ -1,15 +1,18 @@
 //! A worker: the runs that it drives.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::{Notify, OnceCell, Semaphore};
 use tokio::time::{Instant, timeout, timeout_at};
 
+use super::host_directory::HostDescription;
 use super::journaled_step::{FollowAnswer, FollowRequest, JournaledStep, RunAnswer, StepRefusal};
+use super::run_handover::HandoverFinder;
 use super::run_session::{ReplayedRun, RunSession, refusal, store_refusal};
-pub use super::run_session::{RunHost, StoreWrapper};
+pub use super::run_session::{RunHost, StoreWrapper, WorkerOptions};
+use super::server_client::RestateClient;
 use synthdev_domain::ids::RunId;
 use synthdev_engine::event::PublishedEvent;
 
@@ -26,16 +29,6 @@ const READING_PAUSE: u32 = 10;
 /// A session, once it has begun.
 type SessionCell = Arc<OnceCell<RunSession>>;
 
-/// How a worker presents itself.
-#[derive(Clone, Debug)]
-pub struct WorkerOptions {
-    pub host_id: String,
-    /// Runs at the same time.
-    pub slots: usize,
-    /// The public key of the server whose calls are taken; `None`: of every program that reaches the address.
-    pub identity_key: Option<String>,
-}
-
 pub struct RunWorker {
     host: Arc<dyn RunHost>,
     pub(crate) options: WorkerOptions,
@@ -45,6 +38,24 @@ pub struct RunWorker {
     /// Runs that wait for a slot and were cancelled.
     withdrawn: Mutex<HashSet<RunId>>,
     run_withdrawn: Notify,
+    /// Services that another host answers for from now on.
+    left: Mutex<HashSet<String>>,
+    service_left: Notify,
+    /// Without one, runs wait here for a slot.
+    handover: OnceLock<HandoverFinder>,
+}
+
+/// Why a run does not begin here.
+enum UnbegunRun {
+    Refused(StepRefusal),
+    /// To this service.
+    HandedOver(String),
+}
+
+impl From<StepRefusal> for UnbegunRun {
+    fn from(refused: StepRefusal) -> Self {
+        Self::Refused(refused)
+    }
 }
 
 impl RunWorker {
@@ -58,7 +69,16 @@ impl RunWorker {
             session_begun: Notify::new(),
             withdrawn: Mutex::default(),
             run_withdrawn: Notify::new(),
+            left: Mutex::default(),
+            service_left: Notify::new(),
+            handover: OnceLock::new(),
         }
+    }
+
+    /// From now on runs that wait for a slot here begin at another host that has one.
+    pub fn enable_handover(&self, client: RestateClient, own: HostDescription) {
+        // the first one stays
+        let _ = self.handover.set(HandoverFinder::new(client, own));
     }
 
     pub(crate) fn host(&self) -> &Arc<dyn RunHost> {
@@ -75,18 +95,23 @@ impl RunWorker {
     /// The run is given up: the server tries again.
     pub(crate) async fn next_step(
         &self,
+        service: &str,
         run: &RunId,
         replayed: &Arc<Mutex<ReplayedRun>>,
     ) -> Result<JournaledStep, StepRefusal> {
+        // one that this host still drives goes on to the next place between two inputs
+        if self.has_left(service) && self.session_cell(run).is_none() {
+            return Err(self.left_service());
+        }
         let number = {
             let replayed = replayed.lock().unwrap_or_else(PoisonError::into_inner);
-            if replayed.submission.project != self.host.project() {
-                return Ok(JournaledStep::Refused(self.foreign_project(&replayed.submission.project)));
+            if replayed.submission.project.identity != self.host.project().identity {
+                return Ok(JournaledStep::Refused(self.foreign_project(&replayed.submission.project.path)));
             }
             replayed.steps
         };
         let cell = Arc::clone(self.lock().entry(run.clone()).or_default());
-        let begun = cell.get_or_try_init(|| self.begin(run, replayed)).await;
+        let begun = cell.get_or_try_init(|| self.begin(service, run, replayed)).await;
         self.session_begun.notify_waiters();
         let step = match begun {
             Ok(session) => {
@@ -96,27 +121,37 @@ impl RunWorker {
                 }
                 session.outbox.step(number).await
             }
-            Err(refused) => return Err(refused),
+            Err(UnbegunRun::Refused(refused)) => return Err(refused),
+            Err(UnbegunRun::HandedOver(service)) => {
+                self.forget(run, &cell);
+                return Ok(JournaledStep::HandedOver { service });
+            }
         };
         match step {
             Some(step) => Ok(step),
             None => {
+                let mut why = None;
                 if let Some(session) = cell.get() {
                     session.outbox.close();
                     session.wait_until_left().await;
+                    why = session.outbox.reason();
                 }
                 self.forget(run, &cell);
-                Err(refusal(format!("worker {} has given the run up", self.options.host_id)))
+                let why = why.map_or_else(String::new, |why| format!(": {why}"));
+                Err(refusal(format!("worker {} has given the run up{why}", self.options.host_id)))
             }
         }
     }
 
     async fn begin(
         &self,
+        service: &str,
         run: &RunId,
         replayed: &Arc<Mutex<ReplayedRun>>,
-    ) -> Result<RunSession, StepRefusal> {
+    ) -> Result<RunSession, UnbegunRun> {
         let slot = tokio::select! {
+            biased;
+            () = self.wait_until_left(service) => return Err(self.left_service().into()),
             slot = Arc::clone(&self.slots).acquire_owned() => {
                 Some(slot.map_err(|_| refusal("this worker ends".to_owned()))?)
             }
@@ -125,9 +160,57 @@ impl RunWorker {
                 replayed.set_answer(RunAnswer::Cancel);
                 None
             }
+            other = self.wait_for_place(service, replayed) => return Err(UnbegunRun::HandedOver(other)),
         };
         let (host, replayed) = (Arc::clone(&self.host), Arc::clone(replayed));
-        RunSession::begin(host, &self.options.host_id, run.clone(), replayed, slot).await
+        let begun = RunSession::begin(host, &self.options, (service, run.clone()), replayed, slot).await;
+        Ok(begun?)
+    }
+
+    /// A run that has begun stays at its host.
+    async fn wait_for_place(&self, service: &str, replayed: &Mutex<ReplayedRun>) -> String {
+        let mut had_it = {
+            let replayed = replayed.lock().unwrap_or_else(PoisonError::into_inner);
+            (!replayed.has_begun()).then(|| replayed.submission.handed_over_by.clone())
+        };
+        had_it.iter_mut().for_each(|had_it| had_it.push(service.to_owned()));
+        match (self.handover.get(), had_it) {
+            (Some(finder), Some(had_it)) => finder.wait_for_place(&had_it).await,
+            _ => std::future::pending().await,
+        }
+    }
+
+    /// Whether another host answers for the service.
+    pub fn has_left(&self, service: &str) -> bool {
+        self.left.lock().unwrap_or_else(PoisonError::into_inner).contains(service)
+    }
+
+    async fn wait_until_left(&self, service: &str) {
+        loop {
+            let left = self.service_left.notified();
+            tokio::pin!(left);
+            left.as_mut().enable();
+            if self.has_left(service) {
+                return;
+            }
+            left.await;
+        }
+    }
+
+    fn left_service(&self) -> StepRefusal {
+        refusal(format!("worker {} has given these runs to another host", self.options.host_id))
+    }
+
+    /// This host answers for the service, maybe again.
+    pub(crate) fn take_service(&self, service: &str) {
+        self.left.lock().unwrap_or_else(PoisonError::into_inner).remove(service);
+    }
+
+    /// Leaves the runs of a service between two inputs, and begins none of it any more.
+    pub(crate) async fn leave_service(&self, service: &str) {
+        self.left.lock().unwrap_or_else(PoisonError::into_inner).insert(service.to_owned());
+        self.service_left.notify_waiters();
+        self.leave_sessions(|session| session.service == service).await;
     }
 
     /// A run that waits for a slot is cancelled without one.
@@ -152,7 +235,7 @@ impl RunWorker {
             message: format!(
                 "worker {} works in {}, and the run is one of {project}",
                 self.options.host_id,
-                self.host.project()
+                self.host.project().path
             ),
             hint: Some("start a worker in that directory".to_owned()),
         }
@@ -166,7 +249,7 @@ impl RunWorker {
             return;
         }
         session.outbox.mark_journaled(number);
-        if !matches!(step, JournaledStep::Rows { .. }) {
+        if !step.is_of_driver() {
             session.outbox.close();
             self.forget(run, &cell);
         }
@@ -243,11 +326,12 @@ impl RunWorker {
             at_step: step.at_step,
             event: step.event,
         });
-        let progress = Some(record.summary.progress);
-        Ok(FollowAnswer { events: events.collect(), version, progress, refused: None })
+        // read after the events: what they say the run waits for is in it
+        let progress = self.host.reader().summary(run.as_str()).map_err(store_refusal)?.progress;
+        Ok(FollowAnswer { events: events.collect(), version, progress: Some(progress), refused: None })
     }
 
-    fn is_known(&self, run: &RunId) -> bool {
+    pub(crate) fn is_known(&self, run: &RunId) -> bool {
         self.host.store().find(run.as_str()).is_ok_and(|found| found.id == *run)
     }
 
@@ -267,20 +351,26 @@ impl RunWorker {
     /// Leaves all runs between two inputs: the server goes on with them elsewhere, or here after a restart.
     pub(crate) async fn drain(&self) {
         self.slots.close();
-        let cells: Vec<SessionCell> = self.lock().values().cloned().collect();
-        let runs: Vec<RunId> = self.lock().keys().cloned().collect();
-        for (run, cell) in runs.iter().zip(&cells) {
-            if let Some(session) = cell.get() {
-                self.host.leave(&session.handle, run);
-            }
-        }
+        self.leave_sessions(|_| true).await;
+    }
+
+    async fn leave_sessions(&self, is_meant: impl Fn(&RunSession) -> bool) {
+        let cells: Vec<(RunId, SessionCell)> =
+            self.lock().iter().map(|(run, cell)| (run.clone(), Arc::clone(cell))).collect();
+        let meant = || {
+            let begun = cells.iter().filter_map(|(run, cell)| Some((run, cell.get()?)));
+            begun.filter(|(_, session)| is_meant(session))
+        };
+        meant().for_each(|(run, session)| self.host.leave(&session.handle, run));
         let left = async {
-            for session in cells.iter().filter_map(|cell| cell.get()) {
+            for (run, session) in meant() {
                 session.wait_until_left().await;
                 session.outbox.close();
+                // another process may own it from here on
+                self.host.store().release(run);
             }
         };
         let _ = timeout(DRAIN_PATIENCE, left).await;
-        cells.iter().filter_map(|cell| cell.get()).for_each(|session| session.outbox.close());
+        meant().for_each(|(_, session)| session.outbox.close());
     }
 }

@@ -1,17 +1,27 @@
 //! The address of a worker, where the Restate server calls it.
 
-use std::future::Future;
+use std::collections::HashMap;
+use std::future::{Future, Ready, ready};
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use restate_sdk::prelude::{Endpoint, HttpServer, IntoServiceDefinition, ServiceOptions};
+use hyper::Request;
+use hyper::body::Incoming;
+use hyper::server::conn::http2;
+use hyper::service::Service as HyperService;
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use hyper_util::server::graceful::GracefulShutdown;
+use restate_sdk::hyper::HyperEndpoint;
+use restate_sdk::prelude::{Endpoint, ServiceOptions};
 use tokio::net::{TcpListener, TcpSocket};
+use tokio::time::{sleep, timeout};
 
 use super::journaled_step::StepRefusal;
+use super::run_host_names::parse_service;
 use super::run_session::refusal;
 use super::worker::RunWorker;
-use super::workflow_service::SynthdevRun;
+use super::workflow_service::{SynthdevRun, named_service};
 
 /// A connection that is silent for so long is given back; a run that waits for an answer needs none. A step that lasts
 /// longer ends first: then the server calls again, and gets the next one.
@@ -24,6 +34,16 @@ const LONGEST_STEP: Duration = Duration::from_secs(2 * 60 * 60);
 /// The server calls a worker that is gone again so soon, and at least so often.
 const FIRST_RETRY: Duration = Duration::from_millis(200);
 const LONGEST_RETRY: Duration = Duration::from_secs(5);
+
+/// No host has this name.
+const NO_SERVICE: &str = "SynthdevRun";
+/// More hosts than a server has.
+const MOST_SERVICES: usize = 1000;
+
+/// Until a connection is accepted after one could not be.
+const ACCEPT_AGAIN: Duration = Duration::from_millis(50);
+/// What is under way when the worker ends may take so long.
+const LAST_ANSWERS: Duration = Duration::from_secs(10);
 
 /// Connections that may wait to be accepted.
 const BACKLOG: u32 = 1024;
@@ -54,6 +74,65 @@ pub fn open_listener(address: SocketAddr, identity_key: Option<&str>) -> Result<
     opened().map_err(|error: std::io::Error| refusal(format!("{address} cannot be opened: {error}")))
 }
 
+/// One endpoint for each service that this host answers for, made at its first call: the address names it.
+struct ServiceRouter {
+    worker: Arc<RunWorker>,
+    endpoints: Mutex<HashMap<String, HyperEndpoint>>,
+}
+
+impl ServiceRouter {
+    fn endpoint(&self, path: &str) -> Result<HyperEndpoint, StepRefusal> {
+        // paths that name none of ours get an endpoint that knows no other
+        let named = path.split('/').find(|part| parse_service(part).is_some()).unwrap_or(NO_SERVICE);
+        let mut endpoints = self.endpoints.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = endpoints.get(named) {
+            return Ok(known.clone());
+        }
+        if endpoints.len() >= MOST_SERVICES {
+            endpoints.clear();
+        }
+        let made = make_endpoint(&self.worker, named)?;
+        endpoints.insert(named.to_owned(), made.clone());
+        Ok(made)
+    }
+}
+
+fn make_endpoint(worker: &Arc<RunWorker>, service: &str) -> Result<HyperEndpoint, StepRefusal> {
+    let options = ServiceOptions::new()
+        .inactivity_timeout(LONGEST_SILENCE)
+        .abort_timeout(LONGEST_STEP)
+        .retry_policy_initial_interval(FIRST_RETRY)
+        .retry_policy_max_interval(LONGEST_RETRY);
+    let runs = SynthdevRun { worker: Arc::clone(worker), service: service.to_owned() };
+    let named = named_service(runs)
+        .ok_or_else(|| refusal(format!("the Restate server takes no service with the name {service}")))?;
+    let mut endpoint = Endpoint::builder().bind(named.options(options));
+    if let Some(key) = &worker.options.identity_key {
+        endpoint = endpoint
+            .identity_key(key)
+            .map_err(|error| refusal(format!("the identity key of the server is none: {error}")))?;
+    }
+    Ok(HyperEndpoint::new(endpoint.build()))
+}
+
+#[derive(Clone)]
+struct RoutedCalls(Arc<ServiceRouter>);
+
+impl HyperService<Request<Incoming>> for RoutedCalls {
+    type Response = <HyperEndpoint as HyperService<Request<Incoming>>>::Response;
+    type Error = StepRefusal;
+    type Future = Ready<Result<Self::Response, Self::Error>>;
+
+    fn call(&self, request: Request<Incoming>) -> Self::Future {
+        let endpoint = match self.0.endpoint(request.uri().path()) {
+            Ok(endpoint) => endpoint,
+            Err(refused) => return ready(Err(refused)),
+        };
+        let answered = endpoint.call(request).into_inner();
+        ready(answered.map_err(|never| match never {}))
+    }
+}
+
 /// Serves the calls of the Restate server until `stop`, then leaves all runs.
 ///
 /// # Errors
@@ -63,24 +142,32 @@ pub async fn serve_runs(
     listener: TcpListener,
     stop: impl Future<Output = ()>,
 ) -> Result<(), StepRefusal> {
-    let options = ServiceOptions::new()
-        .inactivity_timeout(LONGEST_SILENCE)
-        .abort_timeout(LONGEST_STEP)
-        .retry_policy_initial_interval(FIRST_RETRY)
-        .retry_policy_max_interval(LONGEST_RETRY)
-        .metadata("host_id", worker.options.host_id.clone());
-    let service = SynthdevRun { worker: Arc::clone(&worker) }.into_service_definition().options(options);
-    let mut endpoint = Endpoint::builder().bind(service);
-    if let Some(key) = &worker.options.identity_key {
-        endpoint = endpoint
-            .identity_key(key)
-            .map_err(|error| refusal(format!("the identity key of the server is none: {error}")))?;
-    }
+    let router = Arc::new(ServiceRouter { worker: Arc::clone(&worker), endpoints: Mutex::default() });
+    router.endpoint("")?;
+    let connections = GracefulShutdown::new();
     let stopped = async {
         stop.await;
         worker.drain().await;
     };
-    HttpServer::new(endpoint.build()).serve_with_cancel(listener, stopped).await;
+    tokio::pin!(stopped);
+    loop {
+        tokio::select! {
+            accepted = listener.accept() => match accepted {
+                Ok((stream, _)) => {
+                    let calls = RoutedCalls(Arc::clone(&router));
+                    let serving = http2::Builder::new(TokioExecutor::new())
+                        .serve_connection(TokioIo::new(stream), calls);
+                    // others look at the address only to see whether this host lives
+                    tokio::spawn(connections.watch(serving));
+                }
+                // such as too many open files: some are closed soon
+                Err(_) => sleep(ACCEPT_AGAIN).await,
+            },
+            () = &mut stopped => break,
+        }
+    }
+    drop(listener);
+    let _ = timeout(LAST_ANSWERS, connections.shutdown()).await;
     Ok(())
 }
 

@@ -4,16 +4,20 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use restate_sdk::context::RequestTarget;
+use restate_sdk::discovery::{Service as DiscoveredService, ServiceName};
+use restate_sdk::endpoint::{ContextInternal, Error};
 use restate_sdk::prelude::*;
+use restate_sdk::service::macro_support::{ServiceBoxFuture, service_definition};
+use restate_sdk::service::{Discoverable, Service, ServiceDefinition};
 
 use super::journaled_step::{
-    FollowAnswer, FollowRequest, JournaledStep, RefusedAnswer, RunAnswer, RunSubmission, StepRefusal,
+    FollowAnswer, FollowRequest, JournaledStep, RefusedAnswer, RunAnswer, RunEnd, RunSubmission, StepRefusal,
     awaits_answer,
 };
 use super::run_session::ReplayedRun;
 use super::worker::RunWorker;
 use synthdev_domain::ids::RunId;
-use synthdev_domain::journal::RunProgress;
 
 /// The number of the answer that a suspended run waits for.
 const AWAITED: &str = "awaited_answer";
@@ -25,6 +29,61 @@ const UNFIT: u16 = 422;
 
 pub(crate) struct SynthdevRun {
     pub(crate) worker: Arc<RunWorker>,
+    /// The host whose runs these are, as the server names it.
+    pub(crate) service: String,
+}
+
+/// The same under a name that is known when the program runs: the macro takes only one that is in the source.
+struct NamedRuns(Arc<SynthdevRun>);
+
+impl Service for NamedRuns {
+    type Future = ServiceBoxFuture;
+
+    fn handle(&self, ctx: ContextInternal) -> Self::Future {
+        let runs = Arc::clone(&self.0);
+        Box::pin(async move {
+            match ctx.handler_name() {
+                "run" => {
+                    let (input, metadata) = ctx.input().await;
+                    ctx.handle_handler_result(runs.run((&ctx, metadata).into(), input).await);
+                }
+                "answer" => {
+                    let (input, metadata) = ctx.input().await;
+                    ctx.handle_handler_result(runs.answer((&ctx, metadata).into(), input).await);
+                }
+                "follow" => {
+                    let (input, metadata) = ctx.input().await;
+                    ctx.handle_handler_result(runs.follow((&ctx, metadata).into(), input).await);
+                }
+                "cancel" => {
+                    let ((), metadata) = ctx.input().await;
+                    ctx.handle_handler_result(runs.cancel((&ctx, metadata).into()).await);
+                }
+                "leave" => {
+                    let ((), metadata) = ctx.input().await;
+                    ctx.handle_handler_result(runs.leave((&ctx, metadata).into()).await);
+                }
+                "take" => {
+                    let ((), metadata) = ctx.input().await;
+                    ctx.handle_handler_result(runs.take((&ctx, metadata).into()).await);
+                }
+                "clock" => {
+                    let ((), metadata) = ctx.input().await;
+                    ctx.handle_handler_result(runs.clock((&ctx, metadata).into()).await);
+                }
+                _ => return Err(Error::unknown_handler(ctx.service_name(), ctx.handler_name())),
+            }
+            ctx.end();
+            Ok(())
+        })
+    }
+}
+
+/// `None`: the server does not take such a name.
+pub(crate) fn named_service(runs: SynthdevRun) -> Option<ServiceDefinition> {
+    let name = ServiceName::try_from(runs.service.clone()).ok()?;
+    let discovery = DiscoveredService { name, ..SynthdevRun::discover() };
+    Some(service_definition(NamedRuns(Arc::new(runs)), discovery))
 }
 
 #[workflow]
@@ -35,9 +94,10 @@ impl SynthdevRun {
         &self,
         ctx: WorkflowContext<'_>,
         submission: Json<RunSubmission>,
-    ) -> HandlerResult<Json<RunProgress>> {
+    ) -> HandlerResult<Json<RunEnd>> {
         let run = RunId::from(ctx.key());
-        let replayed = Arc::new(Mutex::new(ReplayedRun::new(submission.into_inner())));
+        let submission = submission.into_inner();
+        let replayed = Arc::new(Mutex::new(ReplayedRun::new(submission.clone())));
         let mut answers = 0;
         loop {
             let (number, begun) = {
@@ -45,8 +105,9 @@ impl SynthdevRun {
                 (replayed.steps, replayed.has_begun())
             };
             let (worker, own, shared) = (Arc::clone(&self.worker), run.clone(), Arc::clone(&replayed));
+            let service = self.service.clone();
             let step = ctx
-                .run(move || async move { Ok(Json(worker.next_step(&own, &shared).await?)) })
+                .run(move || async move { Ok(Json(worker.next_step(&service, &own, &shared).await?)) })
                 .name(format!("rows {number}"))
                 .await;
             let step = match step {
@@ -60,9 +121,14 @@ impl SynthdevRun {
             self.worker.mark_journaled(&run, number, &step);
             replayed.lock().unwrap_or_else(PoisonError::into_inner).push_step(&step);
             match step {
-                JournaledStep::Rows { .. } => continue,
+                JournaledStep::Rows { .. } | JournaledStep::Part { .. } => continue,
                 JournaledStep::Refused(refused) if !begun => return Err(terminal(&refused).into()),
-                JournaledStep::Ended { progress } if !awaits_answer(&progress) => return Ok(Json(*progress)),
+                JournaledStep::Ended { progress } if !awaits_answer(&progress) => {
+                    return Ok(Json(RunEnd::Ended(progress)));
+                }
+                JournaledStep::HandedOver { service } => {
+                    return Ok(Json(self.hand_over(&ctx, submission, service)));
+                }
                 JournaledStep::Refused(refusal) => {
                     ctx.set(REFUSED, Json(RefusedAnswer { number: answers, refusal }));
                 }
@@ -81,7 +147,10 @@ impl SynthdevRun {
         let Some(number) = ctx.get::<u64>(AWAITED).await? else {
             return Err(TerminalError::new_with_code(CANCELLED, "the run does not wait for an answer").into());
         };
-        if let RunAnswer::Resume(typed) = &answer {
+        // a host that has just taken the run over does not know it yet
+        if let RunAnswer::Resume(typed) = &answer
+            && self.worker.is_known(&run)
+        {
             self.worker.host().check_answer(&run, typed).map_err(|refused| terminal(&refused))?;
         }
         ctx.resolve_promise(&answer_key(number), Json(answer));
@@ -102,6 +171,26 @@ impl SynthdevRun {
         Ok(())
     }
 
+    /// Gives up all runs of this service: the server calls another host for them from now on.
+    #[handler]
+    async fn leave(&self, _: SharedWorkflowContext<'_>) -> HandlerResult<()> {
+        self.worker.leave_service(&self.service).await;
+        Ok(())
+    }
+
+    /// The server calls this host for the runs of this service from now on.
+    #[handler]
+    async fn take(&self, _: SharedWorkflowContext<'_>) -> HandlerResult<()> {
+        self.worker.take_service(&self.service);
+        Ok(())
+    }
+
+    /// The time of the host.
+    #[handler]
+    async fn clock(&self, _: SharedWorkflowContext<'_>) -> HandlerResult<i64> {
+        Ok(self.worker.host().reader().now().0)
+    }
+
     /// What happened since.
     #[handler]
     async fn follow(
@@ -116,6 +205,17 @@ impl SynthdevRun {
         let followed = followed.map_err(|refused| terminal(&refused))?;
         let refused = ctx.get::<Json<RefusedAnswer>>(REFUSED).await?.map(Json::into_inner);
         Ok(Json(FollowAnswer { refused, ..followed }))
+    }
+}
+
+impl SynthdevRun {
+    /// Journaled with the rest: the other host gets the run exactly once.
+    fn hand_over(&self, ctx: &WorkflowContext<'_>, submission: RunSubmission, service: String) -> RunEnd {
+        let mut handed_over_by = submission.handed_over_by.clone();
+        handed_over_by.push(self.service.clone());
+        let target = RequestTarget::workflow(service.clone(), ctx.key(), "run");
+        ctx.request::<_, Json<RunEnd>>(target, Json(RunSubmission { handed_over_by, ..submission })).send();
+        RunEnd::HandedOver { handed_over_to: service }
     }
 }
 

@@ -16,7 +16,7 @@ use synthdev_domain::ids::RunId;
 use synthdev_domain::journal::{RunProgress, RunStatus, RunSummary};
 use synthdev_engine::input::Input;
 use synthdev_engine::machine::MachineOutput;
-use synthdev_ports::run_store::StoreError;
+use synthdev_ports::run_store::{RemoteRunAction, StoreError};
 
 /// A run that is neither driven nor free is one or the other soon.
 const SOON: Duration = Duration::from_millis(1);
@@ -61,6 +61,7 @@ impl RuntimeHandle {
                         return Ok(CancelOutcome::Done);
                     }
                     if !asked && std::mem::replace(&mut alone, true) || Instant::now() >= until {
+                        self.ensure_not_remote(run, RemoteRunAction::Cancel)?;
                         return Err(refused);
                     }
                 }

@@ -16,7 +16,7 @@ use synthdev_domain::workflow::WorkflowProgram;
 use synthdev_engine::effect::Effect;
 use synthdev_engine::event::StepEvent;
 use synthdev_engine::replay::ReplayResult;
-use synthdev_ports::run_store::StoreError;
+use synthdev_ports::run_store::{RemoteRunAction, StoreError, remote_run_error};
 
 /// One past run, rebuilt.
 #[derive(Clone, Debug)]
@@ -65,14 +65,24 @@ impl RuntimeHandle {
         self.ports().store.is_driver_of(run)
     }
 
-    /// Makes this process the owner of a run. Not on a thread of the runtime: the commands of a killed owner are waited for.
+    /// Makes this process the owner of a run, to resume it. Not on a thread of the runtime: the commands of a killed owner are waited for.
     pub(super) async fn claim_run(&self, run: &RunId) -> Result<RunSummary, StoreError> {
+        self.ensure_not_remote(run, RemoteRunAction::Resume)?;
         let (store, own) = (Arc::clone(&self.ports().store), run.clone());
         let claimed = tokio::task::spawn_blocking(move || store.claim(&own)).await;
         claimed.unwrap_or_else(|broken| {
             let message = format!("taking over run {run} was broken off: {broken}");
             Err(StoreError { message, hint: None })
         })
+    }
+
+    /// Refuses to change a run of which a server keeps the journal.
+    ///
+    /// # Errors
+    /// One does, or the store cannot be read.
+    pub fn ensure_not_remote(&self, run: &RunId, action: RemoteRunAction) -> Result<(), StoreError> {
+        let keeper = self.ports().store.keeper(run)?;
+        keeper.map_or(Ok(()), |server| Err(remote_run_error(run, &server, action)))
     }
 
     /// The process that drives a run, if the history tells.

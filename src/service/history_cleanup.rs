@@ -61,6 +61,8 @@ pub struct RunsGcReport {
 pub struct RunDeletionPlan {
     pub run: RunSummary,
     pub freed: ReclaimedSpace,
+    /// The server that goes on with the run: only the copy here is removed.
+    pub keeper: Option<String>,
 }
 
 /// Why one run is not removed.
@@ -190,18 +192,20 @@ impl HistoryCleanup<'_> {
     /// What removing one run takes away; accepts a unique prefix of its id. Nothing is removed.
     ///
     /// # Errors
-    /// The run is unknown, works or has a worktree.
+    /// The run is unknown, works, or has a worktree.
     pub fn plan_run_deletion(&self, id: &str) -> Result<RunDeletionPlan, RunDeletionError> {
         let run = self.store.find(id)?;
         if run.progress.status == RunStatus::Running {
             return Err(RunDeletionError::Working(run.id));
         }
+        let may_go_on = !run.progress.status.is_over() || !run.progress.pauses.is_empty();
+        let keeper = if may_go_on { self.store.keeper(&run.id)? } else { None };
         let path = run.worktree.as_ref().map(|tree| tree.path.clone());
         if let Some(path) = path.filter(|path| (self.is_present)(path)) {
             return Err(RunDeletionError::HasWorktree { run: run.id, path });
         }
         let freed = self.store.measure_deletion(std::slice::from_ref(&run.id))?;
-        Ok(RunDeletionPlan { run, freed })
+        Ok(RunDeletionPlan { run, freed, keeper })
     }
 
     /// Removes the run of a plan.

@@ -16,6 +16,7 @@ use synthdev_domain::journal::{OpenPause, PauseReason, RunOrigin, RunStatus, Run
 use synthdev_domain::terminal_safe::escape_name;
 use synthdev_domain::workflow::WorkflowProgram;
 use synthdev_engine::input::UserAnswer;
+use synthdev_ports::run_store::RemoteRunAction;
 use synthdev_runtime::diff_runs::definition_notes;
 use synthdev_runtime::handle::RuntimeHandle;
 use synthdev_settings::catalog::ConfigCatalog;
@@ -64,7 +65,7 @@ pub struct ResumeOptions {
 /// Whether a run can be taken up from this project, as far as its summary tells. `operation` is `Resume` or `Retry`.
 ///
 /// # Errors
-/// It belongs to another project, its worktree is gone, it is running or has ended, or a retry is asked for and it has
+/// A server keeps it, it belongs to another project, its worktree is gone, it is running or has ended, or a retry is asked for and it has
 /// not failed.
 pub fn check_resumable(
     handle: &RuntimeHandle,
@@ -76,9 +77,11 @@ pub fn check_resumable(
     let (id, status) = (&summary.id, summary.progress.status);
     let place = RunPlace::of_run(summary, project).on_disk(&is_directory);
     let is_chat = is_conversation(handle, summary);
+    let is_retry = operation == RunOperation::Retry;
+    handle.ensure_not_remote(id, if is_retry { RemoteRunAction::Retry } else { RemoteRunAction::Resume })?;
     place.check_project(id, if is_chat { RunOperation::Reopen } else { operation })?;
     place.present_worktree(id, is_directory)?;
-    if operation == RunOperation::Retry {
+    if is_retry {
         check_failed(id, status)?;
     }
     if is_chat && status == RunStatus::Running && !handle.running_runs().contains(id) {

@@ -131,6 +131,12 @@ impl EffectiveSettings {
         (url("backend.restate.ingress"), url("backend.restate.admin"), token)
     }
 
+    /// A git repository for the files of runs that other hosts may go on with.
+    #[cfg(feature = "restate")]
+    pub fn restate_snapshot_remote(&self) -> Option<&str> {
+        self.text("backend.restate.snapshot_remote").map(str::trim).filter(|remote| !remote.is_empty())
+    }
+
     /// How many agents agents may start.
     pub fn agent_limits(&self) -> AgentLimits {
         AgentLimits { max_depth: self.number("agents.max_depth"), max_alive: self.number("agents.max_alive") }

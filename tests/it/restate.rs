@@ -1,10 +1,14 @@
 //! Runs on a Restate server, which comes from its npm package, with workers and clients of the real program.
 
 mod answers;
+mod hosts;
 mod kills;
+mod repositories;
+mod scale_page;
+mod sizes;
 
 use std::io::{BufRead as _, BufReader};
-use std::process::ChildStderr;
+use std::thread;
 
 use serde_json::{Value, json};
 use synthdev::adapters::sqlite::SqliteStore;
@@ -23,26 +27,34 @@ fn world_of(server: &RestateServer) -> World {
 }
 
 /// A worker that has registered.
-fn start_worker(world: &World, address: &str) -> (RunningProgram, BufReader<ChildStderr>) {
+fn start_worker(world: &World, address: &str) -> RunningProgram {
     start_worker_with(world, address, &[])
 }
 
-fn start_worker_with(
-    world: &World,
-    address: &str,
-    more: &[&str],
-) -> (RunningProgram, BufReader<ChildStderr>) {
-    let mut command = world.command(&[&["worker", "--listen", address, "--host-id", "here"], more].concat());
+fn start_worker_with(world: &World, address: &str, more: &[&str]) -> RunningProgram {
+    // worlds have projects of their own, and some share a server
+    let root = world.root().display().to_string();
+    let name: String = root.chars().filter(char::is_ascii_alphanumeric).collect();
+    start_host(world, &name, address, more)
+}
+
+/// A worker with a name.
+fn start_host(world: &World, name: &str, address: &str, more: &[&str]) -> RunningProgram {
+    let mut command = world.command(&[&["worker", "--listen", address, "--host-id", name], more].concat());
     let mut child = command.spawn().unwrap();
     let mut said = BufReader::new(child.stderr.take().unwrap());
     let worker = RunningProgram(child);
-    let mut line = String::new();
-    while !line.contains("worker here serves") {
+    let (mut line, mut all) = (String::new(), String::new());
+    while !line.contains(&format!("worker {name} serves")) {
         line.clear();
-        assert!(said.read_line(&mut line).unwrap() > 0, "the worker has ended");
-        print!("{line}");
+        assert!(said.read_line(&mut line).unwrap() > 0, "the worker has ended: {all}");
+        all.push_str(&line);
     }
-    (worker, said)
+    print!("{line}");
+    thread::spawn(move || {
+        said.lines().map_while(Result::ok).for_each(|line| println!("{line}"));
+    });
+    worker
 }
 
 /// Two states of an agent, which writes a file in the first one; the second one takes a while.
@@ -113,7 +125,7 @@ fn a_run_on_a_restate_server_is_the_run_of_this_process_and_survives_its_worker(
         let lines = world.run_program(&["runs", "show", &id, "--json"]).code(0).lines();
         (lines.iter().filter(|line| line["event"] == "model_called").count() == 3).then_some(id)
     });
-    worker.0.kill();
+    worker.kill();
     let _worker = start_worker(&world, &address);
     let ended = client.wait_with_output().unwrap();
     let said = String::from_utf8_lossy(&ended.stderr);

@@ -127,6 +127,11 @@ pub(super) fn open_to_read(path: &Path) -> Result<Connection, StoreError> {
         Ok(connection) => return Ok(connection),
         Err(refused) => refused,
     };
+    if refused.writability != StoreWritability::Writable
+        && let Some(connection) = connect_older(path)
+    {
+        return Ok(connection);
+    }
     let told = |error: rusqlite::Error| store_errors::explain_error(path, "read", &error);
     let connection = match refused.writability {
         // the file cannot change, and it has no log: it is read without locks
@@ -136,10 +141,21 @@ pub(super) fn open_to_read(path: &Path) -> Result<Connection, StoreError> {
         StoreWritability::Full => connect_exclusive(path).map_err(|_| refused.error.clone())?,
         StoreWritability::ReadOnly | StoreWritability::Writable => return Err(refused.error),
     };
-    match read_file_marks(&connection).map_err(told)? {
-        (schema::VERSION, schema::APPLICATION_ID, _) => Ok(connection),
-        _ => Err(refused.error),
-    }
+    if is_readable(&connection).map_err(told)? { Ok(connection) } else { Err(refused.error) }
+}
+
+/// A file of an older version, if the step to the present one is all that cannot be written.
+fn connect_older(path: &Path) -> Option<Connection> {
+    let connection = connect_file(path).ok()?;
+    set_keep_wal(&connection, true);
+    is_readable(&connection).is_ok_and(|readable| readable).then_some(connection)
+}
+
+/// Whether its tables can be read as they are.
+fn is_readable(connection: &Connection) -> rusqlite::Result<bool> {
+    let (version, application, _) = read_file_marks(connection)?;
+    let known = (schema::READABLE_SINCE..=schema::VERSION).contains(&version);
+    Ok(known && application == schema::APPLICATION_ID)
 }
 
 /// Whether the log is left beside the file when this connection, the last one, is closed.

@@ -2,11 +2,13 @@
 
 use rusqlite::{Connection, ErrorCode, OptionalExtension, params};
 
+use super::remote_runs::{RunClaimant, check_not_remote};
 use super::run_ownership::{check_commands_ended, find_owner, take_over};
 use super::write::{StoreWriter, begin_write, find_run_key, write_rows};
 use super::write_refusal::{StoreRefusal, StoreWriteResult};
 use synthdev_domain::ids::{CallId, RunId, Timestamp};
 use synthdev_domain::journal::{JournalRow, RunProgress, RunStatus, TokenRecord, TokenRedeemOutcome};
+use synthdev_ports::run_store::RemoteRunAction;
 
 const TOKEN: &str =
     "SELECT hash, id, call, tokens.definition_hash, created, expires, tries, used, results_hash, answer
@@ -82,6 +84,11 @@ impl StoreWriter {
         let Some((owner, run)) = find_owner(&transaction, &token.run)? else {
             return Ok(Err(StoreRefusal::Unknown));
         };
+        if let Err(refusal) =
+            check_not_remote(&transaction, &token.run, RunClaimant::User(RemoteRunAction::Resume))?
+        {
+            return Ok(Err(refusal));
+        }
         let mine = self.driven_runs.get(&token.run).filter(|driven| driven.claim == owner.claim).copied();
         let mut driven = match mine {
             Some(driven) => driven,

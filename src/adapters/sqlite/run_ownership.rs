@@ -2,25 +2,37 @@
 //! process at a time. `process_liveness.rs` says whether the owner lives. It is not the project lock (`project_lock.rs`).
 //! A new run gets its first claim in `create_run` (`write.rs`), and each write checks it with `claim_holds` there.
 
+use std::thread;
+use std::time::Duration;
+
 use rusqlite::{Connection, Transaction, params};
 
 use super::process_liveness::{OwnerState, ProcessLivenessCache};
 use super::read;
+use super::remote_runs::{RunClaimant, check_not_remote};
 use super::write::{
     DrivenRun, OwnProcessIdentity, StoreWriter, begin_write, claim_holds, mark_behind, next_seq,
 };
 use super::write_refusal::{StoreRefusal, StoreWriteResult};
 use synthdev_domain::ids::RunId;
 use synthdev_domain::journal::{RunStatus, RunSummary};
+use synthdev_ports::run_store::StoreError;
+
+/// The commands of a killed process end within milliseconds. A claim waits longer for them than their watcher does.
+const ENDING_LOOK: Duration = Duration::from_millis(5);
+const ENDING_LOOKS: u32 = 600;
 
 impl StoreWriter {
     /// Takes the run over, unless a living process is running it. Returns the run as it was.
-    pub(super) fn claim_run(&mut self, run: &RunId) -> StoreWriteResult<RunSummary> {
+    pub(super) fn claim_run(&mut self, run: &RunId, claimant: RunClaimant) -> StoreWriteResult<RunSummary> {
         self.hold_liveness_lock();
         let transaction = begin_write(&mut self.connection)?;
         let Some((owner, before)) = find_owner(&transaction, run)? else {
             return Ok(Err(StoreRefusal::Unknown));
         };
+        if let Err(refusal) = check_not_remote(&transaction, run, claimant)? {
+            return Ok(Err(refusal));
+        }
         // only a lock distinguishes two stores of one process
         let mine = self.liveness_lock.is_some() && owner.process == self.own_identity.identity;
         let let_go = mine && !self.driven_runs.contains_key(run);
@@ -55,6 +67,22 @@ impl StoreWriter {
             )?
             .execute([driven.key, driven.claim])?;
         Ok(())
+    }
+}
+
+/// Tries again while the commands of a run's killed owner have not ended.
+pub(super) fn retry_after_commands<T>(
+    work: &mut dyn FnMut() -> Result<Result<T, StoreRefusal>, StoreError>,
+) -> Result<Result<T, StoreRefusal>, StoreError> {
+    let mut looks = 0;
+    loop {
+        match work()? {
+            Err(StoreRefusal::Ending { .. }) if looks < ENDING_LOOKS => {
+                looks += 1;
+                thread::sleep(ENDING_LOOK);
+            }
+            done => return Ok(done),
+        }
     }
 }
 

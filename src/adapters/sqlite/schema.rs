@@ -7,7 +7,11 @@ use rusqlite::{Connection, Transaction, TransactionBehavior};
 /// `PRAGMA application_id`: "SynD". Distinguishes our file from other SQLite files.
 pub(super) const APPLICATION_ID: i32 = 0x5379_6e44;
 /// `PRAGMA user_version` of a file that this program writes.
-pub(super) const VERSION: i32 = 4;
+pub(super) const VERSION: i32 = 5;
+/// Files from this version on can be read as they are, where the step to the present version cannot be written.
+pub(super) const READABLE_SINCE: i32 = 4;
+/// `runs.keeper` is there.
+pub(super) const KEEPER_SINCE: i32 = 5;
 
 /// - `runs` never changes after the start; `progress` is small and rewritten at state boundaries, so a long
 ///   input is not written again with it.
@@ -149,6 +153,11 @@ CREATE TABLE states(
 );
 ";
 
+/// `keeper` is the address of the server that keeps the journal of the run. Here is a copy, which only its worker changes.
+const VERSION_5: &str = "
+ALTER TABLE runs ADD COLUMN keeper TEXT;
+";
+
 /// The search index, since version 2.
 pub(super) const WORDS: &str = "CREATE VIRTUAL TABLE words USING fts5(
   text, content='', contentless_delete=1, detail=full, prefix='2 3', tokenize='unicode61 remove_diacritics 2'
@@ -172,6 +181,9 @@ pub(super) fn migrate_schema(connection: &mut Connection) -> rusqlite::Result<()
     }
     if found < 4 {
         transaction.execute_batch(VERSION_4)?;
+    }
+    if found < 5 {
+        transaction.execute_batch(VERSION_5)?;
     }
     if found == 2 {
         // its index took the end of a line for a letter, and a Chinese sentence for a word

@@ -6,7 +6,7 @@ use rusqlite::ErrorCode;
 
 use super::write_refusal::StoreRefusal;
 use synthdev_domain::ids::RunId;
-use synthdev_ports::run_store::StoreError;
+use synthdev_ports::run_store::{StoreError, remote_run_error};
 
 /// `action` completes "cannot … the run history FILE".
 pub(super) fn explain_error(path: &Path, action: &str, error: &rusqlite::Error) -> StoreError {
@@ -99,6 +99,7 @@ pub(super) fn refused_error(path: &Path, run: &RunId, refusal: StoreRefusal) -> 
             format!("process {pid}, which drove run {run}, has ended, and commands of the run have not yet"),
             "try again in some seconds",
         ),
+        StoreRefusal::Remote { server, action } => remote_run_error(run, &server, action),
         StoreRefusal::StillRunning { run, pid } => words(
             format!("run {run} is running in process {pid}{} and was not removed", own(pid)),
             "wait until it ends or cancel it, or leave it out",

@@ -7,6 +7,7 @@ use rusqlite::{Connection, ErrorCode, OptionalExtension, Transaction, Transactio
 
 use super::index_queue::SearchIndexQueue;
 use super::liveness_lock::{self, LivenessLock};
+use super::remote_runs::mark_remote;
 use super::write_refusal::{self, StoreRefusal, StoreWriteResult};
 use super::{blob, preview, process_liveness};
 use crate::liveness_handle::LivenessLockHandle;
@@ -97,7 +98,8 @@ impl StoreWriter {
         liveness_lock::control_socket_path(Path::new(self.connection.path()?), &presence.name)
     }
 
-    pub(super) fn create_run(&mut self, header: &RunHeader) -> StoreWriteResult<()> {
+    /// `keeper`: the server that keeps its journal, if one does.
+    pub(super) fn create_run(&mut self, header: &RunHeader, keeper: Option<&str>) -> StoreWriteResult<()> {
         self.hold_liveness_lock();
         let transaction = begin_write(&mut self.connection)?;
         let (key, claim) = next_numbers(&transaction)?;
@@ -110,6 +112,7 @@ impl StoreWriter {
         };
         let owner = OwnProcessIdentity { pid: header.pid, identity };
         insert_progress(&transaction, key, claim, &RunProgress::new(header.started), &owner)?;
+        keeper.map_or(Ok(()), |server| mark_remote(&transaction, key, server))?;
         transaction.commit()?;
         self.driven_runs.insert(header.id.clone(), DrivenRun::new(key, claim, 1));
         self.queue.push(key, 0, std::iter::once(Some(input_words(&header.workflow, &header.input))));

@@ -3,6 +3,7 @@
 use rusqlite::{Connection, OptionalExtension};
 
 use synthdev_domain::ids::RunId;
+use synthdev_ports::run_store::RemoteRunAction;
 
 /// Why nothing was written.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -22,6 +23,11 @@ pub(super) enum StoreRefusal {
     /// The commands of its killed driver have not ended.
     Ending {
         pid: u32,
+    },
+    /// A server keeps its journal.
+    Remote {
+        server: String,
+        action: RemoteRunAction,
     },
     UnknownOf {
         run: RunId,

@@ -18,6 +18,9 @@ pub struct BaseCommitNote {
     pub workflow: String,
     /// What the worktree lacks, by path from the top of the repository.
     pub skipped: Vec<SkippedPath>,
+    /// The run began at another host: its files are not this project's with its changes.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_adopted: bool,
 }
 
 /// A base as stored.
@@ -42,6 +45,27 @@ impl<'repo> WorktreeBase<'repo> {
         let tree = commit.tree().map_err(|error| snapshot_error::git_read_error(repo.path(), &error))?;
         Ok(Self { note, tree })
     }
+}
+
+/// What an adopted run changed is not known here: compared with this project, what its host lacked looks deleted.
+///
+/// # Errors
+/// The run was adopted.
+pub fn refuse_adopted(note: &BaseCommitNote, worktree: &Path) -> SnapshotResult<()> {
+    if !note.is_adopted {
+        return Ok(());
+    }
+    let run = note.run.as_ref().map(RunId::as_str).unwrap_or_default();
+    Err(snapshot_error(
+        format!(
+            "run {run} began at another host, and which files it changed there is not known here: a merge could delete or \
+             revert files of this project"
+        ),
+        format!(
+            "Copy what you want of it from {}; `synthdev runs discard {run}` removes it afterwards.",
+            worktree.display()
+        ),
+    ))
 }
 
 /// Writes the base above HEAD, or without a parent before the first commit.

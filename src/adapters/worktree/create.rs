@@ -27,12 +27,13 @@ use synthdev_domain::ids::{RunId, Timestamp};
 use synthdev_domain::snapshot::{FileChange, RunWorktree};
 use synthdev_ports::snapshot::SnapshotError;
 
-/// See the port.
+/// See the port. `is_adopted`: the files of another host take the place of the project's.
 pub fn create_worktree(
     snapshots: &GitSnapshots,
     store: &SnapshotRepository,
     run: &RunId,
     workflow: &str,
+    is_adopted: bool,
 ) -> SnapshotResult<RunWorktree> {
     let place = snapshots.resolve_location()?;
     if place.project.to_str().is_none() {
@@ -56,6 +57,7 @@ pub fn create_worktree(
         run: Some(run.clone()),
         workflow: workflow.to_owned(),
         skipped: scan.skipped_paths.clone(),
+        is_adopted,
     };
     let base =
         base_commit::write_base_commit(&store.repo, tree, &note, snapshots.current_time()).map_err(failed)?;

@@ -2,7 +2,7 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 
-use clap::{Args, ValueEnum};
+use clap::{Args, Subcommand, ValueEnum};
 
 /// Where a run runs, if not in the process that starts it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
@@ -19,16 +19,33 @@ impl BackendArg {
     }
 }
 
+/// What is asked of the server that keeps runs, and of its hosts.
+#[derive(Subcommand, Debug)]
+pub enum BackendCommand {
+    /// Look whether the server, its workers and this machine reach each other and agree
+    Doctor {
+        /// Print the result as JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Let another worker go on with the runs of one
+    Move {
+        /// The name of the worker that has them (--host-id); it may be gone
+        old: String,
+        /// The name of the one that gets them
+        new: String,
+    },
+}
+
 #[derive(Args, Debug)]
 pub struct WorkerArgs {
-    /// The address, or the port of this machine, at which the Restate server calls this worker; use the same one
-    /// after a restart
+    /// The address, or the port of this machine, at which the Restate server calls this worker
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:9080", value_parser = parse_address)]
     pub listen: SocketAddr,
     /// The same address as the server sees it, if it differs
     #[arg(long, value_name = "URL")]
     pub advertise: Option<String>,
-    /// The name of this worker, in the journals of its runs
+    /// The name of this worker, unique at its server, in the journals of its runs
     #[arg(long, value_name = "NAME", default_value = "worker")]
     pub host_id: String,
     /// Runs at the same time

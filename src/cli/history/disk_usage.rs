@@ -48,9 +48,10 @@ pub fn write_disk_usage(taken: &DiskUsageReport, json: bool, out: &mut dyn Write
 
 /// What is asked about before one run is removed.
 pub fn deletion_plan_text(plan: &RunDeletionPlan) -> String {
-    let RunDeletionPlan { run, freed } = plan;
+    let RunDeletionPlan { run, freed, .. } = plan;
+    let kept = kept_run_text(plan).map_or_else(String::new, |text| format!("\n{text}"));
     format!(
-        "run {} of {} ({}, {} UTC): {}\nits messages, events and costs go, {}; files and snapshots of the project stay",
+        "run {} of {} ({}, {} UTC): {}\nits messages, events and costs go, {}; files and snapshots of the project stay{kept}",
         run.id,
         safe_name(&run.workflow),
         run.progress.status_word(),
@@ -58,6 +59,15 @@ pub fn deletion_plan_text(plan: &RunDeletionPlan) -> String {
         cut_to_columns(&run.input, 60),
         bytes_text(freed.bytes)
     )
+}
+
+/// Of a run that a server goes on with.
+fn kept_run_text(plan: &RunDeletionPlan) -> Option<String> {
+    let (server, run) = (safe_name(plan.keeper.as_ref()?), &plan.run.id);
+    Some(format!(
+        "only the copy here goes: as long as the Restate server at {server} has the run, its worker copies it here again \
+         when it goes on; to end it there: synthdev runs cancel {run} --backend restate"
+    ))
 }
 
 /// # Errors
@@ -68,7 +78,8 @@ pub fn write_deleted_run(
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let out = &mut TerminalSafeWriter(out);
-    writeln!(out, "removed run {}: {} are free for later runs", plan.run.id, bytes_text(freed.bytes))
+    writeln!(out, "removed run {}: {} are free for later runs", plan.run.id, bytes_text(freed.bytes))?;
+    kept_run_text(plan).map_or(Ok(()), |text| writeln!(out, "{text}"))
 }
 
 /// Runs that are named before they are removed.

@@ -33,3 +33,13 @@ pub const AUTH_TOKEN: SettingRule = setting_rule(
     "token that the Restate server asks for",
 )
 .with_project_restriction(ProjectRestriction::NotSet);
+
+pub const SNAPSHOT_REMOTE: SettingRule = setting_rule(
+    "backend.restate.snapshot_remote",
+    SettingValueType::Text,
+    &["SYNTHDEV_RESTATE_SNAPSHOT_REMOTE"],
+    &[],
+    "",
+    "git repository for the files of runs that other workers may go on with",
+)
+.with_project_restriction(ProjectRestriction::NotSet);

@@ -382,6 +382,8 @@ pub const RULES: &[SettingRule] = &[
     backend_rules::ADMIN,
     #[cfg(feature = "restate")]
     backend_rules::AUTH_TOKEN,
+    #[cfg(feature = "restate")]
+    backend_rules::SNAPSHOT_REMOTE,
     agent_rules::MAX_DEPTH,
     agent_rules::MAX_ALIVE,
     sandbox_rules::MODE,

@@ -16,6 +16,10 @@ pub(super) const COMMAND_FILES: &[CommandRow] = &[
     ("resume", "src/commands/resume_command.rs", "resume_run"),
     #[cfg(feature = "restate")]
     ("worker", "src/commands/worker_command.rs", "run_worker"),
+    #[cfg(feature = "restate")]
+    ("backend doctor", "src/commands/backend_doctor.rs", "run_backend_doctor"),
+    #[cfg(feature = "restate")]
+    ("backend move", "src/commands/backend_command.rs", "run_backend_command"),
     ("runs list", "src/commands/history_commands.rs", "list_runs"),
     ("runs show", "src/commands/runs_command.rs", "show_run"),
     ("runs cost", "src/commands/history_commands/cost_command.rs", "show_costs"),

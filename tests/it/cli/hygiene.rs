@@ -280,6 +280,11 @@ fn check_full_file_system() {
     check_full(&world, &ran, "the disk is full");
 }
 
+/// As an earlier program left it: runs had no `keeper`.
+fn make_version_4(history: &rusqlite::Connection) {
+    history.execute_batch("ALTER TABLE runs DROP COLUMN keeper; PRAGMA user_version = 4").unwrap();
+}
+
 /// Without the rights of root, for which no mode counts.
 const BOUND: &str =
     "if [ $(id -u) = 0 ]; then exec setpriv --bounding-set=-all --inh-caps=-all \"$@\"; fi; exec \"$@\"";
@@ -291,12 +296,15 @@ fn a_history_that_cannot_be_written_can_be_read() {
     let world = world();
     let mode =
         |path: &std::path::Path, bits| fs::set_permissions(path, fs::Permissions::from_mode(bits)).unwrap();
-    for (file, directory) in [(0o400, 0o700), (0o600, 0o500), (0o400, 0o500)] {
+    let id = runs(&world)[0]["id"].as_str().unwrap().to_owned();
+    let places = [(0o400, 0o700), (0o600, 0o500), (0o400, 0o500)];
+    for (number, (file, directory)) in places.into_iter().chain(places).enumerate() {
+        if number == places.len() {
+            make_version_4(&rusqlite::Connection::open(history(&world)).unwrap());
+        }
         mode(&history(&world), file);
         mode(&world.data(), directory);
         let list = run_under_shell(&world, BOUND, &["runs", "list", "--json"]);
-        let id = runs(&world)[0]["id"].as_str().unwrap().to_owned();
-        mode(&world.data(), directory);
         let shown = run_under_shell(&world, BOUND, &["runs", "show", &id]);
         let started = run_under_shell(&world, BOUND, &START);
         mode(&world.data(), 0o700);
@@ -422,12 +430,19 @@ fn where_there_is_no_room_the_history_can_still_be_read() {
     // no file may grow by a byte, as on a full disk
     let full = "trap '' XFSZ; ulimit -f 0; exec \"$@\"";
     let log = world.data().join("runs.sqlite-wal");
-    for with_log in [false, true] {
+    for (with_log, is_older) in [(false, false), (true, false), (false, true), (true, true)] {
+        if is_older && !with_log {
+            make_version_4(&rusqlite::Connection::open(history(&world)).unwrap());
+        }
         if with_log {
             // a reader that stays open: the log is not folded into the file
             let reader = rusqlite::Connection::open(history(&world)).unwrap();
             reader.query_row("SELECT count(*) FROM runs", [], |_| Ok(())).unwrap();
             world.run_talk(&[]).code(0);
+            if is_older {
+                // the reader knows the tables from before the run
+                make_version_4(&rusqlite::Connection::open(history(&world)).unwrap());
+            }
             let kept = fs::read(&log).unwrap();
             drop(reader);
             let _ = fs::remove_file(world.data().join("runs.sqlite-shm"));
@@ -435,7 +450,12 @@ fn where_there_is_no_room_the_history_can_still_be_read() {
         }
         for arguments in [&["runs", "list"][..], &["runs", "show", &id]] {
             let shown = run_under_shell(&world, full, arguments).code(0);
-            assert!(shown.stdout.contains(&id), "{with_log} {arguments:?}: {}{}", shown.stdout, shown.stderr);
+            assert!(
+                shown.stdout.contains(&id),
+                "{with_log} {is_older} {arguments:?}: {}{}",
+                shown.stdout,
+                shown.stderr
+            );
         }
     }
 }

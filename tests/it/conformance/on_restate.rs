@@ -10,8 +10,10 @@ use synthdev::domain::ids::RunId;
 use synthdev::domain::journal::RunProgress;
 use synthdev::engine::run_spec::RunSpec;
 use synthdev::ports::run_store::RunStore;
-use synthdev::restate::journaled_step::{ResumeAnswer, RunSubmission, StepRefusal};
-use synthdev::restate::server_client::{RestateAddresses, RestateClient};
+use synthdev::restate::host_directory::HostDescription;
+use synthdev::restate::host_watch::enroll;
+use synthdev::restate::journaled_step::{ProjectPlace, ResumeAnswer, RunEnd, RunSubmission, StepRefusal};
+use synthdev::restate::server_client::{PlacedRun, RestateAddresses, RestateClient};
 use synthdev::restate::worker::{RunHost, RunWorker, StoreWrapper, WorkerOptions};
 use synthdev::restate::worker_server::{open_listener, serve_runs};
 use synthdev::runtime::command::RunCommand;
@@ -25,7 +27,9 @@ use crate::support::restate_server::RestateServer;
 use crate::support::stage::{Stage, Texts};
 use crate::support::wire::Wire;
 
-const PROJECT: &str = "conformance";
+fn project() -> ProjectPlace {
+    ProjectPlace { identity: "conformance".to_owned(), ..ProjectPlace::default() }
+}
 
 /// The stage of the case that is played.
 struct PlayedStage {
@@ -38,6 +42,7 @@ struct StageHost {
     stage: Mutex<Option<PlayedStage>>,
     /// Reads nothing: the cases are followed on their stages.
     idle: Stage,
+    project: ProjectPlace,
 }
 
 impl StageHost {
@@ -47,8 +52,8 @@ impl StageHost {
 }
 
 impl RunHost for StageHost {
-    fn project(&self) -> &str {
-        PROJECT
+    fn project(&self) -> &ProjectPlace {
+        &self.project
     }
 
     fn store(&self) -> Arc<dyn RunStore> {
@@ -112,6 +117,7 @@ impl RunHost for StageHost {
 struct OnRestate {
     host: Arc<StageHost>,
     client: RestateClient,
+    service: String,
     _server: RestateServer,
 }
 
@@ -121,14 +127,36 @@ impl OnRestate {
         let addresses =
             RestateAddresses { ingress: server.ingress(), admin: server.admin(), auth_token: None };
         let client = RestateClient::new(addresses).unwrap();
-        let host = Arc::new(StageHost { stage: Mutex::default(), idle: Stage::new(&Texts::default()) });
-        let options = WorkerOptions { host_id: "here".to_owned(), slots: 1, identity_key: None };
+        let host = Arc::new(StageHost {
+            stage: Mutex::default(),
+            idle: Stage::new(&Texts::default()),
+            project: project(),
+        });
+        let options = WorkerOptions {
+            host_id: "here".to_owned(),
+            server: server.ingress(),
+            slots: 1,
+            identity_key: None,
+        };
         let worker = Arc::new(RunWorker::new(Arc::clone(&host) as Arc<dyn RunHost>, options));
         let listener = open_listener("127.0.0.1:0".parse().unwrap(), None).unwrap();
         let address = listener.local_addr().unwrap();
         tokio::spawn(serve_runs(worker, listener, std::future::pending()));
-        client.register_worker(&format!("http://{address}")).await.unwrap();
-        Self { host, client, _server: server }
+        let description = HostDescription {
+            host_id: "here".to_owned(),
+            project: project(),
+            slots: "1".to_owned(),
+            snapshot_remote: String::new(),
+            version: String::new(),
+        };
+        let service = enroll(&client, &format!("http://{address}"), &description).await.unwrap();
+        Self { host, client, service, _server: server }
+    }
+}
+
+impl OnRestate {
+    fn placed(&self, run: &RunId) -> PlacedRun {
+        PlacedRun { service: self.service.clone(), id: run.clone() }
     }
 }
 
@@ -138,8 +166,9 @@ impl CaseBackend for OnRestate {
             let (handle, store) = (stage.handle.clone(), Arc::clone(&stage.ports.store));
             let run = handle.draw_run_id();
             *self.host.stage.lock().unwrap() = Some(PlayedStage { handle, store });
-            let submission = RunSubmission { project: PROJECT.to_owned(), spec, replies: None };
-            self.client.submit(&run, &submission).await.unwrap();
+            let submission =
+                RunSubmission { project: project(), spec, replies: None, handed_over_by: Vec::new() };
+            self.client.submit(&self.placed(&run), &submission).await.unwrap();
             run
         }
         .boxed()
@@ -207,9 +236,9 @@ async fn compare(case: &Case, backend: &OnRestate) -> (Vec<String>, Option<usize
 /// The end as the server knows it.
 async fn server_problems(backend: &OnRestate, run: &RunId, progress: &RunProgress) -> Option<String> {
     for _ in 0..500 {
-        match backend.client.outcome(run).await {
-            Ok(None) => tokio::time::sleep(Duration::from_millis(10)).await,
-            Ok(Some(there)) => {
+        match backend.client.outcome(&backend.placed(run)).await {
+            Ok(None | Some(RunEnd::HandedOver { .. })) => tokio::time::sleep(Duration::from_millis(10)).await,
+            Ok(Some(RunEnd::Ended(there))) => {
                 let same = there.status == progress.status && there.output == progress.output;
                 return (!same).then(|| format!("the server has {:?} {:?}", there.status, there.output));
             }

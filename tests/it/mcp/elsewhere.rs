@@ -166,3 +166,55 @@ fn a_question_to_a_client_stays_open_while_a_person_looks() {
     assert_eq!(client.call_tool("resume_workflow", late)["error"]["type"], "token_stale");
     client.close_client();
 }
+
+#[test]
+fn a_run_that_a_restate_server_keeps_is_changed_by_nobody_here() {
+    let world = world(&[asking_workflow("ask", &json!({"kind": "text"}))]);
+    let asked = world.run_program(&["run", "ask", "--json"]).code(3).json();
+    let run = asked["run_id"].as_str().unwrap().to_owned();
+    let token = asked["pauses"][0]["resume_token"].as_str().unwrap().to_owned();
+    let file = world.data().join("runs.sqlite");
+    let connection = rusqlite::Connection::open(&file).unwrap();
+    connection.execute("UPDATE runs SET keeper = 'http://server:8080'", ()).unwrap();
+    drop(connection);
+    let shown = world.run_program(&["runs", "show", &run, "--json"]).code(0).stdout;
+    let words = format!("run {run} is kept by the Restate server at http://server:8080");
+    let (resumes, ends) =
+        (format!("`synthdev resume {run} --backend"), format!("`synthdev runs cancel {run} --backend"));
+    let forks = format!("`synthdev runs fork {run} --at");
+    let rows: [(&[&str], &str); 6] = [
+        (&["resume", &run, "--results", "\"yes\""], &resumes),
+        (&["resume", &token, "--results", "\"yes\""], &resumes),
+        (&["resume", &run], &resumes),
+        (&["runs", "retry", &run], &resumes),
+        (&["runs", "cancel", &run], &ends),
+        (&["runs", "rewind", &run, "--to", "1", "--yes"], &forks),
+    ];
+    for (row, hint) in rows {
+        let refused = world.run_program(row);
+        assert_ne!(refused.code, Some(0), "{row:?}");
+        let said = format!("{}{}", refused.stdout, refused.stderr);
+        assert!(said.contains(&words) && said.contains(hint), "{row:?}: {said}");
+        assert!(said.contains(&forks) == (hint == forks), "{row:?}: {said}");
+    }
+    let mut client = Client::open_client(&world);
+    let answer = json!({"resumeToken": token, "results": {"answer": "yes"}});
+    for (tool, arguments) in [("resume_workflow", answer), ("cancel_workflow", json!({"workflowId": run}))] {
+        let asked = client.begin_call(tool, arguments);
+        let refused = client.wait_answer(asked).to_string();
+        assert!(refused.contains(&words), "{tool}: {refused}");
+    }
+    client.close_client();
+    let after = world.run_program(&["runs", "show", &run, "--json"]).code(0).stdout;
+    assert_eq!(after, shown, "reading it is harmless, and nothing was changed");
+    // a fork is kept here
+    let forked = world.run_program(&["runs", "fork", &run, "--at", "1", "--json"]).code(0);
+    let fork = forked.json()["run_id"].as_str().unwrap().to_owned();
+    world.run_program(&["runs", "cancel", &fork]).code(0);
+    // the server may be gone for good, and the copy of its run goes
+    let gone = world.run_program(&["runs", "delete", &run, "--yes"]).code(0).stdout;
+    assert!(gone.starts_with(&format!("removed run {run}: ")), "{gone}");
+    assert!(gone.contains("only the copy here") && gone.contains("http://server:8080"), "{gone}");
+    let other = world.run_program(&["runs", "delete", &fork, "--yes"]).code(0).stdout;
+    assert!(!other.contains("server"), "{other}");
+}

@@ -10,12 +10,12 @@ use super::{remote_run, start_worker, start_worker_with, world_of};
 use crate::cli::world::{World, wait_for, workflow};
 use crate::support::restate_server::{RestateServer, free_addresses};
 
-fn write_states(world: &World, states: &Value) {
+pub(super) fn write_states(world: &World, states: &Value) {
     world.write_json("talk.json", &workflow(states));
     world.write_json("replies.json", &json!({"replies": {}}));
 }
 
-fn write_question(world: &World) {
+pub(super) fn write_question(world: &World) {
     write_states(
         world,
         &json!([
@@ -36,14 +36,14 @@ fn write_command(world: &World, command: &str) {
     );
 }
 
-fn report(client: Child) -> (Option<i32>, Value) {
+pub(super) fn report(client: Child) -> (Option<i32>, Value) {
     let ended = client.wait_with_output().unwrap();
     let said = String::from_utf8_lossy(&ended.stdout);
     (ended.status.code(), serde_json::from_str(&said).unwrap_or_else(|error| panic!("{error}: {said}")))
 }
 
-fn listed(world: &World) -> Value {
-    world.run_program(&["runs", "list", "--backend", "restate", "--json"]).code(0).json()
+pub(super) fn listed(world: &World) -> Value {
+    world.run_program(&["runs", "list", "--backend", "restate", "--json", "--limit", "0"]).code(0).json()
 }
 
 fn status_at_server(world: &World, run: &str) -> String {
@@ -71,6 +71,13 @@ fn a_run_waits_for_its_answer_over_a_restart_of_everything() {
     let answer = |text: &str| {
         world.run_program(&["resume", &run, "--backend", "restate", "--json", "--results", text])
     };
+    for row in [&["resume", &run, "--results", "7"][..], &["runs", "cancel", &run]] {
+        let refused = world.run_program(row);
+        assert!(
+            refused.code != Some(0) && refused.stderr.contains("is kept by the Restate server"),
+            "{row:?}"
+        );
+    }
     let refused = answer("\"many\"");
     assert!(!matches!(refused.code, Some(0 | 3)), "{}{}", refused.stdout, refused.stderr);
     assert_eq!(answer("7").code(0).json()["output"], "got 7");
@@ -161,4 +168,31 @@ fn a_worker_that_comes_back_to_its_address_gets_the_new_runs() {
         let done = world.run_program(&remote_run(&["--json"])).code(0).json();
         assert_eq!(done["output"], "done", "{address}");
     }
+}
+
+#[test]
+#[ignore = "tool: needs node and npm, and the registry of npm"]
+fn a_long_value_is_journaled_in_parts_and_survives_its_worker() {
+    let server = RestateServer::start();
+    let world = world_of(&server);
+    let script = "this.common_data.big = Array.from({length: 7 * 1024}, (_, at) => String(at).padStart(1024)).join('');";
+    write_states(
+        &world,
+        &json!([
+            {"name": "start", "action": {"script": script}, "transition": [{"target": "nap"}]},
+            {"name": "nap", "type": "wait", "duration": 2, "transition": [{"target": "stop"}]},
+            {"name": "stop", "input": "'long: ' + common_data.big.length"}
+        ]),
+    );
+    let [address] = free_addresses();
+    let mut worker = start_worker(&world, &address);
+    let client = world.command(&remote_run(&["--json"])).spawn().unwrap();
+    wait_for("the nap begins", || {
+        let runs = world.run_program(&["runs", "list", "--json"]).json();
+        runs[0]["path"].to_string().contains("nap").then_some(())
+    });
+    worker.kill();
+    let _worker = start_worker(&world, &address);
+    let (code, done) = report(client);
+    assert_eq!((code, &done["output"]), (Some(0), &json!(format!("long: {}", 7 * 1024 * 1024))), "{done}");
 }

@@ -14,7 +14,7 @@ use crate::cli::world::{World, workflow};
 use crate::crash::{Luck, number};
 use crate::support::restate_server::{RestateServer, free_addresses};
 
-const FEW: u64 = 10;
+pub(super) const FEW: u64 = 10;
 const COMMANDS: usize = 6;
 /// Decisions of a user in one run.
 const MOST_ANSWERS: usize = 10;
@@ -26,7 +26,7 @@ enum Victim {
 }
 
 /// Commands one after the other; each says in a file that it was done.
-fn write_commands(world: &World) {
+pub(super) fn write_commands(world: &World) {
     let command = |at: usize| {
         let next = if at + 1 < COMMANDS { format!("s{}", at + 1) } else { "stop".to_owned() };
         let name = if at == 0 { "start".to_owned() } else { format!("s{at}") };
@@ -45,7 +45,7 @@ fn effects(world: &World) -> Vec<String> {
 }
 
 /// The report of a client, and its exit code.
-fn end_of(client: Child) -> (Option<i32>, Value) {
+pub(super) fn end_of(client: Child) -> (Option<i32>, Value) {
     let ended = client.wait_with_output().unwrap();
     let (said, told) = (String::from_utf8_lossy(&ended.stdout), String::from_utf8_lossy(&ended.stderr));
     let report = serde_json::from_str(&said).unwrap_or_else(|error| panic!("{error}: {said}\n{told}"));
@@ -66,7 +66,7 @@ fn decision(world: &World, pause: &Value) -> Value {
 }
 
 /// To the end, through the questions about commands that a killed worker had begun; how many.
-fn lead_to_end(world: &World, mut next: (Option<i32>, Value)) -> (Value, usize) {
+pub(super) fn lead_to_end(world: &World, mut next: (Option<i32>, Value)) -> (Value, usize) {
     for answers in 0..MOST_ANSWERS {
         match next {
             (Some(0), report) => return (report, answers),
@@ -87,7 +87,7 @@ fn is_unreachable(message: &str) -> bool {
     message.contains("does not answer")
 }
 
-fn check(world: &World, report: &Value, what: &str) {
+pub(super) fn check(world: &World, report: &Value, what: &str) {
     assert_eq!((&report["status"], &report["output"]), (&json!("completed"), &json!("all done")), "{what}");
     let wanted: Vec<String> = (0..COMMANDS).map(|at| format!("effect-{at}")).collect();
     assert_eq!(effects(world), wanted, "{what}");
@@ -123,7 +123,7 @@ fn killed_workers_and_servers_lose_no_run_and_double_no_command() {
         thread::sleep(time);
         match victim {
             Victim::Worker => {
-                worker.0.kill();
+                worker.kill();
                 worker = start_worker(&world, &address);
             }
             Victim::Server => server.kill_and_restart(),

@@ -216,3 +216,28 @@ fn an_append_that_failed_leaves_no_gap() {
     let bodies: Vec<_> = store.load(&run.id).unwrap().1.into_iter().map(|row| row.body).collect();
     assert_eq!(bodies, ["1", "2", "3"]);
 }
+
+#[test]
+fn a_run_that_a_server_keeps_is_changed_by_its_worker_only() {
+    let place = Place::new();
+    let (worker, user) = (place.store(), place.store());
+    let run = header("r", 1);
+    worker.create_remote(&run, "http://server:8080").unwrap();
+    worker.append(&run.id, &[row(None, "1")], Some(&run_progress(RunStatus::Paused))).unwrap();
+    let refused = user.claim(&run.id).unwrap_err();
+    assert_eq!(
+        refused.message,
+        "run r is kept by the Restate server at http://server:8080: what is changed here would be discarded"
+    );
+    let hint = refused.hint.unwrap();
+    assert!(hint.contains("runs cancel r --backend restate") && hint.contains("cargo feature"), "{hint}");
+    assert_eq!(user.keeper(&run.id).unwrap().as_deref(), Some("http://server:8080"));
+    assert_eq!(user.find("r").unwrap().progress.status, RunStatus::Paused, "nothing was changed");
+    user.claim_remote(&run.id).unwrap();
+    user.append(&run.id, &[row(None, "2")], None).unwrap();
+    let own = header("own", 1);
+    worker.create(&own).unwrap();
+    worker.release(&own.id);
+    assert_eq!(user.keeper(&own.id).unwrap(), None);
+    user.claim(&own.id).unwrap();
+}

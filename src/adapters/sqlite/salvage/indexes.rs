@@ -42,6 +42,6 @@ pub(super) fn unknown_worktree() -> String {
 fn blank_columns() -> Vec<Value> {
     let mut columns = vec![Value::Text(String::new()); 8];
     columns[6] = Value::Integer(0);
-    columns.extend([Value::Null, Value::Null, Value::Null, Value::Text(unknown_worktree())]);
+    columns.extend([Value::Null, Value::Null, Value::Null, Value::Text(unknown_worktree()), Value::Null]);
     columns
 }

@@ -106,7 +106,7 @@ impl RunRescue<'_> {
         let mut columns = columns.to_vec();
         columns[0] = Value::Integer(self.key);
         columns[7] = Value::Text(spec);
-        let put = "INSERT OR IGNORE INTO runs VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12)";
+        let put = "INSERT OR IGNORE INTO runs VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13)";
         if self.transaction.execute(put, params_from_iter(&columns))? == 0 {
             self.note_loss(saved, "all of it: its values make no sense");
             return Ok(false);

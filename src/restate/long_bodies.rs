@@ -1,0 +1,106 @@
+//! Bodies of rows that are too long for a step of the server: their text is journaled before the rows, in parts, each once.
+//!
+//! The server takes messages of 32 MiB, and reads the whole journal of a run when it calls a host. A part is named by the
+//! hash of its text: what a run says again is not stored again.
+
+use std::collections::{HashMap, HashSet};
+
+use sha2::{Digest, Sha256};
+
+use super::journaled_step::{JournaledStep, LongBody};
+use synthdev_domain::journal::JournalRow;
+
+/// Longer bodies are journaled by the hashes of their parts, as the store of the host does.
+const INLINE_BYTES: usize = 128 * 1024;
+/// A text may grow sixfold on the wire.
+const PART_BYTES: usize = 4 * 1024 * 1024;
+
+/// What comes before the rows, the rows without their long bodies, and which these are.
+pub(crate) struct SplitRows {
+    pub(crate) parts: Vec<JournaledStep>,
+    pub(crate) rows: Vec<JournalRow>,
+    pub(crate) long_bodies: Vec<LongBody>,
+}
+
+/// `known`: hashes of the parts that the server has; those that are new come to it.
+pub(crate) fn split_rows(rows: &[JournalRow], known: &mut HashSet<String>) -> SplitRows {
+    let mut split =
+        SplitRows { parts: Vec::new(), rows: Vec::with_capacity(rows.len()), long_bodies: Vec::new() };
+    for (row, original) in rows.iter().enumerate() {
+        if original.body.len() <= INLINE_BYTES {
+            split.rows.push(original.clone());
+            continue;
+        }
+        let mut parts = Vec::new();
+        for text in text_parts(&original.body) {
+            let hash: String =
+                Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
+            if known.insert(hash.clone()) {
+                split.parts.push(JournaledStep::Part { hash: hash.clone(), text: text.to_owned() });
+            }
+            parts.push(hash);
+        }
+        split.long_bodies.push(LongBody { row, parts });
+        let JournalRow { kind, at, call, digest, .. } = original;
+        split.rows.push(JournalRow { digest: *digest, ..JournalRow::new(*kind, *at, *call, "") });
+    }
+    split
+}
+
+fn text_parts(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let (part, later) = rest.split_at(rest.floor_char_boundary(PART_BYTES));
+        rest = later;
+        (!part.is_empty()).then_some(part)
+    })
+}
+
+/// The rows as they were.
+pub(crate) fn join_rows(
+    rows: &[JournalRow],
+    long_bodies: &[LongBody],
+    parts: &HashMap<String, String>,
+) -> Vec<JournalRow> {
+    let mut joined = rows.to_vec();
+    for LongBody { row, parts: hashes } in long_bodies {
+        if let Some(row) = joined.get_mut(*row) {
+            row.body = hashes.iter().filter_map(|hash| parts.get(hash)).map(String::as_str).collect();
+        }
+    }
+    joined
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use synthdev_domain::ids::{CallId, Timestamp};
+    use synthdev_domain::journal::JournalRowKind;
+
+    fn row(body: String) -> JournalRow {
+        let row = JournalRow::new(JournalRowKind::Input, Timestamp(7), Some(CallId(3)), body);
+        JournalRow { digest: Some(9), ..row }
+    }
+
+    #[test]
+    fn long_bodies_come_back_and_are_stored_once() {
+        let long = "ä".repeat(20 * 1024 * 1024);
+        let rows = vec![row("short".to_owned()), row(long.clone()), row("x".repeat(INLINE_BYTES + 1))];
+        let mut known = HashSet::new();
+        let split = split_rows(&rows, &mut known);
+        // forty megabytes of one letter: ten parts with one text
+        assert_eq!((split.parts.len(), split.long_bodies.len()), (2, 2));
+        assert_eq!(split.rows.iter().map(|row| row.body.len()).collect::<Vec<_>>(), [5, 0, 0]);
+        assert!(split.parts.iter().all(|part| serde_json::to_string(part).unwrap().len() < 32 * 1024 * 1024));
+        let parts: HashMap<String, String> = split
+            .parts
+            .iter()
+            .map(|part| match part {
+                JournaledStep::Part { hash, text } => (hash.clone(), text.clone()),
+                other => panic!("{other:?}"),
+            })
+            .collect();
+        assert!(join_rows(&split.rows, &split.long_bodies, &parts) == rows);
+        assert!(split_rows(&[row(long)], &mut known).parts.is_empty(), "the server has it");
+    }
+}

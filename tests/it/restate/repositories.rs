@@ -1,0 +1,187 @@
+//! Two hosts with copies of a repository of their own: the files of a run move with it.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+use std::thread;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use synthdev::adapters::sqlite::SqliteStore;
+use synthdev::domain::ids::RunId;
+use synthdev::ports::run_store::RunStore;
+
+use super::hosts::{begin, newest, now_ms, resumed_after};
+use super::kills::{FEW, end_of};
+use super::{start_host, world_of};
+use crate::cli::world::{World, workflow};
+use crate::crash::{Luck, number};
+use crate::support::restate_server::{RestateServer, RunningProgram, free_addresses};
+
+const COMMANDS: usize = 5;
+
+/// A host as a machine of its own: home, history and repository.
+struct Machine {
+    name: &'static str,
+    world: World,
+    address: String,
+    worker: RunningProgram,
+}
+
+/// A commit, copied to the second machine, and a repository that both reach.
+fn two_repositories(server: &RestateServer) -> (World, World) {
+    let mut left = world_of(server);
+    let shared = left.root().join("shared.git");
+    let mut right = World::new();
+    let git = |arguments: &[&str]| {
+        let done = Command::new("git").args(arguments).output().unwrap();
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    };
+    git(&["init", "-q", "--bare", shared.to_str().unwrap()]);
+    git(&["clone", "-q", left.project().to_str().unwrap(), right.project().to_str().unwrap()]);
+    for world in [&mut left, &mut right] {
+        world.set_variable("SYNTHDEV_RESTATE_INGRESS", &server.ingress());
+        world.set_variable("SYNTHDEV_RESTATE_ADMIN", &server.admin());
+        world.set_variable("SYNTHDEV_RESTATE_SNAPSHOT_REMOTE", shared.to_str().unwrap());
+        // the log of effects is outside of every project
+        world.write_user_file("settings.json", r#"{"sandbox": {"mode": "off"}}"#);
+    }
+    (left, right)
+}
+
+/// Files and commands by turns; each command says in a log that it was done, and needs the file before it.
+fn write_work(world: &World, log: &str) {
+    let mut states = vec![json!({"name": "start", "transition": [{"target": "w0"}]})];
+    let mut replies = Vec::new();
+    for at in 0..COMMANDS {
+        let next = if at + 1 < COMMANDS { format!("w{}", at + 1) } else { "stop".to_owned() };
+        states.push(json!({"name": format!("w{at}"), "agent": "coder", "input": format!("write {at}"),
+            "action": {"function": "sendUserMessage"}, "transition": [{"target": format!("c{at}")}]}));
+        let command = format!("test -f made-{at}.txt && echo effect-{at} >> {log}; sleep 0.02");
+        states.push(json!({"name": format!("c{at}"), "type": "shell", "command": command,
+            "transition": [{"target": next}]}));
+        let call = json!({"name": "write_file",
+            "arguments": {"file_path": format!("made-{at}.txt"), "content": format!("made {at}")}});
+        replies.push(json!({"tool_calls": [call]}));
+        replies.push(json!({"text": format!("written {at}"), "delay_ms": 60}));
+    }
+    states.push(json!({"name": "stop", "input": "'all done'"}));
+    world.write_json("talk.json", &workflow(&Value::from(states)));
+    world.write_json("replies.json", &json!({"replies": {"coder": replies}}));
+}
+
+fn log_lines(log: &PathBuf) -> Vec<String> {
+    fs::read_to_string(log).unwrap_or_default().lines().map(str::to_owned).collect()
+}
+
+/// A user who looks at the log decides what becomes of an uncertain command; how often.
+fn lead_to_end(world: &World, log: &PathBuf, mut next: (Option<i32>, Value)) -> (Value, usize) {
+    for answers in 0..20 {
+        let (code, report) = next;
+        if code == Some(0) {
+            return (report, answers);
+        }
+        assert_eq!(code, Some(3), "{report:#}");
+        let (run, pause) = (report["run_id"].as_str().unwrap(), &report["pauses"][0]);
+        let message = pause["message"].as_str().unwrap();
+        assert_eq!(pause["reason"], "uncertain_effect", "{pause}");
+        let at = message.find("effect-").unwrap_or_else(|| panic!("which command? {message}"));
+        let done = log_lines(log).contains(&message[at..=at + "effect-".len()].to_owned());
+        let shell = json!({"exit_code": 0, "stdout": "", "stderr": "", "timed_out": false, "duration_ms": 1});
+        let decision = match done {
+            true => json!({"decision": "done", "result": shell}),
+            false => json!({"decision": "repeat"}),
+        };
+        let state = pause["state"].as_str().unwrap();
+        let answer = ["resume", run, "--backend", "restate", "--json", "--state", state, "--results"];
+        next = end_of(world.command(&[&answer[..], &[&decision.to_string()]].concat()).spawn().unwrap());
+    }
+    panic!("the run never ends: {:#}", next.1);
+}
+
+/// The files of a run at a machine.
+fn files_at(machine: &Machine, run: &str) -> Vec<String> {
+    let store = SqliteStore::new(machine.world.data().join("runs.sqlite"));
+    let (header, _) = store.load(&RunId::from(run)).unwrap();
+    let place = header.worktree.map_or(header.project, |tree| tree.path);
+    let read = |at| fs::read_to_string(PathBuf::from(&place).join(format!("made-{at}.txt")));
+    (0..COMMANDS).filter_map(|at| read(at).ok()).collect()
+}
+
+/// The files with which the run began are not there.
+fn check_merge(heir: &Machine, run: &str) {
+    let refused = heir.world.run_program(&["runs", "merge", run, "--yes"]);
+    let said = &refused.stderr;
+    assert!(refused.code != Some(0) && said.contains("began at another host"), "{:?}: {said}", refused.code);
+}
+
+/// What runs wrote in the project itself is in the way of nobody.
+fn clear_project(machine: &Machine) {
+    for at in 0..COMMANDS {
+        let _ = fs::remove_file(machine.world.project().join(format!("made-{at}.txt")));
+    }
+}
+
+#[test]
+#[ignore = "tool: needs node and npm, and the registry of npm"]
+fn files_of_runs_move_to_another_repository_when_a_host_is_killed_at_a_random_time() {
+    let points = usize::try_from(number("RESTATE_KILLS").unwrap_or(FEW)).unwrap();
+    let seed = number("RESTATE_SEED").unwrap_or_else(|| u64::from(std::process::id()));
+    println!("RESTATE_SEED={seed}");
+    let mut luck = Luck(seed);
+    let server = RestateServer::start();
+    let (left, right) = two_repositories(&server);
+    let log = left.root().join("effects.log");
+    write_work(&left, log.to_str().unwrap());
+    let machine = |name, world: World| {
+        let [address] = free_addresses();
+        let worker = start_host(&world, name, &address, &[]);
+        Machine { name, world, address, worker }
+    };
+    let mut machines = [machine("left", left), machine("right", right)];
+    let (mut times, mut asked, mut moved) = (Vec::new(), 0, 0);
+    for point in 0..points {
+        thread::sleep(Duration::from_millis(1_300));
+        let _ = fs::remove_file(&log);
+        let here = machines.iter().position(|machine| machine.name == "left").unwrap();
+        let world = &machines[here].world;
+        let child = begin(world);
+        let (run, host) = newest(world, point + 1);
+        let time = luck.time(Duration::from_millis(1_500));
+        thread::sleep(time);
+        let at = machines.iter().position(|machine| machine.name == host).unwrap();
+        let killed = now_ms();
+        machines[at].worker.kill();
+        let (report, answers) = lead_to_end(&machines[here].world, &log, end_of(child));
+        let what = format!("point {point}: {host} killed after {time:.1?}");
+        assert_eq!(report["output"], "all done", "{what}");
+        let wanted: Vec<String> = (0..COMMANDS).map(|at| format!("effect-{at}")).collect();
+        assert_eq!(log_lines(&log), wanted, "{what}");
+        asked += answers;
+        let heir = &machines[1 - at];
+        let store = SqliteStore::new(heir.world.data().join("runs.sqlite"));
+        let was_moved = store.find(&run).is_ok_and(|found| found.id.as_str() == run);
+        let took = was_moved.then(|| resumed_after(&heir.world, &run, killed)).flatten();
+        println!("{what}, {answers} answers, taken over after {took:?} ms");
+        if was_moved {
+            let wanted: Vec<String> = (0..COMMANDS).map(|at| format!("made {at}")).collect();
+            assert_eq!(files_at(heir, &run), wanted, "{what}");
+            heir.world.run_program(&["runs", "replay", &run]).code(0);
+            if took.is_some() {
+                check_merge(heir, &run);
+            }
+            moved += 1;
+        }
+        times.extend(took);
+        machines.iter().for_each(clear_project);
+        let Machine { name, world, address, .. } = &machines[at];
+        machines[at].worker = start_host(world, name, address, &[]);
+    }
+    times.sort_unstable();
+    let middle = times.get(times.len() / 2);
+    println!(
+        "{moved} of {points} moved, median {middle:?} ms, longest {:?} ms, {asked} questions",
+        times.last()
+    );
+    assert!(times.last().is_none_or(|longest| *longest <= 1_000), "{times:?}");
+}
