@@ -479,7 +479,7 @@ mod tests {
     use crate::theme::ColorTheme;
     use crate::transcript::item::TranscriptItem;
     use synthdev_service::session::{
-        ConfigReload, DefinitionRequest, DefinitionResponse, ProjectRequest, ProjectResponse,
+        ConfigReload, DefinitionRequest, DefinitionResponse, ProjectRequest, ProjectResponse, StatusFacts,
     };
 
     /// Lists from memory, behind files that were read again; the log level after a while.
