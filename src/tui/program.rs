@@ -160,22 +160,7 @@ impl ScreenEventLoop {
                 biased;
                 by = &mut end => self.apply_quit(by),
                 key = keys.recv() => match key {
-                    Some(event) => {
-                        // a flood of keys must not delay a signal that ends the program
-                        let begun = Instant::now();
-                        self.draw_what_moved(&mut events)?;
-                        self.on_terminal_event(event)?;
-                        while begun.elapsed() < FRAME
-                            && let Ok(event) = keys.try_recv()
-                        {
-                            self.on_terminal_event(event)?;
-                        }
-                        // what a key does is seen in a frame of its own
-                        self.draw_frame()?;
-                        if self.drain_events(&mut events) {
-                            self.request_frame();
-                        }
-                    }
+                    Some(event) => self.on_terminal_events(event, &mut keys, &mut events)?,
                     // no key can come any more
                     None => self.apply_quit(ExternalShutdown::Hangup),
                 },
@@ -211,6 +196,30 @@ impl ScreenEventLoop {
             }
         }
         self.drain_terminal_replies(&mut keys).await;
+        Ok(())
+    }
+
+    /// A key or another event of the terminal, and those that came with it: one frame shows what they do.
+    fn on_terminal_events(
+        &mut self,
+        event: TerminalEvent,
+        keys: &mut UnboundedReceiver<TerminalEvent>,
+        events: &mut EventReceiver,
+    ) -> io::Result<()> {
+        // a flood of keys must not delay a signal that ends the program
+        let begun = Instant::now();
+        self.draw_what_moved(events)?;
+        self.on_terminal_event(event)?;
+        while begun.elapsed() < FRAME
+            && let Ok(event) = keys.try_recv()
+        {
+            self.on_terminal_event(event)?;
+        }
+        // what runs did meanwhile is no effect of a key
+        self.draw_frame()?;
+        if self.drain_events(events) {
+            self.request_frame();
+        }
         Ok(())
     }
 

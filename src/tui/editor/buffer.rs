@@ -253,7 +253,7 @@ impl EditorBuffer {
     pub fn on_key(&mut self, mut key: KeyEvent) {
         if matches!(key.code, KeyCode::Left | KeyCode::Right) && key.modifiers.contains(KeyModifiers::ALT) {
             // a word, as with Ctrl
-            key.modifiers = key.modifiers - KeyModifiers::ALT | KeyModifiers::CONTROL;
+            key.modifiers = (key.modifiers - KeyModifiers::ALT) | KeyModifiers::CONTROL;
         }
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
         let shift = key.modifiers.contains(KeyModifiers::SHIFT);
