@@ -1,20 +1,16 @@
 //! `backend doctor`: whether the Restate server, its hosts and this machine reach each other and agree, and what to do
 //! where they do not. Changes nothing.
 
-use std::io::Write;
-
 use anyhow::Result;
 
+use super::doctor::print_findings;
 use super::load_config::load_catalog;
 use super::project_place::project_place;
 use super::restate_runs::open_client;
 use super::run_to_end::build_runtime;
-use super::terminal_size::terminal_columns;
 use synthdev_bootstrap::machine_facts::current_time;
 use synthdev_bootstrap::start_context::StartContext;
-use synthdev_cli::doctor::{DoctorFinding, DoctorStatus, build_report, report_text};
-use synthdev_cli::output::TerminalSafeWriter;
-use synthdev_cli::{exit, json_output};
+use synthdev_cli::doctor::{DoctorFinding, DoctorStatus};
 use synthdev_domain::terminal_safe::redact_url;
 use synthdev_restate::host_directory::{HostDirectory, HostEntry, can_take_over};
 use synthdev_restate::journaled_step::StepRefusal;
@@ -46,14 +42,7 @@ pub(crate) fn run_backend_doctor(context: &StartContext, as_json: bool) -> Resul
         }
         lines
     });
-    let report = build_report(lines);
-    let mut stdout = std::io::stdout().lock();
-    if as_json {
-        json_output::write_pretty_json(&report, &mut stdout)?;
-    } else {
-        TerminalSafeWriter(&mut stdout).write_all(report_text(&report, terminal_columns()).as_bytes())?;
-    }
-    Ok(if report.state == DoctorStatus::Problem { exit::FAILED } else { exit::COMPLETED })
+    print_findings(lines, as_json)
 }
 
 fn problem(area: &'static str, refused: StepRefusal) -> DoctorFinding {

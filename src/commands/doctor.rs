@@ -53,6 +53,14 @@ pub(crate) fn run_doctor_command(context: &StartContext, offline: bool, as_json:
             lines.push(DoctorFinding::problem(CONFIGURATION, format!("{error:#}"), fix));
         }
     }
+    print_findings(lines, as_json)
+}
+
+/// Prints what was found; the exit code says whether there is a problem.
+///
+/// # Errors
+/// Standard output cannot be written.
+pub(crate) fn print_findings(lines: Vec<DoctorFinding>, as_json: bool) -> Result<u8> {
     let report = build_report(lines);
     let mut stdout = std::io::stdout().lock();
     if as_json {

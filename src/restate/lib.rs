@@ -5,8 +5,12 @@
 //! worker dies, the server calls one again: it gets the rows, completes its own store with them, and resumes the run as
 //! any interrupted one.
 //!
+//! Several hosts share the runs of one server. Each is a service of its own; the server's list of deployments is their
+//! directory. They watch each other, and one takes over the runs of another that is lost.
+//!
 //! Refuses to know rules of a run: those are the runtime's. Read `journaled_step`, `run_outbox`, `journaling_store`,
-//! `run_session`, `workflow_service`.
+//! `run_session`, `workflow_service`; for hosts
+//! `run_host_names`, `host_directory`, `host_watch`.
 
 pub mod host_directory;
 pub mod host_watch;
