@@ -23,7 +23,7 @@ pub(crate) struct SplitRows {
 }
 
 /// `known`: hashes of the parts that the server has; those that are new come to it.
-pub(crate) fn split_rows(rows: &[JournalRow], known: &mut HashSet<String>) -> SplitRows {
+pub(crate) fn split_rows(rows: &[JournalRow], known: &mut HashSet<String>, session: &str) -> SplitRows {
     let mut split =
         SplitRows { parts: Vec::new(), rows: Vec::with_capacity(rows.len()), long_bodies: Vec::new() };
     for (row, original) in rows.iter().enumerate() {
@@ -36,7 +36,11 @@ pub(crate) fn split_rows(rows: &[JournalRow], known: &mut HashSet<String>) -> Sp
             let hash: String =
                 Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
             if known.insert(hash.clone()) {
-                split.parts.push(JournaledStep::Part { hash: hash.clone(), text: text.to_owned() });
+                split.parts.push(JournaledStep::Part {
+                    hash: hash.clone(),
+                    text: text.to_owned(),
+                    session: session.to_owned(),
+                });
             }
             parts.push(hash);
         }
@@ -87,7 +91,7 @@ mod tests {
         let long = "ä".repeat(20 * 1024 * 1024);
         let rows = vec![row("short".to_owned()), row(long.clone()), row("x".repeat(INLINE_BYTES + 1))];
         let mut known = HashSet::new();
-        let split = split_rows(&rows, &mut known);
+        let split = split_rows(&rows, &mut known, "one");
         // forty megabytes of one letter: ten parts with one text
         assert_eq!((split.parts.len(), split.long_bodies.len()), (2, 2));
         assert_eq!(split.rows.iter().map(|row| row.body.len()).collect::<Vec<_>>(), [5, 0, 0]);
@@ -96,11 +100,11 @@ mod tests {
             .parts
             .iter()
             .map(|part| match part {
-                JournaledStep::Part { hash, text } => (hash.clone(), text.clone()),
+                JournaledStep::Part { hash, text, .. } => (hash.clone(), text.clone()),
                 other => panic!("{other:?}"),
             })
             .collect();
         assert!(join_rows(&split.rows, &split.long_bodies, &parts) == rows);
-        assert!(split_rows(&[row(long)], &mut known).parts.is_empty(), "the server has it");
+        assert!(split_rows(&[row(long)], &mut known, "one").parts.is_empty(), "the server has it");
     }
 }

@@ -8,10 +8,12 @@ use tokio::sync::{Notify, OnceCell, Semaphore};
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::host_directory::HostDescription;
-use super::journaled_step::{FollowAnswer, FollowRequest, JournaledStep, RunAnswer, StepRefusal};
+use super::journaled_step::{
+    FollowAnswer, FollowRequest, JournaledStep, RunAnswer, StepRefusal, awaits_answer,
+};
 use super::run_handover::HandoverFinder;
+pub use super::run_session::{FilesKeeper, RunHost, StoreWrapper, WorkerOptions};
 use super::run_session::{ReplayedRun, RunSession, refusal, store_refusal};
-pub use super::run_session::{RunHost, StoreWrapper, WorkerOptions};
 use super::server_client::RestateClient;
 use synthdev_domain::ids::RunId;
 use synthdev_engine::event::PublishedEvent;
@@ -106,7 +108,7 @@ impl RunWorker {
         let number = {
             let replayed = replayed.lock().unwrap_or_else(PoisonError::into_inner);
             if replayed.submission.project.identity != self.host.project().identity {
-                return Ok(JournaledStep::Refused(self.foreign_project(&replayed.submission.project.path)));
+                return Ok(JournaledStep::refuse(self.foreign_project(&replayed.submission.project.path)));
             }
             replayed.steps
         };
@@ -245,13 +247,18 @@ impl RunWorker {
     pub(crate) fn mark_journaled(&self, run: &RunId, number: u64, step: &JournaledStep) {
         let Some(cell) = self.lock().get(run).cloned() else { return };
         let Some(session) = cell.get() else { return };
-        if session.outbox.journaled() != number {
+        if !session.outbox.mark_journaled(number, step) {
             return;
         }
-        session.outbox.mark_journaled(number);
         if !step.is_of_driver() {
             session.outbox.close();
             self.forget(run, &cell);
+        }
+        if let JournaledStep::Ended { progress, .. } = step
+            && !awaits_answer(progress)
+        {
+            let (host, run) = (Arc::clone(&self.host), run.clone());
+            tokio::task::spawn_blocking(move || host.forget_files(&run));
         }
     }
 
