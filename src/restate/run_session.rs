@@ -32,6 +32,9 @@ pub struct WorkerOptions {
     pub slots: usize,
     /// The public key of the server whose calls are taken; `None`: of every program that reaches the address.
     pub identity_key: Option<String>,
+    /// Drivers wait for the server on threads of this runtime. The worker serves the server's calls on another one: drivers
+    /// that wait on all threads of their own are let go by it.
+    pub drivers: tokio::runtime::Handle,
 }
 
 /// Puts something around the store of a runtime.
@@ -239,8 +242,8 @@ impl RunSession {
         };
         let handle = host.open_runtime(&run, replies.as_deref(), begun, &wrap)?;
         let events = handle.subscribe(false);
-        tokio::spawn(watch_end(handle.clone(), run.clone(), events, Arc::clone(&outbox)));
-        tokio::spawn(start_driver(host, handle.clone(), run.clone(), start, Arc::clone(&outbox)));
+        options.drivers.spawn(watch_end(handle.clone(), run.clone(), events, Arc::clone(&outbox)));
+        options.drivers.spawn(start_driver(host, handle.clone(), run.clone(), start, Arc::clone(&outbox)));
         let service = service.to_owned();
         Ok(Self { run, service, outbox, handle, next_reading: Mutex::new(Instant::now()), _slot: slot })
     }

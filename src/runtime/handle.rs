@@ -91,11 +91,13 @@ impl RuntimeHandle {
         self.with_ports(RuntimePorts { store, lock, clock, ids, ..self.context.ports.clone() })
     }
 
-    /// Its runs are recorded through another store, as one that writes to a second place first.
+    /// Its runs are recorded through another store, as one that writes to a second place first. Their events go to the
+    /// subscribers of this handle only: where each run has one, none gets those of all others.
     #[must_use]
     pub fn with_wrapped_store(&self, wrap: &dyn Fn(Arc<dyn RunStore>) -> Arc<dyn RunStore>) -> Self {
         let ports = self.context.ports.clone();
-        self.with_ports(RuntimePorts { store: wrap(Arc::clone(&ports.store)), ..ports })
+        let ports = RuntimePorts { store: wrap(Arc::clone(&ports.store)), ..ports };
+        self.with_context(RuntimeContext { ports, bus: Arc::default(), ..RuntimeContext::clone(&self.context) })
     }
 
     fn with_lock(&self, lock: Option<Arc<dyn ProjectLock>>) -> Self {

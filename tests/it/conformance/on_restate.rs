@@ -137,6 +137,7 @@ impl OnRestate {
             server: server.ingress(),
             slots: 1,
             identity_key: None,
+            drivers: tokio::runtime::Handle::current(),
         };
         let worker = Arc::new(RunWorker::new(Arc::clone(&host) as Arc<dyn RunHost>, options));
         let listener = open_listener("127.0.0.1:0".parse().unwrap(), None).unwrap();
