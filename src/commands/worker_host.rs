@@ -147,9 +147,16 @@ impl RunHost for ProjectRunHost {
     ) -> Result<RuntimeHandle, StepRefusal> {
         let failed = |error: anyhow::Error| refused(&format!("{error:#}"), None);
         let script = replies.map(|text| parse_script("--replies", text)).transpose().map_err(failed)?;
+        let in_project = |handle: &RuntimeHandle| {
+            FileSharingMode::Waits.apply_to(&handle.with_wrapped_store(wrap), FileLockTime::BeforeChanges)
+        };
+        let worktree = self.worktree_of(run);
+        if script.is_none() && worktree.is_none() {
+            // nothing is made anew for each of many runs
+            return Ok(in_project(&self.base.handle));
+        }
         let models = RunModels::new(script, &self.context.project, None, None);
         let (project, data) = (&self.context.project, &self.context.dirs.data);
-        let worktree = self.worktree_of(run);
         let wired = match &worktree {
             None => wiring::rewire_runtime(&self.base, project, data, &self.catalog, models),
             Some(tree) => {
@@ -163,8 +170,7 @@ impl RunHost for ProjectRunHost {
         if worktree.is_some() {
             return Ok(wired.without_project_lock().handle.with_wrapped_store(wrap));
         }
-        Ok(FileSharingMode::Waits
-            .apply_to(&wired.handle.with_wrapped_store(wrap), FileLockTime::BeforeChanges))
+        Ok(in_project(&wired.handle))
     }
 
     fn start(&self, handle: &RuntimeHandle, run: RunId, spec: RunSpec) -> Result<(), StepRefusal> {

@@ -97,7 +97,11 @@ impl RuntimeHandle {
     pub fn with_wrapped_store(&self, wrap: &dyn Fn(Arc<dyn RunStore>) -> Arc<dyn RunStore>) -> Self {
         let ports = self.context.ports.clone();
         let ports = RuntimePorts { store: wrap(Arc::clone(&ports.store)), ..ports };
-        self.with_context(RuntimeContext { ports, bus: Arc::default(), ..RuntimeContext::clone(&self.context) })
+        self.with_context(RuntimeContext {
+            ports,
+            bus: Arc::default(),
+            ..RuntimeContext::clone(&self.context)
+        })
     }
 
     fn with_lock(&self, lock: Option<Arc<dyn ProjectLock>>) -> Self {
