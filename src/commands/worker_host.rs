@@ -148,7 +148,8 @@ impl RunHost for ProjectRunHost {
         let failed = |error: anyhow::Error| refused(&format!("{error:#}"), None);
         let script = replies.map(|text| parse_script("--replies", text)).transpose().map_err(failed)?;
         let in_project = |handle: &RuntimeHandle| {
-            FileSharingMode::Waits.apply_to(&handle.with_wrapped_store(wrap), FileLockTime::BeforeChanges)
+            let handle = handle.with_own_subscribers().with_wrapped_store(wrap);
+            FileSharingMode::Waits.apply_to(&handle, FileLockTime::BeforeChanges)
         };
         let worktree = self.worktree_of(run);
         if script.is_none() && worktree.is_none() {
@@ -168,7 +169,7 @@ impl RunHost for ProjectRunHost {
             skip_used_replies(&wired, run).map_err(failed)?;
         }
         if worktree.is_some() {
-            return Ok(wired.without_project_lock().handle.with_wrapped_store(wrap));
+            return Ok(wired.without_project_lock().handle.with_own_subscribers().with_wrapped_store(wrap));
         }
         Ok(in_project(&wired.handle))
     }

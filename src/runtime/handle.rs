@@ -91,17 +91,17 @@ impl RuntimeHandle {
         self.with_ports(RuntimePorts { store, lock, clock, ids, ..self.context.ports.clone() })
     }
 
-    /// Its runs are recorded through another store, as one that writes to a second place first. Their events go to the
-    /// subscribers of this handle only: where each run has one, none gets those of all others.
+    /// Its runs are recorded through another store, as one that writes to a second place first.
     #[must_use]
     pub fn with_wrapped_store(&self, wrap: &dyn Fn(Arc<dyn RunStore>) -> Arc<dyn RunStore>) -> Self {
         let ports = self.context.ports.clone();
-        let ports = RuntimePorts { store: wrap(Arc::clone(&ports.store)), ..ports };
-        self.with_context(RuntimeContext {
-            ports,
-            bus: Arc::default(),
-            ..RuntimeContext::clone(&self.context)
-        })
+        self.with_ports(RuntimePorts { store: wrap(Arc::clone(&ports.store)), ..ports })
+    }
+
+    /// Events of its runs go to its own subscribers only: where each of many runs has one, none gets those of all others.
+    #[must_use]
+    pub fn with_own_subscribers(&self) -> Self {
+        self.with_context(RuntimeContext { bus: Arc::default(), ..RuntimeContext::clone(&self.context) })
     }
 
     fn with_lock(&self, lock: Option<Arc<dyn ProjectLock>>) -> Self {
