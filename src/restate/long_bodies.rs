@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 
 use sha2::{Digest, Sha256};
 
-use super::journaled_step::{JournaledStep, LongBody};
+use super::journaled_step::{JournaledStep, LongBody, StepRefusal};
 use synthdev_domain::journal::JournalRow;
 
 /// Longer bodies are journaled by the hashes of their parts, as the store of the host does.
@@ -61,14 +61,31 @@ pub(crate) fn join_rows(
     rows: &[JournalRow],
     long_bodies: &[LongBody],
     parts: &HashMap<String, String>,
-) -> Vec<JournalRow> {
+) -> Result<Vec<JournalRow>, StepRefusal> {
     let mut joined = rows.to_vec();
-    for LongBody { row, parts: hashes } in long_bodies {
-        if let Some(row) = joined.get_mut(*row) {
-            row.body = hashes.iter().filter_map(|hash| parts.get(hash)).map(String::as_str).collect();
+    for LongBody { row: number, parts: hashes } in long_bodies {
+        let row = joined.get_mut(*number).ok_or_else(|| {
+            damaged_journal(&format!("it has parts of the body of row {number}, and {} rows", rows.len()))
+        })?;
+        row.body.clear();
+        for hash in hashes {
+            let part = parts.get(hash);
+            row.body.push_str(part.ok_or_else(|| {
+                damaged_journal(&format!("part {hash} of the body of row {number} is missing before it"))
+            })?);
         }
     }
-    joined
+    Ok(joined)
+}
+
+fn damaged_journal(what: &str) -> StepRefusal {
+    StepRefusal {
+        message: format!("a step in the server's journal of this run cannot be read: {what}"),
+        hint: Some(
+            "`synthdev runs show RUN` at its last host shows what happened; end the run at the server"
+                .to_owned(),
+        ),
+    }
 }
 
 #[cfg(test)]
@@ -100,7 +117,24 @@ mod tests {
                 other => panic!("{other:?}"),
             })
             .collect();
-        assert!(join_rows(&split.rows, &split.long_bodies, &parts) == rows);
+        assert!(join_rows(&split.rows, &split.long_bodies, &parts).unwrap() == rows);
         assert!(split_rows(&[row(long)], &mut known).parts.is_empty(), "the server has it");
+    }
+
+    #[test]
+    fn what_is_missing_is_named() {
+        let rows = [row(String::new())];
+        let parts = HashMap::from([("aa".to_owned(), "text".to_owned())]);
+        for (number, hashes, words) in [
+            (0, &["aa", "aa"][..], ""),
+            (0, &["aa", "bb"], "part bb of the body of row 0 is missing"),
+            (1, &["aa"], "body of row 1, and 1 rows"),
+        ] {
+            let hashes = hashes.iter().map(|hash| (*hash).to_owned()).collect();
+            let joined = join_rows(&rows, &[LongBody { row: number, parts: hashes }], &parts);
+            let told = joined.as_ref().err().map_or("", |refused| &refused.message);
+            assert!(told.contains(words) && told.is_empty() == words.is_empty(), "{told}");
+            assert!(joined.is_err() || joined.unwrap()[0].body == "texttext");
+        }
     }
 }

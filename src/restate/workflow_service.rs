@@ -174,8 +174,8 @@ impl SynthdevRun {
     /// Gives up all runs of this service: the server calls another host for them from now on.
     #[handler]
     async fn leave(&self, _: SharedWorkflowContext<'_>) -> HandlerResult<()> {
-        self.worker.leave_service(&self.service).await;
-        Ok(())
+        let left = self.worker.leave_service(&self.service).await;
+        Ok(left.map_err(|refused| terminal(&refused))?)
     }
 
     /// The server calls this host for the runs of this service from now on.

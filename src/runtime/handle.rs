@@ -18,6 +18,7 @@ use synthdev_domain::model::DecisionMemory;
 use synthdev_domain::project_lock::{LockHolder, LockMode};
 use synthdev_domain::tool::ToolRisk;
 use synthdev_engine::run_spec::RunSpec;
+use synthdev_ports::clock::ClockPort;
 use synthdev_ports::lock::{LockError, ProjectLock, ProjectLockGuard};
 use synthdev_ports::model::ModelPort;
 use synthdev_ports::run_store::{RunStore, StoreError};
@@ -96,6 +97,12 @@ impl RuntimeHandle {
     pub fn with_wrapped_store(&self, wrap: &dyn Fn(Arc<dyn RunStore>) -> Arc<dyn RunStore>) -> Self {
         let ports = self.context.ports.clone();
         self.with_ports(RuntimePorts { store: wrap(Arc::clone(&ports.store)), ..ports })
+    }
+
+    /// Its runs take their times from another clock.
+    #[must_use]
+    pub fn with_clock(&self, clock: Arc<dyn ClockPort>) -> Self {
+        self.with_ports(RuntimePorts { clock, ..self.context.ports.clone() })
     }
 
     fn with_lock(&self, lock: Option<Arc<dyn ProjectLock>>) -> Self {

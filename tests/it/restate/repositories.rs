@@ -29,7 +29,7 @@ struct Machine {
 }
 
 /// A commit, copied to the second machine, and a repository that both reach.
-fn two_repositories(server: &RestateServer) -> (World, World) {
+pub(super) fn two_repositories(server: &RestateServer) -> (World, World) {
     let mut left = world_of(server);
     let shared = left.root().join("shared.git");
     let mut right = World::new();
