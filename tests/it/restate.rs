@@ -5,6 +5,7 @@ mod clocks;
 mod hosts;
 mod kills;
 mod moves;
+mod networks;
 mod repositories;
 mod scale_page;
 mod scripted_server;

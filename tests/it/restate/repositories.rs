@@ -30,15 +30,8 @@ struct Machine {
 
 /// A commit, copied to the second machine, and a repository that both reach.
 pub(super) fn two_repositories(server: &RestateServer) -> (World, World) {
-    let mut left = world_of(server);
-    let shared = left.root().join("shared.git");
-    let mut right = World::new();
-    let git = |arguments: &[&str]| {
-        let done = Command::new("git").args(arguments).output().unwrap();
-        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
-    };
-    git(&["init", "-q", "--bare", shared.to_str().unwrap()]);
-    git(&["clone", "-q", left.project().to_str().unwrap(), right.project().to_str().unwrap()]);
+    let (mut left, mut right) = (world_of(server), World::new());
+    let shared = clone_to_second(&left, &right);
     for world in [&mut left, &mut right] {
         world.set_variable("SYNTHDEV_RESTATE_INGRESS", &server.ingress());
         world.set_variable("SYNTHDEV_RESTATE_ADMIN", &server.admin());
@@ -47,6 +40,18 @@ pub(super) fn two_repositories(server: &RestateServer) -> (World, World) {
         world.write_user_file("settings.json", r#"{"sandbox": {"mode": "off"}}"#);
     }
     (left, right)
+}
+
+/// The second world gets a copy of the repository of the first one; a bare repository for both.
+pub(super) fn clone_to_second(first: &World, second: &World) -> PathBuf {
+    let shared = first.root().join("shared.git");
+    let git = |arguments: &[&str]| {
+        let done = Command::new("git").args(arguments).output().unwrap();
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    };
+    git(&["init", "-q", "--bare", shared.to_str().unwrap()]);
+    git(&["clone", "-q", first.project().to_str().unwrap(), second.project().to_str().unwrap()]);
+    shared
 }
 
 /// Files and commands by turns; each command says in a log that it was done, and needs the file before it.
