@@ -10,6 +10,7 @@ mod repositories;
 mod scale_page;
 mod scripted_server;
 mod sizes;
+mod takeover_times;
 mod takeovers;
 
 use std::io::{BufRead as _, BufReader};
