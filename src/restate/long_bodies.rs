@@ -12,7 +12,10 @@ use synthdev_domain::journal::JournalRow;
 
 /// Longer bodies are journaled by the hashes of their parts, as the store of the host does.
 const INLINE_BYTES: usize = 128 * 1024;
-/// A text may grow sixfold on the wire.
+/// Bodies of one step that are not in parts, together; short ones are never in parts.
+const INLINE_BYTES_OF_STEP: usize = 4 * 1024 * 1024;
+const SHORT_BYTES: usize = 1024;
+/// A text may become twice as long on the wire.
 const PART_BYTES: usize = 4 * 1024 * 1024;
 
 /// What comes before the rows, the rows without their long bodies, and which these are.
@@ -26,8 +29,11 @@ pub(crate) struct SplitRows {
 pub(crate) fn split_rows(rows: &[JournalRow], known: &mut HashSet<String>) -> SplitRows {
     let mut split =
         SplitRows { parts: Vec::new(), rows: Vec::with_capacity(rows.len()), long_bodies: Vec::new() };
+    let mut left = INLINE_BYTES_OF_STEP;
     for (row, original) in rows.iter().enumerate() {
-        if original.body.len() <= INLINE_BYTES {
+        let length = original.body.len();
+        if length <= SHORT_BYTES || length <= INLINE_BYTES.min(left) {
+            left = left.saturating_sub(length);
             split.rows.push(original.clone());
             continue;
         }
@@ -119,6 +125,22 @@ mod tests {
             .collect();
         assert!(join_rows(&split.rows, &split.long_bodies, &parts).unwrap() == rows);
         assert!(split_rows(&[row(long)], &mut known).parts.is_empty(), "the server has it");
+    }
+
+    #[test]
+    fn no_step_is_too_long_for_the_server() {
+        let rows: Vec<JournalRow> = (0..900)
+            .map(|at| row(format!("{at:04}").repeat(if at % 3 == 0 { 200 } else { 30_000 })))
+            .collect();
+        let split = split_rows(&rows, &mut HashSet::new());
+        let inline: usize = split.rows.iter().map(|row| row.body.len()).sum();
+        assert!(inline < INLINE_BYTES_OF_STEP + 1024 * 1024 && !split.parts.is_empty(), "{inline}");
+        let parts = split.parts.iter().filter_map(|part| match part {
+            JournaledStep::Part { hash, text } => Some((hash.clone(), text.clone())),
+            _ => None,
+        });
+        let parts: HashMap<String, String> = parts.collect();
+        assert!(join_rows(&split.rows, &split.long_bodies, &parts).unwrap() == rows);
     }
 
     #[test]
