@@ -12,12 +12,7 @@ use synthdev_bootstrap::start_context::StartContext;
 use synthdev_cli::args::BackendCommand;
 use synthdev_cli::exit;
 use synthdev_cli::output::TerminalSafeWriter;
-use synthdev_domain::terminal_safe::redact_url;
-use synthdev_restate::host_directory::{HostEntry, can_take_over};
-use synthdev_restate::host_watch::hasten_calls;
-use synthdev_restate::journaled_step::StepRefusal;
-use synthdev_restate::run_host_names::service_uri;
-use synthdev_restate::server_client::RestateClient;
+use synthdev_restate::host_move::{MoveReport, UnmovedService, move_runs};
 
 pub(crate) fn run_backend_command(context: &StartContext, command: BackendCommand) -> Result<u8> {
     match command {
@@ -26,60 +21,38 @@ pub(crate) fn run_backend_command(context: &StartContext, command: BackendComman
             let (catalog, _) = load_catalog(context, context.overrides.clone(), None)?;
             let client = open_client(&catalog)?;
             let runtime = build_runtime()?;
-            let moved = runtime.block_on(move_runs(&client, &old, &new)).map_err(refusal_error)?;
-            if moved == 0 {
-                bail!(
-                    "{old} answers for no runs\nhint: `synthdev runs list --backend restate` shows where runs are"
-                );
-            }
-            let mut out = std::io::stdout().lock();
-            writeln!(TerminalSafeWriter(&mut out), "the runs of {old} go on at {new}")?;
-            Ok(exit::COMPLETED)
+            let report = runtime.block_on(move_runs(&client, &old, &new)).map_err(refusal_error)?;
+            print_move(&report, &old, &new)
         }
     }
 }
 
-/// How many services were moved.
-async fn move_runs(client: &RestateClient, old: &str, new: &str) -> Result<usize, StepRefusal> {
-    let directory = client.directory().await?;
-    let refused = |message: String, hint: &str| StepRefusal { message, hint: Some(hint.to_owned()) };
-    let moved: Vec<&HostEntry> = directory.answered_by(old).collect();
-    if moved.is_empty() && directory.entries.iter().all(|entry| entry.description.host_id != old) {
-        return Err(refused(
-            format!("the Restate server knows no host {old}"),
-            "`synthdev runs list --backend restate` shows the hosts of runs",
-        ));
+fn print_move(report: &MoveReport, old: &str, new: &str) -> Result<u8> {
+    let MoveReport { moved, unmoved } = report;
+    if moved.is_empty() && unmoved.is_empty() {
+        bail!("{old} answers for no runs\nhint: `synthdev runs list --backend restate` shows where runs are");
     }
-    let Some(heir) = directory.home_of(new).filter(|_| old != new) else {
-        return Err(refused(
-            format!("{new} takes no runs: no worker with this name has registered, or it has left"),
-            "start one: `synthdev worker --host-id NAME`",
-        ));
-    };
-    // one that is not there is not told that it has these runs
-    if !client.reaches(&heir.uri).await? {
-        return Err(refused(
-            format!("the Restate server does not reach {new} at {}", redact_url(heir.base())),
-            "start that worker, or name another one; no run was moved",
-        ));
+    let mut out = std::io::stdout().lock();
+    let mut out = TerminalSafeWriter(&mut out);
+    if unmoved.is_empty() {
+        writeln!(out, "the runs of {old} go on at {new}")?;
+        return Ok(exit::COMPLETED);
     }
-    if let Some(foreign) = moved.iter().find(|entry| !can_take_over(&entry.description, &heir.description)) {
-        return Err(refused(
-            format!(
-                "{new} works in {} and has not the files of the runs of {}, {}",
-                heir.description.project.path, foreign.description.host_id, foreign.description.project.path
-            ),
-            "set the same backend.restate.snapshot_remote at both, before runs begin",
-        ));
+    for service in moved {
+        writeln!(out, "the runs of {service} go on at {new}")?;
     }
-    for entry in &moved {
-        if client.reaches(&entry.uri).await? {
-            client.ask_to_leave(&entry.service).await?;
-        }
-        let uri = service_uri(heir.base(), new, &entry.service);
-        client.move_service(&entry.deployment, &uri).await?;
-        client.ask_to_take(&entry.service).await?;
+    for UnmovedService { service, host, refused } in unmoved {
+        let place = host.as_ref().map_or_else(
+            || "the server does not say where they are".to_owned(),
+            |host| format!("they are at {host}"),
+        );
+        writeln!(out, "the runs of {service} were not moved, {place}: {refused}")?;
     }
-    futures_util::future::join_all(moved.iter().map(|entry| hasten_calls(client, &entry.service))).await;
-    Ok(moved.len())
+    let hint = unmoved.iter().find_map(|left| left.refused.hint.as_deref());
+    bail!(
+        "{} of {} services of {old} were not moved\nhint: {}",
+        unmoved.len(),
+        unmoved.len() + moved.len(),
+        hint.unwrap_or("`synthdev backend doctor` says what is wrong; then move them again")
+    );
 }

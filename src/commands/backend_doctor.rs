@@ -20,8 +20,8 @@ const SERVER: &str = "server";
 const HOSTS: &str = "hosts";
 /// What the program is made for.
 const SERVER_VERSION: &str = "1.7.";
-/// The server signs its calls for so long; and dates in journals are of the hosts.
-const MOST_SKEW_MS: i64 = 5_000;
+/// The server signs its calls for so long.
+const MOST_SKEW_MS: u64 = 5_000;
 /// A shorter one repeats long commands for ever.
 const SHORTEST_STEP_SECONDS: u64 = 3_600;
 
@@ -68,22 +68,22 @@ async fn server_findings(client: &RestateClient, ingress: &str, admin: &str) -> 
         Err(refused) => lines.push(problem(SERVER, refused)),
     }
     match client.server_time_ms().await {
-        Ok(time) => lines.push(skew_finding(SERVER, "the server", time - current_time().0)),
+        Ok(time) => lines.push(skew_finding(SERVER, "the server", time.saturating_sub(current_time().0))),
         Err(refused) => lines.push(problem(SERVER, refused)),
     }
     lines
 }
 
 fn skew_finding(area: &'static str, whose: &str, skew_ms: i64) -> DoctorFinding {
-    let seconds = skew_ms.abs() / 1_000;
-    if skew_ms.abs() <= MOST_SKEW_MS {
+    let seconds = skew_ms.unsigned_abs() / 1_000;
+    if skew_ms.unsigned_abs() <= MOST_SKEW_MS {
         return DoctorFinding::ok_finding(area, format!("the clock of {whose} agrees with this one"));
     }
     let side = if skew_ms > 0 { "ahead of" } else { "behind" };
     DoctorFinding::warning_finding(
         area,
         format!("the clock of {whose} is {seconds} s {side} this one"),
-        "set the clocks by NTP: a worker with --identity-key refuses calls that are dated wrongly, and journals have the dates of their hosts",
+        "set the clocks by NTP: runs keep the time of the server, but a worker with --identity-key refuses its calls where the clocks differ",
     )
 }
 
@@ -92,7 +92,14 @@ async fn host_findings(
     directory: &HostDirectory,
     identity: &str,
 ) -> Vec<DoctorFinding> {
-    let mut lines = Vec::new();
+    let unreadable = directory.unreadable.iter().map(|entry| {
+        DoctorFinding::problem(
+            HOSTS,
+            entry.message.clone(),
+            "start that worker again with this version of the program: it registers anew",
+        )
+    });
+    let mut lines: Vec<DoctorFinding> = unreadable.collect();
     let active = client.active_runs().await.unwrap_or_default();
     let homes: Vec<&HostEntry> = directory.entries.iter().filter(|entry| entry.is_at_home()).collect();
     for home in &homes {
@@ -115,7 +122,7 @@ async fn host_findings(
         }
         lines.push(DoctorFinding::ok_finding(HOSTS, text));
         match client.host_time_ms(&home.service).await {
-            Ok(time) => lines.push(skew_finding(HOSTS, host, time - current_time().0)),
+            Ok(time) => lines.push(skew_finding(HOSTS, host, time.saturating_sub(current_time().0))),
             Err(refused) => lines.push(problem(HOSTS, refused)),
         }
         lines.extend(home_findings(client, home, &homes).await);

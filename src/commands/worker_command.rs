@@ -1,6 +1,5 @@
 //! `worker`: serves the runs of this project that a Restate server hands out, until it is ended.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,7 +16,8 @@ use synthdev_cli::exit;
 use synthdev_cli::output::print_stderr;
 use synthdev_domain::terminal_safe::{redact_remote, redact_url};
 use synthdev_restate::host_directory::HostDescription;
-use synthdev_restate::host_watch::{HostTeller, HostWatch, enroll};
+use synthdev_restate::host_takeover::{HostHeir, HostTeller};
+use synthdev_restate::host_watch::{HostWatch, enroll};
 use synthdev_restate::run_host_names::check_host_id;
 use synthdev_restate::server_client::RestateClient;
 use synthdev_restate::worker::{RunHost, RunWorker, WorkerOptions};
@@ -61,7 +61,7 @@ pub(crate) fn run_worker(context: &StartContext, args: &WorkerArgs) -> Result<u8
         let mut serving = tokio::spawn(serve_runs(Arc::clone(&worker), listener, stop));
         let service = tokio::select! {
             ended = &mut serving => return ended?.map_err(refusal_error),
-            enrolled = enroll_patiently(&client, &advertised, &description) => enrolled?,
+            enrolled = enroll_patiently(&client, &worker, &advertised, &description) => enrolled?,
         };
         print_stderr(format_args!(
             "worker {} serves {} at {}",
@@ -71,18 +71,8 @@ pub(crate) fn run_worker(context: &StartContext, args: &WorkerArgs) -> Result<u8
         ));
         worker.enable_handover(client.clone(), description.clone());
         let tell = teller(&args.host_id);
-        let answered = HashSet::from([service.clone()]);
-        let watch = HostWatch {
-            client,
-            worker,
-            base: advertised,
-            description,
-            service,
-            tell,
-            answered,
-            is_ousted: false,
-        };
-        let watching = tokio::spawn(watch.watch_hosts());
+        let heir = HostHeir { client, worker, base: advertised, description, tell };
+        let watching = tokio::spawn(HostWatch::new(heir, service).watch_hosts());
         let served = serving.await?.map_err(refusal_error);
         watching.abort();
         served
@@ -113,12 +103,18 @@ fn teller(host_id: &str) -> HostTeller {
 
 async fn enroll_patiently(
     client: &RestateClient,
+    worker: &RunWorker,
     advertised: &str,
     description: &HostDescription,
 ) -> Result<String> {
     let mut last = None;
     for _ in 0..REGISTRATIONS {
-        match enroll(client, advertised, description).await {
+        // first: the server calls it for its runs as soon as it is registered
+        let enrolled = match worker.clock().measure(client).await {
+            Ok(()) => enroll(client, advertised, description).await,
+            Err(refused) => Err(refused),
+        };
+        match enrolled {
             Ok(service) => return Ok(service),
             Err(refused) => last = Some(refused),
         }

@@ -3,9 +3,11 @@
 //! The server keeps the directory: an entry is a deployment there. Refuses to know how one is read or written.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-use super::journaled_step::ProjectPlace;
+use super::journaled_step::{ProjectPlace, StepRefusal};
 use super::run_host_names::{parse_service, parse_service_uri};
+use synthdev_domain::terminal_safe::redact_url;
 
 /// What a host registers with; texts, as the server keeps them.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -36,14 +38,34 @@ pub struct HostEntry {
 
 impl HostEntry {
     /// `None`: it is not one of ours.
-    pub(crate) fn new(deployment: &str, uri: &str, description: HostDescription) -> Option<Self> {
-        let (_, _, service) = parse_service_uri(uri)?;
+    ///
+    /// # Errors
+    /// It is one of ours, and does not say what a host says.
+    fn read(found: &Value) -> Option<Result<Self, UnreadableEntry>> {
+        let uri = found["uri"].as_str()?;
+        let (_, answering_host, service) = parse_service_uri(uri)?;
         let (host_id, _) = parse_service(service)?;
-        (host_id == description.host_id).then(|| Self {
-            deployment: deployment.to_owned(),
-            uri: uri.to_owned(),
-            service: service.to_owned(),
-            description,
+        let unreadable = |why: String| UnreadableEntry {
+            answering_host: answering_host.to_owned(),
+            message: format!(
+                "the entry of {service} at {} in the server's list of workers cannot be read: {why}",
+                redact_url(uri)
+            ),
+        };
+        Some(match serde_json::from_value::<HostDescription>(found["metadata"].clone()) {
+            Err(error) => Err(unreadable(error.to_string())),
+            Ok(description) if description.host_id != host_id => {
+                Err(unreadable(format!("it says that it is of {}", description.host_id)))
+            }
+            Ok(description) => match found["id"].as_str() {
+                None => Err(unreadable("it has no id".to_owned())),
+                Some(deployment) => Ok(Self {
+                    deployment: deployment.to_owned(),
+                    uri: uri.to_owned(),
+                    service: service.to_owned(),
+                    description,
+                }),
+            },
         })
     }
 
@@ -75,12 +97,48 @@ impl HostEntry {
     }
 }
 
+/// One that another version of the program may have written.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct UnreadableEntry {
+    /// The host that answers for the service, as its address says.
+    pub answering_host: String,
+    pub message: String,
+}
+
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct HostDirectory {
     pub entries: Vec<HostEntry>,
+    /// Their runs are neither moved nor taken over.
+    pub unreadable: Vec<UnreadableEntry>,
 }
 
 impl HostDirectory {
+    /// What the server answers when it is asked for its deployments; those of other services are left out.
+    ///
+    /// # Errors
+    /// It is not a list of them.
+    pub(crate) fn read(answer: &str) -> Result<Self, StepRefusal> {
+        let told: Result<Value, _> = serde_json::from_str(answer);
+        let deployments = match &told {
+            Ok(told) => told["deployments"].as_array().ok_or("it has no deployments".to_owned()),
+            Err(error) => Err(error.to_string()),
+        };
+        let deployments = deployments.map_err(|why| StepRefusal {
+            message: format!("the server's list of workers cannot be read: {why}"),
+            hint: Some(
+                "`synthdev backend doctor` says whether this is a server of the right version".to_owned(),
+            ),
+        })?;
+        let mut directory = Self::default();
+        for read in deployments.iter().filter_map(HostEntry::read) {
+            match read {
+                Ok(entry) => directory.entries.push(entry),
+                Err(unreadable) => directory.unreadable.push(unreadable),
+            }
+        }
+        Ok(directory)
+    }
+
     /// Those that take new runs of a project, the newest of each host.
     pub fn takers(&self, identity: &str) -> Vec<&HostEntry> {
         let mut takers: Vec<&HostEntry> = self.entries.iter().filter(|entry| entry.is_at_home()).collect();
@@ -108,7 +166,7 @@ impl HostDirectory {
     /// The number of a host's next service.
     pub fn next_number(&self, host_id: &str) -> u64 {
         let own = self.entries.iter().filter(|entry| entry.description.host_id == host_id);
-        own.map(HostEntry::number).max().map_or(1, |last| last + 1)
+        own.map(HostEntry::number).max().map_or(1, |last| last.saturating_add(1))
     }
 }
 
@@ -133,11 +191,18 @@ pub fn by_free_slots(takers: Vec<&HostEntry>, active: impl Fn(&str) -> usize) ->
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
+    use serde_json::json;
+
     use super::*;
     use crate::run_host_names::{service_name, service_uri};
 
-    fn description(host_id: &str, identity: &str, directory: &str, remote: &str) -> HostDescription {
+    pub(crate) fn description(
+        host_id: &str,
+        identity: &str,
+        directory: &str,
+        remote: &str,
+    ) -> HostDescription {
         let text = str::to_owned;
         HostDescription {
             host_id: text(host_id),
@@ -148,16 +213,27 @@ mod tests {
         }
     }
 
-    fn entry(host_id: &str, number: u64, answering: &str) -> HostEntry {
+    /// The service of a host, for which `answering` answers.
+    pub(crate) fn entry_of(
+        base: &str,
+        host_id: &str,
+        number: u64,
+        answering: &str,
+        description: HostDescription,
+    ) -> HostEntry {
         let service = service_name(host_id, number);
-        let uri = service_uri("http://h:1", answering, &service);
-        HostEntry::new(&format!("dp_{service}"), &uri, description(host_id, "git:1", "d", "")).unwrap()
+        let (deployment, uri) = (format!("dp_{service}"), service_uri(base, answering, &service));
+        HostEntry { deployment, uri, service, description }
+    }
+
+    fn entry(host_id: &str, number: u64, answering: &str) -> HostEntry {
+        entry_of("http://h:1", host_id, number, answering, description(host_id, "git:1", "d", ""))
     }
 
     #[test]
     fn new_runs_go_to_hosts_that_answer_for_themselves() {
         let entries = vec![entry("a", 1, "b"), entry("a", 2, "a"), entry("b", 1, "b"), entry("c", 1, "b")];
-        let directory = HostDirectory { entries };
+        let directory = HostDirectory { entries, unreadable: Vec::new() };
         let takers: Vec<&str> =
             directory.takers("git:1").iter().map(|entry| entry.service.as_str()).collect();
         assert_eq!(takers, ["SynthdevRun.a.2", "SynthdevRun.b.1"]);
@@ -168,6 +244,32 @@ mod tests {
         let ranked = by_free_slots(directory.takers("git:1"), active);
         let ranked: Vec<_> = ranked.iter().map(|(entry, free)| (entry.service.as_str(), *free)).collect();
         assert_eq!(ranked, [("SynthdevRun.b.1", 1), ("SynthdevRun.a.2", -1)]);
+    }
+
+    #[test]
+    fn an_entry_that_cannot_be_read_is_named() {
+        let good = serde_json::to_value(description("a", "git:1", "d", "")).unwrap();
+        let mut other = good.clone();
+        other["host_id"] = json!("b");
+        let ours = "http://user:secret@h:1/a/SynthdevRun.a.1";
+        for (uri, metadata, readable, words) in [
+            (ours, good.clone(), 1, ""),
+            ("http://h:1/greeter", json!({}), 0, ""),
+            (ours, json!({}), 0, "SynthdevRun.a.1"),
+            (ours, json!({"host_id": "a"}), 0, "missing field"),
+            (ours, other, 0, "of b"),
+        ] {
+            let answer =
+                json!({"deployments": [{"id": "dp_1", "uri": uri, "metadata": metadata}, {"arn": "x"}]});
+            let directory = HostDirectory::read(&answer.to_string()).unwrap();
+            let told = directory.unreadable.first().map_or("", |entry| &entry.message);
+            assert_eq!((directory.entries.len(), told.is_empty()), (readable, words.is_empty()), "{told}");
+            assert!(told.contains(words) && !told.contains("secret"), "{told}");
+        }
+        for wrong in ["", "[]", "{\"deployments\": 7}"] {
+            let refused = HostDirectory::read(wrong).unwrap_err();
+            assert!(refused.message.contains("cannot be read"), "{refused}");
+        }
     }
 
     #[test]

@@ -1,23 +1,23 @@
-//! A host among others: it registers, watches those whose runs it could take over, and does so when one is gone.
+//! A host among others: it registers, and watches those whose runs it could take over (`host_takeover`).
 //!
 //! Hosts watch each other over connections, which cost the server nothing. It has the last word: a host that it still
 //! reaches is not gone. Correctness does not rest on this: the server calls one host at a time for a run.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::future::join_all;
 use tokio::io::AsyncReadExt as _;
 use tokio::net::TcpStream;
-use tokio::task::JoinSet;
+use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use super::host_directory::{HostDescription, HostDirectory, HostEntry, can_take_over};
+use super::host_takeover::HostHeir;
 use super::journaled_step::StepRefusal;
 use super::run_host_names::{service_name, service_uri, socket_address};
 use super::server_client::RestateClient;
-use super::worker::RunWorker;
+use synthdev_domain::terminal_safe::redact_url;
 
 /// A host that comes later is watched after this.
 const BETWEEN_DIRECTORIES: Duration = Duration::from_secs(1);
@@ -27,15 +27,8 @@ const PROBE: Duration = Duration::from_millis(250);
 const AGAIN: Duration = Duration::from_millis(30);
 /// So often it does not answer before the server is asked about it.
 const MISSES: u32 = 2;
-/// So soon the server reaches one that lives.
-const LAST_CHANCE: Duration = Duration::from_millis(200);
 /// One that the server reaches, and this host does not.
 const REACHED_BY_SERVER: Duration = Duration::from_secs(1);
-/// Each survivor waits so long for those before it.
-const RANK_DELAY: Duration = Duration::from_millis(600);
-/// What the server had not noticed yet is hastened later.
-const HASTENED_AFTER: [Duration; 4] =
-    [Duration::ZERO, Duration::from_millis(150), Duration::from_millis(400), Duration::from_secs(1)];
 
 /// Registers a host; the service that it has from now on. One that comes back keeps the service that it had, and with it
 /// its runs, unless another host has taken them over.
@@ -71,7 +64,7 @@ async fn check_same_host(
 ) -> Result<(), StepRefusal> {
     let host_id = &description.host_id;
     let taken = if known.base() != base && client.reaches(&known.uri).await? {
-        format!("works at {}", known.base())
+        format!("works at {}", redact_url(known.base()))
     } else if !can_take_over(&known.description, description) {
         format!("has runs of {}", known.description.project.path)
     } else {
@@ -83,142 +76,112 @@ async fn check_same_host(
     })
 }
 
-/// What a host does to the runs of another, for its log.
-pub type HostTeller = Arc<dyn Fn(String) + Send + Sync>;
-
 pub struct HostWatch {
-    pub client: RestateClient,
-    pub worker: Arc<RunWorker>,
-    /// Where the server reaches this host.
-    pub base: String,
-    pub description: HostDescription,
-    pub service: String,
-    pub tell: HostTeller,
+    heir: HostHeir,
+    service: String,
     /// All services that it answers for, as far as it knows.
-    pub answered: HashSet<String>,
+    answered: HashSet<String>,
     /// Another host has taken this one for gone.
-    pub is_ousted: bool,
+    is_ousted: bool,
+    /// Entries of the directory that cannot be read: each is told once.
+    told: HashSet<String>,
 }
 
 impl HostWatch {
+    pub fn new(heir: HostHeir, service: String) -> Self {
+        let answered = HashSet::from([service.clone()]);
+        Self { heir, service, answered, is_ousted: false, told: HashSet::new() }
+    }
+
     /// Does not end by itself.
     pub async fn watch_hosts(mut self) {
-        let (mut watched, mut gone) = (HashSet::new(), JoinSet::new());
+        let (mut watched, mut gone) = (HashMap::<String, AbortHandle>::new(), JoinSet::new());
         let mut next = Instant::now();
         loop {
             tokio::select! {
                 () = sleep_until(next) => {
                     next = Instant::now() + BETWEEN_DIRECTORIES;
                     // a server that cannot be reached is asked again
-                    let Ok(directory) = self.client.directory().await else { continue };
+                    let Ok(directory) = self.heir.client.directory().await else { continue };
                     self.stay_enrolled(&directory).await;
-                    for base in self.others(&directory) {
-                        if let Some(address) = socket_address(&base)
-                            && watched.insert(base.clone())
-                        {
-                            gone.spawn(async move {
-                                wait_until_silent(&address).await;
-                                base
-                            });
+                    self.tell_unreadable(&directory);
+                    self.keep_time().await;
+                    let bases = self.heir.watched_bases(&directory);
+                    watched.retain(|base, watching| {
+                        let stays = bases.contains(&base.as_str());
+                        if !stays {
+                            watching.abort();
+                        }
+                        stays
+                    });
+                    for base in bases {
+                        if !watched.contains_key(base) && let Some(address) = socket_address(base) {
+                            let watching = watch_host(self.heir.clone(), base.to_owned(), address);
+                            watched.insert(base.to_owned(), gone.spawn(watching));
                         }
                     }
                 }
-                Some(Ok(base)) = gone.join_next(), if !gone.is_empty() => {
-                    if !self.take_over(&base).await {
-                        sleep(REACHED_BY_SERVER).await;
+                // one that is not watched any more ends with an error
+                Some(ended) = gone.join_next(), if !gone.is_empty() => {
+                    if let Ok(base) = ended {
+                        watched.remove(&base);
                     }
-                    // watched again if something is still there
-                    watched.remove(&base);
                 }
+            }
+        }
+    }
+
+    /// The server's clock is asked now and then, together with the directory.
+    async fn keep_time(&self) {
+        let clock = self.heir.worker.clock();
+        if clock.is_measurement_due() {
+            // what is known stays right for long
+            let _ = clock.measure(&self.heir.client).await;
+        }
+    }
+
+    fn tell_unreadable(&mut self, directory: &HostDirectory) {
+        for entry in &directory.unreadable {
+            if self.told.insert(entry.message.clone()) {
+                (self.heir.tell)(format!("{}; nobody takes its runs over", entry.message));
             }
         }
     }
 
     /// Other hosts may have taken this one for gone, or have been given its runs by hand.
     async fn stay_enrolled(&mut self, directory: &HostDirectory) {
-        let own = self.description.host_id.as_str();
+        let HostHeir { client, worker, base, description, tell } = &self.heir;
+        let own = description.host_id.as_str();
         let is_lost = |service: &String| {
             directory.of_service(service).is_some_and(|entry| entry.answering_host() != own)
         };
         let lost: Vec<String> = self.answered.extract_if(|service| is_lost(service)).collect();
         self.answered.extend(directory.answered_by(own).map(|entry| entry.service.clone()));
-        for service in lost.into_iter().filter(|service| !self.worker.has_left(service)) {
+        for service in lost.into_iter().filter(|service| !worker.has_left(service)) {
             self.is_ousted |= service == self.service;
             // drivers whose rows the server does not take any more
-            let worker = Arc::clone(&self.worker);
-            tokio::spawn(async move { worker.leave_service(&service).await });
+            let worker = Arc::clone(worker);
+            tokio::spawn(async move { worker.abandon_service(&service).await });
         }
         if self.is_ousted
-            && let Ok(service) = enroll(&self.client, &self.base, &self.description).await
+            && let Ok(service) = enroll(client, base, description).await
         {
             self.is_ousted = false;
             self.answered.insert(service.clone());
             self.service = service;
-            (self.tell)("another host took the runs of this one; it takes new ones again".to_owned());
+            tell("another host took the runs of this one; it takes new ones again".to_owned());
         }
-    }
-
-    /// Addresses of hosts whose runs could go on here.
-    fn others(&self, directory: &HostDirectory) -> HashSet<String> {
-        let others = directory.entries.iter().filter(|entry| self.is_heir_of(entry));
-        others.map(|entry| entry.base().to_owned()).collect()
-    }
-
-    fn is_heir_of(&self, entry: &HostEntry) -> bool {
-        entry.base() != self.base
-            && entry.answering_host() != self.description.host_id
-            && can_take_over(&entry.description, &self.description)
-    }
-
-    /// `false`: it is not gone, or that is not known yet.
-    async fn take_over(&self, base: &str) -> bool {
-        let Ok(directory) = self.client.directory().await else { return false };
-        let of_it = |entry: &&HostEntry| entry.base() == base && self.is_heir_of(entry);
-        let Some(first) = directory.entries.iter().find(of_it) else { return true };
-        if self.client.reaches_within(&first.uri, LAST_CHANCE).await.unwrap_or(true) {
-            return false;
-        }
-        let mut directory = directory.clone();
-        let before = self.survivors_before(&directory, base);
-        if before > 0 {
-            sleep(RANK_DELAY * before).await;
-            let Ok(later) = self.client.directory().await else { return false };
-            directory = later;
-        }
-        // a host may have those of others before it, too
-        let moves = directory.entries.iter().filter(of_it).map(|entry| self.take_service(entry));
-        join_all(moves).await.into_iter().all(|moved| moved)
-    }
-
-    async fn take_service(&self, entry: &HostEntry) -> bool {
-        let uri = service_uri(&self.base, &self.description.host_id, &entry.service);
-        if self.client.move_service(&entry.deployment, &uri).await.is_err() {
-            return false;
-        }
-        self.worker.take_service(&entry.service);
-        let (client, service) = (self.client.clone(), entry.service.clone());
-        tokio::spawn(async move { hasten_calls(&client, &service).await });
-        let host = entry.answering_host();
-        (self.tell)(format!("host {host} is gone: its runs ({}) go on here", entry.service));
-        true
-    }
-
-    /// How many other hosts would take over before this one.
-    fn survivors_before(&self, directory: &HostDirectory, lost: &str) -> u32 {
-        let others = directory.takers(&self.description.project.identity);
-        let before = others
-            .iter()
-            .filter(|entry| entry.base() != lost && entry.description.host_id < self.description.host_id);
-        u32::try_from(before.count()).unwrap_or(u32::MAX).min(100)
     }
 }
 
-/// The server would call again by itself, but later.
-pub async fn hasten_calls(client: &RestateClient, service: &str) {
-    for after in HASTENED_AFTER {
-        sleep(after).await;
-        // it calls by itself what is not hastened
-        let _ = client.hasten(service).await;
+/// Until the runs of the host at an address go on elsewhere; the address.
+async fn watch_host(heir: HostHeir, base: String, address: String) -> String {
+    loop {
+        wait_until_silent(&address).await;
+        if heir.take_over(&base).await {
+            return base;
+        }
+        sleep(REACHED_BY_SERVER).await;
     }
 }
 

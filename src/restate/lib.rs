@@ -10,9 +10,12 @@
 //!
 //! Refuses to know rules of a run: those are the runtime's. Read `journaled_step`, `run_outbox`, `journaling_store`,
 //! `run_session`, `workflow_service`; for hosts
-//! `run_host_names`, `host_directory`, `host_watch`.
+//! `run_host_names`, `host_directory`, `host_watch`, `host_takeover`, `host_move`, `server_clock`.
 
+mod beginning_runs;
 pub mod host_directory;
+pub mod host_move;
+pub mod host_takeover;
 pub mod host_watch;
 pub mod journaled_step;
 mod journaling_store;
@@ -24,6 +27,7 @@ mod run_outbox;
 mod run_session;
 pub mod server_admin;
 pub mod server_client;
+pub mod server_clock;
 pub mod worker;
 pub mod worker_server;
 mod workflow_service;

@@ -15,7 +15,8 @@ use super::journaling_store::JournalingStore;
 use super::local_copy;
 use super::long_bodies::join_rows;
 use super::run_outbox::RunOutbox;
-use synthdev_domain::ids::RunId;
+use super::server_clock::{RunClock, ServerClock};
+use synthdev_domain::ids::{RunId, Timestamp};
 use synthdev_domain::journal::{JournalRow, RunHeader, RunStatus};
 use synthdev_engine::event::RunEvent;
 use synthdev_engine::run_spec::RunSpec;
@@ -131,6 +132,8 @@ pub(crate) struct ReplayedRun {
     files: Option<SharedFiles>,
     /// Of long bodies, by their hashes.
     parts: HashMap<String, String>,
+    /// What of the steps cannot be read.
+    damage: Option<StepRefusal>,
     /// Not in the rows yet.
     answer: Option<RunAnswer>,
     pub(crate) steps: u64,
@@ -145,6 +148,7 @@ impl ReplayedRun {
             files_at: String::new(),
             files: None,
             parts: HashMap::new(),
+            damage: None,
             answer: None,
             steps: 0,
         }
@@ -171,7 +175,10 @@ impl ReplayedRun {
                 if let Some(header) = header {
                     self.header.get_or_insert_with(|| (**header).clone());
                 }
-                self.rows.extend(join_rows(rows, long_bodies, &self.parts));
+                match join_rows(rows, long_bodies, &self.parts) {
+                    Ok(rows) => self.rows.extend(rows),
+                    Err(refused) => self.damage = self.damage.take().or(Some(refused)),
+                }
                 self.answer = None;
             }
             JournaledStep::Ended { .. }
@@ -187,6 +194,8 @@ impl ReplayedRun {
 struct PreparedSession {
     /// At the server.
     steps: u64,
+    /// The newest time in the rows.
+    latest: Option<Timestamp>,
     known_parts: HashSet<String>,
     files: Option<SharedFiles>,
     start: SessionStart,
@@ -221,6 +230,7 @@ impl RunSession {
     pub(crate) async fn begin(
         host: Arc<dyn RunHost>,
         options: &WorkerOptions,
+        clock: &Arc<ServerClock>,
         (service, run): (&str, RunId),
         replayed: Arc<Mutex<ReplayedRun>>,
         slot: Option<OwnedSemaphorePermit>,
@@ -228,7 +238,7 @@ impl RunSession {
         let (own_host, own, server) = (Arc::clone(&host), run.clone(), options.server.clone());
         let preparing = move || prepare_store(&*own_host, &own, &replayed, &server);
         let prepared = tokio::task::spawn_blocking(preparing).await;
-        let PreparedSession { steps, known_parts, files, start, replies } = match prepared {
+        let PreparedSession { steps, latest, known_parts, files, start, replies } = match prepared {
             Ok(prepared) => prepared?,
             Err(broken) => return Err(refusal(format!("the run cannot be prepared: {broken}"))),
         };
@@ -241,6 +251,7 @@ impl RunSession {
             Arc::new(JournalingStore::new(store, outbox, server, keep_files))
         };
         let handle = host.open_runtime(&run, replies.as_deref(), begun, &wrap)?;
+        let handle = handle.with_clock(Arc::new(RunClock::new(Arc::clone(clock), latest)));
         let events = handle.subscribe(false);
         options.drivers.spawn(watch_end(handle.clone(), run.clone(), events, Arc::clone(&outbox)));
         options.drivers.spawn(start_driver(host, handle.clone(), run.clone(), start, Arc::clone(&outbox)));
@@ -273,12 +284,16 @@ fn prepare_store(
     let store = host.store();
     let store = &*store;
     let replayed = replayed.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(damage) = &replayed.damage {
+        return Err(damage.clone());
+    }
     let start = match (&replayed.header, &replayed.answer) {
         (None, answer) => {
             local_copy::discard_unjournaled(store, run).map_err(store_refusal)?;
             if matches!(answer, Some(RunAnswer::Cancel)) {
                 return Ok(PreparedSession {
                     steps: replayed.steps,
+                    latest: None,
                     known_parts: HashSet::new(),
                     files: None,
                     start: SessionStart::Withdrawn,
@@ -301,7 +316,8 @@ fn prepare_store(
     let known_parts = replayed.parts.keys().cloned().collect();
     let replies = replayed.submission.replies.clone();
     let files = replayed.files.clone();
-    Ok(PreparedSession { steps: replayed.steps, known_parts, files, start, replies })
+    let latest = replayed.rows.iter().map(|row| row.at).max();
+    Ok(PreparedSession { steps: replayed.steps, latest, known_parts, files, start, replies })
 }
 
 /// As this host has the run, with the files that it had at the last one.

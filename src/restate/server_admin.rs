@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::host_directory::{HostDescription, HostDirectory, HostEntry, by_free_slots};
+use super::host_directory::{HostDescription, HostDirectory, by_free_slots};
 use super::journaled_step::{ProjectPlace, SERVICE, StepRefusal};
 use super::run_host_names::service_uri;
 use super::server_client::{PlacedRun, RestateClient, server_refusal};
@@ -79,13 +79,7 @@ impl RestateClient {
         if !status.is_success() {
             return Err(server_refusal("list its hosts", status, &text));
         }
-        let told: Value = serde_json::from_str(&text).unwrap_or_default();
-        let all = told["deployments"].as_array().map(Vec::as_slice).unwrap_or_default();
-        let entry = |found: &Value| {
-            let description: HostDescription = serde_json::from_value(found["metadata"].clone()).ok()?;
-            HostEntry::new(found["id"].as_str()?, found["uri"].as_str()?, description)
-        };
-        Ok(HostDirectory { entries: all.iter().filter_map(entry).collect() })
+        HostDirectory::read(&text)
     }
 
     /// Tells the server where a host answers for its service. Doing it again renews what it said.
@@ -294,9 +288,12 @@ impl RestateClient {
     /// # Errors
     /// It cannot be reached.
     pub async fn server_time_ms(&self) -> Result<i64, StepRefusal> {
-        let query = "SELECT CAST(to_unixtime(now()) * 1000 AS BIGINT) AS ms";
+        let query = "SELECT CAST(to_timestamp_millis(now()) AS BIGINT) AS ms";
         let rows: Vec<ServerTime> = self.query(query).await?;
-        Ok(rows.first().map_or(0, |row| row.ms))
+        rows.first().map(|row| row.ms).ok_or_else(|| StepRefusal {
+            message: "the Restate server does not say what time it is".to_owned(),
+            hint: Some("`synthdev backend doctor` says whether it is of the right version".to_owned()),
+        })
     }
 
     /// The clock of the host of a service.
@@ -363,7 +360,7 @@ fn parse_seconds(text: &str) -> Option<u64> {
             unit if unit.starts_with('s') => 1,
             _ => return None,
         };
-        seconds += number.take()? * factor;
+        seconds = number.take()?.checked_mul(factor)?.checked_add(seconds)?;
     }
     number.is_none().then_some(seconds)
 }
@@ -373,7 +370,9 @@ fn no_host(project: &ProjectPlace, directory: &HostDirectory) -> StepRefusal {
         directory.entries.iter().map(|entry| entry.description.project.path.as_str()).collect();
     known.sort_unstable();
     known.dedup();
-    let known = if known.is_empty() {
+    let known = if let Some(unreadable) = directory.unreadable.first() {
+        unreadable.message.clone()
+    } else if known.is_empty() {
         "no worker has registered with this server".to_owned()
     } else {
         format!("its workers serve {}", known.join(", "))
@@ -406,6 +405,7 @@ mod tests {
             ("1m500ms", Some(60)),
             ("soon", None),
             ("7", None),
+            ("9223372036854775807d", None),
         ] {
             assert_eq!(parse_seconds(text), seconds, "{text}");
         }

@@ -5,8 +5,9 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::{Notify, OnceCell, Semaphore};
-use tokio::time::{Instant, timeout, timeout_at};
+use tokio::time::{Instant, sleep, timeout, timeout_at};
 
+use super::beginning_runs::BeginningRuns;
 use super::host_directory::HostDescription;
 use super::journaled_step::{
     FollowAnswer, FollowRequest, JournaledStep, RunAnswer, StepRefusal, awaits_answer,
@@ -15,11 +16,16 @@ use super::run_handover::HandoverFinder;
 pub use super::run_session::{FilesKeeper, RunHost, StoreWrapper, WorkerOptions};
 use super::run_session::{ReplayedRun, RunSession, refusal, store_refusal};
 use super::server_client::RestateClient;
+use super::server_clock::ServerClock;
 use synthdev_domain::ids::RunId;
 use synthdev_engine::event::PublishedEvent;
+use synthdev_ports::run_store::RunStore;
 
 /// How long a worker that ends waits for its drivers to stop between two inputs.
 const DRAIN_PATIENCE: Duration = Duration::from_secs(10);
+
+/// Between two looks whether runs of a service that is left are about to begin.
+const BEGINNING_LOOK: Duration = Duration::from_millis(10);
 
 /// Who follows a run and knows all of it is answered when there is more, or after this.
 const FOLLOW_PATIENCE: Duration = Duration::from_secs(20);
@@ -34,6 +40,8 @@ type SessionCell = Arc<OnceCell<RunSession>>;
 pub struct RunWorker {
     host: Arc<dyn RunHost>,
     pub(crate) options: WorkerOptions,
+    /// The time of all runs.
+    clock: Arc<ServerClock>,
     slots: Arc<Semaphore>,
     sessions: Mutex<HashMap<RunId, SessionCell>>,
     session_begun: Notify,
@@ -43,6 +51,7 @@ pub struct RunWorker {
     /// Services that another host answers for from now on.
     left: Mutex<HashSet<String>>,
     service_left: Notify,
+    beginning: BeginningRuns,
     /// Without one, runs wait here for a slot.
     handover: OnceLock<HandoverFinder>,
 }
@@ -63,9 +72,11 @@ impl From<StepRefusal> for UnbegunRun {
 impl RunWorker {
     pub fn new(host: Arc<dyn RunHost>, options: WorkerOptions) -> Self {
         let slots = Arc::new(Semaphore::new(options.slots));
+        let clock = Arc::new(ServerClock::new(host.reader().now()));
         Self {
             host,
             options,
+            clock,
             slots,
             sessions: Mutex::default(),
             session_begun: Notify::new(),
@@ -73,6 +84,7 @@ impl RunWorker {
             run_withdrawn: Notify::new(),
             left: Mutex::default(),
             service_left: Notify::new(),
+            beginning: BeginningRuns::default(),
             handover: OnceLock::new(),
         }
     }
@@ -81,6 +93,11 @@ impl RunWorker {
     pub fn enable_handover(&self, client: RestateClient, own: HostDescription) {
         // the first one stays
         let _ = self.handover.set(HandoverFinder::new(client, own));
+    }
+
+    /// The server's clock, which has to be asked before runs begin here.
+    pub fn clock(&self) -> &ServerClock {
+        &self.clock
     }
 
     pub(crate) fn host(&self) -> &Arc<dyn RunHost> {
@@ -101,6 +118,7 @@ impl RunWorker {
         run: &RunId,
         replayed: &Arc<Mutex<ReplayedRun>>,
     ) -> Result<JournaledStep, StepRefusal> {
+        let beginning = self.beginning.note(service);
         // one that this host still drives goes on to the next place between two inputs
         if self.has_left(service) && self.session_cell(run).is_none() {
             return Err(self.left_service());
@@ -114,6 +132,7 @@ impl RunWorker {
         };
         let cell = Arc::clone(self.lock().entry(run.clone()).or_default());
         let begun = cell.get_or_try_init(|| self.begin(service, run, replayed)).await;
+        drop(beginning);
         self.session_begun.notify_waiters();
         let step = match begun {
             Ok(session) => {
@@ -165,7 +184,8 @@ impl RunWorker {
             other = self.wait_for_place(service, replayed) => return Err(UnbegunRun::HandedOver(other)),
         };
         let (host, replayed) = (Arc::clone(&self.host), Arc::clone(replayed));
-        let begun = RunSession::begin(host, &self.options, (service, run.clone()), replayed, slot).await;
+        let own = (service, run.clone());
+        let begun = RunSession::begin(host, &self.options, &self.clock, own, replayed, slot).await;
         Ok(begun?)
     }
 
@@ -208,11 +228,57 @@ impl RunWorker {
         self.left.lock().unwrap_or_else(PoisonError::into_inner).remove(service);
     }
 
-    /// Leaves the runs of a service between two inputs, and begins none of it any more.
-    pub(crate) async fn leave_service(&self, service: &str) {
+    /// Leaves the runs of a service between two inputs, and begins none of it any more. Afterwards nothing that they did
+    /// here is under way.
+    ///
+    /// # Errors
+    /// Some still do something: this host keeps the service.
+    pub(crate) async fn leave_service(&self, service: &str) -> Result<(), StepRefusal> {
+        let late = self.stop_service(service).await;
+        if late.is_empty() {
+            return Ok(());
+        }
+        self.take_service(service);
+        let late: Vec<&str> = late.iter().map(RunId::as_str).collect();
+        Err(StepRefusal {
+            message: format!(
+                "worker {} could not stop {} within {} s",
+                self.options.host_id,
+                late.join(", "),
+                DRAIN_PATIENCE.as_secs()
+            ),
+            hint: Some("move them when they have come further, or end that worker first".to_owned()),
+        })
+    }
+
+    /// The same for runs that another host has already: the server takes no rows of them any more.
+    pub(crate) async fn abandon_service(&self, service: &str) {
+        self.stop_service(service).await;
+        self.begun_sessions(service).iter().filter_map(|(_, cell)| cell.get()).for_each(|session| {
+            session.outbox.close();
+        });
+    }
+
+    /// Runs that have not stopped in time.
+    async fn stop_service(&self, service: &str) -> Vec<RunId> {
         self.left.lock().unwrap_or_else(PoisonError::into_inner).insert(service.to_owned());
         self.service_left.notify_waiters();
-        self.leave_sessions(|session| session.service == service).await;
+        let until = Instant::now() + DRAIN_PATIENCE;
+        while self.beginning.has_any_of(service) && Instant::now() < until {
+            sleep(BEGINNING_LOOK).await;
+        }
+        let cells = self.begun_sessions(service);
+        self.leave_sessions(&cells, until).await
+    }
+
+    fn begun_sessions(&self, service: &str) -> Vec<(RunId, SessionCell)> {
+        let mut cells = self.all_sessions();
+        cells.retain(|(_, cell)| cell.get().is_some_and(|session| session.service == service));
+        cells
+    }
+
+    fn all_sessions(&self) -> Vec<(RunId, SessionCell)> {
+        self.lock().iter().map(|(run, cell)| (run.clone(), Arc::clone(cell))).collect()
     }
 
     /// A run that waits for a slot is cancelled without one.
@@ -358,26 +424,35 @@ impl RunWorker {
     /// Leaves all runs between two inputs: the server goes on with them elsewhere, or here after a restart.
     pub(crate) async fn drain(&self) {
         self.slots.close();
-        self.leave_sessions(|_| true).await;
+        let cells = self.all_sessions();
+        self.leave_sessions(&cells, Instant::now() + DRAIN_PATIENCE).await;
+        cells.iter().filter_map(|(_, cell)| cell.get()).for_each(|session| session.outbox.close());
     }
 
-    async fn leave_sessions(&self, is_meant: impl Fn(&RunSession) -> bool) {
-        let cells: Vec<(RunId, SessionCell)> =
-            self.lock().iter().map(|(run, cell)| (run.clone(), Arc::clone(cell))).collect();
-        let meant = || {
-            let begun = cells.iter().filter_map(|(run, cell)| Some((run, cell.get()?)));
-            begun.filter(|(_, session)| is_meant(session))
-        };
-        meant().for_each(|(run, session)| self.host.leave(&session.handle, run));
-        let left = async {
-            for (run, session) in meant() {
-                session.wait_until_left().await;
-                session.outbox.close();
-                // another process may own it from here on
-                self.host.store().release(run);
+    /// Those that have not stopped until then.
+    async fn leave_sessions(&self, cells: &[(RunId, SessionCell)], until: Instant) -> Vec<RunId> {
+        let begun = || cells.iter().filter_map(|(run, cell)| Some((run, cell.get()?, cell)));
+        begun().for_each(|(run, session, _)| self.host.leave(&session.handle, run));
+        let leaving: Vec<_> = begun()
+            .map(|(run, _, cell)| {
+                (run, tokio::spawn(release_left(self.host.store(), run.clone(), cell.clone())))
+            })
+            .collect();
+        let mut late = Vec::new();
+        for (run, left) in leaving {
+            if timeout_at(until, left).await.is_err() {
+                late.push(run.clone());
             }
-        };
-        let _ = timeout(DRAIN_PATIENCE, left).await;
-        meant().for_each(|(_, session)| session.outbox.close());
+        }
+        late
+    }
+}
+
+/// Another process may own the run when its driver has left it.
+async fn release_left(store: Arc<dyn RunStore>, run: RunId, cell: SessionCell) {
+    if let Some(session) = cell.get() {
+        session.wait_until_left().await;
+        session.outbox.close();
+        store.release(&run);
     }
 }

@@ -26,6 +26,8 @@ const REFUSED: &str = "refused_answer";
 /// The error of a workflow that was cancelled at the server.
 const CANCELLED: u16 = 409;
 const UNFIT: u16 = 422;
+/// The server takes messages of 32 MiB.
+const LONGEST_ANSWER: usize = 30 * 1024 * 1024;
 
 pub(crate) struct SynthdevRun {
     pub(crate) worker: Arc<RunWorker>,
@@ -176,8 +178,8 @@ impl SynthdevRun {
     /// Gives up all runs of this service: the server calls another host for them from now on.
     #[handler]
     async fn leave(&self, _: SharedWorkflowContext<'_>) -> HandlerResult<()> {
-        self.worker.leave_service(&self.service).await;
-        Ok(())
+        let left = self.worker.leave_service(&self.service).await;
+        Ok(left.map_err(|refused| terminal(&refused))?)
     }
 
     /// The server calls this host for the runs of this service from now on.
@@ -206,7 +208,9 @@ impl SynthdevRun {
         let followed = tokio::task::spawn_blocking(move || worker.follow(&run, asked)).await?;
         let followed = followed.map_err(|refused| terminal(&refused))?;
         let refused = ctx.get::<Json<RefusedAnswer>>(REFUSED).await?.map(Json::into_inner);
-        Ok(Json(FollowAnswer { refused, ..followed }))
+        let answer = FollowAnswer { refused, ..followed };
+        check_length(ctx.key(), &answer).map_err(|refused| terminal(&refused))?;
+        Ok(Json(answer))
     }
 }
 
@@ -218,6 +222,36 @@ impl SynthdevRun {
         let target = RequestTarget::workflow(service.clone(), ctx.key(), "run");
         ctx.request::<_, Json<RunEnd>>(target, Json(RunSubmission { handed_over_by, ..submission })).send();
         RunEnd::HandedOver { handed_over_to: service }
+    }
+}
+
+/// The server would ask for one that is too long again and again.
+fn check_length(run: &str, answer: &FollowAnswer) -> Result<(), StepRefusal> {
+    let mut length = ByteCount(0);
+    let is_short = serde_json::to_writer(&mut length, answer).is_ok() && length.0 <= LONGEST_ANSWER;
+    if is_short {
+        return Ok(());
+    }
+    Err(StepRefusal {
+        message: format!("what happened in run {run} is too long for the Restate server: {} MiB", length.0 >> 20),
+        hint: Some(
+            "the run goes on: `synthdev runs show` at its host has all of it; set tools.output_limit_bytes there to \
+             less than 8 MiB"
+                .to_owned(),
+        ),
+    })
+}
+
+struct ByteCount(usize);
+
+impl std::io::Write for ByteCount {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0 += bytes.len();
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
     }
 }
 

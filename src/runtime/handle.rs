@@ -18,6 +18,7 @@ use synthdev_domain::model::DecisionMemory;
 use synthdev_domain::project_lock::{LockHolder, LockMode};
 use synthdev_domain::tool::ToolRisk;
 use synthdev_engine::run_spec::RunSpec;
+use synthdev_ports::clock::ClockPort;
 use synthdev_ports::lock::{LockError, ProjectLock, ProjectLockGuard};
 use synthdev_ports::model::ModelPort;
 use synthdev_ports::run_store::{RunStore, StoreError};
@@ -102,6 +103,12 @@ impl RuntimeHandle {
     #[must_use]
     pub fn with_own_subscribers(&self) -> Self {
         self.with_context(RuntimeContext { bus: Arc::default(), ..RuntimeContext::clone(&self.context) })
+    }
+
+    /// Its runs take their times from another clock.
+    #[must_use]
+    pub fn with_clock(&self, clock: Arc<dyn ClockPort>) -> Self {
+        self.with_ports(RuntimePorts { clock, ..self.context.ports.clone() })
     }
 
     fn with_lock(&self, lock: Option<Arc<dyn ProjectLock>>) -> Self {

@@ -26,7 +26,7 @@
 mod choices;
 mod coverage;
 #[cfg(feature = "restate")]
-mod on_restate;
+pub(crate) mod on_restate;
 mod shipped;
 mod world;
 

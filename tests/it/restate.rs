@@ -1,14 +1,21 @@
 //! Runs on a Restate server, which comes from its npm package, with workers and clients of the real program.
 
 mod answers;
+mod clocks;
 mod cut_off;
 mod hosts;
 mod kills;
+mod moves;
+mod networks;
 mod repositories;
 mod scale_page;
+mod scripted_server;
 mod sizes;
+mod takeover_times;
+mod takeovers;
 
 use std::io::{BufRead as _, BufReader};
+use std::process::Command;
 use std::thread;
 
 use serde_json::{Value, json};
@@ -41,7 +48,14 @@ fn start_worker_with(world: &World, address: &str, more: &[&str]) -> RunningProg
 
 /// A worker with a name.
 fn start_host(world: &World, name: &str, address: &str, more: &[&str]) -> RunningProgram {
-    let mut command = world.command(&[&["worker", "--listen", address, "--host-id", name], more].concat());
+    spawn_host(host_command(world, name, address, more), name)
+}
+
+fn host_command(world: &World, name: &str, address: &str, more: &[&str]) -> Command {
+    world.command(&[&["worker", "--listen", address, "--host-id", name], more].concat())
+}
+
+fn spawn_host(mut command: Command, name: &str) -> RunningProgram {
     let mut child = command.spawn().unwrap();
     let mut said = BufReader::new(child.stderr.take().unwrap());
     let worker = RunningProgram(child);

@@ -12,6 +12,7 @@ mod prestart;
 mod process_limits;
 mod pseudo_terminal;
 mod start;
+mod watcher_script;
 
 use std::io;
 use std::os::unix::process::ExitStatusExt;

@@ -113,6 +113,19 @@ impl RunHost for StageHost {
     }
 }
 
+/// A worker of this process that gets no run.
+pub(crate) fn idle_worker(host_id: &str) -> Arc<RunWorker> {
+    let host = StageHost { stage: Mutex::default(), idle: Stage::new(&Texts::default()), project: project() };
+    let options = WorkerOptions {
+        host_id: host_id.to_owned(),
+        server: String::new(),
+        slots: 1,
+        identity_key: None,
+        drivers: tokio::runtime::Handle::current(),
+    };
+    Arc::new(RunWorker::new(Arc::new(host), options))
+}
+
 /// A server, and a worker of this process.
 struct OnRestate {
     host: Arc<StageHost>,
@@ -142,6 +155,7 @@ impl OnRestate {
         let worker = Arc::new(RunWorker::new(Arc::clone(&host) as Arc<dyn RunHost>, options));
         let listener = open_listener("127.0.0.1:0".parse().unwrap(), None).unwrap();
         let address = listener.local_addr().unwrap();
+        worker.clock().measure(&client).await.unwrap();
         tokio::spawn(serve_runs(worker, listener, std::future::pending()));
         let description = HostDescription {
             host_id: "here".to_owned(),

@@ -20,21 +20,11 @@ use uuid::Uuid;
 use super::job::{JobCommand, ProcessJob};
 use super::process_limits::limit_process;
 use super::pseudo_terminal::PseudoTerminal;
+use super::watcher_script::watcher_script;
 use crate::liveness_handle::LivenessLockHandle;
 use crate::sandbox::{PortForwarder, ReadySandbox, TERMINAL_COMMAND};
 use crate::tools::environment::secret_names;
 use synthdev_domain::sandbox::{NetworkReach, ProcessLimits};
-
-/// The watcher waits on a pipe that only we hold open: when it closes, we are gone, and the group that was named to it
-/// has to go as well. It has a process group of its own, so that no signal of the terminal ends it first. It ends when the
-/// group has ended: a killed process may be in a write. Two seconds are enough for that; it waits no longer, for the sake
-/// of systems that do not reap their dead.
-const WATCHER: &str = r#"read -r group && {
-    read -r _
-    kill -s KILL -- "-$group"
-    looks=0
-    while [ "$looks" -lt 200 ] && kill -s 0 -- "-$group"; do looks=$((looks + 1)); sleep 0.01; done
-}"#;
 
 /// Not looked for in `PATH`: a command may have put a program of this name there, and this one runs outside of the sandbox.
 const SHELL: &str = "/bin/sh";
@@ -271,7 +261,7 @@ impl StartPlan {
         let lock = liveness.another_holder();
         // a session of its own would need a copy of this process
         Command::new(SHELL)
-            .args(["-c", WATCHER])
+            .args(["-c", &watcher_script()])
             .current_dir(&self.project)
             .env_clear()
             .process_group(0)
